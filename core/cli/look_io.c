@@ -4,7 +4,7 @@
 #include "check/managers_io.h"
 #include "check/check.h"
 #include "kernel/netlink.h"
-#include "probe/run_io.h"
+#include "probe/prober_io.h"
 #include "render/render.h"
 
 #include <linux/fib_rules.h>

@@ -144,8 +144,6 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                          .advice = "look at the MTU of the switch ports on the way, of the peer's NIC (ip link), at "
                                    "firewalls there"},
 
-    [IBH_RDMA_UNASKED] = {HOME, .why = "not asked"},
-    [IBH_RDMA_NO_ECHO] = {HOME, .why = "not asked, as the peer gives no sign of life"},
     [IBH_RDMA_NO_MODULE] = {HOME, "module-missing", NO_PROBLEM, "not asked by RDMA: the module rdma_ucm is not loaded",
                             .fix = "modprobe rdma_ucm"},
     [IBH_RDMA_FILTERED] = {HOME, NO_RDMA, NULL,

@@ -58,14 +58,6 @@ static gboolean is_who_open(const IbhProbe *probe, const IbhProbePair *pair)
     return via && (!pair->received || (via->family == AF_INET && ibh_probe_is_direct(probe, pair)));
 }
 
-/* The kernel repeats a request after six seconds only, so a lost packet costs a request: fresh ones are sent instead.
- */
-static gboolean is_rdma_open(const IbhProbe *probe, const IbhProbePair *pair)
-{
-    (void)probe;
-    return ibh_probe_awaits_rdma(pair);
-}
-
 static const struct {
     gboolean (*is_open)(const IbhProbe *probe, const IbhProbePair *pair); /* wanted, and not yet answered */
     guint tries, burst;                                                   /* from `burst` on, they leave at once */
@@ -73,7 +65,8 @@ static const struct {
 } asks[IBH_N_ASKS] = {
     [IBH_ASK_SIZE] = {is_size_open, G_N_ELEMENTS(usual) + 3, 2, IBH_PROBE_TIMEOUT},
     [IBH_ASK_SYN] = {is_syn_open, 2, 2, IBH_PROBE_TIMEOUT / 4},
-    [IBH_ASK_RDMA] = {is_rdma_open, 3, 3, IBH_PROBE_TIMEOUT},
+    /* the kernel repeats a request after six seconds only, so a lost packet costs a request: fresh ones are sent */
+    [IBH_ASK_RDMA] = {ibh_probe_awaits_rdma, 3, 3, IBH_PROBE_TIMEOUT},
     [IBH_ASK_WHO] = {is_who_open, 1, 1, IBH_PROBE_TIMEOUT / 4},
 };
 
@@ -131,10 +124,12 @@ static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
         shot->number = pair->tries[IBH_ASK_ECHO];
         if (has_echo_left(probe, pair, now >= end))
             return TRUE;
-        if (pair->received < pair->sent && now < end)
+        if (pair->received < pair->sent && now < end) {
             *ret_due = MIN(*ret_due, end);
-        else
-            pair->step = IBH_STEP_SETTLED;
+            return FALSE;
+        }
+        pair->step = IBH_STEP_SETTLED;
+        flight->settled = TRUE;
         return FALSE;
     }
     for (shot->ask = IBH_ASK_SIZE; shot->ask < IBH_N_ASKS; shot->ask++) {
@@ -178,28 +173,6 @@ void ibh_flight_launched(IbhFlight *flight, const IbhShot *shot, gint64 now, gbo
         pair->until[shot->ask] = now;
     }
     pair->mtu.failed |= shot->ask == IBH_ASK_SIZE && pair->tries[IBH_ASK_SIZE] == 2;
-}
-
-gboolean ibh_flight_has(const IbhFlight *flight, IbhProbeStep step)
-{
-    for (guint i = flight->gone; i < flight->begun; i++) {
-        if (ibh_probe_pair(flight->probe, i)->step == step)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-void ibh_flight_go_on(IbhFlight *flight)
-{
-    for (guint i = flight->gone; i < flight->begun; i++) {
-        IbhProbePair *pair = ibh_probe_pair(flight->probe, i);
-
-        if (pair->step != IBH_STEP_SETTLED)
-            continue;
-        pair->step = IBH_STEP_QUESTIONS;
-        if (pair->rdma == IBH_RDMA_UNASKED && !pair->received && !pair->lladdr.len)
-            pair->rdma = IBH_RDMA_NO_ECHO; /* the echo's finding is enough */
-    }
 }
 
 void ibh_flight_end(IbhFlight *flight, guint i)

@@ -15,6 +15,7 @@ typedef struct {
     guint turn;        /* the pair that is next */
     guint room[2];     /* entries that may stand at a time: IPv4, IPv6 */
     guint standing[2]; /* entries of pairs that are not gone */
+    gboolean settled;  /* some pair is, and waits for ibh_probe_learn() */
 } IbhFlight;
 
 typedef struct {
@@ -27,11 +28,8 @@ typedef struct {
 gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint64 *ret_due);
 /* It was sent, or could not be sent: `sent` is FALSE where that proves nothing of the way. */
 void ibh_flight_launched(IbhFlight *flight, const IbhShot *shot, gint64 now, gboolean sent);
-/* The hardware addresses of the pairs that are settled are known: their questions follow. */
-void ibh_flight_go_on(IbhFlight *flight);
 /* The finished pair is over, and its entry deleted. */
 void ibh_flight_end(IbhFlight *flight, guint pair);
-gboolean ibh_flight_has(const IbhFlight *flight, IbhProbeStep step); /* a pair at this step */
 
 /* How many entries may be added to a table with so many entries: up to half of its limit, above which the kernel
  * deletes old ones, perhaps those of other programs; a fuller table gets half of its free room. */

@@ -273,9 +273,9 @@ static void judge_mixed(const IbhProbe *probe)
 
 /* ---- RDMA ---- */
 
-gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair)
+gboolean ibh_probe_awaits_rdma(const IbhProbe *probe, const IbhProbePair *pair)
 {
-    return pair->rdma == IBH_RDMA_UNASKED || pair->rdma >= IBH_RDMA_NO_WAY;
+    return probe->rdma && (pair->rdma == IBH_RDMA_UNASKED || pair->rdma >= IBH_RDMA_NO_WAY);
 }
 
 /* That another request begins says less than how far the last one came. */
@@ -283,7 +283,7 @@ gboolean ibh_probe_take_rdma(IbhProbe *probe, guint i, IbhCause cause, int error
 {
     IbhProbePair *pair = i < probe->pairs->len ? ibh_probe_pair(probe, i) : NULL;
 
-    if (!pair || !ibh_probe_awaits_rdma(pair) ||
+    if (!pair || !ibh_probe_awaits_rdma(probe, pair) ||
         (cause != IBH_CAUSE_NONE && (cause <= IBH_RDMA_UNASKED || cause >= IBH_N_CAUSES)))
         return FALSE;
     if (cause >= IBH_RDMA_NO_WAY && cause < pair->rdma && !error)

@@ -83,19 +83,13 @@ static gint64 sum_counters(const char *text, const char *begin)
     gint64 sum = 0;
 
     for (guint i = 0; lines[i]; i++) {
-        g_auto(GStrv) names = g_strsplit_set(g_strchomp(lines[i]), " \t", -1);
-        g_auto(GStrv) values = lines[i + 1] ? g_strsplit(lines[i + 1], " ", -1) : NULL;
-        const gboolean two = names[0] && g_str_has_suffix(names[0], ":");
-        const guint n = g_strv_length(names), n_values = values ? g_strv_length(values) : 0;
+        g_auto(GStrv) names = g_strsplit_set(lines[i], " \t", -1);
+        g_auto(GStrv) values = g_strsplit(lines[i + 1] ? lines[i + 1] : "", " ", -1);
 
-        for (guint k = 0; k < n; k++) {
-            const char *value = !g_str_has_prefix(names[k], begin) ? "0"
-                                : !two                             ? names[n - 1]
-                                : k < n_values                     ? values[k]
-                                                                   : "0";
-
-            sum += g_ascii_strtoll(value, NULL, 10);
-        }
+        if (g_str_has_prefix(lines[i], begin))
+            sum += g_ascii_strtoll(names[g_strv_length(names) - 1], NULL, 10);
+        for (guint k = 1; names[0] && names[k] && values[0] && values[k]; k++)
+            sum += g_str_has_prefix(names[k], begin) ? g_ascii_strtoll(values[k], NULL, 10) : 0;
     }
     return sum;
 }

@@ -213,14 +213,6 @@ int ibh_probe_family(const IbhProbe *probe, const IbhProbePair *pair)
     return ibh_probe_peer(probe, pair)->family == AF_INET6;
 }
 
-guint ibh_probe_nic(const IbhProbe *probe, const IbhNic *nic)
-{
-    guint at = 0;
-
-    (void)g_ptr_array_find(probe->nics, nic, &at);
-    return at;
-}
-
 guint ibh_probe_full_size(const IbhProbe *probe, const IbhProbePair *pair)
 {
     return MIN((guint)MAX(ibh_probe_link(probe, pair)->mtu, 0), IBH_PROBE_SIZE_MAX);
@@ -258,6 +250,13 @@ void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours)
             continue;
         pair->lladdr = ibh_lladdr(neighbour->lladdr, neighbour->lladdr_len);
         pair->fixed = neighbour->fixed;
+    }
+    IBH_EACH (IbhProbePair, pair, probe->pairs) {
+        if (pair->step != IBH_STEP_SETTLED)
+            continue;
+        pair->step = IBH_STEP_QUESTIONS;
+        if (pair->rdma == IBH_RDMA_UNASKED && !pair->received && !pair->lladdr.len)
+            pair->rdma = IBH_RDMA_NO_ECHO; /* the echo's finding is enough */
     }
 }
 

@@ -187,7 +187,7 @@ gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other);
 char *ibh_lladdr_format(const IbhLladdr *lladdr); /* NULL: not known */
 
 /* The content of the neighbour table (IbhNeighbour) before anything was sent: these entries are not ours, and are not
- * deleted; and later: the hardware addresses of pairs that are settled. */
+ * deleted; and later: the hardware addresses of pairs that are settled, whose questions follow. */
 void ibh_probe_note_known(IbhProbe *probe, const GArray *neighbours);
 void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours);
 /* An entry of the neighbour table exists only for this pair's echoes. */
@@ -239,7 +239,7 @@ const char *ibh_probe_syn_why(const IbhProbePair *pair);
 /* How far the pair's RDMA request came, as another process says. FALSE: there is no such pair, or it has its result
  * already. */
 gboolean ibh_probe_take_rdma(IbhProbe *probe, guint pair, IbhCause cause, int error);
-gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair);
+gboolean ibh_probe_awaits_rdma(const IbhProbe *probe, const IbhProbePair *pair);
 
 /* ---- the verdict ---- */
 
@@ -255,7 +255,6 @@ GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: codes,
 char *ibh_probe_fill_in(const IbhProbe *probe, const IbhProbePair *pair, const char *template);
 /* "172.16.34.1-.8, 172.16.35.1 and 3 more"; IbhIp. Consecutive ones are one; so many at most. */
 char *ibh_probe_name_peers(const GArray *peers, guint most);
-guint ibh_probe_nic(const IbhProbe *probe, const IbhNic *nic); /* index into nics */
 
 /* Parts of ibh_probe_judge(): a finding for each cause, keyed by who is at fault: a rail of this host, a peer, a pair,
  * the wire; hosts that answer for this host's addresses; what was not asked, and the run as a whole. */

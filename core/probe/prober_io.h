@@ -39,6 +39,11 @@ typedef union {
     guint8 room[offsetof(struct sockaddr_ll, sll_addr) + IBH_LLADDR_MAX];
 } IbhSockAddress;
 
+/* ---- run_io.c ---- */
+
+/* Asks all pairs; `sysfs` stands for /sys. Then `probe` can be judged. */
+gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, GError **error);
+
 /* ---- sockets_io.c ---- */
 
 /* Fails where nothing can be sent at all. */
@@ -60,7 +65,6 @@ void ibh_prober_pace(IbhProber *prober);
 
 /* ---- receive_io.c ---- */
 
-gint64 ibh_prober_now(void); /* µs */
 /* Until something comes, or this time; takes what came. FALSE: nothing. */
 gboolean ibh_prober_wait(IbhProber *prober, gint64 until);
 /* Waits until then, and takes all that comes. */

@@ -86,19 +86,14 @@ static guint16 put_address(struct __kernel_sockaddr_storage *to, const IbhIp *ip
     return (guint16)size;
 }
 
-/* The kernel keeps events of a request without a tag to itself. */
-static guint64 tag_of(guint32 pair)
-{
-    return (guint64)pair + 1;
-}
-
+/* The kernel keeps events of a request without a number, `uid`, to itself. */
 static void begin(const Asker *asker, guint32 i)
 {
     const IbhProbePair *pair = ibh_probe_pair(asker->probe, i);
     const IbhProbeSource *source = ibh_probe_source(asker->probe, pair);
     struct rdma_ucm_create_id_resp answer = {0};
     const struct rdma_ucm_create_id create = {
-        .uid = tag_of(i), .response = (guint64)(guintptr)&answer, .ps = RDMA_PS_UDP, .qp_type = QUEUE_PAIR_UD};
+        .uid = (guint64)i + 1, .response = (guint64)(guintptr)&answer, .ps = RDMA_PS_UDP, .qp_type = QUEUE_PAIR_UD};
     struct rdma_ucm_bind bind = {.addr_size = put_address(&bind.addr, &source->ip)};
     struct rdma_ucm_resolve_addr resolve = {
         .timeout_ms = ADDRESS_MS, .dst_size = put_address(&resolve.dst_addr, ibh_probe_peer(asker->probe, pair))};

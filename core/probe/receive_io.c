@@ -38,7 +38,7 @@ static gboolean take_reply(IbhProber *prober, guint source)
                                      .icmp = prober->bytes + offset,
                                      .length = (gsize)length - offset};
 
-        (void)ibh_probe_received(prober->probe, &reply, ibh_prober_now());
+        (void)ibh_probe_received(prober->probe, &reply, g_get_monotonic_time());
     }
     return TRUE;
 }
@@ -92,15 +92,10 @@ static gboolean take_all(IbhProber *prober, const struct pollfd *fds)
     return any;
 }
 
-gint64 ibh_prober_now(void)
-{
-    return g_get_monotonic_time();
-}
-
 gboolean ibh_prober_wait(IbhProber *prober, gint64 until)
 {
     const guint n = OTHERS + 2 * prober->probe->sources->len;
-    const gint64 left = MAX(until - ibh_prober_now(), 0);
+    const gint64 left = MAX(until - g_get_monotonic_time(), 0);
     const struct timespec limit = {.tv_sec = (time_t)(left / G_USEC_PER_SEC),
                                    .tv_nsec = (long)(left % G_USEC_PER_SEC) * 1000};
     g_autofree struct pollfd *fds = g_new0(struct pollfd, n);
@@ -116,7 +111,7 @@ gboolean ibh_prober_wait(IbhProber *prober, gint64 until)
 
 void ibh_prober_pass(IbhProber *prober, gint64 until)
 {
-    while (ibh_prober_now() < until)
+    while (g_get_monotonic_time() < until)
         (void)ibh_prober_wait(prober, until);
 }
 

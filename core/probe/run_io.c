@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "probe/run_io.h"
-
 #include "probe/prober_io.h"
 
 #include <errno.h>
@@ -22,7 +20,7 @@ static gboolean is_put_off(IbhProber *prober, IbhProbePair *pair, int problem)
     if (!full || pair->refusals >= REFUSALS)
         return FALSE;
     pair->refusals++;
-    pair->at = ibh_prober_now() + FULL_WAIT;
+    pair->at = g_get_monotonic_time() + FULL_WAIT;
     return TRUE;
 }
 
@@ -44,7 +42,7 @@ static void send_shot(IbhProber *prober, const IbhShot *shot)
 {
     IbhProbe *probe = prober->probe;
     IbhProbePair *pair = ibh_probe_pair(probe, shot->pair);
-    const gint64 before = ibh_prober_now();
+    const gint64 before = g_get_monotonic_time();
     const int problem = send_packet(prober, pair, shot);
 
     if (shot->ask <= IBH_ASK_SIZE && is_put_off(prober, pair, problem))
@@ -57,7 +55,7 @@ static void send_shot(IbhProber *prober, const IbhShot *shot)
     if (shot->ask == IBH_ASK_SYN)
         pair->syn = IBH_SYN_SILENT;
     pair->mtu.held |= shot->ask == IBH_ASK_SIZE && problem == EPERM;
-    ibh_flight_launched(&prober->flight, shot, ibh_prober_now(), !problem);
+    ibh_flight_launched(&prober->flight, shot, g_get_monotonic_time(), !problem);
 }
 
 /* ---- the loop ---- */
@@ -73,12 +71,12 @@ static gboolean learn(IbhProber *prober, GError **error)
 {
     g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
 
-    if (!ibh_flight_has(&prober->flight, IBH_STEP_SETTLED))
+    if (!prober->flight.settled)
         return TRUE;
     if (!read_neighbours(prober, neighbours, error))
         return FALSE;
     ibh_probe_learn(prober->probe, neighbours);
-    ibh_flight_go_on(&prober->flight);
+    prober->flight.settled = FALSE;
     return TRUE;
 }
 
@@ -101,7 +99,7 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
     gint64 collected = 0;
 
     while (flight->gone < prober->probe->pairs->len) {
-        gint64 now = ibh_prober_now(), due;
+        gint64 now = g_get_monotonic_time(), due;
         IbhShot shot;
         gboolean any = ibh_flight_next(flight, now, &shot, &due);
 
@@ -143,7 +141,7 @@ static gint64 ask_own(IbhProber *prober)
         if (other && ibh_prober_send_who(prober, other->nic->link, &other->ip, &source->ip))
             continue;
         if (other || source->ip.family == AF_INET6) /* whose question a proxy answers, late */
-            until = ibh_prober_now() + IBH_PROBE_PROXY_WAIT;
+            until = g_get_monotonic_time() + IBH_PROBE_PROXY_WAIT;
     }
     return until;
 }

@@ -14,7 +14,7 @@
 /* After a late wake-up, the next packets may go a little faster. */
 void ibh_prober_pace(IbhProber *prober)
 {
-    prober->next = MAX(prober->next, ibh_prober_now() - LATE_MAX) + IBH_PROBE_SPACING;
+    prober->next = MAX(prober->next, g_get_monotonic_time() - LATE_MAX) + IBH_PROBE_SPACING;
 }
 
 /* With IP_RECVERR a send may report an earlier packet's error; then it has to be repeated. */

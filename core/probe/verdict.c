@@ -98,18 +98,14 @@ static gboolean follows(const IbhIp *ip, const IbhIp *before)
     return ip->family == before->family && memcmp(ip->bytes, before->bytes, length - part) == 0 && other == one + 1;
 }
 
-/* The first `most`, and how many there are beside them. `counts`: how many each stands for; NULL: one. */
-static char *join_names(const GPtrArray *names, const GArray *counts, guint most)
+/* The first `most`, and how many there are beside them: `more`, that have no names, and the other names. */
+static char *join_names(const GPtrArray *names, guint most, guint more)
 {
     GString *text = g_string_new(NULL);
-    guint more = 0;
 
-    for (guint i = 0; i < names->len; i++) {
-        if (i < most)
-            g_string_append_printf(text, "%s%s", i ? ", " : "", (const char *)names->pdata[i]);
-        else
-            more += counts ? g_array_index(counts, guint, i) : 1;
-    }
+    for (guint i = 0; i < MIN(names->len, most); i++)
+        g_string_append_printf(text, "%s%s", i ? ", " : "", (const char *)names->pdata[i]);
+    more += names->len > most ? names->len - most : 0;
     if (more)
         g_string_append_printf(text, " and %u more", more);
     return g_string_free(text, FALSE);
@@ -119,21 +115,23 @@ char *ibh_probe_name_peers(const GArray *peers, guint most)
 {
     const IbhIp *ips = (const IbhIp *)(gconstpointer)peers->data;
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-    g_autoptr(GArray) counts = g_array_new(FALSE, FALSE, sizeof(guint));
+    guint more = 0;
 
-    for (guint i = 0, end, n; i < peers->len; i = end) {
+    for (guint i = 0, end; i < peers->len; i = end) {
         char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
         for (end = i + 1; end < peers->len && follows(&ips[end], &ips[end - 1]);)
             end++;
-        n = end - i;
+        if (names->len == most) {
+            more += end - i;
+            continue;
+        }
         ibh_ip_format(&ips[i], from);
         ibh_ip_format(&ips[end - 1], to);
-        g_ptr_array_add(names, g_strdup_printf("%s%s%s", from, n > 1 ? "-" : "",
-                                               n > 1 ? strrchr(to, ips[i].family == AF_INET6 ? ':' : '.') : ""));
-        g_array_append_val(counts, n);
+        g_ptr_array_add(names, g_strconcat(from, end - i > 1 ? "-" : NULL,
+                                           strrchr(to, ips[i].family == AF_INET6 ? ':' : '.'), NULL));
     }
-    return join_names(names, counts, most);
+    return join_names(names, most, more);
 }
 
 /* ---- who is at fault ---- */
@@ -150,7 +148,10 @@ typedef struct {
 
 static guint nic_of(const IbhProbe *probe, const IbhProbePair *pair)
 {
-    return ibh_probe_nic(probe, ibh_probe_source(probe, pair)->nic);
+    guint at = 0;
+
+    (void)g_ptr_array_find(probe->nics, ibh_probe_source(probe, pair)->nic, &at);
+    return at;
 }
 
 typedef enum { OF_PEERS, OF_RAILS, OF_PAIRS } Share;
@@ -211,11 +212,11 @@ static void report_share(Cause *cause, Share share)
     if (!pairs->len)
         return;
     to = ibh_probe_name_peers(peers, IBH_PROBE_NAMED);
-    by = join_names(rails, NULL, IBH_PROBE_NAMED);
+    by = join_names(rails, IBH_PROBE_NAMED, 0);
     of_rails = share == OF_RAILS || (share == OF_PAIRS && rails->len == 1);
     who = at_peer    ? g_strdup_printf("%s%s", to, row->place == IBH_AT_EITHER ? " to every rail" : "")
           : of_rails ? g_strdup_printf("%s to %s", by, to)
-                     : join_names(pairs, NULL, IBH_PROBE_NAMED);
+                     : join_names(pairs, IBH_PROBE_NAMED, 0);
     g_ptr_array_add(fixes, NULL);
     fix = row->fix ? g_strjoinv("; ", (char **)fixes->pdata) : NULL;
     finding = ibh_finding_add(probe->findings, of_rails ? rails->pdata[0] : "", row->severity,

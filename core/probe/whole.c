@@ -2,31 +2,23 @@
 /* Findings of --probe that are of no single pair. */
 #include "probe/probe.h"
 
-/* Peers that no rail could ask, and rails that asked no peer while others did: silence would look like success. */
+/* Peers that no rail could ask: silence would look like success. */
 static void report_unasked(IbhProbe *probe)
 {
-    const guint nics = probe->nics->len, peers = probe->peers->len;
-    g_autofree guint *by_peer = g_new0(guint, peers), *by_nic = g_new0(guint, nics);
-    guint unasked = 0, first = 0;
-    char ip[IBH_IP_STRLEN];
+    g_autofree guint *rails = g_new0(guint, probe->peers->len);
+    g_autoptr(GArray) peers = g_array_new(FALSE, FALSE, sizeof(IbhIp));
+    g_autofree char *names = NULL;
 
     IBH_EACH (const IbhProbeUnasked, one, probe->unasked) {
-        const guint nic = ibh_probe_nic(probe, one->nic);
-
-        if (++by_nic[nic] == peers && probe->pairs->len)
-            ibh_finding_add(probe->findings, one->nic->link->name, IBH_WARNING, "no-source",
-                            ibh_advice("name peers in its subnet, too; or leave the rail out: --iface"),
-                            "none of the %u peers, from %s on, was asked by it, so nothing is known of it: %s", peers,
-                            ibh_ip_format(&g_array_index(probe->peers, IbhIp, 0), ip), one->why);
-        if (++by_peer[one->peer] == nics && !unasked++)
-            first = one->peer;
+        if (++rails[one->peer] == probe->nics->len)
+            g_array_append_val(peers, g_array_index(probe->peers, IbhIp, one->peer));
     }
-    if (unasked)
+    names = ibh_probe_name_peers(peers, IBH_PROBE_NAMED);
+    if (peers->len)
         ibh_finding_add(probe->findings, "", IBH_ERROR, "no-source",
                         ibh_advice("ib-hook --show says which addresses the rails have; or leave these peers out"),
-                        "%u of %u peers were not asked, %s is the first: no rail has an address of its family, so they "
-                        "are not reached",
-                        unasked, peers, ibh_ip_format(&g_array_index(probe->peers, IbhIp, first), ip));
+                        "%u of %u peers were not asked: no rail has an address of the family of %s", peers->len,
+                        probe->peers->len, names);
 }
 
 /* They should be rails, and would be probed. */

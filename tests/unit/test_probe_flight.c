@@ -62,13 +62,15 @@ static void send_shot(Sky *sky, const IbhShot *shot)
 /* One packet at a time, until then, or until nothing is left. `ends`: entries are deleted as pairs finish. */
 static void fly(Sky *sky, gint64 until, gboolean ends)
 {
+    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhNeighbour));
+
     while (sky->now < until && sky->flight.gone < sky->world.probe->pairs->len) {
         gint64 due;
         IbhShot shot;
 
         if (ibh_flight_next(&sky->flight, sky->now, &shot, &due))
             send_shot(sky, &shot);
-        ibh_flight_go_on(&sky->flight);
+        ibh_probe_learn(sky->world.probe, none);
         for (guint i = sky->flight.gone; ends && i < sky->flight.begun; i++) {
             if (pair_at(&sky->world, i)->step == IBH_STEP_FINISHED)
                 ibh_flight_end(&sky->flight, i);
@@ -111,7 +113,8 @@ static void test_window(void **state)
     sky.flight.room[0] = 2;
     fly(&sky, START + G_USEC_PER_SEC, FALSE);
     assert_int_equal(sky.sent[IBH_ASK_ECHO], 2);
-    assert_true(ibh_flight_has(&sky.flight, IBH_STEP_FINISHED));
+    assert_int_equal(pair_at(&sky.world, 0)->step, IBH_STEP_FINISHED);
+    assert_true(sky.flight.settled);
     sky.flight.room[0] = 0;
     fly(&sky, sky.now + 1000, TRUE); /* the entries are gone: without room, one after the other */
     assert_int_equal(sky.sent[IBH_ASK_ECHO], 3);
