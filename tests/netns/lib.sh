@@ -454,12 +454,10 @@ sysctl_set() { # HOST NIC KEY VALUE
 }
 
 expect_sysctls() { # HOST NIC KEY=VALUE…
-    local host=$1 nic=$2 pair
-    for pair in "${@:3}"; do
-        [ "$(sysctl_get "$host" "$nic" "${pair%=*}")" = "${pair#*=}" ] ||
-            fail "$nic on $host: ${pair%=*}" "expected ${pair#*=}, got $(sysctl_get "$host" "$nic" "${pair%=*}")"
-    done
-    ok "sysctls of $nic on $host: ${*:3}"
+    local keys=("${@:3}")
+    keys=("${keys[@]%=*}")
+    expect_equal "sysctls of $2 on $1: ${*:3}" "$(printf '%s\n' "${@:3}" | sed 's/.*=//')" \
+        "$(on "$1" cat "${keys[@]/#/$CONF/$2/}")"
 }
 
 # All that can be programmed, byte for byte.
@@ -470,19 +468,23 @@ state() { # HOST
         ip route show table all
         ip -d -6 rule
         ip -6 route show table all
-        cd '$CONF' && for k in '"$ARP_KEYS"'; do grep . */$k; done'
+        cd '$CONF' && grep . */'"${ARP_KEYS// / */}"
 }
 
-tidy() { # squeezes blanks, drops those at the end, sorts
-    tr -s '\t ' ' ' | sed 's/ *$//' | sort
+tidy() { # squeezes blanks, drops those at both ends, sorts
+    awk '{ $1 = $1; print }' | sort
+}
+
+marked() { # WORD: tidy, of the lines that have the mark behind this word
+    awk -v mark="$1 $MARK " 'index($0 " ", mark) { $1 = $1; print }' | sort
 }
 
 our_rules() { # HOST
-    ip -n "$1" -d rule show | { grep -w "suppress_ifgroup $MARK" || true; } | tidy
+    ip -n "$1" -d rule show | marked suppress_ifgroup
 }
 
 our_routes() { # HOST
-    ip -n "$1" route show table all | { grep -w "metric $MARK" || true; } | tidy
+    ip -n "$1" route show table all | marked metric
 }
 
 foreign_state() { # HOST: the state without what is ours

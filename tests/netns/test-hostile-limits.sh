@@ -18,7 +18,7 @@ run() {
 fresh() { # where nothing could be remembered, old sysctl values are lost
     hook B --undo >/dev/null 2>&1
     rm -rf /run/ib-hook
-    for nic in ib0 ib1; do for key in arp_announce arp_ignore; do sysctl_set B $nic $key 0; done; done
+    on B sh -c "for key in $CONF/ib[01]/arp_announce $CONF/ib[01]/arp_ignore; do echo 0 >\$key; done"
     expect_equal "$1: all is undone" "$before" "$(state B)"
 }
 

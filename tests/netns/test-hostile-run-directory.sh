@@ -38,7 +38,7 @@ unharmed() { # WHAT: nothing but what is ours was written, and it is over
     hook B --undo >/dev/null 2>&1 || true
     rm -rf /run/ib-hook
     hook B --undo >/dev/null 2>&1
-    for nic in ib0 ib1; do for key in arp_announce arp_ignore; do sysctl_set B $nic $key 0; done; done
+    on B sh -c "for key in $CONF/ib[01]/arp_announce $CONF/ib[01]/arp_ignore; do echo 0 >\$key; done"
     expect_equal "$1: all is undone" "$before" "$(state B)"
 }
 

@@ -12,8 +12,9 @@ arp=$arp")
     for rp_filter in 0 1 2; do
         sysctl_set A all rp_filter $rp_filter
         sysctl_set B all rp_filter $rp_filter
-        # with 1 every lost pair costs seconds
-        [ $rp_filter = 1 ] || expect_matrix_wrong "$arp, all.rp_filter=$rp_filter, before"
+        case $arp$rp_filter in # with 1 every lost pair costs seconds
+            auto0 | auto2) expect_matrix_wrong "all.rp_filter=$rp_filter, before" ;;
+        esac
         expect_hook 0 A --config "$config" --apply
         expect_hook 0 B --config "$config" --apply
         expect_rails A ib0:941:172.16.16.1 ib1:942:172.16.16.2

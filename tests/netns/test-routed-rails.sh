@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck disable=SC2086,SC2046,SC2016 # words of ours without blanks; programs of awk
+# shellcheck disable=SC2086,SC2046,SC2016,SC2207 # words of ours without blanks; programs of awk
 # Routed rails: NICs with a subnet and a gateway of their own, as behind a leaf switch each. Two hosts with three of them, a
 # router between, and a management network that main's default goes by. With one file for all hosts each rail's traffic to the
 # other host leaves and arrives by that rail; what main has more exactly stays; without the file nothing changes.
@@ -43,9 +43,8 @@ expect_hook 0 A --apply
 expect_equal "without the configuration nothing changes" "$before" "$(state A)"
 
 counts() { # I J: what A's ibI sent and received, and B's ibJ
-    for host in A B; do
-        on $host awk -v nic="ib$([ $host = A ] && echo "$1" || echo "$2")" -F '[: ]+' '{ sub(/^ +/, "") } $1 == nic { print $11, $3 }' /proc/net/dev
-    done | xargs
+    on A awk '$1 == "ib'$1':" { print $11, $3 }' /proc/net/dev
+    on B awk '$1 == "ib'$2':" { print $11, $3 }' /proc/net/dev
 }
 
 # pairs WHAT FORMAT: from each rail of A to each of B; FORMAT has the host's number and the rail's
@@ -55,10 +54,9 @@ pairs() {
         for j in 0 1 2; do
             # shellcheck disable=SC2059 # it is one
             from=$(printf "$2" 1 $i) to=$(printf "$2" 2 $j)
-            on A ping -q -c 1 -W 2 -I "$from" "$to" >/dev/null || fail "$1: ib$i → ib$j" "$from → $to: no answer"
-            read -ra first <<<"$(counts $i $j)"
-            on A ping -q -c 20 -i 0.002 -W 2 -I "$from" "$to" >/dev/null
-            read -ra last <<<"$(counts $i $j)"
+            first=($(counts $i $j))
+            on A ping -q -c 20 -i 0.002 -W 2 -I "$from" "$to" >/dev/null || fail "$1: ib$i → ib$j" "$from → $to: no answer"
+            last=($(counts $i $j))
             for n in 0 1 2 3; do
                 [ $((last[n] - first[n])) -ge 20 ] ||
                     fail "$1: ib$i → ib$j" "${first[*]} → ${last[*]}: not 20 each (sent, received; A, B)"
