@@ -85,10 +85,11 @@ void ibh_check_want(IbhCheck *check); /* sets its rules and routes */
 
 IbhFib *ibh_model_new(const IbhCheck *check, IbhModelKind kind);
 
-/* Each route of the snapshot, those of foreign tables too; `break` ends one list of the two. */
+/* Each route of the snapshot, those of foreign tables too; `break` ends one list of the two. Tables that were read
+ * whole come first, in the kernel's order: of routes with one prefix and metric the first one counts. */
 #define IBH_EACH_ROUTE(x, snapshot)                                                                                    \
     for (int x##_list = 0; x##_list < 2; x##_list++)                                                                   \
-        IBH_EACH (const IbhRoute, x, x##_list ? (snapshot)->more : (snapshot)->routes)
+        IBH_EACH (const IbhRoute, x, x##_list ? (snapshot)->routes : (snapshot)->more)
 
 /* One of ours, or of those that every host has. */
 gboolean ibh_rule_is_expected(const IbhRule *rule);

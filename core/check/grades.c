@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/check.h"
+#include "plan/want.h"
 
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
@@ -20,14 +21,16 @@ typedef struct {
     const IbhAddress *near; /* the NIC's own, in whose subnet the packet is sent; NULL: none */
 } Answer;
 
-/* The subnet of another rail inside this one's: the two ends of a cable, or prefix-differs. */
+/* The subnet of another rail inside this one's: the two ends of a cable, or prefix-differs. One that is in this one's
+ * subnet, too, leads a part of it. */
 static gboolean is_connected(const Answer *answer)
 {
     const IbhRoute *route = answer->got->route;
     const IbhNic *nic = ibh_rails_nic(answer->rails, route->ifindex);
 
     return nic && !(answer->near && answer->near->subnet.length >= route->dst.length) &&
-           route->gateway.family == AF_UNSPEC && ibh_serves_subnet(nic, &route->dst);
+           route->gateway.family == AF_UNSPEC && ibh_serves_subnet(nic, &route->dst) &&
+           (ibh_has_one_peer(&route->dst) || !answer->near || !ibh_serves_subnet(nic, &answer->near->subnet));
 }
 
 static IbhGrade grade_by_itself(const Answer *answer)

@@ -40,7 +40,7 @@ static void add_edges(GArray *pieces, const IbhPrefix *subnet)
 static void add_routes(GArray *pieces, const GArray *routes)
 {
     IBH_EACH (const IbhRoute, route, routes) {
-        if (route->dst.length && ibh_ip_is_unicast(&route->dst.ip))
+        if (route->dst.length && ibh_ip_is_unicast(&route->dst.ip) && !ibh_ip_is_fe80(&route->dst.ip))
             add_piece(pieces, &route->dst, FALSE);
     }
 }

@@ -29,7 +29,7 @@ const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, cons
 
 static void add_zone(GArray *zones, const IbhPrefix *zone)
 {
-    if (!ibh_ip_is_link_local(&zone->ip) || zone->ip.family == AF_INET)
+    if (!ibh_ip_is_fe80(&zone->ip))
         ibh_prefixes_add(zones, zone);
 }
 

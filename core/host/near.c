@@ -190,8 +190,8 @@ static gboolean read_strict(IbhNear *near, GError **error)
     if (!ibh_netlink_read_addresses(near->netlink, near->strict, addresses, error))
         return FALSE;
     IBH_EACH (const IbhAddress, address, addresses) {
-        if (!(address->local.family == AF_INET6 && ibh_ip_is_link_local(&address->local)) &&
-            ibh_prefixes_overlap(near->prefixes, &address->subnet) && !ibh_has(nearby, address->ifindex))
+        if (!ibh_ip_is_fe80(&address->local) && ibh_prefixes_overlap(near->prefixes, &address->subnet) &&
+            !ibh_has(nearby, address->ifindex))
             g_array_append_val(nearby, address->ifindex);
     }
     IBH_EACH (const IbhAddress, address, addresses) {

@@ -85,6 +85,11 @@ gboolean ibh_ip_is_link_local(const IbhIp *ip)
 {
     if (ip->family == AF_INET)
         return ip->bytes[0] == 169 && ip->bytes[1] == 254;
+    return ibh_ip_is_fe80(ip);
+}
+
+gboolean ibh_ip_is_fe80(const IbhIp *ip)
+{
     return ip->family == AF_INET6 && ip->bytes[0] == 0xfe && (ip->bytes[1] & 0xc0) == 0x80;
 }
 

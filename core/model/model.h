@@ -50,6 +50,7 @@ gboolean ibh_ip_equals(gconstpointer a, gconstpointer b);
 /* The address of one host: no multicast, no unspecified or loopback address. */
 gboolean ibh_ip_is_unicast(const IbhIp *ip);
 gboolean ibh_ip_is_link_local(const IbhIp *ip); /* 169.254/16, fe80::/10 */
+gboolean ibh_ip_is_fe80(const IbhIp *ip);       /* valid on one link only; each that is up has one by itself */
 
 IbhPrefix ibh_prefix(const IbhIp *ip, guint length); /* clears the host bits */
 gboolean ibh_prefix_parse(const char *text, IbhPrefix *ret_prefix);

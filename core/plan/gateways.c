@@ -41,12 +41,6 @@ static gboolean is_on_subnet(const GArray *subnets, const IbhIp *gateway)
     return FALSE;
 }
 
-/* An IPv6 router's link-local address is valid on one link only. */
-static gboolean is_router_address(const IbhIp *ip)
-{
-    return ip->family == AF_INET6 && ibh_ip_is_link_local(ip);
-}
-
 /* Main prefers another NIC's route to the same prefix. Whose default main prefers does not matter: defaults of other
  * NICs are not read, and what a rail's address sends beyond goes by a gateway of the rail's. */
 static gboolean is_anothers_in_main(const IbhRails *rails, const IbhRoute *route)
@@ -67,8 +61,8 @@ static gboolean can_reach_gateway(const IbhRails *rails, const IbhNic *nic, cons
 {
     if (nic->settings.gateway == IBH_GATEWAY_NONE || ibh_rails_holder(rails, &route->gateway))
         return FALSE; /* also one that has become our own address */
-    return is_router_address(&route->gateway) ? route->ifindex == nic->link->ifindex
-                                              : is_on_subnet(subnets, &route->gateway);
+    return ibh_ip_is_fe80(&route->gateway) ? route->ifindex == nic->link->ifindex
+                                           : is_on_subnet(subnets, &route->gateway);
 }
 
 /* A prefix that an IPv6 router can announce. */
@@ -120,7 +114,7 @@ static void drop_all_but_defaults(GArray *copies)
  * IPv6 looks it up in main nevertheless, unless D itself has a route to it. */
 static gboolean needs_way(const IbhRoute *copy)
 {
-    return ibh_route_is_default(copy) && copy->gateway.family == AF_INET6 && !is_router_address(&copy->gateway);
+    return ibh_route_is_default(copy) && copy->gateway.family == AF_INET6 && !ibh_ip_is_fe80(&copy->gateway);
 }
 
 static void add_copy(const IbhNic *nic, const IbhRoute *copy, GArray *routes)
@@ -206,7 +200,7 @@ gboolean ibh_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
         if (address->local.family != family)
             continue;
         if (nic->settings.gateway == IBH_GATEWAY_ADDRESS && configured->family == family &&
-            (is_router_address(configured) ||
+            (ibh_ip_is_fe80(configured) ||
              (!ibh_address_is_host(address) && ibh_prefix_contains(&address->subnet, configured)))) {
             *ret_gateway = *configured;
             return TRUE;

@@ -11,19 +11,13 @@ static gboolean is_of_family(const IbhIp *ip, const IbhOp *op)
     return op->type == IBH_OP_SYSCTL_SET || ip->family == ibh_op_family(op);
 }
 
-/* Every link that is up has such an address by itself: the manager may not have begun. */
-static gboolean is_on_every_link(const IbhIp *ip)
-{
-    return ip->family == AF_INET6 && ibh_ip_is_link_local(ip);
-}
-
 static gboolean has_address(const IbhRails *rails, const IbhOp *op)
 {
     const GArray *addresses = rails->snapshot->addresses;
 
     IBH_EACH (const IbhAddress, address, addresses) {
         if (address->ifindex == op->ifindex && is_of_family(&address->local, op) && !address->tentative &&
-            !is_on_every_link(&address->local))
+            !ibh_ip_is_fe80(&address->local))
             return TRUE;
     }
     return FALSE;

@@ -207,6 +207,9 @@ class Faults:
             device = rng.choice(self.nics * 2 + self.others())
             if family == 4 and device == "eth0" and rng.random() < 0.7:
                 words += ["via", "10.0.0.1"]
+            peers = [one for _, one in self.rail.peers if family_of(one) == family and one != "10.9.0.1"]
+            if device in self.nics and peers and rng.random() < 0.25:
+                words += ["via", rng.choice(peers)]
             words += ["dev", device]
             own = [one for one, _ in self.rail.addresses if family_of(one) == family]
             if own and rng.random() < 0.2:

@@ -66,9 +66,13 @@ class Truth:
                    key=lambda one: (one[0].prefixlen, -one[3]), default=None)
 
     def by_another(self, rail, to):
-        """Main has it more exactly by a NIC that is no rail: whoever did that wanted it."""
+        """Main has it more exactly by a NIC that is no rail, or in the subnet by a gateway: whoever did that wanted it."""
         best = self.longest(rail, to)
-        return best is not None and (best[2] or best[1]) not in self.right_nics()
+        return best is not None and ((best[2] or best[1]) not in self.right_nics() or best[4] and self.is_inside(rail, to))
+
+    @staticmethod
+    def is_inside(rail, to):
+        return any(ipaddress.ip_address(to) in net for net in rail.subnets())
 
     def refused(self, rail, to):
         """… or as an error, which may be wanted, too: --check says so."""
@@ -79,7 +83,7 @@ class Truth:
         """Main says that a host of remote= is on the rail's own wire, without a gateway. Only that wire knows whether it is."""
         best = self.longest(rail, to)
         return best is not None and best[2] == rail.nic and best[1] == "unicast" and not best[4] and \
-            not any(ipaddress.ip_address(to) in net for net in rail.subnets())
+            not self.is_inside(rail, to)
 
     # ---- packets ----
 
@@ -133,9 +137,11 @@ class Truth:
         return found
 
     def explained(self, to):
-        """Main leads elsewhere, or has nothing there: whoever did that wanted it."""
-        return not any(net.prefixlen and ipaddress.ip_address(to) in net for net, *_ in self.routes_of(MAIN, True)) or all(self.by_another(rail, to) for rail in self.right.rails for address, _ in rail.addresses
-                   if family_of(address) == family_of(to))
+        """Main leads elsewhere or to a gateway, or has nothing there: whoever did that wanted it."""
+        best = max((one for one in self.routes_of(MAIN, True) if one[0].prefixlen and ipaddress.ip_address(to) in one[0]),
+                   key=lambda one: (one[0].prefixlen, -one[3]), default=None)
+        return best is None or best[4] or all(self.by_another(rail, to) for rail in self.right.rails for address, _ in
+                                              rail.addresses if family_of(address) == family_of(to))
 
     def forget(self):
         for space in {one[0] for one in self.right.ports.values()}:
@@ -190,7 +196,7 @@ class Truth:
                                     if owner[0] == rail.nic and not owner[2] & FAILED]:
                 family, own = family_of(address), ipaddress.ip_network(f"{address}/{length}", strict=False)
                 if own.num_addresses > 4 and (own in rail.subnets() or own in shared):
-                    for to in self.destinations(own, pieces):
+                    for to in self.destinations(own, [*pieces, *(one[0] for one in self.main)]):
                         if str(to) not in self.present:
                             asked.append((rail, "own", Question(family, str(to), address)))
                 for to in others if family == 4 else ():
@@ -247,8 +253,11 @@ class Truth:
 
     def judge_own(self, rail, question, answer, _):
         if self.by_another(rail, question.to):
+            dev = self.longest(rail, question.to)[2]
             if self.refused(rail, question.to):
                 self.unclear.append(f"main refuses {question.to}")
+            elif dev and dev not in self.right_nics() and answer.dev != dev:
+                self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.dev}, main has it by {dev}"))
             return
         if answer.kind != "unicast" or answer.dev != rail.nic:
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.kind} {answer.dev or ''}".strip()))
@@ -256,6 +265,8 @@ class Truth:
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: mtu {answer.mtu}"))
         elif question.oif and not answer.via:
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: without its gateway"))
+        elif answer.via and answer.via != question.to and self.is_inside(rail, question.to):
+            self.wrong.append(Wrong(rail.nic, f"{said(question)}: by the gateway {answer.via}"))
 
     def judge_local(self, rail, question, answer, _):
         if answer.kind != "local":
