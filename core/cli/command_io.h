@@ -11,7 +11,6 @@
 typedef struct {
     IbhRun run;
     const IbhOptions *options;
-    IbhWriter *writer;
     GString *out;
     IbhFabric *fabric; /* --show, --check, --render env */
 } IbhCommand;

@@ -13,14 +13,16 @@
 
 void ibh_command_say(IbhCommand *command, IbhReport *report)
 {
+    const IbhOptions *options = command->options;
+    IbhWriter *writer = options->json ? ibh_write_json : options->prometheus ? ibh_write_prometheus : ibh_write_text;
     g_autofree char *text = NULL;
 
-    if (command->run.writes && command->options->style.quiet && command->writer == ibh_write_text)
+    if (command->run.writes && options->style.quiet && writer == ibh_write_text)
         return; /* the exit status says it: no tree of all changes is made */
-    report->action = command->options->action;
+    report->action = options->action;
     report->rails = command->run.rails;
     report->only = command->run.only;
-    text = ibh_report(report, command->writer, &command->options->style);
+    text = ibh_report(report, writer, &options->style);
     g_string_append(command->out, text);
 }
 
@@ -114,9 +116,6 @@ int ibh_action(const IbhOptions *options, GString *out, GString *warnings)
                 .warnings = warnings,
                 .announcer = IBH_ANNOUNCER_INIT},
         .options = options,
-        .writer = options->json         ? ibh_write_json
-                  : options->prometheus ? ibh_write_prometheus
-                                        : ibh_write_text,
         .out = out};
     g_autoptr(GError) error = NULL;
     int status = run_live(&command, &error);

@@ -56,15 +56,6 @@ static gboolean has(const IbhRender *render, const IbhNic *nic)
     return nic->status == IBH_NIC_RAIL && ibh_is_selected(nic, render->only) && ibh_render_is_plain(nic->link->name);
 }
 
-/* Explanations: each line becomes a comment. */
-static void put_comment(GString *out, const char *text)
-{
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-
-    for (char **line = lines; *line; line++)
-        g_string_append_printf(out, "#%s%s\n", **line ? " " : "", *line);
-}
-
 /* What the formats cannot express of this host. */
 static void put_left_out(GString *out, const IbhRender *render)
 {
@@ -102,12 +93,13 @@ static void put_sysctls(GString *out, const IbhRender *render, const IbhNic *nic
 }
 
 static const char native_why[] =
-    "\n"
-    "Rules and routes have no mark, and their tables have other numbers: so ib-hook finds that the manager routes a\n"
-    "NIC, and takes its own away. Addresses and gateways are those of now.\n"
-    "\n"
-    "No manager sets ARP values, which ib-hook gives the rails as well: these lines are for\n"
-    "/etc/sysctl.d/90-ib-hook.conf. Set rp_filter=1 once the rules are there and peers have learned the right NICs.";
+    "#\n"
+    "# Rules and routes have no mark, and their tables have other numbers: so ib-hook finds that the manager routes a\n"
+    "# NIC, and takes its own away. Addresses and gateways are those of now.\n"
+    "#\n"
+    "# No manager sets ARP values, which ib-hook gives the rails as well: these lines are for\n"
+    "# /etc/sysctl.d/90-ib-hook.conf. Set rp_filter=1 once the rules are there and peers have learned the right "
+    "NICs.\n";
 
 /* ---- the table ---- */
 
@@ -132,37 +124,37 @@ typedef struct {
 
 static const Format formats[] = {
     {"netplan",
-     "For netplan with systemd-networkd; with NetworkManager as its renderer, it drops rules: take nmcli.\n"
-     "netplan cannot say suppress_prefixlength, without which these rules take too much: so all is in a drop-in for\n"
-     "the file that netplan makes of each NIC (by netplan's names for them as far as known, else those of the\n"
-     "interfaces). In force after netplan apply.",
+     "# For netplan with systemd-networkd; with NetworkManager as its renderer, it drops rules: take nmcli.\n"
+     "# netplan cannot say suppress_prefixlength, without which these rules take too much: so all is in a drop-in for\n"
+     "# the file that netplan makes of each NIC (by netplan's names for them as far as known, else those of the\n"
+     "# interfaces). In force after netplan apply.\n",
      DROP_IN("$g")},
     {"networkd",
-     "For systemd-networkd 245 and later: a drop-in for the .network file of each NIC, which keeps its addresses.\n"
-     "After networkctl reload, networkctl reconfigure NIC. NICs that share a .network file need one each first,\n"
-     "which is NIC.network here.",
+     "# For systemd-networkd 245 and later: a drop-in for the .network file of each NIC, which keeps its addresses.\n"
+     "# After networkctl reload, networkctl reconfigure NIC. NICs that share a .network file need one each first,\n"
+     "# which is NIC.network here.\n",
      DROP_IN("$f")},
     {"nmcli",
-     "For NetworkManager 1.20 and later: what is added to the connection of each NIC (as far as known; else the name\n"
-     "of its interface stands there). In force from its next activation on, or after nmcli device reapply NIC. Said\n"
-     "again, nothing is added.",
+     "# For NetworkManager 1.20 and later: what is added to the connection of each NIC (as far as known; else the\n"
+     "# name of its interface stands there). In force from its next activation on, or after nmcli device reapply NIC.\n"
+     "# Said again, nothing is added.\n",
      FALSE, "\n# $n, IPv$4\n", "nmcli connection modify $c +ipv$4.routes '$d{ $a}{ onlink=true$o} table=$t'\n", "",
      "nmcli connection modify $c +ipv$4.routing-rules '" IP_RULE "'\n"},
     {"ifupdown",
-     "For ifupdown, ifupdown-ng and ifupdown2: lines for the stanza of each NIC, after its addresses. A link that was\n"
-     "set down and up again by hand loses its table: ifdown NIC; ifup NIC.",
+     "# For ifupdown, ifupdown-ng and ifupdown2: lines for the stanza of each NIC, after its addresses. A link that\n"
+     "# was set down and up again by hand loses its table: ifdown NIC; ifup NIC.\n",
      FALSE, "\n# /etc/network/interfaces: iface $n inet$6\n", "    up ip -$4 route replace " IP_ROUTE "\n", "",
      "    up ip -$4 rule add " IP_RULE " || true\n    down ip -$4 rule del " IP_RULE " || true\n"},
     {"ifcfg",
-     "For RHEL's network-scripts (RHEL 8 and before) with NM_CONTROLLED=no in ifcfg-NIC, or without NetworkManager,\n"
-     "which passes over these files: take nmcli for it. ifdown deletes the rules.",
+     "# For RHEL's network-scripts (RHEL 8 and before) with NM_CONTROLLED=no in ifcfg-NIC, or without NetworkManager,\n"
+     "# which passes over these files: take nmcli for it. ifdown deletes the rules.\n",
      FALSE, "\n# /etc/sysconfig/network-scripts/route$6-$n\n", IP_ROUTE "\n",
      "\n# /etc/sysconfig/network-scripts/rule$6-$n\n", IP_RULE "\n"},
     {"rt_tables",
-     "/etc/iproute2/rt_tables.d/ib-hook.conf\n"
-     "\n"
-     "Names of tables, for ip and for table= in ib-hook's configuration. rail-…: the tables of ib-hook; default-…:\n"
-     "those of their defaults; native-… and native-default-…: those of the other formats.",
+     "# /etc/iproute2/rt_tables.d/ib-hook.conf\n"
+     "#\n"
+     "# Names of tables, for ip and for table= in ib-hook's configuration. rail-…: the tables of ib-hook; default-…:\n"
+     "# those of their defaults; native-… and native-default-…: those of the other formats.\n",
      TRUE, "\n$T rail-$n\n$D default-$n\n$N native-$n\n$M native-default-$n\n", "", "", ""},
     {"env", NULL, FALSE, NULL, NULL, NULL, NULL},
 };
@@ -316,13 +308,13 @@ char *ibh_render(const char *name, const IbhRender *render)
         ibh_write_env(out, render);
         return g_string_free(out, FALSE);
     }
-    put_comment(out, format->why);
+    g_string_append(out, format->why);
     if (format->route[0]) {
-        put_comment(out, native_why);
+        g_string_append(out, native_why);
         IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics)
             put_sysctls(out, render, nic);
         if (render->rails->main != IBH_MAIN_KEEP)
-            put_comment(out, "\nWithout what main=spread does: only ib-hook itself keeps that right.");
+            g_string_append(out, "#\n# Without what main=spread does: only ib-hook itself keeps that right.\n");
     }
     put_left_out(out, render);
     IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
