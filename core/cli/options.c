@@ -9,11 +9,14 @@
 
 G_GNUC_PRINTF(2, 3) static gboolean refuse(GError **error, const char *format, ...)
 {
+    g_autofree char *text = NULL, *safe = NULL;
     va_list args;
 
     va_start(args, format);
-    g_propagate_error(error, g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, format, args));
+    text = g_strdup_vprintf(format, args);
     va_end(args);
+    safe = ibh_printable(text);
+    g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, safe);
     return FALSE;
 }
 
