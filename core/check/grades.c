@@ -87,13 +87,14 @@ static gboolean reaches(const IbhRails *rails, int ifindex, const IbhIp *to)
                                                          ibh_prefixes_overlap(nic->settings.remote, &host));
 }
 
-/* Main is to have the subnet: any of its NICs will do. That it has none is its manager's choice. */
+/* Main is to have the subnet: any of its NICs will do. That it has none is its manager's choice, and so is a default
+ * that refuses the rest of the world. */
 static IbhGrade grade_unbound(const Answer *answer)
 {
     const IbhTrace *got = answer->got, *ideal = answer->ideal;
     gboolean lacks = !ideal->route || !answer->near || ideal->route->dst.length < answer->near->subnet.length;
 
-    if (lacks && !(ideal->refused && ideal->route) && !ideal->thrown)
+    if (lacks && !(ideal->refused && ideal->route && ideal->route->dst.length) && !ideal->thrown)
         return IBH_NOTED;
     if (got->refused || ideal->refused || !ideal->route)
         return got->refused && ideal->refused ? IBH_DOUBTFUL : got->refused ? IBH_WRONG : IBH_RIGHT;
