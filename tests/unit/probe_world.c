@@ -21,6 +21,7 @@ void world_clear(World *world)
     g_clear_pointer(&world->config, ibh_config_free);
     g_clear_pointer(&world->cas, ibh_case_free);
     ibh_options_clear(&world->options);
+    g_clear_pointer(&world->argv, g_strfreev);
     g_clear_error(&world->error);
 }
 
@@ -28,11 +29,11 @@ void world_clear(World *world)
 World try_look(const char *text, const char *line)
 {
     g_autofree char *words = g_strconcat("ib-hook ", line, NULL);
-    g_auto(GStrv) argv = g_strsplit(words, " ", -1);
     g_autoptr(GError) error = NULL;
-    World world = {.cas = ibh_case_parse("world", text, &error), .config = ibh_config_new()};
+    World world = {
+        .cas = ibh_case_parse("world", text, &error), .config = ibh_config_new(), .argv = g_strsplit(words, " ", -1)};
 
-    if (!world.cas || !ibh_options_parse(argv, &world.options, &error))
+    if (!world.cas || !ibh_options_parse(world.argv, &world.options, &error))
         fail_msg("%s", error->message);
     world.rails = ibh_rails_find(world.config, world.cas->snapshot, FALSE, &error);
     if (!world.rails)

@@ -23,6 +23,7 @@ typedef struct {
     IbhCase *cas;
     IbhConfig *config;
     IbhRails *rails;
+    char **argv; /* to which the options point */
     IbhOptions options;
     IbhProbe *probe;
     GError *error;
