@@ -50,6 +50,7 @@ typedef struct {
     GPtrArray *clashes;           /* const IbhRoute *: of others, in rails' tables */
     gboolean special;             /* routes of IPv6 are for one source: only the kernel knows what they do */
     gboolean before_local, bound; /* foreign rules come before table local's, or name a NIC by oif */
+    guint8 neutral;               /* an IP protocol that no rule names */
 
     const IbhPlan *plan;
     const GArray *missed; /* IbhMissed: rails that were there and are not */

@@ -68,7 +68,8 @@ static IbhGrade grade_leaving(const Answer *answer)
     if (got->refused)
         return ideal->refused && !others ? IBH_DOUBTFUL : IBH_WRONG;
     if (got->route->type != RTN_UNICAST)
-        return IBH_WRONG;
+        return got->route->type == RTN_LOCAL && got->route->protocol == RTPROT_KERNEL ? IBH_NOTED /* an address of lo */
+                                                                                      : IBH_WRONG;
     by = ibh_rails_nic(answer->rails, got->route->ifindex);
     if (ibh_route_leads_by(got->route, answer->question->nic->link->ifindex))
         return grade_by_itself(answer);

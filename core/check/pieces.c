@@ -125,8 +125,10 @@ static void add_networks(GArray *pieces, const IbhRails *rails)
 {
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
         const IbhPrefix own = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
+        const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
 
-        add_piece(pieces, &own, TRUE);
+        /* A single one on lo or a dummy is a service's, or by mistake a peer's: it is asked, and noted. */
+        add_piece(pieces, &own, !ibh_address_is_host(address) || (nic && nic->rank));
         add_edges(pieces, &address->subnet);
     }
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {

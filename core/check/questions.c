@@ -4,6 +4,7 @@
 #include "plan/want.h"
 
 #include <linux/rtnetlink.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -82,6 +83,7 @@ static IbhTrace ask(const IbhCheck *check, IbhQuestion *question, guint as)
 
     question->asked = !like;
     question->like = like ? like - 1 : check->questions->len;
+    question->lookup.neutral = check->neutral;
     if (!like)
         g_hash_table_insert(check->classes, g_steal_pointer(&name), GUINT_TO_POINTER(question->like + 1));
     g_array_append_val(check->questions, *question);
@@ -221,7 +223,9 @@ static void ask_about_rail(const IbhCheck *check, const IbhNic *nic)
 /* What foreign rules make necessary. */
 static void look_at_rules(IbhCheck *check)
 {
+    static const guint8 protocols[] = {IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP}; /* the kernel answers for no other */
     gboolean local[2] = {FALSE, FALSE};
+    guint named[256] = {0};
 
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
         gboolean *seen = &local[rule->family == AF_INET6];
@@ -229,6 +233,11 @@ static void look_at_rules(IbhCheck *check)
         check->bound |= (rule->selectors & IBH_SELECT_OIF) && !ibh_rule_is_ours(rule);
         *seen |= ibh_rule_is_expected(rule) && rule->table == IBH_TABLE_LOCAL;
         check->before_local |= !*seen && !rule->l3mdev;
+        named[rule->by.ip_protocol]++;
+    }
+    IBH_EACH_ROW (const guint8, protocol, protocols) {
+        if (!check->neutral || named[*protocol] < named[check->neutral])
+            check->neutral = *protocol;
     }
 }
 

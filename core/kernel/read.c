@@ -230,7 +230,7 @@ static void put_selection(struct nl_msg *message, const IbhLookup *lookup)
         nla_put_u32(message, RTA_UID, lookup->selectors & IBH_SELECT_UID ? by->uid[0] : 0); /* as RDMA asks */
     if (!(lookup->selectors & IBH_SELECT_PORT)) {
         if (lookup->to.family == AF_INET) /* RDMA asks without a protocol; the kernel would take UDP, and its rules */
-            nla_put_u8(message, RTA_IP_PROTO, IPPROTO_ICMP);
+            nla_put_u8(message, RTA_IP_PROTO, lookup->neutral ? lookup->neutral : IPPROTO_ICMP);
         return;
     }
     nla_put_u8(message, RTA_IP_PROTO, by->ip_protocol ? by->ip_protocol : IPPROTO_TCP);

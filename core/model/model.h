@@ -332,6 +332,7 @@ typedef struct {
     int bound;       /* the NIC that its socket is bound to; 0: none */
     guint selectors; /* IbhSelector: with these values of `by` */
     IbhSelection by;
+    guint8 neutral; /* the IP protocol that stands for none; 0: ICMP */
     gboolean match; /* ask for the route that was found, and its table */
     int error;      /* the answer: errno of a refusal, 0: it has a route */
     guint8 type;    /* RTN_* */

@@ -42,6 +42,13 @@ row "a rule from a part of the subnet, to a default by a peer" \
 rule add priority 1000 from 172.16.34.0/30 lookup 700
 ~ rule del priority 1000
 ~ route flush table 700"
+for protocol in icmp udp tcp; do
+    row "of a protocol, which no packet of RDMA has: $protocol" "" \
+        "rule add prio 1024 from 172.16.34.2 ipproto $protocol lookup 700
+route add blackhole default table 700
+~ rule del prio 1024
+~ route del blackhole default table 700"
+done
 row "a mark of Kubernetes' that no packet of RDMA has" "" \
     "rule add priority 1024 fwmark 0x80/0x80 lookup main
 ~ rule del priority 1024"

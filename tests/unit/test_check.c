@@ -173,6 +173,7 @@ static const Case CASES[] = {
     {"the same, and it refuses the rest of the world", RAILS_ALONE "ip route add prohibit default table 253\n", NULL, "info unbound ib0"},
     {"a bridge inside the subnet",
      RAILS "ip link add docker0 up type bridge\nip address add 172.16.99.1/24 dev docker0\n", NULL, "info foreign-route ib0+ib1"},
+    {"a service's address", RAILS "ip address add 172.16.99.1/32 dev lo\n", NULL, "info foreign-route ib0+ib1"},
     {"a rule for an address that is gone", RAILS STALE("172.16.34.7", "942"), NULL, "warning stale ib1"},
     {"a rule for a NIC that is gone", RAILS STALE("172.16.34.7", "999"), NULL, "warning stale "},
     {"something is missing on the other rail", HOST RAIL0 "do apply only ib0\n", NULL, ""},
