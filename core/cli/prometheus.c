@@ -27,37 +27,30 @@ static void put_label(GString *out, const char *name, const char *value)
     ibh_put_quoted(out, clean);
 }
 
-static int compare_texts(gconstpointer a, gconstpointer b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* A series may exist only once: findings that differ in their message alone are counted. Of the host: the device is "".
  */
 static void put_findings(GString *out, const GPtrArray *findings, const char *name)
 {
-    g_autoptr(GPtrArray) series = g_ptr_array_new_with_free_func(g_free);
-    guint count = 0;
+    g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL); /* by labels */
+    g_autoptr(GList) series = NULL;
 
     put_family(out, name, "What was found, by the code that ib-hook(8) explains.");
     IBH_EACH_POINTER (const IbhFinding, finding, findings) {
         for (guint i = 0; i < MAX(finding->ifaces->len, 1); i++) {
             GString *labels = g_string_new("{");
+            guint before;
 
             put_label(labels, "code", finding->code);
             put_label(labels, "device", finding->ifaces->len ? finding->ifaces->pdata[i] : "");
             put_label(labels, "severity", ibh_severity_name(finding->severity));
-            g_ptr_array_add(series, g_string_free(labels, FALSE));
+            before = GPOINTER_TO_UINT(g_hash_table_lookup(counts, labels->str));
+            g_hash_table_insert(counts, g_string_free(labels, FALSE), GUINT_TO_POINTER(before + 1));
         }
     }
-    g_ptr_array_sort(series, compare_texts);
-    for (guint i = 0; i < series->len; i++) {
-        count++;
-        if (i + 1 == series->len || !g_str_equal(series->pdata[i], series->pdata[i + 1])) {
-            g_string_append_printf(out, "%s%s} %u\n", name, (char *)series->pdata[i], count);
-            count = 0;
-        }
-    }
+    series = g_list_sort(g_hash_table_get_keys(counts), (GCompareFunc)strcmp);
+    for (const GList *at = series; at; at = at->next)
+        g_string_append_printf(out, "%s%s} %u\n", name, (const char *)at->data,
+                               GPOINTER_TO_UINT(g_hash_table_lookup(counts, at->data)));
 }
 
 /* ---- --check ---- */
