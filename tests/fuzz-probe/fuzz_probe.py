@@ -264,7 +264,7 @@ def main():
     parser.add_argument("--worlds", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1, help="of the first world; each next one has the next number")
     parser.add_argument("--print", action="store_true", help="what is found in each world, right or not")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=6, help="at a time: each waits for replies nearly all the time")
     parser.add_argument("--world", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.world is not None:
