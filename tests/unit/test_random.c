@@ -890,36 +890,11 @@ static const char *whats_wrong(const Way *before, const Way *after, const Way *n
     return before->devices == after->devices && now->devices != after->devices ? "strays" : NULL;
 }
 
-/* A route of ours that stands for a route of main, not for an address. */
-static gboolean is_copy(const IbhSnapshot *world, const IbhRoute *route)
-{
-    if (!route || !fake_is_our_route(route) || route->type != RTN_UNICAST)
-        return FALSE;
-    IBH_EACH (const IbhAddress, address, world->addresses) {
-        if (address->ifindex == route->ifindex && !address->tentative &&
-            ibh_prefix_equal(&address->subnet, &route->dst))
-            return FALSE;
-    }
-    return TRUE;
-}
-
 static gboolean is_of_no_rail(const IbhRails *rails, int ifindex)
 {
     const IbhNic *nic = ibh_rails_nic(rails, ifindex);
 
     return nic && nic->status != IBH_NIC_RAIL;
-}
-
-/* By intent: of the same prefix in main and in T, T is taken. */
-static gboolean is_copied_over(const IbhSnapshot *world, const IbhRoute *route, const IbhIp *ip)
-{
-    for (const IbhRoute *other = is_copy(world, route) && route->dst.length ? fib_first(world, IBH_TABLE_MAIN) : NULL;
-         other; other = fib_next(world, other)) {
-        if (ibh_prefix_contains(&other->dst, ip) && other->ifindex != route->ifindex &&
-            other->dst.length == route->dst.length)
-            return TRUE;
-    }
-    return FALSE;
 }
 
 typedef struct {
@@ -929,16 +904,6 @@ typedef struct {
     gboolean
         may_stray; /* rails exchange tables, or one is left as it happens to be: it counts only what goes nowhere */
 } Journey;
-
-/* A copy of a route that main has no more. */
-static gboolean is_left_over(const IbhSnapshot *world, const IbhRoute *route)
-{
-    for (const IbhRoute *other = fib_first(world, IBH_TABLE_MAIN); other; other = fib_next(world, other)) {
-        if (ibh_prefix_equal(&other->dst, &route->dst))
-            return FALSE;
-    }
-    return is_copy(world, route);
-}
 
 /* The route that main itself would take. */
 static const IbhRoute *find_in_main(const IbhSnapshot *world, const IbhIp *to)
@@ -950,24 +915,30 @@ static const IbhRoute *find_in_main(const IbhSnapshot *world, const IbhIp *to)
     return NULL;
 }
 
-/* What another NIC, an address that is gone, or a route of main that is gone left in a rail's own table serves the rail
- * by chance, and goes before the rail's own is there. So does what main has more exactly, where somebody deleted the
- * rule that asks main: that comes back first. */
-static gboolean was_by_chance(const IbhSnapshot *world, const IbhNic *nic, const Way *before, const IbhIp *to)
+/* A route of ours that neither an address nor a route of main stands for any more. */
+static gboolean is_left_over(const IbhSnapshot *world, const IbhRoute *route)
 {
-    const IbhRoute *in_main = find_in_main(world, to);
-
-    return before->route && fake_is_our_route(before->route) && before->route->table == nic->table &&
-           (before->route->ifindex != nic->link->ifindex || is_left_over(world, before->route) ||
-            (before->route->src.family && !is_local_address(world, &before->route->src)) ||
-            (in_main && in_main->dst.length > before->route->dst.length));
+    if (!fake_is_our_route(route) || route->type != RTN_UNICAST)
+        return FALSE;
+    for (const IbhRoute *other = fib_first(world, IBH_TABLE_MAIN); other; other = fib_next(world, other)) {
+        if (ibh_prefix_equal(&other->dst, &route->dst))
+            return FALSE;
+    }
+    IBH_EACH (const IbhAddress, address, world->addresses) {
+        if (address->ifindex == route->ifindex && !address->tentative &&
+            ibh_prefix_equal(&address->subnet, &route->dst))
+            return FALSE;
+    }
+    return TRUE;
 }
 
-static gboolean is_excused(const Case *c, const Way *before, guint i, const IbhIp *to)
+/* In a rail's own table it serves the rail by chance, and goes before the rail's own is there. */
+static gboolean was_by_chance(const Case *c, const Way *before, guint i)
 {
     const IbhNic *nic = ibh_rails_owner(c->planned->rails, &c->reach.sources[i]);
 
-    return nic && was_by_chance(c->world->kernel->now, nic, before, to);
+    return nic && before->route && before->route->table == nic->table &&
+           is_left_over(c->world->kernel->now, before->route);
 }
 
 static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *kernel, const IbhOp *op, guint i,
@@ -979,8 +950,7 @@ static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *
     const char *wrong = whats_wrong(before, &journey->after->of[i][j], &now);
     g_autofree char *command = NULL, *when = NULL;
 
-    if (!wrong || (journey->may_stray && now.by) || is_excused(c, before, i, &target->ip) ||
-        is_copied_over(kernel->now, now.route, &target->ip))
+    if (!wrong || (journey->may_stray && now.by) || was_by_chance(c, before, i))
         return TRUE;
     command = ibh_op_command(op);
     when = g_strdup_printf("after %s", command);
@@ -1070,8 +1040,7 @@ static gboolean nothing_is_worse_than_without_us(Case *c)
         for (guint j = 0; j < c->reach.n_targets; j++) {
             const Way *without = &c->without.of[i][j], *then = &c->then.of[i][j];
 
-            if (without->fate == ARRIVES && then->fate == LOST && !then->led && !is_meant_so(without, then) &&
-                !is_copied_over(c->after->now, then->route, &c->reach.targets[j].ip))
+            if (without->fate == ARRIVES && then->fate == LOST && !then->led && !is_meant_so(without, then))
                 return lost(c, c->after, i, j, "is lost", "after all, though not without us");
         }
     }
