@@ -3,16 +3,17 @@
  * flow: traffic with proof of the NIC it used. A ping that passes proves nothing about rails, so every packet here
  * comes back with the name of the interface that it reached, and both ends look at the frames that carried it.
  *
- *   flow serve [--detach] [--counts FILE] [--seconds S]
+ *   flow serve [--detach] [--seconds S]
  *       Echo on UDP and TCP, unbound to a device: policy routing decides where replies leave. A UDP reply has the
- *       address that was asked as its source. On SIGTERM it writes packets per address and interface to FILE.
+ *       address that was asked as its source.
  *   flow send --to ADDR [--from ADDR] [--bind-device IFACE] --expect-server IFACE|any [--expect-iface IFACE|any]
  *             [--rate N] [--count N | --seconds S] [--stop-file FILE]
  *       Numbered packets. One is right if it left by the expected interface, arrived at the server's expected one, and
- *       the reply left and arrived by the same two. Without --expect-iface that is the interface with the source
- * address. flow hold --to ADDR [--from ADDR] [--seconds S] [--stop-file FILE] One TCP connection, an echo every 20 ms;
- * a stall of 2 s fails. flow arp --iface IFACE --from ADDR --to ADDR [--to ADDR]... [--seconds S] Asks who has the
- * address and prints every hardware address that answers within S (0.15) seconds.
+ *       the reply left and arrived by the same two. Without --expect-iface it is the interface with that address.
+ *   flow hold --to ADDR [--from ADDR] [--seconds S] [--stop-file FILE]
+ *       One TCP connection, an echo every 20 ms; a stall of 2 s fails.
+ *   flow arp --iface IFACE --from ADDR --to ADDR [--seconds S]
+ *       Asks who has the address and prints every hardware address that answers within S (0.3) seconds.
  *
  * Exit status: 0 all as expected, 1 not, 2 usage, 3 the system refused. Nothing runs longer than 60 seconds, a server
  * 300: tests last on a busy machine, and end it.
@@ -46,7 +47,7 @@
 #define MAX_RATE 10000
 #define TAIL 150 /* packets still sent after the stop file appeared */
 #define MAX_CONNECTIONS 32
-#define MAX_TARGETS 16
+#define MAX_ANSWERS 8
 #define MAC_LEN 6
 
 typedef struct {
@@ -57,9 +58,8 @@ typedef struct {
 } Packet;
 
 typedef struct {
-    const char *from, *to[MAX_TARGETS], *iface, *bind_device, *expect_iface, *expect_server, *started, *stop_file,
-        *counts;
-    int n_to, rate;
+    const char *from, *to, *iface, *bind_device, *expect_iface, *expect_server, *started, *stop_file;
+    int rate;
     uint32_t count;
     double seconds;
     bool detach;
@@ -282,27 +282,7 @@ static bool tap_find(Tap *tap, uint16_t port, uint32_t seq, uint8_t ret_mac[MAC_
 
 /* ---- serve --------------------------------------------------------------------------------------- */
 
-typedef struct {
-    struct in_addr address;
-    char iface[IFNAMSIZ];
-    unsigned long packets;
-} Count;
-
-static void count_arrival(Count *counts, size_t n, struct in_addr address, const char *iface)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (!counts[i].packets) {
-            counts[i].address = address;
-            memcpy(counts[i].iface, iface, IFNAMSIZ);
-        }
-        if (counts[i].address.s_addr == address.s_addr && !strcmp(counts[i].iface, iface)) {
-            counts[i].packets++;
-            return;
-        }
-    }
-}
-
-static void answer(int fd, Tap *tap, Count *counts, size_t n_counts)
+static void answer(int fd, Tap *tap)
 {
     Packet packet;
     struct sockaddr_in peer;
@@ -312,7 +292,6 @@ static void answer(int fd, Tap *tap, Count *counts, size_t n_counts)
         if (if_indextoname((unsigned)info.ipi_ifindex, packet.server_iface))
             mac_of(fd, packet.server_iface, packet.server_mac);
         tap_find(tap, ntohs(peer.sin_port), ntohl(packet.seq), packet.client_mac);
-        count_arrival(counts, n_counts, info.ipi_addr, packet.server_iface);
 
         /* The destination becomes the source; no interface is named, so the routing policy chooses it. */
         union {
@@ -355,7 +334,6 @@ static void detach(void)
 static int serve(const Options *options)
 {
     static Tap tap;
-    Count counts[64] = {0};
     struct sockaddr_in any = ipv4(NULL, PORT);
     int on = 1, udp = udp_socket(&any, NULL);
     int tcp = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -372,7 +350,7 @@ static int serve(const Options *options)
     while (!stopped && now() < end) {
         wait_input(fds, n, end);
         tap_drain(&tap);
-        answer(udp, &tap, counts, sizeof counts / sizeof *counts);
+        answer(udp, &tap);
         for (nfds_t i = 2; i < n; i++) {
             char bytes[4096];
             ssize_t got = fds[i].revents ? recv(fds[i].fd, bytes, sizeof bytes, 0) : -1;
@@ -389,12 +367,7 @@ static int serve(const Options *options)
             fds[n++] = (struct pollfd){.fd = connection, .events = POLLIN};
         }
     }
-    FILE *out = options->counts ? fopen(options->counts, "we") : stdout;
-    if (!out)
-        die(3, options->counts);
-    for (size_t i = 0; i < sizeof counts / sizeof *counts && counts[i].packets; i++)
-        fprintf(out, "%s %s %lu\n", inet_ntoa(counts[i].address), counts[i].iface, counts[i].packets);
-    return fclose(out) == 0 ? 0 : 3;
+    return 0;
 }
 
 /* Tells a script that waits for it that the first reply has come. */
@@ -464,7 +437,7 @@ static int send_numbered(const Options *options)
 {
     static Tap tap;
     Tally tally = {0};
-    struct sockaddr_in from = ipv4(options->from, 0), to = ipv4(options->to[0], PORT);
+    struct sockaddr_in from = ipv4(options->from, 0), to = ipv4(options->to, PORT);
     socklen_t length = sizeof from;
     int fd = udp_socket(&from, options->bind_device);
     if (getsockname(fd, (struct sockaddr *)&from, &length) < 0)
@@ -533,7 +506,7 @@ static int send_numbered(const Options *options)
 
 static int hold(const Options *options)
 {
-    struct sockaddr_in from = ipv4(options->from, 0), to = ipv4(options->to[0], PORT);
+    struct sockaddr_in from = ipv4(options->from, 0), to = ipv4(options->to, PORT);
     int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&from, sizeof from) < 0 ||
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0)
@@ -602,10 +575,10 @@ typedef struct __attribute__((packed)) {
 
 static int arp(const Options *options)
 {
-    struct sockaddr_in from = ipv4(options->from, 0), to[MAX_TARGETS];
+    struct sockaddr_in from = ipv4(options->from, 0), to = ipv4(options->to, 0);
     struct sockaddr_ll link = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ARP), .sll_halen = MAC_LEN};
-    unsigned answers[MAX_TARGETS] = {0};
-    uint8_t known[MAX_TARGETS][8][MAC_LEN];
+    unsigned answers = 0;
+    uint8_t known[MAX_ANSWERS][MAC_LEN];
     link.sll_ifindex = (int)if_nametoindex(options->iface);
     int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0 || !link.sll_ifindex || bind(fd, (struct sockaddr *)&link, sizeof link) < 0)
@@ -615,35 +588,28 @@ static int arp(const Options *options)
                    .hardware_len = MAC_LEN,
                    .protocol_len = 4,
                    .operation = htons(1),
-                   .sender = from.sin_addr.s_addr};
+                   .sender = from.sin_addr.s_addr,
+                   .target = to.sin_addr.s_addr};
     if (!mac_of(fd, options->iface, request.sender_mac))
         die(3, options->iface);
     memset(link.sll_addr, 0xff, MAC_LEN);
-    for (int i = 0; i < options->n_to; i++) {
-        to[i] = ipv4(options->to[i], 0);
-        request.target = to[i].sin_addr.s_addr;
-        if (sendto(fd, &request, sizeof request, 0, (struct sockaddr *)&link, sizeof link) < 0)
-            die(3, "send");
-    }
+    if (sendto(fd, &request, sizeof request, 0, (struct sockaddr *)&link, sizeof link) < 0)
+        die(3, "send");
     for (double end = now() + options->seconds; now() < end;) {
         struct pollfd input = {.fd = fd, .events = POLLIN};
         wait_input(&input, 1, end);
         Arp reply;
-        while (recv(fd, &reply, sizeof reply, 0) >= (ssize_t)sizeof reply)
-            for (int i = 0; i < options->n_to; i++) {
-                bool fresh = reply.operation == htons(2) && reply.sender == to[i].sin_addr.s_addr && answers[i] < 8;
-                for (unsigned j = 0; fresh && j < answers[i]; j++)
-                    fresh = memcmp(known[i][j], reply.sender_mac, MAC_LEN) != 0;
-                if (!fresh)
-                    continue;
-                const uint8_t *m = memcpy(known[i][answers[i]++], reply.sender_mac, MAC_LEN);
-                printf("%s %02x:%02x:%02x:%02x:%02x:%02x\n", options->to[i], m[0], m[1], m[2], m[3], m[4], m[5]);
-            }
+        while (recv(fd, &reply, sizeof reply, 0) >= (ssize_t)sizeof reply) {
+            bool fresh = reply.operation == htons(2) && reply.sender == to.sin_addr.s_addr && answers < MAX_ANSWERS;
+            for (unsigned j = 0; fresh && j < answers; j++)
+                fresh = memcmp(known[j], reply.sender_mac, MAC_LEN) != 0;
+            if (!fresh)
+                continue;
+            const uint8_t *m = memcpy(known[answers++], reply.sender_mac, MAC_LEN);
+            printf("%s %02x:%02x:%02x:%02x:%02x:%02x\n", options->to, m[0], m[1], m[2], m[3], m[4], m[5]);
+        }
     }
-    for (int i = 0; i < options->n_to; i++)
-        if (!answers[i])
-            return 1;
-    return 0;
+    return answers ? 0 : 1;
 }
 
 /* ---- the command line ---------------------------------------------------------------------------- */
@@ -672,8 +638,8 @@ int main(int argc, char **argv)
             die(2, "an option without a value");
         if (!strcmp(key, "--from"))
             options.from = value;
-        else if (!strcmp(key, "--to") && options.n_to < MAX_TARGETS)
-            options.to[options.n_to++] = value;
+        else if (!strcmp(key, "--to"))
+            options.to = value;
         else if (!strcmp(key, "--iface"))
             options.iface = value;
         else if (!strcmp(key, "--bind-device"))
@@ -686,8 +652,6 @@ int main(int argc, char **argv)
             options.started = value;
         else if (!strcmp(key, "--stop-file"))
             options.stop_file = value;
-        else if (!strcmp(key, "--counts"))
-            options.counts = value;
         else if (!strcmp(key, "--rate"))
             options.rate = (int)number(value, 1, MAX_RATE);
         else if (!strcmp(key, "--count"))
@@ -706,11 +670,11 @@ int main(int argc, char **argv)
 
     if (!strcmp(mode, "serve"))
         return serve(&options);
-    if (!strcmp(mode, "send") && options.n_to == 1 && options.expect_server)
+    if (!strcmp(mode, "send") && options.to && options.expect_server)
         return send_numbered(&options);
-    if (!strcmp(mode, "hold") && options.n_to == 1)
+    if (!strcmp(mode, "hold") && options.to)
         return hold(&options);
-    if (!strcmp(mode, "arp") && options.n_to > 0 && options.iface && options.from)
+    if (!strcmp(mode, "arp") && options.to && options.iface && options.from)
         return arp(&options);
     die(2, "usage: flow serve|send|hold|arp OPTION...; the head of flow.c explains them");
 }

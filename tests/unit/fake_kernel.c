@@ -978,14 +978,6 @@ void fake_snapshot_add_main(const FakeKernel *kernel, IbhSnapshot *snapshot, int
     }
 }
 
-void fake_snapshot_add_errors(const FakeKernel *kernel, IbhSnapshot *snapshot)
-{
-    for (const IbhRoute *route = fib_first(kernel->now, IBH_TABLE_MAIN); route; route = fib_next(kernel->now, route)) {
-        if (route->type == RTN_UNREACHABLE || route->type == RTN_BLACKHOLE || route->type == RTN_PROHIBIT)
-            g_array_append_val(snapshot->routes, *route);
-    }
-}
-
 /* ---- what differs ---- */
 
 /* Rules of one priority are in an order of their own; it matters among those that ask for the same packets. */
