@@ -33,7 +33,6 @@ typedef struct {
 typedef struct {
     IbhPrefix prefix;
     IbhIp host;       /* that lies in no smaller piece */
-    gboolean ours;    /* an address of this host, or the edge of a subnet: it stands for no other host */
     gboolean unbound; /* it was asked without a source address */
 } IbhPiece;
 

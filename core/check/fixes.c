@@ -116,31 +116,24 @@ IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, cons
 
 /* ---- in words, and as commands ---- */
 
-char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner)
+/* As a command: one that takes it away. */
+static char *write_owner(const IbhSnapshot *snapshot, const IbhOwner *owner, gboolean command)
 {
-    const IbhLink *link = owner->route ? ibh_snapshot_link(snapshot, owner->route->ifindex) : NULL;
+    const IbhRule *rule = owner->rule;
+    const IbhLink *link = rule ? NULL : ibh_snapshot_link(snapshot, owner->route->ifindex);
     g_autofree char *iface = link ? ibh_shell_word(link->name) : NULL,
-                    *text = owner->rule    ? ibh_rule_text(owner->rule, FALSE)
-                            : owner->route ? ibh_route_text(owner->route, iface, NULL, FALSE)
-                                           : NULL;
+                    *text = rule ? ibh_rule_text(rule, command) : ibh_route_text(owner->route, iface, NULL, command);
+    char version = (rule ? rule->family : owner->route->family) == AF_INET6 ? '6' : '4';
 
-    return owner->rule ? g_strdup_printf("rule %u: %s", owner->rule->priority, text)
-                       : g_strconcat(text ? "route " : "", text, NULL);
+    if (!command)
+        return rule ? g_strdup_printf("rule %u: %s", rule->priority, text) : g_strconcat("route ", text, NULL);
+    return rule ? g_strdup_printf("ip -%c rule del priority %u %s", version, rule->priority, text)
+                : g_strdup_printf("ip -%c route del %s", version, text);
 }
 
-/* That takes it away. */
-static char *command_of(const IbhSnapshot *snapshot, const IbhOwner *owner)
+char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner)
 {
-    const IbhLink *link = owner->route ? ibh_snapshot_link(snapshot, owner->route->ifindex) : NULL;
-    IbhOp op = {.type = owner->rule ? IBH_OP_RULE_DEL : IBH_OP_ROUTE_DEL};
-
-    if (owner->rule)
-        op.rule = *owner->rule;
-    else
-        op.route = *owner->route;
-    if (link)
-        g_strlcpy(op.iface, link->name, sizeof op.iface);
-    return ibh_op_command(&op);
+    return owner->rule || owner->route ? write_owner(snapshot, owner, FALSE) : g_strdup("");
 }
 
 static gboolean is_by_hand(guint8 protocol)
@@ -220,7 +213,7 @@ char *ibh_find_fix(const IbhCheck *check, const IbhOwner *owner, const GPtrArray
     IbhOwner next = *owner;
 
     for (guint step = 0; !is_proved && step < STEPS_MAX && may_be_taken_away(check, &next); step++) {
-        g_autofree char *command = command_of(check->rails->snapshot, &next);
+        g_autofree char *command = write_owner(check->rails->snapshot, &next, TRUE);
 
         g_string_append_printf(text, "%s%s", text->len ? " && " : "", command);
         take_away(check->rails->snapshot, &next, gone);

@@ -66,19 +66,6 @@ static void tell(const IbhCheck *check, const IbhMissed *missed)
                         "%s, and %s", was, ibh_missing_text(missed->why));
 }
 
-/* A rail whose manager leaves it its address is as far away as one without. */
-static void tell_of_rail(const IbhCheck *check, const IbhNic *nic)
-{
-    const IbhAddress *address = nic->served.len ? g_ptr_array_index(&nic->served, 0) : NULL;
-    IbhMissed missed = {.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE};
-
-    g_strlcpy(missed.known.iface, nic->link->name, sizeof missed.known.iface);
-    missed.known.n_addresses = address ? 1 : 0;
-    if (address)
-        missed.known.addresses[0].ip = address->local;
-    tell(check, &missed);
-}
-
 void ibh_judge_missing(const IbhCheck *check)
 {
     IBH_EACH (const IbhMissed, one, check->missed) {
@@ -89,7 +76,12 @@ void ibh_judge_missing(const IbhCheck *check)
             tell(check, one);
     }
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        if (nic->status == IBH_NIC_RAIL && !ibh_nic_is_usable(nic))
-            tell_of_rail(check, nic);
+        IbhMissed missed = {.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE};
+
+        if (nic->status != IBH_NIC_RAIL || ibh_nic_is_usable(nic))
+            continue;
+        /* Its manager leaves it its address: it is as far away as one without. */
+        (void)ibh_known_of(nic, &missed.known);
+        tell(check, &missed);
     }
 }

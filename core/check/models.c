@@ -34,24 +34,6 @@ gboolean ibh_rule_is_expected(const IbhRule *rule)
            (plain && rule->priority >= IBH_PRIORITY_MAIN);
 }
 
-static void add_rules(IbhFib *fib, const GArray *rules, IbhModelKind kind)
-{
-    IBH_EACH (const IbhRule, rule, rules) {
-        if (kind == IBH_MODEL_ACTUAL || ibh_rule_is_spread(rule) ||
-            (kind == IBH_MODEL_REPAIRED && !ibh_rule_is_ours(rule)))
-            ibh_fib_add_rule(fib, rule);
-    }
-}
-
-static gboolean is_kept(const IbhRoute *route, IbhModelKind kind)
-{
-    if (kind == IBH_MODEL_ACTUAL || ibh_route_is_spread(route))
-        return TRUE;
-    return kind == IBH_MODEL_REPAIRED
-               ? !ibh_route_is_ours(route)
-               : route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_MAIN - 1; /* main, default */
-}
-
 #define PLAIN(of, at, number)                                                                                          \
     {                                                                                                                  \
         .family = (of), .priority = (at), .from.ip.family = (of), .action = FR_ACT_TO_TBL, .table = (number),          \
@@ -65,23 +47,38 @@ static const IbhRule plain[] = {PLAIN(AF_INET, 0, IBH_TABLE_LOCAL),
                                 PLAIN(AF_INET, IBH_PRIORITY_MAIN + 1, IBH_TABLE_MAIN - 1),
                                 PLAIN(AF_INET6, IBH_PRIORITY_MAIN + 1, IBH_TABLE_MAIN - 1)};
 
+/* Unbound traffic is spread by what stands: there is one form of it. */
+static void add_spread(IbhFib *fib, const IbhSnapshot *snapshot)
+{
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        if (ibh_rule_is_spread(rule))
+            ibh_fib_add_rule(fib, rule);
+    }
+    IBH_EACH (const IbhRoute, route, snapshot->routes) {
+        if (ibh_route_is_spread(route))
+            ibh_fib_add_route(fib, route);
+    }
+}
+
 IbhFib *ibh_model_new(const IbhCheck *check, IbhModelKind kind)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
     IbhFib *fib = ibh_fib_new(snapshot);
 
     ibh_fib_add_own_addresses(fib);
+    if (kind != IBH_MODEL_IDEAL)
+        ibh_fib_add_snapshot(fib, kind == IBH_MODEL_ACTUAL);
+    if (kind == IBH_MODEL_ACTUAL)
+        return fib;
+    add_spread(fib, snapshot);
     IBH_EACH_ROW (const IbhRule, rule, plain) {
         if (kind == IBH_MODEL_IDEAL)
             ibh_fib_add_rule(fib, rule);
     }
-    add_rules(fib, snapshot->rules, kind);
     IBH_EACH_ROUTE (route, snapshot) {
-        if (is_kept(route, kind))
+        if (kind == IBH_MODEL_IDEAL && (route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_MAIN - 1))
             ibh_fib_add_route(fib, route);
     }
-    if (kind == IBH_MODEL_ACTUAL)
-        return fib;
     IBH_EACH (const IbhRule, rule, check->rules)
         ibh_fib_add_rule(fib, rule);
     IBH_EACH (const IbhRoute, route, check->routes)

@@ -104,27 +104,19 @@ static void judge_line(const IbhCheck *check, const IbhScript *script, char *tex
     }
 }
 
-/* Without its comments; with what it goes on with in the next lines. */
+/* Without its comments; a line goes on behind a backslash. */
 static void judge_script(const IbhCheck *check, const IbhScript *script)
 {
-    g_auto(GStrv) lines = g_strsplit(script->text, "\n", -1);
-    g_autoptr(GString) whole = g_string_new(NULL);
+    g_autoptr(GRegex) comment = g_regex_new("(^|[ \t;])#.*", G_REGEX_RAW | G_REGEX_MULTILINE, 0, NULL);
+    g_autofree char *code = g_regex_replace_literal(comment, script->text, -1, 0, "", 0, NULL);
+    g_auto(GStrv) lines = g_regex_split_simple("(?<!\\\\)\n", code ? code : "", G_REGEX_RAW, 0);
 
-    for (guint i = 0, first = 0; lines[i]; i++) {
-        char *comment = lines[i];
+    for (guint i = 0, number = 1; lines[i]; i++, number++) {
+        guint first = number;
 
-        while ((comment = strchr(comment, '#')) && comment > lines[i] && !strchr(" \t;", comment[-1]))
-            comment++;
-        if (comment)
-            *comment = '\0';
-        g_string_append(whole, lines[i]);
-        if (whole->len && whole->str[whole->len - 1] == '\\' && lines[i + 1]) {
-            g_string_truncate(whole, whole->len - 1);
-            continue;
-        }
-        judge_line(check, script, whole->str, first + 1);
-        g_string_truncate(whole, 0);
-        first = i + 1;
+        for (char *at = lines[i]; (at = strchr(at, '\n')); number++)
+            *at = at[-1] = ' ';
+        judge_line(check, script, lines[i], first);
     }
 }
 

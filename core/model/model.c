@@ -200,6 +200,35 @@ gboolean ibh_prefixes_overlap(const GArray *prefixes, const IbhPrefix *prefix)
     return FALSE;
 }
 
+/* The first address behind this prefix; FALSE: there is none. */
+static gboolean step_over(const IbhPrefix *prefix, IbhIp *ret_ip)
+{
+    *ret_ip = prefix->ip;
+    for (guint bit = prefix->length; bit-- > 0;) {
+        guint8 *byte = &ret_ip->bytes[bit / 8], mask = (guint8)(0x80u >> (bit % 8));
+
+        *byte ^= mask;
+        if (*byte & mask)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean ibh_prefixes_find_gap(const GArray *sorted, guint first, const IbhPrefix *prefix, IbhIp *ret_ip)
+{
+    *ret_ip = prefix->ip;
+    for (guint i = first; i < sorted->len; i++) {
+        const IbhPrefix *inner = &g_array_index(sorted, IbhPrefix, i);
+
+        if (ibh_ip_compare(&inner->ip, ret_ip) > 0)
+            break;
+        if (ibh_prefix_is_inside(inner, prefix) && ibh_prefix_contains(inner, ret_ip) &&
+            (!step_over(inner, ret_ip) || !ibh_prefix_contains(prefix, ret_ip)))
+            return FALSE;
+    }
+    return TRUE;
+}
+
 void ibh_prefixes_add(GArray *prefixes, const IbhPrefix *prefix)
 {
     IBH_EACH (const IbhPrefix, other, prefixes) {

@@ -63,6 +63,8 @@ gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer); /
 /* Lists of IbhPrefix. */
 gboolean ibh_prefixes_overlap(const GArray *prefixes, const IbhPrefix *prefix);
 void ibh_prefixes_add(GArray *prefixes, const IbhPrefix *prefix); /* where none of them contains it */
+/* An address of this prefix that no longer one has, of those in order from `first` on; FALSE: they cover it all. */
+gboolean ibh_prefixes_find_gap(const GArray *sorted, guint first, const IbhPrefix *prefix, IbhIp *ret_ip);
 
 /* ---- per-interface IPv4 sysctls ---------------------------------------------------------------- */
 

@@ -39,8 +39,6 @@ gboolean ibh_known_of(const IbhNic *nic, IbhKnownRail *ret_known)
     const IbhLink *link = nic->link;
 
     *ret_known = (IbhKnownRail){.slot = "-"};
-    if (nic->status != IBH_NIC_RAIL || !stays(link))
-        return FALSE;
     g_strlcpy(ret_known->iface, link->name, sizeof ret_known->iface);
     g_strlcpy(ret_known->port, link->rdma, sizeof ret_known->port);
     name_hardware(link, ret_known->hardware, sizeof ret_known->hardware);
@@ -50,7 +48,7 @@ gboolean ibh_known_of(const IbhNic *nic, IbhKnownRail *ret_known)
         ret_known->addresses[ret_known->n_addresses].ip = address->local;
         ret_known->addresses[ret_known->n_addresses++].length = (guint8)address->subnet.length;
     }
-    return TRUE;
+    return nic->status == IBH_NIC_RAIL && stays(link);
 }
 
 static gboolean has_hardware(const IbhLink *link, const IbhKnownRail *known)

@@ -25,14 +25,6 @@ gboolean ibh_rule_is_of_a_source(const IbhRule *rule)
 
 /* ---- the host without us ---- */
 
-static gint compare_cuts(gconstpointer a, gconstpointer b)
-{
-    const IbhPrefix *one = a, *other = b;
-    int order = ibh_ip_compare(&one->ip, &other->ip);
-
-    return order ? order : (int)one->length - (int)other->length;
-}
-
 /* An event does not read all of main, nor tables that no source rule leads to. */
 static gboolean is_read(GHashTable *tables, const IbhRoute *route)
 {
@@ -72,7 +64,7 @@ IbhOthers *ibh_others_new(const IbhRails *rails)
         ibh_fib_add_route(others->fib, route);
         g_array_append_val(others->cuts, route->dst);
     }
-    g_array_sort(others->cuts, compare_cuts);
+    g_array_sort(others->cuts, (GCompareFunc)ibh_prefix_compare);
     return others;
 }
 
@@ -84,35 +76,6 @@ void ibh_others_free(IbhOthers *others)
     ibh_fib_free(others->fib);
     g_array_unref(others->cuts);
     g_free(others);
-}
-
-/* ---- pieces ---- */
-
-/* The first address behind this prefix; FALSE: there is none. */
-static gboolean step_over(const IbhPrefix *prefix, IbhIp *ret_ip)
-{
-    *ret_ip = prefix->ip;
-    for (guint bit = prefix->length; bit-- > 0;) {
-        guint8 *byte = &ret_ip->bytes[bit / 8], mask = (guint8)(0x80u >> (bit % 8));
-
-        *byte ^= mask;
-        if (*byte & mask)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* An address of this prefix that no longer one has; FALSE: they cover it all. */
-static gboolean find_own_address(const GArray *cuts, const IbhPrefix *prefix, IbhIp *ret_ip)
-{
-    *ret_ip = prefix->ip;
-    IBH_EACH (const IbhPrefix, cut, cuts) {
-        if (!ibh_prefix_is_inside(cut, prefix) || !ibh_prefix_contains(cut, ret_ip))
-            continue;
-        if (!step_over(cut, ret_ip) || !ibh_prefix_contains(prefix, ret_ip))
-            return FALSE;
-    }
-    return TRUE;
 }
 
 /* ---- who leads them ---- */
@@ -147,10 +110,10 @@ static gboolean is_all_led(const IbhOthers *others, Led *led, const IbhPrefix *w
 
     if (whole->ip.family != led->address->local.family)
         return TRUE;
-    if (find_own_address(others->cuts, whole, &ip) && !is_led(others, led, whole, &ip))
+    if (ibh_prefixes_find_gap(others->cuts, 0, whole, &ip) && !is_led(others, led, whole, &ip))
         return FALSE;
     IBH_EACH (const IbhPrefix, cut, others->cuts) {
-        if (ibh_prefix_is_inside(cut, whole) && find_own_address(others->cuts, cut, &ip) &&
+        if (ibh_prefix_is_inside(cut, whole) && ibh_prefixes_find_gap(others->cuts, 0, cut, &ip) &&
             !is_led(others, led, whole, &ip))
             return FALSE;
     }
