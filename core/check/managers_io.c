@@ -46,22 +46,20 @@ static gboolean is_trusted(const char *path)
 
 /* ---- our hook: is it called? ---- */
 
-static gboolean is_enforcing(void)
-{
-    g_autofree char *text = NULL;
-
-    return g_file_get_contents("/sys/fs/selinux/enforce", &text, NULL, NULL) && text[0] == '1';
-}
-
-/* Programs of these types stay in their caller's domain, which is not allowed to do our work. NULL: another type. */
+/* Where SELinux is enforced, programs of these types stay in their caller's domain, which is not allowed to do our
+ * work. NULL: another type. */
 static char *find_powerless_type(const char *path)
 {
     static const char *const types[] = {"bin_t", "lib_t", "usr_t", "etc_t", NULL};
+    g_autofree char *enforce = NULL;
     char label[256] = "";
     ssize_t length = getxattr(path, "security.selinux", label, sizeof label - 1);
     g_auto(GStrv) parts = length > 0 ? g_strsplit(label, ":", -1) : NULL;
 
-    return parts && g_strv_length(parts) > 2 && g_strv_contains(types, parts[2]) ? g_strdup(parts[2]) : NULL;
+    if (!parts || g_strv_length(parts) < 3 || !g_strv_contains(types, parts[2]) ||
+        !g_file_get_contents("/sys/fs/selinux/enforce", &enforce, NULL, NULL) || enforce[0] != '1')
+        return NULL;
+    return g_strdup(parts[2]);
 }
 
 static char *why_unusable(const char *path, const char *place)
@@ -75,7 +73,7 @@ static char *why_unusable(const char *path, const char *place)
         return g_strdup_printf("%s is masked", place);
     if (file.st_uid != 0 || !(file.st_mode & S_IXUSR) || (file.st_mode & (S_IWGRP | S_IWOTH)))
         return g_strdup_printf("%s is not an executable file that only root may write", place);
-    type = is_enforcing() ? find_powerless_type(path) : NULL;
+    type = find_powerless_type(path);
     return type ? g_strdup_printf("SELinux labels %s as %s, and confines it", place, type) : NULL;
 }
 
@@ -91,15 +89,6 @@ static char *why_not_called(const char *root, const char *const *places)
     return g_strdup_printf("there is no %s", places[0]);
 }
 
-/* networkd calls no hooks itself. While a unit runs, systemd keeps a link of this name. */
-static gboolean lacks_dispatcher(const char *root, const char *const *places)
-{
-    g_autofree char *unit = g_strconcat(root, "/run/systemd/units/invocation:networkd-dispatcher.service", NULL);
-    struct stat link;
-
-    return g_str_has_prefix(places[0], "/etc/networkd-dispatcher/") && lstat(unit, &link) < 0;
-}
-
 static gboolean hooks_are_called(const char *root)
 {
     g_autofree char *command = g_strconcat(root, "/usr/bin/ib-hook", NULL);
@@ -107,12 +96,17 @@ static gboolean hooks_are_called(const char *root)
     return access(command, F_OK) == 0 && (root[0] || !ibh_watch_is_running());
 }
 
+/* networkd calls no hooks itself: a service does. While a unit runs, systemd keeps a link of this name. */
 static void look_at_hook(const char *root, const char *const *places, IbhManager *manager)
 {
+    g_autofree char *unit = g_strconcat(root, "/run/systemd/units/invocation:networkd-dispatcher.service", NULL);
+    struct stat link;
+
     manager->inactive = why_not_called(root, places);
-    manager->by_choice = !manager->inactive && lacks_dispatcher(root, places);
-    if (manager->by_choice)
-        manager->inactive = g_strdup("networkd-dispatcher.service, which calls hooks, does not run");
+    if (manager->inactive || !g_str_has_prefix(places[0], "/etc/networkd-dispatcher/") || lstat(unit, &link) == 0)
+        return;
+    manager->by_choice = TRUE;
+    manager->inactive = g_strdup("networkd-dispatcher.service, which calls hooks, does not run");
 }
 
 /* ---- one manager after the other: TRUE where this file of it says that the link is its own ---- */
@@ -128,18 +122,17 @@ typedef gboolean IsIts(const File *state, IbhManager *manager);
 /* netplan writes networkd's files: 10-netplan-ib0.network. */
 static gboolean is_networkds(const File *state, IbhManager *manager)
 {
-    static const char netplan[] = "10-netplan-", suffix[] = ".network";
+    static const char netplan[] = "/run/systemd/network/10-netplan-", suffix[] = ".network";
     g_autofree char *admin = value_of(state->text, "ADMIN_STATE="), *file = value_of(state->text, "NETWORK_FILE=");
-    g_autofree char *base = file ? g_path_get_basename(file) : NULL;
 
-    if (!admin || !base || g_str_equal(admin, "unmanaged"))
+    if (!admin || !file || g_str_equal(admin, "unmanaged"))
         return FALSE;
-    if (g_str_has_prefix(file, "/run/systemd/network/") && g_str_has_prefix(base, netplan) &&
-        g_str_has_suffix(base, suffix)) {
+    if (g_str_has_prefix(file, netplan) && g_str_has_suffix(file, suffix)) {
         manager->name = "netplan";
-        manager->connection = g_strndup(base + strlen(netplan), strlen(base) - strlen(netplan) - strlen(suffix));
+        file[strlen(file) - strlen(suffix)] = '\0';
+        manager->connection = g_strdup(file + strlen(netplan));
     } else {
-        manager->connection = g_steal_pointer(&base);
+        manager->connection = g_path_get_basename(file);
     }
     return TRUE;
 }
@@ -158,20 +151,16 @@ static gboolean is_ifupdowns(const File *state, IbhManager *manager)
 /* Python's pickle writes a string's length before it, in one byte or in four. */
 static gboolean is_ifupdown2s(const File *state, IbhManager *manager)
 {
-    const char *name = state->link->name, *text = state->text;
-    gsize n = strlen(name);
-    const char one[] = {'\x8c', (char)n}, four[] = {'X', (char)n, 0, 0, 0};
+    const char *name = state->link->name;
+    int n = (int)strlen(name);
+    g_autofree char *one = g_strdup_printf("\x8c%c%s", n, name),
+                    *four = g_strdup_printf("X%c%c%c%c%s", n, 0, 0, 0, name);
 
-    for (const char *at = text; (at = memmem(at, state->length - (gsize)(at - text), name, n)); at++) {
-        gsize before = (gsize)(at - text);
-
-        if ((before >= sizeof one && memcmp(at - sizeof one, one, sizeof one) == 0) ||
-            (before >= sizeof four && memcmp(at - sizeof four, four, sizeof four) == 0)) {
-            manager->connection = g_strdup(name);
-            return TRUE;
-        }
-    }
-    return FALSE;
+    if (!memmem(state->text, state->length, one, (gsize)n + 2) &&
+        !memmem(state->text, state->length, four, (gsize)n + 5))
+        return FALSE;
+    manager->connection = g_strdup(name);
+    return TRUE;
 }
 
 static gboolean is_network_managers(const File *state, IbhManager *manager)
