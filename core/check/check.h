@@ -44,7 +44,6 @@ typedef struct {
     GArray *rules, *routes;       /* IbhRule, IbhRoute: what we want of all rails */
     IbhFib *actual;               /* the host's routing, as the snapshot has it */
     GArray *pieces;               /* IbhPiece, in order; none that has no other host, or that smaller ones cover */
-    GArray *siblings;             /* IbhPrefix: subnets of all rails */
     GHashTable *classes;          /* what decides, as text → index of the question that is asked, + 1 */
     GPtrArray *clashes;           /* const IbhRoute *: of others, in rails' tables */
     gboolean special;             /* routes of IPv6 are for one source: only the kernel knows what they do */

@@ -145,12 +145,9 @@ static gboolean is_by_hand(guint8 protocol)
 static gboolean is_first_alike(const IbhSnapshot *snapshot, const IbhRule *rule)
 {
     IBH_EACH (const IbhRule, other, snapshot->rules) {
-        if (other == rule || ibh_rule_compare(other, rule) == 0)
-            return TRUE;
-        if (other->family == rule->family && other->priority == rule->priority && other->action == rule->action &&
-            other->table == rule->table && ibh_prefix_equal(&other->from, &rule->from) &&
-            (!rule->to.length || ibh_prefix_equal(&other->to, &rule->to)))
-            break;
+        if (other->family == rule->family && other->priority == rule->priority &&
+            ibh_prefix_equal(&other->from, &rule->from))
+            return ibh_rule_compare(other, rule) == 0;
     }
     return FALSE;
 }

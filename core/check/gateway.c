@@ -9,28 +9,27 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-static gboolean have_gateway(const GArray *routes, int family)
+static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int family)
 {
-    IBH_EACH (const IbhRoute, route, routes) {
-        if (route->gateway.family == family)
+    IBH_EACH_ROUTE (route, check->rails->snapshot) {
+        const IbhIp *to = &route->dst.ip;
+
+        if (route->family == family && route->ifindex == nic->link->ifindex && route->type == RTN_UNICAST &&
+            !ibh_serves_subnet(nic, &route->dst) && !ibh_rails_holder(check->rails, to) &&
+            (!route->dst.length || (ibh_ip_is_unicast(to) && !ibh_ip_is_link_local(to))))
             return TRUE;
     }
     return FALSE;
 }
 
 /* A cable's two ends, or single addresses: without a route by this NIC it reaches one other host, or none. */
-static gboolean has_no_room(const IbhCheck *check, const IbhNic *nic, int family)
+static gboolean has_no_room(const IbhNic *nic, int family)
 {
     gboolean may_have_gateway = nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO;
 
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         if (address->local.family == family && !ibh_address_is_host(address))
             return may_have_gateway && ibh_has_one_peer(&address->subnet);
-    }
-    IBH_EACH_ROUTE (route, check->rails->snapshot) {
-        if (route->family == family && route->ifindex == nic->link->ifindex && route->type == RTN_UNICAST &&
-            !ibh_ip_is_link_local(&route->dst.ip) && !ibh_rails_holder(check->rails, &route->dst.ip))
-            return FALSE;
     }
     return TRUE;
 }
@@ -60,7 +59,7 @@ static const char *why_missing(const IbhCheck *check, const IbhNic *nic, const G
     /* Prefixes that main has by a gateway are not enough. */
     if (nic->settings.remote && ibh_prefixes_overlap(nic->settings.remote, &world))
         return "remote= needs the gateway of a default route, and it has none";
-    return has_no_room(check, nic, family) && !have_gateway(wanted, family) &&
+    return has_no_room(nic, family) && !leads_further(check, nic, family) &&
                    !ibh_findings_have(check->findings, nic->link->name, "address-unusable")
                ? "its subnets have room for one peer at most, and no route leads further by this NIC"
                : NULL;

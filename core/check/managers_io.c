@@ -15,7 +15,8 @@
 #define NM_MILLISECONDS 2000
 
 #define NETWORK_MANAGER "NetworkManager"
-#define ROUTED(state) "/etc/networkd-dispatcher/" state ".d/50-ib-hook"
+#define CONFIGURED "/etc/networkd-dispatcher/configured.d/50-ib-hook"
+#define ROUTABLE "/etc/networkd-dispatcher/routable.d/50-ib-hook"
 #define NM(in) in "/NetworkManager/dispatcher.d/50-ib-hook"
 #define IFUPDOWN "/etc/network/if-up.d/ib-hook"
 #define SCRIPTS "/etc/sysconfig/network-scripts"
@@ -184,13 +185,7 @@ static const struct {
     const char *hooks[3];                /* where ours is called, in its order: the first that exists counts */
     const char *needs;                   /* it is there, or this manager is not */
 } rows[] = {
-    {"systemd-networkd",
-     "/run/systemd/netif/links",
-     "",
-     INDEX,
-     is_networkds,
-     {ROUTED("configured"), ROUTED("routable")},
-     ""},
+    {"systemd-networkd", "/run/systemd/netif/links", "", INDEX, is_networkds, {CONFIGURED, ROUTABLE}, ""},
     {"ifupdown", "/run/network", "ifstate", ONE, is_ifupdowns, {IFUPDOWN}, ""},
     {"ifupdown-ng", "/run", "ifstate", ONE, is_ifupdowns, {IFUPDOWN}, ""},
     {"ifupdown2", "/var/tmp/network", "ifstatenew", ONE, is_ifupdown2s, {IFUPDOWN}, "/run/network/ifstatelock"},

@@ -24,16 +24,6 @@ static const Row rows[] = {
                          "is the card there, and has it another name? else take its section out of the configuration"},
 };
 
-/* "it was a rail with 172.16.34.2"; without an address, the configuration wants it to be one. */
-static char *describe(const IbhMissed *missed)
-{
-    char ip[IBH_IP_STRLEN];
-
-    if (!missed->known.n_addresses)
-        return g_strdup("it shall be a rail (manage=yes)");
-    return g_strdup_printf("it was a rail with %s", ibh_ip_format(&missed->known.addresses[0].ip, ip));
-}
-
 static IbhRemedy advise(const IbhRails *rails, const IbhMissed *missed, const Row *row)
 {
     const IbhLink *link = ibh_known_link(rails->snapshot, &missed->known);
@@ -54,16 +44,20 @@ static gboolean is_explained(const GPtrArray *findings, const IbhMissed *missed,
            (ibh_findings_have(findings, iface, "port-not-active") || ibh_findings_have(findings, iface, "sm-missing"));
 }
 
+/* Without an address, only the configuration wants it to be a rail. */
 static void tell(const IbhCheck *check, const IbhMissed *missed)
 {
     const IbhLink *link = ibh_known_link(check->rails->snapshot, &missed->known);
     const char *iface = link ? link->name : missed->known.iface;
     const Row *row = &rows[missed->why];
-    g_autofree char *was = describe(missed);
+    char ip[IBH_IP_STRLEN] = "";
 
+    if (missed->known.n_addresses)
+        ibh_ip_format(&missed->known.addresses[0].ip, ip);
     if ((!check->only || g_strv_contains(check->only, iface)) && !is_explained(check->findings, missed, iface))
         ibh_finding_add(check->findings, iface, row->severity, row->code, advise(check->rails, missed, row),
-                        "%s, and %s", was, ibh_missing_text(missed->why));
+                        "it %s%s, and %s", ip[0] ? "was a rail with " : "shall be a rail (manage=yes)", ip,
+                        ibh_missing_text(missed->why));
 }
 
 void ibh_judge_missing(const IbhCheck *check)

@@ -34,28 +34,27 @@ static void add_zone(GArray *zones, const IbhPrefix *zone)
         ibh_prefixes_add(zones, zone);
 }
 
-static void add_subnets(GArray *zones, const IbhNic *nic)
+/* `in`: those that overlap one of these; NULL: all. */
+static void add_subnets(GArray *zones, const IbhNic *nic, const GArray *in)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (!ibh_address_is_host(address))
+        if (!ibh_address_is_host(address) && (!in || ibh_prefixes_overlap(in, &address->subnet)))
             add_zone(zones, &address->subnet);
     }
 }
 
-/* IbhPrefix, the outermost, that an address of this NIC reaches */
-static GArray *find_zones(const IbhCheck *check, const IbhNic *nic)
+/* IbhPrefix, the outermost, that addresses of this NIC reach */
+static GArray *find_zones(const IbhRails *rails, const IbhNic *nic)
 {
     GArray *zones = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
     const GArray *remote = nic->settings.remote;
 
-    add_subnets(zones, nic);
+    add_subnets(zones, nic, NULL);
     for (guint i = 0; remote && i < remote->len; i++)
         add_zone(zones, &g_array_index(remote, IbhPrefix, i));
-    if (!remote || !remote->len)
-        return zones;
-    IBH_EACH (const IbhPrefix, subnet, check->siblings) {
-        if (ibh_prefixes_overlap(remote, subnet))
-            add_zone(zones, subnet);
+    IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
+        if (remote && other->status == IBH_NIC_RAIL)
+            add_subnets(zones, other, remote);
     }
     return zones;
 }
@@ -148,16 +147,31 @@ static void ask_clashes(const IbhCheck *check, const IbhNic *nic, const IbhAddre
     }
 }
 
-static void ask_from(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
+/* Traffic without a source concerns the whole host: once for each piece of the rails' subnets. */
+static void ask_unbound(const IbhCheck *check, const IbhNic *nic, IbhPiece *piece)
 {
-    g_autoptr(GArray) zones = find_zones(check, nic);
+    IbhQuestion question = {.kind = IBH_ASK_UNBOUND,
+                            .nic = nic,
+                            .piece = piece->prefix,
+                            .lookup = {.from.family = piece->host.family, .to = piece->host, .match = TRUE}};
+
+    if (piece->unbound || !ibh_find_address_near(check->rails, nic->link->ifindex, &piece->host))
+        return;
+    piece->unbound = TRUE;
+    ask(check, &question, 0);
+}
+
+static void ask_from(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
+{
     IbhPiece *end;
 
     IBH_EACH (const IbhPrefix, zone, zones) {
         if (zone->ip.family != address->local.family)
             continue;
-        for (const IbhPiece *piece = ibh_pieces_inside(check, zone, &end); piece < end; piece++)
+        for (IbhPiece *piece = ibh_pieces_inside(check, zone, &end); piece < end; piece++) {
             ask_piece(check, nic, address, piece);
+            ask_unbound(check, nic, piece);
+        }
     }
     ask_beyond(check, nic, address);
     ask_clashes(check, nic, address);
@@ -187,35 +201,16 @@ static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *fro
     }
 }
 
-/* Traffic without a source concerns the whole host: once for each piece of the rails' subnets. */
-static void ask_unbound(const IbhCheck *check, const IbhNic *nic)
-{
-    g_autoptr(GArray) subnets = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
-    IbhPiece *end;
-
-    add_subnets(subnets, nic);
-    IBH_EACH (const IbhPrefix, subnet, subnets) {
-        for (IbhPiece *piece = ibh_pieces_inside(check, subnet, &end); piece < end; piece++) {
-            IbhQuestion question = {.kind = IBH_ASK_UNBOUND,
-                                    .nic = nic,
-                                    .piece = piece->prefix,
-                                    .lookup = {.from.family = piece->host.family, .to = piece->host, .match = TRUE}};
-
-            if (!piece->unbound)
-                ask(check, &question, 0);
-            piece->unbound = TRUE;
-        }
-    }
-}
-
 static void ask_about_rail(const IbhCheck *check, const IbhNic *nic)
 {
+    g_autoptr(GArray) zones = find_zones(check->rails, nic);
+
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         const IbhNic *owner = ibh_rails_owner(check->rails, &address->local);
 
         if (owner && owner != nic)
             continue;
-        ask_from(check, nic, address);
+        ask_from(check, nic, address, zones);
         ask_local(check, nic, &address->local);
     }
 }
@@ -251,11 +246,6 @@ static void look_at_routes(IbhCheck *check)
     }
 }
 
-static gboolean is_asked_about(const IbhCheck *check, const IbhNic *nic)
-{
-    return nic->status == IBH_NIC_RAIL && ibh_nic_is_usable(nic) && ibh_is_selected(nic, check->only);
-}
-
 IbhCheck *ibh_check_new(const IbhRails *rails, const char *const *only)
 {
     IbhCheck *check = g_new0(IbhCheck, 1);
@@ -263,25 +253,16 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const char *const *only)
     check->rails = rails;
     check->only = only;
     check->questions = g_array_new(FALSE, TRUE, sizeof(IbhQuestion));
-    check->siblings = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
     check->classes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     check->clashes = g_ptr_array_new();
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (nic->status == IBH_NIC_RAIL)
-            add_subnets(check->siblings, nic);
-    }
     ibh_check_want(check);
     check->actual = ibh_model_new(check, IBH_MODEL_ACTUAL);
     ibh_check_cut(check);
     look_at_rules(check);
     look_at_routes(check);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (is_asked_about(check, nic))
+        if (nic->status == IBH_NIC_RAIL && ibh_nic_is_usable(nic) && ibh_is_selected(nic, only))
             ask_about_rail(check, nic);
-    }
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (is_asked_about(check, nic))
-            ask_unbound(check, nic);
     }
     return check;
 }
@@ -289,7 +270,6 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const char *const *only)
 void ibh_check_free(IbhCheck *check)
 {
     g_array_unref(check->questions);
-    g_array_unref(check->siblings);
     g_hash_table_unref(check->classes);
     g_ptr_array_unref(check->clashes);
     g_array_unref(check->rules);

@@ -354,7 +354,7 @@ static gboolean answers_for_all(const IbhCheck *check, const IbhNic *nic)
 
 /* It has an address in the rail's subnet, and not of a smaller one inside it, which is another wire; or it is stacked
  * on the rail, but for VLANs. A candidate without an address is where the rails are. */
-static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
+static gboolean is_on_wire_of(const IbhRails *rails, const IbhNic *nic, const IbhNic *rail)
 {
     static const char *const kinds[] = {"macvlan", "macvtap", "ipvlan", NULL};
 
@@ -365,12 +365,11 @@ static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
     if (nic->rank && nic->status == IBH_NIC_NO_ADDRESS)
         return nic->settings.arp != IBH_ARP_KEEP;
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
-        IBH_EACH_POINTER (const IbhAddress, theirs, &rail->served) {
-            if (theirs->local.family == AF_INET && !ibh_address_is_host(theirs) &&
-                ibh_prefix_contains(&theirs->subnet, &address->local) &&
-                (ibh_address_is_host(address) || address->subnet.length <= theirs->subnet.length))
-                return TRUE;
-        }
+        const IbhAddress *theirs = ibh_find_address_near(rails, rail->link->ifindex, &address->local);
+
+        if (theirs && theirs->local.family == AF_INET && !ibh_address_is_host(theirs) &&
+            (ibh_address_is_host(address) || address->subnet.length <= theirs->subnet.length))
+            return TRUE;
     }
     return FALSE;
 }
@@ -380,7 +379,7 @@ static void judge_foreign_nic(const IbhCheck *check, const IbhNic *nic)
     if (!answers_for_all(check, nic) || ibh_must_be_silent(check->rails, nic))
         return;
     IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
-        if (rail == nic || rail->status != IBH_NIC_RAIL || !is_on_wire_of(nic, rail))
+        if (rail == nic || rail->status != IBH_NIC_RAIL || !is_on_wire_of(check->rails, nic, rail))
             continue;
         ibh_tell(check, nic, "foreign-nic-answers", NULL,
                  ibh_advice("ib-hook --probe asks the wire; arp_ignore=1 silences this NIC"),
