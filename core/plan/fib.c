@@ -362,7 +362,8 @@ void ibh_fib_add_own_addresses(IbhFib *fib)
 
 void ibh_fib_add_snapshot(IbhFib *fib, gboolean ours)
 {
-    const GArray *lists[] = {fib->snapshot->routes, fib->snapshot->more};
+    /* What was read whole comes first, in the kernel's order. */
+    const GArray *lists[] = {fib->snapshot->more, fib->snapshot->routes};
 
     IBH_EACH (const IbhRule, rule, fib->snapshot->rules) {
         if (ours || !ibh_rule_is_ours(rule))
