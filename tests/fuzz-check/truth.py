@@ -263,7 +263,7 @@ class Truth:
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.kind} {answer.dev or ''}".strip()))
         elif answer.mtu and answer.mtu < self.links[rail.nic].mtu:
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: mtu {answer.mtu}"))
-        elif question.oif and not answer.via:
+        elif question.oif and not answer.via and not self.on_its_wire(rail, question.to):
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: without its gateway"))
         elif answer.via and answer.via != question.to and self.is_inside(rail, question.to):
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: by the gateway {answer.via}"))
