@@ -89,17 +89,18 @@ static gboolean reaches(const IbhRails *rails, int ifindex, const IbhIp *to)
 }
 
 /* Main is to have the subnet: any of its NICs will do. That it has none is its manager's choice, and so is a default
- * that refuses the rest of the world. */
+ * that refuses the rest of the world. What it has more exactly stays so. */
 static IbhGrade grade_unbound(const Answer *answer)
 {
     const IbhTrace *got = answer->got, *ideal = answer->ideal;
-    gboolean lacks = !ideal->route || !answer->near || ideal->route->dst.length < answer->near->subnet.length;
+    guint own = answer->near ? answer->near->subnet.length : 0;
+    gboolean lacks = !ideal->route || !answer->near || ideal->route->dst.length < own;
 
     if (lacks && !(ideal->refused && ideal->route && ideal->route->dst.length) && !ideal->thrown)
         return IBH_NOTED;
     if (got->refused || ideal->refused || !ideal->route)
         return got->refused && ideal->refused ? IBH_DOUBTFUL : got->refused ? IBH_WRONG : IBH_RIGHT;
-    return ibh_is_same_way(got, ideal) || got->route->hops ||
+    return (ideal->route->dst.length > own && ibh_is_same_way(got, ideal)) || got->route->hops ||
                    (got->route->type == RTN_UNICAST && reaches(answer->rails, got->route->ifindex, answer->to))
                ? IBH_RIGHT
                : IBH_DOUBTFUL;

@@ -137,10 +137,10 @@ class Truth:
         return found
 
     def explained(self, to):
-        """Main leads elsewhere or to a gateway, or has nothing there: whoever did that wanted it."""
+        """Main leads elsewhere or to a gateway by a rail, or has nothing there: whoever did that wanted it."""
         best = max((one for one in self.routes_of(MAIN, True) if one[0].prefixlen and ipaddress.ip_address(to) in one[0]),
                    key=lambda one: (one[0].prefixlen, -one[3]), default=None)
-        return best is None or best[4] or all(self.by_another(rail, to) for rail in self.right.rails for address, _ in
+        return best is None or best[4] and best[2] in self.right_nics() or all(self.by_another(rail, to) for rail in self.right.rails for address, _ in
                                               rail.addresses if family_of(address) == family_of(to))
 
     def forget(self):

@@ -68,6 +68,10 @@ row "main refuses a part of the subnet: one route, one command" \
     "$all warning foreign-route: route prohibit 172.16.20.0/24 table main proto boot" \
     "route add prohibit 172.16.20.0/24
 ~ route del prohibit 172.16.20.0/24"
+row "main leads the whole subnet to a NIC that is not in it" \
+    "ib0 warning foreign-route: route 172.16.0.0/16 dev lo table main proto boot" \
+    "route prepend 172.16.0.0/16 dev lo
+~ route del 172.16.0.0/16 dev lo"
 row "not to a part of the subnet" \
     "$but_ib0 error foreign-rule: rule 1000: not from all to 172.16.0.0/17 lookup main" \
     "rule add priority 1000 not to 172.16.0.0/17 lookup main
