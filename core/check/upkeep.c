@@ -4,7 +4,6 @@
  */
 #include "check/check.h"
 
-#include <linux/fib_rules.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -41,8 +40,7 @@ static void judge_pruning(const IbhCheck *check, const IbhNic *nic, const IbhMan
 static gboolean has_rule(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (!ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && rule->table != IBH_TABLE_MAIN &&
-            rule->table != IBH_TABLE_LOCAL && rule->from.length && ibh_rails_address(rails, nic, &rule->from.ip))
+        if (ibh_rule_is_of_a_source(rule) && ibh_rails_address(rails, nic, &rule->from.ip))
             return TRUE;
     }
     return FALSE;

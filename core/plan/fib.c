@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {
     GArray *rules;          /* Entry: all others, in the order in which they are asked */
     GHashTable *by_source;  /* IbhIp → GArray of Entry: `from ADDRESS` */
-    GHashTable *priorities; /* that some rule has */
+    GHashTable *priorities; /* number → a rule that has it */
     GHashTable *tables;     /* number → Table */
 } Family;
 
@@ -115,7 +115,7 @@ void ibh_fib_add_rule(IbhFib *fib, const IbhRule *rule)
     while (place && g_array_index(rules, Entry, place - 1).rule->priority > rule->priority)
         place--;
     g_array_insert_val(rules, place, entry);
-    g_hash_table_add(family->priorities, GUINT_TO_POINTER(rule->priority));
+    g_hash_table_insert(family->priorities, GUINT_TO_POINTER(rule->priority), (gpointer)(guintptr)rule);
 }
 
 /* Two lists in order, read as one. */
@@ -282,7 +282,9 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
             is_gone(fib, rule))
             continue;
         if (rule->action == FR_ACT_GOTO) { /* to a priority that no rule has: it does nothing */
-            if (g_hash_table_contains(family->priorities, GUINT_TO_POINTER(rule->target))) {
+            const IbhRule *target = g_hash_table_lookup(family->priorities, GUINT_TO_POINTER(rule->target));
+
+            if (target && !is_gone(fib, target)) {
                 next = rule->target;
                 trace.jump = trace.jump ? trace.jump : rule;
             }

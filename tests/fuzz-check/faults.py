@@ -26,6 +26,7 @@ NEIGH = {"ucast_solicit": (0,), "mcast_solicit": (0, 1), "unres_qlen_bytes": (0,
 GLOBAL = ("net/ipv4/ip_forward=1", "net/ipv4/ip_nonlocal_bind=1", "net/ipv4/fib_multipath_hash_policy=1",
           "net/ipv4/ip_no_pmtu_disc=1", "net/ipv4/icmp_errors_use_inbound_ifaddr=1", "net/ipv4/fwmark_reflect=1",
           "net/ipv6/ip_nonlocal_bind=1", "net/ipv6/bindv6only=1", "net/ipv4/fib_notify_on_flag_change=1")
+NOT_REPLACED = ("local", "broadcast", "multicast", "anycast", "unreachable", "blackhole", "prohibit", "throw")
 TYPES = ("unicast", "unicast", "unicast", "unreachable", "blackhole", "prohibit", "throw")
 
 
@@ -308,7 +309,7 @@ class Faults:
 
     def route_replaced(self):
         """The same prefix and table and metric by another device or of another type."""
-        routes = [one for one in self.routes_listed() if "dev" in one[1] and not one[1].startswith(("local", "broadcast"))]
+        routes = [one for one in self.routes_listed() if "dev" in one[1] and not one[1].startswith(NOT_REPLACED)]
         if not routes:
             return None
         flag, line = self.rng.choice(routes)

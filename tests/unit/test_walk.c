@@ -134,9 +134,11 @@ static void test_not_and_goto(void **state)
 {
     World world = world_of("ip route add default dev ib1 table 7\nip rule add lookup 7 priority 100\n"
                            "ip rule add from 172.16.34.1 lookup 7 priority 300");
+    g_autoptr(GPtrArray) target = g_ptr_array_new();
     IbhRule *rule = rule_at(&world, 100);
 
     (void)state;
+    g_ptr_array_add(target, rule_at(&world, 300));
     rule->selectors = IBH_SELECT_NOT | IBH_SELECT_TO;
     rule->to = ibh_prefix(&(IbhIp){.family = AF_INET, .bytes = {172, 16, 128}}, 17);
     assert_leaves(&world, "172.16.34.2", "172.16.1.1", "ib1");
@@ -150,6 +152,10 @@ static void test_not_and_goto(void **state)
     assert_ptr_equal(walk(&world, "172.16.34.1", "172.16.1.1").jump, rule);
     rule->target = IBH_PRIORITY_MAIN;
     assert_leaves(&world, "172.16.34.1", "172.16.1.1", "ib0");
+    ibh_fib_without(world.fib, target); /* as if the rule that it leads to were gone */
+    rule->target = 300;
+    assert_null(walk(&world, "172.16.34.2", "172.16.1.1").jump);
+    ibh_fib_without(world.fib, NULL);
     rule->target = 301; /* no rule is there: it does nothing */
     assert_leaves(&world, "172.16.34.1", "172.16.1.1", "ib1");
     assert_null(walk(&world, "172.16.34.1", "172.16.1.1").jump);
