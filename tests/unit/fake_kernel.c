@@ -233,29 +233,8 @@ static gboolean is_link_local6(const IbhIp *ip)
     return ip->family == AF_INET6 && ip->bytes[0] == 0xfe && (ip->bytes[1] & 0xc0) == 0x80;
 }
 
-/* IPv6 asks main for the gateway: by the best route, or one of equal metric, it must be on this device (6.18). */
-gboolean fake_refuses_onlink6(const FakeKernel *kernel, const IbhRoute *route)
-{
-    guint length = 0;
-    guint32 metric = G_MAXUINT32;
-    gboolean same = TRUE;
-
-    if (route->family != AF_INET6 || !route->onlink || is_link_local6(&route->gateway))
-        return FALSE;
-    for (const IbhRoute *other = fib_first(kernel->now, IBH_TABLE_MAIN); other; other = fib_next(kernel->now, other)) {
-        if (!other->dst.length || !ibh_prefix_contains(&other->dst, &route->gateway) || other->dst.length < length ||
-            (other->dst.length == length && other->metric > metric))
-            continue;
-        same = (other->dst.length == length && other->metric == metric && same) || !other->ifindex ||
-               other->ifindex == route->ifindex;
-        length = other->dst.length;
-        metric = other->metric;
-    }
-    return !same;
-}
-
 /* Other words than IPv4's; a router may have an address of the link alone; nobody is his own gateway; a tentative
- * address is not there yet. */
+ * address is not there yet. What the kernel accepts of a gateway with onlink depends on main: no plan relies on it. */
 static gboolean route6_is_valid(const FakeKernel *kernel, const IbhRoute *route, GError **error)
 {
     if (route->type != RTN_UNICAST)
@@ -267,10 +246,6 @@ static gboolean route6_is_valid(const FakeKernel *kernel, const IbhRoute *route,
     if (route->src.family != AF_UNSPEC && !is_local(kernel, &route->src))
         return refuse(error, EINVAL, "Invalid source address");
     if (route->gateway.family == AF_UNSPEC || is_link_local6(&route->gateway))
-        return TRUE;
-    if (fake_refuses_onlink6(kernel, route))
-        return refuse(error, EINVAL, "Nexthop has invalid gateway or device mismatch");
-    if (route->onlink && !is_local(kernel, &route->gateway))
         return TRUE;
     if (is_local(kernel, &route->gateway))
         return refuse(error, EINVAL, "Gateway can not be a local address");

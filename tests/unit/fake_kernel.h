@@ -84,7 +84,6 @@ gboolean fake_is_our_route(const IbhRoute *route);
 IbhSnapshot *fake_snapshot(const FakeKernel *kernel);
 
 /* What the program asks main for besides: what it reaches by this device. */
-gboolean fake_refuses_onlink6(const FakeKernel *kernel, const IbhRoute *route);
 void fake_snapshot_add_main(const FakeKernel *kernel, IbhSnapshot *snapshot, int ifindex);
 
 int fake_ifindex(const FakeKernel *kernel, const char *name); /* ends the program where there is none */
