@@ -35,7 +35,8 @@ for pid in "${pids[@]}"; do
     wait_until 15 all_in_time
     wait "$pid" || status=$?
     expect_equal "way $n: --apply gives up" 3 $status
-    expect_contains "way $n: it says what names the process" "(lslocks names its process)" "$(<$work/err.$n)"
+    expect_contains "way $n: it says when, why, and what names the process" \
+        "after 10 s: another ib-hook is at work in this network namespace (lslocks names its process)" "$(<$work/err.$n)"
 done
 echo "# they waited for $(((${EPOCHREALTIME/[.,]/} - ${start/[.,]/}) / 1000)) ms"
 expect_equal "nothing is changed" "$before" "$(state B)"
