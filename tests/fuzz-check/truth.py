@@ -256,7 +256,7 @@ class Truth:
             dev = self.longest(rail, question.to)[2]
             if self.refused(rail, question.to):
                 self.unclear.append(f"main refuses {question.to}")
-            elif dev and dev not in self.right_nics() and answer.dev != dev:
+            elif not question.oif and dev and dev not in self.right_nics() and answer.dev != dev:
                 self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.dev}, main has it by {dev}"))
             return
         if answer.kind != "unicast" or answer.dev != rail.nic:
