@@ -67,9 +67,11 @@ static IbhGrade grade_leaving(const Answer *answer)
         return IBH_RIGHT;
     if (got->refused)
         return ideal->refused && !others ? IBH_DOUBTFUL : IBH_WRONG;
-    if (got->route->type != RTN_UNICAST)
-        return got->route->type == RTN_LOCAL && got->route->protocol == RTPROT_KERNEL ? IBH_NOTED /* an address of lo */
-                                                                                      : IBH_WRONG;
+    if (got->route->type != RTN_UNICAST) /* a single address of lo may be a service's */
+        return got->route->type == RTN_LOCAL && got->route->protocol == RTPROT_KERNEL &&
+                       got->route->dst.length == ibh_ip_bits(answer->to)
+                   ? IBH_NOTED
+                   : IBH_WRONG;
     by = ibh_rails_nic(answer->rails, got->route->ifindex);
     if (ibh_route_leads_by(got->route, answer->question->nic->link->ifindex))
         return grade_by_itself(answer);
