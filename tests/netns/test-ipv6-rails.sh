@@ -39,26 +39,19 @@ way() {
     echo "asked out by $out_here, in by $in_there; answered out by $out_there, in by $in_here"
 }
 
-matrix6() {
-    local here there i j
-    for here in A B; do
-        [ $here = A ] && there=B || there=A
-        for i in 1 2; do
-            for j in 1 2; do
-                echo "$(address6 $here $i) $(address6 $there $j): $(way $here $i $there $j)"
-            done
-        done
-    done
+# right_way I J → what way says of a pair that uses its own NICs
+right_way() {
+    echo "asked out by ib$(($1 - 1)), in by ib$(($2 - 1)); answered out by ib$(($2 - 1)), in by ib$(($1 - 1))"
 }
 
-right6() {
-    local here there i j
+wrong6() { # the pairs that do not
+    local here there i j got
     for here in A B; do
         [ $here = A ] && there=B || there=A
         for i in 1 2; do
             for j in 1 2; do
-                echo "$(address6 $here $i) $(address6 $there $j):" \
-                    "asked out by ib$((i - 1)), in by ib$((j - 1)); answered out by ib$((j - 1)), in by ib$((i - 1))"
+                got=$(way $here $i $there $j)
+                [ "$got" = "$(right_way $i $j)" ] || echo "$(address6 $here $i) $(address6 $there $j): $got"
             done
         done
     done
@@ -71,10 +64,10 @@ for host in A B; do
     wait_until 5 settled $host
 done
 
-expect_differs "before: not every pair uses its NICs" "$(right6)" "$(matrix6)"
+expect_differs "before: B's second address does not use its NIC" "$(right_way 2 1)" "$(way B 2 A 1)"
 expect_hook 0 A --apply
 expect_hook 0 B --apply
-expect_equal "every pair uses its NICs, there and back" "$(right6)" "$(matrix6)"
+expect_equal "every pair uses its NICs, there and back" "" "$(wrong6)"
 for j in 1 2; do
     on A ping -6 -q -n -c 1 -W 1 "$(address6 B $j)" >/dev/null
     expect_equal "unbound, B's address $j is learned from its NIC" ib$((j - 1)) \
@@ -86,7 +79,7 @@ expect_matrix_right "IPv4 beside it"
 for i in 0 1; do ip -n B -4 address flush dev ib$i scope global; done
 expect_hook 0 B --apply
 expect_equal "without IPv4 on B: no rule of ours in it" "" "$(our_rules B)"
-expect_equal "without IPv4 on B: every pair uses its NICs" "$(right6)" "$(matrix6)"
+expect_equal "without IPv4 on B: every pair uses its NICs" "" "$(wrong6)"
 expect_hook 0 B --check
 expect_hook 0 B --apply --json
 expect_equal "a second --apply changes nothing" false "$(json .changed)"
