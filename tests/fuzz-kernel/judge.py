@@ -471,8 +471,8 @@ class Judge:
                       self.ask(twin, questions, FIRST_PAIR - 1), self.ask(twin, questions, FROM + 1),
                       self.ask(twin, questions, LAST_PAIR - 1), self.ask(twin, questions, "main"))
         for question, mine, other, early, around, before_last, main in answers:
-            last = before_last.table != WALL  # a jump over one wall may still meet the next one
-            decided = tuple(last and one.table != WALL for one in (early, around, before_last))
+            early, around, last = (one.table != WALL for one in (early, around, before_last))
+            decided = early and last, around, last  # who jumps over the first wall may still meet the last one
             self.rail(facts, question, mine, other, decided, main)
 
     def must_be_said(self, question, what):
