@@ -266,34 +266,26 @@ static void judge(IbhCheck *check, const IbhQuestion *question)
 #define BEFORE_OURS 1941u
 #define SELECTIVE (IBH_SELECT_FWMARK | IBH_SELECT_TOS | IBH_SELECT_UID | IBH_SELECT_PORT)
 
-/* Of a packet that has what the rule asks for, from a rail into one of these pieces. */
-static gboolean may_meet(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhQuestion *question)
-{
-    IbhLookup packet = question->lookup;
-
-    packet.by = rule->by;
-    return question->kind == IBH_ASK_LEAVES && ibh_rule_matches(snapshot, rule, &packet);
-}
-
-static void note_selective_rules(const IbhCheck *check)
+/* A packet that has what the rule asks for, from a rail into one of these pieces, meets it. */
+static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
+    const IbhOwner owner = {.rule = rule};
+    g_autofree char *text = ibh_owner_describe(snapshot, &owner);
 
-    IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        const IbhOwner owner = {.rule = rule};
-        g_autofree char *text = ibh_owner_describe(snapshot, &owner);
+    if (g_hash_table_contains(check->by_owner, text))
+        return;
+    IBH_EACH (const IbhQuestion, question, check->questions) {
+        IbhLookup packet = question->lookup;
 
-        if (!(rule->selectors & SELECTIVE) || ibh_rule_is_expected(rule) || rule->priority > BEFORE_OURS ||
-            g_hash_table_contains(check->by_owner, text))
-            continue;
-        IBH_EACH (const IbhQuestion, question, check->questions) {
-            if (may_meet(snapshot, rule, question))
-                ibh_tell(check, question->nic, "foreign-rule", text,
-                         ibh_advice("nothing has to be done for RDMA; ip route get PEER from ADDRESS, with their mark, "
-                                    "uid or ipproto, says where they go"),
-                         "%s comes before ours, for packets that RDMA does not send", text)
-                    ->severity = IBH_INFO;
-        }
+        packet.by = rule->by;
+        if (question->kind == IBH_ASK_LEAVES && ibh_rule_matches(snapshot, rule, &packet))
+            ibh_tell(
+                check, question->nic, "foreign-rule", text,
+                ibh_advice("nothing has to be done for RDMA; ip route get PEER from ADDRESS, with their mark, uid or "
+                           "ipproto, says where they go"),
+                "%s comes before ours, for packets that RDMA does not send", text)
+                ->severity = IBH_INFO;
     }
 }
 
@@ -316,5 +308,8 @@ void ibh_judge_ways(IbhCheck *check)
     IBH_EACH_POINTER (const Cause, cause, causes)
         tell_cause(check, cause, tried++ < FIXES_MAX);
     ibh_judge_proxies(check);
-    note_selective_rules(check);
+    IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
+        if ((rule->selectors & SELECTIVE) && !ibh_rule_is_expected(rule) && rule->priority <= BEFORE_OURS)
+            note_selective_rule(check, rule);
+    }
 }

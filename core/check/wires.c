@@ -217,18 +217,19 @@ static void judge_neighbours(const IbhCheck *check, const IbhNic *nic)
     char ip[IBH_IP_STRLEN];
 
     IBH_EACH (const IbhNeighbour, neighbour, check->rails->snapshot->neighbours) {
-        const IbhLink *own = is_permanent(check, nic, neighbour) ? find_own(check, nic, neighbour) : NULL;
         g_autofree char *command = NULL;
+        const IbhLink *own;
 
+        if (!is_permanent(check, nic, neighbour))
+            continue;
         ibh_ip_format(&neighbour->ip, ip);
-        if (own) {
+        if ((own = find_own(check, nic, neighbour))) {
             command = g_strdup_printf("ip neigh del %s dev", ip);
             ibh_tell(check, nic, "neighbour-static", ip, ibh_fix_nic(command, nic->link->name),
                      "%s, a neighbour, has the hardware address of %s here, in a permanent entry: what is sent to it "
                      "comes back to this host",
                      ip, own->name);
-        } else if (is_permanent(check, nic, neighbour) &&
-                   ibh_find_address_near(check->rails, nic->link->ifindex, &neighbour->ip)) {
+        } else if (ibh_find_address_near(check->rails, nic->link->ifindex, &neighbour->ip)) {
             written = TRUE;
             ibh_tell(check, nic, "neighbour-static", "permanent entries",
                      ibh_advice("ib-hook --probe %s asks the wire", ip),
