@@ -11,12 +11,14 @@ expect_hook 0 B --apply
 
 # fault WHAT CODE COMMAND UNDO: commands of a shell on the machine that has all hosts
 fault() {
+    local status=1
+    [ -n "$2" ] || status=0
     bash -ec "$3"
     forget A B
-    expect_hook $([ "$2" = "" ] && echo 0 || echo 1) A --probe "${peers[@]}" --count 1
+    expect_hook $status A --probe "${peers[@]}" --count 1
     [ "$(wc -l <<<"$out")" -le 24 ] || fail "$1: a screen has 24 lines" "$out"
     ok "$1: $(wc -l <<<"$out") lines"
-    expect_hook $([ "$2" = "" ] && echo 0 || echo 1) A --probe "${peers[@]}" --count 1 --json
+    expect_hook $status A --probe "${peers[@]}" --count 1 --json
     expect_equal "$1: one cause is one finding" "$2" "$(json '[.findings[] | select(.severity != "info") | .code] | join(" ")')"
     bash -ec "$4"
     for host in A B; do
