@@ -454,8 +454,8 @@ class Maker(Leaves, Rare):
         self.mgmt_gateway = "10.0.0.1"
         self.nics()
         self.pick_leaves()
-        self.configuration()
         self.addresses_and_links()
+        self.configuration()
         self.static_routes()
         self.rare_routes()
         self.gateways()
