@@ -136,7 +136,7 @@ char *ibh_rule_text(const IbhRule *rule, gboolean command)
         g_string_append_printf(text, " to %s", ibh_prefix_format(&rule->to, prefix));
     put_selection(text, rule);
     put_action(text, rule, command);
-    if (command)
+    if (command && rule->protocol != RTPROT_UNSPEC)
         g_string_append_printf(text, " protocol %s", ibh_protocol_name(rule->protocol, protocol));
     return g_string_free(text, FALSE);
 }
