@@ -220,11 +220,12 @@ static void give_by_evidence(Assignment *all)
 {
     g_array_sort(all->evidence, stronger_first);
     IBH_EACH (const Evidence, one, all->evidence) {
-        /* With nothing but a route in D, T may hold routes of others, as a new number may. */
+        /* With nothing but a route in D, T may be the number of others, as a new one may. */
         gboolean is_new = one->strength == BY_DEFAULT;
 
-        if (!one->nic->table && !(is_new && g_hash_table_contains(all->needed, KEY(one->table))) &&
-            give(all, one->nic, one->table))
+        if (is_new && (g_hash_table_contains(all->needed, KEY(one->table)) || is_ruled(all, one->table, NULL)))
+            continue;
+        if (!one->nic->table && give(all, one->nic, one->table))
             one->nic->is_table_new = is_new;
     }
 }
