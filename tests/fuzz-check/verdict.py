@@ -63,12 +63,6 @@ class World:
             self.script = self.scene.as_script("\n".join(self.lines))
             self.scene.close()
 
-    def play(self, steps):
-        for step in steps:
-            if step[0] == "dad":
-                self.dad_fails(*step[1:])
-        return self.scene.play([step for step in steps if step[0] != "dad"])
-
     def dad_fails(self, nic, address):
         end = time.monotonic() + 4
         while time.monotonic() < end:
