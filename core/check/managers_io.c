@@ -293,21 +293,17 @@ static const struct {
  */
 static void read_script(const char *file, gsize root, gboolean is_hook, IbhSnapshot *snapshot)
 {
+    g_autofree char *text = NULL, *path = NULL;
     struct stat status;
-    IbhScript *script;
     gsize length;
-    char *text;
 
     if (snapshot->scripts->len == N_SCRIPTS || lstat(file, &status) < 0 ||
         (status.st_uid != 0 && status.st_uid != geteuid()) || (is_hook && !(status.st_mode & S_IXUSR)))
         return;
     text = ibh_file_read_shown(file, SCRIPT_MAX, &length);
-    if (!text)
-        return;
-    script = g_new0(IbhScript, 1);
-    script->path = ibh_printable(file + root);
-    script->text = text;
-    g_ptr_array_add(snapshot->scripts, script);
+    path = ibh_printable(file + root);
+    if (text)
+        g_ptr_array_add(snapshot->scripts, g_strconcat(path, "\n", text, NULL));
 }
 
 static void read_scripts(const char *root, IbhSnapshot *snapshot)

@@ -81,10 +81,9 @@ static gboolean routes(char *const *words, const IbhRails *rails, const IbhNic *
     return named && has_table && (given || !taken);
 }
 
-static void judge_line(const IbhCheck *check, const IbhScript *script, char *text, guint line)
+static void judge_line(const IbhCheck *check, const char *path, gboolean netplan, char *text, guint line)
 {
     g_auto(GStrv) words = g_regex_split_simple(":?[ \t\r\"'`(){},;|&\\[\\]]+", text, 0, 0);
-    gboolean netplan = strstr(script->text, "routing-policy:") != NULL;
 
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         IbhFinding *finding;
@@ -94,27 +93,28 @@ static void judge_line(const IbhCheck *check, const IbhScript *script, char *tex
             !routes(words, check->rails, nic, netplan))
             continue;
         n = check->findings->len;
-        finding = ibh_tell(check, nic, "legacy-script", script->path, (IbhRemedy){0},
-                           "%s routes it by hand, and follows no change: line %u: %s", script->path, line,
+        finding = ibh_tell(check, nic, "legacy-script", path, (IbhRemedy){0},
+                           "%s routes it by hand, and follows no change: line %u: %s", path, line,
                            g_strstrip(g_strdelimit(text, "\t\r", ' ')));
         if (nic->programmed.len || check->findings->len > n)
             finding->severity = nic->programmed.len ? IBH_WARNING : IBH_INFO;
     }
 }
 
-/* Without its comments; a line goes on behind a backslash. */
-static void judge_script(const IbhCheck *check, const IbhScript *script)
+/* Its path is the first line. Without its comments; a line goes on behind a backslash. */
+static void judge_script(const IbhCheck *check, const char *script)
 {
     g_autoptr(GRegex) comment = g_regex_new("(^|[ \t;])#.*", G_REGEX_RAW | G_REGEX_MULTILINE, 0, NULL);
-    g_autofree char *code = g_regex_replace_literal(comment, script->text, -1, 0, "", 0, NULL);
+    g_autofree char *code = g_regex_replace_literal(comment, script, -1, 0, "", 0, NULL);
+    gboolean netplan = strstr(script, "routing-policy:") != NULL;
     g_auto(GStrv) lines = g_regex_split_simple("(?<!\\\\)\n", code ? code : "", G_REGEX_RAW, 0);
 
-    for (guint i = 0, number = 1; lines[i]; i++, number++) {
+    for (guint i = 1, number = 1; lines[0] && lines[i]; i++, number++) {
         guint first = number;
 
         for (char *at = lines[i]; (at = strchr(at, '\n')); number++)
             *at = at[-1] = ' ';
-        judge_line(check, script, lines[i], first);
+        judge_line(check, lines[0], netplan, lines[i], first);
     }
 }
 
@@ -132,6 +132,6 @@ void ibh_judge_manager(const IbhCheck *check, const IbhNic *nic)
 
 void ibh_judge_scripts(const IbhCheck *check)
 {
-    IBH_EACH_POINTER (const IbhScript, script, check->rails->snapshot->scripts)
+    IBH_EACH_POINTER (const char, script, check->rails->snapshot->scripts)
         judge_script(check, script);
 }

@@ -461,15 +461,6 @@ static void manager_clear(gpointer data)
     g_free(((IbhManager *)data)->inactive);
 }
 
-static void script_free(gpointer data)
-{
-    IbhScript *script = data;
-
-    g_free(script->path);
-    g_free(script->text);
-    g_free(script);
-}
-
 IbhSnapshot *ibh_snapshot_new(void)
 {
     IbhSnapshot *snapshot = g_new0(IbhSnapshot, 1);
@@ -483,7 +474,7 @@ IbhSnapshot *ibh_snapshot_new(void)
     snapshot->neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
     snapshot->managers = g_array_new(FALSE, TRUE, sizeof(IbhManager));
     g_array_set_clear_func(snapshot->managers, manager_clear);
-    snapshot->scripts = g_ptr_array_new_with_free_func(script_free);
+    snapshot->scripts = g_ptr_array_new_with_free_func(g_free);
     snapshot->state = ibh_state_new();
     return snapshot;
 }

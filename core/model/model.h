@@ -303,12 +303,6 @@ typedef struct {
     gboolean by_choice; /* … because presets or an administrator have not enabled a unit */
 } IbhManager;
 
-/* A hand-written file that may route the rails. */
-typedef struct {
-    char *path;
-    char *text;
-} IbhScript;
-
 typedef struct {
     GArray *links;      /* IbhLink */
     GHashTable *places; /* of the links: ifindex → place + 1; made when it is asked for one of many */
@@ -319,7 +313,7 @@ typedef struct {
     GArray *more;   /* IbhRoute: other routes of main, and of the tables of foreign rules; only for --check */
     GArray *neighbours;     /* IbhNeighbour: for --undo dynamic entries of IPv4, for --check all */
     GArray *managers;       /* IbhManager; read only for --show and --check */
-    GPtrArray *scripts;     /* IbhScript *; read only for --show and --check */
+    GPtrArray *scripts;     /* char *: a hand-written file, behind a line with its path; only for --show and --check */
     int all[IBH_N_SYSCTLS]; /* net.ipv4.conf.all */
     gboolean proxy_arp;     /* its proxy_arp; read only for --check */
     int hash_policy;        /* net.ipv4.fib_multipath_hash_policy */
