@@ -12,11 +12,6 @@ manager_is_up() {
     wait_until 15 is_active 1
 }
 
-stop_manager() { # the links keep what they have
-    kill $manager
-    wait $manager || true
-}
-
 is_active() { # N
     grep -qs '^connection-uuid=..' "/run/NetworkManager/devices/$(ip -json link show "ib$1" | jq '.[0].ifindex')" &&
         ip address show "ib$1" | grep -q 172.16.34

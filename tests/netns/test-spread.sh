@@ -17,7 +17,6 @@ add_nic_of_peers() { # many peers behind one NIC
 add_nic_of_peers
 
 main_routes() { ip -n B -d route show table main; }
-rules_but_ours() { ip -n B -d rule | { grep -v "suppress_ifgroup $MARK" || true; }; }
 # by_peer: "DEVICE SOURCE" of each of 20 peers, as the kernel answers
 by_peer() {
     local i
