@@ -92,6 +92,8 @@ static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhOp *op)
     const IbhNic *nic = op->ifindex ? ibh_rails_nic(check->rails, op->ifindex) : NULL;
     gboolean deletes = op->type == IBH_OP_RULE_DEL || op->type == IBH_OP_ROUTE_DEL;
 
+    if (nic && nic->status == IBH_NIC_RAIL && op->type == IBH_OP_SYSCTL_SET)
+        return ibh_want_sysctl(check->rails, nic, op->key) == nic->link->sysctl[op->key]; /* other only meanwhile */
     if (nic && nic->status == IBH_NIC_RAIL)
         return deletes && !(nic->link->flags & IFF_UP);
     if (nic && (nic->status == IBH_NIC_BLOCKED || is_missed(check, nic) || has_fault(check, op->iface)))

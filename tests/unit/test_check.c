@@ -85,6 +85,7 @@ static World look(const char *text, Answer answer)
 /* ---- parts of worlds ----------------------------------------------------------------------------------- */
 
 #define RIGHT "arp_announce=2 arp_ignore=1"
+#define STRICT "rp_filter=1 arp_filter=1 arp_announce=2 arp_ignore=2\n"
 #define IB0 "nic ib0 infiniband rdma mlx5_0/1 " RIGHT "\n"
 #define IB1 "nic ib1 infiniband rdma mlx5_1/1 " RIGHT "\n"
 #define ADDRESSES "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/16 dev ib1\n"
@@ -183,6 +184,8 @@ static const Case CASES[] = {
     {"all answers nobody", RAILS "sysctl -w net/ipv4/conf/all/arp_ignore=8\n", NULL, "error effective-sysctl ib0+ib1"},
     {"as configured", IB0 "nic ib1 infiniband rdma mlx5_1/1\n" ADDRESSES RAIL0 RAIL1
      "config [interface ib1] arp=keep\n", NULL, ""},
+    {"no rule, and values that change only meanwhile", "nic ib0 infiniband rdma mlx5_0/1 " STRICT "nic ib1 infiniband rdma mlx5_1/1 " STRICT
+     ADDRESSES RAIL0 ROUTE1 "config [interface ib*] arp=strict\n", NULL, "error rule-missing ib1"},
     {"not as configured", RAILS "config [interface ib1] arp=strict\n", NULL, "warning sysctl-wrong ib1"},
     {"rp_filter drops, as newer kernels say it", RAILS, filtered_exdev, "error effective-sysctl ib0"},
 
