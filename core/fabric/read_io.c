@@ -338,9 +338,12 @@ static void read_device(IbhTree *tree, const char *name, IbhFabric *fabric)
     g_autoptr(GPtrArray) ports = ibh_tree_list(tree, "%s/ports", directory);
     IbhRdmaDevice device = {0};
     guint n = fabric->ports->len;
+    char parent[sizeof device.name];
 
-    /* One with a parent is a part of it: a plane of its port. */
-    if (!ports->len || strlen(name) >= sizeof device.name || ibh_tree_has(tree, "%s/parent", directory))
+    /* One whose parent is another one is a part of it: a plane of its port. Soft-RoCE's parent is a NIC. */
+    ibh_tree_line(tree, parent, sizeof parent, "%s/parent", directory);
+    if (!ports->len || strlen(name) >= sizeof device.name ||
+        (parent[0] && ibh_tree_has(tree, "sys/class/infiniband/%s", parent)))
         return;
     g_strlcpy(device.name, name, sizeof device.name);
     read_facts(tree, OF_DEVICE, directory, &device);
@@ -348,11 +351,8 @@ static void read_device(IbhTree *tree, const char *name, IbhFabric *fabric)
     if (!device.board[0])
         g_strlcpy(device.board, device.model, sizeof device.board);
     IBH_EACH_POINTER (const char, port, ports) {
-        int number = number_of(port);
-        g_autofree char *text = g_strdup_printf("%d", number);
-
-        if (g_str_equal(port, text)) /* "01" and "1:" would be read as "1" */
-            read_port(tree, &device, number, fabric);
+        if (number_of(port) > 0 && port[0] != '0' && !port[strspn(port, G_CSET_DIGITS)]) /* "01" would be read as "1" */
+            read_port(tree, &device, number_of(port), fabric);
     }
     if (fabric->ports->len > n)
         g_array_append_val(fabric->devices, device);

@@ -40,26 +40,26 @@ restart
 [ "$(present)" != "$index" ] || fail "the indexes are others" "$index"
 expect_equal "the first 12 bytes are others, the port's GUID stays" "differ ${lladdr:36}" \
     "$([ "${lladdr:0:35}" = "$(lladdr B ib1 | cut -c 1-35)" ] || echo differ) $(lladdr B ib1 | cut -c 37-)"
-hook 0 B --apply --hook
+event B
 expect_equal "a hook before the addresses are back touches nothing" "$(grep -v metric <<<"$rails")" "$(ours)"
 set_addresses B
 expect_equal "A holds a hardware address that is no more" "$lladdr" "$(learned A ib0 172.16.34.2)"
-hook 0 B --apply --hook
+event B
 expect_equal "rules and routes are back" "$rails" "$(ours)"
 expect_equal "only what is there is remembered" "$(present)" "$(remembered)"
 expect_answers "A has learned the new hardware addresses" A B 172.16.34.1=ib0 172.16.34.2=ib1
 pings "the rails work after a restart" A 172.16.34.1 172.16.34.2
 hook 0 B --check
-hook 0 B --apply --hook
+event B
 expect_equal "another hook has nothing to say" "" "$out"
 
 # The whole fabric: the module away and back, the subnet with another prefix. Hooks run while there are no NICs.
 vm lab 'rmmod ipoib_lab'
-hook 0 B --apply --hook
+event B
 expect_equal "of NICs that are gone nothing is left" "" "$(ours)$(remembered)"
 vm lab 'insmod /usr/lib/ipoib_lab.ko subnet_prefix=0xfec0000000000001'
 set_addresses A B
-hook 0 B --apply --hook
+event B
 expect_equal "rules and routes are back with another subnet prefix" "$rails" "$(ours)"
 expect_contains "which is in the hardware address" ":fe:c0:00:00:00:00:00:01:" "$(lladdr B ib1)"
 pings "the rails work with another subnet prefix" A 172.16.34.1 172.16.34.2
@@ -69,7 +69,7 @@ hook 0 B --check
 hook 0 B --undo --iface ib1
 restart
 set_addresses B
-hook 0 B --apply --hook
+event B
 expect_equal "a hook leaves alone what --undo left alone, though the NIC is another" "$(grep -v -e 942 -e "from 172.16.34.2 " <<<"$rails")" "$(ours)"
 hook 1 B --check --iface ib1 --json
 expect_contains "and --check says so" held "$(jq -r '.findings[].code' <<<"$out")"

@@ -12,6 +12,7 @@
 #   ask_all HOST ADDRESS…       each of HOST's NICs asks who has these, by ARP
 #   expect_answers WHAT HOST PEER ADDRESS=NIC…   and has learned the hardware address of this NIC of PEER for it
 #   hook STATUS HOST ARG…       ib-hook there exits with this status; its output is in $out
+#   event HOST                  what a hook does there
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
@@ -20,7 +21,7 @@ nics="ib0 ib1"
 ports=2
 
 ipoib_start() {
-    vm_start lab 0 file="$lab/ipoib/ipoib_lab.ko:/usr/lib/ipoib_lab.ko"
+    vm_start lab 0 file="$lab/ipoib/ipoib_lab.ko:/usr/lib/ipoib_lab.ko" file="$(dirname "$IB_HOOK")/hooks/boot:/usr/sbin/event"
     # shellcheck disable=SC2016 # for the guest's shell
     vm lab 'for host in A B; do
         ip netns add $host
@@ -99,6 +100,11 @@ expect_answers() { # WHAT HOST PEER ADDRESS=NIC…: within three seconds
         sleep 0.05
     done
     expect_equal "$1" "$expected" "$got"
+}
+
+event() { # HOST
+    # shellcheck disable=SC2034 # for the caller
+    out=$(on "$1" event)
 }
 
 hook() { # STATUS HOST ARG…
