@@ -25,7 +25,7 @@ static gboolean take_reply(IbhProber *prober, guint source)
 {
     const IbhIp *own = &g_array_index(prober->probe->sources, IbhProbeSource, source).ip;
     const gboolean six = own->family == AF_INET6;
-    IbhSockAddress from;
+    IbhSockAddress from = {.room = {0}};
     const gssize length = receive(prober, prober->sockets[source].fd, &from);
     const gsize offset = length <= 0 || six ? 0 : ibh_icmp_offset(AF_INET, prober->bytes, (gsize)length);
 
@@ -45,7 +45,7 @@ static gboolean take_reply(IbhProber *prober, guint source)
 
 static gboolean take_heard(IbhProber *prober)
 {
-    IbhSockAddress from;
+    IbhSockAddress from = {.room = {0}};
     const gssize length = receive(prober, prober->ear, &from);
     const struct sockaddr_ll *link = &from.link;
     IbhHeard heard = {.bytes = prober->bytes, .length = (gsize)MAX(length, 0)};

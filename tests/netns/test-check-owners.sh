@@ -42,7 +42,7 @@ row "a rule from a part of the subnet, to a default by a peer" \
 rule add priority 1000 from 172.16.34.0/30 lookup 700
 ~ rule del priority 1000
 ~ route flush table 700"
-for protocol in icmp udp tcp; do
+for protocol in 1 6 17; do # of ICMP, TCP, UDP: a minimal system has no names for them
     row "of a protocol, which no packet of RDMA has: $protocol" "" \
         "rule add prio 1024 from 172.16.34.2 ipproto $protocol lookup 700
 route add blackhole default table 700

@@ -28,9 +28,9 @@ done
 
 config '[defaults]
 no-such-key=1' >/dev/null
-keys=$({ "$IB_HOOK" --check --config $work/ib-hook.conf 2>&1 || true; } | sed -n 's/.*use one of //p' | tr -d ' ' | tr , '\n' | sort)
-expect_at_least "its configuration has keys" 6 "$(wc -l <<<"$keys")"
-expect_equal "ib-hook.conf(5) has them all, and no other" "$keys" \
+known=$({ "$IB_HOOK" --check --config $work/ib-hook.conf 2>&1 || true; } | sed -n 's/.*use one of //p' | tr -d ' ' | tr , '\n' | sort)
+expect_at_least "its configuration has keys" 6 "$(wc -l <<<"$known")"
+expect_equal "ib-hook.conf(5) has them all, and no other" "$known" \
     "$(sed -n 's/^\.It Cm \([a-z0-9_]*\) Ns = .*/\1/p' "$manual/ib-hook.conf.5" | sort)"
 sed -n '/^.Sh EXAMPLES/,$p' "$manual/ib-hook.conf.5" | sed -n '/^.Bd/,/^.Ed/p' | csplit -q -z -f $work/example - '/^.Bd/' '{*}'
 for example in "$work"/example*; do
