@@ -203,8 +203,12 @@ static void judge_table(const IbhCheck *check, const IbhNic *nic)
 
 static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
 {
+    const gboolean all = !check->questions->len; /* no rail is left: one command ends all holds, silent NICs', too */
+
     if (nic->status == IBH_NIC_HELD) {
-        ibh_tell(check, nic, "held", NULL, ibh_fix_nic("sudo ib-hook --apply --iface", nic->link->name),
+        ibh_tell(check, nic, "held", all ? "" : NULL,
+                 all ? ibh_fix(g_strdup("sudo ib-hook --apply"))
+                     : ibh_fix_nic("sudo ib-hook --apply --iface", nic->link->name),
                  "%s: it is no rail meanwhile", nic->why);
     } else if (nic->status == IBH_NIC_BLOCKED) {
         ibh_tell(check, nic, nic->code, "", (IbhRemedy){0}, "not programmed: %s", nic->why);

@@ -218,6 +218,7 @@ static const Case CASES[] = {
      "info carrier-down ib1"},
 
     {"held", HOST RAIL0 "hold ib1\ndo apply respect-holds\n", NULL, "warning held ib1"},
+    {"all are held", HOST "hold ib0\nhold ib1\ndo apply respect-holds\n", NULL, "warning held ib0+ib1"},
     {"others route it", HOST RAIL0 "ip rule add priority 1500 from 172.16.34.2 lookup 52\n"
 "ip route add 172.16.0.0/16 dev ib1 table 52\n", NULL,
      ""},
@@ -381,6 +382,7 @@ static void test_messages(void **state)
     g_auto(World) other = look(ASTRAY, NULL);
     g_auto(World) unknown = look(RAILS, leaves_by_ib0);
     g_auto(World) held = look(HOST RAIL0 "hold ib1\ndo apply respect-holds\n", NULL);
+    g_auto(World) all_held = look(HOST "hold ib0\nhold ib1\ndo apply respect-holds\n", NULL);
 
     (void)state;
     SAID(find_code(&missing, "rule-missing")->message, "172.16.34.2", "leaves by ib0");
@@ -389,6 +391,7 @@ static void test_messages(void **state)
     SAID(find_code(&unknown, "not-known")->message, "by ib0");
     SAID(find_code(&held, "held")->message, "undone");
     SAID(find_code(&held, "held")->fix, "--iface ib1", "--apply");
+    assert_string_equal(find_code(&all_held, "held")->fix, "sudo ib-hook --apply");
 }
 
 static void test_is_ok(void **state)
