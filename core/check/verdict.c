@@ -245,13 +245,15 @@ static void judge(IbhCheck *check, const IbhQuestion *question)
             (is_filtered(answer) ? report_filter : report_lacking_address)(check, question);
         return;
     }
+    if (!agrees(question, &got, answer) && got.route && got.route->type == RTN_LOCAL) {
+        report_lacking_address(check, question);
+        return;
+    }
     if (!agrees(question, &got, answer)) {
         settle(check->rails->snapshot, question, &got, answer);
         grade = ibh_grade(check, question, &got);
     }
-    if (!agrees(question, &got, answer) && question->kind == IBH_ASK_LOCAL && grade == IBH_RIGHT)
-        report_lacking_address(check, question);
-    else if (!agrees(question, &got, answer))
+    if (!agrees(question, &got, answer))
         report_unknown(check, question, &got);
     else if (grade < IBH_DOUBTFUL && cuts(question, &got, answer))
         blame(check, question, &got, IBH_DOUBTFUL);

@@ -203,7 +203,8 @@ class Truth:
                     asked.append((rail, "beyond", Question(family, to, address)))
                 for to in self.right.remote(rail) + self.pieces_beyond(rail, pieces) if address in dict(rail.addresses) else ():
                     asked += [(rail, "own", Question(family, to, address, oif=oif)) for oif in (None, rail.nic)]
-                for to in (one for one in self.present if family_of(one) == family and self.of_a_rail(one)):
+                for to in (one for one in self.present if family_of(one) == family and (
+                        self.of_a_rail(one) or any(ipaddress.ip_address(one) in net for net in rail.subnets()))):
                     asked.append((rail, "local", Question(family, to, address)))
         asked += self.unbound(pieces)
         beyond = {to: answer for to, answer in zip(others, self.scene["host"].ask([Question(4, to) for to in others]))}
@@ -270,7 +271,8 @@ class Truth:
 
     def judge_local(self, rail, question, answer, _):
         if answer.kind != "local":
-            self.wrong.append(Wrong(rail.nic, f"{said(question)}: not local, {answer.kind} {answer.dev or ''}".strip()))
+            nic = rail.nic if self.of_a_rail(question.to) else self.present[question.to][0][0]
+            self.wrong.append(Wrong(nic, f"{said(question)}: not local, {answer.kind} {answer.dev or ''}".strip()))
 
     def of_a_rail(self, address):
         rails = {rail.nic for rail in self.right.rails}
