@@ -41,14 +41,15 @@ typedef struct {
     const char *const *only;
     GArray *questions; /* IbhQuestion */
 
-    GArray *rules, *routes;       /* IbhRule, IbhRoute: what we want of all rails */
-    IbhFib *actual;               /* the host's routing, as the snapshot has it */
-    GArray *pieces;               /* IbhPiece, in order; none that has no other host, or that smaller ones cover */
-    GHashTable *classes;          /* what decides, as text → index of the question that is asked, + 1 */
-    GPtrArray *clashes;           /* const IbhRoute *: of others, in rails' tables */
-    gboolean special;             /* routes of IPv6 are for one source: only the kernel knows what they do */
-    gboolean before_local, bound; /* foreign rules come before table local's, or name a NIC by oif */
-    guint8 neutral;               /* an IP protocol that no rule names */
+    GArray *rules, *routes; /* IbhRule, IbhRoute: what we want of all rails */
+    IbhFib *actual;         /* the host's routing, as the snapshot has it */
+    GArray *pieces;         /* IbhPiece, in order; none that has no other host, or that smaller ones cover */
+    GHashTable *classes;    /* what decides, as text → index of the question that is asked, + 1 */
+    GPtrArray *clashes;     /* const IbhRoute *: of others, in rails' tables */
+    gboolean special;       /* routes of IPv6 are for one source: only the kernel knows what they do */
+    gboolean before_local;  /* foreign rules come before table local's */
+    gboolean bound;         /* rules name a NIC by oif, or IPv4 has error routes */
+    guint8 neutral;         /* an IP protocol that no rule names */
 
     const IbhPlan *plan;
     const GArray *missed; /* IbhMissed: rails that were there and are not */

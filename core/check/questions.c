@@ -107,7 +107,7 @@ static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress
     if (address->local.family == AF_INET && ibh_prefix_contains(&address->subnet, &piece->host) && !trace.refused &&
         ibh_route_leads_by(trace.route, ifindex))
         ask(check, &back, out.like + 1);
-    if (!check->bound)
+    if (!check->bound || (trace.route && trace.route->type == RTN_LOCAL)) /* an address of ours, of lo */
         return;
     out.lookup.bound = ifindex; /* a socket of RDMA is bound to the NIC as well */
     g_strlcpy(out.lookup.by.oif, nic->link->name, sizeof out.lookup.by.oif);
@@ -236,9 +236,11 @@ static void look_at_rules(IbhCheck *check)
     }
 }
 
+/* What is bound to a NIC passes by routes of other NICs, and comes to an error route behind them. */
 static void look_at_routes(IbhCheck *check)
 {
     IBH_EACH_ROUTE (route, check->rails->snapshot) {
+        check->bound |= route->family == AF_INET && ibh_route_is_error(route);
         if (route->special && route->family == AF_INET6)
             check->special = TRUE;
         else if (!ibh_route_is_ours(route) && ibh_rails_nic_by_table(check->rails, route->table))
