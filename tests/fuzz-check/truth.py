@@ -284,9 +284,10 @@ class Truth:
 
     def judge_beyond(self, rail, question, answer, beyond):
         """A rule of somebody's may refuse what leaves the subnet: a kill switch is no fault."""
-        if self.right.routed and self.by_default(question.to):
-            return
         rails = {one.nic for one in self.right.rails}
+        led = any(not net.prefixlen and dev in rails and gateway for net, _, dev, _, gateway in self.main if net.version == 4)
+        if (self.right.routed or led) and self.by_default(question.to):  # each rail has it by the gateway of its own subnet
+            return
         as_main = beyond[question.to].dev
         if as_main and answer.dev and answer.dev != as_main and (answer.dev in rails and as_main not in rails or question.to in self.elsewhere):
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.dev}"))
