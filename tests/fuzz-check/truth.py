@@ -140,8 +140,8 @@ class Truth:
         """Main leads elsewhere or to a gateway by a rail, or has nothing there: whoever did that wanted it."""
         best = max((one for one in self.routes_of(MAIN, True) if one[0].prefixlen and ipaddress.ip_address(to) in one[0]),
                    key=lambda one: (one[0].prefixlen, -one[3]), default=None)
-        return best is None or best[4] and best[2] in self.right_nics() or all(self.by_another(rail, to) for rail in self.right.rails for address, _ in
-                                              rail.addresses if family_of(address) == family_of(to))
+        ours = [self.by_another(rail, to) for rail in self.right.rails if any(net.version == family_of(to) for net in rail.subnets())]
+        return best is None or best[4] and best[2] in self.right_nics() or all(ours)
 
     def forget(self):
         for space in {one[0] for one in self.right.ports.values()}:
