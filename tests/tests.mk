@@ -22,9 +22,12 @@ tools: $(TOOLS)
 
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -include tests/unit/bounds.h
 
-check: deps
+check: test-deps
 	@$(MAKE) -s -j2 all tools unit-tests
 	@MAKE='$(MAKE)' tests/check
+
+test-deps:
+	@packaging/deps.sh build tests
 
 # As many random cases as fit into the time; alone, a program has more of them (build/test_random: 100,000).
 check-unit: unit-tests
@@ -228,5 +231,5 @@ lint-with-tools:
 	@printf '%s\n' $(wildcard core/*/*.c nm-dispatcher/*.c) | xargs -P 2 -n 12 sh -c 'eval "clang-tidy --quiet $$* -- $$TIDY_FLAGS"' clang-tidy \
 	    2>$(BUILD)/clang-tidy.log || { cat $(BUILD)/clang-tidy.log >&2; exit 1; } # findings are on standard output
 
-.PHONY: check check-all check-clang check-unit check-sanitized check-valgrind check-netns check-pages check-times check-faults check-managers check-platforms check-lab check-selinux \
+.PHONY: check test-deps check-all check-clang check-unit check-sanitized check-valgrind check-netns check-pages check-times check-faults check-managers check-platforms check-lab check-selinux \
         check-fleet check-fresh bench bench-guard bench-deps lint lint-with-tools fuzz fuzz-kernel fuzz-check fuzz-probe fuzzers coverage mutate unit-tests tools
