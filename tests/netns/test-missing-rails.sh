@@ -18,6 +18,7 @@ on_pci() {
     ln -s ../../../$pci $sys/class/infiniband/mlx5_1/device
 }
 on_pci
+[ "$rooted" = yes ] || mount -t tmpfs tmpfs /var/lib # where this is no real root, it is another one's
 mkdir -p /var/lib/ib-hook
 journal_start
 
@@ -183,8 +184,10 @@ for file in "rm -f" "ln -sf /etc/passwd" "mkfifo" "truncate -s 1G" "mkdir"; do
 done
 expect_lacks "what a link led to" "ib-hook: hardware" "$(</etc/passwd)"
 cp $work/kept $kept
-chown 7 $kept
-boots "not root's" ""
+if [ "$rooted" = yes ]; then # only the real root can give a file away
+    chown 7 $kept
+    boots "not root's" ""
+fi
 sed '1s/ [^ ]*$/ 00112233445566778899aabbccddeeff/' $work/kept >$work/clone
 rm $kept
 cp $work/clone $kept
