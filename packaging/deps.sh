@@ -26,7 +26,7 @@ packages() { # MANAGER GROUP
         apt/managers) echo jq iproute2 iputils-ping util-linux procps dnsmasq-base mmdebstrap ;;
         apt/platforms | apt/fresh) echo util-linux mmdebstrap ;;
         apt/deb) echo build-essential debhelper dpkg-dev "$(apt-cache --names-only search "^dh-dlopenlibdeps$" | cut -d" " -f1)" ;;
-        apt/rpm) echo rpm cpio ;;
+        apt/rpm) echo rpm cpio selinux-policy-dev bzip2 ;;
         apt/packages) echo "$(packages apt tests)" clang lld llvm lintian blhc piuparts autopkgtest rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion selinux-policy-dev bzip2 ;;
         apt/fleet) echo jq curl ansible-core ansible-lint dpkg-dev openssh-client mmdebstrap ;;
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel ;;
