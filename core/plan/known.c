@@ -193,12 +193,17 @@ const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip)
 
 void ibh_known_put(GArray *known, const IbhKnownRail *now)
 {
+    IbhKnownRail *same = ibh_known_find(known, now);
+
+    if (same)
+        *same = *now;
+    else
+        g_array_append_vals(known, now, 1);
     IBH_EACH_BACK (const IbhKnownRail, one, known) {
-        if (g_str_equal(one->hardware, now->hardware) || g_str_equal(one->iface, now->iface) ||
-            g_str_equal(one->slot, now->slot))
+        if (!g_str_equal(one->hardware, now->hardware) &&
+            (g_str_equal(one->iface, now->iface) || g_str_equal(one->slot, now->slot)))
             IBH_REMOVE(IbhKnownRail, one, known);
     }
-    g_array_append_vals(known, now, 1);
 }
 
 static gboolean shares_a_subnet(const IbhNic *nic, const IbhKnownRail *known)
