@@ -92,11 +92,6 @@ GPtrArray *ibh_findings_new(void)
     return g_ptr_array_new_with_free_func(free_finding);
 }
 
-IbhRemedy ibh_fix(char *command)
-{
-    return (IbhRemedy){.fix = command};
-}
-
 IbhRemedy ibh_advice(const char *format, ...)
 {
     IbhRemedy remedy = {0};
@@ -108,23 +103,16 @@ IbhRemedy ibh_advice(const char *format, ...)
     return remedy;
 }
 
-IbhRemedy ibh_fix_nic(const char *command, const char *iface)
+IbhRemedy ibh_fix(const char *command, const char *word, ...)
 {
-    g_autofree char *word = ibh_shell_word(iface);
-
-    return ibh_fix(g_strdup_printf("%s %s", command, word));
-}
-
-IbhRemedy ibh_fix_setting(const char *format, ...)
-{
-    g_autofree char *setting = NULL, *word = NULL;
+    g_autofree char *plain = NULL, *quoted = NULL;
     va_list args;
 
-    va_start(args, format);
-    setting = g_strdup_vprintf(format, args);
+    va_start(args, word);
+    plain = g_strdup_vprintf(word, args);
     va_end(args);
-    word = ibh_shell_word(setting);
-    return ibh_fix(g_strdup_printf("sysctl -w %s", word));
+    quoted = ibh_shell_word(plain);
+    return (IbhRemedy){.fix = g_strdup_printf("%s %s", command, quoted)};
 }
 
 IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code,
@@ -148,11 +136,8 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
 
 void ibh_finding_hits(IbhFinding *finding, const char *iface)
 {
-    if (!iface[0] || ibh_finding_is_about(finding, iface))
-        return;
-    if (!finding->ifaces->len)
-        g_strlcpy(finding->iface, iface, sizeof finding->iface);
-    g_ptr_array_add(finding->ifaces, g_strdup(iface));
+    if (iface[0] && !ibh_finding_is_about(finding, iface))
+        g_ptr_array_add(finding->ifaces, g_strdup(iface));
 }
 
 gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface)
@@ -170,11 +155,13 @@ gboolean ibh_findings_have(const GPtrArray *findings, const char *iface, const c
     return FALSE;
 }
 
-gboolean ibh_findings_are_ok(const GPtrArray *findings, const char *iface)
+IbhSeverity ibh_findings_worst(const GPtrArray *findings, const char *iface)
 {
+    IbhSeverity worst = IBH_INFO;
+
     IBH_EACH_POINTER (const IbhFinding, finding, findings) {
-        if (finding->severity != IBH_INFO && (!iface || ibh_finding_is_about(finding, iface)))
-            return FALSE;
+        if (!iface || ibh_finding_is_about(finding, iface))
+            worst = MIN(worst, finding->severity);
     }
-    return TRUE;
+    return worst;
 }

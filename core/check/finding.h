@@ -7,7 +7,7 @@
 
 #include "model/operation.h"
 
-typedef enum { IBH_ERROR, IBH_WARNING, IBH_INFO } IbhSeverity;
+typedef enum { IBH_ERROR, IBH_WARNING, IBH_INFO } IbhSeverity; /* the worst first */
 
 const char *ibh_severity_name(IbhSeverity severity);
 
@@ -20,8 +20,7 @@ typedef struct {
 const IbhCode *ibh_code(const char *code); /* NULL: none of --check */
 
 typedef struct {
-    char iface[IFNAMSIZ]; /* the first NIC that it hits; "": the host's */
-    GPtrArray *ifaces;    /* char *: all that it hits; empty: the host's */
+    GPtrArray *ifaces; /* char *: all that it hits; empty: the host's */
     IbhSeverity severity;
     const char *code; /* stable: monitoring depends on it */
     char *owner;      /* the rule, route, sysctl, port or peer that is the cause, in words; NULL: its NIC itself */
@@ -35,12 +34,11 @@ typedef struct {
     char *fix, *advice;
 } IbhRemedy;
 
-IbhRemedy ibh_fix(char *command); /* takes it */
+/* A command and its last word, which is quoted where it has to be: "sysctl -w", "net/ipv4/conf/ib0/proxy_arp=0". */
+G_GNUC_PRINTF(2, 3)
+IbhRemedy ibh_fix(const char *command, const char *word, ...);
 G_GNUC_PRINTF(1, 2)
 IbhRemedy ibh_advice(const char *format, ...);
-IbhRemedy ibh_fix_nic(const char *command, const char *iface); /* a command that ends in the interface's name */
-G_GNUC_PRINTF(1, 2)
-IbhRemedy ibh_fix_setting(const char *format, ...); /* "net/ipv4/conf/ib0/proxy_arp=0" */
 
 /* A list of IbhFinding *, which it owns. */
 GPtrArray *ibh_findings_new(void);
@@ -53,5 +51,5 @@ void ibh_finding_hits(IbhFinding *finding, const char *iface); /* once each */
 gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface);
 
 gboolean ibh_findings_have(const GPtrArray *findings, const char *iface, const char *code);
-/* FALSE where there is an error or a warning: about one interface, or (NULL) about any. */
-gboolean ibh_findings_are_ok(const GPtrArray *findings, const char *iface);
+/* About one interface, or (NULL) about any. IBH_INFO: there is no problem. */
+IbhSeverity ibh_findings_worst(const GPtrArray *findings, const char *iface);

@@ -54,15 +54,6 @@ const char *ibh_check_link_name(const IbhCheck *check, int ifindex)
 
 /* ---- what is missing, stale or wrong of ours: one finding, one fix ---- */
 
-static gboolean has_fault(const IbhCheck *check, const char *iface)
-{
-    IBH_EACH_POINTER (const IbhFinding, finding, check->findings) {
-        if (finding->severity == IBH_ERROR && iface[0] && ibh_finding_is_about(finding, iface))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* missing.c tells of it. */
 static gboolean is_missed(const IbhCheck *check, const IbhNic *nic)
 {
@@ -96,7 +87,8 @@ static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhOp *op)
         return ibh_want_sysctl(check->rails, nic, op->key) == nic->link->sysctl[op->key]; /* other only meanwhile */
     if (nic && nic->status == IBH_NIC_RAIL)
         return deletes && !(nic->link->flags & IFF_UP);
-    if (nic && (nic->status == IBH_NIC_BLOCKED || is_missed(check, nic) || has_fault(check, op->iface)))
+    if (nic && (nic->status == IBH_NIC_BLOCKED || is_missed(check, nic) ||
+                ibh_findings_worst(check->findings, op->iface) == IBH_ERROR))
         return TRUE;
     return deletes && (!nic || nic->status == IBH_NIC_NO_CANDIDATE) && was_of_gone_nic(check, op);
 }
@@ -162,7 +154,7 @@ static void judge_ours(const IbhCheck *check)
         return;
     command = ibh_op_command(first);
     what = check->ours ? g_strdup(check->ours) : g_strdup_printf("%s (%s)", first->why, command);
-    finding = ibh_tell(check, NULL, ranks[worst].code, NULL, ibh_fix(g_strdup("sudo ib-hook --apply")),
+    finding = ibh_tell(check, NULL, ranks[worst].code, NULL, ibh_fix("sudo ib-hook", "--apply"),
                        "%u of ib-hook's rules, routes and ARP values %s missing, wrong or left over: %s", count,
                        count == 1 ? "is" : "are", what);
     IBH_EACH_POINTER (const char, iface, hit)
@@ -180,7 +172,7 @@ static void judge_arp_ignore(const IbhCheck *check, const IbhNic *nic)
     if (all <= 2 || all < nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE])
         return;
     ibh_tell(check, nic, "effective-sysctl", "net.ipv4.conf.all.arp_ignore",
-             ibh_fix_setting("net/ipv4/conf/all/arp_ignore=0"), "all.arp_ignore=%d applies to every NIC: %s", all,
+             ibh_fix("sysctl -w", "net/ipv4/conf/all/arp_ignore=0"), "all.arp_ignore=%d applies to every NIC: %s", all,
              all >= ANSWERS_NOTHING ? "peers get no answer to their ARP requests, and cannot reach it"
                                     : "a rail answers ARP for other NICs' addresses, and peers send to the wrong one")
         ->severity = all >= ANSWERS_NOTHING ? IBH_ERROR : IBH_WARNING;
@@ -203,12 +195,13 @@ static void judge_table(const IbhCheck *check, const IbhNic *nic)
 
 static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
 {
-    const gboolean all = !check->questions->len; /* no rail is left: one command ends all holds, silent NICs', too */
+    /* No rail is left: one command ends all holds, silent NICs', too. */
+    const gboolean all = check->rails->no_rails->len == check->rails->nics->len;
 
     if (nic->status == IBH_NIC_HELD) {
         ibh_tell(check, nic, "held", all ? "" : NULL,
-                 all ? ibh_fix(g_strdup("sudo ib-hook --apply"))
-                     : ibh_fix_nic("sudo ib-hook --apply --iface", nic->link->name),
+                 all ? ibh_fix("sudo ib-hook", "--apply")
+                     : ibh_fix("sudo ib-hook --apply --iface", "%s", nic->link->name),
                  "%s: it is no rail meanwhile", nic->why);
     } else if (nic->status == IBH_NIC_BLOCKED) {
         ibh_tell(check, nic, nic->code, "", (IbhRemedy){0}, "not programmed: %s", nic->why);

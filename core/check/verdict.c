@@ -203,7 +203,8 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
         if (op->type == IBH_OP_SYSCTL_SET && op->key == IBH_SYSCTL_RP_FILTER && g_str_equal(op->iface, iface))
             return;
     }
-    ibh_tell(check, question->nic, "effective-sysctl", owner, ibh_fix_setting("net/ipv4/conf/%s/rp_filter=2", iface),
+    ibh_tell(check, question->nic, "effective-sysctl", owner,
+             ibh_fix("sysctl -w", "net/ipv4/conf/%s/rp_filter=2", iface),
              "rp_filter of %s or of all drops what comes in by it: peers get no answer", iface);
 }
 

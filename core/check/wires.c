@@ -85,12 +85,13 @@ static void judge_ipv6(const IbhCheck *check, const IbhNic *nic)
     const IbhLink *link = nic->link, *whole = find_other6(check, nic, TRUE), *other = find_other6(check, nic, FALSE);
 
     if (whole && is_cut(link) && ibh_serves_family(nic, AF_INET6))
-        ibh_tell(check, nic, "mode-mtu", NULL, ibh_fix_setting("net/ipv6/conf/%s/mtu=%d", link->name, link->mtu),
+        ibh_tell(check, nic, "mode-mtu", NULL, ibh_fix("sysctl -w", "net/ipv6/conf/%s/mtu=%d", link->name, link->mtu),
                  "its IPv6 MTU is %d, below that of its link (%d), which %s uses whole: this rail sends larger packets "
                  "in fragments, or not at all",
                  link->mtu6, link->mtu, whole->name);
     if (other && link->no_ipv6)
-        ibh_tell(check, nic, "address-unusable", NULL, ibh_fix_setting("net/ipv6/conf/%s/disable_ipv6=0", link->name),
+        ibh_tell(check, nic, "address-unusable", NULL,
+                 ibh_fix("sysctl -w", "net/ipv6/conf/%s/disable_ipv6=0", link->name),
                  "IPv6 is switched off on it (disable_ipv6), and %s has it: it can keep no IPv6 address", other->name)
             ->severity = IBH_INFO;
 }
@@ -225,7 +226,7 @@ static void judge_neighbours(const IbhCheck *check, const IbhNic *nic)
         ibh_ip_format(&neighbour->ip, ip);
         if ((own = find_own(check, nic, neighbour))) {
             command = g_strdup_printf("ip neigh del %s dev", ip);
-            ibh_tell(check, nic, "neighbour-static", ip, ibh_fix_nic(command, nic->link->name),
+            ibh_tell(check, nic, "neighbour-static", ip, ibh_fix(command, "%s", nic->link->name),
                      "%s, a neighbour, has the hardware address of %s here, in a permanent entry: what is sent to it "
                      "comes back to this host",
                      ip, own->name);
@@ -240,7 +241,7 @@ static void judge_neighbours(const IbhCheck *check, const IbhNic *nic)
         }
     }
     if (!written && (nic->link->flags & (IFF_NOARP | IFF_BROADCAST)) == (IFF_NOARP | IFF_BROADCAST))
-        ibh_tell(check, nic, "arp-off", NULL, ibh_fix_nic("ip link set arp on dev", nic->link->name),
+        ibh_tell(check, nic, "arp-off", NULL, ibh_fix("ip link set arp on dev", "%s", nic->link->name),
                  "ARP is switched off on it: it neither asks nor answers, so it reaches only hosts whose hardware "
                  "addresses were written by hand");
 }
@@ -251,7 +252,7 @@ static void judge_solicitations(const IbhCheck *check, const IbhNic *nic, int fa
 
     if (family == AF_INET6 ? nic->link->mute6 : nic->link->mute)
         ibh_tell(check, nic, "arp-off", NULL,
-                 ibh_fix_setting("net/ipv%c/neigh/%s/mcast_solicit=3", version, nic->link->name),
+                 ibh_fix("sysctl -w", "net/ipv%c/neigh/%s/mcast_solicit=3", version, nic->link->name),
                  "its IPv%c mcast_solicit is 0: it asks for no hardware address, so it reaches only hosts that ask for "
                  "its own address",
                  version);
@@ -291,9 +292,9 @@ static void judge_proxy(const IbhCheck *check, const IbhNic *nic, const IbhQuest
     char ip[IBH_IP_STRLEN];
 
     if ((check->rails->snapshot->proxy_arp || nic->link->proxy_arp) && would_forward(check, nic, to))
-        tell_proxy(check, nic, to, setting, ibh_fix_setting("net/ipv4/conf/%s/proxy_arp=0", iface));
+        tell_proxy(check, nic, to, setting, ibh_fix("sysctl -w", "net/ipv4/conf/%s/proxy_arp=0", iface));
     if (nic->link->proxy_arp_pvlan)
-        tell_proxy(check, nic, to, pvlan, ibh_fix_setting("net/ipv4/conf/%s/proxy_arp_pvlan=0", nic->link->name));
+        tell_proxy(check, nic, to, pvlan, ibh_fix("sysctl -w", "net/ipv4/conf/%s/proxy_arp_pvlan=0", nic->link->name));
     IBH_EACH (const IbhNeighbour, other, check->rails->snapshot->neighbours) {
         g_autofree char *entry = NULL, *command = NULL;
 
@@ -302,7 +303,7 @@ static void judge_proxy(const IbhCheck *check, const IbhNic *nic, const IbhQuest
             continue;
         entry = g_strdup_printf("proxy %s dev", ibh_ip_format(&other->ip, ip));
         command = g_strconcat("ip neigh del ", entry, NULL);
-        tell_proxy(check, nic, &other->ip, entry, ibh_fix_nic(command, nic->link->name));
+        tell_proxy(check, nic, &other->ip, entry, ibh_fix(command, "%s", nic->link->name));
     }
 }
 

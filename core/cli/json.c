@@ -83,7 +83,7 @@ static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
     put_text(out, "manager", manager ? manager->name : NULL);
     put_text(out, "connection", manager ? manager->connection : NULL);
     put_text(out, "why", nic->why);
-    put_flag(out, "ok", ibh_findings_are_ok(report->findings, link->name));
+    put_flag(out, "ok", ibh_findings_worst(report->findings, link->name) == IBH_INFO);
     g_string_append_c(out, '}');
 }
 

@@ -135,8 +135,7 @@ int ibh_command_check(IbhCommand *command, GError **error)
     report.missed = missed = ibh_run_missed(&command->run);
     ibh_check_judge(check, plan, missed, findings);
     ibh_command_say(command, &report);
-    return command->options->action == IBH_ACTION_SHOW || ibh_findings_are_ok(findings, NULL) ? IBH_EXIT_OK
-                                                                                              : IBH_EXIT_FINDINGS;
+    return command->options->action == IBH_ACTION_SHOW || ibh_report_is_ok(&report) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
 }
 
 int ibh_command_render(IbhCommand *command, GError **error G_GNUC_UNUSED)
@@ -164,5 +163,5 @@ int ibh_command_probe(IbhCommand *command, GError **error)
     ibh_probe_judge(probe);
     report.findings = probe->findings;
     ibh_command_say(command, &report);
-    return ibh_findings_are_ok(probe->findings, NULL) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
+    return ibh_report_is_ok(&report) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
 }

@@ -42,7 +42,7 @@ typedef struct {
 typedef struct {
     GPtrArray *nics; /* IbhNic *: candidates by rank, then all others by name */
     guint candidates;
-    GPtrArray *no_rails; /* IbhNic *: those of them that are no rails */
+    GPtrArray *no_rails; /* IbhNic *: those of the nics that are no rails */
     const IbhSnapshot *snapshot;
     gpointer *addresses;  /* IbhAddress *, NIC by NIC */
     gpointer *programmed; /* likewise */

@@ -162,8 +162,8 @@ char *verdict(World *world)
     for (guint i = 0; i < world->probe->findings->len; i++) {
         const IbhFinding *finding = g_ptr_array_index(world->probe->findings, i);
 
-        g_string_append_printf(text, "%s%s%s%s %s", i ? ", " : "", finding->iface, finding->iface[0] ? " " : "",
-                               ibh_severity_name(finding->severity), finding->code);
+        g_string_append_printf(text, "%s%s%s%s %s", i ? ", " : "", first_iface(finding),
+                               finding->ifaces->len ? " " : "", ibh_severity_name(finding->severity), finding->code);
     }
     return g_string_free(text, FALSE);
 }

@@ -33,7 +33,7 @@ static gboolean has_place(const IbhFinding *finding)
                                             "guid-duplicate", "gid-missing",           NULL};
 
     /* What main=spread has, and what is left of a NIC that is gone, names its table. */
-    return finding->iface[0] || finding->owner || g_strv_contains(elsewhere, finding->code) ||
+    return finding->ifaces->len || finding->owner || g_strv_contains(elsewhere, finding->code) ||
            strstr(finding->message, "table ") || strstr(finding->message, "lookup ");
 }
 
@@ -44,6 +44,11 @@ static gboolean has_remedy(const IbhFinding *finding)
 
     return (fix || advice) && (!fix || (*fix && !strpbrk(fix, "\n#"))) &&
            (!advice || (*advice && !strchr(advice, '\n')));
+}
+
+const char *first_iface(const IbhFinding *finding)
+{
+    return finding->ifaces->len ? g_ptr_array_index(finding->ifaces, 0) : "";
 }
 
 const char *remedy_of(const IbhFinding *finding)
@@ -59,7 +64,7 @@ void assert_findings_speak(const GPtrArray *findings)
         if (strchr(finding->message, '\n') || !has_remedy(finding) || !has_consequence(finding->message) ||
             !has_place(finding))
             fail_msg("%s says too little: iface \"%s\", message \"%s\", fix \"%s\", advice \"%s\"", finding->code,
-                     finding->iface, finding->message, finding->fix ? finding->fix : "(none)",
+                     first_iface(finding), finding->message, finding->fix ? finding->fix : "(none)",
                      finding->advice ? finding->advice : "(none)");
     }
 }

@@ -6,6 +6,7 @@
 
 #include "check/finding.h"
 
-const char *remedy_of(const IbhFinding *finding); /* the fix, else the advice */
+const char *first_iface(const IbhFinding *finding); /* "": the host's */
+const char *remedy_of(const IbhFinding *finding);   /* the fix, else the advice */
 /* Of a list of IbhFinding *. */
 void assert_findings_speak(const GPtrArray *findings);

@@ -202,7 +202,7 @@ static char *judge_mtus(const int *mtus)
     use_subnets(fabric);
     ibh_fabric_judge(fabric, NULL, findings);
     IBH_EACH_POINTER (const IbhFinding, finding, findings)
-        g_string_append_printf(found, "%s%s: %s", found->len ? ", " : "", finding->iface, remedy_of(finding));
+        g_string_append_printf(found, "%s%s: %s", found->len ? ", " : "", first_iface(finding), remedy_of(finding));
     return g_string_free(found, FALSE);
 }
 
@@ -309,7 +309,7 @@ static void test_strange_names(void **state)
     findings = judge(NULL);
     assert_int_equal(findings->len, 1);
     assert_non_null(strstr(remedy_of(findings->pdata[0]), "ibstat '$(id)' 1"));
-    assert_string_equal(((IbhFinding *)findings->pdata[0])->iface, "`id`");
+    assert_string_equal(first_iface(findings->pdata[0]), "`id`");
 }
 
 /* In a table that is longer than what is read of it, the P_Key may be further on. */

@@ -50,7 +50,7 @@ static void add_finding(const World *world, const char *ifaces, IbhSeverity seve
     g_auto(GStrv) names = g_strsplit(ifaces, " ", -1);
     IbhFinding *finding =
         ibh_finding_add(world->findings, names[0] ? names[0] : "", severity, code,
-                        fix ? ibh_fix(g_strdup(fix)) : ibh_advice("look at %s", message), "%s", message);
+                        fix ? (IbhRemedy){.fix = g_strdup(fix)} : ibh_advice("look at %s", message), "%s", message);
 
     for (char **name = names; *name; name++)
         ibh_finding_hits(finding, *name);
