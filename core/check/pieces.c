@@ -7,6 +7,7 @@
 typedef struct {
     GArray *prefixes; /* IbhPrefix */
     GHashTable *ours; /* IbhIp: addresses of this host, and the edges of subnets: they stand for no other host */
+    const IbhFib *actual;
 } Cuts;
 
 static void add(Cuts *cuts, const IbhPrefix *prefix)
@@ -25,19 +26,21 @@ static void add_own(Cuts *cuts, const IbhIp *ip)
     add(cuts, &own);
 }
 
-/* The network and broadcast address of a subnet; in IPv6 the first is any router's. */
+/* What is the network and the broadcast address of a subnet, as table local has it: since Linux 5.14 the first is a
+ * host's. In IPv6 the first is any router's. */
 static void add_edges(Cuts *cuts, const IbhPrefix *subnet)
 {
     guint bits = ibh_ip_bits(&subnet->ip);
-    IbhIp last = subnet->ip;
+    IbhIp edges[] = {subnet->ip, subnet->ip};
 
     if (bits - subnet->length <= 1)
         return;
-    add_own(cuts, &subnet->ip);
     for (guint bit = subnet->length; bit < bits; bit++)
-        last.bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
-    if (subnet->ip.family == AF_INET)
-        add_own(cuts, &last);
+        edges[1].bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
+    IBH_EACH_ROW (const IbhIp, edge, edges) {
+        if (subnet->ip.family == AF_INET ? ibh_fib_find(cuts->actual, IBH_TABLE_LOCAL, edge, 0) != NULL : edge == edges)
+            add_own(cuts, edge);
+    }
 }
 
 static void add_routes(Cuts *cuts, const GArray *routes)
@@ -102,7 +105,7 @@ void ibh_check_cut(IbhCheck *check)
     const IbhSnapshot *snapshot = check->rails->snapshot;
     g_autoptr(GArray) prefixes = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
     g_autoptr(GHashTable) ours = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, g_free, NULL);
-    Cuts cuts = {prefixes, ours};
+    Cuts cuts = {prefixes, ours, check->actual};
 
     add_networks(&cuts, check->rails);
     add_rules(&cuts, snapshot->rules);

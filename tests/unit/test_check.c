@@ -204,6 +204,8 @@ static const Case CASES[] = {
 
     {"somebody's default route, and another network", RAILS ETH0 "ip route add default dev ib1 table 942\n", NULL, "warning table-clash ib1"},
     {"somebody's piece of the subnet", RAILS "ip route add 172.16.7.0/24 dev ib0 table 942\n", NULL, "error foreign-route ib1"},
+    {"the first address of it", RAILS "ip route add 172.16.0.0/32 dev ib0 table 942\n", NULL, "error foreign-route ib1"},
+    {"which is a broadcast before Linux 5.14", RAILS "ip route add broadcast 172.16.0.0/32 dev ib0 table local protocol kernel\n", NULL, ""},
     {"the same without our mark", RAILS
      "ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 942 protocol kernel\n", NULL, ""},
 
