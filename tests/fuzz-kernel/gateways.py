@@ -95,7 +95,7 @@ class Gateways:
         return best.via, all(one.metric > best.metric or one.via == best.via for one in mine)
 
     def is_mine(self, device, route):
-        if route.via is None or route.via in self.own or route.dev not in self.facts.sure:
+        if route.via is None or route.via in self.own or route.dev not in self.facts.rails:
             return False
         return route.dev == device if route.via.startswith("fe80:") else self.reaches(device, route)
 
@@ -119,7 +119,7 @@ class Remote:
         family = family_of(to)
         one = ipaddress.ip_address(to)
         self.gateway, self.certain = facts.gateways_of.of(device, family)
-        self.siblings = facts.sure - {device}
+        self.siblings = facts.rails - {device}
         remote = keys.remote(device, family)
         up = [one for one in self.siblings if facts.up(one)]  # main has nothing by the others
         of_siblings = {net for sibling in up for net in facts.subnets.get(sibling, ()) if net.version == family}

@@ -150,10 +150,10 @@ class Facts:
         self.waiting = {one[0] for one in self.addresses if one[4] & 0x40 and one[0] in config.candidates} - self.sure
         self.subnets = {device: self.subnets_of(device) for device in {one[0] for one in self.addresses}}
         self.sharing = {device: self.subnets_of(device, SCOPES) for device in self.subnets}  # by these a NIC becomes a rail
+        # Also those whose addresses others route, or another NIC has, too.
+        self.rails = self.sure | {nic for nic in config.candidates & set(self.links) if self.is_engaged(nic, config)}
         # No source of anybody. The kernel drops these as soon as any rule has ever been added, and accepts them before.
         self.broadcasts = {str(net[end]) for nets in self.subnets.values() for net in nets if net.version == 4 for end in (0, -1)}
-        # The first address of a subnet is no host's: --check asks of others, if any is left.
-        self.none = {str(net[0]) for nets in self.subnets.values() for net in nets if net.num_addresses > 2}
         self.our_tables = self.state.our_tables() | set(self.ours.values())
         self.others_prefixes = State.prefixes(self.twin.routes)
         self.our_prefixes = State.prefixes(self.state.our_routes)
@@ -173,18 +173,26 @@ class Facts:
                 found.add(network)
         return found
 
+    def is_engaged(self, nic, config):
+        """By its configuration, or because it shares a subnet with another candidate."""
+        if self.links[nic][2] or config.keys.of(nic, "manage", "auto") == "no":
+            return False
+        return nic in config.managed and nic in self.subnets or \
+            any(one.overlaps(two) for other in config.candidates - {nic} for one in self.sharing.get(nic, ())
+                for two in self.sharing.get(other, ()) if one.version == two.version)
+
     def spread(self):
         """Subnets of several rails that are up, and of no other NIC."""
         up = [net for device in self.spread_over if self.up(device) for net in self.subnets[device]]
         others = {net for device, nets in self.subnets.items() if device not in self.spread_over for net in nets}
         return {net for net in up if up.count(net) > 1} - others
 
-    def in_main(self, address, source=None):
-        """The length of main's longest prefix for what this source sends; -1: none, or one that says to ask elsewhere. From
-        other sources, a route by source hides those of its prefix."""
+    def in_main(self, address, source=None, oif=None):
+        """The length of main's longest prefix for what this source sends, bound to this NIC; -1: none, or one that says to ask
+        elsewhere. From other sources, a route by source hides those of its prefix."""
         hidden = {one.net for one in self.main_routes if one.source}
-        found = [one for one in self.main_routes
-                 if (source and within(source, [one.source]) >= 0 if one.source else one.net not in hidden)]
+        found = [one for one in self.main_routes if not (oif and one.dev and one.dev != oif) and
+                 (source and within(source, [one.source]) >= 0 if one.source else one.net not in hidden)]
         length = within(address, [one.net for one in found])
         kinds = [one.kind for one in found if one.net.prefixlen == length and within(address, [one.net]) >= 0]
         return -1 if kinds[:1] == ["throw"] else length
@@ -441,7 +449,7 @@ class Judge:
 
     def may_differ(self, facts, question, one, other):
         """main=spread changes the way of traffic that has no source, and says so."""
-        length = facts.in_main(question.to)
+        length = facts.in_main(question.to, oif=question.oif)
         if within(question.to, facts.our_prefixes.get(one.table, ())) > 0 and self.rule_to_our_table(facts):
             return True  # somebody's rule leads to a rail's table
         if question.iif and one.kind in ERRORS and self.rule_to_our_table(facts) and \
@@ -453,7 +461,7 @@ class Judge:
             outermost = min((net.prefixlen for net in facts.spread() if within(question.to, [net]) >= 0), default=99)
             if length > outermost:  # main's way; rules of others that come later have lost
                 return (one.table == MAIN or one.kind in ERRORS) and (other.table != MAIN or other.dev is None)
-            return one.kind == "unicast" and one.dev in facts.spread_over and one.via is None and \
+            return one.kind == "unicast" and one.dev in facts.spread_over and question.oif in (None, one.dev) and one.via is None and \
                 any(address == one.src and device == one.dev for device, address, *_ in facts.addresses)
         return False
 
@@ -494,8 +502,7 @@ class Judge:
         if not right:
             raise Trouble("b-rail" if key == "rail" else "a-own", f"{asked(question)} ({device})\nwith ib-hook: {said(mine)}\n"
                           f"without: {said(other)}\nmain alone: {said(main)}\nexpected: {why}", key)
-        if inside >= 0 and other.kind not in SETTLED and mine.dev != device and inside >= facts.in_main(question.to, question.source) and \
-                question.to not in facts.none:
+        if inside >= 0 and other.kind not in SETTLED and mine.dev != device and inside >= facts.in_main(question.to, question.source):
             self.must_be_said(question, f"{asked(question)} ({device}): {said(mine)}")
         elif not question.mark and inside < 0 and remote.promised() and remote.certain and other.kind not in SETTLED and mine.dev != device:
             self.remote_taken = True
@@ -627,14 +634,8 @@ class Judge:
                 continue
             if by and address in facts.ours:
                 raise Trouble("b-others", f"others route {address} by {device}, and there are rules of ours for it", "both")
-            if by is False and address not in facts.ours and self.is_rail(facts, device, nics, family):
+            if by is False and address not in facts.ours and device in facts.rails:
                 raise Trouble("b-rail", f"{device} is a rail, but nothing of ours routes {address}, nor do others", "engaged")
-
-    def is_rail(self, facts, device, nics, family):
-        if device in self.config.managed:
-            return True
-        return any(one.overlaps(two) for other in nics if other != device for one in facts.sharing.get(device, ())
-                   for two in facts.sharing.get(other, ()) if one.version == two.version)
 
     def arrivals(self, facts, family):
         """What its peers send to a rail's address arrives by it."""
