@@ -25,41 +25,62 @@ void ibh_put_quoted(GString *out, const char *text)
     g_string_append_c(out, '"');
 }
 
-/* ---- values, each with its key, or (NULL) in a list ---- */
+/* ---- objects, by a format: KEY:KIND for each value, :KIND for one in a list; brackets stand for themselves ---- */
 
-/* As it stands: a number, or the beginning of a list or object, which its writer ends. */
-G_GNUC_PRINTF(3, 4) static void put(GString *out, const char *key, const char *format, ...)
+/* From what stands before it in the same list or object. */
+static void separate(GString *out)
+{
+    if (out->len && !strchr("{[", out->str[out->len - 1]))
+        g_string_append_c(out, ',');
+}
+
+/* s is a text of any bytes, a list of these, u a number, v what is JSON already; NULL: null. */
+static void put_value(GString *out, char kind, va_list *args)
+{
+    const void *value = kind == 'u' ? NULL : va_arg(*args, const void *);
+
+    if (kind == 'u')
+        g_string_append_printf(out, "%u", va_arg(*args, guint));
+    else if (!value || kind == 'v')
+        g_string_append(out, value ? value : "null");
+    else if (kind == 's')
+        ibh_put_quoted(out, value);
+    else {
+        g_string_append_c(out, '[');
+        IBH_EACH_POINTER (const char, text, (const GPtrArray *)value) {
+            separate(out);
+            ibh_put_quoted(out, text);
+        }
+        g_string_append_c(out, ']');
+    }
+}
+
+static void put(GString *out, const char *format, ...)
 {
     va_list args;
 
-    if (!strchr("{[", out->str[out->len - 1]))
-        g_string_append_c(out, ',');
-    if (key)
-        g_string_append_printf(out, "\"%s\":", key);
     va_start(args, format);
-    g_string_append_vprintf(out, format, args);
+    for (const char *at = format; *at; at++) {
+        const gsize key = strcspn(at, ":{}[] ");
+
+        if (*at == ' ')
+            continue;
+        if (!strchr("}]", *at))
+            separate(out);
+        if (key)
+            g_string_append_printf(out, "\"%.*s\":", (int)key, at);
+        at += at[key] == ':' ? key + 1 : 0;
+        if (strchr("{}[]", *at))
+            g_string_append_c(out, *at);
+        else
+            put_value(out, *at, &args);
+    }
     va_end(args);
 }
 
-static void put_flag(GString *out, const char *key, gboolean flag)
+static const char *flag(gboolean is_true)
 {
-    put(out, key, "%s", flag ? "true" : "false");
-}
-
-/* Any bytes; NULL: null. */
-static void put_text(GString *out, const char *key, const char *text)
-{
-    put(out, key, "%s", text ? "" : "null");
-    if (text)
-        ibh_put_quoted(out, text);
-}
-
-static void put_texts(GString *out, const char *key, const GPtrArray *texts)
-{
-    put(out, key, "[");
-    IBH_EACH_POINTER (const char, text, texts)
-        put_text(out, NULL, text);
-    g_string_append_c(out, ']');
+    return is_true ? "true" : "false";
 }
 
 /* ---- NICs ---- */
@@ -70,21 +91,12 @@ static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
     const IbhLink *link = nic->link;
     g_autoptr(GPtrArray) addresses = ibh_told_addresses(nic);
 
-    put(out, NULL, "{");
-    put_text(out, "iface", link->name);
-    put(out, "ifindex", "%d", link->ifindex);
-    put_text(out, "type", link->type == ARPHRD_INFINIBAND ? "infiniband" : "ethernet");
-    put_text(out, "rdma", link->rdma[0] ? link->rdma : NULL);
-    put_texts(out, "addresses", addresses);
-    if (nic->status == IBH_NIC_RAIL) {
-        put(out, "table", "%u", nic->table);
-        put_text(out, "main", ibh_spread_has(report->rails, nic) ? "spread" : "keep");
-    }
-    put_text(out, "manager", manager ? manager->name : NULL);
-    put_text(out, "connection", manager ? manager->connection : NULL);
-    put_text(out, "why", nic->why);
-    put_flag(out, "ok", ibh_findings_worst(report->findings, link->name) == IBH_INFO);
-    g_string_append_c(out, '}');
+    put(out, "{iface:s ifindex:u type:s rdma:s addresses:a", link->name, link->ifindex,
+        link->type == ARPHRD_INFINIBAND ? "infiniband" : "ethernet", link->rdma[0] ? link->rdma : NULL, addresses);
+    if (nic->status == IBH_NIC_RAIL)
+        put(out, "table:u main:s", nic->table, ibh_spread_has(report->rails, nic) ? "spread" : "keep");
+    put(out, "manager:s connection:s why:s ok:v}", manager ? manager->name : NULL, manager ? manager->connection : NULL,
+        nic->why, flag(ibh_findings_worst(report->findings, link->name) == IBH_INFO));
 }
 
 static void put_missing(GString *out, const IbhMissed *missed)
@@ -92,159 +104,116 @@ static void put_missing(GString *out, const IbhMissed *missed)
     g_autoptr(GDateTime) since = missed->known.since ? g_date_time_new_from_unix_utc(missed->known.since) : NULL;
     g_autofree char *text = since ? g_date_time_format(since, "%Y-%m-%dT%H:%M:%SZ") : NULL;
 
-    put(out, NULL, "{");
-    put_text(out, "iface", missed->known.iface);
-    put_text(out, "since", text);
-    put_text(out, "why", ibh_missing_text(missed->why));
-    g_string_append_c(out, '}');
+    put(out, "{iface:s since:s why:s}", missed->known.iface, text, ibh_missing_text(missed->why));
 }
 
 /* --show and --check */
 static void put_look(GString *out, const IbhReport *report)
 {
     for (int rail = TRUE; rail >= FALSE; rail--) {
-        put(out, rail ? "rails" : "others", "[");
+        put(out, rail ? "rails:[" : "others:[");
         IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail])
             put_nic(out, report, nic);
-        g_string_append_c(out, ']');
+        put(out, "]");
     }
-    put(out, "missing", "[");
+    put(out, "missing:[");
     IBH_EACH (const IbhMissed, missed, report->missed)
         put_missing(out, missed);
-    g_string_append_c(out, ']');
+    put(out, "]");
 }
 
 /* ---- findings, operations, errors ---- */
 
+#define ERROR "error:{exit:u message:s}"
+
 static void put_findings(GString *out, const GPtrArray *findings)
 {
-    put(out, "findings", "[");
-    IBH_EACH_POINTER (const IbhFinding, finding, findings) {
-        put(out, NULL, "{");
-        put_texts(out, "ifaces", finding->ifaces);
-        put_text(out, "severity", ibh_severity_name(finding->severity));
-        put_text(out, "code", finding->code);
-        put_text(out, "owner", finding->owner);
-        put_text(out, "message", finding->message);
-        put_text(out, "fix", finding->fix);
-        put_text(out, "advice", finding->advice);
-        g_string_append_c(out, '}');
-    }
-    g_string_append_c(out, ']');
-}
-
-static void put_error(GString *out, int status, const char *message)
-{
-    put(out, "error", "{");
-    put(out, "exit", "%d", status);
-    put_text(out, "message", message);
-    g_string_append_c(out, '}');
+    put(out, "findings:[");
+    IBH_EACH_POINTER (const IbhFinding, finding, findings)
+        put(out, "{ifaces:a severity:s code:s owner:s message:s fix:s advice:s}", finding->ifaces,
+            ibh_severity_name(finding->severity), finding->code, finding->owner, finding->message, finding->fix,
+            finding->advice);
+    put(out, "]");
 }
 
 static void put_changes(GString *out, const IbhReport *report)
 {
-    put_flag(out, "changed", report->ops->len > 0);
-    put(out, "operations", "[");
+    put(out, "changed:v operations:[", flag(report->ops->len > 0));
     IBH_EACH_POINTER (const IbhOp, op, report->ops) {
         g_autofree char *command = ibh_op_command(op);
 
-        put(out, NULL, "{");
-        put_text(out, "iface", op->iface);
-        put_text(out, "op", ibh_op_name(op->type));
-        put_text(out, "command", command);
-        put_text(out, "why", op->why);
-        g_string_append_c(out, '}');
+        put(out, "{iface:s op:s command:s why:s}", op->iface, ibh_op_name(op->type), command, op->why);
     }
-    g_string_append_c(out, ']');
+    put(out, "]");
     if (report->failed) {
         g_autofree char *message = ibh_join(report->errors, "\n");
 
-        put_error(out, IBH_EXIT_SYSTEM, message);
+        put(out, ERROR, IBH_EXIT_SYSTEM, message);
     }
 }
 
 /* ---- --probe ---- */
 
-static void put_ip(GString *out, const char *key, const IbhIp *ip)
-{
-    char text[IBH_IP_STRLEN];
-
-    put_text(out, key, ibh_ip_format(ip, text));
-}
-
-static void put_link(GString *out, const char *key, const IbhProbe *probe, int ifindex)
+static const char *name_link(const IbhProbe *probe, int ifindex)
 {
     const IbhLink *link = ifindex ? ibh_snapshot_link(probe->rails->snapshot, ifindex) : NULL;
 
-    put_text(out, key, link ? link->name : NULL);
-}
-
-static void put_lladdr(GString *out, const char *key, const IbhLladdr *lladdr)
-{
-    g_autofree char *text = ibh_lladdr_format(lladdr);
-
-    put_text(out, key, text);
+    return link ? link->name : NULL;
 }
 
 static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pair)
 {
     const IbhProbeSource *source = ibh_probe_source(probe, pair);
     g_autoptr(GPtrArray) problems = ibh_probe_problems(pair);
-    const guint mtu = pair->mtu.fragment ? MIN(pair->mtu.fragment, pair->mtu.passed) : pair->mtu.passed;
+    const guint size = pair->mtu.fragment ? MIN(pair->mtu.fragment, pair->mtu.passed) : pair->mtu.passed;
+    g_autofree char *mtu = size ? g_strdup_printf("%u", size) : NULL;
+    g_autofree char *rtt = pair->rtt < 0 ? NULL : g_strdup_printf("%.3f", (double)pair->rtt / 1000);
+    g_autofree char *to = ibh_lladdr_format(&pair->lladdr), *from = ibh_lladdr_format(&pair->sender);
+    g_autofree char *tcp = ibh_lladdr_format(&pair->syn_sender);
     const int ok = ibh_told_ok(pair);
+    char own[IBH_IP_STRLEN], peer[IBH_IP_STRLEN];
 
-    put(out, NULL, "{");
-    put_text(out, "iface", source->nic->link->name);
-    put_ip(out, "source", &source->ip);
-    put_ip(out, "peer", ibh_probe_peer(probe, pair));
-    put(out, "sent", "%d", pair->sent);
-    put(out, "received", "%d", pair->received);
-    put(out, "rtt_ms", pair->rtt < 0 ? "null" : "%.3f", (double)pair->rtt / 1000);
-    put_link(out, "route_iface", probe, pair->route.error ? 0 : pair->route.oif);
-    put_link(out, "reply_iface", probe, pair->reply_ifindex);
-    put_lladdr(out, "peer_lladdr", &pair->lladdr);
-    put_lladdr(out, "reply_lladdr", &pair->sender);
-    put_lladdr(out, "tcp_lladdr", &pair->syn_sender);
-    put(out, "arp", "[");
-    for (guint i = 0; i < pair->answers; i++)
-        put_lladdr(out, NULL, &pair->answer[i]);
-    g_string_append_c(out, ']');
-    put(out, "path_mtu", mtu ? "%u" : "null", mtu);
-    put_text(out, "rdma", ibh_told_rdma(probe, pair));
-    put_texts(out, "problems", problems);
-    put(out, "ok", "%s", ok < 0 ? "null" : ok ? "true" : "false");
+    put(out, "{iface:s source:s peer:s sent:u received:u rtt_ms:v", source->nic->link->name,
+        ibh_ip_format(&source->ip, own), ibh_ip_format(ibh_probe_peer(probe, pair), peer), pair->sent, pair->received,
+        rtt);
+    put(out, "route_iface:s reply_iface:s peer_lladdr:s reply_lladdr:s tcp_lladdr:s arp:[",
+        name_link(probe, pair->route.error ? 0 : pair->route.oif), name_link(probe, pair->reply_ifindex), to, from,
+        tcp);
+    for (guint i = 0; i < pair->answers; i++) {
+        g_autofree char *answer = ibh_lladdr_format(&pair->answer[i]);
+
+        put(out, ":s", answer);
+    }
+    put(out, "] path_mtu:v rdma:s problems:a ok:v", mtu, ibh_told_rdma(probe, pair), problems,
+        ok < 0 ? NULL : flag(ok));
     if (ok < 0)
-        put_text(out, "reason", "which hosts answered is not known");
-    g_string_append_c(out, '}');
+        put(out, "reason:s", "which hosts answered is not known");
+    put(out, "}");
 }
 
 static void put_probe(GString *out, const IbhProbe *probe)
 {
-    put(out, "pairs", "[");
+    char ip[IBH_IP_STRLEN];
+
+    put(out, "pairs:[");
     IBH_EACH (const IbhProbePair, pair, probe->pairs)
         put_pair(out, probe, pair);
-    IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked) {
-        put(out, NULL, "{");
-        put_text(out, "iface", unasked->nic->link->name);
-        put_ip(out, "peer", &g_array_index(probe->peers, IbhIp, unasked->peer));
-        put_text(out, "ok", NULL);
-        put_text(out, "reason", unasked->why);
-        g_string_append_c(out, '}');
-    }
-    g_string_append(out, "],\"own\":[");
+    IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked)
+        put(out, "{iface:s peer:s ok:v reason:s}", unasked->nic->link->name,
+            ibh_ip_format(&g_array_index(probe->peers, IbhIp, unasked->peer), ip), NULL, unasked->why);
+    put(out, "] own:[");
     IBH_EACH (const IbhIp, own, probe->own)
-        put_ip(out, NULL, own);
-    g_string_append_c(out, ']');
+        put(out, ":s", ibh_ip_format(own, ip));
+    put(out, "]");
 }
 
 /* ---- the whole ---- */
 
 void ibh_write_json(GString *out, const IbhReport *report)
 {
-    g_string_append_c(out, '{');
-    put_flag(out, "ok", ibh_report_is_ok(report));
+    put(out, "{ok:v", flag(ibh_report_is_ok(report)));
     if (report->message)
-        put_error(out, report->status, report->message);
+        put(out, ERROR, report->status, report->message);
     else if (report->ops)
         put_changes(out, report);
     else if (report->probe)
