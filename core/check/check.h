@@ -51,7 +51,7 @@ typedef struct {
     gboolean bound;         /* rules name a NIC by oif, or IPv4 has error routes */
     guint8 neutral;         /* an IP protocol that no rule names */
 
-    const IbhPlan *plan;
+    const GPtrArray *plan;
     const GArray *missed; /* IbhMissed: rails that were there and are not */
     GPtrArray *findings;
     IbhFib *ideal, *repaired; /* `repaired` is the actual model, where nothing of ours is missing */
@@ -67,7 +67,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhCheck, ibh_check_free)
 
 /* The questions are answered. `plan`: what --apply would do; `findings`: begins with those of the RDMA ports, which
  * explain others. */
-void ibh_check_judge(IbhCheck *check, const IbhPlan *plan, const GArray *missed, GPtrArray *findings);
+void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *missed, GPtrArray *findings);
 
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 /* The address of this NIC in whose subnet `ip` lies; NULL: none. It belongs to the snapshot. */

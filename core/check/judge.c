@@ -138,7 +138,7 @@ static void judge_ours(const IbhCheck *check)
     const IbhOp *first = NULL;
     IbhFinding *finding;
 
-    IBH_EACH_POINTER (const IbhOp, op, check->plan->ops) {
+    IBH_EACH_POINTER (const IbhOp, op, check->plan) {
         guint rank = rank_of(op);
 
         if (rank == G_N_ELEMENTS(ranks) || is_left_for_a_reason(check, op))
@@ -252,7 +252,7 @@ static void judge_nic(const IbhCheck *check, const IbhNic *nic)
     judge_table(check, nic);
 }
 
-void ibh_check_judge(IbhCheck *check, const IbhPlan *plan, const GArray *missed, GPtrArray *findings)
+void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *missed, GPtrArray *findings)
 {
     check->plan = plan;
     check->findings = findings;

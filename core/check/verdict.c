@@ -199,7 +199,7 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
     const char *iface = question->nic->link->name;
     g_autofree char *owner = g_strdup_printf("net.ipv4.conf.%s.rp_filter", iface);
 
-    IBH_EACH_POINTER (const IbhOp, op, check->plan->ops) {
+    IBH_EACH_POINTER (const IbhOp, op, check->plan) {
         if (op->type == IBH_OP_SYSCTL_SET && op->key == IBH_SYSCTL_RP_FILTER && g_str_equal(op->iface, iface))
             return;
     }

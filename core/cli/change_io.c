@@ -114,14 +114,14 @@ static void record(const char *action, const IbhOutcome *outcome)
 int ibh_command_change(IbhCommand *command, GError **error)
 {
     gboolean undo = command->options->action == IBH_ACTION_UNDO;
-    g_autoptr(IbhPlan) plan = ibh_run_plan(&command->run);
+    g_autoptr(GPtrArray) plan = ibh_run_plan(&command->run);
     g_autoptr(IbhState) left_alone = ibh_state_new();
     g_autoptr(IbhOutcome) outcome = NULL;
     IbhReport report = {0};
 
     if (undo)
         ibh_run_update_holds(&command->run, plan, left_alone);
-    if (!undo && command->options->confirm && (plan->ops->len || ibh_command_has_token(command)) &&
+    if (!undo && command->options->confirm && (plan->len || ibh_command_has_token(command)) &&
         !start_waiting(command, error))
         return IBH_EXIT_SYSTEM;
     outcome = ibh_run_change(&command->run, plan);

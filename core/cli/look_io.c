@@ -15,8 +15,8 @@
 
 int ibh_command_plan(IbhCommand *command, GError **error G_GNUC_UNUSED)
 {
-    g_autoptr(IbhPlan) plan = ibh_run_plan(&command->run);
-    IbhReport report = {.ops = plan->ops};
+    g_autoptr(GPtrArray) plan = ibh_run_plan(&command->run);
+    IbhReport report = {.ops = plan};
 
     ibh_command_say(command, &report);
     return IBH_EXIT_OK;
@@ -118,7 +118,7 @@ static const IbhFabric *look_at_fabric(IbhCommand *command, gboolean again)
 int ibh_command_check(IbhCommand *command, GError **error)
 {
     g_autoptr(GArray) missed = NULL;
-    g_autoptr(IbhPlan) plan = ibh_run_plan(&command->run);
+    g_autoptr(GPtrArray) plan = ibh_run_plan(&command->run);
     g_autoptr(IbhCheck) check = NULL;
     g_autoptr(GPtrArray) findings = NULL;
     IbhReport report = {0};

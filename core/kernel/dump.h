@@ -16,14 +16,15 @@ typedef struct IbhNetlink IbhNetlink;
 /* Called for each message of an answer; FALSE: it could not be read. */
 typedef gboolean (*IbhMessageFunc)(struct nlmsghdr *header, gpointer data);
 
-/* Sends a request and reads all of its answer. A dump that changed under way is not repeated here: EINTR. */
+/* Sends a request, which it takes, and reads all of its answer. A dump that changed under way is not repeated: EINTR.
+ */
 gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GError **error);
 
-/* Appends to `array` through `each`, which gets `data`. Takes `message`; NULL: there was no memory for it. */
+/* Appends to `array` through `each`, which gets `data`. Takes `message`. Of a link that is gone there is nothing. */
 gboolean ibh_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data, GArray *array,
                   const char *what, GError **error);
-/* A request with its fixed header, which contains all that a strict dump can be filtered by. NULL: out of memory. */
+/* A request with its fixed header, which contains all that a strict dump can be filtered by. */
 struct nl_msg *ibh_request(int type, int flags, gconstpointer fixed, gsize size);
 
 /* ---- attributes: what is absent or too short is 0, none, "" ---- */

@@ -148,8 +148,7 @@ static struct nl_msg *link_request(int flags, int ifindex)
     struct ifinfomsg fixed = {.ifi_family = AF_UNSPEC, .ifi_index = ifindex};
     struct nl_msg *message = ibh_request(RTM_GETLINK, flags, &fixed, sizeof fixed);
 
-    if (message)
-        nla_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+    nla_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
     return message;
 }
 
@@ -157,22 +156,12 @@ static struct nl_msg *link_request(int flags, int ifindex)
 gboolean ibh_netlink_read_link(IbhNetlink *netlink, int ifindex, const char *name, GArray *links, GError **error)
 {
     struct nl_msg *message = link_request(0, ifindex);
-    g_autoptr(GError) local = NULL;
     const guint before = links->len;
-    gboolean answered;
 
-    if (message && !ifindex)
+    if (!ifindex)
         nla_put_string(message, IFLA_IFNAME, name);
-    answered = message && ibh_netlink_talk(netlink, message, on_link, links, &local);
-    nlmsg_free(message);
-    if (!answered) {
-        g_array_set_size(links, before);
-        if (local && local->domain == IBH_NETLINK_ERROR && local->code == ENODEV)
-            return TRUE;
-        g_set_error(error, local ? local->domain : IBH_NETLINK_ERROR, local ? local->code : ENOMEM,
-                    "cannot read an interface: %s", local ? local->message : "out of memory");
+    if (!ibh_dump(netlink, message, on_link, links, links, "an interface", error))
         return FALSE;
-    }
     if (!ifindex && links->len > before && !g_str_equal(g_array_index(links, IbhLink, before).name, name))
         g_array_set_size(links, before);
     return TRUE;
@@ -199,7 +188,7 @@ static gboolean on_dumped_link(struct nlmsghdr *header, gpointer data)
 gboolean ibh_netlink_read_links(IbhNetlink *netlink, const char *kind, GArray *links, GError **error)
 {
     struct nl_msg *message = link_request(NLM_F_DUMP, 0);
-    struct nlattr *info = message && kind ? nla_nest_start(message, IFLA_LINKINFO) : NULL;
+    struct nlattr *info = kind ? nla_nest_start(message, IFLA_LINKINFO) : NULL;
     LinkDump dump = {.kind = kind, .links = links};
     g_autoptr(GError) local = NULL;
 
@@ -251,28 +240,16 @@ static gboolean on_address(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* The kernel says ENODEV of a link that was deleted meanwhile. */
-static gboolean read_addresses(IbhNetlink *netlink, int ifindex, AddressDump *dump, GError **error)
-{
-    struct ifaddrmsg fixed = {.ifa_family = AF_UNSPEC, .ifa_index = (guint32)ifindex};
-    g_autoptr(GError) local = NULL;
-
-    if (ibh_dump(netlink, ibh_request(RTM_GETADDR, NLM_F_DUMP, &fixed, sizeof fixed), on_address, dump, dump->addresses,
-                 "the addresses", &local) ||
-        (local->domain == IBH_NETLINK_ERROR && local->code == ENODEV))
-        return TRUE;
-    g_propagate_error(error, g_steal_pointer(&local));
-    return FALSE;
-}
-
 gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, const GArray *ifindexes, GArray *addresses, GError **error)
 {
+    const gboolean one_by_one = ifindexes && ifindexes->len <= LINKS_MAX && ibh_netlink_is_strict(netlink);
     AddressDump dump = {.ifindexes = ifindexes, .addresses = addresses};
+    struct ifaddrmsg fixed = {.ifa_family = AF_UNSPEC};
 
-    if (!ifindexes || ifindexes->len > LINKS_MAX || !ibh_netlink_is_strict(netlink))
-        return read_addresses(netlink, 0, &dump, error);
-    IBH_EACH (const int, ifindex, ifindexes) {
-        if (!read_addresses(netlink, *ifindex, &dump, error))
+    for (guint i = 0; i < (one_by_one ? ifindexes->len : 1); i++) {
+        fixed.ifa_index = one_by_one ? g_array_index(ifindexes, guint32, i) : 0;
+        if (!ibh_dump(netlink, ibh_request(RTM_GETADDR, NLM_F_DUMP, &fixed, sizeof fixed), on_address, &dump, addresses,
+                      "the addresses", error))
             return FALSE;
     }
     return TRUE;

@@ -139,9 +139,9 @@ static struct nl_msg *route_request(const IbhRouteFilter *filter)
                           .rtm_type = filter->type};
     struct nl_msg *message = ibh_request(RTM_GETROUTE, NLM_F_DUMP, &fixed, sizeof fixed);
 
-    if (message && filter->table)
+    if (filter->table)
         nla_put_u32(message, RTA_TABLE, filter->table);
-    if (message && filter->ifindex)
+    if (filter->ifindex)
         nla_put_u32(message, RTA_OIF, (guint32)filter->ifindex);
     return message;
 }
@@ -241,17 +241,15 @@ static void put_selection(struct nl_msg *message, const IbhLookup *lookup)
 static struct nl_msg *lookup_request(const IbhLookup *lookup)
 {
     guint bits = ibh_ip_bits(&lookup->to);
+    /* IPv4 reports main for every table, unless asked not to. */
+    guint match = RTM_F_FIB_MATCH | (lookup->to.family == AF_INET ? RTM_F_LOOKUP_TABLE : 0);
     struct rtmsg fixed = {.rtm_family = (guint8)lookup->to.family,
                           .rtm_dst_len = (guint8)bits,
                           .rtm_src_len = (guint8)bits,
                           .rtm_tos = lookup->selectors & IBH_SELECT_TOS ? lookup->by.tos : 0,
-                          .rtm_flags = lookup->match ? RTM_F_FIB_MATCH : 0};
-    struct nl_msg *message;
+                          .rtm_flags = lookup->match ? match : 0};
+    struct nl_msg *message = ibh_request(RTM_GETROUTE, 0, &fixed, sizeof fixed);
 
-    if (lookup->match && fixed.rtm_family == AF_INET) /* IPv4 reports main for every table, unless asked not to */
-        fixed.rtm_flags |= RTM_F_LOOKUP_TABLE;
-    if (!(message = ibh_request(RTM_GETROUTE, 0, &fixed, sizeof fixed)))
-        return NULL;
     nla_put(message, RTA_DST, (int)bits / 8, lookup->to.bytes);
     nla_put(message, RTA_SRC, (int)bits / 8, lookup->from.bytes);
     if (lookup->iif)
@@ -264,19 +262,11 @@ static struct nl_msg *lookup_request(const IbhLookup *lookup)
 
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error)
 {
-    struct nl_msg *message = lookup_request(lookup);
     g_autoptr(GError) local = NULL;
-    gboolean answered;
 
     lookup->error = lookup->oif = lookup->type = 0;
     lookup->hops = NULL;
-    if (!message) {
-        g_set_error_literal(error, IBH_NETLINK_ERROR, ENOMEM, "out of memory");
-        return FALSE;
-    }
-    answered = ibh_netlink_talk(netlink, message, on_answer, lookup, &local);
-    nlmsg_free(message);
-    if (answered)
+    if (ibh_netlink_talk(netlink, lookup_request(lookup), on_answer, lookup, &local))
         return TRUE;
     if (local->domain == IBH_ANSWER_LOST || local->code == EIO || local->code == EBADMSG) {
         g_propagate_error(error, g_steal_pointer(&local));

@@ -11,21 +11,20 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-/* Sends a change that was `built`, and waits for the kernel's answer. `as_wanted`: the errno which means that nothing
- * had to change. */
+/* Sends a change that was `built` (FALSE: too many next hops), and waits for the kernel's answer. `as_wanted`: the
+ * errno which means that nothing had to change. */
 static gboolean change(IbhNetlink *netlink, struct nl_msg *message, gboolean built, int as_wanted, GError **error)
 {
     g_autoptr(GError) local = NULL;
-    gboolean done;
 
-    if (built)
-        nlmsg_hdr(message)->nlmsg_flags |= NLM_F_ACK;
-    done = built && ibh_netlink_talk(netlink, message, NULL, NULL, &local);
-    nlmsg_free(message);
-    if (!built)
-        g_set_error_literal(&local, IBH_NETLINK_ERROR, ENOMEM, "out of memory");
-    if (done || (as_wanted && local->domain == IBH_NETLINK_ERROR && local->code == as_wanted))
+    nlmsg_hdr(message)->nlmsg_flags |= NLM_F_ACK;
+    if (!built) {
+        nlmsg_free(message);
+        g_set_error_literal(&local, IBH_NETLINK_ERROR, EMSGSIZE, "too long for a message");
+    } else if (ibh_netlink_talk(netlink, message, NULL, NULL, &local) ||
+               (as_wanted && g_error_matches(local, IBH_NETLINK_ERROR, as_wanted))) {
         return TRUE;
+    }
     g_propagate_error(error, g_steal_pointer(&local));
     return FALSE;
 }
@@ -61,7 +60,7 @@ static gboolean change_rule(IbhNetlink *netlink, const IbhRule *rule, gboolean a
     struct nl_msg *message =
         ibh_request(add ? RTM_NEWRULE : RTM_DELRULE, add ? NLM_F_CREATE | NLM_F_EXCL : 0, &fixed, sizeof fixed);
 
-    return change(netlink, message, message && put_rule(message, rule), add ? EEXIST : ENOENT, error);
+    return change(netlink, message, put_rule(message, rule), add ? EEXIST : ENOENT, error);
 }
 
 /* ---- routes ---- */
@@ -109,7 +108,7 @@ static gboolean change_route(IbhNetlink *netlink, const IbhRoute *route, IbhOpTy
                                 .rtm_flags = route->onlink ? RTNH_F_ONLINK : 0};
     struct nl_msg *message = ibh_request(del ? RTM_DELROUTE : RTM_NEWROUTE, flags[type], &fixed, sizeof fixed);
 
-    return change(netlink, message, message && put_route(message, route), del ? ESRCH : 0, error);
+    return change(netlink, message, put_route(message, route), del ? ESRCH : 0, error);
 }
 
 /* ---- neighbours ---- */
@@ -124,7 +123,7 @@ static gboolean change_neighbour(IbhNetlink *netlink, gboolean add, int ifindex,
     struct nl_msg *message =
         ibh_request(add ? RTM_NEWNEIGH : RTM_DELNEIGH, add ? NLM_F_CREATE : 0, &fixed, sizeof fixed);
 
-    return change(netlink, message, message && put_ip(message, NDA_DST, ip), add ? 0 : ENOENT, error);
+    return change(netlink, message, put_ip(message, NDA_DST, ip), add ? 0 : ENOENT, error);
 }
 
 /* "Use" makes the kernel ask for the address at once: who has ADDR, tell ADDR. No host answers, so the entry is deleted

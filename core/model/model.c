@@ -553,20 +553,6 @@ const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex)
     return NULL;
 }
 
-GPtrArray *ibh_snapshot_routes_inside(const IbhSnapshot *snapshot, guint32 table, const IbhPrefix *outer)
-{
-    const GArray *lists[] = {snapshot->routes, snapshot->more};
-    GPtrArray *found = g_ptr_array_new();
-
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (IbhRoute, route, lists[i]) {
-            if (route->table == table && ibh_prefix_is_inside(&route->dst, outer))
-                g_ptr_array_add(found, route);
-        }
-    }
-    return found;
-}
-
 /* ---- texts ---- */
 
 char *ibh_shell_word(const char *word)

@@ -347,8 +347,6 @@ const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);
 /* The kernel made it without asking: the link's own hardware address where ARP is off, or a group's. */
 gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour);
 const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name);
-/* IbhRoute *: this table's, of all that are known, to longer prefixes inside that one. The caller frees the array. */
-GPtrArray *ibh_snapshot_routes_inside(const IbhSnapshot *snapshot, guint32 table, const IbhPrefix *outer);
 const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex); /* NULL: none */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhSnapshot, ibh_snapshot_free)
 

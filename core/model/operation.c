@@ -46,7 +46,8 @@ void ibh_op_free(IbhOp *op)
     g_free(op);
 }
 
-const char *ibh_protocol_name(guint8 protocol, char buffer[8])
+/* As ip(8) names it, or the number. */
+static const char *protocol_name(guint8 protocol, char buffer[8])
 {
     static const char *const protocols[] = {
         [RTPROT_KERNEL] = "kernel", [RTPROT_BOOT] = "boot",   [RTPROT_STATIC] = "static",
@@ -137,7 +138,7 @@ char *ibh_rule_text(const IbhRule *rule, gboolean command)
     put_selection(text, rule);
     put_action(text, rule, command);
     if (command && rule->protocol != RTPROT_UNSPEC)
-        g_string_append_printf(text, " protocol %s", ibh_protocol_name(rule->protocol, protocol));
+        g_string_append_printf(text, " protocol %s", protocol_name(rule->protocol, protocol));
     return g_string_free(text, FALSE);
 }
 
@@ -159,7 +160,7 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
     else if (iface && !hops && route->nexthops <= 1)
         g_string_append_printf(text, " dev %s%s", iface, command && route->onlink ? " onlink" : "");
     put_table(text, "table", route->table, command);
-    g_string_append_printf(text, " proto%s %s", command ? "col" : "", ibh_protocol_name(route->protocol, protocol));
+    g_string_append_printf(text, " proto%s %s", command ? "col" : "", protocol_name(route->protocol, protocol));
     if (command && route->scope == RT_SCOPE_LINK)
         g_string_append(text, " scope link");
     if (command && route->src.family != AF_UNSPEC)
@@ -213,22 +214,4 @@ gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse)
         ret_inverse->replaced = op->route;
     }
     return TRUE;
-}
-
-/* ---- a plan ---- */
-
-IbhPlan *ibh_plan_new(void)
-{
-    IbhPlan *plan = g_new0(IbhPlan, 1);
-
-    plan->ops = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free);
-    return plan;
-}
-
-void ibh_plan_free(IbhPlan *plan)
-{
-    if (!plan)
-        return;
-    g_ptr_array_unref(plan->ops);
-    g_free(plan);
 }

@@ -46,23 +46,11 @@ char *ibh_op_command(const IbhOp *op);
  * route, quoted, NULL: none; `hops`: of a multipath route's command. */
 char *ibh_rule_text(const IbhRule *rule, gboolean command);
 char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops, gboolean command);
-/* As ip(8) names it, or the number. */
-const char *ibh_protocol_name(guint8 protocol, char buffer[8]);
 
 /* The domain of an error after which it is not known whether the operation was done: rolling back assumes it was. */
 #define IBH_ANSWER_LOST (g_quark_from_static_string("ibh-answer-lost"))
 
 /* The operation that reverts it; FALSE if none is needed (announce, neigh-del). */
 gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse);
-
-/* ---- a plan ---- */
-
-typedef struct {
-    GPtrArray *ops; /* IbhOp * */
-} IbhPlan;
-
-IbhPlan *ibh_plan_new(void);
-void ibh_plan_free(IbhPlan *plan);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhPlan, ibh_plan_free)
 
 #define IBH_UNIT_OF_MOVES (G_MAXINT - 1) /* of IPv4: all rails that take each other's tables; of IPv6 negative */

@@ -44,14 +44,14 @@ static char *fail(GPtrArray *done, IbhOp *op, const GError *error, IbhExecute ex
     return g_string_free(message, FALSE);
 }
 
-IbhOutcome *ibh_apply(const IbhPlan *plan, IbhExecute execute, gpointer kernel)
+IbhOutcome *ibh_apply(const GPtrArray *plan, IbhExecute execute, gpointer kernel)
 {
     IbhOutcome *outcome = g_new0(IbhOutcome, 1);
     g_autoptr(GArray) failed = g_array_new(FALSE, FALSE, sizeof(int)); /* units */
 
     outcome->done = g_ptr_array_new();
     outcome->errors = g_ptr_array_new_with_free_func(g_free);
-    IBH_EACH_POINTER (IbhOp, op, plan->ops) {
+    IBH_EACH_POINTER (IbhOp, op, plan) {
         g_autoptr(GError) error = NULL;
 
         if (op->unit && ibh_has(failed, op->unit))

@@ -185,7 +185,7 @@ static void select_work(IbhWork *work)
 
 void ibh_work_init(IbhWork *work)
 {
-    work->plan = ibh_plan_new();
+    work->plan = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free);
     work->todos = g_array_new(FALSE, TRUE, sizeof(IbhTodo));
     g_array_set_clear_func(work->todos, todo_clear);
     IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {

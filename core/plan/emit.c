@@ -17,7 +17,7 @@ static int unit_of(const IbhNic *nic, int family)
 
 void ibh_move_unit(const IbhWork *work, const IbhNic *nic, int family)
 {
-    IBH_EACH_POINTER (IbhOp, op, work->plan->ops) {
+    IBH_EACH_POINTER (IbhOp, op, work->plan) {
         if (op->unit == unit_of(nic, family))
             op->unit = family == AF_INET6 ? -IBH_UNIT_OF_MOVES : IBH_UNIT_OF_MOVES;
     }
@@ -33,7 +33,7 @@ IbhOp *ibh_emit(const IbhWork *work, IbhOpType type, const IbhNic *nic, char *wh
         op->unit = op->ifindex = nic->link->ifindex;
         g_strlcpy(op->iface, nic->link->name, sizeof op->iface);
     }
-    g_ptr_array_add(work->plan->ops, op);
+    g_ptr_array_add(work->plan, op);
     return op;
 }
 

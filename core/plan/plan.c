@@ -80,7 +80,7 @@ static void collect_garbage(IbhWork *work)
 
 /* ---- the whole ---- */
 
-IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only)
+GPtrArray *ibh_plan_apply(const IbhRails *rails, const char *const *only)
 {
     IbhWork work = {.rails = rails, .only = only, .spread = rails};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * desired − actual = an ordered list of operations. Pure: linked into its tests without libnl.
+ * desired − actual = a plan: operations (IbhOp *) in order. Pure: linked into its tests without libnl.
  */
 #pragma once
 
@@ -8,11 +8,11 @@
 #include "plan/rails.h"
 
 /* `only`: names of interfaces the plan is restricted to (NULL-terminated), NULL for all. */
-IbhPlan *ibh_plan_apply(const IbhRails *rails, const char *const *only);
+GPtrArray *ibh_plan_apply(const IbhRails *rails, const char *const *only);
 
 /* Deletes all that is ours on these interfaces, and restores sysctls. `after`: the rails as they will be when these
  * interfaces are held; NULL: none stays. */
-IbhPlan *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char *const *only);
+GPtrArray *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char *const *only);
 
 /* main=spread: TRUE if unbound traffic leaves by this NIC, too. */
 gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic);
@@ -26,7 +26,7 @@ typedef struct {
     GPtrArray *errors; /* char *: one message per unit that failed and was rolled back */
 } IbhOutcome;
 
-IbhOutcome *ibh_apply(const IbhPlan *plan, IbhExecute execute, gpointer kernel);
+IbhOutcome *ibh_apply(const GPtrArray *plan, IbhExecute execute, gpointer kernel);
 void ibh_outcome_free(IbhOutcome *outcome);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOutcome, ibh_outcome_free)
 
@@ -42,7 +42,7 @@ typedef struct {
 
 /* Removes operations that should not run now. Returns the NICs (int) that were spared: their addresses may come back in
  * a moment. */
-GArray *ibh_restrain(IbhPlan *plan, const IbhRails *rails, const IbhRestraint *restraint);
+GArray *ibh_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestraint *restraint);
 
 /* ---- when another program undoes our changes again and again; times are in microseconds ---- */
 

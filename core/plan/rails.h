@@ -90,7 +90,6 @@ gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address);
 /* FALSE: the NIC serves this address twice, with two prefix lengths, and this is the second. */
 gboolean ibh_is_first(const IbhNic *nic, const IbhAddress *address);
 gboolean ibh_is_selected(const IbhNic *nic, const char *const *only);
-gboolean ibh_has_number(const GArray *numbers, int number);                                     /* int; NULL: none */
 const IbhAddress *ibh_rails_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *ip); /* NULL: it has none */
 const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip); /* IbhAddress; NULL: no NIC has it */
 

@@ -50,16 +50,13 @@ static gboolean is_left(const IbhRails *rails, const IbhRestraint *restraint, co
     return TRUE;
 }
 
-GArray *ibh_restrain(IbhPlan *plan, const IbhRails *rails, const IbhRestraint *restraint)
+GArray *ibh_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestraint *restraint)
 {
     GArray *spared = g_array_new(FALSE, FALSE, sizeof(int));
-    g_autoptr(GPtrArray) left = g_ptr_array_new();
 
-    IBH_EACH_POINTER (IbhOp, op, plan->ops) {
-        if (is_left(rails, restraint, op, spared))
-            g_ptr_array_add(left, op);
+    for (guint i = plan->len; i-- > 0;) {
+        if (is_left(rails, restraint, g_ptr_array_index(plan, i), spared))
+            g_ptr_array_remove_index(plan, i);
     }
-    for (guint i = 0; i < left->len; i++)
-        g_ptr_array_remove(plan->ops, g_ptr_array_index(left, i));
     return spared;
 }

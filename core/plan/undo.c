@@ -204,7 +204,7 @@ void ibh_emit_undo(IbhWork *work)
     restore_answers(work, FALSE);
 }
 
-IbhPlan *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char *const *only)
+GPtrArray *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char *const *only)
 {
     IbhWork work = {.rails = rails, .only = only, .spread = after, .undo = TRUE};
 

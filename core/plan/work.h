@@ -38,8 +38,8 @@ typedef struct {
     const IbhRails *spread;  /* over which of them unbound traffic is spread; NULL: none */
     gboolean undo;           /* nothing is wanted */
     /* Made of it: */
-    IbhPlan *plan;
-    GArray *todos; /* IbhTodo, one per NIC, by its position */
+    GPtrArray *plan; /* IbhOp * */
+    GArray *todos;   /* IbhTodo, one per NIC, by its position */
     IbhTodo of_spread;
     GArray *stales;  /* IbhStale, in an order in which they can be deleted and, if that fails, restored */
     GHashTable *led; /* IbhIp: addresses that a rule of ours leads to T already */

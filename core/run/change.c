@@ -71,13 +71,13 @@ static void save(IbhRun *run, const IbhState *state)
 }
 
 /* After a whole --undo: all candidates, and all NICs that were undone (without RDMA modules a rail is no candidate). */
-static void hold_all(const IbhRun *run, const IbhPlan *plan, IbhState *state)
+static void hold_all(const IbhRun *run, const GPtrArray *plan, IbhState *state)
 {
     IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
         if (nic->rank && nic->status != IBH_NIC_UNMANAGED)
             ibh_state_hold(state, nic->link->name);
     }
-    IBH_EACH_POINTER (const IbhOp, op, plan->ops) {
+    IBH_EACH_POINTER (const IbhOp, op, plan) {
         if (op->iface[0])
             ibh_state_hold(state, op->iface);
     }
@@ -92,7 +92,7 @@ static gboolean is_missing(const IbhRun *run, const char *iface)
     return !nic || ibh_nic_missing(run->rails, nic) != IBH_IS_THERE;
 }
 
-void ibh_run_update_holds(const IbhRun *run, const IbhPlan *plan, IbhState *state)
+void ibh_run_update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *state)
 {
     if (!run->only && run->undo)
         hold_all(run, plan, state);
@@ -185,7 +185,7 @@ static void know_rails(const IbhRun *run, IbhState *after, gboolean refused)
     mark_missing(run, after->known);
 }
 
-IbhOutcome *ibh_run_change(IbhRun *run, const IbhPlan *plan)
+IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
 {
     const IbhState *before = run->snapshot->state;
     g_autoptr(IbhState) ahead = ibh_state_copy(before), after = ibh_state_copy(before);
@@ -193,9 +193,9 @@ IbhOutcome *ibh_run_change(IbhRun *run, const IbhPlan *plan)
     sigset_t signals;
 
     block_signals(run, &signals);
-    ibh_state_remember(ahead, plan->ops, FALSE);
+    ibh_state_remember(ahead, plan, FALSE);
     ahead->whole = FALSE;
-    if (plan->ops->len)
+    if (plan->len)
         save(run, ahead);
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);

@@ -11,12 +11,12 @@ void ibh_event_clear(IbhEvent *event)
     event->port = 0;
 }
 
-static void restrain(IbhEvent *event, IbhRun *run, IbhPlan *plan)
+static void restrain(IbhEvent *event, IbhRun *run, GPtrArray *plan)
 {
-    const guint before = plan->ops->len;
+    const guint before = plan->len;
 
     event->spared = ibh_restrain(plan, run->rails, &event->restraint);
-    run->restrained = plan->ops->len < before;
+    run->restrained = plan->len < before;
     event->candidates = g_array_new(FALSE, FALSE, sizeof(int));
     event->port = ibh_netlink_port(run->netlink);
     IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
@@ -48,7 +48,7 @@ static gboolean look(IbhRun *run, GError **error)
 
 static gboolean act(IbhEvent *event, IbhRun *run, GString *out, gboolean *ret_refused)
 {
-    g_autoptr(IbhPlan) plan = NULL;
+    g_autoptr(GPtrArray) plan = NULL;
     g_autoptr(IbhOutcome) outcome = NULL;
     g_autoptr(GError) error = NULL;
 

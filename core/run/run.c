@@ -242,9 +242,9 @@ gboolean ibh_run_look_near(IbhRun *run, GError **error)
 
 /* ---- the plan ---- */
 
-static gboolean undoes_a_former_rail(const IbhRun *run, const IbhPlan *plan)
+static gboolean undoes_a_former_rail(const IbhRun *run, const GPtrArray *plan)
 {
-    IBH_EACH_POINTER (const IbhOp, op, plan->ops) {
+    IBH_EACH_POINTER (const IbhOp, op, plan) {
         const IbhNic *nic = op->ifindex ? ibh_rails_nic(run->rails, op->ifindex) : NULL;
 
         if (nic && nic->status != IBH_NIC_RAIL)
@@ -254,18 +254,18 @@ static gboolean undoes_a_former_rail(const IbhRun *run, const IbhPlan *plan)
 }
 
 /* Neighbours, of which a fabric has thousands, are read only where some of them have to go. */
-static IbhPlan *plan_apply(IbhRun *run)
+static GPtrArray *plan_apply(IbhRun *run)
 {
-    IbhPlan *plan = ibh_plan_apply(run->rails, run->only);
+    GPtrArray *plan = ibh_plan_apply(run->rails, run->only);
 
     if (undoes_a_former_rail(run, plan) && ibh_snapshot_add_neighbours(run->snapshot, run->netlink, NULL)) {
-        ibh_plan_free(plan);
+        g_ptr_array_unref(plan);
         plan = ibh_plan_apply(run->rails, run->only);
     }
     return plan;
 }
 
-IbhPlan *ibh_run_plan(IbhRun *run)
+GPtrArray *ibh_run_plan(IbhRun *run)
 {
     g_autoptr(IbhRails) after = NULL;
 

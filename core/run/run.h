@@ -53,13 +53,13 @@ gboolean ibh_run_find_rails(IbhRun *run, GError **error);
 /* The same of what is near, if that is enough: then `rails` is set. */
 gboolean ibh_run_look_near(IbhRun *run, GError **error);
 
-IbhPlan *ibh_run_plan(IbhRun *run);
+GPtrArray *ibh_run_plan(IbhRun *run);
 /* Old values are stored before the first change, so that a crash loses none. */
-IbhOutcome *ibh_run_change(IbhRun *run, const IbhPlan *plan);
+IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan);
 /* IbhMissed: what was a rail and is none, and why. */
 GArray *ibh_run_missed(IbhRun *run);
 /* What a command holds back, or releases, in the state. */
-void ibh_run_update_holds(const IbhRun *run, const IbhPlan *plan, IbhState *state);
+void ibh_run_update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *state);
 
 /* ---- a run on an event: like --apply, but holds stay, and restraint is used ---- */
 

@@ -125,10 +125,10 @@ static IbhRails *find_rails(const IbhConfig *config, IbhSnapshot *snapshot)
 
 /* ---- what has to hold ---- */
 
-static void check_plan(const IbhPlan *plan)
+static void check_plan(const GPtrArray *plan)
 {
-    for (guint i = 0; i < plan->ops->len; i++) {
-        const IbhOp *op = g_ptr_array_index(plan->ops, i);
+    for (guint i = 0; i < plan->len; i++) {
+        const IbhOp *op = g_ptr_array_index(plan, i);
         g_autofree char *command = ibh_op_command(op);
 
         if ((op->type == IBH_OP_RULE_DEL && !ibh_rule_is_ours(&op->rule)) ||
@@ -137,7 +137,7 @@ static void check_plan(const IbhPlan *plan)
     }
 }
 
-static void report(const IbhRails *rails, const IbhPlan *plan)
+static void report(const IbhRails *rails, const GPtrArray *plan)
 {
     g_autoptr(IbhCheck) asked = ibh_check_new(rails, NULL);
     g_autoptr(GPtrArray) findings = ibh_findings_new(), errors = g_ptr_array_new();
@@ -146,11 +146,11 @@ static void report(const IbhRails *rails, const IbhPlan *plan)
 
     ibh_check_judge(asked, plan, missed, findings);
     const IbhReport check = {.action = IBH_ACTION_CHECK, .rails = rails, .findings = findings, .missed = missed};
-    const IbhReport change = {.action = IBH_ACTION_APPLY, .rails = rails, .ops = plan->ops, .errors = errors};
+    const IbhReport change = {.action = IBH_ACTION_APPLY, .rails = rails, .ops = plan, .errors = errors};
     const IbhStyle style = {.verbose = TRUE};
     g_autofree char *text = ibh_report(&check, ibh_write_text, &style);
     g_autofree char *json = ibh_report(&check, ibh_write_json, &style);
-    g_autofree char *log = ibh_log_changes(plan->ops, rails->snapshot);
+    g_autofree char *log = ibh_log_changes(plan, rails->snapshot);
     g_autofree char *ops = ibh_report(&change, ibh_write_json, &style);
 
     if (!g_utf8_validate(log, -1, NULL) || !g_utf8_validate(json, -1, NULL) || !g_utf8_validate(text, -1, NULL) ||
@@ -164,7 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     g_autoptr(IbhSnapshot) snapshot = NULL;
     g_autoptr(IbhConfig) config = NULL;
     g_autoptr(IbhRails) rails = NULL;
-    g_autoptr(IbhPlan) apply = NULL, undo = NULL;
+    g_autoptr(GPtrArray) apply = NULL, undo = NULL;
 
     if (size < 1)
         return 0;

@@ -39,7 +39,7 @@ typedef struct {
     IbhSnapshot *seen;
     IbhRails *rails;
     IbhRails *after;
-    IbhPlan *plan;
+    GPtrArray *plan;
     gboolean undo;
 } Planned;
 

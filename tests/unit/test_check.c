@@ -20,7 +20,7 @@ typedef struct {
     IbhCase *cas;
     IbhConfig *config;
     IbhRails *rails;
-    IbhPlan *plan;
+    GPtrArray *plan;
     IbhCheck *check;
     GPtrArray *findings;
 } World;
@@ -29,7 +29,7 @@ static void world_clear(World *world)
 {
     g_clear_pointer(&world->findings, g_ptr_array_unref);
     g_clear_pointer(&world->check, ibh_check_free);
-    g_clear_pointer(&world->plan, ibh_plan_free);
+    g_clear_pointer(&world->plan, g_ptr_array_unref);
     g_clear_pointer(&world->rails, ibh_rails_free);
     g_clear_pointer(&world->config, ibh_config_free);
     g_clear_pointer(&world->cas, ibh_case_free);

@@ -179,7 +179,7 @@ static GPtrArray *got_lines(const IbhCase *cas)
     GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(IbhRails) rails = NULL, after = NULL;
-    g_autoptr(IbhPlan) plan = NULL;
+    g_autoptr(GPtrArray) plan = NULL;
     g_autoptr(GError) error = NULL;
 
     if (ibh_config_add(config, "config", cas->config->str, cas->config->len, NULL, NULL, &error))
@@ -193,8 +193,8 @@ static GPtrArray *got_lines(const IbhCase *cas)
     rails->only = ibh_case_only(cas);
     after = cas->undo && rails->only ? ibh_rails_without(config, cas->snapshot, rails->only) : NULL;
     plan = cas->undo ? ibh_plan_undo(rails, after, rails->only) : ibh_plan_apply(rails, rails->only);
-    for (guint i = 0; i < plan->ops->len; i++) {
-        const IbhOp *op = g_ptr_array_index(plan->ops, i);
+    for (guint i = 0; i < plan->len; i++) {
+        const IbhOp *op = g_ptr_array_index(plan, i);
         const char *reason = i < cas->ops->len ? strstr(line(cas->ops, i), REASON) : NULL;
         g_autofree char *text = ibh_case_op(op);
 
@@ -326,7 +326,7 @@ static guint count_copies(guint routes)
     g_autoptr(IbhCase) cas = NULL;
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(IbhRails) rails = NULL;
-    g_autoptr(IbhPlan) plan = NULL;
+    g_autoptr(GPtrArray) plan = NULL;
     guint copies = 0;
 
     for (guint i = 0; i < routes; i++)
@@ -337,7 +337,7 @@ static guint count_copies(guint routes)
     assert_true(ibh_config_add(config, "config", "[defaults]\nmanage=yes\n", 22, NULL, NULL, NULL));
     rails = ibh_rails_find(config, cas->snapshot, FALSE, NULL);
     plan = ibh_plan_apply(rails, NULL);
-    IBH_EACH_POINTER (const IbhOp, op, plan->ops)
+    IBH_EACH_POINTER (const IbhOp, op, plan)
         copies += op->type == IBH_OP_ROUTE_ADD && op->route.gateway.family == AF_INET;
     return copies;
 }

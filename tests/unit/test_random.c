@@ -90,12 +90,12 @@ static gboolean G_GNUC_PRINTF(2, 3) broken(Case *c, const char *format, ...)
 
 static const IbhOp *op_at(const Planned *planned, guint i)
 {
-    return g_ptr_array_index(planned->plan->ops, i);
+    return g_ptr_array_index(planned->plan, i);
 }
 
 static guint n_ops(const Planned *planned)
 {
-    return planned->plan->ops->len;
+    return planned->plan->len;
 }
 
 static gboolean same_world(Case *c, const FakeKernel *expected, const FakeKernel *found, const char *what)

@@ -21,7 +21,7 @@ typedef struct {
     IbhCase *cas;
     IbhConfig *config;
     IbhRails *rails;
-    IbhPlan *plan;
+    GPtrArray *plan;
     GPtrArray *findings; /* IbhFinding * */
     GPtrArray *errors;   /* char * */
     GPtrArray *held;     /* char * */
@@ -35,7 +35,7 @@ static void world_clear(World *world)
     g_ptr_array_unref(world->held);
     g_ptr_array_unref(world->errors);
     g_ptr_array_unref(world->findings);
-    ibh_plan_free(world->plan);
+    g_ptr_array_unref(world->plan);
     ibh_rails_free(world->rails);
     ibh_config_free(world->config);
     ibh_case_free(world->cas);
@@ -161,7 +161,7 @@ static void make_wrong(World *world, IbhAction action)
     const IbhMissed gone = {.known = {.iface = "ib9", .since = 86400}, .why = IBH_IS_GONE};
 
     if (action == IBH_ACTION_APPLY) {
-        g_ptr_array_set_size(world->plan->ops, 1);
+        g_ptr_array_set_size(world->plan, 1);
         g_ptr_array_add(world->errors, g_strdup("ib0: \"one\""));
         g_ptr_array_add(world->errors, g_strdup("ib1: two"));
         return;
@@ -188,7 +188,7 @@ static void test_file(void **state)
     report.action = cases[i].action;
     if (cases[i].action > IBH_ACTION_CHECK) {
         report.findings = NULL;
-        report.ops = world.plan->ops;
+        report.ops = world.plan;
         report.errors = world.errors;
     }
     if (cases[i].wrong)
@@ -321,7 +321,7 @@ static char *report_named(const char *a, const char *b, IbhAction action, IbhWri
     g_ptr_array_add(world.errors, g_strdup(a));
     g_ptr_array_add(world.held, g_strdup(a));
     world.report.action = action;
-    world.report.ops = action > IBH_ACTION_CHECK ? world.plan->ops : NULL;
+    world.report.ops = action > IBH_ACTION_CHECK ? world.plan : NULL;
     world.report.errors = world.errors;
     world.report.held = action == IBH_ACTION_UNDO ? world.held : NULL;
     return ibh_report(&world.report, writer, &(IbhStyle){.verbose = TRUE});

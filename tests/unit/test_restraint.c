@@ -30,7 +30,7 @@ typedef struct {
     IbhCase *cas;
     IbhConfig *config;
     IbhRails *rails;
-    IbhPlan *plan;
+    GPtrArray *plan;
     GArray *spared;
 } World;
 
@@ -54,7 +54,7 @@ static World restrain(const char *change, const IbhRestraint *restraint)
 static void end(World *world)
 {
     g_array_unref(world->spared);
-    ibh_plan_free(world->plan);
+    g_ptr_array_unref(world->plan);
     ibh_rails_free(world->rails);
     ibh_config_free(world->config);
     ibh_case_free(world->cas);
@@ -64,7 +64,7 @@ static guint count(const World *world, IbhOpType type, const char *iface)
 {
     guint n = 0;
 
-    IBH_EACH_POINTER (const IbhOp, op, world->plan->ops)
+    IBH_EACH_POINTER (const IbhOp, op, world->plan)
         n += op->type == type && g_str_equal(op->iface, iface);
     return n;
 }
@@ -75,7 +75,7 @@ static void test_an_address_that_may_come_back(void **state)
     World world = restrain("", &restraint);
 
     (void)state;
-    assert_int_equal(world.plan->ops->len, 0);
+    assert_int_equal(world.plan->len, 0);
     assert_int_equal(world.spared->len, 1);
     assert_int_equal(g_array_index(world.spared, int, 0), 3);
     end(&world);
@@ -186,7 +186,7 @@ static void test_backed_off(void **state)
 
 static char *log_of(const World *world)
 {
-    return ibh_log_changes(world->plan->ops, world->cas->snapshot);
+    return ibh_log_changes(world->plan, world->cas->snapshot);
 }
 
 static void test_why_rules_went(void **state)
@@ -218,7 +218,7 @@ static void test_why_rules_went(void **state)
 /* Whatever a name holds, it is one line. */
 static void test_hostile_names_in_the_journal(void **state)
 {
-    g_autoptr(IbhPlan) plan = ibh_plan_new();
+    g_autoptr(GPtrArray) plan = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free);
     g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
     g_autofree char *text = NULL;
 
@@ -228,9 +228,9 @@ static void test_hostile_names_in_the_journal(void **state)
 
         op->type = IBH_OP_SYSCTL_SET;
         g_strlcpy(op->iface, "x\n\033]0;\a", sizeof op->iface);
-        g_ptr_array_add(plan->ops, op);
+        g_ptr_array_add(plan, op);
     }
-    text = ibh_log_changes(plan->ops, snapshot);
+    text = ibh_log_changes(plan, snapshot);
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
     assert_null(strchr(text, '\033'));
     assert_non_null(strstr(text, " and 28 more"));
