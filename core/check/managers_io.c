@@ -21,61 +21,37 @@
 #define IFUPDOWN "/etc/network/if-up.d/ib-hook"
 #define SCRIPTS "/etc/sysconfig/network-scripts"
 
-/* What follows `key` in the line that begins with it; NULL: no such line, or nothing. */
-static char *value_of(const char *text, const char *key)
-{
-    gsize length = strlen(key);
-
-    for (const char *line = text; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, key, length) == 0) {
-            gsize end = strcspn(line + length, "\n");
-
-            return end ? g_strndup(line + length, end) : NULL;
-        }
-    }
-    return NULL;
-}
-
-/* Root owns it, and only root can write it or replace its entries. */
+/* Root owns it, and only root can write it or replace its entries. A link is not trusted. */
 static gboolean is_trusted(const char *path)
 {
     struct stat status;
 
-    return lstat(path, &status) == 0 && status.st_uid == 0 && !(status.st_mode & (S_IWGRP | S_IWOTH));
+    return lstat(path, &status) == 0 && ibh_file_check_trusted(&status, path, NULL);
 }
 
 /* ---- our hook: is it called? ---- */
 
 /* Where SELinux is enforced, programs of these types stay in their caller's domain, which is not allowed to do our
- * work. NULL: another type. */
-static char *find_powerless_type(const char *path)
-{
-    static const char *const types[] = {"bin_t", "lib_t", "usr_t", "etc_t", NULL};
-    g_autofree char *enforce = NULL;
-    char label[256] = "";
-    ssize_t length = getxattr(path, "security.selinux", label, sizeof label - 1);
-    g_auto(GStrv) parts = length > 0 ? g_strsplit(label, ":", -1) : NULL;
-
-    if (!parts || g_strv_length(parts) < 3 || !g_strv_contains(types, parts[2]) ||
-        !g_file_get_contents("/sys/fs/selinux/enforce", &enforce, NULL, NULL) || enforce[0] != '1')
-        return NULL;
-    return g_strdup(parts[2]);
-}
+ * work. */
+#define CONFINED ":(bin|lib|usr|etc)_t(:|$)"
 
 static char *why_unusable(const char *path, const char *place)
 {
-    g_autofree char *type = NULL;
+    g_autofree char *enforce = NULL;
+    char label[256] = "";
     struct stat file;
 
     if (stat(path, &file) < 0)
         return g_strdup_printf("%s: %s", place, g_strerror(errno));
     if (!S_ISREG(file.st_mode))
         return g_strdup_printf("%s is masked", place);
-    if (file.st_uid != 0 || !(file.st_mode & S_IXUSR) || (file.st_mode & (S_IWGRP | S_IWOTH)))
+    if (!(file.st_mode & S_IXUSR) || !ibh_file_check_trusted(&file, place, NULL))
         return g_strdup_printf("%s is not an executable file that only root may write", place);
-    type = find_powerless_type(path);
-    return type ? g_strdup_printf("SELinux labels %s as %s, and confines it", place, type) : NULL;
+    if (getxattr(path, "security.selinux", label, sizeof label - 1) > 0 &&
+        g_regex_match_simple(CONFINED, label, G_REGEX_RAW, 0) &&
+        g_file_get_contents("/sys/fs/selinux/enforce", &enforce, NULL, NULL) && enforce[0] == '1')
+        return g_strdup_printf("SELinux labels %s as %s, and confines it", place, label);
+    return NULL;
 }
 
 static char *why_not_called(const char *root, const char *const *places)
@@ -110,113 +86,85 @@ static void look_at_hook(const char *root, const char *const *places, IbhManager
     manager->inactive = g_strdup("networkd-dispatcher.service, which calls hooks, does not run");
 }
 
-/* ---- one manager after the other: TRUE where this file of it says that the link is its own ---- */
+/* ---- one manager after the other: whose file says that the link is its own ---- */
 
-typedef struct {
-    char *text;
-    gsize length;
-    const IbhLink *link;
-} File;
-
-typedef gboolean IsIts(const File *state, IbhManager *manager);
-
-/* netplan writes networkd's files: 10-netplan-ib0.network. */
-static gboolean is_networkds(const File *state, IbhManager *manager)
-{
-    static const char netplan[] = "/run/systemd/network/10-netplan-", suffix[] = ".network";
-    g_autofree char *admin = value_of(state->text, "ADMIN_STATE="), *file = value_of(state->text, "NETWORK_FILE=");
-
-    if (!admin || !file || g_str_equal(admin, "unmanaged"))
-        return FALSE;
-    if (g_str_has_prefix(file, netplan) && g_str_has_suffix(file, suffix)) {
-        manager->name = "netplan";
-        file[strlen(file) - strlen(suffix)] = '\0';
-        manager->connection = g_strdup(file + strlen(netplan));
-    } else {
-        manager->connection = g_path_get_basename(file);
-    }
-    return TRUE;
-}
-
-/* "ib0=ib0", the interface and the stanza that it got. */
-static gboolean is_ifupdowns(const File *state, IbhManager *manager)
-{
-    g_autofree char *key = g_strconcat(state->link->name, "=", NULL);
-
-    manager->connection = value_of(state->text, key);
-    if (manager->connection)
-        manager->connection[strcspn(manager->connection, " ")] = '\0';
-    return manager->connection != NULL;
-}
-
-/* Python's pickle writes a string's length before it, in one byte or in four. */
-static gboolean is_ifupdown2s(const File *state, IbhManager *manager)
-{
-    const char *name = state->link->name;
-    int n = (int)strlen(name);
-    g_autofree char *one = g_strdup_printf("\x8c%c%s", n, name),
-                    *four = g_strdup_printf("X%c%c%c%c%s", n, 0, 0, 0, name);
-
-    if (!memmem(state->text, state->length, one, (gsize)n + 2) &&
-        !memmem(state->text, state->length, four, (gsize)n + 5))
-        return FALSE;
-    manager->connection = g_strdup(name);
-    return TRUE;
-}
-
-static gboolean is_network_managers(const File *state, IbhManager *manager)
-{
-    g_autofree char *managed = value_of(state->text, "managed="), *uuid = value_of(state->text, "connection-uuid=");
-
-    if (g_strcmp0(managed, "true") != 0)
-        return FALSE;
-    manager->connection = uuid && g_uuid_string_is_valid(uuid) ? g_steal_pointer(&uuid) : NULL;
-    return TRUE;
-}
+#define NETWORKD "(?s)\\A(?=.*?^ADMIN_STATE=(?!unmanaged$)[^\n]).*?^NETWORK_FILE="
+#define NETPLAN NETWORKD "/run/systemd/network/10-netplan-([^\n]*)\\.network$"
+#define MANAGED "(?s)\\A(?=.*?^managed=true$)(?:.*?^connection-uuid=([-0-9A-Fa-f]{36})$)?"
+#define PICKLED "(?:\\x8c#|X#\\x00{3})(@)" /* by Python: the length, in one byte or in four, and the name */
 
 /* NetworkManager comes late: it calls a NIC "managed" also if another manager configures it and NetworkManager only
  * watches. RHEL's scripts keep no state: a NIC with an ifcfg file is theirs unless NetworkManager, which reads these
  * files too, says that it manages the NIC. ifupdown2 keeps its stanzas in a directory that any user could have made,
  * with links to anywhere, and that outlives a boot: its lock is of this boot. */
 static const struct {
-    const char *name, *directory, *file; /* `file`: what its name begins with */
-    enum { ONE, INDEX, NAME } of;        /* … and ends in: there is one for each NIC */
-    IsIts *is_its;                       /* NULL: because it is there */
-    const char *hooks[3];                /* where ours is called, in its order: the first that exists counts */
-    const char *needs;                   /* it is there, or this manager is not */
+    const char *name;
+    const char *file;     /* @: the link's name, #: its number */
+    const char *says;     /* matches where the link is its own, and has the connection in parentheses; "": the file does
+                             both. @: the link's name, #: the length of that */
+    const char *hooks[3]; /* where ours is called, in its order: the first that exists counts */
+    const char *needs;    /* it is there, or this manager is not: of files outside of /run, which have to be root's */
 } rows[] = {
-    {"systemd-networkd", "/run/systemd/netif/links", "", INDEX, is_networkds, {CONFIGURED, ROUTABLE}, ""},
-    {"ifupdown", "/run/network", "ifstate", ONE, is_ifupdowns, {IFUPDOWN}, ""},
-    {"ifupdown-ng", "/run", "ifstate", ONE, is_ifupdowns, {IFUPDOWN}, ""},
-    {"ifupdown2", "/var/tmp/network", "ifstatenew", ONE, is_ifupdown2s, {IFUPDOWN}, "/run/network/ifstatelock"},
-    {NETWORK_MANAGER, "/run/NetworkManager/devices", "", INDEX, is_network_managers, {NM("/etc"), NM("/usr/lib")}, ""},
-    {"network-scripts", SCRIPTS, "ifcfg-", NAME, NULL, {"/sbin/ifup-local"}, SCRIPTS "/ifup-post"},
+    {"netplan", "/run/systemd/netif/links/#", NETPLAN, {CONFIGURED, ROUTABLE}, ""},
+    {"systemd-networkd", "/run/systemd/netif/links/#", NETWORKD "[^\n]*?([^/\n]+)$", {CONFIGURED, ROUTABLE}, ""},
+    {"ifupdown", "/run/network/ifstate", "^@=([^ \n]+)", {IFUPDOWN}, ""},
+    {"ifupdown-ng", "/run/ifstate", "^@=([^ \n]+)", {IFUPDOWN}, ""},
+    {"ifupdown2", "/var/tmp/network/ifstatenew", PICKLED, {IFUPDOWN}, "/run/network/ifstatelock"},
+    {NETWORK_MANAGER, "/run/NetworkManager/devices/#", MANAGED, {NM("/etc"), NM("/usr/lib")}, ""},
+    {"network-scripts", SCRIPTS "/ifcfg-@", "", {"/sbin/ifup-local"}, SCRIPTS "/ifup-post"},
 };
+
+static char *fill_in(const char *text, const char *name, const char *number)
+{
+    GString *filled = g_string_new(NULL);
+
+    for (; *text; text++) {
+        if (*text == '@' || *text == '#')
+            g_string_append(filled, *text == '@' ? name : number);
+        else
+            g_string_append_c(filled, *text);
+    }
+    return g_string_free(filled, FALSE);
+}
+
+/* TRUE: the link is its own. `says`: a pattern, not "". */
+static gboolean says_so(const char *says, const char *name, const char *text, gsize size, char **ret_connection)
+{
+    g_autofree char *length = g_strdup_printf("\\x%02x", (guint)strlen(name)), *pattern = NULL, *found = NULL;
+    g_autoptr(GString) bytes = g_string_new(NULL); /* a name may have any */
+    g_autoptr(GRegex) regex = NULL;
+    g_autoptr(GMatchInfo) match = NULL;
+
+    for (const char *at = name; *at; at++)
+        g_string_append_printf(bytes, "\\x%02x", (guchar)*at);
+    pattern = fill_in(says, bytes->str, length);
+    regex = g_regex_new(pattern, G_REGEX_RAW | G_REGEX_MULTILINE | G_REGEX_NEWLINE_LF, 0, NULL);
+    if (!g_regex_match_full(regex, text, (gssize)size, 0, 0, &match, NULL))
+        return FALSE;
+    found = g_match_info_fetch(match, 1);
+    *ret_connection = found && found[0] ? g_steal_pointer(&found) : NULL;
+    return TRUE;
+}
 
 static void find_manager(const char *root, const IbhLink *link, gboolean hooks, GArray *managers)
 {
     g_autofree char *number = g_strdup_printf("%d", link->ifindex);
-    const char *const ends[] = {[ONE] = "", [INDEX] = number, [NAME] = link->name};
 
     for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
         IbhManager manager = {.ifindex = link->ifindex, .name = rows[i].name};
-        g_autofree char *name = g_strconcat(rows[i].file, ends[rows[i].of], NULL);
-        g_autofree char *directory = g_strconcat(root, rows[i].directory, NULL), *text = NULL;
-        g_autofree char *path = g_build_filename(directory, name, NULL),
-                        *needs = g_strconcat(root, rows[i].needs, NULL);
-        File state = {.link = link};
+        g_autofree char *file = fill_in(rows[i].file, link->name, number), *path = g_strconcat(root, file, NULL),
+                        *needs = g_strconcat(root, rows[i].needs, NULL), *directory = g_path_get_dirname(path),
+                        *text = NULL;
+        gsize size = 0;
 
-        if (rows[i].needs[0] && access(needs, F_OK) != 0)
+        if (!rows[i].needs[0])
+            text = ibh_file_read_shown(path, STATE_MAX, &size);
+        else if (access(needs, F_OK) == 0 && is_trusted(directory))
+            (void)ibh_file_read_trusted(path, STATE_MAX, &text, &size, NULL);
+        if (!text || (rows[i].says[0] && !says_so(rows[i].says, link->name, text, size, &manager.connection)))
             continue;
-        if (rows[i].is_its != is_ifupdown2s)
-            text = ibh_file_read_shown(path, STATE_MAX, &state.length);
-        else if (!is_trusted(directory) || !ibh_file_read_trusted(path, STATE_MAX, &text, &state.length, NULL))
-            continue;
-        state.text = text;
-        if (!text || (rows[i].is_its && !rows[i].is_its(&state, &manager)))
-            continue;
-        if (!rows[i].is_its)
-            manager.connection = g_steal_pointer(&name);
+        if (!rows[i].says[0])
+            manager.connection = g_path_get_basename(path);
         if (hooks)
             look_at_hook(root, rows[i].hooks, &manager);
         g_array_append_val(managers, manager);
@@ -226,35 +174,19 @@ static void find_manager(const char *root, const IbhLink *link, gboolean hooks, 
 
 /* ---- names of connections ---- */
 
-static gboolean manages_candidate(const IbhRails *rails, const IbhSnapshot *snapshot)
-{
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        const IbhManager *manager = nic->rank ? ibh_snapshot_manager(snapshot, nic->link->ifindex) : NULL;
-
-        if (manager && g_str_equal(manager->name, NETWORK_MANAGER))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* The plugin's code will run in this process. */
-static void *load(const char *name)
-{
-    void *plugin = NULL;
-
-    if (!is_trusted(IBH_PLUGIN_DIR) || !is_trusted(IBH_PLUGIN_DIR "/nm.so"))
-        return NULL;
-    clearenv(); /* libnm takes from it which bus to ask and which file to write */
-    plugin = dlopen(IBH_PLUGIN_DIR "/nm.so", RTLD_NOW | RTLD_LOCAL);
-    /* It stays loaded: GLib's threads and types would not survive that. */
-    return plugin ? dlsym(plugin, name) : NULL;
-}
-
 static void name_connections(GArray *managers)
 {
     IbhNmFunction *function = NULL;
+    void *plugin;
 
-    *(void **)(&function) = load(IBH_NM_FUNCTION);
+    if (!is_trusted(IBH_PLUGIN_DIR) || !is_trusted(IBH_PLUGIN_DIR "/nm.so"))
+        return;
+    clearenv(); /* libnm takes from it which bus to ask and which file to write */
+    /* It stays loaded: GLib's threads and types would not survive that. */
+    plugin = dlopen(IBH_PLUGIN_DIR "/nm.so", RTLD_NOW | RTLD_LOCAL);
+    if (plugin)
+        *(void **)(&function) = dlsym(plugin, IBH_NM_FUNCTION);
     if (function)
         function(managers, NM_MILLISECONDS);
 }
@@ -322,10 +254,10 @@ static void read_scripts(const char *root, IbhSnapshot *snapshot)
 
 /* ---- all ---- */
 
-void ibh_managers_read(const char *sysfs, const IbhRails *rails, IbhSnapshot *snapshot)
+void ibh_managers_read(const char *sysfs, IbhSnapshot *snapshot)
 {
     g_autofree char *root = find_root(sysfs);
-    gboolean hooks;
+    gboolean hooks, asks = FALSE;
 
     if (!root)
         return;
@@ -333,6 +265,8 @@ void ibh_managers_read(const char *sysfs, const IbhRails *rails, IbhSnapshot *sn
     IBH_EACH (const IbhLink, link, snapshot->links)
         find_manager(root, link, hooks, snapshot->managers);
     read_scripts(root, snapshot);
-    if (!root[0] && manages_candidate(rails, snapshot))
+    IBH_EACH (const IbhManager, manager, snapshot->managers)
+        asks |= !root[0] && g_str_equal(manager->name, NETWORK_MANAGER);
+    if (asks)
         name_connections(snapshot->managers);
 }

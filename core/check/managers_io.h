@@ -5,11 +5,11 @@
  */
 #pragma once
 
-#include "plan/rails.h"
+#include "model/model.h"
 
 /* Fills in the snapshot's managers, with what keeps them from calling our hook, and hand-written scripts. `sysfs`
  * stands for /sys. A manager whose files cannot be read is unknown. */
-void ibh_managers_read(const char *sysfs, const IbhRails *rails, IbhSnapshot *snapshot);
+void ibh_managers_read(const char *sysfs, IbhSnapshot *snapshot);
 
 /* What nm.so exports. For each IbhManager of NetworkManager's it sets the connection's name, sets the manager to NULL
  * if NetworkManager only watches, and notes where NetworkManager prunes. Returns after this time at the latest. */

@@ -129,7 +129,7 @@ int ibh_command_check(IbhCommand *command, GError **error)
     if (!ask_kernel(command, check, error))
         return IBH_EXIT_SYSTEM;
     report.fabric = look_at_fabric(command, TRUE);
-    ibh_managers_read(command->options->sysfs, command->run.rails, command->run.snapshot);
+    ibh_managers_read(command->options->sysfs, command->run.snapshot);
     report.findings = findings = ibh_findings_new();
     ibh_fabric_judge(command->fabric, command->run.only, findings);
     report.missed = missed = ibh_run_missed(&command->run);
@@ -143,7 +143,7 @@ int ibh_command_render(IbhCommand *command, GError **error G_GNUC_UNUSED)
     IbhRender render = {.rails = command->run.rails, .only = command->run.only};
     g_autofree char *text = NULL;
 
-    ibh_managers_read(command->options->sysfs, command->run.rails, command->run.snapshot);
+    ibh_managers_read(command->options->sysfs, command->run.snapshot);
     if (g_str_equal(command->options->render, "env"))
         render.fabric = look_at_fabric(command, FALSE);
     text = ibh_render(command->options->render, &render);
