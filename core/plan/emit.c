@@ -101,30 +101,22 @@ void ibh_emit_sysctl(const IbhWork *work, const IbhNic *nic, IbhSysctl key, int 
     op->to = to;
 }
 
-static char *why_sysctl(const IbhNic *nic, IbhSysctl key)
-{
-    switch (key) {
-    case IBH_SYSCTL_ARP_FILTER:
-        return g_strdup_printf("answer ARP only where the reply leaves by %s", nic->link->name);
-    case IBH_SYSCTL_ARP_ANNOUNCE:
-        return g_strdup_printf("ask peers with an address of %s", nic->link->name);
-    case IBH_SYSCTL_ARP_IGNORE:
-        return g_strdup_printf("answer ARP only for addresses of %s", nic->link->name);
-    default:
-        return g_strdup("configured");
-    }
-}
-
 gboolean ibh_emit_arp(const IbhWork *work, const IbhRails *rails, const IbhNic *nic, const char *why)
 {
+    static const char *const does[IBH_N_SYSCTLS] = {
+        [IBH_SYSCTL_ARP_FILTER] = "answer ARP only where the reply leaves by",
+        [IBH_SYSCTL_ARP_ANNOUNCE] = "ask peers with an address of",
+        [IBH_SYSCTL_ARP_IGNORE] = "answer ARP only for addresses of",
+    };
     gboolean changes = FALSE;
 
-    for (IbhSysctl key = IBH_SYSCTL_ARP_FILTER; key < IBH_N_SYSCTLS; key++) {
+    for (IbhSysctl key = IBH_SYSCTL_ARP_FILTER; key <= IBH_SYSCTL_ARP_IGNORE; key++) {
         int now = nic->link->sysctl[key], want = ibh_want_sysctl(rails, nic, key);
 
         if (now == want)
             continue;
-        ibh_emit_sysctl(work, nic, key, now, want, why ? g_strdup(why) : why_sysctl(nic, key));
+        ibh_emit_sysctl(work, nic, key, now, want,
+                        why ? g_strdup(why) : g_strdup_printf("%s %s", does[key], nic->link->name));
         changes = TRUE;
     }
     return changes;

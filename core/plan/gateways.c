@@ -104,9 +104,9 @@ static gboolean is_ours_to_copy(const IbhRails *rails, const IbhNic *nic, const 
 
 static void drop_all_but_defaults(GArray *copies)
 {
-    for (guint i = copies->len; i-- > 0;) {
-        if (!ibh_route_is_default(&g_array_index(copies, IbhRoute, i)))
-            g_array_remove_index(copies, i);
+    IBH_EACH_BACK (const IbhRoute, copy, copies) {
+        if (!ibh_route_is_default(copy))
+            IBH_REMOVE(IbhRoute, copy, copies);
     }
 }
 
@@ -117,7 +117,7 @@ static gboolean needs_way(const IbhRoute *copy)
     return ibh_route_is_default(copy) && copy->gateway.family == AF_INET6 && !ibh_ip_is_fe80(&copy->gateway);
 }
 
-static void add_copy(const IbhNic *nic, const IbhRoute *copy, GArray *routes)
+static void add_copy(const IbhNic *nic, IbhRoute *copy, GArray *routes)
 {
     if (needs_way(copy)) {
         const IbhPrefix host = ibh_prefix(&copy->gateway, ibh_ip_bits(&copy->gateway));
@@ -126,30 +126,30 @@ static void add_copy(const IbhNic *nic, const IbhRoute *copy, GArray *routes)
         way.table = copy->table;
         g_array_append_val(routes, way);
     }
+    copy->metric = IBH_MARK;
     g_array_append_val(routes, *copy);
 }
 
-/* The kernel prefers the route of lowest metric, and of two equal ones the first. */
-static void copy_route(const IbhNic *nic, const IbhRoute *route, GArray *copies, GArray *metrics)
+/* The kernel prefers the route of lowest metric, and of two equal ones the first: a copy has main's metric until all
+ * are compared. */
+static void copy_route(const IbhNic *nic, const IbhRoute *route, GArray *copies)
 {
     IbhRoute copy = ibh_own_route(nic, &route->dst);
 
     copy.gateway = route->gateway;
+    copy.metric = route->metric;
     if (ibh_route_is_default(route)) {
         copy.table = ibh_nic_defaults(nic);
         copy.onlink = route->gateway.family != AF_UNSPEC && !needs_way(&copy);
     }
-    for (guint i = 0; i < copies->len; i++) {
-        if (!ibh_prefix_equal(&g_array_index(copies, IbhRoute, i).dst, &route->dst))
+    IBH_EACH (IbhRoute, other, copies) {
+        if (!ibh_prefix_equal(&other->dst, &copy.dst))
             continue;
-        if (route->metric < g_array_index(metrics, guint32, i)) {
-            g_array_index(copies, IbhRoute, i) = copy;
-            g_array_index(metrics, guint32, i) = route->metric;
-        }
+        if (copy.metric < other->metric)
+            *other = copy;
         return;
     }
     g_array_append_val(copies, copy);
-    g_array_append_val(metrics, route->metric);
 }
 
 /* ---- the configured gateway ---- */
@@ -211,15 +211,14 @@ gboolean ibh_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
     return FALSE;
 }
 
-static void add_configured_gateway(const IbhRails *rails, const IbhNic *nic, int family, GArray *copies,
-                                   GArray *metrics)
+static void add_configured_gateway(const IbhRails *rails, const IbhNic *nic, int family, GArray *copies)
 {
     const IbhIp any = {.family = family};
     IbhRoute route = {.family = family, .dst = ibh_prefix(&any, 0), .type = RTN_UNICAST};
 
     if (nic->settings.gateway > IBH_GATEWAY_AUTO && ibh_programs_family(nic, family) &&
         ibh_find_gateway(nic, family, &route.gateway) && !ibh_rails_holder(rails, &route.gateway))
-        copy_route(nic, &route, copies, metrics);
+        copy_route(nic, &route, copies);
 }
 
 /* ---- remote= ---- */
@@ -318,19 +317,18 @@ static void want_hosts(const IbhRails *rails, const IbhNic *nic, const GPtrArray
 void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, const GPtrArray *copied, GArray *subnets)
 {
     g_autoptr(GArray) copies = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
-    g_autoptr(GArray) metrics = g_array_new(FALSE, TRUE, sizeof(guint32));
 
     want_hosts(rails, nic, copied, subnets);
-    add_configured_gateway(rails, nic, AF_INET, copies, metrics);
-    add_configured_gateway(rails, nic, AF_INET6, copies, metrics);
+    add_configured_gateway(rails, nic, AF_INET, copies);
+    add_configured_gateway(rails, nic, AF_INET6, copies);
     IBH_EACH_POINTER (const IbhRoute, route, copied) {
         if ((copies->len <= COPIES_MAX || ibh_route_is_default(route)) && is_ours_to_copy(rails, nic, subnets, route) &&
             !ibh_have_prefix(subnets, &route->dst))
-            copy_route(nic, route, copies, metrics);
+            copy_route(nic, route, copies);
     }
     if (copies->len > COPIES_MAX)
         drop_all_but_defaults(copies);
-    IBH_EACH (const IbhRoute, copy, copies)
+    IBH_EACH (IbhRoute, copy, copies)
         add_copy(nic, copy, subnets);
     want_remote(rails, nic, copies, subnets);
 }

@@ -8,52 +8,44 @@
 
 #define ITEMS_MAX 12 /* of one kind in one line: a host may have hundreds of addresses */
 
-static const struct {
-    IbhOpType type;
-    const char *verb;
-} kinds[] = {
-    {IBH_OP_RULE_ADD, "added "},         {IBH_OP_ROUTE_ADD, "added "},
-    {IBH_OP_ROUTE_REPLACE, "replaced "}, {IBH_OP_RULE_DEL, "removed "},
-    {IBH_OP_ROUTE_DEL, "removed "},      {IBH_OP_SYSCTL_SET, "set "},
-    {IBH_OP_ANNOUNCE, "announced "},     {IBH_OP_NEIGH_DEL, "forgot neighbour "},
-};
-
-static char *describe_rule(const IbhRule *rule)
+static char *describe_rule(const IbhOp *op)
 {
     char from[IBH_IP_STRLEN];
 
-    if (ibh_rule_is_spread(rule))
-        return g_strdup_printf("rule to table %u", rule->table);
-    return g_strdup_printf("rule from %s to table %u", ibh_ip_format(&rule->from.ip, from), rule->table);
+    if (ibh_rule_is_spread(&op->rule))
+        return g_strdup_printf("rule to table %u", op->rule.table);
+    return g_strdup_printf("rule from %s to table %u", ibh_ip_format(&op->rule.from.ip, from), op->rule.table);
 }
 
-static char *describe_route(const IbhRoute *route)
+static char *describe_route(const IbhOp *op)
 {
     char dst[IBH_PREFIX_STRLEN];
 
-    return g_strdup_printf("route %s in table %u", ibh_prefix_format(&route->dst, dst), route->table);
+    return g_strdup_printf("route %s in table %u", ibh_prefix_format(&op->route.dst, dst), op->route.table);
 }
 
-static char *describe(const IbhOp *op)
+static char *describe_sysctl(const IbhOp *op)
+{
+    return g_strdup_printf("%s=%d", ibh_sysctl_name(op->key), op->to);
+}
+
+static char *describe_ip(const IbhOp *op)
 {
     char ip[IBH_IP_STRLEN];
 
-    switch (op->type) {
-    case IBH_OP_RULE_ADD:
-    case IBH_OP_RULE_DEL:
-        return describe_rule(&op->rule);
-    case IBH_OP_ROUTE_ADD:
-    case IBH_OP_ROUTE_REPLACE:
-    case IBH_OP_ROUTE_DEL:
-        return describe_route(&op->route);
-    case IBH_OP_SYSCTL_SET:
-        return g_strdup_printf("%s=%d", ibh_sysctl_name(op->key), op->to);
-    case IBH_OP_ANNOUNCE:
-    case IBH_OP_NEIGH_DEL:
-        break;
-    }
     return g_strdup(ibh_ip_format(&op->ip, ip));
 }
+
+static const struct {
+    IbhOpType type;
+    const char *verb;
+    char *(*describe)(const IbhOp *op);
+} kinds[] = {
+    {IBH_OP_RULE_ADD, "added ", describe_rule},          {IBH_OP_ROUTE_ADD, "added ", describe_route},
+    {IBH_OP_ROUTE_REPLACE, "replaced ", describe_route}, {IBH_OP_RULE_DEL, "removed ", describe_rule},
+    {IBH_OP_ROUTE_DEL, "removed ", describe_route},      {IBH_OP_SYSCTL_SET, "set ", describe_sysctl},
+    {IBH_OP_ANNOUNCE, "announced ", describe_ip},        {IBH_OP_NEIGH_DEL, "forgot neighbour ", describe_ip},
+};
 
 /* A rule that asks main comes and goes with a rule to a table of ours, which is reported. */
 static gboolean is_said_already(const GPtrArray *ops, const IbhOp *op)
@@ -79,7 +71,7 @@ static void put_kind(GString *line, const GPtrArray *ops, guint kind)
 
         if (op->type != kinds[kind].type || is_said_already(ops, op))
             continue;
-        if (n < ITEMS_MAX && (item = describe(op)))
+        if (n < ITEMS_MAX && (item = kinds[kind].describe(op)))
             g_string_append_printf(line, "%s%s%s", n ? ", " : line->len ? "; " : "", n ? "" : kinds[kind].verb, item);
         n++;
     }

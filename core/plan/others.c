@@ -147,13 +147,9 @@ static gboolean is_beyond_led(const IbhOthers *others, Led *led)
         if (!is_all_led(others, led, remote))
             return FALSE;
     }
-    for (guint i = 0; i < others->rails->candidates; i++) {
-        const IbhNic *other = g_ptr_array_index(others->rails->nics, i);
-
-        for (guint j = 0; other != nic && j < other->served.len; j++) {
-            const IbhAddress *address = g_ptr_array_index(&other->served, j);
-
-            if (!ibh_address_is_host(address) && ibh_is_remote(nic, &address->subnet) &&
+    IBH_EACH_POINTER (const IbhNic, other, others->rails->nics) {
+        IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
+            if (other != nic && other->rank && !ibh_address_is_host(address) && ibh_is_remote(nic, &address->subnet) &&
                 !is_all_led(others, led, &address->subnet))
                 return FALSE;
         }

@@ -46,23 +46,18 @@ static void set_rp_filters(const IbhWork *work, gboolean first)
     }
 }
 
-static void announce(IbhWork *work, const IbhNic *nic)
+static void announce_changed(const IbhWork *work)
 {
     char ip[IBH_IP_STRLEN];
 
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (ibh_rails_owner(work->rails, &address->local) == nic && ibh_is_first(nic, address))
-            ibh_emit_announce(work, nic, nic, &address->local,
-                              g_strdup_printf("peers that learned another NIC for %s switch at once",
-                                              ibh_ip_format(&address->local, ip)));
-    }
-}
-
-static void announce_changed(IbhWork *work)
-{
     IBH_EACH (const IbhTodo, todo, work->todos) {
-        if (todo->changed)
-            announce(work, todo->nic);
+        IBH_EACH_POINTER (const IbhAddress, address, &todo->nic->served) {
+            if (todo->changed && ibh_rails_owner(work->rails, &address->local) == todo->nic &&
+                ibh_is_first(todo->nic, address))
+                ibh_emit_announce(work, todo->nic, todo->nic, &address->local,
+                                  g_strdup_printf("peers that learned another NIC for %s switch at once",
+                                                  ibh_ip_format(&address->local, ip)));
+        }
     }
 }
 

@@ -57,11 +57,10 @@ static gboolean was_explicit(const Assignment *all, guint32 table)
 
 static gboolean leads_another(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule)
 {
-    for (guint i = 0; i < rails->candidates; i++) {
-        const IbhNic *other = g_ptr_array_index(rails->nics, i);
-
-        for (guint j = 0; other != nic && other->settings.manage != IBH_MANAGE_NO && j < other->served.len; j++) {
-            if (ibh_prefix_contains(&rule->from, &((const IbhAddress *)g_ptr_array_index(&other->served, j))->local))
+    IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
+        IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
+            if (other != nic && other->rank && other->settings.manage != IBH_MANAGE_NO &&
+                ibh_prefix_contains(&rule->from, &address->local))
                 return TRUE;
         }
     }
@@ -263,13 +262,11 @@ gboolean ibh_assign_tables(IbhRails *rails, GError **error)
     note_routes(&all);
     note_memory(&all);
     give_by_evidence(&all);
-    for (guint i = 0; i < rails->candidates; i++) {
-        IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
-        if (!nic->table) {
-            nic->is_table_new = TRUE;
-            give_new(&all, nic);
-        }
+    IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
+        if (!nic->rank || nic->table)
+            continue;
+        nic->is_table_new = TRUE;
+        give_new(&all, nic);
     }
     return TRUE;
 }

@@ -75,12 +75,15 @@ void ibh_find_undone(IbhWork *work)
 
 /* ---- sysctls ---- */
 
-static void restore(const IbhWork *work, const IbhNic *nic, IbhSysctl key)
+/* Of the NICs that main uses, and of those that it does not. */
+static void restore(const IbhWork *work, IbhSysctl key, gboolean used, gboolean unused)
 {
-    int now = nic->link->sysctl[key], old = value_left(work, nic, key);
+    IBH_EACH (const IbhTodo, todo, work->todos) {
+        int now = todo->nic->link->sysctl[key], old = value_left(work, todo->nic, key);
 
-    if (now != old)
-        ibh_emit_sysctl(work, nic, key, now, old, g_strdup("as it was before"));
+        if (todo->undone && (todo->is_mains ? used : unused) && now != old)
+            ibh_emit_sysctl(work, todo->nic, key, now, old, g_strdup("as it was before"));
+    }
 }
 
 void ibh_restore_rp_filters(const IbhWork *work, gboolean first)
@@ -88,26 +91,6 @@ void ibh_restore_rp_filters(const IbhWork *work, gboolean first)
     IBH_EACH (const IbhTodo, todo, work->todos) {
         if (todo->undone)
             ibh_emit_rp_filter(work, todo->nic, todo->nic->base[IBH_SYSCTL_RP_FILTER], first);
-    }
-}
-
-static void restore_announce(const IbhWork *work)
-{
-    IBH_EACH (const IbhTodo, todo, work->todos) {
-        if (todo->undone)
-            restore(work, todo->nic, IBH_SYSCTL_ARP_ANNOUNCE);
-    }
-}
-
-/* ARP answers: first the NIC that main uses answers again, then, when no peer needs them any more, the others change.
- */
-static void restore_answers(const IbhWork *work, gboolean mains_nic)
-{
-    IBH_EACH (const IbhTodo, todo, work->todos) {
-        if (!todo->undone || todo->is_mains != mains_nic)
-            continue;
-        restore(work, todo->nic, IBH_SYSCTL_ARP_IGNORE);
-        restore(work, todo->nic, IBH_SYSCTL_ARP_FILTER);
     }
 }
 
@@ -176,14 +159,6 @@ static void announce(const IbhWork *work, const IbhNic *nic)
     }
 }
 
-static void announce_all(const IbhWork *work)
-{
-    IBH_EACH (const IbhTodo, todo, work->todos) {
-        if (todo->undone)
-            announce(work, todo->nic);
-    }
-}
-
 /* The rails that stay must look as if the others had never been rails: they may have to answer for them again. */
 static void adapt_rails_that_stay(const IbhWork *work, const IbhRails *after)
 {
@@ -195,13 +170,19 @@ static void adapt_rails_that_stay(const IbhWork *work, const IbhRails *after)
 
 void ibh_emit_undo(IbhWork *work)
 {
-    restore_announce(work);
+    restore(work, IBH_SYSCTL_ARP_ANNOUNCE, TRUE, TRUE);
     delete_rules_and_routes(work);
-    restore_answers(work, TRUE);
+    /* First the NIC that main uses answers again; when no peer needs them any more, the others change. */
+    restore(work, IBH_SYSCTL_ARP_IGNORE, TRUE, FALSE);
+    restore(work, IBH_SYSCTL_ARP_FILTER, TRUE, FALSE);
     delete_neighbours(work);
-    announce_all(work);
+    IBH_EACH (const IbhTodo, todo, work->todos) {
+        if (todo->undone)
+            announce(work, todo->nic);
+    }
     ibh_restore_rp_filters(work, FALSE);
-    restore_answers(work, FALSE);
+    restore(work, IBH_SYSCTL_ARP_IGNORE, FALSE, TRUE);
+    restore(work, IBH_SYSCTL_ARP_FILTER, FALSE, TRUE);
 }
 
 GPtrArray *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char *const *only)
