@@ -5,20 +5,11 @@
 
 #include <sys/socket.h>
 
-static gboolean take_rule(GArray *rules, const IbhRule *rule)
+static gboolean take(GArray *wanted, gconstpointer object, GCompareFunc compare)
 {
-    IBH_EACH (IbhRule, one, rules) {
-        if (ibh_rule_compare(one, rule) == 0)
-            return IBH_REMOVE(IbhRule, one, rules) != NULL;
-    }
-    return FALSE;
-}
-
-static gboolean take_route(GArray *routes, const IbhRoute *route)
-{
-    IBH_EACH (IbhRoute, one, routes) {
-        if (ibh_route_compare(one, route) == 0)
-            return IBH_REMOVE(IbhRoute, one, routes) != NULL;
+    for (guint i = 0; i < wanted->len; i++) {
+        if (compare(wanted->data + (gsize)i * g_array_get_element_size(wanted), object) == 0)
+            return g_array_remove_index(wanted, i) != NULL;
     }
     return FALSE;
 }
@@ -112,7 +103,8 @@ static void subtract_rules(IbhWork *work)
         if (todo && todo->nic && todo->nic->table == rule->table &&
             ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic)
             g_hash_table_add(work->led, (gpointer)(guintptr)&rule->from.ip);
-        if (!todo || (!take_rule(todo->rules, rule) && !(todo->nic && is_undecided_rule(work, todo->nic, rule))))
+        if (!todo || (!take(todo->rules, rule, (GCompareFunc)ibh_rule_compare) &&
+                      !(todo->nic && is_undecided_rule(work, todo->nic, rule))))
             g_array_append_val(work->stales, stale);
     }
 }
@@ -130,7 +122,8 @@ static void subtract_routes(IbhWork *work, IbhRouteKind kind)
             stale.owner = ibh_route_owner(work->rails, route);
             todo = ibh_todo_of_rail(work, stale.owner);
         }
-        if (!todo || (!take_route(todo->routes, route) && !(todo->nic && is_undecided_route(todo, route))))
+        if (!todo || (!take(todo->routes, route, (GCompareFunc)ibh_route_compare) &&
+                      !(todo->nic && is_undecided_route(todo, route))))
             g_array_append_val(work->stales, stale);
     }
 }

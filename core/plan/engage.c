@@ -196,18 +196,17 @@ static void find_engaged(const IbhRails *rails)
 
 /* ---- blocked: programming it would do harm ---- */
 
-/* If a rail's rule came before the local table's, traffic to ourselves would leave by a rail. `ret_priority`
- * G_MAXUINT32: that does not exist. */
-static gboolean is_local_rule_late(const IbhRails *rails, int family, guint32 *ret_priority)
+/* The priority of the rule that leads everything to the local table; G_MAXUINT32: there is none. */
+static guint32 find_local_rule(const IbhRails *rails, int family)
 {
-    *ret_priority = G_MAXUINT32;
+    guint32 priority = G_MAXUINT32;
+
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (rule->family != family || rule->table != IBH_TABLE_LOCAL || rule->action != FR_ACT_TO_TBL ||
-            rule->from.length || rule->selectors)
-            continue;
-        *ret_priority = MIN(*ret_priority, rule->priority);
+        if (rule->family == family && rule->table == IBH_TABLE_LOCAL && rule->action == FR_ACT_TO_TBL &&
+            !rule->from.length && !rule->selectors)
+            priority = MIN(priority, rule->priority);
     }
-    return *ret_priority >= IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN;
+    return priority;
 }
 
 static gboolean has_family(const GPtrArray *addresses, int family)
@@ -229,34 +228,23 @@ gboolean ibh_programs_family(const IbhNic *nic, int family)
     return has_family(&nic->programmed, family);
 }
 
+/* If a rail's rule came before the local table's, traffic to ourselves would leave by a rail. */
 static char *why_blocked(const IbhRails *rails, const IbhNic *nic, const char **ret_code)
 {
-    guint32 local = 0;
+    const guint32 local4 = ibh_serves_family(nic, AF_INET) ? find_local_rule(rails, AF_INET) : 0;
+    const guint32 local6 = ibh_serves_family(nic, AF_INET6) ? find_local_rule(rails, AF_INET6) : 0;
+    const guint32 local = MAX(local4, local6);
 
-    if ((ibh_serves_family(nic, AF_INET) && is_local_rule_late(rails, AF_INET, &local)) ||
-        (ibh_serves_family(nic, AF_INET6) && is_local_rule_late(rails, AF_INET6, &local))) {
-        *ret_code = "local-rule-late";
-        return local == G_MAXUINT32
-                   ? g_strdup("there is no rule that leads everything to the local table first")
-                   : g_strdup_printf("the rule for the local table has priority %u, which is not before %u", local,
-                                     IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN);
-    }
-    return NULL;
+    if (local < IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN)
+        return NULL;
+    *ret_code = "local-rule-late";
+    return local == G_MAXUINT32
+               ? g_strdup("there is no rule that leads everything to the local table first")
+               : g_strdup_printf("the rule for the local table has priority %u, which is not before %u", local,
+                                 IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN);
 }
 
 /* ---- the verdict ---- */
-
-/* Which NICs are to be left alone. */
-typedef struct {
-    gboolean remembered;      /* those that --undo left alone */
-    const char *const *named; /* these too; NULL: none */
-} Holds;
-
-static gboolean is_held(const IbhRails *rails, const IbhNic *nic, const Holds *holds)
-{
-    return (holds->remembered && ibh_state_is_held(rails->snapshot->state, nic->link->name)) ||
-           (holds->named && g_strv_contains(holds->named, nic->link->name));
-}
 
 static gboolean has_any_address(const IbhNic *nic)
 {
@@ -432,7 +420,9 @@ static void find_programmed(IbhRails *rails, const IbhOthers *others)
     }
 }
 
-static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, const Holds *holds, GError **error)
+/* `remembered`: NICs that --undo left alone are held; `undone`: these, too (NULL: none). */
+static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, gboolean remembered,
+                      const char *const *undone, GError **error)
 {
     g_autoptr(IbhRails) rails = g_new0(IbhRails, 1);
     g_autoptr(IbhOthers) others = NULL;
@@ -453,7 +443,8 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
         nic->settings = ibh_config_settings(config, link->name);
         nic->why = why_no_candidate(snapshot, link, nic->settings.manage);
         nic->status = nic->why ? IBH_NIC_NO_CANDIDATE : IBH_NIC_ALONE;
-        nic->held = is_held(rails, nic, holds);
+        nic->held = (remembered && ibh_state_is_held(snapshot->state, link->name)) ||
+                    (undone && g_strv_contains(undone, link->name));
         g_ptr_array_add(rails->nics, nic);
     }
     rank_candidates(rails);
@@ -479,16 +470,13 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, cons
 
 IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, gboolean respect_holds, GError **error)
 {
-    const Holds holds = {.remembered = respect_holds};
-
-    return find(config, snapshot, &holds, error);
+    return find(config, snapshot, respect_holds, NULL, error);
 }
 
 IbhRails *ibh_rails_without(const IbhConfig *config, const IbhSnapshot *snapshot, const char *const *ifaces)
 {
     static const char *const none[] = {NULL};
-    const Holds holds = {.remembered = TRUE, .named = ifaces};
-    IbhRails *rails = find(config, snapshot, &holds, NULL);
+    IbhRails *rails = find(config, snapshot, TRUE, ifaces, NULL);
 
     if (rails)
         rails->only = none;

@@ -69,25 +69,18 @@ static gboolean is_in_table(const IbhRoute *route, int family, guint32 table)
     return route->family == family && route->table == table;
 }
 
-static gint longest_first(gconstpointer a, gconstpointer b)
-{
-    return (gint) * (const guint *)b - (gint) * (const guint *)a;
-}
-
 /* The prefix lengths that T has in this family, the longest first. */
 static GArray *find_lengths(const GArray *routes, int family, guint32 table)
 {
     GArray *lengths = g_array_new(FALSE, FALSE, sizeof(guint));
+    gboolean has[129] = {FALSE};
 
-    IBH_EACH (const IbhRoute, route, routes) {
-        gboolean seen = !is_in_table(route, family, table);
-
-        for (guint j = 0; j < lengths->len && !seen; j++)
-            seen = g_array_index(lengths, guint, j) == route->dst.length;
-        if (!seen)
-            g_array_append_val(lengths, route->dst.length);
+    IBH_EACH (const IbhRoute, route, routes)
+        has[route->dst.length] |= is_in_table(route, family, table);
+    for (guint length = G_N_ELEMENTS(has); length-- > 0;) {
+        if (has[length])
+            g_array_append_val(lengths, length);
     }
-    g_array_sort(lengths, longest_first);
     return lengths;
 }
 
