@@ -36,6 +36,15 @@ gboolean ibh_report_is_ok(const IbhReport *report)
     return !report->failed && (!report->findings || ibh_findings_worst(report->findings, NULL) == IBH_INFO);
 }
 
+char *ibh_join(const GPtrArray *texts, const char *separator)
+{
+    GString *all = g_string_new(NULL);
+
+    IBH_EACH_POINTER (const char, text, texts)
+        g_string_append_printf(all, "%s%s", all->len ? separator : "", text);
+    return g_string_free(all, FALSE);
+}
+
 /* ---- of a NIC ---- */
 
 GPtrArray *ibh_told_addresses(const IbhNic *nic)

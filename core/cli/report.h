@@ -45,22 +45,14 @@ GPtrArray *ibh_told_addresses(const IbhNic *nic); /* char * */
 int ibh_told_ok(const IbhProbePair *pair);        /* -1: who answered is not known, and nothing else is wrong */
 const char *ibh_told_rdma(const IbhProbe *probe, const IbhProbePair *pair); /* NULL: not asked for */
 
-/* ---- for people: coloured words, and tables of them; control characters are removed ---- */
-
-typedef enum { IBH_PLAIN = 1, IBH_BOLD, IBH_RED, IBH_GREEN, IBH_YELLOW } IbhColor;
-
-/* A format that ends in "\n" ends a line. */
-G_GNUC_PRINTF(4, 5)
-void ibh_put(GString *out, const IbhReport *report, IbhColor color, const char *format, ...);
-
-/* A row of a table, a list of char *: its cells, with tabs between them. */
-G_GNUC_PRINTF(3, 4)
-void ibh_add_row(GPtrArray *table, IbhColor color, const char *format, ...);
-/* Columns are as wide as their widest cell; on a terminal the last one is cut at a word. `colored`: the column whose
- * cells have the colours of their rows; a bold row is bold as a whole. */
-void ibh_put_table(GString *out, const IbhReport *report, const GPtrArray *table, int columns, int colored);
-
-gboolean ibh_add_name(GPtrArray *names, const char *name); /* FALSE: it is there already */
 char *ibh_join(const GPtrArray *texts, const char *separator);
-void ibh_put_verdict(GString *out, const IbhReport *report); /* the host's line */
-void ibh_put_probe(GString *out, const IbhReport *report);   /* text_probe.c */
+
+/* ---- for people: a list of lines, which end as text without control characters ---- */
+
+/* With tabs it is a row of a table: columns are as wide as their widest cell, and on a terminal the last one is cut. */
+G_GNUC_PRINTF(2, 3)
+void ibh_add_row(GPtrArray *rows, const char *format, ...);
+void ibh_put_rows(GString *out, const GPtrArray *rows, const IbhStyle *style);
+
+void ibh_add_verdict(GPtrArray *rows, const IbhReport *report); /* the host's line */
+void ibh_add_probe(GPtrArray *rows, const IbhReport *report);   /* text_probe.c */

@@ -3,59 +3,20 @@
 
 #include <string.h>
 
-void ibh_put(GString *out, const IbhReport *report, IbhColor color, const char *format, ...)
+#define CELLS_MAX 5
+
+void ibh_add_row(GPtrArray *rows, const char *format, ...)
 {
-    static const char *const codes[] = {[IBH_PLAIN] = "",
-                                        [IBH_BOLD] = "\033[1m",
-                                        [IBH_RED] = "\033[31m",
-                                        [IBH_GREEN] = "\033[32m",
-                                        [IBH_YELLOW] = "\033[33m"};
-    const char *code = report->style->color ? codes[color] : "";
-    const gboolean ends = g_str_has_suffix(format, "\n");
-    g_autofree char *text = NULL, *safe = NULL;
     va_list args;
 
     va_start(args, format);
-    text = g_strdup_vprintf(format, args);
+    g_ptr_array_add(rows, g_strdup_vprintf(format, args));
     va_end(args);
-    if (ends)
-        text[strlen(text) - 1] = '\0';
-    safe = ibh_printable(text);
-    g_string_append_printf(out, "%s%s%s%s", code, safe, code[0] ? "\033[0m" : "", ends ? "\n" : "");
 }
 
-/* ---- tables: a row is its colour, in one byte, and its cells, with tabs between them ---- */
-
-void ibh_add_row(GPtrArray *table, IbhColor color, const char *format, ...)
+static char **split(const char *row)
 {
-    GString *row = g_string_new(NULL);
-    va_list args;
-
-    g_string_append_c(row, (char)color);
-    va_start(args, format);
-    g_string_append_vprintf(row, format, args);
-    va_end(args);
-    g_ptr_array_add(table, g_string_free(row, FALSE));
-}
-
-/* At a word, where it would be longer than `width`. */
-static char *cut(const char *text, glong width)
-{
-    const char *end;
-
-    if (g_utf8_strlen(text, -1) <= width)
-        return g_strdup(text);
-    end = g_utf8_offset_to_pointer(text, MAX(width, 3) - 3);
-    while (end > text && *end != ' ')
-        end--;
-    while (end > text && strchr(" ,:;(", end[-1]))
-        end--;
-    return g_strdup_printf("%.*s...", (int)(end - text), text);
-}
-
-static char **split(const char *row, int columns)
-{
-    char **cells = g_strsplit(row + 1, "\t", columns);
+    char **cells = g_strsplit(row, "\t", CELLS_MAX);
 
     for (char **cell = cells; *cell; cell++) {
         g_autofree char *raw = *cell;
@@ -65,28 +26,47 @@ static char **split(const char *row, int columns)
     return cells;
 }
 
-void ibh_put_table(GString *out, const IbhReport *report, const GPtrArray *table, int columns, int colored)
+static void put_last(GString *out, const char *cell, glong room)
 {
-    g_autofree glong *widths = g_new0(glong, columns); /* of all but the last */
-    glong room = report->style->width ? report->style->width : G_MAXINT;
+    const gboolean fits = g_utf8_strlen(cell, -1) <= room;
+    const char *end = fits ? strchr(cell, '\0') : g_utf8_offset_to_pointer(cell, MAX(room, 3) - 3);
 
-    IBH_EACH_POINTER (const char, row, table) {
-        g_auto(GStrv) cells = split(row, columns);
+    g_string_append_printf(out, "%.*s%s\n", (int)(end - cell), cell, fits ? "" : "...");
+}
 
-        for (int i = 0; i + 1 < columns; i++)
+/* The first word of each line that says how something is. */
+static gboolean paint(const GMatchInfo *match, GString *out, gpointer data G_GNUC_UNUSED)
+{
+    g_autofree char *before = g_match_info_fetch(match, 1), *word = g_match_info_fetch(match, 2);
+    const int color = g_str_equal(word, "ok") ? 32 : g_str_equal(word, "warning") ? 33 : 31;
+
+    g_string_append_printf(out, "%s\033[%dm%s\033[0m", before, color, word);
+    return FALSE;
+}
+
+void ibh_put_rows(GString *out, const GPtrArray *rows, const IbhStyle *style)
+{
+    glong widths[CELLS_MAX] = {0};
+
+    IBH_EACH_POINTER (const char, row, rows) {
+        g_auto(GStrv) cells = split(row);
+
+        for (int i = 0; cells[i + 1]; i++)
             widths[i] = MAX(widths[i], g_utf8_strlen(cells[i], -1) + 2);
     }
-    for (int i = 0; i < columns; i++)
-        room -= widths[i];
-    IBH_EACH_POINTER (const char, row, table) {
-        g_auto(GStrv) cells = split(row, columns);
-        g_autofree char *last = cells[columns - 1];
+    IBH_EACH_POINTER (const char, row, rows) {
+        g_auto(GStrv) cells = split(row);
+        glong room = cells[1] && style->width ? style->width : G_MAXINT;
+        int i = 0;
 
-        cells[columns - 1] = cut(last, room);
-        for (int i = 0; i < columns; i++) {
-            ibh_put(out, report, i == colored || *row == IBH_BOLD ? (IbhColor)*row : IBH_PLAIN, "%s", cells[i]);
-            g_string_append_printf(out, "%*s", (int)MAX(widths[i] - g_utf8_strlen(cells[i], -1), 0), "");
-        }
-        g_string_append_c(out, '\n');
+        for (; cells[i + 1]; room -= widths[i++])
+            g_string_append_printf(out, "%s%*s", cells[i], (int)(widths[i] - g_utf8_strlen(cells[i], -1)), "");
+        put_last(out, cells[i], room);
+    }
+    if (style->color) {
+        g_autoptr(GRegex) words = g_regex_new("^(\\S.*?)??\\b(error|failed|warning|ok)\\b", G_REGEX_MULTILINE, 0, NULL);
+        g_autofree char *painted = g_regex_replace_eval(words, out->str, -1, 0, 0, paint, NULL, NULL);
+
+        g_string_assign(out, painted);
     }
 }

@@ -11,36 +11,11 @@
 #define APPLY "sudo ib-hook --apply"
 #define WIDTH 80
 
-gboolean ibh_add_name(GPtrArray *names, const char *name)
-{
-    const gboolean known = g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL);
-
-    if (!known)
-        g_ptr_array_add(names, (char *)(guintptr)name);
-    return !known;
-}
-
-char *ibh_join(const GPtrArray *texts, const char *separator)
-{
-    GString *all = g_string_new(NULL);
-
-    IBH_EACH_POINTER (const char, text, texts)
-        g_string_append_printf(all, "%s%s", all->len ? separator : "", text);
-    return g_string_free(all, FALSE);
-}
-
 /* ---- findings ---- */
 
 static gboolean is_problem(const IbhFinding *finding)
 {
     return finding->severity != IBH_INFO;
-}
-
-static IbhColor color_of(const IbhFinding *finding)
-{
-    static const IbhColor colors[] = {[IBH_ERROR] = IBH_RED, [IBH_WARNING] = IBH_YELLOW, [IBH_INFO] = IBH_PLAIN};
-
-    return colors[finding->severity];
 }
 
 /* The worst problem of this NIC, or (NULL) of all; NULL: none. */
@@ -56,61 +31,6 @@ static const IbhFinding *find_worst(const IbhReport *report, const char *iface)
     return worst;
 }
 
-/* Each finding whole, with its fix or advice. */
-static void put_findings(GString *out, const IbhReport *report)
-{
-    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        g_autofree char *ifaces = ibh_join(finding->ifaces, ",");
-
-        if (!is_problem(finding) && report->style->quiet)
-            continue;
-        ibh_put(out, report, IBH_PLAIN, "%s: ", ifaces[0] ? ifaces : "-");
-        ibh_put(out, report, color_of(finding), "%s %s", ibh_severity_name(finding->severity), finding->code);
-        ibh_put(out, report, IBH_PLAIN, ": %s\n", finding->message);
-        if (finding->fix)
-            ibh_put(out, report, IBH_PLAIN, "    fix: %s\n", finding->fix);
-        if (finding->advice)
-            ibh_put(out, report, IBH_PLAIN, "    advice: %s\n", finding->advice);
-    }
-}
-
-/* ---- the host's line ---- */
-
-/* The one command that cures all problems (--apply without a name does what it does with one), or the one cause, or how
- * many NICs. */
-static void put_wrong(GString *out, const IbhReport *report, const IbhFinding *worst)
-{
-    g_autoptr(GPtrArray) wrong = g_ptr_array_new(), all = g_ptr_array_new(); /* NICs */
-    g_autoptr(GString) text = g_string_new(NULL);
-    const char *command = NULL;
-    guint problems = 0;
-
-    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE])
-        ibh_add_name(all, rail->link->name);
-    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        const char *own = finding->fix && g_str_has_prefix(finding->fix, APPLY) ? APPLY : finding->fix;
-
-        if (!is_problem(finding))
-            continue;
-        command = !problems++ || g_strcmp0(command, own) == 0 ? own : NULL;
-        IBH_EACH_POINTER (const char, iface, finding->ifaces) {
-            ibh_add_name(wrong, iface);
-            ibh_add_name(all, iface);
-        }
-    }
-    if (wrong->len)
-        g_string_append_printf(text, "%u of %u NIC%s wrong; ", wrong->len, all->len, all->len == 1 ? "" : "s");
-    if (command && text->len + strlen("warning: fix: ") + strlen(command) <= WIDTH)
-        g_string_append_printf(text, "fix: %s", command);
-    else if (problems == 1)
-        g_string_printf(text, "%s%s%s", wrong->len == 1 ? (char *)g_ptr_array_index(wrong, 0) : "",
-                        wrong->len == 1 ? ": " : "", worst->message);
-    else
-        g_string_append(text, "why: ib-hook --check --verbose");
-    ibh_put(out, report, color_of(worst), "%s", ibh_severity_name(worst->severity));
-    ibh_put(out, report, IBH_PLAIN, ": %s\n", text->str);
-}
-
 /* A NIC that is administratively down: a note, and no right rail. */
 static gboolean is_down(const IbhFinding *finding)
 {
@@ -122,38 +42,88 @@ static gboolean has_carrier(const IbhReport *report, const IbhNic *nic)
     return !ibh_findings_have(report->findings, nic->link->name, "carrier-down");
 }
 
-static void put_right(GString *out, const IbhReport *report)
+/* What is wrong, and which NICs it hits. `whole`: with its fix or advice, and notes, unless only problems are wanted.
+ */
+static void add_findings(GPtrArray *rows, const IbhReport *report, gboolean whole)
+{
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
+        const guint hit = finding->ifaces->len;
+        g_autofree char *all = ibh_join(finding->ifaces, ",");
+        g_autofree char *names =
+            hit > 2 && report->style->width && !whole ? g_strdup_printf("%u NICs", hit) : g_strdup(hit ? all : "host");
+
+        if (!is_problem(finding) && (report->style->quiet || !(whole || is_down(finding))))
+            continue;
+        ibh_add_row(rows, whole ? "%s: %s %s: %s" : "%s\t%s %s: %s", names, ibh_severity_name(finding->severity),
+                    finding->code, finding->message);
+        if (whole && finding->fix)
+            ibh_add_row(rows, "    fix: %s", finding->fix);
+        if (whole && finding->advice)
+            ibh_add_row(rows, "    advice: %s", finding->advice);
+    }
+}
+
+/* ---- the host's line ---- */
+
+/* The one command that cures all problems (--apply without a name does what it does with one), or the one cause, or how
+ * many NICs. */
+static void add_wrong(GPtrArray *rows, const IbhReport *report, const IbhFinding *worst)
+{
+    g_autoptr(GHashTable) wrong = g_hash_table_new(g_str_hash, g_str_equal); /* NICs */
+    g_autoptr(GString) text = g_string_new(NULL);
+    const char *command = NULL;
+    guint problems = 0, hit, all;
+
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
+        const char *own = finding->fix && g_str_has_prefix(finding->fix, APPLY) ? APPLY : finding->fix;
+
+        if (!is_problem(finding))
+            continue;
+        command = !problems++ || g_strcmp0(command, own) == 0 ? own : NULL;
+        IBH_EACH_POINTER (char, iface, finding->ifaces)
+            g_hash_table_add(wrong, iface);
+    }
+    all = hit = g_hash_table_size(wrong);
+    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE])
+        all += !g_hash_table_contains(wrong, rail->link->name);
+    if (hit)
+        g_string_append_printf(text, "%u of %u NIC%s wrong; ", hit, all, all == 1 ? "" : "s");
+    if (command && text->len + strlen("warning: fix: ") + strlen(command) <= WIDTH)
+        g_string_append_printf(text, "fix: %s", command);
+    else if (problems == 1)
+        g_string_printf(text, "%s%s%s", hit == 1 ? (char *)worst->ifaces->pdata[0] : "", hit == 1 ? ": " : "",
+                        worst->message);
+    else
+        g_string_append(text, "why: ib-hook --check --verbose");
+    ibh_add_row(rows, "%s: %s", ibh_severity_name(worst->severity), text->str);
+}
+
+static void add_right(GPtrArray *rows, const IbhReport *report)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     guint right = 0;
 
     IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE])
         right += has_carrier(report, rail) ? 1 : 0;
-    g_string_append_printf(text, "%u rail%s", right, right == 1 ? "" : "s");
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        g_autofree char *name = ibh_join(finding->ifaces, ",");
+        g_autofree char *names = ibh_join(finding->ifaces, ",");
 
         if (is_down(finding))
-            g_string_append_printf(text, "; %s is down", name);
+            g_string_append_printf(text, "; %s is down", names);
     }
-    ibh_put(out, report, IBH_GREEN, "ok");
-    ibh_put(out, report, IBH_PLAIN, ": %s\n", text->str);
+    ibh_add_row(rows, "ok: %u rail%s%s", right, right == 1 ? "" : "s", text->str);
 }
 
-void ibh_put_verdict(GString *out, const IbhReport *report)
+void ibh_add_verdict(GPtrArray *rows, const IbhReport *report)
 {
     const IbhFinding *worst = find_worst(report, NULL);
-    const guint others = report->nics[FALSE]->len;
 
     if (worst)
-        put_wrong(out, report, worst);
+        add_wrong(rows, report, worst);
     else if (report->nics[TRUE]->len)
-        put_right(out, report);
-    else if (others)
-        g_string_append_printf(out, "no rails: %u NIC%s, none is engaged (ib-hook --show)\n", others,
-                               others == 1 ? "" : "s");
+        add_right(rows, report);
     else
-        g_string_append(out, "no rails: no two RDMA NICs share a subnet here (ib-hook --show --verbose lists all)\n");
+        ibh_add_row(rows, "no rails: no two RDMA NICs share a subnet here (ib-hook --show --verbose lists all)");
 }
 
 /* ---- a line for each NIC or cause ---- */
@@ -168,62 +138,52 @@ static char *join_addresses(const IbhReport *report, const IbhNic *nic)
     return addresses->len ? ibh_join(addresses, " ") : g_strdup("-");
 }
 
-/* Of --check: a right rail, or a problem and which NICs it hits. With --verbose each problem follows whole. */
-static void put_lines(GString *out, const IbhReport *report)
+/* Of --check. */
+static void add_right_rails(GPtrArray *rows, const IbhReport *report)
 {
-    g_autoptr(GPtrArray) table = g_ptr_array_new_with_free_func(g_free);
-
     IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE]) {
         g_autofree char *addresses = join_addresses(report, rail);
 
         if (!find_worst(report, rail->link->name) && has_carrier(report, rail))
-            ibh_add_row(table, IBH_GREEN, "%s\tok\t%s leaves by it (table %u)", rail->link->name, addresses,
-                        rail->table);
+            ibh_add_row(rows, "%s\tok: %s leaves by it (table %u)", rail->link->name, addresses, rail->table);
     }
-    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        const guint hit = finding->ifaces->len;
-        g_autofree char *ifaces =
-            hit > 2 && report->style->width ? g_strdup_printf("%u NICs", hit) : ibh_join(finding->ifaces, ",");
-
-        if ((is_problem(finding) || is_down(finding)) && !report->style->verbose)
-            ibh_add_row(table, color_of(finding), "%s\t%s\t%s: %s", hit ? ifaces : "host",
-                        ibh_severity_name(finding->severity), finding->code, finding->message);
-    }
-    ibh_put_table(out, report, table, 3, 1);
 }
 
 /* Of --show: its worst problem, or what it is and why. */
-static void add_nic(GPtrArray *table, const IbhReport *report, const char *iface, const IbhNic *nic, const char *why)
+static void add_nic(GPtrArray *rows, const IbhReport *report, const char *iface, const IbhNic *nic, const char *why)
 {
     const IbhFinding *worst = find_worst(report, iface);
-    const gboolean ok = nic && nic->status == IBH_NIC_RAIL && has_carrier(report, nic);
-    const char *state = !nic ? "missing" : ok ? "ok" : nic->status == IBH_NIC_RAIL ? "down" : "no rail";
     g_autofree char *addresses = nic ? join_addresses(report, nic) : g_strdup("-");
     const char *link = !nic ? "-" : !(nic->link->flags & IFF_UP) ? "down" : nic->link->carrier ? "up" : "no carrier";
-    const IbhColor color = ok ? IBH_GREEN : IBH_PLAIN;
+    const char *state = !nic                          ? "missing"
+                        : nic->status != IBH_NIC_RAIL ? "no rail"
+                        : has_carrier(report, nic)    ? "ok"
+                                                      : "down";
 
-    ibh_add_row(table, worst ? color_of(worst) : color, "%s\t%s\t%s\t%s: %s", iface, addresses, link,
-                worst ? worst->code : state, worst ? worst->message : why);
+    if (worst)
+        ibh_add_row(rows, "%s\t%s\t%s\t%s %s: %s", iface, addresses, link, ibh_severity_name(worst->severity),
+                    worst->code, worst->message);
+    else
+        ibh_add_row(rows, "%s\t%s\t%s\t%s: %s", iface, addresses, link, state, why);
 }
 
 /* What is missing may be among the others, too. */
-static void put_nics(GString *out, const IbhReport *report)
+static void add_nics(GPtrArray *rows, const IbhReport *report)
 {
-    g_autoptr(GPtrArray) table = g_ptr_array_new_with_free_func(g_free), seen = g_ptr_array_new();
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 
-    ibh_add_row(table, IBH_BOLD, "IFACE\tADDRESS\tLINK\tSTATE");
+    if (report->nics[TRUE]->len || report->nics[FALSE]->len || report->missed->len)
+        ibh_add_row(rows, "IFACE\tADDRESS\tLINK\tSTATE");
     for (int rail = TRUE; rail >= FALSE; rail--) {
-        IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail]) {
-            ibh_add_name(seen, nic->link->name);
-            add_nic(table, report, nic->link->name, nic, nic->why);
+        IBH_EACH_POINTER (IbhNic, nic, report->nics[rail]) {
+            g_hash_table_add(seen, (char *)(guintptr)nic->link->name);
+            add_nic(rows, report, nic->link->name, nic, nic->why);
         }
     }
-    IBH_EACH (const IbhMissed, missed, report->missed) {
-        if (ibh_add_name(seen, missed->known.iface))
-            add_nic(table, report, missed->known.iface, NULL, ibh_missing_text(missed->why));
+    IBH_EACH (IbhMissed, missed, report->missed) {
+        if (g_hash_table_add(seen, missed->known.iface))
+            add_nic(rows, report, missed->known.iface, NULL, ibh_missing_text(missed->why));
     }
-    if (seen->len)
-        ibh_put_table(out, report, table, 4, 3);
 }
 
 /* " on NUMA node 0, nearest GPU 0000:17:00.0 (PCIe switch)" */
@@ -274,14 +234,14 @@ static char *tell_facts(const IbhReport *report, const IbhNic *nic)
 }
 
 /* Why each NIC is, or is not, engaged; and what is known of it. */
-static void put_reasons(GString *out, const IbhReport *report, const char *lead)
+static void add_reasons(GPtrArray *rows, const IbhReport *report, const char *lead)
 {
     for (int rail = TRUE; rail >= FALSE; rail--) {
         IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail]) {
             g_autofree char *facts = tell_facts(report, nic);
 
-            ibh_put(out, report, IBH_PLAIN, "%s%s: %s: %s%s%s\n", lead, nic->link->name,
-                    rail ? "engaged" : "not engaged", nic->why, facts ? "; " : "", facts ? facts : "");
+            ibh_add_row(rows, "%s%s: %s: %s%s%s", lead, nic->link->name, rail ? "engaged" : "not engaged", nic->why,
+                        facts ? "; " : "", facts ? facts : "");
         }
     }
 }
@@ -289,90 +249,88 @@ static void put_reasons(GString *out, const IbhReport *report, const char *lead)
 /* ---- the actions ---- */
 
 /* With --quiet each error and warning whole, as scripts read it. */
-static void put_look(GString *out, const IbhReport *report)
+static void add_look(GPtrArray *rows, const IbhReport *report)
 {
-    if (!report->style->quiet) {
-        ibh_put_verdict(out, report);
-        (report->action == IBH_ACTION_SHOW ? put_nics : put_lines)(out, report);
-        if (report->rails->main == IBH_MAIN_SPREAD) /* a global setting, which we do not change */
-            g_string_append_printf(out, "main=spread: net.ipv4.fib_multipath_hash_policy=%d (0: by peer, 1: by flow)\n",
-                                   report->rails->snapshot->hash_policy);
+    const IbhStyle *style = report->style;
+
+    if (!style->quiet)
+        ibh_add_verdict(rows, report);
+    if (!style->quiet && report->action == IBH_ACTION_SHOW)
+        add_nics(rows, report);
+    else {
+        if (!style->quiet)
+            add_right_rails(rows, report);
+        add_findings(rows, report, style->verbose || style->quiet);
     }
-    if (report->style->verbose || report->style->quiet)
-        put_findings(out, report);
-    if (report->style->verbose)
-        put_reasons(out, report, "");
+    if (!style->quiet && report->rails->main == IBH_MAIN_SPREAD) /* a global setting, which we do not change */
+        ibh_add_row(rows, "main=spread: net.ipv4.fib_multipath_hash_policy=%d (0: by peer, 1: by flow)",
+                    report->rails->snapshot->hash_policy);
+    if (style->verbose)
+        add_reasons(rows, report, "");
 }
 
-static void put_operations(GString *out, const IbhReport *report)
+static void add_operations(GPtrArray *rows, const IbhReport *report)
 {
     IBH_EACH_POINTER (const IbhOp, op, report->ops) {
         g_autofree char *command = ibh_op_command(op);
 
-        ibh_put(out, report, IBH_BOLD, "%s", command);
-        if (!report->style->quiet)
-            ibh_put(out, report, IBH_PLAIN, "  # %s: %s", op->iface[0] ? op->iface : "-", op->why);
-        g_string_append_c(out, '\n');
+        ibh_add_row(rows, report->style->quiet ? "%s" : "%s  # %s: %s", command, op->iface[0] ? op->iface : "-",
+                    op->why);
     }
 }
 
-static void put_plan(GString *out, const IbhReport *report)
+static void add_plan(GPtrArray *rows, const IbhReport *report)
 {
     if (!report->style->quiet)
-        put_reasons(out, report, "# ");
-    put_operations(out, report);
+        add_reasons(rows, report, "# ");
+    add_operations(rows, report);
     if (!report->style->quiet && !report->ops->len)
-        g_string_append(out, "# nothing to do\n");
+        ibh_add_row(rows, "# nothing to do");
 }
 
-static void put_change(GString *out, const IbhReport *report)
+static void add_change(GPtrArray *rows, const IbhReport *report)
 {
     const guint changes = report->ops->len;
     g_autofree char *held = report->held ? ibh_join(report->held, " ") : NULL;
 
     if (report->style->verbose)
-        put_operations(out, report);
-    ibh_put(out, report, report->failed ? IBH_RED : IBH_PLAIN, "%s",
-            report->failed ? "failed"
-            : held         ? "undone"
-                           : "applied");
-    if (changes || report->failed)
-        g_string_append_printf(out, ": %u change%s%s\n", changes, changes == 1 ? "" : "s",
-                               report->failed ? " stand; what failed is on standard error" : "");
-    else
-        g_string_append(out, ": nothing to do\n");
+        add_operations(rows, report);
+    ibh_add_row(rows, "%s: %u change%s%s",
+                report->failed ? "failed"
+                : held         ? "undone"
+                               : "applied",
+                changes, changes == 1 ? "" : "s", report->failed ? " stand; what failed is on standard error" : "");
     if (held && held[0])
-        ibh_put(out, report, IBH_PLAIN, "left alone until --apply or a reboot: %s\n", held);
-    if (!report->failed && !held)
-        put_reasons(out, report, "");
+        ibh_add_row(rows, "left alone until --apply or a reboot: %s", held);
     if (report->confirm)
-        g_string_append_printf(out, "undone again in %d s, unless: ib-hook --confirm\n", report->confirm);
+        ibh_add_row(rows, "undone again in %d s, unless: ib-hook --confirm", report->confirm);
 }
 
-static void put_error(GString *out, const IbhReport *report)
+static void add_error(GPtrArray *rows, const IbhReport *report)
 {
     g_auto(GStrv) lines = g_strsplit(report->message, "\n", -1);
 
     for (char **line = lines; *line; line++)
-        ibh_put(out, report, IBH_PLAIN, "ib-hook: %s\n", *line);
+        ibh_add_row(rows, "ib-hook: %s", *line);
 }
 
 void ibh_write_text(GString *out, const IbhReport *report)
 {
+    g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(g_free);
+
     if (report->message)
-        put_error(out, report);
+        add_error(rows, report);
     else if (report->action == IBH_ACTION_PLAN)
-        put_plan(out, report);
+        add_plan(rows, report);
     else if (report->action == IBH_ACTION_APPLY || report->action == IBH_ACTION_UNDO)
-        put_change(out, report);
+        add_change(rows, report);
     else if (report->action == IBH_ACTION_CONFIRM)
-        g_string_append(out, "confirmed: it stays\n");
+        ibh_add_row(rows, "confirmed: it stays");
     else if (report->action == IBH_ACTION_PROBE) {
         if (!report->style->quiet)
-            ibh_put_probe(out, report);
-        if (out->len && report->findings->len)
-            g_string_append_c(out, '\n');
-        put_findings(out, report);
+            ibh_add_probe(rows, report);
+        add_findings(rows, report, TRUE);
     } else
-        put_look(out, report);
+        add_look(rows, report);
+    ibh_put_rows(out, rows, report->style);
 }

@@ -8,7 +8,6 @@
 /* Pairs of one rail. */
 typedef struct {
     char *state;
-    IbhColor color;
     int sent, received;
     gint64 rtt;    /* µs, the shortest; -1: none */
     GArray *peers; /* IbhIp */
@@ -22,7 +21,7 @@ static void row_free(Row *row)
 }
 
 /* The row of this state, with one peer more. */
-static Row *add_peer(GPtrArray *rows, IbhColor color, const char *state, const IbhIp *peer)
+static Row *add_peer(GPtrArray *rows, const char *state, const IbhIp *peer)
 {
     Row *row = NULL;
 
@@ -30,8 +29,7 @@ static Row *add_peer(GPtrArray *rows, IbhColor color, const char *state, const I
         row = g_str_equal(((Row *)rows->pdata[i])->state, state) ? rows->pdata[i] : NULL;
     if (!row) {
         row = g_new(Row, 1);
-        *row = (Row){
-            .state = g_strdup(state), .color = color, .rtt = -1, .peers = g_array_new(FALSE, FALSE, sizeof *peer)};
+        *row = (Row){.state = g_strdup(state), .rtt = -1, .peers = g_array_new(FALSE, FALSE, sizeof *peer)};
         g_ptr_array_add(rows, row);
     }
     g_array_append_val(row->peers, *peer);
@@ -43,11 +41,9 @@ static void add_pair(GPtrArray *rows, const IbhProbe *probe, const IbhProbePair 
     g_autoptr(GPtrArray) codes = ibh_probe_problems(pair);
     g_autofree char *problems = ibh_join(codes, ", ");
     const char *rdma = ibh_told_rdma(probe, pair), *tcp = ibh_probe_syn_why(pair);
-    const int ok = ibh_told_ok(pair);
-    const IbhColor color = ok < 0 ? IBH_YELLOW : ok ? IBH_GREEN : IBH_RED;
     g_autofree char *state = g_strconcat(problems[0] ? problems : "ok", rdma ? "; RDMA: " : "", rdma ? rdma : "",
                                          tcp ? "; the NIC of its replies is not known: " : "", tcp, NULL);
-    Row *row = add_peer(rows, color, state, ibh_probe_peer(probe, pair));
+    Row *row = add_peer(rows, state, ibh_probe_peer(probe, pair));
 
     row->sent += pair->sent;
     row->received += pair->received;
@@ -68,29 +64,26 @@ static void add_rail(GPtrArray *table, const IbhReport *report, const IbhNic *ni
         g_autofree char *state = g_strdup_printf("not asked: %s", unasked->why);
 
         if (unasked->nic == nic)
-            add_peer(rows, IBH_YELLOW, state, &g_array_index(probe->peers, IbhIp, unasked->peer));
+            add_peer(rows, state, &g_array_index(probe->peers, IbhIp, unasked->peer));
     }
     IBH_EACH_POINTER (const Row, row, rows) {
         g_autofree char *peers = ibh_probe_name_peers(row->peers, report->style->width ? 1 : G_MAXUINT);
         g_autofree char *ms = row->rtt < 0 ? g_strdup("-") : g_strdup_printf("%.2f", (double)row->rtt / 1000);
 
-        ibh_add_row(table, row->color, "%s\t%s\t%d/%d\t%s\t%s", nic->link->name, peers, row->received, row->sent, ms,
-                    row->state);
+        ibh_add_row(table, "%s\t%s\t%d/%d\t%s\t%s", nic->link->name, peers, row->received, row->sent, ms, row->state);
     }
 }
 
-void ibh_put_probe(GString *out, const IbhReport *report)
+void ibh_add_probe(GPtrArray *rows, const IbhReport *report)
 {
-    g_autoptr(GPtrArray) table = g_ptr_array_new_with_free_func(g_free);
     g_autofree char *own = ibh_probe_name_peers(report->probe->own, G_MAXUINT);
 
-    ibh_add_row(table, IBH_BOLD, "IFACE\tPEERS\tREPLIES\tMS\tSTATE");
-    IBH_EACH_POINTER (const IbhNic, nic, report->probe->nics)
-        add_rail(table, report, nic);
-    if (table->len > 1)
-        ibh_put_table(out, report, table, 5, 4);
+    if (!report->probe->nics->len)
+        ibh_add_verdict(rows, report);
     else
-        ibh_put_verdict(out, report);
+        ibh_add_row(rows, "IFACE\tPEERS\tREPLIES\tMS\tSTATE");
+    IBH_EACH_POINTER (const IbhNic, nic, report->probe->nics)
+        add_rail(rows, report, nic);
     if (own[0])
-        g_string_append_printf(out, "left out, as addresses of this host: %s\n", own);
+        ibh_add_row(rows, "left out, as addresses of this host: %s", own);
 }
