@@ -146,13 +146,14 @@ gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface)
                     : !finding->ifaces->len;
 }
 
-gboolean ibh_findings_have(const GPtrArray *findings, const char *iface, const char *code)
+IbhFinding *ibh_findings_find(const GPtrArray *findings, const char *code, const char *iface, const char *owner)
 {
-    IBH_EACH_POINTER (const IbhFinding, finding, findings) {
-        if (g_str_equal(finding->code, code) && ibh_finding_is_about(finding, iface))
-            return TRUE;
+    IBH_EACH_POINTER (IbhFinding, finding, findings) {
+        if (g_str_equal(finding->code, code) && (!iface || ibh_finding_is_about(finding, iface)) &&
+            (!owner || g_str_equal(finding->owner ? finding->owner : "", owner)))
+            return finding;
     }
-    return FALSE;
+    return NULL;
 }
 
 IbhSeverity ibh_findings_worst(const GPtrArray *findings, const char *iface)

@@ -50,6 +50,7 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
 void ibh_finding_hits(IbhFinding *finding, const char *iface); /* once each */
 gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface);
 
-gboolean ibh_findings_have(const GPtrArray *findings, const char *iface, const char *code);
+/* Of this code, that hits this interface ("": the host), of this owner ("": none); NULL for these: any. */
+IbhFinding *ibh_findings_find(const GPtrArray *findings, const char *code, const char *iface, const char *owner);
 /* About one interface, or (NULL) about any. IBH_INFO: there is no problem. */
 IbhSeverity ibh_findings_worst(const GPtrArray *findings, const char *iface);

@@ -60,7 +60,7 @@ static const char *why_missing(const IbhCheck *check, const IbhNic *nic, const G
     if (nic->settings.remote && ibh_prefixes_overlap(nic->settings.remote, &world))
         return "remote= needs the gateway of a default route, and it has none";
     return has_no_room(nic, family) && !leads_further(check, nic, family) &&
-                   !ibh_findings_have(check->findings, nic->link->name, "address-unusable")
+                   !ibh_findings_find(check->findings, "address-unusable", nic->link->name, NULL)
                ? "its subnets have room for one peer at most, and no route leads further by this NIC"
                : NULL;
 }

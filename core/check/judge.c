@@ -11,19 +11,10 @@
 
 /* ---- what judges share ---- */
 
-static IbhFinding *find_told(const IbhCheck *check, const char *code, const char *owner)
-{
-    IBH_EACH_POINTER (IbhFinding, finding, check->findings) {
-        if (g_str_equal(finding->code, code) && g_str_equal(finding->owner ? finding->owner : "", owner))
-            return finding;
-    }
-    return NULL;
-}
-
 IbhFinding *ibh_tell(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner, IbhRemedy remedy,
                      const char *format, ...)
 {
-    IbhFinding *finding = owner ? find_told(check, code, owner) : NULL;
+    IbhFinding *finding = owner ? ibh_findings_find(check->findings, code, NULL, owner) : NULL;
     const char *iface = nic ? nic->link->name : "";
     const IbhCode *row = ibh_code(code);
     g_autofree char *message = NULL;
@@ -54,27 +45,14 @@ const char *ibh_check_link_name(const IbhCheck *check, int ifindex)
 
 /* ---- what is missing, stale or wrong of ours: one finding, one fix ---- */
 
-/* missing.c tells of it. */
-static gboolean is_missed(const IbhCheck *check, const IbhNic *nic)
+/* missing.c tells of it. NULL: of a NIC that is gone. */
+static gboolean is_missed(const IbhCheck *check, const IbhLink *link)
 {
     IBH_EACH (const IbhMissed, one, check->missed) {
-        if (nic->status != IBH_NIC_RAIL && ibh_known_link(check->rails->snapshot, &one->known) == nic->link)
+        if (ibh_known_link(check->rails->snapshot, &one->known) == link)
             return TRUE;
     }
     return FALSE;
-}
-
-/* The rule of a NIC that is gone, of which nic-gone tells. */
-static gboolean was_of_gone_nic(const IbhCheck *check, const IbhOp *op)
-{
-    const IbhState *state = check->rails->snapshot->state;
-    const IbhKnownRail *known = op->type == IBH_OP_RULE_DEL ? ibh_known_with(state->known, &op->rule.from.ip) : NULL;
-
-    IBH_EACH (const IbhSavedRail, saved, state->rails) {
-        if (saved->table == (op->type == IBH_OP_RULE_DEL ? op->rule.table : op->route.table))
-            return TRUE;
-    }
-    return known && !ibh_known_link(check->rails->snapshot, known);
 }
 
 /* A NIC that is no rail now, or is down, leaves something behind: why it is so is a finding of its own. */
@@ -87,10 +65,10 @@ static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhOp *op)
         return ibh_want_sysctl(check->rails, nic, op->key) == nic->link->sysctl[op->key]; /* other only meanwhile */
     if (nic && nic->status == IBH_NIC_RAIL)
         return deletes && !(nic->link->flags & IFF_UP);
-    if (nic && (nic->status == IBH_NIC_BLOCKED || is_missed(check, nic) ||
+    if (nic && (nic->status == IBH_NIC_BLOCKED || is_missed(check, nic->link) ||
                 ibh_findings_worst(check->findings, op->iface) == IBH_ERROR))
         return TRUE;
-    return deletes && (!nic || nic->status == IBH_NIC_NO_CANDIDATE) && was_of_gone_nic(check, op);
+    return deletes && (!nic || nic->status == IBH_NIC_NO_CANDIDATE) && is_missed(check, NULL);
 }
 
 /* Another program's route stands in the place of one of ours, with the metric that is ib-hook's mark. */
@@ -113,48 +91,37 @@ static gboolean report_place_taken(const IbhCheck *check, const IbhOp *op)
     return FALSE;
 }
 
-/* The worst first. Announcements and neighbours only follow. */
-static const struct {
-    IbhOpType type;
-    const char *code;
-} ranks[] = {
-    {IBH_OP_RULE_ADD, "rule-missing"},   {IBH_OP_ROUTE_ADD, "route-missing"}, {IBH_OP_ROUTE_REPLACE, "route-missing"},
-    {IBH_OP_SYSCTL_SET, "sysctl-wrong"}, {IBH_OP_RULE_DEL, "stale"},          {IBH_OP_ROUTE_DEL, "stale"}};
-
-static guint rank_of(const IbhOp *op)
-{
-    guint rank = 0;
-
-    while (rank < G_N_ELEMENTS(ranks) && ranks[rank].type != op->type)
-        rank++;
-    return rank;
-}
+/* In the order of the types, the worst first. */
+static const char *const codes[] = {[IBH_OP_RULE_ADD] = "rule-missing",
+                                    [IBH_OP_ROUTE_ADD] = "route-missing",
+                                    [IBH_OP_ROUTE_REPLACE] = "route-missing",
+                                    [IBH_OP_SYSCTL_SET] = "sysctl-wrong",
+                                    [IBH_OP_RULE_DEL] = "stale",
+                                    [IBH_OP_ROUTE_DEL] = "stale"};
 
 static void judge_ours(const IbhCheck *check)
 {
     g_autoptr(GPtrArray) hit = g_ptr_array_new();
     g_autofree char *command = NULL, *what = NULL;
-    guint count = 0, worst = G_N_ELEMENTS(ranks);
+    guint count = 0, worst = G_N_ELEMENTS(codes);
     const IbhOp *first = NULL;
     IbhFinding *finding;
 
     IBH_EACH_POINTER (const IbhOp, op, check->plan) {
-        guint rank = rank_of(op);
-
-        if (rank == G_N_ELEMENTS(ranks) || is_left_for_a_reason(check, op))
+        if (op->type >= G_N_ELEMENTS(codes) || is_left_for_a_reason(check, op))
             continue;
         g_ptr_array_add(hit, (gpointer)(guintptr)op->iface);
         if (report_place_taken(check, op))
             continue;
         first = first ? first : op;
-        worst = MIN(worst, rank);
+        worst = MIN(worst, op->type);
         count++;
     }
     if (!first)
         return;
     command = ibh_op_command(first);
     what = check->ours ? g_strdup(check->ours) : g_strdup_printf("%s (%s)", first->why, command);
-    finding = ibh_tell(check, NULL, ranks[worst].code, NULL, ibh_fix("sudo ib-hook", "--apply"),
+    finding = ibh_tell(check, NULL, codes[worst], NULL, ibh_fix("sudo ib-hook", "--apply"),
                        "%u of ib-hook's rules, routes and ARP values %s missing, wrong or left over: %s", count,
                        count == 1 ? "is" : "are", what);
     IBH_EACH_POINTER (const char, iface, hit)
@@ -205,7 +172,7 @@ static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
                  "%s: it is no rail meanwhile", nic->why);
     } else if (nic->status == IBH_NIC_BLOCKED) {
         ibh_tell(check, nic, nic->code, "", (IbhRemedy){0}, "not programmed: %s", nic->why);
-    } else if (nic->status == IBH_NIC_NO_ADDRESS && !is_missed(check, nic)) {
+    } else if (nic->status == IBH_NIC_NO_ADDRESS && !is_missed(check, nic->link)) {
         ibh_tell(check, nic, "no-address", NULL,
                  ibh_advice("give it an address where its network manager is configured, if it is to be used"),
                  "%s: nothing to route", nic->why)

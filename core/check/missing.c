@@ -41,7 +41,8 @@ static IbhRemedy advise(const IbhRails *rails, const IbhMissed *missed, const Ro
 static gboolean is_explained(const GPtrArray *findings, const IbhMissed *missed, const char *iface)
 {
     return (missed->why == IBH_LACKS_CARRIER || missed->why == IBH_LACKS_ADDRESS) &&
-           (ibh_findings_have(findings, iface, "port-not-active") || ibh_findings_have(findings, iface, "sm-missing"));
+           (ibh_findings_find(findings, "port-not-active", iface, NULL) ||
+            ibh_findings_find(findings, "sm-missing", iface, NULL));
 }
 
 /* Without an address, only the configuration wants it to be a rail. */

@@ -39,7 +39,7 @@ static gboolean is_down(const IbhFinding *finding)
 
 static gboolean has_carrier(const IbhReport *report, const IbhNic *nic)
 {
-    return !ibh_findings_have(report->findings, nic->link->name, "carrier-down");
+    return !ibh_findings_find(report->findings, "carrier-down", nic->link->name, NULL);
 }
 
 /* What is wrong, and which NICs it hits. `whole`: with its fix or advice, and notes, unless only problems are wanted.

@@ -6,15 +6,15 @@
 
 #include "model/model.h"
 
-typedef enum {
-    IBH_OP_RULE_ADD,
-    IBH_OP_RULE_DEL,
-    IBH_OP_ROUTE_ADD,
-    IBH_OP_ROUTE_REPLACE,
-    IBH_OP_ROUTE_DEL,
-    IBH_OP_SYSCTL_SET,
-    IBH_OP_ANNOUNCE,
-    IBH_OP_NEIGH_DEL
+typedef enum { /* what is missing comes before what is left over, and what only follows comes last */
+               IBH_OP_RULE_ADD,
+               IBH_OP_ROUTE_ADD,
+               IBH_OP_ROUTE_REPLACE,
+               IBH_OP_SYSCTL_SET,
+               IBH_OP_RULE_DEL,
+               IBH_OP_ROUTE_DEL,
+               IBH_OP_ANNOUNCE,
+               IBH_OP_NEIGH_DEL
 } IbhOpType;
 
 typedef struct {

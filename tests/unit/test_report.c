@@ -263,8 +263,10 @@ static void test_error(void **state)
 
 static void test_operation_names(void **state)
 {
-    static const char *const NAMES[] = {"rule-add",  "rule-del",   "route-add", "route-replace",
-                                        "route-del", "sysctl-set", "announce",  "neigh-del"};
+    static const char *const NAMES[] = {
+        [IBH_OP_RULE_ADD] = "rule-add",   [IBH_OP_RULE_DEL] = "rule-del",           [IBH_OP_ROUTE_ADD] = "route-add",
+        [IBH_OP_ROUTE_DEL] = "route-del", [IBH_OP_ROUTE_REPLACE] = "route-replace", [IBH_OP_SYSCTL_SET] = "sysctl-set",
+        [IBH_OP_ANNOUNCE] = "announce",   [IBH_OP_NEIGH_DEL] = "neigh-del"};
 
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(NAMES); i++)
