@@ -34,6 +34,11 @@ static inline gboolean parse(struct nlmsghdr *header, gsize fixed, struct nlattr
     return nlmsg_valid_hdr(header, (int)fixed) && nlmsg_parse(header, (int)fixed, attributes, max, NULL) >= 0;
 }
 
+static inline struct nlattr *find_in(struct nlattr *nest, int type)
+{
+    return nest ? nla_find(nla_data(nest), nla_len(nest), type) : NULL;
+}
+
 static inline guint32 get_u32(struct nlattr *attribute, guint32 otherwise)
 {
     return attribute && nla_len(attribute) >= 4 ? nla_get_u32(attribute) : otherwise;

@@ -32,26 +32,22 @@ static int open_socket(int protocol, guint32 groups)
     return -1;
 }
 
+#define GROUP(number) (1u << ((number)-1))
+
 gboolean ibh_events_open(IbhEvents *events, GError **error)
 {
-    static const int groups[] = {RTNLGRP_LINK,       RTNLGRP_IPV4_IFADDR,  RTNLGRP_IPV6_IFADDR,
-                                 RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,   RTNLGRP_IPV4_RULE,
-                                 RTNLGRP_IPV6_RULE,  RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF};
-    int failed = 0;
+    const guint32 groups = GROUP(RTNLGRP_LINK) | GROUP(RTNLGRP_IPV4_IFADDR) | GROUP(RTNLGRP_IPV6_IFADDR) |
+                           GROUP(RTNLGRP_IPV4_ROUTE) | GROUP(RTNLGRP_IPV6_ROUTE) | GROUP(RTNLGRP_IPV4_RULE) |
+                           GROUP(RTNLGRP_IPV6_RULE) | GROUP(RTNLGRP_IPV4_NETCONF) | GROUP(RTNLGRP_IPV6_NETCONF);
 
-    *events = (IbhEvents){.netlink = open_socket(NETLINK_ROUTE, 0), .uevents = open_socket(NETLINK_KOBJECT_UEVENT, 1)};
-    if (events->netlink < 0)
-        failed = errno;
-    for (guint i = 0; !failed && i < G_N_ELEMENTS(groups); i++) {
-        if (setsockopt(events->netlink, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &groups[i], sizeof groups[i]) < 0)
-            failed = errno;
+    *events = (IbhEvents){.netlink = open_socket(NETLINK_ROUTE, groups), .uevents = -1};
+    if (events->netlink < 0) {
+        g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno),
+                    "--watch cannot subscribe to the kernel's events: %s", ibh_strerror(errno));
+        return FALSE;
     }
-    if (!failed)
-        return TRUE;
-    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(failed),
-                "--watch cannot subscribe to the kernel's events: %s", ibh_strerror(failed));
-    ibh_events_close(events);
-    return FALSE;
+    events->uevents = open_socket(NETLINK_KOBJECT_UEVENT, 1);
+    return TRUE;
 }
 
 void ibh_events_close(IbhEvents *events)

@@ -33,15 +33,6 @@ static gboolean is_representor_port(const char *port)
     return g_str_has_prefix(port, "pf") || (port[0] == 'c' && g_ascii_isdigit(port[1]));
 }
 
-static void get_kind(struct nlattr *info, char *kind, gsize size)
-{
-    struct nlattr *attributes[IFLA_INFO_MAX + 1];
-
-    kind[0] = '\0';
-    if (info && nla_parse_nested(attributes, IFLA_INFO_MAX, info, NULL) >= 0)
-        get_string(attributes[IFLA_INFO_KIND], kind, size);
-}
-
 static gint32 get_conf(struct nlattr *conf, int index)
 {
     gint32 value = 0;
@@ -62,16 +53,14 @@ static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
         [IBH_SYSCTL_ARP_IGNORE] = IPV4_DEVCONF_ARP_IGNORE,
         [IBH_SYSCTL_IGNORE_LINKDOWN] = IPV4_DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN,
     };
-    struct nlattr *inet = af_spec ? nla_find(nla_data(af_spec), nla_len(af_spec), AF_INET) : NULL;
-    struct nlattr *conf = inet ? nla_find(nla_data(inet), nla_len(inet), IFLA_INET_CONF) : NULL;
+    struct nlattr *conf = find_in(find_in(af_spec, AF_INET), IFLA_INET_CONF);
 
     for (int key = 0; key < IBH_N_SYSCTLS; key++)
         link->sysctl[key] = get_conf(conf, indices[key]);
     link->proxy_arp_pvlan = get_conf(conf, IPV4_DEVCONF_PROXY_ARP_PVLAN) != 0;
     link->proxy_arp = get_conf(conf, IPV4_DEVCONF_PROXY_ARP) != 0;
     link->forwarding = get_conf(conf, IPV4_DEVCONF_FORWARDING) != 0;
-    inet = af_spec ? nla_find(nla_data(af_spec), nla_len(af_spec), AF_INET6) : NULL;
-    conf = inet ? nla_find(nla_data(inet), nla_len(inet), IFLA_INET6_CONF) : NULL;
+    conf = find_in(find_in(af_spec, AF_INET6), IFLA_INET6_CONF);
     link->mtu6 = get_conf(conf, DEVCONF_MTU6 + 1); /* IPv6 counts from 0 */
 }
 
@@ -104,7 +93,7 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
     link.master = (int)get_u32(attributes[IFLA_MASTER], 0);
     link.mtu = (int)get_u32(attributes[IFLA_MTU], 0);
     get_string(attributes[IFLA_IFNAME], link.name, sizeof link.name);
-    get_kind(attributes[IFLA_LINKINFO], link.kind, sizeof link.kind);
+    get_string(find_in(attributes[IFLA_LINKINFO], IFLA_INFO_KIND), link.kind, sizeof link.kind);
     if (!attributes[IFLA_LINK_NETNSID] && (is_stacked_kind(link.kind) || link.type == ARPHRD_INFINIBAND))
         link.parent = (int)get_u32(attributes[IFLA_LINK], 0);
     if (link.parent == link.ifindex)

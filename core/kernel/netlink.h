@@ -123,6 +123,6 @@ void ibh_caps_keep_net(void);
 
 /* net.ipv4.conf.all; a value that is not there counts as 0. */
 gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error);
-/* One below net, "ipv4/conf/all/proxy_arp"; -1: it is not there. */
+/* One below net, "ipv4/conf/all/proxy_arp"; -1, with errno: it is not there, or cannot be read. */
 G_GNUC_PRINTF(1, 2) int ibh_sysctl_read(const char *format, ...);
 gboolean ibh_sysctl_write(const char *iface, IbhSysctl key, int value, GError **error);

@@ -194,14 +194,6 @@ gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GAr
 
 /* ---- asking ---- */
 
-static guint32 get_route_mtu(struct nlmsghdr *header)
-{
-    struct nlattr *metrics = nlmsg_find_attr(header, sizeof(struct rtmsg), RTA_METRICS);
-    struct nlattr *mtu = metrics ? nla_find(nla_data(metrics), nla_len(metrics), RTAX_MTU) : NULL;
-
-    return get_u32(mtu, 0);
-}
-
 static gboolean on_answer(struct nlmsghdr *header, gpointer data)
 {
     IbhLookup *lookup = data;
@@ -214,7 +206,7 @@ static gboolean on_answer(struct nlmsghdr *header, gpointer data)
     lookup->hops = route.hops;
     lookup->table = route.table;
     lookup->length = route.dst.length;
-    lookup->mtu = get_route_mtu(header);
+    lookup->mtu = get_u32(find_in(nlmsg_find_attr(header, sizeof(struct rtmsg), RTA_METRICS), RTAX_MTU), 0);
     lookup->src = route.src;
     lookup->gateway = route.gateway;
     return TRUE;

@@ -7,60 +7,47 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONF "/proc/sys/net/ipv4/conf"
+#define NET "/proc/sys/net/"
 
-static char *sysctl_path(const char *iface, IbhSysctl key)
+int ibh_sysctl_read(const char *format, ...)
 {
-    return g_strdup_printf(CONF "/%s/%s", iface, ibh_sysctl_name(key));
-}
-
-/* 0 where there is none. Returns 0 or an errno. */
-static int read_number(const char *path, int *ret_value)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    g_autofree char *name = NULL, *path = NULL;
     char text[16] = "";
-    int problem = fd < 0 && errno != ENOENT ? errno : 0;
+    gssize length;
+    va_list args;
+    int fd;
 
-    if (fd >= 0) {
-        if (read(fd, text, sizeof text - 1) < 0)
-            problem = errno;
-        close(fd);
-    }
-    *ret_value = atoi(text);
-    return problem;
+    va_start(args, format);
+    name = g_strdup_vprintf(format, args);
+    va_end(args);
+    path = g_strconcat(NET, name, NULL);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    length = read(fd, text, sizeof text - 1);
+    close(fd);
+    return length < 0 ? -1 : atoi(text);
 }
 
 gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error)
 {
     for (int key = 0; key < IBH_N_SYSCTLS; key++) {
-        g_autofree char *path = sysctl_path("all", (IbhSysctl)key);
-        int problem = read_number(path, &values[key]);
+        const char *name = ibh_sysctl_name((IbhSysctl)key);
 
-        if (problem) {
-            g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem),
-                        "cannot read %s: %s; nothing was changed", path, ibh_strerror(problem));
+        values[key] = ibh_sysctl_read("ipv4/conf/all/%s", name);
+        if (values[key] < 0 && errno != ENOENT) {
+            g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno),
+                        "cannot read " NET "ipv4/conf/all/%s: %s; nothing was changed", name, ibh_strerror(errno));
             return FALSE;
         }
+        values[key] = MAX(values[key], 0);
     }
     return TRUE;
 }
 
-int ibh_sysctl_read(const char *format, ...)
-{
-    g_autofree char *name = NULL, *path = NULL;
-    va_list args;
-    int value;
-
-    va_start(args, format);
-    name = g_strdup_vprintf(format, args);
-    va_end(args);
-    path = g_strconcat("/proc/sys/net/", name, NULL);
-    return access(path, R_OK) == 0 && read_number(path, &value) == 0 ? value : -1;
-}
-
 gboolean ibh_sysctl_write(const char *iface, IbhSysctl key, int value, GError **error)
 {
-    g_autofree char *path = sysctl_path(iface, key);
+    g_autofree char *path = g_strdup_printf(NET "ipv4/conf/%s/%s", iface, ibh_sysctl_name(key));
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     gssize written = -1;
     char text[16];
