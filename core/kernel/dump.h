@@ -16,8 +16,7 @@ typedef struct IbhNetlink IbhNetlink;
 /* Called for each message of an answer; FALSE: it could not be read. */
 typedef gboolean (*IbhMessageFunc)(struct nlmsghdr *header, gpointer data);
 
-/* Sends a request, which it takes, and reads all of its answer. A dump that changed under way is not repeated: EINTR.
- */
+/* Sends a request and reads all of its answer. A dump that changed under way is not repeated here: EINTR. */
 gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GError **error);
 

@@ -22,7 +22,6 @@
 
 #define RECEIVE_SIZE (32 * 1024) /* as much as the kernel puts into one part of a dump */
 #define ERRNO_MAX 4095           /* the kernel's MAX_ERRNO */
-#define DUMP_TRIES 8
 
 struct IbhNetlink {
     struct nl_sock *socket;
@@ -258,7 +257,8 @@ static gboolean set_refusal(const Exchange *exchange, GError **error)
     return FALSE;
 }
 
-static gboolean talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data, GError **error)
+gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
+                          GError **error)
 {
     Exchange exchange = {.each = each, .data = data};
     int result = nl_send_auto(netlink->socket, message);
@@ -279,44 +279,4 @@ static gboolean talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc
         return FALSE;
     }
     return TRUE;
-}
-
-gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
-                          GError **error)
-{
-    gboolean ok = talk(netlink, message, each, data, error);
-
-    nlmsg_free(message);
-    return ok;
-}
-
-/* A dump that changed under way may lack something or have it twice: it is read again, from the start. */
-gboolean ibh_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data, GArray *array,
-                  const char *what, GError **error)
-{
-    const guint before = array->len;
-    g_autoptr(GError) local = NULL;
-
-    for (int attempt = 1; !talk(netlink, message, each, data, &local); attempt++) {
-        g_array_set_size(array, before);
-        if (local->code != EINTR || attempt == DUMP_TRIES)
-            break;
-        g_clear_error(&local);
-        nlmsg_hdr(message)->nlmsg_seq = NL_AUTO_SEQ;
-        g_usleep((gulong)attempt * 1000);
-    }
-    nlmsg_free(message);
-    if (!local || g_error_matches(local, IBH_NETLINK_ERROR, ENODEV))
-        return TRUE;
-    g_propagate_prefixed_error(error, g_steal_pointer(&local), "cannot read %s: ", what);
-    return FALSE;
-}
-
-struct nl_msg *ibh_request(int type, int flags, gconstpointer fixed, gsize size)
-{
-    struct nl_msg *message = nlmsg_alloc_simple(type, NLM_F_REQUEST | flags);
-
-    if (!message || nlmsg_append(message, (void *)(guintptr)fixed, size, NLMSG_ALIGNTO) < 0)
-        g_error("out of memory"); /* as GLib does */
-    return message;
 }

@@ -254,11 +254,15 @@ static struct nl_msg *lookup_request(const IbhLookup *lookup)
 
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error)
 {
+    struct nl_msg *message = lookup_request(lookup);
     g_autoptr(GError) local = NULL;
+    gboolean answered;
 
     lookup->error = lookup->oif = lookup->type = 0;
     lookup->hops = NULL;
-    if (ibh_netlink_talk(netlink, lookup_request(lookup), on_answer, lookup, &local))
+    answered = ibh_netlink_talk(netlink, message, on_answer, lookup, &local);
+    nlmsg_free(message);
+    if (answered)
         return TRUE;
     if (local->domain == IBH_ANSWER_LOST || local->code == EIO || local->code == EBADMSG) {
         g_propagate_error(error, g_steal_pointer(&local));

@@ -16,15 +16,15 @@
 static gboolean change(IbhNetlink *netlink, struct nl_msg *message, gboolean built, int as_wanted, GError **error)
 {
     g_autoptr(GError) local = NULL;
+    gboolean done;
 
     nlmsg_hdr(message)->nlmsg_flags |= NLM_F_ACK;
-    if (!built) {
-        nlmsg_free(message);
+    done = built && ibh_netlink_talk(netlink, message, NULL, NULL, &local);
+    nlmsg_free(message);
+    if (!built)
         g_set_error_literal(&local, IBH_NETLINK_ERROR, EMSGSIZE, "too long for a message");
-    } else if (ibh_netlink_talk(netlink, message, NULL, NULL, &local) ||
-               (as_wanted && g_error_matches(local, IBH_NETLINK_ERROR, as_wanted))) {
+    if (done || (as_wanted && g_error_matches(local, IBH_NETLINK_ERROR, as_wanted)))
         return TRUE;
-    }
     g_propagate_error(error, g_steal_pointer(&local));
     return FALSE;
 }

@@ -179,7 +179,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     undo = ibh_plan_undo(rails, NULL, NULL);
     check_plan(apply);
     check_plan(undo);
-    ibh_state_remember(snapshot->state, apply->ops, FALSE);
+    ibh_state_remember(snapshot->state, apply, FALSE);
     report(rails, apply);
     return 0;
 }
