@@ -167,7 +167,7 @@ GPtrArray *ibh_rules_to_delete(const IbhSnapshot *snapshot)
 
 /* ---- rp_filter ---- */
 
-void ibh_emit_rp_filter(const IbhWork *work, const IbhNic *nic, int want, gboolean first)
+static void emit_rp_filter(const IbhWork *work, const IbhNic *nic, int want, gboolean first)
 {
     int all = work->rails->snapshot->all[IBH_SYSCTL_RP_FILTER], now = nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
     gboolean is_strict = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, now, all) == 1;
@@ -181,4 +181,15 @@ void ibh_emit_rp_filter(const IbhWork *work, const IbhNic *nic, int want, gboole
                         g_strdup("a packet that still comes in by another NIC is not dropped"));
     if (!first && want != between)
         ibh_emit_sysctl(work, nic, IBH_SYSCTL_RP_FILTER, between, want, g_strdup("strict again: peers were told"));
+}
+
+void ibh_emit_rp_filters(const IbhWork *work, gboolean first)
+{
+    IBH_EACH (const IbhTodo, todo, work->todos) {
+        if (todo->undone || todo->rules)
+            emit_rp_filter(work, todo->nic,
+                           todo->undone ? todo->nic->base[IBH_SYSCTL_RP_FILTER]
+                                        : ibh_want_sysctl(work->rails, todo->nic, IBH_SYSCTL_RP_FILTER),
+                           first);
+    }
 }

@@ -6,9 +6,8 @@
  *   2. rail by rail: routes, rules that lead to them, then the rules that these replace
  *   3. ARP sysctls
  *   4. announcements: peers switch to the right NIC; unbound traffic is spread (spread.c)
- *   5. rp_filter tightened
- *   6. NICs that are no rail any more are undone (undo.c)
- *   7. deletions: rules before their routes
+ *   5. NICs that are no rail any more are undone, rp_filter of all is tightened (undo.c)
+ *   6. deletions: rules before their routes
  */
 #include "plan/plan.h"
 
@@ -35,14 +34,6 @@ static void silence_others(const IbhWork *work)
         if (ibh_may_touch(work, nic) && now == 0 && ibh_must_be_silent(work->rails, nic))
             ibh_emit_sysctl(work, nic, IBH_SYSCTL_ARP_IGNORE, now, 1,
                             g_strdup("it has no IPv4 address, and does not answer ARP for the rails"));
-    }
-}
-
-static void set_rp_filters(const IbhWork *work, gboolean first)
-{
-    IBH_EACH (const IbhTodo, todo, work->todos) {
-        if (todo->rules)
-            ibh_emit_rp_filter(work, todo->nic, ibh_want_sysctl(work->rails, todo->nic, IBH_SYSCTL_RP_FILTER), first);
     }
 }
 
@@ -80,15 +71,13 @@ GPtrArray *ibh_plan_apply(const IbhRails *rails, const char *const *only)
     IbhWork work = {.rails = rails, .only = only, .spread = rails};
 
     ibh_work_init(&work);
-    ibh_restore_rp_filters(&work, TRUE);
-    set_rp_filters(&work, TRUE);
+    ibh_emit_rp_filters(&work, TRUE);
     ibh_program_rails(&work);
     set_arp_sysctls(&work);
     silence_others(&work);
     announce_changed(&work);
     if (!only)
         ibh_emit_spread(&work);
-    set_rp_filters(&work, FALSE);
     ibh_emit_undo(&work);
     collect_garbage(&work);
     ibh_join_units(&work);

@@ -86,14 +86,6 @@ static void restore(const IbhWork *work, IbhSysctl key, gboolean used, gboolean 
     }
 }
 
-void ibh_restore_rp_filters(const IbhWork *work, gboolean first)
-{
-    IBH_EACH (const IbhTodo, todo, work->todos) {
-        if (todo->undone)
-            ibh_emit_rp_filter(work, todo->nic, todo->nic->base[IBH_SYSCTL_RP_FILTER], first);
-    }
-}
-
 /* ---- rules and routes ---- */
 
 static void delete_rules_and_routes(IbhWork *work)
@@ -180,7 +172,7 @@ void ibh_emit_undo(IbhWork *work)
         if (todo->undone)
             announce(work, todo->nic);
     }
-    ibh_restore_rp_filters(work, FALSE);
+    ibh_emit_rp_filters(work, FALSE);
     restore(work, IBH_SYSCTL_ARP_IGNORE, FALSE, TRUE);
     restore(work, IBH_SYSCTL_ARP_FILTER, FALSE, TRUE);
 }
@@ -194,7 +186,7 @@ GPtrArray *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const cha
         adapt_rails_that_stay(&work, after);
     if (after || !only) /* unbound traffic leaves these rails first */
         ibh_emit_spread(&work);
-    ibh_restore_rp_filters(&work, TRUE);
+    ibh_emit_rp_filters(&work, TRUE);
     ibh_emit_undo(&work);
     ibh_work_clear(&work);
     return work.plan;

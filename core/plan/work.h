@@ -69,7 +69,6 @@ void ibh_emit_spread(IbhWork *work);
 
 /* undo.c: everything of ours on NICs that are no rails any more. */
 void ibh_find_undone(IbhWork *work);
-void ibh_restore_rp_filters(const IbhWork *work, gboolean first);
 void ibh_emit_undo(IbhWork *work);
 
 /* emit.c */
@@ -90,4 +89,4 @@ GPtrArray *ibh_rules_to_delete(const IbhSnapshot *snapshot);
 void ibh_move_unit(const IbhWork *work, const IbhNic *nic, int family); /* to IBH_UNIT_OF_MOVES */
 /* An rp_filter of 1 drops what comes in on another NIC than the answer would leave by. `first`, before rules change, it
  * is loosened, for a moment too; after peers were told, it is tightened. */
-void ibh_emit_rp_filter(const IbhWork *work, const IbhNic *nic, int want, gboolean first);
+void ibh_emit_rp_filters(const IbhWork *work, gboolean first);
