@@ -3,20 +3,11 @@
 
 #include "plan/want.h"
 
-#include <sys/socket.h>
-
 /* ARP settings belong to the NIC, not to a family of addresses. */
-static gboolean is_of_family(const IbhIp *ip, const IbhOp *op)
+static gboolean has_address(const IbhNic *nic, const IbhOp *op)
 {
-    return op->type == IBH_OP_SYSCTL_SET || ip->family == ibh_op_family(op);
-}
-
-static gboolean has_address(const IbhRails *rails, const IbhOp *op)
-{
-    const GArray *addresses = rails->snapshot->addresses;
-
-    IBH_EACH (const IbhAddress, address, addresses) {
-        if (address->ifindex == op->ifindex && is_of_family(&address->local, op) && !address->tentative &&
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        if ((op->type == IBH_OP_SYSCTL_SET || address->local.family == ibh_op_family(op)) && !address->tentative &&
             !ibh_ip_is_fe80(&address->local))
             return TRUE;
     }
@@ -33,7 +24,7 @@ static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, 
 {
     const IbhNic *nic = op->ifindex ? ibh_rails_nic(rails, op->ifindex) : NULL;
 
-    return nic && !has_address(rails, op) && !is_wanted(rails, nic, op) && nic->status != IBH_NIC_UNMANAGED &&
+    return nic && !has_address(nic, op) && !is_wanted(rails, nic, op) && nic->status != IBH_NIC_UNMANAGED &&
            !(restraint->down && g_strv_contains(restraint->down, nic->link->name)) &&
            !ibh_has(restraint->given_up, op->ifindex) &&
            ABS(op->unit) != IBH_UNIT_OF_MOVES; /* another one waits for its table */
