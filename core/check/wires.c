@@ -62,17 +62,12 @@ static void judge_deprecated(const IbhCheck *check, const IbhNic *nic)
         ->severity = IBH_WARNING;
 }
 
-static gboolean is_cut(const IbhLink *link)
-{
-    return link->mtu6 && link->mtu6 < link->mtu;
-}
-
-/* Another rail that serves IPv6; `whole`: with all that its link can send. */
-static const IbhLink *find_other6(const IbhCheck *check, const IbhNic *nic, gboolean whole)
+/* Another rail that sends larger packets of IPv6 than these; NULL: none. */
+static const IbhLink *find_other6(const IbhCheck *check, const IbhNic *nic, int mtu6)
 {
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
         if (other != nic && other->status == IBH_NIC_RAIL && ibh_serves_family(other, AF_INET6) &&
-            !(whole && is_cut(other->link)))
+            other->link->mtu6 > mtu6)
             return other->link;
     }
     return NULL;
@@ -82,19 +77,23 @@ static const IbhLink *find_other6(const IbhCheck *check, const IbhNic *nic, gboo
  * same. */
 static void judge_ipv6(const IbhCheck *check, const IbhNic *nic)
 {
-    const IbhLink *link = nic->link, *whole = find_other6(check, nic, TRUE), *other = find_other6(check, nic, FALSE);
+    const IbhLink *link = nic->link, *larger = find_other6(check, nic, link->mtu6),
+                  *other = find_other6(check, nic, -1);
 
-    if (whole && is_cut(link) && ibh_serves_family(nic, AF_INET6))
-        ibh_tell(check, nic, "mode-mtu", NULL, ibh_fix("sysctl -w", "net/ipv6/conf/%s/mtu=%d", link->name, link->mtu),
-                 "its IPv6 MTU is %d, below that of its link (%d), which %s uses whole: this rail sends larger packets "
-                 "in fragments, or not at all",
-                 link->mtu6, link->mtu, whole->name);
+    if (larger && link->mtu6 && link->mtu6 < link->mtu && ibh_serves_family(nic, AF_INET6))
+        ibh_tell(check, nic, "mode-mtu", NULL,
+                 ibh_fix("sysctl -w", "net/ipv6/conf/%s/mtu=%d", link->name, MIN(link->mtu, larger->mtu6)),
+                 "its IPv6 MTU is %d, below that of its link (%d) and that of %s (%d): it sends larger packets in "
+                 "fragments, or not at all",
+                 link->mtu6, link->mtu, larger->name, larger->mtu6);
     if (other && link->no_ipv6)
         ibh_tell(check, nic, "address-unusable", NULL,
                  ibh_fix("sysctl -w", "net/ipv6/conf/%s/disable_ipv6=0", link->name),
                  "IPv6 is switched off on it (disable_ipv6), and %s has it: it can keep no IPv6 address", other->name)
             ->severity = IBH_INFO;
 }
+
+/* ---- two NICs that seem to be on one wire ---- */
 
 /* The NIC's address whose subnet is larger and holds this one; NULL: none. */
 static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
@@ -118,14 +117,18 @@ static gboolean reaches_rest(const IbhCheck *check, const IbhAddress *address, c
     return !trace.refused && ibh_route_leads_by(trace.route, address->ifindex);
 }
 
-/* One of the prefix lengths is a mistake, or the wires are different ones: this host cannot know which. */
+/* One of the prefix lengths is a mistake, or the wires are different ones: this host cannot know which. The subnet of a
+ * cable's two ends has no other hosts that a longer prefix could hide. */
 static void judge_prefix(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhNic *other)
 {
     const IbhAddress *wider = find_wider(other, &address->subnet);
-    gboolean single = ibh_address_is_host(address);
+    gboolean single = ibh_address_is_host(address),
+             cable = !single && address->subnet.length + 2 >= ibh_ip_bits(&address->local);
     char own[IBH_IP_STRLEN], ip[IBH_IP_STRLEN], wide[IBH_PREFIX_STRLEN];
 
-    if (!wider || ibh_serves_subnet(other, &address->subnet) || reaches_rest(check, address, &wider->subnet))
+    if (!wider || cable || other->status != IBH_NIC_RAIL || other->link->type != nic->link->type ||
+        find_wider(nic, &address->subnet) || ibh_serves_subnet(other, &address->subnet) ||
+        reaches_rest(check, address, &wider->subnet))
         return;
     ibh_ip_format(&address->local, own);
     ibh_tell(check, nic, single ? "address-unusable" : "prefix-differs", own,
@@ -135,23 +138,6 @@ static void judge_prefix(const IbhCheck *check, const IbhNic *nic, const IbhAddr
              ibh_prefix_format(&wider->subnet, wide));
 }
 
-static void judge_prefixes(const IbhCheck *check, const IbhNic *nic)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        /* The subnet of a cable's two ends has no other hosts that a longer prefix could hide. */
-        gboolean cable = address->subnet.length + 2 >= ibh_ip_bits(&address->local) && !ibh_address_is_host(address);
-
-        if (cable || find_wider(nic, &address->subnet))
-            continue;
-        IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-            if (other != nic && other->status == IBH_NIC_RAIL && other->link->type == nic->link->type)
-                judge_prefix(check, nic, address, other);
-        }
-    }
-}
-
-/* ---- hardware addresses ---- */
-
 /* Virtual routers share theirs on purpose, and so do netdevs that are stacked on one link. */
 static gboolean may_be_shared(const IbhLink *link)
 {
@@ -160,33 +146,36 @@ static gboolean may_be_shared(const IbhLink *link)
     return link->lladdr_len != 6 || memcmp(link->lladdr, vrrp, sizeof vrrp) == 0 || link->parent || link->master;
 }
 
-static gboolean share_a_subnet(const IbhNic *a, const IbhNic *b)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, &a->served) {
-        if (!ibh_address_is_host(address) && ibh_serves_subnet(b, &address->subnet))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 static gboolean has_lladdr(const IbhLink *link, const guint8 *lladdr, guint length)
 {
     return length && link->lladdr_len == length && memcmp(link->lladdr, lladdr, length) == 0;
 }
 
-static void judge_hardware_address(const IbhCheck *check, const IbhNic *nic)
+static void judge_hardware_address(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address,
+                                   const IbhNic *other)
 {
-    if (may_be_shared(nic->link))
+    const guint8 *mac = nic->link->lladdr;
+    g_autofree char *owner = NULL;
+
+    if (may_be_shared(nic->link) || may_be_shared(other->link) || !has_lladdr(other->link, mac, 6) ||
+        ibh_address_is_host(address) || !ibh_serves_subnet(other, &address->subnet))
         return;
-    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        if (other == nic || !has_lladdr(other->link, nic->link->lladdr, nic->link->lladdr_len) ||
-            may_be_shared(other->link) || !share_a_subnet(nic, other))
-            continue;
-        ibh_tell(check, nic, "duplicate-mac", NULL, (IbhRemedy){0},
-                 "it has the hardware address of %s, in the same subnet: switches send what is for one of them to the "
-                 "port of the other",
-                 other->link->name);
-        return;
+    owner = g_strdup_printf("%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
+    ibh_tell(check, nic, "duplicate-mac", owner, (IbhRemedy){0},
+             "%s and %s have one hardware address, in the same subnet: switches send what is for one of them to the "
+             "port of the other",
+             nic->link->name, other->link->name);
+}
+
+static void judge_pairs(const IbhCheck *check, const IbhNic *nic)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
+            if (other == nic)
+                continue;
+            judge_prefix(check, nic, address, other);
+            judge_hardware_address(check, nic, address, other);
+        }
     }
 }
 
@@ -398,8 +387,7 @@ void ibh_judge_wire(const IbhCheck *check, const IbhNic *nic)
     judge_addresses(check, nic);
     if (nic->status != IBH_NIC_RAIL)
         return;
-    judge_prefixes(check, nic);
-    judge_hardware_address(check, nic);
+    judge_pairs(check, nic);
     judge_deprecated(check, nic);
     judge_ipv6(check, nic);
     judge_solicitations(check, nic, AF_INET);

@@ -73,7 +73,7 @@ mend() { readdress 172.16.34.2/32 172.16.34.2/16; }
 names "a single address, that reaches nobody" "ib1 error address-unusable" \
     readdress 172.16.34.2/16 172.16.34.2/32
 mend() { ip -n B link set ib1 address "$(mac B 1)"; }
-names "both have one hardware address" "ib0 warning duplicate-mac, ib1 warning duplicate-mac" \
+names "both have one hardware address" "ib0+ib1 warning duplicate-mac" \
     ip -n B link set ib1 address "$(mac B 0)"
 
 mend() { readdress 172.16.34.2/24 172.16.34.2/16; }
