@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/check.h"
 
-#include <string.h>
-
 typedef struct {
     const char *code;
     IbhSeverity severity;

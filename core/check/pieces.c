@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/check.h"
 
-#include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
 typedef struct {

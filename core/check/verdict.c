@@ -2,7 +2,6 @@
 #include "check/check.h"
 
 #include <errno.h>
-#include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>

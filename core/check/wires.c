@@ -6,7 +6,6 @@
 
 #include "plan/want.h"
 
-#include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>

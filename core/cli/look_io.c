@@ -8,7 +8,6 @@
 #include "render/render.h"
 
 #include <linux/fib_rules.h>
-#include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
 /* ---- looking ---- */

@@ -6,8 +6,6 @@
  */
 #include "cli/report.h"
 
-#include <string.h>
-
 static void put_family(GString *out, const char *name, const char *help)
 {
     g_string_append_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);

@@ -6,7 +6,6 @@
 
 #include <fnmatch.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #define LINE_MAX_BYTES 1024u
 #define SHOWN_MAX_BYTES 60u

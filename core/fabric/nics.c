@@ -5,7 +5,6 @@
 #include "fabric/case.h"
 
 #include <linux/if_arp.h>
-#include <string.h>
 
 #define PKEY_FULL 0x8000
 

@@ -3,7 +3,6 @@
 
 #include "host/sysfs.h"
 
-#include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 

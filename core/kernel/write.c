@@ -8,7 +8,6 @@
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 
 /* Sends a change that was `built` (FALSE: too many next hops), and waits for the kernel's answer. `as_wanted`: the

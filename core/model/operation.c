@@ -3,7 +3,6 @@
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
-#include <string.h>
 #include <sys/socket.h>
 
 /* What each type changes, by which verb of ip(8), and what reverts it. */

@@ -3,7 +3,6 @@
 #include "plan/work.h"
 
 #include <linux/rtnetlink.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 

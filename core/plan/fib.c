@@ -3,7 +3,6 @@
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #define LENGTHS 129 /* of a prefix */

@@ -3,7 +3,6 @@
 
 #include "plan/known.h"
 
-#include <linux/rtnetlink.h>
 #include <net/if.h>
 
 #define ITEMS_MAX 12 /* of one kind in one line: a host may have hundreds of addresses */

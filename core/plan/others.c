@@ -6,7 +6,6 @@
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
-#include <string.h>
 #include <sys/socket.h>
 
 struct IbhOthers {

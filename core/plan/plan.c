@@ -14,8 +14,6 @@
 #include "plan/want.h"
 #include "plan/work.h"
 
-#include <linux/rtnetlink.h>
-
 /* ---- sysctls and announcements ---- */
 
 static void set_arp_sysctls(IbhWork *work)

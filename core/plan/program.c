@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/work.h"
 
-#include <linux/rtnetlink.h>
-
 void ibh_join_units(const IbhWork *work)
 {
     IBH_EACH (const IbhStale, stale, work->stales) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/rails.h"
 
-#include <linux/rtnetlink.h>
-
 void ibh_rails_free(IbhRails *rails)
 {
     if (!rails)

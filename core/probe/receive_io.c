@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #define READ_MAX 64  /* packets read from one socket at a time: a flood must not stop us from sending, or ending */
