@@ -11,7 +11,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define STATE_MAX ((gsize)1024 * 1024)
 #define NM_MILLISECONDS 2000
 
 #define NETWORK_MANAGER "NetworkManager"
@@ -153,15 +152,13 @@ static void find_manager(const char *root, const IbhLink *link, gboolean hooks, 
     for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
         IbhManager manager = {.ifindex = link->ifindex, .name = rows[i].name};
         g_autofree char *file = fill_in(rows[i].file, link->name, number), *path = g_strconcat(root, file, NULL),
-                        *needs = g_strconcat(root, rows[i].needs, NULL), *directory = g_path_get_dirname(path),
-                        *text = NULL;
-        gsize size = 0;
+                        *needs = g_strconcat(root, rows[i].needs, NULL), *directory = g_path_get_dirname(path);
+        const gboolean is_needed = rows[i].needs[0] != '\0';
+        g_autoptr(GString) text = NULL;
 
-        if (!rows[i].needs[0])
-            text = ibh_file_read_shown(path, STATE_MAX, &size);
-        else if (access(needs, F_OK) == 0 && is_trusted(directory))
-            (void)ibh_file_read_trusted(path, STATE_MAX, &text, &size, NULL);
-        if (!text || (rows[i].says[0] && !says_so(rows[i].says, link->name, text, size, &manager.connection)))
+        if (!is_needed || (access(needs, F_OK) == 0 && is_trusted(directory)))
+            text = ibh_file_read(path, is_needed, NULL);
+        if (!text || (rows[i].says[0] && !says_so(rows[i].says, link->name, text->str, text->len, &manager.connection)))
             continue;
         if (!rows[i].says[0])
             manager.connection = g_path_get_basename(path);
@@ -225,17 +222,17 @@ static const struct {
  */
 static void read_script(const char *file, gsize root, gboolean is_hook, IbhSnapshot *snapshot)
 {
-    g_autofree char *text = NULL, *path = NULL;
+    g_autoptr(GString) text = NULL;
+    g_autofree char *path = NULL;
     struct stat status;
-    gsize length;
 
     if (snapshot->scripts->len == N_SCRIPTS || lstat(file, &status) < 0 ||
         (status.st_uid != 0 && status.st_uid != geteuid()) || (is_hook && !(status.st_mode & S_IXUSR)))
         return;
-    text = ibh_file_read_shown(file, SCRIPT_MAX, &length);
+    text = ibh_file_read(file, FALSE, NULL);
     path = ibh_printable(file + root);
-    if (text)
-        g_ptr_array_add(snapshot->scripts, g_strconcat(path, "\n", text, NULL));
+    if (text && text->len <= SCRIPT_MAX)
+        g_ptr_array_add(snapshot->scripts, g_strconcat(path, "\n", text->str, NULL));
 }
 
 static void read_scripts(const char *root, IbhSnapshot *snapshot)

@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STATE_MAX (1024 * 1024)
-
 /* What headers of Linux 4.18 do not have. */
 #ifndef SO_NETNS_COOKIE
 #define SO_NETNS_COOKIE 71
@@ -172,14 +170,14 @@ static char *make_header(void)
 
 static void recall(IbhState *state)
 {
-    gsize length = 0;
-    g_autofree char *header = make_header(), *text = NULL;
+    g_autofree char *header = make_header();
+    g_autoptr(GString) text = header ? ibh_file_read(KEPT, TRUE, NULL) : NULL;
     g_autoptr(IbhState) kept = NULL;
 
     state->recalled = TRUE;
-    if (!header || !ibh_file_read_trusted(KEPT, STATE_MAX, &text, &length, NULL) || !g_str_has_prefix(text, header))
+    if (!text || !g_str_has_prefix(text->str, header))
         return;
-    kept = ibh_state_parse(text, length);
+    kept = ibh_state_parse(text->str, text->len);
     g_array_append_vals(state->known, kept->known->data, kept->known->len);
 }
 
@@ -207,22 +205,21 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
 {
     static const int passing[] = {G_FILE_ERROR_MFILE, G_FILE_ERROR_NFILE, G_FILE_ERROR_NOMEM, G_FILE_ERROR_IO,
                                   G_FILE_ERROR_INTR};
-    gsize length = 0;
     g_autoptr(GError) local = NULL;
-    g_autofree char *path = g_strconcat(store->path, ".state", NULL), *text = NULL;
+    g_autofree char *path = g_strconcat(store->path, ".state", NULL);
+    g_autoptr(GString) text = ibh_file_read(path, TRUE, &local);
     IbhState *state;
 
-    (void)ibh_file_read_trusted(path, STATE_MAX, &text, &length, &local);
     for (guint i = 0; local && i < G_N_ELEMENTS(passing); i++) {
         if (g_error_matches(local, G_FILE_ERROR, passing[i])) {
             g_propagate_error(error, g_steal_pointer(&local));
             return NULL;
         }
     }
-    state = ibh_state_parse(text ? text : "", length);
+    state = ibh_state_parse(text ? text->str : "", text ? text->len : 0);
     if (!state->recalled)
         recall(state);
-    store->state = text ? g_steal_pointer(&text) : ibh_state_format(state);
+    store->state = text ? g_string_free(g_steal_pointer(&text), FALSE) : ibh_state_format(state);
     return state;
 }
 
@@ -246,11 +243,9 @@ gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
 char *ibh_store_get_token(IbhStore *store)
 {
     g_autofree char *path = g_strconcat(store->path, ".confirm", NULL);
-    char *token = NULL;
-    gsize length;
+    GString *token = ibh_file_read(path, TRUE, NULL);
 
-    (void)ibh_file_read_trusted(path, STATE_MAX, &token, &length, NULL);
-    return token;
+    return token ? g_string_free(token, FALSE) : NULL;
 }
 
 gboolean ibh_store_set_token(IbhStore *store, const char *token, GError **error)

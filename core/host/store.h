@@ -49,11 +49,9 @@ IbhConfig *ibh_config_load(const char *path, GError **error);
 
 /* ---- files that root relies on: none that others could have written ---- */
 
-/* The whole of a regular file of at most `limit` bytes that belongs to root (or to the user that runs this,
- * unprivileged) and that no other user can write. A missing file: FALSE with G_FILE_ERROR_NOENT. */
-gboolean ibh_file_read_trusted(const char *path, gsize limit, char **ret_text, gsize *ret_length, GError **error);
-/* For people to look at: a regular file, no link, of at most `limit` bytes, of any owner; NULL: there is none. */
-char *ibh_file_read_shown(const char *path, gsize limit, gsize *ret_length);
+/* The whole of a regular file of at most 1 MiB. `trusted`: it belongs to root (or to the user that runs this,
+ * unprivileged), and no other user can write it; a missing one is G_FILE_ERROR_NOENT. Else any file that is no link. */
+GString *ibh_file_read(const char *path, gboolean trusted, GError **error);
 /* To a new file, which is renamed: no reader, and no crash, sees half of it. */
 gboolean ibh_file_write(const char *path, const char *text, GError **error);
 

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define FILE_MAX (1024 * 1024) /* bytes */
+
 /* Every message is one line: the path, the problem, what to do. */
 static gboolean G_GNUC_PRINTF(3, 4) refuse(GError **error, const char *path, const char *format, ...)
 {
@@ -57,7 +59,7 @@ static gboolean check_file(int fd, const char *path, gboolean trusted, GError **
 }
 
 /* The limit holds for the bytes that are read, not for the size that the file claims to have. */
-static gboolean read_all(int fd, const char *path, gsize limit, GString *text, GError **error)
+static gboolean read_all(int fd, const char *path, GString *text, GError **error)
 {
     char chunk[4096];
     ssize_t count;
@@ -68,42 +70,26 @@ static gboolean read_all(int fd, const char *path, gsize limit, GString *text, G
         if (count < 0)
             return ibh_file_fail(path, errno, error);
         g_string_append_len(text, chunk, count);
-        if (text->len > limit)
-            return refuse(error, path, "it is larger than %" G_GSIZE_FORMAT " bytes; shorten it", limit);
+        if (text->len > FILE_MAX)
+            return refuse(error, path, "it is larger than %d bytes; shorten it", FILE_MAX);
     }
     return TRUE;
 }
 
 /* A FIFO without a writer must not block us, and a terminal must not become ours. */
-static gboolean read_file(const char *path, gboolean trusted, gsize limit, char **ret_text, gsize *ret_length,
-                          GError **error)
+GString *ibh_file_read(const char *path, gboolean trusted, GError **error)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (trusted ? 0 : O_NOFOLLOW));
     gboolean ok;
 
-    if (fd < 0)
-        return ibh_file_fail(path, errno, error);
-    ok = check_file(fd, path, trusted, error) && read_all(fd, path, limit, text, error);
+    if (fd < 0) {
+        ibh_file_fail(path, errno, error);
+        return NULL;
+    }
+    ok = check_file(fd, path, trusted, error) && read_all(fd, path, text, error);
     close(fd);
-    if (!ok)
-        return FALSE;
-    *ret_length = text->len;
-    *ret_text = g_string_free(g_steal_pointer(&text), FALSE);
-    return TRUE;
-}
-
-gboolean ibh_file_read_trusted(const char *path, gsize limit, char **ret_text, gsize *ret_length, GError **error)
-{
-    return read_file(path, TRUE, limit, ret_text, ret_length, error);
-}
-
-char *ibh_file_read_shown(const char *path, gsize limit, gsize *ret_length)
-{
-    char *text = NULL;
-
-    (void)read_file(path, FALSE, limit, &text, ret_length, NULL);
-    return text;
+    return ok ? g_steal_pointer(&text) : NULL;
 }
 
 /* The call after a short one says why it was short. */

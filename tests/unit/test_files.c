@@ -84,21 +84,20 @@ static void change_mode(const char *path, mode_t mode)
 static void assert_reads(const char *path, const char *expected)
 {
     g_autofree char *full = at(path);
-    g_autofree char *text = NULL;
     g_autoptr(GError) error = NULL;
-    gsize length = 0;
+    g_autoptr(GString) text = ibh_file_read(full, TRUE, &error);
 
-    if (!ibh_file_read_trusted(full, TEXT_MAX, &text, &length, &error))
+    if (!text)
         fail_msg("%s", error->message);
-    assert_string_equal(text, expected);
-    assert_int_equal(length, strlen(expected));
+    assert_string_equal(text->str, expected);
+    assert_int_equal(text->len, strlen(expected));
 }
 
 #define UNREADABLE(why) "cannot be read: " why "; put it right, or take it away"
 
 static void test_reads(void **state)
 {
-    g_autofree char *large = g_strnfill(TEXT_MAX, 'x');
+    g_autofree char *large = g_strnfill(FILE_MAX, 'x');
 
     (void)state;
     put("/empty", "");
