@@ -67,8 +67,7 @@ void ibh_fabric_free(IbhFabric *fabric)
 
 const IbhRdmaDevice *ibh_fabric_device(const IbhFabric *fabric, const IbhPort *port)
 {
-    return port->device_at < fabric->devices->len ? &g_array_index(fabric->devices, IbhRdmaDevice, port->device_at)
-                                                  : NULL;
+    return &g_array_index(fabric->devices, IbhRdmaDevice, port->device_at);
 }
 
 const IbhPort *ibh_fabric_port(const IbhFabric *fabric, const IbhPortNic *nic)

@@ -61,7 +61,7 @@ typedef struct {
     char name[64];  /* "mlx5_0" */
     char board[64]; /* "MT_0000000223", or the model */
     char model[64]; /* "MT4123" */
-    char card[32];  /* its PCI address without the function, "0000:3b:00" */
+    char slot[32];  /* its PCI address, "0000:3b:00.0"; "": none */
     IbhPlace place;
     guint64 node_guid;              /* 0: not known */
     int node_type;                  /* 4: iWARP */
@@ -91,7 +91,7 @@ typedef struct {
     gboolean iwarp;
     IbhLayer layer;
     IbhPortState state, phys;
-    int sm_lid, lid;       /* IBH_UNKNOWN: not known */
+    int sm_lid;            /* IBH_UNKNOWN: not known */
     IbhPortGid gid;        /* the first of its table: the subnet's prefix and the port's GUID */
     gboolean is_steady;    /* SM lid and first GID were the same when they were read again */
     GArray *gids;          /* IbhGid: of RoCE */
@@ -111,7 +111,6 @@ typedef struct {
     guint16 type;           /* ARPHRD_* */
     gboolean up;            /* administratively */
     gboolean usable;        /* and with carrier */
-    gboolean vf;            /* a virtual function */
     gboolean rail;          /* it shares a subnet with another netdev */
     gboolean used;          /* it has an address */
     GArray *subnets;        /* IbhPrefix */
@@ -147,9 +146,9 @@ IbhFabric *ibh_fabric_new(void);
 void ibh_fabric_free(IbhFabric *fabric);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhFabric, ibh_fabric_free)
 
-const IbhRdmaDevice *ibh_fabric_device(const IbhFabric *fabric, const IbhPort *port); /* NULL: none */
-const IbhPort *ibh_fabric_port(const IbhFabric *fabric, const IbhPortNic *nic);       /* NULL: none */
-IbhPortNic *ibh_fabric_nic(const IbhFabric *fabric, const char *iface);               /* NULL: none */
+const IbhRdmaDevice *ibh_fabric_device(const IbhFabric *fabric, const IbhPort *port);
+const IbhPort *ibh_fabric_port(const IbhFabric *fabric, const IbhPortNic *nic); /* NULL: none */
+IbhPortNic *ibh_fabric_nic(const IbhFabric *fabric, const char *iface);         /* NULL: none */
 /* A subnet that both have, of `a`; NULL: none. */
 const IbhPrefix *ibh_find_shared_subnet(const IbhPortNic *a, const IbhPortNic *b);
 /* Rails of one kind in one subnet. */

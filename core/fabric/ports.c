@@ -156,14 +156,7 @@ const IbhRow ibh_rows_of_state[] = {
     {0},
 };
 
-/* ---- lid, GID, GUIDs ---- */
-
-/* Omni-Path's may be larger than what is shown, and that of a virtual function is its port's. */
-static gboolean lacks_lid(IbhCase *c)
-{
-    return c->port->layer == IBH_LAYER_INFINIBAND && c->port->lid == 0 && !is_omni_path(c->port) && c->nic &&
-           !c->nic->vf;
-}
+/* ---- GID, GUIDs ---- */
 
 static gboolean knows_gid(const IbhPort *port)
 {
@@ -183,8 +176,14 @@ static gboolean lacks_guid(IbhCase *c)
 /* Functions of one card may share that of its node, and so may devices of software, which are on no card. */
 static gboolean share_node_guid(const IbhRdmaDevice *own, const IbhRdmaDevice *its)
 {
-    return own && its && own->node_guid && own->node_guid == its->node_guid && own->card[0] && its->card[0] &&
-           !g_str_equal(own->card, its->card);
+    return own->node_guid && own->node_guid == its->node_guid && own->slot[0] && its->slot[0] &&
+           strncmp(own->slot, its->slot, strcspn(own->slot, ".") + 1) != 0;
+}
+
+/* The planes of a port are ports of a device beside its own, on one PCI function (Linux 6.11). */
+static gboolean are_planes(const IbhRdmaDevice *own, const IbhRdmaDevice *its)
+{
+    return own != its && own->slot[0] && g_str_equal(own->slot, its->slot);
 }
 
 static gboolean shares_guid(IbhCase *c)
@@ -193,10 +192,11 @@ static gboolean shares_guid(IbhCase *c)
     const IbhRdmaDevice *device = ibh_fabric_device(c->fabric, own);
 
     IBH_EACH (const IbhPort, other, c->fabric->ports) {
-        gboolean same =
-            other != own && own->gid.guid && knows_gid(own) && knows_gid(other) && own->gid.guid == other->gid.guid;
+        const IbhRdmaDevice *its = ibh_fabric_device(c->fabric, other);
+        gboolean same = other != own && own->gid.guid && knows_gid(own) && knows_gid(other) &&
+                        own->gid.guid == other->gid.guid && !are_planes(device, its);
 
-        if (!same && !share_node_guid(device, ibh_fabric_device(c->fabric, other)))
+        if (!same && !share_node_guid(device, its))
             continue;
         ibh_case_say(c, "what", "%s", same ? "GUID" : "node GUID");
         ibh_case_say(c, "guid", "0x%016" G_GINT64_MODIFIER "x", same ? own->gid.guid : device->node_guid);
@@ -226,7 +226,7 @@ static gboolean is_bond(const IbhPort *port)
 static gboolean are_alike(const IbhFabric *fabric, const IbhPort *port, const IbhPort *other)
 {
     const IbhRdmaDevice *own = ibh_fabric_device(fabric, port), *its = ibh_fabric_device(fabric, other);
-    gboolean known = own && its && own->board[0] && its->board[0];
+    gboolean known = own->board[0] && its->board[0];
 
     return other->layer == port->layer && ibh_is_right(other) && !is_bond(port) && !is_bond(other) &&
            (own == its || (known ? g_str_equal(own->board, its->board) : port->layer == IBH_LAYER_INFINIBAND));
@@ -268,7 +268,7 @@ static gboolean is_slow(IbhCase *c)
     const IbhRdmaDevice *device = ibh_fabric_device(c->fabric, c->port);
     const IbhPort *faster = find_faster(c);
     gboolean infiniband = c->port->layer == IBH_LAYER_INFINIBAND;
-    int best = device && infiniband ? rate_of_model(device->model) : 0;
+    int best = infiniband ? rate_of_model(device->model) : 0;
     g_autofree char *own = describe_rate(c->port->rate), *its = faster ? describe_rate(faster->rate) : NULL;
 
     if (c->port->rate.tenths == IBH_UNKNOWN)
@@ -279,7 +279,7 @@ static gboolean is_slow(IbhCase *c)
     else if (infiniband && c->port->rate.lanes == 1)
         ibh_case_say(c, "its", "4 lanes (2 on a split cable)");
     else
-        ibh_case_say(c, "its", "up to %d Gb/s, as adapters of its model (%s) can", best, device ? device->model : "");
+        ibh_case_say(c, "its", "up to %d Gb/s, as adapters of its model (%s) can", best, device->model);
     if (!faster && c->port->rate.lanes != 1 && c->port->rate.tenths >= 10 * best / 8)
         c->severity = IBH_INFO;
     return faster || (infiniband && c->port->rate.lanes == 1) || c->port->rate.tenths < 10 * best;
@@ -304,12 +304,13 @@ static void say_slot(IbhCase *c, const char *word, int lanes, int speed)
 static gboolean has_slow_slot(IbhCase *c)
 {
     const IbhRdmaDevice *device = ibh_fabric_device(c->fabric, c->port);
-    int carried = device ? rate_of_slot(device->pcie_lanes, device->pcie_speed) : 0;
+    const char *card = device->slot[0] ? device->slot : device->name;
+    int carried = rate_of_slot(device->pcie_lanes, device->pcie_speed);
 
     if (!carried || carried >= c->port->rate.tenths ||
         carried >= rate_of_slot(device->pcie_max_lanes, device->pcie_max_speed))
         return FALSE;
-    ibh_case_say(c, "card", "%s", device->card[0] ? device->card : device->name);
+    ibh_case_say(c, "card", "%.*s", (int)strcspn(card, "."), card);
     ibh_case_say(c, "carried", "%d", carried / 10);
     say_slot(c, "own", device->pcie_lanes, device->pcie_speed);
     say_slot(c, "its", device->pcie_max_lanes, device->pcie_max_speed);
@@ -347,11 +348,6 @@ static gboolean path_errors_grow(IbhCase *c)
 }
 
 const IbhRow ibh_rows_of_port[] = {
-    {"sm-missing", lacks_lid,
-     "port {port} is ACTIVE with lid 0, expected a lid of its own: the subnet manager has given it no address in the "
-     "fabric, so no host can send to it",
-     "see what the subnet manager says of the port's GUID (its log, ibstat {device} {number}), then restart it or the "
-     "link"},
     {"gid-missing", lacks_gid,
      "the port {port} has no GID, expected the subnet's prefix and its own GUID: no host can address it, so RDMA "
      "connections by it fail",

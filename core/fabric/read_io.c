@@ -100,14 +100,14 @@ static void parse_guid(const char *text, gpointer to)
     *(guint64 *)to = guid;
 }
 
-/* The line "PCI_SLOT_NAME=0000:3b:00.0", without the function. */
-static void parse_card(const char *text, gpointer to)
+/* The line "PCI_SLOT_NAME=0000:3b:00.0". */
+static void parse_slot(const char *text, gpointer to)
 {
     static const char key[] = "PCI_SLOT_NAME=";
     const char *at = strstr(text, key);
 
     if (at)
-        g_strlcpy(to, at + strlen(key), MIN(sizeof((IbhRdmaDevice *)NULL)->card, strcspn(at + strlen(key), ".\n") + 1));
+        g_strlcpy(to, at + strlen(key), MIN(sizeof((IbhRdmaDevice *)NULL)->slot, strcspn(at + strlen(key), "\n") + 1));
 }
 
 static void parse_layer(const char *text, gpointer to)
@@ -169,7 +169,7 @@ static const struct {
     {OF_DEVICE, "node_guid", parse_guid, G_STRUCT_OFFSET(IbhRdmaDevice, node_guid)},
     {OF_DEVICE, "node_type", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, node_type)},
     {OF_DEVICE, "device/numa_node", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, place.node)},
-    {OF_DEVICE, "device/uevent", parse_card, G_STRUCT_OFFSET(IbhRdmaDevice, card)},
+    {OF_DEVICE, "device/uevent", parse_slot, G_STRUCT_OFFSET(IbhRdmaDevice, slot)},
     {OF_DEVICE, "device/current_link_width", parse_lanes, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_lanes)},
     {OF_DEVICE, "device/max_link_width", parse_lanes, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_max_lanes)},
     {OF_DEVICE, "device/current_link_speed", parse_speed, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_speed)},
@@ -177,7 +177,6 @@ static const struct {
     {OF_PORT, "link_layer", parse_layer, G_STRUCT_OFFSET(IbhPort, layer)},
     {OF_PORT, "state", parse_state, G_STRUCT_OFFSET(IbhPort, state)},
     {OF_PORT, "phys_state", parse_state, G_STRUCT_OFFSET(IbhPort, phys)},
-    {OF_PORT, "lid", parse_number, G_STRUCT_OFFSET(IbhPort, lid)},
     {OF_PORT, "rate", parse_rate, G_STRUCT_OFFSET(IbhPort, rate)},
     /* Subnet managers that change places tell one port after the other. */
     {OF_SUBNET, "sm_lid", parse_number, G_STRUCT_OFFSET(IbhPort, sm_lid)},
@@ -338,12 +337,8 @@ static void read_device(IbhTree *tree, const char *name, IbhFabric *fabric)
     g_autoptr(GPtrArray) ports = ibh_tree_list(tree, "%s/ports", directory);
     IbhRdmaDevice device = {0};
     guint n = fabric->ports->len;
-    char parent[sizeof device.name];
 
-    /* One whose parent is another one is a part of it: a plane of its port. Soft-RoCE's parent is a NIC. */
-    ibh_tree_line(tree, parent, sizeof parent, "%s/parent", directory);
-    if (!ports->len || strlen(name) >= sizeof device.name ||
-        (parent[0] && ibh_tree_has(tree, "sys/class/infiniband/%s", parent)))
+    if (!ports->len || strlen(name) >= sizeof device.name)
         return;
     g_strlcpy(device.name, name, sizeof device.name);
     read_facts(tree, OF_DEVICE, directory, &device);
@@ -412,7 +407,6 @@ static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
     g_autofree char *directory = g_strdup_printf("sys/class/net/%s", link->name);
     IbhPortNic nic = {.type = link->type,
                       .up = (link->flags & IFF_UP) != 0,
-                      .vf = link->vf,
                       .mtu = IBH_UNKNOWN,
                       .pkey = IBH_UNKNOWN,
                       .subnets = g_array_new(FALSE, TRUE, sizeof(IbhPrefix)),

@@ -58,8 +58,6 @@ static const Row ROWS[] = {
      NULL,
      "a port that changes its layer loses its interface, too: see faults",
      {"Unspecified"}},
-    {"*/ports/*/lid", NEED_INFINIBAND | NEED_USED, "sm-missing", NULL, {"0x0"}},
-    {"*/ports/*/lid", 0, NULL, "Ethernet has none", {"0x0"}},
     {"*/ports/*/gids/0", NEED_INFINIBAND | NEED_RAIL, "gid-missing subnet-prefix-differs guid-duplicate", NULL, {NONE}},
     {"*/ports/*/gids/0", NEED_INFINIBAND | NEED_USED, "gid-missing", NULL, {NONE}},
     {"*/ports/*/gids/*", NEED_ROCE | NEED_USED, "gid-missing", NULL, {NONE, "0000:0000:0000:0000:0000:ffff:0a01:0203"}},
