@@ -143,11 +143,20 @@ int ibh_probe_witness(const IbhProbe *probe, guint source)
 
 /* ---- the verdict ---- */
 
-static int compare_sources(gconstpointer a, gconstpointer b)
+/* In the same part: as another host, as a proxy, or as this host by a NIC. */
+static int compare_hosts(const IbhProbeStranger *one, const IbhProbeStranger *other)
+{
+    if (one->own != other->own || one->proxy != other->proxy)
+        return one->own != other->own ? one->own - other->own : one->proxy - other->proxy;
+    return memcmp(&one->lladdr, &other->lladdr, sizeof one->lladdr);
+}
+
+static int compare_strangers(gconstpointer a, gconstpointer b)
 {
     const IbhProbeStranger *one = a, *other = b;
+    const int host = compare_hosts(one, other);
 
-    return one->source < other->source ? -1 : one->source > other->source;
+    return host ? host : (int)one->source - (int)other->source;
 }
 
 static IbhFinding *report_one(IbhProbe *probe, const IbhProbeStranger *stranger, const char *ips)
@@ -181,34 +190,19 @@ static IbhFinding *report_one(IbhProbe *probe, const IbhProbeStranger *stranger,
 /* One host in one part is one finding, also where it answers for several addresses. */
 void ibh_probe_report_strangers(IbhProbe *probe)
 {
-    gboolean told[STRANGERS_MAX] = {FALSE};
+    const IbhProbeStranger *all = (const IbhProbeStranger *)(gconstpointer)probe->strangers->data;
 
-    g_array_sort(probe->strangers, compare_sources);
-    for (guint at = 0; at < probe->strangers->len; at++) {
-        const IbhProbeStranger *first = &g_array_index(probe->strangers, IbhProbeStranger, at);
+    g_array_sort(probe->strangers, compare_strangers);
+    for (guint at = 0, end; at < probe->strangers->len; at = end) {
         g_autoptr(GArray) ips = g_array_new(FALSE, FALSE, sizeof(IbhIp));
-        g_autoptr(GPtrArray) rails = g_ptr_array_new();
         g_autofree char *names = NULL;
         IbhFinding *finding;
 
-        for (guint i = at; i < probe->strangers->len; i++) {
-            const IbhProbeStranger *same = &g_array_index(probe->strangers, IbhProbeStranger, i);
-            const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, same->source);
-
-            if (told[i] || same->own != first->own || same->proxy != first->proxy ||
-                !ibh_lladdr_equal(&same->lladdr, &first->lladdr))
-                continue;
-            told[i] = TRUE;
-            g_array_append_val(ips, source->ip);
-            g_ptr_array_add(rails, (gpointer)(guintptr)source->nic->link->name);
-        }
-        if (!ips->len)
-            continue;
+        for (end = at; end < probe->strangers->len && compare_hosts(&all[at], &all[end]) == 0; end++)
+            g_array_append_val(ips, g_array_index(probe->sources, IbhProbeSource, all[end].source).ip);
         names = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
-        finding = report_one(probe, first, names);
-        IBH_EACH_POINTER (const char, rail, rails) {
-            if (!first->own)
-                ibh_finding_hits(finding, rail);
-        }
+        finding = report_one(probe, &all[at], names);
+        for (guint i = at; i < end && !all[i].own; i++)
+            ibh_finding_hits(finding, g_array_index(probe->sources, IbhProbeSource, all[i].source).nic->link->name);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "probe/causes.h"
+#include "probe/probe.h"
 
 #define HOME IBH_AT_HOME, IBH_ERROR
 #define HOME_WARNING IBH_AT_HOME, IBH_WARNING
@@ -16,7 +16,7 @@
 #define INSTALL "on the peer ({peer}): install ib-hook there, or ib-hook --apply"
 #define LONG "packets of {passed} bytes come through, but not {full}, as the rail's MTU allows"
 #define CHECK "ib-hook --check --iface {if}"
-#define IS_IT_UP "is the peer up, and on the same wire? ({peer} by {if})"
+#define IS_IT_UP "see whether the peer is up, on this wire, and answers pings at all"
 
 static const IbhCauseRow rows[IBH_N_CAUSES] = {
     [IBH_CAUSE_NONE] = {.code = NULL},
@@ -73,22 +73,10 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
     [IBH_LOSS_NOTHING] = {EITHER, LOST, NULL,
                           "nothing answers, not even {arp}: the NIC there, the wire or the host is down, or it is "
                           "another wire",
-                          .advice = IS_IT_UP, .peer_advice = "see whether they are up, on this wire, and answer at all",
-                          .peer_code = "peer-down", .lost = IBH_LOST_ALL},
+                          .advice = IS_IT_UP, .peer_code = "peer-down", .lost = IBH_LOST_ALL},
     [IBH_LOSS_UNKNOWN] = {EITHER, LOST, NULL, "no reply: the peer is down, on another wire, or drops it",
-                          .advice = IS_IT_UP, .peer_advice = "see whether they are up, and answer pings at all",
-                          .peer_code = "peer-down", .lost = IBH_LOST_ALL},
+                          .advice = IS_IT_UP, .peer_code = "peer-down", .lost = IBH_LOST_ALL},
 
-    [IBH_LOCAL_XDP] = {HOME, DROPPED, NULL,
-                       "nothing comes in by this NIC, to which an XDP program is attached: it drops what arrives, "
-                       "before this host sees it",
-                       .advice = "ip -details link show dev {if}; bpftool net show dev {if}", .lost = IBH_LOST_ALL},
-    [IBH_LOCAL_PASSTHRU] = {HOME, DROPPED, NULL,
-                            "nothing comes in by this NIC: a macvlan in mode passthru on it takes all that arrives",
-                            .advice = "ip -details link show type macvlan", .lost = IBH_LOST_IN | IBH_LOST_ALL},
-    [IBH_LOCAL_QDISC] = {HOME, NOT_SENT, NULL,
-                         "this host's own queue of this NIC drops what leaves: the drops of its qdisc grow",
-                         .advice = "tc -s qdisc show dev {if}", .lost = IBH_LOST_OUT | IBH_LOST_ALL | IBH_LOST_SOME},
     [IBH_LOCAL_IPSEC_IN] = {HOME, DROPPED, NULL,
                             "this host's IPsec policies drop replies: an XfrmIn counter of /proc/net/xfrm_stat grows",
                             .advice = IPSEC, .lost = IBH_LOST_IN, .file = "xfrm_stat", .key = "XfrmIn"},
@@ -99,6 +87,16 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
          .advice = "ip xfrm state; " IPSEC, .lost = IBH_LOST_OUT, .file = "xfrm_stat", .key = "XfrmOut"},
     [IBH_LOCAL_RP_FILTER] = {HOME, DROPPED, NULL, "this host's rp_filter drops the replies: IPReversePathFilter grows",
                              .advice = CHECK, .lost = IBH_LOST_IN, .file = "netstat", .key = "IPReversePathFilter"},
+    [IBH_LOCAL_QDISC] = {HOME, NOT_SENT, NULL,
+                         "this host's own queue of this NIC drops what leaves: the drops of its qdisc grow",
+                         .advice = "tc -s qdisc show dev {if}", .lost = IBH_LOST_OUT | IBH_LOST_ALL | IBH_LOST_SOME},
+    [IBH_LOCAL_XDP] = {HOME, DROPPED, NULL,
+                       "nothing comes in by this NIC, to which an XDP program is attached: it drops what arrives, "
+                       "before this host sees it",
+                       .advice = "ip -details link show dev {if}; bpftool net show dev {if}", .lost = IBH_LOST_ALL},
+    [IBH_LOCAL_PASSTHRU] = {HOME, DROPPED, NULL,
+                            "nothing comes in by this NIC: a macvlan in mode passthru on it takes all that arrives",
+                            .advice = "ip -details link show type macvlan", .lost = IBH_LOST_IN | IBH_LOST_ALL},
 
     [IBH_WAY_NONE] = {HOME, "routed-other-nic", NULL, "this address's own traffic does not leave at all: {no route}",
                       .advice = CHECK " names the rule or route"},

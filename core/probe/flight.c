@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "probe/flight.h"
+/* --probe: which packet is sent next, and when. */
+#include "probe/probe.h"
 
 #include <sys/socket.h>
 

@@ -36,25 +36,16 @@ GPtrArray *ibh_probe_problems(const IbhProbePair *pair)
 
 /* ---- what the kernel itself says of packets that this host drops ---- */
 
-typedef struct {
-    int ifindex;
-    IbhCause fact;
-    gint64 grown;
-} Reading;
+static gpointer key_of(int ifindex, IbhCause fact)
+{
+    return GUINT_TO_POINTER((guint)ifindex * IBH_N_CAUSES + fact);
+}
 
 void ibh_probe_note_local(IbhProbe *probe, int ifindex, IbhCause fact, gint64 value)
 {
-    const Reading reading = {.ifindex = ifindex, .fact = fact, .grown = value};
+    const gsize before = GPOINTER_TO_SIZE(g_hash_table_lookup(probe->local, key_of(ifindex, fact)));
 
-    if (!probe->local)
-        probe->local = g_array_new(FALSE, FALSE, sizeof(Reading));
-    IBH_EACH (Reading, known, probe->local) {
-        if (known->ifindex == ifindex && known->fact == fact) {
-            known->grown += value;
-            return;
-        }
-    }
-    g_array_append_val(probe->local, reading);
+    g_hash_table_insert(probe->local, key_of(ifindex, fact), GSIZE_TO_POINTER(before + (gsize)value));
 }
 
 /* The rail hears of no peer, and the peer is heard by another rail, or there is none. What a macvlan takes is heard all
@@ -74,24 +65,23 @@ static gboolean is_deaf(const IbhProbe *probe, const IbhProbePair *of, IbhCause 
     return reached || !others;
 }
 
-static gboolean explains(const IbhProbe *probe, const IbhProbePair *pair, const Reading *reading, guint lost)
+static gboolean explains(const IbhProbe *probe, const IbhProbePair *pair, IbhCause fact, IbhCause loss)
 {
-    if ((reading->ifindex && reading->ifindex != ibh_probe_link(probe, pair)->ifindex) ||
-        !(ibh_probe_cause(reading->fact)->lost & lost))
+    const IbhCauseRow *row = ibh_probe_cause(fact);
+    const int ifindex = row->file ? 0 : ibh_probe_link(probe, pair)->ifindex;
+    const gssize grown = (gssize)GPOINTER_TO_SIZE(g_hash_table_lookup(probe->local, key_of(ifindex, fact)));
+
+    if (grown <= 0 || !(row->lost & ibh_probe_cause(loss)->lost))
         return FALSE;
-    if (reading->fact == IBH_LOCAL_XDP || reading->fact == IBH_LOCAL_PASSTHRU)
-        return is_deaf(probe, pair, reading->fact);
-    return reading->grown >= MAX(pair->sent - pair->received, 1);
+    return fact >= IBH_LOCAL_XDP ? is_deaf(probe, pair, fact) : grown >= pair->sent - pair->received;
 }
 
-/* A row that explains this loss of the pair better; or the same. */
+/* What explains this loss of the pair better; or the same. */
 static IbhCause explain_locally(const IbhProbe *probe, const IbhProbePair *pair, IbhCause loss)
 {
-    for (guint i = 0; probe->local && i < probe->local->len; i++) {
-        const Reading *reading = &g_array_index(probe->local, Reading, i);
-
-        if (explains(probe, pair, reading, ibh_probe_cause(loss)->lost))
-            return reading->fact;
+    for (int fact = IBH_LOCAL_IPSEC_IN; fact < IBH_LOCAL_END; fact++) {
+        if (explains(probe, pair, (IbhCause)fact, loss))
+            return (IbhCause)fact;
     }
     return loss;
 }

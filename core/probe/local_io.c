@@ -11,15 +11,6 @@ typedef struct {
     int sign; /* of counters */
 } Reader;
 
-static gboolean is_probed(const IbhProbe *probe, int ifindex)
-{
-    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-        if (nic->link->ifindex == ifindex)
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* ---- links: what is attached ---- */
 
 static gboolean has_xdp(struct nlattr *xdp)
@@ -47,15 +38,13 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
     const Reader *reader = data;
     const struct ifinfomsg *info = nlmsg_data(header);
     struct nlattr *attributes[IFLA_MAX + 1];
-    int below;
 
     if (header->nlmsg_type != RTM_NEWLINK || !parse(header, sizeof *info, attributes, IFLA_MAX))
         return TRUE;
-    if (is_probed(reader->probe, info->ifi_index) && has_xdp(attributes[IFLA_XDP]))
+    if (has_xdp(attributes[IFLA_XDP]))
         ibh_probe_note_local(reader->probe, info->ifi_index, IBH_LOCAL_XDP, 1);
-    below = (int)get_u32(attributes[IFLA_LINK], 0);
-    if (is_probed(reader->probe, below) && is_passthru(attributes[IFLA_LINKINFO]))
-        ibh_probe_note_local(reader->probe, below, IBH_LOCAL_PASSTHRU, 1);
+    if (is_passthru(attributes[IFLA_LINKINFO]))
+        ibh_probe_note_local(reader->probe, (int)get_u32(attributes[IFLA_LINK], 0), IBH_LOCAL_PASSTHRU, 1);
     return TRUE;
 }
 
@@ -69,7 +58,7 @@ static gboolean on_qdisc(struct nlmsghdr *header, gpointer data)
     struct tc_stats stats = {0};
 
     if (header->nlmsg_type != RTM_NEWQDISC || !parse(header, sizeof *info, attributes, TCA_MAX) ||
-        info->tcm_parent != TC_H_ROOT || !is_probed(reader->probe, info->tcm_ifindex) || !attributes[TCA_STATS])
+        info->tcm_parent != TC_H_ROOT || !attributes[TCA_STATS])
         return TRUE;
     memcpy(&stats, nla_data(attributes[TCA_STATS]), MIN(sizeof stats, (gsize)nla_len(attributes[TCA_STATS])));
     ibh_probe_note_local(reader->probe, info->tcm_ifindex, IBH_LOCAL_QDISC, reader->sign * (gint64)stats.drops);
@@ -96,7 +85,7 @@ static gint64 sum_counters(const char *text, const char *begin)
 
 static void read_counters(const Reader *reader)
 {
-    for (int fact = IBH_LOCAL_XDP; fact < IBH_LOCAL_END; fact++) {
+    for (int fact = IBH_LOCAL_IPSEC_IN; fact < IBH_LOCAL_END; fact++) {
         const IbhCauseRow *row = ibh_probe_cause((IbhCause)fact);
         g_autofree char *path = row->file ? g_strdup_printf("/proc/net/%s", row->file) : NULL, *text = NULL;
 

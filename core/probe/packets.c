@@ -151,7 +151,7 @@ static guint32 first_number(const IbhProbe *probe)
 }
 
 /* Above the ports that Linux gives to connections by itself, so that no connection is disturbed. */
-guint16 ibh_probe_syn_port(const IbhProbe *probe)
+static guint16 syn_port(const IbhProbe *probe)
 {
     return (guint16)(61000 + probe->id % 4000);
 }
@@ -159,7 +159,7 @@ guint16 ibh_probe_syn_port(const IbhProbe *probe)
 void ibh_probe_syn(const IbhProbe *probe, guint pair, guint8 segment[IBH_SYN_LENGTH])
 {
     memset(segment, 0, IBH_SYN_LENGTH);
-    ibh_put16(segment, ibh_probe_syn_port(probe));
+    ibh_put16(segment, syn_port(probe));
     ibh_put16(segment + 2, IBH_SYN_PORT);
     ibh_put32(segment + 4, first_number(probe) + pair);
     segment[WORDS_AT] = IBH_SYN_LENGTH / 4 << 4;
@@ -178,7 +178,7 @@ static void hear_tcp(IbhProbe *probe, const IbhHeard *heard)
 
     if (heard->outgoing || heard->length < SIX + IBH_SYN_LENGTH || !(segment[FLAGS_AT] & ACK) ||
         !(segment[FLAGS_AT] & (RST | SYN)) || (segment[FLAGS_AT] & FIN) || ibh_get16(segment) != IBH_SYN_PORT ||
-        ibh_get16(segment + 2) != ibh_probe_syn_port(probe))
+        ibh_get16(segment + 2) != syn_port(probe))
         return;
     number = ibh_get32(segment + 8) - 1 - first_number(probe);
     pair = number < probe->pairs->len ? ibh_probe_pair(probe, number) : NULL;
@@ -213,7 +213,8 @@ gboolean ibh_arp_parse(const guint8 *frame, gsize length, guint16 operation, Ibh
     return TRUE;
 }
 
-gboolean ibh_na_parse(const IbhLink *link, const guint8 *packet, gsize length, IbhArpReply *ret_reply)
+/* An advertisement came in by `link`. */
+static gboolean parse_advertisement(const IbhLink *link, const guint8 *packet, gsize length, IbhArpReply *ret_reply)
 {
     const gsize before = 2 + ibh_nd_pad(link); /* of an option, the hardware address */
 
@@ -336,7 +337,7 @@ static void hear_discovery(IbhProbe *probe, const IbhHeard *heard, const guint8 
         return;
     whom = ibh_ip_from_bytes(AF_INET6, icmp + 8);
     note_question(probe, heard, &whom);
-    if (!heard->outgoing && ibh_na_parse(link, icmp, length, &reply))
+    if (!heard->outgoing && parse_advertisement(link, icmp, length, &reply))
         ibh_probe_answered(probe, heard->ifindex, &reply);
 }
 

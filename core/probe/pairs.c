@@ -119,6 +119,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
     probe->own = g_array_new(FALSE, TRUE, sizeof(IbhIp));
     probe->sources = g_array_new(FALSE, TRUE, sizeof(IbhProbeSource));
     probe->numbers = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, g_free, NULL);
+    probe->local = g_hash_table_new(NULL, NULL);
     probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
     probe->strangers = g_array_new(FALSE, TRUE, sizeof(IbhProbeStranger));
     probe->unasked = g_array_new(FALSE, TRUE, sizeof(IbhProbeUnasked));
@@ -155,7 +156,7 @@ void ibh_probe_free(IbhProbe *probe)
     g_array_unref(probe->unasked);
     g_hash_table_unref(probe->numbers);
     g_clear_pointer(&probe->findings, g_ptr_array_unref);
-    g_clear_pointer(&probe->local, g_array_unref);
+    g_hash_table_unref(probe->local);
     g_free(probe->echoes);
     g_free(probe);
 }
@@ -225,16 +226,6 @@ IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number)
 
 /* ---- neighbours ---- */
 
-void ibh_probe_note_known(IbhProbe *probe, const GArray *neighbours)
-{
-    IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
-        IbhProbePair *pair = ibh_probe_find_pair(probe, neighbour->ifindex, &neighbour->ip);
-
-        if (pair)
-            pair->known_before = TRUE;
-    }
-}
-
 gboolean ibh_probe_takes_entry(const IbhProbePair *pair)
 {
     return pair->on_link && !pair->known_before;
@@ -245,6 +236,8 @@ void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours)
     IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
         IbhProbePair *pair = ibh_probe_find_pair(probe, neighbour->ifindex, &neighbour->ip);
 
+        if (pair && pair->step == IBH_STEP_WAITS)
+            pair->known_before = TRUE;
         if (!pair || pair->step != IBH_STEP_SETTLED || !neighbour->lladdr_len ||
             ibh_neighbour_is_unasked(ibh_probe_link(probe, pair), neighbour))
             continue;

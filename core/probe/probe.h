@@ -4,14 +4,14 @@
  * the files *_io.c send and receive.
  *
  * All pairs are asked side by side, at most 4,000 packets a second together. Each pair costs the kernel an entry in its
- * neighbour table, which the whole machine shares: so a window slides over the pairs (flight.h), and an entry of ours
- * is deleted when its pair is over.
+ * neighbour table, which the whole machine shares: so a window slides over the pairs, and an entry of ours is deleted
+ * when its pair is over.
  */
 #pragma once
 
+#include "check/finding.h"
 #include "model/arp.h"
 #include "plan/rails.h"
-#include "probe/causes.h"
 
 #define IBH_PROBE_ERROR (g_quark_from_static_string("ibh-probe-error"))
 
@@ -26,6 +26,92 @@
 #define IBH_PROBE_NAMED 4                              /* peers, rails or pairs that a finding names */
 #define IBH_SYN_PORT 1                                 /* tcpmux: unused for decades */
 #define IBH_SYN_LENGTH 20                              /* bytes of a segment */
+
+/* ---- what can be wrong with a pair: one table from cause to code, severity, words and advice ---- */
+
+typedef enum {
+    IBH_CAUSE_NONE,
+    /* of lost echoes */
+    IBH_LOSS_DOWN,
+    IBH_LOSS_NO_CARRIER,
+    IBH_LOSS_OURS,      /* a route says that the peer's address is this host's own */
+    IBH_LOSS_ARP_OFF,   /* the rail sends no ARP request */
+    IBH_LOSS_HELD,      /* no echo leaves by the rail */
+    IBH_LOSS_TABLE,     /* the neighbour table was full */
+    IBH_LOSS_FIREWALL,  /* the kernel refuses to send */
+    IBH_LOSS_NO_WAY,    /* it has no route by this NIC, or one that is an error */
+    IBH_LOSS_DROPPED,   /* a reply comes in, and is not delivered */
+    IBH_LOSS_SOME,      /* others came back */
+    IBH_LOSS_DUPLICATE, /* another host has the rail's address, too: answers.c tells it */
+    IBH_LOSS_STATIC,    /* a permanent neighbour entry has another hardware address than the host that answers */
+    IBH_LOSS_TRANSLATED,
+    IBH_LOSS_GATEWAY,   /* the gateway does not answer ARP */
+    IBH_LOSS_AFTER_ARP, /* ARP was answered */
+    IBH_LOSS_NOTHING,   /* not even ARP was */
+    IBH_LOSS_UNKNOWN,   /* ARP was not asked */
+    /* of lost echoes, by the kernel's counters, and by what is attached to the NIC */
+    IBH_LOCAL_IPSEC_IN,
+    IBH_LOCAL_IPSEC_OUT,
+    IBH_LOCAL_RP_FILTER,
+    IBH_LOCAL_QDISC,
+    IBH_LOCAL_XDP,
+    IBH_LOCAL_PASSTHRU,
+    IBH_LOCAL_END,
+    /* of the way of echoes, and of replies */
+    IBH_WAY_NONE,
+    IBH_WAY_OTHER_NIC,
+    IBH_WAY_REPLY,
+    IBH_WAY_TRANSLATED,
+    IBH_WAY_NOT_KNOWN,
+    IBH_PEER_FLUX,
+    IBH_PEER_TWO,
+    IBH_PEER_SENDER,
+    /* of full size */
+    IBH_SIZE_PIECES,
+    IBH_SIZE_TOLD,
+    IBH_SIZE_BEYOND, /* the same, behind a router: no fault */
+    IBH_SIZE_OURS,
+    IBH_SIZE_SILENT,
+    /* of RDMA, as far as a request came: from IBH_RDMA_NO_WAY on, it may still be answered */
+    IBH_RDMA_UNASKED,
+    IBH_RDMA_NO_ECHO,
+    IBH_RDMA_NO_MODULE,
+    IBH_RDMA_FILTERED, /* this host would drop it */
+    IBH_RDMA_BLOCKED,  /* the process that should ask said nothing */
+    IBH_RDMA_NO_DEVICE,
+    IBH_RDMA_NO_GID,  /* the device does not know the source address */
+    IBH_RDMA_REFUSED, /* by the kernel, with an errno */
+    IBH_RDMA_NO_WAY,  /* by now, the rail's device does not find the peer; */
+    IBH_RDMA_NO_PATH, /* the subnet manager says nothing; */
+    IBH_RDMA_SILENT,  /* nor does the peer */
+    IBH_N_CAUSES
+} IbhCause;
+
+typedef enum {
+    IBH_AT_HOME,  /* this host is at fault, on the rails that have it */
+    IBH_AT_PEER,  /* the peer is, whichever rails saw it */
+    IBH_AT_EITHER /* the pairs that have it tell */
+} IbhProbePlace;
+
+/* What is lost, so that a fact about this host may explain it better. */
+enum { IBH_LOST_OUT = 1, IBH_LOST_IN = 2, IBH_LOST_ALL = 4, IBH_LOST_SOME = 8 };
+
+/* In texts, words in braces stand for the pair's (verdict.c). */
+typedef struct {
+    IbhProbePlace place;
+    IbhSeverity severity;
+    const char *code;    /* NULL: told elsewhere, or no fault */
+    const char *problem; /* of its pairs, a code, too; NULL: the same */
+    const char *why;
+    const char *fix, *advice;
+    const char *peer_code;  /* where a peer is at fault; NULL: the same */
+    guint lost;             /* of a loss, what this is; of what explains losses, which */
+    const char *file, *key; /* of the kernel's counters: below /proc/net, and how their names begin; NULL: not there */
+} IbhCauseRow;
+
+const IbhCauseRow *ibh_probe_cause(IbhCause cause);
+
+/* ---- what is asked, and what comes back ---- */
 
 typedef struct {
     guint8 bytes[IBH_LLADDR_MAX];
@@ -73,7 +159,7 @@ typedef struct {
     gboolean held;   /* the kernel does not let longer ones leave: this host's own firewall */
 } IbhProbeSize;
 
-/* Where a pair is on its way (flight.h). */
+/* Where a pair is on its way (flight.c). */
 typedef enum {
     IBH_STEP_WAITS,
     IBH_STEP_ECHOES,    /* they are under way */
@@ -100,7 +186,7 @@ typedef struct {
     IbhLladdr sender;      /* from which the last reply came */
     IbhLladdr answer[4];   /* to ARP, asked anew: the first different ones */
     guint answers;         /* so many */
-    gboolean known_before; /* the neighbour table had an entry when we came */
+    gboolean known_before; /* the neighbour table had an entry before its turn */
     gboolean fixed;        /* `lladdr` is of a permanent entry */
     IbhProbeTrace trace;
     IbhProbeSize mtu;
@@ -161,7 +247,7 @@ typedef struct {
     guint16 id;           /* of echoes */
     guint8 cookie[16];    /* so that a reply cannot be guessed */
     gboolean was_full[2]; /* the kernel's table of neighbours, meanwhile: IPv4, IPv6 */
-    GArray *local;        /* readings of the kernel's counters (judge.c) */
+    GHashTable *local;    /* what the kernel says of packets that this host drops (judge.c) */
     GPtrArray *findings;  /* IbhFinding *; NULL: not judged yet */
 } IbhProbe;
 
@@ -186,12 +272,41 @@ IbhLladdr ibh_lladdr(const guint8 *bytes, guint length);
 gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other);
 char *ibh_lladdr_format(const IbhLladdr *lladdr); /* NULL: not known */
 
-/* The content of the neighbour table (IbhNeighbour) before anything was sent: these entries are not ours, and are not
- * deleted; and later: the hardware addresses of pairs that are settled, whose questions follow. */
-void ibh_probe_note_known(IbhProbe *probe, const GArray *neighbours);
+/* The content of the neighbour table (IbhNeighbour): entries of pairs whose turn has not come are not ours, and are not
+ * deleted; pairs that are settled have their hardware addresses from it, and their questions follow. */
 void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours);
 /* An entry of the neighbour table exists only for this pair's echoes. */
 gboolean ibh_probe_takes_entry(const IbhProbePair *pair);
+
+/* ---- which packet is sent next ---- */
+
+/* All pairs have their turn, one after the other: each has something to send, or waits until a time, or is over. A new
+ * pair is asked after an earlier one is finished and its entry deleted. */
+typedef struct {
+    IbhProbe *probe;
+    guint gone, begun; /* pairs: the window is from the one to the other */
+    guint turn;        /* the pair that is next */
+    guint room[2];     /* entries that may stand at a time: IPv4, IPv6 */
+    guint standing[2]; /* entries of pairs that are not gone */
+    gboolean settled;  /* some pair is, and waits for ibh_probe_learn() */
+} IbhFlight;
+
+typedef struct {
+    guint pair;
+    IbhProbeAsk ask;
+    guint number; /* of an echo, its size with IBH_PROBE_SIZED */
+} IbhShot;
+
+/* TRUE: this is to be sent now. FALSE: unless something comes, nothing is before `ret_due`. */
+gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint64 *ret_due);
+/* It was sent, or could not be sent: `sent` is FALSE where that proves nothing of the way. */
+void ibh_flight_launched(IbhFlight *flight, const IbhShot *shot, gint64 now, gboolean sent);
+/* The finished pair is over, and its entry deleted. */
+void ibh_flight_end(IbhFlight *flight, guint pair);
+
+/* How many entries may be added to a table with so many entries: up to half of its limit, above which the kernel
+ * deletes old ones, perhaps those of other programs; a fuller table gets half of its free room. */
+guint ibh_probe_room(const IbhNeighbourTable *table);
 
 /* ---- packets ---- */
 
@@ -199,7 +314,6 @@ gboolean ibh_probe_takes_entry(const IbhProbePair *pair);
 gsize ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint8 *packet);
 void ibh_probe_sent(IbhProbe *probe, guint pair, guint number, gint64 now);
 /* A TCP segment; the kernel writes its checksum. */
-guint16 ibh_probe_syn_port(const IbhProbe *probe); /* ours */
 void ibh_probe_syn(const IbhProbe *probe, guint pair, guint8 segment[IBH_SYN_LENGTH]);
 
 typedef struct {
@@ -225,9 +339,8 @@ typedef struct {
 } IbhHeard;
 
 void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard);
-/* Read what may be anything. An advertisement came in by `link`. */
+/* Reads what may be anything. */
 gboolean ibh_arp_parse(const guint8 *frame, gsize length, guint16 operation, IbhArpReply *ret_reply);
-gboolean ibh_na_parse(const IbhLink *link, const guint8 *packet, gsize length, IbhArpReply *ret_reply);
 /* Such an answer, that came in there. */
 void ibh_probe_answered(IbhProbe *probe, int ifindex, const IbhArpReply *reply);
 /* The source that can ask for this one's address in its own name, so that a proxy on the wire would answer; -1: none.
@@ -251,8 +364,6 @@ void ibh_probe_note_local(IbhProbe *probe, int ifindex, IbhCause fact, gint64 va
 void ibh_probe_judge(IbhProbe *probe);
 gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause);
 GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: codes, each once */
-/* What a row's text says of the pair. NULL stays NULL. */
-char *ibh_probe_fill_in(const IbhProbe *probe, const IbhProbePair *pair, const char *template);
 /* "172.16.34.1-.8, 172.16.35.1 and 3 more"; IbhIp. Consecutive ones are one; so many at most. */
 char *ibh_probe_name_peers(const GArray *peers, guint most);
 

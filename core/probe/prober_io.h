@@ -6,7 +6,7 @@
 #pragma once
 
 #include "kernel/netlink.h"
-#include "probe/flight.h"
+#include "probe/probe.h"
 
 #include <linux/if_packet.h>
 #include <netinet/in.h>
@@ -52,7 +52,6 @@ void ibh_prober_close(IbhProber *prober);
 IbhSockAddress ibh_sock_address(const IbhIp *ip, socklen_t *ret_size);
 /* Packets leave from this address, and by its NIC; those that come in are taken from any. 0 or an errno. */
 int ibh_sock_bind(int fd, const IbhProbeSource *source);
-gboolean ibh_sock_set(int fd, int level, int option, int value);
 
 /* ---- send_io.c: each returns 0 or an errno ---- */
 

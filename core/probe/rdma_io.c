@@ -98,19 +98,16 @@ static void begin(const Asker *asker, guint32 i)
     struct rdma_ucm_resolve_addr resolve = {
         .timeout_ms = ADDRESS_MS, .dst_size = put_address(&resolve.dst_addr, ibh_probe_peer(asker->probe, pair))};
     int error = asker->error;
+    IbhCause cause = error == ENOENT ? IBH_RDMA_NO_MODULE : IBH_RDMA_REFUSED;
 
-    if (error == ENOENT) {
-        tell(asker, i, source->nic->link->rdma[0] ? IBH_RDMA_NO_MODULE : IBH_RDMA_NO_DEVICE, error);
-        return;
-    }
     error = error ? error : command(asker, RDMA_USER_CM_CMD_CREATE_ID, &create, sizeof create, sizeof answer);
     bind.id = resolve.id = answer.id;
-    if (!error && (error = command(asker, RDMA_USER_CM_CMD_BIND, &bind, sizeof bind, 0)) == ENODEV) {
-        tell(asker, i, source->nic->link->rdma[0] ? IBH_RDMA_NO_GID : IBH_RDMA_NO_DEVICE, 0);
-        return;
-    }
+    if (!error && (error = command(asker, RDMA_USER_CM_CMD_BIND, &bind, sizeof bind, 0)) == ENODEV)
+        cause = IBH_RDMA_NO_GID;
     error = error ? error : command(asker, RDMA_USER_CM_CMD_RESOLVE_ADDR, &resolve, sizeof resolve, 0);
-    tell_step(asker, i, IBH_RDMA_NO_WAY, error);
+    if (cause != IBH_RDMA_REFUSED && !source->nic->link->rdma[0])
+        cause = IBH_RDMA_NO_DEVICE;
+    tell(asker, i, error ? cause : IBH_RDMA_NO_WAY, error);
 }
 
 /* A positive status of SIDR comes from the peer, a negative errno from the kernel. Requests that are over are left to

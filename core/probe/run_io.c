@@ -60,20 +60,12 @@ static void send_shot(IbhProber *prober, const IbhShot *shot)
 
 /* ---- the loop ---- */
 
-/* Of both families. */
-static gboolean read_neighbours(IbhProber *prober, GArray *neighbours, GError **error)
-{
-    return ibh_netlink_read_neighbours(prober->netlink, AF_UNSPEC, IBH_NEIGHBOURS_ALL, neighbours, error);
-}
-
-/* The hardware addresses of pairs that are settled. */
+/* What the neighbour table has, of both families. */
 static gboolean learn(IbhProber *prober, GError **error)
 {
     g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
 
-    if (!prober->flight.settled)
-        return TRUE;
-    if (!read_neighbours(prober, neighbours, error))
+    if (!ibh_netlink_read_neighbours(prober->netlink, AF_UNSPEC, IBH_NEIGHBOURS_ALL, neighbours, error))
         return FALSE;
     ibh_probe_learn(prober->probe, neighbours);
     prober->flight.settled = FALSE;
@@ -109,7 +101,7 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
         (void)ibh_prober_wait(prober, any && due <= now ? 0 : MIN(due, now + COLLECT_EVERY));
         if (now < collected + COLLECT_EVERY)
             continue;
-        if (!learn(prober, error))
+        if (flight->settled && !learn(prober, error))
             return FALSE;
         for (guint i = flight->gone; i < flight->begun; i++) {
             if (ibh_probe_pair(prober->probe, i)->step == IBH_STEP_FINISHED)
@@ -149,14 +141,11 @@ static gint64 ask_own(IbhProber *prober)
 static gboolean ask_all(IbhProber *prober, GError **error)
 {
     IbhProbe *probe = prober->probe;
-    g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
     IbhNeighbourTable before[2], after[2];
     gint64 proxies;
 
-    if (!read_neighbours(prober, neighbours, error) ||
-        !ibh_netlink_read_neighbour_tables(prober->netlink, before, error))
+    if (!learn(prober, error) || !ibh_netlink_read_neighbour_tables(prober->netlink, before, error))
         return FALSE;
-    ibh_probe_note_known(probe, neighbours);
     for (int six = 0; six <= 1; six++)
         prober->flight.room[six] = ibh_probe_room(&before[six]);
     ibh_prober_read_local(prober, FALSE);

@@ -11,9 +11,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#ifndef IP_RECVERR
-#define IP_RECVERR 11
-#endif
 #ifndef ICMP_FILTER
 #define ICMP_FILTER 1
 #endif
@@ -98,15 +95,15 @@ IbhSockAddress ibh_sock_address(const IbhIp *ip, socklen_t *ret_size)
     return address;
 }
 
-gboolean ibh_sock_set(int fd, int level, int option, int value)
+static gboolean set_option(int fd, int level, int option, int value)
 {
     return setsockopt(fd, level, option, &value, sizeof value) == 0;
 }
 
 static void enlarge(int fd)
 {
-    if (!ibh_sock_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER))
-        (void)ibh_sock_set(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER);
+    if (!set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER))
+        (void)set_option(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER);
 }
 
 /* And errors are reported: without, the kernel does not say that its neighbour table is full. */
@@ -117,9 +114,9 @@ int ibh_sock_bind(int fd, const IbhProbeSource *source)
     socklen_t size;
     const IbhSockAddress address = ibh_sock_address(&source->ip, &size);
 
-    if (bind(fd, &address.generic, size) < 0 || !ibh_sock_set(fd, level, six ? IPV6_UNICAST_IF : IP_UNICAST_IF, device))
+    if (bind(fd, &address.generic, size) < 0 || !set_option(fd, level, six ? IPV6_UNICAST_IF : IP_UNICAST_IF, device))
         return errno;
-    (void)ibh_sock_set(fd, level, six ? IPV6_RECVERR : IP_RECVERR, 1);
+    (void)set_option(fd, level, six ? IPV6_RECVERR : IP_RECVERR, 1);
     return 0;
 }
 
@@ -134,8 +131,8 @@ static int open_echoes(const IbhProbeSource *source, int *ret_fd)
     *ret_fd = fd;
     if (fd < 0 || (problem = ibh_sock_bind(fd, source)))
         return fd < 0 ? errno : problem;
-    if (!ibh_sock_set(fd, six ? IPPROTO_IPV6 : IPPROTO_IP, six ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER,
-                      six ? IPV6_PMTUDISC_PROBE : IP_PMTUDISC_PROBE))
+    if (!set_option(fd, six ? IPPROTO_IPV6 : IPPROTO_IP, six ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER,
+                    six ? IPV6_PMTUDISC_PROBE : IP_PMTUDISC_PROBE))
         return errno;
     enlarge(fd);
     filter_replies(fd, six);
@@ -165,7 +162,7 @@ static int open_sender(int protocol, int option, int value)
 
     if (fd >= 0) {
         attach(fd, none, 1);
-        (void)ibh_sock_set(fd, IPPROTO_IPV6, option, value);
+        (void)set_option(fd, IPPROTO_IPV6, option, value);
     }
     return fd;
 }

@@ -70,7 +70,7 @@ static char *value_of(const IbhProbe *probe, const IbhProbePair *pair, const cha
 #undef IS
 }
 
-char *ibh_probe_fill_in(const IbhProbe *probe, const IbhProbePair *pair, const char *template)
+static char *fill_in(const IbhProbe *probe, const IbhProbePair *pair, const char *template)
 {
     g_auto(GStrv) parts = g_strsplit_set(template ? template : "", "{}", -1);
 
@@ -136,38 +136,43 @@ char *ibh_probe_name_peers(const GArray *peers, guint most)
 
 /* ---- who is at fault ---- */
 
+/* How many pairs of a peer, or of a rail, have the cause; and could: a pair could tell only if nothing of this host is
+ * in its way. */
+typedef struct {
+    guint has, could;
+} Count;
+
 /* The pairs of one cause. */
 typedef struct {
     IbhProbe *probe;
     const IbhCauseRow *row;
-    const char *why;           /* in words */
-    gboolean *has;             /* by pair; those that are not told yet */
-    guint *by_peer, *by_nic;   /* how many of them have it */
-    guint *peer_all, *nic_all; /* how many could: a pair could tell only if nothing of this host is in its way */
+    const char *why; /* in words */
+    gboolean *has;   /* by pair; those that are not told yet */
+    Count *counts;   /* of each peer, then of each rail */
 } Cause;
 
-static guint nic_of(const IbhProbe *probe, const IbhProbePair *pair)
+typedef enum { OF_PEERS, OF_RAILS, OF_PAIRS } Share;
+
+static Count *count_of(const Cause *cause, const IbhProbePair *pair, Share share)
 {
     guint at = 0;
 
-    (void)g_ptr_array_find(probe->nics, ibh_probe_source(probe, pair)->nic, &at);
-    return at;
+    if (share == OF_PEERS)
+        return &cause->counts[pair->peer];
+    (void)g_ptr_array_find(cause->probe->nics, ibh_probe_source(cause->probe, pair)->nic, &at);
+    return &cause->counts[cause->probe->peers->len + at];
 }
-
-typedef enum { OF_PEERS, OF_RAILS, OF_PAIRS } Share;
 
 /* Of a peer, if all rails that could tell have it, and they are more than one; the same of a rail. */
 static gboolean is_of(const Cause *cause, guint i, Share share)
 {
-    const IbhProbePair *pair = ibh_probe_pair(cause->probe, i);
-    const guint nic = nic_of(cause->probe, pair), at_peer = cause->by_peer[pair->peer], at_nic = cause->by_nic[nic];
-    const IbhProbePlace place = cause->row->place;
+    const Count *count = count_of(cause, ibh_probe_pair(cause->probe, i), share);
 
-    return cause->has[i] &&
-           (share == OF_PAIRS ||
-            (share == OF_PEERS ? place == IBH_AT_PEER ||
-                                     (place == IBH_AT_EITHER && at_peer > 1 && at_peer >= cause->peer_all[pair->peer])
-                               : place == IBH_AT_HOME || (at_nic > 1 && at_nic >= cause->nic_all[nic])));
+    if (share == OF_PAIRS || !cause->has[i])
+        return cause->has[i];
+    if (cause->row->place != IBH_AT_EITHER)
+        return cause->row->place == (share == OF_PEERS ? IBH_AT_PEER : IBH_AT_HOME);
+    return count->has > 1 && count->has >= count->could;
 }
 
 static void add_once(GPtrArray *names, char *name)
@@ -203,11 +208,11 @@ static void report_share(Cause *cause, Share share)
         g_ptr_array_add(pairs, g_strdup_printf("%s to %s", rail, ibh_ip_format(peer, ip)));
         add_once(rails, g_strdup(rail));
         if (row->fix)
-            add_once(fixes, ibh_probe_fill_in(probe, pair, row->fix));
+            add_once(fixes, fill_in(probe, pair, row->fix));
         if (!peers->len || !ibh_ip_equal(&g_array_index(peers, IbhIp, peers->len - 1), peer))
             g_array_append_val(peers, *peer);
         if (pairs->len == 1)
-            advice = ibh_probe_fill_in(probe, pair, at_peer && row->peer_advice ? row->peer_advice : row->advice);
+            advice = fill_in(probe, pair, row->advice);
     }
     if (!pairs->len)
         return;
@@ -231,21 +236,19 @@ static void report_share(Cause *cause, Share share)
 /* Of all pairs with this cause, and these words. */
 static void report_cause(Cause *cause, char **whys, guint first)
 {
-    IbhProbe *probe = cause->probe;
+    const IbhProbe *probe = cause->probe;
     g_autofree char *why = g_strdup(whys[first]);
 
-    memset(cause->by_peer, 0, probe->peers->len * sizeof(guint));
-    memset(cause->by_nic, 0, probe->nics->len * sizeof(guint));
+    for (guint i = 0; i < probe->peers->len + probe->nics->len; i++)
+        cause->counts[i].has = 0;
     cause->why = why;
     for (guint i = first; i < probe->pairs->len; i++) {
-        const IbhProbePair *pair = ibh_probe_pair(probe, i);
-
         cause->has[i] = g_strcmp0(whys[i], why) == 0;
         if (!cause->has[i])
             continue;
         g_clear_pointer(&whys[i], g_free);
-        cause->by_peer[pair->peer]++;
-        cause->by_nic[nic_of(probe, pair)]++;
+        for (int share = OF_PEERS; share <= OF_RAILS; share++)
+            count_of(cause, ibh_probe_pair(probe, i), (Share)share)->has++;
     }
     for (int share = OF_PEERS; share <= OF_PAIRS; share++)
         report_share(cause, (Share)share);
@@ -256,21 +259,20 @@ void ibh_probe_report_causes(IbhProbe *probe)
     const guint n = probe->pairs->len;
     g_autofree gboolean *has = g_new0(gboolean, n);
     g_autofree char **whys = g_new0(char *, n);
-    g_autofree guint *by_peer = g_new0(guint, probe->peers->len), *peer_all = g_new0(guint, probe->peers->len);
-    g_autofree guint *by_nic = g_new0(guint, probe->nics->len), *nic_all = g_new0(guint, probe->nics->len);
-    Cause cause = {probe, NULL, NULL, has, by_peer, by_nic, peer_all, nic_all};
+    g_autofree Count *counts = g_new0(Count, probe->peers->len + probe->nics->len);
+    Cause cause = {.probe = probe, .has = has, .counts = counts};
 
     IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-        const guint could = !pair->loss || ibh_probe_cause(pair->loss)->place != IBH_AT_HOME ? 1 : 0;
+        const gboolean could = !pair->loss || ibh_probe_cause(pair->loss)->place != IBH_AT_HOME;
 
-        peer_all[pair->peer] += could;
-        nic_all[nic_of(probe, pair)] += could;
+        for (int share = OF_PEERS; could && share <= OF_RAILS; share++)
+            count_of(&cause, pair, (Share)share)->could++;
     }
     for (int number = IBH_CAUSE_NONE; number < IBH_N_CAUSES; number++) {
         cause.row = ibh_probe_cause((IbhCause)number);
         for (guint i = 0; i < n && cause.row->code; i++) {
             if (ibh_probe_has(ibh_probe_pair(probe, i), (IbhCause)number))
-                whys[i] = ibh_probe_fill_in(probe, ibh_probe_pair(probe, i), cause.row->why);
+                whys[i] = fill_in(probe, ibh_probe_pair(probe, i), cause.row->why);
         }
         for (guint i = 0; i < n; i++) {
             if (whys[i])

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which packet is sent next, and when; and how long packets may be. */
-#include "probe/flight.h"
 #include "probe_world.h"
 
 #include <setjmp.h>
