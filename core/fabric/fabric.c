@@ -21,11 +21,6 @@ const IbhCounter ibh_counters[IBH_N_COUNTERS] = {
     {"hw_counters/local_ack_timeout_err", IBH_COUNTS_PATH},
 };
 
-const char *ibh_counter_name(guint counter)
-{
-    return strchr(ibh_counters[counter].path, '/') + 1;
-}
-
 const char *const ibh_modules[IBH_N_MODULES] = {"ib_ipoib", "ib_uverbs", "rdma_ucm", "ib_umad"};
 
 static void port_clear(gpointer data)

@@ -31,7 +31,6 @@ typedef struct {
 
 #define IBH_N_COUNTERS 12
 extern const IbhCounter ibh_counters[IBH_N_COUNTERS];
-const char *ibh_counter_name(guint counter); /* "symbol_error" */
 
 /* An entry of a port's GID table that is not empty. */
 typedef struct {

@@ -122,18 +122,15 @@ static void say_names(IbhCase *c, char *(*in)(const char *name))
 /* "{port} is {state}" */
 static char *fill_in(const IbhCase *c, const char *text)
 {
-    GString *filled = g_string_new(NULL);
+    g_auto(GStrv) parts = g_strsplit_set(text, "{}", -1);
 
-    for (const char *at = text; *at;) {
-        gsize plain = strcspn(at, "{"), length = strcspn(at + plain, "}");
-        g_autofree char *word = length ? g_strndup(at + plain + 1, length - 1) : NULL;
+    for (guint i = 1; parts[0] && parts[i]; i += 2) {
+        const char *said = g_hash_table_lookup(c->words, parts[i]);
 
-        g_string_append_len(filled, at, (gssize)plain);
-        if (word)
-            g_string_append(filled, g_hash_table_lookup(c->words, word));
-        at += plain + length + (at[plain + length] != 0);
+        g_free(parts[i]);
+        parts[i] = g_strdup(said ? said : "");
     }
-    return g_string_free(filled, FALSE);
+    return g_strjoinv("", parts);
 }
 
 /* Names of devices are quoted in commands. */

@@ -324,14 +324,15 @@ static gboolean errors_grow(IbhCase *c, IbhCounterKind kind)
     g_autoptr(GString) list = g_string_new(NULL);
 
     for (guint i = 0; i < IBH_N_COUNTERS; i++) {
+        const char *name = strchr(ibh_counters[i].path, '/') + 1;
         gint64 more = c->port->new_errors[i];
 
         /* Omni-Path counts retransmissions of its links there, which are normal. */
-        if (is_omni_path(c->port) && g_str_equal(ibh_counter_name(i), "local_link_integrity_errors"))
+        if (is_omni_path(c->port) && g_str_equal(name, "local_link_integrity_errors"))
             continue;
         if (more > 0 && ibh_counters[i].kind == kind)
             g_string_append_printf(list, "%s%s by %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT, list->len ? ", " : "",
-                                   ibh_counter_name(i), more, c->port->errors[i] + more);
+                                   name, more, c->port->errors[i] + more);
     }
     ibh_case_say(c, "list", "%s", list->str);
     return list->len > 0;

@@ -118,13 +118,11 @@ void ibh_probe_answered(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
         take_neighbour(probe, ifindex, reply);
 }
 
-static gboolean shares_subnet(const IbhProbeSource *source, const IbhProbeSource *other)
+static gboolean has_subnet_of(const IbhProbe *probe, const IbhProbeSource *source, const IbhProbeSource *other)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &source->nic->served) {
-        if (ibh_ip_equal(&address->local, &source->ip) && ibh_prefix_contains(&address->subnet, &other->ip))
-            return TRUE;
-    }
-    return FALSE;
+    const IbhAddress *address = ibh_rails_address(probe->rails, source->nic, &source->ip);
+
+    return address && ibh_prefix_contains(&address->subnet, &other->ip);
 }
 
 int ibh_probe_witness(const IbhProbe *probe, guint source)
@@ -135,7 +133,7 @@ int ibh_probe_witness(const IbhProbe *probe, guint source)
         const IbhProbeSource *other = &g_array_index(probe->sources, IbhProbeSource, i);
 
         if (other->nic != of->nic && other->ip.family == AF_INET && of->ip.family == AF_INET &&
-            other->nic->link->carrier && shares_subnet(of, other) && shares_subnet(other, of))
+            other->nic->link->carrier && has_subnet_of(probe, of, other) && has_subnet_of(probe, other, of))
             return (int)i;
     }
     return -1;

@@ -173,15 +173,13 @@ static gboolean ask_routes(IbhProber *prober, GError **error)
 gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, GError **error)
 {
     IbhProber prober = {.probe = probe, .flight.probe = probe, .netlink = netlink, .sysfs = sysfs};
-    guint8 random[sizeof probe->cookie + sizeof probe->id];
     gboolean done;
 
-    if (getrandom(random, sizeof random, 0) != (gssize)sizeof random) {
+    if (getrandom(probe->cookie, sizeof probe->cookie, 0) != (gssize)sizeof probe->cookie ||
+        getrandom(&probe->id, sizeof probe->id, 0) != (gssize)sizeof probe->id) {
         g_set_error(error, IBH_PROBE_ERROR, 0, "--probe: no random numbers: %s", g_strerror(errno));
         return FALSE;
     }
-    memcpy(probe->cookie, random, sizeof probe->cookie);
-    memcpy(&probe->id, random + sizeof probe->cookie, sizeof probe->id);
     done = ibh_prober_open(&prober, error) && ask_routes(&prober, error) && ask_all(&prober, error);
     ibh_prober_close(&prober);
     return done;

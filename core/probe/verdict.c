@@ -88,14 +88,11 @@ static char *fill_in(const IbhProbe *probe, const IbhProbePair *pair, const char
 /* The one after the other, in the part behind the last dot or colon. */
 static gboolean follows(const IbhIp *ip, const IbhIp *before)
 {
-    const guint length = ip->family == AF_INET6 ? 16 : 4, part = ip->family == AF_INET6 ? 2 : 1;
-    guint one = 0, other = 0;
+    const gsize head = ip->family == AF_INET6 ? 14 : 3;
+    const guint8 *one = before->bytes + head, *other = ip->bytes + head;
 
-    for (guint i = length - part; i < length; i++) {
-        one = one << 8 | before->bytes[i];
-        other = other << 8 | ip->bytes[i];
-    }
-    return ip->family == before->family && memcmp(ip->bytes, before->bytes, length - part) == 0 && other == one + 1;
+    return ip->family == before->family && memcmp(ip->bytes, before->bytes, head) == 0 &&
+           (ip->family == AF_INET6 ? ibh_get16(one) + 1 == ibh_get16(other) : *one + 1 == *other);
 }
 
 /* The first `most`, and how many there are beside them: `more`, that have no names, and the other names. */
