@@ -45,13 +45,14 @@ static gboolean find_driver(IbhTree *tree, const char *device, IbhBare *bare)
     return !uevent || !strstr(uevent, "DRIVER=");
 }
 
-/* The classes of InfiniBand, old and new, and of Omni-Path. */
-static gboolean is_hca(IbhTree *tree, const char *device)
+/* "0x020700" is of "0207"; what follows says how to program it. */
+gboolean ibh_pci_is_of(IbhTree *tree, const char *device, const char *classes)
 {
-    char line[32];
+    char class[32];
 
-    ibh_tree_line(tree, line, sizeof line, "sys/bus/pci/devices/%s/class", device);
-    return g_str_has_prefix(line, "0x0c06") || g_str_has_prefix(line, "0x0207") || g_str_has_prefix(line, "0x0208");
+    ibh_tree_line(tree, class, sizeof class, "sys/bus/pci/devices/%s/class", device);
+    class[strlen("0x0207")] = '\0';
+    return strlen(class) == strlen("0x0207") && strstr(classes, class + strlen("0x"));
 }
 
 /* One that is there for RDMA says more than an Ethernet adapter that could have it. */
@@ -60,7 +61,7 @@ static void find_bare(IbhTree *tree, IbhBare *ret_bare)
     g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/bus/pci/devices");
 
     IBH_EACH_POINTER (const char, device, devices) {
-        IbhBare bare = {.is_hca = is_hca(tree, device)};
+        IbhBare bare = {.is_hca = ibh_pci_is_of(tree, device, "0c06 0207 0208")}; /* InfiniBand, Omni-Path */
 
         if (ret_bare->is_hca || (ret_bare->name[0] && !bare.is_hca) || !find_driver(tree, device, &bare) ||
             !(bare.is_hca || bare.rdma) || ibh_tree_has(tree, "sys/bus/pci/devices/%s/infiniband", device))

@@ -163,14 +163,9 @@ static gboolean knows_gid(const IbhPort *port)
     return port->layer == IBH_LAYER_INFINIBAND && port->gid.is_known;
 }
 
-static gboolean lacks_gid(IbhCase *c)
-{
-    return knows_gid(c->port) && !c->port->gid.prefix && !c->port->gid.guid;
-}
-
 static gboolean lacks_guid(IbhCase *c)
 {
-    return knows_gid(c->port) && c->port->gid.prefix && !c->port->gid.guid;
+    return knows_gid(c->port) && !c->port->gid.guid;
 }
 
 /* Functions of one card may share that of its node, and so may devices of software, which are on no card. */
@@ -287,10 +282,10 @@ static gboolean is_slow(IbhCase *c)
 
 /* ---- PCIe ---- */
 
-/* 0.1 Gb/s of a slot; 0: not known. Up to 5 GT/s, of ten bits two are none of data. */
+/* 0.1 Gb/s of a slot; 0: not known (a virtual function's). Up to 5 GT/s, of ten bits two are none of data. */
 static int rate_of_slot(int lanes, int speed)
 {
-    int all = lanes > 0 && speed > 0 ? lanes * speed : 0;
+    int all = lanes > 0 && lanes <= 32 && speed > 0 ? lanes * speed : 0;
 
     return speed <= 50 ? all / 10 * 8 : all;
 }
@@ -349,14 +344,10 @@ static gboolean path_errors_grow(IbhCase *c)
 }
 
 const IbhRow ibh_rows_of_port[] = {
-    {"gid-missing", lacks_gid,
-     "the port {port} has no GID, expected the subnet's prefix and its own GUID: no host can address it, so RDMA "
-     "connections by it fail",
-     "see what the adapter's driver says (dmesg), then load it again or reboot"},
-    {"guid-duplicate", lacks_guid,
-     "the GUID of port {port} is 0, expected one of its own: a subnet manager cannot tell such ports apart, so it "
-     "answers for none of them",
-     "give it a GUID: of a virtual function ip link set PF vf N port_guid …; of an adapter, by its vendor's tool"},
+    {"gid-missing", lacks_guid,
+     "the port {port} has no GID with a GUID of its own, as expected: no host can address it, so RDMA by it fails",
+     "give a virtual function its GUID: ip link set PF vf N port_guid …; of an adapter see what its driver says "
+     "(dmesg), then load it again or reboot"},
     {"guid-duplicate", shares_guid,
      "ports {first} and {second} have one {what}, {guid}, expected one each: the subnet manager takes them for one, so "
      "packets for either arrive at one of them",

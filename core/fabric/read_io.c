@@ -42,14 +42,6 @@ static void parse_state(const char *text, gpointer to)
     g_strlcpy(state->name, name, MIN(sizeof state->name, strcspn(name, "\n") + 1));
 }
 
-/* A virtual function has no readable values: 0. */
-static void parse_lanes(const char *text, gpointer to)
-{
-    int lanes = number_of(text);
-
-    *(int *)to = lanes > 0 && lanes <= 32 ? lanes : IBH_UNKNOWN;
-}
-
 /* In tenths; IBH_UNKNOWN: "Unknown", or not in this unit. */
 static int tenths_of(const char *text, const char *unit)
 {
@@ -170,8 +162,8 @@ static const struct {
     {OF_DEVICE, "node_type", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, node_type)},
     {OF_DEVICE, "device/numa_node", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, place.node)},
     {OF_DEVICE, "device/uevent", parse_slot, G_STRUCT_OFFSET(IbhRdmaDevice, slot)},
-    {OF_DEVICE, "device/current_link_width", parse_lanes, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_lanes)},
-    {OF_DEVICE, "device/max_link_width", parse_lanes, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_max_lanes)},
+    {OF_DEVICE, "device/current_link_width", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_lanes)},
+    {OF_DEVICE, "device/max_link_width", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_max_lanes)},
     {OF_DEVICE, "device/current_link_speed", parse_speed, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_speed)},
     {OF_DEVICE, "device/max_link_speed", parse_speed, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_max_speed)},
     {OF_PORT, "link_layer", parse_layer, G_STRUCT_OFFSET(IbhPort, layer)},
@@ -452,7 +444,6 @@ IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links, const IbhRails *r
     return fabric;
 }
 
-/* Of the classes of display and 3D controllers, and of accelerators. */
 void ibh_fabric_read_gpus(IbhTree *tree, IbhFabric *fabric)
 {
     g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/bus/pci/devices");
@@ -460,11 +451,8 @@ void ibh_fabric_read_gpus(IbhTree *tree, IbhFabric *fabric)
     IBH_EACH_POINTER (const char, device, devices) {
         g_autofree char *directory = g_strdup_printf("sys/bus/pci/devices/%s", device);
         IbhGpu gpu = {0};
-        char class[32];
 
-        ibh_tree_line(tree, class, sizeof class, "%s/class", directory);
-        if (!g_str_has_prefix(class, "0x0300") && !g_str_has_prefix(class, "0x0302") &&
-            !g_str_has_prefix(class, "0x0380") && !g_str_has_prefix(class, "0x1200"))
+        if (!ibh_pci_is_of(tree, device, "0300 0302 0380 1200")) /* display and 3D controllers, accelerators */
             continue;
         g_strlcpy(gpu.name, device, sizeof gpu.name);
         read_facts(tree, OF_GPU, directory, &gpu);

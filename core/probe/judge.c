@@ -223,10 +223,11 @@ static gboolean is_other(const IbhLladdr *sender, const IbhProbePair *pair)
 }
 
 /* One hardware address for several addresses. IPv4 only: in IPv6 no NIC answers for another one, so one hardware
- * address is one NIC. */
-static void find_shared(const IbhProbe *probe)
+ * address is one NIC. TRUE: there is one. */
+static gboolean find_shared(const IbhProbe *probe)
 {
     g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    gboolean found = FALSE;
 
     IBH_EACH (IbhProbePair, pair, probe->pairs) {
         for (guint i = 0; pair->on_link && !ibh_probe_family(probe, pair) && i <= pair->answers; i++) {
@@ -237,26 +238,25 @@ static void find_shared(const IbhProbe *probe)
             if (lladdr && other && other != pair) {
                 charge(other, IBH_PEER_FLUX);
                 charge(pair, IBH_PEER_FLUX);
+                found = TRUE;
             }
             g_hash_table_insert(known, by, pair);
         }
     }
+    return found;
 }
 
 /* A host that mixes its rails shows it in many ways, by many rails: one cause. */
 static void judge_mixed(const IbhProbe *probe)
 {
-    gboolean flux = FALSE;
+    const gboolean flux = find_shared(probe);
 
-    find_shared(probe);
     IBH_EACH (IbhProbePair, pair, probe->pairs) {
-        if (pair->on_link && pair->answers > 1 && !ibh_probe_has(pair, IBH_PEER_FLUX))
+        if (ibh_probe_has(pair, IBH_PEER_FLUX))
+            continue;
+        if (pair->on_link && pair->answers > 1)
             charge(pair, IBH_PEER_TWO);
-        flux |= ibh_probe_has(pair, IBH_PEER_FLUX);
-    }
-    IBH_EACH (IbhProbePair, pair, probe->pairs) {
-        if (!ibh_probe_has(pair, IBH_PEER_FLUX) && !ibh_probe_has(pair, IBH_PEER_TWO) &&
-            (is_other(&pair->sender, pair) || is_other(&pair->syn_sender, pair)))
+        else if (is_other(&pair->sender, pair) || is_other(&pair->syn_sender, pair))
             charge(pair, flux ? IBH_PEER_FLUX : IBH_PEER_SENDER);
     }
 }

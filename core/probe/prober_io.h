@@ -53,17 +53,13 @@ IbhSockAddress ibh_sock_address(const IbhIp *ip, socklen_t *ret_size);
 /* Packets leave from this address, and by its NIC; those that come in are taken from any. 0 or an errno. */
 int ibh_sock_bind(int fd, const IbhProbeSource *source);
 
-/* ---- send_io.c: each returns 0 or an errno ---- */
+/* ---- wire_io.c; what sends returns 0 or an errno ---- */
 
-int ibh_prober_send_echo(IbhProber *prober, guint pair, guint number);
-int ibh_prober_send_syn(IbhProber *prober, guint pair);
+int ibh_prober_send(IbhProber *prober, const IbhShot *shot);
 /* Who has this address? Asks by this link, from this address (IPv4; family 0: none). */
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom);
 /* A packet was sent: sets when the next one may follow. */
 void ibh_prober_pace(IbhProber *prober);
-
-/* ---- receive_io.c ---- */
-
 /* Until something comes, or this time; takes what came. FALSE: nothing. */
 gboolean ibh_prober_wait(IbhProber *prober, gint64 until);
 /* Waits until then, and takes all that comes. */

@@ -197,11 +197,11 @@ static int start(const IbhProbe *probe)
 /* Soft-RoCE sends through the kernel's IP, and so through its firewall; adapters do not. */
 static gboolean is_soft_roce(const char *sysfs, const IbhLink *link)
 {
-    g_auto(GStrv) parts = g_strsplit(link->rdma, "/", 2);
     g_auto(IbhTree) tree = {0};
+    const int length = (int)strcspn(link->rdma, "/");
 
     ibh_tree_open(&tree, sysfs);
-    return parts[0] && parts[0][0] && ibh_tree_has(&tree, "sys/class/infiniband/%s/parent", parts[0]);
+    return length && ibh_tree_has(&tree, "sys/class/infiniband/%.*s/parent", length, link->rdma);
 }
 
 /* A firewall that drops such a request drops an empty datagram to its port, too, and the kernel reports that. */

@@ -24,26 +24,12 @@ static gboolean is_put_off(IbhProber *prober, IbhProbePair *pair, int problem)
     return TRUE;
 }
 
-static int send_packet(IbhProber *prober, const IbhProbePair *pair, const IbhShot *shot)
-{
-    const IbhProbe *probe = prober->probe;
-
-    if (shot->ask == IBH_ASK_SYN)
-        return ibh_prober_send_syn(prober, shot->pair);
-    if (shot->ask == IBH_ASK_RDMA)
-        return ibh_prober_send_rdma(prober, shot->pair);
-    if (shot->ask == IBH_ASK_WHO)
-        return ibh_prober_send_who(prober, ibh_probe_link(probe, pair), &ibh_probe_source(probe, pair)->ip,
-                                   ibh_probe_via(probe, pair));
-    return ibh_prober_send_echo(prober, shot->pair, shot->number);
-}
-
 static void send_shot(IbhProber *prober, const IbhShot *shot)
 {
     IbhProbe *probe = prober->probe;
     IbhProbePair *pair = ibh_probe_pair(probe, shot->pair);
     const gint64 before = g_get_monotonic_time();
-    const int problem = send_packet(prober, pair, shot);
+    const int problem = ibh_prober_send(prober, shot);
 
     if (shot->ask <= IBH_ASK_SIZE && is_put_off(prober, pair, problem))
         return;

@@ -3,7 +3,6 @@
  * A finding for each cause. Pairs that are charged with a cause in the same words, which name neither rail nor peer,
  * have the same one; which pairs have it, and which have not, tells who is at fault.
  */
-#include "model/model.h"
 #include "probe/probe.h"
 
 #include <errno.h>
