@@ -12,29 +12,26 @@
 
 /* ---- of the host: modules, memory ---- */
 
-static gboolean has_layer(const IbhFabric *fabric, IbhLayer layer)
+static gboolean has_infiniband(const IbhFabric *fabric)
 {
     IBH_EACH (const IbhPort, port, fabric->ports) {
-        if (port->layer == layer)
+        if (port->layer == IBH_LAYER_INFINIBAND)
             return TRUE;
     }
     return FALSE;
 }
 
-static gboolean lacks_ipoib(IbhCase *c)
-{
-    return !c->fabric->modules[IBH_MODULE_IPOIB] && has_layer(c->fabric, IBH_LAYER_INFINIBAND);
-}
-
+/* Programs need all but the first, which makes interfaces; the first and the last are InfiniBand's. */
 static gboolean lacks_modules(IbhCase *c)
 {
+    const gboolean *modules = c->fabric->modules, infiniband = has_infiniband(c->fabric);
     g_autoptr(GString) names = g_string_new(NULL);
 
-    for (guint module = IBH_MODULE_UVERBS; module < IBH_N_MODULES && c->fabric->ports->len; module++) {
-        if (!c->fabric->modules[module] && (module != IBH_MODULE_UMAD || has_layer(c->fabric, IBH_LAYER_INFINIBAND)))
-            g_string_append_printf(names, "%s%s", names->len ? " " : "", ibh_modules[module]);
+    for (guint i = 0; i < IBH_N_MODULES && c->fabric->ports->len; i++) {
+        if (!modules[i] && (infiniband || (i != IBH_MODULE_IPOIB && i != IBH_MODULE_UMAD)))
+            g_string_append_printf(names, "%s%s", names->len ? " " : "", ibh_modules[i]);
     }
-    c->severity = IBH_INFO;
+    c->severity = infiniband && !modules[IBH_MODULE_IPOIB] ? IBH_ERROR : IBH_INFO;
     ibh_case_say(c, "names", "%s", names->str);
     return names->len > 0;
 }
@@ -72,13 +69,10 @@ static gboolean has_little_memory(IbhCase *c)
 }
 
 static const IbhRow rows_of_host[] = {
-    {"module-missing", lacks_ipoib,
-     "the module ib_ipoib is not loaded, but expected: without it InfiniBand ports have no interfaces and no IP "
-     "addresses",
-     "$ modprobe ib_ipoib"},
     {"module-missing", lacks_modules,
-     "modules are not loaded, but expected: {names}: without ib_uverbs no program can use RDMA, without rdma_ucm none "
-     "can connect by IP address, without ib_umad ibping, ibstat and a subnet manager cannot work here",
+     "modules are not loaded, but expected: {names}: without ib_ipoib InfiniBand ports have no interfaces, without "
+     "ib_uverbs no program can use RDMA, without rdma_ucm none can connect by IP address, without ib_umad ibping, "
+     "ibstat and a subnet manager cannot work here",
      "$ modprobe -a {names}"},
     {"module-missing", lacks_rdma_driver,
      "the adapter {adapter} has no RDMA device: {rdma} is not loaded, but expected beside its driver {driver}",
