@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "cli/report.h"
+#include "cli/cli.h"
 #include "fabric/read_io.h"
 #include "run/run.h"
 

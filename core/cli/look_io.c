@@ -139,13 +139,11 @@ int ibh_command_check(IbhCommand *command, GError **error)
 
 int ibh_command_render(IbhCommand *command, GError **error G_GNUC_UNUSED)
 {
-    IbhRender render = {.rails = command->run.rails, .only = command->run.only};
+    const gboolean env = g_str_equal(command->options->render, "env");
     g_autofree char *text = NULL;
 
     ibh_managers_read(command->options->sysfs, command->run.snapshot);
-    if (g_str_equal(command->options->render, "env"))
-        render.fabric = look_at_fabric(command, FALSE);
-    text = ibh_render(command->options->render, &render);
+    text = ibh_render(command->options->render, command->run.rails, env ? look_at_fabric(command, FALSE) : NULL);
     g_string_append(command->out, text);
     return IBH_EXIT_OK;
 }

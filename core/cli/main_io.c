@@ -21,7 +21,6 @@ void ibh_command_say(IbhCommand *command, IbhReport *report)
         return; /* the exit status says it: no tree of all changes is made */
     report->action = options->action;
     report->rails = command->run.rails;
-    report->only = command->run.only;
     text = ibh_report(report, writer, &options->style);
     g_string_append(command->out, text);
 }

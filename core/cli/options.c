@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/options.h"
+#include "cli/cli.h"
 
 #include "render/render.h"
 

@@ -4,7 +4,7 @@
  * Interfaces are called `device`, as in the node exporter's own metrics, so that both can be joined. Those of --probe
  * have other names than those of --check: both may lie in one directory of the collector.
  */
-#include "cli/report.h"
+#include "cli/cli.h"
 
 static void put_family(GString *out, const char *name, const char *help)
 {

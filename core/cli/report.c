@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/report.h"
+#include "cli/cli.h"
 
 #include <linux/if_arp.h>
 
 /* The NICs asked about by name; without names, every candidate and RDMA-capable NIC, or with --verbose every netdev. */
 static gboolean lists(const IbhReport *report, const IbhNic *nic, gboolean verbose)
 {
-    if (report->only)
-        return ibh_is_selected(nic, report->only);
+    if (report->rails->only)
+        return ibh_is_selected(nic, report->rails->only);
     return verbose || nic->rank || nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND;
 }
 

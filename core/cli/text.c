@@ -2,7 +2,7 @@
 /*
  * Reports for people: the host's verdict, then a line for each NIC or cause. --probe is in text_probe.c.
  */
-#include "cli/report.h"
+#include "cli/cli.h"
 
 #include "plan/want.h"
 

@@ -3,7 +3,7 @@
  * --probe for people: a row for the peers of a rail that are in the same state. Who is at fault is told by the
  * findings, which follow.
  */
-#include "cli/report.h"
+#include "cli/cli.h"
 
 /* Pairs of one rail. */
 typedef struct {

@@ -36,10 +36,10 @@ static const IbhGid *find_gid(const IbhPort *port, const IbhPortNic *nic)
 }
 
 /* Why jobs cannot use the rail by RDMA; NULL: they can, and `ret_rail` is set. */
-static const char *look_at(const IbhRender *render, const char *iface, Rail *ret_rail)
+static const char *look_at(const IbhFabric *fabric, const char *iface, Rail *ret_rail)
 {
-    const IbhPortNic *own = ibh_fabric_nic(render->fabric, iface);
-    const IbhPort *port = own ? ibh_fabric_port(render->fabric, own) : NULL;
+    const IbhPortNic *own = ibh_fabric_nic(fabric, iface);
+    const IbhPort *port = own ? ibh_fabric_port(fabric, own) : NULL;
     const IbhGid *gid = port && port->layer != IBH_LAYER_INFINIBAND ? find_gid(port, own) : NULL;
 
     if (!port)
@@ -54,15 +54,15 @@ static const char *look_at(const IbhRender *render, const char *iface, Rail *ret
     return NULL;
 }
 
-static GArray *list_rails(const IbhRender *render, GString *out)
+static GArray *list_rails(GString *out, const IbhRails *all, const IbhFabric *fabric)
 {
     GArray *rails = g_array_new(FALSE, TRUE, sizeof(Rail));
 
-    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
+    IBH_EACH_POINTER (const IbhNic, nic, all->nics) {
         g_autofree char *name = ibh_printable(nic->link->name);
-        const gboolean wanted = nic->status == IBH_NIC_RAIL && ibh_is_selected(nic, render->only);
+        const gboolean wanted = nic->status == IBH_NIC_RAIL && ibh_is_selected(nic, all->only);
         Rail rail;
-        const char *why = wanted ? look_at(render, nic->link->name, &rail) : NULL;
+        const char *why = wanted ? look_at(fabric, nic->link->name, &rail) : NULL;
 
         if (why)
             g_string_append_printf(out, "# Without %s: %s.\n", name, why);
@@ -92,9 +92,9 @@ static char *list(const GArray *rails, gboolean ports)
 /* ---- what libraries may be told besides ---- */
 
 /* A port that works and is no rail's: UCX would take it, too. */
-static const IbhPort *find_stranger(const IbhRender *render, const GArray *rails)
+static const IbhPort *find_stranger(const IbhFabric *fabric, const GArray *rails)
 {
-    IBH_EACH (const IbhPort, port, render->fabric->ports) {
+    IBH_EACH (const IbhPort, port, fabric->ports) {
         gboolean own = port->state.number != IBH_PORT_ACTIVE;
 
         IBH_EACH (const Rail, rail, rails)
@@ -141,13 +141,13 @@ static void put_gids(GString *out, const GArray *rails)
 }
 
 /* Which rails are nearest to it. */
-static void put_gpu(GString *out, const IbhRender *render, const GArray *rails, const IbhGpu *gpu)
+static void put_gpu(GString *out, const IbhFabric *fabric, const GArray *rails, const IbhGpu *gpu)
 {
     g_autoptr(GString) nearest = g_string_new(NULL);
     IbhNearness best = IBH_SAME_NODE;
 
     IBH_EACH (const Rail, rail, rails) {
-        IbhNearness near = ibh_compare_places(&gpu->place, &ibh_fabric_device(render->fabric, rail->port)->place);
+        IbhNearness near = ibh_compare_places(&gpu->place, &ibh_fabric_device(fabric, rail->port)->place);
 
         if (near < best)
             continue;
@@ -178,7 +178,7 @@ static const char others[] = "#\n# NVSHMEM takes the nearest NIC by itself. This
                              "# Open MPI without UCX, by TCP:\n"
                              "# export OMPI_MCA_btl_tcp_if_include='$i'\n";
 
-void ibh_write_env(GString *out, const IbhRender *render)
+void ibh_write_env(GString *out, const IbhRails *all, const IbhFabric *fabric)
 {
     g_autoptr(GArray) rails = NULL;
     g_autofree char *ports = NULL, *ifaces = NULL, *name = NULL;
@@ -187,12 +187,12 @@ void ibh_write_env(GString *out, const IbhRender *render)
 
     g_string_append(out, "# The rails of this host, for NCCL, RCCL, UCX, NVSHMEM and MPI; to be sourced by sh, bash or "
                          "zsh.\n");
-    rails = list_rails(render, out);
+    rails = list_rails(out, all, fabric);
     if (!rails->len) {
         g_string_append(out, "# There is no rail with RDMA.\n");
         return;
     }
-    stranger = find_stranger(render, rails);
+    stranger = find_stranger(fabric, rails);
     name = stranger ? ibh_printable(stranger->name) : NULL;
     ports = list(rails, TRUE);
     ifaces = list(rails, FALSE);
@@ -203,8 +203,8 @@ void ibh_write_env(GString *out, const IbhRender *render)
     ibh_fill_in(out, lists, &values);
     put_gids(out, rails);
     ibh_fill_in(out, others, &values);
-    if (render->fabric->gpus->len)
+    if (fabric->gpus->len)
         g_string_append(out, "#\n# The rail nearest to each GPU, by PCIe:\n");
-    IBH_EACH (const IbhGpu, gpu, render->fabric->gpus)
-        put_gpu(out, render, rails, gpu);
+    IBH_EACH (const IbhGpu, gpu, fabric->gpus)
+        put_gpu(out, fabric, rails, gpu);
 }

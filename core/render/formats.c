@@ -51,25 +51,25 @@ gboolean ibh_render_is_plain(const char *name)
 }
 
 /* A rail that was asked for, of such a name. */
-static gboolean has(const IbhRender *render, const IbhNic *nic)
+static gboolean has(const IbhRails *rails, const IbhNic *nic)
 {
-    return nic->status == IBH_NIC_RAIL && ibh_is_selected(nic, render->only) && ibh_render_is_plain(nic->link->name);
+    return nic->status == IBH_NIC_RAIL && ibh_is_selected(nic, rails->only) && ibh_render_is_plain(nic->link->name);
 }
 
 /* What the formats cannot express of this host. */
-static void put_left_out(GString *out, const IbhRender *render)
+static void put_left_out(GString *out, const IbhRails *rails)
 {
     gboolean any = FALSE;
 
-    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         g_autofree char *name = ibh_printable(nic->link->name), *no_rail = ibh_printable(nic->why);
         const char *why = nic->status != IBH_NIC_RAIL             ? no_rail
                           : !ibh_render_is_plain(nic->link->name) ? "its name cannot stand in such a file"
                           : !(nic->link->flags & IFF_UP)          ? "it is down, so its routes are not known now"
                                                                   : NULL;
 
-        any = any || has(render, nic);
-        if (why && ibh_is_selected(nic, render->only) && (nic->rank || render->only))
+        any = any || has(rails, nic);
+        if (why && ibh_is_selected(nic, rails->only) && (nic->rank || rails->only))
             g_string_append_printf(out, "#\n# Without all of %s: %s\n", name, why);
     }
     if (!any)
@@ -78,14 +78,14 @@ static void put_left_out(GString *out, const IbhRender *render)
 
 /* The sysctls that ib-hook sets: not those that it only found, nor those that are kept. A candidate that is no rail,
  * and must not answer ARP for rails, has one. */
-static void put_sysctls(GString *out, const IbhRender *render, const IbhNic *nic)
+static void put_sysctls(GString *out, const IbhRails *rails, const IbhNic *nic)
 {
     const gboolean sets = nic->status == IBH_NIC_RAIL && nic->settings.arp != IBH_ARP_KEEP;
 
     for (int key = 0; key <= IBH_SYSCTL_ARP_IGNORE; key++) {
-        const int value = ibh_want_sysctl(render->rails, nic, (IbhSysctl)key);
+        const int value = ibh_want_sysctl(rails, nic, (IbhSysctl)key);
 
-        if ((value != nic->base[key] || (sets && value)) && ibh_is_selected(nic, render->only) &&
+        if ((value != nic->base[key] || (sets && value)) && ibh_is_selected(nic, rails->only) &&
             ibh_render_is_plain(nic->link->name))
             g_string_append_printf(out, "#   net/ipv4/conf/%s/%s = %d\n", nic->link->name,
                                    ibh_sysctl_name((IbhSysctl)key), value);
@@ -184,19 +184,19 @@ void ibh_fill_in(GString *out, const char *template, const IbhValues *values)
 }
 
 /* The name of its connection, or of its file, if this manager has it; NULL. */
-static const char *find_connection(const IbhRender *render, const IbhNic *nic, const char *manager)
+static const char *find_connection(const IbhRails *rails, const IbhNic *nic, const char *manager)
 {
-    const IbhManager *own = ibh_snapshot_manager(render->rails->snapshot, nic->link->ifindex);
+    const IbhManager *own = ibh_snapshot_manager(rails->snapshot, nic->link->ifindex);
 
     return own && g_strcmp0(own->name, manager) == 0 ? own->connection : NULL;
 }
 
 /* A file that matches several NICs would give each of them the routes of all. */
-static gboolean is_shared(const IbhRender *render, const char *file)
+static gboolean is_shared(const IbhRails *rails, const char *file)
 {
     guint n = 0;
 
-    IBH_EACH (const IbhManager, manager, render->rails->snapshot->managers)
+    IBH_EACH (const IbhManager, manager, rails->snapshot->managers)
         n += g_strcmp0(manager->connection, file) == 0;
     return n > 1;
 }
@@ -215,12 +215,11 @@ static void put_row(GString *out, const char *template, const IbhValues *names, 
     ibh_fill_in(out, template, &values);
 }
 
-static void put_family(GString *out, const Format *format, const IbhRender *render, const IbhNic *nic, int family,
+static void put_family(GString *out, const Format *format, const IbhRails *rails, const IbhNic *nic, int family,
                        IbhValues *values)
 {
-    const guint32 distance = find_distance(render->rails);
-    g_autoptr(GArray) routes = ibh_want_routes(render->rails, nic, NULL),
-                      rules = ibh_want_rules(render->rails, nic, routes);
+    const guint32 distance = find_distance(rails);
+    g_autoptr(GArray) routes = ibh_want_routes(rails, nic, NULL), rules = ibh_want_rules(rails, nic, routes);
     char priority[12], length[12];
 
     values->of['4'] = family == AF_INET6 ? "6" : "4";
@@ -245,18 +244,18 @@ static void put_family(GString *out, const Format *format, const IbhRender *rend
     }
 }
 
-static void put_rail(GString *out, const Format *format, const IbhRender *render, const IbhNic *nic)
+static void put_rail(GString *out, const Format *format, const IbhRails *rails, const IbhNic *nic)
 {
-    const char *network = find_connection(render, nic, "systemd-networkd");
-    const char *netplan = find_connection(render, nic, "netplan");
-    const char *connection = find_connection(render, nic, "NetworkManager"), *name = nic->link->name;
+    const char *network = find_connection(rails, nic, "systemd-networkd");
+    const char *netplan = find_connection(rails, nic, "netplan");
+    const char *connection = find_connection(rails, nic, "NetworkManager"), *name = nic->link->name;
     g_autofree char *safe = ibh_printable(connection ? connection : name), *word = ibh_shell_word(safe);
     g_autofree char *generated =
         g_strdup_printf("10-netplan-%s.network", netplan && ibh_render_is_plain(netplan) ? netplan : name);
-    g_autofree char *file = network && !is_shared(render, network) ? ibh_printable(network)
-                            : netplan                              ? g_strdup(generated)
-                                                                   : g_strdup_printf("%s.network", name);
-    const guint32 distance = find_distance(render->rails);
+    g_autofree char *file = network && !is_shared(rails, network) ? ibh_printable(network)
+                            : netplan                             ? g_strdup(generated)
+                                                                  : g_strdup_printf("%s.network", name);
+    const guint32 distance = find_distance(rails);
     IbhValues values = {.of = {['n'] = name, ['c'] = word, ['f'] = file, ['g'] = generated}};
     char numbers[4][12];
 
@@ -267,10 +266,10 @@ static void put_rail(GString *out, const Format *format, const IbhRender *render
         values.of[(guchar) "TDNM"[i]] = numbers[i];
     }
     if (format->both)
-        put_family(out, format, render, nic, AF_UNSPEC, &values);
+        put_family(out, format, rails, nic, AF_UNSPEC, &values);
     for (int i = 0; i < 2 && !format->both; i++) {
         if (ibh_serves_family(nic, i ? AF_INET6 : AF_INET))
-            put_family(out, format, render, nic, i ? AF_INET6 : AF_INET, &values);
+            put_family(out, format, rails, nic, i ? AF_INET6 : AF_INET, &values);
     }
 }
 
@@ -299,27 +298,27 @@ char *ibh_render_formats(void)
     return g_string_free(names, FALSE);
 }
 
-char *ibh_render(const char *name, const IbhRender *render)
+char *ibh_render(const char *name, const IbhRails *rails, const IbhFabric *fabric)
 {
     const Format *format = find(name);
     GString *out = g_string_new(NULL);
 
     if (!format->why) {
-        ibh_write_env(out, render);
+        ibh_write_env(out, rails, fabric);
         return g_string_free(out, FALSE);
     }
     g_string_append(out, format->why);
     if (format->route[0]) {
         g_string_append(out, native_why);
-        IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics)
-            put_sysctls(out, render, nic);
-        if (render->rails->main != IBH_MAIN_KEEP)
+        IBH_EACH_POINTER (const IbhNic, nic, rails->nics)
+            put_sysctls(out, rails, nic);
+        if (rails->main != IBH_MAIN_KEEP)
             g_string_append(out, "#\n# Without what main=spread does: only ib-hook itself keeps that right.\n");
     }
-    put_left_out(out, render);
-    IBH_EACH_POINTER (const IbhNic, nic, render->rails->nics) {
-        if (has(render, nic))
-            put_rail(out, format, render, nic);
+    put_left_out(out, rails);
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        if (has(rails, nic))
+            put_rail(out, format, rails, nic);
     }
     return g_string_free(out, FALSE);
 }

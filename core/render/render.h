@@ -7,15 +7,10 @@
 #include "fabric/fabric.h"
 #include "plan/rails.h"
 
-typedef struct {
-    const IbhRails *rails;
-    const char *const *only;
-    const IbhFabric *fabric; /* RDMA ports; read for env alone */
-} IbhRender;
-
 gboolean ibh_render_knows(const char *format);
 char *ibh_render_formats(void); /* "netplan, networkd, …" */
-char *ibh_render(const char *format, const IbhRender *render);
+/* `fabric`: RDMA ports, for env alone. */
+char *ibh_render(const char *format, const IbhRails *rails, const IbhFabric *fabric);
 
 gboolean ibh_render_is_plain(const char *name); /* letters, digits, and what means nothing to a shell or a list */
 
@@ -25,4 +20,4 @@ typedef struct {
 
 /* In the template, $ and a letter is a value; what stands in {} is left out if a value in it is missing. */
 void ibh_fill_in(GString *out, const char *template, const IbhValues *values);
-void ibh_write_env(GString *out, const IbhRender *render); /* env.c */
+void ibh_write_env(GString *out, const IbhRails *all, const IbhFabric *fabric); /* env.c */

@@ -4,7 +4,7 @@
  * that only what the program itself looks at is left; of a hook, whether to run, and which NIC was taken down.
  */
 #include "broken.h"
-#include "cli/options.h"
+#include "cli/cli.h"
 #include "config/trigger.h"
 #include "model/model.h"
 

@@ -10,7 +10,7 @@
 #include "check/check.h"
 #include "plan/plan.h"
 #include "kernel/dump.h"
-#include "cli/report.h"
+#include "cli/cli.h"
 #include "host/snapshot.h"
 #include "model/model.h"
 #include "host/sysfs.h"

@@ -4,8 +4,7 @@
  * its length.
  */
 #include "broken.h"
-#include "cli/options.h"
-#include "cli/report.h"
+#include "cli/cli.h"
 
 #include <linux/if_ether.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
  * reported. The files are in memory only. In a text, \n and \0 are bytes; "!N" alone is the N-th way to fail.
  */
 #include "broken.h"
-#include "cli/report.h"
+#include "cli/cli.h"
 #include "model/model.h"
 #include "host/tree.h"
 #include "../unit/fabric_tree.h"

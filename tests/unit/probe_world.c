@@ -204,8 +204,7 @@ void check_message(const World *world, guint i, const char *part)
 
 char *report(World *world, IbhWriter *writer, gboolean quiet)
 {
-    IbhReport what = {
-        .action = IBH_ACTION_PROBE, .rails = world->rails, .only = world->rails->only, .probe = world->probe};
+    IbhReport what = {.action = IBH_ACTION_PROBE, .rails = world->rails, .probe = world->probe};
 
     ibh_probe_judge(world->probe);
     what.findings = world->probe->findings;

@@ -5,8 +5,7 @@
 #pragma once
 
 #include "case_text.h"
-#include "cli/report.h"
-#include "cli/options.h"
+#include "cli/cli.h"
 
 #define IB0 "nic ib0 infiniband rdma mlx5_0/1 address 02:00:00:00:00:02\n"
 #define IB1 "nic ib1 infiniband rdma mlx5_1/1 address 02:00:00:00:00:03\n"

@@ -39,7 +39,6 @@ static char *render(const Request *request)
     g_autoptr(IbhCase) cas = ibh_case_parse("case", request->text, &local);
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(IbhRails) rails = NULL;
-    IbhRender parts;
 
     if (!cas || !ibh_config_add(config, "config", cas->config->str, cas->config->len, NULL, NULL, &local) ||
         !(rails = ibh_rails_find(config, cas->snapshot, cas->respect_holds, &local)))
@@ -52,8 +51,7 @@ static char *render(const Request *request)
             g_array_append_val(cas->snapshot->managers, manager);
     }
     rails->only = ibh_case_only(cas);
-    parts = (IbhRender){.rails = rails, .only = rails->only};
-    return ibh_render(request->format, &parts);
+    return ibh_render(request->format, rails, NULL);
 }
 
 static const char *body(const char *text)

@@ -5,7 +5,7 @@
  */
 #include "case_text.h"
 #include "plan/plan.h"
-#include "cli/report.h"
+#include "cli/cli.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,13 +80,13 @@ static World look_renamed(const char *text, const char *const *names)
         ibh_config_add(world.config, "config", world.cas->config->str, world.cas->config->len, NULL, NULL, NULL));
     rename_links(world.cas->snapshot, names);
     world.rails = ibh_rails_find(world.config, world.cas->snapshot, TRUE, &error);
-    only = ibh_case_only(world.cas);
+    world.rails->only = only = ibh_case_only(world.cas);
     world.plan = world.cas->undo ? ibh_plan_undo(world.rails, NULL, only) : ibh_plan_apply(world.rails, only);
     world.findings = ibh_findings_new();
     world.errors = g_ptr_array_new_with_free_func(g_free);
     world.held = g_ptr_array_new_with_free_func(g_free);
     world.missed = g_array_new(FALSE, TRUE, sizeof(IbhMissed));
-    world.report = (IbhReport){.rails = world.rails, .only = only, .findings = world.findings, .missed = world.missed};
+    world.report = (IbhReport){.rails = world.rails, .findings = world.findings, .missed = world.missed};
     return world;
 }
 
