@@ -50,30 +50,28 @@ gboolean ibh_render_is_plain(const char *name)
     return name[0] && !name[strspn(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._-@+")];
 }
 
-/* A rail that was asked for, of such a name. */
-static gboolean has(const IbhRails *rails, const IbhNic *nic)
+/* Rails that were asked for, of such names; and what the formats cannot express of this host. */
+static GPtrArray *choose(GString *out, const IbhRails *rails)
 {
-    return nic->status == IBH_NIC_RAIL && ibh_is_selected(nic, rails->only) && ibh_render_is_plain(nic->link->name);
-}
+    GPtrArray *chosen = g_ptr_array_new();
 
-/* What the formats cannot express of this host. */
-static void put_left_out(GString *out, const IbhRails *rails)
-{
-    gboolean any = FALSE;
-
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+    IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         g_autofree char *name = ibh_printable(nic->link->name), *no_rail = ibh_printable(nic->why);
-        const char *why = nic->status != IBH_NIC_RAIL             ? no_rail
-                          : !ibh_render_is_plain(nic->link->name) ? "its name cannot stand in such a file"
-                          : !(nic->link->flags & IFF_UP)          ? "it is down, so its routes are not known now"
-                                                                  : NULL;
+        const char *never = nic->status != IBH_NIC_RAIL             ? no_rail
+                            : !ibh_render_is_plain(nic->link->name) ? "its name cannot stand in such a file"
+                                                                    : NULL;
+        const char *now = nic->link->flags & IFF_UP ? NULL : "it is down, so its routes are not known now";
 
-        any = any || has(rails, nic);
-        if (why && ibh_is_selected(nic, rails->only) && (nic->rank || rails->only))
-            g_string_append_printf(out, "#\n# Without all of %s: %s\n", name, why);
+        if (!ibh_is_selected(nic, rails->only))
+            continue;
+        if (!never)
+            g_ptr_array_add(chosen, nic);
+        if ((never || now) && (nic->rank || rails->only))
+            g_string_append_printf(out, "#\n# Without all of %s: %s\n", name, never ? never : now);
     }
-    if (!any)
+    if (!chosen->len)
         g_string_append(out, "#\n# There is no rail.\n");
+    return chosen;
 }
 
 /* The sysctls that ib-hook sets: not those that it only found, nor those that are kept. A candidate that is no rail,
@@ -301,6 +299,7 @@ char *ibh_render_formats(void)
 char *ibh_render(const char *name, const IbhRails *rails, const IbhFabric *fabric)
 {
     const Format *format = find(name);
+    g_autoptr(GPtrArray) chosen = NULL;
     GString *out = g_string_new(NULL);
 
     if (!format->why) {
@@ -315,10 +314,8 @@ char *ibh_render(const char *name, const IbhRails *rails, const IbhFabric *fabri
         if (rails->main != IBH_MAIN_KEEP)
             g_string_append(out, "#\n# Without what main=spread does: only ib-hook itself keeps that right.\n");
     }
-    put_left_out(out, rails);
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (has(rails, nic))
-            put_rail(out, format, rails, nic);
-    }
+    chosen = choose(out, rails);
+    IBH_EACH_POINTER (const IbhNic, nic, chosen)
+        put_rail(out, format, rails, nic);
     return g_string_free(out, FALSE);
 }
