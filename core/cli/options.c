@@ -7,19 +7,6 @@
 
 #define PEERS_MAX 10000
 
-G_GNUC_PRINTF(2, 3) static gboolean refuse(GError **error, const char *format, ...)
-{
-    g_autofree char *text = NULL, *safe = NULL;
-    va_list args;
-
-    va_start(args, format);
-    text = g_strdup_vprintf(format, args);
-    va_end(args);
-    safe = ibh_printable(text);
-    g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, safe);
-    return FALSE;
-}
-
 /* ---- what there is ---- */
 
 typedef enum { ACTION, FORMAT, TEXT, FLAG, NUMBER, NAME } Kind; /* the first two choose an action */
@@ -80,12 +67,13 @@ void ibh_options_help(GString *out)
                            formats);
 }
 
-/* ---- from words to values ---- */
+/* ---- from words to values; each of these returns what is wrong, NULL: nothing ---- */
 
-static gboolean take_value(IbhOptions *options, const Option *option, char *value, GError **error)
+static char *take_value(IbhOptions *options, const Option *option, char *value)
 {
     void *place = (char *)options + option->at;
-    guint64 number;
+    g_autofree char *formats = ibh_render_formats();
+    guint64 number = 0;
 
     if (option->kind <= FORMAT)
         options->action = (IbhAction)g_bit_nth_lsf(option->with, -1);
@@ -97,10 +85,16 @@ static gboolean take_value(IbhOptions *options, const Option *option, char *valu
         options->ifaces[g_strv_length(options->ifaces)] = value;
     else if (option->kind == NUMBER) {
         if (!g_ascii_string_to_unsigned(value, 10, 1, option->max, &number, NULL))
-            return refuse(error, "--%s %s: a number from 1 to %u is wanted", option->name, value, option->max);
+            return g_strdup_printf("--%s %s: a number from 1 to %u is wanted", option->name, value, option->max);
         *(int *)place = (int)number;
     }
-    return TRUE;
+    if (option->kind == FORMAT && !ibh_render_knows(value))
+        return g_strdup_printf("--render %s: one of %s", value, formats);
+    if (option->kind == NAME && !ibh_is_iface_name(value))
+        return g_strdup_printf("--iface %s: no interface can have this name", value);
+    if (option->kind == TEXT && !value[0])
+        return g_strdup("--config and --sysfs want a path");
+    return NULL;
 }
 
 /* The option at `word`. Its value may be any word, but for a number no other option. */
@@ -118,9 +112,11 @@ static const Option *find(const char *word, const char *value)
 }
 
 /* `used`: a bit for each row. What is no option is put among `others`. */
-static gboolean take_words(char **word, IbhOptions *options, guint *used, GPtrArray *others, GError **error)
+static char *take_words(char **word, IbhOptions *options, guint *used, GPtrArray *others)
 {
-    for (gboolean ended = FALSE; *word; word++) {
+    char *problem = NULL;
+
+    for (gboolean ended = FALSE; *word && !problem; word++) {
         const char *text = g_str_equal(*word, "-h") ? "--help" : *word;
         char *equals = strchr(*word, '='), *value = equals ? equals + 1 : word[1];
         const Option *option = find(text, value);
@@ -130,19 +126,18 @@ static gboolean take_words(char **word, IbhOptions *options, guint *used, GPtrAr
         } else if (g_str_equal(text, "--")) {
             ended = TRUE;
         } else if (!option || (equals && !option->value)) {
-            return refuse(error, "%s: no option is written so; ib-hook --help lists all", text);
+            problem = g_strdup_printf("%s: no option is written so; ib-hook --help lists all", text);
         } else {
             *used |= 1u << (option - table);
             word += option->value && !equals ? 1 : 0;
-            if (!take_value(options, option, value, error))
-                return FALSE;
+            problem = take_value(options, option, value);
         }
     }
-    return TRUE;
+    return problem;
 }
 
 /* Addresses only: asking DNS for names would take as long as DNS likes. */
-static gboolean take_peers(IbhOptions *options, const GPtrArray *words, GError **error)
+static char *take_peers(IbhOptions *options, const GPtrArray *words)
 {
     GArray *peers = options->probe.peers;
     const gboolean probe = options->action == IBH_ACTION_PROBE;
@@ -150,22 +145,20 @@ static gboolean take_peers(IbhOptions *options, const GPtrArray *words, GError *
 
     IBH_EACH_POINTER (const char, word, words) {
         if (!probe)
-            return refuse(error, "\"%s\" is no option; ib-hook --help lists them", word);
+            return g_strdup_printf("\"%s\" is no option; ib-hook --help lists them", word);
         if (!ibh_ip_parse(word, &ip))
-            return refuse(error, "--probe %s: an IPv4 or IPv6 address is wanted (getent ahosts NAME tells a host's)",
-                          word);
+            return g_strdup_printf("--probe %s: an IPv4 or IPv6 address is wanted (getent ahosts NAME tells a host's)",
+                                   word);
         if (!ibh_ip_is_unicast(&ip) || ibh_ip_is_link_local(&ip))
-            return refuse(error, "--probe %s: no address that a peer has in the fabric", word);
+            return g_strdup_printf("--probe %s: no address that a peer has in the fabric", word);
         g_array_append_val(peers, ip);
     }
-    if (probe && (peers->len < 1 || peers->len > PEERS_MAX))
-        return refuse(error, "--probe wants the addresses of peers, %d at most", PEERS_MAX);
-    return TRUE;
+    return probe && (peers->len < 1 || peers->len > PEERS_MAX)
+               ? g_strdup_printf("--probe wants the addresses of peers, %d at most", PEERS_MAX)
+               : NULL;
 }
 
-/* ---- what of it goes together, and what values there may be ---- */
-
-static gboolean check_together(const IbhOptions *options, guint used, GError **error)
+static char *check_together(const IbhOptions *options, guint used)
 {
     const guint action = 1u << options->action;
     const Option *chosen = table;
@@ -175,46 +168,34 @@ static gboolean check_together(const IbhOptions *options, guint used, GError **e
     for (guint i = 0; i < G_N_ELEMENTS(table); i++) {
         if (used & 1u << i && !(table[i].with & action))
             return table[i].kind <= FORMAT
-                       ? refuse(error, "two actions: one at a time (--confirm with --apply wants seconds)")
-                       : refuse(error, "--%s does not go with --%s", table[i].name, chosen->name);
+                       ? g_strdup("two actions: one at a time (--confirm with --apply wants seconds)")
+                       : g_strdup_printf("--%s does not go with --%s", table[i].name, chosen->name);
     }
-    if (options->style.verbose && options->style.quiet)
-        return refuse(error, "--verbose and --quiet contradict each other");
-    return !(options->json && options->prometheus) || refuse(error, "--json and --prometheus contradict each other");
-}
-
-static gboolean check_values(const IbhOptions *options, GError **error)
-{
-    g_autofree char *formats = ibh_render_formats();
-
-    for (char **name = options->ifaces; *name; name++) {
-        if (!ibh_is_iface_name(*name))
-            return refuse(error, "--iface %s: no interface can have this name", *name);
-    }
-    if (options->render && !ibh_render_knows(options->render))
-        return refuse(error, "--render %s: one of %s", options->render, formats);
-    if ((options->config && !options->config[0]) || !options->sysfs[0])
-        return refuse(error, "--config and --sysfs want a path");
-    return TRUE;
+    return options->style.verbose && options->style.quiet ? g_strdup("--verbose and --quiet contradict each other")
+           : options->json && options->prometheus         ? g_strdup("--json and --prometheus contradict each other")
+                                                          : NULL;
 }
 
 gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
 {
     g_autoptr(GPtrArray) others = g_ptr_array_new();
     char **words = argv + (*argv ? 1 : 0);
+    g_autofree char *problem = NULL, *safe = NULL;
     guint used = 0;
-    gboolean parsed;
 
     *ret_options = (IbhOptions){.sysfs = "/sys",
                                 .ifaces = g_new0(char *, g_strv_length(argv) + 1),
                                 .probe = {.count = 3, .peers = g_array_new(FALSE, TRUE, sizeof(IbhIp))}};
-    parsed = take_words(words, ret_options, &used, others, error) && check_together(ret_options, used, error) &&
-             take_peers(ret_options, others, error) && check_values(ret_options, error);
+    if (!(problem = take_words(words, ret_options, &used, others)) && !(problem = check_together(ret_options, used)))
+        problem = take_peers(ret_options, others);
     if (!ret_options->ifaces[0])
         g_clear_pointer(&ret_options->ifaces, g_free);
-    if (!parsed) /* nothing is kept, but how to report it */
-        ret_options->json = g_strv_contains((const char *const *)words, "--json");
-    return parsed;
+    if (!problem)
+        return TRUE;
+    ret_options->json = g_strv_contains((const char *const *)words, "--json"); /* how it is told */
+    safe = ibh_printable(problem);
+    g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, safe);
+    return FALSE;
 }
 
 void ibh_options_clear(IbhOptions *options)
