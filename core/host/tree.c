@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/tree.h"
 
-#include "plan/rails.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
