@@ -805,7 +805,7 @@ void planned_free(Planned *planned)
 {
     if (!planned)
         return;
-    g_ptr_array_unref(planned->plan);
+    g_clear_pointer(&planned->plan, g_ptr_array_unref);
     ibh_rails_free(planned->rails);
     ibh_rails_free(planned->after);
     ibh_snapshot_free(planned->seen);
