@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/check.h"
 
-#include "plan/known.h"
-#include "plan/rails.h"
 #include "plan/want.h"
-
-#include <linux/if_arp.h>
-#include <string.h>
-#include <sys/socket.h>
 
 /* ---- what judges share ---- */
 
@@ -182,30 +176,6 @@ static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
         ibh_tell(check, nic, "not-engaged", NULL, (IbhRemedy){0}, "it is no rail: %s", nic->why);
 }
 
-/* A bridge, bond or team takes a packet that comes in by its port before IP does. Hosts without rails are left alone.
- */
-static void judge_port(const IbhCheck *check, const IbhNic *nic)
-{
-    const IbhLink *master = nic->link->master ? ibh_snapshot_link(check->rails->snapshot, nic->link->master) : NULL;
-    char ip[IBH_IP_STRLEN];
-
-    if (!master || g_str_equal(master->kind, "vrf") || !(nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND))
-        return;
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        const IbhPrefix own = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
-
-        if (!ibh_is_of_rails(check->rails, &own))
-            continue;
-        ibh_tell(check, nic, "address-unusable", NULL,
-                 ibh_advice("give %s to %s, or take the NIC out of it: ip link set %s nomaster",
-                            ibh_ip_format(&address->local, ip), master->name, nic->link->name),
-                 "it is a port of %s and has the address %s: %s takes what comes in, ARP's answers, too, so nothing "
-                 "reaches that address",
-                 master->name, ip, master->name);
-        return;
-    }
-}
-
 static void judge_nic(const IbhCheck *check, const IbhNic *nic)
 {
     ibh_judge_wire(check, nic);
@@ -227,14 +197,10 @@ void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *misse
     ibh_judge_missing(check);
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         if (ibh_is_selected(nic, check->only))
-            judge_port(check, nic);
+            judge_nic(check, nic);
     }
     ibh_judge_ways(check);
     judge_ours(check);
     g_clear_pointer(&check->ours, g_free);
-    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        if (ibh_is_selected(nic, check->only))
-            judge_nic(check, nic);
-    }
     ibh_judge_scripts(check);
 }

@@ -19,19 +19,20 @@ static void judge_hook(const IbhCheck *check, const IbhNic *nic, const IbhManage
 }
 
 /* Our rules and routes have protocol kernel, which all managers but this one leave alone. */
-static void judge_pruning(const IbhCheck *check, const IbhNic *nic, const IbhManager *manager, int family)
+static void judge_pruning(const IbhCheck *check, const IbhNic *nic, const IbhManager *manager)
 {
-    char version = family == AF_INET6 ? '6' : '4';
-    g_autofree char *connection = ibh_shell_word(manager->connection);
+    gboolean four = manager->prunes4 && ibh_serves_family(nic, AF_INET),
+             six = manager->prunes6 && ibh_serves_family(nic, AF_INET6);
+    g_autofree char *connection = manager->connection ? ibh_shell_word(manager->connection) : NULL;
 
-    if (ibh_serves_family(nic, family))
-        ibh_tell(
-            check, nic, "manager-removes-foreign", NULL,
-            ibh_advice("nmcli connection modify %s ipv%c.route-table 0, and activate it again", connection, version),
-            "this %s removes the routes of table %u each time it configures the NIC, and its traffic takes "
-            "another way until that is repaired, because its connection sets ipv%c.route-table (from 1.36 on it "
-            "does not)",
-            manager->name, nic->table, version);
+    if (connection && (four || six))
+        ibh_tell(check, nic, "manager-removes-foreign", NULL,
+                 ibh_advice("nmcli connection modify %s%s%s, and activate it again", connection,
+                            four ? " ipv4.route-table 0" : "", six ? " ipv6.route-table 0" : ""),
+                 "this %s removes the routes of table %u each time it configures the NIC, and its traffic takes "
+                 "another way until that is repaired, because its connection sets route-table (from 1.36 on it does "
+                 "not)",
+                 manager->name, nic->table);
 }
 
 /* ---- scripts: lines that give a rail's address, or a route by the rail, a table ---- */
@@ -124,10 +125,8 @@ void ibh_judge_manager(const IbhCheck *check, const IbhNic *nic)
 
     if (manager && manager->inactive)
         judge_hook(check, nic, manager);
-    if (manager && manager->connection && manager->prunes4)
-        judge_pruning(check, nic, manager, AF_INET);
-    if (manager && manager->connection && manager->prunes6)
-        judge_pruning(check, nic, manager, AF_INET6);
+    if (manager)
+        judge_pruning(check, nic, manager);
 }
 
 void ibh_judge_scripts(const IbhCheck *check)

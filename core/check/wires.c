@@ -6,6 +6,7 @@
 
 #include "plan/want.h"
 
+#include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -27,6 +28,23 @@ static void judge_duplicate(const IbhCheck *check, const IbhNic *nic, const IbhA
         ->severity = rail ? IBH_ERROR : IBH_WARNING;
 }
 
+/* A bridge, bond or team takes a packet that comes in by its port before IP does. Hosts without rails are left alone.
+ */
+static void judge_port(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const char *ip)
+{
+    const IbhLink *master = nic->link->master ? ibh_snapshot_link(check->rails->snapshot, nic->link->master) : NULL;
+    const IbhPrefix own = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
+
+    if (master && !g_str_equal(master->kind, "vrf") && (nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND) &&
+        ibh_nic_serves(nic, address) && ibh_is_of_rails(check->rails, &own))
+        ibh_tell(check, nic, "address-unusable", nic->link->name,
+                 ibh_advice("give %s to %s, or take the NIC out of it: ip link set %s nomaster", ip, master->name,
+                            nic->link->name),
+                 "it is a port of %s and has the address %s: %s takes what comes in, ARP's answers, too, so nothing "
+                 "reaches that address",
+                 master->name, ip, master->name);
+}
+
 static void judge_addresses(const IbhCheck *check, const IbhNic *nic)
 {
     char ip[IBH_IP_STRLEN];
@@ -36,6 +54,7 @@ static void judge_addresses(const IbhCheck *check, const IbhNic *nic)
 
         ibh_ip_format(&address->local, ip);
         judge_duplicate(check, nic, address, ip);
+        judge_port(check, nic, address, ip);
         if (may_be_served && address->failed)
             ibh_tell(check, nic, "address-unusable", NULL,
                      ibh_advice("find the other host that has it, then take it away here and add it again"),
@@ -59,37 +78,6 @@ static void judge_deprecated(const IbhCheck *check, const IbhNic *nic)
              ibh_advice("see whether the router or DHCP server still announces their prefix"),
              "this host has deprecated IPv6 addresses only: no new connection is to use them, and they will end")
         ->severity = IBH_WARNING;
-}
-
-/* Another rail that sends larger packets of IPv6 than these; NULL: none. */
-static const IbhLink *find_other6(const IbhCheck *check, const IbhNic *nic, int mtu6)
-{
-    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        if (other != nic && other->status == IBH_NIC_RAIL && ibh_serves_family(other, AF_INET6) &&
-            other->link->mtu6 > mtu6)
-            return other->link;
-    }
-    return NULL;
-}
-
-/* A router's advertisement may lower the MTU on all rails. Without IPv6, which may be on purpose, it is a rail all the
- * same. */
-static void judge_ipv6(const IbhCheck *check, const IbhNic *nic)
-{
-    const IbhLink *link = nic->link, *larger = find_other6(check, nic, link->mtu6),
-                  *other = find_other6(check, nic, -1);
-
-    if (larger && link->mtu6 && link->mtu6 < link->mtu && ibh_serves_family(nic, AF_INET6))
-        ibh_tell(check, nic, "mode-mtu", NULL,
-                 ibh_fix("sysctl -w", "net/ipv6/conf/%s/mtu=%d", link->name, MIN(link->mtu, larger->mtu6)),
-                 "its IPv6 MTU is %d, below that of its link (%d) and that of %s (%d): it sends larger packets in "
-                 "fragments, or not at all",
-                 link->mtu6, link->mtu, larger->name, larger->mtu6);
-    if (other && link->no_ipv6)
-        ibh_tell(check, nic, "address-unusable", NULL,
-                 ibh_fix("sysctl -w", "net/ipv6/conf/%s/disable_ipv6=0", link->name),
-                 "IPv6 is switched off on it (disable_ipv6), and %s has it: it can keep no IPv6 address", other->name)
-            ->severity = IBH_INFO;
 }
 
 /* ---- two NICs that seem to be on one wire ---- */
@@ -166,6 +154,27 @@ static void judge_hardware_address(const IbhCheck *check, const IbhNic *nic, con
              nic->link->name, other->link->name);
 }
 
+/* A router's advertisement may lower the MTU on all rails. Without IPv6, which may be on purpose, it is a rail all the
+ * same. */
+static void judge_ipv6(const IbhCheck *check, const IbhNic *nic, const IbhNic *other)
+{
+    const IbhLink *link = nic->link, *theirs = other->link;
+
+    if (other->status != IBH_NIC_RAIL || !ibh_serves_family(other, AF_INET6))
+        return;
+    if (link->mtu6 && link->mtu6 < MIN(link->mtu, theirs->mtu6) && ibh_serves_family(nic, AF_INET6))
+        ibh_tell(check, nic, "mode-mtu", link->name,
+                 ibh_fix("sysctl -w", "net/ipv6/conf/%s/mtu=%d", link->name, MIN(link->mtu, theirs->mtu6)),
+                 "its IPv6 MTU is %d, below that of its link (%d) and that of %s (%d): it sends larger packets in "
+                 "fragments, or not at all",
+                 link->mtu6, link->mtu, theirs->name, theirs->mtu6);
+    if (link->no_ipv6)
+        ibh_tell(check, nic, "address-unusable", link->name,
+                 ibh_fix("sysctl -w", "net/ipv6/conf/%s/disable_ipv6=0", link->name),
+                 "IPv6 is switched off on it (disable_ipv6), and %s has it: it can keep no IPv6 address", theirs->name)
+            ->severity = IBH_INFO;
+}
+
 static void judge_pairs(const IbhCheck *check, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
@@ -174,6 +183,7 @@ static void judge_pairs(const IbhCheck *check, const IbhNic *nic)
                 continue;
             judge_prefix(check, nic, address, other);
             judge_hardware_address(check, nic, address, other);
+            judge_ipv6(check, nic, other);
         }
     }
 }
@@ -388,7 +398,6 @@ void ibh_judge_wire(const IbhCheck *check, const IbhNic *nic)
         return;
     judge_pairs(check, nic);
     judge_deprecated(check, nic);
-    judge_ipv6(check, nic);
     judge_solicitations(check, nic, AF_INET);
     judge_solicitations(check, nic, AF_INET6);
     judge_neighbours(check, nic);
