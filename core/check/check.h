@@ -19,6 +19,14 @@ typedef enum {
     IBH_ASK_UNBOUND  /* without a source address, to a rail's subnet */
 } IbhQuestionKind;
 
+typedef enum { IBH_RIGHT, IBH_NOTED, IBH_DOUBTFUL, IBH_WRONG } IbhGrade;
+
+/* The rule or route that is the cause of something; both NULL: none. */
+typedef struct {
+    const IbhRule *rule;
+    const IbhRoute *route;
+} IbhOwner;
+
 typedef struct {
     IbhQuestionKind kind;
     const IbhNic *nic;
@@ -27,6 +35,11 @@ typedef struct {
     IbhLookup lookup;
     gboolean asked; /* the kernel is; else the answer of `like` stands for it, too */
     guint like;     /* the index of the question that is asked for this class */
+    /* Once it is answered: */
+    IbhTrace got;   /* with all of ours in place, where it is wrong as it is */
+    IbhGrade grade; /* of that */
+    IbhOwner owner; /* the cause, where it is not right */
+    gboolean told;  /* a finding has it */
 } IbhQuestion;
 
 /* A part of the world in which the same rules and routes decide. */
@@ -55,8 +68,8 @@ typedef struct {
     const GArray *missed; /* IbhMissed: rails that were there and are not */
     GPtrArray *findings;
     IbhFib *ideal, *repaired; /* `repaired` is the actual model, where nothing of ours is missing */
-    GPtrArray *causes;        /* what is wrong, by owner, */
-    GHashTable *by_owner;     /* in words → one of them */
+    GPtrArray *gone;          /* rules and routes that both pass by as if they were not there */
+    guint tried;              /* how many fixes were looked for */
     char *ours;               /* what is wrong because something of ours is missing; NULL: nothing */
 } IbhCheck;
 
@@ -94,12 +107,8 @@ IbhFib *ibh_model_new(const IbhCheck *check, IbhModelKind kind);
 /* One of ours, or of those that every host has. */
 gboolean ibh_rule_is_expected(const IbhRule *rule);
 
-/* The rule or route that is the cause of something; both NULL: none. */
-typedef struct {
-    const IbhRule *rule;
-    const IbhRoute *route;
-} IbhOwner;
-
+/* It is not right, and this is why. */
+gboolean ibh_is_caused_by(const IbhQuestion *question, const IbhOwner *owner);
 /* "rule 100: from all lookup 700"; "": none. The caller frees it. */
 char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner);
 
@@ -135,14 +144,11 @@ gboolean ibh_is_of_rails(const IbhRails *rails, const IbhPrefix *prefix);
 
 /* ---- grades.c, fixes.c: from a packet that goes astray to its owner, and how to take that away ---- */
 
-typedef enum { IBH_RIGHT, IBH_NOTED, IBH_DOUBTFUL, IBH_WRONG } IbhGrade;
-
 gboolean ibh_is_same_way(const IbhTrace *a, const IbhTrace *b);
 IbhGrade ibh_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
 
-/* Both NULL: none. `gone`: rules and routes that the walk passed by. */
-IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace, GPtrArray *gone);
+IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace);
 
-/* The commands that make these questions (const IbhQuestion *) right, of which this owner is the cause; NULL: none are
- * proved, or the owner is not one that a command may take away. */
-char *ibh_find_fix(const IbhCheck *check, const IbhOwner *owner, const GPtrArray *wrong);
+/* The commands that make right all of which this owner is the cause; NULL: none are proved, or it is not one that a
+ * command may take away. */
+char *ibh_find_fix(const IbhCheck *check, const IbhOwner *owner);

@@ -22,7 +22,7 @@ static const IbhCode codes[] = {
     {"effective-sysctl", IBH_ERROR, NULL},
     {"foreign-nic-answers", IBH_INFO, NULL},
     {"gateway-missing", IBH_WARNING, "name one that it has: gateway= in the configuration, or a default route in main"},
-    {"unbound", IBH_WARNING, NULL},
+    {"unbound", IBH_WARNING, "let main have its route to the rails' subnet again, and its rule"},
     {"prefix-differs", IBH_WARNING,
      "give both the prefix that the subnet really has, where their network manager is configured"},
     {"arp-off", IBH_WARNING, NULL},

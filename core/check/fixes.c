@@ -10,6 +10,11 @@
 
 /* ---- owners ---- */
 
+gboolean ibh_is_caused_by(const IbhQuestion *question, const IbhOwner *owner)
+{
+    return question->grade > IBH_RIGHT && question->owner.rule == owner->rule && question->owner.route == owner->route;
+}
+
 gboolean ibh_is_of_rails(const IbhRails *rails, const IbhPrefix *prefix)
 {
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
@@ -44,68 +49,52 @@ static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const 
 }
 
 /* The snapshot may have a route twice: with main, and as an error. */
-static void take_away(const IbhSnapshot *snapshot, const IbhOwner *object, GPtrArray *gone)
+static void take_away(const IbhCheck *check, const IbhOwner *object)
 {
     if (object->rule)
-        g_ptr_array_add(gone, (gpointer)(guintptr)object->rule);
-    IBH_EACH_ROUTE (route, snapshot) {
+        g_ptr_array_add(check->gone, (gpointer)(guintptr)object->rule);
+    IBH_EACH_ROUTE (route, check->rails->snapshot) {
         if (object->route && ibh_route_compare(route, object->route) == 0)
-            g_ptr_array_add(gone, (gpointer)(guintptr)route);
+            g_ptr_array_add(check->gone, (gpointer)(guintptr)route);
     }
 }
 
-/* TRUE if the packet would go another way without this object as well, which sent it on. */
-static gboolean matters(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace, GPtrArray *gone,
-                        const IbhOwner *object)
+/* TRUE if the packet goes another way without this object as well, which sent it on. */
+static gboolean turns(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace, const IbhOwner *object)
 {
-    guint before = gone->len;
     IbhTrace otherwise;
 
-    take_away(check->rails->snapshot, object, gone);
-    ibh_fib_without(check->repaired, gone);
+    take_away(check, object);
     otherwise = ibh_fib_walk(check->repaired, &question->lookup);
-    g_ptr_array_set_size(gone, (gint)before);
     return !ibh_is_same_way(&otherwise, trace);
 }
 
-/* Of the jumps that led it past what would have been right, the first without which it would go another way; if it
- * takes more than one away, the first of all. NULL: none. */
-static const IbhRule *find_jump(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace,
-                                GPtrArray *gone)
+/* What led it past what would have been right: the first jump, or else throw, without which, and without those before
+ * it, it goes another way. */
+static IbhOwner find_turn(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
-    const IbhOwner first = {.rule = trace->jump};
-    g_autoptr(GPtrArray) all = NULL;
+    const IbhOwner thrown = {.route = trace->thrown};
 
-    if (!trace->jump)
-        return NULL;
-    all = g_ptr_array_new();
-    IBH_EACH_POINTER (void, object, gone)
-        g_ptr_array_add(all, object);
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
         const IbhOwner jump = {.rule = rule};
 
-        if (rule->action != FR_ACT_GOTO || !ibh_rule_matches(snapshot, rule, &question->lookup))
-            continue;
-        if (matters(check, question, trace, gone, &jump))
-            return rule;
-        g_ptr_array_add(all, (gpointer)(guintptr)rule);
+        if (trace->jump && rule->action == FR_ACT_GOTO && ibh_rule_matches(snapshot, rule, &question->lookup) &&
+            turns(check, question, trace, &jump))
+            return jump;
     }
-    return matters(check, question, trace, all, &first) ? trace->jump : NULL;
+    return trace->thrown && turns(check, question, trace, &thrown) ? thrown : (IbhOwner){0};
 }
 
-IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace, GPtrArray *gone)
+IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace)
 {
-    const IbhOwner jump = {.rule = find_jump(check, question, trace, gone)}, thrown = {.route = trace->thrown},
-                   rule = {.rule = trace->rule};
+    const guint before = check->gone->len;
+    const IbhOwner turn = find_turn(check, question, trace), rule = {.rule = trace->rule};
     const IbhRoute *route = trace->route;
-    gboolean is_thrown = !jump.rule && thrown.route && matters(check, question, trace, gone, &thrown);
 
-    ibh_fib_without(check->repaired, gone->len ? gone : NULL);
-    if (jump.rule)
-        return jump;
-    if (is_thrown)
-        return thrown;
+    g_ptr_array_set_size(check->gone, (gint)before);
+    if (turn.rule || turn.route)
+        return turn;
     if (rule.rule && !ibh_rule_is_expected(rule.rule) && !(question->theirs && !trace->refused) &&
         (!route || !serves_others(check, rule.rule, route)))
         return rule;
@@ -165,46 +154,27 @@ static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
            route->nexthops <= 1 && !route->special && ibh_is_of_rails(check->rails, &route->dst);
 }
 
-/* It would be wrong without what is gone. */
-static gboolean is_wrong_without(const IbhCheck *check, const IbhQuestion *question, const GPtrArray *gone,
-                                 IbhTrace *ret_trace)
-{
-    ibh_fib_without(check->repaired, gone);
-    ibh_fib_without(check->ideal, gone);
-    *ret_trace = ibh_fib_walk(check->repaired, &question->lookup);
-    return ibh_grade(check, question, ret_trace) >= IBH_DOUBTFUL;
-}
-
-/* Nothing that was right is wrong without them. */
-static gboolean spares_the_rest(const IbhCheck *check, const GPtrArray *gone)
+/* Without what is gone, the owner of the first packet that is wrong still, as this one's were, or was right and is
+ * wrong now; FALSE: there is none. */
+static gboolean find_next(const IbhCheck *check, const IbhOwner *owner, IbhOwner *ret_next)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
-        IbhTrace before, after;
+        gboolean own = ibh_is_caused_by(question, owner);
+        IbhTrace now;
 
-        if (question->kind != IBH_ASK_ARRIVES && is_wrong_without(check, question, gone, &after) &&
-            !is_wrong_without(check, question, NULL, &before) && !ibh_is_same_way(&before, &after))
-            return FALSE;
-    }
-    return TRUE;
-}
-
-/* The owner of the first of these that is wrong without what is gone; FALSE: none is. */
-static gboolean find_next(const IbhCheck *check, const GPtrArray *wrong, GPtrArray *gone, IbhOwner *ret_owner)
-{
-    IBH_EACH_POINTER (const IbhQuestion, question, wrong) {
-        IbhTrace trace;
-
-        if (is_wrong_without(check, question, gone, &trace)) {
-            *ret_owner = ibh_find_owner(check, question, &trace, gone);
+        if (question->grade >= IBH_DOUBTFUL && !own)
+            continue;
+        now = ibh_fib_walk(check->repaired, &question->lookup);
+        if ((own || !ibh_is_same_way(&now, &question->got)) && ibh_grade(check, question, &now) >= IBH_DOUBTFUL) {
+            *ret_next = ibh_find_owner(check, question, &now);
             return TRUE;
         }
     }
     return FALSE;
 }
 
-char *ibh_find_fix(const IbhCheck *check, const IbhOwner *owner, const GPtrArray *wrong)
+char *ibh_find_fix(const IbhCheck *check, const IbhOwner *owner)
 {
-    g_autoptr(GPtrArray) gone = g_ptr_array_new();
     g_autoptr(GString) text = g_string_new(NULL);
     gboolean is_proved = FALSE;
     IbhOwner next = *owner;
@@ -213,11 +183,9 @@ char *ibh_find_fix(const IbhCheck *check, const IbhOwner *owner, const GPtrArray
         g_autofree char *command = write_owner(check->rails->snapshot, &next, TRUE);
 
         g_string_append_printf(text, "%s%s", text->len ? " && " : "", command);
-        take_away(check->rails->snapshot, &next, gone);
-        is_proved = !find_next(check, wrong, gone, &next);
+        take_away(check, &next);
+        is_proved = !find_next(check, owner, &next);
     }
-    is_proved = is_proved && spares_the_rest(check, gone);
-    ibh_fib_without(check->repaired, NULL);
-    ibh_fib_without(check->ideal, NULL);
+    g_ptr_array_set_size(check->gone, 0);
     return is_proved ? g_string_free(g_steal_pointer(&text), FALSE) : NULL;
 }

@@ -10,32 +10,38 @@
 
 /* ---- the kernel's own answer ---- */
 
-static gboolean agrees(const IbhQuestion *question, const IbhTrace *trace, const IbhLookup *answer)
+static gboolean agrees(const IbhTrace *trace, const IbhLookup *answer)
 {
     if (answer->error || trace->refused)
-        return (answer->error && trace->refused) || question->kind == IBH_ASK_ARRIVES;
+        return answer->error && trace->refused;
     return answer->type == trace->route->type &&
            (answer->type != RTN_UNICAST || ibh_route_leads_by(trace->route, answer->oif) || trace->route->hops);
 }
 
+static gboolean is_local(const IbhTrace *trace)
+{
+    return trace->route && trace->route->type == RTN_LOCAL;
+}
+
 /* Of routes with one prefix and metric the kernel may take another one than the first, and of IPv6 one for this source
  * alone: its answer tells which. */
-static void settle(const IbhSnapshot *snapshot, const IbhQuestion *question, IbhTrace *trace, const IbhLookup *answer)
+static gboolean settle(const IbhSnapshot *snapshot, IbhQuestion *question, const IbhLookup *answer)
 {
-    guint32 table = answer->table ? answer->table : trace->route ? trace->route->table : 0;
+    IbhTrace *got = &question->got;
+    guint32 table = answer->table ? answer->table : got->route ? got->route->table : 0;
     const IbhPrefix dst =
-        !answer->table && trace->route ? trace->route->dst : ibh_prefix(&question->lookup.to, answer->length);
+        !answer->table && got->route ? got->route->dst : ibh_prefix(&question->lookup.to, answer->length);
 
-    if (answer->error)
-        return;
     IBH_EACH_ROUTE (route, snapshot) {
-        if (route->table == table && ibh_prefix_equal(&route->dst, &dst) && route->type == answer->type &&
-            route->hops == answer->hops && (route->hops || route->ifindex == answer->oif)) {
-            trace->route = route;
-            trace->refused = FALSE;
-            return;
+        if (!answer->error && !is_local(got) && route->table == table && ibh_prefix_equal(&route->dst, &dst) &&
+            route->type == answer->type && route->hops == answer->hops &&
+            (route->hops || route->ifindex == answer->oif)) {
+            got->route = route;
+            got->refused = FALSE;
+            return TRUE;
         }
     }
+    return FALSE;
 }
 
 /* ---- in words ---- */
@@ -75,92 +81,51 @@ static char *say_way(const IbhCheck *check, const IbhTrace *got)
     return g_strdup_printf("leaves by %s", ibh_check_link_name(check, route->ifindex));
 }
 
-static char *say(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
+static char *say(const IbhCheck *check, const IbhQuestion *question)
 {
-    g_autofree char *packet = say_packet(question), *way = say_way(check, got);
+    g_autofree char *packet = say_packet(question), *way = say_way(check, &question->got);
 
     return g_strdup_printf("%s %s", packet, way);
 }
 
 /* ---- findings by owner ---- */
 
-typedef struct {
-    IbhOwner owner;
-    char *text;                  /* the owner in words; "": none */
-    GPtrArray *questions;        /* const IbhQuestion * */
-    IbhGrade grade;              /* the worst … */
-    const IbhQuestion *question; /* … and its question */
-    IbhTrace got;
-} Cause;
-
-static void free_cause(gpointer data)
+static const char *code_of(const IbhCheck *check, const IbhQuestion *question)
 {
-    Cause *cause = data;
-
-    g_ptr_array_unref(cause->questions);
-    g_free(cause->text);
-    g_free(cause);
-}
-
-/* One owner is one cause. */
-static void blame(IbhCheck *check, const IbhQuestion *question, const IbhTrace *got, IbhGrade grade)
-{
-    g_autoptr(GPtrArray) none = g_ptr_array_new();
-    const IbhOwner owner = ibh_find_owner(check, question, got, none);
-    g_autofree char *text = ibh_owner_describe(check->rails->snapshot, &owner);
-    Cause *cause = g_hash_table_lookup(check->by_owner, text);
-
-    if (!cause) {
-        cause = g_new0(Cause, 1);
-        cause->owner = owner;
-        cause->text = g_steal_pointer(&text);
-        cause->questions = g_ptr_array_new();
-        g_ptr_array_add(check->causes, cause);
-        g_hash_table_insert(check->by_owner, cause->text, cause);
-    }
-    if (grade > cause->grade) {
-        cause->grade = grade;
-        cause->question = question;
-        cause->got = *got;
-    }
-    g_ptr_array_add(cause->questions, (gpointer)(guintptr)question);
-}
-
-static const char *code_of(const IbhCheck *check, const IbhQuestion *question, const IbhOwner *owner)
-{
-    const IbhNic *nic = owner->route ? ibh_rails_nic_by_table(check->rails, owner->route->table) : NULL;
+    const IbhRoute *route = question->owner.route;
+    const IbhNic *nic = route ? ibh_rails_nic_by_table(check->rails, route->table) : NULL;
 
     if (nic && !ibh_find_address_near(check->rails, nic->link->ifindex, &question->lookup.to))
         return "table-clash";
-    if (owner->rule)
+    if (question->owner.rule)
         return "foreign-rule";
-    return !owner->route || (question->kind == IBH_ASK_UNBOUND && ibh_route_is_error(owner->route)) ? "unbound"
-                                                                                                    : "foreign-route";
+    return !route || (question->kind == IBH_ASK_UNBOUND && ibh_route_is_error(route)) ? "unbound" : "foreign-route";
 }
 
-static void tell_cause(const IbhCheck *check, const Cause *cause, gboolean try)
+/* One owner is one finding, about the worst of what it causes. */
+static void tell(IbhCheck *check, const IbhQuestion *worst)
 {
     static const IbhSeverity severities[] = {
         [IBH_NOTED] = IBH_INFO, [IBH_DOUBTFUL] = IBH_WARNING, [IBH_WRONG] = IBH_ERROR};
-    g_autofree char *what = say(check, cause->question, &cause->got);
-    const char *code = code_of(check, cause->question, &cause->owner);
-    const IbhQuestion *first = g_ptr_array_index(cause->questions, 0);
-    IbhRemedy remedy = {0};
-    IbhFinding *finding;
+    g_autofree char *what = say(check, worst), *owner = ibh_owner_describe(check->rails->snapshot, &worst->owner);
+    IbhFinding *finding =
+        ibh_tell(check, NULL, code_of(check, worst), owner,
+                 worst->grade == IBH_NOTED ? ibh_advice("nothing has to be done") : (IbhRemedy){0}, "%s: %s", what,
+                 owner[0]          ? owner
+                 : worst->got.rule ? "table main has no route there"
+                                   : "no rule leads there");
 
-    if (cause->grade == IBH_NOTED)
-        remedy = ibh_advice("nothing has to be done");
-    else if (try)
-        remedy.fix = ibh_find_fix(check, &cause->owner, cause->questions);
-    if (!remedy.fix && !remedy.advice && g_str_equal(code, "unbound"))
-        remedy = ibh_advice("let main have its route to the rails' subnet again, and its rule");
-    finding = ibh_tell(check, first->nic, code, cause->text, remedy, "%s: %s", what,
-                       cause->text[0]    ? cause->text
-                       : cause->got.rule ? "table main has no route there"
-                                         : "no rule leads there");
-    finding->severity = severities[cause->grade];
-    IBH_EACH_POINTER (const IbhQuestion, question, cause->questions)
-        ibh_finding_hits(finding, question->nic->link->name);
+    finding->severity = severities[worst->grade];
+    if (worst->grade >= IBH_DOUBTFUL && check->tried++ < FIXES_MAX)
+        finding->fix = ibh_find_fix(check, &worst->owner);
+    if (finding->fix)
+        g_clear_pointer(&finding->advice, g_free);
+    IBH_EACH (IbhQuestion, question, check->questions) {
+        if (!question->told && ibh_is_caused_by(question, &worst->owner)) {
+            question->told = TRUE;
+            ibh_finding_hits(finding, question->nic->link->name);
+        }
+    }
 }
 
 /* ---- what only the kernel tells ---- */
@@ -175,9 +140,9 @@ static void report_lacking_address(IbhCheck *check, const IbhQuestion *question)
              "table local lacks the address %s, so what comes in for it is not taken", ip);
 }
 
-static void report_unknown(IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
+static void report_unknown(IbhCheck *check, const IbhQuestion *question)
 {
-    g_autofree char *expected = say(check, question, got);
+    g_autofree char *expected = say(check, question);
     const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->like).lookup;
 
     ibh_tell(check, question->nic, "not-known", "", (IbhRemedy){0},
@@ -210,57 +175,57 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
 /* ---- one question ---- */
 
 /* What would be right if all of ours were there is ours to repair. */
-static void judge_wrong(IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
+static void judge_wrong(IbhCheck *check, IbhQuestion *question)
 {
     const IbhTrace actual = ibh_fib_walk(check->actual, &question->lookup),
-                   repaired = ibh_fib_walk(check->repaired, &question->lookup),
-                   *end = ibh_is_same_way(&actual, &repaired) ? got : &repaired;
-    IbhGrade grade = ibh_grade(check, question, end);
+                   repaired = ibh_fib_walk(check->repaired, &question->lookup);
 
-    if (grade >= IBH_DOUBTFUL)
-        blame(check, question, end, grade);
-    else if (!check->ours)
-        check->ours = say(check, question, got);
+    if (ibh_is_same_way(&actual, &repaired))
+        return;
+    question->grade = ibh_grade(check, question, &repaired);
+    if (question->grade >= IBH_DOUBTFUL) {
+        question->got = repaired;
+        return;
+    }
+    question->grade = IBH_RIGHT;
+    if (!check->ours)
+        check->ours = say(check, question);
 }
 
 /* A route has a smaller MTU than its NIC: what is larger is lost or cut. */
-static gboolean cuts(const IbhQuestion *question, const IbhTrace *got, const IbhLookup *answer)
+static gboolean cuts(const IbhQuestion *question, const IbhLookup *answer)
 {
     const IbhLink *link = question->nic->link;
+    const IbhRoute *route = question->got.route;
 
-    return question->kind == IBH_ASK_LEAVES && got->route && !ibh_route_is_ours(got->route) && answer->mtu &&
-           link->mtu && answer->mtu < (guint)link->mtu && ibh_route_leads_by(got->route, link->ifindex);
+    return question->kind == IBH_ASK_LEAVES && route && !ibh_route_is_ours(route) && answer->mtu && link->mtu &&
+           answer->mtu < (guint)link->mtu && ibh_route_leads_by(route, link->ifindex);
 }
 
-static void judge(IbhCheck *check, const IbhQuestion *question)
+static void judge(IbhCheck *check, IbhQuestion *question)
 {
     const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->like).lookup;
-    IbhTrace got = ibh_fib_walk(check->actual, &question->lookup);
-    IbhGrade grade = ibh_grade(check, question, &got);
+    IbhTrace *got = &question->got;
 
+    question->told = FALSE;
+    *got = ibh_fib_walk(check->actual, &question->lookup);
+    question->grade = ibh_grade(check, question, got);
     if (question->kind == IBH_ASK_ARRIVES) {
-        if (grade == IBH_WRONG)
-            blame(check, question, &got, grade);
-        else if (question->asked && answer->error)
+        if (question->grade == IBH_RIGHT && question->asked && answer->error)
             (is_filtered(answer) ? report_filter : report_lacking_address)(check, question);
         return;
     }
-    if (!agrees(question, &got, answer) && got.route && got.route->type == RTN_LOCAL) {
-        report_lacking_address(check, question);
-        return;
+    if (!agrees(got, answer) && settle(check->rails->snapshot, question, answer))
+        question->grade = ibh_grade(check, question, got);
+    if (!agrees(got, answer)) {
+        (is_local(got) ? report_lacking_address : report_unknown)(check, question);
+        question->grade = IBH_DOUBTFUL;
+        question->told = TRUE;
+    } else if (question->grade >= IBH_DOUBTFUL) {
+        judge_wrong(check, question);
+    } else if (cuts(question, answer)) {
+        question->grade = IBH_DOUBTFUL;
     }
-    if (!agrees(question, &got, answer)) {
-        settle(check->rails->snapshot, question, &got, answer);
-        grade = ibh_grade(check, question, &got);
-    }
-    if (!agrees(question, &got, answer))
-        report_unknown(check, question, &got);
-    else if (grade < IBH_DOUBTFUL && cuts(question, &got, answer))
-        blame(check, question, &got, IBH_DOUBTFUL);
-    else if (grade >= IBH_DOUBTFUL)
-        judge_wrong(check, question, &got);
-    else if (grade == IBH_NOTED)
-        blame(check, question, &got, grade);
 }
 
 /* ---- rules that no packet of RDMA meets ---- */
@@ -275,8 +240,10 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
     const IbhOwner owner = {.rule = rule};
     g_autofree char *text = ibh_owner_describe(snapshot, &owner);
 
-    if (g_hash_table_contains(check->by_owner, text))
-        return;
+    IBH_EACH (const IbhQuestion, question, check->questions) {
+        if (question->owner.rule == rule)
+            return;
+    }
     IBH_EACH (const IbhQuestion, question, check->questions) {
         IbhLookup packet = question->lookup;
 
@@ -297,18 +264,24 @@ void ibh_judge_ways(IbhCheck *check)
 {
     g_autoptr(IbhFib) ideal = ibh_model_new(check, IBH_MODEL_IDEAL),
                       repaired = ibh_model_new(check, IBH_MODEL_REPAIRED);
-    g_autoptr(GHashTable) by_owner = g_hash_table_new(g_str_hash, g_str_equal);
-    g_autoptr(GPtrArray) causes = g_ptr_array_new_with_free_func(free_cause);
-    guint tried = 0;
+    g_autoptr(GPtrArray) gone = g_ptr_array_new();
 
     check->ideal = ideal;
     check->repaired = repaired;
-    check->causes = causes;
-    check->by_owner = by_owner;
-    IBH_EACH (const IbhQuestion, question, check->questions)
+    check->gone = gone;
+    ibh_fib_without(ideal, gone);
+    ibh_fib_without(repaired, gone);
+    IBH_EACH (IbhQuestion, question, check->questions) {
         judge(check, question);
-    IBH_EACH_POINTER (const Cause, cause, causes)
-        tell_cause(check, cause, tried++ < FIXES_MAX);
+        if (question->grade > IBH_RIGHT && !question->told)
+            question->owner = ibh_find_owner(check, question, &question->got);
+    }
+    for (IbhGrade grade = IBH_WRONG; grade > IBH_RIGHT; grade--) {
+        IBH_EACH (const IbhQuestion, question, check->questions) {
+            if (question->grade == grade && !question->told)
+                tell(check, question);
+        }
+    }
     ibh_judge_proxies(check);
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
         if ((rule->selectors & SELECTIVE) && !ibh_rule_is_expected(rule) && rule->priority <= BEFORE_OURS)
