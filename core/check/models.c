@@ -70,15 +70,13 @@ IbhFib *ibh_model_new(const IbhCheck *check, IbhModelKind kind)
         ibh_fib_add_snapshot(fib, kind == IBH_MODEL_ACTUAL);
     if (kind == IBH_MODEL_ACTUAL)
         return fib;
-    add_spread(fib, snapshot);
-    IBH_EACH_ROW (const IbhRule, rule, plain) {
-        if (kind == IBH_MODEL_IDEAL)
-            ibh_fib_add_rule(fib, rule);
-    }
+    for (guint i = 0; kind == IBH_MODEL_IDEAL && i < G_N_ELEMENTS(plain); i++)
+        ibh_fib_add_rule(fib, &plain[i]);
     IBH_EACH_ROUTE (route, snapshot) {
         if (kind == IBH_MODEL_IDEAL && (route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_MAIN - 1))
             ibh_fib_add_route(fib, route);
     }
+    add_spread(fib, snapshot);
     IBH_EACH (const IbhRule, rule, check->rules)
         ibh_fib_add_rule(fib, rule);
     IBH_EACH (const IbhRoute, route, check->routes)

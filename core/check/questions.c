@@ -26,36 +26,17 @@ const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, cons
     return NULL;
 }
 
-/* ---- where a rail's answer matters: its subnets, remote=, with that its siblings' subnets ---- */
-
-static void add_zone(GArray *zones, const IbhPrefix *zone)
-{
-    if (!ibh_ip_is_fe80(&zone->ip))
-        ibh_prefixes_add(zones, zone);
-}
-
-/* `in`: those that overlap one of these; NULL: all. */
-static void add_subnets(GArray *zones, const IbhNic *nic, const GArray *in)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (!ibh_address_is_host(address) && (!in || ibh_prefixes_overlap(in, &address->subnet)))
-            add_zone(zones, &address->subnet);
-    }
-}
-
-/* IbhPrefix, the outermost, that addresses of this NIC reach */
-static GArray *find_zones(const IbhRails *rails, const IbhNic *nic)
+/* IbhPrefix, the outermost: where a rail's answer matters, its subnets and remote=, which has its siblings' as well. */
+static GArray *find_zones(const IbhNic *nic)
 {
     GArray *zones = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
-    const GArray *remote = nic->settings.remote;
 
-    add_subnets(zones, nic, NULL);
-    for (guint i = 0; remote && i < remote->len; i++)
-        add_zone(zones, &g_array_index(remote, IbhPrefix, i));
-    IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
-        if (remote && other->status == IBH_NIC_RAIL)
-            add_subnets(zones, other, remote);
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (!ibh_address_is_host(address))
+            ibh_prefixes_add(zones, &address->subnet);
     }
+    for (guint i = 0; nic->settings.remote && i < nic->settings.remote->len; i++)
+        ibh_prefixes_add(zones, &g_array_index(nic->settings.remote, IbhPrefix, i));
     return zones;
 }
 
@@ -203,7 +184,7 @@ static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *fro
 
 static void ask_about_rail(const IbhCheck *check, const IbhNic *nic)
 {
-    g_autoptr(GArray) zones = find_zones(check->rails, nic);
+    g_autoptr(GArray) zones = find_zones(nic);
 
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         const IbhNic *owner = ibh_rails_owner(check->rails, &address->local);
