@@ -55,22 +55,22 @@ typedef struct {
     GArray *questions; /* IbhQuestion */
 
     GArray *rules, *routes; /* IbhRule, IbhRoute: what we want of all rails */
-    IbhFib *actual;         /* the host's routing, as the snapshot has it */
-    GArray *pieces;         /* IbhPiece, in order; none that has no other host, or that smaller ones cover */
-    GHashTable *classes;    /* what decides, as text → index of the question that is asked, + 1 */
-    GPtrArray *clashes;     /* const IbhRoute *: of others, in rails' tables */
-    gboolean special;       /* routes of IPv6 are for one source: only the kernel knows what they do */
-    gboolean before_local;  /* foreign rules come before table local's */
-    gboolean bound;         /* rules name a NIC by oif, or IPv4 has error routes */
-    guint8 neutral;         /* an IP protocol that no rule names */
+    /* The host's routing, as the snapshot has it; as it should be; and with all of ours in place. */
+    IbhFib *actual, *ideal, *repaired;
+    GPtrArray *gone;       /* rules and routes that the last two pass by as if they were not there */
+    GArray *pieces;        /* IbhPiece, in order; none that has no other host, or that smaller ones cover */
+    GHashTable *classes;   /* what decides, as text → index of the question that is asked, + 1 */
+    GPtrArray *clashes;    /* const IbhRoute *: of others, in rails' tables */
+    gboolean special;      /* routes of IPv6 are for one source: only the kernel knows what they do */
+    gboolean before_local; /* foreign rules come before table local's */
+    gboolean bound;        /* rules name a NIC by oif, or IPv4 has error routes */
+    guint8 neutral;        /* an IP protocol that no rule names */
 
     const GPtrArray *plan;
     const GArray *missed; /* IbhMissed: rails that were there and are not */
     GPtrArray *findings;
-    IbhFib *ideal, *repaired; /* `repaired` is the actual model, where nothing of ours is missing */
-    GPtrArray *gone;          /* rules and routes that both pass by as if they were not there */
-    guint tried;              /* how many fixes were looked for */
-    char *ours;               /* what is wrong because something of ours is missing; NULL: nothing */
+    guint tried; /* how many fixes were looked for */
+    char *ours;  /* what is wrong because something of ours is missing; NULL: nothing */
 } IbhCheck;
 
 /* With the questions for the kernel. */

@@ -48,13 +48,13 @@ static gboolean is_named_in_vain(const IbhCheck *check, const IbhNic *nic, int f
 }
 
 /* Why it needs a gateway that it has not; NULL: it has it, or needs none. */
-static const char *why_missing(const IbhCheck *check, const IbhNic *nic, const GArray *wanted, int family)
+static const char *why_missing(const IbhCheck *check, const IbhNic *nic, int family)
 {
     const IbhPrefix world = ibh_prefix(&(IbhIp){.family = family}, 0);
 
     if (is_named_in_vain(check, nic, family))
         return "gateway= asks for one that is no other host of its subnets";
-    if (ibh_have_prefix(wanted, &world))
+    if (ibh_fib_default(check->ideal, ibh_nic_defaults(nic), family))
         return NULL;
     /* Prefixes that main has by a gateway are not enough. */
     if (nic->settings.remote && ibh_prefixes_overlap(nic->settings.remote, &world))
@@ -68,12 +68,10 @@ static const char *why_missing(const IbhCheck *check, const IbhNic *nic, const G
 void ibh_judge_gateway(const IbhCheck *check, const IbhNic *nic)
 {
     static const int families[] = {AF_INET, AF_INET6};
-    g_autoptr(GArray) wanted = ibh_want_routes(check->rails, nic, NULL);
 
     IBH_EACH_ROW (const int, family, families) {
-        const char *why = (nic->link->flags & IFF_UP) && ibh_programs_family(nic, *family)
-                              ? why_missing(check, nic, wanted, *family)
-                              : NULL;
+        const char *why =
+            (nic->link->flags & IFF_UP) && ibh_programs_family(nic, *family) ? why_missing(check, nic, *family) : NULL;
 
         if (why)
             ibh_tell(check, nic, "gateway-missing", NULL, (IbhRemedy){0},

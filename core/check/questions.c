@@ -240,6 +240,11 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const char *const *only)
     check->clashes = g_ptr_array_new();
     ibh_check_want(check);
     check->actual = ibh_model_new(check, IBH_MODEL_ACTUAL);
+    check->ideal = ibh_model_new(check, IBH_MODEL_IDEAL);
+    check->repaired = ibh_model_new(check, IBH_MODEL_REPAIRED);
+    check->gone = g_ptr_array_new();
+    ibh_fib_without(check->ideal, check->gone);
+    ibh_fib_without(check->repaired, check->gone);
     ibh_check_cut(check);
     look_at_rules(check);
     look_at_routes(check);
@@ -259,5 +264,8 @@ void ibh_check_free(IbhCheck *check)
     g_array_unref(check->routes);
     g_array_unref(check->pieces);
     ibh_fib_free(check->actual);
+    ibh_fib_free(check->ideal);
+    ibh_fib_free(check->repaired);
+    g_ptr_array_unref(check->gone);
     g_free(check);
 }

@@ -262,15 +262,6 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
 
 void ibh_judge_ways(IbhCheck *check)
 {
-    g_autoptr(IbhFib) ideal = ibh_model_new(check, IBH_MODEL_IDEAL),
-                      repaired = ibh_model_new(check, IBH_MODEL_REPAIRED);
-    g_autoptr(GPtrArray) gone = g_ptr_array_new();
-
-    check->ideal = ideal;
-    check->repaired = repaired;
-    check->gone = gone;
-    ibh_fib_without(ideal, gone);
-    ibh_fib_without(repaired, gone);
     IBH_EACH (IbhQuestion, question, check->questions) {
         judge(check, question);
         if (question->grade > IBH_RIGHT && !question->told)
