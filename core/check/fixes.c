@@ -95,8 +95,7 @@ IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, cons
     g_ptr_array_set_size(check->gone, (gint)before);
     if (turn.rule || turn.route)
         return turn;
-    if (rule.rule && !ibh_rule_is_expected(rule.rule) && !(question->theirs && !trace->refused) &&
-        (!route || !serves_others(check, rule.rule, route)))
+    if (rule.rule && !ibh_rule_is_expected(rule.rule) && (!route || !serves_others(check, rule.rule, route)))
         return rule;
     if (route && ibh_route_is_ours(route) && route->gateway.family != AF_UNSPEC) /* copied from main */
         route = ibh_fib_find(check->ideal, IBH_TABLE_MAIN, &question->lookup.to, 0);

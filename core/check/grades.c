@@ -28,8 +28,7 @@ static gboolean is_connected(const Answer *answer)
     const IbhRoute *route = answer->got->route;
     const IbhNic *nic = ibh_rails_nic(answer->rails, route->ifindex);
 
-    return nic && !(answer->near && answer->near->subnet.length >= route->dst.length) &&
-           route->gateway.family == AF_UNSPEC && ibh_serves_subnet(nic, &route->dst) &&
+    return nic && route->gateway.family == AF_UNSPEC && ibh_serves_subnet(nic, &route->dst) &&
            (ibh_has_one_peer(&route->dst) || !answer->near || !ibh_serves_subnet(nic, &answer->near->subnet));
 }
 
@@ -75,7 +74,7 @@ static IbhGrade grade_leaving(const Answer *answer)
     by = ibh_rails_nic(answer->rails, got->route->ifindex);
     if (ibh_route_leads_by(got->route, answer->question->nic->link->ifindex))
         return grade_by_itself(answer);
-    if (!ibh_is_same_way(got, ideal) || (others && got->route->table != IBH_TABLE_MAIN))
+    if (!ibh_is_same_way(got, ideal))
         return IBH_WRONG;
     return got->route->hops || (by && by->status == IBH_NIC_RAIL && !is_connected(answer)) ? IBH_DOUBTFUL : IBH_NOTED;
 }
@@ -95,14 +94,13 @@ static gboolean reaches(const IbhRails *rails, int ifindex, const IbhIp *to)
 static IbhGrade grade_unbound(const Answer *answer)
 {
     const IbhTrace *got = answer->got, *ideal = answer->ideal;
-    guint own = answer->near ? answer->near->subnet.length : 0;
-    gboolean lacks = !ideal->route || !answer->near || ideal->route->dst.length < own;
+    guint length = ideal->route ? ideal->route->dst.length : 0, own = answer->near->subnet.length;
 
-    if (lacks && !(ideal->refused && ideal->route && ideal->route->dst.length) && !ideal->thrown)
+    if (length < own && !(ideal->refused && length) && !ideal->thrown)
         return IBH_NOTED;
-    if (got->refused || ideal->refused || !ideal->route)
-        return got->refused && ideal->refused ? IBH_DOUBTFUL : got->refused ? IBH_WRONG : IBH_RIGHT;
-    return (ideal->route->dst.length > own && ibh_is_same_way(got, ideal)) || got->route->hops ||
+    if (got->refused)
+        return ideal->refused ? IBH_DOUBTFUL : IBH_WRONG;
+    return (length > own && ibh_is_same_way(got, ideal)) || got->route->hops ||
                    (got->route->type == RTN_UNICAST && reaches(answer->rails, got->route->ifindex, answer->to))
                ? IBH_RIGHT
                : IBH_DOUBTFUL;
