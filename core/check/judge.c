@@ -165,7 +165,7 @@ static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
                      : ibh_fix("sudo ib-hook --apply --iface", "%s", nic->link->name),
                  "%s: it is no rail meanwhile", nic->why);
     } else if (nic->status == IBH_NIC_BLOCKED) {
-        ibh_tell(check, nic, nic->code, "", (IbhRemedy){0}, "not programmed: %s", nic->why);
+        ibh_tell(check, nic, "local-rule-late", "", (IbhRemedy){0}, "not programmed: %s", nic->why);
     } else if (nic->status == IBH_NIC_NO_ADDRESS && !is_missed(check, nic->link)) {
         ibh_tell(check, nic, "no-address", NULL,
                  ibh_advice("give it an address where its network manager is configured, if it is to be used"),

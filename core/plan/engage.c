@@ -229,7 +229,7 @@ gboolean ibh_programs_family(const IbhNic *nic, int family)
 }
 
 /* If a rail's rule came before the local table's, traffic to ourselves would leave by a rail. */
-static char *why_blocked(const IbhRails *rails, const IbhNic *nic, const char **ret_code)
+static char *why_blocked(const IbhRails *rails, const IbhNic *nic)
 {
     const guint32 local4 = ibh_serves_family(nic, AF_INET) ? find_local_rule(rails, AF_INET) : 0;
     const guint32 local6 = ibh_serves_family(nic, AF_INET6) ? find_local_rule(rails, AF_INET6) : 0;
@@ -237,7 +237,6 @@ static char *why_blocked(const IbhRails *rails, const IbhNic *nic, const char **
 
     if (local < IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN)
         return NULL;
-    *ret_code = "local-rule-late";
     return local == G_MAXUINT32
                ? g_strdup("there is no rule that leads everything to the local table first")
                : g_strdup_printf("the rule for the local table has priority %u, which is not before %u", local,
@@ -293,7 +292,7 @@ static void judge(const IbhRails *rails, const IbhOthers *others, IbhNic *nic)
     } else if (nic->held) {
         nic->status = IBH_NIC_HELD;
         nic->why = g_strdup("left alone since it was undone, until --apply or a reboot");
-    } else if ((nic->why = why_blocked(rails, nic, &nic->code))) {
+    } else if ((nic->why = why_blocked(rails, nic))) {
         nic->status = IBH_NIC_BLOCKED;
     } else {
         nic->status = IBH_NIC_RAIL;
@@ -385,15 +384,13 @@ static void nic_free(gpointer data)
     g_free(nic);
 }
 
-static void say_who_routes(const IbhRails *rails, IbhNic *nic)
+static void say_who_routes(IbhNic *nic, const IbhRule *rule)
 {
-    const IbhRule *rule = nic->served.len ? ibh_rails_theirs(rails, g_ptr_array_index(&nic->served, 0)) : NULL;
-    g_autofree char *why = g_steal_pointer(&nic->why);
+    g_autofree char *why = nic->why;
     char from[IBH_PREFIX_STRLEN];
 
-    nic->why = rule ? g_strdup_printf("%s; routed by the rule %u: from %s lookup %u, which is not ours", why,
-                                      rule->priority, ibh_prefix_format(&rule->from, from), rule->table)
-                    : g_steal_pointer(&why);
+    nic->why = g_strdup_printf("%s; routed by the rule %u: from %s lookup %u, which is not ours", why, rule->priority,
+                               ibh_prefix_format(&rule->from, from), rule->table);
 }
 
 /* Tells the addresses that others route from those that need rules and routes of ours. */
@@ -411,12 +408,12 @@ static void find_programmed(IbhRails *rails, const IbhOthers *others)
                 g_hash_table_insert(rails->by.theirs, address, (gpointer)(guintptr)theirs);
             else
                 nic->programmed.pdata[nic->programmed.len++] = address;
+            if (theirs && i == 0)
+                say_who_routes(nic, theirs);
             if (ibh_others_lead_out(others, address))
                 g_hash_table_add(rails->by.led_out, address);
         }
         next += nic->programmed.len;
-        if (nic->status == IBH_NIC_RAIL && nic->programmed.len < nic->served.len)
-            say_who_routes(rails, nic);
     }
 }
 

@@ -15,7 +15,7 @@ typedef enum {
     IBH_NIC_NO_ADDRESS,
     IBH_NIC_UNMANAGED, /* manage=no */
     IBH_NIC_HELD,      /* --undo left it alone */
-    IBH_NIC_BLOCKED,   /* it should be a rail, but programming it would do harm */
+    IBH_NIC_BLOCKED,   /* it should be a rail, but its rules would come before table local */
     IBH_NIC_RAIL
 } IbhNicStatus;
 
@@ -35,8 +35,7 @@ typedef struct {
     GPtrArray served;     /* those that it serves as a rail, in the kernel's order */
     GPtrArray programmed; /* a slice of rails->programmed: of a rail, those that need rules and routes of ours */
     IbhNicStatus status;
-    const char *code; /* the finding that explains BLOCKED: "table-clash", "local-rule-late" */
-    char *why;        /* one sentence for people */
+    char *why; /* one sentence for people */
 } IbhNic;
 
 typedef struct {

@@ -26,7 +26,7 @@ static void report_blocked(IbhProbe *probe)
 {
     IBH_EACH_POINTER (const IbhNic, nic, probe->rails->nics) {
         if (nic->status == IBH_NIC_BLOCKED && !probe->rails->only)
-            ibh_finding_add(probe->findings, nic->link->name, IBH_ERROR, nic->code,
+            ibh_finding_add(probe->findings, nic->link->name, IBH_ERROR, "local-rule-late",
                             ibh_advice("ib-hook --check has the fix; then probe again"),
                             "not programmed, so it was not probed: %s", nic->why);
     }

@@ -1211,7 +1211,5 @@ char *ibh_case_verdict(const IbhNic *nic)
 
     if (nic->status == IBH_NIC_RAIL)
         return g_strdup_printf("rail %u", nic->table);
-    if (nic->status == IBH_NIC_BLOCKED)
-        return g_strdup_printf("blocked %s", nic->code ? nic->code : "without a code");
     return g_strdup(names[nic->status]);
 }

@@ -38,7 +38,7 @@
  *        good: nothing brings it back; raw: an IPv4 announcement of what the kernel would not choose as its source
  *   expect rail ib0 172.16.34.1/16 941                    the route and the two rules; and arp=auto's two values
  *   expect arp of ib0
- *   expect nic IFACE VERDICT [why="part of the reason"]   VERDICT: alone, rail 941, blocked table-clash, …
+ *   expect nic IFACE VERDICT [why="part of the reason"]   VERDICT: alone, rail 941, blocked, …
  *   expect error PART                                     the configuration is refused
  *
  * lo is there, and the rules that every namespace starts with; routes that the kernel makes for addresses come and go
