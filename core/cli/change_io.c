@@ -100,37 +100,27 @@ int ibh_command_confirm(IbhCommand *command, GError **error)
 
 /* ---- changing ---- */
 
-/* The journal tells why rails came or went: a person did it, or a package's script. */
-static void record(const char *action, const IbhOutcome *outcome)
-{
-    const guint done = outcome->done->len, failed = outcome->errors->len;
-    g_autofree char *text = g_strdup_printf("%s: %u change%s%s", action, done, done == 1 ? "" : "s",
-                                            failed ? "; not all could be made" : "");
-
-    if (done || failed)
-        ibh_log_command(text);
-}
-
 int ibh_command_change(IbhCommand *command, GError **error)
 {
-    gboolean undo = command->options->action == IBH_ACTION_UNDO;
+    const gboolean undo = command->options->action == IBH_ACTION_UNDO;
     g_autoptr(GPtrArray) plan = ibh_run_plan(&command->run);
-    g_autoptr(IbhState) left_alone = ibh_state_new();
     g_autoptr(IbhOutcome) outcome = NULL;
+    g_autofree char *line = NULL;
     IbhReport report = {0};
 
-    if (undo)
-        ibh_run_update_holds(&command->run, plan, left_alone);
     if (!undo && command->options->confirm && (plan->len || ibh_command_has_token(command)) &&
         !start_waiting(command, error))
         return IBH_EXIT_SYSTEM;
     outcome = ibh_run_change(&command->run, plan);
-    record(undo ? "--undo" : "--apply", outcome);
+    /* The journal tells why rails came or went: a person did it, or a package's script. */
+    line = g_strdup_printf("%s: %u change%s%s", undo ? "--undo" : "--apply", outcome->done->len,
+                           outcome->done->len == 1 ? "" : "s", outcome->errors->len ? "; not all could be made" : "");
+    if (outcome->done->len || outcome->errors->len)
+        ibh_log_command(line);
     if (undo && command->run.store && !outcome->errors->len && (!command->run.only || command->options->token))
         (void)ibh_store_set_token(command->run.store, NULL, NULL); /* there is nothing left to confirm */
     report.ops = outcome->done;
     report.errors = outcome->errors;
-    report.held = undo ? left_alone->holds : NULL;
     report.confirm = ibh_command_has_token(command) ? command->options->confirm : 0;
     ibh_command_say(command, &report);
     IBH_EACH_POINTER (const char, message, outcome->errors)

@@ -70,7 +70,6 @@ typedef struct {
     const GPtrArray *findings; /* IbhFinding * */
     const GArray *missed;      /* --check, --show: IbhMissed */
     const IbhFabric *fabric;   /* --check, --show */
-    const GPtrArray *held;     /* --undo: char *, the interfaces left alone from now on */
     int confirm;               /* --apply: after so many seconds it is undone, if it is not confirmed; 0: it stays */
     const IbhProbe *probe;     /* --probe: judged */
     int status;                /* of an error, with its message: nothing else counts then */

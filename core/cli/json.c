@@ -99,14 +99,6 @@ static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
         nic->why, flag(ibh_findings_worst(report->findings, link->name) == IBH_INFO));
 }
 
-static void put_missing(GString *out, const IbhMissed *missed)
-{
-    g_autoptr(GDateTime) since = missed->known.since ? g_date_time_new_from_unix_utc(missed->known.since) : NULL;
-    g_autofree char *text = since ? g_date_time_format(since, "%Y-%m-%dT%H:%M:%SZ") : NULL;
-
-    put(out, "{iface:s since:s why:s}", missed->known.iface, text, ibh_missing_text(missed->why));
-}
-
 /* --show and --check */
 static void put_look(GString *out, const IbhReport *report)
 {
@@ -117,8 +109,12 @@ static void put_look(GString *out, const IbhReport *report)
         put(out, "]");
     }
     put(out, "missing:[");
-    IBH_EACH (const IbhMissed, missed, report->missed)
-        put_missing(out, missed);
+    IBH_EACH (const IbhMissed, missed, report->missed) {
+        g_autoptr(GDateTime) since = missed->known.since ? g_date_time_new_from_unix_utc(missed->known.since) : NULL;
+        g_autofree char *text = since ? g_date_time_format(since, "%Y-%m-%dT%H:%M:%SZ") : NULL;
+
+        put(out, "{iface:s since:s why:s}", missed->known.iface, text, ibh_missing_text(missed->why));
+    }
     put(out, "]");
 }
 

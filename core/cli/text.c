@@ -225,8 +225,7 @@ static char *tell_facts(const IbhReport *report, const IbhNic *nic)
         g_string_append_printf(text, " (%s)", manager->connection);
     routes = ibh_want_routes(report->rails, nic, NULL);
     rules = ibh_want_rules(report->rails, nic, routes);
-    g_string_append_printf(text, ", table %u, main=%s, wants %u rules", nic->table,
-                           ibh_spread_has(report->rails, nic) ? "spread" : "keep", rules->len);
+    g_string_append_printf(text, ", table %u, wants %u rules", nic->table, rules->len);
     for (int key = 0; key <= IBH_SYSCTL_ARP_IGNORE; key++)
         g_string_append_printf(text, "%s%s=%d", key ? " " : ", ", ibh_sysctl_name((IbhSysctl)key),
                                nic->link->sysctl[key]);
@@ -290,18 +289,19 @@ static void add_plan(GPtrArray *rows, const IbhReport *report)
 
 static void add_change(GPtrArray *rows, const IbhReport *report)
 {
+    const gboolean undo = report->action == IBH_ACTION_UNDO;
     const guint changes = report->ops->len;
-    g_autofree char *held = report->held ? ibh_join(report->held, " ") : NULL;
 
     if (report->style->verbose)
         add_operations(rows, report);
     ibh_add_row(rows, "%s: %u change%s%s",
                 report->failed ? "failed"
-                : held         ? "undone"
+                : undo         ? "undone"
                                : "applied",
-                changes, changes == 1 ? "" : "s", report->failed ? " stand; what failed is on standard error" : "");
-    if (held && held[0])
-        ibh_add_row(rows, "left alone until --apply or a reboot: %s", held);
+                changes, changes == 1 ? "" : "s",
+                report->failed    ? " stand; what failed is on standard error"
+                : undo && changes ? ", until --apply or a reboot"
+                                  : "");
     if (report->confirm)
         ibh_add_row(rows, "undone again in %d s, unless: ib-hook --confirm", report->confirm);
 }

@@ -92,7 +92,8 @@ static gboolean is_missing(const IbhRun *run, const char *iface)
     return !nic || ibh_nic_missing(run->rails, nic) != IBH_IS_THERE;
 }
 
-void ibh_run_update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *state)
+/* What a command holds back, or releases. */
+static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *state)
 {
     if (!run->only && run->undo)
         hold_all(run, plan, state);
@@ -204,7 +205,7 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     know_rails(run, after, outcome->errors->len > 0);
     after->whole = is_whole(run, outcome);
     if (!run->is_event)
-        ibh_run_update_holds(run, plan, after);
+        update_holds(run, plan, after);
     save(run, after);
     sigprocmask(SIG_SETMASK, &signals, NULL);
     return outcome;

@@ -58,8 +58,6 @@ GPtrArray *ibh_run_plan(IbhRun *run);
 IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan);
 /* IbhMissed: what was a rail and is none, and why. */
 GArray *ibh_run_missed(IbhRun *run);
-/* What a command holds back, or releases, in the state. */
-void ibh_run_update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *state);
 
 /* ---- a run on an event: like --apply, but holds stay, and restraint is used ---- */
 

@@ -24,7 +24,6 @@ typedef struct {
     GPtrArray *plan;
     GPtrArray *findings; /* IbhFinding * */
     GPtrArray *errors;   /* char * */
-    GPtrArray *held;     /* char * */
     GArray *missed;      /* IbhMissed */
     IbhReport report;    /* with everything in it */
 } World;
@@ -32,7 +31,6 @@ typedef struct {
 static void world_clear(World *world)
 {
     g_array_unref(world->missed);
-    g_ptr_array_unref(world->held);
     g_ptr_array_unref(world->errors);
     g_ptr_array_unref(world->findings);
     g_ptr_array_unref(world->plan);
@@ -84,7 +82,6 @@ static World look_renamed(const char *text, const char *const *names)
     world.plan = world.cas->undo ? ibh_plan_undo(world.rails, NULL, only) : ibh_plan_apply(world.rails, only);
     world.findings = ibh_findings_new();
     world.errors = g_ptr_array_new_with_free_func(g_free);
-    world.held = g_ptr_array_new_with_free_func(g_free);
     world.missed = g_array_new(FALSE, TRUE, sizeof(IbhMissed));
     world.report = (IbhReport){.rails = world.rails, .findings = world.findings, .missed = world.missed};
     return world;
@@ -193,8 +190,6 @@ static void test_file(void **state)
     }
     if (cases[i].wrong)
         make_wrong(&world, cases[i].action);
-    g_ptr_array_add(world.held, g_strdup("ib0"));
-    report.held = world.cas->undo ? world.held : NULL;
     got = ibh_report(&report, cases[i].writer, &cases[i].style);
     if (g_getenv("IBH_WRITE"))
         g_file_set_contents(file, got, -1, NULL);
@@ -321,11 +316,9 @@ static char *report_named(const char *a, const char *b, IbhAction action, IbhWri
     add_finding(&world, "", IBH_ERROR, "route-missing", a, NULL);
     ibh_finding_hits(g_ptr_array_index(world.findings, 0), a);
     g_ptr_array_add(world.errors, g_strdup(a));
-    g_ptr_array_add(world.held, g_strdup(a));
     world.report.action = action;
     world.report.ops = action > IBH_ACTION_CHECK ? world.plan : NULL;
     world.report.errors = world.errors;
-    world.report.held = action == IBH_ACTION_UNDO ? world.held : NULL;
     return ibh_report(&world.report, writer, &(IbhStyle){.verbose = TRUE});
 }
 
