@@ -56,7 +56,7 @@ void ibh_put_rows(GString *out, const GPtrArray *rows, const IbhStyle *style)
     }
     IBH_EACH_POINTER (const char, row, rows) {
         g_auto(GStrv) cells = split(row);
-        glong room = cells[1] && style->width ? style->width : G_MAXINT;
+        glong room = cells[1] && style->width ? (glong)style->width : G_MAXINT;
         int i = 0;
 
         for (; cells[i + 1]; room -= widths[i++])

@@ -35,8 +35,8 @@ typedef struct {
     IbhSnapshot *snapshot;
     IbhRails *rails;
     gboolean restrained; /* some operation was left undone on purpose */
-    IbhAnnouncer announcer;
     gboolean announced; /* just now: peers may still send to the other NIC */
+    IbhAnnouncer announcer;
 } IbhRun;
 
 void ibh_run_warn(IbhRun *run, const char *message);

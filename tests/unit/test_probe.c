@@ -248,7 +248,7 @@ static const struct {
     {HOST, TWO_PEERS RDMA, 2, 0, 0, IBH_RDMA_FILTERED, 1, NO_RDMA,
      "ib1 to 172.16.16.1: RDMA not asked: this host's own"},
     {HOST, TWO_PEERS RDMA, 10, 0, 0, IBH_RDMA_NO_GID, 2, NO_RDMA, "no RDMA: the NIC's RDMA device has no GID"},
-    {HOST, TWO_PEERS RDMA, 2, 0, EHOSTUNREACH, IBH_RDMA_NO_WAY, 1, NO_RDMA, "does not find the way: No route to host"},
+    {HOST, TWO_PEERS RDMA, 2, 0, EINVAL, IBH_RDMA_NO_WAY, 1, NO_RDMA, "does not find the way: Invalid argument"},
     {HOST, TWO_PEERS RDMA, 2, 0, EINVAL, IBH_RDMA_NO_PATH, 1, NO_RDMA, "manager tells no path: Invalid argument"},
     {HOST, TWO_PEERS RDMA, 2, 0, EINVAL, IBH_RDMA_REFUSED, 1, NO_RDMA, "does not send RDMA requests: Invalid argument"},
     {HOST, TWO_PEERS RDMA, 2, 0, 0, IBH_RDMA_BLOCKED, 1, NO_RDMA, "did not let go of the process"},
