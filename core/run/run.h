@@ -35,7 +35,7 @@ typedef struct {
     IbhSnapshot *snapshot;
     IbhRails *rails;
     gboolean restrained; /* some operation was left undone on purpose */
-    gboolean announced; /* just now: peers may still send to the other NIC */
+    gboolean announced;  /* just now: peers may still send to the other NIC */
     IbhAnnouncer announcer;
 } IbhRun;
 
