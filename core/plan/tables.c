@@ -193,15 +193,10 @@ static gboolean give_explicit(Assignment *all, GError **error)
 
         if (!is_explicit(nic) || give(all, nic, nic->table))
             continue;
-        if (other->table == nic->table)
-            g_set_error(error, IBH_CONFIG_ERROR, 0,
-                        "%s: table=%u is read for %s and %s: each NIC needs a table of its own",
-                        nic->settings.table_origin, nic->table, other->link->name, nic->link->name);
-        else
-            g_set_error(error, IBH_CONFIG_ERROR, 0,
-                        "%s: table=%u of %s is %u away from table=%u of %s: there lie default routes; choose another",
-                        nic->settings.table_origin, nic->table, nic->link->name, IBH_TABLE_DEFAULTS, other->table,
-                        other->link->name);
+        g_set_error(error, IBH_CONFIG_ERROR, 0,
+                    "%s: table=%u of %s, and %s has table=%u: each NIC needs two of its own, N and N + %u",
+                    nic->settings.table_origin, nic->table, nic->link->name, other->link->name, other->table,
+                    IBH_TABLE_DEFAULTS);
         return FALSE;
     }
     return TRUE;
