@@ -3,6 +3,8 @@
 
 #include <limits.h>
 #include <poll.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -11,14 +13,20 @@
 /* Hundreds of lines at once: none is lost because the reader is slow. */
 #define BUFFER_SIZE (1024 * 1024)
 
-/* Sends a datagram to the socket at this path; FALSE: nothing listens there, or not now. */
+/* Sends a datagram to the socket at this path, or ("@…") of this abstract name; FALSE: nothing listens there, or not
+ * now. */
 static gboolean send_to(int fd, const char *path, const char *text, gsize length)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const gsize size = strlen(path);
 
-    g_strlcpy(address.sun_path, path, sizeof address.sun_path);
-    return sendto(fd, text, length, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof address) ==
-           (gssize)length;
+    if (size >= sizeof address.sun_path)
+        return FALSE;
+    memcpy(address.sun_path, path, size);
+    if (path[0] == '@')
+        address.sun_path[0] = '\0';
+    return sendto(fd, text, length, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address,
+                  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size)) == (gssize)length;
 }
 
 /* The journal's own protocol: a field whose length is given may hold anything. */
@@ -85,4 +93,29 @@ void ibh_log_complaint(const GString *warnings, GString *complained)
     if (!g_string_equal(warnings, complained))
         ibh_log_lines(LOG_WARNING, warnings->str);
     g_string_assign(complained, warnings->str);
+}
+
+/* ---- to systemd ---- */
+
+void ibh_notify(const char *state)
+{
+    const char *path = getenv("NOTIFY_SOCKET");
+    int fd = path && (path[0] == '/' || path[0] == '@') ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+
+    if (fd < 0)
+        return;
+    (void)send_to(fd, path, state, strlen(state));
+    close(fd);
+}
+
+gint64 ibh_notify_interval(void)
+{
+    const char *interval = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+    guint64 value;
+
+    if (!interval || !g_ascii_string_to_unsigned(interval, 10, 1, G_MAXINT64, &value, NULL))
+        return 0;
+    if (pid && g_ascii_strtoll(pid, NULL, 10) != getpid())
+        return 0;
+    return (gint64)value;
 }
