@@ -13,7 +13,7 @@
 
 void ibh_near_clear(IbhNear *near)
 {
-    GArray **arrays[] = {&near->nics, &near->strict, &near->candidates, &near->prefixes, &near->main};
+    GArray **arrays[] = {&near->nics, &near->candidates, &near->prefixes, &near->main};
 
     for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_clear_pointer(arrays[i], g_array_unref);
@@ -94,8 +94,7 @@ static gboolean read_rdma(IbhNear *near, GError **error)
 
 static gboolean read_nics(IbhNear *near, GError **error)
 {
-    return near->nics->len || ibh_netlink_read_nics(near->netlink, near->snapshot->all[IBH_SYSCTL_RP_FILTER],
-                                                    near->nics, near->strict, error);
+    return near->nics->len || ibh_netlink_read_nics(near->netlink, near->nics, error);
 }
 
 /* A name is cheap, a link is not. */
@@ -105,11 +104,11 @@ static gboolean read_managed(IbhNear *near, GError **error)
         return TRUE;
     if (!read_nics(near, error))
         return FALSE;
-    IBH_EACH (const int, ifindex, near->nics) {
+    IBH_EACH (const IbhNicFilter, nic, near->nics) {
         char name[IFNAMSIZ];
 
-        if (ibh_netlink_name(near->netlink, *ifindex, name) &&
-            ibh_config_settings(near->config, name).manage == IBH_MANAGE_YES && !read_link(near, *ifindex, error))
+        if (ibh_netlink_name(near->netlink, nic->ifindex, name) &&
+            ibh_config_settings(near->config, name).manage == IBH_MANAGE_YES && !read_link(near, nic->ifindex, error))
             return FALSE;
     }
     return TRUE;
@@ -177,17 +176,19 @@ static gboolean read_addresses(IbhNear *near, GError **error)
 static gboolean read_strict(IbhNear *near, GError **error)
 {
     g_autoptr(GArray) addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
-    g_autoptr(GArray) nearby = g_array_new(FALSE, FALSE, sizeof(int));
+    g_autoptr(GArray) strict = g_array_new(FALSE, FALSE, sizeof(int)), nearby = g_array_new(FALSE, FALSE, sizeof(int));
+    const int all = near->snapshot->all[IBH_SYSCTL_RP_FILTER];
 
-    if (near->snapshot->all[IBH_SYSCTL_RP_FILTER] > 1 || !near->prefixes->len)
+    if (all > 1 || !near->prefixes->len)
         return TRUE; /* then none is */
     if (!read_nics(near, error))
         return FALSE;
-    IBH_EACH_BACK (const int, ifindex, near->strict) {
-        if (ibh_has(near->candidates, *ifindex))
-            IBH_REMOVE(const int, ifindex, near->strict);
+    IBH_EACH (const IbhNicFilter, nic, near->nics) {
+        if (ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, nic->rp_filter, all) == 1 &&
+            !ibh_has(near->candidates, nic->ifindex))
+            g_array_append_val(strict, nic->ifindex);
     }
-    if (!ibh_netlink_read_addresses(near->netlink, near->strict, addresses, error))
+    if (!ibh_netlink_read_addresses(near->netlink, strict, addresses, error))
         return FALSE;
     IBH_EACH (const IbhAddress, address, addresses) {
         if (!ibh_ip_is_fe80(&address->local) && ibh_prefixes_overlap(near->prefixes, &address->subnet) &&
@@ -327,8 +328,7 @@ IbhSnapshot *ibh_near_take(IbhNear *near, const char *sysfs, IbhState *state, GE
 
     ibh_state_free(snapshot->state);
     snapshot->state = state;
-    near->nics = g_array_new(FALSE, FALSE, sizeof(int));
-    near->strict = g_array_new(FALSE, FALSE, sizeof(int));
+    near->nics = g_array_new(FALSE, FALSE, sizeof(IbhNicFilter));
     near->candidates = g_array_new(FALSE, FALSE, sizeof(int));
     near->prefixes = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
     ibh_tree_open(&near->tree, sysfs);

@@ -35,8 +35,7 @@ typedef struct {
     IbhTree tree;
     GPtrArray *ports;    /* of RDMA devices */
     gboolean enough;     /* FALSE: everything has to be read */
-    GArray *nics;        /* int: of this namespace; empty until they are needed */
-    GArray *strict;      /* int: those whose rp_filter is strict */
+    GArray *nics;        /* IbhNicFilter: of this namespace; empty until they are needed */
     GArray *candidates;  /* int */
     GArray *prefixes;    /* IbhPrefix: addresses and subnets of candidates */
     GArray *main;        /* IbhRoute: routes of main by candidates */

@@ -246,37 +246,26 @@ gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, const GArray *ifindexes
 
 /* ---- NICs and names, without the rest ---- */
 
-typedef struct {
-    int all;
-    GArray *nics, *strict;
-} NicDump;
-
 static gboolean on_netconf(struct nlmsghdr *header, gpointer data)
 {
-    const NicDump *dump = data;
     struct nlattr *attributes[NETCONFA_MAX + 1];
-    int ifindex, own;
+    IbhNicFilter nic;
 
     if (header->nlmsg_type != RTM_NEWNETCONF)
         return TRUE;
     if (!parse(header, sizeof(struct netconfmsg), attributes, NETCONFA_MAX))
         return FALSE;
-    ifindex = (int)get_u32(attributes[NETCONFA_IFINDEX], 0);
-    own = (int)get_u32(attributes[NETCONFA_RP_FILTER], 0);
-    if (ifindex <= 0) /* all and default */
-        return TRUE;
-    g_array_append_val(dump->nics, ifindex);
-    if (ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, own, dump->all) == 1)
-        g_array_append_val(dump->strict, ifindex);
+    nic.ifindex = (int)get_u32(attributes[NETCONFA_IFINDEX], 0);
+    nic.rp_filter = (int)get_u32(attributes[NETCONFA_RP_FILTER], 0);
+    if (nic.ifindex > 0) /* not all, nor default */
+        g_array_append_val((GArray *)data, nic);
     return TRUE;
 }
 
-gboolean ibh_netlink_read_nics(IbhNetlink *netlink, int all, GArray *nics, GArray *strict, GError **error)
+gboolean ibh_netlink_read_nics(IbhNetlink *netlink, GArray *nics, GError **error)
 {
     struct netconfmsg fixed = {.ncm_family = AF_INET};
-    NicDump dump = {.all = all, .nics = nics, .strict = strict};
 
-    g_array_set_size(strict, 0);
-    return ibh_dump(netlink, ibh_request(RTM_GETNETCONF, NLM_F_DUMP, &fixed, sizeof fixed), on_netconf, &dump, nics,
+    return ibh_dump(netlink, ibh_request(RTM_GETNETCONF, NLM_F_DUMP, &fixed, sizeof fixed), on_netconf, nics, nics,
                     "the interfaces' rp_filter", error);
 }

@@ -45,8 +45,12 @@ gboolean ibh_netlink_read_link(IbhNetlink *netlink, int ifindex, const char *nam
 void ibh_netlink_check_parents(GArray *links);
 /* Of these links (int); NULL: of all. */
 gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, const GArray *ifindexes, GArray *addresses, GError **error);
-/* The indexes (int) of all NICs, and of those whose effective rp_filter is strict, where that of all is `all`. */
-gboolean ibh_netlink_read_nics(IbhNetlink *netlink, int all, GArray *nics, GArray *strict, GError **error);
+/* Of all NICs (IbhNicFilter), without the rest. */
+typedef struct {
+    int ifindex;
+    int rp_filter; /* its own */
+} IbhNicFilter;
+gboolean ibh_netlink_read_nics(IbhNetlink *netlink, GArray *nics, GError **error);
 gboolean ibh_netlink_name(IbhNetlink *netlink, int ifindex, char ret_name[IFNAMSIZ]); /* FALSE: there is none */
 /* `matters`, which gets `of`: foreign rules for a source are kept if it says so of them; NULL: all are. */
 typedef gboolean (*IbhRuleMatters)(gconstpointer of, const IbhPrefix *from, guint32 table);

@@ -111,12 +111,12 @@ gboolean fake_name(IbhNetlink *netlink, int ifindex, char ret_name[IFNAMSIZ])
     return link && g_strlcpy(ret_name, link->name, IFNAMSIZ);
 }
 
-gboolean fake_read_nics(IbhNetlink *netlink, int all, GArray *nics, GArray *strict, GError **error)
+gboolean fake_read_nics(IbhNetlink *netlink, GArray *nics, GError **error)
 {
     IBH_EACH (const IbhLink, link, netlink->all->links) {
-        g_array_append_val(nics, link->ifindex);
-        if (MAX(all, link->sysctl[IBH_SYSCTL_RP_FILTER]) == 1 && !(link->flags & IFF_LOOPBACK))
-            g_array_append_val(strict, link->ifindex);
+        const IbhNicFilter nic = {.ifindex = link->ifindex, .rp_filter = link->sysctl[IBH_SYSCTL_RP_FILTER]};
+
+        g_array_append_val(nics, nic);
     }
     return !fails(error);
 }
