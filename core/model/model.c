@@ -501,30 +501,15 @@ gboolean ibh_link_is_of_the_host(const IbhLink *link)
     return (link->flags & IFF_LOOPBACK) || g_str_equal(link->kind, "dummy");
 }
 
-#define FEW 16 /* links are looked through as quickly as a table is asked */
-
-static const IbhLink *find_place(const IbhSnapshot *snapshot, int ifindex)
-{
-    guint place = GPOINTER_TO_UINT(g_hash_table_lookup(snapshot->places, GINT_TO_POINTER(ifindex)));
-
-    return place ? &g_array_index(snapshot->links, IbhLink, place - 1) : NULL;
-}
-
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex)
 {
-    if (snapshot->links->len > FEW) {
-        for (guint i = g_hash_table_size(snapshot->places); i < snapshot->links->len; i++) {
-            const IbhLink *link = &g_array_index(snapshot->links, IbhLink, i);
+    guint place;
 
-            g_hash_table_insert(snapshot->places, GINT_TO_POINTER(link->ifindex), GUINT_TO_POINTER(i + 1));
-        }
-        return find_place(snapshot, ifindex);
-    }
-    IBH_EACH (const IbhLink, link, snapshot->links) {
-        if (link->ifindex == ifindex)
-            return link;
-    }
-    return NULL;
+    for (guint i = g_hash_table_size(snapshot->places); i < snapshot->links->len; i++)
+        g_hash_table_insert(snapshot->places, GINT_TO_POINTER(g_array_index(snapshot->links, IbhLink, i).ifindex),
+                            GUINT_TO_POINTER(i + 1));
+    place = GPOINTER_TO_UINT(g_hash_table_lookup(snapshot->places, GINT_TO_POINTER(ifindex)));
+    return place ? &g_array_index(snapshot->links, IbhLink, place - 1) : NULL;
 }
 
 const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name)
