@@ -103,15 +103,15 @@ static int open_lock(const char *path, GError **error)
     int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
     struct stat info;
 
-    if (fd < 0) {
-        fail("open", path, error);
-        return -1;
-    }
-    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && ibh_file_check_trusted(&info, path, NULL))
+    if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && ibh_file_check_trusted(&info, path, NULL))
         return fd;
-    close(fd);
-    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_PERM,
-                "cannot lock %s: it is not a plain file of root's alone; remove it", path);
+    if (fd < 0 && errno != ELOOP && errno != EISDIR)
+        fail("open", path, error);
+    else
+        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_PERM,
+                    "cannot lock %s: it is not a plain file of root's alone; remove it", path);
+    if (fd >= 0)
+        close(fd);
     return -1;
 }
 

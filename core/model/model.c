@@ -564,7 +564,7 @@ char *ibh_printable(const char *text)
 
 const char *ibh_strerror(int number)
 {
-    return number == EMFILE || number == ENFILE
-               ? "Too many open files: raise the limit of its caller (ulimit -n, LimitNOFILE=)"
-               : strerror(number);
+    if (number == EMFILE || number == ENFILE)
+        return "Too many open files: raise the limit of its caller (ulimit -n, LimitNOFILE=)";
+    return number == EROFS ? "Read-only file system: make it writable" : strerror(number);
 }

@@ -354,7 +354,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhSnapshot, ibh_snapshot_free)
 
 /* As a shell reads it: names may hold `;`, `$` and quotes. The caller frees it. */
 char *ibh_shell_word(const char *word);
-/* strerror() with what to do where descriptors have run out. (g_strerror() loads the tables of iconv.) */
+/* strerror(), with what to do where descriptors have run out, or nothing can be written. (g_strerror() loads the tables
+ * of iconv.) */
 const char *ibh_strerror(int number);
 /* Without control characters for terminals and journals: a byte that is not printable becomes `?`. Caller frees it. */
 char *ibh_printable(const char *text);

@@ -37,26 +37,11 @@ void ibh_start(void)
     open_standard_descriptors();
 }
 
-static const char *what_to_do(const GError *problem)
-{
-    switch (problem->code) {
-    case G_FILE_ERROR_ROFS:
-        return "; make /run writable";
-    case G_FILE_ERROR_LOOP:
-    case G_FILE_ERROR_NOTDIR:
-    case G_FILE_ERROR_ISDIR:
-        return "; remove it";
-    default: /* the problem says it */
-        return "";
-    }
-}
-
 /* A change can be made without the directory or its lock as well. */
 static void go_on(IbhRun *run, const GError *problem)
 {
-    g_autofree char *text =
-        g_strdup_printf("%s; going on without a lock%s%s", problem->message,
-                        run->store ? "" : ", old sysctl values are not remembered for --undo", what_to_do(problem));
+    g_autofree char *text = g_strdup_printf("%s; going on without a lock%s", problem->message,
+                                            run->store ? "" : ", old sysctl values are not remembered for --undo");
 
     ibh_run_warn(run, text);
 }
