@@ -273,18 +273,8 @@ static void add_operations(GPtrArray *rows, const IbhReport *report)
     IBH_EACH_POINTER (const IbhOp, op, report->ops) {
         g_autofree char *command = ibh_op_command(op);
 
-        ibh_add_row(rows, report->style->quiet ? "%s" : "%s  # %s: %s", command, op->iface[0] ? op->iface : "-",
-                    op->why);
+        ibh_add_row(rows, "%s  # %s: %s", command, op->iface[0] ? op->iface : "-", op->why);
     }
-}
-
-static void add_plan(GPtrArray *rows, const IbhReport *report)
-{
-    if (!report->style->quiet)
-        add_reasons(rows, report, "# ");
-    add_operations(rows, report);
-    if (!report->style->quiet && !report->ops->len)
-        ibh_add_row(rows, "# nothing to do");
 }
 
 static void add_change(GPtrArray *rows, const IbhReport *report)
@@ -320,9 +310,12 @@ void ibh_write_text(GString *out, const IbhReport *report)
 
     if (report->message)
         add_error(rows, report);
-    else if (report->action == IBH_ACTION_PLAN)
-        add_plan(rows, report);
-    else if (report->action == IBH_ACTION_APPLY || report->action == IBH_ACTION_UNDO)
+    else if (report->action == IBH_ACTION_PLAN) {
+        add_reasons(rows, report, "# ");
+        add_operations(rows, report);
+        if (!report->ops->len)
+            ibh_add_row(rows, "# nothing to do");
+    } else if (report->action == IBH_ACTION_APPLY || report->action == IBH_ACTION_UNDO)
         add_change(rows, report);
     else if (report->action == IBH_ACTION_CONFIRM)
         ibh_add_row(rows, "confirmed: it stays");

@@ -54,7 +54,18 @@ static const char *look_at(const IbhFabric *fabric, const char *iface, Rail *ret
     return NULL;
 }
 
-static GArray *list_rails(GString *out, const IbhRails *all, const IbhFabric *fabric)
+static gboolean has_port(const GArray *rails, const IbhPort *port)
+{
+    IBH_EACH (const Rail, rail, rails) {
+        if (rail->port == port)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* `ret_ports`: "mlx5_0:1,mlx5_1:1", each once, however many P_Keys are on it; `ret_ifaces`: "ib0,ib1". */
+static GArray *list_rails(GString *out, const IbhRails *all, const IbhFabric *fabric, GString *ret_ports,
+                          GString *ret_ifaces)
 {
     GArray *rails = g_array_new(FALSE, TRUE, sizeof(Rail));
 
@@ -66,27 +77,14 @@ static GArray *list_rails(GString *out, const IbhRails *all, const IbhFabric *fa
 
         if (why)
             g_string_append_printf(out, "# Without %s: %s.\n", name, why);
-        else if (wanted)
-            g_array_append_val(rails, rail);
+        if (why || !wanted)
+            continue;
+        if (!has_port(rails, rail.port))
+            g_string_append_printf(ret_ports, "%s%s:%d", rails->len ? "," : "", rail.port->device, rail.port->number);
+        g_string_append_printf(ret_ifaces, "%s%s", rails->len ? "," : "", rail.iface);
+        g_array_append_val(rails, rail);
     }
     return rails;
-}
-
-/* "ib0,ib1"; or "mlx5_0:1,mlx5_1:1": each port once, however many P_Keys are on it. */
-static char *list(const GArray *rails, gboolean ports)
-{
-    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
-    GString *names = g_string_new(NULL);
-
-    IBH_EACH (const Rail, rail, rails) {
-        const char *between = names->len ? "," : "";
-
-        if (!ports)
-            g_string_append_printf(names, "%s%s", between, rail->iface);
-        else if (g_hash_table_add(seen, (gpointer)(guintptr)rail->port))
-            g_string_append_printf(names, "%s%s:%d", between, rail->port->device, rail->port->number);
-    }
-    return g_string_free(names, FALSE);
 }
 
 /* ---- what libraries may be told besides ---- */
@@ -95,11 +93,7 @@ static char *list(const GArray *rails, gboolean ports)
 static const IbhPort *find_stranger(const IbhFabric *fabric, const GArray *rails)
 {
     IBH_EACH (const IbhPort, port, fabric->ports) {
-        gboolean own = port->state.number != IBH_PORT_ACTIVE;
-
-        IBH_EACH (const Rail, rail, rails)
-            own |= rail->port == port;
-        if (!own)
+        if (port->state.number == IBH_PORT_ACTIVE && !has_port(rails, port))
             return port;
     }
     return NULL;
@@ -180,24 +174,23 @@ static const char others[] = "#\n# NVSHMEM takes the nearest NIC by itself. This
 
 void ibh_write_env(GString *out, const IbhRails *all, const IbhFabric *fabric)
 {
+    g_autoptr(GString) ports = g_string_new(NULL), ifaces = g_string_new(NULL);
     g_autoptr(GArray) rails = NULL;
-    g_autofree char *ports = NULL, *ifaces = NULL, *name = NULL;
+    g_autofree char *name = NULL;
     const IbhPort *stranger;
     IbhValues values = {0};
 
     g_string_append(out, "# The rails of this host, for NCCL, RCCL, UCX, NVSHMEM and MPI; to be sourced by sh, bash or "
                          "zsh.\n");
-    rails = list_rails(out, all, fabric);
+    rails = list_rails(out, all, fabric, ports, ifaces);
     if (!rails->len) {
         g_string_append(out, "# There is no rail with RDMA.\n");
         return;
     }
     stranger = find_stranger(fabric, rails);
     name = stranger ? ibh_printable(stranger->name) : NULL;
-    ports = list(rails, TRUE);
-    ifaces = list(rails, FALSE);
-    values.of['p'] = ports;
-    values.of['i'] = ifaces;
+    values.of['p'] = ports->str;
+    values.of['i'] = ifaces->str;
     values.of['x'] = name;
     values.of['o'] = name ? NULL : "";
     ibh_fill_in(out, lists, &values);

@@ -7,7 +7,7 @@
 needs hyperfine
 
 make_hosts 2
-hook B --plan --quiet | sed -n 's/^ip -[46] //p' >$work/batch
+hook B --plan | sed -n 's/  # .*//; s/^ip -[46] //p' >$work/batch
 sed 's/ add / del /' $work/batch | tac >$work/unbatch
 for n in 1 2; do
     echo "neigh add 172.16.34.$n dev ib$((n - 1)) use"

@@ -143,7 +143,6 @@ static const struct {
     {"check.prom", HOST, IBH_ACTION_CHECK, ibh_write_prometheus, {0}, TRUE},
     {"check-no-rails.prom", NO_RAILS, IBH_ACTION_CHECK, ibh_write_prometheus, {0}, FALSE},
     {"plan", HOST, IBH_ACTION_PLAN, ibh_write_text, {0}, FALSE},
-    {"plan-quiet", HOST, IBH_ACTION_PLAN, ibh_write_text, {.quiet = TRUE}, FALSE},
     {"plan-nothing", NO_RAILS, IBH_ACTION_PLAN, ibh_write_text, {0}, FALSE},
     {"plan.json", HOST, IBH_ACTION_PLAN, ibh_write_json, {0}, FALSE},
     {"apply", HOST, IBH_ACTION_APPLY, ibh_write_text, {0}, FALSE},
