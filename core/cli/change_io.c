@@ -94,8 +94,7 @@ int ibh_command_confirm(IbhCommand *command, GError **error)
     }
     if (!ibh_store_set_token(command->run.store, NULL, error))
         return IBH_EXIT_SYSTEM;
-    ibh_command_say(command, &(IbhReport){0});
-    return IBH_EXIT_OK;
+    return ibh_command_say(command, &(IbhReport){0});
 }
 
 /* ---- changing ---- */
@@ -122,8 +121,7 @@ int ibh_command_change(IbhCommand *command, GError **error)
     report.ops = outcome->done;
     report.errors = outcome->errors;
     report.confirm = ibh_command_has_token(command) ? command->options->confirm : 0;
-    ibh_command_say(command, &report);
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(&command->run, message);
-    return outcome->errors->len ? IBH_EXIT_SYSTEM : IBH_EXIT_OK;
+    return ibh_command_say(command, &report);
 }

@@ -12,7 +12,6 @@ typedef struct {
     IbhRun run;
     const IbhOptions *options;
     GString *out;
-    IbhFabric *fabric; /* --show, --check, --render env */
 } IbhCommand;
 
 /* The text for the user: `out` for standard output, `warnings` for standard error. Returns the exit status, as all
@@ -29,6 +28,6 @@ int ibh_command_change(IbhCommand *command, GError **error); /* --apply, --undo 
 int ibh_command_confirm(IbhCommand *command, GError **error);
 
 /* main_io.c, for these: writes a report, whose parts they set. */
-void ibh_command_say(IbhCommand *command, IbhReport *report);
+int ibh_command_say(IbhCommand *command, IbhReport *report);
 /* TRUE while a process waits for --confirm; with a token in the options, only if it is that token's process. */
 gboolean ibh_command_has_token(const IbhCommand *command);

@@ -15,10 +15,8 @@
 int ibh_command_plan(IbhCommand *command, GError **error G_GNUC_UNUSED)
 {
     g_autoptr(GPtrArray) plan = ibh_run_plan(&command->run);
-    IbhReport report = {.ops = plan};
 
-    ibh_command_say(command, &report);
-    return IBH_EXIT_OK;
+    return ibh_command_say(command, &(IbhReport){.ops = plan});
 }
 
 #define ROUTES_MAX 10000 /* more of them come from a routing protocol: any answer counts as right */
@@ -95,23 +93,23 @@ static gboolean ask_kernel(IbhCommand *command, const IbhCheck *check, GError **
     return TRUE;
 }
 
-/* `again`: what grows and changes, too. */
-static const IbhFabric *look_at_fabric(IbhCommand *command, gboolean again)
+static IbhFabric *look_at_fabric(IbhCommand *command)
 {
     g_auto(IbhTree) tree = {0};
     g_autofree char *problem = NULL;
+    IbhFabric *fabric;
 
     ibh_tree_open(&tree, command->options->sysfs);
-    command->fabric = ibh_fabric_read(&tree, command->run.snapshot->links, command->run.rails);
-    ibh_fabric_read_gpus(&tree, command->fabric);
-    if (again)
-        ibh_fabric_read_again(&tree, command->fabric);
+    fabric = ibh_fabric_read(&tree, command->run.snapshot->links, command->run.rails);
+    ibh_fabric_read_gpus(&tree, fabric);
+    if (command->options->action != IBH_ACTION_RENDER) /* findings need to know what grows and changes */
+        ibh_fabric_read_again(&tree, fabric);
     problem =
         g_strdup_printf("%s: not everything that RDMA ports say could be read: %s", tree.sys, g_strerror(tree.problem));
     if (tree.problem)
         ibh_run_warn(&command->run, problem);
-    ibh_fabric_use_rails(command->fabric, command->run.rails);
-    return command->fabric;
+    ibh_fabric_use_rails(fabric, command->run.rails);
+    return fabric;
 }
 
 int ibh_command_check(IbhCommand *command, GError **error)
@@ -119,31 +117,30 @@ int ibh_command_check(IbhCommand *command, GError **error)
     g_autoptr(GArray) missed = NULL;
     g_autoptr(GPtrArray) plan = ibh_run_plan(&command->run);
     g_autoptr(IbhCheck) check = NULL;
-    g_autoptr(GPtrArray) findings = NULL;
-    IbhReport report = {0};
+    g_autoptr(IbhFabric) fabric = NULL;
+    g_autoptr(GPtrArray) findings = ibh_findings_new();
 
     if (!look_into_tables(command, error) || !look_at_neighbours(command, error))
         return IBH_EXIT_SYSTEM;
     check = ibh_check_new(command->run.rails, command->run.only);
     if (!ask_kernel(command, check, error))
         return IBH_EXIT_SYSTEM;
-    report.fabric = look_at_fabric(command, TRUE);
+    fabric = look_at_fabric(command);
     ibh_managers_read(command->options->sysfs, command->run.snapshot);
-    report.findings = findings = ibh_findings_new();
-    ibh_fabric_judge(command->fabric, command->run.only, findings);
-    report.missed = missed = ibh_run_missed(&command->run);
+    ibh_fabric_judge(fabric, command->run.only, findings);
+    missed = ibh_run_missed(&command->run);
     ibh_check_judge(check, plan, missed, findings);
-    ibh_command_say(command, &report);
-    return command->options->action == IBH_ACTION_SHOW || ibh_report_is_ok(&report) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
+    return ibh_command_say(command, &(IbhReport){.findings = findings, .missed = missed, .fabric = fabric});
 }
 
 int ibh_command_render(IbhCommand *command, GError **error G_GNUC_UNUSED)
 {
-    const gboolean env = g_str_equal(command->options->render, "env");
+    const char *format = command->options->render;
+    g_autoptr(IbhFabric) fabric = g_str_equal(format, "env") ? look_at_fabric(command) : NULL;
     g_autofree char *text = NULL;
 
     ibh_managers_read(command->options->sysfs, command->run.snapshot);
-    text = ibh_render(command->options->render, command->run.rails, env ? look_at_fabric(command, FALSE) : NULL);
+    text = ibh_render(format, command->run.rails, fabric);
     g_string_append(command->out, text);
     return IBH_EXIT_OK;
 }
@@ -153,12 +150,9 @@ int ibh_command_render(IbhCommand *command, GError **error G_GNUC_UNUSED)
 int ibh_command_probe(IbhCommand *command, GError **error)
 {
     g_autoptr(IbhProbe) probe = ibh_probe_new(command->run.rails, &command->options->probe, error);
-    IbhReport report = {.probe = probe};
 
     if (!probe || (probe->pairs->len && !ibh_probe_run(probe, command->run.netlink, command->options->sysfs, error)))
         return IBH_EXIT_SYSTEM;
     ibh_probe_judge(probe);
-    report.findings = probe->findings;
-    ibh_command_say(command, &report);
-    return ibh_report_is_ok(&report) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
+    return ibh_command_say(command, &(IbhReport){.probe = probe, .findings = probe->findings});
 }

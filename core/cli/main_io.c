@@ -11,18 +11,21 @@
 
 #define LOCK_SECONDS 10
 
-void ibh_command_say(IbhCommand *command, IbhReport *report)
+int ibh_command_say(IbhCommand *command, IbhReport *report)
 {
     const IbhOptions *options = command->options;
     IbhWriter *writer = options->json ? ibh_write_json : options->prometheus ? ibh_write_prometheus : ibh_write_text;
     g_autofree char *text = NULL;
 
-    if (command->run.writes && options->style.quiet && writer == ibh_write_text)
-        return; /* the exit status says it: no tree of all changes is made */
     report->action = options->action;
     report->rails = command->run.rails;
-    text = ibh_report(report, writer, &options->style);
-    g_string_append(command->out, text);
+    if (!command->run.writes || !options->style.quiet || writer != ibh_write_text) { /* else the exit status says it */
+        text = ibh_report(report, writer, &options->style);
+        g_string_append(command->out, text);
+    }
+    if (report->errors && report->errors->len)
+        return IBH_EXIT_SYSTEM;
+    return options->action == IBH_ACTION_SHOW || ibh_report_is_ok(report) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
 }
 
 /* What is wrong with the command line or the configuration changed nothing. */
@@ -122,7 +125,6 @@ int ibh_action(const IbhOptions *options, GString *out, GString *warnings)
     if (error)
         status = fail(options, error, out, warnings);
     ibh_run_close(&command.run);
-    ibh_fabric_free(command.fabric);
     return status;
 }
 
