@@ -96,8 +96,8 @@ static int run_live(IbhCommand *command, GError **error)
     if (run->undo && command->options->token && !ibh_command_has_token(command))
         return IBH_EXIT_OK; /* it was confirmed */
     /* The process that waits for --confirm reports to no terminal. */
-    if (!ibh_run_load(run, error) || !ibh_run_read(run, error) ||
-        (!command->options->token && !check_names(run, error)) || !ibh_run_find_rails(run, error))
+    if (!ibh_run_read(run, error) || (!command->options->token && !check_names(run, error)) ||
+        !ibh_run_find_rails(run, error))
         return IBH_EXIT_SYSTEM;
     run->snapshot->hash_policy = MAX(ibh_sysctl_read("ipv4/fib_multipath_hash_policy"), 0); /* reported */
     return acts[command->options->action](command, error);

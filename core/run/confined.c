@@ -56,14 +56,14 @@ static gboolean is_news(void)
     return fd >= 0 || errno != EEXIST;
 }
 
-void ibh_confined_explain(GString *warnings, gsize from)
+void ibh_confined_explain(GString *warnings)
 {
     const char *forbidden = geteuid() == 0 ? find_forbidden() : NULL;
     g_autofree char *domain = NULL;
 
     if (!forbidden)
         return;
-    g_string_truncate(warnings, from);
+    g_string_truncate(warnings, 0);
     if (!is_news())
         return;
     if ((domain = read_domain()))

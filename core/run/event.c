@@ -52,8 +52,7 @@ static gboolean act(IbhEvent *event, IbhRun *run, GString *out, gboolean *ret_re
     g_autoptr(IbhOutcome) outcome = NULL;
     g_autoptr(GError) error = NULL;
 
-    if (!ibh_run_open(run, LOCK_SECONDS, &error) || !ibh_run_configure(run, &error) || !ibh_run_load(run, &error) ||
-        !look(run, &error)) {
+    if (!ibh_run_open(run, LOCK_SECONDS, &error) || !ibh_run_configure(run, &error) || !look(run, &error)) {
         ibh_run_warn(run, error->message);
         return FALSE;
     }
@@ -75,26 +74,30 @@ static gboolean run_once(IbhEvent *event, GString *out, GString *warnings, gbool
                   .speaker = "",
                   .warnings = warnings,
                   .announcer = IBH_ANNOUNCER_INIT};
-    const gsize before = warnings->len;
     gboolean ok;
 
     ibh_event_clear(event);
     ok = act(event, &run, out, ret_refused);
     ibh_run_close(&run);
-    if (warnings->len > before || (event->candidates && !event->candidates->len))
-        ibh_confined_explain(warnings, before);
+    if (warnings->len || (event->candidates && !event->candidates->len))
+        ibh_confined_explain(warnings);
     return ok;
 }
 
 /* If a manager takes an address away while a plan runs, the kernel refuses a route: a second look tells whether that is
  * an error. */
-gboolean ibh_event_run(IbhEvent *event, GString *out, GString *warnings)
+gboolean ibh_event_run(IbhEvent *event, GString *complained)
 {
-    const gsize before = warnings->len;
+    g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
     gboolean refused = FALSE, ok = run_once(event, out, warnings, &refused);
 
-    if (!refused)
-        return ok;
-    g_string_truncate(warnings, before);
-    return run_once(event, out, warnings, &refused);
+    if (refused) {
+        g_string_truncate(warnings, 0);
+        ok = run_once(event, out, warnings, &refused);
+    }
+    ibh_log_lines(LOG_INFO, out->str);
+    if (!g_string_equal(warnings, complained))
+        ibh_log_lines(LOG_WARNING, warnings->str);
+    g_string_assign(complained, warnings->str);
+    return ok;
 }

@@ -11,15 +11,6 @@
 #define LATE G_USEC_PER_SEC /* only --watch repairs changes that come later than this after an early call */
 #define PAUSE (20 * 1000)   /* microseconds between two runs: one run answers several events */
 
-static void run(IbhEvent *event, GString *complained)
-{
-    g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
-
-    (void)ibh_event_run(event, out, warnings);
-    ibh_log_lines(LOG_INFO, out->str);
-    ibh_log_complaint(warnings, complained);
-}
-
 /* Does for a moment what --watch does all the time. Events during the last look count, too. */
 static void answer_events(IbhEvent *event, IbhEvents *events, gint64 end, GString *complained)
 {
@@ -33,7 +24,7 @@ static void answer_events(IbhEvent *event, IbhEvents *events, gint64 end, GStrin
             continue;
         g_usleep(PAUSE);
         if (ibh_events_drain(events, event->port, event->candidates))
-            run(event, complained);
+            (void)ibh_event_run(event, complained);
     }
 }
 
@@ -43,7 +34,7 @@ static void run_for_a_moment(IbhEvent *event, GString *complained)
     IbhEvents events;
     gboolean listening = ibh_events_open(&events, NULL); /* before the first look: no event between them is missed */
 
-    run(event, complained);
+    (void)ibh_event_run(event, complained);
     if (!listening)
         return;
     if (!event->candidates || event->candidates->len)
@@ -92,7 +83,10 @@ int ibh_hook(const IbhTrigger *trigger)
     ibh_start();
     limit_time();
     complained = g_string_new(NULL);
-    (trigger->early && !ibh_watch_is_running() ? run_for_a_moment : run)(&event, complained);
+    if (trigger->early && !ibh_watch_is_running())
+        run_for_a_moment(&event, complained);
+    else
+        (void)ibh_event_run(&event, complained);
     if (trigger->boot && event.missed && !ibh_watch_is_running())
         ibh_missing_say(event.missed);
     ibh_event_clear(&event);

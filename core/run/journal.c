@@ -88,13 +88,6 @@ void ibh_log_command(const char *line)
     send_lines(LOG_INFO, line, TRUE);
 }
 
-void ibh_log_complaint(const GString *warnings, GString *complained)
-{
-    if (!g_string_equal(warnings, complained))
-        ibh_log_lines(LOG_WARNING, warnings->str);
-    g_string_assign(complained, warnings->str);
-}
-
 /* ---- to systemd ---- */
 
 void ibh_notify(const char *state)

@@ -68,7 +68,10 @@ static gboolean open_store(IbhRun *run, int lock_seconds, GError **error)
 gboolean ibh_run_open(IbhRun *run, int lock_seconds, GError **error)
 {
     ibh_caps_keep_net();
-    return (run->netlink = ibh_netlink_open(error)) && open_store(run, lock_seconds, error);
+    if (!(run->netlink = ibh_netlink_open(error)) || !open_store(run, lock_seconds, error))
+        return FALSE;
+    run->state = run->store ? ibh_store_load(run->store, error) : ibh_state_new();
+    return run->state != NULL;
 }
 
 void ibh_run_close(IbhRun *run)
@@ -103,12 +106,6 @@ gboolean ibh_run_configure(IbhRun *run, GError **error)
     }
     forget_config(run, problem);
     return TRUE;
-}
-
-gboolean ibh_run_load(IbhRun *run, GError **error)
-{
-    run->state = run->store ? ibh_store_load(run->store, error) : ibh_state_new();
-    return run->state != NULL;
 }
 
 /* ---- everything ---- */

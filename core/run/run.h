@@ -41,11 +41,10 @@ typedef struct {
 
 void ibh_run_warn(IbhRun *run, const char *message);
 
-/* Gives up capabilities, opens netlink and, to write, takes the lock. */
+/* Gives up capabilities, opens netlink and, to write, takes the lock; reads the saved state. */
 gboolean ibh_run_open(IbhRun *run, int lock_seconds, GError **error);
 void ibh_run_close(IbhRun *run);
 gboolean ibh_run_configure(IbhRun *run, GError **error);
-gboolean ibh_run_load(IbhRun *run, GError **error); /* the saved state */
 
 /* Everything is read; then the rails are found. */
 gboolean ibh_run_read(IbhRun *run, GError **error);
@@ -73,8 +72,9 @@ typedef struct {
     guint32 port;       /* out: of the socket that made the changes */
 } IbhEvent;
 
-/* One line per changed interface goes to `out`, one per problem to `warnings`. FALSE: something failed. */
-gboolean ibh_event_run(IbhEvent *event, GString *out, GString *warnings);
+/* One line per changed interface goes to the journal, and one per problem, unless all equal those of the last run in
+ * `complained`: a lasting problem is reported once, not at every event. FALSE: something failed. */
+gboolean ibh_event_run(IbhEvent *event, GString *complained);
 /* Frees the last results, if any. */
 void ibh_event_clear(IbhEvent *event);
 
@@ -87,8 +87,6 @@ int ibh_hook(const IbhTrigger *trigger); /* returns 0, the exit status */
 void ibh_log_lines(int priority, const char *lines); /* LOG_WARNING, LOG_INFO … */
 /* Of a command: never to standard error, which has its report. */
 void ibh_log_command(const char *line);
-/* A warning, unless it equals the last one: a lasting problem is reported once, not at every event. */
-void ibh_log_complaint(const GString *warnings, GString *complained);
 
 /* ---- which rails are missing, in the journal: once when it begins, once when it ends ---- */
 
@@ -117,6 +115,6 @@ gboolean ibh_watch(const char *config, const char *sysfs);
 
 /* ---- a hook that may not act although it is root's: SELinux does not let it ---- */
 
-/* Tests the accesses that every run needs. If some are forbidden, replaces the warnings from this length on by one line
- * that says so and what to do; by none if that was reported since the last boot. */
-void ibh_confined_explain(GString *warnings, gsize from);
+/* Tests the accesses that every run needs. If some are forbidden, replaces the warnings by one line that says so and
+ * what to do; by none if that was reported since the last boot. */
+void ibh_confined_explain(GString *warnings);

@@ -40,13 +40,10 @@ typedef struct {
     gint64 due;   /* when to look again; NEVER: when something happens */
     Burst any;    /* one look answers all events */
     Burst ours;   /* events about our NICs, and deletions of what is ours */
-    gboolean own; /* an event came since the last look */
+    gboolean own; /* such an event came since the last look, or a change of ours */
     gint64 retry; /* after the last failure; 0: there was none */
     gint64 alive; /* when systemd expects our sign of life; NEVER: it does not */
-    guint changes;
-    GArray *away;       /* Away */
-    GArray *given_up;   /* int: for long enough */
-    GArray *backed_off; /* int: units */
+    GArray *away; /* Away */
     GHashTable *backoff;
     GArray *missing;     /* what was said of missing rails */
     GString *complained; /* the last warning, so that it is printed once */
@@ -62,7 +59,7 @@ static void note(gpointer data, const IbhOp *op)
         watch->events.who[0] || op->type == IBH_OP_SYSCTL_SET; /* the kernel does not tell which process sets those */
     int seconds = ibh_backoff_note(watch->backoff, op, contested, g_get_monotonic_time());
 
-    watch->changes++;
+    watch->own = TRUE; /* the kernel also reports the sysctls that we set */
     if (!seconds)
         return;
     command = ibh_op_command(op);
@@ -91,13 +88,15 @@ static void remember_spared(Watch *watch, gint64 now)
     }
 }
 
-static void find_given_up(Watch *watch, gint64 now)
+static GArray *find_given_up(const Watch *watch, gint64 now)
 {
-    g_array_set_size(watch->given_up, 0);
+    GArray *given_up = g_array_new(FALSE, FALSE, sizeof(int));
+
     IBH_EACH (const Away, away, watch->away) {
         if (now - away->since >= ADDRESS_MAY_COME_BACK)
-            g_array_append_val(watch->given_up, away->ifindex);
+            g_array_append_val(given_up, away->ifindex);
     }
+    return given_up;
 }
 
 static void plan_next_look(Watch *watch, gboolean ok, gint64 now)
@@ -109,42 +108,27 @@ static void plan_next_look(Watch *watch, gboolean ok, gint64 now)
         watch->due = MIN(watch->due, now + watch->retry);
 }
 
-static void report_status(const Watch *watch)
-{
-    g_autofree char *text =
-        g_strdup_printf("READY=1\nSTATUS=%u RDMA NICs; %u changes made so far%s",
-                        watch->how.candidates ? watch->how.candidates->len : 0, watch->changes,
-                        watch->complained->len ? "; see the journal: not all is as it should be" : "");
-
-    ibh_notify(text);
-}
-
 /* Everything is read anew from here on. */
 static void look(Watch *watch)
 {
-    g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
     gint64 now = g_get_monotonic_time();
-    const guint changes = watch->changes;
+    g_autoptr(GArray) given_up = find_given_up(watch, now), backed_off = g_array_new(FALSE, FALSE, sizeof(int));
     gboolean ok;
 
-    find_given_up(watch, now);
-    g_array_set_size(watch->backed_off, 0);
-    (void)ibh_backoff_units(watch->backoff, now, watch->backed_off);
-    watch->how.restraint = (IbhRestraint){.given_up = watch->given_up, .backed_off = watch->backed_off};
-    ok = ibh_event_run(&watch->how, out, warnings);
-    ibh_log_lines(LOG_INFO, out->str);
-    ibh_log_complaint(warnings, watch->complained);
+    (void)ibh_backoff_units(watch->backoff, now, backed_off);
+    watch->how.restraint = (IbhRestraint){.given_up = given_up, .backed_off = backed_off};
+    ok = ibh_event_run(&watch->how, watch->complained);
     if (watch->how.candidates)
         ibh_events_focus(&watch->events, watch->how.candidates);
     watch->any.looked = g_get_monotonic_time();
-    if (watch->own || watch->changes != changes) /* the kernel also reports the sysctls that we set */
+    if (watch->own)
         watch->ours.looked = watch->any.looked;
     watch->own = FALSE;
     plan_next_look(watch, ok, watch->any.looked);
     watch->due = MIN(watch->due, ibh_missing_log(&watch->missing, watch->how.missed, watch->any.looked));
     if (watch->held < 0)
         watch->held = ibh_watch_hold();
-    report_status(watch);
+    ibh_notify("READY=1");
 }
 
 /* ---- waiting ---- */
@@ -234,8 +218,6 @@ static void run(Watch *watch)
 {
     watch->alive = ibh_notify_interval() ? 0 : NEVER;
     watch->away = g_array_new(FALSE, FALSE, sizeof(Away));
-    watch->given_up = g_array_new(FALSE, FALSE, sizeof(int));
-    watch->backed_off = g_array_new(FALSE, FALSE, sizeof(int));
     watch->backoff = ibh_backoff_new();
     watch->complained = g_string_new(NULL);
     watch->how.done = note;
@@ -248,8 +230,6 @@ static void run(Watch *watch)
     ibh_notify("STOPPING=1");
     ibh_event_clear(&watch->how);
     g_array_unref(watch->away);
-    g_array_unref(watch->backed_off);
-    g_array_unref(watch->given_up);
     g_hash_table_unref(watch->backoff);
     g_clear_pointer(&watch->missing, g_array_unref);
     g_string_free(watch->complained, TRUE);
