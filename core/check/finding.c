@@ -156,13 +156,14 @@ IbhFinding *ibh_findings_find(const GPtrArray *findings, const char *code, const
     return NULL;
 }
 
-IbhSeverity ibh_findings_worst(const GPtrArray *findings, const char *iface)
+const IbhFinding *ibh_findings_worst(const GPtrArray *findings, const char *iface)
 {
-    IbhSeverity worst = IBH_INFO;
+    const IbhFinding *worst = NULL;
 
     IBH_EACH_POINTER (const IbhFinding, finding, findings) {
-        if (!iface || ibh_finding_is_about(finding, iface))
-            worst = MIN(worst, finding->severity);
+        if (finding->severity < (worst ? worst->severity : IBH_INFO) &&
+            (!iface || ibh_finding_is_about(finding, iface)))
+            worst = finding;
     }
     return worst;
 }

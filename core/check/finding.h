@@ -52,5 +52,5 @@ gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface);
 
 /* Of this code, that hits this interface ("": the host), of this owner ("": none); NULL for these: any. */
 IbhFinding *ibh_findings_find(const GPtrArray *findings, const char *code, const char *iface, const char *owner);
-/* About one interface, or (NULL) about any. IBH_INFO: there is no problem. */
-IbhSeverity ibh_findings_worst(const GPtrArray *findings, const char *iface);
+/* The worst problem of one interface, or (NULL) of all; NULL: none, notes at most. */
+const IbhFinding *ibh_findings_worst(const GPtrArray *findings, const char *iface);

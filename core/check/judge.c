@@ -53,14 +53,15 @@ static gboolean is_missed(const IbhCheck *check, const IbhLink *link)
 static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhOp *op)
 {
     const IbhNic *nic = op->ifindex ? ibh_rails_nic(check->rails, op->ifindex) : NULL;
+    const IbhFinding *worst = ibh_findings_worst(check->findings, op->iface);
     gboolean deletes = op->type == IBH_OP_RULE_DEL || op->type == IBH_OP_ROUTE_DEL;
 
     if (nic && nic->status == IBH_NIC_RAIL && op->type == IBH_OP_SYSCTL_SET)
         return ibh_want_sysctl(check->rails, nic, op->key) == nic->link->sysctl[op->key]; /* other only meanwhile */
     if (nic && nic->status == IBH_NIC_RAIL)
         return deletes && !(nic->link->flags & IFF_UP);
-    if (nic && (nic->status == IBH_NIC_BLOCKED || is_missed(check, nic->link) ||
-                ibh_findings_worst(check->findings, op->iface) == IBH_ERROR))
+    if (nic &&
+        (nic->status == IBH_NIC_BLOCKED || is_missed(check, nic->link) || (worst && worst->severity == IBH_ERROR)))
         return TRUE;
     return deletes && (!nic || nic->status == IBH_NIC_NO_CANDIDATE) && is_missed(check, NULL);
 }

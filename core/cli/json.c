@@ -96,7 +96,7 @@ static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
     if (nic->status == IBH_NIC_RAIL)
         put(out, "table:u main:s", nic->table, ibh_spread_has(report->rails, nic) ? "spread" : "keep");
     put(out, "manager:s connection:s why:s ok:v}", manager ? manager->name : NULL, manager ? manager->connection : NULL,
-        nic->why, flag(ibh_findings_worst(report->findings, link->name) == IBH_INFO));
+        nic->why, flag(!ibh_findings_worst(report->findings, link->name)));
 }
 
 /* --show and --check */

@@ -64,7 +64,7 @@ static void put_check(GString *out, const IbhReport *report)
     IBH_EACH_POINTER (const IbhNic, nic, report->nics[TRUE]) {
         g_string_append(out, "ib_hook_rail_ok{");
         put_label(out, "device", nic->link->name);
-        g_string_append_printf(out, "} %d\n", ibh_findings_worst(report->findings, nic->link->name) == IBH_INFO);
+        g_string_append_printf(out, "} %d\n", !ibh_findings_worst(report->findings, nic->link->name));
     }
     put_findings(out, report->findings, "ib_hook_findings");
 }

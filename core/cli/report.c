@@ -33,7 +33,7 @@ char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *sty
 
 gboolean ibh_report_is_ok(const IbhReport *report)
 {
-    return !report->failed && (!report->findings || ibh_findings_worst(report->findings, NULL) == IBH_INFO);
+    return !report->failed && (!report->findings || !ibh_findings_worst(report->findings, NULL));
 }
 
 char *ibh_join(const GPtrArray *texts, const char *separator)

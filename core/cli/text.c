@@ -18,19 +18,6 @@ static gboolean is_problem(const IbhFinding *finding)
     return finding->severity != IBH_INFO;
 }
 
-/* The worst problem of this NIC, or (NULL) of all; NULL: none. */
-static const IbhFinding *find_worst(const IbhReport *report, const char *iface)
-{
-    const IbhFinding *worst = NULL;
-
-    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        if (is_problem(finding) && (!iface || ibh_finding_is_about(finding, iface)) &&
-            (!worst || finding->severity < worst->severity))
-            worst = finding;
-    }
-    return worst;
-}
-
 /* A NIC that is administratively down: a note, and no right rail. */
 static gboolean is_down(const IbhFinding *finding)
 {
@@ -116,7 +103,7 @@ static void add_right(GPtrArray *rows, const IbhReport *report)
 
 void ibh_add_verdict(GPtrArray *rows, const IbhReport *report)
 {
-    const IbhFinding *worst = find_worst(report, NULL);
+    const IbhFinding *worst = ibh_findings_worst(report->findings, NULL);
 
     if (worst)
         add_wrong(rows, report, worst);
@@ -144,7 +131,7 @@ static void add_right_rails(GPtrArray *rows, const IbhReport *report)
     IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE]) {
         g_autofree char *addresses = join_addresses(report, rail);
 
-        if (!find_worst(report, rail->link->name) && has_carrier(report, rail))
+        if (!ibh_findings_worst(report->findings, rail->link->name) && has_carrier(report, rail))
             ibh_add_row(rows, "%s\tok: %s leaves by it (table %u)", rail->link->name, addresses, rail->table);
     }
 }
@@ -152,7 +139,7 @@ static void add_right_rails(GPtrArray *rows, const IbhReport *report)
 /* Of --show: its worst problem, or what it is and why. */
 static void add_nic(GPtrArray *rows, const IbhReport *report, const char *iface, const IbhNic *nic, const char *why)
 {
-    const IbhFinding *worst = find_worst(report, iface);
+    const IbhFinding *worst = ibh_findings_worst(report->findings, iface);
     g_autofree char *addresses = nic ? join_addresses(report, nic) : g_strdup("-");
     const char *link = !nic ? "-" : !(nic->link->flags & IFF_UP) ? "down" : nic->link->carrier ? "up" : "no carrier";
     const char *state = !nic                          ? "missing"
