@@ -130,15 +130,6 @@ int ibh_action(const IbhOptions *options, GString *out, GString *warnings)
 
 /* ---- the program ---- */
 
-static void look_at_terminal(IbhStyle *style)
-{
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-    const gboolean terminal = isatty(STDOUT_FILENO);
-
-    style->width = terminal ? 80 : 0;
-    style->color = terminal && !(no_color && no_color[0]) && term && !g_str_equal(term, "dumb");
-}
-
 int main(int argc G_GNUC_UNUSED, char **argv)
 {
     g_auto(IbhOptions) options = {0};
@@ -149,7 +140,8 @@ int main(int argc G_GNUC_UNUSED, char **argv)
 
     ibh_start();
     parsed = ibh_options_parse(argv, &options, &error);
-    look_at_terminal(&options.style);
+    options.style.width = isatty(STDOUT_FILENO) ? 80 : 0;
+    options.style.color = options.style.width && !g_getenv("NO_COLOR");
     if (!parsed)
         status = fail(&options, error, out, warnings);
     else if (options.action == IBH_ACTION_HELP)

@@ -180,7 +180,7 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
 {
     g_autoptr(GPtrArray) others = g_ptr_array_new();
     char **words = argv + (*argv ? 1 : 0);
-    g_autofree char *problem = NULL, *safe = NULL;
+    g_autofree char *problem = NULL;
     guint used = 0;
 
     *ret_options = (IbhOptions){.sysfs = "/sys",
@@ -193,8 +193,7 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
     if (!problem)
         return TRUE;
     ret_options->json = g_strv_contains((const char *const *)words, "--json"); /* how it is told */
-    safe = ibh_printable(problem);
-    g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, safe);
+    g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, problem);
     return FALSE;
 }
 

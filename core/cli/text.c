@@ -13,11 +13,6 @@
 
 /* ---- findings ---- */
 
-static gboolean is_problem(const IbhFinding *finding)
-{
-    return finding->severity != IBH_INFO;
-}
-
 /* A NIC that is administratively down: a note, and no right rail. */
 static gboolean is_down(const IbhFinding *finding)
 {
@@ -39,7 +34,7 @@ static void add_findings(GPtrArray *rows, const IbhReport *report, gboolean whol
         g_autofree char *names =
             hit > 2 && report->style->width && !whole ? g_strdup_printf("%u NICs", hit) : g_strdup(hit ? all : "host");
 
-        if (!is_problem(finding) && (report->style->quiet || !(whole || is_down(finding))))
+        if (finding->severity == IBH_INFO && (report->style->quiet || !(whole || is_down(finding))))
             continue;
         ibh_add_row(rows, whole ? "%s: %s %s: %s" : "%s\t%s %s: %s", names, ibh_severity_name(finding->severity),
                     finding->code, finding->message);
@@ -64,7 +59,7 @@ static void add_wrong(GPtrArray *rows, const IbhReport *report, const IbhFinding
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         const char *own = finding->fix && g_str_has_prefix(finding->fix, APPLY) ? APPLY : finding->fix;
 
-        if (!is_problem(finding))
+        if (finding->severity == IBH_INFO)
             continue;
         command = !problems++ || g_strcmp0(command, own) == 0 ? own : NULL;
         IBH_EACH_POINTER (char, iface, finding->ifaces)
@@ -283,20 +278,12 @@ static void add_change(GPtrArray *rows, const IbhReport *report)
         ibh_add_row(rows, "undone again in %d s, unless: ib-hook --confirm", report->confirm);
 }
 
-static void add_error(GPtrArray *rows, const IbhReport *report)
-{
-    g_auto(GStrv) lines = g_strsplit(report->message, "\n", -1);
-
-    for (char **line = lines; *line; line++)
-        ibh_add_row(rows, "ib-hook: %s", *line);
-}
-
 void ibh_write_text(GString *out, const IbhReport *report)
 {
     g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(g_free);
 
     if (report->message)
-        add_error(rows, report);
+        ibh_add_row(rows, "ib-hook: %s", report->message);
     else if (report->action == IBH_ACTION_PLAN) {
         add_reasons(rows, report, "# ");
         add_operations(rows, report);

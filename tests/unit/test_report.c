@@ -250,7 +250,7 @@ static void test_error(void **state)
     g_autofree char *json = tell_error("a \"word\" \\ \xff\033\177 and\nmore \xc3\xb6", ibh_write_json);
 
     (void)state;
-    assert_string_equal(text, "ib-hook: first\nib-hook: second ?[31m\n");
+    assert_string_equal(text, "ib-hook: first?second ?[31m\n");
     assert_string_equal(json, "{\"ok\":false,\"error\":{\"exit\":2,\"message\":"
                               "\"a \\\"word\\\" \\\\ \xef\xbf\xbd\\u001b\\u007f and\\u000amore \xc3\xb6\"}}\n");
 }
