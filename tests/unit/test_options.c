@@ -41,8 +41,9 @@ static Line parse(const char *words)
 
 static Line parse_iface(const char *name)
 {
-    Line line = {.argv = g_new0(char *, 4)};
+    Line line = {0};
 
+    line.argv = g_new0(char *, 4);
     line.argv[0] = g_strdup("ib-hook");
     line.argv[1] = g_strdup("--iface");
     line.argv[2] = g_strdup(name);
@@ -244,9 +245,10 @@ static void test_json_of_errors(void **state)
 
 static void test_no_words_at_all(void **state)
 {
-    g_auto(Line) line = {.argv = g_new0(char *, 1)};
+    g_auto(Line) line = {0};
 
     (void)state;
+    line.argv = g_new0(char *, 1);
     parse_argv(&line);
     assert_true(line.parsed);
     assert_int_equal(line.options.action, IBH_ACTION_SHOW);
