@@ -34,18 +34,17 @@ gboolean ibh_rule_is_expected(const IbhRule *rule)
            (plain && rule->priority >= IBH_PRIORITY_MAIN);
 }
 
-#define PLAIN(of, at, number)                                                                                          \
-    {                                                                                                                  \
-        .family = (of), .priority = (at), .from.ip.family = (of), .action = FR_ACT_TO_TBL, .table = (number),          \
-        .suppress_prefixlength = -1, .suppress_ifgroup = -1                                                            \
-    }
+/* Those that every host has. */
+#define PLAIN .action = FR_ACT_TO_TBL, .suppress_prefixlength = -1, .suppress_ifgroup = -1
 
-static const IbhRule plain[] = {PLAIN(AF_INET, 0, IBH_TABLE_LOCAL),
-                                PLAIN(AF_INET6, 0, IBH_TABLE_LOCAL),
-                                PLAIN(AF_INET, IBH_PRIORITY_MAIN, IBH_TABLE_MAIN),
-                                PLAIN(AF_INET6, IBH_PRIORITY_MAIN, IBH_TABLE_MAIN),
-                                PLAIN(AF_INET, IBH_PRIORITY_MAIN + 1, IBH_TABLE_MAIN - 1),
-                                PLAIN(AF_INET6, IBH_PRIORITY_MAIN + 1, IBH_TABLE_MAIN - 1)};
+static const IbhRule plain[] = {
+    {.family = AF_INET, .from.ip.family = AF_INET, .priority = 0, .table = IBH_TABLE_LOCAL, PLAIN},
+    {.family = AF_INET6, .from.ip.family = AF_INET6, .priority = 0, .table = IBH_TABLE_LOCAL, PLAIN},
+    {.family = AF_INET, .from.ip.family = AF_INET, .priority = IBH_PRIORITY_MAIN, .table = IBH_TABLE_MAIN, PLAIN},
+    {.family = AF_INET6, .from.ip.family = AF_INET6, .priority = IBH_PRIORITY_MAIN, .table = IBH_TABLE_MAIN, PLAIN},
+    {.family = AF_INET, .from.ip.family = AF_INET, .priority = 32767, .table = IBH_TABLE_MAIN - 1, PLAIN},
+    {.family = AF_INET6, .from.ip.family = AF_INET6, .priority = 32767, .table = IBH_TABLE_MAIN - 1, PLAIN},
+};
 
 /* Unbound traffic is spread by what stands: there is one form of it. */
 static void add_spread(IbhFib *fib, const IbhSnapshot *snapshot)

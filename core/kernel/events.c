@@ -32,7 +32,7 @@ static int open_socket(int protocol, guint32 groups)
     return -1;
 }
 
-#define GROUP(number) (1u << ((number)-1))
+#define GROUP(number) (1u << (number) >> 1)
 
 gboolean ibh_events_open(IbhEvents *events, GError **error)
 {

@@ -16,26 +16,24 @@
 #define RULE_DSCP_MASK 30
 
 /* Attributes that are copied as they are: how many bytes, to where, and which selector one stands for. */
-#define FIELD(member, selector)                                                                                        \
-    {                                                                                                                  \
-        sizeof(((IbhRule *)0)->member), G_STRUCT_OFFSET(IbhRule, member), selector                                     \
-    }
+#define FIELD(member, selector) sizeof(((IbhRule *)0)->member), G_STRUCT_OFFSET(IbhRule, member), selector
+
 static const struct {
     guint8 size;
     guint16 at;
     guint16 selector;
 } FIELDS[] = {
-    [FRA_PRIORITY] = FIELD(priority, 0),
-    [FRA_TABLE] = FIELD(table, 0),
-    [FRA_GOTO] = FIELD(target, 0),
-    [FRA_PROTOCOL] = FIELD(protocol, 0),
-    [FRA_FWMARK] = FIELD(by.mark, IBH_SELECT_FWMARK),
-    [FRA_FWMASK] = FIELD(by.mask, IBH_SELECT_FWMARK),
-    [FRA_UID_RANGE] = FIELD(by.uid, IBH_SELECT_UID),
-    [FRA_IP_PROTO] = FIELD(by.ip_protocol, IBH_SELECT_PORT),
-    [FRA_SPORT_RANGE] = FIELD(by.sport, IBH_SELECT_PORT),
-    [FRA_DPORT_RANGE] = FIELD(by.dport, IBH_SELECT_PORT),
-    [RULE_DSCP_MASK] = FIELD(by.dscp_mask, 0), /* comes with every rule by DSCP */
+    [FRA_PRIORITY] = {FIELD(priority, 0)},
+    [FRA_TABLE] = {FIELD(table, 0)},
+    [FRA_GOTO] = {FIELD(target, 0)},
+    [FRA_PROTOCOL] = {FIELD(protocol, 0)},
+    [FRA_FWMARK] = {FIELD(by.mark, IBH_SELECT_FWMARK)},
+    [FRA_FWMASK] = {FIELD(by.mask, IBH_SELECT_FWMARK)},
+    [FRA_UID_RANGE] = {FIELD(by.uid, IBH_SELECT_UID)},
+    [FRA_IP_PROTO] = {FIELD(by.ip_protocol, IBH_SELECT_PORT)},
+    [FRA_SPORT_RANGE] = {FIELD(by.sport, IBH_SELECT_PORT)},
+    [FRA_DPORT_RANGE] = {FIELD(by.dport, IBH_SELECT_PORT)},
+    [RULE_DSCP_MASK] = {FIELD(by.dscp_mask, 0)}, /* comes with every rule by DSCP */
 };
 
 /* libnl's own rule objects drop the suppressors, which are the mark of our rules. */

@@ -8,7 +8,7 @@ make demo >../demo.log 2>&1 || { cat ../demo.log && fail "make demo"; }
 expect 'of 4 pairs used their own NICs, with it 4 of 4' ../demo.log
 ! grep -iE 'not found|no such file|debconf' ../demo.log || fail "it prints what is wrong with the system, not with ib-hook"
 
-make -n check >../plan.log
+make -n check >../plan.log 2>&1
 expect '^packaging/deps.sh build tests$' ../plan.log # here they are there already, so that nothing else may change
 make -s test-deps
 make -s build/unpacked/.complete

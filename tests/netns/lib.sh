@@ -337,10 +337,12 @@ journal_settled() { # it has all that was sent
 }
 
 journal() { # FROM: its lines, from this number on
+    journal_settled
     sed -n "$1,\$p" $work/journal | sed -n 's/.*PRIORITY=\([0-9]\).*SYSLOG_IDENTIFIER=ib-hook.*\tMESSAGE=/\1 /p'
 }
 
 journal_lines() {
+    journal_settled
     wc -l <$work/journal
 }
 
