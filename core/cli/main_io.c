@@ -1,17 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ib-hook command: from the command line to an action. */
-#include "cli/command_io.h"
-
+#include "check/managers_io.h"
+#include "cli/cli.h"
+#include "fabric/read_io.h"
 #include "kernel/netlink.h"
+#include "probe/prober_io.h"
+#include "render/render.h"
+#include "run/run.h"
 
 #include <linux/capability.h>
+#include <linux/fib_rules.h>
+#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define LOCK_SECONDS 10
 
-int ibh_command_say(IbhCommand *command, IbhReport *report)
+typedef struct {
+    IbhRun run;
+    const IbhOptions *options;
+    GString *out;
+} Command;
+
+/* Of the user: `out` for standard output, `warnings` for standard error. Returns the exit status. */
+static int act(const IbhOptions *options, GString *out, GString *warnings);
+
+/* Returns the exit status. */
+static int say(Command *command, IbhReport *report)
 {
     const IbhOptions *options = command->options;
     IbhWriter *writer = options->json ? ibh_write_json : options->prometheus ? ibh_write_prometheus : ibh_write_text;
@@ -39,14 +56,284 @@ static int fail(const IbhOptions *options, const GError *error, GString *out, GS
     return report.status;
 }
 
-gboolean ibh_command_has_token(const IbhCommand *command)
+/* TRUE while a process waits for --confirm; with a token in the options, only if it is that token's process. */
+static gboolean has_token(const Command *command)
 {
     g_autofree char *token = command->run.store ? ibh_store_get_token(command->run.store) : NULL;
 
     return token && (!command->options->token || g_str_equal(token, command->options->token));
 }
 
-static gboolean check_privileges(const IbhCommand *command, GError **error)
+/* ---- looking ---- */
+
+static int do_plan(Command *command, GError **error G_GNUC_UNUSED)
+{
+    g_autoptr(GPtrArray) plan = ibh_run_plan(&command->run);
+
+    return say(command, &(IbhReport){.ops = plan});
+}
+
+#define ROUTES_MAX 10000 /* more of them come from a routing protocol: any answer counts as right */
+
+static gboolean look_into(Command *command, guint32 table, GError **error)
+{
+    const IbhRouteFilter filter = {.table = table, .limit = ROUTES_MAX};
+
+    return ibh_netlink_read_routes(command->run.netlink, &filter, command->run.snapshot->more, error);
+}
+
+static gboolean is_anothers_table(const Command *command, const IbhRule *rule)
+{
+    return !ibh_rule_is_ours(rule) && !rule->l3mdev && rule->action == FR_ACT_TO_TBL && rule->table != IBH_TABLE_MAIN &&
+           rule->table != IBH_TABLE_LOCAL && !ibh_rails_nic_by_table(command->run.rails, rule->table);
+}
+
+/* Foreign routes in the rails' tables concern only --check. Tables of foreign rules cut the rails' subnets into pieces.
+ * The local table is asked first, main last. */
+static gboolean look_into_tables(Command *command, GError **error)
+{
+    IbhSnapshot *snapshot = command->run.snapshot;
+    IbhNetlink *netlink = command->run.netlink;
+    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+
+    IBH_EACH_POINTER (const IbhNic, nic, command->run.rails->nics) {
+        if (nic->status == IBH_NIC_RAIL && (!ibh_snapshot_add_table(snapshot, netlink, nic->table, error) ||
+                                            !ibh_snapshot_add_table(snapshot, netlink, ibh_nic_defaults(nic), error)))
+            return FALSE;
+    }
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        if (is_anothers_table(command, rule) && g_hash_table_add(seen, GUINT_TO_POINTER(rule->table)) &&
+            !look_into(command, rule->table, error))
+            return FALSE;
+    }
+    return ibh_snapshot_add_errors(snapshot, netlink, error) && look_into(command, IBH_TABLE_MAIN, error) &&
+           look_into(command, IBH_TABLE_LOCAL, error);
+}
+
+/* It sends no solicitation. */
+static gboolean is_mute(const char *iface, char family)
+{
+    return ibh_sysctl_read("ipv%c/neigh/%s/mcast_solicit", family, iface) == 0 &&
+           ibh_sysctl_read("ipv%c/neigh/%s/app_solicit", family, iface) == 0;
+}
+
+static gboolean look_at_neighbours(Command *command, GError **error)
+{
+    IbhSnapshot *snapshot = command->run.snapshot;
+    GArray *list = snapshot->neighbours;
+
+    g_array_set_size(list, 0);
+    snapshot->proxy_arp = ibh_sysctl_read("ipv4/conf/all/proxy_arp") > 0;
+    IBH_EACH (IbhLink, link, snapshot->links) {
+        const IbhNic *nic = ibh_rails_nic(command->run.rails, link->ifindex);
+
+        if (!nic || nic->status != IBH_NIC_RAIL)
+            continue;
+        link->mute = ibh_serves_family(nic, AF_INET) && is_mute(link->name, '4');
+        link->no_ipv6 = ibh_sysctl_read("ipv6/conf/%s/disable_ipv6", link->name) == 1;
+        link->mute6 = ibh_serves_family(nic, AF_INET6) && is_mute(link->name, '6');
+    }
+    return ibh_netlink_read_neighbours(command->run.netlink, AF_INET, IBH_NEIGHBOURS_ALL, list, error) &&
+           ibh_netlink_read_neighbours(command->run.netlink, AF_INET6, IBH_NEIGHBOURS_ALL, list, error) &&
+           ibh_netlink_read_neighbours(command->run.netlink, AF_INET, IBH_NEIGHBOURS_PROXY, list, error);
+}
+
+static gboolean ask_kernel(Command *command, const IbhCheck *check, GError **error)
+{
+    IBH_EACH (IbhQuestion, question, check->questions) {
+        if (question->asked && !ibh_netlink_lookup(command->run.netlink, &question->lookup, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static IbhFabric *look_at_fabric(Command *command)
+{
+    g_auto(IbhTree) tree = {0};
+    g_autofree char *problem = NULL;
+    IbhFabric *fabric;
+
+    ibh_tree_open(&tree, command->options->sysfs);
+    fabric = ibh_fabric_read(&tree, command->run.snapshot->links, command->run.rails);
+    ibh_fabric_read_gpus(&tree, fabric);
+    if (command->options->action != IBH_ACTION_RENDER) /* findings need to know what grows and changes */
+        ibh_fabric_read_again(&tree, fabric);
+    problem =
+        g_strdup_printf("%s: not everything that RDMA ports say could be read: %s", tree.sys, g_strerror(tree.problem));
+    if (tree.problem)
+        ibh_run_warn(&command->run, problem);
+    ibh_fabric_use_rails(fabric, command->run.rails);
+    return fabric;
+}
+
+static int do_check(Command *command, GError **error)
+{
+    g_autoptr(GArray) missed = NULL;
+    g_autoptr(GPtrArray) plan = ibh_run_plan(&command->run);
+    g_autoptr(IbhCheck) check = NULL;
+    g_autoptr(IbhFabric) fabric = NULL;
+    g_autoptr(GPtrArray) findings = ibh_findings_new();
+
+    if (!look_into_tables(command, error) || !look_at_neighbours(command, error))
+        return IBH_EXIT_SYSTEM;
+    check = ibh_check_new(command->run.rails, command->run.only);
+    if (!ask_kernel(command, check, error))
+        return IBH_EXIT_SYSTEM;
+    fabric = look_at_fabric(command);
+    ibh_managers_read(command->options->sysfs, command->run.snapshot);
+    ibh_fabric_judge(fabric, command->run.only, findings);
+    missed = ibh_run_missed(&command->run);
+    ibh_check_judge(check, plan, missed, findings);
+    return say(command, &(IbhReport){.findings = findings, .missed = missed, .fabric = fabric});
+}
+
+static int do_render(Command *command, GError **error G_GNUC_UNUSED)
+{
+    const char *format = command->options->render;
+    g_autoptr(IbhFabric) fabric = g_str_equal(format, "env") ? look_at_fabric(command) : NULL;
+    g_autofree char *text = NULL;
+
+    ibh_managers_read(command->options->sysfs, command->run.snapshot);
+    text = ibh_render(format, command->run.rails, fabric);
+    g_string_append(command->out, text);
+    return IBH_EXIT_OK;
+}
+
+/* ---- probing ---- */
+
+static int do_probe(Command *command, GError **error)
+{
+    g_autoptr(IbhProbe) probe = ibh_probe_new(command->run.rails, &command->options->probe, error);
+
+    if (!probe || (probe->pairs->len && !ibh_probe_run(probe, command->run.netlink, command->options->sysfs, error)))
+        return IBH_EXIT_SYSTEM;
+    ibh_probe_judge(probe);
+    return say(command, &(IbhReport){.probe = probe, .findings = probe->findings});
+}
+
+/* ---- the process that waits for --confirm ---- */
+
+#define TRIES 720 /* a host that may be cut off is worth an hour */
+#define PAUSE 5   /* seconds */
+
+/* Ended early by a signal (a service that stops, a machine that shuts down), it undoes the half-tried change. */
+static void wait_for(guint seconds)
+{
+    sigset_t signals;
+    int number;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGALRM);
+    alarm(seconds);
+    (void)sigwait(&signals, &number);
+}
+
+/* Repeats until it succeeds, or finds that the change was confirmed. */
+G_GNUC_NORETURN static void live(IbhOptions options)
+{
+    g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
+    int status = IBH_EXIT_SYSTEM;
+
+    options.action = IBH_ACTION_UNDO;
+    options.json = FALSE;
+    options.style = (IbhStyle){0};
+    for (int i = 0; i < TRIES && status == IBH_EXIT_SYSTEM; i++) {
+        wait_for(i ? PAUSE : (guint)options.confirm);
+        g_string_truncate(out, 0);
+        g_string_truncate(warnings, 0);
+        status = act(&options, out, warnings);
+    }
+    if (out->len)
+        ibh_log_lines(LOG_WARNING, g_string_prepend(out, "not confirmed in time: ")->str);
+    ibh_log_lines(LOG_ERR, warnings->str);
+    _exit(status);
+}
+
+/* Starts the process that undoes an --apply unless it is confirmed, just before the change. When this returns, that one
+ * has left our session, and holds no file, lock, pipe or terminal of ours or of our caller's; no signal ends it. */
+static gboolean start_process(const IbhOptions *options)
+{
+    sigset_t all;
+    int status = 0;
+    pid_t child;
+
+    signal(SIGCHLD, SIG_DFL); /* who ignores it never hears how a child ended */
+    child = fork();
+    if (child == 0) {
+        sigfillset(&all);
+        sigprocmask(SIG_BLOCK, &all, NULL);
+        (void)setsid();
+        for (int fd = (int)CLAMP(sysconf(_SC_OPEN_MAX), 256, 65536); fd > STDERR_FILENO; fd--)
+            close(fd);
+        if (daemon(TRUE, FALSE) == 0)
+            live(*options);
+        _exit(IBH_EXIT_SYSTEM);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && !status;
+}
+
+/* ---- --confirm ---- */
+
+/* The token identifies this --apply to the process that waits. */
+static gboolean start_waiting(Command *command, GError **error)
+{
+    g_autofree char *token = g_strdup_printf("%d %" G_GINT64_FORMAT "\n", (int)getpid(), g_get_real_time());
+    IbhOptions options = *command->options;
+
+    options.token = token;
+    if (command->run.store && !ibh_store_set_token(command->run.store, token, error))
+        return FALSE;
+    if (command->run.store && start_process(&options))
+        return TRUE;
+    g_set_error(error, IBH_RUN_ERROR, 0, "--confirm needs %s; nothing was changed",
+                command->run.store ? "one more process, which cannot be started" : IBH_RUN_DIR);
+    return FALSE;
+}
+
+static int do_confirm(Command *command, GError **error)
+{
+    if (!has_token(command)) {
+        g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                            "nothing waits for a confirmation: --apply --confirm changed nothing, or has been undone");
+        return IBH_EXIT_USAGE;
+    }
+    if (!ibh_store_set_token(command->run.store, NULL, error))
+        return IBH_EXIT_SYSTEM;
+    return say(command, &(IbhReport){0});
+}
+
+/* ---- changing ---- */
+
+static int do_change(Command *command, GError **error)
+{
+    const gboolean undo = command->options->action == IBH_ACTION_UNDO;
+    g_autoptr(GPtrArray) plan = ibh_run_plan(&command->run);
+    g_autoptr(IbhOutcome) outcome = NULL;
+    g_autofree char *line = NULL;
+    IbhReport report = {0};
+
+    if (!undo && command->options->confirm && (plan->len || has_token(command)) && !start_waiting(command, error))
+        return IBH_EXIT_SYSTEM;
+    outcome = ibh_run_change(&command->run, plan);
+    /* The journal tells why rails came or went: a person did it, or a package's script. */
+    line = g_strdup_printf("%s: %u change%s%s", undo ? "--undo" : "--apply", outcome->done->len,
+                           outcome->done->len == 1 ? "" : "s", outcome->errors->len ? "; not all could be made" : "");
+    if (outcome->done->len || outcome->errors->len)
+        ibh_log_command(line);
+    if (undo && command->run.store && !outcome->errors->len && (!command->run.only || command->options->token))
+        (void)ibh_store_set_token(command->run.store, NULL, NULL); /* there is nothing left to confirm */
+    report.ops = outcome->done;
+    report.errors = outcome->errors;
+    report.confirm = has_token(command) ? command->options->confirm : 0;
+    IBH_EACH_POINTER (const char, message, outcome->errors)
+        ibh_run_warn(&command->run, message);
+    return say(command, &report);
+}
+
+/* ---- from the options to an action ---- */
+
+static gboolean check_privileges(const Command *command, GError **error)
 {
     if (!command->run.writes || ibh_caps_have(CAP_NET_ADMIN))
         return TRUE;
@@ -78,22 +365,22 @@ static gboolean check_names(const IbhRun *run, GError **error)
     return TRUE;
 }
 
-typedef int Act(IbhCommand *command, GError **error);
+typedef int Act(Command *command, GError **error);
 
-static Act *const acts[] = {[IBH_ACTION_SHOW] = ibh_command_check,  [IBH_ACTION_CHECK] = ibh_command_check,
-                            [IBH_ACTION_PLAN] = ibh_command_plan,   [IBH_ACTION_APPLY] = ibh_command_change,
-                            [IBH_ACTION_UNDO] = ibh_command_change, [IBH_ACTION_RENDER] = ibh_command_render,
-                            [IBH_ACTION_PROBE] = ibh_command_probe};
+static Act *const acts[] = {
+    [IBH_ACTION_SHOW] = do_check,   [IBH_ACTION_CHECK] = do_check, [IBH_ACTION_PLAN] = do_plan,
+    [IBH_ACTION_APPLY] = do_change, [IBH_ACTION_UNDO] = do_change, [IBH_ACTION_RENDER] = do_render,
+    [IBH_ACTION_PROBE] = do_probe};
 
-static int run_live(IbhCommand *command, GError **error)
+static int run_live(Command *command, GError **error)
 {
     IbhRun *run = &command->run;
 
     if (!ibh_run_configure(run, error) || !check_privileges(command, error) || !ibh_run_open(run, LOCK_SECONDS, error))
         return IBH_EXIT_SYSTEM;
     if (command->options->action == IBH_ACTION_CONFIRM)
-        return ibh_command_confirm(command, error);
-    if (run->undo && command->options->token && !ibh_command_has_token(command))
+        return do_confirm(command, error);
+    if (run->undo && command->options->token && !has_token(command))
         return IBH_EXIT_OK; /* it was confirmed */
     /* The process that waits for --confirm reports to no terminal. */
     if (!ibh_run_read(run, error) || (!command->options->token && !check_names(run, error)) ||
@@ -103,10 +390,10 @@ static int run_live(IbhCommand *command, GError **error)
     return acts[command->options->action](command, error);
 }
 
-int ibh_action(const IbhOptions *options, GString *out, GString *warnings)
+static int act(const IbhOptions *options, GString *out, GString *warnings)
 {
     const IbhAction action = options->action;
-    IbhCommand command = {
+    Command command = {
         .run = {.config_path = options->config,
                 .sysfs = options->sysfs,
                 .only = (const char *const *)options->ifaces,
@@ -151,7 +438,7 @@ int main(int argc G_GNUC_UNUSED, char **argv)
     else if (options.action == IBH_ACTION_WATCH)
         status = ibh_watch(options.config, options.sysfs) ? IBH_EXIT_OK : IBH_EXIT_SYSTEM;
     else
-        status = ibh_action(&options, out, warnings);
+        status = act(&options, out, warnings);
     fputs(warnings->str, stderr);
     fputs(out->str, stdout);
     if (fflush(stdout) != 0) {
