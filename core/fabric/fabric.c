@@ -6,19 +6,19 @@
 #include <linux/if_arp.h>
 #include <string.h>
 
-const IbhCounter ibh_counters[IBH_N_COUNTERS] = {
-    {"counters/link_downed", IBH_COUNTS_LINK},
-    {"counters/symbol_error", IBH_COUNTS_LINK},
-    {"counters/link_error_recovery", IBH_COUNTS_LINK},
-    {"counters/port_rcv_errors", IBH_COUNTS_LINK},
-    {"counters/local_link_integrity_errors", IBH_COUNTS_LINK},
-    {"counters/excessive_buffer_overrun_errors", IBH_COUNTS_LINK},
-    {"counters/VL15_dropped", IBH_COUNTS_LINK},
-    {"hw_counters/rx_icrc_encapsulated", IBH_COUNTS_LINK},
-    {"counters/port_xmit_discards", IBH_COUNTS_PATH},
-    {"hw_counters/out_of_sequence", IBH_COUNTS_PATH},
-    {"hw_counters/packet_seq_err", IBH_COUNTS_PATH},
-    {"hw_counters/local_ack_timeout_err", IBH_COUNTS_PATH},
+const char *const ibh_counters[IBH_N_COUNTERS] = {
+    "counters/link_downed",
+    "counters/symbol_error",
+    "counters/link_error_recovery",
+    "counters/port_rcv_errors",
+    "counters/local_link_integrity_errors",
+    "counters/excessive_buffer_overrun_errors",
+    "counters/VL15_dropped",
+    "hw_counters/rx_icrc_encapsulated",
+    "counters/port_xmit_discards",
+    "hw_counters/out_of_sequence",
+    "hw_counters/packet_seq_err",
+    "hw_counters/local_ack_timeout_err",
 };
 
 const char *const ibh_modules[IBH_N_MODULES] = {"ib_ipoib", "ib_uverbs", "rdma_ucm", "ib_umad"};

@@ -21,16 +21,10 @@ typedef enum { IBH_LAYER_UNKNOWN, IBH_LAYER_INFINIBAND, IBH_LAYER_ETHERNET } Ibh
 #define IBH_PHYS_LINK_UP 5
 #define IBH_PHYS_TEST 7
 
-/* What a counter says where it grows. */
-typedef enum { IBH_COUNTS_LINK, IBH_COUNTS_PATH } IbhCounterKind;
-
-typedef struct {
-    const char *path; /* below the port */
-    IbhCounterKind kind;
-} IbhCounter;
-
 #define IBH_N_COUNTERS 12
-extern const IbhCounter ibh_counters[IBH_N_COUNTERS];
+#define IBH_N_LINK_COUNTERS                                                                                            \
+    8 /* the first: of a bad link; then of packets that get lost on their way, as by such a link */
+extern const char *const ibh_counters[IBH_N_COUNTERS]; /* below the port */
 
 /* An entry of a port's GID table that is not empty. */
 typedef struct {

@@ -9,21 +9,6 @@
 
 #define UEVENT_MAX ((gsize)4 * 1024)
 
-/* A built-in module has no directory below sys/module, but the files that it registers exist. */
-static void read_modules(IbhTree *tree, IbhFabric *fabric)
-{
-    static const char *const classes[] = {[IBH_MODULE_UVERBS] = "infiniband_verbs",
-                                          [IBH_MODULE_UCM] = "misc/rdma_cm",
-                                          [IBH_MODULE_UMAD] = "infiniband_mad"};
-    gboolean known = ibh_tree_has(tree, "sys/module");
-
-    for (guint i = 0; i < IBH_N_MODULES; i++)
-        fabric->modules[i] = !known || ibh_tree_has(tree, "sys/module/%s", ibh_modules[i]) ||
-                             (classes[i] && ibh_tree_has(tree, "sys/class/%s", classes[i]));
-    IBH_EACH (const IbhPortNic, nic, fabric->nics)
-        fabric->modules[IBH_MODULE_IPOIB] |= nic->type == ARPHRD_INFINIBAND;
-}
-
 /* Sets driver and RDMA part. FALSE: another driver has it, as that of a virtual machine. */
 static gboolean find_driver(IbhTree *tree, const char *device, IbhBare *bare)
 {
@@ -71,8 +56,18 @@ static void find_bare(IbhTree *tree, IbhBare *ret_bare)
     }
 }
 
+/* A built-in module has no directory below sys/module, but the files that it registers exist. */
 void ibh_fabric_read_modules(IbhTree *tree, IbhFabric *fabric)
 {
-    read_modules(tree, fabric);
+    static const char *const classes[] = {[IBH_MODULE_UVERBS] = "infiniband_verbs",
+                                          [IBH_MODULE_UCM] = "misc/rdma_cm",
+                                          [IBH_MODULE_UMAD] = "infiniband_mad"};
+    gboolean known = ibh_tree_has(tree, "sys/module");
+
+    for (guint i = 0; i < IBH_N_MODULES; i++)
+        fabric->modules[i] = !known || ibh_tree_has(tree, "sys/module/%s", ibh_modules[i]) ||
+                             (classes[i] && ibh_tree_has(tree, "sys/class/%s", classes[i]));
+    IBH_EACH (const IbhPortNic, nic, fabric->nics)
+        fabric->modules[IBH_MODULE_IPOIB] |= nic->type == ARPHRD_INFINIBAND;
     find_bare(tree, &fabric->bare);
 }

@@ -314,33 +314,32 @@ static gboolean has_slow_slot(IbhCase *c)
 
 /* ---- errors ---- */
 
-static gboolean errors_grow(IbhCase *c, IbhCounterKind kind)
+/* A bad link explains what gets lost on its way. */
+static gboolean errors_grow(IbhCase *c)
 {
     g_autoptr(GString) list = g_string_new(NULL);
+    gboolean link = FALSE;
 
     for (guint i = 0; i < IBH_N_COUNTERS; i++) {
-        const char *name = strchr(ibh_counters[i].path, '/') + 1;
+        const char *name = strchr(ibh_counters[i], '/') + 1;
         gint64 more = c->port->new_errors[i];
 
         /* Omni-Path counts retransmissions of its links there, which are normal. */
-        if (is_omni_path(c->port) && g_str_equal(name, "local_link_integrity_errors"))
+        if (more <= 0 || (is_omni_path(c->port) && g_str_equal(name, "local_link_integrity_errors")))
             continue;
-        if (more > 0 && ibh_counters[i].kind == kind)
-            g_string_append_printf(list, "%s%s by %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT, list->len ? ", " : "",
-                                   name, more, c->port->errors[i] + more);
+        link |= i < IBH_N_LINK_COUNTERS;
+        g_string_append_printf(list, "%s%s by %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT, list->len ? ", " : "", name,
+                               more, c->port->errors[i] + more);
     }
     ibh_case_say(c, "list", "%s", list->str);
+    ibh_case_say(c, "why",
+                 link ? "its link is bad, so packets are lost or sent again"
+                      : "packets get lost on their way, and RDMA sends them again, so its transfers stall");
+    ibh_case_say(c, "do",
+                 link ? LINK_ADVICE
+                      : "see the flow control of the port and of the switches (PFC, ECN; mlnx_qos, ethtool "
+                        "-S), then cables and other ports on the way");
     return list->len > 0;
-}
-
-static gboolean link_errors_grow(IbhCase *c)
-{
-    return errors_grow(c, IBH_COUNTS_LINK);
-}
-
-static gboolean path_errors_grow(IbhCase *c)
-{
-    return errors_grow(c, IBH_COUNTS_PATH);
 }
 
 const IbhRow ibh_rows_of_port[] = {
@@ -360,14 +359,7 @@ const IbhRow ibh_rows_of_port[] = {
      "the slot of the card {card} has {own}, expected {its}, which the card can do: it carries {carried} Gb/s, less "
      "than a port does",
      "seat the card anew, or put it into a slot that has what it can do; see the BIOS' settings of the slot"},
-    {"port-errors", link_errors_grow,
-     "errors of port {port} grew while it was looked at ({list}), expected none: its link is bad, so packets are lost "
-     "or sent again",
-     LINK_ADVICE},
-    {"port-errors", path_errors_grow,
-     "port {port} loses packets on their way, and did while it was looked at ({list}), expected none: RDMA sends them "
-     "again, so its transfers stall",
-     "see the flow control of the port and of the switches (PFC, ECN; mlnx_qos, ethtool -S), then cables and other "
-     "ports on the way"},
+    {"port-errors", errors_grow, "errors of port {port} grew while it was looked at ({list}), expected none: {why}",
+     "{do}"},
     {0},
 };

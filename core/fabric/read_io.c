@@ -203,7 +203,7 @@ static void read_counters(IbhTree *tree, const char *directory, gint64 *errors)
     for (guint i = 0; i < IBH_N_COUNTERS; i++) {
         char line[64];
 
-        ibh_tree_line(tree, line, sizeof line, "%s/%s", directory, ibh_counters[i].path);
+        ibh_tree_line(tree, line, sizeof line, "%s/%s", directory, ibh_counters[i]);
         errors[i] = count_of(line);
     }
 }

@@ -364,7 +364,7 @@ static void test_what_changes_meanwhile(void **state)
     look_twice(PORT1 "counters/port_rcv_errors", NULL, "4294967295", "warning port-errors ib1");
     look_twice(PORT1 "counters/port_xmit_discards", NULL, "1", "warning port-errors ib1");
     for (guint i = 0; i < IBH_N_COUNTERS; i++) {
-        g_autofree char *path = g_strconcat(PORT1, ibh_counters[i].path, NULL);
+        g_autofree char *path = g_strconcat(PORT1, ibh_counters[i], NULL);
 
         look_twice_at("mlx5-roce", path, "5", "6", "warning port-errors ens5f1np1");
     }
