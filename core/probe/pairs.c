@@ -59,18 +59,16 @@ static guint intern_source(IbhProbe *probe, const IbhNic *nic, const IbhIp *ip)
     return probe->sources->len - 1;
 }
 
-static gboolean make_pair(IbhProbe *probe, const IbhNic *nic, guint peer, gboolean any)
+static void add_pair(IbhProbe *probe, const IbhNic *nic, guint peer, const IbhIp *source, gboolean on_link)
 {
-    const IbhIp *ip = &g_array_index(probe->peers, IbhIp, peer), *source = find_source(probe, nic, ip, any);
-    IbhProbePair pair = {.peer = peer, .on_link = !any, .rtt = -1};
+    const IbhProbePair pair = {.source = intern_source(probe, nic, source),
+                               .peer = peer,
+                               .on_link = on_link,
+                               .rtt = -1,
+                               .rdma = probe->rdma ? IBH_RDMA_UNASKED : IBH_CAUSE_NONE,
+                               .route = {.from = *source, .to = g_array_index(probe->peers, IbhIp, peer)}};
 
-    if (!source)
-        return FALSE;
-    pair.source = intern_source(probe, nic, source);
-    pair.rdma = probe->rdma ? IBH_RDMA_UNASKED : IBH_CAUSE_NONE;
-    pair.route = (IbhLookup){.from = *source, .to = *ip};
     g_array_append_val(probe->pairs, pair);
-    return TRUE;
 }
 
 /* Rails that have the peer's subnet ask it; if no rail has it, all rails ask, through a gateway. */
@@ -83,13 +81,14 @@ static void make_pairs(IbhProbe *probe, guint peer)
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics)
         any &= !find_source(probe, nic, ip, FALSE);
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-        IbhProbeUnasked unasked = {.nic = nic, .peer = peer, .why = "no address of its family"};
+        const IbhIp *source = find_source(probe, nic, ip, any);
+        const char *why = find_source(probe, nic, ip, TRUE) ? "no common subnet" : "no address of its family";
+        const IbhProbeUnasked unasked = {.nic = nic, .peer = peer, .why = why};
 
-        if (make_pair(probe, nic, peer, any))
-            continue;
-        if (find_source(probe, nic, ip, TRUE))
-            unasked.why = "no common subnet";
-        g_array_append_val(probe->unasked, unasked);
+        if (source)
+            add_pair(probe, nic, peer, source, !any);
+        else
+            g_array_append_val(probe->unasked, unasked);
     }
 }
 

@@ -62,8 +62,6 @@ int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *fro
 void ibh_prober_pace(IbhProber *prober);
 /* Until something comes, or this time; takes what came. FALSE: nothing. */
 gboolean ibh_prober_wait(IbhProber *prober, gint64 until);
-/* Waits until then, and takes all that comes. */
-void ibh_prober_pass(IbhProber *prober, gint64 until);
 /* Nothing that passed a NIC was missed. */
 gboolean ibh_prober_heard_all(IbhProber *prober);
 

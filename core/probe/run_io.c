@@ -98,6 +98,13 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
     return TRUE;
 }
 
+/* Waits until then, and takes all that comes. */
+static void pass(IbhProber *prober, gint64 until)
+{
+    while (g_get_monotonic_time() < until)
+        (void)ibh_prober_wait(prober, until);
+}
+
 /* Asks which other hosts have our own addresses, or answer for them. Each rail asks for its own address without a
  * sender's (RFC 5227): only another host with the same address answers. Another rail asks for it from its own address:
  * then a proxy answers as well. Returns until when answers may come; 0: it cannot ask. */
@@ -111,7 +118,7 @@ static gint64 ask_own(IbhProber *prober)
         const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, i), *other = NULL;
         int witness = ibh_probe_witness(probe, i);
 
-        ibh_prober_pass(prober, prober->next);
+        pass(prober, prober->next);
         if (ibh_prober_send_who(prober, source->nic->link, &none, &source->ip))
             continue;
         if (witness >= 0)
@@ -142,7 +149,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     for (int six = 0; six <= 1; six++)
         probe->was_full[six] = after[six].full > before[six].full;
     probe->hears = ibh_prober_heard_all(prober);
-    ibh_prober_pass(prober, proxies);
+    pass(prober, proxies);
     return TRUE;
 }
 

@@ -39,20 +39,14 @@ static void filter_replies(int fd, gboolean six)
 }
 
 #define LOAD(size, mode, at) BPF_STMT(BPF_LD | (size) | (mode), (guint32)(at))
-/* Where `then` and `otherwise` are places in the program; 0: the next one. */
-#define IF(test, value, then, otherwise) BPF_JUMP(BPF_JMP | (test) | BPF_K, value, then, otherwise)
+/* The step at the place `at`: to the place `then` if what was loaded is the value. */
+#define IF(at, value, then, otherwise) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, (then) - (at)-1, (otherwise) - (at)-1)
 #define RETURN(bytes) BPF_STMT(BPF_RET | BPF_K, bytes)
 
 static void attach(int fd, struct sock_filter *steps, gsize count)
 {
     struct sock_fprog program = {.len = (unsigned short)count, .filter = steps};
 
-    for (gsize i = 0; i < count; i++) {
-        if (BPF_CLASS(steps[i].code) != BPF_JMP)
-            continue;
-        steps[i].jt = (guint8)(steps[i].jt ? steps[i].jt - i - 1 : 0);
-        steps[i].jf = (guint8)(steps[i].jf ? steps[i].jf - i - 1 : 0);
-    }
     (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program); /* packets are looked at anyway */
 }
 
@@ -63,17 +57,17 @@ static void filter_ear(int fd)
     enum { SIX = 6, DROP = 12, TAKE };
     struct sock_filter steps[] = {
         LOAD(BPF_H, BPF_ABS, SKF_AD_OFF + SKF_AD_PROTOCOL),
-        IF(BPF_JEQ, ETH_P_ARP, TAKE, 0),
-        IF(BPF_JEQ, ETH_P_IPV6, SIX, 0),
-        IF(BPF_JEQ, ETH_P_IP, 0, DROP),
+        IF(1, ETH_P_ARP, TAKE, 2),
+        IF(2, ETH_P_IPV6, SIX, 3),
+        IF(3, ETH_P_IP, 4, DROP),
         LOAD(BPF_B, BPF_ABS, 9),
-        IF(BPF_JEQ, IPPROTO_ICMP, TAKE, DROP),
+        IF(5, IPPROTO_ICMP, TAKE, DROP),
         LOAD(BPF_B, BPF_ABS, 6), /* SIX */
-        IF(BPF_JEQ, IPPROTO_ICMPV6, TAKE, 0),
-        IF(BPF_JEQ, IPPROTO_FRAGMENT, TAKE, 0),
-        IF(BPF_JEQ, IPPROTO_TCP, 0, DROP),
+        IF(7, IPPROTO_ICMPV6, TAKE, 8),
+        IF(8, IPPROTO_FRAGMENT, TAKE, 9),
+        IF(9, IPPROTO_TCP, 10, DROP),
         LOAD(BPF_H, BPF_ABS, 40),
-        IF(BPF_JEQ, IBH_SYN_PORT, TAKE, DROP),
+        IF(11, IBH_SYN_PORT, TAKE, DROP),
         RETURN(0),    /* DROP */
         RETURN(HEAD), /* TAKE */
     };

@@ -208,12 +208,6 @@ gboolean ibh_prober_wait(IbhProber *prober, gint64 until)
     return ppoll(fds, n, &limit, NULL) > 0 && take_all(prober, fds);
 }
 
-void ibh_prober_pass(IbhProber *prober, gint64 until)
-{
-    while (g_get_monotonic_time() < until)
-        (void)ibh_prober_wait(prober, until);
-}
-
 /* A flood fills the socket: what it did not hear may have passed all the same. */
 gboolean ibh_prober_heard_all(IbhProber *prober)
 {
