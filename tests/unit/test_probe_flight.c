@@ -124,17 +124,32 @@ static void test_window(void **state)
     assert_int_equal(sky.sent[IBH_ASK_ECHO], 6);
 }
 
-/* What takes no entry of ours needs no room: a gateway's peers, and what the table knew before. */
+static void find_entry(const Sky *sky, guint i)
+{
+    const IbhNeighbour entry = {.ifindex = ibh_probe_link(sky->world.probe, pair_at(&sky->world, i))->ifindex,
+                                .ip = *ibh_probe_peer(sky->world.probe, pair_at(&sky->world, i))};
+    g_autoptr(GArray) entries = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
+
+    g_array_append_val(entries, entry);
+    ibh_probe_learn(sky->world.probe, entries);
+}
+
+/* What takes no entry of ours needs no room: a gateway's peers, and what the table knew before the pair's turn. */
 static void test_window_without_entries(void **state)
 {
     g_auto(Sky) sky = {0};
 
     (void)state;
     sky_init(&sky, "--probe 192.0.2.1 192.0.2.2 172.16.16.1 172.16.16.2 --count 1", 1280);
-    pair_at(&sky.world, 4)->known_before = pair_at(&sky.world, 5)->known_before = TRUE;
+    find_entry(&sky, 4);
+    find_entry(&sky, 5);
     sky.flight.room[0] = 0;
     fly(&sky, START + 10000, FALSE);
     assert_int_equal(sky.sent[IBH_ASK_ECHO], 7);
+    find_entry(&sky, 6); /* by its own echo: it is ours, and deleted */
+    find_entry(&sky, 7); /* whose turn has not come: another program's */
+    assert_true(ibh_probe_takes_entry(pair_at(&sky.world, 6)));
+    assert_false(ibh_probe_takes_entry(pair_at(&sky.world, 7)));
 }
 
 /* Nothing but who it is, is asked of a peer that is silent; a little longer where the kernel asked for nothing. */
