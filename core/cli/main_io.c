@@ -138,15 +138,6 @@ static gboolean look_at_neighbours(Command *command, GError **error)
            ibh_netlink_read_neighbours(command->run.netlink, AF_INET, IBH_NEIGHBOURS_PROXY, list, error);
 }
 
-static gboolean ask_kernel(Command *command, const IbhCheck *check, GError **error)
-{
-    IBH_EACH (IbhQuestion, question, check->questions) {
-        if (question->asked && !ibh_netlink_lookup(command->run.netlink, &question->lookup, error))
-            return FALSE;
-    }
-    return TRUE;
-}
-
 static IbhFabric *look_at_fabric(Command *command)
 {
     g_auto(IbhTree) tree = {0};
@@ -177,8 +168,10 @@ static int do_check(Command *command, GError **error)
     if (!look_into_tables(command, error) || !look_at_neighbours(command, error))
         return IBH_EXIT_SYSTEM;
     check = ibh_check_new(command->run.rails, command->run.only);
-    if (!ask_kernel(command, check, error))
-        return IBH_EXIT_SYSTEM;
+    IBH_EACH (IbhQuestion, question, check->questions) {
+        if (question->asked && !ibh_netlink_lookup(command->run.netlink, &question->lookup, error))
+            return IBH_EXIT_SYSTEM;
+    }
     fabric = look_at_fabric(command);
     ibh_managers_read(command->options->sysfs, command->run.snapshot);
     ibh_fabric_judge(fabric, command->run.only, findings);
@@ -343,24 +336,18 @@ static gboolean check_privileges(const Command *command, GError **error)
     return FALSE;
 }
 
-/* --undo forgets it. */
-static gboolean was_rail(const IbhRun *run, const char *iface)
-{
-    IBH_EACH (const IbhKnownRail, known, run->snapshot->state->known) {
-        if (g_str_equal(known->iface, iface))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 static gboolean check_names(const IbhRun *run, GError **error)
 {
     for (guint i = 0; run->only && run->only[i]; i++) {
-        if (ibh_snapshot_link_by_name(run->snapshot, run->only[i]) || (run->undo && was_rail(run, run->only[i])))
-            continue;
-        g_set_error(error, IBH_CONFIG_ERROR, 0,
-                    "--iface %s: there is no such interface here; ib-hook --show lists them", run->only[i]);
-        return FALSE;
+        gboolean known = ibh_snapshot_link_by_name(run->snapshot, run->only[i]) != NULL;
+
+        IBH_EACH (const IbhKnownRail, rail, run->snapshot->state->known)
+            known |= run->undo && g_str_equal(rail->iface, run->only[i]); /* which is forgotten */
+        if (!known) {
+            g_set_error(error, IBH_CONFIG_ERROR, 0,
+                        "--iface %s: there is no such interface here; ib-hook --show lists them", run->only[i]);
+            return FALSE;
+        }
     }
     return TRUE;
 }
