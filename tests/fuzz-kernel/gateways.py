@@ -134,8 +134,10 @@ class Remote:
         self.in_table = max(theirs, default=-1)  # what others have put into the rail's table
 
     def promised(self):
-        """Main has nothing more exact, but by other rails: it has to leave by the rail's own gateway."""
-        by_sibling = self.main.kind == "unicast" and self.main.dev in self.siblings and self.main.table == MAIN
+        """Main has nothing more exact, but by other rails: it has to leave by the rail's own gateway. A route by source is copied
+        for none."""
+        by_sibling = self.main.kind == "unicast" and self.main.dev in self.siblings and self.main.table == MAIN and \
+            any(one.dev in self.siblings and one.net.prefixlen == self.in_main for one in self.routes)
         return bool(self.length >= 0 and self.gateway and (self.in_main <= self.length or by_sibling))
 
     def also_by_rail(self):
