@@ -130,8 +130,6 @@ const char *ibh_check_link_name(const IbhCheck *check, int ifindex);
 
 void ibh_judge_ways(IbhCheck *check); /* the questions' answers */
 void ibh_judge_wire(const IbhCheck *check, const IbhNic *nic);
-/* NICs that answer ARP for the neighbours that unbound traffic is asked about. */
-void ibh_judge_proxies(const IbhCheck *check);
 /* gateway= and remote= that cannot be used, and rails that reach no other host without a gateway. */
 void ibh_judge_gateway(const IbhCheck *check, const IbhNic *nic);
 void ibh_judge_manager(const IbhCheck *check, const IbhNic *nic);

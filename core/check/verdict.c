@@ -273,7 +273,6 @@ void ibh_judge_ways(IbhCheck *check)
                 tell(check, question);
         }
     }
-    ibh_judge_proxies(check);
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
         if ((rule->selectors & SELECTIVE) && !ibh_rule_is_expected(rule) && rule->priority <= BEFORE_OURS)
             note_selective_rule(check, rule);

@@ -244,30 +244,32 @@ static void judge_neighbours(const IbhCheck *check, const IbhNic *nic)
                  "addresses were written by hand");
 }
 
-static void judge_solicitations(const IbhCheck *check, const IbhNic *nic, int family)
+static void judge_solicitations(const IbhCheck *check, const IbhNic *nic)
 {
-    char version = family == AF_INET6 ? '6' : '4';
-
-    if (family == AF_INET6 ? nic->link->mute6 : nic->link->mute)
-        ibh_tell(check, nic, "arp-off", NULL,
-                 ibh_fix("sysctl -w", "net/ipv%c/neigh/%s/mcast_solicit=3", version, nic->link->name),
-                 "its IPv%c mcast_solicit is 0: it asks for no hardware address, so it reaches only hosts that ask for "
-                 "its own address",
-                 version);
+    for (const char *version = nic->link->mute; *version; version++) {
+        if (ibh_serves_family(nic, *version == '4' ? AF_INET : AF_INET6))
+            ibh_tell(check, nic, "arp-off", NULL,
+                     ibh_fix("sysctl -w", "net/ipv%c/neigh/%s/mcast_solicit=3", *version, nic->link->name),
+                     "its IPv%c mcast_solicit is 0: it asks for no hardware address, so it reaches only hosts that "
+                     "ask for its own address",
+                     *version);
+    }
 }
 
 /* ---- ARP for others ---- */
 
-/* What comes in by it for this host would be forwarded by another NIC, and rp_filter would not drop it: as a proxy, it
- * answers for the host. */
-static gboolean would_forward(const IbhCheck *check, const IbhNic *nic, const IbhIp *to)
+/* The route by which what comes in for this host would be forwarded by another NIC, and rp_filter would not drop it: as
+ * a proxy, it answers for the host. NULL: there is none. */
+static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic, const IbhIp *to)
 {
     const IbhTrace way = ibh_fib_walk(check->actual, &(IbhLookup){.from = *to, .to = *to, .iif = nic->link->ifindex});
     int filter = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, nic->link->sysctl[IBH_SYSCTL_RP_FILTER],
                                       check->rails->snapshot->all[IBH_SYSCTL_RP_FILTER]);
 
     return !way.refused && way.route->type == RTN_UNICAST && !ibh_route_leads_by(way.route, nic->link->ifindex) &&
-           filter != 1 && (!filter || ibh_serves_family(nic, AF_INET));
+                   filter != 1 && (!filter || ibh_serves_family(nic, AF_INET))
+               ? way.route
+               : NULL;
 }
 
 /* `cause`: what makes it answer. */
@@ -280,24 +282,26 @@ static void tell_proxy(const IbhCheck *check, const IbhNic *nic, const IbhIp *ho
              ibh_ip_format(host, ip));
 }
 
-/* proxy_arp_pvlan is for switches that isolate their ports: on any other wire it attracts all traffic. */
+/* proxy_arp_pvlan is for switches that isolate their ports: on any other wire it attracts all traffic. Single hosts
+ * that the rest of the subnet's route does not lead to are not on this wire. */
 static void judge_proxy(const IbhCheck *check, const IbhNic *nic, const IbhQuestion *question)
 {
     const char *iface = check->rails->snapshot->proxy_arp ? "all" : nic->link->name;
     const IbhIp *to = &question->lookup.to;
+    const IbhRoute *way = find_forwarding(check, nic, to);
     g_autofree char *setting = g_strdup_printf("net.ipv4.conf.%s.proxy_arp", iface),
                     *pvlan = g_strdup_printf("net.ipv4.conf.%s.proxy_arp_pvlan", nic->link->name);
     char ip[IBH_IP_STRLEN];
 
-    if ((check->rails->snapshot->proxy_arp || nic->link->proxy_arp) && would_forward(check, nic, to))
+    if (way && (check->rails->snapshot->proxy_arp || nic->link->proxy_arp))
         tell_proxy(check, nic, to, setting, ibh_fix("sysctl -w", "net/ipv4/conf/%s/proxy_arp=0", iface));
     if (nic->link->proxy_arp_pvlan)
         tell_proxy(check, nic, to, pvlan, ibh_fix("sysctl -w", "net/ipv4/conf/%s/proxy_arp_pvlan=0", nic->link->name));
     IBH_EACH (const IbhNeighbour, other, check->rails->snapshot->neighbours) {
         g_autofree char *entry = NULL, *command = NULL;
 
-        if (!other->proxied || other->ifindex != nic->link->ifindex ||
-            !ibh_prefix_contains(&question->piece, &other->ip) || !would_forward(check, nic, &other->ip))
+        if (!way || !other->proxied || other->ifindex != nic->link->ifindex ||
+            !ibh_prefix_contains(&question->piece, &other->ip) || find_forwarding(check, nic, &other->ip) != way)
             continue;
         entry = g_strdup_printf("proxy %s dev", ibh_ip_format(&other->ip, ip));
         command = g_strconcat("ip neigh del ", entry, NULL);
@@ -305,23 +309,19 @@ static void judge_proxy(const IbhCheck *check, const IbhNic *nic, const IbhQuest
     }
 }
 
-/* Rails, and NICs that are kept silent on the rails' wire. A bridge inside may have a proxy on purpose: only the rest
- * of a subnet counts. */
-void ibh_judge_proxies(const IbhCheck *check)
+/* Rails, and NICs that are kept silent on the rails' wire, for the hosts that unbound traffic is asked about. A bridge
+ * inside may have a proxy on purpose: only the rest of a subnet counts. */
+static void judge_proxies(const IbhCheck *check, const IbhNic *nic)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
         const IbhNic *rail = question->nic;
 
-        if (question->kind != IBH_ASK_UNBOUND || question->lookup.to.family != AF_INET ||
-            !ibh_serves_subnet(rail, &question->piece))
-            continue;
-        IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-            if (nic->link->forwarding && ibh_is_selected(nic, check->only) &&
-                (nic->status == IBH_NIC_RAIL
-                     ? ibh_serves_subnet(nic, &question->piece)
-                     : nic->link->type == rail->link->type && ibh_must_be_silent(check->rails, nic)))
-                judge_proxy(check, nic, question);
-        }
+        if (question->kind == IBH_ASK_UNBOUND && question->lookup.to.family == AF_INET && nic->link->forwarding &&
+            ibh_serves_subnet(rail, &question->piece) &&
+            (nic->status == IBH_NIC_RAIL
+                 ? ibh_serves_subnet(nic, &question->piece)
+                 : nic->link->type == rail->link->type && ibh_must_be_silent(check->rails, nic)))
+            judge_proxy(check, nic, question);
     }
 }
 
@@ -379,26 +379,24 @@ static void judge_foreign_nic(const IbhCheck *check, const IbhNic *nic)
     if (!answers_for_all(check, nic) || ibh_must_be_silent(check->rails, nic))
         return;
     IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
-        if (rail == nic || rail->status != IBH_NIC_RAIL || !is_on_wire_of(check->rails, nic, rail))
-            continue;
-        ibh_tell(check, nic, "foreign-nic-answers", NULL,
-                 ibh_advice("ib-hook --probe asks the wire; arp_ignore=1 silences this NIC"),
-                 "it is no rail, but on the wire of %s, and answers ARP for its address as for all of this host: peers "
-                 "may send to the wrong NIC",
-                 rail->link->name);
-        return;
+        if (rail->status == IBH_NIC_RAIL && is_on_wire_of(check->rails, nic, rail))
+            ibh_tell(check, nic, "foreign-nic-answers", nic->link->name,
+                     ibh_advice("ib-hook --probe asks the wire; arp_ignore=1 silences this NIC"),
+                     "it is no rail, but on the wire of %s, and answers ARP for its address as for all of this host: "
+                     "peers may send to the wrong NIC",
+                     rail->link->name);
     }
 }
 
 void ibh_judge_wire(const IbhCheck *check, const IbhNic *nic)
 {
     judge_foreign_nic(check, nic);
+    judge_proxies(check, nic);
     judge_addresses(check, nic);
     if (nic->status != IBH_NIC_RAIL)
         return;
     judge_pairs(check, nic);
     judge_deprecated(check, nic);
-    judge_solicitations(check, nic, AF_INET);
-    judge_solicitations(check, nic, AF_INET6);
+    judge_solicitations(check, nic);
     judge_neighbours(check, nic);
 }

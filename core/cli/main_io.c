@@ -111,10 +111,10 @@ static gboolean look_into_tables(Command *command, GError **error)
 }
 
 /* It sends no solicitation. */
-static gboolean is_mute(const char *iface, char family)
+static gboolean is_mute(const char *iface, char version)
 {
-    return ibh_sysctl_read("ipv%c/neigh/%s/mcast_solicit", family, iface) == 0 &&
-           ibh_sysctl_read("ipv%c/neigh/%s/app_solicit", family, iface) == 0;
+    return ibh_sysctl_read("ipv%c/neigh/%s/mcast_solicit", version, iface) == 0 &&
+           ibh_sysctl_read("ipv%c/neigh/%s/app_solicit", version, iface) == 0;
 }
 
 static gboolean look_at_neighbours(Command *command, GError **error)
@@ -129,9 +129,9 @@ static gboolean look_at_neighbours(Command *command, GError **error)
 
         if (!nic || nic->status != IBH_NIC_RAIL)
             continue;
-        link->mute = ibh_serves_family(nic, AF_INET) && is_mute(link->name, '4');
+        g_snprintf(link->mute, sizeof link->mute, "%s%s", is_mute(link->name, '4') ? "4" : "",
+                   is_mute(link->name, '6') ? "6" : "");
         link->no_ipv6 = ibh_sysctl_read("ipv6/conf/%s/disable_ipv6", link->name) == 1;
-        link->mute6 = ibh_serves_family(nic, AF_INET6) && is_mute(link->name, '6');
     }
     return ibh_netlink_read_neighbours(command->run.netlink, AF_INET, IBH_NEIGHBOURS_ALL, list, error) &&
            ibh_netlink_read_neighbours(command->run.netlink, AF_INET6, IBH_NEIGHBOURS_ALL, list, error) &&

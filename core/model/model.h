@@ -109,8 +109,8 @@ typedef struct {
     guint8 broadcast[IBH_LLADDR_MAX]; /* as long as lladdr */
     int sysctl[IBH_N_SYSCTLS];
     gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* its own IPv4 sysctls that ib-hook never sets */
-    gboolean mute, mute6; /* IPv4, IPv6: it asks for no neighbour's hardware address; read only for --check */
-    gboolean no_ipv6;     /* disable_ipv6; read only for --check */
+    char mute[3];     /* "46": by IPv4 and IPv6 it asks for no neighbour's hardware address; read only for --check */
+    gboolean no_ipv6; /* disable_ipv6; read only for --check */
 } IbhLink;
 
 /* lo, or a similar netdev: its addresses are the host's own, on no wire. */

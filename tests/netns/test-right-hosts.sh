@@ -80,6 +80,13 @@ right "a third RDMA NIC that is down and has none" "" 3 <<END
 ip address flush dev ib2
 ip link set ib2 down
 END
+right "a proxy for a container behind a bridge inside the subnet" <<END
+ip link add br9 type bridge
+ip link set br9 up
+ip address add 172.16.99.1/24 dev br9
+set_to net/ipv4/ip_forward 1
+ip neigh add proxy 172.16.99.2 dev ib1
+END
 right "a port of a bridge among the RDMA NICs" "" 3 <<END
 ip address flush dev ib2
 ip link add br0 type bridge
