@@ -62,7 +62,7 @@ typedef struct {
     GHashTable *classes;   /* what decides, as text → index of the question that is asked, + 1 */
     GPtrArray *clashes;    /* const IbhRoute *: of others, in rails' tables */
     gboolean special;      /* routes of IPv6 are for one source: only the kernel knows what they do */
-    gboolean before_local; /* foreign rules come before table local's */
+    gboolean before_local; /* foreign rules, or that of VRFs, come before table local's */
     gboolean bound;        /* rules name a NIC by oif, or IPv4 has error routes */
     guint8 neutral;        /* an IP protocol that no rule names */
 

@@ -208,7 +208,7 @@ static void look_at_rules(IbhCheck *check)
 
         check->bound |= (rule->selectors & IBH_SELECT_OIF) && !ibh_rule_is_ours(rule);
         *seen |= ibh_rule_is_expected(rule) && rule->table == IBH_TABLE_LOCAL;
-        check->before_local |= !*seen && !rule->l3mdev;
+        check->before_local |= !*seen;
         named[rule->by.ip_protocol]++;
     }
     IBH_EACH_ROW (const guint8, protocol, protocols) {

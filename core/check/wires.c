@@ -328,26 +328,19 @@ static void judge_proxies(const IbhCheck *check, const IbhNic *nic)
 /* ---- NICs that are no rails, on the rails' wire ---- */
 
 /* A NIC in a VRF answers for addresses outside of it only as long as the local table is asked before the VRF's. */
-static gboolean answers_by_local(const IbhSnapshot *snapshot, const IbhLink *link)
+static gboolean answers_by_local(const IbhCheck *check, const IbhLink *link)
 {
-    const IbhLink *master = link->master ? ibh_snapshot_link(snapshot, link->master) : NULL;
+    const IbhLink *master = link->master ? ibh_snapshot_link(check->rails->snapshot, link->master) : NULL;
 
-    if (!link->master || !master || !g_str_equal(master->kind, "vrf"))
-        return !link->master;
-    IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        if (rule->family == AF_INET && (rule->l3mdev || rule->table == IBH_TABLE_LOCAL))
-            return !rule->l3mdev;
-    }
-    return FALSE;
+    return !link->master || (master && g_str_equal(master->kind, "vrf") && !check->before_local);
 }
 
 static gboolean answers_for_all(const IbhCheck *check, const IbhNic *nic)
 {
     const int *own = nic->link->sysctl, *all = check->rails->snapshot->all;
 
-    return nic->status != IBH_NIC_RAIL && ibh_nic_is_usable(nic) &&
-           answers_by_local(check->rails->snapshot, nic->link) && !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) &&
-           !ibh_is_strict(check->rails, nic) &&
+    return nic->status != IBH_NIC_RAIL && ibh_nic_is_usable(nic) && answers_by_local(check, nic->link) &&
+           !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) && !ibh_is_strict(check->rails, nic) &&
            !ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, own[IBH_SYSCTL_ARP_IGNORE], all[IBH_SYSCTL_ARP_IGNORE]) &&
            !ibh_sysctl_effective(IBH_SYSCTL_ARP_FILTER, own[IBH_SYSCTL_ARP_FILTER], all[IBH_SYSCTL_ARP_FILTER]);
 }
