@@ -52,7 +52,7 @@ static const IbhCode codes[] = {
      "put the link back (reinstalling the package makes it), under SELinux install ib-hook-selinux and run restorecon; "
      "or let ib-hook-watch.service run"},
     {"manager-removes-foreign", IBH_WARNING, NULL},
-    {"legacy-script", IBH_WARNING, "look at it first; what it does for these NICs is not needed: take that out"},
+    {"legacy-script", IBH_INFO, "look at it first; what it does for these NICs is not needed: take that out"},
     {"not-engaged", IBH_WARNING, "ib-hook --show says why of all NICs; manage=yes makes one a rail"},
     {"table-moved", IBH_INFO, "table= promises a number, where one is needed"},
 };

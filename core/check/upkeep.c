@@ -88,17 +88,15 @@ static void judge_line(const IbhCheck *check, const char *path, gboolean netplan
 
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         IbhFinding *finding;
-        guint n;
 
         if (nic->status != IBH_NIC_RAIL || !ibh_is_selected(nic, check->only) ||
             !routes(words, check->rails, nic, netplan))
             continue;
-        n = check->findings->len;
         finding = ibh_tell(check, nic, "legacy-script", path, (IbhRemedy){0},
                            "%s routes it by hand, and follows no change: line %u: %s", path, line,
                            g_strstrip(g_strdelimit(text, "\t\r", ' ')));
-        if (nic->programmed.len || check->findings->len > n)
-            finding->severity = nic->programmed.len ? IBH_WARNING : IBH_INFO;
+        if (nic->programmed.len)
+            finding->severity = IBH_WARNING;
     }
 }
 
