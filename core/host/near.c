@@ -114,7 +114,7 @@ static gboolean read_managed(IbhNear *near, GError **error)
     return TRUE;
 }
 
-/* NICs with an old sysctl value or a table to remember: are they still here? */
+/* NICs with an old sysctl value or a table to remember, and known rails: are they still here? */
 static gboolean read_remembered(IbhNear *near, GError **error)
 {
     const IbhState *state = near->snapshot->state;
@@ -124,7 +124,11 @@ static gboolean read_remembered(IbhNear *near, GError **error)
             return FALSE;
     }
     IBH_EACH (const IbhSavedRail, saved, state->rails) {
-        if (!read_link(near, saved->ifindex, error) || !read_named_link(near, saved->iface, error))
+        if (!read_link(near, saved->ifindex, error))
+            return FALSE;
+    }
+    IBH_EACH (const IbhKnownRail, known, state->known) {
+        if (!read_named_link(near, known->iface, error))
             return FALSE;
     }
     return TRUE;

@@ -305,7 +305,7 @@ typedef struct {
 
 typedef struct {
     GArray *links;      /* IbhLink */
-    GHashTable *places; /* of the links: ifindex → place + 1; made when it is asked for one of many */
+    GHashTable *places; /* of the links, of which none is taken out: ifindex → place + 1; made when one is asked for */
     GArray *addresses;  /* IbhAddress, in the kernel's order */
     GArray *rules;      /* IbhRule, in the kernel's order: all of the family */
     GArray *routes; /* IbhRoute, in the kernel's order: every route of protocol kernel (ours and connected ones), and

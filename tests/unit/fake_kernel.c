@@ -762,6 +762,7 @@ void fake_link_del(FakeKernel *kernel, int ifindex)
         if (g_array_index(kernel->now->links, IbhLink, i - 1).ifindex == ifindex)
             g_array_remove_index(kernel->now->links, i - 1);
     }
+    g_hash_table_remove_all(kernel->now->places);
 }
 
 /* ---- sysctls, announcements, neighbours ---- */
@@ -887,6 +888,7 @@ static void copy_without_routes(IbhSnapshot *to, const IbhSnapshot *from)
     for (guint i = 0; i < from->state->holds->len; i++)
         g_ptr_array_add(to->state->holds, g_strdup(g_ptr_array_index(from->state->holds, i)));
     copy_array(to->state->rails, from->state->rails);
+    copy_array(to->state->known, from->state->known);
 }
 
 FakeKernel *fake_kernel_clone(const FakeKernel *kernel)

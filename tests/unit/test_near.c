@@ -92,6 +92,20 @@ static void test_only_what_is_near(void **state)
     expect(kernel, config, TRUE, "ib0 ib1");
 }
 
+/* A NIC that was a rail some runs ago: it lost its RDMA device, and stands there without. */
+static void test_known_rail(void **state)
+{
+    g_autoptr(FakeKernel) kernel = make_host();
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    const IbhKnownRail known = {.iface = "lost"};
+
+    (void)state;
+    g_array_append_val(kernel->now->state->known, known);
+    expect(kernel, config, TRUE, "ib0 ib1 near");
+    fake_do(kernel, "nic lost", NULL);
+    expect(kernel, config, TRUE, "ib0 ib1 lost near");
+}
+
 /* So many are not asked for one by one. */
 static void test_many(void **state)
 {
@@ -220,13 +234,10 @@ static void test_globs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_answer_fails),
-        cmocka_unit_test(test_only_what_is_near),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_gateways),
-        cmocka_unit_test(test_what_stands),
-        cmocka_unit_test(test_tables_of_its_own),
-        cmocka_unit_test(test_globs),
+        cmocka_unit_test(test_each_answer_fails), cmocka_unit_test(test_only_what_is_near),
+        cmocka_unit_test(test_known_rail),        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_gateways),          cmocka_unit_test(test_what_stands),
+        cmocka_unit_test(test_tables_of_its_own), cmocka_unit_test(test_globs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
