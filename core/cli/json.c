@@ -34,13 +34,15 @@ static void separate(GString *out)
         g_string_append_c(out, ',');
 }
 
-/* s is a text of any bytes, a list of these, u a number, v what is JSON already; NULL: null. */
+/* s is a text of any bytes, a list of these, u a number, b a truth, v what is JSON already; NULL: null. */
 static void put_value(GString *out, char kind, va_list *args)
 {
-    const void *value = kind == 'u' ? NULL : va_arg(*args, const void *);
+    const void *value = kind == 'u' || kind == 'b' ? NULL : va_arg(*args, const void *);
 
     if (kind == 'u')
         g_string_append_printf(out, "%u", va_arg(*args, guint));
+    else if (kind == 'b')
+        g_string_append(out, va_arg(*args, gboolean) ? "true" : "false");
     else if (!value || kind == 'v')
         g_string_append(out, value ? value : "null");
     else if (kind == 's')
@@ -78,11 +80,6 @@ static void put(GString *out, const char *format, ...)
     va_end(args);
 }
 
-static const char *flag(gboolean is_true)
-{
-    return is_true ? "true" : "false";
-}
-
 /* ---- NICs ---- */
 
 static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
@@ -95,8 +92,8 @@ static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
         link->type == ARPHRD_INFINIBAND ? "infiniband" : "ethernet", link->rdma[0] ? link->rdma : NULL, addresses);
     if (nic->status == IBH_NIC_RAIL)
         put(out, "table:u main:s", nic->table, ibh_spread_has(report->rails, nic) ? "spread" : "keep");
-    put(out, "manager:s connection:s why:s ok:v}", manager ? manager->name : NULL, manager ? manager->connection : NULL,
-        nic->why, flag(!ibh_findings_worst(report->findings, link->name)));
+    put(out, "manager:s connection:s why:s ok:b}", manager ? manager->name : NULL, manager ? manager->connection : NULL,
+        nic->why, !ibh_findings_worst(report->findings, link->name));
 }
 
 /* --show and --check */
@@ -134,7 +131,7 @@ static void put_findings(GString *out, const GPtrArray *findings)
 
 static void put_changes(GString *out, const IbhReport *report)
 {
-    put(out, "changed:v operations:[", flag(report->ops->len > 0));
+    put(out, "changed:b operations:[", report->ops->len > 0);
     IBH_EACH_POINTER (const IbhOp, op, report->ops) {
         g_autofree char *command = ibh_op_command(op);
 
@@ -181,7 +178,9 @@ static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pa
         put(out, ":s", answer);
     }
     put(out, "] path_mtu:v rdma:s problems:a ok:v", mtu, ibh_told_rdma(probe, pair), problems,
-        ok < 0 ? NULL : flag(ok));
+        ok < 0 ? NULL
+        : ok   ? "true"
+               : "false");
     if (ok < 0)
         put(out, "reason:s", "which hosts answered is not known");
     put(out, "}");
@@ -207,7 +206,7 @@ static void put_probe(GString *out, const IbhProbe *probe)
 
 void ibh_write_json(GString *out, const IbhReport *report)
 {
-    put(out, "{ok:v", flag(ibh_report_is_ok(report)));
+    put(out, "{ok:b", ibh_report_is_ok(report));
     if (report->message)
         put(out, ERROR, report->status, report->message);
     else if (report->ops)

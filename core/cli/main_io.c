@@ -66,13 +66,6 @@ static gboolean has_token(const Command *command)
 
 /* ---- looking ---- */
 
-static int do_plan(Command *command, GError **error G_GNUC_UNUSED)
-{
-    g_autoptr(GPtrArray) plan = ibh_run_plan(&command->run);
-
-    return say(command, &(IbhReport){.ops = plan});
-}
-
 #define ROUTES_MAX 10000 /* more of them come from a routing protocol: any answer counts as right */
 
 static gboolean look_into(Command *command, guint32 table, GError **error)
@@ -298,15 +291,18 @@ static int do_confirm(Command *command, GError **error)
 
 /* ---- changing ---- */
 
+/* --plan, too */
 static int do_change(Command *command, GError **error)
 {
-    const gboolean undo = command->options->action == IBH_ACTION_UNDO;
+    const IbhOptions *options = command->options;
+    const gboolean undo = options->action == IBH_ACTION_UNDO;
     g_autoptr(GPtrArray) plan = ibh_run_plan(&command->run);
     g_autoptr(IbhOutcome) outcome = NULL;
     g_autofree char *line = NULL;
-    IbhReport report = {0};
 
-    if (!undo && command->options->confirm && (plan->len || has_token(command)) && !start_waiting(command, error))
+    if (options->action == IBH_ACTION_PLAN)
+        return say(command, &(IbhReport){.ops = plan});
+    if (!undo && options->confirm && (plan->len || has_token(command)) && !start_waiting(command, error))
         return IBH_EXIT_SYSTEM;
     outcome = ibh_run_change(&command->run, plan);
     /* The journal tells why rails came or went: a person did it, or a package's script. */
@@ -314,14 +310,13 @@ static int do_change(Command *command, GError **error)
                            outcome->done->len == 1 ? "" : "s", outcome->errors->len ? "; not all could be made" : "");
     if (outcome->done->len || outcome->errors->len)
         ibh_log_command(line);
-    if (undo && command->run.store && !outcome->errors->len && (!command->run.only || command->options->token))
+    if (undo && command->run.store && !outcome->errors->len && (!command->run.only || options->token))
         (void)ibh_store_set_token(command->run.store, NULL, NULL); /* there is nothing left to confirm */
-    report.ops = outcome->done;
-    report.errors = outcome->errors;
-    report.confirm = has_token(command) ? command->options->confirm : 0;
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(&command->run, message);
-    return say(command, &report);
+    return say(command, &(IbhReport){.ops = outcome->done,
+                                     .errors = outcome->errors,
+                                     .confirm = has_token(command) ? options->confirm : 0});
 }
 
 /* ---- from the options to an action ---- */
@@ -355,7 +350,7 @@ static gboolean check_names(const IbhRun *run, GError **error)
 typedef int Act(Command *command, GError **error);
 
 static Act *const acts[] = {
-    [IBH_ACTION_SHOW] = do_check,   [IBH_ACTION_CHECK] = do_check, [IBH_ACTION_PLAN] = do_plan,
+    [IBH_ACTION_SHOW] = do_check,   [IBH_ACTION_CHECK] = do_check, [IBH_ACTION_PLAN] = do_change,
     [IBH_ACTION_APPLY] = do_change, [IBH_ACTION_UNDO] = do_change, [IBH_ACTION_RENDER] = do_render,
     [IBH_ACTION_PROBE] = do_probe};
 

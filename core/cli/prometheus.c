@@ -75,7 +75,7 @@ static void put_check(GString *out, const IbhReport *report)
 static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pair, const char *name, double value)
 {
     const IbhProbeSource *source = ibh_probe_source(probe, pair);
-    char text[IBH_IP_STRLEN], number[G_ASCII_DTOSTR_BUF_SIZE];
+    char text[IBH_IP_STRLEN];
 
     if (value < 0)
         return;
@@ -83,7 +83,7 @@ static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pa
     put_label(out, "device", source->nic->link->name);
     put_label(out, "peer", ibh_ip_format(ibh_probe_peer(probe, pair), text));
     put_label(out, "source", ibh_ip_format(&source->ip, text));
-    g_string_append_printf(out, "} %s\n", g_ascii_formatd(number, sizeof number, "%.9g", value));
+    g_string_append_printf(out, "} %.9g\n", value);
 }
 
 static void put_probe(GString *out, const IbhReport *report)
