@@ -181,22 +181,16 @@ void ibh_fill_in(GString *out, const char *template, const IbhValues *values)
     }
 }
 
-/* The name of its connection, or of its file, if this manager has it; NULL. */
-static const char *find_connection(const IbhRails *rails, const IbhNic *nic, const char *manager)
+/* The name of its connection, or of its file, if this manager has it, and for no other NIC: each of several would get
+ * the routes of all. NULL: none. */
+static const char *find_connection(const IbhRails *rails, const IbhNic *nic, const char *name)
 {
     const IbhManager *own = ibh_snapshot_manager(rails->snapshot, nic->link->ifindex);
-
-    return own && g_strcmp0(own->name, manager) == 0 ? own->connection : NULL;
-}
-
-/* A file that matches several NICs would give each of them the routes of all. */
-static gboolean is_shared(const IbhRails *rails, const char *file)
-{
     guint n = 0;
 
     IBH_EACH (const IbhManager, manager, rails->snapshot->managers)
-        n += g_strcmp0(manager->connection, file) == 0;
-    return n > 1;
+        n += own && g_strcmp0(manager->connection, own->connection) == 0;
+    return n == 1 && g_strcmp0(own->name, name) == 0 ? own->connection : NULL;
 }
 
 /* What a route and a rule both have, and `names`. */
@@ -250,9 +244,9 @@ static void put_rail(GString *out, const Format *format, const IbhRails *rails, 
     g_autofree char *safe = ibh_printable(connection ? connection : name), *word = ibh_shell_word(safe);
     g_autofree char *generated =
         g_strdup_printf("10-netplan-%s.network", netplan && ibh_render_is_plain(netplan) ? netplan : name);
-    g_autofree char *file = network && !is_shared(rails, network) ? ibh_printable(network)
-                            : netplan                             ? g_strdup(generated)
-                                                                  : g_strdup_printf("%s.network", name);
+    g_autofree char *file = network   ? ibh_printable(network)
+                            : netplan ? g_strdup(generated)
+                                      : g_strdup_printf("%s.network", name);
     const guint32 distance = find_distance(rails);
     IbhValues values = {.of = {['n'] = name, ['c'] = word, ['f'] = file, ['g'] = generated}};
     char numbers[4][12];
