@@ -91,7 +91,6 @@ static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress
     if (!check->bound || (trace.route && trace.route->type == RTN_LOCAL)) /* an address of ours, of lo */
         return;
     out.lookup.bound = ifindex; /* a socket of RDMA is bound to the NIC as well */
-    g_strlcpy(out.lookup.by.oif, nic->link->name, sizeof out.lookup.by.oif);
     ask(check, &out, 0);
 }
 

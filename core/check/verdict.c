@@ -239,16 +239,15 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
     const IbhSnapshot *snapshot = check->rails->snapshot;
     const IbhOwner owner = {.rule = rule};
     g_autofree char *text = ibh_owner_describe(snapshot, &owner);
+    IbhRule met = *rule;
 
+    met.selectors &= ~(guint)(SELECTIVE | IBH_SELECT_OIF);
     IBH_EACH (const IbhQuestion, question, check->questions) {
         if (question->owner.rule == rule)
             return;
     }
     IBH_EACH (const IbhQuestion, question, check->questions) {
-        IbhLookup packet = question->lookup;
-
-        packet.by = rule->by;
-        if (question->kind == IBH_ASK_LEAVES && ibh_rule_matches(snapshot, rule, &packet))
+        if (question->kind == IBH_ASK_LEAVES && ibh_rule_matches(snapshot, &met, &question->lookup))
             ibh_tell(
                 check, question->nic, "foreign-rule", text,
                 ibh_advice("nothing has to be done for RDMA; ip route get PEER from ADDRESS, with their mark, uid or "

@@ -212,24 +212,6 @@ static gboolean on_answer(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-static void put_selection(struct nl_msg *message, const IbhLookup *lookup)
-{
-    const IbhSelection *by = &lookup->by;
-
-    if (lookup->selectors & IBH_SELECT_FWMARK)
-        nla_put_u32(message, RTA_MARK, by->mark);
-    if (!lookup->iif)
-        nla_put_u32(message, RTA_UID, lookup->selectors & IBH_SELECT_UID ? by->uid[0] : 0); /* as RDMA asks */
-    if (!(lookup->selectors & IBH_SELECT_PORT)) {
-        if (lookup->to.family == AF_INET) /* RDMA asks without a protocol; the kernel would take UDP, and its rules */
-            nla_put_u8(message, RTA_IP_PROTO, lookup->neutral ? lookup->neutral : IPPROTO_ICMP);
-        return;
-    }
-    nla_put_u8(message, RTA_IP_PROTO, by->ip_protocol ? by->ip_protocol : IPPROTO_TCP);
-    nla_put_u16(message, RTA_SPORT, g_htons(by->sport[0]));
-    nla_put_u16(message, RTA_DPORT, g_htons(by->dport[0]));
-}
-
 static struct nl_msg *lookup_request(const IbhLookup *lookup)
 {
     guint bits = ibh_ip_bits(&lookup->to);
@@ -238,7 +220,6 @@ static struct nl_msg *lookup_request(const IbhLookup *lookup)
     struct rtmsg fixed = {.rtm_family = (guint8)lookup->to.family,
                           .rtm_dst_len = (guint8)bits,
                           .rtm_src_len = (guint8)bits,
-                          .rtm_tos = lookup->selectors & IBH_SELECT_TOS ? lookup->by.tos : 0,
                           .rtm_flags = lookup->match ? match : 0};
     struct nl_msg *message = ibh_request(RTM_GETROUTE, 0, &fixed, sizeof fixed);
 
@@ -248,7 +229,10 @@ static struct nl_msg *lookup_request(const IbhLookup *lookup)
         nla_put_u32(message, RTA_IIF, (guint32)lookup->iif);
     if (lookup->bound)
         nla_put_u32(message, RTA_OIF, (guint32)lookup->bound);
-    put_selection(message, lookup);
+    if (!lookup->iif)
+        nla_put_u32(message, RTA_UID, 0); /* as RDMA asks */
+    if (lookup->to.family == AF_INET)     /* RDMA asks without a protocol; the kernel would take UDP, and its rules */
+        nla_put_u8(message, RTA_IP_PROTO, lookup->neutral ? lookup->neutral : IPPROTO_ICMP);
     return message;
 }
 

@@ -152,7 +152,7 @@ typedef enum {
 
 #define IBH_DSCP_ALL 0x3fu /* the mask of all bits of a DSCP */
 
-/* Values that a rule matches by, where `selectors` names them; also those of a question about routing. */
+/* Values that a rule matches by, where `selectors` names them. */
 typedef struct {
     guint32 mark, mask;
     guint32 uid[2]; /* from, to */
@@ -324,10 +324,8 @@ typedef struct {
 /* A question to the kernel's own routing, and its answer. */
 typedef struct {
     IbhIp from, to;
-    int iif;         /* the NIC by which the packet comes in; 0: it is sent from here */
-    int bound;       /* the NIC that its socket is bound to; 0: none */
-    guint selectors; /* IbhSelector: with these values of `by` */
-    IbhSelection by;
+    int iif;        /* the NIC by which the packet comes in; 0: it is sent from here */
+    int bound;      /* the NIC that its socket is bound to; 0: none */
     guint8 neutral; /* the IP protocol that stands for none; 0: ICMP */
     gboolean match; /* ask for the route that was found, and its table */
     int error;      /* the answer: errno of a refusal, 0: it has a route */

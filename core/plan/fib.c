@@ -51,36 +51,24 @@ static Family *family_of(const IbhFib *fib, int family)
 
 /* ---- what a rule matches ---- */
 
-static gboolean is_within(const guint16 range[2], guint16 port)
+static gboolean is_named(const IbhSnapshot *snapshot, const char *name, int ifindex, const char *otherwise)
 {
-    return !range[1] || (range[0] <= port && port <= range[1]);
+    const IbhLink *link = ifindex ? ibh_snapshot_link(snapshot, ifindex) : NULL;
+
+    return g_str_equal(name, link ? link->name : ifindex ? "" : otherwise);
 }
 
-static gboolean matches_tos(const IbhSelection *by, guint8 tos)
-{
-    return by->dscp_mask ? ((tos >> 2) & by->dscp_mask) == by->tos >> 2 : tos == by->tos;
-}
-
-/* What is sent from here comes in by lo. */
-static gboolean matches_iif(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet)
-{
-    const IbhLink *link = packet->iif ? ibh_snapshot_link(snapshot, packet->iif) : NULL;
-
-    return g_str_equal(rule->by.iif, packet->iif ? (link ? link->name : "") : "lo");
-}
-
+/* As RDMA asks: with mark 0, user 0, tos 0, no protocol and no port. What is sent from here comes in by lo. */
 static gboolean matches_selection(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet)
 {
-    const IbhSelection *by = &rule->by, *is = &packet->by;
+    const IbhSelection *by = &rule->by;
 
-    return (!(rule->selectors & IBH_SELECT_FWMARK) || (is->mark & by->mask) == by->mark) &&
-           (!(rule->selectors & IBH_SELECT_TOS) || matches_tos(by, is->tos)) &&
-           (!(rule->selectors & IBH_SELECT_UID) || (by->uid[0] <= is->uid[0] && is->uid[0] <= by->uid[1])) &&
-           (!(rule->selectors & IBH_SELECT_IIF) || matches_iif(snapshot, rule, packet)) &&
-           (!(rule->selectors & IBH_SELECT_OIF) || g_str_equal(by->oif, is->oif)) &&
-           (!(rule->selectors & IBH_SELECT_PORT) ||
-            ((!by->ip_protocol || is->ip_protocol == by->ip_protocol) && is_within(by->sport, is->sport[0]) &&
-             is_within(by->dport, is->dport[0])));
+    return (!(rule->selectors & IBH_SELECT_FWMARK) || !by->mark) &&
+           (!(rule->selectors & IBH_SELECT_TOS) || !(by->dscp_mask ? by->tos >> 2 : by->tos)) &&
+           (!(rule->selectors & IBH_SELECT_UID) || !by->uid[0]) &&
+           (!(rule->selectors & IBH_SELECT_IIF) || is_named(snapshot, by->iif, packet->iif, "lo")) &&
+           (!(rule->selectors & IBH_SELECT_OIF) || is_named(snapshot, by->oif, packet->bound, "")) &&
+           (!(rule->selectors & IBH_SELECT_PORT) || (!by->ip_protocol && !by->sport[0] && !by->dport[0]));
 }
 
 gboolean ibh_rule_matches(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet)

@@ -35,8 +35,7 @@ void ibh_fib_add_snapshot(IbhFib *fib, gboolean ours);
 /* Rules and routes that the walk passes by as if they were not there; NULL: none. */
 void ibh_fib_without(IbhFib *fib, const GPtrArray *gone);
 
-/* As RDMA asks: mark 0, user 0, no protocol and no port, unless the packet's selectors name them. With iif: it comes
- * in. */
+/* As RDMA asks: mark 0, user 0, tos 0, no protocol and no port. With iif: it comes in. */
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet);
 /* The best route of a table, by the NIC `bound` (0: any); NULL: none. */
 const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to, int bound);
