@@ -24,10 +24,10 @@ typedef struct {
     GString *out;
 } Command;
 
-/* Of the user: `out` for standard output, `warnings` for standard error. Returns the exit status. */
+/* What the user reads: `out` on standard output, `warnings` on standard error. Returns the exit status. */
 static int act(const IbhOptions *options, GString *out, GString *warnings);
 
-/* Returns the exit status. */
+/* A report, whose parts the caller has set. Returns the exit status. */
 static int say(Command *command, IbhReport *report)
 {
     const IbhOptions *options = command->options;
@@ -64,7 +64,7 @@ static gboolean has_token(const Command *command)
     return token && (!command->options->token || g_str_equal(token, command->options->token));
 }
 
-/* ---- looking ---- */
+/* ---- looking: where `error` is set, it is told instead of a report, and decides the exit status ---- */
 
 #define ROUTES_MAX 10000 /* more of them come from a routing protocol: any answer counts as right */
 
