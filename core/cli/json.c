@@ -195,7 +195,7 @@ static void put_probe(GString *out, const IbhProbe *probe)
         put_pair(out, probe, pair);
     IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked)
         put(out, "{iface:s peer:s ok:v reason:s}", unasked->nic->link->name,
-            ibh_ip_format(&g_array_index(probe->peers, IbhIp, unasked->peer), ip), NULL, unasked->why);
+            ibh_ip_format(&g_array_index(probe->peers, IbhIp, unasked->peer), ip), "null", unasked->why);
     put(out, "] own:[");
     IBH_EACH (const IbhIp, own, probe->own)
         put(out, ":s", ibh_ip_format(own, ip));
