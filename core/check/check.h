@@ -84,7 +84,7 @@ void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *misse
 
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 /* The address of this NIC in whose subnet `ip` lies; NULL: none. It belongs to the snapshot. */
-const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, const IbhIp *ip);
+const IbhAddress *ibh_find_address_near(const IbhNic *nic, const IbhIp *ip);
 
 /* ---- models.c: the host's routing as it is, as it should be, and as it would be with all of ours in place ---- */
 

@@ -85,8 +85,8 @@ static gboolean reaches(const IbhRails *rails, int ifindex, const IbhIp *to)
     const IbhNic *nic = ibh_rails_nic(rails, ifindex);
     const IbhPrefix host = ibh_prefix(to, ibh_ip_bits(to));
 
-    return ibh_find_address_near(rails, ifindex, to) || (nic && nic->status == IBH_NIC_RAIL && nic->settings.remote &&
-                                                         ibh_prefixes_overlap(nic->settings.remote, &host));
+    return nic && (ibh_find_address_near(nic, to) || (nic->status == IBH_NIC_RAIL && nic->settings.remote &&
+                                                      ibh_prefixes_overlap(nic->settings.remote, &host)));
 }
 
 /* Main is to have the subnet: any of its NICs will do. That it has none is its manager's choice, and so is a default
@@ -116,6 +116,6 @@ IbhGrade ibh_grade(const IbhCheck *check, const IbhQuestion *question, const Ibh
     if (question->kind == IBH_ASK_LOCAL || question->kind == IBH_ASK_ARRIVES)
         return got->refused || got->route->type != RTN_LOCAL ? IBH_WRONG : IBH_RIGHT;
     ideal = ibh_fib_walk(check->ideal, &question->lookup);
-    answer.near = ibh_find_address_near(rails, question->nic->link->ifindex, to);
+    answer.near = ibh_find_address_near(question->nic, to);
     return question->kind == IBH_ASK_UNBOUND ? grade_unbound(&answer) : grade_leaving(&answer);
 }

@@ -13,12 +13,8 @@ gboolean ibh_nic_is_usable(const IbhNic *nic)
     return (nic->link->flags & IFF_UP) && nic->link->carrier;
 }
 
-const IbhAddress *ibh_find_address_near(const IbhRails *rails, int ifindex, const IbhIp *ip)
+const IbhAddress *ibh_find_address_near(const IbhNic *nic, const IbhIp *ip)
 {
-    const IbhNic *nic = ibh_rails_nic(rails, ifindex);
-
-    if (!nic)
-        return NULL;
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
         if (ibh_prefix_contains(&address->subnet, ip))
             return address;
@@ -31,12 +27,12 @@ static GArray *find_zones(const IbhNic *nic)
 {
     GArray *zones = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
 
+    for (guint i = 0; nic->settings.remote && i < nic->settings.remote->len; i++)
+        ibh_prefixes_add(zones, &g_array_index(nic->settings.remote, IbhPrefix, i));
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         if (!ibh_address_is_host(address))
             ibh_prefixes_add(zones, &address->subnet);
     }
-    for (guint i = 0; nic->settings.remote && i < nic->settings.remote->len; i++)
-        ibh_prefixes_add(zones, &g_array_index(nic->settings.remote, IbhPrefix, i));
     return zones;
 }
 
@@ -116,7 +112,7 @@ static void ask_clashes(const IbhCheck *check, const IbhNic *nic, const IbhAddre
 
     IBH_EACH_POINTER (const IbhRoute, route, check->clashes) {
         if (route->table != nic->table || route->family != address->local.family || route->type == RTN_THROW ||
-            ibh_find_address_near(check->rails, nic->link->ifindex, &route->dst.ip))
+            ibh_find_address_near(nic, &route->dst.ip))
             continue;
         for (const IbhPiece *piece = ibh_pieces_inside(check, &route->dst, &end); piece < end; piece++) {
             const IbhRoute *mains = ibh_fib_find(check->actual, IBH_TABLE_MAIN, &piece->host, 0);
@@ -135,7 +131,7 @@ static void ask_unbound(const IbhCheck *check, const IbhNic *nic, IbhPiece *piec
                             .piece = piece->prefix,
                             .lookup = {.from.family = piece->host.family, .to = piece->host, .match = TRUE}};
 
-    if (piece->unbound || !ibh_find_address_near(check->rails, nic->link->ifindex, &piece->host))
+    if (piece->unbound || !ibh_find_address_near(nic, &piece->host))
         return;
     piece->unbound = TRUE;
     ask(check, &question, 0);

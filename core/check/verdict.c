@@ -95,7 +95,7 @@ static const char *code_of(const IbhCheck *check, const IbhQuestion *question)
     const IbhRoute *route = question->owner.route;
     const IbhNic *nic = route ? ibh_rails_nic_by_table(check->rails, route->table) : NULL;
 
-    if (nic && !ibh_find_address_near(check->rails, nic->link->ifindex, &question->lookup.to))
+    if (nic && !ibh_find_address_near(nic, &question->lookup.to))
         return "table-clash";
     if (question->owner.rule)
         return "foreign-rule";

@@ -228,7 +228,7 @@ static void judge_neighbours(const IbhCheck *check, const IbhNic *nic)
                      "%s, a neighbour, has the hardware address of %s here, in a permanent entry: what is sent to it "
                      "comes back to this host",
                      ip, own->name);
-        } else if (ibh_find_address_near(check->rails, nic->link->ifindex, &neighbour->ip)) {
+        } else if (ibh_find_address_near(nic, &neighbour->ip)) {
             written = TRUE;
             ibh_tell(check, nic, "neighbour-static", "permanent entries",
                      ibh_advice("ib-hook --probe %s asks the wire", ip),
@@ -347,7 +347,7 @@ static gboolean answers_for_all(const IbhCheck *check, const IbhNic *nic)
 
 /* It has an address in the rail's subnet, and not of a smaller one inside it, which is another wire; or it is stacked
  * on the rail, but for VLANs. A candidate without an address is where the rails are. */
-static gboolean is_on_wire_of(const IbhRails *rails, const IbhNic *nic, const IbhNic *rail)
+static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
 {
     static const char *const kinds[] = {"macvlan", "macvtap", "ipvlan", NULL};
 
@@ -358,7 +358,7 @@ static gboolean is_on_wire_of(const IbhRails *rails, const IbhNic *nic, const Ib
     if (nic->rank && nic->status == IBH_NIC_NO_ADDRESS)
         return nic->settings.arp != IBH_ARP_KEEP;
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
-        const IbhAddress *theirs = ibh_find_address_near(rails, rail->link->ifindex, &address->local);
+        const IbhAddress *theirs = ibh_find_address_near(rail, &address->local);
 
         if (theirs && theirs->local.family == AF_INET && !ibh_address_is_host(theirs) &&
             (ibh_address_is_host(address) || address->subnet.length <= theirs->subnet.length))
@@ -372,7 +372,7 @@ static void judge_foreign_nic(const IbhCheck *check, const IbhNic *nic)
     if (!answers_for_all(check, nic) || ibh_must_be_silent(check->rails, nic))
         return;
     IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
-        if (rail->status == IBH_NIC_RAIL && is_on_wire_of(check->rails, nic, rail))
+        if (rail->status == IBH_NIC_RAIL && is_on_wire_of(nic, rail))
             ibh_tell(check, nic, "foreign-nic-answers", nic->link->name,
                      ibh_advice("ib-hook --probe asks the wire; arp_ignore=1 silences this NIC"),
                      "it is no rail, but on the wire of %s, and answers ARP for its address as for all of this host: "
