@@ -26,12 +26,8 @@ void ibh_check_want(IbhCheck *check)
 
 gboolean ibh_rule_is_expected(const IbhRule *rule)
 {
-    gboolean plain = rule->action == FR_ACT_TO_TBL && !rule->from.length && !rule->to.length && !rule->selectors &&
-                     rule->suppress_prefixlength < 0 && rule->suppress_ifgroup < 0;
-
-    return ibh_rule_is_ours(rule) || rule->l3mdev ||
-           (rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL) ||
-           (plain && rule->priority >= IBH_PRIORITY_MAIN);
+    return ibh_rule_is_ours(rule) || rule->l3mdev || rule->priority >= IBH_PRIORITY_MAIN ||
+           (rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL);
 }
 
 /* Those that every host has. */

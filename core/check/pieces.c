@@ -11,8 +11,7 @@ typedef struct {
 
 static void add(Cuts *cuts, const IbhPrefix *prefix)
 {
-    if (prefix->ip.family == AF_INET || prefix->ip.family == AF_INET6)
-        g_array_append_vals(cuts->prefixes, prefix, 1);
+    g_array_append_vals(cuts->prefixes, prefix, 1);
 }
 
 static void add_own(Cuts *cuts, const IbhIp *ip)
@@ -120,7 +119,7 @@ void ibh_check_cut(IbhCheck *check)
                  again = i && ibh_prefix_equal(&piece.prefix, &g_array_index(prefixes, IbhPrefix, i - 1));
 
         if (!again && !(single && g_hash_table_contains(ours, &piece.prefix.ip)) &&
-            ibh_prefixes_find_gap(prefixes, i, &piece.prefix, &piece.host) && ibh_ip_is_unicast(&piece.host))
+            ibh_prefixes_find_gap(prefixes, i, &piece.prefix, &piece.host))
             g_array_append_val(check->pieces, piece);
     }
 }

@@ -90,17 +90,15 @@ static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress
     ask(check, &out, 0);
 }
 
-/* Where gateway= was set. */
+/* Where gateway= was set, and names one. */
 static void ask_beyond(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
 {
     const IbhPrefix world = ibh_prefix(&(IbhIp){.family = address->local.family}, 0);
-    IbhPiece *first, *end;
+    IbhPiece *end, *first = ibh_pieces_inside(check, &world, &end);
     IbhIp gateway;
 
-    if (nic->settings.gateway < IBH_GATEWAY_ADDRESS || !ibh_find_gateway(nic, world.ip.family, &gateway))
-        return;
-    first = ibh_pieces_inside(check, &world, &end);
-    if (first < end && !first->prefix.length)
+    if (nic->settings.gateway > IBH_GATEWAY_AUTO && ibh_find_gateway(nic, world.ip.family, &gateway) && first < end &&
+        !first->prefix.length)
         ask_piece(check, nic, address, first);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/check.h"
+#include "plan/want.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -151,25 +152,16 @@ static void report_unknown(IbhCheck *check, const IbhQuestion *question)
              answer->error ? "" : ibh_check_link_name(check, answer->oif));
 }
 
-/* As the kernel says that rp_filter drops. */
-static gboolean is_filtered(const IbhLookup *answer)
-{
-    return answer->error == EINVAL || answer->error == EXDEV;
-}
-
-/* What is sent there is right, and what comes from there is not taken: rp_filter. */
+/* What is sent there is right, and what comes from there is not taken: rp_filter, unless --apply sets it. */
 static void report_filter(IbhCheck *check, const IbhQuestion *question)
 {
-    const char *iface = question->nic->link->name;
-    g_autofree char *owner = g_strdup_printf("net.ipv4.conf.%s.rp_filter", iface);
+    const IbhLink *link = question->nic->link;
+    g_autofree char *owner = g_strdup_printf("net.ipv4.conf.%s.rp_filter", link->name);
 
-    IBH_EACH_POINTER (const IbhOp, op, check->plan) {
-        if (op->type == IBH_OP_SYSCTL_SET && op->key == IBH_SYSCTL_RP_FILTER && g_str_equal(op->iface, iface))
-            return;
-    }
-    ibh_tell(check, question->nic, "effective-sysctl", owner,
-             ibh_fix("sysctl -w", "net/ipv4/conf/%s/rp_filter=2", iface),
-             "rp_filter of %s or of all drops what comes in by it: peers get no answer", iface);
+    if (ibh_want_sysctl(check->rails, question->nic, IBH_SYSCTL_RP_FILTER) == link->sysctl[IBH_SYSCTL_RP_FILTER])
+        ibh_tell(check, question->nic, "effective-sysctl", owner,
+                 ibh_fix("sysctl -w", "net/ipv4/conf/%s/rp_filter=2", link->name),
+                 "rp_filter of %s or of all drops what comes in by it: peers get no answer", link->name);
 }
 
 /* ---- one question ---- */
@@ -212,7 +204,8 @@ static void judge(IbhCheck *check, IbhQuestion *question)
     question->grade = ibh_grade(check, question, got);
     if (question->kind == IBH_ASK_ARRIVES) {
         if (question->grade == IBH_RIGHT && question->asked && answer->error)
-            (is_filtered(answer) ? report_filter : report_lacking_address)(check, question);
+            (answer->error == EINVAL || answer->error == EXDEV ? report_filter : report_lacking_address)(check,
+                                                                                                         question);
         return;
     }
     if (!agrees(got, answer) && settle(check->rails->snapshot, question, answer))
