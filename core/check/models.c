@@ -42,19 +42,6 @@ static const IbhRule plain[] = {
     {.family = AF_INET6, .from.ip.family = AF_INET6, .priority = 32767, .table = IBH_TABLE_MAIN - 1, PLAIN},
 };
 
-/* Unbound traffic is spread by what stands: there is one form of it. */
-static void add_spread(IbhFib *fib, const IbhSnapshot *snapshot)
-{
-    IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        if (ibh_rule_is_spread(rule))
-            ibh_fib_add_rule(fib, rule);
-    }
-    IBH_EACH (const IbhRoute, route, snapshot->routes) {
-        if (ibh_route_is_spread(route))
-            ibh_fib_add_route(fib, route);
-    }
-}
-
 IbhFib *ibh_model_new(const IbhCheck *check, IbhModelKind kind)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
@@ -67,11 +54,16 @@ IbhFib *ibh_model_new(const IbhCheck *check, IbhModelKind kind)
         return fib;
     for (guint i = 0; kind == IBH_MODEL_IDEAL && i < G_N_ELEMENTS(plain); i++)
         ibh_fib_add_rule(fib, &plain[i]);
+    /* Unbound traffic is spread by what stands: there is one form of it. */
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        if (ibh_rule_is_spread(rule))
+            ibh_fib_add_rule(fib, rule);
+    }
     IBH_EACH_ROUTE (route, snapshot) {
-        if (kind == IBH_MODEL_IDEAL && (route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_MAIN - 1))
+        if (ibh_route_is_spread(route) ||
+            (kind == IBH_MODEL_IDEAL && (route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_MAIN - 1)))
             ibh_fib_add_route(fib, route);
     }
-    add_spread(fib, snapshot);
     IBH_EACH (const IbhRule, rule, check->rules)
         ibh_fib_add_rule(fib, rule);
     IBH_EACH (const IbhRoute, route, check->routes)

@@ -29,12 +29,10 @@ static gboolean is_local(const IbhTrace *trace)
 static gboolean settle(const IbhSnapshot *snapshot, IbhQuestion *question, const IbhLookup *answer)
 {
     IbhTrace *got = &question->got;
-    guint32 table = answer->table ? answer->table : got->route ? got->route->table : 0;
-    const IbhPrefix dst =
-        !answer->table && got->route ? got->route->dst : ibh_prefix(&question->lookup.to, answer->length);
+    const IbhPrefix dst = ibh_prefix(&question->lookup.to, answer->length);
 
     IBH_EACH_ROUTE (route, snapshot) {
-        if (!answer->error && !is_local(got) && route->table == table && ibh_prefix_equal(&route->dst, &dst) &&
+        if (!answer->error && !is_local(got) && route->table == answer->table && ibh_prefix_equal(&route->dst, &dst) &&
             route->type == answer->type && route->hops == answer->hops &&
             (route->hops || route->ifindex == answer->oif)) {
             got->route = route;
