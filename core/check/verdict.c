@@ -232,11 +232,9 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
     g_autofree char *text = ibh_owner_describe(snapshot, &owner);
     IbhRule met = *rule;
 
+    if (ibh_findings_find(check->findings, "foreign-rule", NULL, text))
+        return;
     met.selectors &= ~(guint)(SELECTIVE | IBH_SELECT_OIF);
-    IBH_EACH (const IbhQuestion, question, check->questions) {
-        if (question->owner.rule == rule)
-            return;
-    }
     IBH_EACH (const IbhQuestion, question, check->questions) {
         if (question->kind == IBH_ASK_LEAVES && ibh_rule_matches(snapshot, &met, &question->lookup))
             ibh_tell(
