@@ -20,22 +20,15 @@ static void keep_foreign_routes(IbhSnapshot *snapshot, guint from)
     g_array_set_size(snapshot->routes, kept);
 }
 
-static gboolean read_foreign_routes(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhRouteFilter *filter,
-                                    GError **error)
-{
-    guint before = snapshot->routes->len;
-
-    if (!ibh_netlink_read_routes(netlink, filter, snapshot->routes, error))
-        return FALSE;
-    keep_foreign_routes(snapshot, before);
-    return TRUE;
-}
-
 gboolean ibh_snapshot_add_table(IbhSnapshot *snapshot, IbhNetlink *netlink, guint32 table, GError **error)
 {
     const IbhRouteFilter filter = {.table = table};
+    guint before = snapshot->routes->len;
 
-    return read_foreign_routes(snapshot, netlink, &filter, error);
+    if (!ibh_netlink_read_routes(netlink, &filter, snapshot->routes, error))
+        return FALSE;
+    keep_foreign_routes(snapshot, before);
+    return TRUE;
 }
 
 gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, const GArray *ifindexes, GError **error)
@@ -52,15 +45,13 @@ gboolean ibh_snapshot_add_errors(IbhSnapshot *snapshot, IbhNetlink *netlink, GEr
 {
     static const guint8 types[] = {RTN_UNREACHABLE, RTN_BLACKHOLE, RTN_PROHIBIT};
 
-    if (snapshot->has_errors)
-        return TRUE;
     IBH_EACH_ROW (const guint8, type, types) {
         const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = *type};
 
         if (!ibh_netlink_read_routes(netlink, &filter, snapshot->routes, error))
             return FALSE;
     }
-    return snapshot->has_errors = TRUE;
+    return TRUE;
 }
 
 static gboolean is_for_a_candidate(const IbhSnapshot *snapshot, const IbhConfig *config, const IbhPrefix *from)

@@ -97,6 +97,11 @@ typedef struct {
     GArray *routes;
 } RouteDump;
 
+static gboolean is_cut(const RouteDump *dump)
+{
+    return dump->filter->limit && dump->count > dump->filter->limit;
+}
+
 static gboolean add_route(const RouteDump *dump, struct nlmsghdr *header, const IbhRouteFilter *filter)
 {
     IbhRoute route;
@@ -116,7 +121,8 @@ static gboolean on_route(struct nlmsghdr *header, gpointer data)
 
     if (header->nlmsg_type != RTM_NEWROUTE)
         return TRUE;
-    if (filter.limit && ++dump->count > filter.limit)
+    dump->count++;
+    if (is_cut(dump))
         return FALSE;
     if (!dump->ifindexes)
         return add_route(dump, header, &filter);
@@ -146,25 +152,21 @@ static struct nl_msg *route_request(const IbhRouteFilter *filter)
     return message;
 }
 
-/* FALSE without an error: more came than the limit allows, and `routes` is as before. */
+/* None, if more came than the limit allows. */
 static gboolean read_routes(IbhNetlink *netlink, RouteDump *dump, GError **error)
 {
     g_autoptr(GError) local = NULL;
-    guint before = dump->routes->len;
 
-    if (ibh_dump(netlink, route_request(dump->filter), on_route, dump, dump->routes, "the routes", &local))
+    if (ibh_dump(netlink, route_request(dump->filter), on_route, dump, dump->routes, "the routes", &local) ||
+        is_cut(dump))
         return TRUE;
-    g_array_set_size(dump->routes, before);
-    if (!dump->filter->limit || dump->count <= dump->filter->limit)
-        g_propagate_error(error, g_steal_pointer(&local));
+    g_propagate_error(error, g_steal_pointer(&local));
     return FALSE;
 }
 
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error)
 {
-    RouteDump dump = {.filter = filter, .routes = routes};
-
-    return read_routes(netlink, &dump, error) || (filter->limit && dump.count > filter->limit);
+    return read_routes(netlink, &(RouteDump){.filter = filter, .routes = routes}, error);
 }
 
 static gboolean read_main_by_each(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error)
@@ -188,8 +190,8 @@ gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GAr
 
     if (ifindexes->len <= FEW && ibh_netlink_is_strict(netlink))
         return read_main_by_each(netlink, ifindexes, routes, error);
-    return read_routes(netlink, &dump, error) ||
-           (filter.limit && dump.count > filter.limit && read_main_by_each(netlink, ifindexes, routes, error));
+    return read_routes(netlink, &dump, error) &&
+           (!is_cut(&dump) || read_main_by_each(netlink, ifindexes, routes, error));
 }
 
 /* ---- asking ---- */

@@ -317,7 +317,6 @@ typedef struct {
     int all[IBH_N_SYSCTLS]; /* net.ipv4.conf.all */
     gboolean proxy_arp;     /* its proxy_arp; read only for --check */
     int hash_policy;        /* net.ipv4.fib_multipath_hash_policy */
-    gboolean has_errors;    /* the error routes of main are among the routes */
     IbhState *state;
 } IbhSnapshot;
 
