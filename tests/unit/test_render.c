@@ -140,7 +140,8 @@ static void test_managers(void **state)
     expect_not(&request, "10-x");
     request.format = "nmcli";
     expect(&request, "modify ib0 ");
-    request.managers[0].name = "NetworkManager";
+    request.managers[0].name = request.managers[1].name = "NetworkManager";
+    expect(&request, "modify ib0 "); /* the connection is both NICs' */
     request.managers[0].connection = (char[]){"it's"};
     expect(&request, "modify 'it'\\''s' +ipv4.routes");
 }

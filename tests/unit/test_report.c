@@ -137,6 +137,7 @@ static const struct {
     {"check-quiet", HOST, IBH_ACTION_CHECK, ibh_write_text, {.quiet = TRUE}, TRUE},
     {"check-verbose", HOST, IBH_ACTION_CHECK, ibh_write_text, {.verbose = TRUE}, TRUE},
     {"check-right", HOST, IBH_ACTION_CHECK, ibh_write_text, {0}, FALSE},
+    {"check-right-colors", HOST, IBH_ACTION_CHECK, ibh_write_text, {.color = TRUE}, FALSE},
     {"check-right-quiet", HOST, IBH_ACTION_CHECK, ibh_write_text, {.quiet = TRUE}, FALSE},
     {"check-only", HOST "do apply only ib1\n", IBH_ACTION_CHECK, ibh_write_text, {0}, FALSE},
     {"check-verbose.json", HOST, IBH_ACTION_CHECK, ibh_write_json, {.verbose = TRUE}, FALSE},
