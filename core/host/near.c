@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/snapshot.h"
 
-#include "host/sysfs.h"
 #include "plan/want.h"
 
 #include <linux/fib_rules.h>

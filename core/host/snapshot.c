@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/snapshot.h"
 
-#include "host/sysfs.h"
-
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "host/sysfs.h"
+#include "host/snapshot.h"
 
 #include <linux/if_arp.h>
 #include <string.h>

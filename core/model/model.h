@@ -247,7 +247,7 @@ typedef struct {
 typedef struct {
     char iface[IFNAMSIZ]; /* its last name */
     char port[72];        /* "mlx5_1/1" */
-    char slot[40];        /* PCI address and port, "0000:81:00.0/1" (host/sysfs.h) */
+    char slot[40];        /* PCI address and port, "0000:81:00.0/1" (host/sysfs.c) */
     char hardware[40];    /* port GUID or MAC */
     struct {
         IbhIp ip;

@@ -10,17 +10,16 @@ static const struct {
     const char *name;
     enum { RULE, ROUTE, SYSCTL, PEERS } what;
     const char *verb;
-    gboolean has_inverse;
-    IbhOpType inverse;
+    IbhOpType inverse; /* of what peers know there is none */
 } FORMS[] = {
-    [IBH_OP_RULE_ADD] = {"rule-add", RULE, "add", TRUE, IBH_OP_RULE_DEL},
-    [IBH_OP_RULE_DEL] = {"rule-del", RULE, "del", TRUE, IBH_OP_RULE_ADD},
-    [IBH_OP_ROUTE_ADD] = {"route-add", ROUTE, "add", TRUE, IBH_OP_ROUTE_DEL},
-    [IBH_OP_ROUTE_REPLACE] = {"route-replace", ROUTE, "replace", TRUE, IBH_OP_ROUTE_REPLACE},
-    [IBH_OP_ROUTE_DEL] = {"route-del", ROUTE, "del", TRUE, IBH_OP_ROUTE_ADD},
-    [IBH_OP_SYSCTL_SET] = {"sysctl-set", SYSCTL, NULL, TRUE, IBH_OP_SYSCTL_SET},
-    [IBH_OP_ANNOUNCE] = {"announce", PEERS, NULL, FALSE, IBH_OP_ANNOUNCE},
-    [IBH_OP_NEIGH_DEL] = {"neigh-del", PEERS, NULL, FALSE, IBH_OP_NEIGH_DEL},
+    [IBH_OP_RULE_ADD] = {"rule-add", RULE, "add", IBH_OP_RULE_DEL},
+    [IBH_OP_RULE_DEL] = {"rule-del", RULE, "del", IBH_OP_RULE_ADD},
+    [IBH_OP_ROUTE_ADD] = {"route-add", ROUTE, "add", IBH_OP_ROUTE_DEL},
+    [IBH_OP_ROUTE_REPLACE] = {"route-replace", ROUTE, "replace", IBH_OP_ROUTE_REPLACE},
+    [IBH_OP_ROUTE_DEL] = {"route-del", ROUTE, "del", IBH_OP_ROUTE_ADD},
+    [IBH_OP_SYSCTL_SET] = {"sysctl-set", SYSCTL, NULL, IBH_OP_SYSCTL_SET},
+    [IBH_OP_ANNOUNCE] = {"announce", PEERS, NULL, IBH_OP_ANNOUNCE},
+    [IBH_OP_NEIGH_DEL] = {"neigh-del", PEERS, NULL, IBH_OP_NEIGH_DEL},
 };
 
 const char *ibh_op_name(IbhOpType type)
@@ -201,7 +200,7 @@ char *ibh_op_command(const IbhOp *op)
 
 gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse)
 {
-    if (op->for_good || !FORMS[op->type].has_inverse)
+    if (op->for_good || FORMS[op->type].what == PEERS)
         return FALSE;
     *ret_inverse = *op;
     ret_inverse->type = FORMS[op->type].inverse;

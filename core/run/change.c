@@ -2,7 +2,6 @@
 /* A plan is done, and the state file follows it. */
 #include "run/run.h"
 
-#include "host/sysfs.h"
 #include "plan/known.h"
 
 #include <signal.h>
@@ -13,7 +12,7 @@
 /* ---- the operations ---- */
 
 /* An announcement only makes peers switch sooner: if it fails, the change still stands. */
-static gboolean announce(IbhRun *run, const IbhOp *op)
+static void announce(IbhRun *run, const IbhOp *op)
 {
     const IbhLink *link = ibh_snapshot_link(run->snapshot, op->ifindex);
     g_autoptr(GError) error = NULL;
@@ -27,7 +26,6 @@ static gboolean announce(IbhRun *run, const IbhOp *op)
 
         ibh_run_warn(run, text);
     }
-    return TRUE;
 }
 
 /* Packets that peers sent before they heard of it are still on their way: a strict rp_filter would drop them. */
@@ -49,7 +47,8 @@ static gboolean execute(gpointer data, const IbhOp *op, GError **error)
         return ibh_sysctl_write(op->iface, op->key, op->to, error);
     case IBH_OP_ANNOUNCE:
         run->announced = TRUE;
-        return announce(run, op);
+        announce(run, op);
+        return TRUE;
     default:
         return ibh_netlink_execute(run->netlink, op, error);
     }

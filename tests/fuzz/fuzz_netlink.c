@@ -13,7 +13,6 @@
 #include "cli/cli.h"
 #include "host/snapshot.h"
 #include "model/model.h"
-#include "host/sysfs.h"
 
 #include <stdint.h>
 #include <string.h>
