@@ -229,8 +229,8 @@ class Truth:
         """Of what the rail's gateway reaches."""
         if not self.right.routed:
             return []
-        found = [str(piece[min(5, max(piece.num_addresses - 2, 0))]) for piece in pieces
-                 if any(piece.version == net.version and piece.subnet_of(net) for net in REMOTE)]
+        found = [str(to) for piece in pieces if any(piece.version == net.version and piece.subnet_of(net) for net in REMOTE)
+                 for to in (piece if piece.num_addresses <= 2 else [piece[min(5, piece.num_addresses - 2)]])]
         return [to for to in found if to not in self.present and not any(ipaddress.ip_address(to) in net for net in rail.subnets())]
 
     def unbound(self, pieces):
