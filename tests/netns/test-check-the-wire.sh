@@ -48,10 +48,16 @@ expect_hook 0 B --apply
 expect_hook 0 B --check
 names "our own MAC, of an IPv6 neighbour" "ib0 warning neighbour-static" \
     ip -n B neigh replace fd00:16::16:1 lladdr "$(mac B 1)" dev ib0 nud permanent
+ip -n B link add in0 up type ifb
+ip -n B address add 172.16.200.1/24 dev in0
+expect_hook 0 B --check
+mend() { ip -n B route add local 172.16.200.1 dev in0 table local proto kernel scope host src 172.16.200.1; }
+names "the local table lacks an address inside the rails' subnet" "in0 error address-unusable" ip -n B route del local 172.16.200.1 dev in0 table local
+ip -n B link del in0
 ip -n B address add 10.80.0.34/24 dev ib1
 hook B --apply >/dev/null
 mend() { ip -n B route add local 10.80.0.34 dev ib1 table local proto kernel scope host src 10.80.0.34; }
-names "the local table lacks its second address" "ib1 error address-unusable" ip -n B route del local 10.80.0.34 dev ib1 table local
+names "or a second one of a rail" "ib1 error address-unusable" ip -n B route del local 10.80.0.34 dev ib1 table local
 ip -n B address del 10.80.0.34/24 dev ib1
 mend() {
     ip -n B link del br1
