@@ -12,7 +12,9 @@ DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ".
 ib-hook >show
 expect '^no rails: ' show
 ib-hook --check >check || fail "--check: $(<check)"
-env MANPAGER=cat man ib-hook | grep -q 'policy routing' || fail "man ib-hook"
+man ib-hook >page 2>man.log || fail "man ib-hook: $(<man.log)"
+expect 'policy routing' page
+! grep . man.log || fail "man complains of the page"
 libraries=$(apt-mark showauto | grep -E 'libnl|libglib' | xargs)
 DEBIAN_FRONTEND=noninteractive apt-get purge -y -qq ib-hook >/dev/null
 left=$(find / \( -path /proc -o -path /sys -o -path /dev -o -path /var/cache -o -path /root -o -path /origin -o -path /cases \) -prune -o -name '*ib-hook*' -print)
