@@ -49,6 +49,19 @@ static void get_nexthops(struct nlattr *multipath, int wanted, IbhRoute *route)
     route->ifindex = hops->len ? route->hops->ifindex : 0;
 }
 
+/* An IPv6 gateway of an IPv4 route: BGP unnumbered has no others. */
+static IbhIp get_via(struct nlattr *attribute)
+{
+    const struct rtvia *via = nla_data(attribute);
+    IbhIp ip = {.family = AF_UNSPEC};
+
+    if ((gsize)nla_len(attribute) < sizeof *via + 16 || via->rtvia_family != AF_INET6)
+        return ip;
+    ip.family = AF_INET6;
+    memcpy(ip.bytes, via->rtvia_addr, 16);
+    return ip;
+}
+
 static gboolean read_route(struct nlmsghdr *header, int wanted, IbhRoute *ret_route)
 {
     struct nlattr *attributes[RTA_MAX + 1];
@@ -65,7 +78,8 @@ static gboolean read_route(struct nlmsghdr *header, int wanted, IbhRoute *ret_ro
     route.scope = info->rtm_scope;
     route.metric = get_u32(attributes[RTA_PRIORITY], 0);
     route.ifindex = (int)get_u32(attributes[RTA_OIF], 0);
-    route.gateway = get_ip(attributes[RTA_GATEWAY], info->rtm_family);
+    route.gateway =
+        attributes[RTA_VIA] ? get_via(attributes[RTA_VIA]) : get_ip(attributes[RTA_GATEWAY], info->rtm_family);
     route.src = get_ip(attributes[RTA_PREFSRC], info->rtm_family);
     route.nexthops = route.ifindex ? 1 : 0;
     route.onlink = (info->rtm_flags & RTNH_F_ONLINK) != 0;

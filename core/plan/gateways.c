@@ -77,7 +77,9 @@ GPtrArray *ibh_find_copied_routes(const IbhSnapshot *snapshot)
 
     IBH_EACH (IbhRoute, route, snapshot->routes) {
         if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->nexthops == 1 && !route->special &&
-            (route->gateway.family != AF_UNSPEC || is_announced(&route->dst)) && !ibh_route_is_ours(route))
+            (route->gateway.family == route->family ||
+             (route->gateway.family == AF_UNSPEC && is_announced(&route->dst))) &&
+            !ibh_route_is_ours(route))
             g_ptr_array_add(copied, route);
     }
     return copied;
