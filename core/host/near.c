@@ -415,15 +415,16 @@ static gboolean check_configured(IbhNear *near, const IbhNic *nic, GError **erro
     return TRUE;
 }
 
-/* Main may prefer another NIC's connected route to what a rail reaches by a gateway, but for its default. */
+/* Main may prefer another NIC's connected route to what a rail reaches by a gateway, but for its default. An IPv6
+ * gateway of an IPv4 route is of one link: no rail copies it. */
 static gboolean add_main_of(IbhNear *near, const IbhNic *nic, GError **error)
 {
     IBH_EACH (const IbhRoute, route, near->main) {
         if (!near->enough || route->ifindex != nic->link->ifindex)
             continue;
-        if (route->gateway.family != AF_UNSPEC && !check_gateway(near, &route->gateway, error))
+        if (route->gateway.family == route->family && !check_gateway(near, &route->gateway, error))
             return FALSE;
-        near->enough &= route->gateway.family == AF_UNSPEC || ibh_route_is_default(route);
+        near->enough &= route->gateway.family != route->family || ibh_route_is_default(route);
         if (route->protocol != RTPROT_KERNEL) /* those are there */
             g_array_append_val(near->snapshot->routes, *route);
     }
