@@ -5,7 +5,7 @@
  */
 #define NM_VERSION_MIN_REQUIRED NM_VERSION_1_22
 #define NM_VERSION_MAX_ALLOWED NM_VERSION_1_22
-#include "check/managers_io.h"
+#include "check/look_io.h"
 
 #include <NetworkManager.h>
 #include <net/if.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "check/managers_io.h"
+#include "check/look_io.h"
 
 #include "host/store.h"
 

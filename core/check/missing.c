@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/check.h"
 
-typedef struct {
-    const char *code;
-    IbhSeverity severity;
-    const char *advice;
-} Row;
-
-static const Row rows[] = {
+static const IbhCode rows[] = {
     [IBH_ON_PURPOSE] = {"carrier-down", IBH_INFO, "ip link set it up to have it back"},
     [IBH_ELSEWHERE] = {"nic-gone", IBH_INFO,
                        "another network namespace has it, or a virtual machine; ib-hook --undo --iface forgets it"},
@@ -22,7 +16,7 @@ static const Row rows[] = {
                          "is the card there, and has it another name? else take its section out of the configuration"},
 };
 
-static IbhRemedy advise(const IbhRails *rails, const IbhMissed *missed, const Row *row)
+static IbhRemedy advise(const IbhRails *rails, const IbhMissed *missed, const IbhCode *row)
 {
     const IbhLink *link = ibh_known_link(rails->snapshot, &missed->known);
     const IbhManager *manager = link ? ibh_snapshot_manager(rails->snapshot, link->ifindex) : NULL;
@@ -48,7 +42,7 @@ static void tell(const IbhCheck *check, const IbhMissed *missed)
 {
     const IbhLink *link = ibh_known_link(check->rails->snapshot, &missed->known);
     const char *iface = link ? link->name : missed->known.iface;
-    const Row *row = &rows[missed->why];
+    const IbhCode *row = &rows[missed->why];
     char ip[IBH_IP_STRLEN] = "";
 
     if (missed->known.n_addresses)

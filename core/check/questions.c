@@ -151,47 +151,29 @@ static void ask_from(const IbhCheck *check, const IbhNic *nic, const IbhAddress 
     ask_clashes(check, nic, address);
 }
 
-static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *from, const IbhIp *to)
-{
-    IbhQuestion question = {.kind = IBH_ASK_LOCAL,
-                            .nic = nic,
-                            .piece = ibh_prefix(to, ibh_ip_bits(to)),
-                            .lookup = {.from = *from, .to = *to}};
-
-    ask(check, &question, 0);
-}
-
-/* To itself and to one other rail; to all, where a rule comes before table local's. */
-static void ask_rails(const IbhCheck *check, const IbhNic *nic, const IbhIp *from)
+/* To itself and to one other rail; to all, where a rule comes before table local's. And to what NICs that are no rails
+ * have in its subnets: that is no other host's. A single address of lo is a piece. */
+static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *from, const GArray *zones)
 {
     guint others = 0;
 
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        if (other->status != IBH_NIC_RAIL || (other != nic && others && !check->before_local))
+        const gboolean rail = other->status == IBH_NIC_RAIL;
+
+        if (rail ? other != nic && others && !check->before_local : !ibh_nic_is_usable(other) || other->link->master)
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
-            const IbhIp *to = &address->local;
+            const IbhPrefix to = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
+            IbhQuestion question = {
+                .kind = IBH_ASK_LOCAL, .nic = nic, .piece = to, .lookup = {.from = *from, .to = to.ip}};
 
-            if (other == nic ? !ibh_ip_equal(to, from) : to->family != from->family)
+            if (to.ip.family != from->family || (other == nic && !ibh_ip_equal(&to.ip, from)) ||
+                (!rail && (ibh_address_is_host(address) || !ibh_prefixes_overlap(zones, &to))))
                 continue;
-            ask_local(check, nic, from, to);
-            others += other != nic;
-            break;
-        }
-    }
-}
-
-/* What other NICs of this host have inside the rail's subnets is no other host's. A single address of lo is a piece. */
-static void ask_others(const IbhCheck *check, const IbhNic *nic, const IbhIp *from, const GArray *zones)
-{
-    IBH_EACH_POINTER (const IbhNic, other, check->rails->no_rails) {
-        if (!ibh_nic_is_usable(other) || other->link->master)
-            continue;
-        IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
-            const IbhPrefix own = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
-
-            if (own.ip.family == from->family && !ibh_address_is_host(address) && ibh_prefixes_overlap(zones, &own))
-                ask_local(check, nic, from, &address->local);
+            ask(check, &question, 0);
+            others += rail && other != nic;
+            if (rail)
+                break;
         }
     }
 }
@@ -206,8 +188,7 @@ static void ask_about_rail(const IbhCheck *check, const IbhNic *nic)
         if (owner && owner != nic)
             continue;
         ask_from(check, nic, address, zones);
-        ask_rails(check, nic, &address->local);
-        ask_others(check, nic, &address->local, zones);
+        ask_local(check, nic, &address->local, zones);
     }
 }
 

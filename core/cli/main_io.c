@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ib-hook command: from the command line to an action. */
-#include "check/managers_io.h"
+#include "check/look_io.h"
 #include "cli/cli.h"
 #include "fabric/read_io.h"
 #include "kernel/netlink.h"
@@ -9,10 +9,8 @@
 #include "run/run.h"
 
 #include <linux/capability.h>
-#include <linux/fib_rules.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,71 +64,6 @@ static gboolean has_token(const Command *command)
 
 /* ---- looking: where `error` is set, it is told instead of a report, and decides the exit status ---- */
 
-#define ROUTES_MAX 10000 /* more of them come from a routing protocol: any answer counts as right */
-
-static gboolean look_into(Command *command, guint32 table, GError **error)
-{
-    const IbhRouteFilter filter = {.table = table, .limit = ROUTES_MAX};
-
-    return ibh_netlink_read_routes(command->run.netlink, &filter, command->run.snapshot->more, error);
-}
-
-static gboolean is_anothers_table(const Command *command, const IbhRule *rule)
-{
-    return !ibh_rule_is_ours(rule) && !rule->l3mdev && rule->action == FR_ACT_TO_TBL && rule->table != IBH_TABLE_MAIN &&
-           rule->table != IBH_TABLE_LOCAL && !ibh_rails_nic_by_table(command->run.rails, rule->table);
-}
-
-/* Foreign routes in the rails' tables concern only --check. Tables of foreign rules cut the rails' subnets into pieces.
- * The local table is asked first, main last. */
-static gboolean look_into_tables(Command *command, GError **error)
-{
-    IbhSnapshot *snapshot = command->run.snapshot;
-    IbhNetlink *netlink = command->run.netlink;
-    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
-
-    IBH_EACH_POINTER (const IbhNic, nic, command->run.rails->nics) {
-        if (nic->status == IBH_NIC_RAIL && (!ibh_snapshot_add_table(snapshot, netlink, nic->table, error) ||
-                                            !ibh_snapshot_add_table(snapshot, netlink, ibh_nic_defaults(nic), error)))
-            return FALSE;
-    }
-    IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        if (is_anothers_table(command, rule) && g_hash_table_add(seen, GUINT_TO_POINTER(rule->table)) &&
-            !look_into(command, rule->table, error))
-            return FALSE;
-    }
-    return ibh_snapshot_add_errors(snapshot, netlink, error) && look_into(command, IBH_TABLE_MAIN, error) &&
-           look_into(command, IBH_TABLE_LOCAL, error);
-}
-
-/* It sends no solicitation. */
-static gboolean is_mute(const char *iface, char version)
-{
-    return ibh_sysctl_read("ipv%c/neigh/%s/mcast_solicit", version, iface) == 0 &&
-           ibh_sysctl_read("ipv%c/neigh/%s/app_solicit", version, iface) == 0;
-}
-
-static gboolean look_at_neighbours(Command *command, GError **error)
-{
-    IbhSnapshot *snapshot = command->run.snapshot;
-    GArray *list = snapshot->neighbours;
-
-    g_array_set_size(list, 0);
-    snapshot->proxy_arp = ibh_sysctl_read("ipv4/conf/all/proxy_arp") > 0;
-    IBH_EACH (IbhLink, link, snapshot->links) {
-        const IbhNic *nic = ibh_rails_nic(command->run.rails, link->ifindex);
-
-        if (!nic || nic->status != IBH_NIC_RAIL)
-            continue;
-        g_snprintf(link->mute, sizeof link->mute, "%s%s", is_mute(link->name, '4') ? "4" : "",
-                   is_mute(link->name, '6') ? "6" : "");
-        link->no_ipv6 = ibh_sysctl_read("ipv6/conf/%s/disable_ipv6", link->name) == 1;
-    }
-    return ibh_netlink_read_neighbours(command->run.netlink, AF_INET, IBH_NEIGHBOURS_ALL, list, error) &&
-           ibh_netlink_read_neighbours(command->run.netlink, AF_INET6, IBH_NEIGHBOURS_ALL, list, error) &&
-           ibh_netlink_read_neighbours(command->run.netlink, AF_INET, IBH_NEIGHBOURS_PROXY, list, error);
-}
-
 static IbhFabric *look_at_fabric(Command *command)
 {
     g_auto(IbhTree) tree = {0};
@@ -158,7 +91,7 @@ static int do_check(Command *command, GError **error)
     g_autoptr(IbhFabric) fabric = NULL;
     g_autoptr(GPtrArray) findings = ibh_findings_new();
 
-    if (!look_into_tables(command, error) || !look_at_neighbours(command, error))
+    if (!ibh_check_look(command->run.rails, command->run.snapshot, command->run.netlink, error))
         return IBH_EXIT_SYSTEM;
     check = ibh_check_new(command->run.rails, command->run.only);
     IBH_EACH (IbhQuestion, question, check->questions) {

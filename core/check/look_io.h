@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which manager configures each netdev, from the managers' own state files. Only NetworkManager is asked, through nm.so
- * (nm-dispatcher/connections.c), for the names of its connections.
+ * What --check reads beside what an event needs: look_io.c, from the kernel; managers_io.c, from network managers' own
+ * files. Only NetworkManager is asked, through nm.so (nm-dispatcher/connections.c), for the names of its connections.
  */
 #pragma once
 
-#include "model/model.h"
+#include "kernel/netlink.h"
+#include "plan/rails.h"
+
+/* Foreign routes in rails' tables, the tables that foreign rules lead to, neighbours, settings of rails. */
+gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
 
 /* Fills in the snapshot's managers, with what keeps them from calling our hook, and hand-written scripts. `sysfs`
  * stands for /sys. A manager whose files cannot be read is unknown. */

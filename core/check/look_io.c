@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check/look_io.h"
+
+#include "host/snapshot.h"
+
+#include <linux/fib_rules.h>
+#include <sys/socket.h>
+
+#define ROUTES_MAX 10000 /* more of them come from a routing protocol: any answer counts as right */
+
+static gboolean look_into(IbhSnapshot *snapshot, IbhNetlink *netlink, guint32 table, GError **error)
+{
+    const IbhRouteFilter filter = {.table = table, .limit = ROUTES_MAX};
+
+    return ibh_netlink_read_routes(netlink, &filter, snapshot->more, error);
+}
+
+static gboolean is_anothers_table(const IbhRails *rails, const IbhRule *rule)
+{
+    return !ibh_rule_is_ours(rule) && !rule->l3mdev && rule->action == FR_ACT_TO_TBL && rule->table != IBH_TABLE_MAIN &&
+           rule->table != IBH_TABLE_LOCAL && !ibh_rails_nic_by_table(rails, rule->table);
+}
+
+/* Foreign routes in the rails' tables concern only --check. Tables of foreign rules cut the rails' subnets into pieces.
+ * The local table is asked first, main last. */
+static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        if (nic->status == IBH_NIC_RAIL && (!ibh_snapshot_add_table(snapshot, netlink, nic->table, error) ||
+                                            !ibh_snapshot_add_table(snapshot, netlink, ibh_nic_defaults(nic), error)))
+            return FALSE;
+    }
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        if (is_anothers_table(rails, rule) && g_hash_table_add(seen, GUINT_TO_POINTER(rule->table)) &&
+            !look_into(snapshot, netlink, rule->table, error))
+            return FALSE;
+    }
+    return ibh_snapshot_add_errors(snapshot, netlink, error) && look_into(snapshot, netlink, IBH_TABLE_MAIN, error) &&
+           look_into(snapshot, netlink, IBH_TABLE_LOCAL, error);
+}
+
+/* It sends no solicitation. */
+static gboolean is_mute(const char *iface, char version)
+{
+    return ibh_sysctl_read("ipv%c/neigh/%s/mcast_solicit", version, iface) == 0 &&
+           ibh_sysctl_read("ipv%c/neigh/%s/app_solicit", version, iface) == 0;
+}
+
+static void look_at_settings(const IbhRails *rails, IbhSnapshot *snapshot)
+{
+    snapshot->proxy_arp = ibh_sysctl_read("ipv4/conf/all/proxy_arp") > 0;
+    IBH_EACH (IbhLink, link, snapshot->links) {
+        const IbhNic *nic = ibh_rails_nic(rails, link->ifindex);
+
+        if (!nic || nic->status != IBH_NIC_RAIL)
+            continue;
+        g_snprintf(link->mute, sizeof link->mute, "%s%s", is_mute(link->name, '4') ? "4" : "",
+                   is_mute(link->name, '6') ? "6" : "");
+        link->no_ipv6 = ibh_sysctl_read("ipv6/conf/%s/disable_ipv6", link->name) == 1;
+    }
+}
+
+gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
+{
+    GArray *list = snapshot->neighbours;
+
+    look_at_settings(rails, snapshot);
+    g_array_set_size(list, 0);
+    return look_into_tables(rails, snapshot, netlink, error) &&
+           ibh_netlink_read_neighbours(netlink, AF_INET, IBH_NEIGHBOURS_ALL, list, error) &&
+           ibh_netlink_read_neighbours(netlink, AF_INET6, IBH_NEIGHBOURS_ALL, list, error) &&
+           ibh_netlink_read_neighbours(netlink, AF_INET, IBH_NEIGHBOURS_PROXY, list, error);
+}
