@@ -63,8 +63,7 @@ static void save(IbhRun *run, const IbhState *state)
 
     if (!run->store || run->forgets || ibh_store_save(run->store, state, &error))
         return;
-    text = g_strdup_printf("%s; old sysctl values and holds are not remembered for --undo: make /run writable",
-                           error->message);
+    text = g_strdup_printf("%s; old sysctl values and holds are not remembered for --undo", error->message);
     ibh_run_warn(run, text);
     run->forgets = TRUE;
 }
