@@ -135,7 +135,9 @@ static IbhRemedy make_remedy(IbhCase *c, const IbhRow *row)
 
     say_names(c, ibh_shell_word);
     filled = fill_in(c, chosen);
-    return g_str_has_prefix(filled, "$ ") ? (IbhRemedy){.fix = g_strdup(filled + 2)} : ibh_advice("%s", filled);
+    if (g_str_has_prefix(filled, "$ "))
+        return (IbhRemedy){.fix = g_strdup(filled + 2)};
+    return ibh_advice("%s", filled);
 }
 
 /* ---- asking ---- */
