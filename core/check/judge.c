@@ -101,7 +101,7 @@ static void judge_ours(const IbhCheck *check)
 {
     g_autoptr(GPtrArray) hit = g_ptr_array_new();
     g_autofree char *command = NULL, *what = NULL;
-    guint count = 0, worst = G_N_ELEMENTS(codes);
+    guint count = 0, worst = G_N_ELEMENTS(codes) - 1;
     const IbhOp *first = NULL;
     IbhFinding *finding;
 

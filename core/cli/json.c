@@ -34,34 +34,30 @@ static void separate(GString *out)
         g_string_append_c(out, ',');
 }
 
-/* s is a text of any bytes, a list of these, u a number, b a truth, v what is JSON already; NULL: null. */
-static void put_value(GString *out, char kind, va_list *args)
+static void put_texts(GString *out, const GPtrArray *texts)
 {
-    const void *value = kind == 'u' || kind == 'b' ? NULL : va_arg(*args, const void *);
+    g_string_append_c(out, '[');
+    IBH_EACH_POINTER (const char, text, texts) {
+        separate(out);
+        ibh_put_quoted(out, text);
+    }
+    g_string_append_c(out, ']');
+}
 
-    if (kind == 'u')
-        g_string_append_printf(out, "%u", va_arg(*args, guint));
-    else if (kind == 'b')
-        g_string_append(out, va_arg(*args, gboolean) ? "true" : "false");
-    else if (!value || kind == 'v')
+/* s is a text of any bytes, a list of these, v what is JSON already; NULL: null. */
+static void put_value(GString *out, char kind, const void *value)
+{
+    if (!value || kind == 'v')
         g_string_append(out, value ? value : "null");
     else if (kind == 's')
         ibh_put_quoted(out, value);
-    else {
-        g_string_append_c(out, '[');
-        IBH_EACH_POINTER (const char, text, (const GPtrArray *)value) {
-            separate(out);
-            ibh_put_quoted(out, text);
-        }
-        g_string_append_c(out, ']');
-    }
+    else
+        put_texts(out, value);
 }
 
-static void put(GString *out, const char *format, ...)
+/* Beside those, u is a number, b a truth. */
+static void put_all(GString *out, const char *format, va_list args)
 {
-    va_list args;
-
-    va_start(args, format);
     for (const char *at = format; *at; at++) {
         const gsize key = strcspn(at, ":{}[] ");
 
@@ -74,9 +70,21 @@ static void put(GString *out, const char *format, ...)
         at += at[key] == ':' ? key + 1 : 0;
         if (strchr("{}[]", *at))
             g_string_append_c(out, *at);
+        else if (*at == 'u')
+            g_string_append_printf(out, "%u", va_arg(args, guint));
+        else if (*at == 'b')
+            g_string_append(out, va_arg(args, gboolean) ? "true" : "false");
         else
-            put_value(out, *at, &args);
+            put_value(out, *at, va_arg(args, const void *));
     }
+}
+
+static void put(GString *out, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    put_all(out, format, args);
     va_end(args);
 }
 

@@ -5,21 +5,20 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* What each type changes, by which verb of ip(8), and what reverts it. */
+/* By which verb of ip(8) each type changes what, and what reverts it. */
 static const struct {
-    const char *name;
+    const char *name, *verb;
     enum { RULE, ROUTE, SYSCTL, PEERS } what;
-    const char *verb;
     IbhOpType inverse; /* of what peers know there is none */
 } FORMS[] = {
-    [IBH_OP_RULE_ADD] = {"rule-add", RULE, "add", IBH_OP_RULE_DEL},
-    [IBH_OP_RULE_DEL] = {"rule-del", RULE, "del", IBH_OP_RULE_ADD},
-    [IBH_OP_ROUTE_ADD] = {"route-add", ROUTE, "add", IBH_OP_ROUTE_DEL},
-    [IBH_OP_ROUTE_REPLACE] = {"route-replace", ROUTE, "replace", IBH_OP_ROUTE_REPLACE},
-    [IBH_OP_ROUTE_DEL] = {"route-del", ROUTE, "del", IBH_OP_ROUTE_ADD},
-    [IBH_OP_SYSCTL_SET] = {"sysctl-set", SYSCTL, NULL, IBH_OP_SYSCTL_SET},
-    [IBH_OP_ANNOUNCE] = {"announce", PEERS, NULL, IBH_OP_ANNOUNCE},
-    [IBH_OP_NEIGH_DEL] = {"neigh-del", PEERS, NULL, IBH_OP_NEIGH_DEL},
+    [IBH_OP_RULE_ADD] = {"rule-add", "add", RULE, IBH_OP_RULE_DEL},
+    [IBH_OP_RULE_DEL] = {"rule-del", "del", RULE, IBH_OP_RULE_ADD},
+    [IBH_OP_ROUTE_ADD] = {"route-add", "add", ROUTE, IBH_OP_ROUTE_DEL},
+    [IBH_OP_ROUTE_REPLACE] = {"route-replace", "replace", ROUTE, IBH_OP_ROUTE_REPLACE},
+    [IBH_OP_ROUTE_DEL] = {"route-del", "del", ROUTE, IBH_OP_ROUTE_ADD},
+    [IBH_OP_SYSCTL_SET] = {"sysctl-set", NULL, SYSCTL, IBH_OP_SYSCTL_SET},
+    [IBH_OP_ANNOUNCE] = {"announce", NULL, PEERS, IBH_OP_ANNOUNCE},
+    [IBH_OP_NEIGH_DEL] = {"neigh-del", NULL, PEERS, IBH_OP_NEIGH_DEL},
 };
 
 const char *ibh_op_name(IbhOpType type)
