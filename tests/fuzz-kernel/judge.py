@@ -469,7 +469,8 @@ class Judge:
 
     def rails(self, facts, family):
         self.engaged(facts, family)
-        own = [one for one in facts.rail_of if family_of(one) == family and facts.up(facts.rail_of[one]) and one not in facts.twice]
+        own = [one for one in facts.rail_of if family_of(one) == family and facts.up(facts.rail_of[one]) and one not in facts.twice
+               and not (self.refused and one in facts.broadcasts)]  # of a subnet inside: the kernel takes no route with that source
         questions = [Question(family, to, source, mark=mark) for to in destinations(self.lines, family) for source in own
                      for mark in [0] + marks(self.lines)]
         if not questions:
