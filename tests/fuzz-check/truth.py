@@ -81,9 +81,9 @@ class Truth:
 
     def on_its_wire(self, rail, to):
         """Main says that a host of remote= is on the rail's own wire, without a gateway. Only that wire knows whether it is."""
-        best = self.longest(rail, to)
-        return best is not None and best[2] == rail.nic and best[1] == "unicast" and not best[4] and \
-            not self.is_inside(rail, to)
+        best = self.longest(rail, to)  # of several equal ones the rail has its own
+        return best is not None and not self.is_inside(rail, to) and any(
+            net == best[0] and kind == "unicast" and dev == rail.nic and not by_gateway for net, kind, dev, _, by_gateway in self.main)
 
     # ---- packets ----
 
