@@ -96,7 +96,7 @@ static IbhGrade grade_unbound(const Answer *answer)
     const IbhTrace *got = answer->got, *ideal = answer->ideal;
     guint length = ideal->route ? ideal->route->dst.length : 0, own = answer->near->subnet.length;
 
-    if (length < own && !(ideal->refused && length) && !ideal->thrown)
+    if (length < own && !(ideal->refused && length) && !(ideal->thrown && ideal->thrown->dst.length))
         return IBH_NOTED;
     if (got->refused)
         return ideal->refused ? IBH_DOUBTFUL : IBH_WRONG;

@@ -13,7 +13,7 @@ ib-hook >show
 expect '^no rails: ' show
 ib-hook --check >check || fail "--check: $(<check)"
 man ib-hook >page 2>man.log || fail "man ib-hook: $(<man.log)"
-expect 'policy routing' page
+expect '^IB-HOOK\(8\)' page
 ! grep . man.log || fail "man complains of the page"
 libraries=$(apt-mark showauto | grep -E 'libnl|libglib' | xargs)
 DEBIAN_FRONTEND=noninteractive apt-get purge -y -qq ib-hook >/dev/null

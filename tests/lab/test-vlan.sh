@@ -14,7 +14,7 @@ vm B 'for i in 0 1; do
     ip address add 172.16.34.2/16 dev ib0.7
     ip -n peer link add link peer0 name peer0.7 type vlan id 7 && ip -n peer link set peer0.7 up'
 expect_hook 0 B --apply
-expect_contains "a VLAN in its parent's subnet makes neither of them a rail" "nothing to do" "$out"
+expect_contains "a VLAN in its parent's subnet makes neither of them a rail" "applied: 0 changes" "$out"
 vm B 'ip address del 172.16.34.2/16 dev ib0.7
     ip address add 172.17.34.1/16 dev ib0.7
     ip address add 172.17.34.2/16 dev ib1.7

@@ -172,6 +172,7 @@ static const Case CASES[] = {
     {"nothing at all", HOST, NULL, "error rule-missing ib0+ib1"},
     {"main has no way: a script deleted its routes", RAILS_ALONE, NULL, "info unbound ib0"},
     {"the same, and it refuses the rest of the world", RAILS_ALONE "ip route add prohibit default table 253\n", NULL, "info unbound ib0"},
+    {"the same, by a throw", RAILS_ALONE "ip route append throw default table main metric 1\n", NULL, "info unbound ib0"},
     {"a bridge inside the subnet",
      RAILS "ip link add docker0 up type bridge\nip address add 172.16.99.1/24 dev docker0\n", NULL, "info foreign-route ib0+ib1"},
     {"a service's address", RAILS "ip address add 172.16.99.1/32 dev lo\n", NULL, "info foreign-route ib0+ib1"},
