@@ -39,8 +39,8 @@ static void filter_replies(int fd, gboolean six)
 }
 
 #define LOAD(size, mode, at) BPF_STMT(BPF_LD | (size) | (mode), (guint32)(at))
-/* The step at the place `at`: to the place `then` if what was loaded is the value. */
-#define IF(at, value, then, otherwise) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, (then) - (at)-1, (otherwise) - (at)-1)
+/* The step at the place `at`: to the place `yes` if what was loaded is the value, or else to `no`. */
+#define IF(at, value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, (yes) - ((at) + 1), (no) - ((at) + 1))
 #define RETURN(bytes) BPF_STMT(BPF_RET | BPF_K, bytes)
 
 static void attach(int fd, struct sock_filter *steps, gsize count)
