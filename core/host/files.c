@@ -45,12 +45,13 @@ static GPtrArray *list_trusted(const char *path, const char *only, GError **erro
 {
     g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
     DIR *dir = opendir(path);
+    const int fd = dir ? dirfd(dir) : -1;
     struct stat status;
     gboolean ok;
 
     if (dir == NULL && is_absent(path))
         return g_steal_pointer(&paths);
-    if (dir == NULL || fstat(dirfd(dir), &status) < 0)
+    if (fd < 0 || fstat(fd, &status) < 0)
         ok = ibh_file_fail(path, errno, error);
     else
         ok = ibh_file_check_trusted(&status, path, error) && read_names(dir, path, only, paths, error);

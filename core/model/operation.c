@@ -145,7 +145,8 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
         [RTN_LOCAL] = "local ",         [RTN_BROADCAST] = "broadcast ", [RTN_ANYCAST] = "anycast ",
         [RTN_MULTICAST] = "multicast ", [RTN_BLACKHOLE] = "blackhole ", [RTN_UNREACHABLE] = "unreachable ",
         [RTN_PROHIBIT] = "prohibit ",   [RTN_THROW] = "throw "};
-    GString *text = g_string_new(route->object || route->type >= G_N_ELEMENTS(types) ? NULL : types[route->type]);
+    const char *type = route->object || route->type >= G_N_ELEMENTS(types) ? NULL : types[route->type];
+    GString *text = g_string_new(type);
     char dst[IBH_PREFIX_STRLEN], ip[IBH_IP_STRLEN], protocol[8];
 
     g_string_append(text, command || route->dst.length ? ibh_prefix_format(&route->dst, dst) : "default");

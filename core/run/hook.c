@@ -53,8 +53,9 @@ static void give_up(int number)
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
     (void)number;
-    (void)!sendto(fd, words, sizeof words - 1, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&address,
-                  sizeof address);
+    if (fd >= 0)
+        (void)!sendto(fd, words, sizeof words - 1, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&address,
+                      sizeof address);
     _exit(0);
 }
 
