@@ -177,13 +177,13 @@ static void judge_ipv6(const IbhCheck *check, const IbhNic *nic, const IbhNic *o
 
 static void judge_pairs(const IbhCheck *check, const IbhNic *nic)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-            if (other == nic)
-                continue;
+    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
+        if (other == nic)
+            continue;
+        judge_ipv6(check, nic, other);
+        IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
             judge_prefix(check, nic, address, other);
             judge_hardware_address(check, nic, address, other);
-            judge_ipv6(check, nic, other);
         }
     }
 }
@@ -313,10 +313,12 @@ static void judge_proxy(const IbhCheck *check, const IbhNic *nic, const IbhQuest
  * inside may have a proxy on purpose: only the rest of a subnet counts. */
 static void judge_proxies(const IbhCheck *check, const IbhNic *nic)
 {
+    if (!nic->link->forwarding)
+        return;
     IBH_EACH (const IbhQuestion, question, check->questions) {
         const IbhNic *rail = question->nic;
 
-        if (question->kind == IBH_ASK_UNBOUND && question->lookup.to.family == AF_INET && nic->link->forwarding &&
+        if (question->kind == IBH_ASK_UNBOUND && question->lookup.to.family == AF_INET &&
             ibh_serves_subnet(rail, &question->piece) &&
             (nic->status == IBH_NIC_RAIL
                  ? ibh_serves_subnet(nic, &question->piece)
