@@ -291,12 +291,22 @@ static gboolean read_tables(IbhNear *near, GError **error)
     return TRUE;
 }
 
+/* The kernel goes through all of main for each rail: IPv6's is asked only where a candidate has a global address. */
+static int find_family(const IbhNear *near)
+{
+    IBH_EACH (const IbhAddress, address, near->snapshot->addresses) {
+        if (address->local.family == AF_INET6 && !ibh_ip_is_fe80(&address->local))
+            return AF_UNSPEC;
+    }
+    return AF_INET;
+}
+
 static gboolean read_main(IbhNear *near, GError **error)
 {
     GArray *routes = near->snapshot->routes;
     g_autoptr(GArray) all = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
 
-    if (near->candidates->len && !ibh_netlink_read_main(near->netlink, near->candidates, all, error))
+    if (near->candidates->len && !ibh_netlink_read_main(near->netlink, near->candidates, find_family(near), all, error))
         return FALSE;
     near->main = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
     IBH_EACH (const IbhRoute, route, all) {

@@ -33,7 +33,7 @@ gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, const
 {
     guint before = snapshot->routes->len;
 
-    if (ifindexes->len && !ibh_netlink_read_main(netlink, ifindexes, snapshot->routes, error))
+    if (ifindexes->len && !ibh_netlink_read_main(netlink, ifindexes, AF_UNSPEC, snapshot->routes, error))
         return FALSE;
     keep_foreign_routes(snapshot, before);
     return TRUE;

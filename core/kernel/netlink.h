@@ -30,6 +30,7 @@ gboolean ibh_netlink_is_strict(const IbhNetlink *netlink);
 /* ---- reading: each appends to an array; of both families ---- */
 
 typedef struct {
+    int family;      /* AF_UNSPEC: both */
     guint32 table;   /* 0: all */
     guint8 protocol; /* 0: all */
     guint8 type;     /* 0: all */
@@ -57,8 +58,9 @@ typedef gboolean (*IbhRuleMatters)(gconstpointer of, const IbhPrefix *from, guin
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, IbhRuleMatters matters, gconstpointer of, GArray *rules,
                                 GError **error);
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error);
-/* Routes of main by these devices (int). */
-gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error);
+/* Routes of main by these devices (int); AF_UNSPEC: of both families. */
+gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, GArray *routes,
+                               GError **error);
 
 typedef enum {
     IBH_NEIGHBOURS_FOUND, /* by ARP or ND */

@@ -153,7 +153,7 @@ static gboolean on_route(struct nlmsghdr *header, gpointer data)
 
 static struct nl_msg *route_request(const IbhRouteFilter *filter)
 {
-    struct rtmsg fixed = {.rtm_family = AF_UNSPEC,
+    struct rtmsg fixed = {.rtm_family = (guint8)filter->family,
                           .rtm_table = filter->table < 256 ? (guint8)filter->table : RT_TABLE_UNSPEC,
                           .rtm_protocol = filter->protocol,
                           .rtm_type = filter->type};
@@ -183,9 +183,10 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
     return read_routes(netlink, &(RouteDump){.filter = filter, .routes = routes}, error);
 }
 
-static gboolean read_main_by_each(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error)
+static gboolean read_main_by_each(IbhNetlink *netlink, const GArray *ifindexes, int family, GArray *routes,
+                                  GError **error)
 {
-    IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = RTN_UNICAST};
+    IbhRouteFilter filter = {.family = family, .table = IBH_TABLE_MAIN, .type = RTN_UNICAST};
 
     IBH_EACH (const int, ifindex, ifindexes) {
         filter.ifindex = *ifindex;
@@ -196,16 +197,16 @@ static gboolean read_main_by_each(IbhNetlink *netlink, const GArray *ifindexes, 
 }
 
 /* One dump of all of main, as long as it is not large: then the kernel picks out what goes by each of the devices. */
-gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error)
+gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, GArray *routes, GError **error)
 {
     const IbhRouteFilter filter = {
-        .table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .limit = ifindexes->len < MANY ? MAIN_MAX : 0};
+        .family = family, .table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .limit = ifindexes->len < MANY ? MAIN_MAX : 0};
     RouteDump dump = {.filter = &filter, .ifindexes = ifindexes, .routes = routes};
 
     if (ifindexes->len <= FEW && ibh_netlink_is_strict(netlink))
-        return read_main_by_each(netlink, ifindexes, routes, error);
+        return read_main_by_each(netlink, ifindexes, family, routes, error);
     return read_routes(netlink, &dump, error) &&
-           (!is_cut(&dump) || read_main_by_each(netlink, ifindexes, routes, error));
+           (!is_cut(&dump) || read_main_by_each(netlink, ifindexes, family, routes, error));
 }
 
 /* ---- asking ---- */

@@ -155,10 +155,11 @@ gboolean fake_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GAr
     return !fails(error);
 }
 
-gboolean fake_read_main(IbhNetlink *netlink, const GArray *ifindexes, GArray *routes, GError **error)
+gboolean fake_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, GArray *routes, GError **error)
 {
     IBH_EACH (const IbhRoute, route, netlink->kernel->now->routes) {
-        if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && ibh_has(ifindexes, route->ifindex))
+        if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && ibh_has(ifindexes, route->ifindex) &&
+            (!family || family == route->family))
             g_array_append_val(routes, *route);
     }
     return !fails(error);
