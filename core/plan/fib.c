@@ -164,19 +164,13 @@ static Table *make_table(Family *family, guint32 number)
     return table;
 }
 
-/* IPv6 shows its answer "none" as a route. */
-static gboolean is_none(const IbhRoute *route)
-{
-    return route->family == AF_INET6 && ibh_route_is_error(route) && route->metric == G_MAXUINT32;
-}
-
 void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route)
 {
     Table *table;
     GPtrArray *routes;
     guint place;
 
-    if (route->special || is_none(route) || route->dst.length >= LENGTHS)
+    if (route->special || route->dst.length >= LENGTHS)
         return;
     table = make_table(family_of(fib, route->family), route->table);
     if (!(routes = g_hash_table_lookup(table->routes, &route->dst))) {

@@ -255,6 +255,20 @@ make_hosts() {
     for host in "$@"; do wait_until 5 settled "$host"; done
 }
 
+make_peers() { # N: B has so many addresses on one NIC; they become $peers
+    local i
+    new_host B
+    add_nic B eth0 0
+    peers=()
+    for ((i = 0; i < $1; i++)); do
+        peers+=("172.16.34.$i")
+        echo "address add 172.16.34.$i/16 dev eth0"
+    done >$work/addresses
+    ip -n B -batch $work/addresses
+    ip -n B link set eth0 up
+    wait_until 5 settled B
+}
+
 name_nics() { # HOST NAME…: what ib0, ib1 … of it are called from now on
     local host=$1 i=0 name
     for name in "${@:2}"; do
@@ -479,6 +493,18 @@ state() { # HOST
         ip -6 route show table all
         cd '$CONF' && grep . */'"${ARP_KEYS// / */}"
 }
+
+# $before and $applied: what the host is without and with what --apply does, which is taken back
+# shellcheck disable=SC2034 # the tests use them
+know_both_states() { # HOST OPTION…
+    before=$(state "$1")
+    expect_hook 0 "$@" --apply
+    applied=$(state "$1")
+    expect_hook 0 "$1" --undo
+    expect_equal "the state after --undo" "$before" "$(state "$1")"
+}
+
+is() { [ "$(state B)" = "$1" ]; }
 
 tidy() { # squeezes blanks, drops those at both ends, sorts
     awk '{ $1 = $1; print }' | sort

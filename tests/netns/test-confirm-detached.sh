@@ -6,11 +6,7 @@
 needs script setsid taskset
 
 make_hosts 2 B
-before=$(state B)
-expect_hook 0 B --apply
-applied=$(state B)
-expect_hook 0 B --undo
-is() { [ "$(state B)" = "$1" ]; }
+know_both_states B
 pids() { pgrep -f -x -- "$IB_HOOK .*" || true; }
 cpu=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/') # one that it may use
 nobody_waits() { [ -z "$(pids)" ]; }

@@ -5,11 +5,7 @@
 needs flock
 
 make_hosts 2 B
-before=$(state B)
-expect_hook 0 B --apply
-applied=$(state B)
-expect_hook 0 B --undo
-is() { [ "$(state B)" = "$1" ]; }
+know_both_states B
 lock=$(echo /run/ib-hook/*.lock)
 
 mkfifo $work/busy

@@ -4,11 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2 B
-before=$(state B)
-expect_hook 0 B --apply
-applied=$(state B)
-expect_hook 0 B --undo
-is() { [ "$(state B)" = "$1" ]; }
+know_both_states B
 # The processes of this program that are left.
 waiting() { pgrep -c -f -x -- "$IB_HOOK .*" || true; }
 nobody_waits() { [ "$(waiting)" = 0 ]; }

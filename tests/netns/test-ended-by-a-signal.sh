@@ -8,12 +8,8 @@ needs strace
 make_hosts 2 B
 strict=$(config '[defaults]
 arp=strict')
-before=$(state B)
 strace -o /dev/null true 2>/dev/null || skip "strace may not trace here"
-expect_hook 0 B --config "$strict" --apply
-applied=$(state B)
-expect_hook 0 B --undo
-expect_equal "the state after --undo" "$before" "$(state B)"
+know_both_states B --config "$strict"
 
 signalled() { # SIGNAL NUMBER ARGUMENT… → exit status
     local status=0

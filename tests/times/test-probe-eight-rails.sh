@@ -4,16 +4,7 @@
 . "$(dirname "$0")/../netns/lib.sh"
 
 make_hosts 8 A
-new_host B
-add_nic B eth0 0
-peers=()
-for i in {0..255}; do
-    peers+=("172.16.34.$i")
-    echo "address add 172.16.34.$i/16 dev eth0"
-done >$work/addresses
-ip -n B -batch $work/addresses
-ip -n B link set eth0 up
-wait_until 5 settled B
+make_peers 256
 expect_hook 0 A --apply
 
 # The best of three: this machine may be busy.

@@ -5,16 +5,7 @@
 . "$(dirname "$0")/../netns/lib.sh"
 
 make_hosts 2 A
-new_host B
-add_nic B eth0 0
-peers=()
-for i in {1..200}; do
-    peers+=("172.16.34.$i")
-    echo "address add 172.16.34.$i/16 dev eth0"
-done >$work/addresses
-ip -n B -batch $work/addresses
-ip -n B link set eth0 up
-wait_until 5 settled B
+make_peers 200
 expect_hook 0 A --apply
 
 capture_echoes A 1600 expect_hook 1 A --probe "${peers[@]}" --json

@@ -45,7 +45,9 @@ static void leave(Host *host)
 
 #define NIC0 "nic ib0 rdma mlx5_0/1 address=02:00:00:00:00:00", "ip address add 172.16.34.1/16 dev ib0"
 #define NIC1 "nic ib1 rdma mlx5_1/1 address=02:00:00:00:00:01"
-#define KNOWN1 "known ib1 mlx5_1/1 0000:81:00.1/1 02:00:00:00:00:01 0 172.16.34.2/16\n"
+#define KNOWN1                                                                                                         \
+    "known ib1 mlx5_1/1 0000:81:00.1/1 02:00:00:00:00:01 0 172.16.34.2/16,172.16.34.3/16,172.16.34.4/16,"              \
+    "172.16.34.5/16,172.16.34.6/16,172.16.34.7/16,172.16.34.8/16,172.16.34.9/16\n" /* as many as are remembered */
 
 /* One row: the host, what is known, the configuration → what is missed ("" for nothing), and what is still known. */
 typedef struct {
@@ -80,6 +82,7 @@ static const Row rows[] = {
     {{NIC0, NIC1, NULL}, "", "[interface ib1]\nmanage=yes\n", IBH_LACKS_ADDRESS, FALSE},
     {{NIC0, NIC1, NULL}, "", "[interface ib*]\nmanage=yes\n", IBH_IS_THERE, FALSE},
     {{NIC0, NULL}, "", "[interface ib1]\nmanage=yes\n", IBH_NO_SUCH_NIC, FALSE},
+    {{NIC0, NULL}, KNOWN1, "[interface ib1]\nmanage=yes\n", IBH_IS_GONE, TRUE},
 };
 
 static void test_missed(void **state)
@@ -94,6 +97,7 @@ static void test_missed(void **state)
         if (why != row->why)
             print_error("row %d\n", (int)(row - rows));
         assert_int_equal(why, row->why);
+        assert_int_equal(missed->len, why != IBH_IS_THERE);
         ibh_known_forget(known, host.rails, host.config);
         if (known->len != (row->kept ? 1 : 0))
             print_error("row %d\n", (int)(row - rows));
