@@ -85,12 +85,16 @@ static void test_longer_and_longer(void **state)
 static void test_no_fight(void **state)
 {
     GHashTable *backoff = ibh_backoff_new();
+    IbhOp other = set(3, 1);
 
     (void)state;
     for (int i = 0; i < 100; i++)
         assert_int_equal(note(backoff, 3, 1, (i + 1) * 4 * SECOND), 0);
     for (int i = 0; i < 100; i++)
         assert_int_equal(note(backoff, 3, i, 1000 * SECOND + i), 0);
+    other.key = IBH_SYSCTL_ARP_ANNOUNCE;
+    assert_int_equal(ibh_backoff_note(backoff, &other, TRUE, 9999 * SECOND), 0);
+    assert_int_equal(g_hash_table_size(backoff), 1); /* the first is forgotten */
     g_hash_table_unref(backoff);
 }
 
