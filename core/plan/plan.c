@@ -29,7 +29,7 @@ static void silence_others(const IbhWork *work)
     IBH_EACH_POINTER (const IbhNic, nic, work->rails->no_rails) {
         int now = nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
 
-        if (ibh_may_touch(work, nic) && now == 0 && ibh_must_be_silent(work->rails, nic))
+        if (ibh_may_touch(work, nic) && now != 1 && ibh_must_be_silent(work->rails, nic))
             ibh_emit_sysctl(work, nic, IBH_SYSCTL_ARP_IGNORE, now, 1,
                             g_strdup("it has no IPv4 address, and does not answer ARP for the rails"));
     }

@@ -12,7 +12,7 @@
 #define KEY(table) GUINT_TO_POINTER(table)
 
 /* What tells which table a NIC has, the strongest first. */
-typedef enum { BY_ROUTE, BY_MEMORY, BY_RULE, BY_DEFAULT } Strength;
+typedef enum { BY_ROUTE, BY_MEMORY, BY_RULE, BY_LONE_ROUTE, BY_DEFAULT } Strength;
 
 typedef struct {
     Strength strength;
@@ -150,14 +150,17 @@ static void note_routes(const Assignment *all)
         const IbhNic *nic =
             ibh_route_is_ours(route) && route->ifindex ? ibh_rails_nic(all->rails, route->ifindex) : NULL;
 
-        g_hash_table_add(all->used, KEY(route->table));
-        g_hash_table_add(all->needed, KEY(route->table));
         if (!nic)
             continue;
         if (is_of_d(route))
             note(all, BY_DEFAULT, nic, route->table - IBH_TABLE_DEFAULTS);
         if (!may_be_of_d(route))
-            note(all, BY_ROUTE, nic, route->table);
+            note(all, g_hash_table_contains(all->used, KEY(route->table)) ? BY_ROUTE : BY_LONE_ROUTE, nic,
+                 route->table);
+    }
+    IBH_EACH (const IbhRoute, route, all->rails->snapshot->routes) {
+        g_hash_table_add(all->used, KEY(route->table));
+        g_hash_table_add(all->needed, KEY(route->table));
     }
 }
 

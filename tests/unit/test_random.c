@@ -881,11 +881,11 @@ static gboolean moves_in_circle(const Planned *planned)
  * own rule leads into a rail's table, what the rail needs there is what they get. */
 static const char *whats_wrong(const Way *before, const Way *after, const Way *now)
 {
-    if (before->fate != ARRIVES || before->led || after->fate == LOST || now->led)
+    if (before->fate != ARRIVES || before->led || after->fate == LOST || after->led || now->led)
         return NULL;
     if (now->fate == LOST)
         return "is lost";
-    if (after->fate != ARRIVES || after->led)
+    if (after->fate != ARRIVES)
         return NULL;
     return before->devices == after->devices && now->devices != after->devices ? "strays" : NULL;
 }
