@@ -98,6 +98,7 @@ static void test_missed(void **state)
             print_error("row %d\n", (int)(row - rows));
         assert_int_equal(why, row->why);
         assert_int_equal(missed->len, why != IBH_IS_THERE);
+        assert_true(!missed->len || g_str_equal(g_array_index(missed, IbhMissed, 0).known.iface, "ib1"));
         ibh_known_forget(known, host.rails, host.config);
         if (known->len != (row->kept ? 1 : 0))
             print_error("row %d\n", (int)(row - rows));
