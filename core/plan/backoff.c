@@ -49,16 +49,14 @@ static Change *find_change(GHashTable *backoff, const IbhOp *op, gint64 now)
 int ibh_backoff_note(GHashTable *backoff, const IbhOp *op, gboolean contested, gint64 now)
 {
     Change *change;
-    gboolean as_left, other;
+    gboolean other;
 
     if (!op->unit || op->type == IBH_OP_ANNOUNCE || op->type == IBH_OP_NEIGH_DEL)
         return 0;
     change = find_change(backoff, op, now);
-    as_left =
-        op->type == IBH_OP_SYSCTL_SET && op->from == change->to; /* a NIC went down and came up: no other program */
     other = change->to != op->to || now - change->first > WITHIN;
     change->to = op->to;
-    if (as_left || !contested)
+    if (!contested)
         return 0;
     if (other) {
         change->count = 0;
