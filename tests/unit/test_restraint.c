@@ -168,13 +168,18 @@ static void test_the_journal(void **state)
     static const Loss losses[] = {
         {"ip link set ib1 carrier off\n", "ib1 lost its link: 1 rule or route removed; set arp_announce=0\n"},
         {"ip link set ib1 down\n", "ib1 is down: 1 rule or route removed; set arp_announce=0, arp_ignore=0\n"},
-        {"ip link del ib1\nrail ib1 table=942 ifindex=9\n", "ib1 is gone: 1 rule or route removed\n"},
+        {"ip link del ib1\nrail ib1 table=942 ifindex=9\nonce ip rule add priority 32765 from 172.16.34.2 lookup 2942 "
+         "suppress_ifgroup mark protocol kernel\n",
+         "ib1 is gone: 2 rules and routes removed\n"},
         {"ip link del ib1\n", "ib1 is gone: 1 rule or route removed\n"}, /* it is known */
         {"ip address del 172.16.34.1/16 dev ib0\nip address add 172.16.34.9/16 dev ib0\n",
          "ib0: removed rule from 172.16.34.1 to table 941; set arp_announce=0, arp_ignore=0\n"},
         {"ip address add 172.16.34.9/16 dev ib1\n",
          "ib1: added rule from 172.16.34.9 to table 942; added route 172.16.0.0/16 in table 942; removed rule from "
          "172.16.34.2 to table 942; announced 172.16.34.9\n"},
+        {"once ip rule add from 0.0.0.0/32 to 172.16.0.0/16 priority 4941 lookup 940 suppress_ifgroup mark protocol "
+         "kernel\n",
+         "main=spread: removed rule to table 940\n"},
         {"ip address add 172.16.34.2/16 dev ib1\n", "ib1: added rule from 172.16.34.2 to table 254; added route"},
     };
 
@@ -185,7 +190,8 @@ static void test_the_journal(void **state)
         g_autoptr(IbhState) past = ibh_state_parse(known, strlen(known));
         g_autofree char *text = NULL;
 
-        g_array_append_vals(world.cas->snapshot->state->known, past->known->data, past->known->len);
+        if (!strstr(loss->change, "rail ib1"))
+            g_array_append_vals(world.cas->snapshot->state->known, past->known->data, past->known->len);
         text = log_of(&world);
         if (!strstr(text, loss->text))
             fail_msg("not \"%s\" but \"%s\"", loss->text, text);
@@ -199,6 +205,7 @@ static void test_hostile_names_in_the_journal(void **state)
     g_autoptr(GPtrArray) plan = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free);
     g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
     g_autofree char *text = NULL, *whole = NULL;
+    g_auto(GStrv) items = NULL;
 
     (void)state;
     for (int i = 0; i < 40; i++) {
@@ -212,6 +219,8 @@ static void test_hostile_names_in_the_journal(void **state)
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
     assert_null(strchr(text, '\033'));
     assert_non_null(strstr(text, " and 28 more"));
+    items = g_strsplit(text, ", ", -1);
+    assert_int_equal(g_strv_length(items), 12);
     g_ptr_array_set_size(plan, 12);
     whole = ibh_log_changes(plan, snapshot);
     assert_null(strstr(whole, " more"));
