@@ -99,6 +99,7 @@ static void test_missed(void **state)
         Host host = look_at(row->lines, row->known, row->settings);
         g_autoptr(GArray) missed = ibh_known_missed(host.rails, host.config);
         GArray *known = host.snapshot->state->known;
+        const IbhLink *link;
         const IbhMissing why = missed->len ? g_array_index(missed, IbhMissed, 0).why : IBH_IS_THERE;
 
         if (why != row->why)
@@ -106,6 +107,9 @@ static void test_missed(void **state)
         assert_int_equal(why, row->why);
         assert_int_equal(missed->len, why != IBH_IS_THERE);
         assert_true(!missed->len || g_str_equal(g_array_index(missed, IbhMissed, 0).known.iface, "ib1"));
+        link = row->kept ? ibh_known_link(host.snapshot, (gpointer)known->data) : NULL;
+        IBH_EACH_POINTER (const IbhNic, nic, host.rails->nics)
+            assert_int_equal(ibh_nic_missing(host.rails, nic), nic->link == link ? row->why : IBH_IS_THERE);
         ibh_known_forget(known, host.rails, host.config);
         if (known->len != (row->kept ? 1 : 0))
             print_error("row %d\n", (int)(row - rows));
