@@ -2,6 +2,7 @@
 #include "config/config.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* As `ip` reads it: decimal even with leading zeros, hexadecimal after 0x. */
 gboolean ibh_table_parse(const char *text, guint32 *ret_table)
@@ -26,11 +27,15 @@ static gboolean parse_line(const char *line, const char *name, guint32 *ret_tabl
 
 gboolean ibh_rt_tables_find(const char *text, gsize length, const char *name, guint32 *ret_table)
 {
-    g_autofree char *copy = g_strndup(text, length); /* what comes after a NUL is no text */
-    g_auto(GStrv) lines = g_strsplit(copy, "\n", -1);
+    const char *end = text + length, *stop;
 
-    for (char **line = lines; *line; line++) {
-        if (parse_line(*line, name, ret_table))
+    for (const char *at = text; at < end; at = stop + 1) {
+        g_autofree char *line = NULL;
+
+        stop = memchr(at, '\n', (gsize)(end - at));
+        stop = stop ? stop : end;
+        line = g_strndup(at, (gsize)(stop - at));
+        if (strlen(line) == (gsize)(stop - at) && parse_line(line, name, ret_table)) /* with a NUL, it is no text */
             return TRUE;
     }
     return FALSE;

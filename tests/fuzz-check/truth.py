@@ -184,7 +184,7 @@ class Truth:
     # ---- look-ups ----
 
     def lookups(self, pieces):
-        """From each address of a rail: to hosts of its subnet that nobody has, to others of the host, to what is beyond."""
+        """From each address of a rail: to hosts of its subnets that nobody has, to others of the host, to what is beyond."""
         asked = []
         self.elsewhere = self.networks_of_others()
         others = self.right.others + self.elsewhere
@@ -196,9 +196,9 @@ class Truth:
                                     if owner[0] == rail.nic and not owner[2] & FAILED]:
                 family, own = family_of(address), ipaddress.ip_network(f"{address}/{length}", strict=False)
                 if own.num_addresses > 4 and (own in rail.subnets() or own in shared):
-                    for to in self.destinations(own, [*pieces, *(one[0] for one in self.main)]):
-                        if str(to) not in self.present:
-                            asked.append((rail, "own", Question(family, str(to), address)))
+                    asked += [(rail, "own", Question(family, str(to), address)) for net in {own: 0, **dict.fromkeys(rail.subnets())}
+                              if net.version == own.version for to in self.destinations(net, [*pieces, *(one[0] for one in self.main)])
+                              if str(to) not in self.present]
                 for to in others if family == 4 else ():
                     asked.append((rail, "beyond", Question(family, to, address)))
                 for to in self.right.remote(rail) + self.pieces_beyond(rail, pieces) if address in dict(rail.addresses) else ():

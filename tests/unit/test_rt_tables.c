@@ -75,6 +75,7 @@ static void test_cases(void **state)
     expect(STOCK, strlen(STOCK), "unspec", 0);
     expect("7 rail0\n8 rail1\n", 14, "rail1", UNTOUCHED);
     expect("7 rail0\n8 rail1\n", 14, "rail", 8);
+    expect("7 rail0\0\n8 rail1\n", 17, "rail1", 8); /* a line with a NUL is none */
 }
 
 int main(void)
