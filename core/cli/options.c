@@ -180,7 +180,7 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
 {
     g_autoptr(GPtrArray) others = g_ptr_array_new();
     char **words = argv + (*argv ? 1 : 0);
-    g_autofree char *problem = NULL;
+    g_autofree char *problem = NULL, *clean = NULL;
     guint used = 0;
 
     *ret_options = (IbhOptions){.sysfs = "/sys",
@@ -193,7 +193,8 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
     if (!problem)
         return TRUE;
     ret_options->json = g_strv_contains((const char *const *)words, "--json"); /* how it is told */
-    g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, problem);
+    clean = ibh_printable(problem);                                            /* it has a word of the caller's */
+    g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, clean);
     return FALSE;
 }
 

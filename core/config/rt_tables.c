@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config/config.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* As `ip` reads it: decimal even with leading zeros, hexadecimal after 0x. */
@@ -17,12 +16,14 @@ gboolean ibh_table_parse(const char *text, guint32 *ret_table)
 }
 
 /* Text after the name is ignored, as `ip` does. */
-static gboolean parse_line(const char *line, const char *name, guint32 *ret_table)
+static gboolean parse_line(char *line, const char *name, guint32 *ret_table)
 {
-    char id[32], word[64];
+    static const char blanks[] = " \t\r\f\v";
+    char *id = line + strspn(line, blanks), *end = id + strcspn(id, blanks), *word = end + strspn(end, blanks);
 
-    return sscanf(line, "%31s %63s", id, word) == 2 && word[0] != '#' && g_str_equal(word, name) &&
-           ibh_table_parse(id, ret_table);
+    *end = '\0';
+    word[strcspn(word, blanks)] = '\0';
+    return word[0] && word[0] != '#' && g_str_equal(word, name) && ibh_table_parse(id, ret_table);
 }
 
 gboolean ibh_rt_tables_find(const char *text, gsize length, const char *name, guint32 *ret_table)
