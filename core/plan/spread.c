@@ -53,7 +53,7 @@ static gboolean is_led_in_part(const IbhRails *rails, const IbhPrefix *subnet)
 
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (!ibh_rule_is_ours(rule) && rule->priority >= IBH_PRIORITY_BASE + IBH_PRIORITY_SPREAD - 1 &&
-            (!rule->from.length || ibh_prefix_contains(&rule->from, &none)) && rule->to.length &&
+            ibh_prefix_contains(&rule->from, &none) && rule->to.length &&
             !(rule->selectors & (IBH_SELECT_NOT | IBH_SELECT_IIF)) && ibh_prefix_is_inside(&rule->to, subnet))
             return TRUE;
     }
