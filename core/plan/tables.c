@@ -143,7 +143,8 @@ static gboolean is_of_d(const IbhRoute *route)
     return ibh_route_is_default(route) || (may_be_of_d(route) && route->table > IBH_TABLE_DEFAULTS + IBH_TABLE_BASE);
 }
 
-/* A lone default route is in D. */
+/* A lone default route is in D. What a killed run left in a table that no rule leads to is weak: it goes, and the
+ * number that a rule leads to would be another one then. */
 static void note_routes(const Assignment *all)
 {
     IBH_EACH (const IbhRoute, route, all->rails->snapshot->routes) {
