@@ -193,7 +193,8 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
     if (!problem)
         return TRUE;
     ret_options->json = g_strv_contains((const char *const *)words, "--json"); /* how it is told */
-    clean = ibh_printable(problem);                                            /* it has a word of the caller's */
+    /* It may hold a word of the caller's. */
+    clean = ibh_printable(problem);
     g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, clean);
     return FALSE;
 }
