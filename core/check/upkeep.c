@@ -84,7 +84,7 @@ static gboolean routes(char *const *words, const IbhRails *rails, const IbhNic *
 
 static void judge_line(const IbhCheck *check, const char *path, gboolean netplan, char *text, guint line)
 {
-    g_auto(GStrv) words = g_regex_split_simple(":?[ \t\r\"'`(){},;|&\\[\\]]+", text, 0, 0);
+    g_auto(GStrv) words = g_regex_split_simple(":?[ \t\r\"'`(){},;|&\\[\\]]+", text, G_REGEX_RAW, 0);
 
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         IbhFinding *finding;

@@ -63,16 +63,14 @@ write 0600 etc/netplan/99-rails.yaml <<-'END'
 	       - from: "172.16.34.2/32"
 	         table: 942
 	END
-write 0644 etc/network/interfaces <<-'END'
-	auto ib1
-	iface ib1 inet static
-	    address 172.16.34.2/16
-	    up ip rule add from 172.16.34.2 table 942
-	END
+# Bytes of an old encoding, beside what is found and in it.
+printf '%b' 'auto ib1\niface ib1 inet static\n    wpa-ssid B\0374ro\n' \
+    '    up ip rule add from 172.16.34.2 table 942; echo B\0374ro # B\0374ro\n' |
+    write 0644 etc/network/interfaces
 check
 expect_equal "files of the managers" "ib0 warning /$places/rule-ib0 line 1: table t1 from 172.16.34.1
 ib0+ib1 warning /etc/netplan/99-rails.yaml line 4: ib0: {addresses: [172.16.34.1/16], routing-policy: [{from: 172.16.34.1, table: 941}]}
-ib1 info /etc/network/interfaces line 4: up ip rule add from 172.16.34.2 table 942
+ib1 info /etc/network/interfaces line 4: up ip rule add from 172.16.34.2 table 942; echo B�ro
 ib1 info /$places/route-ib1 line 1: 172.16.0.0/16 scope link src 172.16.34.2 table t2" "$(found | sort)"
 rm -r "${tree:?}"/etc
 
