@@ -97,8 +97,6 @@ IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, cons
         return turn;
     if (rule.rule && !ibh_rule_is_expected(rule.rule) && (!route || !serves_others(check, rule.rule, route)))
         return rule;
-    if (route && ibh_route_is_ours(route) && route->gateway.family != AF_UNSPEC) /* copied from main */
-        route = ibh_fib_find(check->ideal, IBH_TABLE_MAIN, &question->lookup.to, 0);
     return (IbhOwner){.route = route && !ibh_route_is_ours(route) ? route : NULL};
 }
 

@@ -47,17 +47,26 @@ static gboolean is_named_in_vain(const IbhCheck *check, const IbhNic *nic, int f
     return named && (!ibh_find_gateway(nic, family, &gateway) || ibh_rails_holder(check->rails, &gateway));
 }
 
+/* A prefix of remote= goes via the rail's own gateway. */
+static gboolean needs_own_gateway(const IbhNic *nic, int family)
+{
+    for (guint i = 0; nic->settings.remote && i < nic->settings.remote->len; i++) {
+        const IbhRemote *remote = &g_array_index(nic->settings.remote, IbhRemote, i);
+
+        if (remote->prefix.ip.family == family && remote->via.family == AF_UNSPEC)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* Why it needs a gateway that it has not; NULL: it has it, or needs none. */
 static const char *why_missing(const IbhCheck *check, const IbhNic *nic, int family)
 {
-    const IbhPrefix world = ibh_prefix(&(IbhIp){.family = family}, 0);
-
     if (is_named_in_vain(check, nic, family))
         return "gateway= asks for one that is no other host of its subnets";
-    if (ibh_fib_default(check->ideal, ibh_nic_defaults(nic), family))
+    if (ibh_has_default(check->rails, nic, family))
         return NULL;
-    /* Prefixes that main has by a gateway are not enough. */
-    if (nic->settings.remote && ibh_prefixes_overlap(nic->settings.remote, &world))
+    if (needs_own_gateway(nic, family))
         return "remote= needs the gateway of a default route, and it has none";
     return has_no_room(nic, family) && !leads_further(check, nic, family) &&
                    !ibh_findings_find(check->findings, "address-unusable", nic->link->name, NULL)

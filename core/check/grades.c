@@ -85,8 +85,7 @@ static gboolean reaches(const IbhRails *rails, int ifindex, const IbhIp *to)
     const IbhNic *nic = ibh_rails_nic(rails, ifindex);
     const IbhPrefix host = ibh_prefix(to, ibh_ip_bits(to));
 
-    return nic && (ibh_find_address_near(nic, to) || (nic->status == IBH_NIC_RAIL && nic->settings.remote &&
-                                                      ibh_prefixes_overlap(nic->settings.remote, &host)));
+    return nic && (ibh_find_address_near(nic, to) || (nic->status == IBH_NIC_RAIL && ibh_is_remote(nic, &host)));
 }
 
 /* Main is to have the subnet: any of its NICs will do. That it has none is its manager's choice, and so is a default

@@ -8,8 +8,6 @@
 
 void ibh_check_want(IbhCheck *check)
 {
-    g_autoptr(GPtrArray) copied = ibh_find_copied_routes(check->rails->snapshot);
-
     check->rules = g_array_new(FALSE, FALSE, sizeof(IbhRule));
     check->routes = g_array_new(FALSE, FALSE, sizeof(IbhRoute));
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
@@ -17,7 +15,7 @@ void ibh_check_want(IbhCheck *check)
 
         if (nic->status != IBH_NIC_RAIL)
             continue;
-        routes = ibh_want_routes(check->rails, nic, copied);
+        routes = ibh_want_routes(check->rails, nic);
         rules = ibh_want_rules(check->rails, nic, routes);
         g_array_append_vals(check->routes, routes->data, routes->len);
         g_array_append_vals(check->rules, rules->data, rules->len);

@@ -28,7 +28,7 @@ static GArray *find_zones(const IbhNic *nic)
     GArray *zones = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
 
     for (guint i = 0; nic->settings.remote && i < nic->settings.remote->len; i++)
-        ibh_prefixes_add(zones, &g_array_index(nic->settings.remote, IbhPrefix, i));
+        ibh_prefixes_add(zones, &g_array_index(nic->settings.remote, IbhRemote, i).prefix);
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         if (!ibh_address_is_host(address))
             ibh_prefixes_add(zones, &address->subnet);

@@ -275,7 +275,7 @@ static char *tell_facts(const IbhReport *report, const IbhNic *nic)
     g_string_append_printf(text, ", %s", manager ? manager->name : "no manager known");
     if (manager && manager->connection)
         g_string_append_printf(text, " (%s)", manager->connection);
-    routes = ibh_want_routes(report->rails, nic, NULL);
+    routes = ibh_want_routes(report->rails, nic);
     rules = ibh_want_rules(report->rails, nic, routes);
     g_string_append_printf(text, ", table %u, wants %u rules", nic->table, rules->len);
     for (int key = 0; key <= IBH_SYSCTL_ARP_IGNORE; key++)

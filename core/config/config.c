@@ -23,7 +23,7 @@ typedef struct {
     char *text; /* as it was written */
     gint64 value;
     IbhIp ip;      /* of gateway=ADDRESS */
-    GArray *list;  /* IbhPrefix, of KEY_REMOTE; else NULL */
+    GArray *list;  /* IbhRemote, of KEY_REMOTE; else NULL */
     char *pattern; /* "": [defaults] */
     guint rank;
     guint line;
@@ -150,26 +150,55 @@ static gboolean read_gateway(const Reader *reader G_GNUC_UNUSED, Setting *settin
 
 #define REMOTE_MAX 64
 
+/* "PREFIX" or "PREFIX via GATEWAY"; FALSE: it is neither. */
+static gboolean parse_remote(const char *text, IbhRemote *remote, char **ret_reason)
+{
+    g_auto(GStrv) words = g_strsplit_set(text, " \t", -1);
+    const char *parts[4] = {NULL}, *slash;
+    guint n = 0;
+
+    for (char **word = words; *word; word++) {
+        if (**word && n < G_N_ELEMENTS(parts))
+            parts[n++] = *word;
+    }
+    slash = n ? strchr(parts[0], '/') : NULL;
+    if ((n != 1 && n != 3) || (slash && has_leading_zero(slash + 1, ret_reason)))
+        return FALSE;
+    return ibh_prefix_parse(parts[0], &remote->prefix) &&
+           (n == 1 || (g_str_equal(parts[1], "via") && ibh_ip_parse(parts[2], &remote->via)));
+}
+
+/* Why such a prefix, or its gateway, makes no sense; NULL: it does. */
+static char *why_no_remote(const IbhRemote *remote)
+{
+    char text[IBH_PREFIX_STRLEN];
+
+    if (remote->prefix.length == 0)
+        return g_strdup("a prefix of length 0 is everything: use gateway= for that");
+    if (ibh_ip_is_link_local(&remote->prefix.ip) || !ibh_ip_is_unicast(&remote->prefix.ip))
+        return g_strdup_printf("no gateway leads to %s", ibh_prefix_format(&remote->prefix, text));
+    if (remote->via.family == AF_UNSPEC)
+        return NULL;
+    if (remote->via.family != remote->prefix.ip.family)
+        return g_strdup_printf("%s is a gateway of the other IP version", ibh_ip_format(&remote->via, text));
+    return ibh_ip_is_unicast(&remote->via) ? NULL : g_strdup("no host can have the gateway's address");
+}
+
 static gboolean read_remote(const Reader *reader G_GNUC_UNUSED, Setting *setting, char **ret_reason)
 {
-    g_auto(GStrv) words = g_strsplit(setting->text, ",", -1);
+    g_auto(GStrv) items = g_strsplit(setting->text, ",", -1);
 
-    setting->list = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
-    for (char **word = words; *word; word++) {
-        const char *slash = strchr(g_strstrip(*word), '/');
-        IbhPrefix prefix;
+    setting->list = g_array_new(FALSE, TRUE, sizeof(IbhRemote));
+    for (char **item = items; *item; item++) {
+        IbhRemote remote = {.via.family = AF_UNSPEC};
 
-        if ((slash && has_leading_zero(slash + 1, ret_reason)) || !ibh_prefix_parse(*word, &prefix))
+        if (!parse_remote(*item, &remote, ret_reason))
             return FALSE;
-        if (prefix.length == 0)
-            *ret_reason = g_strdup("a prefix of length 0 is everything: use gateway= for that");
-        else if (ibh_ip_is_link_local(&prefix.ip) || !ibh_ip_is_unicast(&prefix.ip))
-            *ret_reason = g_strdup_printf("%s is reached by no gateway", *word);
-        else if (setting->list->len == REMOTE_MAX)
-            *ret_reason = g_strdup_printf("more than %d prefixes", REMOTE_MAX);
+        *ret_reason = setting->list->len == REMOTE_MAX ? g_strdup_printf("more than %d prefixes", REMOTE_MAX)
+                                                       : why_no_remote(&remote);
         if (*ret_reason)
             return FALSE;
-        g_array_append_val(setting->list, prefix);
+        g_array_append_val(setting->list, remote);
     }
     return TRUE;
 }
@@ -185,7 +214,7 @@ static const KeyForm KEYS[N_KEYS] = {
     [KEY_GATEWAY] = {.name = "gateway", .allowed = "auto, none, peer, first, last or an address",
                      .words = {{"auto", IBH_GATEWAY_AUTO}, {"none", IBH_GATEWAY_NONE}, {"peer", IBH_GATEWAY_PEER},
                                {"first", IBH_GATEWAY_FIRST}, {"last", IBH_GATEWAY_LAST}}, .read = read_gateway},
-    [KEY_REMOTE] = {.name = "remote", .allowed = "prefixes with commas between them, or nothing", .read = read_remote},
+    [KEY_REMOTE] = {.name = "remote", .allowed = "PREFIX or PREFIX via GATEWAY, with commas between them, or nothing", .read = read_remote},
     [KEY_ARP] = {.name = "arp", .allowed = "auto, strict or keep",
                  .words = {{"auto", IBH_ARP_AUTO}, {"strict", IBH_ARP_STRICT}, {"keep", IBH_ARP_KEEP}}},
 };
@@ -501,7 +530,10 @@ IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface)
     settings.gateway = (IbhGateway)value_or(best[KEY_GATEWAY], IBH_GATEWAY_AUTO);
     if (settings.gateway == IBH_GATEWAY_ADDRESS)
         settings.gateway_ip = best[KEY_GATEWAY]->ip;
-    settings.remote = best[KEY_REMOTE] && best[KEY_REMOTE]->list->len ? best[KEY_REMOTE]->list : NULL;
+    if (best[KEY_REMOTE] && best[KEY_REMOTE]->list->len) {
+        settings.remote = best[KEY_REMOTE]->list;
+        settings.remote_origin = best[KEY_REMOTE]->origin;
+    }
     if (settings.table != IBH_TABLE_AUTO)
         settings.table_origin = best[KEY_TABLE]->origin;
     return settings;

@@ -24,9 +24,15 @@ typedef enum {
 
 #define IBH_TABLE_BASE 940u /* automatic tables are this plus the rank */
 #define IBH_PRIORITY_BASE 1941u
-#define IBH_PRIORITY_SPAN 15u     /* a rail's rules have priorities of so many below that one, and that */
+#define IBH_PRIORITY_SPAN 16u     /* a rail's rules have priorities of so many below that one, and that */
 #define IBH_PRIORITY_SPREAD 3000u /* so far behind it come those of main=spread */
 #define IBH_TABLE_AUTO 0u
+
+/* What goes via a gateway before main is asked. */
+typedef struct {
+    IbhPrefix prefix;
+    IbhIp via; /* AF_UNSPEC: the rail's own gateway */
+} IbhRemote;
 
 /* What holds for one interface after defaults, globs and files have been folded. */
 typedef struct {
@@ -35,9 +41,10 @@ typedef struct {
     guint32 table; /* IBH_TABLE_AUTO or a number */
     IbhArp arp;
     IbhGateway gateway;
-    IbhIp gateway_ip;         /* of IBH_GATEWAY_ADDRESS */
-    const GArray *remote;     /* IbhPrefix: what goes by the rail's own gateway before main is asked; the config's */
-    const char *table_origin; /* "file:line" of table=, NULL where automatic; owned by the config */
+    IbhIp gateway_ip;     /* of IBH_GATEWAY_ADDRESS */
+    const GArray *remote; /* IbhRemote, NULL: none; owned by the config, as are both origins, "file:line" of the key */
+    const char *remote_origin;
+    const char *table_origin; /* NULL where automatic */
 } IbhSettings;
 
 typedef struct IbhConfig IbhConfig;

@@ -12,7 +12,7 @@
 
 void ibh_near_clear(IbhNear *near)
 {
-    GArray **arrays[] = {&near->nics, &near->candidates, &near->prefixes, &near->main};
+    GArray **arrays[] = {&near->nics, &near->candidates, &near->prefixes};
 
     for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_clear_pointer(arrays[i], g_array_unref);
@@ -291,33 +291,34 @@ static gboolean read_tables(IbhNear *near, GError **error)
     return TRUE;
 }
 
-/* The kernel goes through all of main for each rail: IPv6's is asked only where a candidate has a global address. */
-static int find_family(const IbhNear *near)
+/* Connected routes, which others' tables are compared with, and what decides for a rail. */
+static gboolean is_near(gconstpointer scope, const IbhRoute *route)
 {
-    IBH_EACH (const IbhAddress, address, near->snapshot->addresses) {
-        if (address->local.family == AF_INET6 && !ibh_ip_is_fe80(&address->local))
-            return AF_UNSPEC;
-    }
-    return AF_INET;
+    return route->protocol == RTPROT_KERNEL || ibh_main_scope_has(scope, route);
 }
 
+/* A connected multipath route counts whole, and nothing of ours lies in main. */
 static gboolean read_main(IbhNear *near, GError **error)
 {
     GArray *routes = near->snapshot->routes;
-    g_autoptr(GArray) all = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    g_autoptr(GArray) parts = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    g_auto(IbhMainScope) scope = {0};
 
-    if (near->candidates->len && !ibh_netlink_read_main(near->netlink, near->candidates, find_family(near), all, error))
+    ibh_main_scope_find(&scope, near->snapshot, near->config);
+    if (!ibh_snapshot_read_main(&scope, near->netlink, is_near, parts, error))
         return FALSE;
-    near->main = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
-    IBH_EACH (const IbhRoute, route, all) {
-        if (route->nexthops != 1 || ibh_route_is_ours(route))
+    IBH_EACH (const IbhRoute, route, parts) {
+        const gboolean is_kernels = route->protocol == RTPROT_KERNEL;
+
+        if (is_kernels && (route->is_part || ibh_route_is_ours(route)))
             return give_up(near);
-        g_array_append_val(near->main, *route);
-        if (route->protocol == RTPROT_KERNEL && !near->all_tables)
+        if (is_kernels && !near->all_tables)
             g_array_append_val(routes, *route);
+        if (ibh_main_scope_has(&scope, route))
+            g_array_append_val(near->snapshot->main_by_nic, *route);
     }
     g_array_sort(routes, compare_places); /* it keeps the order of equals */
-    return TRUE;
+    return ibh_snapshot_read_main_of_others(&scope, near->snapshot, near->netlink, error);
 }
 
 static gboolean read_all(IbhNear *near, GError **error)
@@ -413,45 +414,19 @@ static gboolean check_gateway(IbhNear *near, const IbhIp *gateway, GError **erro
     return TRUE;
 }
 
-static gboolean check_configured(IbhNear *near, const IbhNic *nic, GError **error)
-{
-    static const int families[] = {AF_INET, AF_INET6};
-    IbhIp gateway;
-
-    for (guint i = 0; i < G_N_ELEMENTS(families); i++) {
-        if (ibh_find_gateway(nic, families[i], &gateway) && !check_gateway(near, &gateway, error))
-            return FALSE;
-    }
-    return TRUE;
-}
-
-/* Main may prefer another NIC's connected route to what a rail reaches by a gateway, but for its default. An IPv6
- * gateway of an IPv4 route is of one link: no rail copies it. */
-static gboolean add_main_of(IbhNear *near, const IbhNic *nic, GError **error)
-{
-    IBH_EACH (const IbhRoute, route, near->main) {
-        if (!near->enough || route->ifindex != nic->link->ifindex)
-            continue;
-        if (route->gateway.family == route->family && !check_gateway(near, &route->gateway, error))
-            return FALSE;
-        near->enough &= route->gateway.family != route->family || ibh_route_is_default(route);
-        if (route->protocol != RTPROT_KERNEL) /* those are there */
-            g_array_append_val(near->snapshot->routes, *route);
-    }
-    return TRUE;
-}
-
-/* NIC by NIC, as main is asked where everything is read: of two equal routes the first one counts. */
 gboolean ibh_near_finish(IbhNear *near, const IbhRails *rails, GError **error)
 {
     near->enough = is_enough(near, rails);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (near->enough && nic->status == IBH_NIC_RAIL && !check_configured(near, nic, error))
-            return FALSE;
-    }
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (is_of_a_rail(nic) && !add_main_of(near, nic, error))
-            return FALSE;
+        g_autoptr(GArray) routes = NULL;
+
+        if (!near->enough || !is_of_a_rail(nic))
+            continue;
+        routes = ibh_want_routes(rails, nic);
+        IBH_EACH (const IbhRoute, route, routes) {
+            if (route->gateway.family != AF_UNSPEC && !check_gateway(near, &route->gateway, error))
+                return FALSE;
+        }
     }
     return TRUE;
 }

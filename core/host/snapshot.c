@@ -29,14 +29,51 @@ gboolean ibh_snapshot_add_table(IbhSnapshot *snapshot, IbhNetlink *netlink, guin
     return TRUE;
 }
 
-gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, const GArray *ifindexes, GError **error)
-{
-    guint before = snapshot->routes->len;
+/* ---- main, as the candidates have it ---- */
 
-    if (ifindexes->len && !ibh_netlink_read_main(netlink, ifindexes, AF_UNSPEC, snapshot->routes, error))
-        return FALSE;
-    keep_foreign_routes(snapshot, before);
-    return TRUE;
+/* The kernel goes through all of main for each NIC: IPv6's is asked only where a candidate has a global address. */
+gboolean ibh_snapshot_read_main(const IbhMainScope *scope, IbhNetlink *netlink, IbhRouteMatters keep, GArray *parts,
+                                GError **error)
+{
+    return !scope->candidates->len ||
+           ibh_netlink_read_main(netlink, scope->candidates, scope->has_ipv6 ? AF_UNSPEC : AF_INET, keep, scope, parts,
+                                 error);
+}
+
+typedef struct {
+    const IbhMainScope *scope;
+    const GArray *subnets;
+} OfOthers;
+
+static gboolean is_of_others(gconstpointer data, const IbhRoute *route)
+{
+    const OfOthers *of = data;
+
+    return ibh_main_scope_is_of_others(of->scope, of->subnets, route);
+}
+
+gboolean ibh_snapshot_read_main_of_others(const IbhMainScope *scope, IbhSnapshot *snapshot, IbhNetlink *netlink,
+                                          GError **error)
+{
+    g_autoptr(GArray) subnets = ibh_main_scope_lacks(scope, snapshot);
+    const OfOthers of = {scope, subnets};
+    const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = is_of_others, .of = &of};
+
+    return !subnets->len || ibh_netlink_read_routes(netlink, &filter, snapshot->main_by_nic, error);
+}
+
+static gboolean has(gconstpointer scope, const IbhRoute *route)
+{
+    return ibh_main_scope_has(scope, route);
+}
+
+gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhConfig *config, GError **error)
+{
+    g_auto(IbhMainScope) scope = {0};
+
+    ibh_main_scope_find(&scope, snapshot, config);
+    return ibh_snapshot_read_main(&scope, netlink, has, snapshot->main_by_nic, error) &&
+           ibh_snapshot_read_main_of_others(&scope, snapshot, netlink, error);
 }
 
 gboolean ibh_snapshot_add_errors(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)

@@ -6,6 +6,7 @@
 
 #include "host/tree.h"
 #include "kernel/netlink.h"
+#include "plan/main_scope.h"
 #include "plan/rails.h"
 
 /* `sysfs`: what stands for /sys. The snapshot takes `state`. */
@@ -17,11 +18,20 @@ gboolean ibh_snapshot_add_tables_of_foreign_rules(IbhSnapshot *snapshot, IbhNetl
 
 /* Adds facts that only some actions need. */
 gboolean ibh_snapshot_add_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
-/* Adds routes of main by these devices (int): by gateways, and prefixes on the link. */
-gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, const GArray *ifindexes, GError **error);
+/* Adds main as the candidates have it. */
+gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhConfig *config, GError **error);
 /* Adds error routes of main; call it once. */
 gboolean ibh_snapshot_add_errors(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
 gboolean ibh_snapshot_add_table(IbhSnapshot *snapshot, IbhNetlink *netlink, guint32 table, GError **error);
+
+/* ---- main, as the candidates have it ---- */
+
+/* Reads what goes through candidates, each NIC's part, if it matters to `keep`, which gets the scope. */
+gboolean ibh_snapshot_read_main(const IbhMainScope *scope, IbhNetlink *netlink, IbhRouteMatters keep, GArray *parts,
+                                GError **error);
+/* What the scope lacks. Call it after the candidates' own routes have been added. */
+gboolean ibh_snapshot_read_main_of_others(const IbhMainScope *scope, IbhSnapshot *snapshot, IbhNetlink *netlink,
+                                          GError **error);
 
 /* ---- what is near ---- */
 
@@ -38,7 +48,6 @@ typedef struct {
     GArray *nics;        /* IbhNicFilter: of this namespace; empty until they are needed */
     GArray *candidates;  /* int */
     GArray *prefixes;    /* IbhPrefix: addresses and subnets of candidates */
-    GArray *main;        /* IbhRoute: routes of main by candidates */
     GHashTable *tables;  /* those that were asked for */
     gboolean all_tables; /* were read instead */
 } IbhNear;
@@ -48,7 +57,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhNear, ibh_near_clear)
 
 /* `near` has a socket and a configuration. The snapshot takes `state`. */
 IbhSnapshot *ibh_near_take(IbhNear *near, const char *sysfs, IbhState *state, GError **error);
-/* Once the rails are known: adds main's routes by them. `near->enough` FALSE: other NICs have to be read as well. */
+/* Once the rails are known: `near->enough` FALSE: other NICs have to be read as well. */
 gboolean ibh_near_finish(IbhNear *near, const IbhRails *rails, GError **error);
 
 /* ---- which netdev belongs to which RDMA port, from /sys/class/infiniband (or another root) ---- */

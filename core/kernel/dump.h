@@ -26,6 +26,16 @@ gboolean ibh_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc ea
 /* A request with its fixed header, which contains all that a strict dump can be filtered by. */
 struct nl_msg *ibh_request(int type, int flags, gconstpointer fixed, gsize size);
 
+/* What lists of routes are kept in, as long as the socket. */
+GHashTable *ibh_netlink_pool(IbhNetlink *netlink);
+
+/* nexthops.c */
+void ibh_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool);
+/* It names a nexthop object, and no device. */
+gboolean ibh_is_unresolved(const IbhRoute *route);
+/* Of these routes, from this one on: each gets what its object says. */
+void ibh_resolve_nexthops(IbhNetlink *netlink, GArray *routes, guint from);
+
 /* ---- attributes: what is absent or too short is 0, none, "" ---- */
 
 static inline gboolean parse(struct nlmsghdr *header, gsize fixed, struct nlattr **attributes, int max)

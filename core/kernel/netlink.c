@@ -27,6 +27,7 @@ struct IbhNetlink {
     struct nl_sock *socket;
     char *received;
     gboolean strict;
+    GHashTable *pool;
 };
 
 /* What may become of an answer: NULL, or in words. */
@@ -81,6 +82,7 @@ IbhNetlink *ibh_netlink_open(GError **error)
         nl_cb_alloc(NL_CB_CUSTOM); /* own callbacks: the default set obeys the environment (NLCB) */
 
     netlink->received = g_malloc(RECEIVE_SIZE);
+    netlink->pool = ibh_pool_new();
     netlink->socket = callbacks ? nl_socket_alloc_cb(callbacks) : NULL;
     if (callbacks)
         nl_cb_put(callbacks);
@@ -97,8 +99,14 @@ void ibh_netlink_close(IbhNetlink *netlink)
         return;
     if (netlink->socket)
         nl_socket_free(netlink->socket);
+    g_hash_table_unref(netlink->pool);
     g_free(netlink->received);
     g_free(netlink);
+}
+
+GHashTable *ibh_netlink_pool(IbhNetlink *netlink)
+{
+    return netlink->pool;
 }
 
 guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink)

@@ -3,7 +3,8 @@
  * The kernel's routing state: the only part that talks netlink.
  *
  *   netlink.c                 the socket: one request at a time, errors in the kernel's own words
- *   links.c, rules.c, read.c  strict, filtered dumps → values; look-ups
+ *   links.c, rules.c, read.c,
+ *   nexthops.c                strict, filtered dumps → values; look-ups
  *   write.c                   operations → requests
  */
 #pragma once
@@ -29,13 +30,18 @@ gboolean ibh_netlink_is_strict(const IbhNetlink *netlink);
 
 /* ---- reading: each appends to an array; of both families ---- */
 
+/* FALSE of a route that is dropped while it is read. */
+typedef gboolean (*IbhRouteMatters)(gconstpointer of, const IbhRoute *route);
+
 typedef struct {
-    int family;      /* AF_UNSPEC: both */
-    guint32 table;   /* 0: all */
-    guint8 protocol; /* 0: all */
-    guint8 type;     /* 0: all */
-    int ifindex;     /* of the device, 0: any */
-    guint limit;     /* none, if more would come; 0: any number */
+    int family;           /* AF_UNSPEC: both */
+    guint32 table;        /* 0: all */
+    guint8 protocol;      /* 0: all */
+    guint8 type;          /* 0: all */
+    int ifindex;          /* of the device, 0: any */
+    guint limit;          /* none, if more would come; 0: any number */
+    IbhRouteMatters keep; /* which gets `of`; NULL: all are kept */
+    gconstpointer of;
 } IbhRouteFilter;
 
 /* Of this kind; NULL: all. */
@@ -58,9 +64,10 @@ typedef gboolean (*IbhRuleMatters)(gconstpointer of, const IbhPrefix *from, guin
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, IbhRuleMatters matters, gconstpointer of, GArray *rules,
                                 GError **error);
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error);
-/* Routes of main by these devices (int); AF_UNSPEC: of both families. */
-gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, GArray *routes,
-                               GError **error);
+/* Unicast routes of main by these devices (int), of a multipath route each device's part; AF_UNSPEC: of both families.
+ */
+gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, IbhRouteMatters keep,
+                               gconstpointer of, GArray *parts, GError **error);
 
 typedef enum {
     IBH_NEIGHBOURS_FOUND, /* by ARP or ND */

@@ -9,47 +9,11 @@
 
 #define MAIN_MAX 256 /* upper limit of routes of main that are read to find those by a rail */
 #define FEW 4   /* up to so many devices, one question for each costs less than to find out whether main is small */
-#define MANY 16 /* from so many on, reading all of main costs less than having the kernel go through it for each */
+#define MANY 64 /* from so many on, reading all of main costs less than having the kernel go through it for each */
 
 /* ---- routes ---- */
 
-/* Of a route over several gateways, takes the one by the device that was asked for (`wanted`). */
-static gboolean take_hop(const struct rtnexthop *hop, int wanted, IbhRoute *route)
-{
-    const int head = (int)sizeof *hop;
-    struct nlattr *gateway = nla_find((const void *)(hop + 1), hop->rtnh_len - head, RTA_GATEWAY);
-
-    if (hop->rtnh_ifindex != wanted || !gateway || hop->rtnh_flags & RTNH_F_DEAD)
-        return FALSE;
-    route->ifindex = wanted;
-    route->gateway = get_ip(gateway, route->family);
-    route->nexthops = 1;
-    return TRUE;
-}
-
-/* A multipath route over devices alone counts as it is. */
-static void get_nexthops(struct nlattr *multipath, int wanted, IbhRoute *route)
-{
-    const struct rtnexthop *hop = nla_data(multipath);
-    g_autoptr(GArray) hops = g_array_new(FALSE, FALSE, sizeof(IbhHop));
-    int left = nla_len(multipath);
-
-    while (left >= (int)sizeof *hop && hop->rtnh_len >= sizeof *hop && hop->rtnh_len <= left) {
-        const IbhHop one = {hop->rtnh_ifindex, hop->rtnh_hops, (hop->rtnh_flags & RTNH_F_DEAD) != 0};
-        int step = (int)RTNH_ALIGN(hop->rtnh_len);
-
-        if (wanted && take_hop(hop, wanted, route))
-            return;
-        g_array_append_val(hops, one);
-        left -= step;
-        hop = (const void *)((const char *)hop + step);
-    }
-    route->hops = ibh_intern_hops(hops);
-    route->nexthops = hops->len;
-    route->ifindex = hops->len ? route->hops->ifindex : 0;
-}
-
-/* An IPv6 gateway of an IPv4 route: BGP unnumbered has no others. */
+/* A gateway of the other family: BGP unnumbered has IPv6 gateways for IPv4 prefixes. */
 static IbhIp get_via(struct nlattr *attribute)
 {
     const struct rtvia *via = nla_data(attribute);
@@ -62,7 +26,42 @@ static IbhIp get_via(struct nlattr *attribute)
     return ip;
 }
 
-static gboolean read_route(struct nlmsghdr *header, int wanted, IbhRoute *ret_route)
+static IbhIp get_gateway(struct nlattr *plain, struct nlattr *via, int family)
+{
+    return via ? get_via(via) : get_ip(plain, family);
+}
+
+static IbhHop read_hop(const struct rtnexthop *hop, IbhRoute *route)
+{
+    const struct nlattr *head = (const void *)(hop + 1);
+    const int size = hop->rtnh_len - (int)sizeof *hop;
+
+    route->encapsulated |= nla_find(head, size, RTA_ENCAP_TYPE) != NULL;
+    return (IbhHop){.ifindex = hop->rtnh_ifindex,
+                    .weight = hop->rtnh_hops,
+                    .dead = (hop->rtnh_flags & RTNH_F_DEAD) != 0,
+                    .gateway =
+                        get_gateway(nla_find(head, size, RTA_GATEWAY), nla_find(head, size, RTA_VIA), route->family)};
+}
+
+static void get_nexthops(struct nlattr *multipath, GHashTable *pool, IbhRoute *route)
+{
+    const struct rtnexthop *hop = nla_data(multipath);
+    g_autoptr(GArray) hops = g_array_new(FALSE, TRUE, sizeof(IbhHop));
+    int left = nla_len(multipath);
+
+    while (left >= (int)sizeof *hop && hop->rtnh_len >= sizeof *hop && hop->rtnh_len <= left) {
+        const IbhHop one = read_hop(hop, route);
+        int step = (int)RTNH_ALIGN(hop->rtnh_len);
+
+        g_array_append_val(hops, one);
+        left -= step;
+        hop = (const void *)((const char *)hop + step);
+    }
+    ibh_set_hops(route, hops, pool);
+}
+
+static gboolean read_route(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret_route)
 {
     struct nlattr *attributes[RTA_MAX + 1];
     const struct rtmsg *info = nlmsg_data(header);
@@ -78,13 +77,17 @@ static gboolean read_route(struct nlmsghdr *header, int wanted, IbhRoute *ret_ro
     route.scope = info->rtm_scope;
     route.metric = get_u32(attributes[RTA_PRIORITY], 0);
     route.ifindex = (int)get_u32(attributes[RTA_OIF], 0);
-    route.gateway =
-        attributes[RTA_VIA] ? get_via(attributes[RTA_VIA]) : get_ip(attributes[RTA_GATEWAY], info->rtm_family);
+    route.gateway = get_gateway(attributes[RTA_GATEWAY], attributes[RTA_VIA], info->rtm_family);
     route.src = get_ip(attributes[RTA_PREFSRC], info->rtm_family);
     route.nexthops = route.ifindex ? 1 : 0;
     route.onlink = (info->rtm_flags & RTNH_F_ONLINK) != 0;
+    route.encapsulated = attributes[RTA_ENCAP_TYPE] != NULL;
     if (attributes[RTA_MULTIPATH])
-        get_nexthops(attributes[RTA_MULTIPATH], route.table == IBH_TABLE_MAIN ? wanted : 0, &route);
+        get_nexthops(attributes[RTA_MULTIPATH], pool, &route);
+    if (attributes[RTA_METRICS]) {
+        route.metrics_size = (guint)nla_len(attributes[RTA_METRICS]);
+        route.metrics = ibh_pool_keep(pool, nla_data(attributes[RTA_METRICS]), route.metrics_size);
+    }
     route.object = get_u32(attributes[RTA_NH_ID], 0);
     route.special = info->rtm_tos || info->rtm_src_len;
     if (route.type != RTN_UNICAST) { /* IPv6 reads a throw back as one of lo */
@@ -96,18 +99,26 @@ static gboolean read_route(struct nlmsghdr *header, int wanted, IbhRoute *ret_ro
     return TRUE;
 }
 
-/* A kernel without strict dumps sends everything. */
+static gboolean goes_by(const IbhRoute *route, int ifindex)
+{
+    IbhRoute part;
+
+    return !ifindex || ibh_route_part(route, ifindex, &part) || ibh_is_unresolved(route);
+}
+
+/* A kernel without strict dumps sends everything. MPLS and multicast are none of ours. */
 static gboolean passes(const IbhRoute *route, const IbhRouteFilter *filter)
 {
-    return (!filter->table || filter->table == route->table) &&
+    return (route->family == AF_INET || route->family == AF_INET6) &&
+           (!filter->table || filter->table == route->table) &&
            (!filter->protocol || filter->protocol == route->protocol) &&
-           (!filter->type || filter->type == route->type) && (!filter->ifindex || filter->ifindex == route->ifindex);
+           (!filter->type || filter->type == route->type) && goes_by(route, filter->ifindex);
 }
 
 typedef struct {
     const IbhRouteFilter *filter;
-    const GArray *ifindexes; /* of main: routes by one of these; NULL: all that pass the filter */
     guint count;
+    GHashTable *pool;
     GArray *routes;
 } RouteDump;
 
@@ -116,38 +127,19 @@ static gboolean is_cut(const RouteDump *dump)
     return dump->filter->limit && dump->count > dump->filter->limit;
 }
 
-static gboolean add_route(const RouteDump *dump, struct nlmsghdr *header, const IbhRouteFilter *filter)
-{
-    IbhRoute route;
-
-    if (!read_route(header, filter->ifindex, &route))
-        return FALSE;
-    if ((route.family == AF_INET || route.family == AF_INET6) && passes(&route, filter)) /* no MPLS, no multicast */
-        g_array_append_val(dump->routes, route);
-    return TRUE;
-}
-
 static gboolean on_route(struct nlmsghdr *header, gpointer data)
 {
     RouteDump *dump = data;
-    IbhRouteFilter filter = *dump->filter;
-    int device; /* 0: none, or several */
+    const IbhRouteFilter *filter = dump->filter;
+    IbhRoute route;
 
     if (header->nlmsg_type != RTM_NEWROUTE)
         return TRUE;
     dump->count++;
-    if (is_cut(dump))
+    if (is_cut(dump) || !read_route(header, dump->pool, &route))
         return FALSE;
-    if (!dump->ifindexes)
-        return add_route(dump, header, &filter);
-    device = (int)get_u32(nlmsg_find_attr(header, sizeof(struct rtmsg), RTA_OIF), 0);
-    IBH_EACH (const int, ifindex, dump->ifindexes) {
-        filter.ifindex = *ifindex;
-        if ((!device || device == filter.ifindex) && !add_route(dump, header, &filter))
-            return FALSE;
-        if (device == filter.ifindex)
-            break;
-    }
+    if (passes(&route, filter) && (!filter->keep || filter->keep(filter->of, &route)))
+        g_array_append_val(dump->routes, route);
     return TRUE;
 }
 
@@ -166,57 +158,99 @@ static struct nl_msg *route_request(const IbhRouteFilter *filter)
     return message;
 }
 
-/* None, if more came than the limit allows. */
-static gboolean read_routes(IbhNetlink *netlink, RouteDump *dump, GError **error)
+/* None, if more came than the limit allows: then `ret_cut` is TRUE. */
+static gboolean read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, gboolean *ret_cut,
+                            GError **error)
 {
+    RouteDump dump = {.filter = filter, .pool = ibh_netlink_pool(netlink), .routes = routes};
     g_autoptr(GError) local = NULL;
+    const guint before = routes->len;
 
-    if (ibh_dump(netlink, route_request(dump->filter), on_route, dump, dump->routes, "the routes", &local) ||
-        is_cut(dump))
-        return TRUE;
-    g_propagate_error(error, g_steal_pointer(&local));
-    return FALSE;
+    if (!ibh_dump(netlink, route_request(filter), on_route, &dump, routes, "the routes", &local) && !is_cut(&dump)) {
+        g_propagate_error(error, g_steal_pointer(&local));
+        return FALSE;
+    }
+    *ret_cut = is_cut(&dump);
+    ibh_resolve_nexthops(netlink, routes, before);
+    return TRUE;
 }
 
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error)
 {
-    return read_routes(netlink, &(RouteDump){.filter = filter, .routes = routes}, error);
+    gboolean cut;
+
+    return read_routes(netlink, filter, routes, &cut, error);
 }
 
-static gboolean read_main_by_each(IbhNetlink *netlink, const GArray *ifindexes, int family, GArray *routes,
-                                  GError **error)
-{
-    IbhRouteFilter filter = {.family = family, .table = IBH_TABLE_MAIN, .type = RTN_UNICAST};
+/* ---- main, as each of some devices has it ---- */
 
+static void add_parts(const GArray *whole, const GArray *ifindexes, GArray *parts)
+{
     IBH_EACH (const int, ifindex, ifindexes) {
-        filter.ifindex = *ifindex;
-        if (!ibh_netlink_read_routes(netlink, &filter, routes, error))
+        IBH_EACH (const IbhRoute, route, whole) {
+            IbhRoute part;
+
+            if (ibh_route_part(route, *ifindex, &part))
+                g_array_append_val(parts, part);
+        }
+    }
+}
+
+static gboolean read_main_by_each(IbhNetlink *netlink, const GArray *ifindexes, const IbhRouteFilter *filter,
+                                  GArray *parts, GError **error)
+{
+    IBH_EACH (const int, ifindex, ifindexes) {
+        g_autoptr(GArray) whole = g_array_new(FALSE, TRUE, sizeof(IbhRoute)),
+                          one = g_array_new(FALSE, FALSE, sizeof(int));
+        IbhRouteFilter of_one = *filter;
+
+        of_one.limit = 0;
+        of_one.ifindex = *ifindex;
+        if (!ibh_netlink_read_routes(netlink, &of_one, whole, error))
             return FALSE;
+        g_array_append_val(one, *ifindex);
+        add_parts(whole, one, parts);
     }
     return TRUE;
 }
 
 /* One dump of all of main, as long as it is not large: then the kernel picks out what goes by each of the devices. */
-gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, GArray *routes, GError **error)
+gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, IbhRouteMatters keep,
+                               gconstpointer of, GArray *parts, GError **error)
 {
-    const IbhRouteFilter filter = {
-        .family = family, .table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .limit = ifindexes->len < MANY ? MAIN_MAX : 0};
-    RouteDump dump = {.filter = &filter, .ifindexes = ifindexes, .routes = routes};
+    const IbhRouteFilter filter = {.family = family,
+                                   .table = IBH_TABLE_MAIN,
+                                   .type = RTN_UNICAST,
+                                   .limit = ifindexes->len < MANY ? MAIN_MAX : 0,
+                                   .keep = keep,
+                                   .of = of};
+    g_autoptr(GArray) whole = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    gboolean cut = FALSE;
 
     if (ifindexes->len <= FEW && ibh_netlink_is_strict(netlink))
-        return read_main_by_each(netlink, ifindexes, family, routes, error);
-    return read_routes(netlink, &dump, error) &&
-           (!is_cut(&dump) || read_main_by_each(netlink, ifindexes, family, routes, error));
+        return read_main_by_each(netlink, ifindexes, &filter, parts, error);
+    if (!read_routes(netlink, &filter, whole, &cut, error))
+        return FALSE;
+    if (cut)
+        return read_main_by_each(netlink, ifindexes, &filter, parts, error);
+    add_parts(whole, ifindexes, parts);
+    return TRUE;
 }
 
 /* ---- asking ---- */
 
+typedef struct {
+    IbhLookup *lookup;
+    GHashTable *pool;
+} Answer;
+
 static gboolean on_answer(struct nlmsghdr *header, gpointer data)
 {
-    IbhLookup *lookup = data;
+    const Answer *answer = data;
+    IbhLookup *lookup = answer->lookup;
     IbhRoute route;
 
-    if (header->nlmsg_type != RTM_NEWROUTE || !read_route(header, 0, &route))
+    if (header->nlmsg_type != RTM_NEWROUTE || !read_route(header, answer->pool, &route))
         return FALSE;
     lookup->type = route.type;
     lookup->oif = route.ifindex;
@@ -256,12 +290,13 @@ static struct nl_msg *lookup_request(const IbhLookup *lookup)
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error)
 {
     struct nl_msg *message = lookup_request(lookup);
+    Answer answer = {lookup, ibh_netlink_pool(netlink)};
     g_autoptr(GError) local = NULL;
     gboolean answered;
 
     lookup->error = lookup->oif = lookup->type = 0;
     lookup->hops = NULL;
-    answered = ibh_netlink_talk(netlink, message, on_answer, lookup, &local);
+    answered = ibh_netlink_talk(netlink, message, on_answer, &answer, &local);
     nlmsg_free(message);
     if (answered)
         return TRUE;

@@ -82,14 +82,27 @@ static gboolean put_nexthops(struct nl_msg *message, const IbhRoute *route)
     return TRUE;
 }
 
+static gboolean put_gateway(struct nl_msg *message, const IbhRoute *route)
+{
+    const IbhIp *ip = &route->gateway;
+    const sa_family_t family = (sa_family_t)ip->family;
+    guint8 via[sizeof family + 16]; /* struct rtvia */
+
+    if (ip->family == AF_UNSPEC || ip->family == route->family)
+        return ip->family == AF_UNSPEC || put_ip(message, RTA_GATEWAY, ip);
+    memcpy(via, &family, sizeof family);
+    memcpy(via + sizeof family, ip->bytes, 16);
+    return nla_put(message, RTA_VIA, sizeof via, via) >= 0;
+}
+
 static gboolean put_route(struct nl_msg *message, const IbhRoute *route)
 {
     return (!route->dst.length || put_ip(message, RTA_DST, &route->dst.ip)) &&
            nla_put_u32(message, RTA_TABLE, route->table) >= 0 &&
            nla_put_u32(message, RTA_PRIORITY, route->metric) >= 0 &&
            (route->src.family == AF_UNSPEC || put_ip(message, RTA_PREFSRC, &route->src)) &&
-           (route->gateway.family == AF_UNSPEC || put_ip(message, RTA_GATEWAY, &route->gateway)) &&
-           put_nexthops(message, route);
+           put_gateway(message, route) && put_nexthops(message, route) &&
+           (!route->metrics_size || nla_put(message, RTA_METRICS, (int)route->metrics_size, route->metrics) >= 0);
 }
 
 static gboolean change_route(IbhNetlink *netlink, const IbhRoute *route, IbhOpType type, GError **error)

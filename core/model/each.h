@@ -44,3 +44,10 @@ static inline gboolean ibh_has(const GArray *numbers, int number)
 
 /* Each row of a table, an array of C. */
 #define IBH_EACH_ROW(Type, x, rows) for (Type *x = (rows); x < (rows) + G_N_ELEMENTS(rows); x++)
+
+/* In a function that orders values: returns where these two differ. */
+#define IBH_COMPARE(a, b)                                                                                              \
+    do {                                                                                                               \
+        if ((a) != (b))                                                                                                \
+            return (a) < (b) ? -1 : 1;                                                                                 \
+    } while (0)

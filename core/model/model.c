@@ -93,6 +93,21 @@ gboolean ibh_ip_is_fe80(const IbhIp *ip)
     return ip->family == AF_INET6 && ip->bytes[0] == 0xfe && (ip->bytes[1] & 0xc0) == 0x80;
 }
 
+gboolean ibh_ips_have_one_in(const GArray *sorted, const IbhPrefix *prefix)
+{
+    guint low = 0, high = sorted->len;
+
+    while (low < high) {
+        guint middle = low + (high - low) / 2;
+
+        if (ibh_ip_compare(&g_array_index(sorted, IbhIp, middle), &prefix->ip) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < sorted->len && ibh_prefix_contains(prefix, &g_array_index(sorted, IbhIp, low));
+}
+
 /* The first 32 bits: all of an IPv4 address. */
 static guint32 first_word(const IbhIp *ip)
 {
@@ -148,19 +163,13 @@ const char *ibh_prefix_format(const IbhPrefix *prefix, char buffer[IBH_PREFIX_ST
     return buffer;
 }
 
-#define COMPARE(a, b)                                                                                                  \
-    do {                                                                                                               \
-        if ((a) != (b))                                                                                                \
-            return (a) < (b) ? -1 : 1;                                                                                 \
-    } while (0)
-
 int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b)
 {
     int order = ibh_ip_compare(&a->ip, &b->ip);
 
     if (order)
         return order;
-    COMPARE(a->length, b->length);
+    IBH_COMPARE(a->length, b->length);
     return 0;
 }
 
@@ -302,20 +311,20 @@ int ibh_rule_compare(const IbhRule *a, const IbhRule *b)
 {
     int order;
 
-    COMPARE(a->family, b->family);
-    COMPARE(a->priority, b->priority);
+    IBH_COMPARE(a->family, b->family);
+    IBH_COMPARE(a->priority, b->priority);
     if ((order = ibh_prefix_compare(&a->from, &b->from)))
         return order;
-    COMPARE(a->to.length, b->to.length);
+    IBH_COMPARE(a->to.length, b->to.length);
     if (a->to.length && (order = ibh_prefix_compare(&a->to, &b->to)))
         return order;
-    COMPARE(a->action, b->action);
-    COMPARE(a->table, b->table);
-    COMPARE(a->protocol, b->protocol);
-    COMPARE(a->suppress_prefixlength, b->suppress_prefixlength);
-    COMPARE(a->suppress_ifgroup, b->suppress_ifgroup);
-    COMPARE(a->selectors, b->selectors);
-    COMPARE(a->l3mdev, b->l3mdev);
+    IBH_COMPARE(a->action, b->action);
+    IBH_COMPARE(a->table, b->table);
+    IBH_COMPARE(a->protocol, b->protocol);
+    IBH_COMPARE(a->suppress_prefixlength, b->suppress_prefixlength);
+    IBH_COMPARE(a->suppress_ifgroup, b->suppress_ifgroup);
+    IBH_COMPARE(a->selectors, b->selectors);
+    IBH_COMPARE(a->l3mdev, b->l3mdev);
     return 0;
 }
 
@@ -353,77 +362,6 @@ gboolean ibh_rule_is_ours(const IbhRule *rule)
 {
     return ibh_rule_is_spread(rule) ||
            (is_marked(rule) && is_from_one_address(rule) && (!rule->to.length || ibh_rule_asks_main(rule)));
-}
-
-/* ---- routes ---- */
-
-const IbhHop *ibh_intern_hops(const GArray *hops)
-{
-    static GHashTable *all;
-    g_autoptr(GBytes) bytes = g_bytes_new(hops->data, hops->len * sizeof(IbhHop));
-
-    if (!all)
-        all = g_hash_table_new(g_bytes_hash, g_bytes_equal);
-    if (!g_hash_table_contains(all, bytes))
-        g_hash_table_add(all, g_bytes_ref(bytes));
-    return g_bytes_get_data(g_hash_table_lookup(all, bytes), NULL);
-}
-
-int ibh_route_compare(const IbhRoute *a, const IbhRoute *b)
-{
-    int order;
-
-    COMPARE(a->family, b->family);
-    COMPARE(a->table, b->table);
-    if ((order = ibh_prefix_compare(&a->dst, &b->dst)))
-        return order;
-    COMPARE(a->metric, b->metric);
-    COMPARE(a->type, b->type);
-    COMPARE(a->protocol, b->protocol);
-    COMPARE(a->scope, b->scope);
-    COMPARE(a->ifindex, b->ifindex);
-    if ((order = ibh_ip_compare(&a->gateway, &b->gateway)) || (order = ibh_ip_compare(&a->src, &b->src)))
-        return order;
-    COMPARE(a->nexthops, b->nexthops);
-    COMPARE(a->onlink, b->onlink);
-    COMPARE(a->special, b->special);
-    if (!a->hops || !b->hops)
-        return (a->hops != NULL) - (b->hops != NULL);
-    return memcmp(a->hops, b->hops, a->nexthops * sizeof *a->hops);
-}
-
-gboolean ibh_route_is_ours(const IbhRoute *route)
-{
-    return route->metric == IBH_MARK && route->protocol == RTPROT_KERNEL && route->type == RTN_UNICAST &&
-           !route->special;
-}
-
-gboolean ibh_route_is_spread(const IbhRoute *route)
-{
-    return ibh_route_is_ours(route) && route->table == IBH_TABLE_SPREAD;
-}
-
-gboolean ibh_route_is_default(const IbhRoute *route)
-{
-    return route->dst.length == 0 && route->type == RTN_UNICAST;
-}
-
-/* The kernel's own "unreachable" of IPv6 (metric 0xffffffff) is no route. */
-gboolean ibh_route_is_error(const IbhRoute *route)
-{
-    return (route->type == RTN_UNREACHABLE || route->type == RTN_BLACKHOLE || route->type == RTN_PROHIBIT) &&
-           route->metric != G_MAXUINT32;
-}
-
-IbhRouteKind ibh_route_kind(const IbhRoute *route)
-{
-    return route->gateway.family == AF_UNSPEC ? IBH_ROUTE_SUBNET : IBH_ROUTE_BY_GATEWAY;
-}
-
-gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b)
-{
-    return a->family == b->family && a->table == b->table && a->metric == b->metric &&
-           ibh_prefix_equal(&a->dst, &b->dst);
 }
 
 /* ---- state and snapshot ---- */
@@ -470,6 +408,7 @@ IbhSnapshot *ibh_snapshot_new(void)
     snapshot->addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
     snapshot->rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
     snapshot->routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    snapshot->main_by_nic = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
     snapshot->more = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
     snapshot->neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
     snapshot->managers = g_array_new(FALSE, TRUE, sizeof(IbhManager));
@@ -488,6 +427,7 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
     g_array_unref(snapshot->addresses);
     g_array_unref(snapshot->rules);
     g_array_unref(snapshot->routes);
+    g_array_unref(snapshot->main_by_nic);
     g_array_unref(snapshot->more);
     g_array_unref(snapshot->neighbours);
     g_array_unref(snapshot->managers);

@@ -51,6 +51,8 @@ gboolean ibh_ip_equals(gconstpointer a, gconstpointer b);
 gboolean ibh_ip_is_unicast(const IbhIp *ip);
 gboolean ibh_ip_is_link_local(const IbhIp *ip); /* 169.254/16, fe80::/10 */
 gboolean ibh_ip_is_fe80(const IbhIp *ip);       /* valid on one link only; each that is up has one by itself */
+/* One of these IbhIp, in ascending order, lies in this prefix. */
+gboolean ibh_ips_have_one_in(const GArray *sorted, const IbhPrefix *prefix);
 
 IbhPrefix ibh_prefix(const IbhIp *ip, guint length); /* clears the host bits */
 gboolean ibh_prefix_parse(const char *text, IbhPrefix *ret_prefix);
@@ -190,7 +192,13 @@ typedef struct {
     int ifindex;
     guint16 weight; /* above 1, as the kernel counts it */
     guint16 dead;   /* its link or its last address went */
+    IbhIp gateway;  /* AF_UNSPEC: on link */
 } IbhHop;
+
+/* Next hops and metrics, lists of any length: a pool keeps equal ones once, and a route that refers to one stays a
+ * plain value, valid as long as the pool. */
+GHashTable *ibh_pool_new(void);
+gconstpointer ibh_pool_keep(GHashTable *pool, gconstpointer data, gsize size); /* NULL: of size 0 */
 
 typedef struct {
     int family;
@@ -205,13 +213,19 @@ typedef struct {
     gboolean onlink;    /* the gateway counts as reachable by the device, even if other routes differ */
     IbhIp src;          /* AF_UNSPEC: none */
     guint nexthops;     /* more than 1: multipath; ifindex is that of the first */
-    const IbhHop *hops; /* of a multipath route, `nexthops` of them, by ibh_intern_hops; else NULL */
+    const IbhHop *hops; /* of a multipath route, `nexthops` of them, of a pool; else NULL */
+    gboolean is_part;   /* one NIC's part of a multipath route */
     guint32 object;     /* the nexthop object (ip nexthop) that it goes by; 0: none */
-    gboolean special;   /* for one TOS or source prefix only: never ours, and never copied for a rail */
+    gboolean special;   /* for one TOS or source prefix only: never ours */
+    gboolean encapsulated;
+    const guint8 *metrics; /* mtu, advmss, locks, …: the kernel's attributes, `metrics_size` bytes of a pool */
+    guint metrics_size;    /* 0: none */
 } IbhRoute;
 
-/* Kept for good, equal lists once: there are few, and a route stays a plain value. */
-const IbhHop *ibh_intern_hops(const GArray *hops);
+/* The part of a route that goes by this device; FALSE: none does. */
+gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part);
+/* Appends the metrics as ip(8) takes them, those that have a name: " mtu lock 1400 advmss 1360". */
+void ibh_route_put_metrics(GString *text, const IbhRoute *route);
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);
 gboolean ibh_route_is_ours(const IbhRoute *route);
 gboolean ibh_route_is_spread(const IbhRoute *route);  /* routes of ours for unbound traffic */
@@ -310,7 +324,9 @@ typedef struct {
     GArray *rules;      /* IbhRule, in the kernel's order: all of the family */
     GArray *routes; /* IbhRoute, in the kernel's order: every route of protocol kernel (ours and connected ones), and
                        all routes of the tables that a foreign rule leads a rail's address to */
-    GArray *more;   /* IbhRoute: other routes of main, and of the tables of foreign rules; only for --check */
+    GArray *main_by_nic;    /* IbhRoute: of main, what decides for a candidate: its defaults, and what has one of its
+                               addresses or subnets inside. Of a multipath route, each NIC's part */
+    GArray *more;           /* IbhRoute: other routes of main, and of the tables of foreign rules; only for --check */
     GArray *neighbours;     /* IbhNeighbour: for --undo dynamic entries of IPv4, for --check all */
     GArray *managers;       /* IbhManager; read only for --show and --check */
     GPtrArray *scripts;     /* char *: a hand-written file, behind a line with its path; only for --show and --check */

@@ -165,6 +165,7 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
         g_string_append_printf(text, " src %s", ibh_ip_format(&route->src, ip));
     if (route->metric)
         g_string_append_printf(text, " metric %u", route->metric);
+    ibh_route_put_metrics(text, route);
     if (hops)
         g_string_append_printf(text, " %s", hops);
     return g_string_free(text, FALSE);

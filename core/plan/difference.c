@@ -24,12 +24,10 @@ static void todo_clear(gpointer data)
 
 static void want_all(IbhWork *work)
 {
-    g_autoptr(GPtrArray) copied = ibh_find_copied_routes(work->rails->snapshot);
-
     IBH_EACH (IbhTodo, todo, work->todos) {
         if (work->undo || todo->nic->status != IBH_NIC_RAIL)
             continue;
-        todo->routes = ibh_want_routes(work->rails, todo->nic, copied);
+        todo->routes = ibh_want_routes(work->rails, todo->nic);
         todo->rules = ibh_want_rules(work->rails, todo->nic, todo->routes);
     }
 }
@@ -82,8 +80,9 @@ static gboolean is_undecided_route(const IbhTodo *todo, const IbhRoute *route)
         return FALSE;
     if (ibh_route_kind(route) == IBH_ROUTE_SUBNET)
         return is_tentative(owner, &route->dst);
-    return owner->settings.gateway != IBH_GATEWAY_NONE && is_tentative(owner, NULL) &&
-           !ibh_serves_family(owner, AF_INET6);
+    if (ibh_route_is_default(route) && owner->settings.gateway == IBH_GATEWAY_NONE)
+        return FALSE;
+    return is_tentative(owner, NULL) && !ibh_serves_family(owner, AF_INET6);
 }
 
 /* Takes what exists out of what is wanted. Ours that are not wanted are stale; so is a second copy. */

@@ -425,6 +425,7 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, gboo
     g_autoptr(IbhOthers) others = NULL;
 
     rails->snapshot = snapshot;
+    rails->pool = ibh_pool_new();
     rails->by.nics = g_hash_table_new(NULL, NULL);
     rails->by.holders = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, NULL, (GDestroyNotify)g_ptr_array_unref);
     rails->by.tables = g_hash_table_new(NULL, NULL);

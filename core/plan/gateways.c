@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The prefixes that a rail reaches by gateways. In T: main's routes by a gateway on the rail's subnet, and remote=. In
- * D: its default route.
+ * What a rail reaches via gateways: remote= in its table T, its default in D. Both follow from this NIC alone: from its
+ * own addresses, its own default in main, its settings. (In remote= its siblings' subnets go the same way.) Main's
+ * other routes via gateways are copied nowhere: main is asked for them.
  */
 #include "plan/want.h"
 
@@ -30,128 +31,72 @@ IbhRoute ibh_own_route(const IbhNic *nic, const IbhPrefix *dst)
                       .nexthops = 1};
 }
 
-/* ---- main's routes ---- */
+/* ---- routes via a gateway, as the kernel takes them ---- */
 
-static gboolean is_on_subnet(const GArray *subnets, const IbhIp *gateway)
+/* Main may lack the gateway's subnet, or reach it through another NIC: onlink makes IPv4 take it all the same. */
+void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway)
 {
-    IBH_EACH (const IbhRoute, subnet, subnets) {
-        if (subnet->gateway.family == AF_UNSPEC && ibh_prefix_contains(&subnet->dst, gateway))
+    route->gateway = *gateway;
+    route->scope = RT_SCOPE_UNIVERSE;
+    if (route->family == AF_INET && gateway->family == AF_UNSPEC)
+        route->scope = RT_SCOPE_LINK;
+    route->onlink = gateway->family == AF_INET;
+}
+
+void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from)
+{
+    route->metrics = from->metrics;
+    route->metrics_size = from->metrics_size;
+}
+
+static gboolean is_on_link(const GArray *routes, const IbhRoute *route)
+{
+    IBH_EACH (const IbhRoute, other, routes) {
+        if (other->table == route->table && other->gateway.family == AF_UNSPEC &&
+            ibh_prefix_contains(&other->dst, &route->gateway))
             return TRUE;
     }
     return FALSE;
 }
 
-/* Main prefers another NIC's route to the same prefix. Whose default main prefers does not matter: defaults of other
- * NICs are not read, and what a rail's address sends beyond goes by a gateway of the rail's. */
-static gboolean is_anothers_in_main(const IbhRails *rails, const IbhRoute *route)
+/* IPv6 knows no onlink: it looks the gateway up in the route's own table, then in main. So a gateway that the table
+ * does not reach gets a route of its own before. One of fe80::/10 is of the link. */
+void ibh_add_route_via(const IbhNic *nic, const IbhRoute *route, GArray *routes)
 {
-    IBH_EACH (const IbhRoute, other, rails->snapshot->routes) {
-        const IbhNic *nic = other->ifindex ? ibh_rails_nic(rails, other->ifindex) : NULL;
-
-        if (route->dst.length && other->table == IBH_TABLE_MAIN && other->type == RTN_UNICAST && other->ifindex &&
-            (!nic || nic->status != IBH_NIC_RAIL) && other->metric < route->metric && !other->special &&
-            ibh_prefix_equal(&other->dst, &route->dst))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static gboolean can_reach_gateway(const IbhRails *rails, const IbhNic *nic, const GArray *subnets,
-                                  const IbhRoute *route)
-{
-    if (nic->settings.gateway == IBH_GATEWAY_NONE || ibh_rails_holder(rails, &route->gateway))
-        return FALSE; /* also one that has become our own address */
-    return ibh_ip_is_fe80(&route->gateway) ? route->ifindex == nic->link->ifindex
-                                           : is_on_subnet(subnets, &route->gateway);
-}
-
-/* A prefix that an IPv6 router can announce. */
-static gboolean is_announced(const IbhPrefix *dst)
-{
-    return dst->ip.family == AF_INET6 && !ibh_ip_is_link_local(&dst->ip) && dst->ip.bytes[0] != 0xff; /* multicast */
-}
-
-GPtrArray *ibh_find_copied_routes(const IbhSnapshot *snapshot)
-{
-    GPtrArray *copied = g_ptr_array_new();
-
-    IBH_EACH (IbhRoute, route, snapshot->routes) {
-        if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->nexthops == 1 && !route->special &&
-            (route->gateway.family == route->family ||
-             (route->gateway.family == AF_UNSPEC && is_announced(&route->dst))) &&
-            !ibh_route_is_ours(route))
-            g_ptr_array_add(copied, route);
-    }
-    return copied;
-}
-
-/* TRUE for a route of main that this rail can use, too: by a gateway in its own subnet, or (IPv6, where a router
- * announces prefixes) on the link. */
-static gboolean is_ours_to_copy(const IbhRails *rails, const IbhNic *nic, const GArray *subnets, const IbhRoute *route)
-{
-    const IbhNic *other;
-
-    if (route->gateway.family == AF_UNSPEC && route->ifindex != nic->link->ifindex)
-        return FALSE;
-    other = ibh_rails_nic(rails, route->ifindex);
-    if (!other || other->status != IBH_NIC_RAIL || !ibh_programs_family(nic, route->family))
-        return FALSE;
-    if (route->gateway.family != AF_UNSPEC)
-        return can_reach_gateway(rails, nic, subnets, route) && !is_anothers_in_main(rails, route);
-    return other == nic && !(route->dst.length == 128 && ibh_rails_holder(rails, &route->dst.ip));
-}
-
-/* More than these come from a routing protocol: only defaults are copied for each rail then. */
-#define COPIES_MAX 512
-
-static void drop_all_but_defaults(GArray *copies)
-{
-    IBH_EACH_BACK (const IbhRoute, copy, copies) {
-        if (!ibh_route_is_default(copy))
-            IBH_REMOVE(IbhRoute, copy, copies);
-    }
-}
-
-/* Main may lack the subnet of a default's gateway, or reach it by another NIC. IPv4 accepts the gateway with onlink;
- * IPv6 looks it up in main nevertheless, unless D itself has a route to it. */
-static gboolean needs_way(const IbhRoute *copy)
-{
-    return ibh_route_is_default(copy) && copy->gateway.family == AF_INET6 && !ibh_ip_is_fe80(&copy->gateway);
-}
-
-static void add_copy(const IbhNic *nic, IbhRoute *copy, GArray *routes)
-{
-    if (needs_way(copy)) {
-        const IbhPrefix host = ibh_prefix(&copy->gateway, ibh_ip_bits(&copy->gateway));
+    if (route->gateway.family == AF_INET6 && !ibh_ip_is_fe80(&route->gateway) && !is_on_link(routes, route)) {
+        const IbhPrefix host = ibh_prefix(&route->gateway, ibh_ip_bits(&route->gateway));
         IbhRoute way = ibh_own_route(nic, &host);
 
-        way.table = copy->table;
+        way.table = route->table;
         g_array_append_val(routes, way);
     }
-    copy->metric = IBH_MARK;
-    g_array_append_val(routes, *copy);
+    g_array_append_vals(routes, route, 1);
 }
 
-/* The kernel prefers the route of lowest metric, and of two equal ones the first: a copy has main's metric until all
- * are compared. */
-static void copy_route(const IbhNic *nic, const IbhRoute *route, GArray *copies)
-{
-    IbhRoute copy = ibh_own_route(nic, &route->dst);
+/* ---- what main says of this NIC ---- */
 
-    copy.gateway = route->gateway;
-    copy.metric = route->metric;
-    if (ibh_route_is_default(route)) {
-        copy.table = ibh_nic_defaults(nic);
-        copy.onlink = route->gateway.family != AF_UNSPEC && !needs_way(&copy);
-    }
-    IBH_EACH (IbhRoute, other, copies) {
-        if (!ibh_prefix_equal(&other->dst, &copy.dst))
+gboolean ibh_route_is_simple(const IbhRoute *route)
+{
+    return route->nexthops == 1 && !route->special && !route->encapsulated;
+}
+
+/* A default through this NIC that main prefers to its others, via this gateway (NULL: any). `ret_count`: how many it
+ * has, of every kind. */
+static const IbhRoute *find_in_main(const IbhRails *rails, const IbhNic *nic, int family, const IbhIp *gateway,
+                                    guint *ret_count)
+{
+    const IbhRoute *best = NULL;
+
+    *ret_count = 0;
+    IBH_EACH (const IbhRoute, route, rails->snapshot->main_by_nic) {
+        if (route->ifindex != nic->link->ifindex || route->family != family || route->dst.length)
             continue;
-        if (copy.metric < other->metric)
-            *other = copy;
-        return;
+        ++*ret_count;
+        if (ibh_route_is_simple(route) && (!gateway || ibh_ip_equal(&route->gateway, gateway)) &&
+            (!best || route->metric < best->metric))
+            best = route;
     }
-    g_array_append_val(copies, copy);
+    return best;
 }
 
 /* ---- the configured gateway ---- */
@@ -213,124 +158,142 @@ gboolean ibh_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
     return FALSE;
 }
 
-static void add_configured_gateway(const IbhRails *rails, const IbhNic *nic, int family, GArray *copies)
-{
-    const IbhIp any = {.family = family};
-    IbhRoute route = {.family = family, .dst = ibh_prefix(&any, 0), .type = RTN_UNICAST};
+/* ---- the default ---- */
 
-    if (nic->settings.gateway > IBH_GATEWAY_AUTO && ibh_programs_family(nic, family) &&
-        ibh_find_gateway(nic, family, &route.gateway) && !ibh_rails_holder(rails, &route.gateway))
-        copy_route(nic, &route, copies);
+/* Its gateway and metrics. FALSE: D is empty, and main decides. */
+static gboolean find_default(const IbhRails *rails, const IbhNic *nic, int family, IbhRoute *ret_route)
+{
+    const IbhPrefix world = ibh_prefix(&(IbhIp){.family = family}, 0);
+    IbhRoute route = ibh_own_route(nic, &world);
+    const IbhRoute *of_main;
+    IbhIp gateway;
+    guint count;
+
+    if (!ibh_programs_family(nic, family) || nic->settings.gateway == IBH_GATEWAY_NONE)
+        return FALSE;
+    if (nic->settings.gateway == IBH_GATEWAY_AUTO) {
+        of_main = find_in_main(rails, nic, family, NULL, &count);
+        if (!of_main || count > 1) /* two routers, preferences: which of them works only main knows */
+            return FALSE;
+        gateway = of_main->gateway;
+    } else {
+        if (!ibh_find_gateway(nic, family, &gateway))
+            return FALSE;
+        of_main = find_in_main(rails, nic, family, &gateway, &count);
+    }
+    if (ibh_rails_holder(rails, &gateway)) /* an address of this host */
+        return FALSE;
+    route.table = ibh_nic_defaults(nic);
+    ibh_route_set_gateway(&route, &gateway);
+    if (of_main)
+        ibh_route_set_metrics(&route, of_main);
+    *ret_route = route;
+    return TRUE;
+}
+
+gboolean ibh_has_default(const IbhRails *rails, const IbhNic *nic, int family)
+{
+    IbhRoute route;
+
+    return find_default(rails, nic, family, &route);
 }
 
 /* ---- remote= ---- */
 
-static const IbhRoute *find_default(const GArray *copies, int family)
+/* The longest that contains it; NULL: none does. */
+static const IbhRemote *find_remote(const IbhNic *nic, const IbhPrefix *prefix)
 {
-    IBH_EACH (const IbhRoute, copy, copies) {
-        if (copy->family == family && ibh_route_is_default(copy))
-            return copy;
+    const IbhRemote *best = NULL;
+
+    for (guint i = 0; nic->settings.remote && i < nic->settings.remote->len; i++) {
+        const IbhRemote *remote = &g_array_index(nic->settings.remote, IbhRemote, i);
+
+        if (remote->prefix.length <= prefix->length && ibh_prefix_contains(&remote->prefix, &prefix->ip) &&
+            (!best || remote->prefix.length > best->prefix.length))
+            best = remote;
     }
-    return NULL;
+    return best;
 }
 
 gboolean ibh_is_remote(const IbhNic *nic, const IbhPrefix *prefix)
 {
-    IBH_EACH (const IbhPrefix, remote, nic->settings.remote) {
-        if (remote->length <= prefix->length && ibh_prefix_contains(remote, &prefix->ip))
+    return find_remote(nic, prefix) != NULL;
+}
+
+gboolean ibh_remote_is_reachable(const IbhNic *nic, const IbhRemote *remote)
+{
+    if (ibh_ip_is_fe80(&remote->via))
+        return TRUE;
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (!ibh_address_is_host(address) && ibh_prefix_contains(&address->subnet, &remote->via))
             return TRUE;
     }
     return FALSE;
 }
 
-static void add_remote(const IbhNic *nic, const IbhPrefix *dst, const GArray *copies, GArray *routes)
+/* Where main's default through this NIC has the same gateway, its metrics hold for it as well. */
+static gboolean find_way(const IbhRails *rails, const IbhNic *nic, const IbhRemote *remote, IbhRoute *route)
 {
-    const IbhRoute *by = find_default(copies, dst->ip.family);
-    IbhRoute route = ibh_own_route(nic, dst);
+    const IbhRoute *of_main;
+    IbhRoute own;
+    guint count;
 
-    if (!by || ibh_have_prefix(routes, dst))
-        return;
-    route.gateway = by->gateway;
-    g_array_append_val(routes, route);
+    if (remote->via.family == AF_UNSPEC) {
+        if (!find_default(rails, nic, route->family, &own))
+            return FALSE;
+        ibh_route_set_gateway(route, &own.gateway);
+        ibh_route_set_metrics(route, &own);
+        return TRUE;
+    }
+    if (!ibh_programs_family(nic, route->family) || !ibh_remote_is_reachable(nic, remote) ||
+        ibh_rails_holder(rails, &remote->via))
+        return FALSE;
+    ibh_route_set_gateway(route, &remote->via);
+    if ((of_main = find_in_main(rails, nic, route->family, &remote->via, &count)))
+        ibh_route_set_metrics(route, of_main);
+    return TRUE;
 }
 
-/* The siblings' subnets, and main's routes by siblings, need own routes by the own gateway: in main they are longer
- * than remote=. Main has none by a sibling that is down. */
-static void want_remote(const IbhRails *rails, const IbhNic *nic, const GArray *copies, GArray *routes)
+static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote *remote, const IbhPrefix *dst,
+                       GArray *routes)
 {
-    guint left = COPIES_MAX;
+    IbhRoute route = ibh_own_route(nic, dst);
 
+    if (!ibh_have_prefix(routes, dst) && find_way(rails, nic, remote, &route))
+        ibh_add_route_via(nic, &route, routes);
+}
+
+/* Main has the siblings' subnets as longer prefixes than remote=: they need routes of their own. It has none of a
+ * sibling that is down. */
+static void want_remote(const IbhRails *rails, const IbhNic *nic, GArray *routes)
+{
     if (!nic->settings.remote)
         return;
-    IBH_EACH (const IbhPrefix, remote, nic->settings.remote)
-        add_remote(nic, remote, copies, routes);
+    IBH_EACH (const IbhRemote, remote, nic->settings.remote)
+        add_remote(rails, nic, remote, &remote->prefix, routes);
     IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
+        if (other == nic || other->status != IBH_NIC_RAIL || !(other->link->flags & IFF_UP))
+            continue;
         IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
-            if (other != nic && other->status == IBH_NIC_RAIL && other->link->flags & IFF_UP &&
-                !ibh_address_is_host(address) && ibh_is_remote(nic, &address->subnet))
-                add_remote(nic, &address->subnet, copies, routes);
-        }
-    }
-    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
-        const IbhNic *other = route->ifindex ? ibh_rails_nic(rails, route->ifindex) : NULL;
+            const IbhRemote *remote = ibh_address_is_host(address) ? NULL : find_remote(nic, &address->subnet);
 
-        if (other && other != nic && other->status == IBH_NIC_RAIL && route->table == IBH_TABLE_MAIN &&
-            route->type == RTN_UNICAST && !route->special && route->dst.length && ibh_is_remote(nic, &route->dst) &&
-            left--)
-            add_remote(nic, &route->dst, copies, routes);
-        if (!left)
-            return;
+            if (remote)
+                add_remote(rails, nic, remote, &address->subnet, routes);
+        }
     }
 }
 
 /* ---- the whole ---- */
 
-gboolean ibh_has_way_in_main(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *prefix)
+void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *routes)
 {
-    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
-        if (route->ifindex == nic->link->ifindex && route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST &&
-            route->gateway.family == AF_UNSPEC && ibh_prefix_equal(&route->dst, prefix))
-            return TRUE;
+    static const int families[] = {AF_INET, AF_INET6};
+
+    want_remote(rails, nic, routes);
+    IBH_EACH_ROW (const int, family, families) {
+        IbhRoute route;
+
+        if (find_default(rails, nic, *family, &route))
+            ibh_add_route_via(nic, &route, routes);
     }
-    return FALSE;
-}
-
-/* In clouds a NIC has an address of its own alone, and main a route to the gateway by the device. */
-static void want_hosts(const IbhRails *rails, const IbhNic *nic, const GPtrArray *copied, GArray *subnets)
-{
-    if (!ibh_programs_family(nic, AF_INET))
-        return;
-    IBH_EACH_POINTER (const IbhRoute, route, copied) {
-        IbhPrefix host;
-        IbhRoute way;
-
-        if (route->gateway.family != AF_INET || route->ifindex != nic->link->ifindex ||
-            is_on_subnet(subnets, &route->gateway))
-            continue;
-        host = ibh_prefix(&route->gateway, 32);
-        if (!ibh_has_way_in_main(rails, nic, &host))
-            continue;
-        way = ibh_own_route(nic, &host);
-        way.scope = RT_SCOPE_LINK;
-        g_array_append_val(subnets, way);
-    }
-}
-
-void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, const GPtrArray *copied, GArray *subnets)
-{
-    g_autoptr(GArray) copies = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
-
-    want_hosts(rails, nic, copied, subnets);
-    add_configured_gateway(rails, nic, AF_INET, copies);
-    add_configured_gateway(rails, nic, AF_INET6, copies);
-    IBH_EACH_POINTER (const IbhRoute, route, copied) {
-        if ((copies->len <= COPIES_MAX || ibh_route_is_default(route)) && is_ours_to_copy(rails, nic, subnets, route) &&
-            !ibh_have_prefix(subnets, &route->dst))
-            copy_route(nic, route, copies);
-    }
-    if (copies->len > COPIES_MAX)
-        drop_all_but_defaults(copies);
-    IBH_EACH (IbhRoute, copy, copies)
-        add_copy(nic, copy, subnets);
-    want_remote(rails, nic, copies, subnets);
 }

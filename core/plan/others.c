@@ -142,8 +142,8 @@ static gboolean is_beyond_led(const IbhOthers *others, Led *led)
         return FALSE;
     if (!nic->settings.remote)
         return TRUE;
-    IBH_EACH (const IbhPrefix, remote, nic->settings.remote) {
-        if (!is_all_led(others, led, remote))
+    IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
+        if (!is_all_led(others, led, &remote->prefix))
             return FALSE;
     }
     IBH_EACH_POINTER (const IbhNic, other, others->rails->nics) {

@@ -12,6 +12,7 @@ void ibh_rails_free(IbhRails *rails)
     g_clear_pointer(&rails->no_rails, g_ptr_array_unref);
     g_clear_pointer(&rails->by.theirs, g_hash_table_unref);
     g_clear_pointer(&rails->by.led_out, g_hash_table_unref);
+    g_clear_pointer(&rails->pool, g_hash_table_unref);
     g_free(rails->addresses);
     g_free(rails->programmed);
     g_free(rails);

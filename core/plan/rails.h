@@ -46,6 +46,7 @@ typedef struct {
     gpointer *addresses;  /* IbhAddress *, NIC by NIC */
     gpointer *programmed; /* likewise */
     IbhMain main;
+    GHashTable *pool;        /* of the next hops of routes that are wanted */
     const char *const *only; /* the interfaces this run is about, NULL: all */
     struct {                 /* so that hundreds of rails with dozens of addresses stay quick to judge */
         GHashTable *nics;    /* ifindex → IbhNic */

@@ -62,7 +62,7 @@ static gboolean is_led_in_part(const IbhRails *rails, const IbhPrefix *subnet)
 
 static gboolean make_route(const IbhRails *rails, const IbhPrefix *subnet, IbhRoute *ret_route)
 {
-    g_autoptr(GArray) hops = g_array_new(FALSE, FALSE, sizeof(IbhHop));
+    g_autoptr(GArray) hops = g_array_new(FALSE, TRUE, sizeof(IbhHop));
     IbhRoute route = {.family = AF_INET,
                       .table = IBH_TABLE_SPREAD,
                       .dst = *subnet,
@@ -79,7 +79,7 @@ static gboolean make_route(const IbhRails *rails, const IbhPrefix *subnet, IbhRo
     }
     if (hops->len < 2 || is_anothers(rails, subnet) || is_led_in_part(rails, subnet))
         return FALSE;
-    route.hops = ibh_intern_hops(hops);
+    route.hops = ibh_pool_keep(rails->pool, hops->data, hops->len * sizeof(IbhHop));
     route.nexthops = hops->len;
     route.ifindex = route.hops->ifindex;
     *ret_route = route;

@@ -30,20 +30,28 @@ static gboolean has_our_sysctls(const IbhWork *work, const IbhNic *nic)
     return FALSE;
 }
 
+static gboolean leads_to_subnet_of(const IbhRoute *route, const IbhAddress *address)
+{
+    return route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->ifindex && route->dst.length > 0 &&
+           ibh_prefix_contains(&route->dst, &address->local);
+}
+
 /* The NIC by which main reaches this address' subnet: longest prefix, lowest metric, first. */
 static const IbhNic *find_mains_nic(const IbhWork *work, const IbhAddress *address)
 {
-    const GArray *routes = work->rails->snapshot->routes;
+    const IbhSnapshot *snapshot = work->rails->snapshot;
+    const GArray *lists[] = {snapshot->routes, snapshot->main_by_nic};
     const IbhRoute *best = NULL;
 
     if (ibh_rails_theirs(work->rails, address)) /* its own */
         return ibh_rails_nic(work->rails, address->ifindex);
-    IBH_EACH (const IbhRoute, route, routes) {
-        if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->ifindex && route->dst.length > 0 &&
-            ibh_prefix_contains(&route->dst, &address->local) &&
-            (!best || route->dst.length > best->dst.length ||
-             (route->dst.length == best->dst.length && route->metric < best->metric)))
-            best = route;
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH (const IbhRoute, route, lists[i]) {
+            if (leads_to_subnet_of(route, address) &&
+                (!best || route->dst.length > best->dst.length ||
+                 (route->dst.length == best->dst.length && route->metric < best->metric)))
+                best = route;
+        }
     }
     return best ? ibh_rails_nic(work->rails, best->ifindex) : NULL;
 }

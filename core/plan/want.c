@@ -1,49 +1,73 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/want.h"
 
+#include "plan/main_scope.h"
+
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
 /* ---- routes ---- */
 
-/* One route per distinct subnet, with the address the kernel itself would prefer as its source. */
+/* How main reaches the subnet through this NIC is how the rail does: via the gateway of isolated ports, with the same
+ * metrics. FALSE: a direct route would not arrive, and main decides. */
+static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, IbhRoute *route)
+{
+    const IbhSnapshot *snapshot = rails->snapshot;
+    const IbhRoute *own = ibh_main_find(snapshot, nic->link->ifindex, &address->subnet), *best;
+
+    if (!(nic->link->flags & IFF_UP)) /* main has no route through a link that is down */
+        return TRUE;
+    if (!own) {
+        best = ibh_main_find(snapshot, 0, &address->subnet);
+        return (!best || best->gateway.family == AF_UNSPEC) && (route->family == AF_INET || address->is_on_link);
+    }
+    if (!ibh_route_is_simple(own) || ibh_rails_holder(rails, &own->gateway))
+        return FALSE;
+    if (own->gateway.family != AF_UNSPEC)
+        ibh_route_set_gateway(route, &own->gateway);
+    ibh_route_set_metrics(route, own);
+    return TRUE;
+}
+
+/* One route per distinct subnet, with the address the kernel itself would prefer as its source. In IPv6 an address does
+ * not make its prefix one of the link: a router's advertisement or a person does. IPv6 has no scope of routes either,
+ * and chooses a source that is not deprecated. */
 static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *routes)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        IbhRoute route;
+        IbhRoute route = ibh_own_route(nic, &address->subnet);
 
-        if (ibh_address_is_host(address) || !ibh_programs_family(nic, address->local.family))
+        if (ibh_address_is_host(address) || !ibh_programs_family(nic, route.family) ||
+            ibh_have_prefix(routes, &address->subnet))
             continue;
-        route = ibh_own_route(nic, &address->subnet);
-        if (route.family == AF_INET) { /* IPv6 has no scope of routes, and chooses a source that is not deprecated */
+        if (route.family == AF_INET) {
+            if (address->secondary)
+                continue;
             route.scope = RT_SCOPE_LINK;
             route.src = address->local;
         }
-        /* In IPv6 an address does not make its prefix one of the link: a router's advertisement or a person does. */
-        if ((route.family == AF_INET ? !address->secondary
-                                     : address->is_on_link || ibh_has_way_in_main(rails, nic, &address->subnet)) &&
-            !ibh_have_prefix(routes, &address->subnet))
-            g_array_append_val(routes, route);
+        if (take_over(rails, nic, address, &route))
+            ibh_add_route_via(nic, &route, routes);
     }
 }
 
-GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic, const GPtrArray *copied)
+GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
 {
-    g_autoptr(GPtrArray) own = copied ? NULL : ibh_find_copied_routes(rails->snapshot);
     GArray *routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
 
     /* The kernel has no routes for a link that is down, and takes none. Carrier does not matter. */
     if (!(nic->link->flags & IFF_UP))
         return routes;
     want_subnets(rails, nic, routes);
-    ibh_want_gateways(rails, nic, copied ? copied : own, routes);
+    ibh_want_gateways(rails, nic, routes);
     return routes;
 }
 
 /* ---- rules ---- */
 
 #define PAIRS_MAX 8
+#define INSIDE_MAX 4 /* prefixes of T for which main is asked one by one */
 
 /* `to` NULL: to all; of length 0, too. */
 static IbhRule rule_to(guint32 table, gint64 suppress_prefixlength, guint32 priority, const IbhPrefix *to)
@@ -95,9 +119,42 @@ static gboolean is_outermost(const GArray *routes, const IbhRoute *route)
     return TRUE;
 }
 
-/* A rule for the prefixes of main that are longer than `length`, inside of T. Nothing is longer than a single host. */
-static void add_rules_for_main(const GArray *routes, int family, guint32 table, guint length, guint32 priority,
-                               GArray *rules)
+static guint count_outermost(const GArray *routes, int family, guint32 table)
+{
+    guint count = 0;
+
+    IBH_EACH (const IbhRoute, route, routes)
+        count += is_in_table(route, family, table) && is_outermost(routes, route);
+    return count;
+}
+
+/* It may match what this address sends, and answer otherwise than main. */
+static gboolean may_answer(const IbhRule *rule, const IbhAddress *address)
+{
+    const gboolean asks_main = rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_MAIN;
+
+    return rule->family == address->local.family && rule->action != FR_ACT_NOP && !asks_main &&
+           (rule->selectors & IBH_SELECT_NOT || ibh_prefix_contains(&rule->from, &address->local));
+}
+
+/* A rule of others stands between ours and main's: what it leads elsewhere must not meet main before. */
+static gboolean stands_in_between(const IbhRails *rails, const IbhNic *nic, int family)
+{
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (ibh_rule_is_ours(rule) || rule->priority < IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN ||
+            rule->priority >= IBH_PRIORITY_MAIN)
+            continue;
+        IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
+            if (address->local.family == family && may_answer(rule, address))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+/* Rules for the prefixes of main that are longer than `length`, inside of T. Nothing is longer than a single host. */
+static void add_rules_inside(const GArray *routes, int family, guint32 table, guint length, guint32 priority,
+                             GArray *rules)
 {
     IBH_EACH (const IbhRoute, route, routes) {
         IbhRule rule = rule_to(IBH_TABLE_MAIN, length, priority, &route->dst);
@@ -109,18 +166,28 @@ static void add_rules_for_main(const GArray *routes, int family, guint32 table, 
 }
 
 /* The longest prefix of main and T wins, T on a tie: a pair of rules for each prefix length in T, the longest first.
- * The last pair leads to the rest of T. */
-static void add_pairs(const IbhNic *nic, const GArray *routes, int family, GArray *rules)
+ * The last pair leads to the rest of T.
+ *
+ * Main is asked for what lies inside the outermost prefix of T. Where T has several, that would be a rule for each of
+ * them and each address: one without a destination does the same, since main has the last word on other destinations
+ * anyhow, unless a rule of others comes before main's. To delete a rule without a destination would also delete one
+ * that has one, of the same priority: so the two forms have priorities of their own. */
+static void add_pairs(const IbhRails *rails, const IbhNic *nic, const GArray *routes, int family, GArray *rules)
 {
     g_autoptr(GArray) lengths = find_lengths(routes, family, nic->table);
-    guint pairs = MIN(lengths->len, PAIRS_MAX);
+    const guint outermost = count_outermost(routes, family, nic->table), pairs = MIN(lengths->len, PAIRS_MAX);
+    const gboolean wide = outermost > INSIDE_MAX || (outermost > 1 && !stands_in_between(rails, nic, family));
     IbhRule last = rule_to(nic->table, -1, IBH_PRIORITY_BASE, NULL);
 
     for (guint i = 0; i < pairs; i++) {
-        guint32 priority = IBH_PRIORITY_BASE - 2 * (pairs - 1 - i);
-        IbhRule rule;
+        const guint length = g_array_index(lengths, guint, i);
+        const guint32 priority = IBH_PRIORITY_BASE - 2 * (pairs - 1 - i) - (wide ? 1 : 0);
+        IbhRule rule = rule_to(IBH_TABLE_MAIN, length, priority - 1, NULL);
 
-        add_rules_for_main(routes, family, nic->table, g_array_index(lengths, guint, i), priority - 1, rules);
+        if (!wide)
+            add_rules_inside(routes, family, nic->table, length, priority - 1, rules);
+        else if (length < (family == AF_INET ? 32 : 128))
+            g_array_append_val(rules, rule);
         if (i + 1 == pairs)
             break;
         rule = rule_to(nic->table, g_array_index(lengths, guint, i + 1), priority, NULL);
@@ -145,11 +212,11 @@ static void add_rules_for_default(const IbhNic *nic, const GArray *routes, int f
 }
 
 /* The rules of each address of this family, in ascending order; without the address. */
-static GArray *rules_of_family(const IbhNic *nic, const GArray *routes, int family)
+static GArray *rules_of_family(const IbhRails *rails, const IbhNic *nic, const GArray *routes, int family)
 {
     GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
 
-    add_pairs(nic, routes, family, rules);
+    add_pairs(rails, nic, routes, family, rules);
     add_rules_for_default(nic, routes, family, rules);
     return rules;
 }
@@ -169,8 +236,8 @@ static GArray *routes_when_up(const IbhRails *rails, const IbhNic *nic, const GA
 GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *wanted)
 {
     g_autoptr(GArray) routes = routes_when_up(rails, nic, wanted);
-    g_autoptr(GArray) rules4 = rules_of_family(nic, routes, AF_INET);
-    g_autoptr(GArray) rules6 = rules_of_family(nic, routes, AF_INET6);
+    g_autoptr(GArray) rules4 = rules_of_family(rails, nic, routes, AF_INET);
+    g_autoptr(GArray) rules6 = rules_of_family(rails, nic, routes, AF_INET6);
     GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
 
     IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {

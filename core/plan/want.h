@@ -6,9 +6,8 @@
 
 #include "plan/rails.h"
 
-/* IbhRoute, in the order they must be added. For many rails, `copied` is ibh_find_copied_routes() of the snapshot as it
- * is now; NULL: it is looked for. */
-GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic, const GPtrArray *copied);
+/* IbhRoute, in the order they must be added. */
+GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic);
 /* IbhRule; `routes`: the routes wanted in T, because a default route needs rules, too. */
 GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *routes);
 
@@ -23,20 +22,24 @@ gboolean ibh_must_be_silent(const IbhRails *rails, const IbhNic *nic);
 /* The wanted value. For a NIC that is no rail: the administrator's, unless it must be silent. */
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);
 
-/* ---- routes by gateways ---- */
+/* ---- routes via gateways ---- */
 
-/* Routes of main that rails may copy: by a gateway, and what IPv6 routers announce. const IbhRoute * */
-GPtrArray *ibh_find_copied_routes(const IbhSnapshot *snapshot);
-
-/* `routes`: the rail's subnets (IbhRoute); adds its routes by gateways. */
-void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, const GPtrArray *copied, GArray *routes);
+/* `routes`: the rail's subnets (IbhRoute); adds remote= and its default. */
+void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *routes);
 
 /* The gateway that gateway= names (not auto); FALSE: it names none, or none in the rail's subnets. */
 gboolean ibh_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
+gboolean ibh_has_default(const IbhRails *rails, const IbhNic *nic, int family); /* D has a default route */
 
-/* Main has a route to exactly this prefix by this device, without a gateway. */
-gboolean ibh_has_way_in_main(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *prefix);
 gboolean ibh_is_remote(const IbhNic *nic, const IbhPrefix *prefix); /* remote= names it, or a prefix around it */
+/* The gateway that it names is of the link, or in a subnet of the NIC. */
+gboolean ibh_remote_is_reachable(const IbhNic *nic, const IbhRemote *remote);
+
+void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway); /* of ours; AF_UNSPEC: on link */
+void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from);
+void ibh_add_route_via(const IbhNic *nic, const IbhRoute *route, GArray *routes);
+/* One next hop, for every source and TOS, without an encapsulation: a route of ours can do the same. */
+gboolean ibh_route_is_simple(const IbhRoute *route);
 
 /* A /30, /31 or /127: it has room for one peer only. */
 gboolean ibh_has_one_peer(const IbhPrefix *subnet);

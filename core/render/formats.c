@@ -103,21 +103,26 @@ static const char native_why[] =
 
 /* What a format says of each rail, routes first, for each family or (`both`) for the two together. $ and a
  * letter is a value: $d the destination, $t the table, $a the gateway of a route, the source of a rule; of a route $o
- * and $s nothing, if it is onlink, of scope link; of a rule $p its priority, $l the length that it suppresses; of the
- * NIC $n its name, $c its connection of NetworkManager, $f its .network file, $g the one that netplan makes of it, $T
- * and $D its own tables, $N and $M those of managers' formats; of the family $4 its number, $6 nothing for IPv4. */
+ * and $s nothing, if it is onlink, of scope link, $m its metrics; of a rule $p its priority, $l the length that it
+ * suppresses; of the NIC $n its name, $c its connection of NetworkManager, $f its .network file, $g the one that
+ * netplan makes of it, $T and $D its own tables, $N and $M those of managers' formats; of the family $4 its number, $6
+ * nothing for IPv4. */
+typedef enum { WORDS_OF_IP, WORDS_OF_NETWORKD, WORDS_OF_NMCLI, N_WORDS } Words;
+
 typedef struct {
     const char *name, *why; /* NULL: it is written in env.c */
+    Words words;            /* of metrics */
     gboolean both;
     const char *routes, *route, *rules, *rule; /* what stands before all; each, "" where it is no manager's */
 } Format;
 
 /* As `ip route add` and `ip rule add` take it. */
-#define IP_ROUTE "$d{ via $a} dev $n{ onlink$o} table $t{ scope link$s}"
+#define IP_ROUTE "$d{ via $a} dev $n{ onlink$o} table $t{ scope link$s}{$m}"
 #define IP_RULE "priority $p from $a{ to $d} table $t{ suppress_prefixlength $l}"
 
-#define DROP_IN(file) TRUE, "\n# /etc/systemd/network/" file ".d/ib-hook.conf\n", NETWORKD_ROUTE, "", NETWORKD_RULE
-#define NETWORKD_ROUTE "\n[Route]\nDestination=$d\n{Gateway=$a\n}{GatewayOnLink=yes$o\n}Table=$t\n{Scope=link$s\n}"
+#define DROP_IN(file)                                                                                                  \
+    WORDS_OF_NETWORKD, TRUE, "\n# /etc/systemd/network/" file ".d/ib-hook.conf\n", NETWORKD_ROUTE, "", NETWORKD_RULE
+#define NETWORKD_ROUTE "\n[Route]\nDestination=$d\n{Gateway=$a\n}{GatewayOnLink=yes$o\n}Table=$t\n{Scope=link$s\n}{$m}"
 #define NETWORKD_RULE "\n[RoutingPolicyRule]\nPriority=$p\nFrom=$a\n{To=$d\n}Table=$t\n{SuppressPrefixLength=$l\n}"
 
 static const Format formats[] = {
@@ -136,26 +141,79 @@ static const Format formats[] = {
      "# For NetworkManager 1.20 and later: what is added to the connection of each NIC (as far as known; else the\n"
      "# name of its interface stands there). In force from its next activation on, or after nmcli device reapply NIC.\n"
      "# Said again, nothing is added.\n",
-     FALSE, "\n# $n, IPv$4\n", "nmcli connection modify $c +ipv$4.routes '$d{ $a}{ onlink=true$o} table=$t'\n", "",
+     WORDS_OF_NMCLI, FALSE, "\n# $n, IPv$4\n",
+     "nmcli connection modify $c +ipv$4.routes '$d{ $a}{ onlink=true$o} table=$t{$m}'\n", "",
      "nmcli connection modify $c +ipv$4.routing-rules '" IP_RULE "'\n"},
     {"ifupdown",
      "# For ifupdown, ifupdown-ng and ifupdown2: lines for the stanza of each NIC, after its addresses. A link that\n"
      "# was set down and up again by hand loses its table: ifdown NIC; ifup NIC.\n",
-     FALSE, "\n# /etc/network/interfaces: iface $n inet$6\n", "    up ip -$4 route replace " IP_ROUTE "\n", "",
-     "    up ip -$4 rule add " IP_RULE " || true\n    down ip -$4 rule del " IP_RULE " || true\n"},
+     WORDS_OF_IP, FALSE, "\n# /etc/network/interfaces: iface $n inet$6\n", "    up ip -$4 route replace " IP_ROUTE "\n",
+     "", "    up ip -$4 rule add " IP_RULE " || true\n    down ip -$4 rule del " IP_RULE " || true\n"},
     {"ifcfg",
      "# For RHEL's network-scripts (RHEL 8 and before) with NM_CONTROLLED=no in ifcfg-NIC, or without NetworkManager,\n"
      "# which passes over these files: take nmcli for it. ifdown deletes the rules.\n",
-     FALSE, "\n# /etc/sysconfig/network-scripts/route$6-$n\n", IP_ROUTE "\n",
+     WORDS_OF_IP, FALSE, "\n# /etc/sysconfig/network-scripts/route$6-$n\n", IP_ROUTE "\n",
      "\n# /etc/sysconfig/network-scripts/rule$6-$n\n", IP_RULE "\n"},
     {"rt_tables",
      "# /etc/iproute2/rt_tables.d/ib-hook.conf\n"
      "#\n"
      "# Names of tables, for ip and for table= in ib-hook's configuration. rail-…: the tables of ib-hook; default-…:\n"
      "# those of their defaults; native-… and native-default-…: those of the other formats.\n",
-     TRUE, "\n$T rail-$n\n$D default-$n\n$N native-$n\n$M native-default-$n\n", "", "", ""},
-    {"env", NULL, FALSE, NULL, NULL, NULL, NULL},
+     WORDS_OF_IP, TRUE, "\n$T rail-$n\n$D default-$n\n$N native-$n\n$M native-default-$n\n", "", "", ""},
+    {"env", NULL, WORDS_OF_IP, FALSE, NULL, NULL, NULL, NULL},
 };
+
+/* ---- metrics of a route ---- */
+
+/* NULL: the format cannot say it. */
+static const char *const metrics[][N_WORDS] = {
+    {"mtu", "MTUBytes", "mtu"},
+    {"advmss", "TCPAdvertisedMaximumSegmentSize", "advmss"},
+    {"window", NULL, "window"},
+    {"cwnd", NULL, "cwnd"},
+    {"initcwnd", "InitialCongestionWindow", "initcwnd"},
+    {"initrwnd", "InitialAdvertisedReceiveWindow", "initrwnd"},
+    {"hoplimit", "HopLimit", NULL},
+    {"rto_min", NULL, "rto_min"},
+    {"quickack", "QuickAck", "quickack"},
+    {"congctl", "TCPCongestionControlAlgorithm", NULL},
+};
+
+static const char *find_metric(const char *ip, Words words)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(metrics); i++) {
+        if (g_str_equal(metrics[i][WORDS_OF_IP], ip))
+            return metrics[i][words];
+    }
+    return NULL;
+}
+
+/* In the words of a format; what it cannot say goes to `lost`. NULL: the route has none. */
+static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
+{
+    g_autoptr(GString) ip = g_string_new(NULL);
+    GString *text = g_string_new(NULL);
+    g_auto(GStrv) words = NULL;
+
+    ibh_route_put_metrics(ip, route);
+    if (!ip->len || format == WORDS_OF_IP)
+        return g_string_free(g_string_append(text, ip->str), !ip->len);
+    words = g_strsplit(ip->str + 1, " ", -1);
+    for (char **word = words; word[0] && word[1]; word += 2) {
+        const char *name = find_metric(word[0], format);
+        const gboolean locked = g_str_equal(word[1], "lock");
+
+        if (!name || (locked && format == WORDS_OF_NETWORKD))
+            g_string_append_printf(lost, " %s%s", word[0], locked && name ? " lock" : "");
+        word += locked;
+        if (name && format == WORDS_OF_NETWORKD)
+            g_string_append_printf(text, "%s=%s\n", name, word[1]);
+        else if (name)
+            g_string_append_printf(text, " %s=%s%s%s%s", name, word[1], locked ? " lock-" : "", locked ? name : "",
+                                   locked ? "=true" : "");
+    }
+    return g_string_free(text, FALSE);
+}
 
 /* ---- a rail as its own manager would configure it ---- */
 
@@ -207,22 +265,35 @@ static void put_row(GString *out, const char *template, const IbhValues *names, 
     ibh_fill_in(out, template, &values);
 }
 
+static void put_route(GString *out, const Format *format, IbhValues *values, const IbhRoute *route, guint32 table)
+{
+    g_autoptr(GString) lost = g_string_new(NULL);
+    g_autofree char *own = write_metrics(route, format->words, lost);
+    char dst[IBH_PREFIX_STRLEN];
+
+    values->of['o'] = route->onlink ? "" : NULL;
+    values->of['s'] = route->scope == RT_SCOPE_LINK ? "" : NULL;
+    values->of['m'] = own;
+    put_row(out, format->route, values, &route->dst, route->gateway.family != AF_UNSPEC ? &route->gateway : NULL,
+            table);
+    if (lost->len && format->route[0])
+        g_string_append_printf(out, "# Without%s of the route to %s, which this format cannot say.\n", lost->str,
+                               ibh_prefix_format(&route->dst, dst));
+}
+
 static void put_family(GString *out, const Format *format, const IbhRails *rails, const IbhNic *nic, int family,
                        IbhValues *values)
 {
     const guint32 distance = find_distance(rails);
-    g_autoptr(GArray) routes = ibh_want_routes(rails, nic, NULL), rules = ibh_want_rules(rails, nic, routes);
+    g_autoptr(GArray) routes = ibh_want_routes(rails, nic), rules = ibh_want_rules(rails, nic, routes);
     char priority[12], length[12];
 
     values->of['4'] = family == AF_INET6 ? "6" : "4";
     values->of['6'] = family == AF_INET6 ? "6" : "";
     ibh_fill_in(out, format->routes, values);
     IBH_EACH (const IbhRoute, route, routes) {
-        values->of['o'] = route->onlink ? "" : NULL;
-        values->of['s'] = route->scope == RT_SCOPE_LINK ? "" : NULL;
         if (family == AF_UNSPEC || family == route->family)
-            put_row(out, format->route, values, &route->dst,
-                    route->gateway.family != AF_UNSPEC ? &route->gateway : NULL, route->table + distance);
+            put_route(out, format, values, route, route->table + distance);
     }
     ibh_fill_in(out, format->rules, values);
     IBH_EACH (const IbhRule, rule, rules) {

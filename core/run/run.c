@@ -131,7 +131,8 @@ gboolean ibh_run_read(IbhRun *run, GError **error)
     if (!run->snapshot)
         return FALSE;
     forget_gone_links(run->snapshot);
-    return ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, run->config, error) &&
+    return ibh_snapshot_add_main(run->snapshot, run->netlink, run->config, error) &&
+           ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, run->config, error) &&
            (!run->undo || ibh_snapshot_add_neighbours(run->snapshot, run->netlink, error));
 }
 
@@ -180,21 +181,9 @@ static gboolean find_with_free_tables(IbhRun *run, GError **error)
     return TRUE;
 }
 
-/* If a rail may have a gateway, main is asked for its routes by that rail. */
-static gboolean look_into_main(IbhRun *run, GError **error)
-{
-    g_autoptr(GArray) ifindexes = g_array_new(FALSE, FALSE, sizeof(int));
-
-    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
-        if (nic->status == IBH_NIC_RAIL)
-            g_array_append_val(ifindexes, nic->link->ifindex);
-    }
-    return ibh_snapshot_add_main(run->snapshot, run->netlink, ifindexes, error);
-}
-
 gboolean ibh_run_find_rails(IbhRun *run, GError **error)
 {
-    return find_with_free_tables(run, error) && look_into_main(run, error);
+    return find_with_free_tables(run, error);
 }
 
 /* ---- what is near ---- */

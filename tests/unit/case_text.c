@@ -38,6 +38,7 @@ typedef enum {
     ADD_BIT_OF, /* and something follows that does not matter here */
     SKIP,
     NEXTHOP, /* [via IP] dev L [weight N] */
+    METRIC,  /* [lock] N */
     NUMBER,  /* and all below: what follows the word */
     EQUALS,  /* written word=number */
     NAME,
@@ -135,6 +136,10 @@ static const Attribute route_words[] = {{"local", SET, TO(IbhRoute, type, RTN_LO
                                         {"metric", NUMBER, AT(IbhRoute, metric), marks},
                                         {"protocol", NUMBER, AT(IbhRoute, protocol), protocols},
                                         {"scope", NUMBER, AT(IbhRoute, scope), scopes},
+                                        {"encap", ADD_BIT_OF, TO(IbhRoute, encapsulated, TRUE), NULL},
+                                        {"mtu", METRIC, 0, 0, RTAX_MTU, NULL},
+                                        {"advmss", METRIC, 0, 0, RTAX_ADVMSS, NULL},
+                                        {"hoplimit", METRIC, 0, 0, RTAX_HOPLIMIT, NULL},
                                         {"nexthop", NEXTHOP, 0, 0, 0, NULL},
                                         {0}};
 
@@ -288,18 +293,41 @@ static void read_hardware(Line *line, const char *text, IbhLink *link)
 
 static void read_nexthop(Line *line, IbhRoute *route)
 {
+    IbhIp gateway = {.family = AF_UNSPEC};
     int ifindex;
 
     route->family = route->dst.ip.family;
     if (take(line, "via"))
-        ip(line, next(line)); /* a route over several gateways counts by its devices */
+        gateway = ip(line, next(line));
     if (!take(line, "dev"))
         fail(line, "dev is missing after nexthop");
     ifindex = device(line, next(line));
     if (take(line, "weight"))
         number(line, next(line), 1, NULL);
     if (!line->error)
-        fake_add_hop(line->kernel, route, ifindex);
+        fake_add_hop(line->kernel, route, ifindex, &gateway);
+}
+
+static void append_metric(GByteArray *bytes, guint16 type, guint32 value)
+{
+    const struct nlattr head = {.nla_len = sizeof head + sizeof value, .nla_type = type};
+
+    g_byte_array_append(bytes, (const guint8 *)&head, sizeof head);
+    g_byte_array_append(bytes, (const guint8 *)&value, sizeof value);
+}
+
+/* As the kernel writes them, but for their order, which is the line's; a lock comes first, as there. */
+static void read_metric(Line *line, guint16 type, IbhRoute *route)
+{
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+
+    if (take(line, "lock"))
+        append_metric(bytes, RTAX_LOCK, 1u << type);
+    if (route->metrics_size)
+        g_byte_array_append(bytes, route->metrics, route->metrics_size);
+    append_metric(bytes, type, (guint32)number(line, next(line), 4, NULL));
+    route->metrics = fake_keep(bytes->data, bytes->len);
+    route->metrics_size = bytes->len;
 }
 
 static void put(gpointer field, gsize size, guint64 value)
@@ -338,6 +366,9 @@ static void read_value(Line *line, const Attribute *attribute, const char *text,
         break;
     case NEXTHOP:
         read_nexthop(line, record);
+        break;
+    case METRIC:
+        read_metric(line, (guint16)attribute->value, record);
         break;
     case NUMBER:
     case EQUALS:
@@ -968,18 +999,31 @@ static IbhCase *parse(const char *name, const char *text, gboolean by_chance, GE
             return NULL;
         }
     }
-    g_array_sort(cas->snapshot->routes, in_kernel_order);
     return g_steal_pointer(&cas);
+}
+
+static IbhCase *parse_to_be_seen(const char *name, const char *text, gboolean by_chance, GError **error)
+{
+    IbhCase *cas = parse(name, text, by_chance, error);
+
+    if (cas)
+        g_array_sort(cas->snapshot->routes, in_kernel_order);
+    return cas;
 }
 
 IbhCase *ibh_case_parse(const char *name, const char *text, GError **error)
 {
-    return parse(name, text, FALSE, error);
+    return parse_to_be_seen(name, text, FALSE, error);
 }
 
 IbhCase *ibh_case_parse_world(const char *name, const char *text, GError **error)
 {
-    return parse(name, text, TRUE, error);
+    return parse_to_be_seen(name, text, TRUE, error);
+}
+
+IbhCase *ibh_case_parse_kernel(const char *name, const char *text, GError **error)
+{
+    return parse(name, text, FALSE, error);
 }
 
 void ibh_case_free(IbhCase *cas)
@@ -1124,8 +1168,15 @@ char *fake_print_route(const IbhSnapshot *world, const IbhRoute *route)
     if (route->hops)
         shown.ifindex = 0;
     write_words(text, world, route_words, &shown, &usual);
-    IBH_EACH_HOP (hop, route)
-        g_string_append_printf(text, " nexthop dev %s", name_of(world, hop->ifindex));
+    ibh_route_put_metrics(text, route);
+    IBH_EACH_HOP (hop, route) {
+        char ip[IBH_IP_STRLEN];
+
+        g_string_append(text, " nexthop");
+        if (hop->gateway.family != AF_UNSPEC)
+            g_string_append_printf(text, " via %s", ibh_ip_format(&hop->gateway, ip));
+        g_string_append_printf(text, " dev %s", name_of(world, hop->ifindex));
+    }
     return g_string_free(text, FALSE);
 }
 

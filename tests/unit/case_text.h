@@ -85,6 +85,8 @@ gboolean ibh_case_read(IbhCase *cas, const char *line, GError **error);
 /* All of them, and none may be refused; of a world they may. `name` stands in front of the line number in errors. */
 IbhCase *ibh_case_parse(const char *name, const char *text, GError **error);
 IbhCase *ibh_case_parse_world(const char *name, const char *text, GError **error);
+/* To go on with its kernel: routes are in the order that the fake kernel needs, not in that of a dump. */
+IbhCase *ibh_case_parse_kernel(const char *name, const char *text, GError **error);
 char *ibh_case_write(const IbhCase *cas); /* parses to the same case */
 
 const char *const *ibh_case_only(const IbhCase *cas); /* NULL: all interfaces */

@@ -13,6 +13,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
+gconstpointer fake_keep(gconstpointer data, gsize size)
+{
+    static GHashTable *pool;
+
+    pool = pool ? pool : ibh_pool_new();
+    return ibh_pool_keep(pool, data, size);
+}
+
 /* ---- errors ---- */
 
 static gboolean refuse(GError **error, int code, const char *words)
@@ -185,9 +193,21 @@ static guint upper_bound(const GArray *routes, const IbhRoute *route)
     return low;
 }
 
+/* Its lists are copied: those of a plan go with it. */
+static IbhRoute own_copy(const IbhRoute *route)
+{
+    IbhRoute own = *route;
+
+    own.hops = fake_keep(route->hops, route->hops ? route->nexthops * sizeof *route->hops : 0);
+    own.metrics = fake_keep(route->metrics, route->metrics_size);
+    return own;
+}
+
 void fake_route_was(FakeKernel *kernel, const IbhRoute *route)
 {
-    g_array_insert_vals(kernel->now->routes, upper_bound(kernel->now->routes, route), route, 1);
+    const IbhRoute own = own_copy(route);
+
+    g_array_insert_vals(kernel->now->routes, upper_bound(kernel->now->routes, route), &own, 1);
 }
 
 /* The first route in the same place, -1: none. */
@@ -313,7 +333,7 @@ gboolean fake_route_replace(FakeKernel *kernel, const IbhRoute *route, const Ibh
     if (replaced && (!there || ibh_route_compare(there, replaced) != 0))
         kernel->inexact++;
     if (there)
-        *there = *route;
+        *there = own_copy(route);
     else
         fake_route_was(kernel, route);
     return TRUE;
@@ -401,29 +421,29 @@ static void mark_hops(FakeKernel *kernel, int ifindex, gboolean dead)
 {
     for (guint i = 0; i < kernel->now->routes->len; i++) {
         IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, i);
-        g_autoptr(GArray) hops = g_array_new(FALSE, FALSE, sizeof(IbhHop));
+        g_autoptr(GArray) hops = g_array_new(FALSE, TRUE, sizeof(IbhHop));
 
         if (!has_hop(kernel, route, &ifindex))
             continue;
         g_array_append_vals(hops, route->hops, route->nexthops);
         IBH_EACH (IbhHop, hop, hops)
             hop->dead = hop->ifindex == ifindex ? dead != FALSE : hop->dead;
-        route->hops = ibh_intern_hops(hops);
+        route->hops = fake_keep(hops->data, hops->len * sizeof(IbhHop));
     }
     routes_remove(kernel, has_no_hop_alive, NULL);
 }
 
 /* Dead where the link is down, or has lost its last address. */
-void fake_add_hop(const FakeKernel *kernel, IbhRoute *route, int ifindex)
+void fake_add_hop(const FakeKernel *kernel, IbhRoute *route, int ifindex, const IbhIp *gateway)
 {
     gboolean alive = fake_is_up(kernel, ifindex) && (route->family == AF_INET6 || has_any_address4(kernel, ifindex));
-    g_autoptr(GArray) hops = g_array_new(FALSE, FALSE, sizeof(IbhHop));
-    const IbhHop hop = {.ifindex = ifindex, .dead = !alive};
+    g_autoptr(GArray) hops = g_array_new(FALSE, TRUE, sizeof(IbhHop));
+    const IbhHop hop = {.ifindex = ifindex, .dead = !alive, .gateway = *gateway};
 
     if (route->hops)
         g_array_append_vals(hops, route->hops, route->nexthops);
     g_array_append_val(hops, hop);
-    route->hops = ibh_intern_hops(hops);
+    route->hops = fake_keep(hops->data, hops->len * sizeof(IbhHop));
     route->nexthops = hops->len;
     route->ifindex = route->hops->ifindex;
 }
@@ -947,12 +967,42 @@ IbhSnapshot *fake_snapshot(const FakeKernel *kernel)
     return snapshot;
 }
 
-void fake_snapshot_add_main(const FakeKernel *kernel, IbhSnapshot *snapshot, int ifindex)
+void fake_read_parts(const GArray *routes, const IbhMainScope *scope, GArray *parts)
 {
-    for (const IbhRoute *route = fib_first(kernel->now, IBH_TABLE_MAIN); route; route = fib_next(kernel->now, route)) {
-        if (route->ifindex == ifindex && route->type == RTN_UNICAST && route->protocol != RTPROT_KERNEL)
-            g_array_append_val(snapshot->routes, *route);
+    IBH_EACH (const int, ifindex, scope->candidates) {
+        IBH_EACH (const IbhRoute, route, routes) {
+            IbhRoute part;
+
+            if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST &&
+                (scope->has_ipv6 || route->family == AF_INET) && ibh_route_part(route, *ifindex, &part))
+                g_array_append_val(parts, part);
+        }
     }
+}
+
+void fake_read_of_others(const GArray *routes, const IbhMainScope *scope, IbhSnapshot *snapshot)
+{
+    g_autoptr(GArray) subnets = ibh_main_scope_lacks(scope, snapshot);
+
+    IBH_EACH (const IbhRoute, route, routes) {
+        if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST &&
+            ibh_main_scope_is_of_others(scope, subnets, route))
+            g_array_append_val(snapshot->main_by_nic, *route);
+    }
+}
+
+void fake_snapshot_add_main(const GArray *routes, IbhSnapshot *snapshot, const IbhConfig *config)
+{
+    g_autoptr(GArray) parts = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    g_auto(IbhMainScope) scope = {0};
+
+    ibh_main_scope_find(&scope, snapshot, config);
+    fake_read_parts(routes, &scope, parts);
+    IBH_EACH (const IbhRoute, part, parts) {
+        if (ibh_main_scope_has(&scope, part))
+            g_array_append_val(snapshot->main_by_nic, *part);
+    }
+    fake_read_of_others(routes, &scope, snapshot);
 }
 
 /* ---- what differs ---- */

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "model/operation.h"
+#include "plan/main_scope.h"
 
 #include <glib.h>
 
@@ -56,9 +57,11 @@ gboolean fake_route_replace(FakeKernel *kernel, const IbhRoute *route, const Ibh
 gboolean fake_route_del(FakeKernel *kernel, const IbhRoute *wanted, GError **error);
 void fake_route_was(FakeKernel *kernel, const IbhRoute *route); /* whatever there is */
 gboolean fake_could_be_left(const FakeKernel *kernel, const IbhRoute *route);
-void fake_rule_flush(FakeKernel *kernel, int family);                      /* all but the first */
-void fake_route_flush(FakeKernel *kernel, guint32 table);                  /* 0: all */
-void fake_add_hop(const FakeKernel *kernel, IbhRoute *route, int ifindex); /* one more of a multipath route */
+void fake_rule_flush(FakeKernel *kernel, int family);     /* all but the first */
+void fake_route_flush(FakeKernel *kernel, guint32 table); /* 0: all */
+/* One more of a multipath route. */
+void fake_add_hop(const FakeKernel *kernel, IbhRoute *route, int ifindex, const IbhIp *gateway);
+gconstpointer fake_keep(gconstpointer data, gsize size); /* lists of routes, for as long as the program runs */
 gboolean fake_neigh_del(FakeKernel *kernel, int ifindex, const IbhIp *ip, GError **error);
 gboolean fake_announce(FakeKernel *kernel, int ifindex, const IbhIp *ip, GError **error);
 gboolean fake_sysctl_set(FakeKernel *kernel, int ifindex, IbhSysctl key, int value, GError **error);
@@ -83,8 +86,11 @@ gboolean fake_is_our_route(const IbhRoute *route);
  * address to; no more. */
 IbhSnapshot *fake_snapshot(const FakeKernel *kernel);
 
-/* What the program asks main for besides: what it reaches by this device. */
-void fake_snapshot_add_main(const FakeKernel *kernel, IbhSnapshot *snapshot, int ifindex);
+/* What the program asks main for besides, of these routes. */
+void fake_snapshot_add_main(const GArray *routes, IbhSnapshot *snapshot, const IbhConfig *config);
+/* The steps of it: routes of main through candidates, each NIC's part; and what the scope lacks. */
+void fake_read_parts(const GArray *routes, const IbhMainScope *scope, GArray *parts);
+void fake_read_of_others(const GArray *routes, const IbhMainScope *scope, IbhSnapshot *snapshot);
 
 int fake_ifindex(const FakeKernel *kernel, const char *name); /* ends the program where there is none */
 const FakeLearned *fake_learned(const FakeKernel *kernel, const IbhIp *ip);

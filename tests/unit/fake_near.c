@@ -8,7 +8,8 @@
 #define ibh_netlink_name fake_name
 #define ibh_netlink_read_rules fake_read_rules
 #define ibh_netlink_read_routes fake_read_routes
-#define ibh_netlink_read_main fake_read_main
+#define ibh_snapshot_read_main fake_snapshot_read_main
+#define ibh_snapshot_read_main_of_others fake_snapshot_read_main_of_others
 #define ibh_netlink_lookup fake_lookup
 #define ibh_sysctl_read_all fake_read_all
 #define ibh_sysfs_find_rdma fake_find_rdma
@@ -155,13 +156,23 @@ gboolean fake_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GAr
     return !fails(error);
 }
 
-gboolean fake_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, GArray *routes, GError **error)
+gboolean fake_snapshot_read_main(const IbhMainScope *scope, IbhNetlink *netlink, IbhRouteMatters keep, GArray *parts,
+                                 GError **error)
 {
-    IBH_EACH (const IbhRoute, route, netlink->kernel->now->routes) {
-        if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && ibh_has(ifindexes, route->ifindex) &&
-            (!family || family == route->family))
-            g_array_append_val(routes, *route);
+    g_autoptr(GArray) all = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+
+    fake_read_parts(netlink->kernel->now->routes, scope, all);
+    IBH_EACH (const IbhRoute, part, all) {
+        if (keep(scope, part))
+            g_array_append_val(parts, *part);
     }
+    return !fails(error);
+}
+
+gboolean fake_snapshot_read_main_of_others(const IbhMainScope *scope, IbhSnapshot *snapshot, IbhNetlink *netlink,
+                                           GError **error)
+{
+    fake_read_of_others(netlink->kernel->now->routes, scope, snapshot);
     return !fails(error);
 }
 

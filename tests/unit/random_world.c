@@ -773,13 +773,8 @@ static Planned *look_at_all(const IbhConfig *config, const FakeKernel *kernel, W
     Planned *planned = g_new0(Planned, 1);
 
     planned->seen = fake_snapshot(kernel);
+    fake_snapshot_add_main(kernel->now->routes, planned->seen, config);
     planned->rails = ibh_rails_find(config, planned->seen, action != WORLD_UNDO, NULL);
-    for (guint i = 0; planned->rails && i < planned->rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(planned->rails->nics, i);
-
-        if (nic->status == IBH_NIC_RAIL)
-            fake_snapshot_add_main(kernel, planned->seen, nic->link->ifindex);
-    }
     return planned;
 }
 

@@ -14,7 +14,7 @@
 #define NAME_ALLOWED                                                                                                   \
     "not an interface's name; use 1-15 characters without blanks, / and :, or a glob of them with *, ? and [...]"
 #define NO_HOST "no host can have this address; use auto, none, peer, first, last or an address"
-#define REMOTE "use prefixes with commas between them, or nothing"
+#define REMOTE "use PREFIX or PREFIX via GATEWAY, with commas between them, or nothing"
 #define NO_GATEWAY "not allowed; use auto, none, peer, first, last or an address"
 #define KERNEL_S "reserved for the kernel's own tables; " TABLE_ALLOWED
 #define LEADING_ZERO "a leading zero, with which ip takes a number for octal; write it without; "
@@ -231,11 +231,16 @@ static const Bad BAD[] = {
     SET("gateway=::1", NO_HOST),
     SET("gateway=224.0.0.1", NO_HOST),
     SET("remote=0.0.0.0/0", "a prefix of length 0 is everything: use gateway= for that; " REMOTE),
-    SET("remote=10.0.0.0/8,fe80::/10", "fe80::/10 is reached by no gateway; " REMOTE),
-    SET("remote=224.0.0.0/4", "224.0.0.0/4 is reached by no gateway; " REMOTE),
+    SET("remote=10.0.0.0/8,fe80::/10", "no gateway leads to fe80::/10; " REMOTE),
+    SET("remote=224.0.0.0/4", "no gateway leads to 224.0.0.0/4; " REMOTE),
     SET("remote=10.0.0.0/33", "not allowed; " REMOTE),
     SET("remote=10.0.0.0/8,10.0.0.0/010", LEADING_ZERO REMOTE),
     SET("remote=10.0.0.0/8 10.1.0.0/16", "not allowed; " REMOTE),
+    SET("remote=10.0.0.0/8 via", "not allowed; " REMOTE),
+    SET("remote=10.0.0.0/8 by 10.1.0.1", "not allowed; " REMOTE),
+    SET("remote=10.0.0.0/8 via 10.1.0.1 via 10.1.0.2", "not allowed; " REMOTE),
+    SET("remote=10.0.0.0/8 via fd00::1", "fd00::1 is a gateway of the other IP version; " REMOTE),
+    SET("remote=10.0.0.0/8 via 224.0.0.1", "no host can have the gateway's address; " REMOTE),
     SET("arp=loose", "not allowed; use auto, strict or keep"),
     /* keys */
     SET("mnage=no", "unknown key; use one of main, " IFACE_KEYS),

@@ -162,17 +162,21 @@ static void test_tentative_addresses(void **state)
 static void test_what_is_seen_of_main(void **state)
 {
     g_autoptr(FakeKernel) kernel = two_nics();
+    g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(IbhSnapshot) seen = NULL;
-    guint before;
+    guint defaults = 0;
 
     (void)state;
-    fake_do(kernel, "ip route add default via 172.16.0.1 dev ib0 protocol static", "ip route add throw 10.0.0.0/8",
-            "ip route add 11.0.0.0/8 via 172.16.0.1 dev ib1 protocol static", NULL);
+    fake_do(kernel, "ip route add default nexthop via 172.16.0.1 dev ib0 nexthop via 172.16.0.2 dev ib1",
+            "ip route add throw 10.0.0.0/8", "ip route add 11.0.0.0/8 via 172.16.0.1 dev ib1 protocol static", NULL);
     seen = fake_snapshot(kernel);
-    before = seen->routes->len;
-    fake_snapshot_add_main(kernel, seen, fake_ifindex(kernel, "ib0"));
-    assert_int_equal(seen->routes->len, before + 1); /* unicast, of this NIC, and the kernel's own ones not again */
-    assert_int_equal(g_array_index(seen->routes, IbhRoute, before).dst.length, 0);
+    fake_snapshot_add_main(kernel->now->routes, seen, config);
+    IBH_EACH (const IbhRoute, route, seen->main_by_nic) {
+        defaults += !route->dst.length;
+        assert_true(route->dst.length == 16 || (route->is_part && route->nexthops == 1));
+    }
+    assert_int_equal(defaults, 2);               /* each NIC's part of it */
+    assert_int_equal(seen->main_by_nic->len, 4); /* and the subnet, by each */
 }
 
 /* ---- the fake kernel itself ---- */

@@ -1890,59 +1890,17 @@ static gboolean others_are_left_alone(Case *c)
            steps_leave_alone(c, c->undo, c->after, c->undone, all);
 }
 
+static char *op_text(const IbhOp *op)
+{
+    g_autofree char *command = ibh_op_command(op);
+
+    return g_strdup_printf("[%d] %d %s%s%s: %s # %s", op->unit, op->ifindex, op->iface,
+                           op->by_kernel ? ", by the kernel" : "", op->for_good ? ", for good" : "", command, op->why);
+}
+
 /* ---- (m) gateways ---- */
 
-static gboolean is_on_subnet_of(const IbhSnapshot *world, const IbhNic *nic, const IbhIp *gateway)
-{
-    IBH_EACH (const IbhAddress, address, world->addresses) {
-        if (ibh_nic_serves(nic, address) && is_address_up(world, address) &&
-            ibh_prefix_contains(&address->subnet, gateway))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static gboolean is_link_local6(const IbhIp *ip)
-{
-    return ip->family == AF_INET6 && ip->bytes[0] == 0xfe && ip->bytes[1] == 0x80;
-}
-
-static gboolean is_served_by(const IbhSnapshot *world, const IbhNic *nic, int family)
-{
-    IBH_EACH (const IbhAddress, address, world->addresses) {
-        if (address->local.family == family && ibh_nic_serves(nic, address))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* The gateway of this route of main is the rail's, too. */
-static gboolean is_its_gateway(const Case *c, const IbhNic *nic, const IbhRoute *route)
-{
-    const IbhNic *other = ibh_rails_nic(c->planned->rails, route->ifindex);
-
-    if (!other || other->status != IBH_NIC_RAIL || route->type != RTN_UNICAST || fake_is_our_route(route))
-        return FALSE;
-    if (ibh_rails_holder(c->planned->rails,
-                         &route->gateway)) /* it has become an address of our own: the kernel refuses it */
-        return FALSE;
-    return is_link_local6(&route->gateway) ? other == nic && is_served_by(c->after->now, nic, AF_INET6)
-                                           : is_on_subnet_of(c->after->now, nic, &route->gateway);
-}
-
-static gboolean leaves_by(Case *c, const IbhNic *nic, const IbhIp *from, const IbhIp *to)
-{
-    FibAnswer answer = fib_lookup(c->after->now, from, to);
-    g_autofree char *text = NULL;
-    char buffer[IBH_IP_STRLEN], other[IBH_IP_STRLEN];
-
-    if (is_led(&answer) || is_foreign_in_table(c->after->now, nic->table, to) ||
-        (answer.kind == FIB_DEVICE && answer.ifindex == nic->link->ifindex))
-        return TRUE;
-    text = fib_describe(c->after->now, &answer);
-    return broken(c, "main has a gateway of %s to %s, and from %s it is %s", nic->link->name, ibh_ip_format(to, buffer),
-                  ibh_ip_format(from, other), text);
-}
+/* What a rail reaches via gateways follows from its own NIC, by the letter of the contract. */
 
 static IbhIp outside_of(int family)
 {
@@ -1951,41 +1909,127 @@ static IbhIp outside_of(int family)
     return family == AF_INET ? ip : (IbhIp){.family = AF_INET6, .bytes = {0x20, 0x01, 0x48, 0x60, [15] = 0x88}};
 }
 
-static gboolean gateways_serve(Case *c, const IbhNic *nic, const IbhIp *from)
+/* Main's defaults through this NIC, of every kind; the last of them. */
+static guint count_defaults(const IbhSnapshot *world, int ifindex, int family, IbhRoute *ret_last)
+{
+    guint count = 0;
+
+    for (const IbhRoute *route = fib_first(world, IBH_TABLE_MAIN); route; route = fib_next(world, route)) {
+        IbhRoute part;
+
+        if (route->type != RTN_UNICAST || route->dst.length || route->family != family ||
+            !ibh_route_part(route, ifindex, &part))
+            continue;
+        *ret_last = part;
+        count++;
+    }
+    return count;
+}
+
+static gboolean is_simple(const IbhRoute *route)
+{
+    return route->nexthops == 1 && !route->special && !route->encapsulated;
+}
+
+static const IbhRoute *find_own_default(const IbhSnapshot *world, const IbhNic *nic, int family)
+{
+    for (const IbhRoute *route = fib_first(world, nic->table + 2000); route; route = fib_next(world, route)) {
+        if (fake_is_our_route(route) && !route->dst.length && route->family == family)
+            return route;
+    }
+    return NULL;
+}
+
+static gboolean has_same_metrics(const IbhRoute *a, const IbhRoute *b)
+{
+    return a->metrics_size == b->metrics_size && (!a->metrics_size || !memcmp(a->metrics, b->metrics, a->metrics_size));
+}
+
+/* gateway=auto: the one default that main has through this NIC, as it is; else none. */
+static gboolean default_is_mains(Case *c, const IbhNic *nic, int family)
 {
     const IbhSnapshot *now = c->after->now;
-    for (const IbhRoute *route = fib_first(now, IBH_TABLE_MAIN); route; route = fib_next(now, route)) {
-        IbhIp to = outside_of(route->family);
+    const IbhRoute *own = find_own_default(now, nic, family);
+    IbhRoute last;
+    const gboolean one = count_defaults(now, nic->link->ifindex, family, &last) == 1 && is_simple(&last) &&
+                         !is_local_address(now, &last.gateway);
 
-        if (route->family != from->family || route->gateway.family == AF_UNSPEC || !is_its_gateway(c, nic, route) ||
-            (route->dst.length && !find_neighbour(now, &route->dst, &to)) || find_in_main(now, &to) != route)
-            continue;
-        if (!leaves_by(c, nic, from, &to))
-            return FALSE;
-    }
-    return TRUE;
+    if (one != (own != NULL))
+        return broken(c, "%s has %s default of its own, and main has %s", nic->link->name, own ? "a" : "no",
+                      one ? "one" : "none, several, or an odd one");
+    return !one || (ibh_ip_equal(&own->gateway, &last.gateway) && has_same_metrics(own, &last)) ||
+           broken(c, "the default of %s is not main's", nic->link->name);
 }
 
 /* A gateway that is configured in an address's subnet has the default, unless it is this host's own. */
-static gboolean settings_are_kept(Case *c, const IbhNic *nic, const IbhAddress *address)
+static gboolean default_is_configured(Case *c, const IbhNic *nic, const IbhAddress *address)
 {
-    IbhIp outside = outside_of(nic->settings.gateway_ip.family);
+    const IbhIp *gateway = &nic->settings.gateway_ip;
+    const IbhRoute *own = find_own_default(c->after->now, nic, gateway->family);
     gboolean has_gateway = nic->settings.gateway == IBH_GATEWAY_ADDRESS &&
-                           ibh_prefix_contains(&address->subnet, &nic->settings.gateway_ip) &&
-                           !is_local_address(c->after->now, &nic->settings.gateway_ip);
+                           ibh_prefix_contains(&address->subnet, gateway) && !is_local_address(c->after->now, gateway);
 
-    IBH_EACH (const IbhRoute, route, c->after->now->routes) {
-        if (!fake_is_our_route(route) || route->ifindex != nic->link->ifindex || !ibh_nic_has_table(nic, route->table))
-            continue;
-        if (nic->settings.gateway == IBH_GATEWAY_NONE && route->gateway.family != AF_UNSPEC)
-            return broken(c, "%s has gateway=none, and a route by a gateway", nic->link->name);
-        if (route->gateway.family != AF_UNSPEC && (route->dst.length == 0) != (route->table == nic->table + 2000))
-            return broken(c, "%s has a default beside its subnets", nic->link->name);
-        if (has_gateway && route->dst.length == 0 && ibh_prefix_contains(&route->dst, &outside))
-            return ibh_ip_equal(&route->gateway, &nic->settings.gateway_ip) ||
-                   broken(c, "%s has a gateway configured, and another one", nic->link->name);
+    if (nic->settings.gateway == IBH_GATEWAY_NONE &&
+        (find_own_default(c->after->now, nic, AF_INET) || find_own_default(c->after->now, nic, AF_INET6)))
+        return broken(c, "%s has gateway=none, and a default", nic->link->name);
+    return !has_gateway || (own && ibh_ip_equal(&own->gateway, gateway)) ||
+           broken(c, "%s has a gateway configured, and another or no default", nic->link->name);
+}
+
+/* What is sent beyond leaves through the NIC that has a default of its own, unless others lead it. */
+static gboolean leaves_by_default(Case *c, const IbhNic *nic, const IbhIp *from)
+{
+    const IbhIp to = outside_of(from->family);
+    FibAnswer answer;
+    g_autofree char *text = NULL;
+
+    if (!find_own_default(c->after->now, nic, from->family) || is_foreign_in_table(c->after->now, nic->table, &to) ||
+        is_foreign_in_table(c->after->now, nic->table + 2000, &to))
+        return TRUE;
+    answer = fib_lookup(c->after->now, from, &to);
+    if (is_led(&answer) || (answer.kind == FIB_DEVICE && answer.ifindex == nic->link->ifindex) ||
+        (answer.route &&
+         (answer.route->dst.length || answer.kind == FIB_UNREACHABLE))) /* no rule suppresses an error */
+        return TRUE;
+    text = fib_describe(c->after->now, &answer);
+    return broken(c, "%s has a default, and what it sends beyond is %s", nic->link->name, text);
+}
+
+static gboolean names_subnet(const IbhSnapshot *world, int ifindex, const IbhPrefix *prefix)
+{
+    IBH_EACH (const IbhAddress, address, world->addresses) {
+        if (address->ifindex == ifindex && ibh_prefix_equal(&address->subnet, prefix))
+            return TRUE;
     }
-    return !has_gateway || broken(c, "%s has a gateway configured, and no default route", nic->link->name);
+    return FALSE;
+}
+
+static const IbhRemote *find_remote(const IbhNic *nic, const IbhPrefix *prefix)
+{
+    for (guint i = 0; nic->settings.remote && i < nic->settings.remote->len; i++) {
+        const IbhRemote *remote = &g_array_index(nic->settings.remote, IbhRemote, i);
+
+        if (remote->prefix.length <= prefix->length && ibh_prefix_contains(&remote->prefix, &prefix->ip))
+            return remote;
+    }
+    return NULL;
+}
+
+/* Its own subnets, remote=, its siblings' subnets in there, and the way to an IPv6 gateway: nothing else. */
+static gboolean table_has_reasons(Case *c, const IbhNic *nic)
+{
+    const IbhSnapshot *now = c->after->now;
+
+    for (const IbhRoute *route = fib_first(now, nic->table); route; route = fib_next(now, route)) {
+        char text[IBH_PREFIX_STRLEN];
+
+        if (!fake_is_our_route(route) || route->ifindex != nic->link->ifindex ||
+            names_subnet(now, route->ifindex, &route->dst) || find_remote(nic, &route->dst) ||
+            (route->dst.length == 128 && route->gateway.family == AF_UNSPEC))
+            continue;
+        return broken(c, "%s has %s, for no reason of its own", nic->link->name, ibh_prefix_format(&route->dst, text));
+    }
+    return TRUE;
 }
 
 static gboolean gateways_are_right(Case *c)
@@ -2000,8 +2044,72 @@ static gboolean gateways_are_right(Case *c)
         if (!nic || address->ifindex != nic->link->ifindex || !is_served(address) || !(nic->link->flags & IFF_UP) ||
             !is_programmed(nic, &address->local))
             continue;
-        if (!settings_are_kept(c, nic, address) ||
-            (nic->settings.gateway == IBH_GATEWAY_AUTO && !gateways_serve(c, nic, &address->local)))
+        if ((nic->settings.gateway == IBH_GATEWAY_AUTO && !default_is_mains(c, nic, address->local.family)) ||
+            !default_is_configured(c, nic, address) || !leaves_by_default(c, nic, &address->local) ||
+            !table_has_reasons(c, nic))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* ---- (m2) a rail depends on its own NIC alone ---- */
+
+/* Siblings' subnets in remote=, and how main reaches a subnet that it does not reach through this NIC. */
+static gboolean depends_on_siblings(const FakeKernel *kernel, const IbhNic *nic, const IbhPrefix *dst)
+{
+    if (find_remote(nic, dst))
+        return TRUE;
+    for (const IbhRoute *route = fib_first(kernel->now, IBH_TABLE_MAIN); route; route = fib_next(kernel->now, route)) {
+        IbhRoute part;
+
+        if (ibh_prefix_equal(&route->dst, dst) && ibh_route_part(route, nic->link->ifindex, &part))
+            return FALSE;
+    }
+    return dst->length != 0;
+}
+
+static gboolean is_of_a_route(const IbhOp *op)
+{
+    return op->type == IBH_OP_ROUTE_ADD || op->type == IBH_OP_ROUTE_REPLACE || op->type == IBH_OP_ROUTE_DEL;
+}
+
+static gboolean was_rail(const Case *c, const IbhNic *nic)
+{
+    const IbhNic *before = ibh_rails_nic(c->planned->rails, nic->link->ifindex);
+
+    return before && before->status == IBH_NIC_RAIL;
+}
+
+/* Another NIC is unplugged: no route of this rail's changes. */
+static gboolean outlives(Case *c, const IbhNic *gone)
+{
+    g_autoptr(FakeKernel) kernel = fake_kernel_clone(c->after);
+    g_autoptr(Planned) planned = NULL;
+
+    fake_link_del(kernel, gone->link->ifindex);
+    if (!(planned = world_plan(c->world->config, kernel, WORLD_EVENT, NULL)))
+        return TRUE;
+    for (guint i = 0; i < n_ops(planned); i++) {
+        const IbhOp *op = op_at(planned, i);
+        const IbhNic *nic = op->ifindex ? ibh_rails_nic(planned->rails, op->ifindex) : NULL;
+        g_autofree char *text = NULL;
+
+        if (!is_of_a_route(op) || !nic || nic->status != IBH_NIC_RAIL || !was_rail(c, nic) ||
+            depends_on_siblings(kernel, nic, &op->route.dst) ||
+            is_local_address(c->after->now, &op->route.gateway)) /* one of the other NIC was no gateway */
+            continue;
+        text = op_text(op);
+        return broken(c, "%s goes, and then: %s", gone->link->name, text);
+    }
+    return TRUE;
+}
+
+static gboolean rails_outlive_each_other(Case *c)
+{
+    if (any_blocked(c->planned->rails))
+        return TRUE;
+    IBH_EACH_POINTER (const IbhNic, nic, c->planned->rails->nics) {
+        if (nic->status == IBH_NIC_RAIL && !outlives(c, nic))
             return FALSE;
     }
     return TRUE;
@@ -2094,14 +2202,6 @@ static gboolean unbound_is_right(Case *c)
 
 /* ---- what an event does not look at ---- */
 
-static char *op_text(const IbhOp *op)
-{
-    g_autofree char *command = ibh_op_command(op);
-
-    return g_strdup_printf("[%d] %d %s%s%s: %s # %s", op->unit, op->ifindex, op->iface,
-                           op->by_kernel ? ", by the kernel" : "", op->for_good ? ", for good" : "", command, op->why);
-}
-
 static gboolean events_do_the_same(Case *c)
 {
     g_autoptr(Planned) event = world_plan(c->world->config, c->world->kernel, WORLD_EVENT, NULL);
@@ -2135,6 +2235,7 @@ static const struct {
     {"what comes in is let in", nothing_is_dropped, 1},
     {"what is another's stays another's", others_are_left_alone, 1},
     {"gateways are right", gateways_are_right, 1},
+    {"a rail depends on its own NIC alone", rails_outlive_each_other, 2},
     {"unbound traffic goes right", unbound_is_right, 1},
     {"families fail alone", families_fail_alone, 1},
     {"undo gives all back", undo_gives_all_back, 1},

@@ -40,8 +40,10 @@ static char *render(const Request *request)
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(IbhRails) rails = NULL;
 
-    if (!cas || !ibh_config_add(config, "config", cas->config->str, cas->config->len, NULL, NULL, &local) ||
-        !(rails = ibh_rails_find(config, cas->snapshot, cas->respect_holds, &local)))
+    if (!cas || !ibh_config_add(config, "config", cas->config->str, cas->config->len, NULL, NULL, &local))
+        fail_msg("%s", local->message);
+    fake_snapshot_add_main(cas->snapshot->routes, cas->snapshot, config);
+    if (!(rails = ibh_rails_find(config, cas->snapshot, cas->respect_holds, &local)))
         fail_msg("%s", local->message);
     for (guint i = 0; i < G_N_ELEMENTS(request->managers); i++) {
         IbhManager manager = request->managers[i];

@@ -77,6 +77,7 @@ static World look_renamed(const char *text, const char *const *names)
     assert_true(
         ibh_config_add(world.config, "config", world.cas->config->str, world.cas->config->len, NULL, NULL, NULL));
     rename_links(world.cas->snapshot, names);
+    fake_snapshot_add_main(world.cas->snapshot->routes, world.cas->snapshot, world.config);
     world.rails = ibh_rails_find(world.config, world.cas->snapshot, TRUE, &error);
     world.rails->only = only = ibh_case_only(world.cas);
     world.plan = world.cas->undo ? ibh_plan_undo(world.rails, NULL, only) : ibh_plan_apply(world.rails, only);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Nexthop objects (ip nexthop). With nexthop_compat_mode=0 a route names its object alone, without gateway and device:
+ * then the kernel is asked for the object, and for the members of a group.
+ */
+#include "kernel/dump.h"
+#include "kernel/netlink.h"
+
+#include <linux/nexthop.h>
+#include <linux/rtnetlink.h>
+
+void ibh_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool)
+{
+    route->hops = ibh_pool_keep(pool, hops->data, hops->len * sizeof(IbhHop));
+    route->nexthops = hops->len;
+    route->ifindex = hops->len ? route->hops->ifindex : 0;
+}
+
+gboolean ibh_is_unresolved(const IbhRoute *route)
+{
+    return route->object && !route->ifindex && route->type == RTN_UNICAST;
+}
+
+typedef struct {
+    IbhHop hop;      /* of an object that is no group */
+    GArray *members; /* guint32; of a group */
+    gboolean encapsulated;
+} Object;
+
+static gboolean on_object(struct nlmsghdr *header, gpointer data)
+{
+    Object *object = data;
+    struct nlattr *attributes[NHA_MAX + 1];
+    const struct nhmsg *info = nlmsg_data(header);
+
+    if (header->nlmsg_type != RTM_NEWNEXTHOP || !parse(header, sizeof *info, attributes, NHA_MAX))
+        return FALSE;
+    object->hop.ifindex = (int)get_u32(attributes[NHA_OIF], 0);
+    object->hop.gateway = get_ip(attributes[NHA_GATEWAY], info->nh_family);
+    object->hop.dead = (info->nh_flags & RTNH_F_DEAD) != 0;
+    object->encapsulated |= attributes[NHA_ENCAP_TYPE] != NULL;
+    if (attributes[NHA_GROUP]) {
+        const struct nexthop_grp *group = nla_data(attributes[NHA_GROUP]);
+
+        for (guint i = 0; i < (guint)nla_len(attributes[NHA_GROUP]) / sizeof *group; i++)
+            g_array_append_val(object->members, group[i].id);
+    }
+    return TRUE;
+}
+
+/* FALSE: it is gone, or the kernel has no such objects. */
+static gboolean ask(IbhNetlink *netlink, guint32 id, Object *object)
+{
+    const struct nhmsg fixed = {.nh_family = AF_UNSPEC};
+    struct nl_msg *message = ibh_request(RTM_GETNEXTHOP, 0, &fixed, sizeof fixed);
+    gboolean found;
+
+    nla_put_u32(message, NHA_ID, id);
+    found = ibh_netlink_talk(netlink, message, on_object, object, NULL);
+    nlmsg_free(message);
+    return found;
+}
+
+static void resolve(IbhNetlink *netlink, IbhRoute *route)
+{
+    g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(guint32)),
+                      hops = g_array_new(FALSE, TRUE, sizeof(IbhHop));
+    Object object = {.members = members};
+    guint n;
+
+    if (!ask(netlink, route->object, &object))
+        return;
+    n = members->len;
+    for (guint i = 0; i < n; i++) {
+        if (ask(netlink, g_array_index(members, guint32, i), &object))
+            g_array_append_val(hops, object.hop);
+    }
+    route->encapsulated |= object.encapsulated;
+    if (n) {
+        ibh_set_hops(route, hops, ibh_netlink_pool(netlink));
+    } else {
+        route->ifindex = object.hop.ifindex;
+        route->gateway = object.hop.gateway;
+        route->nexthops = route->ifindex ? 1 : 0;
+    }
+}
+
+void ibh_resolve_nexthops(IbhNetlink *netlink, GArray *routes, guint from)
+{
+    for (guint i = from; i < routes->len; i++) {
+        IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+
+        if (ibh_is_unresolved(route))
+            resolve(netlink, route);
+    }
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Routes: what they mean, their order, and the lists that they refer to. */
+#include "model/model.h"
+
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* ---- lists ---- */
+
+GHashTable *ibh_pool_new(void)
+{
+    return g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, NULL);
+}
+
+gconstpointer ibh_pool_keep(GHashTable *pool, gconstpointer data, gsize size)
+{
+    g_autoptr(GBytes) bytes = g_bytes_new(data, size);
+
+    if (!size)
+        return NULL;
+    if (!g_hash_table_contains(pool, bytes))
+        g_hash_table_add(pool, g_bytes_ref(bytes));
+    return g_bytes_get_data(g_hash_table_lookup(pool, bytes), NULL);
+}
+
+/* ---- metrics ---- */
+
+/* The kernel's numbers, in ip's words. An attribute without a word here is carried all the same. */
+static const char *const metric_words[] = {
+    [RTAX_MTU] = "mtu",           [RTAX_WINDOW] = "window",
+    [RTAX_RTT] = "rtt",           [RTAX_RTTVAR] = "rttvar",
+    [RTAX_SSTHRESH] = "ssthresh", [RTAX_CWND] = "cwnd",
+    [RTAX_ADVMSS] = "advmss",     [RTAX_REORDERING] = "reordering",
+    [RTAX_HOPLIMIT] = "hoplimit", [RTAX_INITCWND] = "initcwnd",
+    [RTAX_RTO_MIN] = "rto_min",   [RTAX_INITRWND] = "initrwnd",
+    [RTAX_QUICKACK] = "quickack", [RTAX_FASTOPEN_NO_COOKIE] = "fastopen_no_cookie",
+};
+
+typedef struct {
+    const IbhRoute *route;
+    guint at;
+} Metrics;
+
+/* The next attribute: its type, and `ret_size` bytes of a value; 0: none is left. */
+static guint next_metric(Metrics *metrics, const guint8 **ret_value, guint *ret_size)
+{
+    const guint left = metrics->route->metrics_size - metrics->at;
+    struct nlattr head;
+
+    if (left < sizeof head)
+        return 0;
+    memcpy(&head, metrics->route->metrics + metrics->at, sizeof head);
+    if (head.nla_len < sizeof head || head.nla_len > left)
+        return 0;
+    *ret_value = metrics->route->metrics + metrics->at + sizeof head;
+    *ret_size = (guint)(head.nla_len - sizeof head);
+    metrics->at += MIN(left, (guint)NLA_ALIGN(head.nla_len));
+    return head.nla_type & (guint)NLA_TYPE_MASK;
+}
+
+static guint32 find_number(const IbhRoute *route, guint wanted)
+{
+    Metrics metrics = {.route = route};
+    const guint8 *value;
+    guint32 number = 0;
+    guint size;
+
+    for (guint type; (type = next_metric(&metrics, &value, &size));) {
+        if (type == wanted && size == sizeof number)
+            memcpy(&number, value, sizeof number);
+    }
+    return number;
+}
+
+void ibh_route_put_metrics(GString *text, const IbhRoute *route)
+{
+    const guint32 locks = find_number(route, RTAX_LOCK);
+    Metrics metrics = {.route = route};
+    const guint8 *value;
+    guint size;
+
+    for (guint type; (type = next_metric(&metrics, &value, &size));) {
+        const char *lock = type < 32 && locks & (1u << type) ? " lock" : "";
+
+        if (type == RTAX_CC_ALGO)
+            g_string_append_printf(text, " congctl%s %.*s", lock, (int)strnlen((const char *)value, size), value);
+        else if (type == RTAX_FEATURES && find_number(route, type) & RTAX_FEATURE_ECN)
+            g_string_append(text, " features ecn");
+        else if (type < G_N_ELEMENTS(metric_words) && metric_words[type])
+            g_string_append_printf(text, " %s%s %u", metric_words[type], lock, find_number(route, type));
+    }
+}
+
+/* ---- routes ---- */
+
+gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part)
+{
+    IbhRoute part = *route;
+
+    part.is_part = route->hops != NULL;
+    if (part.is_part) {
+        part.hops = NULL;
+        part.nexthops = 0;
+        part.ifindex = ifindex;
+    }
+    IBH_EACH_HOP (hop, route) {
+        if (hop->ifindex != ifindex || hop->dead)
+            continue;
+        part.nexthops++;
+        part.gateway = hop->gateway;
+    }
+    *ret_part = part;
+    return part.ifindex == ifindex && part.nexthops > 0;
+}
+
+int ibh_route_compare(const IbhRoute *a, const IbhRoute *b)
+{
+    int order;
+
+    IBH_COMPARE(a->family, b->family);
+    IBH_COMPARE(a->table, b->table);
+    if ((order = ibh_prefix_compare(&a->dst, &b->dst)))
+        return order;
+    IBH_COMPARE(a->metric, b->metric);
+    IBH_COMPARE(a->type, b->type);
+    IBH_COMPARE(a->protocol, b->protocol);
+    IBH_COMPARE(a->scope, b->scope);
+    IBH_COMPARE(a->ifindex, b->ifindex);
+    if ((order = ibh_ip_compare(&a->gateway, &b->gateway)) || (order = ibh_ip_compare(&a->src, &b->src)))
+        return order;
+    IBH_COMPARE(a->nexthops, b->nexthops);
+    IBH_COMPARE(a->onlink, b->onlink);
+    IBH_COMPARE(a->special, b->special);
+    IBH_COMPARE(a->encapsulated, b->encapsulated);
+    IBH_COMPARE(a->metrics_size, b->metrics_size);
+    if (a->metrics_size && (order = memcmp(a->metrics, b->metrics, a->metrics_size)))
+        return order;
+    if (!a->hops || !b->hops)
+        return (a->hops != NULL) - (b->hops != NULL);
+    return memcmp(a->hops, b->hops, a->nexthops * sizeof *a->hops);
+}
+
+gboolean ibh_route_is_ours(const IbhRoute *route)
+{
+    return route->metric == IBH_MARK && route->protocol == RTPROT_KERNEL && route->type == RTN_UNICAST &&
+           !route->special;
+}
+
+gboolean ibh_route_is_spread(const IbhRoute *route)
+{
+    return ibh_route_is_ours(route) && route->table == IBH_TABLE_SPREAD;
+}
+
+gboolean ibh_route_is_default(const IbhRoute *route)
+{
+    return route->dst.length == 0 && route->type == RTN_UNICAST;
+}
+
+/* The kernel's own "unreachable" of IPv6 (metric 0xffffffff) is no route. */
+gboolean ibh_route_is_error(const IbhRoute *route)
+{
+    return (route->type == RTN_UNREACHABLE || route->type == RTN_BLACKHOLE || route->type == RTN_PROHIBIT) &&
+           route->metric != G_MAXUINT32;
+}
+
+IbhRouteKind ibh_route_kind(const IbhRoute *route)
+{
+    return route->gateway.family == AF_UNSPEC ? IBH_ROUTE_SUBNET : IBH_ROUTE_BY_GATEWAY;
+}
+
+gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b)
+{
+    return a->family == b->family && a->table == b->table && a->metric == b->metric &&
+           ibh_prefix_equal(&a->dst, &b->dst);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "plan/main_scope.h"
+
+#include "plan/rails.h"
+
+#include <sys/socket.h>
+
+static gint compare_ips(gconstpointer a, gconstpointer b)
+{
+    return ibh_ip_compare(a, b);
+}
+
+void ibh_main_scope_find(IbhMainScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config)
+{
+    scope->candidates = g_array_new(FALSE, FALSE, sizeof(int));
+    scope->places = g_array_new(FALSE, FALSE, sizeof(IbhIp));
+    IBH_EACH (const IbhLink, link, snapshot->links) {
+        if (ibh_is_candidate(snapshot, link, ibh_config_settings(config, link->name).manage))
+            g_array_append_val(scope->candidates, link->ifindex);
+    }
+    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
+        if (!ibh_address_counts(address) || !ibh_has(scope->candidates, address->ifindex))
+            continue;
+        g_array_append_val(scope->places, address->local);
+        g_array_append_val(scope->places, address->subnet.ip);
+        scope->has_ipv6 |= address->local.family == AF_INET6;
+    }
+    g_array_sort(scope->places, compare_ips);
+}
+
+void ibh_main_scope_clear(IbhMainScope *scope)
+{
+    g_clear_pointer(&scope->candidates, g_array_unref);
+    g_clear_pointer(&scope->places, g_array_unref);
+}
+
+gboolean ibh_main_scope_has(const IbhMainScope *scope, const IbhRoute *route)
+{
+    return !route->dst.length || ibh_ips_have_one_in(scope->places, &route->dst);
+}
+
+static gboolean names_a_subnet(const IbhMainScope *scope, const IbhSnapshot *snapshot, const IbhAddress *address)
+{
+    const IbhLink *link = ibh_snapshot_link(snapshot, address->ifindex);
+
+    return link && (link->flags & IFF_UP) && ibh_has(scope->candidates, address->ifindex) &&
+           ibh_address_counts(address) && !ibh_address_is_host(address);
+}
+
+GArray *ibh_main_scope_lacks(const IbhMainScope *scope, const IbhSnapshot *snapshot)
+{
+    GArray *subnets = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+
+    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
+        if (names_a_subnet(scope, snapshot, address) && !ibh_main_find(snapshot, address->ifindex, &address->subnet))
+            g_array_append_val(subnets, address->subnet);
+    }
+    return subnets;
+}
+
+gboolean ibh_main_scope_is_of_others(const IbhMainScope *scope, const GArray *subnets, const IbhRoute *route)
+{
+    if (ibh_has(scope->candidates, route->ifindex)) /* it has been read */
+        return FALSE;
+    IBH_EACH (const IbhPrefix, subnet, subnets) {
+        if (ibh_prefix_equal(&route->dst, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+const IbhRoute *ibh_main_find(const IbhSnapshot *snapshot, int ifindex, const IbhPrefix *subnet)
+{
+    const IbhRoute *best = NULL;
+
+    IBH_EACH (const IbhRoute, route, snapshot->main_by_nic) {
+        if ((!ifindex || route->ifindex == ifindex) && !route->special && ibh_prefix_equal(&route->dst, subnet) &&
+            (!best || route->metric < best->metric))
+            best = route;
+    }
+    return best;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What of table main decides for a rail: main's defaults through its NIC, and what has one of its addresses or subnets
+ * inside. So of 100,000 routes a handful is kept (IbhSnapshot.main_by_nic). Pure.
+ */
+#pragma once
+
+#include "config/config.h"
+
+typedef struct {
+    GArray *candidates; /* int */
+    GArray *places;     /* IbhIp, in order: their addresses and subnets */
+    gboolean has_ipv6;  /* one of them has a global IPv6 address */
+} IbhMainScope;
+
+/* Of all candidates among the links of the snapshot. */
+void ibh_main_scope_find(IbhMainScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config);
+void ibh_main_scope_clear(IbhMainScope *scope);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhMainScope, ibh_main_scope_clear)
+
+gboolean ibh_main_scope_has(const IbhMainScope *scope, const IbhRoute *route);
+/* IbhPrefix: subnets that main does not reach through their own NIC. How it reaches them otherwise matters, too. */
+GArray *ibh_main_scope_lacks(const IbhMainScope *scope, const IbhSnapshot *snapshot);
+/* A route through a NIC that is no candidate, to one of these subnets. */
+gboolean ibh_main_scope_is_of_others(const IbhMainScope *scope, const GArray *subnets, const IbhRoute *route);
+
+/* Main's best route to exactly this subnet, through this NIC (0: through any); NULL: there is none. */
+const IbhRoute *ibh_main_find(const IbhSnapshot *snapshot, int ifindex, const IbhPrefix *subnet);
