@@ -299,7 +299,7 @@ static int run_live(Command *command, GError **error)
         return IBH_EXIT_OK; /* it was confirmed */
     /* The process that waits for --confirm reports to no terminal. */
     if (!ibh_run_read(run, error) || (!command->options->token && !check_names(run, error)) ||
-        !ibh_run_find_rails(run, error))
+        !ibh_run_find_rails(run, error) || (!run->undo && !ibh_rails_check_remote(run->rails, error)))
         return IBH_EXIT_SYSTEM;
     run->snapshot->hash_policy = MAX(ibh_sysctl_read("ipv4/fib_multipath_hash_policy"), 0); /* reported */
     return acts[command->options->action](command, error);

@@ -283,6 +283,43 @@ static void want_remote(const IbhRails *rails, const IbhNic *nic, GArray *routes
     }
 }
 
+/* A NIC without an address of that family may get one yet. */
+static char *why_no_gateway(const IbhNic *nic, const IbhRemote *remote)
+{
+    char via[IBH_IP_STRLEN];
+
+    if (!ibh_programs_family(nic, remote->prefix.ip.family))
+        return NULL;
+    if (remote->via.family == AF_UNSPEC)
+        return nic->settings.gateway == IBH_GATEWAY_NONE
+                   ? g_strdup("gateway=none leaves it no gateway; write \"via GATEWAY\" behind the prefix")
+                   : NULL;
+    return ibh_remote_is_reachable(nic, remote)
+               ? NULL
+               : g_strdup_printf("the gateway %s is in no subnet of %s; use one that is, or one of fe80::/10",
+                                 ibh_ip_format(&remote->via, via), nic->link->name);
+}
+
+gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        const GArray *list = nic->status == IBH_NIC_RAIL ? nic->settings.remote : NULL;
+
+        for (guint i = 0; list && i < list->len; i++) {
+            const IbhRemote *remote = &g_array_index(list, IbhRemote, i);
+            g_autofree char *why = why_no_gateway(nic, remote);
+            char prefix[IBH_PREFIX_STRLEN];
+
+            if (!why)
+                continue;
+            g_set_error(error, IBH_CONFIG_ERROR, 0, "%s: remote=%s: %s", nic->settings.remote_origin,
+                        ibh_prefix_format(&remote->prefix, prefix), why);
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
 /* ---- the whole ---- */
 
 void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *routes)

@@ -97,6 +97,9 @@ const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip); /* I
 const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule);
 const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route);
 
+/* gateways.c: FALSE where remote= names a gateway in no subnet of its rail, or none beside gateway=none. */
+gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error);
+
 /* tables.c. Gives each candidate its table. Fails where the configuration gives two NICs the same one. */
 gboolean ibh_assign_tables(IbhRails *rails, GError **error);
 /* The tables to remember of these rails (IbhSavedRail). `undone`: names of interfaces that are left alone now; NULL:

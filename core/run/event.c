@@ -46,6 +46,15 @@ static gboolean look(IbhRun *run, GError **error)
            (run->rails || (ibh_run_read(run, error) && ibh_run_find_rails(run, error)));
 }
 
+/* What remote= names in vain is left out. The NIC comes up all the same. */
+static void warn_of_remote(IbhRun *run)
+{
+    g_autoptr(GError) problem = NULL;
+
+    if (!ibh_rails_check_remote(run->rails, &problem))
+        ibh_run_warn(run, problem->message);
+}
+
 static gboolean act(IbhEvent *event, IbhRun *run, GString *out, gboolean *ret_refused)
 {
     g_autoptr(GPtrArray) plan = NULL;
@@ -56,6 +65,7 @@ static gboolean act(IbhEvent *event, IbhRun *run, GString *out, gboolean *ret_re
         ibh_run_warn(run, error->message);
         return FALSE;
     }
+    warn_of_remote(run);
     plan = ibh_run_plan(run);
     restrain(event, run, plan);
     outcome = ibh_run_change(run, plan);
