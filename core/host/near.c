@@ -174,24 +174,25 @@ static gboolean read_addresses(IbhNear *near, GError **error)
     return TRUE;
 }
 
-/* Of NICs that are no candidates, those with a strict rp_filter and an address in a rail's subnet concern the rail
- * (want.c). */
-static gboolean read_strict(IbhNear *near, GError **error)
+/* Of NICs that are no candidates, those with a strict rp_filter and an address in a rail's subnet concern the rail, and
+ * so does lo (want.c). */
+static gboolean read_answered_for(IbhNear *near, GError **error)
 {
     g_autoptr(GArray) addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
-    g_autoptr(GArray) strict = g_array_new(FALSE, FALSE, sizeof(int)), nearby = g_array_new(FALSE, FALSE, sizeof(int));
-    const int all = near->snapshot->all[IBH_SYSCTL_RP_FILTER];
+    g_autoptr(GArray) others = g_array_new(FALSE, FALSE, sizeof(int)), nearby = g_array_new(FALSE, FALSE, sizeof(int));
+    const int all = near->snapshot->all[IBH_SYSCTL_RP_FILTER], lo = 1;
 
-    if (all > 1 || !near->prefixes->len)
-        return TRUE; /* then none is */
-    if (!read_nics(near, error))
+    if (!near->prefixes->len)
+        return TRUE;
+    if (all <= 1 && !read_nics(near, error)) /* else none is strict */
         return FALSE;
+    g_array_append_val(others, lo);
     IBH_EACH (const IbhNicFilter, nic, near->nics) {
-        if (ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, nic->rp_filter, all) == 1 &&
+        if (nic->ifindex != lo && ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, nic->rp_filter, all) == 1 &&
             !ibh_has(near->candidates, nic->ifindex))
-            g_array_append_val(strict, nic->ifindex);
+            g_array_append_val(others, nic->ifindex);
     }
-    if (!ibh_netlink_read_addresses(near->netlink, strict, addresses, error))
+    if (!ibh_netlink_read_addresses(near->netlink, others, addresses, error))
         return FALSE;
     IBH_EACH (const IbhAddress, address, addresses) {
         if (!ibh_ip_is_fe80(&address->local) && ibh_prefixes_overlap(near->prefixes, &address->subnet) &&
@@ -324,8 +325,8 @@ static gboolean read_main(IbhNear *near, GError **error)
 static gboolean read_all(IbhNear *near, GError **error)
 {
     static gboolean (*const steps[])(IbhNear *, GError **) = {
-        read_rdma,      read_remembered, read_managed, read_neighbourhood, find_candidates,
-        read_addresses, read_strict,     read_rules,   read_tables,        read_main};
+        read_rdma,      read_remembered,   read_managed, read_neighbourhood, find_candidates,
+        read_addresses, read_answered_for, read_rules,   read_tables,        read_main};
 
     near->enough =
         ibh_config_settings(near->config, "").main == IBH_MAIN_KEEP; /* any NIC may be a reason not to spread */

@@ -294,15 +294,31 @@ static gboolean shares_subnet(const IbhNic *a, const IbhNic *b)
     return FALSE;
 }
 
-/* A NIC in the same subnet that is no rail and has a strict rp_filter does not even take an ARP request: peers reach
- * its address only because the NIC that main uses answers for it. */
+/* Peers reach its addresses only because the NIC that main uses answers ARP for them. A NIC with a strict rp_filter
+ * that is no rail does not even take a request. */
+static gboolean is_answered_for(const IbhRails *rails, const IbhNic *other)
+{
+    return (other->link->flags & IFF_LOOPBACK) || (!ibh_is_programmed(rails, other) && ibh_is_strict(rails, other));
+}
+
+/* Where the administrator's values answer for no other's address, arp_filter would silence the rail's own, too, while
+ * its rules are missing. */
+static gboolean answers_for_others(const IbhRails *rails, const IbhNic *nic)
+{
+    int ignore = ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, nic->base[IBH_SYSCTL_ARP_IGNORE],
+                                      rails->snapshot->all[IBH_SYSCTL_ARP_IGNORE]);
+
+    return ignore != 1 && ignore != 2 && ignore != 8;
+}
+
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 {
     const GPtrArray *others = rails->only ? rails->nics : rails->no_rails;
 
+    if (!answers_for_others(rails, nic))
+        return FALSE;
     IBH_EACH_POINTER (const IbhNic, other, others) {
-        if (other != nic && !(other->link->flags & IFF_LOOPBACK) && !ibh_is_programmed(rails, other) &&
-            ibh_is_strict(rails, other) && shares_subnet(nic, other))
+        if (other != nic && is_answered_for(rails, other) && shares_subnet(nic, other))
             return TRUE;
     }
     return FALSE;
@@ -319,9 +335,7 @@ static int want_auto(const IbhRails *rails, const IbhNic *nic, IbhSysctl key, in
     case IBH_SYSCTL_ARP_ANNOUNCE:
         return 2;
     case IBH_SYSCTL_ARP_IGNORE: /* 2 answers to even fewer; from 3 on, a rail's own address may go unanswered */
-        if (base == 1 || base == 2)
-            return base;
-        return must_answer_for_others(rails, nic) ? 0 : 1;
+        return base == 1 || base == 2 || must_answer_for_others(rails, nic) ? base : 1;
     default:
         return base;
     }

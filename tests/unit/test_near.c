@@ -74,7 +74,8 @@ static void expect(const FakeKernel *kernel, const IbhConfig *config, gboolean e
     assert_string_equal(names->str, links);
 }
 
-/* "far" has nothing to do with rails, and a NIC that is not strict need not be known. */
+/* "far" has nothing to do with rails. A NIC that is not strict need not be known, nor lo without an address of a rail's
+ * subnet. */
 static void test_only_what_is_near(void **state)
 {
     g_autoptr(FakeKernel) kernel = make_host();
@@ -88,8 +89,10 @@ static void test_only_what_is_near(void **state)
     expect(kernel, config, TRUE, "ib0 ib1");
     fake_do(kernel, "sysctl -w net/ipv4/conf/near/rp_filter=0", NULL);
     expect(kernel, config, TRUE, "ib0 ib1 near");
-    fake_do(kernel, "sysctl -w net/ipv4/conf/all/rp_filter=2", NULL);
+    fake_do(kernel, "sysctl -w net/ipv4/conf/all/rp_filter=2", "ip address add 10.9.0.1/32 dev lo", NULL);
     expect(kernel, config, TRUE, "ib0 ib1");
+    fake_do(kernel, "ip address add 172.16.34.250/32 dev lo", NULL);
+    expect(kernel, config, TRUE, "ib0 ib1 lo");
 }
 
 /* A NIC that was a rail some runs ago: it lost its RDMA device, and stands there without. */
