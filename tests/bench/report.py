@@ -47,12 +47,14 @@ def cpu(result):
 
 class Results:
     def __init__(self, directory, of):
-        self.times, self.numbers = {}, {}
+        self.times, self.numbers, self.packets = {}, {}, {}
         for path in pathlib.Path(directory).iterdir():
             if re.search(r" \d+$", path.name):
                 race, label, number = path.name.split()
                 result = json.loads(path.read_text())["results"][0]
                 self.times.setdefault((race, label), {})[int(number)] = of(result)
+            elif path.name.startswith("packets-"):
+                self.packets[path.name.split("-")[1]] = Values(map(int, path.read_text().split()))
             else:
                 self.numbers[path.name] = int(path.read_text())
 
@@ -164,6 +166,16 @@ def rows(r, cpu_r, programs, nothing):
             yield line | ({"cpu": of_cpu["median"]} if line["timed"] else {})
     yield from counted_rows(programs, nothing)
     yield from number_rows(r)
+    yield from packet_rows(r)
+
+
+def packet_rows(r):
+    """Of a NIC that is no rail, by a socket that is not connected, per second of processor time."""
+    for host, what in (("2", "2 rails"), ("8", "8 rails"), ("16", "16 rails"), ("8x4", "8 rails with 4 addresses each"),
+                       ("64", "64 rails")):
+        rules = r.numbers[f"rules-{host}"]
+        yield row(f"packets of another NIC per CPU second: {what} ({rules} rules), against no rule", None,
+                  r.packets[host] / r.packets["none"])
 
 
 def number_rows(r):
