@@ -7,9 +7,8 @@
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 
-#define MAIN_MAX 256 /* upper limit of routes of main that are read to find those by a rail */
-#define FEW 4   /* up to so many devices, one question for each costs less than to find out whether main is small */
-#define MANY 64 /* from so many on, reading all of main costs less than having the kernel go through it for each */
+/* Up to so many devices, having the kernel go through main for each costs less than reading all of it. */
+#define FEW 4
 
 /* ---- routes ---- */
 
@@ -158,9 +157,8 @@ static struct nl_msg *route_request(const IbhRouteFilter *filter)
     return message;
 }
 
-/* None, if more came than the limit allows: then `ret_cut` is TRUE. */
-static gboolean read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, gboolean *ret_cut,
-                            GError **error)
+/* None, if more came than the limit allows. */
+gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error)
 {
     RouteDump dump = {.filter = filter, .pool = ibh_netlink_pool(netlink), .routes = routes};
     g_autoptr(GError) local = NULL;
@@ -170,16 +168,8 @@ static gboolean read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, G
         g_propagate_error(error, g_steal_pointer(&local));
         return FALSE;
     }
-    *ret_cut = is_cut(&dump);
     ibh_resolve_nexthops(netlink, routes, before);
     return TRUE;
-}
-
-gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error)
-{
-    gboolean cut;
-
-    return read_routes(netlink, filter, routes, &cut, error);
 }
 
 /* ---- main, as each of some devices has it ---- */
@@ -204,7 +194,6 @@ static gboolean read_main_by_each(IbhNetlink *netlink, const GArray *ifindexes, 
                           one = g_array_new(FALSE, FALSE, sizeof(int));
         IbhRouteFilter of_one = *filter;
 
-        of_one.limit = 0;
         of_one.ifindex = *ifindex;
         if (!ibh_netlink_read_routes(netlink, &of_one, whole, error))
             return FALSE;
@@ -214,25 +203,17 @@ static gboolean read_main_by_each(IbhNetlink *netlink, const GArray *ifindexes, 
     return TRUE;
 }
 
-/* One dump of all of main, as long as it is not large: then the kernel picks out what goes by each of the devices. */
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, IbhRouteMatters keep,
                                gconstpointer of, GArray *parts, GError **error)
 {
-    const IbhRouteFilter filter = {.family = family,
-                                   .table = IBH_TABLE_MAIN,
-                                   .type = RTN_UNICAST,
-                                   .limit = ifindexes->len < MANY ? MAIN_MAX : 0,
-                                   .keep = keep,
-                                   .of = of};
+    const IbhRouteFilter filter = {
+        .family = family, .table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = keep, .of = of};
     g_autoptr(GArray) whole = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
-    gboolean cut = FALSE;
 
     if (ifindexes->len <= FEW && ibh_netlink_is_strict(netlink))
         return read_main_by_each(netlink, ifindexes, &filter, parts, error);
-    if (!read_routes(netlink, &filter, whole, &cut, error))
+    if (!ibh_netlink_read_routes(netlink, &filter, whole, error))
         return FALSE;
-    if (cut)
-        return read_main_by_each(netlink, ifindexes, &filter, parts, error);
     add_parts(whole, ifindexes, parts);
     return TRUE;
 }
