@@ -164,10 +164,12 @@ static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
     const gboolean all = check->rails->no_rails->len == check->rails->nics->len;
 
     if (nic->status == IBH_NIC_HELD) {
+        const char *then = nic->kept ? "" : ": it is no rail meanwhile";
+
         ibh_tell(check, nic, "held", all ? "" : NULL,
                  all ? ibh_fix("sudo ib-hook", "--apply")
                      : ibh_fix("sudo ib-hook --apply --iface", "%s", nic->link->name),
-                 "%s: it is no rail meanwhile", nic->why);
+                 "%s%s", nic->why, then);
     } else if (nic->status == IBH_NIC_BLOCKED) {
         ibh_tell(check, nic, "local-rule-late", "", (IbhRemedy){0}, "not programmed: %s", nic->why);
     } else if (nic->status == IBH_NIC_NO_ADDRESS && !is_missed(check, nic->link)) {
@@ -176,7 +178,7 @@ static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
                  "%s: nothing to route", nic->why)
             ->severity = IBH_INFO;
     }
-    if (check->only)
+    if (check->only && !nic->kept)
         ibh_tell(check, nic, "not-engaged", NULL, (IbhRemedy){0}, "it is no rail: %s", nic->why);
 }
 

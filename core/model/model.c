@@ -372,6 +372,7 @@ IbhState *ibh_state_new(void)
 
     state->sysctls = g_array_new(FALSE, TRUE, sizeof(IbhSavedSysctl));
     state->holds = g_ptr_array_new_with_free_func(g_free);
+    state->kept = g_ptr_array_new_with_free_func(g_free);
     state->rails = g_array_new(FALSE, TRUE, sizeof(IbhSavedRail));
     state->known = g_array_new(FALSE, TRUE, sizeof(IbhKnownRail));
     return state;
@@ -383,6 +384,7 @@ void ibh_state_free(IbhState *state)
         return;
     g_array_unref(state->sysctls);
     g_ptr_array_unref(state->holds);
+    g_ptr_array_unref(state->kept);
     g_array_unref(state->rails);
     g_array_unref(state->known);
     g_free(state);
@@ -391,6 +393,11 @@ void ibh_state_free(IbhState *state)
 gboolean ibh_state_is_held(const IbhState *state, const char *iface)
 {
     return g_ptr_array_find_with_equal_func(state->holds, iface, g_str_equal, NULL);
+}
+
+gboolean ibh_state_is_kept(const IbhState *state, const char *iface)
+{
+    return g_ptr_array_find_with_equal_func(state->kept, iface, g_str_equal, NULL);
 }
 
 static void manager_clear(gpointer data)

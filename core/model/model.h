@@ -275,6 +275,7 @@ typedef struct {
 typedef struct {
     GArray *sysctls;   /* IbhSavedSysctl */
     GPtrArray *holds;  /* char *: interface names that --undo left alone */
+    GPtrArray *kept;   /* char *: others that stay as they are since an --apply was not confirmed, rails standing */
     GArray *rails;     /* IbhSavedRail: of the last run */
     GArray *known;     /* IbhKnownRail */
     gboolean recalled; /* what earlier boots knew is among them */
@@ -285,6 +286,7 @@ typedef struct {
 IbhState *ibh_state_new(void);
 void ibh_state_free(IbhState *state);
 gboolean ibh_state_is_held(const IbhState *state, const char *iface);
+gboolean ibh_state_is_kept(const IbhState *state, const char *iface);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhState, ibh_state_free)
 
 /* ---- the snapshot ------------------------------------------------------------------------------ */
@@ -385,4 +387,5 @@ IbhState *ibh_state_copy(const IbhState *state);
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done);
 
 void ibh_state_hold(IbhState *state, const char *iface);
-void ibh_state_lift(IbhState *state, const char *iface); /* NULL: all holds */
+void ibh_state_keep(IbhState *state, const char *iface); /* in the place of a hold */
+void ibh_state_lift(IbhState *state, const char *iface); /* both; NULL: of all */

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #define HEADER                                                                                                         \
-    "# ib-hook: old sysctl values (iface ifindex key old set), interfaces that --undo left alone, rails (iface "       \
-    "ifindex table), known hardware (iface port slot hardware since addresses), whether nothing else is left"
+    "# ib-hook: old sysctl values (iface ifindex key old set), interfaces that --undo left alone (hold) or that stay " \
+    "as they are (keep), rails (iface ifindex table), known hardware (iface port slot hardware since addresses), "     \
+    "whether nothing else is left"
 
 #define KNOWN_MAX 1024 /* more hardware than a host has */
 
@@ -77,6 +78,8 @@ static void parse_line(IbhState *state, const char *line)
     parse_known(state, line);
     if (sscanf(line, "hold %15s", iface) == 1 && ibh_is_iface_name(iface))
         ibh_state_hold(state, iface);
+    if (sscanf(line, "keep %15s", iface) == 1 && ibh_is_iface_name(iface))
+        ibh_state_keep(state, iface);
     state->recalled |= g_str_equal(line, "recalled");
     state->whole |= g_str_equal(line, "whole");
 }
@@ -118,6 +121,8 @@ char *ibh_state_format(const IbhState *state)
     }
     IBH_EACH_POINTER (const char, iface, state->holds)
         g_string_append_printf(text, "hold %s\n", iface);
+    IBH_EACH_POINTER (const char, iface, state->kept)
+        g_string_append_printf(text, "keep %s\n", iface);
     IBH_EACH (const IbhSavedRail, saved, state->rails)
         g_string_append_printf(text, "rail %s %d %u %s\n", saved->iface, saved->ifindex, saved->table,
                                saved->is_explicit ? "explicit" : "auto");
@@ -136,6 +141,8 @@ IbhState *ibh_state_copy(const IbhState *state)
     g_array_append_vals(copy->sysctls, state->sysctls->data, state->sysctls->len);
     IBH_EACH_POINTER (const char, iface, state->holds)
         ibh_state_hold(copy, iface);
+    IBH_EACH_POINTER (const char, iface, state->kept)
+        ibh_state_keep(copy, iface);
     g_array_append_vals(copy->rails, state->rails->data, state->rails->len);
     g_array_append_vals(copy->known, state->known->data, state->known->len);
     copy->recalled = state->recalled;
@@ -181,16 +188,30 @@ void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
 
 /* ---- holds ---- */
 
+static void take_out(GPtrArray *names, const char *iface)
+{
+    for (guint i = names->len; i-- > 0;) {
+        if (!iface || g_str_equal(g_ptr_array_index(names, i), iface))
+            g_ptr_array_remove_index(names, i);
+    }
+}
+
 void ibh_state_hold(IbhState *state, const char *iface)
 {
+    take_out(state->kept, iface);
     if (!ibh_state_is_held(state, iface))
         g_ptr_array_add(state->holds, g_strdup(iface));
 }
 
+void ibh_state_keep(IbhState *state, const char *iface)
+{
+    take_out(state->holds, iface);
+    if (!ibh_state_is_kept(state, iface))
+        g_ptr_array_add(state->kept, g_strdup(iface));
+}
+
 void ibh_state_lift(IbhState *state, const char *iface)
 {
-    for (guint i = state->holds->len; i-- > 0;) {
-        if (!iface || g_str_equal(g_ptr_array_index(state->holds, i), iface))
-            g_ptr_array_remove_index(state->holds, i);
-    }
+    take_out(state->holds, iface);
+    take_out(state->kept, iface);
 }

@@ -181,7 +181,7 @@ void ibh_work_init(IbhWork *work)
     work->todos = g_array_new(FALSE, TRUE, sizeof(IbhTodo));
     g_array_set_clear_func(work->todos, todo_clear);
     IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
-        const IbhTodo todo = {.nic = nic, .selected = ibh_is_selected(nic, work->only)};
+        const IbhTodo todo = {.nic = nic, .selected = !nic->kept && ibh_is_selected(nic, work->only)};
 
         g_array_append_val(work->todos, todo);
     }

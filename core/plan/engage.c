@@ -280,7 +280,10 @@ static void judge(const IbhRails *rails, const IbhOthers *others, IbhNic *nic)
         engaged = g_strdup("it was a rail before, and its rule still stands");
     else if (!engaged && nic->settings.manage != IBH_MANAGE_NO && has_standing_values(others, nic))
         engaged = g_strdup("it was a rail before, and its ARP values still stand");
-    if (nic->settings.manage == IBH_MANAGE_NO) {
+    if (nic->kept) {
+        nic->status = IBH_NIC_HELD;
+        nic->why = g_strdup("as it was before --apply, which was not confirmed, until --apply, --undo or a reboot");
+    } else if (nic->settings.manage == IBH_MANAGE_NO) {
         nic->status = IBH_NIC_UNMANAGED;
         nic->why = g_strdup("manage=no");
     } else if (!has_any_address(nic)) {
@@ -417,7 +420,26 @@ static void find_programmed(IbhRails *rails, const IbhOthers *others)
     }
 }
 
-/* `remembered`: NICs that --undo left alone are held; `undone`: these, too (NULL: none). */
+/* About a NIC that is kept, the configuration is not asked: it may be the one that was not confirmed. */
+static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, const IbhLink *link, gboolean remembered,
+                       gboolean undone)
+{
+    IbhNic *nic = g_new0(IbhNic, 1);
+
+    nic->link = link;
+    nic->settings = ibh_config_settings(config, link->name);
+    nic->held = undone || (remembered && ibh_state_is_held(snapshot->state, link->name));
+    nic->kept = !undone && remembered && ibh_state_is_kept(snapshot->state, link->name);
+    if (nic->kept) {
+        nic->settings.manage = IBH_MANAGE_YES;
+        nic->settings.table = IBH_TABLE_AUTO; /* the one it has */
+    }
+    nic->why = why_no_candidate(snapshot, link, nic->settings.manage);
+    nic->status = nic->why ? IBH_NIC_NO_CANDIDATE : IBH_NIC_ALONE;
+    return nic;
+}
+
+/* `remembered`: NICs that are held or kept stay so; `undone`: these are held, too (NULL: none). */
 static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, gboolean remembered,
                       const char *const *undone, GError **error)
 {
@@ -435,15 +457,9 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, gboo
     rails->main = ibh_config_settings(config, "").main;
     rails->nics = g_ptr_array_new_with_free_func(nic_free);
     IBH_EACH (const IbhLink, link, snapshot->links) {
-        IbhNic *nic = g_new0(IbhNic, 1);
+        const gboolean is_undone = undone && g_strv_contains(undone, link->name);
 
-        nic->link = link;
-        nic->settings = ibh_config_settings(config, link->name);
-        nic->why = why_no_candidate(snapshot, link, nic->settings.manage);
-        nic->status = nic->why ? IBH_NIC_NO_CANDIDATE : IBH_NIC_ALONE;
-        nic->held = (remembered && ibh_state_is_held(snapshot->state, link->name)) ||
-                    (undone && g_strv_contains(undone, link->name));
-        g_ptr_array_add(rails->nics, nic);
+        g_ptr_array_add(rails->nics, nic_new(config, snapshot, link, remembered, is_undone));
     }
     rank_candidates(rails);
     index_nics(rails);

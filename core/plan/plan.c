@@ -64,6 +64,16 @@ static void collect_garbage(IbhWork *work)
 
 /* ---- the whole ---- */
 
+/* One route serves all rails of a subnet: where one of them stays as it is, that does, too. */
+static gboolean may_spread(const IbhWork *work)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
+        if (nic->kept)
+            return FALSE;
+    }
+    return !work->only;
+}
+
 GPtrArray *ibh_plan_apply(const IbhRails *rails, const char *const *only)
 {
     IbhWork work = {.rails = rails, .only = only, .spread = rails};
@@ -74,7 +84,7 @@ GPtrArray *ibh_plan_apply(const IbhRails *rails, const char *const *only)
     set_arp_sysctls(&work);
     silence_others(&work);
     announce_changed(&work);
-    if (!only)
+    if (may_spread(&work))
         ibh_emit_spread(&work);
     ibh_emit_undo(&work);
     collect_garbage(&work);

@@ -14,7 +14,7 @@ typedef enum {
     IBH_NIC_ALONE,        /* a candidate that shares its subnets with no other */
     IBH_NIC_NO_ADDRESS,
     IBH_NIC_UNMANAGED, /* manage=no */
-    IBH_NIC_HELD,      /* --undo left it alone */
+    IBH_NIC_HELD,      /* --undo left it alone, or it is kept as it is */
     IBH_NIC_BLOCKED,   /* it should be a rail, but its rules would come before table local */
     IBH_NIC_RAIL
 } IbhNicStatus;
@@ -28,6 +28,7 @@ typedef struct {
     gboolean is_table_new;   /* it was chosen now: T itself has nothing of ours */
     gboolean is_engaged;     /* by its subnets or settings, or as a rail; not by a rule that stands */
     gboolean held;           /* --undo left it alone, or does so now */
+    gboolean kept;           /* it stays as it is, with all of ours on it */
     int base[IBH_N_SYSCTLS]; /* the administrator's values: the present ones, or, where these are ours, the earlier ones
                               */
     /* Slices of rails->addresses (IbhAddress *): not to be changed or unreferenced. */
@@ -57,7 +58,7 @@ typedef struct {
     } by;
 } IbhRails;
 
-/* engage.c. With `respect_holds`, NICs that --undo left alone stay alone (hooks, --watch, --check); --apply lifts
+/* engage.c. With `respect_holds`, NICs that are held or kept stay so (hooks, --watch, --check); --apply lifts
  * holds. Fails where the configuration gives two present NICs the same explicit table. */
 IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, gboolean respect_holds, GError **error);
 /* The rails as they are after --undo has left these alone: rails that this run programs already count. */

@@ -84,8 +84,11 @@ static gboolean is_ruled(const Assignment *all, guint32 table, const IbhNic *has
 /* Numbers that the configuration gives now, or gave in the last run, do not stick. */
 static gboolean can_stick(const Assignment *all, const IbhNic *nic, guint32 table)
 {
-    return is_automatic(nic) && table > IBH_TABLE_BASE && table <= G_MAXUINT32 - IBH_TABLE_DEFAULTS &&
-           !is_given(all, table) && (table == IBH_TABLE_BASE + nic->rank || !was_explicit(all, table)) &&
+    if (!is_automatic(nic) || !table || table > G_MAXUINT32 - IBH_TABLE_DEFAULTS || is_given(all, table))
+        return FALSE;
+    if (nic->kept)
+        return TRUE;
+    return table > IBH_TABLE_BASE && (table == IBH_TABLE_BASE + nic->rank || !was_explicit(all, table)) &&
            !is_ruled(all, table, nic);
 }
 
@@ -272,17 +275,34 @@ gboolean ibh_assign_tables(IbhRails *rails, GError **error)
 
 /* ---- the saved state ---- */
 
+static const IbhSavedRail *find_saved(const IbhState *state, const char *iface)
+{
+    IBH_EACH (const IbhSavedRail, saved, state->rails) {
+        if (g_str_equal(saved->iface, iface))
+            return saved;
+    }
+    return NULL;
+}
+
+static gboolean is_to_be_remembered(const IbhNic *nic, const IbhSavedRail *last)
+{
+    return nic->status == IBH_NIC_RAIL || (nic->kept && last);
+}
+
 GArray *ibh_rails_to_remember(const IbhRails *rails, const char *const *undone, gboolean all)
 {
     GArray *remembered = g_array_new(FALSE, TRUE, sizeof(IbhSavedRail));
 
     for (guint i = 0; !all && i < rails->nics->len; i++) {
         const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-        IbhSavedRail saved = {
-            .ifindex = nic->link->ifindex, .table = nic->table, .is_explicit = nic->settings.table != IBH_TABLE_AUTO};
+        const IbhSavedRail *last = find_saved(rails->snapshot->state, nic->link->name);
+        IbhSavedRail saved = {.ifindex = nic->link->ifindex,
+                              .table = nic->table,
+                              .is_explicit =
+                                  nic->kept ? last && last->is_explicit : nic->settings.table != IBH_TABLE_AUTO};
 
         g_strlcpy(saved.iface, nic->link->name, sizeof saved.iface);
-        if (nic->status == IBH_NIC_RAIL && !(undone && g_strv_contains(undone, nic->link->name)))
+        if (is_to_be_remembered(nic, last) && !(undone && g_strv_contains(undone, nic->link->name)))
             g_array_append_val(remembered, saved);
     }
     return remembered;

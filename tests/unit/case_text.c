@@ -688,6 +688,11 @@ static void read_hold(Line *line, Verb verb G_GNUC_UNUSED)
     g_ptr_array_add(line->kernel->now->state->holds, g_strdup(next(line)));
 }
 
+static void read_keep(Line *line, Verb verb G_GNUC_UNUSED)
+{
+    ibh_state_keep(line->kernel->now->state, next(line));
+}
+
 static void read_seed(Line *line, Verb verb G_GNUC_UNUSED)
 {
     char *end;
@@ -909,6 +914,7 @@ static const struct {
     {"saved", read_saved, ADD},
     {"rail", read_rail, ADD},
     {"hold", read_hold, ADD},
+    {"keep", read_keep, ADD},
     {"seed", read_seed, CASE},
     {"config", read_config, CASE},
     {"do", read_do, CASE},
@@ -1213,6 +1219,8 @@ char *fake_print(const FakeKernel *kernel)
     write_each(text, world, "rail", world->state->rails, rail_words, nothing);
     for (guint i = 0; i < world->state->holds->len; i++)
         g_string_append_printf(text, "hold %s\n", (const char *)g_ptr_array_index(world->state->holds, i));
+    for (guint i = 0; i < world->state->kept->len; i++)
+        g_string_append_printf(text, "keep %s\n", (const char *)g_ptr_array_index(world->state->kept, i));
     write_all(text, world);
     /* What is there by itself, and what addresses brought with them: it follows in full. */
     g_string_append(text, "ip rule flush\nip rule del lookup local priority 0 protocol kernel\n"

@@ -27,6 +27,7 @@
  *   saved ib0 rp_filter old=0 set=2 [ifindex=N]           a sysctl's value before ib-hook changed it
  *   rail ib0 table=945 [explicit] [device] [ifindex=N]    a rail of the last run, and its table
  *   hold ib0                                              --undo has left it alone
+ *   keep ib0                                              it stays as it is: an --apply was not confirmed
  *   config [interface ib0] table=941                      one setting
  *   rails N [WORD …]                                      N nics, as WORDs say, on ports of their own, in 172.16.0.0/16
  *   programmed ib0 172.16.34.1/16 941                     the route and the two rules that such a rail has

@@ -907,6 +907,8 @@ static void copy_without_routes(IbhSnapshot *to, const IbhSnapshot *from)
     copy_array(to->state->sysctls, from->state->sysctls);
     for (guint i = 0; i < from->state->holds->len; i++)
         g_ptr_array_add(to->state->holds, g_strdup(g_ptr_array_index(from->state->holds, i)));
+    for (guint i = 0; i < from->state->kept->len; i++)
+        ibh_state_keep(to->state, g_ptr_array_index(from->state->kept, i));
     copy_array(to->state->rails, from->state->rails);
     copy_array(to->state->known, from->state->known);
 }
