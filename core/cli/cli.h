@@ -47,8 +47,7 @@ typedef struct {
     const char *sysfs;
     gboolean json;
     gboolean prometheus;
-    int confirm;       /* seconds after which --apply is undone, 0: never */
-    const char *token; /* of the --apply that waits for a confirmation; NULL: none */
+    int confirm; /* seconds after which the state before --apply comes back; 0: it stays */
     IbhProbeRequest probe;
 } IbhOptions;
 
@@ -70,7 +69,7 @@ typedef struct {
     const GPtrArray *findings; /* IbhFinding * */
     const GArray *missed;      /* --check, --show: IbhMissed */
     const IbhFabric *fabric;   /* --check, --show */
-    int confirm;               /* --apply: after so many seconds it is undone, if it is not confirmed; 0: it stays */
+    int confirm;               /* --apply: seconds after which the state before comes back, if it is not confirmed */
     const IbhProbe *probe;     /* --probe: judged */
     int status;                /* of an error, with its message: nothing else counts then */
     const char *message;

@@ -11,19 +11,28 @@
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define LOCK_SECONDS 10
 
+/* Of the process that waits for --confirm. */
+typedef struct {
+    IbhTrial trial;
+    const char *token; /* of the --apply that it belongs to */
+    guint seconds;     /* until its next try */
+} Waiter;
+
 typedef struct {
     IbhRun run;
     const IbhOptions *options;
+    Waiter *waiter; /* NULL: it is another one */
     GString *out;
 } Command;
 
 /* What the user reads: `out` on standard output, `warnings` on standard error. Returns the exit status. */
-static int act(const IbhOptions *options, GString *out, GString *warnings);
+static int act(const IbhOptions *options, Waiter *waiter, GString *out, GString *warnings);
 
 /* A report, whose parts the caller has set. Returns the exit status. */
 static int say(Command *command, IbhReport *report)
@@ -52,14 +61,6 @@ static int fail(const IbhOptions *options, const GError *error, GString *out, GS
 
     g_string_append(options->json ? out : warnings, text);
     return report.status;
-}
-
-/* TRUE while a process waits for --confirm; with a token in the options, only if it is that token's process. */
-static gboolean has_token(const Command *command)
-{
-    g_autofree char *token = command->run.store ? ibh_store_get_token(command->run.store) : NULL;
-
-    return token && (!command->options->token || g_str_equal(token, command->options->token));
 }
 
 /* ---- looking: where `error` is set, it is told instead of a report, and decides the exit status ---- */
@@ -130,12 +131,62 @@ static int do_probe(Command *command, GError **error)
     return say(command, &(IbhReport){.probe = probe, .findings = probe->findings});
 }
 
+/* ---- the tokens of those that wait for --confirm: a line each, the latest --apply last ---- */
+
+static char *get_tokens(const Command *command)
+{
+    return command->run.store ? ibh_store_get_token(command->run.store) : NULL;
+}
+
+static gboolean is_waited_for(const Command *command)
+{
+    g_autofree char *tokens = get_tokens(command);
+
+    return tokens != NULL;
+}
+
+/* The process that made it, and when the time is over, in microseconds since the boot. */
+static char *make_token(guint seconds)
+{
+    return g_strdup_printf("%d %" G_GINT64_FORMAT, (int)getpid(),
+                           g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC);
+}
+
+static gint64 get_time_left(const char *token)
+{
+    const char *time = strchr(token, ' ');
+
+    return time ? g_ascii_strtoll(time, NULL, 10) - g_get_monotonic_time() : 0;
+}
+
+static gboolean add_token(const Command *command, const char *token, GError **error)
+{
+    g_autofree char *before = get_tokens(command);
+    g_autofree char *tokens = g_strdup_printf("%s%s\n", before ? before : "", token);
+
+    return ibh_store_set_token(command->run.store, tokens, error);
+}
+
+static void remove_token(const Command *command, const char *token)
+{
+    g_autofree char *before = get_tokens(command);
+    g_auto(GStrv) lines = g_strsplit(before ? before : "", "\n", -1);
+    g_autoptr(GString) tokens = g_string_new(NULL);
+
+    for (char **line = lines; *line; line++) {
+        if (**line && !g_str_equal(*line, token))
+            g_string_append_printf(tokens, "%s\n", *line);
+    }
+    (void)ibh_store_set_token(command->run.store, tokens->len ? tokens->str : NULL, NULL);
+}
+
 /* ---- the process that waits for --confirm ---- */
 
 #define TRIES 720 /* a host that may be cut off is worth an hour */
 #define PAUSE 5   /* seconds */
+#define LONG_PAUSE 60
 
-/* Ended early by a signal (a service that stops, a machine that shuts down), it undoes the half-tried change. */
+/* Ended early by a signal (a service that stops, a machine that shuts down), it gives the state before back at once. */
 static void wait_for(guint seconds)
 {
     sigset_t signals;
@@ -148,20 +199,70 @@ static void wait_for(guint seconds)
     (void)sigwait(&signals, &number);
 }
 
-/* Repeats until it succeeds, or finds that the change was confirmed. */
-G_GNUC_NORETURN static void live(IbhOptions options)
+/* What a later --apply did is taken back first. Its process is waited for, but if it was killed. Returns for how many
+ * seconds; 0: it is this one's turn, or (`ret_confirmed`) it was confirmed. */
+static guint find_turn(const Command *command, gboolean *ret_confirmed)
+{
+    g_autofree char *tokens = get_tokens(command);
+    g_auto(GStrv) lines = g_strsplit(tokens ? tokens : "", "\n", -1);
+    gint64 left = -PAUSE * G_USEC_PER_SEC;
+    char **line = lines;
+
+    while (*line && !g_str_equal(*line, command->waiter->token))
+        line++;
+    *ret_confirmed = !*line;
+    for (line += *line ? 1 : 0; *line; line++)
+        left = MAX(left, **line ? get_time_left(*line) : left);
+    return left <= -PAUSE * G_USEC_PER_SEC ? 0 : (guint)(MAX(left, 0) / G_USEC_PER_SEC) + 1;
+}
+
+static int give_back(Command *command, GError **error)
+{
+    Waiter *waiter = command->waiter;
+    g_autoptr(GPtrArray) plan = NULL;
+    g_autoptr(IbhOutcome) outcome = NULL;
+
+    if (!ibh_run_read(&command->run, error) || !ibh_run_find_rails(&command->run, error))
+        return IBH_EXIT_SYSTEM;
+    plan = ibh_run_plan(&command->run);
+    outcome = ibh_run_change(&command->run, plan);
+    waiter->trial.tried = TRUE;
+    IBH_EACH_POINTER (const char, message, outcome->errors)
+        ibh_run_warn(&command->run, message);
+    g_string_append_printf(
+        command->out, "%s (%u change%s); hooks and --watch leave it so until --apply, --undo or a reboot\n",
+        outcome->errors->len ? "not all of the state before --apply is back" : "the state before --apply is back",
+        outcome->done->len, outcome->done->len == 1 ? "" : "s");
+    if (outcome->errors->len)
+        return IBH_EXIT_SYSTEM;
+    remove_token(command, waiter->token);
+    return IBH_EXIT_OK;
+}
+
+static int do_wait(Command *command, GError **error)
+{
+    gboolean confirmed;
+    guint seconds = find_turn(command, &confirmed);
+
+    if (confirmed)
+        return IBH_EXIT_OK;
+    command->waiter->seconds = seconds ? MIN(seconds, LONG_PAUSE) : PAUSE;
+    return seconds ? IBH_EXIT_FINDINGS : give_back(command, error);
+}
+
+/* Repeats until it succeeds, or finds that the change was confirmed; its turn may not have come yet. */
+G_GNUC_NORETURN static void live(IbhOptions options, Waiter waiter)
 {
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
     int status = IBH_EXIT_SYSTEM;
 
     options.action = IBH_ACTION_UNDO;
     options.json = FALSE;
-    options.style = (IbhStyle){0};
-    for (int i = 0; i < TRIES && status == IBH_EXIT_SYSTEM; i++) {
-        wait_for(i ? PAUSE : (guint)options.confirm);
+    for (int tries = 0; tries < TRIES && status != IBH_EXIT_OK; tries += status == IBH_EXIT_SYSTEM ? 1 : 0) {
+        wait_for(waiter.seconds);
         g_string_truncate(out, 0);
         g_string_truncate(warnings, 0);
-        status = act(&options, out, warnings);
+        status = act(&options, &waiter, out, warnings);
     }
     if (out->len)
         ibh_log_lines(LOG_WARNING, g_string_prepend(out, "not confirmed in time: ")->str);
@@ -169,9 +270,10 @@ G_GNUC_NORETURN static void live(IbhOptions options)
     _exit(status);
 }
 
-/* Starts the process that undoes an --apply unless it is confirmed, just before the change. When this returns, that one
- * has left our session, and holds no file, lock, pipe or terminal of ours or of our caller's; no signal ends it. */
-static gboolean start_process(const IbhOptions *options)
+/* Starts the process that gives the state before --apply back unless it is confirmed, just before the change. When this
+ * returns, that one has left our session, and holds no file, lock, pipe or terminal of ours or of our caller's; no
+ * signal ends it. */
+static gboolean start_process(const IbhOptions *options, const Waiter *waiter)
 {
     sigset_t all;
     int status = 0;
@@ -186,7 +288,7 @@ static gboolean start_process(const IbhOptions *options)
         for (int fd = (int)CLAMP(sysconf(_SC_OPEN_MAX), 256, 65536); fd > STDERR_FILENO; fd--)
             close(fd);
         if (daemon(TRUE, FALSE) == 0)
-            live(*options);
+            live(*options, *waiter);
         _exit(IBH_EXIT_SYSTEM);
     }
     return child > 0 && waitpid(child, &status, 0) == child && !status;
@@ -194,17 +296,19 @@ static gboolean start_process(const IbhOptions *options)
 
 /* ---- --confirm ---- */
 
-/* The token identifies this --apply to the process that waits. */
-static gboolean start_waiting(Command *command, GError **error)
+static gboolean start_waiting(const Command *command, const GPtrArray *plan, GError **error)
 {
-    g_autofree char *token = g_strdup_printf("%d %" G_GINT64_FORMAT "\n", (int)getpid(), g_get_real_time());
-    IbhOptions options = *command->options;
+    const guint seconds = (guint)command->options->confirm;
+    g_autofree char *token = make_token(seconds);
+    const Waiter waiter = {
+        .trial = {.made = plan, .before = command->run.snapshot->state}, .token = token, .seconds = seconds};
 
-    options.token = token;
-    if (command->run.store && !ibh_store_set_token(command->run.store, token, error))
+    if (command->run.store && !add_token(command, token, error))
         return FALSE;
-    if (command->run.store && start_process(&options))
+    if (command->run.store && start_process(command->options, &waiter))
         return TRUE;
+    if (command->run.store)
+        remove_token(command, token);
     g_set_error(error, IBH_RUN_ERROR, 0, "--confirm needs %s; nothing was changed",
                 command->run.store ? "one more process, which cannot be started" : IBH_RUN_DIR);
     return FALSE;
@@ -212,9 +316,9 @@ static gboolean start_waiting(Command *command, GError **error)
 
 static int do_confirm(Command *command, GError **error)
 {
-    if (!has_token(command)) {
+    if (!is_waited_for(command)) {
         g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                            "nothing waits for a confirmation: --apply --confirm changed nothing, or has been undone");
+                            "nothing waits for a confirmation: --apply --confirm changed nothing, or its time is over");
         return IBH_EXIT_USAGE;
     }
     if (!ibh_store_set_token(command->run.store, NULL, error))
@@ -235,7 +339,7 @@ static int do_change(Command *command, GError **error)
 
     if (options->action == IBH_ACTION_PLAN)
         return say(command, &(IbhReport){.ops = plan});
-    if (!undo && options->confirm && (plan->len || has_token(command)) && !start_waiting(command, error))
+    if (!undo && options->confirm && (plan->len || is_waited_for(command)) && !start_waiting(command, plan, error))
         return IBH_EXIT_SYSTEM;
     outcome = ibh_run_change(&command->run, plan);
     /* The journal tells why rails came or went: a person did it, or a package's script. */
@@ -243,13 +347,13 @@ static int do_change(Command *command, GError **error)
                            outcome->done->len == 1 ? "" : "s", outcome->errors->len ? "; not all could be made" : "");
     if (outcome->done->len || outcome->errors->len)
         ibh_log_command(line);
-    if (undo && command->run.store && !outcome->errors->len && (!command->run.only || options->token))
+    if (undo && command->run.store && !outcome->errors->len && !command->run.only)
         (void)ibh_store_set_token(command->run.store, NULL, NULL); /* there is nothing left to confirm */
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(&command->run, message);
     return say(command, &(IbhReport){.ops = outcome->done,
                                      .errors = outcome->errors,
-                                     .confirm = has_token(command) ? options->confirm : 0});
+                                     .confirm = is_waited_for(command) ? options->confirm : 0});
 }
 
 /* ---- from the options to an action ---- */
@@ -295,17 +399,16 @@ static int run_live(Command *command, GError **error)
         return IBH_EXIT_SYSTEM;
     if (command->options->action == IBH_ACTION_CONFIRM)
         return do_confirm(command, error);
-    if (run->undo && command->options->token && !has_token(command))
-        return IBH_EXIT_OK; /* it was confirmed */
-    /* The process that waits for --confirm reports to no terminal. */
-    if (!ibh_run_read(run, error) || (!command->options->token && !check_names(run, error)) ||
-        !ibh_run_find_rails(run, error) || (!run->undo && !ibh_rails_check_remote(run->rails, error)))
+    if (command->waiter)
+        return do_wait(command, error);
+    if (!ibh_run_read(run, error) || !check_names(run, error) || !ibh_run_find_rails(run, error) ||
+        (!run->undo && !ibh_rails_check_remote(run->rails, error)))
         return IBH_EXIT_SYSTEM;
     run->snapshot->hash_policy = MAX(ibh_sysctl_read("ipv4/fib_multipath_hash_policy"), 0); /* reported */
     return acts[command->options->action](command, error);
 }
 
-static int act(const IbhOptions *options, GString *out, GString *warnings)
+static int act(const IbhOptions *options, Waiter *waiter, GString *out, GString *warnings)
 {
     const IbhAction action = options->action;
     Command command = {
@@ -314,12 +417,14 @@ static int act(const IbhOptions *options, GString *out, GString *warnings)
                 .only = (const char *const *)options->ifaces,
                 .writes = action == IBH_ACTION_APPLY || action == IBH_ACTION_UNDO || action == IBH_ACTION_CONFIRM,
                 .undo = action == IBH_ACTION_UNDO,
+                .trial = waiter ? &waiter->trial : NULL,
                 /* --plan shows what --apply would do, and --apply lifts holds */
                 .respects_holds = action == IBH_ACTION_SHOW || action == IBH_ACTION_CHECK,
                 .speaker = "ib-hook: ",
                 .warnings = warnings,
                 .announcer = IBH_ANNOUNCER_INIT},
         .options = options,
+        .waiter = waiter,
         .out = out};
     g_autoptr(GError) error = NULL;
     int status = run_live(&command, &error);
@@ -353,7 +458,7 @@ int main(int argc G_GNUC_UNUSED, char **argv)
     else if (options.action == IBH_ACTION_WATCH)
         status = ibh_watch(options.config, options.sysfs) ? IBH_EXIT_OK : IBH_EXIT_SYSTEM;
     else
-        status = act(&options, out, warnings);
+        status = act(&options, NULL, out, warnings);
     fputs(warnings->str, stderr);
     fputs(out->str, stdout);
     if (fflush(stdout) != 0) {

@@ -345,7 +345,7 @@ static void add_change(GPtrArray *rows, const IbhReport *report)
                 : undo && changes ? ", until --apply or a reboot"
                                   : "");
     if (report->confirm)
-        ibh_add_row(rows, "undone again in %d s, unless: ib-hook --confirm", report->confirm);
+        ibh_add_row(rows, "the state before comes back in %d s, unless: ib-hook --confirm", report->confirm);
 }
 
 void ibh_write_text(GString *out, const IbhReport *report)

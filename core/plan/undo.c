@@ -36,15 +36,15 @@ static gboolean leads_to_subnet_of(const IbhRoute *route, const IbhAddress *addr
            ibh_prefix_contains(&route->dst, &address->local);
 }
 
-/* The NIC by which main reaches this address' subnet: longest prefix, lowest metric, first. */
-static const IbhNic *find_mains_nic(const IbhWork *work, const IbhAddress *address)
+/* Longest prefix, lowest metric, first. */
+const IbhNic *ibh_find_mains_nic(const IbhRails *rails, const IbhAddress *address)
 {
-    const IbhSnapshot *snapshot = work->rails->snapshot;
+    const IbhSnapshot *snapshot = rails->snapshot;
     const GArray *lists[] = {snapshot->routes, snapshot->main_by_nic};
     const IbhRoute *best = NULL;
 
-    if (ibh_rails_theirs(work->rails, address)) /* its own */
-        return ibh_rails_nic(work->rails, address->ifindex);
+    if (ibh_rails_theirs(rails, address)) /* its own */
+        return ibh_rails_nic(rails, address->ifindex);
     for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
         IBH_EACH (const IbhRoute, route, lists[i]) {
             if (leads_to_subnet_of(route, address) &&
@@ -53,7 +53,7 @@ static const IbhNic *find_mains_nic(const IbhWork *work, const IbhAddress *addre
                 best = route;
         }
     }
-    return best ? ibh_rails_nic(work->rails, best->ifindex) : NULL;
+    return best ? ibh_rails_nic(rails, best->ifindex) : NULL;
 }
 
 static void note_undone(const IbhWork *work, IbhTodo *todo)
@@ -62,7 +62,7 @@ static void note_undone(const IbhWork *work, IbhTodo *todo)
         return;
     todo->undone = TRUE;
     IBH_EACH_POINTER (const IbhAddress, address, &todo->nic->addresses) {
-        const IbhNic *by = address->local.family == AF_INET ? find_mains_nic(work, address) : NULL;
+        const IbhNic *by = address->local.family == AF_INET ? ibh_find_mains_nic(work->rails, address) : NULL;
 
         if (by)
             ibh_todo(work, by)->is_mains = TRUE;
@@ -152,7 +152,7 @@ static void announce(const IbhWork *work, const IbhNic *nic)
         const IbhNic *from;
 
         if (address->local.family == AF_INET && needs_announcement(work, &address->local) &&
-            ibh_is_first(nic, address) && (from = find_mains_nic(work, address)) &&
+            ibh_is_first(nic, address) && (from = ibh_find_mains_nic(work->rails, address)) &&
             will_answer(work, from, nic, &address->local))
             ibh_emit_announce(work, nic, from, &address->local,
                               g_strdup_printf("main uses %s for its subnet", from->link->name));

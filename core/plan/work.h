@@ -70,6 +70,8 @@ void ibh_emit_spread(IbhWork *work);
 /* undo.c: everything of ours on NICs that are no rails any more. */
 void ibh_find_undone(IbhWork *work);
 void ibh_emit_undo(IbhWork *work);
+/* The NIC by which main reaches this address' subnet; NULL: none. */
+const IbhNic *ibh_find_mains_nic(const IbhRails *rails, const IbhAddress *address);
 
 /* emit.c */
 /* `nic`: the operation belongs to its unit; NULL: its NIC has disappeared. */

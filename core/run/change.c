@@ -184,6 +184,80 @@ static void know_rails(const IbhRun *run, IbhState *after, gboolean refused)
     mark_missing(run, after->known);
 }
 
+/* ---- an --apply that was not confirmed ---- */
+
+/* The NIC is as it was before. */
+static gboolean is_back(const IbhRun *run, const char *iface)
+{
+    gboolean tried = FALSE;
+
+    IBH_EACH_POINTER (const IbhOp, op, run->trial->made)
+        tried |= g_str_equal(op->iface, iface);
+    return tried && !ibh_trial_is_over(run->trial, run->snapshot->state, iface);
+}
+
+/* What that --apply knew of these NICs is forgotten; what was known before it is known again. */
+static void recall(const IbhRun *run, IbhState *state)
+{
+    const IbhState *before = run->trial->before;
+
+    IBH_EACH_BACK (const IbhSavedRail, rail, state->rails) {
+        if (is_back(run, rail->iface))
+            IBH_REMOVE(IbhSavedRail, rail, state->rails);
+    }
+    IBH_EACH (const IbhSavedRail, rail, before->rails) {
+        if (is_back(run, rail->iface))
+            g_array_append_vals(state->rails, rail, 1);
+    }
+    IBH_EACH_BACK (const IbhKnownRail, known, state->known) {
+        if (is_back(run, known->iface))
+            IBH_REMOVE(IbhKnownRail, known, state->known);
+    }
+    IBH_EACH (const IbhKnownRail, known, before->known) {
+        if (is_back(run, known->iface))
+            ibh_known_put(state->known, known);
+    }
+}
+
+static void keep(const IbhRun *run, IbhState *state, const char *iface)
+{
+    if (!iface[0] || ibh_trial_is_over(run->trial, run->snapshot->state, iface))
+        return;
+    if (ibh_state_is_held(run->trial->before, iface))
+        ibh_state_hold(state, iface);
+    else
+        ibh_state_keep(state, iface);
+}
+
+/* Else the next hook would do the same again. */
+static void keep_all(const IbhRun *run, IbhState *state)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
+        if (nic->rank && nic->status != IBH_NIC_UNMANAGED && ibh_is_selected(nic, run->only))
+            keep(run, state, nic->link->name);
+    }
+    IBH_EACH_POINTER (const IbhOp, op, run->trial->made)
+        keep(run, state, op->iface);
+}
+
+/* ---- the whole ---- */
+
+static void update(const IbhRun *run, const GPtrArray *plan, gboolean refused, IbhState *after)
+{
+    g_array_unref(after->rails);
+    after->rails = ibh_rails_to_remember(run->rails, run->undo ? run->only : NULL, run->undo && !run->only);
+    know_rails(run, after, refused);
+    if (!run->is_event)
+        update_holds(run, plan, after);
+}
+
+static void update_after_trial(const IbhRun *run, IbhState *after)
+{
+    recall(run, after);
+    mark_missing(run, after->known);
+    keep_all(run, after);
+}
+
 IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
 {
     const IbhState *before = run->snapshot->state;
@@ -198,12 +272,11 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
         save(run, ahead);
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);
-    g_array_unref(after->rails);
-    after->rails = ibh_rails_to_remember(run->rails, run->undo ? run->only : NULL, run->undo && !run->only);
-    know_rails(run, after, outcome->errors->len > 0);
     after->whole = is_whole(run, outcome);
-    if (!run->is_event)
-        update_holds(run, plan, after);
+    if (run->trial)
+        update_after_trial(run, after);
+    else
+        update(run, plan, outcome->errors->len > 0, after);
     save(run, after);
     sigprocmask(SIG_SETMASK, &signals, NULL);
     return outcome;

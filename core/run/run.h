@@ -21,6 +21,7 @@ typedef struct {
     gboolean is_event;       /* holds stay, and its own time limit holds during a change */
     gboolean writes;
     gboolean undo;
+    const IbhTrial *trial;   /* with `undo`: gives the state before it back instead; NULL: none */
     gboolean respects_holds; /* when it looks for rails */
     const char *speaker;     /* before each warning */
     GString *warnings;

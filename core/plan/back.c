@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The plan that gives back the state before an --apply that was not confirmed: the inverses of its operations, in
+ * reverse order, as far as all is still as it left it. So the host goes back through states that it has been in.
+ *
+ *   1. the inverses; rp_filter is loosened in its turn
+ *   2. NICs that nothing leaves by any more forget their neighbours   3. addresses whose way changed are announced
+ *   4. rp_filter tightened
+ */
+#include "plan/plan.h"
+#include "plan/work.h"
+
+#include <sys/socket.h>
+
+typedef struct {
+    IbhWork work;
+    const IbhTrial *trial;
+    gboolean *stands; /* of each operation of the trial: its object is as the last one on it left it */
+} Back;
+
+/* ---- is it still as --apply left it? ---- */
+
+static gboolean is_of_rule(const IbhOp *op)
+{
+    return op->type == IBH_OP_RULE_ADD || op->type == IBH_OP_RULE_DEL;
+}
+
+static gboolean is_of_route(const IbhOp *op)
+{
+    return op->type == IBH_OP_ROUTE_ADD || op->type == IBH_OP_ROUTE_REPLACE || op->type == IBH_OP_ROUTE_DEL;
+}
+
+static gboolean is_of_spread(const IbhOp *op)
+{
+    return is_of_rule(op) ? ibh_rule_is_spread(&op->rule) : is_of_route(op) && ibh_route_is_spread(&op->route);
+}
+
+static gboolean is_same_object(const IbhOp *a, const IbhOp *b)
+{
+    if (is_of_rule(a))
+        return is_of_rule(b) && ibh_rule_compare(&a->rule, &b->rule) == 0;
+    if (is_of_route(a))
+        return is_of_route(b) && ibh_route_same_place(&a->route, &b->route);
+    return a->type == b->type && a->ifindex == b->ifindex && a->key == b->key;
+}
+
+static gboolean has_rule(const IbhSnapshot *snapshot, const IbhRule *rule)
+{
+    IBH_EACH (const IbhRule, one, snapshot->rules) {
+        if (ibh_rule_compare(one, rule) == 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static const IbhRoute *find_in_place(const IbhSnapshot *snapshot, const IbhRoute *route)
+{
+    IBH_EACH (const IbhRoute, one, snapshot->routes) {
+        if (ibh_route_same_place(one, route))
+            return one;
+    }
+    return NULL;
+}
+
+static gboolean is_as_left(const IbhRails *rails, const IbhOp *op)
+{
+    const IbhRoute *route = is_of_route(op) ? find_in_place(rails->snapshot, &op->route) : NULL;
+    const IbhNic *nic = ibh_rails_nic(rails, op->ifindex);
+
+    if (is_of_rule(op))
+        return has_rule(rails->snapshot, &op->rule) == (op->type == IBH_OP_RULE_ADD);
+    if (op->type == IBH_OP_ROUTE_DEL)
+        return !route;
+    if (is_of_route(op))
+        return route && ibh_route_compare(route, &op->route) == 0;
+    return nic && nic->link->sysctl[op->key] == op->to;
+}
+
+static void find_standing(const Back *back)
+{
+    const GPtrArray *made = back->trial->made;
+
+    for (guint i = 0; i < made->len; i++) {
+        guint last = made->len - 1;
+
+        while (!is_same_object(g_ptr_array_index(made, i), g_ptr_array_index(made, last)))
+            last--;
+        back->stands[i] = is_as_left(back->work.rails, g_ptr_array_index(made, last));
+    }
+}
+
+/* The rules of an address, and all of main=spread, make sense only together. */
+static gboolean belong_together(const IbhOp *a, const IbhOp *b)
+{
+    if (is_of_spread(a) || is_of_spread(b))
+        return is_of_spread(a) && is_of_spread(b);
+    return is_of_rule(a) && is_of_rule(b) && ibh_prefix_equal(&a->rule.from, &b->rule.from);
+}
+
+static gboolean is_untouched(const Back *back, guint index)
+{
+    const GPtrArray *made = back->trial->made;
+
+    for (guint i = 0; i < made->len; i++) {
+        if (!back->stands[i] && belong_together(g_ptr_array_index(made, i), g_ptr_array_index(made, index)))
+            return FALSE;
+    }
+    return back->stands[index];
+}
+
+/* ---- the inverses ---- */
+
+/* An --apply ends the holds of its NICs. So who finds one in another state knows that somebody decided since. */
+gboolean ibh_trial_is_over(const IbhTrial *trial, const IbhState *now, const char *iface)
+{
+    if (!iface[0]) /* of main=spread, or of a NIC that had disappeared */
+        return trial->tried ? !now->kept->len : now->holds->len > 0;
+    if (ibh_state_is_held(now, iface))
+        return !trial->tried || !ibh_state_is_held(trial->before, iface);
+    return trial->tried && !ibh_state_is_kept(now, iface);
+}
+
+/* The address or the NIC may have gone since. */
+static gboolean is_possible(const IbhRails *rails, const IbhOp *op)
+{
+    if (op->type == IBH_OP_RULE_ADD)
+        return is_of_spread(op) || ibh_rails_holder(rails, &op->rule.from.ip);
+    if (op->type == IBH_OP_ROUTE_ADD || op->type == IBH_OP_ROUTE_REPLACE)
+        return ibh_rails_nic(rails, op->route.ifindex) &&
+               (op->route.src.family == AF_UNSPEC || ibh_rails_holder(rails, &op->route.src));
+    return TRUE;
+}
+
+static gboolean makes_strict(const Back *back, const IbhOp *op)
+{
+    return op->type == IBH_OP_SYSCTL_SET && op->key == IBH_SYSCTL_RP_FILTER &&
+           ibh_sysctl_effective(op->key, op->to, back->work.rails->snapshot->all[op->key]) == 1;
+}
+
+static void take_back(const Back *back, const IbhOp *op)
+{
+    const IbhLink *link = ibh_snapshot_link(back->work.rails->snapshot, op->ifindex);
+    IbhOp *inverse = g_new0(IbhOp, 1);
+
+    *inverse = *op;
+    inverse->why = g_strdup("as it was before --apply");
+    inverse->hops = g_strdup(op->hops);
+    if (link) /* it may have another name now */
+        g_strlcpy(inverse->iface, link->name, sizeof inverse->iface);
+    g_ptr_array_add(back->work.plan, inverse);
+}
+
+static void take_all_back(const Back *back, gboolean strict)
+{
+    const GPtrArray *made = back->trial->made;
+
+    for (guint i = made->len; i-- > 0;) {
+        const IbhOp *op = g_ptr_array_index(made, i);
+        IbhOp inverse;
+
+        if (ibh_op_inverse(op, &inverse) && makes_strict(back, &inverse) == strict && is_untouched(back, i) &&
+            !ibh_trial_is_over(back->trial, back->work.rails->snapshot->state, op->iface) &&
+            is_possible(back->work.rails, &inverse))
+            take_back(back, &inverse);
+    }
+}
+
+/* ---- neighbours and announcements ---- */
+
+/* The plan so far has such an operation on a rule that leads what this address sends to its NIC's table. */
+static gboolean has_lead(const Back *back, IbhOpType type, const IbhAddress *address)
+{
+    IBH_EACH_POINTER (const IbhOp, op, back->work.plan) {
+        if (op->type == type && !ibh_rule_is_spread(&op->rule) && op->rule.table != IBH_TABLE_MAIN &&
+            op->rule.priority < IBH_PRIORITY_DEFAULTS - 1 && ibh_ip_equal(&op->rule.from.ip, &address->local))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean will_answer(const Back *back, const IbhNic *from, const IbhIp *ip)
+{
+    int arp_ignore = from->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
+
+    IBH_EACH_POINTER (const IbhOp, op, back->work.plan) {
+        if (op->type == IBH_OP_SYSCTL_SET && op->key == IBH_SYSCTL_ARP_IGNORE && op->ifindex == from->link->ifindex)
+            arp_ignore = op->to;
+    }
+    return !arp_ignore && !ibh_ip_is_link_local(ip);
+}
+
+static void forget_neighbours(const Back *back, const IbhNic *nic)
+{
+    const GArray *neighbours = back->work.rails->snapshot->neighbours;
+
+    IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
+        if (neighbour->ifindex == nic->link->ifindex)
+            ibh_emit(&back->work, IBH_OP_NEIGH_DEL, nic, g_strdup_printf("nothing leaves by %s now", nic->link->name))
+                ->ip = neighbour->ip;
+    }
+}
+
+/* The NIC by which the address is reached from now on; NULL: by the same as until now. */
+static const IbhNic *find_new_way(const Back *back, const IbhNic *nic, const IbhAddress *address)
+{
+    const gboolean comes = has_lead(back, IBH_OP_RULE_ADD, address), goes = has_lead(back, IBH_OP_RULE_DEL, address);
+    const IbhNic *mains = comes == goes ? NULL : ibh_find_mains_nic(back->work.rails, address);
+
+    return comes && !goes ? nic : mains;
+}
+
+static void move(const Back *back, const IbhNic *nic)
+{
+    gboolean leaves = FALSE;
+
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        const IbhNic *by = address->local.family == AF_INET ? find_new_way(back, nic, address) : NULL;
+
+        leaves |= by && by != nic;
+    }
+    if (leaves)
+        forget_neighbours(back, nic);
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        const IbhNic *by = address->local.family == AF_INET ? find_new_way(back, nic, address) : NULL;
+
+        if (by && ibh_is_first(nic, address) && (by == nic || will_answer(back, by, &address->local)))
+            ibh_emit_announce(&back->work, nic, by, &address->local,
+                              g_strdup_printf("%s has it again", by->link->name));
+    }
+}
+
+/* ---- the whole ---- */
+
+GPtrArray *ibh_plan_back(const IbhRails *rails, const IbhTrial *trial)
+{
+    g_autofree gboolean *stands = g_new0(gboolean, trial->made->len + 1);
+    const Back back = {.work = {.rails = rails, .plan = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free)},
+                       .trial = trial,
+                       .stands = stands};
+
+    find_standing(&back);
+    take_all_back(&back, FALSE);
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics)
+        move(&back, nic);
+    take_all_back(&back, TRUE);
+    return back.work.plan;
+}
