@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# --apply --confirm SECONDS: undone again, and held, unless ib-hook --confirm comes in time.
+# --apply --confirm SECONDS: the state before comes back, and stays, unless ib-hook --confirm comes in time.
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2 B
 know_both_states B
-# The processes of this program that are left.
-waiting() { pgrep -c -f -x -- "$IB_HOOK .*" || true; }
+# The processes that are left of this action.
+pids() { pgrep -f -x -- "$IB_HOOK .*--apply .*" || true; }
+waiting() { pids | wc -w; }
 nobody_waits() { [ "$(waiting)" = 0 ]; }
+event() { manager_calls "$1" IFACE=ib1 MODE=start "$HOOKS/ifupdown"; } # HOST
 confirm_is_too_late() { # MESSAGE
     expect_hook 2 B --confirm
     expect_contains "$1: and says so" "nothing waits" "$err"
@@ -29,7 +31,9 @@ expect_at_least "it is undone, not before the second is over" 1000 $(((${EPOCHRE
 wait_until 5 nobody_waits
 ok "nobody waits any more"
 expect_hook 1 B --check
-expect_contains "undone means held" held "$out"
+expect_contains "held by --undo, as before" "since it was undone" "$out"
+event B
+expect_equal "hooks leave it so" "$before" "$(state B)"
 confirm_is_too_late "too late"
 expect_equal "being too late changes nothing" "$before" "$(state B)"
 
@@ -90,7 +94,7 @@ wait_until 5 nobody_waits
 expect_equal "it stays" "$applied" "$(state B)"
 expect_hook 0 B --undo
 
-# With --json nobody reads "undone again in": it is undone all the same; --quiet too.
+# With --json nobody reads "the state before comes back in": it does all the same; --quiet too.
 for option in --json --quiet; do
     expect_hook 0 B --apply --confirm 1 $option
     wait_until 5 is "$before"
@@ -106,6 +110,131 @@ expect_contains "spread" nexthop "$(ip -n B route show table 940)"
 wait_until 5 is "$before"
 wait_until 5 nobody_waits
 ok "spread is undone with the rest"
+
+# A session that uses a rail: C is reached at ib1's address, from beyond a gateway of the fabric; main's default goes by
+# another NIC. What the rails had comes back, whatever the change was.
+new_host C
+add_nic C ib0 0 172.16.50.1/16
+add_nic C ib1 1 172.16.50.2/16
+rdma C ib0 ib1
+ip -n C link add mgmt type veth peer name mgmt-peer
+ip -n C address add 192.168.1.2/24 dev mgmt
+ip -n C link set mgmt up
+ip -n C link set mgmt-peer up
+ip -n C route add default via 192.168.1.1 dev mgmt
+new_host R
+add_nic R e0 7 172.16.0.254/16
+ip -n R address add 10.5.0.1/24 dev lo
+ip -n R route replace 172.16.0.0/16 dev e0 src 10.5.0.1
+wait_until 5 settled C
+wait_until 5 settled R
+plain=$(state C)
+expect_hook 0 C --apply --confirm 1
+wait_until 5 nobody_waits
+expect_equal "nothing was there before" "$plain" "$(state C)"
+event C
+expect_equal "nor is with the next hook" "$plain" "$(state C)"
+good="[defaults]
+gateway=172.16.0.254"
+system_config "$good"
+expect_hook 0 C --apply
+serve C
+rails=$(state C | sort)
+back() { [ "$(state C | sort)" = "$rails" ]; }
+mkfifo $work/ask $work/answer
+nsenter --net=/run/netns/R bash -c 'exec 3<>/dev/tcp/172.16.50.2/9401
+    while read -r line; do echo "$line" >&3; read -r line <&3; echo "$line"; done' <$work/ask >$work/answer &
+exec 8>$work/ask 9<$work/answer
+reaches() { on R ping -q -c 1 -W 1 172.16.50.2 >/dev/null; }
+goes_on() { # WHAT: the connection of before
+    local answer
+    reaches || fail "$1: packets" "no answer"
+    echo "$1" >&8
+    read -r -t 20 answer <&9 || true
+    expect_equal "$1: the session goes on" "$1" "$answer"
+}
+bad="[defaults]
+gateway=172.16.0.99
+arp=strict
+[interface ib1]
+table=700"
+worse="[defaults]
+manage=no"
+not_confirmed() { # CONFIGURATION OPTION…: cuts the session off, then gives it back
+    system_config "$1"
+    expect_hook 0 C --apply --confirm 1 "${@:2}"
+    ! reaches || fail "the change is a bad one" "packets flow"
+    wait_until 5 back
+    wait_until 5 nobody_waits
+}
+goes_on "rails standing"
+for change in "$bad" "$worse"; do
+    not_confirmed "$change"
+    goes_on "not confirmed"
+    event C
+    back || fail "the next hook leaves it so" "$(diff <(echo "$rails") <(state C | sort))"
+    goes_on "after the next hook"
+done
+expect_hook 1 C --check --json
+expect_equal "--check" "warning held ib0+ib1" "$(codes)"
+expect_contains "as it was" "as it was before --apply" "$(messages)"
+expect_hook 0 C --undo
+expect_equal "--undo takes what came back" "$plain" "$(state C)"
+system_config "$good"
+expect_hook 0 C --apply
+back || fail "--apply ends the hold" "$(state C)"
+
+# --watch runs all the time; only one interface is tried.
+watch_start C
+for options in "" "--iface ib1"; do
+    # shellcheck disable=SC2086 # words
+    not_confirmed "$bad" $options
+    ip -n C address add 172.16.77.1/32 dev ib1
+    ip -n C address del 172.16.77.1/32 dev ib1
+    wait_until 10 calm
+    back || fail "--watch leaves it so" "$(diff <(echo "$rails") <(state C | sort))"
+    goes_on "with --watch, ${options:-all}"
+done
+watch_stop
+
+# What somebody changed meanwhile stays; the rest comes back. A NIC that was undone meanwhile is left alone.
+give_back() { # at once
+    kill -TERM "$(pids)"
+    wait_until 5 nobody_waits
+}
+expect_hook 0 C --apply --confirm 60
+sysctl_set C ib0 arp_ignore 8
+give_back
+expect_equal "another's value stays" 8 "$(sysctl_get C ib0 arp_ignore)"
+sysctl_set C ib0 arp_ignore 1
+back || fail "the rest is back" "$(diff <(echo "$rails") <(state C | sort))"
+goes_on "with a value of another's"
+expect_hook 0 C --apply --confirm 60
+expect_hook 0 C --undo --iface ib0
+give_back
+expect_equal "undone meanwhile" "" "$(our_rules C | grep -F 172.16.50.1 || true)"
+goes_on "ib0 undone meanwhile"
+system_config "$good"
+expect_hook 0 C --apply
+back || fail "--apply ends both kinds of hold" "$(diff <(echo "$rails") <(state C | sort))"
+
+# Of two that nobody confirms, the later is taken back first.
+system_config "$bad"
+expect_hook 0 C --apply --confirm 1
+system_config "$worse"
+expect_hook 0 C --apply --confirm 2
+wait_until 10 back
+wait_until 5 nobody_waits
+goes_on "two that were not confirmed"
+
+# Confirmed, it stays.
+system_config "$bad"
+expect_hook 0 C --apply --confirm 1
+tried=$(state C)
+expect_hook 0 C --confirm
+wait_until 5 nobody_waits
+event C
+expect_equal "confirmed, it stays" "$tried" "$(state C)"
 
 # Without a place for what it has to remember, nothing begins.
 rm -rf /run/ib-hook

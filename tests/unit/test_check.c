@@ -223,6 +223,9 @@ static const Case CASES[] = {
 
     {"held", HOST RAIL0 "hold ib1\ndo apply respect-holds\n", NULL, "warning held ib1"},
     {"all are held", HOST "hold ib0\nhold ib1\ndo apply respect-holds\n", NULL, "warning held ib0+ib1"},
+    {"kept as it was, without a rail", HOST RAIL0 "keep ib1\ndo apply respect-holds\n", NULL, "warning held ib1"},
+    {"kept as it was, its rail standing", HOST RAIL0 RAIL1 "keep ib1\nconfig [interface ib1] manage=no\n"
+     "do apply respect-holds only ib1\n", NULL, "warning held ib1"},
     {"others route it", HOST RAIL0 "ip rule add priority 1500 from 172.16.34.2 lookup 52\n"
 "ip route add 172.16.0.0/16 dev ib1 table 52\n", NULL,
      ""},
@@ -389,6 +392,7 @@ static void test_messages(void **state)
     g_auto(World) held = look("nic ib0 infiniband rdma mlx5_0/1 no-carrier " RIGHT "\n" IB1 ADDRESSES RAIL0
                               "hold ib1\ndo apply respect-holds\n",
                               NULL);
+    g_auto(World) kept = look(HOST RAIL0 RAIL1 "keep ib1\ndo apply respect-holds\n", NULL);
     g_auto(World) all_held = look(HOST "hold ib0\nhold ib1\ndo apply respect-holds\n", NULL);
 
     (void)state;
@@ -398,6 +402,8 @@ static void test_messages(void **state)
     SAID(find_code(&unknown, "not-known")->message, "by ib0");
     SAID(find_code(&held, "held")->message, "undone");
     SAID(find_code(&held, "held")->fix, "--iface ib1", "--apply");
+    SAID(find_code(&kept, "held")->message, "as it was before --apply");
+    assert_null(strstr(find_code(&kept, "held")->message, "no rail"));
     assert_string_equal(find_code(&all_held, "held")->fix, "sudo ib-hook --apply");
 }
 

@@ -1173,6 +1173,57 @@ static gboolean undo_gives_all_back(Case *c)
     return nothing_left(c, c->world->config, c->undone, WORLD_UNDO, "a second --undo");
 }
 
+/* ---- an --apply that was not confirmed ---- */
+
+/* The kernel would not take it again, or its address or NIC has gone meanwhile. */
+static gboolean goes_for_good(const Planned *planned)
+{
+    for (guint i = 0; i < n_ops(planned); i++) {
+        const IbhOp *op = op_at(planned, i);
+
+        if (op->for_good || (op->type == IBH_OP_RULE_DEL && !ibh_rule_is_spread(&op->rule) &&
+                             !count_holders(planned->seen, &op->rule.from.ip)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static Planned *plan_back(const Case *c, const FakeKernel *kernel)
+{
+    const IbhTrial trial = {.made = c->planned->plan, .before = c->world->kernel->now->state};
+    Planned *planned = g_new0(Planned, 1);
+
+    planned->seen = fake_snapshot(kernel);
+    planned->rails = ibh_rails_find(c->world->config, planned->seen, FALSE, NULL);
+    planned->plan = ibh_plan_back(planned->rails, &trial);
+    return planned;
+}
+
+/* And hooks change nothing there: they would apply the same configuration again. */
+static gboolean state_before_comes_back(Case *c)
+{
+    g_autoptr(FakeKernel) kernel = fake_kernel_clone(c->after);
+    g_autoptr(Planned) back = NULL, event = NULL;
+
+    ibh_state_lift(kernel->now->state, NULL); /* by that --apply */
+    back = plan_back(c, kernel);
+    if (world_run(kernel, back) || kernel->inexact)
+        return broken(c, "giving the state before back is refused something");
+    if (!goes_for_good(c->planned) &&
+        !same_world(c, c->world->kernel, kernel, "not confirmed, the world is not what it was"))
+        return FALSE;
+    IBH_EACH_POINTER (const IbhNic, nic, back->rails->nics)
+        ibh_state_keep(kernel->now->state, nic->link->name);
+    event = world_plan(c->world->config, kernel, WORLD_EVENT, NULL);
+    for (guint i = 0; i < n_ops(event); i++) {
+        g_autofree char *command = ibh_op_command(op_at(event, i));
+
+        if (op_at(event, i)->ifindex)
+            return broken(c, "kept as it was, a hook changes it: %s", command);
+    }
+    return TRUE;
+}
+
 /* ---- (h) whatever the order of arrivals ---- */
 
 /* The name of the link that a line makes, and what follows; NULL: it makes none. */
@@ -2239,6 +2290,7 @@ static const struct {
     {"unbound traffic goes right", unbound_is_right, 1},
     {"families fail alone", families_fail_alone, 1},
     {"undo gives all back", undo_gives_all_back, 1},
+    {"the state before comes back", state_before_comes_back, 1},
     {"the order of a plan is right", order_is_right, 1},
     {"the order of arrivals does not matter", order_does_not_matter, 2},
     {"one by one", one_by_one, 2},

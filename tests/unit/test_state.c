@@ -59,6 +59,7 @@ static void test_round_trip(void **state)
         "sysctl ib0.8002 2147483647 rp_filter -2147483648 2147483647",
         "sysctl enp129s0f0np0v1 3 arp_ignore 0 100",
         "hold \033[31m\"\\\xff",
+        "keep ib0.8002",
         "rail ib0 2 941 auto",
         "rail enp129s0f0np0v1 3 4294965295 explicit",
         "known ib0 mlx5_0/1 0000:81:00.0/1 02:00 1700000000 172.16.34.1/16,fd00::1/64",
@@ -99,6 +100,8 @@ static void test_nonsense_is_left_out(void **state)
         "sysctl ib0 2 rp_filter one 2",
         "sysctl ib0 2 rp_filter 1 ",
         "sysctl ../all 2 rp_filter 1 2",
+        "keep ",
+        "keep a/b",
         "rail ib0 2 941",
         "rail ../x 2 941 auto",
         "rail ib0 0 941 auto",
@@ -113,7 +116,7 @@ static void test_nonsense_is_left_out(void **state)
         g_autofree char *text = g_strdup_printf("hold ib8\n%s\nsysctl ib9 9 arp_ignore 0 1\n", LINES[i]);
         g_autoptr(IbhState) parsed = parse(text);
 
-        if (parsed->sysctls->len != 1 || parsed->holds->len != 1 || parsed->rails->len)
+        if (parsed->sysctls->len != 1 || parsed->holds->len != 1 || parsed->kept->len || parsed->rails->len)
             fail_msg("“%s” was taken for something", LINES[i]);
         check_saved(parsed, 0, "ib9", IBH_SYSCTL_ARP_IGNORE, 0, 1);
         assert_true(ibh_state_is_held(parsed, "ib8"));
@@ -261,8 +264,15 @@ static void test_holds(void **state)
     assert_false(ibh_state_is_held(memory, "ib0"));
     assert_true(ibh_state_is_held(memory, "ib1"));
     ibh_state_hold(memory, "ib0");
+    ibh_state_keep(memory, "ib0"); /* one of the two */
+    assert_false(ibh_state_is_held(memory, "ib0"));
+    assert_true(ibh_state_is_kept(memory, "ib0"));
+    ibh_state_hold(memory, "ib0");
+    assert_true(ibh_state_is_held(memory, "ib0"));
+    assert_false(ibh_state_is_kept(memory, "ib0"));
+    ibh_state_keep(memory, "ib1");
     ibh_state_lift(memory, NULL);
-    assert_int_equal(memory->holds->len, 0);
+    assert_int_equal(memory->holds->len + memory->kept->len, 0);
     assert_int_equal(memory->sysctls->len, 1);
     ibh_state_lift(memory, NULL);
 }
