@@ -236,6 +236,18 @@ wait_until 5 nobody_waits
 event C
 expect_equal "confirmed, it stays" "$tried" "$(state C)"
 
+# A NIC vanishes meanwhile.
+system_config "$good"
+expect_hook 0 C --apply
+system_config "$bad"
+expect_hook 0 C --apply --confirm 60
+journal_start # the hook says that it is gone
+remove_nic C ib0
+give_back
+goes_on "ib0 vanished meanwhile"
+event C
+goes_on "after the next hook"
+
 # Without a place for what it has to remember, nothing begins.
 rm -rf /run/ib-hook
 touch /run/ib-hook
