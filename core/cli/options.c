@@ -29,7 +29,7 @@ static const Option table[] = {
     {"check", NULL, "compares the host with its plan, then asks the kernel", ACTION, WITH(CHECK), 0, 0},
     {"plan", NULL, "what --apply would do, as commands; changes nothing", ACTION, WITH(PLAN), 0, 0},
     {"apply", NULL, "does it", ACTION, WITH(APPLY), 0, 0},
-    {"confirm", "SECONDS", "with --apply: then the state before comes back", NUMBER, WITH(APPLY), AT(confirm),
+    {"confirm", "SECONDS", "with --apply: unless confirmed, the state before returns", NUMBER, WITH(APPLY), AT(confirm),
      24 * 3600},
     {"confirm", NULL, "keeps what --apply --confirm SECONDS did", ACTION, WITH(CONFIRM), 0, 0},
     {"undo", NULL, "takes it back, until --apply or a reboot", ACTION, WITH(UNDO), 0, 0},

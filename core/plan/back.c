@@ -110,7 +110,7 @@ static gboolean is_untouched(const Back *back, guint index)
 
 /* ---- the inverses ---- */
 
-/* An --apply ends the holds of its NICs. So who finds one in another state knows that somebody decided since. */
+/* An --apply ends the holds of its NICs. So a NIC whose hold differs now has had a decision since. */
 gboolean ibh_trial_is_over(const IbhTrial *trial, const IbhState *now, const char *iface)
 {
     if (!iface[0]) /* of main=spread, or of a NIC that had disappeared */

@@ -142,6 +142,7 @@ serve C
 rails=$(state C | sort)
 back() { [ "$(state C | sort)" = "$rails" ]; }
 mkfifo $work/ask $work/answer
+# shellcheck disable=SC2016 # for the inner shell
 nsenter --net=/run/netns/R bash -c 'exec 3<>/dev/tcp/172.16.50.2/9401
     while read -r line; do echo "$line" >&3; read -r line <&3; echo "$line"; done' <$work/ask >$work/answer &
 exec 8>$work/ask 9<$work/answer
