@@ -120,13 +120,26 @@ gboolean ibh_trial_is_over(const IbhTrial *trial, const IbhState *now, const cha
     return trial->tried && !ibh_state_is_kept(now, iface);
 }
 
-/* The address or the NIC may have gone since. */
+static gboolean has_gateway(const IbhNic *nic, const IbhRoute *route)
+{
+    if (route->gateway.family == AF_UNSPEC || route->onlink || ibh_ip_is_fe80(&route->gateway))
+        return TRUE;
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        if (ibh_prefix_contains(&address->subnet, &route->gateway))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The address or the NIC that it needs may have gone: the kernel would refuse it, and with it the whole unit. */
 static gboolean is_possible(const IbhRails *rails, const IbhOp *op)
 {
+    const IbhNic *nic = ibh_rails_nic(rails, op->route.ifindex);
+
     if (op->type == IBH_OP_RULE_ADD)
         return is_of_spread(op) || ibh_rails_holder(rails, &op->rule.from.ip);
     if (op->type == IBH_OP_ROUTE_ADD || op->type == IBH_OP_ROUTE_REPLACE)
-        return ibh_rails_nic(rails, op->route.ifindex) &&
+        return nic && has_gateway(nic, &op->route) &&
                (op->route.src.family == AF_UNSPEC || ibh_rails_holder(rails, &op->route.src));
     return TRUE;
 }
@@ -189,17 +202,6 @@ static gboolean will_answer(const Back *back, const IbhNic *from, const IbhIp *i
     return !arp_ignore && !ibh_ip_is_link_local(ip);
 }
 
-static void forget_neighbours(const Back *back, const IbhNic *nic)
-{
-    const GArray *neighbours = back->work.rails->snapshot->neighbours;
-
-    IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
-        if (neighbour->ifindex == nic->link->ifindex)
-            ibh_emit(&back->work, IBH_OP_NEIGH_DEL, nic, g_strdup_printf("nothing leaves by %s now", nic->link->name))
-                ->ip = neighbour->ip;
-    }
-}
-
 /* The NIC by which the address is reached from now on; NULL: by the same as until now. */
 static const IbhNic *find_new_way(const Back *back, const IbhNic *nic, const IbhAddress *address)
 {
@@ -219,7 +221,7 @@ static void move(const Back *back, const IbhNic *nic)
         leaves |= by && by != nic;
     }
     if (leaves)
-        forget_neighbours(back, nic);
+        ibh_forget_neighbours(&back->work, nic);
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         const IbhNic *by = address->local.family == AF_INET ? find_new_way(back, nic, address) : NULL;
 

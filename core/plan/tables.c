@@ -275,34 +275,29 @@ gboolean ibh_assign_tables(IbhRails *rails, GError **error)
 
 /* ---- the saved state ---- */
 
-static const IbhSavedRail *find_saved(const IbhState *state, const char *iface)
+/* A NIC that is kept as it is keeps its number, too. */
+static gboolean is_kept(const IbhRails *rails, const IbhSavedRail *saved)
 {
-    IBH_EACH (const IbhSavedRail, saved, state->rails) {
-        if (g_str_equal(saved->iface, iface))
-            return saved;
-    }
-    return NULL;
-}
+    const IbhNic *nic = ibh_rails_nic(rails, saved->ifindex);
 
-static gboolean is_to_be_remembered(const IbhNic *nic, const IbhSavedRail *last)
-{
-    return nic->status == IBH_NIC_RAIL || (nic->kept && last);
+    return nic && nic->kept && g_str_equal(nic->link->name, saved->iface);
 }
 
 GArray *ibh_rails_to_remember(const IbhRails *rails, const char *const *undone, gboolean all)
 {
     GArray *remembered = g_array_new(FALSE, TRUE, sizeof(IbhSavedRail));
 
+    IBH_EACH (const IbhSavedRail, last, rails->snapshot->state->rails) {
+        if (is_kept(rails, last))
+            g_array_append_vals(remembered, last, 1);
+    }
     for (guint i = 0; !all && i < rails->nics->len; i++) {
         const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-        const IbhSavedRail *last = find_saved(rails->snapshot->state, nic->link->name);
-        IbhSavedRail saved = {.ifindex = nic->link->ifindex,
-                              .table = nic->table,
-                              .is_explicit =
-                                  nic->kept ? last && last->is_explicit : nic->settings.table != IBH_TABLE_AUTO};
+        IbhSavedRail saved = {
+            .ifindex = nic->link->ifindex, .table = nic->table, .is_explicit = nic->settings.table != IBH_TABLE_AUTO};
 
         g_strlcpy(saved.iface, nic->link->name, sizeof saved.iface);
-        if (is_to_be_remembered(nic, last) && !(undone && g_strv_contains(undone, nic->link->name)))
+        if (nic->status == IBH_NIC_RAIL && !(undone && g_strv_contains(undone, nic->link->name)))
             g_array_append_val(remembered, saved);
     }
     return remembered;

@@ -110,14 +110,12 @@ static void delete_rules_and_routes(IbhWork *work)
 
 /* A NIC that main does not use would go on asking its peers from its own hardware address, and they would learn that
  * again. */
-static void delete_neighbours(const IbhWork *work)
+void ibh_forget_neighbours(const IbhWork *work, const IbhNic *nic)
 {
     const GArray *neighbours = work->rails->snapshot->neighbours;
 
     IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
-        const IbhNic *nic = ibh_rails_nic(work->rails, neighbour->ifindex);
-
-        if (nic && ibh_todo(work, nic)->undone && !ibh_todo(work, nic)->is_mains)
+        if (neighbour->ifindex == nic->link->ifindex)
             ibh_emit(work, IBH_OP_NEIGH_DEL, nic, g_strdup_printf("nothing leaves by %s now", nic->link->name))->ip =
                 neighbour->ip;
     }
@@ -175,7 +173,10 @@ void ibh_emit_undo(IbhWork *work)
     /* First the NIC that main uses answers again; when no peer needs them any more, the others change. */
     restore(work, IBH_SYSCTL_ARP_IGNORE, TRUE, FALSE);
     restore(work, IBH_SYSCTL_ARP_FILTER, TRUE, FALSE);
-    delete_neighbours(work);
+    IBH_EACH (const IbhTodo, todo, work->todos) {
+        if (todo->undone && !todo->is_mains)
+            ibh_forget_neighbours(work, todo->nic);
+    }
     IBH_EACH (const IbhTodo, todo, work->todos) {
         if (todo->undone)
             announce(work, todo->nic);

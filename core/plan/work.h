@@ -70,6 +70,7 @@ void ibh_emit_spread(IbhWork *work);
 /* undo.c: everything of ours on NICs that are no rails any more. */
 void ibh_find_undone(IbhWork *work);
 void ibh_emit_undo(IbhWork *work);
+void ibh_forget_neighbours(const IbhWork *work, const IbhNic *nic); /* it is a rail no more, and main does not use it */
 /* The NIC by which main reaches this address' subnet; NULL: none. */
 const IbhNic *ibh_find_mains_nic(const IbhRails *rails, const IbhAddress *address);
 

@@ -1175,17 +1175,32 @@ static gboolean undo_gives_all_back(Case *c)
 
 /* ---- an --apply that was not confirmed ---- */
 
-/* The kernel would not take it again, or its address or NIC has gone meanwhile. */
-static gboolean goes_for_good(const Planned *planned)
+static gboolean lacks_gateway(const Planned *planned, const IbhRoute *route)
+{
+    IBH_EACH (const IbhAddress, address, planned->seen->addresses) {
+        if (address->ifindex == route->ifindex && ibh_prefix_contains(&address->subnet, &route->gateway))
+            return FALSE;
+    }
+    return route->gateway.family != AF_UNSPEC && !ibh_ip_is_fe80(&route->gateway) && !route->onlink;
+}
+
+/* The kernel would not take it again, or it was of an address that had gone. */
+static gboolean goes_for_good(const Planned *planned, const IbhOp *op)
+{
+    if (op->type == IBH_OP_RULE_DEL)
+        return !ibh_rule_is_spread(&op->rule) && !count_holders(planned->seen, &op->rule.from.ip);
+    if (op->type == IBH_OP_ROUTE_DEL || op->type == IBH_OP_ROUTE_REPLACE)
+        return op->for_good || lacks_gateway(planned, op->type == IBH_OP_ROUTE_DEL ? &op->route : &op->replaced);
+    return FALSE;
+}
+
+static gboolean can_all_come_back(const Planned *planned)
 {
     for (guint i = 0; i < n_ops(planned); i++) {
-        const IbhOp *op = op_at(planned, i);
-
-        if (op->for_good || (op->type == IBH_OP_RULE_DEL && !ibh_rule_is_spread(&op->rule) &&
-                             !count_holders(planned->seen, &op->rule.from.ip)))
-            return TRUE;
+        if (goes_for_good(planned, op_at(planned, i)))
+            return FALSE;
     }
-    return FALSE;
+    return TRUE;
 }
 
 static Planned *plan_back(const Case *c, const FakeKernel *kernel)
@@ -1209,7 +1224,7 @@ static gboolean state_before_comes_back(Case *c)
     back = plan_back(c, kernel);
     if (world_run(kernel, back) || kernel->inexact)
         return broken(c, "giving the state before back is refused something");
-    if (!goes_for_good(c->planned) &&
+    if (can_all_come_back(c->planned) &&
         !same_world(c, c->world->kernel, kernel, "not confirmed, the world is not what it was"))
         return FALSE;
     IBH_EACH_POINTER (const IbhNic, nic, back->rails->nics)
