@@ -60,11 +60,11 @@ try() { # WHAT
     expect_hook 0 B --apply
     expect_equal "$1: no complaint" "" "$err"
     expect_rules B "$(for i in 1 2; do rule_line 172.16.34.$i 94$i; done)
-$(for i in 1 2; do default_lines 172.16.34.$i 94$i; done)"
+$(default_lines 172.16.34.1 941)"
     expect_routes B "$(for i in 1 2; do
         route_line 172.16.0.0/16 ib$((i - 1)) 94$i 172.16.34.$i
-        echo "default via 172.16.0.1 dev ib$((i - 1)) table 294$i proto kernel metric $MARK onlink"
-    done)"
+    done)
+default via 172.16.0.1 dev ib0 table 2941 proto kernel metric $MARK onlink"
     expect_hook 0 B --apply --json
     expect_equal "$1: a second --apply changes nothing" false "$(json .changed)"
     expect_hook 0 B --check

@@ -84,7 +84,7 @@ ip -n C address add 192.0.2.2/24 dev ib0
 ip -n C link set ib0 up
 ip -n C route add default via 192.0.2.1
 on R sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
-ip -n A route add default via 172.16.50.1 dev ib0
+for n in 0 1; do ip -n A route add default via 172.16.50.1 dev ib$n metric 10$n; done
 for host in A R C; do wait_until 5 settled $host; done
 expect_hook 0 A --apply
 probe 0 192.0.2.2

@@ -11,7 +11,7 @@ add_nic A eth0 9 10.0.0.2/8
 sysctl_set A eth0 arp_ignore 1 # it is on the same wire
 for host in A R; do wait_until 5 settled $host; done
 
-ip -n A route add default via 172.16.50.1 dev ib0
+for n in 0 1; do ip -n A route add default via 172.16.50.1 dev ib$n metric 10$n; done
 expect_hook 0 A --apply
 expect_hook 0 A --probe 192.0.2.1 172.16.50.1 --json
 expect_equal "both rails reach what is behind the gateway, by themselves" "ib0 3 ib0 ib0 null ib1 3 ib1 ib1 null" \
@@ -26,7 +26,7 @@ expect_contains "the gateway" "192.0.2.1 to every rail: the gateway 172.16.50.1 
 expect_contains "as its own cause" "error gateway-down" "$(codes)"
 ip -n wire link set R.0 up
 
-ip -n A route del default
+ip -n A route flush default
 ip -n A route add default via 10.0.0.1 dev eth0
 expect_hook 0 A --apply
 expect_hook 1 A --probe 192.0.2.1 --json

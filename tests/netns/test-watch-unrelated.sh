@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Routes of others do not even wake it: the kernel filters them. A route by a rail's gateway does.
+# Routes of others do not even wake it: the kernel filters them. A default route by a rail does.
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2 B
@@ -18,7 +18,7 @@ ip -n B -batch $work/routes
 expect_equal "after 5,000 routes of others it has slept" "$quiet" "$(switches)"
 
 ip -n B route add default via 172.16.0.1 dev ib0
-followed() { [ "$(ip -n B route show table 2941 default | wc -l)" = 1 ] && [ "$(ip -n B route show table 2942 default | wc -l)" = 1 ]; }
+followed() { [ "$(ip -n B route show table 2941 default | wc -l)" = 1 ]; }
 wait_until 5 followed
 ok "a default route by a rail is followed"
 ip -n B route del default

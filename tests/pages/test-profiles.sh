@@ -27,6 +27,7 @@ sysctls() { # HOST: sets the lines of a file of sysctl.d
 }
 
 make_hosts 2
+ip -n A address add 172.16.255.254/16 dev ib0 # the router of the subnet
 ip -n B link add eno1 type veth peer name far netns wire # the management network, on a wire of its own
 ip -n wire link set far up
 ip -n B address add 10.1.0.2/24 dev eno1
@@ -53,13 +54,15 @@ for profile in WEKA DAOS Lustre NFS NCCL; do
     expect_hook 0 A --probe 172.16.34.1 172.16.34.2
     expect_hook 0 B --probe 172.16.16.1 172.16.16.2 --config $work/ib-hook.conf
     case $profile in
-        WEKA) # the first rule with an address, its table, and the two routes there
+        WEKA) # the first rule with an address, its table, and the two routes there; a default of each rail's own
             for n in 0 1; do
                 address=172.16.34.$((n + 1))
                 table=$(ip -n B -json rule | jq -r "[.[] | select(.src == \"$address\")][0].table")
                 routes=$(ip -n B -json route show table "$table")
                 expect_equal "the table of the first rule has the subnet of ib$n, and a default route" "2" \
                     "$(jq "[.[] | select((.dst == \"172.16.0.0/16\" and .dev == \"ib$n\" and .prefsrc == \"$address\") or .dst == \"default\")] | length" <<<"$routes")"
+                expect_contains "ib$n has a default route of its own" "default via 172.16.255.254 dev ib$n" \
+                    "$(ip -n B route show table $((2941 + n)))"
             done
             ;;
         NFS) expect_contains "unbound traffic goes by both rails" "nexthop dev ib1" "$(ip -n B route show table 940)" ;;
