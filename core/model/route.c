@@ -81,7 +81,9 @@ void ibh_route_put_metrics(GString *text, const IbhRoute *route)
     guint size;
 
     for (guint type; (type = next_metric(&metrics, &value, &size));) {
-        const char *lock = type < 32 && locks & (1u << type) ? " lock" : "";
+        /* ip and NetworkManager lock rto_min themselves, and know no word for it. */
+        const gboolean is_locked = type < 32 && type != RTAX_RTO_MIN && locks & (1u << type);
+        const char *lock = is_locked ? " lock" : "";
 
         if (type == RTAX_CC_ALGO)
             g_string_append_printf(text, " congctl%s %.*s", lock, (int)strnlen((const char *)value, size), value);

@@ -12,7 +12,7 @@ for n in 0 1; do ip -n A link set ib$n mtu 1400; done
 ip -n R link set e0 mtu 1400
 
 journal_start
-METRICS="mtu lock 1400 advmss 1300 initcwnd 20"
+METRICS="mtu lock 1400 advmss 1300 initcwnd 20 rto_min 250ms"
 
 # the_subnets METRICS: main's route of the subnet by each NIC, as a manager sets it that knows better
 the_subnets() {
@@ -42,11 +42,11 @@ expect_large() { # WHAT FROM TO
 
 metrics_of() { # TABLE PREFIX FAMILY → those of our route there, as ip shows them
     ip -n B -"$3" route show "$2" table "$1" 2>/dev/null |
-        grep -oE 'mtu (lock )?[0-9]+|advmss [0-9]+|initcwnd [0-9]+' | sort | xargs || true
+        grep -oE 'mtu (lock )?[0-9]+|advmss [0-9]+|initcwnd [0-9]+|rto_min lock [0-9]+' | sort | xargs || true
 }
 
 expect_metrics() { # WHAT TABLE PREFIX FAMILY
-    expect_equal "$1: the metrics of $3 in table $2" "advmss 1300 initcwnd 20 mtu lock 1400" "$(metrics_of "$2" "$3" "$4")"
+    expect_equal "$1: the metrics of $3 in table $2" "advmss 1300 initcwnd 20 mtu lock 1400 rto_min lock 250" "$(metrics_of "$2" "$3" "$4")"
 }
 
 expect_none() { # WHAT TABLE PREFIX FAMILY
