@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <linux/fib_rules.h>
-#include <linux/filter.h>
 #include <linux/netconf.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -13,7 +12,6 @@
 
 #define RECEIVE_SIZE (32 * 1024)
 #define BUFFER_SIZE (1024 * 1024) /* bytes of events that may wait while we work; after more, all is read again */
-#define FOCUS_MAX 200             /* a jump of the filter reaches 255 instructions */
 
 /* ---- sockets ---- */
 
@@ -39,6 +37,7 @@ gboolean ibh_events_open(IbhEvents *events, GError **error)
     const guint32 groups = GROUP(RTNLGRP_LINK) | GROUP(RTNLGRP_IPV4_IFADDR) | GROUP(RTNLGRP_IPV6_IFADDR) |
                            GROUP(RTNLGRP_IPV4_ROUTE) | GROUP(RTNLGRP_IPV6_ROUTE) | GROUP(RTNLGRP_IPV4_RULE) |
                            GROUP(RTNLGRP_IPV6_RULE) | GROUP(RTNLGRP_IPV4_NETCONF) | GROUP(RTNLGRP_IPV6_NETCONF);
+    const int nexthops = RTNLGRP_NEXTHOP; /* beyond the groups that an address has bits for */
 
     *events = (IbhEvents){.netlink = open_socket(NETLINK_ROUTE, groups), .uevents = -1};
     if (events->netlink < 0) {
@@ -46,7 +45,10 @@ gboolean ibh_events_open(IbhEvents *events, GError **error)
                     "--watch cannot subscribe to the kernel's events: %s", ibh_strerror(errno));
         return FALSE;
     }
+    /* Before Linux 5.3 there are none. */
+    (void)setsockopt(events->netlink, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &nexthops, sizeof nexthops);
     events->uevents = open_socket(NETLINK_KOBJECT_UEVENT, 1);
+    events->taken = g_array_new(FALSE, FALSE, sizeof(IbhTaken));
     return TRUE;
 }
 
@@ -57,67 +59,11 @@ void ibh_events_close(IbhEvents *events)
     if (events->uevents >= 0)
         close(events->uevents);
     events->netlink = events->uevents = -1;
+    g_clear_pointer(&events->taken, g_array_unref);
+    g_clear_pointer(&events->filter, g_array_unref);
 }
 
-/* ---- the filter in the kernel ---- */
-
-/* Loads are in network order, the message is in the host's. */
-#define ATTRIBUTES ((guint32)(sizeof(struct nlmsghdr) + sizeof(struct rtmsg)))
-#define FIELD(field) ((guint32)sizeof(struct nlmsghdr) + (guint32)G_STRUCT_OFFSET(struct rtmsg, field))
-
-#define ATTRIBUTE(type) /* A = its offset, 0: it is not there */                                                       \
-    BPF_STMT(BPF_LD | BPF_IMM, ATTRIBUTES), BPF_STMT(BPF_LDX | BPF_IMM, type),                                         \
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (guint32)(SKF_AD_OFF + SKF_AD_NLATTR))
-#define IF(what, value, if_true, if_false) BPF_JUMP(BPF_JMP | (what) | BPF_K, value, if_true, if_false)
-#define PASS BPF_STMT(BPF_RET | BPF_K, G_MAXUINT32)
-#define DROP BPF_STMT(BPF_RET | BPF_K, 0)
-
-void ibh_events_focus(IbhEvents *events, const GArray *ifindexes)
-{
-    guint8 left = (guint8)ifindexes->len; /* how far the end is */
-    const struct sock_filter head[] = {
-        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, G_STRUCT_OFFSET(struct nlmsghdr, nlmsg_type)),
-        IF(BPF_JEQ, g_htons(RTM_NEWROUTE), 2, 0),
-        IF(BPF_JEQ, g_htons(RTM_DELROUTE), 1, 0),
-        PASS, /* not a route */
-        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, FIELD(rtm_protocol)),
-        IF(BPF_JEQ, RTPROT_KERNEL, 0, 1),
-        PASS, /* connected, or ours */
-        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, FIELD(rtm_table)),
-        IF(BPF_JEQ, RT_TABLE_MAIN, 1, 0),
-        DROP, /* of another table */
-        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, G_STRUCT_OFFSET(struct nlmsghdr, nlmsg_flags)),
-        IF(BPF_JSET, g_htons(NLM_F_REPLACE), 0, 1),
-        PASS, /* it may have replaced a route of a rail, whose deletion the kernel does not report */
-        ATTRIBUTE(RTA_MULTIPATH),
-        IF(BPF_JEQ, 0, 1, 0),
-        PASS,
-        ATTRIBUTE(RTA_OIF),
-        IF(BPF_JEQ, 0, left + 2, 0),
-        BPF_STMT(BPF_MISC | BPF_TAX, 0),
-        BPF_STMT(BPF_LD | BPF_W | BPF_IND, sizeof(struct nlattr)),
-    };
-    const struct sock_filter end[] = {DROP /* by another NIC */, PASS};
-    g_autoptr(GArray) code = g_array_new(FALSE, FALSE, sizeof *head);
-    struct sock_fprog program;
-    const int nothing = 0; /* the kernel looks at no option without a value */
-
-    if (ifindexes->len > FOCUS_MAX) {
-        (void)setsockopt(events->netlink, SOL_SOCKET, SO_DETACH_FILTER, &nothing, sizeof nothing);
-        return;
-    }
-    g_array_append_vals(code, head, G_N_ELEMENTS(head));
-    IBH_EACH (const int, ifindex, ifindexes) {
-        const struct sock_filter it = IF(BPF_JEQ, g_htonl((guint32)*ifindex), left--, 0);
-
-        g_array_append_val(code, it);
-    }
-    g_array_append_vals(code, end, G_N_ELEMENTS(end));
-    program = (struct sock_fprog){.len = (guint16)code->len, .filter = (struct sock_filter *)(gpointer)code->data};
-    (void)setsockopt(events->netlink, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
-}
-
-/* ---- reading ---- */
+/* ---- messages ---- */
 
 static guint32 find_u32(const struct nlmsghdr *header, gsize fixed, int type)
 {
@@ -151,17 +97,68 @@ static int link_of(const struct nlmsghdr *header)
     }
 }
 
-/* The port of a program's first netlink socket is its process id. */
-static void remember_who(IbhEvents *events, guint32 port)
-{
-    g_autofree char *path = g_strdup_printf("/proc/%u/comm", port);
-    g_autofree char *name = NULL;
+/* ---- what another process deletes ---- */
 
-    if (port <= G_MAXINT && g_file_get_contents(path, &name, NULL, NULL))
-        g_snprintf(events->who, sizeof events->who, "process %u (%s)", port, g_strstrip(name));
-    else
-        g_snprintf(events->who, sizeof events->who, "process %u (ended, or hidden from this one)", port);
+/* Rules by their source, routes by their table: what of a rail and family is deleted is one thing or a few. */
+static gboolean is_same(const IbhTaken *a, const IbhTaken *b)
+{
+    return a->family == b->family && a->table == b->table && ibh_ip_equal(&a->from, &b->from);
 }
+
+static void remember_taken(IbhEvents *events, const struct nlmsghdr *header)
+{
+    const struct rtmsg *info = nlmsg_data(header); /* of a rule, it begins with the same fields */
+    IbhTaken taken = {.family = info->rtm_family, .port = header->nlmsg_pid};
+
+    if (header->nlmsg_type == RTM_DELRULE) {
+        taken.from = get_ip(nlmsg_find_attr((struct nlmsghdr *)(guintptr)header, sizeof *info, FRA_SRC), taken.family);
+    } else {
+        taken.table = find_u32(header, sizeof *info, RTA_TABLE);
+        taken.ifindex = (int)find_u32(header, sizeof *info, RTA_OIF);
+    }
+    IBH_EACH (IbhTaken, other, events->taken) {
+        if (is_same(other, &taken)) {
+            *other = taken;
+            return;
+        }
+    }
+    g_array_append_val(events->taken, taken);
+}
+
+/* Whoever deleted something while an address was away, as hooks do, has not undone what its return asks for. */
+static void forget_taken(IbhEvents *events, const struct nlmsghdr *header)
+{
+    const struct ifaddrmsg *info = nlmsg_data(header);
+    IbhIp local;
+
+    if (!nlmsg_valid_hdr(header, sizeof *info))
+        return;
+    local = get_ip(nlmsg_find_attr((struct nlmsghdr *)(guintptr)header, sizeof *info,
+                                   info->ifa_family == AF_INET ? IFA_LOCAL : IFA_ADDRESS),
+                   info->ifa_family);
+    IBH_EACH_BACK (const IbhTaken, taken, events->taken) {
+        if (taken->ifindex == (int)info->ifa_index || (taken->from.family && ibh_ip_equal(&taken->from, &local)))
+            IBH_REMOVE(const IbhTaken, taken, events->taken);
+    }
+}
+
+guint32 ibh_events_taker(const IbhEvents *events, const IbhOp *op)
+{
+    const gboolean is_rule = op->type == IBH_OP_RULE_ADD;
+    const IbhTaken made = {.family = ibh_op_family(op),
+                           .from = is_rule ? op->rule.from.ip : (IbhIp){.family = AF_UNSPEC},
+                           .table = is_rule ? 0 : op->route.table};
+
+    if (!is_rule && op->type != IBH_OP_ROUTE_ADD && op->type != IBH_OP_ROUTE_REPLACE)
+        return 0;
+    IBH_EACH (const IbhTaken, taken, events->taken) {
+        if (is_same(taken, &made))
+            return taken->port;
+    }
+    return 0;
+}
+
+/* ---- reading ---- */
 
 /* Messages come from the kernel alone: the port of the sender is 0. */
 static gssize receive(int fd, char *buffer, gboolean *ret_overrun)
@@ -193,7 +190,9 @@ static gboolean drain_netlink(IbhEvents *events, char *buffer, guint32 own, cons
             concerns = TRUE;
             events->ours |= takes_ours(header) || ibh_has(ifindexes, link_of(header));
             if (header->nlmsg_pid && takes_ours(header))
-                remember_who(events, header->nlmsg_pid);
+                remember_taken(events, header);
+            if (header->nlmsg_type == RTM_NEWADDR)
+                forget_taken(events, header);
         }
     }
     return concerns;
@@ -216,7 +215,6 @@ gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *ifindexe
     gboolean concerns;
 
     events->ours = FALSE;
-    events->who[0] = '\0';
     concerns = drain_netlink(events, buffer, own, ifindexes);
     return drain_uevents(events, buffer) || concerns;
 }

@@ -94,22 +94,49 @@ gboolean ibh_netlink_announce(IbhNetlink *netlink, int ifindex, const IbhIp *ip,
 
 /* ---- events: the sockets of --watch, and of a hook that is called too early ---- */
 
+/* Something of ours that another process deleted: a rule for this source, or a route of this table. */
 typedef struct {
-    int netlink;   /* links, addresses, rules, routes, netconf */
-    int uevents;   /* RDMA devices that come and go; -1: not available here */
-    gboolean ours; /* the events drained last concern these NICs, or report that something of ours was deleted */
-    char who[80];  /* the process that deleted something of ours, in the events drained last; "": none */
+    int family;
+    IbhIp from;    /* AF_UNSPEC: a route */
+    guint32 table; /* 0: a rule */
+    int ifindex;   /* of a route */
+    guint32 port;  /* the netlink port of that process */
+} IbhTaken;
+
+typedef struct {
+    int netlink;    /* links, addresses, rules, routes, nexthop objects, netconf */
+    int uevents;    /* RDMA devices that come and go; -1: not available here */
+    gboolean ours;  /* the events drained last concern these NICs, or report that something of ours was deleted */
+    GArray *taken;  /* IbhTaken, each once; the caller empties it */
+    GArray *filter; /* as the kernel has it; NULL: none yet */
 } IbhEvents;
 
 gboolean ibh_events_open(IbhEvents *events, GError **error);
 void ibh_events_close(IbhEvents *events);
 
-/* Foreign routes matter only by these NICs (int): for others the kernel does not even wake us. */
-void ibh_events_focus(IbhEvents *events, const GArray *ifindexes);
+/* Which routes and nexthop objects decide. */
+typedef struct {
+    GArray *candidates; /* int; NULL: not known */
+    GArray *subnets;    /* IbhPrefix: theirs. Of main, routes to these and defaults decide */
+    GArray *tables;     /* guint32: where rules of others lead addresses of candidates */
+    gboolean objects;   /* a route that decides goes by a nexthop object */
+} IbhFocus;
+
+void ibh_focus_clear(IbhFocus *focus);
+
+/* For others the kernel does not even wake us. TRUE: before, it dropped what it passes now, so something may have
+ * changed unheard since the focus was found. */
+gboolean ibh_events_focus(IbhEvents *events, const IbhFocus *focus);
 
 /* Reads all waiting events. TRUE: one of them may concern us; `own` is the netlink port of our own changes, `ifindexes`
  * (int) are our NICs; NULL: not known. */
 gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *ifindexes);
+
+/* The netlink port of the process that deleted what this operation adds; 0: none did. */
+guint32 ibh_events_taker(const IbhEvents *events, const IbhOp *op);
+/* "NAME (PID)" of the one process of this network namespace that can have this netlink port; NULL: there is none, or
+ * it has ended. A guess: a process may choose its port. */
+char *ibh_port_holder(guint32 port);
 
 /* ---- telling peers which hardware address an IP address has now ---- */
 

@@ -1,91 +1,102 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/plan.h"
 
-#define TIMES 5                      /* the same change, so often … */
+#define TIMES 5                      /* undone so often … */
 #define WITHIN (10 * G_USEC_PER_SEC) /* … in this time, is a fight */
 #define FIRST_PAUSE 10               /* seconds; doubled each time */
 #define LAST_PAUSE 600               /* seconds */
 #define FORGOTTEN_AFTER (1200 * G_USEC_PER_SEC)
+#define NOT_SET G_MININT
 
-/* One change: a sysctl, or a command. */
 typedef struct {
-    int unit;
-    int to;       /* the value that a sysctl got last */
-    guint count;  /* how often it was made … */
-    gint64 first; /* … since then */
-    int pause;    /* seconds, of the last time that it was left alone */
+    int to[IBH_N_SYSCTLS]; /* the values that its sysctls got last; or NOT_SET */
+    guint count;           /* in how many runs something had to be repaired … */
+    gint64 first;          /* … since then */
+    gint64 counted;        /* the last of them */
+    gint64 seen;           /* the last run with a change that was looked at */
+    int pause;             /* seconds, of the last time that it was left alone */
     gint64 until;
-} Change;
+} Unit;
 
 GHashTable *ibh_backoff_new(void)
 {
-    return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    return g_hash_table_new_full(NULL, NULL, NULL, g_free);
 }
 
 static gboolean is_forgotten(gpointer key, gpointer value, gpointer data)
 {
-    const Change *change = value;
+    const Unit *unit = value;
 
     (void)key;
-    return *(const gint64 *)data - MAX(change->first, change->until) > FORGOTTEN_AFTER;
+    return *(const gint64 *)data - MAX(unit->seen, unit->until) > FORGOTTEN_AFTER;
 }
 
-static Change *find_change(GHashTable *backoff, const IbhOp *op, gint64 now)
+static Unit *find_unit(GHashTable *backoff, int number, gint64 now)
 {
-    g_autofree char *name = op->type == IBH_OP_SYSCTL_SET
-                                ? g_strdup_printf("%s %s", op->iface, ibh_sysctl_name(op->key))
-                                : ibh_op_command(op);
-    Change *change = g_hash_table_lookup(backoff, name);
+    Unit *unit = g_hash_table_lookup(backoff, GINT_TO_POINTER(number));
 
-    if (change)
-        return change;
-    g_hash_table_foreach_remove(backoff, is_forgotten, &now);
-    change = g_new0(Change, 1);
-    *change = (Change){.unit = op->unit, .to = op->from - 1, .first = now};
-    g_hash_table_insert(backoff, g_steal_pointer(&name), change);
-    return change;
-}
-
-int ibh_backoff_note(GHashTable *backoff, const IbhOp *op, gboolean contested, gint64 now)
-{
-    Change *change;
-    gboolean other;
-
-    if (!op->unit || op->type == IBH_OP_ANNOUNCE || op->type == IBH_OP_NEIGH_DEL)
-        return 0;
-    change = find_change(backoff, op, now);
-    other = change->to != op->to || now - change->first > WITHIN;
-    change->to = op->to;
-    if (!contested)
-        return 0;
-    if (other) {
-        change->count = 0;
-        change->first = now;
+    if (!unit) {
+        g_hash_table_foreach_remove(backoff, is_forgotten, &now); /* NICs that come and go have new numbers */
+        unit = g_new0(Unit, 1);
+        unit->counted = G_MININT64;
+        for (int key = 0; key < IBH_N_SYSCTLS; key++)
+            unit->to[key] = NOT_SET;
+        g_hash_table_insert(backoff, GINT_TO_POINTER(number), unit);
     }
-    if (++change->count < TIMES)
+    unit->seen = now;
+    return unit;
+}
+
+/* The kernel does not tell which process sets a sysctl. But whoever has to set a value that it has set before, and
+ * nothing else since, was undone. */
+static gboolean is_set_again(Unit *unit, const IbhOp *op)
+{
+    const gboolean again = unit->to[op->key] == op->to;
+
+    unit->to[op->key] = op->to;
+    return again;
+}
+
+int ibh_backoff_note(GHashTable *backoff, const IbhOp *op, gboolean was_taken, gint64 now)
+{
+    Unit *unit;
+
+    if (!op->unit || (!was_taken && op->type != IBH_OP_SYSCTL_SET))
         return 0;
-    change->count = 0;
-    change->pause =
-        change->pause && now - change->until < FORGOTTEN_AFTER ? MIN(2 * change->pause, LAST_PAUSE) : FIRST_PAUSE;
-    change->until = now + change->pause * G_USEC_PER_SEC;
-    return change->pause;
+    unit = find_unit(backoff, op->unit, now);
+    if (op->type == IBH_OP_SYSCTL_SET && !is_set_again(unit, op))
+        return 0;
+    if (unit->counted == now) /* one deletion of a whole table is one, not as many as it has routes */
+        return 0;
+    if (!unit->count || now - unit->first > WITHIN) {
+        unit->count = 0;
+        unit->first = now;
+    }
+    unit->counted = now;
+    if (++unit->count < TIMES)
+        return 0;
+    unit->count = 0;
+    unit->pause = unit->pause && now - unit->until < FORGOTTEN_AFTER ? MIN(2 * unit->pause, LAST_PAUSE) : FIRST_PAUSE;
+    unit->until = now + unit->pause * G_USEC_PER_SEC;
+    return unit->pause;
 }
 
 gint64 ibh_backoff_units(GHashTable *backoff, gint64 now, GArray *units)
 {
     gint64 next = G_MAXINT64;
     GHashTableIter iter;
-    gpointer value;
+    gpointer number, value;
 
     g_hash_table_iter_init(&iter, backoff);
-    while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        const Change *change = value;
+    while (g_hash_table_iter_next(&iter, &number, &value)) {
+        const Unit *unit = value;
+        const int left_alone = GPOINTER_TO_INT(number);
 
-        if (change->until <= now)
+        if (unit->until <= now)
             continue;
-        next = MIN(next, change->until);
+        next = MIN(next, unit->until);
         if (units)
-            g_array_append_val(units, change->unit);
+            g_array_append_val(units, left_alone);
     }
     return next;
 }

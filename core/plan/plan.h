@@ -61,9 +61,9 @@ GArray *ibh_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestraint 
 
 GHashTable *ibh_backoff_new(void);
 
-/* Notes a change that was made; `contested`: another program may have undone it. Returns for how many seconds its unit
- * is left alone from now on; 0: it is not. */
-int ibh_backoff_note(GHashTable *backoff, const IbhOp *op, gboolean contested, gint64 now);
+/* Notes a change that was made by the run of that time; `was_taken`: another process had deleted what it adds. Returns
+ * for how many seconds its unit is left alone from now on; 0: it is not. */
+int ibh_backoff_note(GHashTable *backoff, const IbhOp *op, gboolean was_taken, gint64 now);
 
 /* Adds the units (int) that are left alone at that time, if `units` is not NULL. Returns when the first of them may be
  * tried again; G_MAXINT64: none is left alone. */

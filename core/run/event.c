@@ -6,10 +6,77 @@
 void ibh_event_clear(IbhEvent *event)
 {
     g_clear_pointer(&event->spared, g_array_unref);
-    g_clear_pointer(&event->candidates, g_array_unref);
+    ibh_focus_clear(&event->focus);
     g_clear_pointer(&event->missed, g_array_unref);
     event->port = 0;
 }
+
+/* ---- what --watch has to hear of ---- */
+
+static gboolean leads_a_candidate(const IbhRule *rule, const IbhRails *rails)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+            if (nic->rank && ibh_prefix_contains(&rule->from, &address->local))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+static gboolean has_table(const GArray *tables, guint32 table)
+{
+    IBH_EACH (const guint32, one, tables) {
+        if (*one == table)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean has_subnet(const GArray *subnets, const IbhPrefix *subnet)
+{
+    IBH_EACH (const IbhPrefix, one, subnets) {
+        if (ibh_prefix_equal(one, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean decides(const IbhRoute *route, const IbhFocus *focus)
+{
+    if (route->table != IBH_TABLE_MAIN)
+        return has_table(focus->tables, route->table);
+    return !route->dst.length || has_subnet(focus->subnets, &route->dst);
+}
+
+static void focus_on_nic(IbhFocus *focus, const IbhNic *nic)
+{
+    g_array_append_val(focus->candidates, nic->link->ifindex);
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        if (ibh_address_counts(address) && !has_subnet(focus->subnets, &address->subnet))
+            g_array_append_val(focus->subnets, address->subnet);
+    }
+}
+
+static void find_focus(IbhFocus *focus, const IbhRails *rails)
+{
+    focus->candidates = g_array_new(FALSE, FALSE, sizeof(int));
+    focus->subnets = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+    focus->tables = g_array_new(FALSE, FALSE, sizeof(guint32));
+    focus->objects = FALSE;
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        if (nic->rank)
+            focus_on_nic(focus, nic);
+    }
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (ibh_rule_is_of_a_source(rule) && !has_table(focus->tables, rule->table) && leads_a_candidate(rule, rails))
+            g_array_append_val(focus->tables, rule->table);
+    }
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes)
+        focus->objects |= route->object && decides(route, focus);
+}
+
+/* ---- the run ---- */
 
 static void restrain(IbhEvent *event, IbhRun *run, GPtrArray *plan)
 {
@@ -17,12 +84,8 @@ static void restrain(IbhEvent *event, IbhRun *run, GPtrArray *plan)
 
     event->spared = ibh_restrain(plan, run->rails, &event->restraint);
     run->restrained = plan->len < before;
-    event->candidates = g_array_new(FALSE, FALSE, sizeof(int));
     event->port = ibh_netlink_port(run->netlink);
-    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
-        if (nic->rank)
-            g_array_append_val(event->candidates, nic->link->ifindex);
-    }
+    find_focus(&event->focus, run->rails);
 }
 
 static gboolean report(const IbhEvent *event, IbhRun *run, const IbhOutcome *outcome, GString *out)
@@ -89,7 +152,7 @@ static gboolean run_once(IbhEvent *event, GString *out, GString *warnings, gbool
     ibh_event_clear(event);
     ok = act(event, &run, out, ret_refused);
     ibh_run_close(&run);
-    if (warnings->len || (event->candidates && !event->candidates->len))
+    if (warnings->len || (event->focus.candidates && !event->focus.candidates->len))
         ibh_confined_explain(warnings);
     return ok;
 }

@@ -17,13 +17,13 @@ static void answer_events(IbhEvent *event, IbhEvents *events, gint64 end, GStrin
     for (gint64 left = G_MAXINT64; left > 0;) {
         struct pollfd fds[] = {{.fd = events->netlink, .events = POLLIN}, {.fd = events->uevents, .events = POLLIN}};
 
-        if (event->candidates)
-            ibh_events_focus(events, event->candidates);
+        if (event->focus.candidates)
+            (void)ibh_events_focus(events, &event->focus); /* it listens for addresses */
         left = end - g_get_monotonic_time();
         if (poll(fds, G_N_ELEMENTS(fds), left > 0 ? (int)(left / 1000) + 1 : 0) <= 0)
             continue;
         g_usleep(PAUSE);
-        if (ibh_events_drain(events, event->port, event->candidates))
+        if (ibh_events_drain(events, event->port, event->focus.candidates))
             (void)ibh_event_run(event, complained);
     }
 }
@@ -37,7 +37,7 @@ static void run_for_a_moment(IbhEvent *event, GString *complained)
     (void)ibh_event_run(event, complained);
     if (!listening)
         return;
-    if (!event->candidates || event->candidates->len)
+    if (!event->focus.candidates || event->focus.candidates->len)
         answer_events(event, &events, end, complained);
     ibh_events_close(&events);
 }

@@ -67,10 +67,10 @@ typedef struct {
     IbhRestraint restraint;
     void (*done)(gpointer data, const IbhOp *op); /* called for each change that stands; may be NULL */
     gpointer data;
-    GArray *spared;     /* out: int, the NICs that were spared; NULL: it did not come so far */
-    GArray *candidates; /* out: int; NULL: it did not come so far */
-    GArray *missed;     /* out: IbhMissed; NULL: it did not come so far */
-    guint32 port;       /* out: of the socket that made the changes */
+    GArray *spared; /* out: int, the NICs that were spared; NULL: it did not come so far */
+    IbhFocus focus; /* out: without candidates, it did not come so far */
+    GArray *missed; /* out: IbhMissed; NULL: it did not come so far */
+    guint32 port;   /* out: of the socket that made the changes */
 } IbhEvent;
 
 /* One line per changed interface goes to the journal, and one per problem, unless all equal those of the last run in

@@ -37,13 +37,14 @@ typedef struct {
     int held; /* the lock that says that it runs; -1: not yet */
     gboolean stop;
 
-    gint64 due;   /* when to look again; NEVER: when something happens */
-    Burst any;    /* one look answers all events */
-    Burst ours;   /* events about our NICs, and deletions of what is ours */
-    gboolean own; /* such an event came since the last look, or a change of ours */
-    gint64 retry; /* after the last failure; 0: there was none */
-    gint64 alive; /* when systemd expects our sign of life; NEVER: it does not */
-    GArray *away; /* Away */
+    gint64 due;     /* when to look again; NEVER: when something happens */
+    gint64 looking; /* since when */
+    Burst any;      /* one look answers all events */
+    Burst ours;     /* events about our NICs, and deletions of what is ours */
+    gboolean own;   /* such an event came since the last look, or a change of ours */
+    gint64 retry;   /* after the last failure; 0: there was none */
+    gint64 alive;   /* when systemd expects our sign of life; NEVER: it does not */
+    GArray *away;   /* Away */
     GHashTable *backoff;
     GArray *missing;     /* what was said of missing rails */
     GString *complained; /* the last warning, so that it is printed once */
@@ -54,19 +55,18 @@ typedef struct {
 static void note(gpointer data, const IbhOp *op)
 {
     Watch *watch = data;
-    g_autofree char *command = NULL, *text = NULL;
-    gboolean contested =
-        watch->events.who[0] || op->type == IBH_OP_SYSCTL_SET; /* the kernel does not tell which process sets those */
-    int seconds = ibh_backoff_note(watch->backoff, op, contested, g_get_monotonic_time());
+    const guint32 taker = ibh_events_taker(&watch->events, op);
+    int seconds = ibh_backoff_note(watch->backoff, op, taker != 0, watch->looking);
+    g_autofree char *command = NULL, *who = NULL, *text = NULL;
 
     watch->own = TRUE; /* the kernel also reports the sysctls that we set */
     if (!seconds)
         return;
     command = ibh_op_command(op);
-    text = g_strdup_printf(
-        "%s: something undoes again and again what ib-hook does (%s)%s%s: it is left alone for %d s; "
-        "stop that, or ib-hook (manage=no, ib-hook --undo --iface %s)",
-        op->iface, command, watch->events.who[0] ? ", last " : "", watch->events.who, seconds, op->iface);
+    who = taker ? ibh_port_holder(taker) : NULL;
+    text = g_strdup_printf("%s: something undoes again and again what ib-hook does (%s)%s%s: this is left alone for "
+                           "%d s; stop that, or ib-hook (manage=no, ib-hook --undo --iface %s)",
+                           op->iface, command, who ? ", perhaps " : "", who ? who : "", seconds, op->iface);
     ibh_log_lines(LOG_WARNING, text);
 }
 
@@ -108,6 +108,17 @@ static void plan_next_look(Watch *watch, gboolean ok, gint64 now)
         watch->due = MIN(watch->due, now + watch->retry);
 }
 
+/* An event of our own that comes with those of others waits for the first pause: one look then covers a manager's whole
+ * change. */
+static void on_event(Watch *watch, gboolean ours, gint64 now)
+{
+    Burst *burst = ours ? &watch->ours : &watch->any;
+
+    watch->own |= ours;
+    burst->pause = now - burst->looked > QUIET ? 0 : CLAMP(2 * burst->pause, FIRST_PAUSE, LAST_PAUSE);
+    watch->due = MIN(watch->due, MAX(now, MAX(burst->looked + burst->pause, watch->any.looked + FIRST_PAUSE)));
+}
+
 /* Everything is read anew from here on. */
 static void look(Watch *watch)
 {
@@ -115,16 +126,18 @@ static void look(Watch *watch)
     g_autoptr(GArray) given_up = find_given_up(watch, now), backed_off = g_array_new(FALSE, FALSE, sizeof(int));
     gboolean ok;
 
+    watch->looking = now;
     (void)ibh_backoff_units(watch->backoff, now, backed_off);
     watch->how.restraint = (IbhRestraint){.given_up = given_up, .backed_off = backed_off};
     ok = ibh_event_run(&watch->how, watch->complained);
-    if (watch->how.candidates)
-        ibh_events_focus(&watch->events, watch->how.candidates);
+    g_array_set_size(watch->events.taken, 0);
     watch->any.looked = g_get_monotonic_time();
     if (watch->own)
         watch->ours.looked = watch->any.looked;
     watch->own = FALSE;
     plan_next_look(watch, ok, watch->any.looked);
+    if (watch->how.focus.candidates && ibh_events_focus(&watch->events, &watch->how.focus))
+        on_event(watch, FALSE, watch->any.looked);
     watch->due = MIN(watch->due, ibh_missing_log(&watch->missing, watch->how.missed, watch->any.looked));
     if (watch->held < 0)
         watch->held = ibh_watch_hold();
@@ -132,17 +145,6 @@ static void look(Watch *watch)
 }
 
 /* ---- waiting ---- */
-
-/* An event of our own that comes with those of others waits for the first pause: one look then covers a manager's whole
- * change. */
-static void on_event(Watch *watch, gint64 now)
-{
-    Burst *burst = watch->events.ours ? &watch->ours : &watch->any;
-
-    watch->own |= watch->events.ours;
-    burst->pause = now - burst->looked > QUIET ? 0 : CLAMP(2 * burst->pause, FIRST_PAUSE, LAST_PAUSE);
-    watch->due = MIN(watch->due, MAX(now, MAX(burst->looked + burst->pause, watch->any.looked + FIRST_PAUSE)));
-}
 
 static void on_signal(Watch *watch, gint64 now)
 {
@@ -175,8 +177,9 @@ static void wait_for_something(Watch *watch)
     (void)poll(fds, G_N_ELEMENTS(fds), time_left(watch));
     now = g_get_monotonic_time();
     on_signal(watch, now);
-    if ((fds[1].revents || fds[2].revents) && ibh_events_drain(&watch->events, watch->how.port, watch->how.candidates))
-        on_event(watch, now);
+    if ((fds[1].revents || fds[2].revents) &&
+        ibh_events_drain(&watch->events, watch->how.port, watch->how.focus.candidates))
+        on_event(watch, watch->events.ours, now);
     if (now >= watch->alive) {
         ibh_notify("WATCHDOG=1");
         watch->alive = now + ibh_notify_interval() / 2;

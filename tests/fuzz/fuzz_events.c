@@ -7,6 +7,7 @@
  *
  *   0x01   a uevent       0x02   of another process       0x04   events before it were dropped
  *   0x08   all that came so far is taken, before this      0x30   how many NICs the filter lets pass
+ *   0x40   routes that decide go by nexthop objects
  */
 #include "broken.h"
 #include "kernel/netlink.h"
@@ -41,7 +42,7 @@ typedef struct {
 
 static Queue queues[2];
 static gboolean told[2]; /* that something was dropped before the datagram that is next */
-static struct sock_filter filter[256];
+static struct sock_filter filter[BPF_MAXINSNS];
 static guint filter_length;
 
 /* ---- in the place of the sockets ---- */
@@ -119,26 +120,14 @@ static ssize_t fake_recvfrom(int fd, void *space, size_t room, int flags, struct
     return (ssize_t)length;
 }
 
-static gboolean fake_get_contents(const char *path, char **ret_text, gsize *ret_length, GError **error)
-{
-    guint port;
-
-    (void)ret_length;
-    (void)error;
-    if (sscanf(path, "/proc/%u/comm", &port) != 1)
-        broken("%s is read", path);
-    *ret_text =
-        port % 2 ? g_strdup("a name as long as no process has, so that it does not fit where it is put\n") : NULL;
-    return *ret_text != NULL;
-}
-
 #define socket fake_socket
 #define bind fake_bind
 #define close fake_close
 #define setsockopt fake_setsockopt
 #define recvfrom fake_recvfrom
-#define g_file_get_contents fake_get_contents
 #include "kernel/events.c"
+#undef GROUP
+#include "kernel/focus.c"
 #undef recvfrom
 
 /* ---- the same, as libnl reads it ---- */
@@ -167,7 +156,8 @@ static gboolean is_loss(struct nlmsghdr *header)
 
 typedef struct {
     gboolean concerns;
-    guint32 who; /* took something of ours; 0: nobody */
+    guint32 who;      /* took something of ours last; 0: nobody */
+    gboolean returns; /* an address came, for which some of that is forgotten */
 } Truth;
 
 static void read_netlink(const uint8_t *from, gsize length, Truth *truth)
@@ -178,6 +168,7 @@ static void read_netlink(const uint8_t *from, gsize length, Truth *truth)
 
     for (; header && nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
         truth->concerns |= header->nlmsg_pid != OWN;
+        truth->returns |= header->nlmsg_pid != OWN && header->nlmsg_type == RTM_NEWADDR;
         if (header->nlmsg_pid != OWN && header->nlmsg_pid && is_loss(header))
             truth->who = header->nlmsg_pid;
     }
@@ -266,8 +257,8 @@ static gboolean run_filter(const uint8_t *from, gsize length)
         case BPF_JMP | BPF_JEQ | BPF_K:
             i += a == at->k ? at->jt : at->jf;
             break;
-        case BPF_JMP | BPF_JSET | BPF_K:
-            i += a & at->k ? at->jt : at->jf;
+        case BPF_JMP | BPF_JA:
+            i += at->k;
             break;
         case BPF_RET | BPF_K:
             return at->k != 0;
@@ -280,64 +271,131 @@ static gboolean run_filter(const uint8_t *from, gsize length)
     broken("the filter has no end, or jumps beyond it");
 }
 
-/* Of routes only those that rails have to do with wake us. -1: it is cut short, or no route at all as the kernel has
- * it. */
-static int passes(struct nlmsghdr *header, const GArray *ifindexes)
+static gboolean is_one_of(const GArray *numbers, struct nlattr *attribute)
 {
-    const struct rtmsg *route = nlmsg_data(header);
+    for (guint i = 0; i < numbers->len; i++) {
+        if (nla_get_u32(attribute) == g_array_index(numbers, guint32, i))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean is_subnet(const GArray *subnets, int family, guint length, struct nlattr *destination)
+{
+    for (guint i = 0; i < subnets->len; i++) {
+        const IbhPrefix *subnet = &g_array_index(subnets, IbhPrefix, i);
+        gsize bytes = (length + 31) / 32 * 4;
+
+        if (subnet->ip.family == family && subnet->length == length &&
+            memcmp(nla_data(destination), subnet->ip.bytes, bytes) == 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static int passes_nexthop(struct nlmsghdr *header, const IbhFocus *focus)
+{
     struct nlattr *device;
 
+    if (focus->objects)
+        return TRUE;
+    if (nlmsg_attrlen(header, NEXTHOP_HEADER) < (int)sizeof *device)
+        return -1;
+    device = nlmsg_find_attr(header, NEXTHOP_HEADER, NEXTHOP_OIF);
+    if (nlmsg_find_attr(header, NEXTHOP_HEADER, NEXTHOP_GROUP))
+        return TRUE;
+    if (device && nla_len(device) < (int)sizeof(guint32))
+        return -1;
+    return device && is_one_of(focus->candidates, device);
+}
+
+/* Of routes only those that decide wake us. -1: it is cut short, or none as the kernel has it. */
+static int passes(struct nlmsghdr *header, const IbhFocus *focus)
+{
+    const struct rtmsg *route = nlmsg_data(header);
+    struct nlattr *table, *destination;
+
+    if (header->nlmsg_type == RTM_NEWNEXTHOP || header->nlmsg_type == RTM_DELNEXTHOP)
+        return passes_nexthop(header, focus);
     if (header->nlmsg_type != RTM_NEWROUTE && header->nlmsg_type != RTM_DELROUTE)
         return TRUE;
     if (!nlmsg_valid_hdr(header, sizeof *route))
         return -1;
-    if (route->rtm_protocol == RTPROT_KERNEL || route->rtm_table != RT_TABLE_MAIN)
-        return route->rtm_protocol == RTPROT_KERNEL;
-    if (header->nlmsg_flags & NLM_F_REPLACE)
+    if (route->rtm_protocol == RTPROT_KERNEL)
         return TRUE;
-    if (nlmsg_attrlen(header, sizeof *route) < (int)sizeof *device)
+    if (nlmsg_attrlen(header, sizeof *route) < (int)sizeof *table)
         return -1; /* the kernel sends none without */
-    if (nlmsg_find_attr(header, sizeof *route, RTA_MULTIPATH))
-        return TRUE;
-    device = nlmsg_find_attr(header, sizeof *route, RTA_OIF);
-    if (device && nla_len(device) < (int)sizeof(guint32))
+    table = nlmsg_find_attr(header, sizeof *route, RTA_TABLE);
+    destination = nlmsg_find_attr(header, sizeof *route, RTA_DST);
+    if (!table)
+        return FALSE;
+    if (nla_len(table) < (int)sizeof(guint32))
         return -1;
-    for (guint i = 0; device && i < ifindexes->len; i++) {
-        if (nla_get_u32(device) == (guint32)g_array_index(ifindexes, int, i))
-            return TRUE;
-    }
-    return FALSE; /* what goes nowhere (blackhole) goes by none of them, either */
+    if (route->rtm_dst_len && (!destination || (guint)nla_len(destination) < (route->rtm_dst_len + 31u) / 32 * 4))
+        return -1;
+    if (is_one_of(focus->tables, table))
+        return TRUE;
+    return nla_get_u32(table) == RT_TABLE_MAIN &&
+           (!route->rtm_dst_len || is_subnet(focus->subnets, route->rtm_family, route->rtm_dst_len, destination));
+}
+
+static void add_subnet_of(IbhFocus *focus, const char *text)
+{
+    IbhPrefix subnet;
+
+    if (!ibh_prefix_parse(text, &subnet))
+        broken("%s is no prefix", text);
+    g_array_append_val(focus->subnets, subnet);
 }
 
 static void check_filter(IbhEvents *events, uint8_t how, const uint8_t *from, gsize length)
 {
-    static const guint counts[] = {2, 0, FOCUS_MAX, FOCUS_MAX + 1};
-    g_autoptr(GArray) ifindexes = g_array_new(FALSE, FALSE, sizeof(int));
+    static const guint counts[] = {2, 0, 256, BPF_MAXINSNS};
+    const guint32 table = 100;
+    IbhFocus focus = {.candidates = g_array_new(FALSE, FALSE, sizeof(int)),
+                      .subnets = g_array_new(FALSE, FALSE, sizeof(IbhPrefix)),
+                      .tables = g_array_new(FALSE, FALSE, sizeof table),
+                      .objects = (how & 0x40) != 0};
     g_autofree char *copy = g_memdup(from, (guint)length);
     struct nlmsghdr *header = (void *)copy;
     int expected;
 
     for (int i = 2; i < (int)counts[how >> 4 & 3] + 2; i++)
-        g_array_append_val(ifindexes, i);
-    if (length < sizeof *header || header->nlmsg_len != length || (expected = passes(header, ifindexes)) < 0)
-        return;
-    ibh_events_focus(events, ifindexes);
-    if (filter_length ? run_filter(from, length) != expected : ifindexes->len <= FOCUS_MAX)
-        broken("the filter %s it", expected ? "drops" : "passes");
+        g_array_append_val(focus.candidates, i);
+    g_array_append_val(focus.tables, table);
+    add_subnet_of(&focus, "172.16.0.0/16");
+    add_subnet_of(&focus, "fd00:1:2:3::/64");
+    if (length >= sizeof *header && header->nlmsg_len == length && (expected = passes(header, &focus)) >= 0) {
+        (void)ibh_events_focus(events, &focus);
+        if (filter_length ? run_filter(from, length) != expected : focus.candidates->len < BPF_MAXINSNS)
+            broken("the filter %s it", expected ? "drops" : "passes");
+    }
+    ibh_focus_clear(&focus);
 }
 
 /* ---- what has to hold ---- */
 
+static gboolean has_taken(const IbhEvents *events, guint32 port)
+{
+    for (guint i = 0; i < events->taken->len; i++) {
+        if (g_array_index(events->taken, IbhTaken, i).port == port)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static void check(IbhEvents *events, const uint8_t *from, const uint8_t *end)
 {
     const Truth truth = truth_of(from, end);
-    g_autofree char *who = g_strdup_printf("process %u (", truth.who);
 
     queues[0] = queues[1] = (Queue){.at = from, .end = end};
+    g_array_set_size(events->taken, 0);
     if (ibh_events_drain(events, OWN, NULL) != truth.concerns)
         broken("what happened %s", truth.concerns ? "concerns us" : "does not concern us");
-    if (truth.who ? !g_str_has_prefix(events->who, who) : events->who[0] != '\0')
-        broken("it was %u, and not: %s", truth.who, events->who);
+    if (!truth.who && events->taken->len)
+        broken("nobody took anything, and not: %u", g_array_index(events->taken, IbhTaken, 0).port);
+    if (truth.who && !truth.returns && !has_taken(events, truth.who))
+        broken("it was %u", truth.who);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Routes of others do not even wake it: the kernel filters them. A default route by a rail does.
+# Routes of others do not even wake it: the kernel filters them. What decides wakes it: defaults, tables that rules of others
+# lead rails to, nexthop objects.
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2 B
@@ -12,7 +13,15 @@ watch_start B
 wait_until 5 calm
 quiet=$(switches)
 for i in $(seq 0 255); do
-    for j in $(seq 0 19); do echo "route add 100.$i.$j.0/24 via 10.9.0.2 dev other proto bgp"; done
+    for j in $(seq 0 4); do
+        echo "route add 100.$i.$j.0/24 via 10.9.0.2 dev other proto bgp"
+        echo "route add 101.$i.$j.0/24 proto bgp nexthop via 10.9.0.2 dev other nexthop via 172.16.0.1 dev ib0"
+        echo "route add 172.16.$i.$j/32 via 172.16.0.2 dev ib1 proto bgp table 77"
+    done
+    echo "route replace 102.$i.0.0/16 via 172.16.0.1 dev ib0 proto bgp" # as long as a rail's subnet
+    echo "nexthop add id $((1000 + i)) via 10.9.0.2 dev other"
+    echo "route replace 103.$i.0.0/16 nhid $((1000 + i)) proto bgp"
+    echo "route add blackhole 2001:db8:$i::/48 proto bgp"
 done >$work/routes
 ip -n B -batch $work/routes
 expect_equal "after 5,000 routes of others it has slept" "$quiet" "$(switches)"
@@ -30,6 +39,41 @@ wait_until 5 followed
 ip -n B route replace default via 10.9.0.2 dev other
 wait_until 5 unfollowed
 ok "also where another NIC's takes its place, which is all that the kernel tells"
-ip -n B route add 10.77.0.0/16 proto static nexthop via 172.16.0.1 dev ib0
-ip -n B route del 10.77.0.0/16
+ip -n B route del default
+
+# No event of a route tells that its object has changed, or is gone.
+gateway_is() { [ "$(ip -n B route show table 2941 default | awk '{ print $3 }')" = "$1" ]; }
+ip -n B nexthop add id 5 via 172.16.0.1 dev ib0
+ip -n B route add default nhid 5
+wait_until 5 gateway_is 172.16.0.1
+ip -n B nexthop replace id 5 via 172.16.0.2 dev ib0
+wait_until 5 gateway_is 172.16.0.2
+ok "a nexthop object that changes is followed"
+ip -n B nexthop replace id 5 via 10.9.0.2 dev other
+wait_until 5 gateway_is ""
+ip -n B nexthop replace id 5 via 172.16.0.2 dev ib0
+wait_until 5 gateway_is 172.16.0.2
+ok "also to another NIC and back"
+ip -n B nexthop del id 5
+wait_until 5 gateway_is ""
+ok "and its end"
+
+# A table that a rule of others leads ib1 to.
+ours() { our_rules B | grep -c "from 172.16.34.2 lookup 942" || true; }
+ours_are() { [ "$(ours)" = "$1" ]; }
+ip -n B rule add from 172.16.34.2 lookup 100 priority 500
+ip -n B route add 172.16.0.0/16 dev ib1 proto static src 172.16.34.2 table 100
+wait_until 5 ours_are 0
+ok "a table of others that routes a rail: ours go"
+ip -n B route del 172.16.0.0/16 table 100
+wait_until 5 ours_are 1
+ok "it does not any more: ours come back"
+ip -n B route add blackhole 172.16.0.0/16 proto bird table 100
+wait_until 5 ours_are 0
+ok "its blackhole is meant, too"
+ip -n B nexthop add id 6 dev ib1
+ip -n B route replace 172.16.0.0/16 nhid 6 proto static table 100
+ip -n B nexthop del id 6
+wait_until 5 ours_are 1
+ok "a route there whose nexthop object goes"
 watch_stop
