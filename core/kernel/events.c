@@ -49,6 +49,7 @@ gboolean ibh_events_open(IbhEvents *events, GError **error)
     (void)setsockopt(events->netlink, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &nexthops, sizeof nexthops);
     events->uevents = open_socket(NETLINK_KOBJECT_UEVENT, 1);
     events->taken = g_array_new(FALSE, FALSE, sizeof(IbhTaken));
+    events->moved = g_array_new(FALSE, FALSE, sizeof(int));
     return TRUE;
 }
 
@@ -60,6 +61,7 @@ void ibh_events_close(IbhEvents *events)
         close(events->uevents);
     events->netlink = events->uevents = -1;
     g_clear_pointer(&events->taken, g_array_unref);
+    g_clear_pointer(&events->moved, g_array_unref);
     g_clear_pointer(&events->filter, g_array_unref);
 }
 
@@ -110,12 +112,10 @@ static void remember_taken(IbhEvents *events, const struct nlmsghdr *header)
     const struct rtmsg *info = nlmsg_data(header); /* of a rule, it begins with the same fields */
     IbhTaken taken = {.family = info->rtm_family, .port = header->nlmsg_pid};
 
-    if (header->nlmsg_type == RTM_DELRULE) {
+    if (header->nlmsg_type == RTM_DELRULE)
         taken.from = get_ip(nlmsg_find_attr((struct nlmsghdr *)(guintptr)header, sizeof *info, FRA_SRC), taken.family);
-    } else {
+    else
         taken.table = find_u32(header, sizeof *info, RTA_TABLE);
-        taken.ifindex = (int)find_u32(header, sizeof *info, RTA_OIF);
-    }
     IBH_EACH (IbhTaken, other, events->taken) {
         if (is_same(other, &taken)) {
             *other = taken;
@@ -123,23 +123,6 @@ static void remember_taken(IbhEvents *events, const struct nlmsghdr *header)
         }
     }
     g_array_append_val(events->taken, taken);
-}
-
-/* Whoever deleted something while an address was away, as hooks do, has not undone what its return asks for. */
-static void forget_taken(IbhEvents *events, const struct nlmsghdr *header)
-{
-    const struct ifaddrmsg *info = nlmsg_data(header);
-    IbhIp local;
-
-    if (!nlmsg_valid_hdr(header, sizeof *info))
-        return;
-    local = get_ip(nlmsg_find_attr((struct nlmsghdr *)(guintptr)header, sizeof *info,
-                                   info->ifa_family == AF_INET ? IFA_LOCAL : IFA_ADDRESS),
-                   info->ifa_family);
-    IBH_EACH_BACK (const IbhTaken, taken, events->taken) {
-        if (taken->ifindex == (int)info->ifa_index || (taken->from.family && ibh_ip_equal(&taken->from, &local)))
-            IBH_REMOVE(const IbhTaken, taken, events->taken);
-    }
 }
 
 guint32 ibh_events_taker(const IbhEvents *events, const IbhOp *op)
@@ -174,6 +157,14 @@ static gssize receive(int fd, char *buffer, gboolean *ret_overrun)
     return length;
 }
 
+static void remember_moved(IbhEvents *events, const struct nlmsghdr *header, const GArray *ifindexes)
+{
+    const int ifindex = header->nlmsg_type == RTM_NEWNETCONF ? 0 : link_of(header);
+
+    if (ibh_has(ifindexes, ifindex) && !ibh_has(events->moved, ifindex))
+        g_array_append_val(events->moved, ifindex);
+}
+
 static gboolean drain_netlink(IbhEvents *events, char *buffer, guint32 own, const GArray *ifindexes)
 {
     gboolean concerns = FALSE, overrun = FALSE;
@@ -191,8 +182,7 @@ static gboolean drain_netlink(IbhEvents *events, char *buffer, guint32 own, cons
             events->ours |= takes_ours(header) || ibh_has(ifindexes, link_of(header));
             if (header->nlmsg_pid && takes_ours(header))
                 remember_taken(events, header);
-            if (header->nlmsg_type == RTM_NEWADDR)
-                forget_taken(events, header);
+            remember_moved(events, header, ifindexes);
         }
     }
     return concerns;

@@ -78,7 +78,7 @@ static void add_subnet(GArray *code, const IbhPrefix *subnet)
 }
 
 /* Of tables that decide, all; of main, all of protocol kernel (connected ones, and ours), defaults, and routes to our
- * subnets, by whatever NIC: a route that replaces ours is all that the kernel tells of its end. */
+ * subnets, by any NIC: where a route replaces a rail's, the kernel tells of the new one only. */
 static void add_route_part(GArray *code, const IbhFocus *focus)
 {
     ADD(code, LOAD(BPF_B, ROUTE(rtm_protocol)), IF(RTPROT_KERNEL, 0, 1), PASS);

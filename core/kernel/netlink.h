@@ -99,7 +99,6 @@ typedef struct {
     int family;
     IbhIp from;    /* AF_UNSPEC: a route */
     guint32 table; /* 0: a rule */
-    int ifindex;   /* of a route */
     guint32 port;  /* the netlink port of that process */
 } IbhTaken;
 
@@ -107,7 +106,8 @@ typedef struct {
     int netlink;    /* links, addresses, rules, routes, nexthop objects, netconf */
     int uevents;    /* RDMA devices that come and go; -1: not available here */
     gboolean ours;  /* the events drained last concern these NICs, or report that something of ours was deleted */
-    GArray *taken;  /* IbhTaken, each once; the caller empties it */
+    GArray *taken;  /* IbhTaken, each once, until the caller empties it */
+    GArray *moved;  /* int: those of the NICs whose link or addresses came, went or changed; likewise */
     GArray *filter; /* as the kernel has it; NULL: none yet */
 } IbhEvents;
 

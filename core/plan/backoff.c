@@ -31,6 +31,12 @@ static gboolean is_forgotten(gpointer key, gpointer value, gpointer data)
     return *(const gint64 *)data - MAX(unit->seen, unit->until) > FORGOTTEN_AFTER;
 }
 
+static void forget_sysctls(Unit *unit)
+{
+    for (int key = 0; key < IBH_N_SYSCTLS; key++)
+        unit->to[key] = NOT_SET;
+}
+
 static Unit *find_unit(GHashTable *backoff, int number, gint64 now)
 {
     Unit *unit = g_hash_table_lookup(backoff, GINT_TO_POINTER(number));
@@ -39,16 +45,15 @@ static Unit *find_unit(GHashTable *backoff, int number, gint64 now)
         g_hash_table_foreach_remove(backoff, is_forgotten, &now); /* NICs that come and go have new numbers */
         unit = g_new0(Unit, 1);
         unit->counted = G_MININT64;
-        for (int key = 0; key < IBH_N_SYSCTLS; key++)
-            unit->to[key] = NOT_SET;
+        forget_sysctls(unit);
         g_hash_table_insert(backoff, GINT_TO_POINTER(number), unit);
     }
     unit->seen = now;
     return unit;
 }
 
-/* The kernel does not tell which process sets a sysctl. But whoever has to set a value that it has set before, and
- * nothing else since, was undone. */
+/* The kernel does not tell which process sets a sysctl. But a value that is set twice, with no other one between, was
+ * undone between. */
 static gboolean is_set_again(Unit *unit, const IbhOp *op)
 {
     const gboolean again = unit->to[op->key] == op->to;
@@ -79,6 +84,14 @@ int ibh_backoff_note(GHashTable *backoff, const IbhOp *op, gboolean was_taken, g
     unit->pause = unit->pause && now - unit->until < FORGOTTEN_AFTER ? MIN(2 * unit->pause, LAST_PAUSE) : FIRST_PAUSE;
     unit->until = now + unit->pause * G_USEC_PER_SEC;
     return unit->pause;
+}
+
+void ibh_backoff_forgive(GHashTable *backoff, int ifindex)
+{
+    Unit *unit = g_hash_table_lookup(backoff, GINT_TO_POINTER(ifindex)); /* as IPv4's it has the sysctls */
+
+    if (unit)
+        forget_sysctls(unit);
 }
 
 gint64 ibh_backoff_units(GHashTable *backoff, gint64 now, GArray *units)

@@ -65,6 +65,9 @@ GHashTable *ibh_backoff_new(void);
  * for how many seconds its unit is left alone from now on; 0: it is not. */
 int ibh_backoff_note(GHashTable *backoff, const IbhOp *op, gboolean was_taken, gint64 now);
 
+/* What this NIC should have has changed meanwhile: its sysctls may have been set by another hook, and rightly. */
+void ibh_backoff_forgive(GHashTable *backoff, int ifindex);
+
 /* Adds the units (int) that are left alone at that time, if `units` is not NULL. Returns when the first of them may be
  * tried again; G_MAXINT64: none is left alone. */
 gint64 ibh_backoff_units(GHashTable *backoff, gint64 now, GArray *units);

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* Answers the first event of a burst at once; then pauses, longer as the burst goes on. Events about our own NICs and
@@ -55,7 +56,8 @@ typedef struct {
 static void note(gpointer data, const IbhOp *op)
 {
     Watch *watch = data;
-    const guint32 taker = ibh_events_taker(&watch->events, op);
+    /* While addresses come and go, hooks and --watch delete and add by turns. */
+    const guint32 taker = ibh_has(watch->events.moved, op->ifindex) ? 0 : ibh_events_taker(&watch->events, op);
     int seconds = ibh_backoff_note(watch->backoff, op, taker != 0, watch->looking);
     g_autofree char *command = NULL, *who = NULL, *text = NULL;
 
@@ -64,9 +66,11 @@ static void note(gpointer data, const IbhOp *op)
         return;
     command = ibh_op_command(op);
     who = taker ? ibh_port_holder(taker) : NULL;
-    text = g_strdup_printf("%s: something undoes again and again what ib-hook does (%s)%s%s: this is left alone for "
-                           "%d s; stop that, or ib-hook (manage=no, ib-hook --undo --iface %s)",
-                           op->iface, command, who ? ", perhaps " : "", who ? who : "", seconds, op->iface);
+    text =
+        g_strdup_printf("%s: something undoes again and again what ib-hook does (%s)%s%s: %s of %s is left alone for "
+                        "%d s; stop that program, or ib-hook (manage=no, ib-hook --undo --iface %s)",
+                        op->iface, command, who ? ", perhaps " : "", who ? who : "",
+                        ibh_op_family(op) == AF_INET6 ? "IPv6" : "IPv4", op->iface, seconds, op->iface);
     ibh_log_lines(LOG_WARNING, text);
 }
 
@@ -127,10 +131,13 @@ static void look(Watch *watch)
     gboolean ok;
 
     watch->looking = now;
+    IBH_EACH (const int, ifindex, watch->events.moved)
+        ibh_backoff_forgive(watch->backoff, *ifindex);
     (void)ibh_backoff_units(watch->backoff, now, backed_off);
     watch->how.restraint = (IbhRestraint){.given_up = given_up, .backed_off = backed_off};
     ok = ibh_event_run(&watch->how, watch->complained);
     g_array_set_size(watch->events.taken, 0);
+    g_array_set_size(watch->events.moved, 0);
     watch->any.looked = g_get_monotonic_time();
     if (watch->own)
         watch->ours.looked = watch->any.looked;

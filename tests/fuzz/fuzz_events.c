@@ -156,8 +156,7 @@ static gboolean is_loss(struct nlmsghdr *header)
 
 typedef struct {
     gboolean concerns;
-    guint32 who;      /* took something of ours last; 0: nobody */
-    gboolean returns; /* an address came, for which some of that is forgotten */
+    guint32 who; /* took something of ours last; 0: nobody */
 } Truth;
 
 static void read_netlink(const uint8_t *from, gsize length, Truth *truth)
@@ -168,7 +167,6 @@ static void read_netlink(const uint8_t *from, gsize length, Truth *truth)
 
     for (; header && nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
         truth->concerns |= header->nlmsg_pid != OWN;
-        truth->returns |= header->nlmsg_pid != OWN && header->nlmsg_type == RTM_NEWADDR;
         if (header->nlmsg_pid != OWN && header->nlmsg_pid && is_loss(header))
             truth->who = header->nlmsg_pid;
     }
@@ -394,7 +392,7 @@ static void check(IbhEvents *events, const uint8_t *from, const uint8_t *end)
         broken("what happened %s", truth.concerns ? "concerns us" : "does not concern us");
     if (!truth.who && events->taken->len)
         broken("nobody took anything, and not: %u", g_array_index(events->taken, IbhTaken, 0).port);
-    if (truth.who && !truth.returns && !has_taken(events, truth.who))
+    if (truth.who && !has_taken(events, truth.who))
         broken("it was %u", truth.who);
 }
 

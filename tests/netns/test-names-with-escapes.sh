@@ -80,13 +80,17 @@ expect_equal "what could harm who reads it" "" "$(said)"
 evil=$'/run/test/\e[2J%n\n'
 cp "$(command -v ip)" "$evil"
 watch_start B
-named() { [[ $(journal 1) == *"something undoes again and again"*"process "*"?[2J%n"* ]]; }
+mkfifo $work/orders
+"$evil" -n B -force -batch $work/orders >/dev/null 2>&1 &
+exec {orders}>$work/orders
+named() { [[ $(journal 1) == *"something undoes again and again"*"perhaps "*"[2J%n"*" ("[1-9]*"):"* ]]; }
 named_at_last() {
-    "$evil" -n B rule del from 172.16.34.2 2>/dev/null || true
+    echo "rule del from 172.16.34.2" >&$orders
     named
 }
 wait_until 20 named_at_last
 ok "who it was is said"
+exec {orders}>&-
 watch_stop
 expect_equal "without what could harm" "" "$(said)"
 

@@ -1,41 +1,82 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Somebody undoes again and again what --watch does: it says who, leaves that NIC alone for a while, and goes on with
-# the other one.
+# Somebody undoes again and again what --watch does: it says so, leaves that NIC alone for a while, and goes on with the
+# others, also with one that only goes down and up, or whose addresses come and go.
 . "$(dirname "$0")/lib.sh"
 
-make_hosts 2 B
+make_hosts 3 B
 journal_start
-watch_start B
-stands() { ip -n B rule show | grep -q "from 172.16.34.2 lookup 942"; }
-complained() { journal 1 | grep -q "something undoes again and again"; }
 
-for _ in $(seq 200); do
-    ! complained || break
-    stands && ip -n B rule del from 172.16.34.2 lookup 942
+# start_fighter COMMAND…: a process that stays, in B; fight LINE: it does this to B's rules or routes
+start_fighter() {
+    rm -f $work/orders
+    mkfifo $work/orders
+    nsenter --net=/run/netns/B "$@" -force -batch $work/orders >/dev/null 2>&1 &
+    fighter=$!
+    exec {orders}>$work/orders
+}
+fight() { echo "$*" >&$orders; }
+stop_fighter() {
+    exec {orders}>&-
+    wait $fighter || true
+}
+stands() { ip -n B rule show | grep -q "from $1 lookup $2"; }
+complaints() { journal 1 | grep "something undoes again and again" || true; }
+complaints_are() { [ "$(complaints | wc -l)" = "$1" ]; }
+
+# Two rails are fought over; a third one goes down and up, and an address of its own comes and goes, while a hook collects
+# what belonged to it.
+watch_start B
+start_fighter ip
+third() { stands 172.16.34.3 943; }
+for n in $(seq 200); do
+    ! complaints_are 2 || [ "$n" -lt 8 ] || break
+    ip -n B link set ib2 down
+    ip -n B address del 172.16.34.3/16 dev ib2
+    on B "$IB_HOOK" --sysfs /run/sys/B --apply >/dev/null
+    ip -n B address add 172.16.34.3/16 dev ib2
+    ip -n B link set ib2 up
+    for i in 1 2; do ! stands 172.16.34.$i 94$i || fight rule del from 172.16.34.$i lookup 94$i; done
+    wait_until 5 third
 done
-wait_until 5 complained
-line=$(journal 1 | grep "something undoes again and again")
-expect_equal "said once" 1 "$(wc -l <<<"$line")"
-expect_contains "a warning about ib1" "4 ib1: " "$line"
+wait_until 5 complaints_are 2
+line=$(complaints | grep "^4 ib1:")
 expect_contains "with what" "ip -4 rule add priority 1941 from 172.16.34.2 lookup 942" "$line"
 expect_contains "and for how long" "left alone for 10 s" "$line"
+expect_contains "who it may be" "perhaps ip ($fighter)" "$line"
+expect_contains "ib0 as well" "from 172.16.34.1 lookup 941" "$(complaints | grep "^4 ib0:")"
+expect_equal "not the third one" "" "$(complaints | grep "^4 ib2:" || true)"
 
 # What it complains of it has yet to do, once.
 away=0
 stays_away() {
     away=$((away + 1))
-    ! stands || { ip -n B rule del from 172.16.34.2 lookup 942 && away=0; }
+    for i in 1 2; do ! stands 172.16.34.$i 94$i || { fight rule del from 172.16.34.$i lookup 94$i && away=0; }; done
     [ $away -ge 20 ]
 }
 wait_until 5 stays_away
-ip -n B route flush table 941
-other() { [ -n "$(ip -n B route show table 941)" ]; }
+stop_fighter
+ip -n B route flush table 943
+ip -n B rule del from 172.16.34.3 lookup 943
+other() { third && [ -n "$(ip -n B route show table 943)" ]; }
 wait_until 5 other
 ok "the other rail is repaired"
-expect_equal "this one is left alone" no "$(stands && echo yes || echo no)"
+expect_equal "these are left alone" no "$(stands 172.16.34.2 942 && echo yes || echo no)"
 
-back() { stands; }
+back() { stands 172.16.34.1 941 && stands 172.16.34.2 942; }
 wait_until 20 back
 ok "and tried again"
+expect_equal "said once for each" 2 "$(complaints | wc -l)"
+watch_stop
+
+# A process is known by its number in its own PID namespace. Here it is 1, which is another one in this test's.
+watch_start B
+start_fighter unshare --pid --fork ip
+for _ in $(seq 200); do
+    ! complaints_are 3 || break
+    ! stands 172.16.34.2 942 || fight rule del from 172.16.34.2 lookup 942
+done
+wait_until 5 complaints_are 3
+expect_contains "who it may be, from another PID namespace" "perhaps ip ($(pgrep -P $fighter))" "$(complaints | tail -1)"
+stop_fighter
 watch_stop

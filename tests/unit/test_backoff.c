@@ -160,7 +160,10 @@ static void test_sysctls(void **state)
     assert_int_equal(ibh_backoff_note(backoff, &other, FALSE, 50 * SECOND), 0);
     for (int i = 1; i < 5; i++)
         assert_int_equal(ibh_backoff_note(backoff, &up, FALSE, 50 * SECOND + i), 0);
-    assert_int_equal(ibh_backoff_note(backoff, &up, FALSE, 50 * SECOND + 5), 10);
+    ibh_backoff_forgive(backoff, 3); /* its address was away: a hook's value, perhaps */
+    ibh_backoff_forgive(backoff, 4);
+    assert_int_equal(ibh_backoff_note(backoff, &up, FALSE, 50 * SECOND + 5), 0);
+    assert_int_equal(ibh_backoff_note(backoff, &up, FALSE, 50 * SECOND + 6), 10);
     g_hash_table_unref(backoff);
 }
 
