@@ -15,6 +15,10 @@
 #define FIRST_PAUSE (20 * 1000)
 #define LAST_PAUSE (500 * 1000)
 #define QUIET G_USEC_PER_SEC
+/* Where a look takes long (thousands of addresses that come and go), it rests in between for three times as long:
+ * events without end cost a quarter of a core. */
+#define REST 3
+#define LONGEST_REST (2 * G_USEC_PER_SEC)
 
 #define ADDRESS_MAY_COME_BACK G_USEC_PER_SEC
 #define RETRY G_USEC_PER_SEC /* after a failure (also a bad configuration, which may be mended), doubled up to … */
@@ -39,7 +43,8 @@ typedef struct {
     gboolean stop;
 
     gint64 due;     /* when to look again; NEVER: when something happens */
-    gint64 looking; /* since when */
+    gint64 looking; /* since when; after it, when it began */
+    gint64 rest;    /* after the last look, which was expensive */
     Burst any;      /* one look answers all events */
     Burst ours;     /* events about our NICs, and deletions of what is ours */
     gboolean own;   /* such an event came since the last look, or a change of ours */
@@ -120,7 +125,7 @@ static void on_event(Watch *watch, gboolean ours, gint64 now)
 
     watch->own |= ours;
     burst->pause = now - burst->looked > QUIET ? 0 : CLAMP(2 * burst->pause, FIRST_PAUSE, LAST_PAUSE);
-    watch->due = MIN(watch->due, MAX(now, MAX(burst->looked + burst->pause, watch->any.looked + FIRST_PAUSE)));
+    watch->due = MIN(watch->due, MAX(now, MAX(burst->looked + burst->pause, watch->any.looked + watch->rest)));
 }
 
 /* Everything is read anew from here on. */
@@ -139,6 +144,7 @@ static void look(Watch *watch)
     g_array_set_size(watch->events.taken, 0);
     g_array_set_size(watch->events.moved, 0);
     watch->any.looked = g_get_monotonic_time();
+    watch->rest = CLAMP(REST * (watch->any.looked - watch->looking), FIRST_PAUSE, LONGEST_REST);
     if (watch->own)
         watch->ours.looked = watch->any.looked;
     watch->own = FALSE;
