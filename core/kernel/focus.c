@@ -83,8 +83,8 @@ static void add_route_part(GArray *code, const IbhFocus *focus)
 {
     ADD(code, LOAD(BPF_B, ROUTE(rtm_protocol)), IF(RTPROT_KERNEL, 0, 1), PASS);
     ADD(code, FIND(sizeof(struct rtmsg), RTA_TABLE), IF(0, 0, 1), DROP, HOLD_ATTRIBUTE, LOAD_WORD(0));
-    IBH_EACH (const guint32, table, focus->tables)
-        ADD(code, IF(g_htonl(*table), 0, 1), PASS);
+    IBH_EACH (const int, table, focus->tables)
+        ADD(code, IF(g_htonl((guint32)*table), 0, 1), PASS);
     ADD(code, IF(g_htonl(IBH_TABLE_MAIN), 1, 0), DROP);
     ADD(code, LOAD(BPF_B, ROUTE(rtm_dst_len)), IF(0, 0, 1), PASS);
     IBH_EACH (const IbhPrefix, subnet, focus->subnets)

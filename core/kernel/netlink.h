@@ -118,7 +118,7 @@ void ibh_events_close(IbhEvents *events);
 typedef struct {
     GArray *candidates; /* int; NULL: not known */
     GArray *subnets;    /* IbhPrefix: theirs. Of main, routes to these and defaults decide */
-    GArray *tables;     /* guint32: where rules of others lead addresses of candidates */
+    GArray *tables;     /* int: where rules of others lead addresses of candidates */
     gboolean objects;   /* a route that decides goes by a nexthop object */
 } IbhFocus;
 

@@ -24,15 +24,6 @@ static gboolean leads_a_candidate(const IbhRule *rule, const IbhRails *rails)
     return FALSE;
 }
 
-static gboolean has_table(const GArray *tables, guint32 table)
-{
-    IBH_EACH (const guint32, one, tables) {
-        if (*one == table)
-            return TRUE;
-    }
-    return FALSE;
-}
-
 static gboolean has_subnet(const GArray *subnets, const IbhPrefix *subnet)
 {
     IBH_EACH (const IbhPrefix, one, subnets) {
@@ -45,7 +36,7 @@ static gboolean has_subnet(const GArray *subnets, const IbhPrefix *subnet)
 static gboolean decides(const IbhRoute *route, const IbhFocus *focus)
 {
     if (route->table != IBH_TABLE_MAIN)
-        return has_table(focus->tables, route->table);
+        return ibh_has(focus->tables, (int)route->table);
     return !route->dst.length || has_subnet(focus->subnets, &route->dst);
 }
 
@@ -62,14 +53,15 @@ static void find_focus(IbhFocus *focus, const IbhRails *rails)
 {
     focus->candidates = g_array_new(FALSE, FALSE, sizeof(int));
     focus->subnets = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
-    focus->tables = g_array_new(FALSE, FALSE, sizeof(guint32));
+    focus->tables = g_array_new(FALSE, FALSE, sizeof(int));
     focus->objects = FALSE;
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->rank)
             focus_on_nic(focus, nic);
     }
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (ibh_rule_is_of_a_source(rule) && !has_table(focus->tables, rule->table) && leads_a_candidate(rule, rails))
+        if (ibh_rule_is_of_a_source(rule) && !ibh_has(focus->tables, (int)rule->table) &&
+            leads_a_candidate(rule, rails))
             g_array_append_val(focus->tables, rule->table);
     }
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes)

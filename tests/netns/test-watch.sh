@@ -86,7 +86,7 @@ complained() { [ "$(complaints)" = "$1" ]; }
 watch_start B
 wait_until 5 complained 1
 ip -n B address add 172.16.34.8/32 dev ib0
-other() { our_rules B | grep -q "from 172.16.34.8 "; }
+other() { our_rules B | grep -q "from 172.16.34.8 lookup 941 "; }
 wait_until 5 other
 expect_equal "other rails are kept; what stays wrong is said once" 1 "$(complaints)"
 kill -HUP "$watch"
@@ -120,7 +120,7 @@ watch_stop
 wait_until 5 heard STOPPING=1 1
 expect_lacks "not if another process is asked" WATCHDOG "$(<$work/heard)"
 told NOTIFY_SOCKET=nonsense
-ip -n B rule del from 172.16.34.8
+ip -n B rule del from 172.16.34.8 lookup 941
 wait_until 5 other
 ok "a socket that is none does not matter"
 watch_stop
