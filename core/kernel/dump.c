@@ -21,7 +21,8 @@ gboolean ibh_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc ea
         g_usleep((gulong)attempt * 1000);
     }
     nlmsg_free(message);
-    if (!local || local->code == ENODEV)
+    /* No such device; or no such table, as main before the first IPv4 address of a namespace: nothing is in it. */
+    if (!local || local->code == ENODEV || local->code == ENOENT)
         return TRUE;
     g_propagate_prefixed_error(error, g_steal_pointer(&local), "cannot read %s: ", what);
     return FALSE;
