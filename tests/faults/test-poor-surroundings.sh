@@ -38,9 +38,8 @@ status_is "no /sys/class/infiniband" 0
 expect_contains "it is said" "no rails: no two RDMA NICs share a subnet here" "$(<$work/out)"
 
 # No table of IPv4: main comes with the first address of a namespace.
-new_host C
-ip -n C link set lo down
-for i in 0 1; do add_nic C ib$i $((i + 8)); done
+ip netns add C
+for i in 0 1; do add_nic C ib$i $((i + 8)) && ip -n C link set ib$i up; done
 rdma C ib0 ib1
 journal_start
 for _ in 1 2; do manager_calls C "$HOOKS/nm-dispatcher" ib0 up; done
