@@ -115,6 +115,9 @@ typedef struct {
     gboolean no_ipv6; /* disable_ipv6; read only for --check */
 } IbhLink;
 
+/* What of its hardware address belongs to the hardware: of InfiniBand the port's GUID, else all; "-": none. */
+void ibh_link_name_hardware(const IbhLink *link, char *text, gsize size);
+
 /* lo, or a similar netdev: its addresses are the host's own, on no wire. */
 gboolean ibh_link_is_of_the_host(const IbhLink *link);
 
@@ -239,9 +242,12 @@ gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b);
 
 /* ---- what must be remembered between runs --------------------------------------------------------- */
 
+#define IBH_HARDWARE_LEN 40
+
 typedef struct {
     char iface[IFNAMSIZ];
     int ifindex;
+    char hardware[IBH_HARDWARE_LEN];
     IbhSysctl key;
     int old; /* the administrator's value */
     int set; /* the value we gave it */
@@ -259,10 +265,10 @@ typedef struct {
 
 /* Hardware that was a rail (plan/known.h). */
 typedef struct {
-    char iface[IFNAMSIZ]; /* its last name */
-    char port[72];        /* "mlx5_1/1" */
-    char slot[40];        /* PCI address and port, "0000:81:00.0/1" (host/sysfs.c) */
-    char hardware[40];    /* port GUID or MAC */
+    char iface[IFNAMSIZ];            /* its last name */
+    char port[72];                   /* "mlx5_1/1" */
+    char slot[40];                   /* PCI address and port, "0000:81:00.0/1" (host/sysfs.c) */
+    char hardware[IBH_HARDWARE_LEN]; /* port GUID or MAC */
     struct {
         IbhIp ip;
         guint8 length;
@@ -385,6 +391,8 @@ IbhState *ibh_state_copy(const IbhState *state);
 /* Remembers the administrator's value of each sysctl that these operations (IbhOp *) change. Before they run (`done` is
  * FALSE) it is remembered for every intermediate value, too, in case the run is cut short. */
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done);
+/* Forgets the old values of NICs that have gone, and gives all others the name and hardware that their NIC has now. */
+void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot);
 
 void ibh_state_hold(IbhState *state, const char *iface);
 void ibh_state_keep(IbhState *state, const char *iface); /* in the place of a hold */

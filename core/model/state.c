@@ -1,15 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/operation.h"
 
+#include <linux/if_arp.h>
 #include <stdio.h>
 #include <string.h>
 
 #define HEADER                                                                                                         \
-    "# ib-hook: old sysctl values (iface ifindex key old set), interfaces that --undo left alone (hold) or that stay " \
-    "as they are (keep), rails (iface ifindex table), known hardware (iface port slot hardware since addresses), "     \
-    "whether nothing else is left"
+    "# ib-hook: old sysctl values (iface ifindex hardware key old set), interfaces that --undo left alone (hold) or "  \
+    "that stay as they are (keep), rails (iface ifindex table), known hardware (iface port slot hardware since "       \
+    "addresses), whether nothing else is left"
 
 #define KNOWN_MAX 1024 /* more hardware than a host has */
+#define GUID_LEN 8     /* the last bytes of an IPoIB address: the others change */
+
+/* ---- the hardware of a link ---- */
+
+/* Called for each known rail and link: no formatting. */
+void ibh_link_name_hardware(const IbhLink *link, char *text, gsize size)
+{
+    static const char digits[] = "0123456789abcdef";
+    const guint first =
+        link->type == ARPHRD_INFINIBAND && link->lladdr_len > GUID_LEN ? link->lladdr_len - GUID_LEN : 0;
+
+    g_strlcpy(text, "-", size);
+    for (guint i = first; i < link->lladdr_len && 3 * (i - first) + 4 <= size; i++) {
+        char *at = text + 3 * (gsize)(i - first);
+
+        at[0] = digits[link->lladdr[i] >> 4];
+        at[1] = digits[link->lladdr[i] & 15];
+        at[2] = ':';
+        at[i + 1 < link->lladdr_len ? 3 : 2] = '\0';
+    }
+}
 
 /* ---- from text ---- */
 
@@ -63,7 +85,8 @@ static void parse_sysctl(IbhState *state, const char *line)
     IbhSavedSysctl saved = {.ifindex = 0};
     char key[32];
 
-    if (sscanf(line, "sysctl %15s %d %31s %d %d", saved.iface, &saved.ifindex, key, &saved.old, &saved.set) == 5 &&
+    if (sscanf(line, "sysctl %15s %d %39s %31s %d %d", saved.iface, &saved.ifindex, saved.hardware, key, &saved.old,
+               &saved.set) == 6 &&
         ibh_is_iface_name(saved.iface) && saved.ifindex > 0 && ibh_sysctl_parse(key, &saved.key))
         g_array_append_val(state->sysctls, saved);
 }
@@ -116,7 +139,7 @@ char *ibh_state_format(const IbhState *state)
     GString *text = g_string_new(HEADER "\n");
 
     IBH_EACH (const IbhSavedSysctl, saved, state->sysctls) {
-        g_string_append_printf(text, "sysctl %s %d %s %d %d\n", saved->iface, saved->ifindex,
+        g_string_append_printf(text, "sysctl %s %d %s %s %d %d\n", saved->iface, saved->ifindex, saved->hardware,
                                ibh_sysctl_name(saved->key), saved->old, saved->set);
     }
     IBH_EACH_POINTER (const char, iface, state->holds)
@@ -174,7 +197,7 @@ static void forget(IbhState *state, const IbhOp *op, gboolean all, int value)
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
 {
     IBH_EACH_POINTER (const IbhOp, op, ops) {
-        IbhSavedSysctl saved = {.ifindex = op->ifindex, .key = op->key, .set = op->to};
+        IbhSavedSysctl saved = {.ifindex = op->ifindex, .hardware = "-", .key = op->key, .set = op->to};
 
         if (op->type != IBH_OP_SYSCTL_SET)
             continue;
@@ -183,6 +206,32 @@ void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
         forget(state, op, done, op->to);
         if (saved.old != saved.set)
             g_array_append_val(state->sysctls, saved);
+    }
+}
+
+/* A netdev keeps its index for life, and a new one has values of the kernel's own, even for the same hardware. But an
+ * index may be given again: so the name or the hardware must be the same as well. Either may change: a NIC is renamed,
+ * an administrator gives it another address, and that of a bond over InfiniBand changes with its active port. */
+static gboolean is_of(const IbhSavedSysctl *saved, const IbhLink *link)
+{
+    char hardware[IBH_HARDWARE_LEN];
+
+    ibh_link_name_hardware(link, hardware, sizeof hardware);
+    return g_str_equal(saved->iface, link->name) ||
+           (!g_str_equal(hardware, "-") && g_str_equal(saved->hardware, hardware));
+}
+
+void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot)
+{
+    IBH_EACH_BACK (IbhSavedSysctl, saved, state->sysctls) {
+        const IbhLink *link = ibh_snapshot_link(snapshot, saved->ifindex);
+
+        if (!link || !is_of(saved, link)) {
+            IBH_REMOVE(IbhSavedSysctl, saved, state->sysctls);
+            continue;
+        }
+        g_strlcpy(saved->iface, link->name, sizeof saved->iface);
+        ibh_link_name_hardware(link, saved->hardware, sizeof saved->hardware);
     }
 }
 

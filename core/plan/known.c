@@ -5,27 +5,7 @@
 #include <net/if.h>
 #include <string.h>
 
-#define GUID_LEN 8 /* the last bytes of an IPoIB address: the others change */
-
 /* ---- the hardware of a link ---- */
-
-/* Called for each known rail and link: no formatting. */
-static void name_hardware(const IbhLink *link, char *text, gsize size)
-{
-    static const char digits[] = "0123456789abcdef";
-    const guint first =
-        link->type == ARPHRD_INFINIBAND && link->lladdr_len > GUID_LEN ? link->lladdr_len - GUID_LEN : 0;
-
-    g_strlcpy(text, "-", size);
-    for (guint i = first; i < link->lladdr_len && 3 * (i - first) + 4 <= size; i++) {
-        char *at = text + 3 * (gsize)(i - first);
-
-        at[0] = digits[link->lladdr[i] >> 4];
-        at[1] = digits[link->lladdr[i] & 15];
-        at[2] = ':';
-        at[i + 1 < link->lladdr_len ? 3 : 2] = '\0';
-    }
-}
 
 static gboolean stays(const IbhLink *link)
 {
@@ -41,7 +21,7 @@ gboolean ibh_known_of(const IbhNic *nic, IbhKnownRail *ret_known)
     *ret_known = (IbhKnownRail){.slot = "-"};
     g_strlcpy(ret_known->iface, link->name, sizeof ret_known->iface);
     g_strlcpy(ret_known->port, link->rdma, sizeof ret_known->port);
-    name_hardware(link, ret_known->hardware, sizeof ret_known->hardware);
+    ibh_link_name_hardware(link, ret_known->hardware, sizeof ret_known->hardware);
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         if (ret_known->n_addresses == IBH_KNOWN_ADDRESSES)
             break;
@@ -55,7 +35,7 @@ static gboolean has_hardware(const IbhLink *link, const IbhKnownRail *known)
 {
     char hardware[sizeof known->hardware];
 
-    name_hardware(link, hardware, sizeof hardware);
+    ibh_link_name_hardware(link, hardware, sizeof hardware);
     return !link->parent && g_str_equal(hardware, known->hardware);
 }
 
@@ -161,7 +141,7 @@ GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config)
             continue;
         g_strlcpy(known.iface, name, sizeof known.iface);
         if (link)
-            name_hardware(link, known.hardware, sizeof known.hardware);
+            ibh_link_name_hardware(link, known.hardware, sizeof known.hardware);
         else
             g_strlcpy(known.hardware, name, sizeof known.hardware); /* all that is known of it */
         add_missed(missed, &known, link ? ibh_known_missing(rails, &known) : IBH_NO_SUCH_NIC);

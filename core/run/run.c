@@ -110,27 +110,12 @@ gboolean ibh_run_configure(IbhRun *run, GError **error)
 
 /* ---- everything ---- */
 
-/* Old values of an interface that disappeared, or came back as another one, are worthless. */
-static void forget_gone_links(IbhSnapshot *snapshot)
-{
-    GArray *sysctls = snapshot->state->sysctls;
-
-    IBH_EACH_BACK (IbhSavedSysctl, saved, sysctls) {
-        const IbhLink *link = ibh_snapshot_link(snapshot, saved->ifindex);
-
-        if (!link)
-            IBH_REMOVE(IbhSavedSysctl, saved, sysctls);
-        else
-            g_strlcpy(saved->iface, link->name, sizeof saved->iface);
-    }
-}
-
 gboolean ibh_run_read(IbhRun *run, GError **error)
 {
     run->snapshot = ibh_snapshot_take(run->netlink, run->sysfs, ibh_state_copy(run->state), error);
     if (!run->snapshot)
         return FALSE;
-    forget_gone_links(run->snapshot);
+    ibh_state_match_links(run->snapshot->state, run->snapshot);
     return ibh_snapshot_add_main(run->snapshot, run->netlink, run->config, error) &&
            ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, run->config, error) &&
            (!run->undo || ibh_snapshot_add_neighbours(run->snapshot, run->netlink, error));
@@ -190,7 +175,7 @@ gboolean ibh_run_find_rails(IbhRun *run, GError **error)
 
 static gboolean judge_near(IbhRun *run, IbhNear *near, GError **error)
 {
-    forget_gone_links(run->snapshot);
+    ibh_state_match_links(run->snapshot->state, run->snapshot);
     return ibh_snapshot_add_tables_of_foreign_rules(run->snapshot, run->netlink, run->config, error) &&
            find_with_free_tables(run, error) && ibh_near_finish(near, run->rails, error);
 }

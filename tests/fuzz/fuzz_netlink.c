@@ -95,7 +95,7 @@ static IbhConfig *configure(guint8 bits)
 /* As core/run/run.c goes about it. NULL: a message is none. */
 static IbhSnapshot *look(void)
 {
-    static const char remembered[] = "sysctl ib0 2 rp_filter 1 2\nsysctl eth1 3 arp_ignore 0 1\nhold ib1\n";
+    static const char remembered[] = "sysctl ib0 2 02:00 rp_filter 1 2\nsysctl eth1 3 - arp_ignore 0 1\nhold ib1\n";
     gboolean remembers = input[input_size - 1] & 0x10;
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(IbhSnapshot) snapshot =

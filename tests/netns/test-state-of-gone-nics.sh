@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What is remembered of a NIC goes with it: the file does not keep the old sysctl values of an index that is no more.
+# What is remembered of a NIC goes with it: the file does not keep the old sysctl values of an index that is no more, and
+# another NIC that gets this index keeps its own. A NIC that is renamed, or gets another address, is still the same.
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2 B
@@ -16,3 +17,35 @@ remove_nic B ib0
 remove_nic B ib1
 expect_hook 0 B --apply
 expect_equal "nothing is remembered of NICs that are gone" "" "$(remembered)"
+
+# The same index again, with values that ib-hook sets.
+add_nic B ib0 0 172.16.34.1/16
+add_nic B ib1 1 172.16.34.2/16
+expect_hook 0 B --apply
+index=$(ip -n B -j link show ib1 | jq ".[].ifindex")
+remove_nic B ib1
+rdma B ib0
+ip -n B link add index "$index" eth5 type veth peer name other
+ip -n B link set eth5 up
+sysctl_set B eth5 arp_ignore 1
+sysctl_set B eth5 arp_announce 2
+expect_hook 0 B --apply
+expect_sysctls B eth5 arp_ignore=1 arp_announce=2
+expect_hook 0 B --undo
+expect_sysctls B eth5 arp_ignore=1 arp_announce=2
+
+# The same NIC with another name; then with another hardware address.
+remove_nic B eth5
+add_nic B ib1 1 172.16.34.2/16
+rdma B ib0 ib1
+expect_hook 0 B --apply
+ip -n B link set ib1 down
+ip -n B link set ib1 name roce1
+ip -n B link set roce1 up
+rdma B ib0 roce1
+expect_hook 0 B --apply
+ip -n B link set roce1 address 02:00:00:00:99:99
+expect_hook 0 B --apply
+expect_sysctls B roce1 arp_ignore=1 arp_announce=2
+expect_hook 0 B --undo
+expect_sysctls B roce1 arp_ignore=0 arp_announce=0

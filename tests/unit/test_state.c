@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <linux/if_arp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,8 +57,8 @@ static void check_round_trip(const IbhState *before)
 static void test_round_trip(void **state)
 {
     static const char *const LINES[] = {
-        "sysctl ib0.8002 2147483647 rp_filter -2147483648 2147483647",
-        "sysctl enp129s0f0np0v1 3 arp_ignore 0 100",
+        "sysctl ib0.8002 2147483647 - rp_filter -2147483648 2147483647",
+        "sysctl enp129s0f0np0v1 3 02:00:00:00:42:00 arp_ignore 0 100",
         "hold \033[31m\"\\\xff",
         "keep ib0.8002",
         "rail ib0 2 941 auto",
@@ -91,15 +92,16 @@ static void test_nonsense_is_left_out(void **state)
         "hold a/b",
         "hold .",
         "hold ..",
-        "sysctl ib0 2 rp_filter 1",
-        "sysctl ib0 0 rp_filter 1 2",
-        "sysctl ib0 -1 rp_filter 1 2",
-        "sysctl ib0 2x rp_filter 1 2",
-        "sysctl ib0 2 forwarding 1 2",
-        "sysctl ib0 2 ../rp_filter 1 2",
-        "sysctl ib0 2 rp_filter one 2",
-        "sysctl ib0 2 rp_filter 1 ",
-        "sysctl ../all 2 rp_filter 1 2",
+        "sysctl ib0 2 02:00 rp_filter 1",
+        "sysctl ib0 2 rp_filter 1 2",
+        "sysctl ib0 0 02:00 rp_filter 1 2",
+        "sysctl ib0 -1 02:00 rp_filter 1 2",
+        "sysctl ib0 2x 02:00 rp_filter 1 2",
+        "sysctl ib0 2 02:00 forwarding 1 2",
+        "sysctl ib0 2 02:00 ../rp_filter 1 2",
+        "sysctl ib0 2 02:00 rp_filter one 2",
+        "sysctl ib0 2 02:00 rp_filter 1 ",
+        "sysctl ../all 2 02:00 rp_filter 1 2",
         "keep ",
         "keep a/b",
         "rail ib0 2 941",
@@ -113,7 +115,7 @@ static void test_nonsense_is_left_out(void **state)
 
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(LINES); i++) {
-        g_autofree char *text = g_strdup_printf("hold ib8\n%s\nsysctl ib9 9 arp_ignore 0 1\n", LINES[i]);
+        g_autofree char *text = g_strdup_printf("hold ib8\n%s\nsysctl ib9 9 02:00 arp_ignore 0 1\n", LINES[i]);
         g_autoptr(IbhState) parsed = parse(text);
 
         if (parsed->sysctls->len != 1 || parsed->holds->len != 1 || parsed->kept->len || parsed->rails->len)
@@ -219,7 +221,7 @@ static void test_ahead(void **state)
 
 static void test_other_keys_and_links(void **state)
 {
-    g_autoptr(IbhState) memory = parse("sysctl ib0 2 arp_filter 0 1\nsysctl ib1 3 rp_filter 0 2\n");
+    g_autoptr(IbhState) memory = parse("sysctl ib0 2 02:00 arp_filter 0 1\nsysctl ib1 3 02:00 rp_filter 0 2\n");
 
     (void)state;
     REMEMBER(memory, TRUE, 1, 2);
@@ -244,11 +246,59 @@ static void test_other_operations(void **state)
     check_empty(memory);
 }
 
+/* ---- whose they are ------------------------------------------------------------------------------------ */
+
+#define MAC "\x02\0\0\0\x42\x01"
+#define IPOIB(flags, subnet, guid) flags "\0\1\2" subnet "\0\0\0\0\0\0\0" guid "\x11\x22\x33\x44\x55\x66\x77"
+
+/* What ib1 had with index 3 stays the administrator's only as long as it is the same netdev. */
+static void test_whose_values(void **state)
+{
+    static const char ETHERNET[] = "sysctl ib1 3 02:00:00:00:42:01 rp_filter 0 1\n",
+                      INFINIBAND[] = "sysctl ib1 3 aa:11:22:33:44:55:66:77 rp_filter 0 1\n",
+                      NONE[] = "sysctl ib1 3 - rp_filter 0 1\n";
+    static const struct {
+        const char *saved;
+        int ifindex;
+        const char *name, *address;
+        guint length;
+        const char *after; /* NULL: forgotten */
+    } CASES[] = {
+        {ETHERNET, 3, "ib1", MAC, 6, ETHERNET},
+        {ETHERNET, 3, "eth5", MAC, 6, "sysctl eth5 3 02:00:00:00:42:01 rp_filter 0 1\n"}, /* renamed */
+        {ETHERNET, 3, "ib1", "\x06\1\1\1\1\1", 6, "sysctl ib1 3 06:01:01:01:01:01 rp_filter 0 1\n"},
+        {ETHERNET, 3, "eth5", "\x06\1\1\1\1\1", 6, NULL}, /* another one has its index */
+        {ETHERNET, 4, "ib1", MAC, 6, NULL},               /* the driver was loaded again */
+        {INFINIBAND, 3, "ib1", IPOIB("\x80", "\xfe", "\xaa"), 20, INFINIBAND},
+        {INFINIBAND, 3, "mlx1", IPOIB("\0", "\xfd", "\xaa"), 20,
+         "sysctl mlx1 3 aa:11:22:33:44:55:66:77 rp_filter 0 1\n"},
+        {INFINIBAND, 3, "mlx1", IPOIB("\x80", "\xfe", "\xbb"), 20, NULL},
+        {NONE, 3, "ib1", "", 0, NONE},
+        {NONE, 3, "tun0", "", 0, NULL}, /* to have no address is nothing in common */
+    };
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(CASES); i++) {
+        g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
+        g_autoptr(IbhState) memory = parse(CASES[i].saved);
+        IbhLink link = {.ifindex = CASES[i].ifindex, .lladdr_len = CASES[i].length};
+        g_autofree char *text = NULL;
+
+        g_strlcpy(link.name, CASES[i].name, sizeof link.name);
+        memcpy(link.lladdr, CASES[i].address, link.lladdr_len);
+        link.type = link.lladdr_len == 20 ? ARPHRD_INFINIBAND : ARPHRD_ETHER;
+        g_array_append_val(snapshot->links, link);
+        ibh_state_match_links(memory, snapshot);
+        text = ibh_state_format(memory);
+        assert_string_equal(strchr(text, '\n') + 1, CASES[i].after ? CASES[i].after : "");
+    }
+}
+
 /* ---- holds --------------------------------------------------------------------------------------------- */
 
 static void test_holds(void **state)
 {
-    g_autoptr(IbhState) memory = parse("sysctl ib0 2 rp_filter 1 2\n");
+    g_autoptr(IbhState) memory = parse("sysctl ib0 2 02:00 rp_filter 1 2\n");
 
     (void)state;
     ibh_state_hold(memory, "ib0");
@@ -280,13 +330,10 @@ static void test_holds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_nonsense_is_left_out),
-        cmocka_unit_test(test_remembering),
-        cmocka_unit_test(test_ahead),
-        cmocka_unit_test(test_other_keys_and_links),
-        cmocka_unit_test(test_other_operations),
-        cmocka_unit_test(test_holds),
+        cmocka_unit_test(test_round_trip),           cmocka_unit_test(test_nonsense_is_left_out),
+        cmocka_unit_test(test_remembering),          cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_other_keys_and_links), cmocka_unit_test(test_other_operations),
+        cmocka_unit_test(test_whose_values),         cmocka_unit_test(test_holds),
     };
 
     g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));
