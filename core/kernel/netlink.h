@@ -165,4 +165,6 @@ void ibh_caps_keep_net(void);
 gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error);
 /* One below net, "ipv4/conf/all/proxy_arp"; -1, with errno: it is not there, or cannot be read. */
 G_GNUC_PRINTF(1, 2) int ibh_sysctl_read(const char *format, ...);
-gboolean ibh_sysctl_write(const char *iface, IbhSysctl key, int value, GError **error);
+/* Of the NIC with this index, which had the name `iface` when it was looked at. */
+gboolean ibh_sysctl_write(IbhNetlink *netlink, int ifindex, const char *iface, IbhSysctl key, int value,
+                          GError **error);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define NET "/proc/sys/net/"
+#define WRITE_TRIES 5
 
 int ibh_sysctl_read(const char *format, ...)
 {
@@ -45,22 +46,44 @@ gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error)
     return TRUE;
 }
 
-gboolean ibh_sysctl_write(const char *iface, IbhSysctl key, int value, GError **error)
+/* ---- writing ---- */
+
+/* Writes to the file of that name, if the NIC still has the name when the file is open: a file that was opened before a
+ * rename cannot be written to any more, not even if the name comes back. Returns 0 or errno; EAGAIN: `name` was not the
+ * NIC's, and is now. (RTM_SETLINK takes an index; but then the kernel tells nobody of a new rp_filter, and does as
+ * after a change of the link: it drops cached routes, and joins multicast groups anew.) */
+static int write_as(IbhNetlink *netlink, int ifindex, char name[IFNAMSIZ], IbhSysctl key, int value)
 {
-    g_autofree char *path = g_strdup_printf(NET "ipv4/conf/%s/%s", iface, ibh_sysctl_name(key));
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    gssize written = -1;
-    char text[16];
-    int problem;
+    g_autofree char *path = g_strdup_printf(NET "ipv4/conf/%s/%s", name, ibh_sysctl_name(key));
+    int fd = open(path, O_WRONLY | O_CLOEXEC), problem = fd < 0 ? errno : 0;
+    char text[16], now[IFNAMSIZ];
 
     g_snprintf(text, sizeof text, "%d", value);
-    if (fd >= 0)
-        written = write(fd, text, strlen(text));
-    problem = errno;
+    if (!ibh_netlink_name(netlink, ifindex, now))
+        problem = errno;
+    else if (!g_str_equal(now, name))
+        problem = EAGAIN;
+    else if (fd >= 0 && write(fd, text, strlen(text)) < 0)
+        problem = errno;
     if (fd >= 0)
         close(fd);
-    if (written == (gssize)strlen(text))
-        return TRUE;
-    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), "%s: %s", path, ibh_strerror(problem));
-    return FALSE;
+    if (problem == EAGAIN)
+        g_strlcpy(name, now, IFNAMSIZ);
+    return problem;
+}
+
+gboolean ibh_sysctl_write(IbhNetlink *netlink, int ifindex, const char *iface, IbhSysctl key, int value, GError **error)
+{
+    int problem = EAGAIN;
+    char name[IFNAMSIZ];
+
+    g_strlcpy(name, iface, sizeof name);
+    for (gulong attempt = 0; (problem == EAGAIN || problem == ENOENT) && attempt < WRITE_TRIES; attempt++) {
+        g_usleep(attempt * 1000); /* while it is renamed it has no files */
+        problem = ibh_has_sysctls(name) ? write_as(netlink, ifindex, name, key, value) : EPERM;
+    }
+    if (problem)
+        g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), NET "ipv4/conf/%s/%s: %s", name,
+                    ibh_sysctl_name(key), ibh_strerror(problem));
+    return !problem;
 }

@@ -44,7 +44,7 @@ static gboolean execute(gpointer data, const IbhOp *op, GError **error)
     switch (op->type) {
     case IBH_OP_SYSCTL_SET:
         let_peers_switch(run, op);
-        return ibh_sysctl_write(op->iface, op->key, op->to, error);
+        return ibh_sysctl_write(run->netlink, op->ifindex, op->iface, op->key, op->to, error);
     case IBH_OP_ANNOUNCE:
         run->announced = TRUE;
         announce(run, op);
@@ -267,11 +267,13 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
 
     block_signals(run, &signals);
     ibh_state_remember(ahead, plan, FALSE);
+    ibh_state_match_links(ahead, run->snapshot);
     ahead->whole = FALSE;
     if (plan->len)
         save(run, ahead);
     outcome = ibh_apply(plan, execute, run);
     ibh_state_remember(after, outcome->done, TRUE);
+    ibh_state_match_links(after, run->snapshot);
     after->whole = is_whole(run, outcome);
     if (run->trial)
         update_after_trial(run, after);
