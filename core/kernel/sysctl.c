@@ -50,7 +50,7 @@ gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error)
 
 /* Writes to the file of that name, if the NIC still has the name when the file is open: a file that was opened before a
  * rename cannot be written to any more, not even if the name comes back. Returns 0 or errno; EAGAIN: `name` was not the
- * NIC's, and is now. (RTM_SETLINK takes an index; but then the kernel tells nobody of a new rp_filter, and does as
+ * NIC's, and is now. (RTM_SETLINK takes an index; but then the kernel does not report a new rp_filter, and does as
  * after a change of the link: it drops cached routes, and joins multicast groups anew.) */
 static int write_as(IbhNetlink *netlink, int ifindex, char name[IFNAMSIZ], IbhSysctl key, int value)
 {
