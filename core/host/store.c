@@ -145,6 +145,7 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 #define KEPT_DIR "/var/lib/ib-hook"
 #define KEPT KEPT_DIR "/rails"
 #define MACHINE "# ib-hook: hardware that was a rail of machine "
+#define END "end\n" /* a file without it was cut short, and says nothing */
 
 /* What a container or a test sees must not be missed by the host. The files of a namespace in /proc have inodes of its
  * own, and unlike its handle they may be looked at without any capability. */
@@ -175,7 +176,7 @@ static void recall(IbhState *state)
     g_autoptr(IbhState) kept = NULL;
 
     state->recalled = TRUE;
-    if (!text || !g_str_has_prefix(text->str, header))
+    if (!text || !g_str_has_prefix(text->str, header) || !g_str_has_suffix(text->str, "\n" END))
         return;
     kept = ibh_state_parse(text->str, text->len);
     g_array_append_vals(state->known, kept->known->data, kept->known->len);
@@ -184,7 +185,7 @@ static void recall(IbhState *state)
 /* If it cannot be written, what is missing after the next boot is not known. */
 static void keep(const char *known)
 {
-    g_autofree char *header = make_header(), *text = g_strconcat(header ? header : "", known, NULL);
+    g_autofree char *header = make_header(), *text = g_strconcat(header ? header : "", known, END, NULL);
 
     if (header)
         (void)ibh_file_write(KEPT, text, NULL);

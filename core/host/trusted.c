@@ -116,7 +116,8 @@ gboolean ibh_file_write(const char *path, const char *text, GError **error)
     fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd >= 0)
         errno = ENOSPC; /* if only a part is written */
-    written = fd >= 0 && write_all(fd, text, length);
+    written =
+        fd >= 0 && write_all(fd, text, length) && fsync(fd) == 0; /* a rename may reach the disk before the text */
     if (fd >= 0 && close(fd) == 0 && written && rename(beside, path) == 0)
         return TRUE;
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "cannot write %s: %s",

@@ -183,6 +183,12 @@ for file in "rm -f" "ln -sf /etc/passwd" "mkfifo" "truncate -s 1G" "mkdir"; do
     [ ! -d $kept ] || rmdir $kept
 done
 expect_lacks "what a link led to" "ib-hook: hardware" "$(</etc/passwd)"
+size=$(stat -c %s $work/kept)
+for cut in 1 5 20 40 $((size - 60)) $((size / 2)); do
+    head -c $((size - cut)) $work/kept >$work/cut
+    cp $work/cut $kept
+    boots "cut short by $cut bytes" ""
+done
 cp $work/kept $kept
 if [ "$rooted" = yes ]; then # only the real root can give a file away
     chown 7 $kept

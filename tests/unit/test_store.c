@@ -8,6 +8,16 @@
 #undef IBH_RUN_DIR
 #define IBH_RUN_DIR "run-ib-hook"
 
+#include <unistd.h>
+
+static gboolean fsync_fails;
+
+static int fsync_or_fail(int fd)
+{
+    return fsync_fails ? -1 : fsync(fd);
+}
+#define fsync fsync_or_fail
+
 #include "host/store.c"
 #include "host/trusted.c"
 
@@ -119,6 +129,10 @@ static void test_full_disk(void **state G_GNUC_UNUSED)
     assert_loads(COOKIE, SOME);
     assert_int_equal(access(STATE ".new", F_OK), -1);
     assert_true(save(store, MORE, NULL)); /* what failed is tried again */
+    assert_loads(COOKIE, MORE);
+    fsync_fails = TRUE;
+    assert_false(save(store, SOME, NULL)); /* what may not be on the disk yet takes no other file's place */
+    fsync_fails = FALSE;
     assert_loads(COOKIE, MORE);
 }
 
