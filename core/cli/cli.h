@@ -69,6 +69,7 @@ typedef struct {
     const GPtrArray *findings; /* IbhFinding * */
     const GArray *missed;      /* --check, --show: IbhMissed */
     const IbhFabric *fabric;   /* --check, --show */
+    gboolean forgets;          /* --undo: no hold could be saved */
     int confirm;               /* --apply: seconds after which the state before comes back, if it is not confirmed */
     const IbhProbe *probe;     /* --probe: judged */
     int status;                /* of an error, with its message: nothing else counts then */

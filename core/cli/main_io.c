@@ -353,6 +353,7 @@ static int do_change(Command *command, GError **error)
         ibh_run_warn(&command->run, message);
     return say(command, &(IbhReport){.ops = outcome->done,
                                      .errors = outcome->errors,
+                                     .forgets = undo && command->run.forgets,
                                      .confirm = is_waited_for(command) ? options->confirm : 0});
 }
 

@@ -342,6 +342,7 @@ static void add_change(GPtrArray *rows, const IbhReport *report)
                                : "applied",
                 changes, changes == 1 ? "" : "s",
                 report->failed    ? " stand; what failed is on standard error"
+                : report->forgets ? ", until the next event"
                 : undo && changes ? ", until --apply or a reboot"
                                   : "");
     if (report->confirm)

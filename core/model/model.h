@@ -249,7 +249,7 @@ typedef struct {
     int ifindex;
     char hardware[IBH_HARDWARE_LEN];
     IbhSysctl key;
-    int old; /* the administrator's value */
+    int old; /* the administrator's value; equal to `set`: it is lost */
     int set; /* the value we gave it */
 } IbhSavedSysctl;
 

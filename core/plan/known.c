@@ -223,3 +223,56 @@ void ibh_known_forget_name(GArray *known, const char *iface)
             IBH_REMOVE(IbhKnownRail, one, known);
     }
 }
+
+/* ---- old values that no run could write down ---- */
+
+static gboolean has_rule(const IbhRails *rails, const IbhNic *nic)
+{
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (ibh_rule_is_ours(rule) && ibh_rails_holder(rails, &rule->from.ip) == nic)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean was_written_down(const IbhState *state, const IbhNic *nic)
+{
+    IBH_EACH (const IbhSavedRail, saved, state->rails) {
+        if (saved->ifindex == nic->link->ifindex)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A value that we set, and no other is known that was there before. */
+static gboolean is_lost(const IbhState *state, const IbhNic *nic, IbhSysctl key)
+{
+    const gboolean strict = nic->settings.arp == IBH_ARP_STRICT;
+    const int ours[IBH_N_SYSCTLS] = {[IBH_SYSCTL_RP_FILTER] = strict ? 1 : 2,
+                                     [IBH_SYSCTL_ARP_FILTER] = 1,
+                                     [IBH_SYSCTL_ARP_ANNOUNCE] = 2,
+                                     [IBH_SYSCTL_ARP_IGNORE] = strict ? 2 : 1};
+
+    IBH_EACH (const IbhSavedSysctl, saved, state->sysctls) {
+        if (saved->ifindex == nic->link->ifindex && saved->key == key)
+            return FALSE;
+    }
+    return ours[key] && nic->link->sysctl[key] == ours[key];
+}
+
+void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        if (nic->settings.arp == IBH_ARP_KEEP || was_written_down(state, nic) || !has_rule(rails, nic))
+            continue;
+        for (IbhSysctl key = 0; key < IBH_N_SYSCTLS; key++) {
+            const int value = nic->link->sysctl[key];
+            IbhSavedSysctl saved = {
+                .ifindex = nic->link->ifindex, .hardware = "-", .key = key, .old = value, .set = value};
+
+            g_strlcpy(saved.iface, nic->link->name, sizeof saved.iface);
+            if (is_lost(state, nic, key))
+                g_array_append_val(state->sysctls, saved);
+        }
+    }
+}

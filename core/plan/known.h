@@ -51,3 +51,7 @@ void ibh_known_put(GArray *known, const IbhKnownRail *now);
  * got other subnets. */
 void ibh_known_forget(GArray *known, const IbhRails *rails, const IbhConfig *config);
 void ibh_known_forget_name(GArray *known, const char *iface);
+
+/* A rail stands that the state does not have: it could not be written, or was removed. Of each sysctl that may be ours,
+ * remembers that the old value is lost. */
+void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state);

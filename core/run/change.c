@@ -56,16 +56,50 @@ static gboolean execute(gpointer data, const IbhOp *op, GError **error)
 
 /* ---- the state ---- */
 
-static void save(IbhRun *run, const IbhState *state)
+static gboolean save(const IbhRun *run, const IbhState *state, GError **error)
 {
-    g_autoptr(GError) error = NULL;
-    g_autofree char *text = NULL;
+    return run->store && ibh_store_save(run->store, state, error);
+}
 
-    if (!run->store || run->forgets || ibh_store_save(run->store, state, &error))
-        return;
-    text = g_strdup_printf("%s; old sysctl values and holds are not remembered for --undo", error->message);
+/* What follows from a state that could not be written; where there is no directory for it, that was said. */
+static void tell_forgotten(IbhRun *run, const GError *problem)
+{
+    const char *undone =
+        "no hold could be saved: the next event routes these NICs again; to prevent that, set manage=no "
+        "in " IBH_CONFIG_DIR "/ib-hook.conf";
+    const char *applied = run->store ? "old sysctl values and holds are not remembered for --undo" : NULL;
+    const char *means = run->undo ? undone : applied;
+    g_autofree char *text = problem ? g_strdup_printf("%s; %s", problem->message, means) : g_strdup(means);
+
+    if (text)
+        ibh_run_warn(run, text);
+}
+
+static void tell_lost_value(IbhRun *run, const IbhSavedSysctl *saved)
+{
+    const char *name = ibh_sysctl_name(saved->key);
+    g_autofree char *setting = g_strdup_printf("net/ipv4/conf/%s/%s=0", saved->iface, name);
+    g_autofree char *word = ibh_shell_word(setting), *text = NULL;
+
+    text =
+        g_strdup_printf("%s: %s=%d stays: the value before ib-hook is not known (it could not be saved, or " IBH_RUN_DIR
+                        " was removed); the kernel's default is 0 (sysctl -w %s)",
+                        saved->iface, name, saved->set, word);
     ibh_run_warn(run, text);
-    run->forgets = TRUE;
+}
+
+/* After --undo: what ib-hook set and cannot restore. */
+static void drop_lost_values(IbhRun *run, IbhState *state)
+{
+    IBH_EACH_BACK (const IbhSavedSysctl, saved, state->sysctls) {
+        const IbhLink *link = ibh_snapshot_link(run->snapshot, saved->ifindex);
+
+        if (saved->old != saved->set || (run->only && !g_strv_contains(run->only, saved->iface)))
+            continue;
+        if (link && link->sysctl[saved->key] == saved->set)
+            tell_lost_value(run, saved);
+        IBH_REMOVE(IbhSavedSysctl, saved, state->sysctls);
+    }
 }
 
 /* After a whole --undo: all candidates, and all NICs that were undone (without RDMA modules a rail is no candidate). */
@@ -262,6 +296,7 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
 {
     const IbhState *before = run->snapshot->state;
     g_autoptr(IbhState) ahead = ibh_state_copy(before), after = ibh_state_copy(before);
+    g_autoptr(GError) problem = NULL;
     IbhOutcome *outcome;
     sigset_t signals;
 
@@ -269,9 +304,10 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     ibh_state_remember(ahead, plan, FALSE);
     ibh_state_match_links(ahead, run->snapshot);
     ahead->whole = FALSE;
-    if (plan->len)
-        save(run, ahead);
+    if (plan->len) /* if it fails, it may still be written afterwards */
+        (void)save(run, ahead, NULL);
     outcome = ibh_apply(plan, execute, run);
+    ibh_known_note_lost_values(run->rails, after);
     ibh_state_remember(after, outcome->done, TRUE);
     ibh_state_match_links(after, run->snapshot);
     after->whole = is_whole(run, outcome);
@@ -279,7 +315,11 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
         update_after_trial(run, after);
     else
         update(run, plan, outcome->errors->len > 0, after);
-    save(run, after);
+    if (run->undo)
+        drop_lost_values(run, after);
+    run->forgets = !save(run, after, &problem);
+    if (run->forgets)
+        tell_forgotten(run, problem);
     sigprocmask(SIG_SETMASK, &signals, NULL);
     return outcome;
 }

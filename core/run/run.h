@@ -31,7 +31,7 @@ typedef struct {
     gboolean bad_config; /* and the defaults replace it: --undo */
     IbhNetlink *netlink;
     IbhStore *store;  /* NULL: without one; then old sysctl values and holds are not remembered */
-    gboolean forgets; /* the state cannot be written, which was said */
+    gboolean forgets; /* the state could not be written */
     IbhState *state;  /* as it was read, before parts of it were dropped */
     IbhSnapshot *snapshot;
     IbhRails *rails;
