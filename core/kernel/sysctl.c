@@ -79,7 +79,8 @@ gboolean ibh_sysctl_write(IbhNetlink *netlink, int ifindex, const char *iface, I
 
     g_strlcpy(name, iface, sizeof name);
     for (gulong attempt = 0; (problem == EAGAIN || problem == ENOENT) && attempt < WRITE_TRIES; attempt++) {
-        g_usleep(attempt * 1000); /* while it is renamed it has no files */
+        if (attempt)
+            g_usleep(attempt * 1000); /* while it is renamed it has no files */
         problem = ibh_has_sysctls(name) ? write_as(netlink, ifindex, name, key, value) : EPERM;
     }
     if (problem)
