@@ -5,10 +5,11 @@
 
 #include <string.h>
 
-/* The loopback never needs work; of an empty or hostile name only "something has changed" is left. */
+/* lo, too, may get an address that the rails have to leave to main's NIC. Of an empty or hostile name only "something
+ * has changed" is left. */
 static IbhTrigger make(const char *iface, bool down)
 {
-    IbhTrigger trigger = {.wanted = g_strcmp0(iface, "lo") != 0};
+    IbhTrigger trigger = {.wanted = true};
 
     if (down && iface && ibh_is_iface_name(iface))
         g_strlcpy(trigger.down, iface, sizeof trigger.down);
@@ -26,7 +27,7 @@ IbhTrigger ibh_trigger_nm(int argc, char **argv)
         if (!g_str_equal(argv[2], actions[i]))
             continue;
         trigger = make(argv[1], g_str_equal(argv[2], "down"));
-        trigger.early = trigger.wanted && g_str_equal(argv[2], "reapply");
+        trigger.early = g_str_equal(argv[2], "reapply") && !g_str_equal(argv[1], "lo");
     }
     return trigger;
 }
