@@ -65,9 +65,9 @@ row "a neighbour as an address of ours" \
     "route add local 172.16.16.9 dev lo table local
 ~ route del local 172.16.16.9 dev lo table local"
 row "a part of the subnet as addresses of lo" \
-    "$all error foreign-route: route local 172.16.20.0/24 table local proto kernel, $all warning sysctl-wrong: null" \
-    "address add 172.16.20.1/24 dev lo
-~ address del 172.16.20.1/24 dev lo"
+    "$all error foreign-route: route local 172.16.20.0/24 table local proto kernel" \
+    "route add local 172.16.20.0/24 dev lo table local proto kernel
+~ route del local 172.16.20.0/24 dev lo table local"
 row "main refuses a part of the subnet: one route, one command" \
     "$all warning foreign-route: route prohibit 172.16.20.0/24 table main proto boot" \
     "route add prohibit 172.16.20.0/24
