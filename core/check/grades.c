@@ -76,7 +76,7 @@ static IbhGrade grade_leaving(const Answer *answer)
         return grade_by_itself(answer);
     if (!ibh_is_same_way(got, ideal))
         return IBH_WRONG;
-    if (!near) /* in remote= what main has more exactly wins, through whatever NIC */
+    if (!near) /* in remote= what main has more exactly wins, through any NIC */
         return IBH_NOTED;
     return got->route->hops || (by && by->status == IBH_NIC_RAIL && !is_connected(answer)) ? IBH_DOUBTFUL : IBH_NOTED;
 }

@@ -101,6 +101,8 @@ char *ibh_join(const GPtrArray *texts, const char *separator);
 /* With tabs it is a row of a table: columns are as wide as their widest cell, and on a terminal the last one is cut. */
 G_GNUC_PRINTF(2, 3)
 void ibh_add_row(GPtrArray *rows, const char *format, ...);
+gboolean ibh_finding_is_down(const IbhFinding *finding);
+gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic);
 
 void ibh_add_verdict(GPtrArray *rows, const IbhReport *report); /* the host's line */
 void ibh_add_probe(GPtrArray *rows, const IbhReport *report);   /* text_probe.c */

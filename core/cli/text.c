@@ -12,15 +12,6 @@
 
 #define CELLS_MAX 5
 
-void ibh_add_row(GPtrArray *rows, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    g_ptr_array_add(rows, g_strdup_vprintf(format, args));
-    va_end(args);
-}
-
 static char **split(const char *row)
 {
     char **cells = g_strsplit(row, "\t", CELLS_MAX);
@@ -80,17 +71,6 @@ static void put_rows(GString *out, const GPtrArray *rows, const IbhStyle *style)
 
 /* ---- findings ---- */
 
-/* A NIC that is administratively down: a note, and no right rail. */
-static gboolean is_down(const IbhFinding *finding)
-{
-    return g_str_equal(finding->code, "carrier-down");
-}
-
-static gboolean has_carrier(const IbhReport *report, const IbhNic *nic)
-{
-    return !ibh_findings_find(report->findings, "carrier-down", nic->link->name, NULL);
-}
-
 /* What is wrong, and which NICs it hits. `whole`: with its fix or advice, and notes, unless only problems are wanted.
  */
 static void add_findings(GPtrArray *rows, const IbhReport *report, gboolean whole)
@@ -101,7 +81,7 @@ static void add_findings(GPtrArray *rows, const IbhReport *report, gboolean whol
         g_autofree char *names =
             hit > 2 && report->style->width && !whole ? g_strdup_printf("%u NICs", hit) : g_strdup(hit ? all : "host");
 
-        if (finding->severity == IBH_INFO && (report->style->quiet || !(whole || is_down(finding))))
+        if (finding->severity == IBH_INFO && (report->style->quiet || !(whole || ibh_finding_is_down(finding))))
             continue;
         ibh_add_row(rows, whole ? "%s: %s %s: %s" : "%s\t%s %s: %s", names, ibh_severity_name(finding->severity),
                     finding->code, finding->message);
@@ -113,70 +93,6 @@ static void add_findings(GPtrArray *rows, const IbhReport *report, gboolean whol
 }
 
 /* ---- the host's line ---- */
-
-#define APPLY "sudo ib-hook --apply"
-#define WIDTH 80
-
-/* The one command that cures all problems (--apply without a name does what it does with one), or the one cause, or how
- * many NICs. */
-static void add_wrong(GPtrArray *rows, const IbhReport *report, const IbhFinding *worst)
-{
-    g_autoptr(GHashTable) wrong = g_hash_table_new(g_str_hash, g_str_equal); /* NICs */
-    g_autoptr(GString) text = g_string_new(NULL);
-    const char *command = NULL;
-    guint problems = 0, hit, all;
-
-    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        const char *own = finding->fix && g_str_has_prefix(finding->fix, APPLY) ? APPLY : finding->fix;
-
-        if (finding->severity == IBH_INFO)
-            continue;
-        command = !problems++ || g_strcmp0(command, own) == 0 ? own : NULL;
-        IBH_EACH_POINTER (char, iface, finding->ifaces)
-            g_hash_table_add(wrong, iface);
-    }
-    all = hit = g_hash_table_size(wrong);
-    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE])
-        all += !g_hash_table_contains(wrong, rail->link->name);
-    if (hit)
-        g_string_append_printf(text, "%u of %u NIC%s wrong; ", hit, all, all == 1 ? "" : "s");
-    if (command && text->len + strlen("warning: fix: ") + strlen(command) <= WIDTH)
-        g_string_append_printf(text, "fix: %s", command);
-    else if (problems == 1)
-        g_string_printf(text, "%s%s%s", hit == 1 ? (char *)worst->ifaces->pdata[0] : "", hit == 1 ? ": " : "",
-                        worst->message);
-    else
-        g_string_append(text, "why: ib-hook --check --verbose");
-    ibh_add_row(rows, "%s: %s", ibh_severity_name(worst->severity), text->str);
-}
-
-static void add_right(GPtrArray *rows, const IbhReport *report)
-{
-    g_autoptr(GString) text = g_string_new(NULL);
-    guint right = 0;
-
-    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE])
-        right += has_carrier(report, rail) ? 1 : 0;
-    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        g_autofree char *names = ibh_join(finding->ifaces, ",");
-
-        if (is_down(finding))
-            g_string_append_printf(text, "; %s is down", names);
-    }
-    ibh_add_row(rows, "ok: %u rail%s%s", right, right == 1 ? "" : "s", text->str);
-}
-
-void ibh_add_verdict(GPtrArray *rows, const IbhReport *report)
-{
-    const IbhFinding *worst = ibh_findings_worst(report->findings, NULL);
-
-    if (worst)
-        add_wrong(rows, report, worst);
-    else if (report->nics[TRUE]->len)
-        add_right(rows, report);
-    else
-        ibh_add_row(rows, "no rails: no two RDMA NICs share a subnet here (ib-hook --show --verbose lists all)");
-}
 
 /* ---- a line for each NIC or cause ---- */
 
@@ -196,7 +112,7 @@ static void add_right_rails(GPtrArray *rows, const IbhReport *report)
     IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE]) {
         g_autofree char *addresses = join_addresses(report, rail);
 
-        if (!ibh_findings_worst(report->findings, rail->link->name) && has_carrier(report, rail))
+        if (!ibh_findings_worst(report->findings, rail->link->name) && ibh_report_has_carrier(report, rail))
             ibh_add_row(rows, "%s\tok: %s leaves by it (table %u)", rail->link->name, addresses, rail->table);
     }
 }
@@ -207,10 +123,10 @@ static void add_nic(GPtrArray *rows, const IbhReport *report, const char *iface,
     const IbhFinding *worst = ibh_findings_worst(report->findings, iface);
     g_autofree char *addresses = nic ? join_addresses(report, nic) : g_strdup("-");
     const char *link = !nic ? "-" : !(nic->link->flags & IFF_UP) ? "down" : nic->link->carrier ? "up" : "no carrier";
-    const char *state = !nic                          ? "missing"
-                        : nic->status != IBH_NIC_RAIL ? "no rail"
-                        : has_carrier(report, nic)    ? "ok"
-                                                      : "down";
+    const char *state = !nic                                  ? "missing"
+                        : nic->status != IBH_NIC_RAIL         ? "no rail"
+                        : ibh_report_has_carrier(report, nic) ? "ok"
+                                                              : "down";
 
     if (worst)
         ibh_add_row(rows, "%s\t%s\t%s\t%s %s: %s", iface, addresses, link, ibh_severity_name(worst->severity),

@@ -17,6 +17,7 @@ typedef struct {
 } IbhCase;
 
 /* A predicate that holds has said the words of its row, but those that all have: iface, port, device, number. */
+void ibh_case_take(IbhCase *c, const char *word, char *text); /* takes `text` */
 G_GNUC_PRINTF(3, 4) void ibh_case_say(IbhCase *c, const char *word, const char *format, ...);
 
 typedef struct {

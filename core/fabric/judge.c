@@ -89,27 +89,13 @@ static const IbhRow rows_of_host[] = {
 
 /* ---- words ---- */
 
-static void take(IbhCase *c, const char *word, char *text)
-{
-    g_hash_table_replace(c->words, g_strdup(word), text);
-}
-
-void ibh_case_say(IbhCase *c, const char *word, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    take(c, word, g_strdup_vprintf(format, args));
-    va_end(args);
-}
-
 static void say_names(IbhCase *c, char *(*in)(const char *name))
 {
-    take(c, "iface", in(c->nic ? c->nic->iface : ""));
+    ibh_case_take(c, "iface", in(c->nic ? c->nic->iface : ""));
     if (!c->port)
         return;
-    take(c, "port", in(c->port->name));
-    take(c, "device", in(c->port->device));
+    ibh_case_take(c, "port", in(c->port->name));
+    ibh_case_take(c, "device", in(c->port->device));
     ibh_case_say(c, "number", "%d", c->port->number);
 }
 

@@ -14,14 +14,6 @@ static gboolean take(GArray *wanted, gconstpointer object, GCompareFunc compare)
     return FALSE;
 }
 
-static void todo_clear(gpointer data)
-{
-    IbhTodo *todo = data;
-
-    g_clear_pointer(&todo->rules, g_array_unref);
-    g_clear_pointer(&todo->routes, g_array_unref);
-}
-
 static void want_all(IbhWork *work)
 {
     IBH_EACH (IbhTodo, todo, work->todos) {
@@ -30,18 +22,6 @@ static void want_all(IbhWork *work)
         todo->routes = ibh_want_routes(work->rails, todo->nic);
         todo->rules = ibh_want_rules(work->rails, todo->nic, todo->routes);
     }
-}
-
-IbhTodo *ibh_todo(const IbhWork *work, const IbhNic *nic)
-{
-    return &g_array_index(work->todos, IbhTodo, nic->position);
-}
-
-IbhTodo *ibh_todo_of_rail(const IbhWork *work, const IbhNic *nic)
-{
-    IbhTodo *todo = nic ? ibh_todo(work, nic) : NULL;
-
-    return todo && todo->rules ? todo : NULL;
 }
 
 /* TRUE if an address of this NIC is being checked for duplicates (IPv6): this address itself, or one of that prefix. */
@@ -60,15 +40,6 @@ static gboolean is_undecided_rule(const IbhWork *work, const IbhNic *owner, cons
 {
     return rule->family == AF_INET6 && (ibh_nic_has_table(owner, rule->table) || rule->table == IBH_TABLE_MAIN) &&
            is_tentative(owner, &rule->from) && !ibh_rails_owner(work->rails, &rule->from.ip);
-}
-
-gboolean ibh_is_place_wanted(const IbhTodo *todo, const IbhRoute *route)
-{
-    for (guint i = 0; i < todo->routes->len; i++) {
-        if (ibh_route_same_place(&g_array_index(todo->routes, IbhRoute, i), route))
-            return TRUE;
-    }
-    return FALSE;
 }
 
 /* Routes by a gateway belong to all addresses of a NIC: they wait only if each of these is being checked. */
@@ -129,18 +100,6 @@ static void subtract_routes(IbhWork *work, IbhRouteKind kind)
 
 /* ---- who needs another one's table ---- */
 
-/* TRUE if the tables of this rail hold something of another NIC: a route, or a rule that leads there. Tables stick to
- * their NIC, so only table= and NICs that disappeared cause this. */
-gboolean ibh_is_in_the_way(const IbhStale *stale, const IbhTodo *todo)
-{
-    return !stale->done && stale->owner != todo->nic && ibh_nic_has_table(todo->nic, stale->table);
-}
-
-gboolean ibh_may_touch(const IbhWork *work, const IbhNic *nic)
-{
-    return nic ? ibh_todo(work, nic)->selected : !work->only;
-}
-
 /* A rail that was asked for may need a table that another NIC has yet to leave: then that NIC is moved, too. */
 static gboolean make_room(const IbhWork *work, const IbhTodo *todo)
 {
@@ -163,7 +122,7 @@ static void select_work(IbhWork *work)
     }
     IBH_EACH (IbhTodo, todo, work->todos) {
         if (!todo->selected)
-            todo_clear(todo);
+            ibh_todo_clear(todo);
         if (!todo->rules)
             continue;
         todo->changed = todo->rules->len || todo->routes->len;
@@ -179,7 +138,7 @@ void ibh_work_init(IbhWork *work)
 {
     work->plan = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free);
     work->todos = g_array_new(FALSE, TRUE, sizeof(IbhTodo));
-    g_array_set_clear_func(work->todos, todo_clear);
+    g_array_set_clear_func(work->todos, ibh_todo_clear);
     IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
         const IbhTodo todo = {.nic = nic, .selected = !nic->kept && ibh_is_selected(nic, work->only)};
 
@@ -194,12 +153,4 @@ void ibh_work_init(IbhWork *work)
         subtract_routes(work, (IbhRouteKind)kind);
     select_work(work);
     ibh_find_undone(work);
-}
-
-void ibh_work_clear(IbhWork *work)
-{
-    g_array_unref(work->todos);
-    todo_clear(&work->of_spread);
-    g_array_unref(work->stales);
-    g_hash_table_unref(work->led);
 }

@@ -209,25 +209,6 @@ static guint32 find_local_rule(const IbhRails *rails, int family)
     return priority;
 }
 
-static gboolean has_family(const GPtrArray *addresses, int family)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, addresses) {
-        if (address->local.family == family)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-gboolean ibh_serves_family(const IbhNic *nic, int family)
-{
-    return has_family(&nic->served, family);
-}
-
-gboolean ibh_programs_family(const IbhNic *nic, int family)
-{
-    return has_family(&nic->programmed, family);
-}
-
 /* If a rail's rule came before the local table's, traffic to ourselves would leave by a rail. */
 static char *why_blocked(const IbhRails *rails, const IbhNic *nic)
 {

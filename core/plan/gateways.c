@@ -200,26 +200,6 @@ gboolean ibh_has_default(const IbhRails *rails, const IbhNic *nic, int family)
 
 /* ---- remote= ---- */
 
-/* The longest that contains it; NULL: none does. */
-static const IbhRemote *find_remote(const IbhNic *nic, const IbhPrefix *prefix)
-{
-    const IbhRemote *best = NULL;
-
-    for (guint i = 0; nic->settings.remote && i < nic->settings.remote->len; i++) {
-        const IbhRemote *remote = &g_array_index(nic->settings.remote, IbhRemote, i);
-
-        if (remote->prefix.length <= prefix->length && ibh_prefix_contains(&remote->prefix, &prefix->ip) &&
-            (!best || remote->prefix.length > best->prefix.length))
-            best = remote;
-    }
-    return best;
-}
-
-gboolean ibh_is_remote(const IbhNic *nic, const IbhPrefix *prefix)
-{
-    return find_remote(nic, prefix) != NULL;
-}
-
 gboolean ibh_remote_is_reachable(const IbhNic *nic, const IbhRemote *remote)
 {
     if (ibh_ip_is_fe80(&remote->via))
@@ -275,7 +255,7 @@ static void want_remote(const IbhRails *rails, const IbhNic *nic, GArray *routes
         if (other == nic || other->status != IBH_NIC_RAIL || !(other->link->flags & IFF_UP))
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
-            const IbhRemote *remote = ibh_address_is_host(address) ? NULL : find_remote(nic, &address->subnet);
+            const IbhRemote *remote = ibh_address_is_host(address) ? NULL : ibh_nic_find_remote(nic, &address->subnet);
 
             if (remote)
                 add_remote(rails, nic, remote, &address->subnet, routes);

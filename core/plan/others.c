@@ -15,13 +15,6 @@ struct IbhOthers {
     GArray *cuts;     /* IbhPrefix, in order: each that a rule or a route names */
 };
 
-gboolean ibh_rule_is_of_a_source(const IbhRule *rule)
-{
-    return !ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && !rule->l3mdev && rule->from.length &&
-           !(rule->selectors & ~(guint)IBH_SELECT_TO) && rule->table != IBH_TABLE_MAIN &&
-           rule->table != IBH_TABLE_LOCAL && rule->table != RT_TABLE_DEFAULT && rule->table != RT_TABLE_UNSPEC;
-}
-
 /* ---- the host without us ---- */
 
 /* An event does not read all of main, nor tables that no source rule leads to. */

@@ -15,87 +15,6 @@ void ibh_join_units(const IbhWork *work)
 
 /* ---- rail by rail ---- */
 
-/* Others do not route it. */
-static gboolean is_programmed(const IbhStale *stale)
-{
-    const IbhNic *nic = stale->owner;
-
-    if (nic->programmed.len == nic->served.len)
-        return TRUE;
-    if (stale->route)
-        return ibh_programs_family(nic, stale->route->family);
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
-        if (ibh_ip_equal(&address->local, &stale->rule->from.ip))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-char *ibh_why_stale(const IbhWork *work, const IbhStale *stale)
-{
-    char text[IBH_PREFIX_STRLEN];
-
-    if (!stale->owner)
-        return g_strdup("its interface or address is gone");
-    if (stale->owner->status != IBH_NIC_RAIL)
-        return g_strdup_printf("%s is no rail: %s", stale->owner->link->name, stale->owner->why);
-    if (work->undo)
-        return g_strdup("undone");
-    if (!is_programmed(stale))
-        return g_strdup_printf("rules of others route %s", stale->owner->link->name);
-    if (stale->rule && ibh_rails_owner(work->rails, &stale->rule->from.ip) == stale->owner)
-        return g_strdup_printf("%s has other rules now", stale->owner->link->name);
-    if (stale->rule)
-        return g_strdup_printf("%s is no address of %s", ibh_ip_format(&stale->rule->from.ip, text),
-                               stale->owner->link->name);
-    return g_strdup_printf("no address of %s needs it", stale->owner->link->name);
-}
-
-void ibh_drop(IbhWork *work, IbhStale *stale, char *why)
-{
-    if (stale->rule)
-        ibh_emit_rule(work, IBH_OP_RULE_DEL, stale->owner, stale->rule, why);
-    else
-        ibh_emit_route(work, IBH_OP_ROUTE_DEL, stale->owner, stale->route, NULL, why);
-    stale->done = TRUE;
-}
-
-static IbhStale *find_in_place(const IbhWork *work, const IbhRoute *route)
-{
-    IBH_EACH (IbhStale, stale, work->stales) {
-        if (!stale->done && stale->route && ibh_route_same_place(stale->route, route))
-            return stale;
-    }
-    return NULL;
-}
-
-static char *why_route(const IbhTodo *todo, const IbhRoute *route)
-{
-    char dst[IBH_PREFIX_STRLEN];
-
-    ibh_prefix_format(&route->dst, dst);
-    return todo->nic ? g_strdup_printf("table %u reaches %s by %s", route->table, dst, todo->nic->link->name)
-                     : g_strdup_printf("unbound traffic to %s uses every rail", dst);
-}
-
-void ibh_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table)
-{
-    for (guint i = 0; i < todo->routes->len;) {
-        const IbhRoute *route = &g_array_index(todo->routes, IbhRoute, i);
-        IbhStale *stale = find_in_place(work, route);
-
-        if (route->table != table) {
-            i++;
-            continue;
-        }
-        ibh_emit_route(work, stale ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, todo->nic, route,
-                       stale ? stale->route : NULL, why_route(todo, route));
-        if (stale)
-            stale->done = TRUE;
-        g_array_remove_index(todo->routes, i);
-    }
-}
-
 /* An old rule, of a lower priority or of another length, leads to T before the new rules ask main: new routes wait
  * until it is deleted. */
 static gboolean is_led_too_soon(const IbhWork *work, const IbhTodo *todo)
@@ -157,7 +76,7 @@ static void drop_rules(IbhWork *work, const IbhTodo *todo, gboolean for_routes)
     IBH_EACH (IbhStale, stale, work->stales) {
         if (!stale->done && stale->rule && ibh_may_touch(work, stale->owner) &&
             ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic &&
-            !(stale->owner == todo->nic && !is_programmed(stale)) &&
+            !(stale->owner == todo->nic && !ibh_stale_is_programmed(stale)) &&
             (!for_routes || (stale->rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
                              g_hash_table_contains(work->led, &stale->rule->from.ip))))
             ibh_drop(work, stale, ibh_why_stale(work, stale));

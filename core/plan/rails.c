@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/rails.h"
 
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+
 void ibh_rails_free(IbhRails *rails)
 {
     if (!rails)
@@ -148,4 +151,50 @@ const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route)
     const IbhNic *by_device = route->ifindex ? ibh_rails_nic(rails, route->ifindex) : NULL;
 
     return by_device ? by_device : ibh_rails_nic_by_table(rails, route->table);
+}
+
+static gboolean has_family(const GPtrArray *addresses, int family)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, addresses) {
+        if (address->local.family == family)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean ibh_serves_family(const IbhNic *nic, int family)
+{
+    return has_family(&nic->served, family);
+}
+
+gboolean ibh_programs_family(const IbhNic *nic, int family)
+{
+    return has_family(&nic->programmed, family);
+}
+
+gboolean ibh_rule_is_of_a_source(const IbhRule *rule)
+{
+    return !ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && !rule->l3mdev && rule->from.length &&
+           !(rule->selectors & ~(guint)IBH_SELECT_TO) && rule->table != IBH_TABLE_MAIN &&
+           rule->table != IBH_TABLE_LOCAL && rule->table != RT_TABLE_DEFAULT && rule->table != RT_TABLE_UNSPEC;
+}
+
+/* The longest that contains it; NULL: none does. */
+const IbhRemote *ibh_nic_find_remote(const IbhNic *nic, const IbhPrefix *prefix)
+{
+    const IbhRemote *best = NULL;
+
+    for (guint i = 0; nic->settings.remote && i < nic->settings.remote->len; i++) {
+        const IbhRemote *remote = &g_array_index(nic->settings.remote, IbhRemote, i);
+
+        if (remote->prefix.length <= prefix->length && ibh_prefix_contains(&remote->prefix, &prefix->ip) &&
+            (!best || remote->prefix.length > best->prefix.length))
+            best = remote;
+    }
+    return best;
+}
+
+gboolean ibh_is_remote(const IbhNic *nic, const IbhPrefix *prefix)
+{
+    return ibh_nic_find_remote(nic, prefix) != NULL;
 }

@@ -87,6 +87,9 @@ const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
 gboolean ibh_serves_family(const IbhNic *nic, int family);
 gboolean ibh_programs_family(const IbhNic *nic, int family); /* rules and routes of ours serve it */
 gboolean ibh_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
+/* The longest of remote= that contains this prefix; NULL: none does. */
+const IbhRemote *ibh_nic_find_remote(const IbhNic *nic, const IbhPrefix *prefix);
+gboolean ibh_is_remote(const IbhNic *nic, const IbhPrefix *prefix);
 gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address);
 /* FALSE: the NIC serves this address twice, with two prefix lengths, and this is the second. */
 gboolean ibh_is_first(const IbhNic *nic, const IbhAddress *address);

@@ -14,80 +14,13 @@
 
 #include <linux/rtnetlink.h>
 
-/* The administrator's value; but a NIC that must be silent beside rails keeps ours. */
-static int value_left(const IbhWork *work, const IbhNic *nic, IbhSysctl key)
-{
-    return !work->undo && key == IBH_SYSCTL_ARP_IGNORE && ibh_must_be_silent(work->rails, nic) ? nic->link->sysctl[key]
-                                                                                               : nic->base[key];
-}
-
-static gboolean has_our_sysctls(const IbhWork *work, const IbhNic *nic)
-{
-    for (int key = 0; key < IBH_N_SYSCTLS; key++) {
-        if (value_left(work, nic, (IbhSysctl)key) != nic->link->sysctl[key])
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static gboolean leads_to_subnet_of(const IbhRoute *route, const IbhAddress *address)
-{
-    return route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->ifindex && route->dst.length > 0 &&
-           ibh_prefix_contains(&route->dst, &address->local);
-}
-
-/* Longest prefix, lowest metric, first. */
-const IbhNic *ibh_find_mains_nic(const IbhRails *rails, const IbhAddress *address)
-{
-    const IbhSnapshot *snapshot = rails->snapshot;
-    const GArray *lists[] = {snapshot->routes, snapshot->main_by_nic};
-    const IbhRoute *best = NULL;
-
-    if (ibh_rails_theirs(rails, address)) /* its own */
-        return ibh_rails_nic(rails, address->ifindex);
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (leads_to_subnet_of(route, address) &&
-                (!best || route->dst.length > best->dst.length ||
-                 (route->dst.length == best->dst.length && route->metric < best->metric)))
-                best = route;
-        }
-    }
-    return best ? ibh_rails_nic(rails, best->ifindex) : NULL;
-}
-
-static void note_undone(const IbhWork *work, IbhTodo *todo)
-{
-    if ((!work->undo && todo->nic->status == IBH_NIC_RAIL) || !todo->selected || todo->undone)
-        return;
-    todo->undone = TRUE;
-    IBH_EACH_POINTER (const IbhAddress, address, &todo->nic->addresses) {
-        const IbhNic *by = address->local.family == AF_INET ? ibh_find_mains_nic(work->rails, address) : NULL;
-
-        if (by)
-            ibh_todo(work, by)->is_mains = TRUE;
-    }
-}
-
-void ibh_find_undone(IbhWork *work)
-{
-    IBH_EACH (const IbhStale, stale, work->stales) {
-        if (stale->owner)
-            note_undone(work, ibh_todo(work, stale->owner));
-    }
-    IBH_EACH (IbhTodo, todo, work->todos) {
-        if (has_our_sysctls(work, todo->nic))
-            note_undone(work, todo);
-    }
-}
-
 /* ---- sysctls ---- */
 
 /* Of the NICs that main uses, and of those that it does not. */
 static void restore(const IbhWork *work, IbhSysctl key, gboolean used, gboolean unused)
 {
     IBH_EACH (const IbhTodo, todo, work->todos) {
-        int now = todo->nic->link->sysctl[key], old = value_left(work, todo->nic, key);
+        int now = todo->nic->link->sysctl[key], old = ibh_value_left(work, todo->nic, key);
 
         if (todo->undone && (todo->is_mains ? used : unused) && now != old)
             ibh_emit_sysctl(work, todo->nic, key, now, old, g_strdup("as it was before"));

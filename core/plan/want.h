@@ -31,7 +31,6 @@ void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *routes)
 gboolean ibh_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
 gboolean ibh_has_default(const IbhRails *rails, const IbhNic *nic, int family); /* D has a default route */
 
-gboolean ibh_is_remote(const IbhNic *nic, const IbhPrefix *prefix); /* remote= names it, or a prefix around it */
 /* The gateway that it names is of the link, or in a subnet of the NIC. */
 gboolean ibh_remote_is_reachable(const IbhNic *nic, const IbhRemote *remote);
 

@@ -173,3 +173,8 @@ const IbhCauseRow *ibh_probe_cause(IbhCause cause)
 {
     return &rows[cause];
 }
+
+gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause)
+{
+    return (pair->causes >> cause & 1) != 0;
+}

@@ -14,11 +14,6 @@ static void charge(IbhProbePair *pair, IbhCause cause)
     pair->causes |= (guint64)1 << cause;
 }
 
-gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause)
-{
-    return (pair->causes >> cause & 1) != 0;
-}
-
 GPtrArray *ibh_probe_problems(const IbhProbePair *pair)
 {
     GPtrArray *problems = g_ptr_array_new();

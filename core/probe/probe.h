@@ -366,6 +366,7 @@ gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause);
 GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: codes, each once */
 /* "172.16.34.1-.8, 172.16.35.1 and 3 more"; IbhIp. Consecutive ones are one; so many at most. */
 char *ibh_probe_name_peers(const GArray *peers, guint most);
+char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more);
 
 /* Parts of ibh_probe_judge(): a finding for each cause, keyed by who is at fault: a rail of this host, a peer, a pair,
  * the wire; hosts that answer for this host's addresses; what was not asked, and the run as a whole. */

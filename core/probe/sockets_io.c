@@ -201,3 +201,11 @@ void ibh_prober_close(IbhProber *prober)
     g_free(prober->sockets);
     g_free(prober->bytes);
 }
+
+#define LATE_MAX (8 * IBH_PROBE_SPACING)
+
+/* After a late wake-up, the next packets may go a little faster. */
+void ibh_prober_pace(IbhProber *prober)
+{
+    prober->next = MAX(prober->next, g_get_monotonic_time() - LATE_MAX) + IBH_PROBE_SPACING;
+}

@@ -10,17 +10,10 @@
 #include <sys/socket.h>
 
 #define TRIES 3
-#define LATE_MAX (8 * IBH_PROBE_SPACING)
 #define READ_MAX 64  /* packets read from one socket at a time: a flood must not stop us from sending, or ending */
 #define LEFT_MAX 256 /* such rounds at the end */
 
 /* ---- sending ---- */
-
-/* After a late wake-up, the next packets may go a little faster. */
-void ibh_prober_pace(IbhProber *prober)
-{
-    prober->next = MAX(prober->next, g_get_monotonic_time() - LATE_MAX) + IBH_PROBE_SPACING;
-}
 
 /* With IP_RECVERR a send may report an earlier packet's error; then it has to be repeated. */
 static int send_to(IbhProber *prober, int fd, guint i, gsize length)

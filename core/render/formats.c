@@ -43,13 +43,6 @@ static guint32 find_distance(const IbhRails *rails)
 
 /* ---- what is said before ---- */
 
-/* Names stand in files of many languages, in lists and beside patterns: only those that mean nothing in any are
- * written. */
-gboolean ibh_render_is_plain(const char *name)
-{
-    return name[0] && !name[strspn(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._-@+")];
-}
-
 /* Rails that were asked for, of such names; and what the formats cannot express of this host. */
 static GPtrArray *choose(GString *out, const IbhRails *rails)
 {
@@ -216,28 +209,6 @@ static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
 }
 
 /* ---- a rail as its own manager would configure it ---- */
-
-void ibh_fill_in(GString *out, const char *template, const IbhValues *values)
-{
-    gsize group = 0;
-    gboolean complete = TRUE;
-
-    for (const char *at = template; *at; at++) {
-        if (*at == '{') {
-            group = out->len;
-            complete = TRUE;
-        } else if (*at == '}') {
-            g_string_truncate(out, complete ? out->len : group);
-        } else if (*at != '$') {
-            g_string_append_c(out, *at);
-        } else {
-            const char *value = values->of[(guchar) * ++at];
-
-            complete = complete && value;
-            g_string_append(out, value ? value : "");
-        }
-    }
-}
 
 /* The name of its connection, or of its file, if this manager has it, and for no other NIC: each of several would get
  * the routes of all. NULL: none. */

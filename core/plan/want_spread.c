@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What main=spread wants: multipath routes over the rails of a subnet, and the rules that lead unbound traffic to them.
+ */
+#include "plan/plan.h"
+#include "plan/want.h"
+#include "plan/work.h"
+
+#include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+/* The source address that the kernel gives unbound traffic by this NIC. It must be of this subnet, and the NIC its
+ * owner: once a socket has that source, the owner's rule applies. */
+static const IbhAddress *first_primary(const IbhNic *nic)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (address->local.family == AF_INET && !address->secondary)
+            return address;
+    }
+    return NULL;
+}
+
+static gboolean can_carry(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet)
+{
+    const IbhAddress *address = first_primary(nic);
+
+    return ibh_is_programmed(rails, nic) && (nic->link->flags & IFF_UP) && nic->link->carrier && address &&
+           !ibh_address_is_host(address) && ibh_prefix_equal(&address->subnet, subnet) &&
+           ibh_rails_owner(rails, &address->local) == nic;
+}
+
+/* A NIC that is no rail has that subnet, too: spreading would take its traffic. */
+static gboolean is_anothers(const IbhRails *rails, const IbhPrefix *subnet)
+{
+    const GArray *addresses = rails->snapshot->addresses;
+
+    IBH_EACH (const IbhAddress, address, addresses) {
+        const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
+
+        if (nic && nic->status != IBH_NIC_RAIL && ibh_prefix_equal(&address->subnet, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A rule of others that comes later leads to a part of it: it would lose. */
+static gboolean is_led_in_part(const IbhRails *rails, const IbhPrefix *subnet)
+{
+    const IbhIp none = {.family = AF_INET};
+
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (!ibh_rule_is_ours(rule) && rule->priority >= IBH_PRIORITY_BASE + IBH_PRIORITY_SPREAD - 1 &&
+            ibh_prefix_contains(&rule->from, &none) && rule->to.length &&
+            !(rule->selectors & (IBH_SELECT_NOT | IBH_SELECT_IIF)) && ibh_prefix_is_inside(&rule->to, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean make_route(const IbhRails *rails, const IbhPrefix *subnet, IbhRoute *ret_route)
+{
+    g_autoptr(GArray) hops = g_array_new(FALSE, TRUE, sizeof(IbhHop));
+    IbhRoute route = {.family = AF_INET,
+                      .table = IBH_TABLE_SPREAD,
+                      .dst = *subnet,
+                      .type = RTN_UNICAST,
+                      .protocol = RTPROT_KERNEL,
+                      .scope = RT_SCOPE_LINK,
+                      .metric = IBH_MARK};
+
+    for (guint i = 0; i < rails->nics->len; i++) { /* by rank */
+        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        if (can_carry(rails, nic, subnet))
+            g_array_append_val(hops, (IbhHop){.ifindex = nic->link->ifindex});
+    }
+    if (hops->len < 2 || is_anothers(rails, subnet) || is_led_in_part(rails, subnet))
+        return FALSE;
+    route.hops = ibh_pool_keep(rails->pool, hops->data, hops->len * sizeof(IbhHop));
+    route.nexthops = hops->len;
+    route.ifindex = route.hops->ifindex;
+    *ret_route = route;
+    return TRUE;
+}
+
+/* Of nested subnets only the outermost is spread; inside of it, main is asked for longer prefixes. */
+static void keep_outermost(GArray *routes, const IbhRoute *route)
+{
+    for (guint i = routes->len; i-- > 0;) {
+        const IbhPrefix *other = &g_array_index(routes, IbhRoute, i).dst;
+
+        if (other->length <= route->dst.length && ibh_prefix_contains(other, &route->dst.ip))
+            return;
+        if (ibh_prefix_contains(&route->dst, &other->ip))
+            g_array_remove_index(routes, i);
+    }
+    g_array_append_val(routes, *route);
+}
+
+static GArray *want_routes(const IbhRails *rails)
+{
+    GArray *routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    IbhRoute route;
+
+    for (guint i = 0; rails && rails->main == IBH_MAIN_SPREAD && i < rails->nics->len; i++) {
+        const IbhAddress *address = first_primary(g_ptr_array_index(rails->nics, i));
+
+        if (address && make_route(rails, &address->subnet, &route))
+            keep_outermost(routes, &route);
+    }
+    return routes;
+}
+
+gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic)
+{
+    g_autoptr(GArray) routes = want_routes(rails);
+
+    IBH_EACH (const IbhRoute, route, routes) {
+        if (can_carry(rails, nic, &route->dst))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* For traffic without a source yet: first main's longer prefixes inside a subnet (bridges, hosts, other networks),
+ * then the rails. In ascending order. */
+static GArray *want_rules(const GArray *routes)
+{
+    GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
+    IbhIp none = {.family = AF_INET};
+
+    for (guint to_rails = 0; to_rails < 2; to_rails++) {
+        IBH_EACH (const IbhRoute, route, routes) {
+            const IbhPrefix *subnet = &route->dst;
+            IbhRule rule = {.family = AF_INET,
+                            .priority = IBH_PRIORITY_BASE + IBH_PRIORITY_SPREAD - (to_rails ? 0 : 1),
+                            .from = ibh_prefix(&none, 32),
+                            .to = *subnet,
+                            .selectors = IBH_SELECT_TO,
+                            .action = FR_ACT_TO_TBL,
+                            .table = to_rails ? IBH_TABLE_SPREAD : IBH_TABLE_MAIN,
+                            .protocol = RTPROT_KERNEL,
+                            .suppress_prefixlength = to_rails ? -1 : (gint64)subnet->length,
+                            .suppress_ifgroup = IBH_MARK};
+
+            g_array_append_val(rules, rule);
+        }
+    }
+    return rules;
+}
+
+void ibh_want_spread(const IbhRails *rails, IbhTodo *todo)
+{
+    todo->routes = want_routes(rails);
+    todo->rules = want_rules(todo->routes);
+}

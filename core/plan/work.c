@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Look-ups in what a plan is made of. */
+#include "plan/work.h"
+
+void ibh_todo_clear(gpointer data)
+{
+    IbhTodo *todo = data;
+
+    g_clear_pointer(&todo->rules, g_array_unref);
+    g_clear_pointer(&todo->routes, g_array_unref);
+}
+
+IbhTodo *ibh_todo(const IbhWork *work, const IbhNic *nic)
+{
+    return &g_array_index(work->todos, IbhTodo, nic->position);
+}
+
+IbhTodo *ibh_todo_of_rail(const IbhWork *work, const IbhNic *nic)
+{
+    IbhTodo *todo = nic ? ibh_todo(work, nic) : NULL;
+
+    return todo && todo->rules ? todo : NULL;
+}
+
+gboolean ibh_may_touch(const IbhWork *work, const IbhNic *nic)
+{
+    return nic ? ibh_todo(work, nic)->selected : !work->only;
+}
+
+/* TRUE if the tables of this rail hold something of another NIC: a route, or a rule that leads there. Tables stick to
+ * their NIC, so only table= and NICs that disappeared cause this. */
+gboolean ibh_is_in_the_way(const IbhStale *stale, const IbhTodo *todo)
+{
+    return !stale->done && stale->owner != todo->nic && ibh_nic_has_table(todo->nic, stale->table);
+}
+
+gboolean ibh_is_place_wanted(const IbhTodo *todo, const IbhRoute *route)
+{
+    for (guint i = 0; i < todo->routes->len; i++) {
+        if (ibh_route_same_place(&g_array_index(todo->routes, IbhRoute, i), route))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+void ibh_work_clear(IbhWork *work)
+{
+    g_array_unref(work->todos);
+    ibh_todo_clear(&work->of_spread);
+    g_array_unref(work->stales);
+    g_hash_table_unref(work->led);
+}
+
+static gint descending(gconstpointer left, gconstpointer right)
+{
+    const IbhRule *a = *(const IbhRule *const *)left, *b = *(const IbhRule *const *)right;
+
+    return a->priority == b->priority ? 0 : a->priority > b->priority ? -1 : 1;
+}
+
+GPtrArray *ibh_rules_to_delete(const IbhSnapshot *snapshot)
+{
+    GPtrArray *rules = g_ptr_array_new();
+
+    IBH_EACH (IbhRule, rule, snapshot->rules) {
+        if (ibh_rule_is_ours(rule))
+            g_ptr_array_add(rules, rule);
+    }
+    g_ptr_array_sort(rules, descending); /* which keeps the order of equals */
+    return rules;
+}
