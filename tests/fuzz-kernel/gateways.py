@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which gateway a rail has, and what it reaches by it: what the manual says of manage=, gateway= and remote=."""
+"""What a rail's tables hold, and by which gateway: its own subnets, remote=, its default. What the manual says of manage=,
+gateway= and remote=. Of main, its own NIC's routes count alone."""
 
 import fnmatch
 import ipaddress
+from collections import namedtuple
 
 from hosts import settings
-from kernel import MAIN, family_of
+from kernel import family_of, is_encapsulated
 
 PLACES = ("peer", "first", "last")
+ANYTHING = None  # what a route carries, where the manual leaves it open
+
+# How a rail's table leads: by its NIC, to this gateway or to none, with what the route carries. In a list of ways None stands for
+# no route; several are in it where the manual leaves it open.
+Way = namedtuple("Way", "via carried")
 MOST_LENGTHS = 8  # of prefixes in a table: of more, the shortest are asked together
 
 
@@ -32,8 +39,12 @@ class Keys:
         return self.of(nic, "manage", "auto") == "yes"
 
     def remote(self, nic, family):
-        words = [one for one in self.of(nic, "remote", "").split(",") if one]
-        return [net for net in map(ipaddress.ip_network, words) if net.version == family]
+        """[(prefix, its `via` or None)]"""
+        found = []
+        for one in filter(None, self.of(nic, "remote", "").split(",")):
+            net, _, via = one.partition(" via ")
+            found.append((ipaddress.ip_network(net.strip()), via.strip() or None))
+        return [one for one in found if one[0].version == family]
 
 
 def by_place(place, address):
@@ -49,15 +60,30 @@ def by_place(place, address):
 
 
 class Gateways:
-    """The gateways of the rails. Main's routes are the twin's."""
+    """The ways of the rails. Main's routes are the twin's."""
 
     def __init__(self, facts, keys):
         self.facts, self.keys, self.known = facts, keys, {}
-        self.main = [one for one in facts.main_routes if one.kind == "unicast" and not one.source]  # these are never copied
-        self.own = facts.of_host
 
-    def of(self, device, family):
-        """(its gateway, is it certain). None: it has none. Not certain: the manual does not say which of several."""
+    # ---- own subnets ----
+
+    def subnet(self, device, net):
+        """As main has exactly this subnet by the NIC; where it has it by another one's gateway alone, not at all."""
+        rows = sorted((one for one in self.facts.main_routes if one.net == net and not one.source), key=lambda one: one.metric)
+        own = [one for one in rows if one.dev == device and one.kind == "unicast" and not one.tos]
+        if own:
+            hops = [one for one in rows if one.which == own[0].which]
+            if len(hops) > 1 or is_encapsulated(own[0].carried):
+                return [Way(None, ANYTHING)] + [Way(one.via, ANYTHING) for one in hops if one.dev == device]
+            return [Way(own[0].via, own[0].carried)]
+        if rows and rows[0].kind == "unicast" and rows[0].via:
+            several = sum(one.which == rows[0].which for one in rows) > 1
+            return [None, Way(None, ())] if several else [None]
+        return [Way(None, ())]
+
+    # ---- the default ----
+
+    def default(self, device, family):
         if (device, family) not in self.known:
             self.known[device, family] = self.find(device, family)
         return self.known[device, family]
@@ -65,14 +91,16 @@ class Gateways:
     def find(self, device, family):
         setting = self.keys.of(device, "gateway", "auto")
         if setting == "none":
-            return None, True
-        configured = self.configured(device, family, setting)
-        if len(configured) > 1:
-            return None, False
-        usable = [one for one in configured if one not in self.own]
-        return (usable[0], True) if usable else self.of_main(device, family)
+            return [None]
+        if setting == "auto":
+            return [self.of_main(device, family)]
+        named = self.named(device, family, setting)
+        if not named:  # an address of another subnet, of the other family; `peer` of a /24
+            return [None, self.of_main(device, family)]
+        return [None if one in self.facts.of_host else Way(one, self.carried(device, family, one)) for one in sorted(named)]
 
-    def configured(self, device, family, setting):
+    def named(self, device, family, setting):
+        """The gateways that gateway= names."""
         found = set()
         for name, local, length, *_ in self.facts.usable:
             if name != device or family_of(local) != family:
@@ -81,69 +109,88 @@ class Gateways:
             if setting in PLACES:
                 one = by_place(setting, address)
                 found |= {str(one)} if one else set()
-            elif setting != "auto" and family_of(setting) == family and address.network.num_addresses > 1 and \
-                    ipaddress.ip_address(setting) in address.network:
+            elif setting != "auto" and family_of(setting) == family and (
+                    setting.startswith("fe80:") or address.network.num_addresses > 1 and ipaddress.ip_address(setting) in address.network):
                 found.add(str(ipaddress.ip_address(setting)))
         return found
 
+    def defaults_of(self, device, family):
+        """Main's by this NIC, of whatever form: a list of hops for each."""
+        found = {}
+        for one in self.facts.main_routes:
+            if one.net.version == family and one.net.prefixlen == 0 and one.kind == "unicast" and one.dev == device:
+                found.setdefault(one.which, []).append(one)
+        return list(found.values())
+
     def of_main(self, device, family):
-        """Main's default by a gateway that the rail reaches: the best one. Of several alike it is not said which."""
-        mine = [one for one in self.main if one.net.version == family and one.net.prefixlen == 0 and self.is_mine(device, one)]
-        if not mine:
-            return None, True
-        best = min(mine, key=lambda one: one.metric)
-        return best.via, all(one.metric > best.metric or one.via == best.via for one in mine)
+        """Main's default by this NIC, where there is exactly one, and a simple one."""
+        found = self.defaults_of(device, family)
+        if len(found) != 1 or len(found[0]) != 1:
+            return None
+        one = found[0][0]
+        if one.tos or one.source or is_encapsulated(one.carried) or one.via in self.facts.of_host:
+            return None
+        several = family == 6 and sum(other.which == one.which for other in self.facts.main_routes) > 1
+        return Way(one.via, ANYTHING if several else one.carried)  # of IPv6's several hops the kernel shows the first one's metrics
 
-    def is_mine(self, device, route):
-        if route.via is None or route.via in self.own or route.dev not in self.facts.rails:
-            return False
-        return route.dev == device if route.via.startswith("fe80:") else self.reaches(device, route)
+    def carried(self, device, family, via):
+        """By a gateway that the configuration names: as main's default by it and this NIC."""
+        way = self.of_main(device, family)
+        if way and way.via == via:
+            return way.carried
+        return ANYTHING if any(hop.via == via for hops in self.defaults_of(device, family) for hop in hops) else ()
 
-    def reaches(self, device, route):
-        via = ipaddress.ip_address(route.via)
-        if any(net.version == via.version and via in net for net in self.facts.subnets.get(device, ())):
-            return True
-        return route.dev == device and self.has_host_route(device, route.via)
+    # ---- remote= ----
 
-    def has_host_route(self, device, address):
-        """Main's, by the device: in clouds a NIC has no subnet, and this to its gateway."""
-        return address is not None and any(one.dev == device and one.via is None and one.net == ipaddress.ip_network(address)
-                                           for one in self.main)
+    def remote(self, device, family):
+        """[(prefix, ways)], siblings' subnets inside as well: main has none by a sibling that is down."""
+        named = [(net, [Way(via, self.carried(device, family, via))] if via else self.default(device, family))
+                 for net, via in self.keys.remote(device, family)]
+        siblings = {net for one in self.facts.rails - {device} if self.facts.up(one)
+                    for net in self.facts.subnets.get(one, ()) if net.version == family}
+        inside = []
+        for net in siblings:
+            around = [one for one in named if net.subnet_of(one[0]) and net != one[0]]
+            if around:  # its own gateway, or that of the prefix around it
+                inside.append((net, max(around, key=lambda one: one[0].prefixlen)[1] + self.default(device, family)))
+        return named + inside
 
 
 class Remote:
     """What remote= promises of one look-up: `to`, beyond the subnets of a rail."""
 
-    def __init__(self, facts, keys, device, question, main):
-        self.device, self.main, to = device, main, question.to
+    def __init__(self, facts, device, question):
+        self.device, to = device, question.to
         family = family_of(to)
         one = ipaddress.ip_address(to)
-        self.gateway, self.certain = facts.gateways_of.of(device, family)
-        self.siblings = facts.rails - {device}
-        remote = keys.remote(device, family)
-        up = [one for one in self.siblings if facts.up(one)]  # main has nothing by the others
-        of_siblings = {net for sibling in up for net in facts.subnets.get(sibling, ()) if net.version == family}
-        remote += [net for net in of_siblings if any(net.subnet_of(whole) for whole in remote)]
-        self.length = max((net.prefixlen for net in remote if one in net), default=-1)
+        found = [(net.prefixlen, ways) for net, ways in facts.gateways_of.remote(device, family) if one in net]
+        self.length = max((length for length, _ in found), default=-1)
+        self.ways = [way for length, ways in found if length == self.length for way in ways]
         self.in_main = facts.in_main(to, question.source)
-        self.routes = [route for route in facts.gateways_of.main if route.net.version == family and one in route.net]
         table = facts.table_of.get(device)
         lengths = {net.prefixlen for net in facts.our_prefixes.get(table, ()) if net.version == family}
         self.crowded = len(lengths) > MOST_LENGTHS
         theirs = [net.prefixlen for net in facts.others_prefixes.get(table, ()) if net.version == family and one in net]
         self.in_table = max(theirs, default=-1)  # what others have put into the rail's table
 
+    def may_be(self):
+        return any(self.ways)
+
     def promised(self):
-        """Main has nothing more exact, but by other rails: it has to leave by the rail's own gateway. A route by source is copied
-        for none."""
-        by_sibling = self.main.kind == "unicast" and self.main.dev in self.siblings and self.main.table == MAIN and \
-            any(one.dev in self.siblings and one.net.prefixlen == self.in_main for one in self.routes)
-        return bool(self.length >= 0 and self.gateway and (self.in_main <= self.length or by_sibling))
+        """It has to leave by the rail's own gateway: main has nothing more exact."""
+        return bool(self.ways) and None not in self.ways and self.in_main <= self.length
 
-    def also_by_rail(self):
-        """Main has its best prefix a second time, by a rail: ib-hook does not read what others have in main."""
-        return any(one.dev in self.siblings | {self.device} and one.net.prefixlen == self.in_main for one in self.routes)
-
-    def by_gateway(self, answer):
+    def goes_by(self, answer):
         """By the NIC, and by the gateway; to the gateway itself, without one."""
-        return answer.kind == "unicast" and answer.dev == self.device and answer.via == self.gateway
+        return fits(answer, self.device, self.ways)
+
+
+def fits(answer, device, ways):
+    if answer.kind != "unicast" or answer.dev != device:
+        return False
+    return any(way and answer.via == way.via and way.carried in (ANYTHING, answer.carried) for way in ways)
+
+
+def to_gateway(answer, device, ways, to):
+    """What goes to the gateway itself: IPv6 has a route to it in the rail's table."""
+    return answer.kind == "unicast" and answer.dev == device and not answer.via and any(way and way.via == to for way in ways)

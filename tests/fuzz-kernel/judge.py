@@ -6,7 +6,7 @@ import os
 import re
 import time
 
-from gateways import Gateways, Keys, Remote
+from gateways import Gateways, Keys, Remote, fits, to_gateway
 from hosts import Trouble, run, settings
 from kernel import FRA_PRIORITY, FRA_TABLE, MAIN, RTA_TABLE, WALL, Question, State, family_of, number, unpack, walled
 from others import Others, Rule
@@ -16,18 +16,20 @@ BEYOND = {4: "203.0.113.9", 6: "2001:db8:ffff::9"}
 SETTLED = ("local", "broadcast", "multicast", "anycast")
 SPREAD = 940
 ERRORS = ("unreachable", "prohibit", "blackhole")
-FIRST_PAIR, FROM = 1926, 1941  # the priorities of a rail's rules: at most eight pairs, the last rule is `from ADDRESS lookup T`
+FIRST_PAIR, FROM = 1925, 1941  # the priorities of a rail's rules: at most eight pairs, the last rule is `from ADDRESS lookup T`
 LAST_PAIR = 32764  # the priority of the rules that lead to a rail's default
 MOST = 28  # destinations
+LEFT_TO_MAIN = "left to main"
+MOST_PREFIXES = 4  # of a table, that rules name where somebody else's rules come between ours and main's
 SCOPES = (0,)  # global
 
 
 def same(one, other):
-    return one[:3] == other[:3] and (one.src == other.src or None in (one.src, other.src))
+    return one[:3] == other[:3] and one.carried == other.carried and (one.src == other.src or None in (one.src, other.src))
 
 
 def equal(one, other):
-    return one[:4] == other[:4]
+    return one[:4] == other[:4] and one.carried == other.carried
 
 
 def by(answer, device):
@@ -42,15 +44,12 @@ def within(address, networks):
     return max((one.prefixlen for one in networks if one.version == address.version and address in one), default=-1)
 
 
-def by_gateway(answer, device, subnets):
-    return answer.kind == "unicast" and answer.dev == device and within(answer.via, subnets) >= 0
-
-
 def said(answer):
     if not answer.dev:
         return answer.kind
     return " ".join(str(one) for one in (answer.kind if answer.kind != "unicast" else "", "via" if answer.via else "",
                     answer.via or "", "dev", answer.dev, "src" if answer.src else "", answer.src or "",
+                    *(f"{kind}={value.hex()}" for kind, value in answer.carried),
                     f"table {answer.table}" if answer.table != MAIN else "") if one)
 
 
@@ -146,8 +145,6 @@ class Facts:
         self.spread_over = self.devices | {one[0] for one in self.usable if one[0] in config.candidates and
                                            any(rule.leads(one[1]) for rule in theirs)}
         self.sure = {device for address, device in self.rail_of.items() if address not in self.twice}
-        # Rails, too, whose address the kernel has not agreed to yet: no carrier, so nobody answers.
-        self.waiting = {one[0] for one in self.addresses if one[4] & 0x40 and one[0] in config.candidates} - self.sure
         self.subnets = {device: self.subnets_of(device) for device in {one[0] for one in self.addresses}}
         self.sharing = {device: self.subnets_of(device, SCOPES) for device in self.subnets}  # by these a NIC becomes a rail
         # Also those whose addresses others route, or another NIC has, too.
@@ -159,7 +156,6 @@ class Facts:
         self.our_prefixes = State.prefixes(self.state.our_routes)
         self.main = self.others_prefixes.get(MAIN, {})
         self.main_routes = self.twin.main_routes()
-        self.gateways = [(one.net, one.via, one.dev) for one in self.main_routes if one.via and one.dev]
         self.table_of = {device: self.ours[address] for address, device in self.rail_of.items()}
         self.gateways_of = Gateways(self, config.keys)
         self.last_of_others = any(number(dict(known).get(FRA_PRIORITY, bytes(4))) in (LAST_PAIR, LAST_PAIR + 1)
@@ -493,7 +489,7 @@ class Judge:
         """Where a rail's own address sends."""
         device = facts.rail_of[question.source]
         inside = within(question.to, facts.subnets[device])
-        remote = Remote(facts, self.config.keys, device, question, main)
+        remote = Remote(facts, device, question)
         if self.by_a_table_of_two(facts, question, mine):
             # What had no way has lost none; and outside of what a rail reaches, rules of others are right.
             if other.dev and mine.dev not in (other.dev, device) and (inside >= 0 or remote.length >= 0):
@@ -503,9 +499,10 @@ class Judge:
         if not right:
             raise Trouble("b-rail" if key == "rail" else "a-own", f"{asked(question)} ({device})\nwith ib-hook: {said(mine)}\n"
                           f"without: {said(other)}\nmain alone: {said(main)}\nexpected: {why}", key)
-        if inside >= 0 and other.kind not in SETTLED and mine.dev != device and inside >= facts.in_main(question.to, question.source):
+        if inside >= 0 and other.kind not in SETTLED and mine.dev != device and key != LEFT_TO_MAIN and \
+                inside >= facts.in_main(question.to, question.source):
             self.must_be_said(question, f"{asked(question)} ({device}): {said(mine)}")
-        elif not question.mark and inside < 0 and remote.promised() and remote.certain and other.kind not in SETTLED and mine.dev != device:
+        elif not question.mark and inside < 0 and remote.promised() and other.kind not in SETTLED and mine.dev != device:
             self.remote_taken = True
 
     def by_a_table_of_two(self, facts, question, mine):
@@ -533,87 +530,84 @@ class Judge:
             return right, "as without: a rule of somebody else answers first", "early"
         if around and same(mine, other):
             return True, "", ""
-        if inside >= 0:
-            return self.inside_the_subnet(facts, question, device, mine, main, inside, length, remote)
-        if remote.length >= 0 and (remote.gateway or not remote.certain):
+        if self.too_many_prefixes(facts, device, question.family) and same(mine, other):
+            self.count("a table has more prefixes than rules name")
+            return True, "", LEFT_TO_MAIN
+        if inside >= 0 and remote.length <= inside:
+            return self.inside_the_subnet(facts, question, device, mine, other, main)
+        if remote.may_be():
             return self.by_remote(facts, question, device, mine, other, main, remote)
         if not before_last and not same(other, main):
             return True, "", ""  # a rule at the priority of the last pair, or after it: who came first has it
-        return self.beyond(facts, question, device, mine, other, main, remote, before_last)
+        return self.beyond(facts, question, device, mine, other, main, before_last)
+
+    def too_many_prefixes(self, facts, device, family):
+        """And others' rules stand between ours and main's: then rules name four of them, and the rest is left to main."""
+        nets = facts.subnets[device] | {net for net, _ in facts.gateways_of.remote(device, family)}
+        nets = [net for net in nets if net.version == family]
+        outermost = [net for net in nets if not any(net != one and net.subnet_of(one) for one in nets)]
+        return len(outermost) > MOST_PREFIXES and any(FIRST_PAIR <= one.priority < 32766 for one in map(rule, facts.twin.rules)
+                                                      if one.version == family)
 
     def by_remote(self, facts, question, device, mine, other, main, remote):
-        """remote=: by the rail's own gateway, but for what main has more exactly by NICs that are no rails."""
+        """remote=: by its gateway, but for what main has more exactly, by whatever NIC."""
         self.count("remote=: asked")
         if remote.in_table >= remote.length and same(mine, other):
             return True, "", ""  # a throw of somebody else in the rail's table
-        if self.own_gateway(facts, question, device, mine, max(remote.in_main, 1)):
-            return True, "", ""  # main's own route by a gateway of the subnet
-        as_main = same(mine, main)
-        own = remote.by_gateway(mine) or by_gateway(mine, device, facts.subnets[device]) and not remote.certain
-        if as_main and (main.kind in ERRORS or remote.crowded or not remote.certain):
-            return True, "", ""
+        as_main, own = same(mine, main), remote.goes_by(mine) or to_gateway(mine, device, remote.ways, question.to)
+        if as_main and (main.kind in ERRORS or remote.crowded):
+            return True, "", ""  # errors are not suppressed
         if remote.promised():
-            return own or as_main and main.dev == device, f"by {device} through {remote.gateway}: remote=", "remote"
-        right = as_main or own and (main.dev in facts.waiting | facts.devices or remote.crowded or not remote.certain)
-        if not right and own and remote.also_by_rail():
-            self.count("main has a prefix twice, and the rail goes by its own gateway although main prefers another NIC")
-            right = True
-        if not right and own and self.rule_to_our_table(facts):
+            return own, f"by {device} {ways_said(remote.ways)}: remote=", "remote"
+        if own and (remote.in_main <= remote.length or remote.crowded):
+            return True, "", ""
+        if own and self.rule_to_our_table(facts):
             self.remote_taken |= not question.mark
-            right = True
-        return right, f"as main says: it has /{remote.in_main}, remote= /{remote.length}", "remote, more exact"
+            return True, "", ""
+        if None in remote.ways and same(mine, other):
+            return True, "", ""
+        return as_main, f"as main says: it has /{remote.in_main}, remote= /{remote.length}", "remote, more exact"
 
-    def inside_the_subnet(self, facts, question, device, mine, main, inside, length, remote):
-        if remote.length >= 0 and main.dev in remote.siblings and remote.by_gateway(mine):
-            return True, "", ""  # a sibling's piece of it
+    def inside_the_subnet(self, facts, question, device, mine, other, main):
+        inside, length = within(question.to, facts.subnets[device]), facts.in_main(question.to, question.source)
         if length > inside:
-            right = same(mine, main) or self.own_gateway(facts, question, device, mine, length)
+            right = same(mine, main)
             if not right and mine.table in facts.our_tables and self.rule_to_our_table(facts):
                 self.must_be_said(question, "a rule of somebody else leads to our table")
                 right = True
             return right, f"as main says: it has /{length}, the rail /{inside}", "more exact"
-        if self.own_gateway(facts, question, device, mine, inside + 1):
-            return True, "", ""
-        error = length == inside and main.kind in ERRORS and same(mine, main)
-        return by(mine, device) or error, f"by {device}", "rail"
-
-    def own_gateway(self, facts, question, device, mine, length):
-        """Main has such a route by rails, and a rail uses it by its own NIC."""
-        by_host_route = mine.kind == "unicast" and mine.dev == device and facts.gateways_of.has_host_route(device, mine.via)
-        if not by_host_route and not by_gateway(mine, device, facts.subnets[device]):
-            return False
-        return any(via == mine.via and dev in self.config.candidates and net.prefixlen >= length and within(question.to, [net]) >= 0
-                   for net, via, dev in facts.gateways)
+        address = ipaddress.ip_address(question.to)
+        ways = [way for net in facts.subnets[device] if net.prefixlen == inside and net.version == address.version and address in net
+                for way in facts.gateways_of.subnet(device, net)]
+        if None in ways and (same(mine, main) or same(mine, other)):
+            self.count("main has a rail's subnet by somebody's gateway, and the rail has nothing better")
+            return True, "", LEFT_TO_MAIN
+        if main.kind in ERRORS and same(mine, main):  # these are not suppressed, and --check says so
+            return True, "", "rail"
+        return fits(mine, device, ways), f"by {device} {ways_said(ways)}", "rail"
 
     def rule_to_our_table(self, facts):
         return any(FRA_TABLE in dict(known) and number(dict(known)[FRA_TABLE]) in facts.our_tables
                    for _, known in facts.state.rules)
 
-    def beyond(self, facts, question, device, mine, other, main, remote, before_last):
-        subnets, length = facts.subnets[device], remote.in_main
-        throw = length < 0 and within(question.to, facts.main) >= 0
-        if by(mine, device) and facts.gateways_of.has_host_route(device, question.to):
-            return True, "", ""  # a cloud's gateway: its route is in the rail's table
-        if throw and by_gateway(mine, device, subnets):
-            return True, "", ""
-        if not same(other, main):
-            own = length > 0 and self.own_gateway(facts, question, device, mine, length)
-            in_ours = within(question.to, facts.our_prefixes.get(facts.ours[question.source], ()))
-            if in_ours == length and same(mine, main) and main.kind in ERRORS:  # the kernel suppresses none of these
-                return True, "", ""
-            if 0 < in_ours < length and same(mine, main):  # inside a prefix that the rail's table has
-                return True, "", ""
-            return same(mine, other) or own, "as without: a rule of somebody else answers", "others' rules"
-        own = self.own_gateway(facts, question, device, mine, length)
-        if length > 0:
-            return same(mine, other) or own, "as main says", "specific"
-        right = same(mine, other) or own or remote.by_gateway(mine) or not remote.certain and by_gateway(mine, device, subnets)
-        if device in self.config.managed and remote.certain and not before_last and not facts.last_of_others:
-            if not remote.gateway:
-                return right, "as main says: the rail has no gateway", "default"
-            error = main.kind in ERRORS and same(mine, main)
-            return remote.by_gateway(mine) or error, f"by {device} through {remote.gateway}", "own default"
-        return right, "as main says, or by the rail's own gateway", "default"
+    def beyond(self, facts, question, device, mine, other, main, before_last):
+        if before_last or not same(other, main):
+            return same(mine, other), "as without: a rule of somebody else answers", "others' rules"
+        if facts.in_main(question.to, question.source) > 0:
+            return same(mine, other), "as main says", "specific"
+        ways = facts.gateways_of.default(device, question.family)
+        own = fits(mine, device, ways) or to_gateway(mine, device, ways, question.to)
+        if facts.last_of_others or self.has_a_default_of_others(facts, question.source):
+            return own or same(mine, other), f"as without, or by {device} {ways_said(ways)}", "default"
+        error = main.kind in ERRORS and same(mine, main)
+        right = own or error or None in ways and same(mine, other)
+        return right, f"by {device} {ways_said(ways)}" if any(ways) else "as without: the rail has no default of its own", "own default"
+
+    def has_a_default_of_others(self, facts, address):
+        """A source rule of theirs leads it to a table with one of any type: a kill switch, perhaps."""
+        return any(one.leads(address) and any(net.prefixlen == 0 and net.version == one.version
+                                              for net in facts.others_prefixes.get(one.table, ()))
+                   for one in map(rule, facts.twin.rules) if one.version == family_of(address))
 
     def engaged(self, facts, family):
         """A usable address of a NIC that is a rail has its rules, but where others route it: there is none of ours."""
@@ -660,9 +654,7 @@ class Judge:
 
     def beyond_its_gateway(self, facts, device, family):
         """Hosts in remote= that it has to reach by its gateway."""
-        nets = self.config.keys.remote(device, family)
-        if not nets or not facts.gateways_of.of(device, family)[0]:
-            return []
+        nets = [net for net, ways in facts.gateways_of.remote(device, family) if None not in ways]
         own = {one[1] for one in facts.addresses}
         return [to for to in destinations(self.lines, family) if to not in own and within(to, nets) >= facts.in_main(to) and
                 within(to, nets) >= 0 > within(to, facts.subnets[device])]
@@ -672,9 +664,10 @@ class Judge:
             return
         for peer in peers:
             self.packet(address, device, own, peer, peer)
-        gateway, certain = facts.gateways_of.of(device, 4)
-        for peer in beyond if certain else []:
-            self.packet(address, device, own, peer, gateway)
+        for peer in beyond:
+            ways = set(Remote(facts, device, Question(4, peer, address)).ways)
+            if len(ways) == 1:
+                self.packet(address, device, own, peer, ways.pop().via or peer)
 
     def packet(self, address, device, own, peer, neighbour):
         """Whom a packet of this address asks for its neighbour, on which wire; the kernel asks each once."""
@@ -705,8 +698,8 @@ class Judge:
     def gateways_are_there(self, facts):
         """remote= without a gateway is said."""
         for device, family in {(one, family_of(address)) for address, one in facts.rail_of.items()}:
-            remote = self.config.keys.remote(device, family)
-            if remote and facts.up(device) and facts.gateways_of.of(device, family) == (None, True):
+            remote = facts.gateways_of.remote(device, family)
+            if facts.up(device) and any(ways == [None] for _, ways in remote):
                 raise Trouble("f-check", f"{device} has remote= and no gateway in IPv{family}, and nothing says so", "gateway")
 
     def unremarkable(self):
@@ -717,6 +710,15 @@ class Judge:
 
     def difference(self, host, twin):
         return lines_of(twin, host, "rules", "routes", "our_rules", "our_routes") + "(-without ib-hook +with)"
+
+
+def rule(raw):
+    return Rule(*raw)
+
+
+def ways_said(ways):
+    return " or ".join(f"through {way.via or 'no gateway'}" + "".join(f" {kind}={value.hex()}" for kind, value in way.carried or ())
+                       if way else "as without" for way in dict.fromkeys(ways))
 
 
 def operations(plan):

@@ -18,7 +18,8 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 RTM_NEWROUTE, RTM_DELROUTE, RTM_GETROUTE = 24, 25, 26
 RTM_NEWRULE, RTM_DELRULE, RTM_GETRULE = 32, 33, 34
-RTM_GETLINK, RTM_GETADDR = 18, 22
+RTM_GETLINK, RTM_GETADDR, RTM_GETNEXTHOP = 18, 22, 106
+NHA_ID, NHA_GROUP, NHA_OIF, NHA_GATEWAY, NHA_ENCAP_TYPE, NHA_ENCAP = 1, 2, 5, 6, 7, 8
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP, NLM_F_EXCL_CREATE = 1, 4, 0x300, 0x600
 NLMSG_ERROR, NLMSG_DONE = 2, 3
 RTM_F_CLONED, RTM_F_LOOKUP_TABLE, RTM_F_FIB_MATCH = 0x200, 0x1000, 0x2000
@@ -26,6 +27,7 @@ VOLATILE_FLAGS = 1 | 16  # RTNH_F_DEAD, RTNH_F_LINKDOWN: the kernel sets them so
 
 RTA_DST, RTA_SRC, RTA_IIF, RTA_OIF, RTA_GATEWAY, RTA_PRIORITY, RTA_PREFSRC = 1, 2, 3, 4, 5, 6, 7
 RTA_METRICS, RTAX_MTU, RTA_MULTIPATH, RTA_CACHEINFO, RTA_TABLE, RTA_MARK, RTA_VIA = 8, 2, 9, 12, 15, 16, 18
+RTA_ENCAP_TYPE, RTA_ENCAP, RTA_NH_ID = 21, 22, 30
 FRA_DST, FRA_SRC, FRA_PRIORITY, FRA_SUPPRESS_IFGROUP, FRA_TABLE = 1, 2, 6, 13, 15
 
 MAIN = 254
@@ -34,10 +36,11 @@ KINDS = {1: "unicast", 2: "local", 3: "broadcast", 4: "anycast", 5: "multicast",
          8: "prohibit", 9: "throw"}
 ERRORS = {13: "prohibit", 22: "blackhole", 101: "no route", 113: "unreachable", 18: "rp_filter"}
 
-# What the kernel says of a question. error: no route, unreachable, … or ""
-Answer = namedtuple("Answer", "kind dev via src table length mtu", defaults=(None,))
+# What the kernel says of a question. error: no route, unreachable, … or ""; carried: metrics and encapsulation, as bytes
+Answer = namedtuple("Answer", "kind dev via src table length mtu carried", defaults=(None, ()))
 Question = namedtuple("Question", "family to source iif oif mark", defaults=(None, None, None, 0))
-MainRoute = namedtuple("MainRoute", "net kind via dev metric source")
+# A hop of a route of main; which: the route's number, so that hops of one route are known as such
+MainRoute = namedtuple("MainRoute", "net kind via dev metric source tos carried which")
 
 
 def bits(address):
@@ -173,16 +176,31 @@ class Namespace:
             found.append((names[index], local, length, unpack(known.get(1, known.get(2))), flags, scope))
         return found
 
+    def objects(self):
+        """number of a nexthop object → [(index of the device, the attributes of a route by it)], of a group those of its members"""
+        found, groups = {}, {}
+        for raw in self.dump(RTM_GETNEXTHOP, bytes(8)):
+            known = attributes(raw, 8)
+            one = number(known[NHA_ID])
+            if NHA_GROUP in known:
+                groups[one] = [number(known[NHA_GROUP][start:start + 4]) for start in range(0, len(known[NHA_GROUP]), 8)]
+                continue
+            way = {route: known[hop] for hop, route in ((NHA_GATEWAY, RTA_GATEWAY), (NHA_ENCAP_TYPE, RTA_ENCAP_TYPE), (NHA_ENCAP, RTA_ENCAP))
+                   if hop in known}
+            found[one] = [(number(known[NHA_OIF]) if NHA_OIF in known else None, way)]
+        return found | {one: [way for member in members for way in found.get(member, ())] for one, members in groups.items()}
+
     def ask(self, questions, match=False):
         """The kernel's answers; with match the entry of the table it comes from."""
         links = self.links()
         self.names = {index: name for name, (index, _, _) in links.items()}
+        objects = self.objects() if match else {}
         answers = []
         for start in range(0, len(questions), 64):
             chunk = [encode(one, links, match) for one in questions[start:start + 64]]
             self.socket.send(b"".join(chunk))
             for _ in chunk:
-                answers.append(decode(self.socket.recv(1 << 16), self.names))
+                answers.append(decode(self.socket.recv(1 << 16), self.names, objects))
         return answers
 
 
@@ -202,26 +220,53 @@ def encode(question, links, match):
     return message(RTM_GETROUTE, NLM_F_REQUEST, body)
 
 
-def decode(raw, names):
+def carried(known):
+    """What a route does to its packets beside leading them: metrics that are set, an encapsulation."""
+    metrics = attributes(known[RTA_METRICS], 0) if RTA_METRICS in known else {}
+    some = [(kind, value) for kind, value in sorted(metrics.items()) if any(value)]
+    return tuple(some + [(f"encapsulation {kind}", known[kind]) for kind in (RTA_ENCAP_TYPE, RTA_ENCAP) if kind in known])
+
+
+def is_encapsulated(some):
+    return any(isinstance(kind, str) for kind, _ in some)
+
+
+def gateway(known):
+    raw = known.get(RTA_GATEWAY)
+    if raw is None and RTA_VIA in known:
+        raw = known[RTA_VIA][2:]
+    return unpack(raw) if raw else None
+
+
+def resolved(known, objects):
+    """A route with its nexthop object's hops, of which the kernel says only the number with nexthop_compat_mode=0."""
+    if RTA_NH_ID not in known or RTA_OIF in known or RTA_MULTIPATH in known:
+        return known
+    ways = [(index, way) for index, way in objects.get(number(known[RTA_NH_ID]), ()) if index is not None]
+    if len(ways) == 1:
+        return known | {RTA_OIF: struct.pack("=I", ways[0][0])} | ways[0][1]
+    hops = b"".join(struct.pack("=HBBi", 8 + len(rest), 0, 0, index) + rest for index, rest in
+                    ((index, b"".join(attribute(*one) for one in way.items())) for index, way in ways))
+    return known | ({RTA_MULTIPATH: hops} if ways else {})
+
+
+def decode(raw, names, objects):
     kind = struct.unpack_from("=H", raw, 4)[0]
     if kind == NLMSG_ERROR:
         error = -struct.unpack_from("=i", raw, 16)[0]
         return Answer(ERRORS.get(error, os.strerror(error)), None, None, None, 0, -1)
     raw = raw[16:]
     length, table, route_type = raw[1], raw[4], raw[7]
-    known = attributes(raw, 12)
+    known = resolved(attributes(raw, 12), objects)
     if RTA_TABLE in known:
         table = number(known[RTA_TABLE])
     if RTA_MULTIPATH in known:
         return Answer(KINDS[route_type] + " multipath", known[RTA_MULTIPATH], None, None, table, length)
-    via = known.get(RTA_GATEWAY)
-    if via is None and RTA_VIA in known:
-        via = known[RTA_VIA][2:]
     device = names.get(number(known[RTA_OIF])) if RTA_OIF in known else None
     source = unpack(known[RTA_PREFSRC]) if RTA_PREFSRC in known else None
     mtu = attributes(known[RTA_METRICS], 0).get(RTAX_MTU) if RTA_METRICS in known else None
     mtu = number(mtu) if mtu else None
-    return Answer(KINDS.get(route_type, str(route_type)), device, unpack(via) if via else None, source, table, length, mtu)
+    return Answer(KINDS.get(route_type, str(route_type)), device, gateway(known), source, table, length, mtu, carried(known))
 
 
 # ---- what stands -----------------------------------------------------------------------------------------------------
@@ -232,6 +277,7 @@ class State:
     def __init__(self, namespace):
         names = {index: name for name, (index, _, _) in namespace.links().items()}
         self.rules, self.routes, self.our_rules, self.our_routes = [], [], [], []
+        self.objects = namespace.objects()
         for family in (socket.AF_INET, socket.AF_INET6):
             for raw in namespace.dump(RTM_GETRULE, struct.pack("=BBBBBBBBI", family, 0, 0, 0, 0, 0, 0, 0, 0)):
                 self.add_rule(raw)
@@ -246,7 +292,7 @@ class State:
 
     def add_route(self, raw, names):
         flags = struct.unpack_from("=I", raw, 8)[0]
-        known = attributes(raw, 12)
+        known = resolved(attributes(raw, 12), self.objects)
         multicast = raw[0] == socket.AF_INET6 and known.get(RTA_DST, b"")[:1] == b"\xff"  # comes some time after the link
         if flags & RTM_F_CLONED or multicast:
             return
@@ -289,18 +335,17 @@ class State:
     def main_routes(self):
         """Main's, in the kernel's order: one for each hop."""
         found = []
-        for raw, _, known in self.routes:
+        for which, (raw, _, known) in enumerate(self.routes):
             known = dict(known)
             if number(known[RTA_TABLE]) != MAIN:
                 continue
             metric, source = known.get(RTA_PRIORITY), prefix(raw, known, RTA_SRC, raw[2]) if raw[2] else None
             ways = [(known.get(RTA_OIF), known)]
             if RTA_MULTIPATH in known:
-                ways = [(device, attributes(rest, 0)) for device, _, _, rest in known[RTA_MULTIPATH]]
+                ways = [(device, known | attributes(rest, 0)) for device, _, _, rest in known[RTA_MULTIPATH]]
             for device, way in ways:
-                via = way.get(RTA_GATEWAY)
-                found.append(MainRoute(prefix(raw, known), KINDS[raw[7]], unpack(via) if via else None, device,
-                                       number(metric) if metric else 0, source))
+                found.append(MainRoute(prefix(raw, known), KINDS[raw[7]], gateway(way), device, number(metric) if metric else 0,
+                                       source, raw[3], carried(way), which))
         return found
 
     def several(self):
@@ -309,8 +354,8 @@ class State:
         for raw, _, known in self.routes:
             known = dict(known)
             if RTA_MULTIPATH in known:
-                ways = [(device, attributes(rest, 0).get(RTA_GATEWAY)) for device, _, _, rest in known[RTA_MULTIPATH]]
-                found.append((number(known[RTA_TABLE]), prefix(raw, known), [(one, via and unpack(via)) for one, via in ways]))
+                ways = [(device, gateway(attributes(rest, 0))) for device, _, _, rest in known[RTA_MULTIPATH]]
+                found.append((number(known[RTA_TABLE]), prefix(raw, known), ways))
         return found
 
 
