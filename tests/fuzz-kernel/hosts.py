@@ -16,6 +16,7 @@ CONFIG = "/etc/ib-hook/ib-hook.conf"
 ETH_P_ARP = 0x0806
 WAIT = 0.5  # seconds for a packet
 LIMIT = 20  # seconds for any program
+GONE = "(gone)"  # in the list of RDMA NICs
 
 PORT = {"gid_attrs/ndevs/0": "{nic}", "gid_attrs/types/0": "RoCE v2", "link_layer": "Ethernet", "state": "4: ACTIVE",
         "phys_state": "5: LinkUp"}
@@ -42,6 +43,9 @@ def mac(number_of_nic):
 def rdma_device(number_of_device, nic):
     """One device with one port for the NIC, as /sys/class/infiniband shows it."""
     device = f"{SYS}/class/infiniband/mlx5_{number_of_device}"
+    shutil.rmtree(device, ignore_errors=True)
+    if nic is None:
+        return
     os.makedirs(f"{device}/device/net/{nic}")
     for path, text in PORT.items():
         write(f"{device}/ports/1/{path}", text.format(nic=nic) + "\n")
@@ -207,6 +211,42 @@ class Host:
             if said:
                 raise RuntimeError(f"{nic} does not come back: {said}")
 
+    # ---- names and numbers that change hands ----
+
+    def is_here(self, nic):
+        return nic in self.host.links() and nic in self.twin.links()
+
+    def rename(self, nic, name):
+        """False: not possible."""
+        if not self.is_here(nic) or self.is_here(name):
+            return False
+        was_up = self.twin.links()[nic][1] & 1
+        lines = [f"link set {nic} down", f"link set {nic} name {name}"] + ([f"link set {name} up"] if was_up else [])
+        for one in (self.host, self.twin):
+            batch(one, "", lines)
+        self.nics[self.nics.index(nic)] = name
+        if nic in self.rdma:
+            rdma_device(self.rdma.index(nic), name)
+            self.rdma[self.rdma.index(nic)] = name
+        return True
+
+    def reborn(self, nic, name):
+        if nic not in self.nics or not self.is_here(nic) or (name != nic and self.is_here(name)):
+            return False
+        n = self.nics.index(nic)
+        for side, space, one in (("h", "host", self.host), ("t", "twin", self.twin)):
+            index = one.links()[nic][0]
+            batch(one, "", [f"link del {nic}"])
+            said = batch(self.wire, "", [f"link add {side}{n} index {2000 + self.wire.links()['lo'][0] + 2 * n + (side == 't')} type veth "
+                                         f"peer name {name} index {index} address {mac(100 + n)} netns {space}", f"link set {side}{n} up"])
+            if said:
+                raise RuntimeError(f"{name} cannot be made: {said}")
+        self.nics[n] = name
+        if nic in self.rdma:
+            rdma_device(self.rdma.index(nic), None)
+            self.rdma[self.rdma.index(nic)] = GONE
+        return True
+
     def places_itself(self, line):
         return self.touched and line.startswith("rule add") and not re.search(r"\b(priority|pref|prio)\b", line)
 
@@ -264,6 +304,19 @@ class Host:
         calls = "sendmsg,sendto,write,rename,renameat,unlink"
         run(["strace", "-qq", "-o", "/dev/null", "-e", f"trace={calls}", "-e", f"inject={calls}:signal=KILL:when={which}",
              self.program, "--apply"], self.host)
+
+    def waits(self):
+        """Processes of --apply --confirm."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    words = file.read().split(b"\0")
+            except OSError:
+                continue
+            if b"--confirm" in words and words[0] == self.program.encode():
+                found.append(int(pid))
+        return found
 
     def forget(self):
         shutil.rmtree("/run/ib-hook", ignore_errors=True)

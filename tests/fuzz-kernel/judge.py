@@ -4,10 +4,11 @@
 import ipaddress
 import os
 import re
+import signal
 import time
 
 from gateways import Gateways, Keys, Remote, fits, to_gateway
-from hosts import Trouble, run, settings
+from hosts import GONE, Trouble, run, settings
 from kernel import FRA_PRIORITY, FRA_TABLE, MAIN, RTA_TABLE, WALL, Question, State, family_of, number, unpack, walled
 from others import Others, Rule
 
@@ -225,6 +226,17 @@ class Judge:
         self.sent = set()
         self.hooked = set()  # NICs whose managers have called
 
+    def renamed(self, nic, name):
+        self.hooked.discard(nic)
+        self.know([name if one == nic else one for one in self.host.rdma], self.host.nics)
+
+    def reborn(self, *_):
+        """The new one is no RDMA NIC."""
+        self.know(self.host.rdma, self.host.nics)
+
+    def know(self, rdma, nics):
+        self.config = Config(self.lines, [one for one in rdma if one != GONE], nics)
+
     def count(self, what):
         self.tally[what] = self.tally.get(what, 0) + 1
 
@@ -260,10 +272,30 @@ class Judge:
         self.were_free(before)
         at_rest(lambda: self.others_are_whole(Facts(self.host, self.config)))
 
+    def do_confirm(self):
+        """Nobody confirms: the state before comes back, and hooks leave it alone."""
+        before, arp = State(self.host.host), self.host.arp(self.host.host)
+        status, _ = self.host.expect((0, 3), "--apply", "--confirm", "60")
+        waits = self.host.waits()
+        for pid in waits:
+            os.kill(pid, signal.SIGTERM)
+        end = time.monotonic() + 5
+        while self.host.waits():
+            if time.monotonic() > end:
+                raise Trouble("h-confirm", "what waits for a confirmation does not end when it is told to", "ends")
+            time.sleep(0.005)
+        if status and not waits:
+            return
+        self.held = bool(waits)
+        self.expect_state("h-confirm", before, arp, "--apply that nobody confirmed left:", ordered=False)
+        for nic in [nic for nic in self.host.rdma if nic in self.host.host.links()][:1] if waits else []:
+            self.host.manager_calls(("nm-dispatcher", nic, "up"))
+            self.expect_state("h-confirm", before, arp, "a hook after --apply that nobody confirmed:", ordered=False)
+
     def do_settled(self):
         """All hooks have run: nothing is left for --apply."""
         self.held = False
-        if not self.hooked >= set(self.host.rdma):
+        if not self.hooked >= set(self.host.rdma) - {GONE}:
             return
         try:
             self.nothing_to_do()
@@ -704,7 +736,7 @@ class Judge:
 
     def unremarkable(self):
         links = self.host.host.links()
-        return all(nic in links and links[nic][1] & UP and links[nic][1] & LOWER_UP for nic in self.host.rdma)
+        return all(nic in links and links[nic][1] & UP and links[nic][1] & LOWER_UP for nic in self.host.rdma if nic != GONE)
 
     # ---- words for failures ----
 

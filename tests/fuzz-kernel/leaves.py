@@ -84,13 +84,22 @@ class Leaves:
             if not by_glob or self.chance(0.25):
                 self.add(f"config {mine} gateway={self.place(nic)}")
             if not by_glob and remote and self.chance(0.9):
-                self.add(f"config {mine} remote={self.remotes() if self.chance(0.2) else remote}")
+                self.add(f"config {mine} remote={self.remotes(nic) if self.chance(0.3) else remote}")
 
-    def remotes(self):
+    def remotes(self, nic=None):
         if self.chance(0.15):
             return ""
-        parts = [self.rng.choice(REMOTES)] if self.v4 else []
-        return ",".join(parts + ([self.rng.choice(REMOTES6)] if self.v6 else []))
+        parts = self.rng.choice(REMOTES).split(",") if self.v4 else []
+        parts = [one + (self.via(nic) if nic else "") for one in parts]
+        parts6 = self.rng.choice(REMOTES6).split(",") if self.v6 else []
+        return ",".join(parts + [one + (" via fe80::1" if nic and self.chance(0.4) else "") for one in parts6])
+
+    def via(self, nic):
+        """Perhaps a gateway for one prefix of remote= alone."""
+        if not self.defaults or not self.chance(0.5) or self.subnet.get(nic, self.leaves.get(nic)).length == 32:
+            return ""
+        net = self.leaves[nic] if nic in self.leaves else self.subnet[nic]
+        return f" via {self.rng.choice((net.gateway(), net.another() if nic in self.leaves else net.host()))}"
 
     def place(self, nic):
         """A setting of gateway= for it; sometimes one that names nothing."""

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Random hosts: a seed makes a world."""
 
+import os
 import random
 
+from defaults import Defaults
+from gateways import Keys
 from leaves import Leaves
 from rare import Rare
 
 MARK = 1768056939
+CONFIRM = "FUZZ_KERNEL_CONFIRM" in os.environ
 UP = {"ifupdown": "start", "networkd-dispatcher": "routable"}  # what the others call "up"
 PROTOCOLS = ("static", "bird", "zebra", "keepalived", "dhcp", "ra", "boot", "kernel", "babel")
 NAMES = (["ib0", "ib1", "ib2", "ib3", "ib4", "ib5"], ["ibs5f0", "ibs5f1", "ibs6f0", "ibs6f1", "ibp7s0", "ibp8s0"],
@@ -55,10 +59,11 @@ class Net:
         return inner
 
 
-class Maker(Leaves, Rare):
+class Maker(Leaves, Rare, Defaults):
     def __init__(self, seed):
         self.rng = random.Random(seed)
         self.choose_leaves(seed)
+        self.choose_defaults(seed)
         self.lines = [f"# seed {seed}"]
         self.late = []  # what waits for after the first action
         self.use_net(*self.rng.choice(NETS[:1] * 4 + NETS))
@@ -364,6 +369,9 @@ class Maker(Leaves, Rare):
         if self.chance(0.25) and nic in self.subnet:
             gateway = self.subnet[nic].gateway()
             self.add(f"config [interface {nic}] gateway={self.rng.choice((gateway, gateway, 'none'))}")
+            if self.defaults and nic not in self.leaves and self.chance(0.6):
+                remote = self.rng.choice(("10.99.0.0/16", "198.51.100.0/24", "10.99.0.0/16,198.51.100.0/24", "10.0.0.0/8"))
+                self.add(f"config [interface {nic}] remote={remote.replace(',', self.via(nic) + ',')}{self.via(nic)}")
         if self.mgmt and self.chance(0.06):
             self.add(f"config [interface {self.mgmt}] manage=yes")
 
@@ -395,6 +403,8 @@ class Maker(Leaves, Rare):
             return self.leaf_event()
         if self.rare and self.chance(0.6):
             return self.rare_event()
+        if self.defaults and self.chance(0.5):
+            return self.default_event()
         nic = self.rng.choice(self.rails)
         kind = self.rng.randrange(9)
         if kind <= 1:
@@ -427,6 +437,7 @@ class Maker(Leaves, Rare):
 
     def actions(self):
         left = any(line.startswith("ours ") for line in self.lines)
+        self.confirm()
         if self.chance(0.35):
             self.hooks(settled=not left)
         else:
@@ -439,6 +450,7 @@ class Maker(Leaves, Rare):
             if self.chance(0.3):
                 what = self.rng.choice(("up", "up", "down", "dhcp4-change"))
                 self.add(f"do hook nm-dispatcher {self.rng.choice(self.rails)} {what}")
+            self.confirm()
             self.add("do apply")
         kind = self.rng.random()
         if kind < 0.1:
@@ -450,16 +462,31 @@ class Maker(Leaves, Rare):
             self.add("do apply")
             self.add("do undo")
 
+    def confirm(self):
+        """--apply that nobody confirms."""
+        if CONFIRM and self.chance(0.4):
+            self.add("do confirm")
+
+    def settle_configuration(self):
+        """remote= with gateway=none names no gateway, and is refused."""
+        keys = Keys(self.lines)
+        if any(keys.of(nic, "gateway", "auto") == "none" and via is None for nic in self.rails
+               for family in (4, 6) for _, via in keys.remote(nic, family)):
+            self.lines = [line for line in self.lines if not line.endswith(" gateway=none")]
+
     def make(self):
         self.mgmt_gateway = "10.0.0.1"
         self.nics()
         self.pick_leaves()
         self.addresses_and_links()
+        self.some_subnets()
         self.configuration()
+        self.settle_configuration()
         self.static_routes()
         self.rare_routes()
         self.gateways()
         self.leaf_routes()
+        self.some_defaults()
         self.rules()
         self.leftovers()
         self.actions()

@@ -7,6 +7,8 @@
     sysctl PATH=VALUE               likewise
     ours ip …                       in the host only: what ib-hook left there when the host was another
     back NIC                        that had left for the network namespace `away` (its twin: far-away) comes back
+    rename NIC NAME                 it is down for that moment
+    reborn NIC NAME                 it is deleted, and another one, which is no RDMA NIC, gets its number and this name
     do ACTION                       what is done with ib-hook, and judged: the names of Judge.do_*
 """
 
@@ -49,6 +51,10 @@ class World:
                 host.sysctl(words[1])
             elif words[0] == "back":
                 host.back(words[1])
+            elif words[0] == "rename" and host.rename(*words[1:]):
+                judge.renamed(*words[1:])
+            elif words[0] == "reborn" and host.reborn(*words[1:]):
+                judge.reborn(*words[1:])
             elif words[0] == "ours":
                 family, rest = split_ip(words[2:])
                 host.ours(family, [rest])
