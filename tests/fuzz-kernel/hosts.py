@@ -142,6 +142,23 @@ class Host:
             pass
         return None
 
+    def who_answers(self, side, nics, address, asker):
+        """The NIC by which the first answer comes to an ARP request on all wires, or None."""
+        own = b"\x02\0\0\0\x10\1"
+        frame = b"\xff" * 6 + own + struct.pack("!HHHBBH", ETH_P_ARP, 1, 0x0800, 6, 4, 1) + own + socket.inet_aton(asker) + \
+            bytes(6) + socket.inet_aton(address)
+        for nic in nics:
+            self.ear.sendto(frame, (f"{side}{self.nics.index(nic)}", ETH_P_ARP))
+        self.ear.settimeout(WAIT)
+        try:
+            for _ in range(100):
+                raw, (port, *_) = self.ear.recvfrom(2048)
+                if raw[20:22] == b"\0\2" and socket.inet_ntoa(raw[28:32]) == address and port.startswith(side):
+                    return self.nics[int(port[1:])]
+        except TimeoutError:
+            pass
+        return None
+
     def nothing_heard(self):
         try:
             self.ear.recv(2048)

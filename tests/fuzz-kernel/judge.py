@@ -7,12 +7,13 @@ import re
 import signal
 import time
 
-from gateways import Gateways, Keys, Remote, fits, to_gateway
+from gateways import MOST_LENGTHS, Gateways, Keys, Remote, fits, to_gateway
 from hosts import GONE, Trouble, run, settings
 from kernel import FRA_PRIORITY, FRA_TABLE, MAIN, RTA_TABLE, WALL, Question, State, family_of, number, unpack, walled
 from others import Others, Rule
 
 UP, LOWER_UP = 1, 0x10000
+VIPS = "FUZZ_KERNEL_VIPS" in os.environ
 BEYOND = {4: "203.0.113.9", 6: "2001:db8:ffff::9"}
 SETTLED = ("local", "broadcast", "multicast", "anycast")
 SPREAD = 940
@@ -132,6 +133,7 @@ class Facts:
         self.links = host.host.links()
         everywhere = host.host.addresses()
         self.of_host = {one[1] for one in everywhere}  # of lo, too
+        self.vips = [one[1] for one in everywhere if one[0] == "lo" and one[5] == 0 and family_of(one[1]) == 4]
         self.addresses = [one for one in everywhere if one[0] != "lo" and (one[5] == 0 or family_of(one[1]) == 4)]
         self.usable = [one for one in self.addresses if not one[4] & 0x48]  # neither tentative nor failed
         self.ours = self.state.our_addresses()
@@ -206,7 +208,7 @@ class Config:
         pairs = settings(lines)
         self.keys = Keys(lines)
         keys = dict(setting.split("=", 1) for _, setting in pairs)
-        self.main = keys.get("main", "keep")
+        self.main, self.arp = keys.get("main", "keep"), keys.get("arp", "auto")
         self.candidates = set(rdma)
         self.managed = {nic for nic in nics if self.keys.managed(nic)}
         self.candidates |= self.managed
@@ -433,6 +435,9 @@ class Judge:
             self.unrelated(facts, family)
             self.rails(facts, family)
             self.arrivals(facts, family)
+            self.bounded(facts, family)
+        if VIPS and self.config.arp == "auto" and not self.held and not any("/arp_" in line for line in self.lines):
+            self.vips(facts)
 
     def ask(self, namespace, questions, priority=None):
         """As it is; or with a wall before this priority; or with main alone."""
@@ -710,6 +715,38 @@ class Judge:
             if not heard or heard[0] != device or heard[1] not in own:  # arp_announce=2 may choose another one
                 raise Trouble("b-wire", f"a packet from {address} to {peer}: expected an ARP request for {neighbour} by {device} "
                               f"with its address, got {heard and ' with '.join(heard)}", "arp")
+
+    # ---- what a host with rails has of rules, and who answers for others' addresses ----
+
+    def bounded(self, facts, family):
+        """Two rules an address, two more with a default, two for each further length; more, where others' rules come in between."""
+        by_source, alone = {}, all(one.priority in (0, 32766, 32767) for one in map(rule, facts.twin.rules) if one.version == family)
+        for one in map(rule, facts.state.our_rules):
+            if one.version == family and one.source:
+                by_source.setdefault(str(one.source[0]), []).append(one)
+        for address in facts.rail_of:
+            if family_of(address) != family or address in facts.twice or self.refused:
+                continue
+            nets = [net for net in facts.our_prefixes.get(facts.ours[address], ()) if net.version == family]
+            outermost = [net for net in nets if not any(net != one and net.subnet_of(one) for one in nets)]
+            pairs = min(max(len({net.prefixlen for net in nets}), 1), MOST_LENGTHS)
+            most = pairs * (2 if alone else 1 + max(1, min(len(outermost), MOST_PREFIXES)))
+            most += 2 if any(one.priority == LAST_PAIR + 1 for one in by_source.get(address, ())) else 0
+            if len(by_source.get(address, ())) > most:
+                raise Trouble("h-bounded", f"{address}: expected at most {most} rules, got {len(by_source[address])}", "rules")
+
+    def vips(self, facts):
+        """An address of lo inside a rail's subnet is answered for, as without ib-hook."""
+        for vip in facts.vips:
+            nics = [nic for nic in self.host.nics if nic in facts.links and facts.up(nic) and within(vip, facts.subnets.get(nic, ())) >= 0]
+            if not set(nics) & facts.devices:
+                continue
+            asker = next((to for to in destinations(self.lines, 4) if within(to, facts.subnets[nics[0]]) >= 0 and
+                          to not in facts.of_host | facts.broadcasts), None)
+            if asker and self.host.who_answers("t", nics, vip, asker):
+                self.count("an address of lo is asked for")
+                if not self.host.who_answers("h", nics, vip, asker):
+                    raise Trouble("h-vip", f"{asker} asks for {vip} of lo: nobody answers, without ib-hook somebody does", "vip")
 
     # ---- --check ----
 

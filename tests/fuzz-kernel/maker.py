@@ -185,7 +185,7 @@ class Maker(Leaves, Rare, Defaults):
             self.bridge("br-in", f"{inner.host()}/{inner.length}")
         if self.chance(0.15):
             self.tunnel()
-        if self.chance(0.1) and self.v4:
+        if self.v4 and self.chance(0.25 if self.defaults else 0.1):
             self.add(f"ip address add {self.net.host()}/32 dev lo")
 
     def management(self):
