@@ -4,7 +4,7 @@
 import ipaddress
 from collections import namedtuple
 
-from kernel import KINDS, MAIN, RTA_GATEWAY, RTA_OIF, RTA_TABLE, Question, State, family_of, number, prefix
+from kernel import KINDS, MAIN, RTA_OIF, RTA_TABLE, RTAX_MTU, Question, State, carried, family_of, gateway, number, prefix
 from packets import Echo, Wire
 from right import BEYOND, REMOTE
 
@@ -53,7 +53,7 @@ class Truth:
             known = dict(known)
             if number(known[RTA_TABLE]) == table and (throws or KINDS.get(raw[7]) != "throw"):
                 found.append((prefix(raw, known), KINDS.get(raw[7]), known.get(RTA_OIF), number(known.get(6, bytes(4))),
-                              RTA_GATEWAY in known))
+                              gateway(known) is not None, dict(carried(known)).get(RTAX_MTU)))
         return found
 
     def longest(self, rail, to):
@@ -66,9 +66,24 @@ class Truth:
                    key=lambda one: (one[0].prefixlen, -one[3]), default=None)
 
     def by_another(self, rail, to):
-        """Main has it more exactly by a NIC that is no rail, or in the subnet by a gateway: whoever did that wanted it."""
+        """Main has it more exactly by a NIC that is no rail, or by a gateway: whoever did that wanted it. So did who has the very
+        subnet by another one's gateway, and not by the rail."""
         best = self.longest(rail, to)
-        return best is not None and ((best[2] or best[1]) not in self.right_nics() or best[4] and self.is_inside(rail, to))
+        if best is None and not self.own_route(rail, to):
+            best = min(self.subnet_in_main(rail, to), key=lambda one: one[3], default=None)
+            return best is not None and best[4]
+        return best is not None and ((best[2] or best[1]) not in self.right_nics() or best[4])
+
+    def subnet_in_main(self, rail, to):
+        """Main's routes of exactly the rail's subnet."""
+        to = ipaddress.ip_address(to)
+        own = max((net for net in rail.subnets() if net.version == to.version and to in net), key=lambda net: net.prefixlen, default=None)
+        return [one for one in self.main if one[0] == own]
+
+    def own_route(self, rail, to):
+        """The best of them by the rail's own NIC: it says by which gateway, and with which metrics."""
+        own = [one for one in self.subnet_in_main(rail, to) if one[1:3] == ("unicast", rail.nic)]
+        return min(own, key=lambda one: one[3], default=None)
 
     @staticmethod
     def is_inside(rail, to):
@@ -83,7 +98,7 @@ class Truth:
         """Main says that a host of remote= is on the rail's own wire, without a gateway. Only that wire knows whether it is."""
         best = self.longest(rail, to)  # of several equal ones the rail has its own
         return best is not None and not self.is_inside(rail, to) and any(
-            net == best[0] and kind == "unicast" and dev == rail.nic and not by_gateway for net, kind, dev, _, by_gateway in self.main)
+            net == best[0] and kind == "unicast" and dev == rail.nic and not by_gateway for net, kind, dev, _, by_gateway, _ in self.main)
 
     # ---- packets ----
 
@@ -262,12 +277,17 @@ class Truth:
             return
         if answer.kind != "unicast" or answer.dev != rail.nic:
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.kind} {answer.dev or ''}".strip()))
-        elif answer.mtu and answer.mtu < self.links[rail.nic].mtu:
+        elif answer.mtu and answer.mtu < self.links[rail.nic].mtu and not self.is_wanted(rail, question.to, 5):
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: mtu {answer.mtu}"))
         elif question.oif and not answer.via and not self.on_its_wire(rail, question.to):
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: without its gateway"))
-        elif answer.via and answer.via != question.to and self.is_inside(rail, question.to):
+        elif answer.via and answer.via != question.to and self.is_inside(rail, question.to) and not self.is_wanted(rail, question.to, 4):
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: by the gateway {answer.via}"))
+
+    def is_wanted(self, rail, to, what):
+        """Main's own route has it: a gateway, an mtu."""
+        own = self.own_route(rail, to)
+        return bool(own and own[what])
 
     def judge_local(self, rail, question, answer, _):
         if answer.kind != "local":
@@ -285,7 +305,7 @@ class Truth:
     def judge_beyond(self, rail, question, answer, beyond):
         """A rule of somebody's may refuse what leaves the subnet: a kill switch is no fault."""
         rails = {one.nic for one in self.right.rails}
-        led = any(not net.prefixlen and dev in rails and gateway for net, _, dev, _, gateway in self.main if net.version == 4)
+        led = any(not net.prefixlen and dev == rail.nic for net, _, dev, *_ in self.main if net.version == 4)
         if (self.right.routed or led) and self.by_default(question.to):  # each rail has it by the gateway of its own subnet
             return
         as_main = beyond[question.to].dev

@@ -741,8 +741,10 @@ class Judge:
             nics = [nic for nic in self.host.nics if nic in facts.links and facts.up(nic) and within(vip, facts.subnets.get(nic, ())) >= 0]
             if not set(nics) & facts.devices:
                 continue
-            asker = next((to for to in destinations(self.lines, 4) if within(to, facts.subnets[nics[0]]) >= 0 and
-                          to not in facts.of_host | facts.broadcasts), None)
+            peers = [to for to in destinations(self.lines, 4) if within(to, facts.subnets[nics[0]]) >= 0 and
+                     to not in facts.of_host | facts.broadcasts]
+            answers = self.ask(self.host.twin, [Question(4, to, vip) for to in peers])
+            asker = next((to for to, answer in zip(peers, answers) if any(by(answer, nic) for nic in nics)), None)
             if asker and self.host.who_answers("t", nics, vip, asker):
                 self.count("an address of lo is asked for")
                 if not self.host.who_answers("h", nics, vip, asker):
