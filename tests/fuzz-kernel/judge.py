@@ -21,6 +21,7 @@ ERRORS = ("unreachable", "prohibit", "blackhole")
 FIRST_PAIR, FROM = 1925, 1941  # the priorities of a rail's rules: at most eight pairs, the last rule is `from ADDRESS lookup T`
 LAST_PAIR = 32764  # the priority of the rules that lead to a rail's default
 MOST = 28  # destinations
+METRICS = {1: "lock", 2: "mtu", 8: "advmss", 10: "hoplimit", 11: "initcwnd", 12: "features", 13: "rto_min", 14: "initrwnd", 15: "quickack"}
 LEFT_TO_MAIN = "left to main"
 MOST_PREFIXES = 4  # of a table, that rules name where somebody else's rules come between ours and main's
 SCOPES = (0,)  # global
@@ -51,8 +52,12 @@ def said(answer):
         return answer.kind
     return " ".join(str(one) for one in (answer.kind if answer.kind != "unicast" else "", "via" if answer.via else "",
                     answer.via or "", "dev", answer.dev, "src" if answer.src else "", answer.src or "",
-                    *(f"{kind}={value.hex()}" for kind, value in answer.carried),
+                    *carried_said(answer.carried),
                     f"table {answer.table}" if answer.table != MAIN else "") if one)
+
+
+def carried_said(some):
+    return [f"{METRICS.get(kind, kind)}={number(value) if len(value) == 4 else value.hex()}" for kind, value in some]
 
 
 def asked(question):
@@ -788,8 +793,8 @@ def rule(raw):
 
 
 def ways_said(ways):
-    return " or ".join(f"through {way.via or 'no gateway'}" + "".join(f" {kind}={value.hex()}" for kind, value in way.carried or ())
-                       if way else "as without" for way in dict.fromkeys(ways))
+    return " or ".join(" ".join([f"through {way.via or 'no gateway'}", *carried_said(way.carried or ())]) if way else "as without"
+                       for way in dict.fromkeys(ways))
 
 
 def operations(plan):
