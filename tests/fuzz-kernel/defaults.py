@@ -220,7 +220,7 @@ class Defaults:
         nic = self.rng.choice(self.rails)
         if kind == 5:
             return self.rename(nic)
-        return [f"reborn {nic} {nic if self.chance(0.3) else 'new0'}", *self.reborn_lines(nic)]
+        return self.reborn(nic, nic if self.chance(0.3) else "new0")
 
     def rename(self, nic):
         """Another name, and perhaps the old one again; what the configuration says by name may not hold any more."""
@@ -233,8 +233,8 @@ class Defaults:
         self.rails[self.rails.index(nic)] = new
         return [f"rename {nic} {new}"] + ([f"do hook nm-dispatcher {new} up"] if self.chance(0.5) else [])
 
-    def reborn_lines(self, nic):
-        """Of the NIC that has the number of the old one now: an administrator's values."""
-        values = [f"sysctl net/ipv4/conf/{name}/{key}={self.rng.choice((1, 2))}" for name in (nic, "new0")
-                  for key in ("arp_ignore", "arp_announce", "rp_filter") if self.chance(0.5)]
-        return values + (["ip address add 10.44.9.9/24 dev new0", "ip link set new0 up"] if self.chance(0.5) else [])
+    def reborn(self, nic, name):
+        """Another one has its number now, with an administrator's values."""
+        values = [f" {key}={self.rng.choice((1, 2))}" for key in ("arp_ignore", "arp_announce", "rp_filter") if self.chance(0.5)]
+        return [f"reborn {nic} {name}{''.join(values)}"] + \
+            ([f"ip address add 10.44.9.9/24 dev {name}", f"ip link set {name} up"] if self.chance(0.5) else [])

@@ -247,7 +247,7 @@ class Host:
             self.rdma[self.rdma.index(nic)] = name
         return True
 
-    def reborn(self, nic, name):
+    def reborn(self, nic, name, *values):
         if nic not in self.nics or not self.is_here(nic) or (name != nic and self.is_here(name)):
             return False
         n = self.nics.index(nic)
@@ -262,6 +262,8 @@ class Host:
         if nic in self.rdma:
             rdma_device(self.rdma.index(nic), None)
             self.rdma[self.rdma.index(nic)] = GONE
+        for one in values:
+            self.sysctl(f"net/ipv4/conf/{name}/{one}")
         return True
 
     def places_itself(self, line):

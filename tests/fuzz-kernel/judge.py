@@ -229,7 +229,7 @@ class Judge:
         self.strict = "ROUTED_BY_OTHERS" in os.environ or not any(re.match(r"ip (-6 )?rule add", line) for line in lines)
         self.wrong_but_said = []  # answers that only --check's complaint makes right
         self.remote_taken = False  # likewise, of remote=
-        self.held = self.refused = False
+        self.held = self.kept = self.refused = False  # kept: as it was before an --apply that nobody confirmed
         self.sent = set()
         self.hooked = set()  # NICs whose managers have called
 
@@ -266,7 +266,7 @@ class Judge:
     def apply(self):
         before = self.taken(State(self.host.host))
         status, _ = self.host.json((0, 3), "--apply")
-        self.held, self.refused = False, status != 0
+        self.held, self.kept, self.refused = False, False, status != 0
         self.were_free(before)
         if status:
             self.count("apply: refused by the kernel")
@@ -293,7 +293,7 @@ class Judge:
             time.sleep(0.005)
         if status and not waits:
             return
-        self.held = bool(waits)
+        self.held = self.kept = bool(waits)
         self.expect_state("h-confirm", before, arp, "--apply that nobody confirmed left:", ordered=False)
         for nic in [nic for nic in self.host.rdma if nic in self.host.host.links()][:1] if waits else []:
             self.host.manager_calls(("nm-dispatcher", nic, "up"))
@@ -301,6 +301,8 @@ class Judge:
 
     def do_settled(self):
         """All hooks have run: nothing is left for --apply."""
+        if self.kept:
+            return
         self.held = False
         if not self.hooked >= set(self.host.rdma) - {GONE}:
             return

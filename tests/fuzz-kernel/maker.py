@@ -437,21 +437,19 @@ class Maker(Leaves, Rare, Defaults):
 
     def actions(self):
         left = any(line.startswith("ours ") for line in self.lines)
-        self.confirm()
         if self.chance(0.35):
             self.hooks(settled=not left)
         else:
-            self.add("do apply")
+            self.apply()
         if self.late:
             self.lines += self.late
-            self.hooks(False) if self.chance(0.3) else self.add("do apply")
+            self.hooks(False) if self.chance(0.3) else self.apply()
         for _ in range(self.rng.choice((0, 0, 0, 1, 1, 2))):
             self.lines += self.event()
             if self.chance(0.3):
                 what = self.rng.choice(("up", "up", "down", "dhcp4-change"))
                 self.add(f"do hook nm-dispatcher {self.rng.choice(self.rails)} {what}")
-            self.confirm()
-            self.add("do apply")
+            self.apply()
         kind = self.rng.random()
         if kind < 0.1:
             self.add("do pasted")
@@ -462,10 +460,11 @@ class Maker(Leaves, Rare, Defaults):
             self.add("do apply")
             self.add("do undo")
 
-    def confirm(self):
-        """--apply that nobody confirms."""
+    def apply(self):
+        """Perhaps once before, and nobody confirms it."""
         if CONFIRM and self.chance(0.4):
             self.add("do confirm")
+        self.add("do apply")
 
     def settle_configuration(self):
         """remote= with gateway=none names no gateway, and is refused."""

@@ -8,7 +8,7 @@
     ours ip …                       in the host only: what ib-hook left there when the host was another
     back NIC                        that had left for the network namespace `away` (its twin: far-away) comes back
     rename NIC NAME                 it is down for that moment
-    reborn NIC NAME                 it is deleted, and another one, which is no RDMA NIC, gets its number and this name
+    reborn NIC NAME [KEY=VALUE]…    it is deleted, and another one, which is no RDMA NIC, gets its number and this name; its sysctls
     do ACTION                       what is done with ib-hook, and judged: the names of Judge.do_*
 """
 
