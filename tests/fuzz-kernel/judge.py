@@ -581,7 +581,7 @@ class Judge:
             return self.inside_the_subnet(facts, question, device, mine, other, main)
         if remote.may_be():
             return self.by_remote(facts, question, device, mine, other, main, remote)
-        if not before_last and not same(other, main):
+        if not before_last and not same(other, main) and (facts.last_of_others or any(facts.gateways_of.default(device, question.family))):
             return True, "", ""  # a rule at the priority of the last pair, or after it: who came first has it
         return self.beyond(facts, question, device, mine, other, main, before_last)
 

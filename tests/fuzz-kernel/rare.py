@@ -107,6 +107,8 @@ class Rare:
     def rare_rules(self):
         if not self.rare:
             return
+        if self.chance(0.06):
+            self.main_later()
         for _ in range(self.rng.choice((0, 1, 1, 2))):
             self.rng.choice((self.goto, self.goto, self.negated, self.negated, self.by_nic, self.by_nic, self.by_mark,
                              self.table_of_a_rail, self.table_of_a_rail, self.table_of_a_rail))()
@@ -114,6 +116,13 @@ class Rare:
     def selector(self):
         return self.rng.choice((f"from {self.some_address()}", f"to {self.net.piece()}", "iif lo", "fwmark 0x10/0xf0", "to 10.99.0.0/16",
                                 f"from {self.net.piece()}", f"iif {self.rng.choice(self.rails)}", f"from {self.some_address()} to {self.net.piece()}"))
+
+    def main_later(self):
+        """Main's rule has another priority, and somebody else's comes before it."""
+        number = self.table_of_others(304)
+        self.add(f"ip rule add priority {self.rng.choice((33000, 40000))} table main")
+        self.add("ip rule del priority 32766 table main")
+        self.add(f"ip rule add priority 32900 {self.rng.choice(('', 'to 10.99.0.0/16 ', 'to 198.51.100.0/24 '))}table {number}")
 
     def goto(self):
         target = self.rng.choice((32766, 32767, 30100))
