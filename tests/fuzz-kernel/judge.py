@@ -731,8 +731,8 @@ class Judge:
         for one in map(rule, facts.state.our_rules):
             if one.version == family and one.source:
                 by_source.setdefault(str(one.source[0]), []).append(one)
-        for address in facts.rail_of:
-            if family_of(address) != family or address in facts.twice or self.refused:
+        for address, device in facts.rail_of.items():
+            if family_of(address) != family or address in facts.twice or self.refused or not facts.up(device):
                 continue
             nets = [net for net in facts.our_prefixes.get(facts.ours[address], ()) if net.version == family]
             outermost = [net for net in nets if not any(net != one and net.subnet_of(one) for one in nets)]
