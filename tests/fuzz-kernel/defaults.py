@@ -5,7 +5,8 @@ encapsulations, a router's preference. Names and numbers of NICs that change han
 import random
 
 METRICS = ("mtu lock 1400", "mtu lock 1400", "mtu 1400", "advmss 1300", "initcwnd 20", "initcwnd 20 initrwnd 14", "quickack 1",
-           "mtu lock 1300 advmss 1200 initcwnd 5", "rto_min 30ms", "hoplimit 9", "features ecn")
+           "mtu lock 1300 advmss 1200 initcwnd 5", "rto_min 30ms", "hoplimit 9", "features ecn", "rtt 100ms rttvar 40ms", "cwnd lock 20",
+           "window 65535 ssthresh 50", "reordering 5 advmss lock 1300", "congctl reno", "congctl lock reno", "fastopen_no_cookie 1")
 ENCAPSULATIONS = ("encap ip id 100 dst 192.0.2.9", "encap mpls 100/200")
 ENCAPSULATIONS6 = ("encap seg6 mode encap segs fd00:77::9", "encap ip6 id 100 dst fd00:77::9", "encap mpls 100")
 PREFERENCES = ("low", "medium", "high")
@@ -189,6 +190,9 @@ class Defaults:
         elif kind < 0.85:
             self.add(f"ip route append {peer} dev {nic} scope link")
             self.add(f"ip route append {whole} via {peer} dev {nic} src {address}{self.carries(0.3)}")
+        elif kind < 0.93 and len(self.ready()) > 1:
+            ways = " ".join(f"nexthop dev {one}" for one in self.rng.sample(self.ready(), 2))
+            self.add(f"ip route {self.rng.choice(('append', 'prepend'))} {whole} metric {number}{self.carries()} {ways}")
         elif self.others_way():
             self.add(f"ip route append {whole} {self.others_way()}{self.carries(0.3)}")
 

@@ -72,13 +72,12 @@ class Gateways:
         rows = sorted((one for one in self.facts.main_routes if one.net == net and not one.source), key=lambda one: one.metric)
         own = [one for one in rows if one.dev == device and one.kind == "unicast" and not one.tos]
         if own:
-            hops = [one for one in rows if one.which == own[0].which]
-            if len(hops) > 1 or is_encapsulated(own[0].carried):
-                return [Way(None, ANYTHING)] + [Way(one.via, ANYTHING) for one in hops if one.dev == device]
-            return [Way(own[0].via, own[0].carried)]
+            hops = [one for one in own if one.which == own[0].which]
+            if len(hops) > 1 or is_encapsulated(own[0].carried) or own[0].via in self.facts.of_host:
+                return [None, Way(None, ANYTHING)] + [Way(one.via, ANYTHING) for one in hops]
+            return [Way(own[0].via, ANYTHING if net.version == 6 and self.has_several(own[0]) else own[0].carried)]
         if rows and rows[0].kind == "unicast" and rows[0].via:
-            several = sum(one.which == rows[0].which for one in rows) > 1
-            return [None, Way(None, ())] if several else [None]
+            return [None, Way(None, ())] if self.has_several(rows[0]) else [None]
         return [Way(None, ())]
 
     # ---- the default ----
@@ -96,7 +95,7 @@ class Gateways:
             return [self.of_main(device, family)]
         named = self.named(device, family, setting)
         if not named:  # an address of another subnet, of the other family; `peer` of a /24
-            return [None, self.of_main(device, family)]
+            return [None]
         return [None if one in self.facts.of_host else Way(one, self.carried(device, family, one)) for one in sorted(named)]
 
     def named(self, device, family, setting):
@@ -128,17 +127,25 @@ class Gateways:
         if len(found) != 1 or len(found[0]) != 1:
             return None
         one = found[0][0]
-        if one.tos or one.source or is_encapsulated(one.carried) or one.via in self.facts.of_host:
+        if not self.is_simple(one) or one.via in self.facts.of_host:
             return None
-        several = family == 6 and sum(other.which == one.which for other in self.facts.main_routes) > 1
-        return Way(one.via, ANYTHING if several else one.carried)  # of IPv6's several hops the kernel shows the first one's metrics
+        return Way(one.via, ANYTHING if family == 6 and self.has_several(one) else one.carried)
+
+    @staticmethod
+    def is_simple(one):
+        return not one.tos and not one.source and not is_encapsulated(one.carried)
+
+    def has_several(self, one):
+        """Hops: of IPv6's the kernel shows the first one's metrics alone."""
+        return sum(other.which == one.which for other in self.facts.main_routes) > 1
 
     def carried(self, device, family, via):
-        """By a gateway that the configuration names: as main's default by it and this NIC."""
-        way = self.of_main(device, family)
-        if way and way.via == via:
-            return way.carried
-        return ANYTHING if any(hop.via == via for hops in self.defaults_of(device, family) for hop in hops) else ()
+        """By a gateway that the configuration names: as main's best default by it and this NIC."""
+        found = [hops[0] for hops in self.defaults_of(device, family) if len(hops) == 1 and hops[0].via == via and self.is_simple(hops[0])]
+        if not found:
+            return ()
+        one = min(found, key=lambda one: one.metric)
+        return ANYTHING if family == 6 and self.has_several(one) else one.carried
 
     # ---- remote= ----
 
@@ -146,13 +153,13 @@ class Gateways:
         """[(prefix, ways)], siblings' subnets inside as well: main has none by a sibling that is down."""
         named = [(net, [Way(via, self.carried(device, family, via))] if via else self.default(device, family))
                  for net, via in self.keys.remote(device, family)]
-        siblings = {net for one in self.facts.rails - {device} if self.facts.up(one)
+        siblings = {net for one in self.facts.rails - {device} if self.facts.is_enabled(one)
                     for net in self.facts.subnets.get(one, ()) if net.version == family}
         inside = []
         for net in siblings:
-            around = [one for one in named if net.subnet_of(one[0]) and net != one[0]]
-            if around:  # its own gateway, or that of the prefix around it
-                inside.append((net, max(around, key=lambda one: one[0].prefixlen)[1] + self.default(device, family)))
+            around = [one for one in named if net.subnet_of(one[0])]
+            if around:
+                inside.append((net, max(around, key=lambda one: one[0].prefixlen)[1]))
         return named + inside
 
 

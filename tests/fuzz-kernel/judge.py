@@ -13,7 +13,6 @@ from kernel import FRA_PRIORITY, FRA_TABLE, MAIN, RTA_TABLE, WALL, Question, Sta
 from others import Others, Rule
 
 UP, LOWER_UP = 1, 0x10000
-VIPS = "FUZZ_KERNEL_VIPS" in os.environ
 BEYOND = {4: "203.0.113.9", 6: "2001:db8:ffff::9"}
 SETTLED = ("local", "broadcast", "multicast", "anycast")
 SPREAD = 940
@@ -200,6 +199,9 @@ class Facts:
         length = within(address, [one.net for one in found])
         kinds = [one.kind for one in found if one.net.prefixlen == length and within(address, [one.net]) >= 0]
         return -1 if kinds[:1] == ["throw"] else length
+
+    def is_enabled(self, device):
+        return device in self.links and self.links[device][1] & UP
 
     def up(self, device):
         flags = self.links[device][1] if device in self.links else 0
@@ -443,7 +445,7 @@ class Judge:
             self.rails(facts, family)
             self.arrivals(facts, family)
             self.bounded(facts, family)
-        if VIPS and self.config.arp == "auto" and not self.held and not any("/arp_" in line for line in self.lines):
+        if self.config.arp == "auto" and not self.held and not any("/arp_" in line for line in self.lines):
             self.vips(facts)
 
     def ask(self, namespace, questions, priority=None):

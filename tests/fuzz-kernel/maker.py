@@ -451,7 +451,7 @@ class Maker(Leaves, Rare, Defaults):
                 self.add(f"do hook nm-dispatcher {self.rng.choice(self.rails)} {what}")
             self.apply()
         kind = self.rng.random()
-        if kind < 0.1:
+        if kind < (0.15 if self.defaults else 0.1):
             self.add("do pasted")
         elif kind < 0.25:
             self.add(f"do kill {self.rng.randrange(1, 40)}")
