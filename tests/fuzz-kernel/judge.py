@@ -765,6 +765,9 @@ class Judge:
         verdict, report = self.host.json((0, 1), "--check")
         codes = sorted({one["code"] for one in report["findings"] if one["severity"] != "info"})
         self.count("check: asked")
+        for one in report["findings"]:
+            if one["code"] == "not-known":
+                raise Trouble("f-check", f"--check and the kernel disagree: {one['message']}", "not-known")
         if verdict == 0 and self.wrong_but_said:
             raise Trouble("f-check", "--check says ok, but\n" + "\n".join(self.wrong_but_said[:5]), "ok")
         if verdict == 0 and self.remote_taken:
