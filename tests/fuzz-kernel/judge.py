@@ -282,8 +282,8 @@ class Judge:
         at_rest(lambda: self.others_are_whole(Facts(self.host, self.config)))
 
     def do_confirm(self):
-        """Nobody confirms: the state before comes back, and hooks leave it alone."""
-        before, arp = State(self.host.host), self.host.arp(self.host.host)
+        """Nobody confirms: what stood before of ours comes back, and hooks leave it alone."""
+        before = self.of_ours()
         status, _ = self.host.expect((0, 3), "--apply", "--confirm", "60")
         waits = self.host.waits()
         for pid in waits:
@@ -296,10 +296,26 @@ class Judge:
         if status and not waits:
             return
         self.held = self.kept = bool(waits)
-        self.expect_state("h-confirm", before, arp, "--apply that nobody confirmed left:", ordered=False)
+        self.expect_ours(before, "--apply that nobody confirmed left:")
         for nic in [nic for nic in self.host.rdma if nic in self.host.host.links()][:1] if waits else []:
             self.host.manager_calls(("nm-dispatcher", nic, "up"))
-            self.expect_state("h-confirm", before, arp, "a hook after --apply that nobody confirmed:", ordered=False)
+            self.expect_ours(before, "a hook after --apply that nobody confirmed:")
+        at_rest(lambda: self.others_are_whole(Facts(self.host, self.config)))
+
+    def of_ours(self):
+        """Rules of addresses that nobody has any more are worth nothing."""
+        state, present = State(self.host.host), {one[1] for one in self.host.host.addresses()}
+        rules = [one for one in state.our_rules if not rule(one).source or str(rule(one).source[0]) in present | {"0.0.0.0"}]
+        return sorted(map(words, rules + state.our_routes)), self.host.arp(self.host.host)
+
+    def expect_ours(self, before, what):
+        after = self.of_ours()
+        if before[0] != after[0]:
+            gone, new = set(before[0]) - set(after[0]), set(after[0]) - set(before[0])
+            raise Trouble("h-confirm", f"{what} (-before +after)\n" + "".join(f"  - {one}\n" for one in sorted(gone)) +
+                          "".join(f"  + {one}\n" for one in sorted(new)), "state")
+        if before[1] != after[1]:
+            raise Trouble("h-confirm", f"{what} {changed(before[1], after[1])}", "sysctls")
 
     def do_settled(self):
         """All hooks have run: nothing is left for --apply."""
