@@ -453,7 +453,7 @@ class Judge:
         self.wrong_but_said = []
         self.remote_taken = False
         facts = Facts(self.host, self.config)
-        self.several = facts.twin.several()
+        self.several, self.twins = facts.twin.several(), facts.others_prefixes
         self.others_are_whole(facts)
         families = (4, 6) if any(":" in line for line in self.lines if not line.startswith("sysctl")) else (4,)
         for family in families:
@@ -473,10 +473,12 @@ class Judge:
             return self.first_hops(questions, namespace.ask(questions))
 
     def first_hops(self, questions, answers):
-        """Of several hops the kernel takes one by what it knows of neighbours, which the twin does not ask: any is the first."""
+        """Of several hops the kernel takes one by what it knows of neighbours, which the twin does not ask: any is the first.
+        By a gateway that is an address of this host it names none."""
         def first(question, answer):
             for table, net, ways in self.several:
-                if answer.table == table and (answer.dev, answer.via) in ways and within(question.to, [net]) >= 0:
+                if answer.table == table and any(answer.dev == dev and answer.via in (via, None) for dev, via in ways) and \
+                        within(question.to, [net]) >= 0 and within(question.to, self.twins[table]) == net.prefixlen:
                     return answer._replace(dev=ways[0][0], via=ways[0][1], src=None)
             return answer
         return [first(*pair) for pair in zip(questions, answers)] if self.several else answers
