@@ -245,7 +245,7 @@ class Truth:
         if not self.right.routed:
             return []
         found = [str(to) for piece in pieces if any(piece.version == net.version and piece.subnet_of(net) for net in REMOTE)
-                 for to in (piece if piece.num_addresses <= 2 else [piece[min(5, piece.num_addresses - 2)]])]
+                 for to in (piece if piece.num_addresses <= 2 else {piece[1], piece[min(5, piece.num_addresses - 2)]})]
         return [to for to in found if to not in self.present and not any(ipaddress.ip_address(to) in net for net in rail.subnets())]
 
     def unbound(self, pieces):

@@ -293,7 +293,9 @@ class Judge(Rails):
         questions = [Question(family, one, source) for one in to for source in [None] + local]
         questions += [Question(family, one, source, mark=mark) for mark in marks(self.lines) for one in to
                       for source in [None] + local[:3]]
-        questions += [Question(family, one, oif=nic) for one in to[:10] for nic in facts.links if nic != "lo"]
+        by_turns = [net for _, net, _ in self.several if net.version == 6]  # bound to a NIC, IPv6 takes any hop of these, or none
+        questions += [Question(family, one, oif=nic) for one in to[:10] for nic in facts.links
+                      if nic != "lo" and within(one, by_turns) < 0]
         for nic in facts.links:
             if nic != "lo" and nic not in self.config.candidates and facts.links[nic][1] & UP:
                 never = {one[1] for one in facts.addresses} | facts.broadcasts
