@@ -240,5 +240,6 @@ class Defaults:
     def reborn(self, nic, name):
         """Another one has its number now, with an administrator's values."""
         values = [f" {key}={self.rng.choice((1, 2))}" for key in ("arp_ignore", "arp_announce", "rp_filter") if self.chance(0.5)]
+        values = values if name != nic else []  # with the same name it may be the same one, whose hardware address has changed
         return [f"reborn {nic} {name}{''.join(values)}"] + \
             ([f"ip address add 10.44.9.9/24 dev {name}", f"ip link set {name} up"] if self.chance(0.5) else [])

@@ -96,7 +96,11 @@ class Gateways:
         named = self.named(device, family, setting)
         if not named:  # an address of another subnet, of the other family; `peer` of a /24
             return [None]
-        return [None if one in self.facts.of_host else Way(one, self.carried(device, family, one)) for one in sorted(named)]
+        return [way for one in sorted(named) for way in self.through(device, family, one)]
+
+    def through(self, device, family, via):
+        """A gateway that the configuration names; an address of this host is none."""
+        return [None if via in self.facts.of_host else Way(via, self.carried(device, family, via))]
 
     def named(self, device, family, setting):
         """The gateways that gateway= names."""
@@ -151,7 +155,7 @@ class Gateways:
 
     def remote(self, device, family):
         """[(prefix, ways)], siblings' subnets inside as well: main has none by a sibling that is down."""
-        named = [(net, [Way(via, self.carried(device, family, via))] if via else self.default(device, family))
+        named = [(net, self.through(device, family, via) if via else self.default(device, family))
                  for net, via in self.keys.remote(device, family)]
         siblings = {net for one in self.facts.rails - {device} if self.facts.is_enabled(one)
                     for net in self.facts.subnets.get(one, ()) if net.version == family}

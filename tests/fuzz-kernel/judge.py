@@ -353,8 +353,8 @@ class Judge(Rails):
     def gateways_are_there(self, facts):
         """remote= without a gateway is said."""
         for device, family in {(one, family_of(address)) for address, one in facts.rail_of.items()}:
-            remote = facts.gateways_of.remote(device, family)
-            if facts.up(device) and any(ways == [None] for _, ways in remote):
+            without = any(via is None for _, via in self.config.keys.remote(device, family))
+            if facts.up(device) and without and facts.gateways_of.default(device, family) == [None]:
                 raise Trouble("f-check", f"{device} has remote= and no gateway in IPv{family}, and nothing says so", "gateway")
 
     def unremarkable(self):
