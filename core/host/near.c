@@ -319,7 +319,7 @@ static gboolean read_main(IbhNear *near, GError **error)
             g_array_append_val(near->snapshot->main_by_nic, *route);
     }
     g_array_sort(routes, compare_places); /* it keeps the order of equals */
-    return ibh_snapshot_read_main_of_others(&scope, near->snapshot, near->netlink, error);
+    return ibh_snapshot_read_main_to_subnets(&scope, near->snapshot, near->netlink, error);
 }
 
 static gboolean read_all(IbhNear *near, GError **error)

@@ -40,26 +40,22 @@ gboolean ibh_snapshot_read_main(const IbhMainScope *scope, IbhNetlink *netlink, 
                                  error);
 }
 
-typedef struct {
-    const IbhMainScope *scope;
-    const GArray *subnets;
-} OfOthers;
-
-static gboolean is_of_others(gconstpointer data, const IbhRoute *route)
+static gboolean leads_to_one(gconstpointer subnets, const IbhRoute *route)
 {
-    const OfOthers *of = data;
-
-    return ibh_main_scope_is_of_others(of->scope, of->subnets, route);
+    IBH_EACH (const IbhPrefix, subnet, (const GArray *)subnets) {
+        if (ibh_prefix_equal(&route->dst, subnet))
+            return TRUE;
+    }
+    return FALSE;
 }
 
-gboolean ibh_snapshot_read_main_of_others(const IbhMainScope *scope, IbhSnapshot *snapshot, IbhNetlink *netlink,
-                                          GError **error)
+gboolean ibh_snapshot_read_main_to_subnets(const IbhMainScope *scope, IbhSnapshot *snapshot, IbhNetlink *netlink,
+                                           GError **error)
 {
     g_autoptr(GArray) subnets = ibh_main_scope_lacks(scope, snapshot);
-    const OfOthers of = {scope, subnets};
-    const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = is_of_others, .of = &of};
+    const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = leads_to_one, .of = subnets};
 
-    return !subnets->len || ibh_netlink_read_routes(netlink, &filter, snapshot->main_by_nic, error);
+    return !subnets->len || ibh_netlink_read_routes(netlink, &filter, snapshot->main_to_subnets, error);
 }
 
 static gboolean has(gconstpointer scope, const IbhRoute *route)
@@ -73,7 +69,7 @@ gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, const
 
     ibh_main_scope_find(&scope, snapshot, config);
     return ibh_snapshot_read_main(&scope, netlink, has, snapshot->main_by_nic, error) &&
-           ibh_snapshot_read_main_of_others(&scope, snapshot, netlink, error);
+           ibh_snapshot_read_main_to_subnets(&scope, snapshot, netlink, error);
 }
 
 gboolean ibh_snapshot_add_errors(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)

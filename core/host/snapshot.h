@@ -30,8 +30,8 @@ gboolean ibh_snapshot_add_table(IbhSnapshot *snapshot, IbhNetlink *netlink, guin
 gboolean ibh_snapshot_read_main(const IbhMainScope *scope, IbhNetlink *netlink, IbhRouteMatters keep, GArray *parts,
                                 GError **error);
 /* What the scope lacks. Call it after the candidates' own routes have been added. */
-gboolean ibh_snapshot_read_main_of_others(const IbhMainScope *scope, IbhSnapshot *snapshot, IbhNetlink *netlink,
-                                          GError **error);
+gboolean ibh_snapshot_read_main_to_subnets(const IbhMainScope *scope, IbhSnapshot *snapshot, IbhNetlink *netlink,
+                                           GError **error);
 
 /* ---- what is near ---- */
 

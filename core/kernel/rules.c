@@ -150,13 +150,16 @@ static gboolean on_rule(struct nlmsghdr *header, gpointer data)
 {
     const RuleDump *dump = data;
     const struct fib_rule_hdr *info = nlmsg_data(header);
+    gboolean is_of_sources;
 
     if (header->nlmsg_type != RTM_NEWRULE)
         return TRUE;
     if (!nlmsg_valid_hdr(header, sizeof *info))
         return FALSE;
-    if ((info->family == AF_INET || info->family == AF_INET6) && /* multicast routing has rules, too */
-        !(dump->matters && info->src_len && is_dropped(header, info, dump)))
+    if (info->family != AF_INET && info->family != AF_INET6) /* multicast routing has rules, too */
+        return TRUE;
+    is_of_sources = info->src_len && !(info->flags & FIB_RULE_INVERT);
+    if (!dump->matters || !is_of_sources || !is_dropped(header, info, dump))
         add_rule(header, info, dump->rules);
     return TRUE;
 }

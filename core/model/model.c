@@ -416,6 +416,7 @@ IbhSnapshot *ibh_snapshot_new(void)
     snapshot->rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
     snapshot->routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
     snapshot->main_by_nic = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    snapshot->main_to_subnets = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
     snapshot->more = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
     snapshot->neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
     snapshot->managers = g_array_new(FALSE, TRUE, sizeof(IbhManager));
@@ -435,6 +436,7 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
     g_array_unref(snapshot->rules);
     g_array_unref(snapshot->routes);
     g_array_unref(snapshot->main_by_nic);
+    g_array_unref(snapshot->main_to_subnets);
     g_array_unref(snapshot->more);
     g_array_unref(snapshot->neighbours);
     g_array_unref(snapshot->managers);

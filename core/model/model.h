@@ -332,15 +332,17 @@ typedef struct {
     GArray *rules;      /* IbhRule, in the kernel's order: all of the family */
     GArray *routes; /* IbhRoute, in the kernel's order: every route of protocol kernel (ours and connected ones), and
                        all routes of the tables that a foreign rule leads a rail's address to */
-    GArray *main_by_nic;    /* IbhRoute: of main, what decides for a candidate: its defaults, and what has one of its
-                               addresses or subnets inside. Of a multipath route, each NIC's part */
-    GArray *more;           /* IbhRoute: other routes of main, and of the tables of foreign rules; only for --check */
-    GArray *neighbours;     /* IbhNeighbour: for --undo dynamic entries of IPv4, for --check all */
-    GArray *managers;       /* IbhManager; read only for --show and --check */
-    GPtrArray *scripts;     /* char *: a hand-written file, behind a line with its path; only for --show and --check */
-    int all[IBH_N_SYSCTLS]; /* net.ipv4.conf.all */
-    gboolean proxy_arp;     /* its proxy_arp; read only for --check */
-    int hash_policy;        /* net.ipv4.fib_multipath_hash_policy */
+    GArray *main_by_nic;     /* IbhRoute: of main, what decides for a candidate: its defaults, and what has one of its
+                                addresses or subnets inside. Of a multipath route, each NIC's part */
+    GArray *main_to_subnets; /* IbhRoute, in the kernel's order: main's to the subnets of candidates that it does not
+                                reach through their own NIC */
+    GArray *more;            /* IbhRoute: other routes of main, and of the tables of foreign rules; only for --check */
+    GArray *neighbours;      /* IbhNeighbour: for --undo dynamic entries of IPv4, for --check all */
+    GArray *managers;        /* IbhManager; read only for --show and --check */
+    GPtrArray *scripts;      /* char *: a hand-written file, behind a line with its path; only for --show and --check */
+    int all[IBH_N_SYSCTLS];  /* net.ipv4.conf.all */
+    gboolean proxy_arp;      /* its proxy_arp; read only for --check */
+    int hash_policy;         /* net.ipv4.fib_multipath_hash_policy */
     IbhState *state;
 } IbhSnapshot;
 

@@ -58,25 +58,28 @@ GArray *ibh_main_scope_lacks(const IbhMainScope *scope, const IbhSnapshot *snaps
     return subnets;
 }
 
-gboolean ibh_main_scope_is_of_others(const IbhMainScope *scope, const GArray *subnets, const IbhRoute *route)
-{
-    if (ibh_has(scope->candidates, route->ifindex)) /* it has been read */
-        return FALSE;
-    IBH_EACH (const IbhPrefix, subnet, subnets) {
-        if (ibh_prefix_equal(&route->dst, subnet))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-const IbhRoute *ibh_main_find(const IbhSnapshot *snapshot, int ifindex, const IbhPrefix *subnet)
+/* The first of the lowest metric. */
+static const IbhRoute *find_best(const GArray *routes, int ifindex, const IbhPrefix *subnet)
 {
     const IbhRoute *best = NULL;
 
-    IBH_EACH (const IbhRoute, route, snapshot->main_by_nic) {
+    IBH_EACH (const IbhRoute, route, routes) {
         if ((!ifindex || route->ifindex == ifindex) && !route->special && ibh_prefix_equal(&route->dst, subnet) &&
             (!best || route->metric < best->metric))
             best = route;
     }
     return best;
+}
+
+const IbhRoute *ibh_main_find(const IbhSnapshot *snapshot, int ifindex, const IbhPrefix *subnet)
+{
+    return find_best(snapshot->main_by_nic, ifindex, subnet);
+}
+
+gboolean ibh_main_needs_gateway(const IbhSnapshot *snapshot, const IbhPrefix *subnet)
+{
+    const IbhRoute *best = find_best(snapshot->main_to_subnets, 0, subnet);
+    const IbhIp *gateway = best ? (best->hops ? &best->hops->gateway : &best->gateway) : NULL;
+
+    return gateway && gateway->family != AF_UNSPEC;
 }

@@ -19,10 +19,10 @@ void ibh_main_scope_clear(IbhMainScope *scope);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhMainScope, ibh_main_scope_clear)
 
 gboolean ibh_main_scope_has(const IbhMainScope *scope, const IbhRoute *route);
-/* IbhPrefix: subnets that main does not reach through their own NIC. How it reaches them otherwise matters, too. */
+/* IbhPrefix: subnets that main does not reach through their own NIC: how it reaches them otherwise matters, too. */
 GArray *ibh_main_scope_lacks(const IbhMainScope *scope, const IbhSnapshot *snapshot);
-/* A route through a NIC that is no candidate, to one of these subnets. */
-gboolean ibh_main_scope_is_of_others(const IbhMainScope *scope, const GArray *subnets, const IbhRoute *route);
 
-/* Main's best route to exactly this subnet, through this NIC (0: through any); NULL: there is none. */
+/* Main's best route to exactly this subnet through this NIC; NULL: there is none. */
 const IbhRoute *ibh_main_find(const IbhSnapshot *snapshot, int ifindex, const IbhPrefix *subnet);
+/* Main's best route to a subnet that it does not reach through the subnet's own NIC goes via a gateway. */
+gboolean ibh_main_needs_gateway(const IbhSnapshot *snapshot, const IbhPrefix *subnet);

@@ -46,6 +46,8 @@ static char *why_rule(const IbhTodo *todo, const IbhRule *rule)
     ibh_ip_format(&rule->from.ip, from);
     if (rule->to.length)
         return g_strdup_printf("what main has more exactly inside %s stays so", ibh_prefix_format(&rule->to, to));
+    if (ibh_rule_asks_main(rule) && rule->priority < IBH_PRIORITY_BASE)
+        return g_strdup_printf("what main has more exactly than %s stays so", todo->nic->link->name);
     if (ibh_rule_asks_main(rule))
         return g_strdup_printf("main is asked before the default of %s", todo->nic->link->name);
     if (rule->table != todo->nic->table)

@@ -14,14 +14,12 @@
 static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, IbhRoute *route)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
-    const IbhRoute *own = ibh_main_find(snapshot, nic->link->ifindex, &address->subnet), *best;
+    const IbhRoute *own = ibh_main_find(snapshot, nic->link->ifindex, &address->subnet);
 
     if (!(nic->link->flags & IFF_UP)) /* main has no route through a link that is down */
         return TRUE;
-    if (!own) {
-        best = ibh_main_find(snapshot, 0, &address->subnet);
-        return (!best || best->gateway.family == AF_UNSPEC) && (route->family == AF_INET || address->is_on_link);
-    }
+    if (!own)
+        return !ibh_main_needs_gateway(snapshot, &address->subnet) && (route->family == AF_INET || address->is_on_link);
     if (!ibh_route_is_simple(own) || ibh_rails_holder(rails, &own->gateway))
         return FALSE;
     if (own->gateway.family != AF_UNSPEC)
@@ -30,15 +28,52 @@ static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAdd
     return TRUE;
 }
 
+/* Of a NIC with more subnets, T has so many where a rule of others stands in between, because each of them then needs a
+ * rule for each address. */
+#define INSIDE_MAX 4
+
+/* It may match what this address sends, and answer otherwise than main. */
+static gboolean may_answer(const IbhRule *rule, const IbhAddress *address)
+{
+    const gboolean asks_main = rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_MAIN;
+
+    return rule->family == address->local.family && rule->action != FR_ACT_NOP && !asks_main &&
+           (rule->selectors & IBH_SELECT_NOT || ibh_prefix_contains(&rule->from, &address->local));
+}
+
+/* A rule of others stands between ours and main's: what it leads elsewhere must not meet main before. */
+static gboolean stands_in_between(const IbhRails *rails, const IbhNic *nic, int family)
+{
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (ibh_rule_is_ours(rule) || rule->priority < IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN ||
+            rule->priority >= IBH_PRIORITY_MAIN)
+            continue;
+        IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
+            if (address->local.family == family && may_answer(rule, address))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+/* The kernel lists IPv6 addresses with the newest first: what a router announces comes after what was there. */
+static const IbhAddress *in_order_of_age(const IbhNic *nic, int family, guint i)
+{
+    return g_ptr_array_index(&nic->served, family == AF_INET6 ? nic->served.len - 1 - i : i);
+}
+
 /* One route per distinct subnet, with the address the kernel itself would prefer as its source. In IPv6 an address does
  * not make its prefix one of the link: a router's advertisement or a person does. IPv6 has no scope of routes either,
  * and chooses a source that is not deprecated. */
-static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *routes)
+static void want_subnets_of(const IbhRails *rails, const IbhNic *nic, int family, GArray *routes)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    const guint most = routes->len + (stands_in_between(rails, nic, family) ? INSIDE_MAX : nic->served.len);
+
+    for (guint i = 0; i < nic->served.len && routes->len < most; i++) {
+        const IbhAddress *address = in_order_of_age(nic, family, i);
         IbhRoute route = ibh_own_route(nic, &address->subnet);
 
-        if (ibh_address_is_host(address) || !ibh_programs_family(nic, route.family) ||
+        if (route.family != family || ibh_address_is_host(address) || !ibh_programs_family(nic, family) ||
             ibh_have_prefix(routes, &address->subnet))
             continue;
         if (route.family == AF_INET) {
@@ -50,6 +85,12 @@ static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *route
         if (take_over(rails, nic, address, &route))
             ibh_add_route_via(nic, &route, routes);
     }
+}
+
+static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *routes)
+{
+    want_subnets_of(rails, nic, AF_INET, routes);
+    want_subnets_of(rails, nic, AF_INET6, routes);
 }
 
 GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
@@ -67,7 +108,6 @@ GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
 /* ---- rules ---- */
 
 #define PAIRS_MAX 8
-#define INSIDE_MAX 4 /* prefixes of T for which main is asked one by one */
 
 /* `to` NULL: to all; of length 0, too. */
 static IbhRule rule_to(guint32 table, gint64 suppress_prefixlength, guint32 priority, const IbhPrefix *to)
@@ -128,30 +168,6 @@ static guint count_outermost(const GArray *routes, int family, guint32 table)
     return count;
 }
 
-/* It may match what this address sends, and answer otherwise than main. */
-static gboolean may_answer(const IbhRule *rule, const IbhAddress *address)
-{
-    const gboolean asks_main = rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_MAIN;
-
-    return rule->family == address->local.family && rule->action != FR_ACT_NOP && !asks_main &&
-           (rule->selectors & IBH_SELECT_NOT || ibh_prefix_contains(&rule->from, &address->local));
-}
-
-/* A rule of others stands between ours and main's: what it leads elsewhere must not meet main before. */
-static gboolean stands_in_between(const IbhRails *rails, const IbhNic *nic, int family)
-{
-    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (ibh_rule_is_ours(rule) || rule->priority < IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN ||
-            rule->priority >= IBH_PRIORITY_MAIN)
-            continue;
-        IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
-            if (address->local.family == family && may_answer(rule, address))
-                return TRUE;
-        }
-    }
-    return FALSE;
-}
-
 /* Rules for the prefixes of main that are longer than `length`, inside of T. Nothing is longer than a single host. */
 static void add_rules_inside(const GArray *routes, int family, guint32 table, guint length, guint32 priority,
                              GArray *rules)
@@ -176,7 +192,7 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const GArray *ro
 {
     g_autoptr(GArray) lengths = find_lengths(routes, family, nic->table);
     const guint outermost = count_outermost(routes, family, nic->table), pairs = MIN(lengths->len, PAIRS_MAX);
-    const gboolean wide = outermost > INSIDE_MAX || (outermost > 1 && !stands_in_between(rails, nic, family));
+    const gboolean wide = outermost > 1 && !stands_in_between(rails, nic, family);
     IbhRule last = rule_to(nic->table, -1, IBH_PRIORITY_BASE, NULL);
 
     for (guint i = 0; i < pairs; i++) {

@@ -277,8 +277,14 @@ static gboolean route_is_valid(const FakeKernel *kernel, const IbhRoute *route, 
     if (route->family == AF_INET6)
         return route6_is_valid(kernel, route, error);
     IBH_EACH_HOP (hop, route) {
+        IbhRoute one = *route;
+
+        one.ifindex = hop->ifindex;
+        one.gateway = hop->gateway;
         if (!fake_is_up(kernel, hop->ifindex))
             return refuse(error, ENETDOWN, "Device for nexthop is not up");
+        if (hop->dead || (hop->gateway.family != AF_UNSPEC && !is_on_link(kernel, &one)))
+            return refuse(error, ENETUNREACH, "Nexthop has invalid gateway");
     }
     if (route->ifindex && !fake_link(kernel, route->ifindex))
         return refuse(error, ENODEV, NULL);
@@ -982,14 +988,17 @@ void fake_read_parts(const GArray *routes, const IbhMainScope *scope, GArray *pa
     }
 }
 
-void fake_read_of_others(const GArray *routes, const IbhMainScope *scope, IbhSnapshot *snapshot)
+void fake_read_to_subnets(const GArray *routes, const IbhMainScope *scope, IbhSnapshot *snapshot)
 {
     g_autoptr(GArray) subnets = ibh_main_scope_lacks(scope, snapshot);
 
     IBH_EACH (const IbhRoute, route, routes) {
-        if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST &&
-            ibh_main_scope_is_of_others(scope, subnets, route))
-            g_array_append_val(snapshot->main_by_nic, *route);
+        gboolean wanted = FALSE;
+
+        IBH_EACH (const IbhPrefix, subnet, subnets)
+            wanted |= ibh_prefix_equal(&route->dst, subnet);
+        if (wanted && route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST)
+            g_array_append_val(snapshot->main_to_subnets, *route);
     }
 }
 
@@ -1004,7 +1013,7 @@ void fake_snapshot_add_main(const GArray *routes, IbhSnapshot *snapshot, const I
         if (ibh_main_scope_has(&scope, part))
             g_array_append_val(snapshot->main_by_nic, *part);
     }
-    fake_read_of_others(routes, &scope, snapshot);
+    fake_read_to_subnets(routes, &scope, snapshot);
 }
 
 /* ---- what differs ---- */

@@ -90,7 +90,7 @@ IbhSnapshot *fake_snapshot(const FakeKernel *kernel);
 void fake_snapshot_add_main(const GArray *routes, IbhSnapshot *snapshot, const IbhConfig *config);
 /* The steps of it: routes of main through candidates, each NIC's part; and what the scope lacks. */
 void fake_read_parts(const GArray *routes, const IbhMainScope *scope, GArray *parts);
-void fake_read_of_others(const GArray *routes, const IbhMainScope *scope, IbhSnapshot *snapshot);
+void fake_read_to_subnets(const GArray *routes, const IbhMainScope *scope, IbhSnapshot *snapshot);
 
 int fake_ifindex(const FakeKernel *kernel, const char *name); /* ends the program where there is none */
 const FakeLearned *fake_learned(const FakeKernel *kernel, const IbhIp *ip);

@@ -9,7 +9,7 @@
 #define ibh_netlink_read_rules fake_read_rules
 #define ibh_netlink_read_routes fake_read_routes
 #define ibh_snapshot_read_main fake_snapshot_read_main
-#define ibh_snapshot_read_main_of_others fake_snapshot_read_main_of_others
+#define ibh_snapshot_read_main_to_subnets fake_snapshot_read_main_to_subnets
 #define ibh_netlink_lookup fake_lookup
 #define ibh_sysctl_read_all fake_read_all
 #define ibh_sysfs_find_rdma fake_find_rdma
@@ -140,7 +140,8 @@ gboolean fake_read_addresses(IbhNetlink *netlink, const GArray *ifindexes, GArra
 gboolean fake_read_rules(IbhNetlink *netlink, IbhRuleMatters matters, gconstpointer of, GArray *rules, GError **error)
 {
     IBH_EACH (const IbhRule, rule, netlink->all->rules) {
-        if (fake_is_our_rule(rule) || !rule->from.length || matters(of, &rule->from, rule->table))
+        if (fake_is_our_rule(rule) || !rule->from.length || rule->selectors & IBH_SELECT_NOT ||
+            matters(of, &rule->from, rule->table))
             g_array_append_val(rules, *rule);
     }
     return !fails(error);
@@ -169,10 +170,10 @@ gboolean fake_snapshot_read_main(const IbhMainScope *scope, IbhNetlink *netlink,
     return !fails(error);
 }
 
-gboolean fake_snapshot_read_main_of_others(const IbhMainScope *scope, IbhSnapshot *snapshot, IbhNetlink *netlink,
-                                           GError **error)
+gboolean fake_snapshot_read_main_to_subnets(const IbhMainScope *scope, IbhSnapshot *snapshot, IbhNetlink *netlink,
+                                            GError **error)
 {
-    fake_read_of_others(netlink->kernel->now->routes, scope, snapshot);
+    fake_read_to_subnets(netlink->kernel->now->routes, scope, snapshot);
     return !fails(error);
 }
 

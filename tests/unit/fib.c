@@ -104,7 +104,8 @@ static gboolean is_alive(const IbhSnapshot *world, const IbhRoute *route)
 static const IbhRoute *find_route(const IbhSnapshot *world, guint32 table, const IbhIp *to)
 {
     for (const IbhRoute *route = fib_first(world, table); route; route = fib_next(world, route)) {
-        if (ibh_prefix_contains(&route->dst, to) && is_alive(world, route))
+        /* One for a TOS or a source alone is for none of these packets. */
+        if (!route->special && ibh_prefix_contains(&route->dst, to) && is_alive(world, route))
             return route;
     }
     return NULL;

@@ -280,6 +280,25 @@ static void add_others(Gen *gen)
 
 /* ---- gateways in main ---- */
 
+/* What a route carries beside its gateway: metrics mostly, and what makes it more than a simple one. */
+static const char *pick_extra(Gen *gen)
+{
+    static const char *const extras[] = {"",
+                                         "",
+                                         "",
+                                         "",
+                                         "",
+                                         "",
+                                         " mtu 1400",
+                                         " mtu 1300",
+                                         " mtu lock 1400 advmss 1300",
+                                         " mtu 9000",
+                                         " hoplimit 64",
+                                         " encap mpls"};
+
+    return extras[roll(gen, G_N_ELEMENTS(extras))];
+}
+
 static char *pick_gateway(Gen *gen)
 {
     static const char *const wide[] = {"default",       "default",       "default",        "10.0.0.0/8",
@@ -291,9 +310,10 @@ static char *pick_gateway(Gen *gen)
     g_autofree char *on_wire = fill_in(pick_wire(gen), chance(gen, 70) ? 254 : 1 + roll(gen, 15));
     const char *gateway = gen->others->len && strcmp(nic, "eth0") == 0 ? "192.168.1.1" : on_wire;
 
-    return g_strdup_printf("%s via %.*s dev %s table main metric %u protocol %s", wide[roll(gen, G_N_ELEMENTS(wide))],
+    return g_strdup_printf("%s%s via %.*s dev %s table main metric %u protocol %s%s",
+                           wide[roll(gen, G_N_ELEMENTS(wide))], chance(gen, 3) ? " from 10.0.0.0/8" : "",
                            (int)strcspn(gateway, "/"), gateway, nic, chance(gen, 30) ? 0 : 100 + roll(gen, 50),
-                           protocols[roll(gen, 5)]);
+                           protocols[roll(gen, 5)], pick_extra(gen));
 }
 
 static char *pick_gateway6(Gen *gen)
@@ -308,14 +328,37 @@ static char *pick_gateway6(Gen *gen)
         return g_strdup_printf("%s dev %s table main metric %u protocol ra",
                                chance(gen, 50) ? "2001:db8:8::/64" : "2001:db8::/32", pick_nic(gen),
                                256 + roll(gen, 3));
-    return g_strdup_printf("%s via %.*s dev %s table main metric %u protocol %s", wide[roll(gen, 7)],
+    return g_strdup_printf("%s via %.*s dev %s table main metric %u protocol %s%s", wide[roll(gen, 7)],
                            (int)strcspn(gateway, "/"), gateway, pick_nic(gen), 100 + roll(gen, 50),
-                           protocols[roll(gen, 4)]);
+                           protocols[roll(gen, 4)], pick_extra(gen));
+}
+
+/* A default over two NICs, and over two gateways of one. */
+static char *pick_multipath(Gen *gen)
+{
+    g_autofree char *one = fill_in(pick_wire(gen), 254), *other = fill_in(pick_wire(gen), 253);
+
+    return g_strdup_printf(
+        "default table main metric %u protocol static nexthop via %.*s dev %s nexthop via %.*s dev %s",
+        20 + roll(gen, 3), (int)strcspn(one, "/"), one, pick_nic(gen), (int)strcspn(other, "/"), other, pick_nic(gen));
+}
+
+/* The subnet of isolated ports is reached via a gateway. */
+static char *pick_way_to_subnet(Gen *gen)
+{
+    const char *wire = pick_wire(gen);
+    g_autofree char *gateway = fill_in(wire, 254), *subnet = fill_in(wire, 0);
+
+    return g_strdup_printf("%s via %.*s dev %s table main metric %u protocol static%s", subnet,
+                           (int)strcspn(gateway, "/"), gateway, pick_nic(gen), roll(gen, 3), pick_extra(gen));
 }
 
 static void add_gateway(Gen *gen)
 {
-    char *route = gen->v6 && chance(gen, 50) ? pick_gateway6(gen) : pick_gateway(gen);
+    char *route = chance(gen, 8)               ? pick_multipath(gen)
+                  : chance(gen, 8)             ? pick_way_to_subnet(gen)
+                  : gen->v6 && chance(gen, 50) ? pick_gateway6(gen)
+                                               : pick_gateway(gen);
 
     g_ptr_array_add(gen->gateways, route);
     line(gen, "ip route append %s", route);
@@ -608,7 +651,10 @@ static void add_setting(Gen *gen)
                                            "gateway=auto",
                                            "gateway=172.16.34.254",
                                            "gateway=fe80::99",
-                                           "gateway=2001:db8:1::99"};
+                                           "gateway=2001:db8:1::99",
+                                           "remote=10.0.0.0/8,172.0.0.0/8",
+                                           "remote=192.168.0.0/16 via 172.16.34.254,8.0.0.0/8 via 10.1.0.254",
+                                           "remote=2001:db8::/32 via fe80::99"};
     g_autofree char *section = chance(gen, 60)   ? g_strdup_printf("interface %s", pick_nic(gen))
                                : chance(gen, 50) ? g_strdup("interface ib*")
                                                  : g_strdup("defaults");

@@ -1103,6 +1103,32 @@ static gboolean is_on_link(const IbhSnapshot *world, const IbhAddress *address)
     return address->local.family == AF_INET;
 }
 
+static gboolean is_simple(const IbhRoute *route)
+{
+    return route->nexthops == 1 && !route->special && !route->encapsulated;
+}
+
+/* Main's first route to exactly this subnet, through this NIC alone (0: through any). */
+static gboolean find_way_in_main(const IbhSnapshot *world, int ifindex, const IbhPrefix *subnet, IbhRoute *ret_part)
+{
+    for (const IbhRoute *route = fib_first(world, IBH_TABLE_MAIN); route; route = fib_next(world, route)) {
+        if (ibh_prefix_equal(&route->dst, subnet) && route->type == RTN_UNICAST && !route->special &&
+            ibh_route_part(route, ifindex ? ifindex : route->ifindex, ret_part))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Main reaches the subnet via a gateway of another NIC, or in a way that a route of ours cannot: it decides. */
+static gboolean main_decides(const IbhSnapshot *world, const IbhAddress *address)
+{
+    IbhRoute part;
+
+    if (find_way_in_main(world, address->ifindex, &address->subnet, &part))
+        return !is_simple(&part) || is_local_address(world, &part.gateway);
+    return find_way_in_main(world, 0, &address->subnet, &part) && part.gateway.family != AF_UNSPEC;
+}
+
 /* Others do not route it. */
 static gboolean is_programmed(const IbhNic *nic, const IbhIp *ip)
 {
@@ -1126,7 +1152,7 @@ static gboolean rail_is_right(Case *c, const IbhNic *nic)
                 (is_programmed(nic, &source->local) || /* others may route its own subnet alone */
                  ibh_prefix_equal(&address->subnet, &source->subnet)) &&
                 is_address_up(c->after->now, address) && is_on_link(c->after->now, address) &&
-                !subnet_is_right(c, nic, source, &address->subnet))
+                !main_decides(c->after->now, address) && !subnet_is_right(c, nic, source, &address->subnet))
                 return FALSE;
         }
     }
@@ -1343,6 +1369,16 @@ static gboolean is_tentative_somewhere(const FakeKernel *kernel)
 }
 
 /* Two links of one name, or a port before its bond: other lines would be refused in another order. */
+/* A multipath route can't be there before both are. */
+static gboolean mentions_two_nics(const GPtrArray *piece)
+{
+    IBH_EACH_POINTER (const char, line, piece) {
+        if (strstr(line, "nexthop"))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static gboolean depends_on_order(const GPtrArray *pieces)
 {
     for (guint i = 1; i + 1 < pieces->len; i++) {
@@ -1350,7 +1386,7 @@ static gboolean depends_on_order(const GPtrArray *pieces)
         const char *text = g_ptr_array_index(piece, 0), *name = new_link(text);
         gsize length = strcspn(name, " ");
 
-        if (strstr(text, "bond"))
+        if (strstr(text, "bond") || mentions_two_nics(piece))
             return TRUE;
         for (guint j = 1; j < i; j++) {
             const GPtrArray *earlier = g_ptr_array_index(pieces, j);
@@ -1992,11 +2028,6 @@ static guint count_defaults(const IbhSnapshot *world, int ifindex, int family, I
     return count;
 }
 
-static gboolean is_simple(const IbhRoute *route)
-{
-    return route->nexthops == 1 && !route->special && !route->encapsulated;
-}
-
 static const IbhRoute *find_own_default(const IbhSnapshot *world, const IbhNic *nic, int family)
 {
     for (const IbhRoute *route = fib_first(world, nic->table + 2000); route; route = fib_next(world, route)) {
@@ -2081,6 +2112,16 @@ static const IbhRemote *find_remote(const IbhNic *nic, const IbhPrefix *prefix)
     return NULL;
 }
 
+/* Then what IPv6 has there waits. */
+static gboolean has_tentative(const IbhSnapshot *world, int ifindex)
+{
+    IBH_EACH (const IbhAddress, address, world->addresses) {
+        if (address->ifindex == ifindex && address->tentative)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* Its own subnets, remote=, its siblings' subnets in there, and the way to an IPv6 gateway: nothing else. */
 static gboolean table_has_reasons(Case *c, const IbhNic *nic)
 {
@@ -2091,7 +2132,8 @@ static gboolean table_has_reasons(Case *c, const IbhNic *nic)
 
         if (!fake_is_our_route(route) || route->ifindex != nic->link->ifindex ||
             names_subnet(now, route->ifindex, &route->dst) || find_remote(nic, &route->dst) ||
-            (route->dst.length == 128 && route->gateway.family == AF_UNSPEC))
+            (route->dst.length == 128 && route->gateway.family == AF_UNSPEC) ||
+            (route->family == AF_INET6 && has_tentative(now, route->ifindex)))
             continue;
         return broken(c, "%s has %s, for no reason of its own", nic->link->name, ibh_prefix_format(&route->dst, text));
     }
@@ -2146,6 +2188,18 @@ static gboolean was_rail(const Case *c, const IbhNic *nic)
     return before && before->status == IBH_NIC_RAIL;
 }
 
+/* The kernel takes a multipath route away with any of its NICs. */
+static gboolean has_shared_default(const IbhSnapshot *world, const IbhNic *nic)
+{
+    for (const IbhRoute *route = fib_first(world, IBH_TABLE_MAIN); route; route = fib_next(world, route)) {
+        IbhRoute part;
+
+        if (!route->dst.length && route->hops && ibh_route_part(route, nic->link->ifindex, &part))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* Another NIC is unplugged: no route of this rail's changes. */
 static gboolean outlives(Case *c, const IbhNic *gone)
 {
@@ -2161,8 +2215,10 @@ static gboolean outlives(Case *c, const IbhNic *gone)
         g_autofree char *text = NULL;
 
         if (!is_of_a_route(op) || !nic || nic->status != IBH_NIC_RAIL || !was_rail(c, nic) ||
+            !ibh_programs_family(nic, op->route.family) || /* others route it alone, now */
             depends_on_siblings(kernel, nic, &op->route.dst) ||
-            is_local_address(c->after->now, &op->route.gateway)) /* one of the other NIC was no gateway */
+            is_local_address(c->after->now, &op->route.gateway) || /* one of the other NIC was no gateway */
+            (!op->route.dst.length && has_shared_default(c->after->now, nic)))
             continue;
         text = op_text(op);
         return broken(c, "%s goes, and then: %s", gone->link->name, text);
@@ -2242,7 +2298,7 @@ static gboolean unbound_goes_right(Case *c, guint j)
 /* Each NIC that it is spread over has a source of its own for it. */
 static gboolean has_own_source(Case *c, const FibAnswer *answer)
 {
-    if (!answer->route)
+    if (!answer->route || answer->route->table != IBH_TABLE_SPREAD)
         return TRUE;
     IBH_EACH_HOP (hop, answer->route) {
         const IbhAddress *first = first_primary(c->after->now, hop->ifindex);

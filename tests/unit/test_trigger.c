@@ -79,7 +79,7 @@ static void test_ifupdown(void **state)
     expect(ifupdown("ib0", "start"), TRUE, "");
     expect(ifupdown("ib0", "stop"), TRUE, "ib0");
     expect(ifupdown("--all", "start"), TRUE, "");
-    expect(ifupdown("lo", "start"), TRUE, ""); /* a VIP on it */
+    expect(ifupdown("lo", "start"), TRUE, "");   /* a VIP on it */
     expect(ifupdown("ib0:1", "stop"), TRUE, ""); /* of an alias: no interface, no harm */
 }
 
