@@ -33,8 +33,8 @@ GHashTable *ibh_netlink_pool(IbhNetlink *netlink);
 void ibh_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool);
 /* It names a nexthop object, and no device. */
 gboolean ibh_is_unresolved(const IbhRoute *route);
-/* Of these routes, from this one on: each gets what its object says. */
-void ibh_resolve_nexthops(IbhNetlink *netlink, GArray *routes, guint from);
+/* Then it gets what its object says. */
+void ibh_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route);
 
 /* ---- attributes: what is absent or too short is 0, none, "" ---- */
 

@@ -61,14 +61,14 @@ static gboolean ask(IbhNetlink *netlink, guint32 id, Object *object)
     return found;
 }
 
-static void resolve(IbhNetlink *netlink, IbhRoute *route)
+void ibh_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route)
 {
     g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(guint32)),
                       hops = g_array_new(FALSE, TRUE, sizeof(IbhHop));
     Object object = {.members = members};
     guint n;
 
-    if (!ask(netlink, route->object, &object))
+    if (!ibh_is_unresolved(route) || !ask(netlink, route->object, &object))
         return;
     n = members->len;
     for (guint i = 0; i < n; i++) {
@@ -82,15 +82,5 @@ static void resolve(IbhNetlink *netlink, IbhRoute *route)
         route->ifindex = object.hop.ifindex;
         route->gateway = object.hop.gateway;
         route->nexthops = route->ifindex ? 1 : 0;
-    }
-}
-
-void ibh_resolve_nexthops(IbhNetlink *netlink, GArray *routes, guint from)
-{
-    for (guint i = from; i < routes->len; i++) {
-        IbhRoute *route = &g_array_index(routes, IbhRoute, i);
-
-        if (ibh_is_unresolved(route))
-            resolve(netlink, route);
     }
 }

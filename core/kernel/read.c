@@ -168,7 +168,8 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
         g_propagate_error(error, g_steal_pointer(&local));
         return FALSE;
     }
-    ibh_resolve_nexthops(netlink, routes, before);
+    for (guint i = before; i < routes->len; i++)
+        ibh_resolve_nexthop(netlink, &g_array_index(routes, IbhRoute, i));
     return TRUE;
 }
 
@@ -221,27 +222,33 @@ gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int
 /* ---- asking ---- */
 
 typedef struct {
-    IbhLookup *lookup;
+    IbhRoute route;
+    guint32 mtu;
     GHashTable *pool;
 } Answer;
 
 static gboolean on_answer(struct nlmsghdr *header, gpointer data)
 {
-    const Answer *answer = data;
-    IbhLookup *lookup = answer->lookup;
-    IbhRoute route;
+    Answer *answer = data;
 
-    if (header->nlmsg_type != RTM_NEWROUTE || !read_route(header, answer->pool, &route))
+    if (header->nlmsg_type != RTM_NEWROUTE || !read_route(header, answer->pool, &answer->route))
         return FALSE;
-    lookup->type = route.type;
-    lookup->oif = route.ifindex;
-    lookup->hops = route.hops;
-    lookup->table = route.table;
-    lookup->length = route.dst.length;
-    lookup->mtu = get_u32(find_in(nlmsg_find_attr(header, sizeof(struct rtmsg), RTA_METRICS), RTAX_MTU), 0);
-    lookup->src = route.src;
-    lookup->gateway = route.gateway;
+    answer->mtu = get_u32(find_in(nlmsg_find_attr(header, sizeof(struct rtmsg), RTA_METRICS), RTAX_MTU), 0);
     return TRUE;
+}
+
+static void take_answer(IbhLookup *lookup, const Answer *answer)
+{
+    const IbhRoute *route = &answer->route;
+
+    lookup->type = route->type;
+    lookup->oif = route->ifindex;
+    lookup->hops = route->hops;
+    lookup->table = route->table;
+    lookup->length = route->dst.length;
+    lookup->mtu = answer->mtu;
+    lookup->src = route->src;
+    lookup->gateway = route->gateway;
 }
 
 static struct nl_msg *lookup_request(const IbhLookup *lookup)
@@ -271,7 +278,7 @@ static struct nl_msg *lookup_request(const IbhLookup *lookup)
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error)
 {
     struct nl_msg *message = lookup_request(lookup);
-    Answer answer = {lookup, ibh_netlink_pool(netlink)};
+    Answer answer = {.pool = ibh_netlink_pool(netlink)};
     g_autoptr(GError) local = NULL;
     gboolean answered;
 
@@ -279,8 +286,11 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
     lookup->hops = NULL;
     answered = ibh_netlink_talk(netlink, message, on_answer, &answer, &local);
     nlmsg_free(message);
-    if (answered)
+    if (answered) {
+        ibh_resolve_nexthop(netlink, &answer.route);
+        take_answer(lookup, &answer);
         return TRUE;
+    }
     if (local->domain == IBH_ANSWER_LOST || local->code == EIO || local->code == EBADMSG) {
         g_propagate_error(error, g_steal_pointer(&local));
         return FALSE;

@@ -10,7 +10,6 @@ from leaves import Leaves
 from rare import Rare
 
 MARK = 1768056939
-CONFIRM = "FUZZ_KERNEL_CONFIRM" in os.environ
 UP = {"ifupdown": "start", "networkd-dispatcher": "routable"}  # what the others call "up"
 PROTOCOLS = ("static", "bird", "zebra", "keepalived", "dhcp", "ra", "boot", "kernel", "babel")
 NAMES = (["ib0", "ib1", "ib2", "ib3", "ib4", "ib5"], ["ibs5f0", "ibs5f1", "ibs6f0", "ibs6f1", "ibp7s0", "ibp8s0"],
@@ -462,7 +461,7 @@ class Maker(Leaves, Rare, Defaults):
 
     def apply(self):
         """Perhaps once before, and nobody confirms it."""
-        if CONFIRM and self.chance(0.4):
+        if self.chance(0.4):
             self.add("do confirm")
         self.add("do apply")
 
