@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Random hosts: a seed makes a world."""
 
-import os
 import random
 
 from defaults import Defaults

@@ -9,6 +9,7 @@
 #include "plan/fib.h"
 #include "fib.h"
 #include "random_world.h"
+#include "small_world.h"
 #include "model/model.h"
 
 #include <errno.h>
@@ -2491,9 +2492,11 @@ static gboolean any_failed(void)
     return FALSE;
 }
 
+static GPtrArray *(*make_lines)(guint64 seed) = random_lines;
+
 static void try_world(guint64 seed, Tally *tally)
 {
-    g_autoptr(GPtrArray) lines = random_lines(seed);
+    g_autoptr(GPtrArray) lines = make_lines(seed);
     g_auto(Case) c = {.seed = seed, .lines = lines};
 
     if (!case_init(&c)) {
@@ -2547,14 +2550,10 @@ static guint64 number_from(const char *variable, guint64 otherwise)
     return text ? g_ascii_strtoull(text, NULL, 10) : otherwise;
 }
 
-static void test_worlds(void **state)
+static Tally try_worlds(guint jobs, guint64 first, guint64 count)
 {
-    guint64 first = number_from("IBH_SEED", 1), count = number_from("IBH_CASES", 100000);
-    /* Under sanitizers and valgrind, where the worlds are few, all stays in one process. */
-    guint jobs = count < 5000 || sysconf(_SC_NPROCESSORS_ONLN) < 2 ? 1 : MAX_JOBS;
     Tally sum = {0};
 
-    (void)state;
     tallies = mmap(NULL, MAX_JOBS * sizeof(Tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(tallies != MAP_FAILED);
     try_all(jobs, first, count);
@@ -2569,6 +2568,21 @@ static void test_worlds(void **state)
     }
     munmap(tallies, MAX_JOBS * sizeof(Tally));
     assert_false(sum.failed);
+    return sum;
+}
+
+/* Under sanitizers and valgrind, where the worlds are few, all stays in one process. */
+static guint count_jobs(guint64 count)
+{
+    return count < 5000 || sysconf(_SC_NPROCESSORS_ONLN) < 2 ? 1 : MAX_JOBS;
+}
+
+static void test_worlds(void **state)
+{
+    guint64 first = number_from("IBH_SEED", 1), count = number_from("IBH_CASES", 100000);
+    Tally sum = try_worlds(count_jobs(count), first, count);
+
+    (void)state;
     print_message("%" G_GUINT64_FORMAT " worlds, %" G_GUINT64_FORMAT
                   " cases (plans and prefixes), seed %" G_GUINT64_FORMAT " (besides: %" G_GUINT64_FORMAT
                   " worlds whose configuration is refused)\n",
@@ -2579,6 +2593,29 @@ static void test_worlds(void **state)
         fail_msg("only %" G_GUINT64_FORMAT " operations: these worlds have nothing to test", sum.operations);
     if (count >= 1000 && sum.near < sum.events / 20)
         fail_msg("only %" G_GUINT64_FORMAT " looks at what is near: that has hardly been tested", sum.near);
+}
+
+/* ---- all small worlds ---- */
+
+static guint64 stride = 1;
+
+static GPtrArray *every_small_world(guint64 number)
+{
+    return small_world(number * stride % small_worlds());
+}
+
+/* As many of them as IBH_CASES says, spread over all; more than there are: each. */
+static void test_small_worlds(void **state)
+{
+    const guint64 count = MIN(number_from("IBH_CASES", 100000), small_worlds());
+    Tally sum;
+
+    (void)state;
+    stride = small_worlds() / count;
+    make_lines = every_small_world;
+    sum = try_worlds(count_jobs(count), 0, count);
+    make_lines = random_lines;
+    print_message("%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " small worlds\n", sum.worlds, small_worlds());
 }
 
 /* ---- worlds that failed once ---- */
@@ -2644,10 +2681,11 @@ static void test_kept_worlds(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept_worlds), cmocka_unit_test(test_worlds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept_worlds), cmocka_unit_test(test_small_worlds),
+                                       cmocka_unit_test(test_worlds)};
     g_autofree char *name = g_path_get_dirname(argv[0]);
 
     (void)argc;
     directory = name;
-    return _cmocka_run_group_tests("random", tests, g_getenv("IBH_WORLD") ? 1 : 2, NULL, NULL);
+    return _cmocka_run_group_tests("random", tests, g_getenv("IBH_WORLD") ? 1 : G_N_ELEMENTS(tests), NULL, NULL);
 }
