@@ -56,7 +56,7 @@ static const char *const routes[] = {
     "ip route append 172.16.64.0/18 via 172.16.0.1 dev ib1 table main protocol static",
     "ip route append 172.16.0.0/16 via 172.16.0.1 dev ib0 table main metric 0 protocol static",
     "ip route append unreachable 172.16.64.0/18 table main protocol static",
-    "ip route append 10.9.0.0/16 via 172.16.0.1 dev ib0 table main protocol static advmss 1300",
+    "ip route append 10.9.1.0/24 via 172.16.0.1 dev ib0 table main protocol static advmss 1300",
     "ip -6 route append default via fe80::9 dev ib0 table main metric 1024 protocol ra hoplimit 64",
     "ip -6 route append default via fd00:16::9 dev ib1 table main metric 1024 protocol static",
 };

@@ -2141,6 +2141,24 @@ static gboolean table_has_reasons(Case *c, const IbhNic *nic)
     return TRUE;
 }
 
+/* What main says of exactly this subnet through this NIC is what the table says. */
+static gboolean subnet_is_mains(Case *c, const IbhNic *nic, const IbhPrefix *subnet)
+{
+    const IbhSnapshot *now = c->after->now;
+    char text[IBH_PREFIX_STRLEN];
+    IbhRoute part;
+
+    if (!find_way_in_main(now, nic->link->ifindex, subnet, &part) || !is_simple(&part))
+        return TRUE;
+    for (const IbhRoute *route = fib_first(now, nic->table); route; route = fib_next(now, route)) {
+        if (!fake_is_our_route(route) || !ibh_prefix_equal(&route->dst, subnet))
+            continue;
+        return (has_same_metrics(route, &part) && ibh_ip_equal(&route->gateway, &part.gateway)) ||
+               broken(c, "%s reaches %s in another way than main", nic->link->name, ibh_prefix_format(subnet, text));
+    }
+    return TRUE;
+}
+
 static gboolean gateways_are_right(Case *c)
 {
     const GArray *addresses = c->after->now->addresses;
@@ -2155,7 +2173,7 @@ static gboolean gateways_are_right(Case *c)
             continue;
         if ((nic->settings.gateway == IBH_GATEWAY_AUTO && !default_is_mains(c, nic, address->local.family)) ||
             !default_is_configured(c, nic, address) || !leaves_by_default(c, nic, &address->local) ||
-            !table_has_reasons(c, nic))
+            !table_has_reasons(c, nic) || !subnet_is_mains(c, nic, &address->subnet))
             return FALSE;
     }
     return TRUE;
