@@ -98,15 +98,21 @@ static char *take_value(IbhOptions *options, const Option *option, char *value)
     return NULL;
 }
 
+static gboolean names(const char *word, const Option *option)
+{
+    const gsize length = strlen(option->name);
+
+    return g_str_has_prefix(word, "--") && strncmp(word + 2, option->name, length) == 0 &&
+           (word[2 + length] == '\0' || word[2 + length] == '=');
+}
+
 /* The option at `word`. Its value may be any word, but for a number no other option. */
 static const Option *find(const char *word, const char *value)
 {
     IBH_EACH_ROW (const Option, option, table) {
-        const gsize length = strlen(option->name);
+        const gboolean has_value = value && !(option->kind == NUMBER && value[0] == '-');
 
-        if (g_str_has_prefix(word, "--") && strncmp(word + 2, option->name, length) == 0 &&
-            (word[2 + length] == '\0' || word[2 + length] == '=') &&
-            (!option->value || (value && !(option->kind == NUMBER && value[0] == '-'))))
+        if (names(word, option) && (!option->value || has_value))
             return option;
     }
     return NULL;

@@ -48,8 +48,9 @@ static void find_bare(IbhTree *tree, IbhBare *ret_bare)
     IBH_EACH_POINTER (const char, device, devices) {
         IbhBare bare = {.is_hca = ibh_pci_is_of(tree, device, "0c06 0207 0208")}; /* InfiniBand, Omni-Path */
 
-        if (ret_bare->is_hca || (ret_bare->name[0] && !bare.is_hca) || !find_driver(tree, device, &bare) ||
-            !(bare.is_hca || bare.rdma) || ibh_tree_has(tree, "sys/bus/pci/devices/%s/infiniband", device))
+        if (ret_bare->is_hca || (ret_bare->name[0] && !bare.is_hca) || !find_driver(tree, device, &bare))
+            continue;
+        if (!(bare.is_hca || bare.rdma) || ibh_tree_has(tree, "sys/bus/pci/devices/%s/infiniband", device))
             continue;
         g_strlcpy(bare.name, device, sizeof bare.name);
         *ret_bare = bare;

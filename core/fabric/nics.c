@@ -67,8 +67,9 @@ static gboolean is_limited(IbhCase *c)
 
 static gboolean has_stale_prefix(IbhCase *c)
 {
-    if (!c->port || !c->nic->used || !c->nic->address_prefix || !c->port->gid.prefix || !c->port->is_steady ||
-        !ibh_is_right(c->port) || c->nic->address_prefix == c->port->gid.prefix)
+    if (!c->port || !c->nic->used || !c->port->is_steady || !ibh_is_right(c->port))
+        return FALSE;
+    if (!c->nic->address_prefix || !c->port->gid.prefix || c->nic->address_prefix == c->port->gid.prefix)
         return FALSE;
     ibh_case_say(c, "own", "%016" G_GINT64_MODIFIER "x", c->nic->address_prefix);
     ibh_case_say(c, "its", "%016" G_GINT64_MODIFIER "x", c->port->gid.prefix);
@@ -88,13 +89,17 @@ static const IbhGid *find_gid(const IbhPort *port, const IbhIp *ip)
     return NULL;
 }
 
+static gboolean has_gids_of_addresses(const IbhPort *port)
+{
+    return port && port->layer == IBH_LAYER_ETHERNET && !port->iwarp && port->has_all_gids;
+}
+
 /* One finding a NIC: further wrong GIDs have the same cause. */
 static gboolean has_wrong_gid(IbhCase *c)
 {
     char text[IBH_IP_STRLEN];
 
-    if (!c->port || c->port->layer != IBH_LAYER_ETHERNET || c->port->iwarp || !c->port->has_all_gids || !c->nic->used ||
-        !c->nic->usable || !ibh_is_sound(c, c->port))
+    if (!has_gids_of_addresses(c->port) || !c->nic->used || !c->nic->usable || !ibh_is_sound(c, c->port))
         return FALSE;
     IBH_EACH (const IbhIp, ip, c->nic->addresses) {
         const IbhGid *gid = find_gid(c->port, ip);

@@ -223,8 +223,9 @@ static gboolean are_alike(const IbhFabric *fabric, const IbhPort *port, const Ib
     const IbhRdmaDevice *own = ibh_fabric_device(fabric, port), *its = ibh_fabric_device(fabric, other);
     gboolean known = own->board[0] && its->board[0];
 
-    return other->layer == port->layer && ibh_is_right(other) && !is_bond(port) && !is_bond(other) &&
-           (own == its || (known ? g_str_equal(own->board, its->board) : port->layer == IBH_LAYER_INFINIBAND));
+    if (other->layer != port->layer || !ibh_is_right(other) || is_bond(port) || is_bond(other))
+        return FALSE;
+    return own == its || (known ? g_str_equal(own->board, its->board) : port->layer == IBH_LAYER_INFINIBAND);
 }
 
 static const IbhPort *find_faster(const IbhCase *c)

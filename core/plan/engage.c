@@ -179,8 +179,9 @@ static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         const IbhAddress *address = ibh_rails_address(rails, nic, &rule->from.ip);
 
-        if (address && ibh_rule_is_ours(rule) && rule->table != IBH_TABLE_MAIN && ibh_rule_owner(rails, rule) == nic &&
-            (rule->table == nic->table || ibh_nic_serves(nic, address)) && !is_claimed(rails, &rule->from.ip))
+        if (!address || !ibh_rule_is_ours(rule) || rule->table == IBH_TABLE_MAIN || ibh_rule_owner(rails, rule) != nic)
+            continue;
+        if ((rule->table == nic->table || ibh_nic_serves(nic, address)) && !is_claimed(rails, &rule->from.ip))
             return TRUE;
     }
     return FALSE;

@@ -62,13 +62,19 @@ static gboolean is_named(const IbhSnapshot *snapshot, const char *name, int ifin
 static gboolean matches_selection(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet)
 {
     const IbhSelection *by = &rule->by;
+    const guint selectors = rule->selectors;
 
-    return (!(rule->selectors & IBH_SELECT_FWMARK) || !by->mark) &&
-           (!(rule->selectors & IBH_SELECT_TOS) || !(by->dscp_mask ? by->tos >> 2 : by->tos)) &&
-           (!(rule->selectors & IBH_SELECT_UID) || !by->uid[0]) &&
-           (!(rule->selectors & IBH_SELECT_IIF) || is_named(snapshot, by->iif, packet->iif, "lo")) &&
-           (!(rule->selectors & IBH_SELECT_OIF) || is_named(snapshot, by->oif, packet->bound, "")) &&
-           (!(rule->selectors & IBH_SELECT_PORT) || (!by->ip_protocol && !by->sport[0] && !by->dport[0]));
+    if (selectors & IBH_SELECT_FWMARK && by->mark)
+        return FALSE;
+    if (selectors & IBH_SELECT_TOS && (by->dscp_mask ? by->tos >> 2 : by->tos))
+        return FALSE;
+    if (selectors & IBH_SELECT_UID && by->uid[0])
+        return FALSE;
+    if (selectors & IBH_SELECT_PORT && (by->ip_protocol || by->sport[0] || by->dport[0]))
+        return FALSE;
+    if (selectors & IBH_SELECT_IIF && !is_named(snapshot, by->iif, packet->iif, "lo"))
+        return FALSE;
+    return !(selectors & IBH_SELECT_OIF) || is_named(snapshot, by->oif, packet->bound, "");
 }
 
 gboolean ibh_rule_matches(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet)

@@ -28,13 +28,18 @@ static gboolean is_led_too_soon(const IbhWork *work, const IbhTodo *todo)
     return FALSE;
 }
 
+static gboolean is_route_in_own_table(const IbhStale *stale, const IbhTodo *todo)
+{
+    return stale->route && stale->owner == todo->nic && stale->table == todo->nic->table;
+}
+
 /* Routes of T that are no longer wanted. */
 static void drop_stale_routes(IbhWork *work, const IbhTodo *todo, IbhRouteKind kind)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (!stale->done && stale->route && stale->owner == todo->nic && stale->table == todo->nic->table &&
-            ibh_route_kind(stale->route) == kind && !ibh_is_place_wanted(todo, stale->route) &&
-            ibh_programs_family(todo->nic, stale->family))
+        if (stale->done || !is_route_in_own_table(stale, todo) || ibh_route_kind(stale->route) != kind)
+            continue;
+        if (!ibh_is_place_wanted(todo, stale->route) && ibh_programs_family(todo->nic, stale->family))
             ibh_drop(work, stale, ibh_why_stale(work, stale));
     }
 }
@@ -71,16 +76,25 @@ static void add_rules(IbhWork *work, const IbhTodo *todo, guint32 priority, gboo
     }
 }
 
-/* Their address has the rail's new rules, or needs none for a default any more. `for_routes`: those to which routes
- * that come would belong too soon. */
+/* Their address has the rail's new rules, or needs none for a default any more. */
+static gboolean is_rule_superseded(const IbhWork *work, const IbhTodo *todo, const IbhStale *stale)
+{
+    if (stale->done || !stale->rule || !ibh_may_touch(work, stale->owner))
+        return FALSE;
+    return ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic &&
+           (stale->owner != todo->nic || ibh_stale_is_programmed(stale));
+}
+
+/* Routes that come would belong to it too soon. */
+static gboolean leads_too_soon(const IbhWork *work, const IbhRule *rule)
+{
+    return rule->priority < IBH_PRIORITY_DEFAULTS - 1 && g_hash_table_contains(work->led, &rule->from.ip);
+}
+
 static void drop_rules(IbhWork *work, const IbhTodo *todo, gboolean for_routes)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (!stale->done && stale->rule && ibh_may_touch(work, stale->owner) &&
-            ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic &&
-            !(stale->owner == todo->nic && !ibh_stale_is_programmed(stale)) &&
-            (!for_routes || (stale->rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
-                             g_hash_table_contains(work->led, &stale->rule->from.ip))))
+        if (is_rule_superseded(work, todo, stale) && (!for_routes || leads_too_soon(work, stale->rule)))
             ibh_drop(work, stale, ibh_why_stale(work, stale));
     }
 }

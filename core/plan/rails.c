@@ -172,11 +172,16 @@ gboolean ibh_programs_family(const IbhNic *nic, int family)
     return has_family(&nic->programmed, family);
 }
 
+static gboolean is_table_of_the_kernel(guint32 table)
+{
+    return table == IBH_TABLE_MAIN || table == IBH_TABLE_LOCAL || table == RT_TABLE_DEFAULT || table == RT_TABLE_UNSPEC;
+}
+
 gboolean ibh_rule_is_of_a_source(const IbhRule *rule)
 {
-    return !ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL && !rule->l3mdev && rule->from.length &&
-           !(rule->selectors & ~(guint)IBH_SELECT_TO) && rule->table != IBH_TABLE_MAIN &&
-           rule->table != IBH_TABLE_LOCAL && rule->table != RT_TABLE_DEFAULT && rule->table != RT_TABLE_UNSPEC;
+    if (ibh_rule_is_ours(rule) || rule->action != FR_ACT_TO_TBL || rule->l3mdev || is_table_of_the_kernel(rule->table))
+        return FALSE;
+    return rule->from.length && !(rule->selectors & ~(guint)IBH_SELECT_TO);
 }
 
 /* The longest that contains it; NULL: none does. */

@@ -24,9 +24,11 @@ static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, 
 {
     const IbhNic *nic = op->ifindex ? ibh_rails_nic(rails, op->ifindex) : NULL;
 
-    return nic && !has_address(nic, op) && !is_wanted(rails, nic, op) && nic->status != IBH_NIC_UNMANAGED &&
-           !(restraint->down && g_strv_contains(restraint->down, nic->link->name)) &&
-           !ibh_has(restraint->given_up, op->ifindex) &&
+    if (!nic || nic->status == IBH_NIC_UNMANAGED || has_address(nic, op) || is_wanted(rails, nic, op))
+        return FALSE;
+    if (restraint->down && g_strv_contains(restraint->down, nic->link->name))
+        return FALSE;
+    return !ibh_has(restraint->given_up, op->ifindex) &&
            ABS(op->unit) != IBH_UNIT_OF_MOVES; /* another one waits for its table */
 }
 

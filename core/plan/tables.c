@@ -73,9 +73,11 @@ static gboolean leads_another(const IbhRails *rails, const IbhNic *nic, const Ib
 static gboolean is_ruled(const Assignment *all, guint32 table, const IbhNic *has)
 {
     IBH_EACH (const IbhRule, rule, all->rails->snapshot->rules) {
-        if (rule->table == table && !ibh_rule_is_ours(rule) && rule->action == FR_ACT_TO_TBL &&
-            (!has || (ibh_rule_is_of_a_source(rule) && rule->priority > IBH_PRIORITY_BASE &&
-                      leads_another(all->rails, has, rule))))
+        const gboolean comes_later = ibh_rule_is_of_a_source(rule) && rule->priority > IBH_PRIORITY_BASE;
+
+        if (rule->table != table || rule->action != FR_ACT_TO_TBL || ibh_rule_is_ours(rule))
+            continue;
+        if (!has || (comes_later && leads_another(all->rails, has, rule)))
             return TRUE;
     }
     return FALSE;

@@ -382,9 +382,12 @@ static gboolean stands_beside_rail(const IbhRails *rails, const IbhNic *nic)
  * answer for an address of the host itself, on lo, it goes on. */
 gboolean ibh_must_be_silent(const IbhRails *rails, const IbhNic *nic)
 {
-    return nic->rank && nic->status != IBH_NIC_RAIL && nic->status != IBH_NIC_UNMANAGED && !nic->held &&
-           nic->settings.arp != IBH_ARP_KEEP && nic->base[IBH_SYSCTL_ARP_IGNORE] == 0 && (nic->link->flags & IFF_UP) &&
-           !ibh_serves_family(nic, AF_INET) && stands_beside_rail(rails, nic) && !have_global_address_on_lo(rails);
+    if (!nic->rank || nic->held || nic->status == IBH_NIC_RAIL || nic->status == IBH_NIC_UNMANAGED)
+        return FALSE;
+    if (nic->settings.arp == IBH_ARP_KEEP || nic->base[IBH_SYSCTL_ARP_IGNORE])
+        return FALSE;
+    return nic->link->flags & IFF_UP && !ibh_serves_family(nic, AF_INET) && stands_beside_rail(rails, nic) &&
+           !have_global_address_on_lo(rails);
 }
 
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)

@@ -24,8 +24,9 @@ static gboolean can_carry(const IbhRails *rails, const IbhNic *nic, const IbhPre
 {
     const IbhAddress *address = first_primary(nic);
 
-    return ibh_is_programmed(rails, nic) && (nic->link->flags & IFF_UP) && nic->link->carrier && address &&
-           !ibh_address_is_host(address) && ibh_prefix_equal(&address->subnet, subnet) &&
+    if (!address || ibh_address_is_host(address) || !ibh_prefix_equal(&address->subnet, subnet))
+        return FALSE;
+    return ibh_is_programmed(rails, nic) && nic->link->flags & IFF_UP && nic->link->carrier &&
            ibh_rails_owner(rails, &address->local) == nic;
 }
 
