@@ -226,6 +226,7 @@ lint-with-tools:
 	@clang-format --dry-run --Werror $(C_FILES)
 	@printf '%s\n' $(sort $(SHELL_FILES)) | xargs -P 2 -n 16 shellcheck -x
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/gcc CC=gcc WERROR=-Werror all tools unit-tests
+	@tests/structure $(BUILD)/gcc
 	@cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    $(CPPCHECK_SILENT:%=--suppress=%) --library=gtk '-DG_GNUC_PRINTF(a,b)=' $(CPPCHECK_FORMATS) '-DIBH_VERSION="0"' '-DIBH_COMMAND="0"' '-DIBH_PLUGIN_DIR="0"'  -Icore core nm-dispatcher
 	@# One file in each process: in those after the first, clang 14 takes a va_list for uninitialized.
