@@ -67,7 +67,7 @@ typedef struct {
     guint8 neutral;        /* an IP protocol that no rule names */
 
     const GPtrArray *plan;
-    const GArray *missed; /* IbhMissed: rails that were there and are not */
+    const GArray *missed; /* IbhKnownRail: rails that were there and are not */
     GPtrArray *findings;
     guint tried; /* how many fixes were looked for */
     char *ours;  /* what is wrong because something of ours is missing; NULL: nothing */

@@ -10,8 +10,8 @@
 /* missing.c tells of it. */
 static gboolean is_missed(const IbhCheck *check, const IbhLink *link)
 {
-    IBH_EACH (const IbhMissed, one, check->missed) {
-        if (ibh_known_link(check->rails->snapshot, &one->known) == link)
+    IBH_EACH (const IbhKnownRail, one, check->missed) {
+        if (one->link == link)
             return TRUE;
     }
     return FALSE;
@@ -23,9 +23,7 @@ static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhOp *op)
     const IbhNic *nic = op->ifindex ? ibh_rails_nic(check->rails, op->ifindex) : NULL;
     const IbhFinding *worst = ibh_findings_worst(check->findings, op->iface);
     gboolean deletes = op->type == IBH_OP_RULE_DEL || op->type == IBH_OP_ROUTE_DEL;
-    const IbhSnapshot *snapshot = check->rails->snapshot;
-    const IbhKnownRail *known =
-        op->type == IBH_OP_RULE_DEL ? ibh_known_with(snapshot->state->known, &op->rule.from.ip) : NULL;
+    const IbhKnownRail *missed = op->type == IBH_OP_RULE_DEL ? ibh_known_with(check->missed, &op->rule.from.ip) : NULL;
 
     if (nic && nic->status == IBH_NIC_RAIL && op->type == IBH_OP_SYSCTL_SET)
         return ibh_want_sysctl(check->rails, nic, op->key) == nic->link->sysctl[op->key]; /* other only meanwhile */
@@ -34,7 +32,7 @@ static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhOp *op)
     if (nic &&
         (nic->status == IBH_NIC_BLOCKED || is_missed(check, nic->link) || (worst && worst->severity == IBH_ERROR)))
         return TRUE;
-    return (!nic || nic->status == IBH_NIC_NO_CANDIDATE) && known && !ibh_known_link(snapshot, known);
+    return (!nic || nic->status == IBH_NIC_NO_CANDIDATE) && missed && !missed->link;
 }
 
 /* Another program's route stands in the place of one of ours, with the metric that is ib-hook's mark. */

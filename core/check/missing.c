@@ -16,10 +16,9 @@ static const IbhCode rows[] = {
                          "is the card there, and has it another name? else take its section out of the configuration"},
 };
 
-static IbhRemedy advise(const IbhRails *rails, const IbhMissed *missed, const IbhCode *row)
+static IbhRemedy advise(const IbhRails *rails, const IbhKnownRail *missed, const IbhCode *row)
 {
-    const IbhLink *link = ibh_known_link(rails->snapshot, &missed->known);
-    const IbhManager *manager = link ? ibh_snapshot_manager(rails->snapshot, link->ifindex) : NULL;
+    const IbhManager *manager = missed->link ? ibh_snapshot_manager(rails->snapshot, missed->link->ifindex) : NULL;
 
     if (row->advice || missed->why == IBH_LACKS_CARRIER)
         return ibh_advice("%s", row->advice ? row->advice : ibh_code(row->code)->advice);
@@ -30,45 +29,41 @@ static IbhRemedy advise(const IbhRails *rails, const IbhMissed *missed, const Ib
 }
 
 /* Its port says more. */
-static gboolean is_explained(const GPtrArray *findings, const IbhMissed *missed, const char *iface)
+static gboolean is_explained(const GPtrArray *findings, const IbhKnownRail *missed, const char *iface)
 {
     return (missed->why == IBH_LACKS_CARRIER || missed->why == IBH_LACKS_ADDRESS) &&
            (ibh_findings_find(findings, "port-not-active", iface, NULL) ||
             ibh_findings_find(findings, "sm-missing", iface, NULL));
 }
 
-/* Without an address, only the configuration wants it to be a rail. */
-static void tell(const IbhCheck *check, const IbhMissed *missed)
+static void tell(const IbhCheck *check, const IbhKnownRail *missed)
 {
-    const IbhLink *link = ibh_known_link(check->rails->snapshot, &missed->known);
-    const char *iface = link ? link->name : missed->known.iface;
+    const char *iface = missed->link ? missed->link->name : missed->iface;
     const IbhCode *row = &rows[missed->why];
-    char ip[IBH_IP_STRLEN] = "";
+    g_autofree char *text = ibh_known_text(missed);
 
-    if (missed->known.n_addresses)
-        ibh_ip_format(&missed->known.addresses[0].ip, ip);
     if ((!check->only || g_strv_contains(check->only, iface)) && !is_explained(check->findings, missed, iface))
-        ibh_finding_add(check->findings, iface, row->severity, row->code, advise(check->rails, missed, row),
-                        "it %s%s, and %s", ip[0] ? "was a rail with " : "shall be a rail (manage=yes)", ip,
-                        ibh_missing_text(missed->why));
+        ibh_finding_add(check->findings, iface, row->severity, row->code, advise(check->rails, missed, row), "%s",
+                        text);
 }
 
 void ibh_judge_missing(const IbhCheck *check)
 {
-    IBH_EACH (const IbhMissed, one, check->missed) {
-        const IbhLink *link = ibh_known_link(check->rails->snapshot, &one->known);
-        const IbhNic *nic = link ? ibh_rails_nic(check->rails, link->ifindex) : NULL;
+    IBH_EACH (const IbhKnownRail, one, check->missed) {
+        const IbhNic *nic = one->link ? ibh_rails_nic(check->rails, one->link->ifindex) : NULL;
 
         if (!nic || nic->status != IBH_NIC_RAIL)
             tell(check, one);
     }
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        IbhMissed missed = {.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE};
+        IbhKnownRail missed;
 
         if (nic->status != IBH_NIC_RAIL || ibh_nic_is_usable(nic))
             continue;
         /* Its manager leaves it its address: it is as far away as one without. */
-        (void)ibh_known_of(nic, &missed.known);
+        (void)ibh_known_of(nic, check->missed, &missed);
+        missed.link = nic->link;
+        missed.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE;
         tell(check, &missed);
     }
 }

@@ -67,7 +67,7 @@ typedef struct {
     const GPtrArray *ops;      /* const IbhOp *: what --plan would do; what --apply and --undo did, and stands */
     const GPtrArray *errors;   /* char *: operations that failed */
     const GPtrArray *findings; /* IbhFinding * */
-    const GArray *missed;      /* --check, --show: IbhMissed */
+    const GArray *missed;      /* --check, --show: IbhKnownRail */
     const IbhFabric *fabric;   /* --check, --show */
     gboolean forgets;          /* --undo: no hold could be saved */
     int confirm;               /* --apply: seconds after which the state before comes back, if it is not confirmed */

@@ -114,11 +114,11 @@ static void put_look(GString *out, const IbhReport *report)
         put(out, "]");
     }
     put(out, "missing:[");
-    IBH_EACH (const IbhMissed, missed, report->missed) {
-        g_autoptr(GDateTime) since = missed->known.since ? g_date_time_new_from_unix_utc(missed->known.since) : NULL;
+    IBH_EACH (const IbhKnownRail, missed, report->missed) {
+        g_autoptr(GDateTime) since = missed->since ? g_date_time_new_from_unix_utc(missed->since) : NULL;
         g_autofree char *text = since ? g_date_time_format(since, "%Y-%m-%dT%H:%M:%SZ") : NULL;
 
-        put(out, "{iface:s since:s why:s}", missed->known.iface, text, ibh_missing_text(missed->why));
+        put(out, "{iface:s since:s why:s}", missed->iface, text, ibh_missing_text(missed->why));
     }
     put(out, "]");
 }

@@ -148,9 +148,9 @@ static void add_nics(GPtrArray *rows, const IbhReport *report)
             add_nic(rows, report, nic->link->name, nic, nic->why);
         }
     }
-    IBH_EACH (IbhMissed, missed, report->missed) {
-        if (g_hash_table_add(seen, missed->known.iface))
-            add_nic(rows, report, missed->known.iface, NULL, ibh_missing_text(missed->why));
+    IBH_EACH (IbhKnownRail, missed, report->missed) {
+        if (g_hash_table_add(seen, missed->iface))
+            add_nic(rows, report, missed->iface, NULL, ibh_missing_text(missed->why));
     }
 }
 

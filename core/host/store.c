@@ -175,7 +175,6 @@ static void recall(IbhState *state)
     g_autoptr(GString) text = header ? ibh_file_read(KEPT, TRUE, NULL) : NULL;
     g_autoptr(IbhState) kept = NULL;
 
-    state->recalled = TRUE;
     if (!text || !g_str_has_prefix(text->str, header) || !g_str_has_suffix(text->str, "\n" END))
         return;
     kept = ibh_state_parse(text->str, text->len);
@@ -218,7 +217,7 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
         }
     }
     state = ibh_state_parse(text ? text->str : "", text ? text->len : 0);
-    if (!state->recalled)
+    if (!text) /* the first run since the boot */
         recall(state);
     store->state = text ? g_string_free(g_steal_pointer(&text), FALSE) : ibh_state_format(state);
     return state;

@@ -115,8 +115,11 @@ typedef struct {
     gboolean no_ipv6; /* disable_ipv6; read only for --check */
 } IbhLink;
 
-/* What of its hardware address belongs to the hardware: of InfiniBand the port's GUID, else all; "-": none. */
-void ibh_link_name_hardware(const IbhLink *link, char *text, gsize size);
+/* By what a NIC is recognised later: what of its hardware address belongs to the hardware (of InfiniBand the port's
+ * GUID, else all; "-": none). */
+#define IBH_HARDWARE_LEN (3 * IBH_LLADDR_MAX)
+void ibh_link_name_hardware(const IbhLink *link, char text[IBH_HARDWARE_LEN]);
+gboolean ibh_link_has_hardware(const IbhLink *link, const char *hardware); /* FALSE for "-" */
 
 /* lo, or a similar netdev: its addresses are the host's own, on no wire. */
 gboolean ibh_link_is_of_the_host(const IbhLink *link);
@@ -242,8 +245,6 @@ gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b);
 
 /* ---- what must be remembered between runs --------------------------------------------------------- */
 
-#define IBH_HARDWARE_LEN 40
-
 typedef struct {
     char iface[IFNAMSIZ];
     int ifindex;
@@ -263,28 +264,39 @@ typedef struct {
 
 #define IBH_KNOWN_ADDRESSES 8
 
+typedef enum {
+    IBH_IS_THERE,   /* a rail whose link works, or what only lacks a partner: the partner is missing then */
+    IBH_FORGOTTEN,  /* not missed any more: it is not managed, a port of something, or has other subnets */
+    IBH_ON_PURPOSE, /* its administrator took it down */
+    IBH_ELSEWHERE,  /* its hardware is there, and has no netdev here: a pod has it, or its driver is not loaded */
+    IBH_LACKS_ADDRESS,
+    IBH_LACKS_CARRIER,
+    IBH_LACKS_RDMA, /* a netdev without an RDMA device */
+    IBH_IS_GONE,
+    IBH_NO_SUCH_NIC /* never seen: only the configuration names it */
+} IbhMissing;
+
 /* Hardware that was a rail (plan/known.h). */
 typedef struct {
     char iface[IFNAMSIZ];            /* its last name */
     char port[72];                   /* "mlx5_1/1" */
     char slot[40];                   /* PCI address and port, "0000:81:00.0/1" (host/sysfs.c) */
     char hardware[IBH_HARDWARE_LEN]; /* port GUID or MAC */
-    struct {
-        IbhIp ip;
-        guint8 length;
-    } addresses[IBH_KNOWN_ADDRESSES];
+    IbhIp addresses[IBH_KNOWN_ADDRESSES];
     guint n_addresses;
-    gint64 since;     /* seconds since 1970: missing since then; 0: it is there */
-    gboolean in_slot; /* something is where it was; not kept */
+    gint64 since; /* seconds since 1970: missing since then; 0: it is there */
+    /* What it is now; not kept. */
+    const IbhLink *link; /* owned by the snapshot; NULL: none */
+    IbhMissing why;
+    gint64 due; /* when the journal is told that it is missing; 0: it was */
 } IbhKnownRail;
 
 typedef struct {
-    GArray *sysctls;   /* IbhSavedSysctl */
-    GPtrArray *holds;  /* char *: interface names that --undo left alone */
-    GPtrArray *kept;   /* char *: others that stay as they are since an --apply was not confirmed, rails standing */
-    GArray *rails;     /* IbhSavedRail: of the last run */
-    GArray *known;     /* IbhKnownRail */
-    gboolean recalled; /* what earlier boots knew is among them */
+    GArray *sysctls;  /* IbhSavedSysctl */
+    GPtrArray *holds; /* char *: interface names that --undo left alone */
+    GPtrArray *kept;  /* char *: others that stay as they are since an --apply was not confirmed, rails standing */
+    GArray *rails;    /* IbhSavedRail: of the last run */
+    GArray *known;    /* IbhKnownRail */
     gboolean whole; /* the last run ended well and had read everything: nothing of ours lies in tables other than those
                        of rails, or those that rules lead to */
 } IbhState;

@@ -16,53 +16,43 @@
 /* ---- the hardware of a link ---- */
 
 /* Called for each known rail and link: no formatting. */
-void ibh_link_name_hardware(const IbhLink *link, char *text, gsize size)
+void ibh_link_name_hardware(const IbhLink *link, char text[IBH_HARDWARE_LEN])
 {
     static const char digits[] = "0123456789abcdef";
     const guint first =
         link->type == ARPHRD_INFINIBAND && link->lladdr_len > GUID_LEN ? link->lladdr_len - GUID_LEN : 0;
 
-    g_strlcpy(text, "-", size);
-    for (guint i = first; i < link->lladdr_len && 3 * (i - first) + 4 <= size; i++) {
-        char *at = text + 3 * (gsize)(i - first);
-
-        at[0] = digits[link->lladdr[i] >> 4];
-        at[1] = digits[link->lladdr[i] & 15];
-        at[2] = ':';
-        at[i + 1 < link->lladdr_len ? 3 : 2] = '\0';
+    g_strlcpy(text, "-", IBH_HARDWARE_LEN);
+    for (guint i = first; i < link->lladdr_len; i++) {
+        *text++ = digits[link->lladdr[i] >> 4];
+        *text++ = digits[link->lladdr[i] & 15];
+        *text++ = i + 1 < link->lladdr_len ? ':' : '\0';
     }
+}
+
+gboolean ibh_link_has_hardware(const IbhLink *link, const char *hardware)
+{
+    char own[IBH_HARDWARE_LEN];
+
+    ibh_link_name_hardware(link, own);
+    return link->lladdr_len && g_str_equal(own, hardware);
 }
 
 /* ---- from text ---- */
 
-static void parse_addresses(IbhKnownRail *known, const char *list)
-{
-    g_auto(GStrv) each = g_strsplit(list, ",", IBH_KNOWN_ADDRESSES + 1);
-
-    for (char **one = each; *one && known->n_addresses < IBH_KNOWN_ADDRESSES; one++) {
-        char *slash = strchr(*one, '/');
-        IbhPrefix subnet;
-
-        if (!slash || !ibh_prefix_parse(*one, &subnet))
-            continue;
-        *slash = '\0';
-        known->addresses[known->n_addresses].length = (guint8)subnet.length;
-        if (ibh_ip_parse(*one, &known->addresses[known->n_addresses].ip))
-            known->n_addresses++;
-    }
-}
-
 static void parse_known(IbhState *state, const char *line)
 {
     IbhKnownRail known = {.since = 0};
-    char list[512];
+    char list[512], *rest = NULL;
     long long since;
 
-    if (state->known->len == KNOWN_MAX || sscanf(line, "known %15s %71s %39s %39s %lld %511s", known.iface, known.port,
+    if (state->known->len == KNOWN_MAX || sscanf(line, "known %15s %71s %39s %95s %lld %511s", known.iface, known.port,
                                                  known.slot, known.hardware, &since, list) != 6)
         return;
     known.since = since;
-    parse_addresses(&known, list);
+    for (char *ip = strtok_r(list, ",", &rest); ip && known.n_addresses < IBH_KNOWN_ADDRESSES;
+         ip = strtok_r(NULL, ",", &rest))
+        known.n_addresses += ibh_ip_parse(ip, &known.addresses[known.n_addresses]) ? 1 : 0;
     if (ibh_is_iface_name(known.iface) && since >= 0)
         g_array_append_val(state->known, known);
 }
@@ -85,7 +75,7 @@ static void parse_sysctl(IbhState *state, const char *line)
     IbhSavedSysctl saved = {.ifindex = 0};
     char key[32];
 
-    if (sscanf(line, "sysctl %15s %d %39s %31s %d %d", saved.iface, &saved.ifindex, saved.hardware, key, &saved.old,
+    if (sscanf(line, "sysctl %15s %d %95s %31s %d %d", saved.iface, &saved.ifindex, saved.hardware, key, &saved.old,
                &saved.set) == 6 &&
         ibh_is_iface_name(saved.iface) && saved.ifindex > 0 && ibh_sysctl_parse(key, &saved.key))
         g_array_append_val(state->sysctls, saved);
@@ -103,7 +93,6 @@ static void parse_line(IbhState *state, const char *line)
         ibh_state_hold(state, iface);
     if (sscanf(line, "keep %15s", iface) == 1 && ibh_is_iface_name(iface))
         ibh_state_keep(state, iface);
-    state->recalled |= g_str_equal(line, "recalled");
     state->whole |= g_str_equal(line, "whole");
 }
 
@@ -128,8 +117,7 @@ static void format_known(const IbhState *state, GString *text)
         g_string_append_printf(text, "known %s %s %s %s %" G_GINT64_FORMAT " ", known->iface, known->port, known->slot,
                                known->hardware, known->since);
         for (guint i = 0; i < known->n_addresses; i++)
-            g_string_append_printf(text, "%s%s/%d", i ? "," : "", ibh_ip_format(&known->addresses[i].ip, ip),
-                                   known->addresses[i].length);
+            g_string_append_printf(text, "%s%s", i ? "," : "", ibh_ip_format(&known->addresses[i], ip));
         g_string_append(text, known->n_addresses ? "\n" : "-\n");
     }
 }
@@ -149,8 +137,6 @@ char *ibh_state_format(const IbhState *state)
     IBH_EACH (const IbhSavedRail, saved, state->rails)
         g_string_append_printf(text, "rail %s %d %u %s\n", saved->iface, saved->ifindex, saved->table,
                                saved->is_explicit ? "explicit" : "auto");
-    if (state->recalled)
-        g_string_append(text, "recalled\n");
     if (state->whole)
         g_string_append(text, "whole\n");
     format_known(state, text); /* the last: host/store.c also keeps them alone */
@@ -168,7 +154,6 @@ IbhState *ibh_state_copy(const IbhState *state)
         ibh_state_keep(copy, iface);
     g_array_append_vals(copy->rails, state->rails->data, state->rails->len);
     g_array_append_vals(copy->known, state->known->data, state->known->len);
-    copy->recalled = state->recalled;
     copy->whole = state->whole;
     return copy;
 }
@@ -214,11 +199,7 @@ void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
  * an administrator gives it another address, and that of a bond over InfiniBand changes with its active port. */
 static gboolean is_of(const IbhSavedSysctl *saved, const IbhLink *link)
 {
-    char hardware[IBH_HARDWARE_LEN];
-
-    ibh_link_name_hardware(link, hardware, sizeof hardware);
-    return g_str_equal(saved->iface, link->name) ||
-           (!g_str_equal(hardware, "-") && g_str_equal(saved->hardware, hardware));
+    return g_str_equal(saved->iface, link->name) || ibh_link_has_hardware(link, saved->hardware);
 }
 
 void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot)
@@ -231,7 +212,7 @@ void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot)
             continue;
         }
         g_strlcpy(saved->iface, link->name, sizeof saved->iface);
-        ibh_link_name_hardware(link, saved->hardware, sizeof saved->hardware);
+        ibh_link_name_hardware(link, saved->hardware);
     }
 }
 

@@ -5,7 +5,6 @@
 #include "plan/known.h"
 
 #include <signal.h>
-#include <string.h>
 
 #define PEERS_SWITCH_WITHIN 50000 /* microseconds, after an announcement */
 
@@ -64,27 +63,27 @@ static gboolean save(const IbhRun *run, const IbhState *state, GError **error)
 /* What follows from a state that could not be written; where there is no directory for it, that was said. */
 static void tell_forgotten(IbhRun *run, const GError *problem)
 {
-    const char *undone =
-        "no hold could be saved: the next event routes these NICs again; to prevent that, set manage=no "
-        "in " IBH_CONFIG_DIR "/ib-hook.conf";
-    const char *applied = run->store ? "old sysctl values and holds are not remembered for --undo" : NULL;
-    const char *means = run->undo ? undone : applied;
-    g_autofree char *text = problem ? g_strdup_printf("%s; %s", problem->message, means) : g_strdup(means);
+    const char *means = run->undo
+                            ? "no hold could be saved: the next event routes these NICs again; to prevent that, set "
+                              "manage=no in " IBH_CONFIG_DIR "/ib-hook.conf"
+                            : "old sysctl values and holds are not remembered for --undo";
+    g_autofree char *text = g_strdup_printf("%s%s%s", problem ? problem->message : "", problem ? "; " : "", means);
 
-    if (text)
+    if (run->undo || run->store)
         ibh_run_warn(run, text);
 }
 
 static void tell_lost_value(IbhRun *run, const IbhSavedSysctl *saved)
 {
-    const char *name = ibh_sysctl_name(saved->key);
-    g_autofree char *setting = g_strdup_printf("net/ipv4/conf/%s/%s=0", saved->iface, name);
-    g_autofree char *word = ibh_shell_word(setting), *text = NULL;
+    IbhOp reset = {.type = IBH_OP_SYSCTL_SET, .key = saved->key};
+    g_autofree char *command = NULL, *text = NULL;
 
+    g_strlcpy(reset.iface, saved->iface, sizeof reset.iface);
+    command = ibh_op_command(&reset);
     text =
         g_strdup_printf("%s: %s=%d stays: the value before ib-hook is not known (it could not be saved, or " IBH_RUN_DIR
-                        " was removed); the kernel's default is 0 (sysctl -w %s)",
-                        saved->iface, name, saved->set, word);
+                        " was removed); the kernel's default is 0 (%s)",
+                        saved->iface, ibh_sysctl_name(saved->key), saved->set, command);
     ibh_run_warn(run, text);
 }
 
@@ -92,11 +91,9 @@ static void tell_lost_value(IbhRun *run, const IbhSavedSysctl *saved)
 static void drop_lost_values(IbhRun *run, IbhState *state)
 {
     IBH_EACH_BACK (const IbhSavedSysctl, saved, state->sysctls) {
-        const IbhLink *link = ibh_snapshot_link(run->snapshot, saved->ifindex);
-
         if (saved->old != saved->set || (run->only && !g_strv_contains(run->only, saved->iface)))
             continue;
-        if (link && link->sysctl[saved->key] == saved->set)
+        if (ibh_snapshot_link(run->snapshot, saved->ifindex)->sysctl[saved->key] == saved->set)
             tell_lost_value(run, saved);
         IBH_REMOVE(IbhSavedSysctl, saved, state->sysctls);
     }
@@ -157,67 +154,6 @@ static gboolean is_whole(const IbhRun *run, const IbhOutcome *outcome)
            run->rails->candidates;
 }
 
-/* Its hardware is looked at when it is new. */
-static void know_rail(const IbhRun *run, const IbhNic *nic, GArray *known)
-{
-    IbhKnownRail now;
-    const IbhKnownRail *before;
-
-    if (!ibh_known_of(nic, &now))
-        return;
-    before = ibh_known_find(known, &now);
-    now.since = before ? before->since : 0;
-    if (before && g_str_equal(before->port, now.port))
-        g_strlcpy(now.slot, before->slot, sizeof now.slot);
-    else if (!ibh_hardware_find(run->sysfs, &now))
-        return;
-    ibh_known_put(known, &now);
-}
-
-static void look_for_hardware(const IbhRun *run, GArray *known)
-{
-    IBH_EACH (IbhKnownRail, one, known)
-        one->in_slot = ibh_known_link(run->snapshot, one) || ibh_hardware_is_there(run->sysfs, one);
-}
-
-static void mark_missing(const IbhRun *run, GArray *known)
-{
-    look_for_hardware(run, known);
-    IBH_EACH (IbhKnownRail, one, known) {
-        if (ibh_known_missing(run->rails, one) == IBH_IS_THERE)
-            one->since = 0;
-        else if (!one->since)
-            one->since = g_get_real_time() / G_USEC_PER_SEC;
-    }
-}
-
-GArray *ibh_run_missed(IbhRun *run)
-{
-    GArray *missed = NULL;
-
-    look_for_hardware(run, run->snapshot->state->known);
-    missed = ibh_known_missed(run->rails, run->config);
-    IBH_EACH_BACK (const IbhMissed, one, missed) { /* the configuration is of the host, not of a container or a test */
-        if (one->why == IBH_NO_SUCH_NIC && !ibh_store_is_home())
-            IBH_REMOVE(IbhMissed, one, missed);
-    }
-    return missed;
-}
-
-/* Where something was refused, a new rail may not stand: it can't be missed. What --undo takes is no rail any more. */
-static void know_rails(const IbhRun *run, IbhState *after, gboolean refused)
-{
-    if (run->undo && !run->only)
-        g_array_set_size(after->known, 0);
-    for (guint i = 0; run->undo && run->only && run->only[i]; i++)
-        ibh_known_forget_name(after->known, run->only[i]);
-    for (guint i = 0; !run->undo && !refused && i < run->rails->nics->len; i++)
-        know_rail(run, g_ptr_array_index(run->rails->nics, i), after->known);
-    if (!run->bad_config)
-        ibh_known_forget(after->known, run->rails, run->config);
-    mark_missing(run, after->known);
-}
-
 /* ---- an --apply that was not confirmed ---- */
 
 /* The NIC is as it was before. */
@@ -230,27 +166,26 @@ static gboolean is_back(const IbhRun *run, const char *iface)
     return tried && !ibh_trial_is_over(run->trial, run->snapshot->state, iface);
 }
 
+/* Both of elements that begin with the name of a NIC. */
+static void recall_list(const IbhRun *run, GArray *list, const GArray *before)
+{
+    const guint size = g_array_get_element_size(list);
+
+    for (guint i = list->len; i-- > 0;) {
+        if (is_back(run, list->data + (gsize)i * size))
+            g_array_remove_index(list, i);
+    }
+    for (guint i = 0; i < before->len; i++) {
+        if (is_back(run, before->data + (gsize)i * size))
+            g_array_append_vals(list, before->data + (gsize)i * size, 1);
+    }
+}
+
 /* What that --apply knew of these NICs is forgotten; what was known before it is known again. */
 static void recall(const IbhRun *run, IbhState *state)
 {
-    const IbhState *before = run->trial->before;
-
-    IBH_EACH_BACK (const IbhSavedRail, rail, state->rails) {
-        if (is_back(run, rail->iface))
-            IBH_REMOVE(IbhSavedRail, rail, state->rails);
-    }
-    IBH_EACH (const IbhSavedRail, rail, before->rails) {
-        if (is_back(run, rail->iface))
-            g_array_append_vals(state->rails, rail, 1);
-    }
-    IBH_EACH_BACK (const IbhKnownRail, known, state->known) {
-        if (is_back(run, known->iface))
-            IBH_REMOVE(IbhKnownRail, known, state->known);
-    }
-    IBH_EACH (const IbhKnownRail, known, before->known) {
-        if (is_back(run, known->iface))
-            ibh_known_put(state->known, known);
-    }
+    recall_list(run, state->rails, run->trial->before->rails);
+    recall_list(run, state->known, run->trial->before->known);
 }
 
 static void keep(const IbhRun *run, IbhState *state, const char *iface)
@@ -264,8 +199,9 @@ static void keep(const IbhRun *run, IbhState *state, const char *iface)
 }
 
 /* Else the next hook would do the same again. */
-static void keep_all(const IbhRun *run, IbhState *state)
+static void update_after_trial(const IbhRun *run, const GPtrArray *plan G_GNUC_UNUSED, IbhState *state)
 {
+    recall(run, state);
     IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
         if (nic->rank && nic->status != IBH_NIC_UNMANAGED && ibh_is_selected(nic, run->only))
             keep(run, state, nic->link->name);
@@ -276,20 +212,12 @@ static void keep_all(const IbhRun *run, IbhState *state)
 
 /* ---- the whole ---- */
 
-static void update(const IbhRun *run, const GPtrArray *plan, gboolean refused, IbhState *after)
+static void update(const IbhRun *run, const GPtrArray *plan, IbhState *after)
 {
     g_array_unref(after->rails);
     after->rails = ibh_rails_to_remember(run->rails, run->undo ? run->only : NULL, run->undo && !run->only);
-    know_rails(run, after, refused);
     if (!run->is_event)
         update_holds(run, plan, after);
-}
-
-static void update_after_trial(const IbhRun *run, IbhState *after)
-{
-    recall(run, after);
-    mark_missing(run, after->known);
-    keep_all(run, after);
 }
 
 IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
@@ -311,10 +239,8 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     ibh_state_remember(after, outcome->done, TRUE);
     ibh_state_match_links(after, run->snapshot);
     after->whole = is_whole(run, outcome);
-    if (run->trial)
-        update_after_trial(run, after);
-    else
-        update(run, plan, outcome->errors->len > 0, after);
+    (run->trial ? update_after_trial : update)(run, plan, after);
+    ibh_run_know(run, after->known, outcome->errors->len > 0);
     if (run->undo)
         drop_lost_values(run, after);
     run->forgets = !save(run, after, &problem);

@@ -1,82 +1,110 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Hardware that was a rail: what is known of it, and what the journal says of it. */
 #include "run/run.h"
 
 #include "plan/known.h"
 
-#include <string.h>
-
 /* A link that trains again, a DHCP server that takes its time: no fault yet. */
 #define WHILE (10 * G_USEC_PER_SEC)
 
-typedef struct {
-    IbhMissed missed;
-    gint64 since;
-    gboolean said;
-} Entry;
+/* ---- what is known ---- */
 
-static void say(const IbhMissed *missed)
+/* Its hardware is looked at when it is new. */
+static void know_rail(const IbhRun *run, const IbhNic *nic, GArray *known)
 {
-    char ip[IBH_IP_STRLEN];
-    g_autofree char *was = missed->known.n_addresses
-                               ? g_strdup_printf("a rail with %s", ibh_ip_format(&missed->known.addresses[0].ip, ip))
-                               : g_strdup("to be a rail (manage=yes)");
-    g_autofree char *text =
-        g_strdup_printf("%s is missing: it was %s, and %s", missed->known.iface, was, ibh_missing_text(missed->why));
+    IbhKnownRail now;
+
+    if (ibh_known_of(nic, known, &now) && (now.slot[0] || ibh_hardware_find(run->sysfs, &now)))
+        ibh_known_put(known, &now);
+}
+
+static gboolean is_undone(const IbhRun *run, const char *iface)
+{
+    return run->undo && !run->trial && (!run->only || g_strv_contains(run->only, iface));
+}
+
+void ibh_run_know(const IbhRun *run, GArray *known, gboolean refused)
+{
+    for (guint i = 0; !run->undo && !refused && i < run->rails->nics->len; i++)
+        know_rail(run, g_ptr_array_index(run->rails->nics, i), known);
+    ibh_known_look(known, run->rails, run->config);
+    IBH_EACH_BACK (IbhKnownRail, one, known) {
+        if (one->why == IBH_FORGOTTEN || is_undone(run, one->iface))
+            IBH_REMOVE(IbhKnownRail, one, known);
+        else if (one->why == IBH_IS_THERE)
+            one->since = 0;
+        else if (!one->since)
+            one->since = g_get_real_time() / G_USEC_PER_SEC;
+    }
+}
+
+GArray *ibh_run_missed(IbhRun *run)
+{
+    GArray *missed = ibh_known_missed(run->rails, run->config);
+
+    IBH_EACH_BACK (IbhKnownRail, one, missed) {
+        if (one->why == IBH_IS_GONE && ibh_hardware_is_there(run->sysfs, one))
+            one->why = IBH_ELSEWHERE;
+        if (one->why == IBH_NO_SUCH_NIC && !ibh_store_is_home())
+            IBH_REMOVE(IbhKnownRail, one, missed); /* the configuration is of the host, not of a container or a test */
+    }
+    return missed;
+}
+
+/* ---- in the journal ---- */
+
+static void say(const IbhKnownRail *missed)
+{
+    g_autofree char *what = ibh_known_text(missed);
+    g_autofree char *text = g_strdup_printf("%s is missing: %s", missed->iface, what);
 
     ibh_log_lines(LOG_WARNING, text);
 }
 
 void ibh_missing_say(const GArray *missed)
 {
-    IBH_EACH (const IbhMissed, one, missed) {
+    IBH_EACH (const IbhKnownRail, one, missed) {
         if (ibh_is_fault(one->why))
             say(one);
     }
 }
 
-static const Entry *find_entry(const GArray *entries, const Entry *like)
+static const IbhKnownRail *find_fault(const GArray *missed, const char *iface)
 {
-    IBH_EACH (const Entry, entry, entries) {
-        if (g_str_equal(entry->missed.known.hardware, like->missed.known.hardware))
-            return entry;
+    IBH_EACH (const IbhKnownRail, one, missed) {
+        if (ibh_is_fault(one->why) && g_str_equal(one->iface, iface))
+            return one;
     }
     return NULL;
 }
 
-/* Those of before that are missing no more. */
-static void say_ends(const GArray *before, const GArray *now)
-{
-    IBH_EACH (const Entry, entry, before) {
-        g_autofree char *text = g_strdup_printf("%s is missing no more", entry->missed.known.iface);
-
-        if (entry->said && !find_entry(now, entry))
-            ibh_log_lines(LOG_NOTICE, text);
-    }
-}
-
-gint64 ibh_missing_log(GArray **log, const GArray *missed, gint64 now)
+gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now)
 {
     g_autoptr(GArray) before = NULL;
     gint64 next = G_MAXINT64;
 
     if (!missed)
         return next;
-    before = *log ? *log : g_array_new(FALSE, FALSE, sizeof(Entry));
-    *log = g_array_new(FALSE, FALSE, sizeof(Entry));
-    IBH_EACH (const IbhMissed, one, missed) {
-        Entry entry = {.missed = *one, .since = now};
-        const Entry *old = find_entry(before, &entry);
+    before = *last ? *last : g_array_new(FALSE, FALSE, sizeof(IbhKnownRail));
+    *last = g_array_ref(missed);
+    IBH_EACH (IbhKnownRail, one, missed) {
+        const IbhKnownRail *old = find_fault(before, one->iface);
 
-        if (!ibh_is_fault(one->why))
+        one->due = old ? old->due : now + WHILE;
+        if (!ibh_is_fault(one->why) || !one->due)
             continue;
-        entry.since = old ? old->since : now;
-        entry.said = (old && old->said) || now - entry.since >= WHILE;
-        if (!entry.said)
-            next = MIN(next, entry.since + WHILE);
-        else if (!old || !old->said)
-            say(one);
-        g_array_append_val(*log, entry);
+        if (one->due > now) {
+            next = MIN(next, one->due);
+            continue;
+        }
+        say(one);
+        one->due = 0;
     }
-    say_ends(before, *log);
+    IBH_EACH (const IbhKnownRail, one, before) {
+        g_autofree char *text = g_strdup_printf("%s is missing no more", one->iface);
+
+        if (ibh_is_fault(one->why) && !one->due && !find_fault(missed, one->iface))
+            ibh_log_lines(LOG_NOTICE, text);
+    }
     return next;
 }

@@ -56,7 +56,10 @@ gboolean ibh_run_look_near(IbhRun *run, GError **error);
 GPtrArray *ibh_run_plan(IbhRun *run);
 /* Old values are stored before the first change, so that a crash loses none. */
 IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan);
-/* IbhMissed: what was a rail and is none, and why. */
+/* missing.c: brings what is known of hardware that was a rail (IbhKnownRail) up to date. Where something was refused, a
+ * new rail may not stand: it can't be missed. */
+void ibh_run_know(const IbhRun *run, GArray *known, gboolean refused);
+/* IbhKnownRail: what was a rail and is none, and why. */
 GArray *ibh_run_missed(IbhRun *run);
 
 /* ---- a run on an event: like --apply, but holds stay, and restraint is used ---- */
@@ -69,7 +72,7 @@ typedef struct {
     gpointer data;
     GArray *spared; /* out: int, the NICs that were spared; NULL: it did not come so far */
     IbhFocus focus; /* out: without candidates, it did not come so far */
-    GArray *missed; /* out: IbhMissed; NULL: it did not come so far */
+    GArray *missed; /* out: IbhKnownRail; NULL: it did not come so far */
     guint32 port;   /* out: of the socket that made the changes */
 } IbhEvent;
 
@@ -91,9 +94,9 @@ void ibh_log_command(const char *line);
 
 /* ---- which rails are missing, in the journal: once when it begins, once when it ends ---- */
 
-/* `log`: what was said so far, first NULL. `missed`: IbhMissed, NULL: not known now. What has been missing for a while
- * is said. Returns when there may be more to say (G_MAXINT64: when something happens). */
-gint64 ibh_missing_log(GArray **log, const GArray *missed, gint64 now);
+/* `last`: what was missing last, first NULL. `missed`: IbhKnownRail, NULL: not known now. What has been missing for a
+ * while is said. Returns when there may be more to say (G_MAXINT64: when something happens). */
+gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now);
 /* At once. */
 void ibh_missing_say(const GArray *missed);
 

@@ -52,7 +52,7 @@ typedef struct {
     gint64 alive;   /* when systemd expects our sign of life; NEVER: it does not */
     GArray *away;   /* Away */
     GHashTable *backoff;
-    GArray *missing;     /* what was said of missing rails */
+    GArray *missing;     /* IbhKnownRail: the rails that were missing last */
     GString *complained; /* the last warning, so that it is printed once */
 } Watch;
 

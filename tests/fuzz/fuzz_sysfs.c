@@ -257,7 +257,7 @@ static void report_host(const IbhFabric *fabric)
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
     g_autoptr(IbhRails) rails = ibh_rails_find(config, snapshot, TRUE, NULL);
-    g_autoptr(GArray) missed = g_array_new(FALSE, TRUE, sizeof(IbhMissed));
+    g_autoptr(GArray) missed = g_array_new(FALSE, TRUE, sizeof(IbhKnownRail));
     IbhReport report = {.findings = findings, .rails = rails, .fabric = fabric, .missed = missed};
     g_autofree char *text = NULL, *json = NULL;
 

@@ -24,7 +24,7 @@ typedef struct {
     GPtrArray *plan;
     GPtrArray *findings; /* IbhFinding * */
     GPtrArray *errors;   /* char * */
-    GArray *missed;      /* IbhMissed */
+    GArray *missed;      /* IbhKnownRail */
     IbhReport report;    /* with everything in it */
 } World;
 
@@ -83,7 +83,7 @@ static World look_renamed(const char *text, const char *const *names)
     world.plan = world.cas->undo ? ibh_plan_undo(world.rails, NULL, only) : ibh_plan_apply(world.rails, only);
     world.findings = ibh_findings_new();
     world.errors = g_ptr_array_new_with_free_func(g_free);
-    world.missed = g_array_new(FALSE, TRUE, sizeof(IbhMissed));
+    world.missed = g_array_new(FALSE, TRUE, sizeof(IbhKnownRail));
     world.report = (IbhReport){.rails = world.rails, .findings = world.findings, .missed = world.missed};
     return world;
 }
@@ -156,7 +156,7 @@ static const struct {
 
 static void make_wrong(World *world, IbhAction action)
 {
-    const IbhMissed gone = {.known = {.iface = "ib9", .since = 86400}, .why = IBH_IS_GONE};
+    const IbhKnownRail gone = {.iface = "ib9", .since = 86400, .why = IBH_IS_GONE};
 
     if (action == IBH_ACTION_APPLY) {
         g_ptr_array_set_size(world->plan, 1);

@@ -164,7 +164,7 @@ static void test_the_journal(void **state)
     typedef struct {
         const char *change, *text;
     } Loss;
-    static const char known[] = "known ib1 mlx5_1/1 0000:81:00.1/1 02:00:00:00:00:01 0 172.16.34.2/16\n";
+    static const char known[] = "known ib1 mlx5_1/1 0000:81:00.1/1 02:00:00:00:00:01 0 172.16.34.2\n";
     static const Loss losses[] = {
         {"ip link set ib1 carrier off\n", "ib1 lost its link: 1 rule or route removed; set arp_announce=0\n"},
         {"ip link set ib1 down\n", "ib1 is down: 1 rule or route removed; set arp_announce=0, arp_ignore=0\n"},

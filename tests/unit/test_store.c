@@ -40,8 +40,8 @@ static int fsync_or_fail(int fd)
 #define STATE KEY ".state"
 #define LOCK KEY ".lock"
 #define TOKEN KEY ".confirm"
-#define SOME "sysctl ib0 2 02:00 rp_filter 1 2\nhold ib1\nrecalled\n"
-#define MORE "hold ib0\nrecalled\n"
+#define SOME "sysctl ib0 2 02:00 rp_filter 1 2\nhold ib1\n"
+#define MORE "hold ib0\n"
 
 /* ---- set-up: an empty directory to work in ------------------------------------------------------------- */
 
