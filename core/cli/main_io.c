@@ -372,11 +372,8 @@ static gboolean check_privileges(const Command *command, GError **error)
 static gboolean check_names(const IbhRun *run, GError **error)
 {
     for (guint i = 0; run->only && run->only[i]; i++) {
-        gboolean known = ibh_snapshot_link_by_name(run->snapshot, run->only[i]) != NULL;
-
-        IBH_EACH (const IbhKnownRail, rail, run->snapshot->state->known)
-            known |= run->undo && g_str_equal(rail->iface, run->only[i]); /* which is forgotten */
-        if (!known) {
+        if (!ibh_snapshot_link_by_name(run->snapshot, run->only[i]) &&
+            !(run->undo && ibh_known_named(run->snapshot->state->known, run->only[i]))) { /* which is forgotten */
             g_set_error(error, IBH_CONFIG_ERROR, 0,
                         "--iface %s: there is no such interface here; ib-hook --show lists them", run->only[i]);
             return FALSE;

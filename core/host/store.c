@@ -144,8 +144,6 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 
 #define KEPT_DIR "/var/lib/ib-hook"
 #define KEPT KEPT_DIR "/rails"
-#define MACHINE "# ib-hook: hardware that was a rail of machine "
-#define END "end\n" /* a file without it was cut short, and says nothing */
 
 /* What a container or a test sees must not be missed by the host. The files of a namespace in /proc have inodes of its
  * own, and unlike its handle they may be looked at without any capability. */
@@ -157,25 +155,25 @@ gboolean ibh_store_is_home(void)
            own.st_ino == first.st_ino && own.st_dev == first.st_dev;
 }
 
-/* A cloned image has the file of another machine. NULL: who this one is, is not known, or the directory, which the
- * package made, is not root's alone; then nothing is kept. */
-static char *make_header(void)
+/* Its last line: a file without it was cut short, or is that of another machine, whose image this one has. NULL: who
+ * this one is, is not known, or the directory, which the package made, is not root's alone; then nothing is kept. */
+static char *make_end(void)
 {
     g_autofree char *id = NULL;
 
     if (!ibh_store_is_home() || !check_directory(KEPT_DIR, NULL) ||
         !g_file_get_contents("/etc/machine-id", &id, NULL, NULL) || !g_ascii_isxdigit(id[0]))
         return NULL;
-    return g_strdup_printf(MACHINE "%s\n", g_strstrip(id));
+    return g_strdup_printf("# ib-hook: hardware that was a rail of machine %s\n", g_strstrip(id));
 }
 
 static void recall(IbhState *state)
 {
-    g_autofree char *header = make_header();
-    g_autoptr(GString) text = header ? ibh_file_read(KEPT, TRUE, NULL) : NULL;
+    g_autofree char *end = make_end();
+    g_autoptr(GString) text = end ? ibh_file_read(KEPT, TRUE, NULL) : NULL;
     g_autoptr(IbhState) kept = NULL;
 
-    if (!text || !g_str_has_prefix(text->str, header) || !g_str_has_suffix(text->str, "\n" END))
+    if (!text || !g_str_has_suffix(text->str, end))
         return;
     kept = ibh_state_parse(text->str, text->len);
     g_array_append_vals(state->known, kept->known->data, kept->known->len);
@@ -184,9 +182,9 @@ static void recall(IbhState *state)
 /* If it cannot be written, what is missing after the next boot is not known. */
 static void keep(const char *known)
 {
-    g_autofree char *header = make_header(), *text = g_strconcat(header ? header : "", known, END, NULL);
+    g_autofree char *end = make_end(), *text = g_strconcat(known, end, NULL);
 
-    if (header)
+    if (end)
         (void)ibh_file_write(KEPT, text, NULL);
 }
 

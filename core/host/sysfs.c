@@ -292,17 +292,16 @@ static int device_length(const IbhKnownRail *known)
 gboolean ibh_hardware_find(const char *sysfs, IbhKnownRail *known)
 {
     g_auto(IbhTree) tree = {0};
-    g_autofree char *device = NULL, *bus = NULL, *address = NULL;
+    g_autofree char *bus = NULL, *address = NULL;
 
     ibh_tree_open(&tree, sysfs);
-    device = ibh_tree_real(&tree, DEVICE, device_length(known), known->port);
-    if ((device && g_str_has_prefix(device, "devices/virtual/")) ||
+    bus = ibh_tree_real(&tree, DEVICE "/device", device_length(known), known->port);
+    if (!bus || g_str_has_prefix(bus, "devices/virtual/") ||
         ibh_tree_has(&tree, DEVICE "/parent", device_length(known), known->port))
         return FALSE;
-    bus = ibh_tree_real(&tree, DEVICE "/device", device_length(known), known->port);
-    address = bus ? g_path_get_basename(bus) : NULL;
+    address = g_path_get_basename(bus);
     g_strlcpy(known->slot, known->port, sizeof known->slot);
-    if (address && strchr(address, ':'))
+    if (strchr(address, ':'))
         g_snprintf(known->slot, sizeof known->slot, "%s%s", address, known->port + device_length(known));
     return TRUE;
 }

@@ -101,15 +101,6 @@ void ibh_known_look(GArray *known, const IbhRails *rails, const IbhConfig *confi
     }
 }
 
-static gboolean has_name(const GArray *known, const char *iface)
-{
-    IBH_EACH (const IbhKnownRail, one, known) {
-        if (g_str_equal(one->iface, iface))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config)
 {
     const GArray *known = rails->snapshot->state->known;
@@ -122,7 +113,7 @@ GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config)
         IbhKnownRail wanted = {.since = 0};
 
         g_strlcpy(wanted.iface, name, sizeof wanted.iface);
-        if (!has_name(missed, name))
+        if (!ibh_known_named(missed, name))
             g_array_append_val(missed, wanted);
     }
     ibh_known_look(missed, rails, config);
@@ -177,6 +168,15 @@ char *ibh_known_text(const IbhKnownRail *missed)
 }
 
 /* ---- the list ---- */
+
+const IbhKnownRail *ibh_known_named(const GArray *known, const char *iface)
+{
+    IBH_EACH (const IbhKnownRail, one, known) {
+        if (g_str_equal(one->iface, iface))
+            return one;
+    }
+    return NULL;
+}
 
 const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip)
 {

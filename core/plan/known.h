@@ -27,6 +27,8 @@ const char *ibh_missing_text(IbhMissing missing);
 /* "it was a rail with 172.16.34.2, and its link has no carrier". The caller frees it. */
 char *ibh_known_text(const IbhKnownRail *missed);
 
+/* NULL: none. */
+const IbhKnownRail *ibh_known_named(const GArray *known, const char *iface);
 /* What had this address; NULL: nothing. */
 const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip);
 

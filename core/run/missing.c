@@ -69,15 +69,6 @@ void ibh_missing_say(const GArray *missed)
     }
 }
 
-static const IbhKnownRail *find_fault(const GArray *missed, const char *iface)
-{
-    IBH_EACH (const IbhKnownRail, one, missed) {
-        if (ibh_is_fault(one->why) && g_str_equal(one->iface, iface))
-            return one;
-    }
-    return NULL;
-}
-
 gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now)
 {
     g_autoptr(GArray) before = NULL;
@@ -85,25 +76,26 @@ gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now)
 
     if (!missed)
         return next;
-    before = *last ? *last : g_array_new(FALSE, FALSE, sizeof(IbhKnownRail));
+    before = *last;
     *last = g_array_ref(missed);
+    IBH_EACH_BACK (const IbhKnownRail, one, missed) {
+        if (!ibh_is_fault(one->why))
+            IBH_REMOVE(IbhKnownRail, one, missed);
+    }
     IBH_EACH (IbhKnownRail, one, missed) {
-        const IbhKnownRail *old = find_fault(before, one->iface);
+        const IbhKnownRail *old = ibh_known_named(before, one->iface);
 
         one->due = old ? old->due : now + WHILE;
-        if (!ibh_is_fault(one->why) || !one->due)
-            continue;
-        if (one->due > now) {
-            next = MIN(next, one->due);
-            continue;
+        if (one->due && one->due <= now) {
+            say(one);
+            one->due = 0;
         }
-        say(one);
-        one->due = 0;
+        next = one->due ? MIN(next, one->due) : next;
     }
     IBH_EACH (const IbhKnownRail, one, before) {
         g_autofree char *text = g_strdup_printf("%s is missing no more", one->iface);
 
-        if (ibh_is_fault(one->why) && !one->due && !find_fault(missed, one->iface))
+        if (!one->due && !ibh_known_named(missed, one->iface))
             ibh_log_lines(LOG_NOTICE, text);
     }
     return next;

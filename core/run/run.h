@@ -94,8 +94,9 @@ void ibh_log_command(const char *line);
 
 /* ---- which rails are missing, in the journal: once when it begins, once when it ends ---- */
 
-/* `last`: what was missing last, first NULL. `missed`: IbhKnownRail, NULL: not known now. What has been missing for a
- * while is said. Returns when there may be more to say (G_MAXINT64: when something happens). */
+/* `last`: what was missing at the last look, first empty. `missed`: NULL: not known now; notes and what is elsewhere
+ * are taken out of it. What has been missing for a while is said. Returns when there may be more to say (G_MAXINT64:
+ * when something happens). */
 gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now);
 /* At once. */
 void ibh_missing_say(const GArray *missed);

@@ -52,7 +52,7 @@ typedef struct {
     gint64 alive;   /* when systemd expects our sign of life; NEVER: it does not */
     GArray *away;   /* Away */
     GHashTable *backoff;
-    GArray *missing;     /* IbhKnownRail: the rails that were missing last */
+    GArray *missing;     /* IbhKnownRail: what was missing at the last look */
     GString *complained; /* the last warning, so that it is printed once */
 } Watch;
 
@@ -235,6 +235,7 @@ static void run(Watch *watch)
     watch->alive = ibh_notify_interval() ? 0 : NEVER;
     watch->away = g_array_new(FALSE, FALSE, sizeof(Away));
     watch->backoff = ibh_backoff_new();
+    watch->missing = g_array_new(FALSE, FALSE, sizeof(IbhKnownRail));
     watch->complained = g_string_new(NULL);
     watch->how.done = note;
     watch->how.data = watch;
@@ -247,7 +248,7 @@ static void run(Watch *watch)
     ibh_event_clear(&watch->how);
     g_array_unref(watch->away);
     g_hash_table_unref(watch->backoff);
-    g_clear_pointer(&watch->missing, g_array_unref);
+    g_array_unref(watch->missing);
     g_string_free(watch->complained, TRUE);
     ibh_events_close(&watch->events);
     close(watch->signals);

@@ -194,7 +194,7 @@ if [ "$rooted" = yes ]; then # only the real root can give a file away
     chown 7 $kept
     boots "not root's" ""
 fi
-sed '1s/ [^ ]*$/ 00112233445566778899aabbccddeeff/' $work/kept >$work/clone
+sed '$s/ [^ ]*$/ 00112233445566778899aabbccddeeff/' $work/kept >$work/clone
 rm $kept
 cp $work/clone $kept
 boots "of another machine, whose image this was" ""
