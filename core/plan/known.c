@@ -93,33 +93,38 @@ static IbhMissing judge(const IbhKnownRail *known, const IbhRails *rails, const 
     return was_rail ? IBH_IS_GONE : IBH_NO_SUCH_NIC;
 }
 
+static void look_at(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config)
+{
+    known->link = find_link(rails->snapshot, known);
+    known->why = judge(known, rails, config);
+}
+
 void ibh_known_look(GArray *known, const IbhRails *rails, const IbhConfig *config)
 {
-    IBH_EACH (IbhKnownRail, one, known) {
-        one->link = find_link(rails->snapshot, one);
-        one->why = judge(one, rails, config);
-    }
+    IBH_EACH (IbhKnownRail, one, known)
+        look_at(one, rails, config);
+}
+
+static void add_missed(GArray *missed, IbhKnownRail one, const IbhRails *rails, const IbhConfig *config)
+{
+    look_at(&one, rails, config);
+    if (one.why > IBH_FORGOTTEN && !ibh_known_named(missed, one.iface))
+        g_array_append_val(missed, one);
 }
 
 GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config)
 {
-    const GArray *known = rails->snapshot->state->known;
     GArray *missed = g_array_new(FALSE, FALSE, sizeof(IbhKnownRail));
     g_autoptr(GPtrArray) names = g_ptr_array_new();
 
-    g_array_append_vals(missed, known->data, known->len);
+    IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known)
+        add_missed(missed, *known, rails, config);
     (void)ibh_config_manages(config, names);
     IBH_EACH_POINTER (const char, name, names) {
         IbhKnownRail wanted = {.since = 0};
 
         g_strlcpy(wanted.iface, name, sizeof wanted.iface);
-        if (!ibh_known_named(missed, name))
-            g_array_append_val(missed, wanted);
-    }
-    ibh_known_look(missed, rails, config);
-    IBH_EACH_BACK (const IbhKnownRail, one, missed) {
-        if (one->why <= IBH_FORGOTTEN)
-            IBH_REMOVE(IbhKnownRail, one, missed);
+        add_missed(missed, wanted, rails, config);
     }
     return missed;
 }
@@ -191,12 +196,18 @@ const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip)
 
 void ibh_known_put(GArray *known, const IbhKnownRail *now)
 {
-    IBH_EACH_BACK (const IbhKnownRail, one, known) {
-        if (g_str_equal(one->hardware, now->hardware) || g_str_equal(one->iface, now->iface) ||
-            g_str_equal(one->slot, now->slot))
+    gboolean stands = FALSE;
+
+    IBH_EACH_BACK (IbhKnownRail, one, known) {
+        if (g_str_equal(one->hardware, now->hardware) && !stands) {
+            *one = *now;
+            stands = TRUE;
+        } else if (g_str_equal(one->iface, now->iface) || g_str_equal(one->slot, now->slot)) {
             IBH_REMOVE(IbhKnownRail, one, known);
+        }
     }
-    g_array_append_vals(known, now, 1);
+    if (!stands)
+        g_array_append_vals(known, now, 1);
 }
 
 /* ---- old values that no run could save ---- */

@@ -38,7 +38,7 @@ void ibh_run_know(const IbhRun *run, GArray *known, gboolean refused)
     }
 }
 
-GArray *ibh_run_missed(IbhRun *run)
+GArray *ibh_run_missed(const IbhRun *run)
 {
     GArray *missed = ibh_known_missed(run->rails, run->config);
 

@@ -60,7 +60,7 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan);
  * new rail may not stand: it can't be missed. */
 void ibh_run_know(const IbhRun *run, GArray *known, gboolean refused);
 /* IbhKnownRail: what was a rail and is none, and why. */
-GArray *ibh_run_missed(IbhRun *run);
+GArray *ibh_run_missed(const IbhRun *run);
 
 /* ---- a run on an event: like --apply, but holds stay, and restraint is used ---- */
 
