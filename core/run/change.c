@@ -73,6 +73,7 @@ static void tell_forgotten(IbhRun *run, const GError *problem)
         ibh_run_warn(run, text);
 }
 
+/* After --undo: what ib-hook set and cannot restore. */
 static void tell_lost_value(IbhRun *run, const IbhSavedSysctl *saved)
 {
     IbhOp reset = {.type = IBH_OP_SYSCTL_SET, .key = saved->key};
@@ -87,13 +88,14 @@ static void tell_lost_value(IbhRun *run, const IbhSavedSysctl *saved)
     ibh_run_warn(run, text);
 }
 
-/* After --undo: what ib-hook set and cannot restore. */
 static void drop_lost_values(IbhRun *run, IbhState *state)
 {
     IBH_EACH_BACK (const IbhSavedSysctl, saved, state->sysctls) {
+        const IbhLink *link = ibh_snapshot_link(run->snapshot, saved->ifindex);
+
         if (saved->old != saved->set || (run->only && !g_strv_contains(run->only, saved->iface)))
             continue;
-        if (ibh_snapshot_link(run->snapshot, saved->ifindex)->sysctl[saved->key] == saved->set)
+        if (link->sysctl[saved->key] == saved->set)
             tell_lost_value(run, saved);
         IBH_REMOVE(IbhSavedSysctl, saved, state->sysctls);
     }
@@ -166,26 +168,22 @@ static gboolean is_back(const IbhRun *run, const char *iface)
     return tried && !ibh_trial_is_over(run->trial, run->snapshot->state, iface);
 }
 
-/* Both of elements that begin with the name of a NIC. */
-static void recall_list(const IbhRun *run, GArray *list, const GArray *before)
-{
-    const guint size = g_array_get_element_size(list);
-
-    for (guint i = list->len; i-- > 0;) {
-        if (is_back(run, list->data + (gsize)i * size))
-            g_array_remove_index(list, i);
-    }
-    for (guint i = 0; i < before->len; i++) {
-        if (is_back(run, before->data + (gsize)i * size))
-            g_array_append_vals(list, before->data + (gsize)i * size, 1);
-    }
-}
-
-/* What that --apply knew of these NICs is forgotten; what was known before it is known again. */
+/* What that --apply knew of these NICs is forgotten; what was known before it is known again. Of hardware that came
+ * meanwhile, the next event knows. */
 static void recall(const IbhRun *run, IbhState *state)
 {
-    recall_list(run, state->rails, run->trial->before->rails);
-    recall_list(run, state->known, run->trial->before->known);
+    const IbhState *before = run->trial->before;
+
+    IBH_EACH_BACK (const IbhSavedRail, rail, state->rails) {
+        if (is_back(run, rail->iface))
+            IBH_REMOVE(IbhSavedRail, rail, state->rails);
+    }
+    IBH_EACH (const IbhSavedRail, rail, before->rails) {
+        if (is_back(run, rail->iface))
+            g_array_append_vals(state->rails, rail, 1);
+    }
+    g_array_set_size(state->known, 0);
+    g_array_append_vals(state->known, before->known->data, before->known->len);
 }
 
 static void keep(const IbhRun *run, IbhState *state, const char *iface)
