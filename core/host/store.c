@@ -167,16 +167,12 @@ static char *make_end(void)
     return g_strdup_printf("# ib-hook: hardware that was a rail of machine %s\n", g_strstrip(id));
 }
 
-static void recall(IbhState *state)
+static GString *recall(void)
 {
     g_autofree char *end = make_end();
     g_autoptr(GString) text = end ? ibh_file_read(KEPT, TRUE, NULL) : NULL;
-    g_autoptr(IbhState) kept = NULL;
 
-    if (!text || !g_str_has_suffix(text->str, end))
-        return;
-    kept = ibh_state_parse(text->str, text->len);
-    g_array_append_vals(state->known, kept->known->data, kept->known->len);
+    return text && g_str_has_suffix(text->str, end) ? g_steal_pointer(&text) : NULL;
 }
 
 /* If it cannot be written, what is missing after the next boot is not known. */
@@ -205,7 +201,8 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
                                   G_FILE_ERROR_INTR};
     g_autoptr(GError) local = NULL;
     g_autofree char *path = g_strconcat(store->path, ".state", NULL);
-    g_autoptr(GString) text = ibh_file_read(path, TRUE, &local);
+    g_autoptr(GString) text = ibh_file_read(path, TRUE, &local), kept = NULL;
+    const GString *source;
     IbhState *state;
 
     for (guint i = 0; local && i < G_N_ELEMENTS(passing); i++) {
@@ -214,9 +211,9 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
             return NULL;
         }
     }
-    state = ibh_state_parse(text ? text->str : "", text ? text->len : 0);
-    if (!text) /* the first run since the boot */
-        recall(state);
+    kept = text ? NULL : recall(); /* at the first run since the boot */
+    source = text ? text : kept;
+    state = ibh_state_parse(source ? source->str : "", source ? source->len : 0);
     store->state = text ? g_string_free(g_steal_pointer(&text), FALSE) : ibh_state_format(state);
     return state;
 }

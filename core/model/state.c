@@ -44,16 +44,15 @@ static void parse_known(IbhState *state, const char *line)
 {
     IbhKnownRail known = {.since = 0};
     char list[512], *rest = NULL;
-    long long since;
 
-    if (state->known->len == KNOWN_MAX || sscanf(line, "known %15s %71s %39s %95s %lld %511s", known.iface, known.port,
-                                                 known.slot, known.hardware, &since, list) != 6)
+    if (state->known->len == KNOWN_MAX ||
+        sscanf(line, "known %15s %71s %39s %95s %" G_GINT64_FORMAT " %511s", known.iface, known.port, known.slot,
+               known.hardware, &known.since, list) != 6)
         return;
-    known.since = since;
     for (char *ip = strtok_r(list, ",", &rest); ip && known.n_addresses < IBH_KNOWN_ADDRESSES;
          ip = strtok_r(NULL, ",", &rest))
         known.n_addresses += ibh_ip_parse(ip, &known.addresses[known.n_addresses]) ? 1 : 0;
-    if (ibh_is_iface_name(known.iface) && since >= 0)
+    if (ibh_is_iface_name(known.iface) && known.since >= 0)
         g_array_append_val(state->known, known);
 }
 
