@@ -93,21 +93,15 @@ static IbhMissing judge(const IbhKnownRail *known, const IbhRails *rails, const 
     return was_rail ? IBH_IS_GONE : IBH_NO_SUCH_NIC;
 }
 
-static void look_at(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config)
+void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config)
 {
     known->link = find_link(rails->snapshot, known);
     known->why = judge(known, rails, config);
 }
 
-void ibh_known_look(GArray *known, const IbhRails *rails, const IbhConfig *config)
-{
-    IBH_EACH (IbhKnownRail, one, known)
-        look_at(one, rails, config);
-}
-
 static void add_missed(GArray *missed, IbhKnownRail one, const IbhRails *rails, const IbhConfig *config)
 {
-    look_at(&one, rails, config);
+    ibh_known_look(&one, rails, config);
     if (one.why > IBH_FORGOTTEN && !ibh_known_named(missed, one.iface))
         g_array_append_val(missed, one);
 }
@@ -148,8 +142,6 @@ gboolean ibh_is_fault(IbhMissing missing)
 const char *ibh_missing_text(IbhMissing missing)
 {
     static const char *const texts[] = {
-        [IBH_IS_THERE] = "it is there",
-        [IBH_FORGOTTEN] = "it is not missed any more",
         [IBH_ON_PURPOSE] = "it is administratively down",
         [IBH_ELSEWHERE] = "its hardware is there, but has no interface in this network namespace",
         [IBH_LACKS_ADDRESS] = "it has link, but no address",

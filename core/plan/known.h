@@ -13,8 +13,8 @@ gboolean ibh_known_of(const IbhNic *nic, const GArray *known, IbhKnownRail *ret_
 /* In the place of what is known of the same hardware, has its name, or was in its slot. */
 void ibh_known_put(GArray *known, const IbhKnownRail *now);
 
-/* Finds the link of each, and why it is missing. Whether hardware that is gone is elsewhere, the caller finds out. */
-void ibh_known_look(GArray *known, const IbhRails *rails, const IbhConfig *config);
+/* Finds its link, and why it is missing. Whether hardware that is gone is elsewhere, the caller finds out. */
+void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config);
 /* IbhKnownRail: what was a rail, or has a section of its own with manage=yes, and is none. Of the latter only the name
  * is known. */
 GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config);
@@ -22,7 +22,7 @@ GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config);
 IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic);
 
 gboolean ibh_is_fault(IbhMissing missing); /* neither there nor away on purpose */
-/* "its link has no carrier": ends a sentence. */
+/* Of what is missing: "its link has no carrier". It ends a sentence. */
 const char *ibh_missing_text(IbhMissing missing);
 /* "it was a rail with 172.16.34.2, and its link has no carrier". The caller frees it. */
 char *ibh_known_text(const IbhKnownRail *missed);

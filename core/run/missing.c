@@ -27,8 +27,8 @@ void ibh_run_know(const IbhRun *run, GArray *known, gboolean refused)
 {
     for (guint i = 0; !run->undo && !refused && i < run->rails->nics->len; i++)
         know_rail(run, g_ptr_array_index(run->rails->nics, i), known);
-    ibh_known_look(known, run->rails, run->config);
     IBH_EACH_BACK (IbhKnownRail, one, known) {
+        ibh_known_look(one, run->rails, run->config);
         if (one->why == IBH_FORGOTTEN || is_undone(run, one->iface))
             IBH_REMOVE(IbhKnownRail, one, known);
         else if (one->why == IBH_IS_THERE)

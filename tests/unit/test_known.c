@@ -107,7 +107,8 @@ static void test_missed(void **state)
         assert_int_equal(why, row->why);
         assert_int_equal(missed->len, why != IBH_IS_THERE);
         assert_true(!missed->len || g_str_equal(g_array_index(missed, IbhKnownRail, 0).iface, "ib1"));
-        ibh_known_look(known, host.rails, host.config);
+        IBH_EACH (IbhKnownRail, one, known)
+            ibh_known_look(one, host.rails, host.config);
         link = row->kept ? g_array_index(known, IbhKnownRail, 0).link : NULL;
         IBH_EACH_POINTER (const IbhNic, nic, host.rails->nics)
             assert_int_equal(ibh_nic_missing(host.rails, nic), nic->link == link ? row->why : IBH_IS_THERE);
