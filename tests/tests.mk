@@ -128,7 +128,7 @@ fuzz-probe:
 	    --worlds $(FUZZ_PROBE_WORLDS) --seed $(FUZZ_PROBE_SEED)
 
 fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
-$(BUILD)/fuzz_netlink: $(call objects,$(addprefix core/kernel/,dump links neighbours read rules) $(addprefix core/host/,snapshot tree))
+$(BUILD)/fuzz_netlink: $(call objects,$(addprefix core/kernel/,dump links neighbours nexthops read rules) $(addprefix core/host/,snapshot tree))
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libibhook-pure.a
 	clang -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PKG_LIBS)
 

@@ -19,6 +19,7 @@
 
 static const uint8_t *input;
 static size_t input_size;
+static GHashTable *pool; /* of the routes of this input */
 
 /* In the place of core/kernel/netlink.c: every request is answered with all of the input, as far as libnl would pass it
  * on. Each message has memory of its own: a byte read behind it is seen. */
@@ -47,6 +48,12 @@ gboolean ibh_netlink_is_strict(const IbhNetlink *netlink)
 {
     (void)netlink;
     return FALSE; /* so what passes no filter comes, too */
+}
+
+GHashTable *ibh_netlink_pool(IbhNetlink *netlink)
+{
+    (void)netlink;
+    return pool;
 }
 
 gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error)
@@ -111,15 +118,8 @@ static IbhSnapshot *look(void)
 static IbhRails *find_rails(const IbhConfig *config, IbhSnapshot *snapshot)
 {
     g_autoptr(IbhRails) rails = ibh_rails_find(config, snapshot, TRUE, NULL);
-    g_autoptr(GArray) ifindexes = g_array_new(FALSE, FALSE, sizeof(int));
 
-    for (guint i = 0; rails && i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
-        if (nic->status == IBH_NIC_RAIL)
-            g_array_append_val(ifindexes, nic->link->ifindex);
-    }
-    return rails && ibh_snapshot_add_main(snapshot, NULL, ifindexes, NULL) ? g_steal_pointer(&rails) : NULL;
+    return rails && ibh_snapshot_add_main(snapshot, NULL, config, NULL) ? g_steal_pointer(&rails) : NULL;
 }
 
 /* ---- what has to hold ---- */
@@ -160,6 +160,7 @@ static void report(const IbhRails *rails, const GPtrArray *plan)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    g_autoptr(GHashTable) of_this_input = ibh_pool_new();
     g_autoptr(IbhSnapshot) snapshot = NULL;
     g_autoptr(IbhConfig) config = NULL;
     g_autoptr(IbhRails) rails = NULL;
@@ -169,6 +170,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     input = data;
     input_size = size;
+    pool = of_this_input;
     config = configure(data[size - 1]);
     snapshot = look();
     rails = snapshot ? find_rails(config, snapshot) : NULL;
