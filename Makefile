@@ -8,7 +8,7 @@ PKG_CONFIG ?= pkg-config
 CFLAGS ?= -O2 -g
 VERSION := 0.1.0
 
-PKGS := glib-2.0 libnl-3.0
+PKGS := glib-2.0 libnl-route-3.0
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null)
 HOOK_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
 PKG_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null) -ldl

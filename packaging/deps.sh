@@ -13,7 +13,7 @@ set -eu
 
 packages() { # MANAGER GROUP
     case $1/$2 in
-        apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-3-dev libnm-dev ;;
+        apt/build) echo gcc libc6-dev make pkg-config libglib2.0-dev libnl-route-3-dev libnm-dev ;;
         apt/demo) echo iproute2 iputils-ping jq util-linux procps ;;
         apt/tests) echo "$(packages apt demo)" acl nftables libcmocka-dev strace tcpdump iputils-arping libcap2-bin python3 bsdutils ;;
         apt/bench) echo hyperfine valgrind strace jq python3 iproute2 iputils-ping procps containernetworking-plugins ;;
@@ -97,7 +97,7 @@ if command -v apt-get >/dev/null; then
 elif command -v dnf >/dev/null; then
     manager=dnf
 else
-    echo "deps.sh: neither apt-get nor dnf: install a C compiler, make, pkg-config, GLib, libnl-3 and cmocka" >&2
+    echo "deps.sh: neither apt-get nor dnf: install a C compiler, make, pkg-config, GLib, libnl-route-3 and cmocka" >&2
     exit 1
 fi
 

@@ -14,6 +14,8 @@
 #include <linux/ipv6.h>
 #include <linux/netconf.h>
 #include <linux/rtnetlink.h>
+#include <netlink/object.h>
+#include <netlink/route/addr.h>
 
 #define LINKS_MAX 32 /* from so many questions on, one dump of everything costs less */
 
@@ -193,40 +195,51 @@ gboolean ibh_netlink_read_links(IbhNetlink *netlink, const char *kind, GArray *l
 
 /* ---- addresses ---- */
 
+/* FALSE: libnl-route-3 cannot make an object of this message, which `each` would get. */
+static gboolean read_object(struct nlmsghdr *header, void (*each)(struct nl_object *object, void *data), void *data)
+{
+    struct nl_msg *message = nlmsg_convert(header);
+    gboolean read;
+
+    if (!message)
+        g_error("out of memory");
+    nlmsg_set_proto(message, NETLINK_ROUTE);
+    read = nl_msg_parse(message, each, data) >= 0;
+    nlmsg_free(message);
+    return read;
+}
+
 typedef struct {
     const GArray *ifindexes; /* NULL: all links */
     GArray *addresses;
 } AddressDump;
 
-static gboolean on_address(struct nlmsghdr *header, gpointer data)
+static void add_address(struct nl_object *object, void *data)
 {
+    struct rtnl_addr *given = (struct rtnl_addr *)object;
     const AddressDump *dump = data;
-    struct nlattr *attributes[IFA_MAX + 1];
-    const struct ifaddrmsg *info = nlmsg_data(header);
-    IbhAddress address = {0};
-    guint32 flags;
+    const guint flags = rtnl_addr_get_flags(given);
+    const struct nl_addr *peer = rtnl_addr_get_peer(given);
+    const IbhIp local = ip_of(rtnl_addr_get_local(given)), of_subnet = peer ? ip_of(peer) : local;
+    IbhAddress address = {.ifindex = rtnl_addr_get_ifindex(given), .scope = (guint8)rtnl_addr_get_scope(given)};
 
-    if (header->nlmsg_type != RTM_NEWADDR)
-        return TRUE;
-    if (!parse(header, sizeof *info, attributes, IFA_MAX))
-        return FALSE;
-    if ((info->ifa_family != AF_INET && info->ifa_family != AF_INET6) ||
-        (dump->ifindexes && !ibh_has(dump->ifindexes, (int)info->ifa_index)))
-        return TRUE;
-    flags = get_u32(attributes[IFA_FLAGS], info->ifa_flags);
-    address.ifindex = (int)info->ifa_index;
-    address.scope = info->ifa_scope;
+    if (local.family == AF_UNSPEC || of_subnet.family != local.family ||
+        (dump->ifindexes && !ibh_has(dump->ifindexes, address.ifindex)))
+        return;
+    address.local = local;
+    address.subnet = ibh_prefix(&of_subnet, (guint)rtnl_addr_get_prefixlen(given));
     address.secondary = (flags & IFA_F_SECONDARY) != 0;
     address.noprefixroute = (flags & IFA_F_NOPREFIXROUTE) != 0;
-    address.is_on_link = info->ifa_family == AF_INET6 && (flags & IFA_F_PERMANENT) && !(flags & IFA_F_NOPREFIXROUTE);
-    address.subnet = get_prefix(attributes[IFA_ADDRESS], info->ifa_family, info->ifa_prefixlen);
-    address.local = get_ip(attributes[IFA_LOCAL] ? attributes[IFA_LOCAL] : attributes[IFA_ADDRESS], info->ifa_family);
+    address.is_on_link = local.family == AF_INET6 && (flags & IFA_F_PERMANENT) && !address.noprefixroute;
     address.failed = (flags & IFA_F_DADFAILED) != 0;
     address.deprecated = (flags & IFA_F_DEPRECATED) != 0;
     address.tentative = address.failed || ((flags & IFA_F_TENTATIVE) && !(flags & IFA_F_OPTIMISTIC));
-    if (address.local.family != AF_UNSPEC)
-        g_array_append_val(dump->addresses, address);
-    return TRUE;
+    g_array_append_val(dump->addresses, address);
+}
+
+static gboolean on_address(struct nlmsghdr *header, gpointer data)
+{
+    return header->nlmsg_type != RTM_NEWADDR || read_object(header, add_address, data);
 }
 
 gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, const GArray *ifindexes, GArray *addresses, GError **error)

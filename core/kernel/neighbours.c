@@ -5,39 +5,49 @@
 
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
+#include <netlink/route/neighbour.h>
 
 /* ---- entries ---- */
 
-#define FLAGS_EXT 15 /* NDA_FLAGS_EXT, which headers before 5.16 do not have */
+#define FLAGS_EXT 15 /* NDA_FLAGS_EXT, which headers before 5.16 do not have, nor an rtnl_neigh before libnl 3.10 */
 
 typedef struct {
     IbhNeighbours which;
     GArray *neighbours;
 } NeighbourDump;
 
+static void add_neighbour(struct rtnl_neigh *entry, gboolean managed, const NeighbourDump *dump)
+{
+    const int state = rtnl_neigh_get_state(entry);
+    const guint flags = rtnl_neigh_get_flags(entry);
+    const struct nl_addr *lladdr = rtnl_neigh_get_lladdr(entry);
+    IbhNeighbour neighbour = {
+        .ifindex = rtnl_neigh_get_ifindex(entry),
+        .ip = ip_of(rtnl_neigh_get_dst(entry)),
+        .no_arp = (state & NUD_NOARP) != 0,
+        .fixed = state & (NUD_PERMANENT | NUD_NOARP) || flags & NTF_EXT_LEARNED || managed,
+        .proxied = (flags & NTF_PROXY) != 0,
+    };
+
+    if (lladdr && nl_addr_get_len(lladdr) <= IBH_LLADDR_MAX) {
+        neighbour.lladdr_len = nl_addr_get_len(lladdr);
+        memcpy(neighbour.lladdr, nl_addr_get_binary_addr(lladdr), neighbour.lladdr_len);
+    }
+    if (neighbour.ip.family != AF_UNSPEC && neighbour.proxied == (dump->which == IBH_NEIGHBOURS_PROXY) &&
+        (dump->which != IBH_NEIGHBOURS_FOUND || !neighbour.fixed))
+        g_array_append_val(dump->neighbours, neighbour);
+}
+
 static gboolean on_neighbour(struct nlmsghdr *header, gpointer data)
 {
-    const NeighbourDump *dump = data;
-    struct nlattr *attributes[MAX(NDA_MAX, FLAGS_EXT) + 1];
-    const struct ndmsg *info = nlmsg_data(header);
-    IbhNeighbour neighbour = {.proxied = dump->which == IBH_NEIGHBOURS_PROXY};
+    struct rtnl_neigh *entry;
 
     if (header->nlmsg_type != RTM_NEWNEIGH)
         return TRUE;
-    if (!parse(header, sizeof *info, attributes, G_N_ELEMENTS(attributes) - 1))
+    if (rtnl_neigh_parse(header, &entry) < 0)
         return FALSE;
-    neighbour.no_arp = (info->ndm_state & NUD_NOARP) != 0;
-    neighbour.fixed =
-        info->ndm_state & (NUD_PERMANENT | NUD_NOARP) || info->ndm_flags & NTF_EXT_LEARNED || attributes[FLAGS_EXT];
-    neighbour.ifindex = info->ndm_ifindex;
-    neighbour.ip = get_ip(attributes[NDA_DST], info->ndm_family);
-    if (attributes[NDA_LLADDR] && nla_len(attributes[NDA_LLADDR]) <= IBH_LLADDR_MAX) {
-        neighbour.lladdr_len = (guint)nla_len(attributes[NDA_LLADDR]);
-        memcpy(neighbour.lladdr, nla_data(attributes[NDA_LLADDR]), neighbour.lladdr_len);
-    }
-    if (neighbour.ip.family != AF_UNSPEC && neighbour.proxied == !!(info->ndm_flags & NTF_PROXY) &&
-        (dump->which != IBH_NEIGHBOURS_FOUND || !neighbour.fixed))
-        g_array_append_val(dump->neighbours, neighbour);
+    add_neighbour(entry, nlmsg_find_attr(header, sizeof(struct ndmsg), FLAGS_EXT) != NULL, data);
+    rtnl_neigh_put(entry);
     return TRUE;
 }
 

@@ -63,7 +63,7 @@ for package in deb rpm; do
         expect_equal "it is stripped" 0 "$(readelf -WS "$program" | grep -c -e '\.symtab' -e '\.debug_' || true)"
         expect_lacks "it does not link libnm" libnm.so "$elf"
         [ "${program%/bin/ib-hook}" = "$program" ] || continue
-        expect_equal "a hook is linked with GLib, libnl and the C library" "[libc.so.6] [libglib-2.0.so.0] [libnl-3.so.200]" \
+        expect_equal "a hook is linked with GLib, libnl and the C library" "[libc.so.6] [libglib-2.0.so.0] [libnl-3.so.200] [libnl-route-3.so.200]" \
             "$(sed -n 's/.*(NEEDED).*: //p' <<<"$elf" | grep -v libgcc_s | sort | xargs)" # with LTO the compiler's own, too
         expect_at_least "and is small" "$(stat -Lc %s "$program")" 262144
         expect_lacks "it executes no program" execv "$(nm -D "$program")"
