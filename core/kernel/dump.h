@@ -14,6 +14,8 @@
 
 typedef struct IbhNetlink IbhNetlink;
 
+#define IBH_RECEIVE_SIZE (32 * 1024) /* as much as the kernel puts into one part of a dump */
+
 /* Called for each message of an answer; FALSE: it could not be read. */
 typedef gboolean (*IbhMessageFunc)(struct nlmsghdr *header, gpointer data);
 
@@ -61,14 +63,9 @@ static inline guint8 get_u8(struct nlattr *attribute)
 
 static inline IbhIp get_ip(struct nlattr *attribute, int family)
 {
-    IbhIp ip = {.family = AF_UNSPEC};
-    gsize size = family == AF_INET6 ? 16 : 4;
-
-    if (!attribute || (gsize)nla_len(attribute) < size)
-        return ip;
-    ip.family = family;
-    memcpy(ip.bytes, nla_data(attribute), size);
-    return ip;
+    if (!attribute || nla_len(attribute) < (family == AF_INET6 ? 16 : 4))
+        return (IbhIp){.family = AF_UNSPEC};
+    return ibh_ip_from_bytes(family, nla_data(attribute));
 }
 
 static inline IbhIp ip_of(const struct nl_addr *address)

@@ -10,7 +10,6 @@
 #include <linux/rtnetlink.h>
 #include <unistd.h>
 
-#define RECEIVE_SIZE (32 * 1024)
 #define BUFFER_SIZE (1024 * 1024) /* bytes of events that may wait while we work; after more, all is read again */
 
 /* ---- sockets ---- */
@@ -67,12 +66,12 @@ void ibh_events_close(IbhEvents *events)
 
 /* ---- messages ---- */
 
-static guint32 find_u32(const struct nlmsghdr *header, gsize fixed, int type)
+static guint32 find_u32(struct nlmsghdr *header, gsize fixed, int type)
 {
-    return get_u32(nlmsg_find_attr((struct nlmsghdr *)(guintptr)header, (int)fixed, type), 0);
+    return get_u32(nlmsg_find_attr(header, (int)fixed, type), 0);
 }
 
-static gboolean takes_ours(const struct nlmsghdr *header)
+static gboolean takes_ours(struct nlmsghdr *header)
 {
     if (header->nlmsg_type == RTM_DELRULE)
         return find_u32(header, sizeof(struct fib_rule_hdr), FRA_SUPPRESS_IFGROUP) == IBH_MARK;
@@ -80,7 +79,7 @@ static gboolean takes_ours(const struct nlmsghdr *header)
 }
 
 /* Of what a message about a link, an address or an interface's settings is; 0: of something else. */
-static int link_of(const struct nlmsghdr *header)
+static int link_of(struct nlmsghdr *header)
 {
     const struct ifinfomsg *link = nlmsg_data(header);
     const struct ifaddrmsg *address = nlmsg_data(header);
@@ -107,13 +106,13 @@ static gboolean is_same(const IbhTaken *a, const IbhTaken *b)
     return a->family == b->family && a->table == b->table && ibh_ip_equal(&a->from, &b->from);
 }
 
-static void remember_taken(IbhEvents *events, const struct nlmsghdr *header)
+static void remember_taken(IbhEvents *events, struct nlmsghdr *header)
 {
     const struct rtmsg *info = nlmsg_data(header); /* of a rule, it begins with the same fields */
     IbhTaken taken = {.family = info->rtm_family, .port = header->nlmsg_pid};
 
     if (header->nlmsg_type == RTM_DELRULE)
-        taken.from = get_ip(nlmsg_find_attr((struct nlmsghdr *)(guintptr)header, sizeof *info, FRA_SRC), taken.family);
+        taken.from = get_ip(nlmsg_find_attr(header, sizeof *info, FRA_SRC), taken.family);
     else
         taken.table = find_u32(header, sizeof *info, RTA_TABLE);
     IBH_EACH (IbhTaken, other, events->taken) {
@@ -151,13 +150,13 @@ static gssize receive(int fd, char *buffer, gboolean *ret_overrun)
     gssize length;
 
     do
-        length = recvfrom(fd, buffer, RECEIVE_SIZE, 0, (struct sockaddr *)&from, &size);
+        length = recvfrom(fd, buffer, IBH_RECEIVE_SIZE, 0, (struct sockaddr *)&from, &size);
     while ((length < 0 && errno == EINTR) || (length >= 0 && from.nl_pid != 0));
     *ret_overrun = length < 0 && errno == ENOBUFS;
     return length;
 }
 
-static void remember_moved(IbhEvents *events, const struct nlmsghdr *header, const GArray *ifindexes)
+static void remember_moved(IbhEvents *events, struct nlmsghdr *header, const GArray *ifindexes)
 {
     const int ifindex = header->nlmsg_type == RTM_NEWNETCONF ? 0 : link_of(header);
 
@@ -201,7 +200,7 @@ static gboolean drain_uevents(IbhEvents *events, char *buffer)
 
 gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *ifindexes)
 {
-    g_autofree char *buffer = g_malloc(RECEIVE_SIZE);
+    g_autofree char *buffer = g_malloc(IBH_RECEIVE_SIZE);
     gboolean concerns;
 
     events->ours = FALSE;

@@ -5,6 +5,7 @@
 #include "kernel/netlink.h"
 
 #include "kernel/dump.h"
+#include "kernel/questions.h"
 
 #include <errno.h>
 #include <linux/if_addr.h>
@@ -16,8 +17,6 @@
 #include <linux/rtnetlink.h>
 #include <netlink/object.h>
 #include <netlink/route/addr.h>
-
-#define LINKS_MAX 32 /* from so many questions on, one dump of everything costs less */
 
 /* ---- links ---- */
 
@@ -244,7 +243,8 @@ static gboolean on_address(struct nlmsghdr *header, gpointer data)
 
 gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, const GArray *ifindexes, GArray *addresses, GError **error)
 {
-    const gboolean one_by_one = ifindexes && ifindexes->len <= LINKS_MAX && ibh_netlink_is_strict(netlink);
+    const gboolean one_by_one =
+        ifindexes && ifindexes->len <= IBH_NICS_ASKED_FOR_ADDRESSES && ibh_netlink_is_strict(netlink);
     AddressDump dump = {.ifindexes = ifindexes, .addresses = addresses};
     struct ifaddrmsg fixed = {.ifa_family = AF_UNSPEC};
 

@@ -63,12 +63,6 @@ gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, IbhNeighbo
 
 /* ---- the tables ---- */
 
-static void get_struct(struct nlattr *attribute, void *to, gsize size)
-{
-    if (attribute && (gsize)nla_len(attribute) >= size)
-        memcpy(to, nla_data(attribute), size);
-}
-
 /* Beside the table itself, a message for each of its devices: without limits. */
 static gboolean on_neighbour_table(struct nlmsghdr *header, gpointer data)
 {
@@ -86,8 +80,8 @@ static gboolean on_neighbour_table(struct nlmsghdr *header, gpointer data)
         return TRUE;
     table = &tables[info->ndtm_family == AF_INET6];
     table->limit = get_u32(attributes[NDTA_THRESH3], 0);
-    get_struct(attributes[NDTA_CONFIG], &config, sizeof config);
-    get_struct(attributes[NDTA_STATS], &stats, sizeof stats);
+    nla_memcpy(&config, attributes[NDTA_CONFIG], sizeof config);
+    nla_memcpy(&stats, attributes[NDTA_STATS], sizeof stats);
     table->used = config.ndtc_entries;
     table->full = stats.ndts_table_fulls;
     return TRUE;

@@ -20,8 +20,7 @@
 #define NETLINK_GET_STRICT_CHK 12
 #endif
 
-#define RECEIVE_SIZE (32 * 1024) /* as much as the kernel puts into one part of a dump */
-#define ERRNO_MAX 4095           /* the kernel's MAX_ERRNO */
+#define ERRNO_MAX 4095 /* the kernel's MAX_ERRNO */
 
 struct IbhNetlink {
     struct nl_sock *socket;
@@ -81,7 +80,7 @@ IbhNetlink *ibh_netlink_open(GError **error)
     struct nl_cb *callbacks =
         nl_cb_alloc(NL_CB_CUSTOM); /* own callbacks: the default set obeys the environment (NLCB) */
 
-    netlink->received = g_malloc(RECEIVE_SIZE);
+    netlink->received = g_malloc(IBH_RECEIVE_SIZE);
     netlink->pool = ibh_pool_new();
     netlink->socket = callbacks ? nl_socket_alloc_cb(callbacks) : NULL;
     if (callbacks)
@@ -228,7 +227,7 @@ static Problem on_datagram(IbhNetlink *netlink, Exchange *exchange, gsize length
 static Problem receive(IbhNetlink *netlink, Exchange *exchange)
 {
     struct sockaddr_nl from;
-    struct iovec space = {.iov_base = netlink->received, .iov_len = RECEIVE_SIZE};
+    struct iovec space = {.iov_base = netlink->received, .iov_len = IBH_RECEIVE_SIZE};
     Problem problem = NULL;
 
     while (!problem && !exchange->done) {

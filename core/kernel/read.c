@@ -2,13 +2,11 @@
 #include "kernel/netlink.h"
 
 #include "kernel/dump.h"
+#include "kernel/questions.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
-
-/* Up to so many devices, having the kernel go through main for each costs less than reading all of it. */
-#define FEW 4
 
 /* ---- routes ---- */
 
@@ -16,13 +14,9 @@
 static IbhIp get_via(struct nlattr *attribute)
 {
     const struct rtvia *via = nla_data(attribute);
-    IbhIp ip = {.family = AF_UNSPEC};
-
     if ((gsize)nla_len(attribute) < sizeof *via + 16 || via->rtvia_family != AF_INET6)
-        return ip;
-    ip.family = AF_INET6;
-    memcpy(ip.bytes, via->rtvia_addr, 16);
-    return ip;
+        return (IbhIp){.family = AF_UNSPEC};
+    return ibh_ip_from_bytes(AF_INET6, via->rtvia_addr);
 }
 
 static IbhIp get_gateway(struct nlattr *plain, struct nlattr *via, int family)
@@ -211,7 +205,7 @@ gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int
         .family = family, .table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = keep, .of = of};
     g_autoptr(GArray) whole = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
 
-    if (ifindexes->len <= FEW && ibh_netlink_is_strict(netlink))
+    if (ifindexes->len <= IBH_NICS_ASKED_FOR_ROUTES && ibh_netlink_is_strict(netlink))
         return read_main_by_each(netlink, ifindexes, &filter, parts, error);
     if (!ibh_netlink_read_routes(netlink, &filter, whole, error))
         return FALSE;

@@ -185,7 +185,7 @@ static Truth truth_of(const uint8_t *from, const uint8_t *end)
     Truth truth = {.concerns = FALSE};
 
     for (Queue queue = {.at = from, .end = end}; end - queue.at >= HOW; queue.at += HOW + length_at(&queue)) {
-        gsize length = MIN(length_at(&queue), RECEIVE_SIZE);
+        gsize length = MIN(length_at(&queue), IBH_RECEIVE_SIZE);
 
         truth.concerns |= (queue.at[0] & DROPPED) != 0;
         if (queue.at[0] & OF_ANOTHER)
@@ -237,6 +237,9 @@ static gboolean run_filter(const uint8_t *from, gsize length)
             break;
         case BPF_MISC | BPF_TAX:
             x = a;
+            break;
+        case BPF_ALU | BPF_AND | BPF_K:
+            a &= at->k;
             break;
         case BPF_LD | BPF_B | BPF_ABS:
             loaded = load(from, length, at->k, 1, &a);

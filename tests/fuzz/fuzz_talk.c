@@ -170,6 +170,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!talk(netlink) && input == before)
             break; /* less than a datagram is left */
     }
-    ASAN_UNPOISON_MEMORY_REGION(netlink->received, RECEIVE_SIZE);
+    ASAN_UNPOISON_MEMORY_REGION(netlink->received, IBH_RECEIVE_SIZE);
     return 0;
 }
