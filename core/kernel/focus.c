@@ -22,6 +22,7 @@
 #define LOAD(size, offset) BPF_STMT(BPF_LD | (size) | BPF_ABS, offset)
 #define IF(value, if_true, if_false) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, if_true, if_false)
 #define SKIP(instructions) BPF_STMT(BPF_JMP | BPF_JA, instructions)
+#define AND(bits) BPF_STMT(BPF_ALU | BPF_AND | BPF_K, bits)
 #define PASS BPF_STMT(BPF_RET | BPF_K, G_MAXUINT32)
 #define DROP BPF_STMT(BPF_RET | BPF_K, 0)
 #define FIND_LENGTH 3
@@ -38,6 +39,19 @@
         g_array_append_vals(code, more_, G_N_ELEMENTS(more_));                                                         \
     } while (0)
 
+/* The number that was loaded is one of these: it passes. */
+static void add_any_of(GArray *code, const GArray *numbers)
+{
+    IBH_EACH (const int, number, numbers)
+        ADD(code, IF(g_htonl((guint32)*number), 0, 1), PASS);
+}
+
+/* What was loaded is something else: on at `end`. */
+static void add_condition(GArray *code, guint32 value, guint end)
+{
+    ADD(code, IF(value, 0, (guint8)(end - code->len - 1)));
+}
+
 /* ---- the parts ---- */
 
 /* Groups do not say their devices; and an object by another NIC may become one by ours. */
@@ -51,8 +65,7 @@ static GArray *make_nexthop_part(const IbhFocus *focus)
     }
     ADD(code, FIND(NEXTHOP_HEADER, NEXTHOP_GROUP), IF(0, 1, 0), PASS);
     ADD(code, FIND(NEXTHOP_HEADER, NEXTHOP_OIF), IF(0, 0, 1), DROP, HOLD_ATTRIBUTE, LOAD_WORD(0));
-    IBH_EACH (const int, ifindex, focus->candidates)
-        ADD(code, IF(g_htonl((guint32)*ifindex), 0, 1), PASS);
+    add_any_of(code, focus->candidates);
     ADD(code, DROP);
     return code;
 }
@@ -60,19 +73,17 @@ static GArray *make_nexthop_part(const IbhFocus *focus)
 /* The prefix itself: routes inside it do not matter, nor those around it. */
 static void add_subnet(GArray *code, const IbhPrefix *subnet)
 {
-    const guint8 words = (guint8)((subnet->length + 31) / 32);
-    guint8 left = (guint8)(FIND_LENGTH + 1 + 2 * words + 1); /* to the end of this part */
+    const guint words = (subnet->length + 31) / 32, end = code->len + 2 + FIND_LENGTH + 1 + 2 * words + 1;
 
-    ADD(code, LOAD(BPF_H, ROUTE(rtm_family)), /* and rtm_dst_len */
-        IF((guint32)subnet->ip.family << 8 | subnet->length, 0, left), FIND(sizeof(struct rtmsg), RTA_DST),
-        HOLD_ATTRIBUTE);
-    left = (guint8)(left - FIND_LENGTH - 1);
-    for (guint8 i = 0; i < words; i++) {
+    ADD(code, LOAD(BPF_H, ROUTE(rtm_family))); /* and rtm_dst_len */
+    add_condition(code, (guint32)subnet->ip.family << 8 | subnet->length, end);
+    ADD(code, FIND(sizeof(struct rtmsg), RTA_DST), HOLD_ATTRIBUTE);
+    for (guint i = 0; i < words; i++) {
         guint32 word;
 
         memcpy(&word, subnet->ip.bytes + 4 * i, sizeof word);
-        left = (guint8)(left - 2);
-        ADD(code, LOAD_WORD(i), IF(g_ntohl(word), 0, left));
+        ADD(code, LOAD_WORD(i));
+        add_condition(code, g_ntohl(word), end);
     }
     ADD(code, PASS);
 }
@@ -83,8 +94,7 @@ static void add_route_part(GArray *code, const IbhFocus *focus)
 {
     ADD(code, LOAD(BPF_B, ROUTE(rtm_protocol)), IF(RTPROT_KERNEL, 0, 1), PASS);
     ADD(code, FIND(sizeof(struct rtmsg), RTA_TABLE), IF(0, 0, 1), DROP, HOLD_ATTRIBUTE, LOAD_WORD(0));
-    IBH_EACH (const int, table, focus->tables)
-        ADD(code, IF(g_htonl((guint32)*table), 0, 1), PASS);
+    add_any_of(code, focus->tables);
     ADD(code, IF(g_htonl(IBH_TABLE_MAIN), 1, 0), DROP);
     ADD(code, LOAD(BPF_B, ROUTE(rtm_dst_len)), IF(0, 0, 1), PASS);
     IBH_EACH (const IbhPrefix, subnet, focus->subnets)
@@ -97,10 +107,11 @@ static GArray *make_filter(const IbhFocus *focus)
     GArray *code = g_array_new(FALSE, FALSE, sizeof(struct sock_filter));
     g_autoptr(GArray) nexthops = make_nexthop_part(focus);
 
-    ADD(code, LOAD(BPF_H, MESSAGE(nlmsg_type)), IF(g_htons(RTM_NEWNEXTHOP), 2, 0), IF(g_htons(RTM_DELNEXTHOP), 1, 0),
+    /* RTM_NEWROUTE and RTM_DELROUTE differ in the last bit, as all do. */
+    ADD(code, LOAD(BPF_H, MESSAGE(nlmsg_type)), AND(g_htons(0xfffe)), IF(g_htons(RTM_NEWNEXTHOP), 1, 0),
         SKIP(nexthops->len));
     g_array_append_vals(code, nexthops->data, nexthops->len);
-    ADD(code, IF(g_htons(RTM_NEWROUTE), 2, 0), IF(g_htons(RTM_DELROUTE), 1, 0), PASS);
+    ADD(code, IF(g_htons(RTM_NEWROUTE), 1, 0), PASS);
     add_route_part(code, focus);
     return code;
 }
