@@ -5,22 +5,24 @@
  */
 #include "kernel/netlink.h"
 
-#include <stdio.h>
+#include <errno.h>
+#include <linux/netlink.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+/* No other socket of this network namespace can be given a port that one of them has. */
 static gboolean is_held(guint32 port)
 {
-    g_autofree char *text = NULL;
-    guint protocol, holder;
+    const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_pid = port};
+    const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    const gboolean held = bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 && errno == EADDRINUSE;
 
-    if (!g_file_get_contents("/proc/self/net/netlink", &text, NULL, NULL))
-        return FALSE;
-    for (const char *line = strchr(text, '\n'); line; line = strchr(line + 1, '\n')) {
-        if (sscanf(line, " %*s %u %u", &protocol, &holder) == 2 && protocol == 0 && holder == port)
-            return TRUE;
-    }
-    return FALSE;
+    if (fd >= 0)
+        close(fd);
+    return held;
 }
 
 /* Files of a network namespace have inodes of their own. */
@@ -33,44 +35,41 @@ static gboolean is_in_this_namespace(const char *process)
            own.st_dev == other.st_dev;
 }
 
-/* The kernel gives the first netlink socket of a process the number that the process has in its own PID namespace, as
- * its port: the last number of this line. */
-static gboolean has_number(const char *status, guint32 number)
+/* The rest of a line of /proc/PROCESS/status, which begins with this key; NULL: there is none. */
+static char *read_status(const char *process, const char *key)
 {
-    const char *line = strstr(status, "\nNSpid:");
-    guint32 last = 0;
-    int length = 0;
+    g_autofree char *path = g_strdup_printf("/proc/%s/status", process), *text = NULL;
+    const char *line;
 
-    for (line = line ? line + strlen("\nNSpid:") : ""; *line != '\n' && sscanf(line, "%u%n", &last, &length) == 1;)
-        line += length;
-    return last == number;
+    if (!g_file_get_contents(path, &text, NULL, NULL) || !(line = strstr(text, key)))
+        return NULL;
+    line += strlen(key);
+    return g_strndup(line, strcspn(line, "\n"));
 }
 
-static char *name_if(const char *process, guint32 port)
+/* The kernel gives the first netlink socket of a process the number that the process has in its own PID namespace, as
+ * its port: the last number of this line. */
+static gboolean may_have(const char *process, guint32 port)
 {
-    g_autofree char *path = g_strdup_printf("/proc/%s/status", process), *status = NULL;
-    char name[65];
+    g_autofree char *numbers = read_status(process, "\nNSpid:");
+    const char *last = numbers ? strrchr(numbers, '\t') : NULL;
 
-    if (!g_file_get_contents(path, &status, NULL, NULL) || !has_number(status, port) ||
-        !is_in_this_namespace(process) || sscanf(status, "Name: %64[^\n]", name) != 1)
-        return NULL;
-    return g_strdup_printf("%s (%s)", name, process);
+    return last && strtoul(last, NULL, 10) == port && is_in_this_namespace(process);
 }
 
 char *ibh_port_holder(guint32 port)
 {
     g_autoptr(GDir) processes = is_held(port) ? g_dir_open("/proc", 0, NULL) : NULL;
-    g_autofree char *holder = NULL;
+    g_autofree char *holder = NULL, *name = NULL;
     const char *process;
 
     while (processes && (process = g_dir_read_name(processes))) {
-        char *name = g_ascii_isdigit(process[0]) ? name_if(process, port) : NULL;
-
-        if (name && holder) { /* of two PID namespaces */
-            g_free(name);
+        if (!g_ascii_isdigit(process[0]) || !may_have(process, port))
+            continue;
+        if (holder) /* of two PID namespaces */
             return NULL;
-        }
-        holder = name ? name : holder;
+        holder = g_strdup(process);
     }
-    return g_steal_pointer(&holder);
+    name = holder ? read_status(holder, "Name:\t") : NULL;
+    return name ? g_strdup_printf("%s (%s)", name, holder) : NULL;
 }
