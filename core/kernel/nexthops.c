@@ -23,14 +23,14 @@ gboolean ibh_is_unresolved(const IbhRoute *route)
 
 typedef struct {
     IbhHop hop;      /* of an object that is no group */
-    GArray *members; /* guint32; of a group */
+    GArray *members; /* struct nexthop_grp; of a group */
     gboolean encapsulated;
 } Object;
 
 static gboolean on_object(struct nlmsghdr *header, gpointer data)
 {
     Object *object = data;
-    struct nlattr *attributes[NHA_MAX + 1];
+    struct nlattr *attributes[NHA_MAX + 1], *group;
     const struct nhmsg *info = nlmsg_data(header);
 
     if (header->nlmsg_type != RTM_NEWNEXTHOP || !parse(header, sizeof *info, attributes, NHA_MAX))
@@ -39,12 +39,9 @@ static gboolean on_object(struct nlmsghdr *header, gpointer data)
     object->hop.gateway = get_ip(attributes[NHA_GATEWAY], info->nh_family);
     object->hop.dead = (info->nh_flags & RTNH_F_DEAD) != 0;
     object->encapsulated |= attributes[NHA_ENCAP_TYPE] != NULL;
-    if (attributes[NHA_GROUP]) {
-        const struct nexthop_grp *group = nla_data(attributes[NHA_GROUP]);
-
-        for (guint i = 0; i < (guint)nla_len(attributes[NHA_GROUP]) / sizeof *group; i++)
-            g_array_append_val(object->members, group[i].id);
-    }
+    group = attributes[NHA_GROUP];
+    if (group)
+        g_array_append_vals(object->members, nla_data(group), (guint)nla_len(group) / sizeof(struct nexthop_grp));
     return TRUE;
 }
 
@@ -63,7 +60,7 @@ static gboolean ask(IbhNetlink *netlink, guint32 id, Object *object)
 
 void ibh_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route)
 {
-    g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(guint32)),
+    g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(struct nexthop_grp)),
                       hops = g_array_new(FALSE, TRUE, sizeof(IbhHop));
     Object object = {.members = members};
     guint n;
@@ -72,7 +69,7 @@ void ibh_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route)
         return;
     n = members->len;
     for (guint i = 0; i < n; i++) {
-        if (ask(netlink, g_array_index(members, guint32, i), &object))
+        if (ask(netlink, g_array_index(members, struct nexthop_grp, i).id, &object))
             g_array_append_val(hops, object.hop);
     }
     route->encapsulated |= object.encapsulated;

@@ -99,13 +99,17 @@ static gboolean goes_by(const IbhRoute *route, int ifindex)
     return !ifindex || ibh_route_part(route, ifindex, &part) || ibh_is_unresolved(route);
 }
 
+static gboolean is_wanted(guint32 value, guint32 wanted)
+{
+    return !wanted || value == wanted;
+}
+
 /* A kernel without strict dumps sends everything. MPLS and multicast are none of ours. */
 static gboolean passes(const IbhRoute *route, const IbhRouteFilter *filter)
 {
-    return (route->family == AF_INET || route->family == AF_INET6) &&
-           (!filter->table || filter->table == route->table) &&
-           (!filter->protocol || filter->protocol == route->protocol) &&
-           (!filter->type || filter->type == route->type) && goes_by(route, filter->ifindex);
+    return (route->family == AF_INET || route->family == AF_INET6) && is_wanted(route->table, filter->table) &&
+           is_wanted(route->protocol, filter->protocol) && is_wanted(route->type, filter->type) &&
+           goes_by(route, filter->ifindex);
 }
 
 typedef struct {

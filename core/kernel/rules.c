@@ -127,22 +127,22 @@ typedef struct {
 /* Hosts of many containers have thousands of rules: one walk along the attributes, and nothing is kept. */
 static gboolean is_dropped(struct nlmsghdr *header, const struct fib_rule_hdr *info, const RuleDump *dump)
 {
-    const struct nlattr *attribute = nlmsg_attrdata(header, sizeof *info), *source = NULL;
+    struct nlattr *attribute = nlmsg_attrdata(header, sizeof *info), *source = NULL;
     int left = nlmsg_attrlen(header, sizeof *info);
     guint32 table = info->table;
     IbhPrefix from;
 
     for (; left >= (int)sizeof *attribute && attribute->nla_len >= sizeof *attribute && attribute->nla_len <= left;
          left -= NLA_ALIGN(attribute->nla_len),
-         attribute = (const void *)((const char *)attribute + NLA_ALIGN(attribute->nla_len))) {
-        if (nla_type(attribute) == FRA_SUPPRESS_IFGROUP && get_u32((struct nlattr *)(guintptr)attribute, 0) == IBH_MARK)
+         attribute = (void *)((char *)attribute + NLA_ALIGN(attribute->nla_len))) {
+        if (nla_type(attribute) == FRA_SUPPRESS_IFGROUP && get_u32(attribute, 0) == IBH_MARK)
             return FALSE;
         if (nla_type(attribute) == FRA_SRC)
             source = attribute;
         if (nla_type(attribute) == FRA_TABLE)
-            table = get_u32((struct nlattr *)(guintptr)attribute, info->table);
+            table = get_u32(attribute, info->table);
     }
-    from = get_prefix((struct nlattr *)(guintptr)source, info->family, info->src_len);
+    from = get_prefix(source, info->family, info->src_len);
     return !dump->matters(dump->of, &from, table);
 }
 

@@ -10,17 +10,43 @@
 #include <netlink/attr.h>
 #include <sys/socket.h>
 
-/* Sends a change that was `built` (FALSE: too many next hops), and waits for the kernel's answer. `as_wanted`: the
- * errno which means that nothing had to change. */
-static gboolean change(IbhNetlink *netlink, struct nl_msg *message, gboolean built, int as_wanted, GError **error)
+typedef struct {
+    struct nl_msg *message;
+    gboolean too_long; /* of next hops there may be too many */
+} Change;
+
+static void put(Change *change, int type, gconstpointer value, gsize size)
+{
+    change->too_long |= nla_put(change->message, type, (int)size, value) < 0;
+}
+
+static void put_u32(Change *change, int type, guint32 value)
+{
+    put(change, type, &value, sizeof value);
+}
+
+static void put_ip(Change *change, int type, const IbhIp *ip)
+{
+    if (ip->family != AF_UNSPEC)
+        put(change, type, ip->bytes, ibh_ip_bits(ip) / 8);
+}
+
+static void put_prefix(Change *change, int type, const IbhPrefix *prefix)
+{
+    if (prefix->length)
+        put_ip(change, type, &prefix->ip);
+}
+
+/* Waits for the kernel's answer. `as_wanted`: the errno which means that nothing had to change. */
+static gboolean send_change(IbhNetlink *netlink, const Change *change, int as_wanted, GError **error)
 {
     g_autoptr(GError) local = NULL;
     gboolean done;
 
-    nlmsg_hdr(message)->nlmsg_flags |= NLM_F_ACK;
-    done = built && ibh_netlink_talk(netlink, message, NULL, NULL, &local);
-    nlmsg_free(message);
-    if (!built)
+    nlmsg_hdr(change->message)->nlmsg_flags |= NLM_F_ACK;
+    done = !change->too_long && ibh_netlink_talk(netlink, change->message, NULL, NULL, &local);
+    nlmsg_free(change->message);
+    if (change->too_long)
         g_set_error_literal(&local, IBH_NETLINK_ERROR, EMSGSIZE, "too long for a message");
     if (done || (as_wanted && g_error_matches(local, IBH_NETLINK_ERROR, as_wanted)))
         return TRUE;
@@ -28,24 +54,20 @@ static gboolean change(IbhNetlink *netlink, struct nl_msg *message, gboolean bui
     return FALSE;
 }
 
-static gboolean put_ip(struct nl_msg *message, int type, const IbhIp *ip)
-{
-    return nla_put(message, type, (int)ibh_ip_bits(ip) / 8, ip->bytes) >= 0;
-}
-
 /* ---- rules ---- */
 
 /* Every attribute is given, in a delete as well: to the kernel, an absent attribute matches anything. */
-static gboolean put_rule(struct nl_msg *message, const IbhRule *rule)
+static void put_rule(Change *change, const IbhRule *rule)
 {
-    return nla_put_u32(message, FRA_PRIORITY, rule->priority) >= 0 && put_ip(message, FRA_SRC, &rule->from.ip) &&
-           (!rule->to.length || put_ip(message, FRA_DST, &rule->to.ip)) &&
-           nla_put_u32(message, FRA_TABLE, rule->table) >= 0 &&
-           nla_put_u8(message, FRA_PROTOCOL, rule->protocol) >= 0 &&
-           (rule->suppress_prefixlength < 0 ||
-            nla_put_u32(message, FRA_SUPPRESS_PREFIXLEN, (guint32)rule->suppress_prefixlength) >= 0) &&
-           (rule->suppress_ifgroup < 0 ||
-            nla_put_u32(message, FRA_SUPPRESS_IFGROUP, (guint32)rule->suppress_ifgroup) >= 0);
+    put_u32(change, FRA_PRIORITY, rule->priority);
+    put_prefix(change, FRA_SRC, &rule->from);
+    put_prefix(change, FRA_DST, &rule->to);
+    put_u32(change, FRA_TABLE, rule->table);
+    put(change, FRA_PROTOCOL, &rule->protocol, sizeof rule->protocol);
+    if (rule->suppress_prefixlength >= 0)
+        put_u32(change, FRA_SUPPRESS_PREFIXLEN, (guint32)rule->suppress_prefixlength);
+    if (rule->suppress_ifgroup >= 0)
+        put_u32(change, FRA_SUPPRESS_IFGROUP, (guint32)rule->suppress_ifgroup);
 }
 
 static gboolean change_rule(IbhNetlink *netlink, const IbhRule *rule, gboolean add, GError **error)
@@ -56,53 +78,55 @@ static gboolean change_rule(IbhNetlink *netlink, const IbhRule *rule, gboolean a
                                        .table = rule->table < 256 ? (guint8)rule->table : RT_TABLE_UNSPEC,
                                        .action = rule->action};
     /* Without EXCL the kernel doubles a rule that is there. */
-    struct nl_msg *message =
-        ibh_request(add ? RTM_NEWRULE : RTM_DELRULE, add ? NLM_F_CREATE | NLM_F_EXCL : 0, &fixed, sizeof fixed);
+    Change change = {.message = ibh_request(add ? RTM_NEWRULE : RTM_DELRULE, add ? NLM_F_CREATE | NLM_F_EXCL : 0,
+                                            &fixed, sizeof fixed)};
 
-    return change(netlink, message, put_rule(message, rule), add ? EEXIST : ENOENT, error);
+    put_rule(&change, rule);
+    return send_change(netlink, &change, add ? EEXIST : ENOENT, error);
 }
 
 /* ---- routes ---- */
 
-static gboolean put_nexthops(struct nl_msg *message, const IbhRoute *route)
+static void put_nexthops(Change *change, const IbhRoute *route)
 {
-    struct nlattr *list;
+    struct nlattr *list = nla_nest_start(change->message, RTA_MULTIPATH);
 
-    if (!route->hops)
-        return !route->ifindex || nla_put_u32(message, RTA_OIF, (guint32)route->ifindex) >= 0;
-    if (!(list = nla_nest_start(message, RTA_MULTIPATH)))
-        return FALSE;
     IBH_EACH_HOP (hop, route) {
         struct rtnexthop one = {.rtnh_len = sizeof one, .rtnh_ifindex = hop->ifindex};
 
-        if (nlmsg_append(message, &one, sizeof one, NLMSG_ALIGNTO) < 0)
-            return FALSE;
+        change->too_long |= nlmsg_append(change->message, &one, sizeof one, NLMSG_ALIGNTO) < 0;
     }
-    nla_nest_end(message, list);
-    return TRUE;
+    change->too_long |= !list || nla_nest_end(change->message, list) < 0;
 }
 
-static gboolean put_gateway(struct nl_msg *message, const IbhRoute *route)
+static void put_gateway(Change *change, const IbhRoute *route)
 {
     const IbhIp *ip = &route->gateway;
     const sa_family_t family = (sa_family_t)ip->family;
     guint8 via[sizeof family + 16]; /* struct rtvia */
 
-    if (ip->family == AF_UNSPEC || ip->family == route->family)
-        return ip->family == AF_UNSPEC || put_ip(message, RTA_GATEWAY, ip);
+    if (ip->family == AF_UNSPEC || ip->family == route->family) {
+        put_ip(change, RTA_GATEWAY, ip);
+        return;
+    }
     memcpy(via, &family, sizeof family);
     memcpy(via + sizeof family, ip->bytes, 16);
-    return nla_put(message, RTA_VIA, sizeof via, via) >= 0;
+    put(change, RTA_VIA, via, sizeof via);
 }
 
-static gboolean put_route(struct nl_msg *message, const IbhRoute *route)
+static void put_route(Change *change, const IbhRoute *route)
 {
-    return (!route->dst.length || put_ip(message, RTA_DST, &route->dst.ip)) &&
-           nla_put_u32(message, RTA_TABLE, route->table) >= 0 &&
-           nla_put_u32(message, RTA_PRIORITY, route->metric) >= 0 &&
-           (route->src.family == AF_UNSPEC || put_ip(message, RTA_PREFSRC, &route->src)) &&
-           put_gateway(message, route) && put_nexthops(message, route) &&
-           (!route->metrics_size || nla_put(message, RTA_METRICS, (int)route->metrics_size, route->metrics) >= 0);
+    put_prefix(change, RTA_DST, &route->dst);
+    put_u32(change, RTA_TABLE, route->table);
+    put_u32(change, RTA_PRIORITY, route->metric);
+    put_ip(change, RTA_PREFSRC, &route->src);
+    put_gateway(change, route);
+    if (route->hops)
+        put_nexthops(change, route);
+    else if (route->ifindex)
+        put_u32(change, RTA_OIF, (guint32)route->ifindex);
+    if (route->metrics_size)
+        put(change, RTA_METRICS, route->metrics, route->metrics_size);
 }
 
 static gboolean change_route(IbhNetlink *netlink, const IbhRoute *route, IbhOpType type, GError **error)
@@ -118,9 +142,10 @@ static gboolean change_route(IbhNetlink *netlink, const IbhRoute *route, IbhOpTy
                                 .rtm_scope = route->scope,
                                 .rtm_type = route->type,
                                 .rtm_flags = route->onlink ? RTNH_F_ONLINK : 0};
-    struct nl_msg *message = ibh_request(del ? RTM_DELROUTE : RTM_NEWROUTE, flags[type], &fixed, sizeof fixed);
+    Change change = {.message = ibh_request(del ? RTM_DELROUTE : RTM_NEWROUTE, flags[type], &fixed, sizeof fixed)};
 
-    return change(netlink, message, put_route(message, route), del ? ESRCH : 0, error);
+    put_route(&change, route);
+    return send_change(netlink, &change, del ? ESRCH : 0, error);
 }
 
 /* ---- neighbours ---- */
@@ -132,10 +157,11 @@ static gboolean change_neighbour(IbhNetlink *netlink, gboolean add, int ifindex,
                                 .ndm_ifindex = ifindex,
                                 .ndm_state = NUD_PERMANENT,
                                 .ndm_flags = add ? NTF_USE : 0};
-    struct nl_msg *message =
-        ibh_request(add ? RTM_NEWNEIGH : RTM_DELNEIGH, add ? NLM_F_CREATE : 0, &fixed, sizeof fixed);
+    Change change = {.message =
+                         ibh_request(add ? RTM_NEWNEIGH : RTM_DELNEIGH, add ? NLM_F_CREATE : 0, &fixed, sizeof fixed)};
 
-    return change(netlink, message, put_ip(message, NDA_DST, ip), add ? 0 : ENOENT, error);
+    put_ip(&change, NDA_DST, ip);
+    return send_change(netlink, &change, add ? 0 : ENOENT, error);
 }
 
 /* "Use" makes the kernel ask for the address at once: who has ADDR, tell ADDR. No host answers, so the entry is deleted
