@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ib-hook command: from the command line to an action. */
 #include "check/look_io.h"
+#include "cli/back.h"
 #include "cli/cli.h"
 #include "fabric/read_io.h"
 #include "kernel/netlink.h"
@@ -216,6 +217,11 @@ static guint find_turn(const Command *command, gboolean *ret_confirmed)
     return left <= -PAUSE * G_USEC_PER_SEC ? 0 : (guint)(MAX(left, 0) / G_USEC_PER_SEC) + 1;
 }
 
+static void remember_trial(const IbhRun *run, IbhState *state)
+{
+    ibh_trial_remember(run->data, run->rails, state);
+}
+
 static int give_back(Command *command, GError **error)
 {
     Waiter *waiter = command->waiter;
@@ -224,7 +230,7 @@ static int give_back(Command *command, GError **error)
 
     if (!ibh_run_read(&command->run, error) || !ibh_run_find_rails(&command->run, error))
         return IBH_EXIT_SYSTEM;
-    plan = ibh_run_plan(&command->run);
+    plan = ibh_plan_back(command->run.rails, &waiter->trial);
     outcome = ibh_run_change(&command->run, plan);
     waiter->trial.tried = TRUE;
     IBH_EACH_POINTER (const char, message, outcome->errors)
@@ -415,7 +421,8 @@ static int act(const IbhOptions *options, Waiter *waiter, GString *out, GString 
                 .only = (const char *const *)options->ifaces,
                 .writes = action == IBH_ACTION_APPLY || action == IBH_ACTION_UNDO || action == IBH_ACTION_CONFIRM,
                 .undo = action == IBH_ACTION_UNDO,
-                .trial = waiter ? &waiter->trial : NULL,
+                .remember = waiter ? remember_trial : NULL,
+                .data = waiter ? &waiter->trial : NULL,
                 /* --plan shows what --apply would do, and --apply lifts holds */
                 .respects_holds = action == IBH_ACTION_SHOW || action == IBH_ACTION_CHECK,
                 .speaker = "ib-hook: ",

@@ -14,19 +14,6 @@ GPtrArray *ibh_plan_apply(const IbhRails *rails, const char *const *only);
  * interfaces are held; NULL: none stays. */
 GPtrArray *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char *const *only);
 
-/* ---- an --apply that was not confirmed (back.c) ---- */
-
-typedef struct {
-    const GPtrArray *made;  /* const IbhOp *: what it did, or was about to do */
-    const IbhState *before; /* what was remembered before */
-    gboolean tried;         /* to give the state before back; not all of it came */
-} IbhTrial;
-
-/* What gives the state before back. What is no longer as it was left stays; so does what --undo, or after a first try
- * --apply, has decided on since. */
-GPtrArray *ibh_plan_back(const IbhRails *rails, const IbhTrial *trial);
-gboolean ibh_trial_is_over(const IbhTrial *trial, const IbhState *now, const char *iface);
-
 /* main=spread: TRUE if unbound traffic leaves by this NIC, too. */
 gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic);
 

@@ -156,58 +156,6 @@ static gboolean is_whole(const IbhRun *run, const IbhOutcome *outcome)
            run->rails->candidates;
 }
 
-/* ---- an --apply that was not confirmed ---- */
-
-/* The NIC is as it was before. */
-static gboolean is_back(const IbhRun *run, const char *iface)
-{
-    gboolean tried = FALSE;
-
-    IBH_EACH_POINTER (const IbhOp, op, run->trial->made)
-        tried |= g_str_equal(op->iface, iface);
-    return tried && !ibh_trial_is_over(run->trial, run->snapshot->state, iface);
-}
-
-/* What that --apply knew of these NICs is forgotten; what was known before it is known again. Of hardware that came
- * meanwhile, the next event knows. */
-static void recall(const IbhRun *run, IbhState *state)
-{
-    const IbhState *before = run->trial->before;
-
-    IBH_EACH_BACK (const IbhSavedRail, rail, state->rails) {
-        if (is_back(run, rail->iface))
-            IBH_REMOVE(IbhSavedRail, rail, state->rails);
-    }
-    IBH_EACH (const IbhSavedRail, rail, before->rails) {
-        if (is_back(run, rail->iface))
-            g_array_append_vals(state->rails, rail, 1);
-    }
-    g_array_set_size(state->known, 0);
-    g_array_append_vals(state->known, before->known->data, before->known->len);
-}
-
-static void keep(const IbhRun *run, IbhState *state, const char *iface)
-{
-    if (!iface[0] || ibh_trial_is_over(run->trial, run->snapshot->state, iface))
-        return;
-    if (ibh_state_is_held(run->trial->before, iface))
-        ibh_state_hold(state, iface);
-    else
-        ibh_state_keep(state, iface);
-}
-
-/* Else the next hook would do the same again. */
-static void update_after_trial(const IbhRun *run, const GPtrArray *plan G_GNUC_UNUSED, IbhState *state)
-{
-    recall(run, state);
-    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
-        if (nic->rank && nic->status != IBH_NIC_UNMANAGED && ibh_is_selected(nic, run->only))
-            keep(run, state, nic->link->name);
-    }
-    IBH_EACH_POINTER (const IbhOp, op, run->trial->made)
-        keep(run, state, op->iface);
-}
-
 /* ---- the whole ---- */
 
 static void update(const IbhRun *run, const GPtrArray *plan, IbhState *after)
@@ -237,7 +185,10 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     ibh_state_remember(after, outcome->done, TRUE);
     ibh_state_match_links(after, run->snapshot);
     after->whole = is_whole(run, outcome);
-    (run->trial ? update_after_trial : update)(run, plan, after);
+    if (run->remember)
+        run->remember(run, after);
+    else
+        update(run, plan, after);
     ibh_run_know(run, after->known, outcome->errors->len > 0);
     if (run->undo)
         drop_lost_values(run, after);

@@ -20,7 +20,7 @@ static void know_rail(const IbhRun *run, const IbhNic *nic, GArray *known)
 
 static gboolean is_undone(const IbhRun *run, const char *iface)
 {
-    return run->undo && !run->trial && (!run->only || g_strv_contains(run->only, iface));
+    return run->undo && !run->remember && (!run->only || g_strv_contains(run->only, iface));
 }
 
 void ibh_run_know(const IbhRun *run, GArray *known, gboolean refused)

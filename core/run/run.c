@@ -225,8 +225,6 @@ GPtrArray *ibh_run_plan(IbhRun *run)
 {
     g_autoptr(IbhRails) after = NULL;
 
-    if (run->trial)
-        return ibh_plan_back(run->rails, run->trial);
     if (!run->undo)
         return plan_apply(run);
     if (run->only && !run->bad_config) /* else the others stay as they are: their settings are not known */

@@ -13,7 +13,7 @@
 
 #define IBH_RUN_ERROR (g_quark_from_static_string("ibh-run-error"))
 
-typedef struct {
+typedef struct IbhRun {
     /* What is asked for. */
     const char *config_path; /* NULL: the system's */
     const char *sysfs;
@@ -21,7 +21,9 @@ typedef struct {
     gboolean is_event;       /* holds stay, and its own time limit holds during a change */
     gboolean writes;
     gboolean undo;
-    const IbhTrial *trial;   /* with `undo`: gives the state before it back instead; NULL: none */
+    /* What is remembered instead of rails and holds; NULL: these. */
+    void (*remember)(const struct IbhRun *run, IbhState *state);
+    gconstpointer data;      /* of whoever has given that */
     gboolean respects_holds; /* when it looks for rails */
     const char *speaker;     /* before each warning */
     GString *warnings;

@@ -8,6 +8,7 @@
 #include "plan/plan.h"
 #include "plan/fib.h"
 #include "fib.h"
+#include "cli/back.h"
 #include "random_world.h"
 #include "small_world.h"
 #include "model/model.h"

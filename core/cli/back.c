@@ -7,7 +7,8 @@
  *   2. NICs that nothing leaves by any more forget their neighbours   3. addresses whose way changed are announced
  *   4. rp_filter tightened
  */
-#include "plan/plan.h"
+#include "cli/back.h"
+
 #include "plan/work.h"
 
 #include <sys/socket.h>
@@ -111,7 +112,7 @@ static gboolean is_untouched(const Back *back, guint index)
 /* ---- the inverses ---- */
 
 /* An --apply ends the holds of its NICs. So a NIC whose hold differs now has had a decision since. */
-gboolean ibh_trial_is_over(const IbhTrial *trial, const IbhState *now, const char *iface)
+static gboolean is_over(const IbhTrial *trial, const IbhState *now, const char *iface)
 {
     if (!iface[0]) /* of main=spread, or of a NIC that had disappeared */
         return trial->tried ? !now->kept->len : now->holds->len > 0;
@@ -172,7 +173,7 @@ static void take_all_back(const Back *back, gboolean strict)
         IbhOp inverse;
 
         if (ibh_op_inverse(op, &inverse) && makes_strict(back, &inverse) == strict && is_untouched(back, i) &&
-            !ibh_trial_is_over(back->trial, back->work.rails->snapshot->state, op->iface) &&
+            !is_over(back->trial, back->work.rails->snapshot->state, op->iface) &&
             is_possible(back->work.rails, &inverse))
             take_back(back, &inverse);
     }
@@ -246,4 +247,56 @@ GPtrArray *ibh_plan_back(const IbhRails *rails, const IbhTrial *trial)
         move(&back, nic);
     take_all_back(&back, TRUE);
     return back.work.plan;
+}
+
+/* ---- what is remembered ---- */
+
+/* The NIC is as it was before. */
+static gboolean is_back(const IbhTrial *trial, const IbhState *now, const char *iface)
+{
+    gboolean tried = FALSE;
+
+    IBH_EACH_POINTER (const IbhOp, op, trial->made)
+        tried |= g_str_equal(op->iface, iface);
+    return tried && !is_over(trial, now, iface);
+}
+
+/* What that --apply knew of these NICs is forgotten; what was known before it is known again. Of hardware that came
+ * meanwhile, the next event knows. */
+static void recall(const IbhTrial *trial, const IbhState *now, IbhState *state)
+{
+    IBH_EACH_BACK (const IbhSavedRail, rail, state->rails) {
+        if (is_back(trial, now, rail->iface))
+            IBH_REMOVE(IbhSavedRail, rail, state->rails);
+    }
+    IBH_EACH (const IbhSavedRail, rail, trial->before->rails) {
+        if (is_back(trial, now, rail->iface))
+            g_array_append_vals(state->rails, rail, 1);
+    }
+    g_array_set_size(state->known, 0);
+    g_array_append_vals(state->known, trial->before->known->data, trial->before->known->len);
+}
+
+static void keep(const IbhTrial *trial, const IbhState *now, const char *iface, IbhState *state)
+{
+    if (!iface[0] || is_over(trial, now, iface))
+        return;
+    if (ibh_state_is_held(trial->before, iface))
+        ibh_state_hold(state, iface);
+    else
+        ibh_state_keep(state, iface);
+}
+
+/* Else the next hook would do the same again. */
+void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *state)
+{
+    const IbhState *now = rails->snapshot->state;
+
+    recall(trial, now, state);
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        if (nic->rank && nic->status != IBH_NIC_UNMANAGED && ibh_is_selected(nic, rails->only))
+            keep(trial, now, nic->link->name, state);
+    }
+    IBH_EACH_POINTER (const IbhOp, op, trial->made)
+        keep(trial, now, op->iface, state);
 }
