@@ -126,7 +126,9 @@ GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config)
 IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
-        if (nic->status != IBH_NIC_RAIL && find_link(rails->snapshot, known) == nic->link)
+        const IbhLink *link = nic->status != IBH_NIC_RAIL ? find_link(rails->snapshot, known) : NULL;
+
+        if (link && link == nic->link)
             return what_lacks(nic);
     }
     return IBH_IS_THERE;

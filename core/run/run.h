@@ -23,7 +23,7 @@ typedef struct IbhRun {
     gboolean undo;
     /* What is remembered instead of rails and holds; NULL: these. */
     void (*remember)(const struct IbhRun *run, IbhState *state);
-    gconstpointer data;      /* of whoever has given that */
+    gconstpointer data;      /* for that function */
     gboolean respects_holds; /* when it looks for rails */
     const char *speaker;     /* before each warning */
     GString *warnings;
