@@ -4,6 +4,7 @@
 #include "host/snapshot.h"
 
 #include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
 #define ROUTES_MAX 10000 /* more of them come from a routing protocol: any answer counts as right */
@@ -19,6 +20,19 @@ static gboolean is_anothers_table(const IbhRails *rails, const IbhRule *rule)
 {
     return !ibh_rule_is_ours(rule) && !rule->l3mdev && rule->action == FR_ACT_TO_TBL && rule->table != IBH_TABLE_MAIN &&
            rule->table != IBH_TABLE_LOCAL && !ibh_rails_nic_by_table(rails, rule->table);
+}
+
+static gboolean look_for_errors_in_main(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
+{
+    static const guint8 types[] = {RTN_UNREACHABLE, RTN_BLACKHOLE, RTN_PROHIBIT};
+
+    IBH_EACH_ROW (const guint8, type, types) {
+        const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = *type};
+
+        if (!ibh_netlink_read_routes(netlink, &filter, snapshot->routes, error))
+            return FALSE;
+    }
+    return TRUE;
 }
 
 /* Foreign routes in the rails' tables concern only --check. Tables of foreign rules cut the rails' subnets into pieces.
@@ -37,7 +51,7 @@ static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, I
             !look_into(snapshot, netlink, rule->table, error))
             return FALSE;
     }
-    return ibh_snapshot_add_errors(snapshot, netlink, error) && look_into(snapshot, netlink, IBH_TABLE_MAIN, error) &&
+    return look_for_errors_in_main(snapshot, netlink, error) && look_into(snapshot, netlink, IBH_TABLE_MAIN, error) &&
            look_into(snapshot, netlink, IBH_TABLE_LOCAL, error);
 }
 

@@ -228,7 +228,7 @@ static int give_back(Command *command, GError **error)
     g_autoptr(GPtrArray) plan = NULL;
     g_autoptr(IbhOutcome) outcome = NULL;
 
-    if (!ibh_run_read(&command->run, error) || !ibh_run_find_rails(&command->run, error))
+    if (!ibh_run_look(&command->run, IBH_EVERYTHING, error) || !ibh_run_find_rails(&command->run, error))
         return IBH_EXIT_SYSTEM;
     plan = ibh_plan_back(command->run.rails, &waiter->trial);
     outcome = ibh_run_change(&command->run, plan);
@@ -405,7 +405,7 @@ static int run_live(Command *command, GError **error)
         return do_confirm(command, error);
     if (command->waiter)
         return do_wait(command, error);
-    if (!ibh_run_read(run, error) || !check_names(run, error) || !ibh_run_find_rails(run, error) ||
+    if (!ibh_run_look(run, IBH_EVERYTHING, error) || !check_names(run, error) || !ibh_run_find_rails(run, error) ||
         (!run->undo && !ibh_rails_check_remote(run->rails, error)))
         return IBH_EXIT_SYSTEM;
     run->snapshot->hash_policy = MAX(ibh_sysctl_read("ipv4/fib_multipath_hash_policy"), 0); /* reported */

@@ -1,43 +1,335 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One look, step by step: links, addresses, rules, routes, and of main what decides for rails. A look at what is near
+ * reads at each step what concerns the candidates; its cost does not grow with the host's other links and addresses.
+ */
 #include "host/snapshot.h"
 
+#include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
+#include <string.h>
 #include <sys/socket.h>
 
-/* From here on, routes of protocol kernel have been read. */
-static void keep_foreign_routes(IbhSnapshot *snapshot, guint from)
+#define TABLES_MAX 64 /* from so many questions on, one dump of everything costs less */
+
+typedef struct {
+    IbhNetlink *netlink;
+    const IbhConfig *config;
+    IbhSnapshot *snapshot;
+    IbhTree tree;
+    GPtrArray *ports;    /* of RDMA devices */
+    GPtrArray *names;    /* char *: of the netdevs that they name, and */
+    IbhSysfsKinds kinds; /* what else can belong to them */
+    GArray *nics;        /* IbhNicFilter: of this namespace; empty until they are needed */
+    GArray *candidates;  /* int */
+    GArray *prefixes;    /* IbhPrefix: addresses and subnets of candidates */
+} Look;
+
+static void look_clear(Look *look)
 {
-    guint kept = from;
+    g_clear_pointer(&look->snapshot, ibh_snapshot_free);
+    g_ptr_array_unref(look->ports);
+    g_ptr_array_unref(look->names);
+    g_array_unref(look->nics);
+    g_array_unref(look->candidates);
+    g_array_unref(look->prefixes);
+    ibh_tree_clear(&look->tree);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Look, look_clear)
 
-    for (guint i = from; i < snapshot->routes->len; i++) { /* in order: of two equal routes the first counts */
-        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
+/* ---- links ---- */
 
-        if (route->protocol != RTPROT_KERNEL || route->type != RTN_UNICAST)
-            g_array_index(snapshot->routes, IbhRoute, kept++) = *route;
-    }
-    g_array_set_size(snapshot->routes, kept);
+static gboolean read_link(Look *look, int ifindex, GError **error)
+{
+    return !ifindex || ibh_snapshot_link(look->snapshot, ifindex) ||
+           ibh_netlink_read_link(look->netlink, ifindex, NULL, look->snapshot->links, error);
 }
 
-gboolean ibh_snapshot_add_table(IbhSnapshot *snapshot, IbhNetlink *netlink, guint32 table, GError **error)
+static gboolean read_named_link(Look *look, const char *name, GError **error)
 {
-    const IbhRouteFilter filter = {.table = table};
-    guint before = snapshot->routes->len;
+    return !ibh_is_iface_name(name) || ibh_snapshot_link_by_name(look->snapshot, name) ||
+           ibh_netlink_read_link(look->netlink, 0, name, look->snapshot->links, error);
+}
 
-    if (!ibh_netlink_read_routes(netlink, &filter, snapshot->routes, error))
-        return FALSE;
-    keep_foreign_routes(snapshot, before);
+static gboolean read_named(Look *look, const GPtrArray *names, GError **error)
+{
+    IBH_EACH_POINTER (const char, name, names) {
+        if (!read_named_link(look, name, error))
+            return FALSE;
+    }
     return TRUE;
+}
+
+static gboolean read_kind(Look *look, const char *kind, GError **error)
+{
+    g_autoptr(GArray) found = g_array_new(FALSE, TRUE, sizeof(IbhLink));
+
+    if (!ibh_netlink_read_links(look->netlink, kind, found, error))
+        return FALSE;
+    IBH_EACH (const IbhLink, link, found) {
+        if (!ibh_snapshot_link(look->snapshot, link->ifindex))
+            g_array_append_val(look->snapshot->links, *link);
+    }
+    return TRUE;
+}
+
+/* VLANs and macvlans, also stacked on each other. If sysfs lacks one of the links, the kernel is asked for all links.
+ */
+static gboolean read_stacked(Look *look, GError **error)
+{
+    for (guint i = 0; i < look->snapshot->links->len; i++) { /* the list grows meanwhile */
+        g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+        const IbhLink link = g_array_index(look->snapshot->links, IbhLink, i);
+
+        if (!ibh_sysfs_name_upper(&look->tree, &link, names))
+            return read_kind(look, "vlan", error) && read_kind(look, "macvlan", error);
+        if (!read_named(look, names, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* The links that RDMA ports name, and those that can be stacked on them. */
+static gboolean read_rdma(Look *look, GError **error)
+{
+    return read_named(look, look->names, error) && (!look->kinds.infiniband || read_kind(look, "ipoib", error)) &&
+           (!look->kinds.ethernet || read_stacked(look, error));
+}
+
+static gboolean read_nics(Look *look, GError **error)
+{
+    return look->nics->len || ibh_netlink_read_nics(look->netlink, look->nics, error);
+}
+
+/* A name is cheap, a link is not. */
+static gboolean read_managed(Look *look, GError **error)
+{
+    if (!ibh_config_manages(look->config, NULL))
+        return TRUE;
+    if (!read_nics(look, error))
+        return FALSE;
+    IBH_EACH (const IbhNicFilter, nic, look->nics) {
+        char name[IFNAMSIZ];
+
+        if (ibh_netlink_name(look->netlink, nic->ifindex, name) &&
+            ibh_config_settings(look->config, name).manage == IBH_MANAGE_YES && !read_link(look, nic->ifindex, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* NICs with an old sysctl value or a table to remember, and known rails: are they still here? */
+static gboolean read_remembered(Look *look, GError **error)
+{
+    const IbhState *state = look->snapshot->state;
+
+    IBH_EACH (const IbhSavedSysctl, saved, state->sysctls) {
+        if (!read_link(look, saved->ifindex, error))
+            return FALSE;
+    }
+    IBH_EACH (const IbhSavedRail, saved, state->rails) {
+        if (!read_link(look, saved->ifindex, error))
+            return FALSE;
+    }
+    IBH_EACH (const IbhKnownRail, known, state->known) {
+        if (!read_named_link(look, known->iface, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* The links above them (a bond over InfiniBand is a candidate itself), and those below them. */
+static gboolean read_neighbourhood(Look *look, GError **error)
+{
+    for (guint i = 0; i < look->snapshot->links->len; i++) { /* it grows meanwhile */
+        const IbhLink link = g_array_index(look->snapshot->links, IbhLink, i);
+
+        if (!read_link(look, link.master, error) || !read_link(look, link.parent, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean read_links(Look *look, GError **error)
+{
+    if (!look->snapshot->is_near)
+        return ibh_netlink_read_links(look->netlink, NULL, look->snapshot->links, error);
+    return read_rdma(look, error) && read_remembered(look, error) && read_managed(look, error) &&
+           read_neighbourhood(look, error);
+}
+
+static gboolean find_candidates(Look *look, GError **error)
+{
+    const IbhSnapshot *snapshot = look->snapshot;
+
+    ibh_netlink_check_parents(snapshot->links);
+    if (!ibh_sysfs_find_rdma(&look->tree, look->ports, snapshot->links, error))
+        return FALSE;
+    IBH_EACH (const IbhLink, link, snapshot->links) {
+        if (ibh_is_candidate(snapshot, link, ibh_config_settings(look->config, link->name).manage))
+            g_array_append_val(look->candidates, link->ifindex);
+    }
+    return TRUE;
+}
+
+/* ---- addresses ---- */
+
+/* Of NICs that are no candidates, those with a strict rp_filter and an address in a rail's subnet concern the rail, and
+ * so does lo (want.c). */
+static gboolean read_answered_for(Look *look, GError **error)
+{
+    g_autoptr(GArray) addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
+    g_autoptr(GArray) others = g_array_new(FALSE, FALSE, sizeof(int)), nearby = g_array_new(FALSE, FALSE, sizeof(int));
+    const int all = look->snapshot->all[IBH_SYSCTL_RP_FILTER], lo = 1;
+
+    if (!look->prefixes->len)
+        return TRUE;
+    if (all <= 1 && !read_nics(look, error)) /* else none is strict */
+        return FALSE;
+    g_array_append_val(others, lo);
+    IBH_EACH (const IbhNicFilter, nic, look->nics) {
+        if (nic->ifindex != lo && ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, nic->rp_filter, all) == 1 &&
+            !ibh_has(look->candidates, nic->ifindex))
+            g_array_append_val(others, nic->ifindex);
+    }
+    if (!ibh_netlink_read_addresses(look->netlink, others, addresses, error))
+        return FALSE;
+    IBH_EACH (const IbhAddress, address, addresses) {
+        if (!ibh_ip_is_fe80(&address->local) && ibh_prefixes_overlap(look->prefixes, &address->subnet) &&
+            !ibh_has(nearby, address->ifindex))
+            g_array_append_val(nearby, address->ifindex);
+    }
+    IBH_EACH (const IbhAddress, address, addresses) {
+        if (ibh_has(nearby, address->ifindex))
+            g_array_append_val(look->snapshot->addresses, *address);
+    }
+    IBH_EACH (const int, ifindex, nearby) {
+        if (!read_link(look, *ifindex, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean read_addresses(Look *look, GError **error)
+{
+    GArray *addresses = look->snapshot->addresses;
+
+    if (!look->snapshot->is_near)
+        return ibh_netlink_read_addresses(look->netlink, NULL, addresses, error);
+    if (!ibh_netlink_read_addresses(look->netlink, look->candidates, addresses, error))
+        return FALSE;
+    IBH_EACH (const IbhAddress, address, addresses) {
+        const IbhPrefix local = {.ip = address->local, .length = ibh_ip_bits(&address->local)};
+
+        ibh_prefixes_add(look->prefixes, &address->subnet);
+        ibh_prefixes_add(look->prefixes, &local); /* the peer's address lies outside of the address' own */
+    }
+    return read_answered_for(look, error);
+}
+
+/* ---- rules ---- */
+
+static void add_table(GHashTable *tables, guint32 table)
+{
+    if (table && table != IBH_TABLE_MAIN && table != IBH_TABLE_LOCAL)
+        g_hash_table_add(tables, GUINT_TO_POINTER(table));
+}
+
+static void add_pair(GHashTable *tables, guint32 table)
+{
+    if (table == IBH_TABLE_AUTO)
+        return;
+    add_table(tables, table);
+    add_table(tables, table + IBH_TABLE_DEFAULTS);
+}
+
+/* Every number that a candidate has, had or may get. */
+static GHashTable *find_numbers(const Look *look)
+{
+    GHashTable *tables = g_hash_table_new(NULL, NULL);
+
+    add_table(tables, IBH_TABLE_SPREAD);
+    for (guint i = 1; i <= look->candidates->len; i++)
+        add_pair(tables, IBH_TABLE_BASE + i);
+    IBH_EACH (const IbhSavedRail, saved, look->snapshot->state->rails)
+        add_pair(tables, saved->table);
+    IBH_EACH (const IbhLink, link, look->snapshot->links)
+        add_pair(tables, ibh_config_settings(look->config, link->name).table);
+    return tables;
+}
+
+/* TRUE for rules for addresses of candidates, and for rules that lead to a number that a candidate may get. */
+static gboolean rule_matters(gconstpointer data, const IbhPrefix *from, guint32 table)
+{
+    const Look *look = data;
+
+    return ibh_prefixes_overlap(look->prefixes, from) ||
+           g_hash_table_contains(look->snapshot->tables, GUINT_TO_POINTER(table));
+}
+
+static gboolean read_rules(Look *look, GError **error)
+{
+    IbhSnapshot *snapshot = look->snapshot;
+
+    if (!snapshot->is_near)
+        return ibh_netlink_read_rules(look->netlink, NULL, NULL, snapshot->rules, error);
+    snapshot->tables = find_numbers(look);
+    if (!ibh_netlink_read_rules(look->netlink, rule_matters, look, snapshot->rules, error))
+        return FALSE;
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        if (rule->from.length && rule->action == FR_ACT_TO_TBL)
+            add_table(snapshot->tables, rule->table);
+    }
+    return TRUE;
+}
+
+/* ---- routes of the kernel: connected ones, and ours ---- */
+
+/* All rules and routes of ours, and every connected route, have protocol kernel: the kernel picks these out of its
+ * tables, so it never sends us the routes of a full BGP table. The local table's entries have other types. */
+static gboolean read_tables(Look *look, GError **error)
+{
+    IbhRouteFilter filter = {.protocol = RTPROT_KERNEL, .type = RTN_UNICAST};
+    IbhSnapshot *snapshot = look->snapshot;
+    GHashTableIter each;
+    gpointer table;
+
+    if (snapshot->tables && g_hash_table_size(snapshot->tables) > TABLES_MAX)
+        g_clear_pointer(&snapshot->tables, g_hash_table_unref);
+    if (!snapshot->tables)
+        return ibh_netlink_read_routes(look->netlink, &filter, snapshot->routes, error);
+    g_hash_table_iter_init(&each, snapshot->tables);
+    while (g_hash_table_iter_next(&each, &table, NULL)) {
+        filter.table = GPOINTER_TO_UINT(table);
+        if (!ibh_netlink_read_routes(look->netlink, &filter, snapshot->routes, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* The kernel's order, in which the first of two equal routes counts: it walks its tables by their last eight bits. */
+static gint compare_places(gconstpointer left, gconstpointer right)
+{
+    const IbhRoute *a = left, *b = right;
+
+    if (a->family != b->family)
+        return a->family < b->family ? -1 : 1;
+    if ((a->table & 255) != (b->table & 255))
+        return (a->table & 255) < (b->table & 255) ? -1 : 1;
+    return a->table == b->table ? 0 : a->table < b->table ? -1 : 1;
 }
 
 /* ---- main, as the candidates have it ---- */
 
-/* The kernel goes through all of main for each NIC: IPv6's is asked only where a candidate has a global address. */
-gboolean ibh_snapshot_read_main(const IbhMainScope *scope, IbhNetlink *netlink, IbhRouteMatters keep, GArray *parts,
-                                GError **error)
+static gboolean decides(gconstpointer scope, const IbhRoute *route)
 {
-    return !scope->candidates->len ||
-           ibh_netlink_read_main(netlink, scope->candidates, scope->has_ipv6 ? AF_UNSPEC : AF_INET, keep, scope, parts,
-                                 error);
+    return ibh_main_scope_has(scope, route);
+}
+
+/* Connected routes as well, which others' tables are compared with: with single tables, main's were not read. */
+static gboolean decides_or_is_connected(gconstpointer scope, const IbhRoute *route)
+{
+    return route->protocol == RTPROT_KERNEL || ibh_main_scope_has(scope, route);
 }
 
 static gboolean leads_to_one(gconstpointer subnets, const IbhRoute *route)
@@ -49,95 +341,148 @@ static gboolean leads_to_one(gconstpointer subnets, const IbhRoute *route)
     return FALSE;
 }
 
-gboolean ibh_snapshot_read_main_to_subnets(const IbhMainScope *scope, IbhSnapshot *snapshot, IbhNetlink *netlink,
-                                           GError **error)
+/* What the scope lacks, once the candidates' own routes are known. */
+static gboolean read_main_to_subnets(Look *look, const IbhMainScope *scope, GError **error)
 {
-    g_autoptr(GArray) subnets = ibh_main_scope_lacks(scope, snapshot);
+    g_autoptr(GArray) subnets = ibh_main_scope_lacks(scope, look->snapshot);
     const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = leads_to_one, .of = subnets};
 
-    return !subnets->len || ibh_netlink_read_routes(netlink, &filter, snapshot->main_to_subnets, error);
+    return !subnets->len || ibh_netlink_read_routes(look->netlink, &filter, look->snapshot->main_to_subnets, error);
 }
 
-static gboolean has(gconstpointer scope, const IbhRoute *route)
+/* A connected multipath route counts whole, and nothing of ours lies in main. */
+static void add_connected(IbhSnapshot *snapshot, const IbhRoute *route)
 {
-    return ibh_main_scope_has(scope, route);
+    if (route->is_part || ibh_route_is_ours(route))
+        ibh_needs_everything(snapshot);
+    else
+        g_array_append_vals(snapshot->routes, route, 1);
 }
 
-gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhConfig *config, GError **error)
+/* The kernel goes through all of main for each NIC: IPv6's is asked only where a candidate has a global address. */
+static gboolean read_main(Look *look, GError **error)
 {
+    IbhSnapshot *snapshot = look->snapshot;
+    g_autoptr(GArray) parts = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
     g_auto(IbhMainScope) scope = {0};
 
-    ibh_main_scope_find(&scope, snapshot, config);
-    return ibh_snapshot_read_main(&scope, netlink, has, snapshot->main_by_nic, error) &&
-           ibh_snapshot_read_main_to_subnets(&scope, snapshot, netlink, error);
+    ibh_main_scope_find(&scope, snapshot, look->config);
+    if (scope.candidates->len &&
+        !ibh_netlink_read_main(look->netlink, scope.candidates, scope.has_ipv6 ? AF_UNSPEC : AF_INET,
+                               snapshot->tables ? decides_or_is_connected : decides, &scope, parts, error))
+        return FALSE;
+    IBH_EACH (const IbhRoute, part, parts) {
+        if (snapshot->tables && part->protocol == RTPROT_KERNEL)
+            add_connected(snapshot, part);
+        if (ibh_main_scope_has(&scope, part))
+            g_array_append_val(snapshot->main_by_nic, *part);
+    }
+    if (snapshot->tables)
+        g_array_sort(snapshot->routes, compare_places); /* it keeps the order of equals */
+    return read_main_to_subnets(look, &scope, error);
 }
 
-gboolean ibh_snapshot_add_errors(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
+/* ---- others' routes, of any protocol ---- */
+
+gboolean ibh_snapshot_add_table(IbhSnapshot *snapshot, IbhNetlink *netlink, guint32 table, GError **error)
 {
-    static const guint8 types[] = {RTN_UNREACHABLE, RTN_BLACKHOLE, RTN_PROHIBIT};
+    const IbhRouteFilter filter = {.table = table};
+    const guint before = snapshot->routes->len;
+    guint kept = before;
 
-    IBH_EACH_ROW (const guint8, type, types) {
-        const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = *type};
+    if (!ibh_netlink_read_routes(netlink, &filter, snapshot->routes, error))
+        return FALSE;
+    for (guint i = before; i < snapshot->routes->len; i++) { /* in order: of two equal routes the first counts */
+        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
 
-        if (!ibh_netlink_read_routes(netlink, &filter, snapshot->routes, error))
-            return FALSE;
+        if (route->protocol != RTPROT_KERNEL || route->type != RTN_UNICAST) /* else it has been read */
+            g_array_index(snapshot->routes, IbhRoute, kept++) = *route;
     }
+    g_array_set_size(snapshot->routes, kept);
     return TRUE;
 }
 
-static gboolean is_for_a_candidate(const IbhSnapshot *snapshot, const IbhConfig *config, const IbhPrefix *from)
+static gboolean is_for_a_candidate(const Look *look, const IbhPrefix *from)
 {
-    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
-        const IbhLink *link =
-            ibh_prefix_contains(from, &address->local) ? ibh_snapshot_link(snapshot, address->ifindex) : NULL;
-
-        if (link && ibh_is_candidate(snapshot, link, ibh_config_settings(config, link->name).manage))
+    IBH_EACH (const IbhAddress, address, look->snapshot->addresses) {
+        if (ibh_prefix_contains(from, &address->local) && ibh_has(look->candidates, address->ifindex))
             return TRUE;
     }
     return FALSE;
 }
 
-gboolean ibh_snapshot_add_tables_of_foreign_rules(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhConfig *config,
-                                                  GError **error)
+/* The tables that rules of others lead addresses of candidates to: they may be routed there already. */
+static gboolean read_tables_of_others(Look *look, GError **error)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 
-    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+    IBH_EACH (const IbhRule, rule, look->snapshot->rules) {
         if (ibh_rule_is_of_a_source(rule) && !g_hash_table_contains(seen, GUINT_TO_POINTER(rule->table)) &&
-            is_for_a_candidate(snapshot, config, &rule->from) &&
-            g_hash_table_add(seen, GUINT_TO_POINTER(rule->table)) &&
-            !ibh_snapshot_add_table(snapshot, netlink, rule->table, error))
+            is_for_a_candidate(look, &rule->from) && g_hash_table_add(seen, GUINT_TO_POINTER(rule->table)) &&
+            !ibh_snapshot_add_table(look->snapshot, look->netlink, rule->table, error))
             return FALSE;
     }
     return TRUE;
 }
 
-/* All rules and routes of ours, and every connected route, have protocol kernel: the kernel picks these out of its
- * tables, so it never sends us the routes of a full BGP table. The local table's entries have other types. */
-IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState *state, GError **error)
-{
-    static const IbhRouteFilter kernels = {.protocol = RTPROT_KERNEL, .type = RTN_UNICAST};
-    g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
-    g_auto(IbhTree) tree = {0};
-    g_autoptr(GPtrArray) ports = NULL;
+/* ---- the whole ---- */
 
-    ibh_state_free(snapshot->state);
-    snapshot->state = state;
-    if (!ibh_netlink_read_links(netlink, NULL, snapshot->links, error) ||
-        !ibh_netlink_read_addresses(netlink, NULL, snapshot->addresses, error) ||
-        !ibh_netlink_read_rules(netlink, NULL, NULL, snapshot->rules, error) ||
-        !ibh_netlink_read_routes(netlink, &kernels, snapshot->routes, error))
-        return NULL;
-    ibh_netlink_check_parents(snapshot->links);
-    ibh_tree_open(&tree, sysfs);
-    ports = ibh_sysfs_ports(&tree);
-    return ibh_sysfs_find_rdma(&tree, ports, snapshot->links, error) && ibh_sysctl_read_all(snapshot->all, error)
-               ? g_steal_pointer(&snapshot)
-               : NULL;
+typedef gboolean Step(Look *look, GError **error);
+
+/* Routes of ours are in known tables, no NIC is a reason not to spread, and RDMA ports name theirs. */
+static gboolean can_be_near(Look *look)
+{
+    return look->snapshot->state->whole && ibh_netlink_is_strict(look->netlink) &&
+           ibh_config_settings(look->config, "").main == IBH_MAIN_KEEP &&
+           ibh_sysfs_name_links(look->ports, look->names, &look->kinds);
 }
+
+IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const IbhConfig *config, const char *sysfs, IbhScope scope,
+                               IbhState *state, GError **error)
+{
+    static Step *const steps[] = {read_links,  find_candidates, read_addresses,       read_rules,
+                                  read_tables, read_main,       read_tables_of_others};
+    g_auto(Look) look = {.netlink = netlink,
+                         .config = config,
+                         .snapshot = ibh_snapshot_new(),
+                         .names = g_ptr_array_new_with_free_func(g_free),
+                         .nics = g_array_new(FALSE, FALSE, sizeof(IbhNicFilter)),
+                         .candidates = g_array_new(FALSE, FALSE, sizeof(int)),
+                         .prefixes = g_array_new(FALSE, FALSE, sizeof(IbhPrefix))};
+
+    ibh_state_free(look.snapshot->state);
+    look.snapshot->state = state;
+    ibh_tree_open(&look.tree, sysfs);
+    look.ports = ibh_sysfs_ports(&look.tree);
+    look.snapshot->is_near = scope == IBH_NEAR && can_be_near(&look);
+    if (!ibh_sysctl_read_all(look.snapshot->all, error))
+        return NULL;
+    IBH_EACH_ROW (Step *const, step, steps) {
+        if (!(*step)(&look, error))
+            return NULL;
+    }
+    return g_steal_pointer(&look.snapshot);
+}
+
+/* ---- what was asked for ---- */
 
 gboolean ibh_snapshot_add_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
 {
     g_array_set_size(snapshot->neighbours, 0);
     return ibh_netlink_read_neighbours(netlink, AF_INET, IBH_NEIGHBOURS_FOUND, snapshot->neighbours, error);
+}
+
+gboolean ibh_snapshot_find_holders(const IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
+{
+    IBH_EACH (const IbhIp, ip, snapshot->asked->holders) {
+        IbhLookup lookup = {.from = {.family = ip->family}, .to = *ip};
+
+        if (snapshot->asked->everything)
+            break;
+        if (!ibh_netlink_lookup(netlink, &lookup, error))
+            return FALSE;
+        if (lookup.type == RTN_LOCAL)
+            ibh_needs_everything(snapshot);
+    }
+    return TRUE;
 }

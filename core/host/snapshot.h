@@ -9,56 +9,22 @@
 #include "plan/main_scope.h"
 #include "plan/rails.h"
 
+typedef enum {
+    IBH_NEAR, /* the candidates, and all that can affect them. Random worlds prove that the plan is the same, or that
+                 some decision asked for more (tests/unit/test_random.c). Where that cannot be: everything */
+    IBH_EVERYTHING
+} IbhScope;
+
 /* `sysfs`: what stands for /sys. The snapshot takes `state`. */
-IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const char *sysfs, IbhState *state, GError **error);
+IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const IbhConfig *config, const char *sysfs, IbhScope scope,
+                               IbhState *state, GError **error);
 
-/* Reads the tables that rules of others lead addresses of candidates to: they may be routed there already. */
-gboolean ibh_snapshot_add_tables_of_foreign_rules(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhConfig *config,
-                                                  GError **error);
+/* ---- what was asked for ---- */
 
-/* Adds facts that only some actions need. */
-gboolean ibh_snapshot_add_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
-/* Adds main as the candidates have it. */
-gboolean ibh_snapshot_add_main(IbhSnapshot *snapshot, IbhNetlink *netlink, const IbhConfig *config, GError **error);
-/* Adds error routes of main; call it once. */
-gboolean ibh_snapshot_add_errors(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
 gboolean ibh_snapshot_add_table(IbhSnapshot *snapshot, IbhNetlink *netlink, guint32 table, GError **error);
-
-/* ---- main, as the candidates have it ---- */
-
-/* Reads what goes through candidates, each NIC's part, if it matters to `keep`, which gets the scope. */
-gboolean ibh_snapshot_read_main(const IbhMainScope *scope, IbhNetlink *netlink, IbhRouteMatters keep, GArray *parts,
-                                GError **error);
-/* What the scope lacks. Call it after the candidates' own routes have been added. */
-gboolean ibh_snapshot_read_main_to_subnets(const IbhMainScope *scope, IbhSnapshot *snapshot, IbhNetlink *netlink,
-                                           GError **error);
-
-/* ---- what is near ---- */
-
-/* The candidates, and all that can affect them. The cost does not grow with the host's other links and addresses. Where
- * they do not tell whether the plan is the same as with everything read, everything is read; random worlds prove that
- * it is (tests/unit/test_random.c). */
-typedef struct {
-    IbhNetlink *netlink;
-    const IbhConfig *config;
-    IbhSnapshot *snapshot;
-    IbhTree tree;
-    GPtrArray *ports;    /* of RDMA devices */
-    gboolean enough;     /* FALSE: everything has to be read */
-    GArray *nics;        /* IbhNicFilter: of this namespace; empty until they are needed */
-    GArray *candidates;  /* int */
-    GArray *prefixes;    /* IbhPrefix: addresses and subnets of candidates */
-    GHashTable *tables;  /* those that were asked for */
-    gboolean all_tables; /* were read instead */
-} IbhNear;
-
-void ibh_near_clear(IbhNear *near);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhNear, ibh_near_clear)
-
-/* `near` has a socket and a configuration. The snapshot takes `state`. */
-IbhSnapshot *ibh_near_take(IbhNear *near, const char *sysfs, IbhState *state, GError **error);
-/* Once the rails are known: `near->enough` FALSE: other NICs have to be read as well. */
-gboolean ibh_near_finish(IbhNear *near, const IbhRails *rails, GError **error);
+gboolean ibh_snapshot_add_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
+/* Where one of these addresses is of this host, any NIC may have it: that needs everything. */
+gboolean ibh_snapshot_find_holders(const IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
 
 /* ---- which netdev belongs to which RDMA port, from /sys/class/infiniband (or another root) ---- */
 

@@ -406,10 +406,27 @@ static void manager_clear(gpointer data)
     g_free(((IbhManager *)data)->inactive);
 }
 
+static IbhAsked *asked_new(void)
+{
+    IbhAsked *asked = g_new0(IbhAsked, 1);
+
+    asked->holders = g_array_new(FALSE, FALSE, sizeof(IbhIp));
+    asked->tables = g_array_new(FALSE, FALSE, sizeof(guint32));
+    return asked;
+}
+
+static void asked_free(IbhAsked *asked)
+{
+    g_array_unref(asked->holders);
+    g_array_unref(asked->tables);
+    g_free(asked);
+}
+
 IbhSnapshot *ibh_snapshot_new(void)
 {
     IbhSnapshot *snapshot = g_new0(IbhSnapshot, 1);
 
+    snapshot->asked = asked_new();
     snapshot->links = g_array_new(FALSE, TRUE, sizeof(IbhLink));
     snapshot->places = g_hash_table_new(NULL, NULL);
     snapshot->addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
@@ -430,6 +447,8 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
 {
     if (!snapshot)
         return;
+    asked_free(snapshot->asked);
+    g_clear_pointer(&snapshot->tables, g_hash_table_unref);
     g_array_unref(snapshot->links);
     g_hash_table_unref(snapshot->places);
     g_array_unref(snapshot->addresses);
@@ -443,6 +462,39 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
     g_ptr_array_unref(snapshot->scripts);
     ibh_state_free(snapshot->state);
     g_free(snapshot);
+}
+
+void ibh_needs_everything(const IbhSnapshot *snapshot)
+{
+    snapshot->asked->everything |= snapshot->is_near;
+}
+
+void ibh_needs_neighbours(const IbhSnapshot *snapshot)
+{
+    snapshot->asked->neighbours = TRUE;
+}
+
+void ibh_needs_holder(const IbhSnapshot *snapshot, const IbhIp *ip)
+{
+    if (!snapshot->is_near || ip->family == AF_UNSPEC)
+        return;
+    IBH_EACH (const IbhIp, one, snapshot->asked->holders) {
+        if (ibh_ip_equal(one, ip))
+            return;
+    }
+    g_array_append_vals(snapshot->asked->holders, ip, 1);
+}
+
+void ibh_needs_ours_in_table(const IbhSnapshot *snapshot, guint32 table)
+{
+    if (snapshot->tables && !g_hash_table_contains(snapshot->tables, GUINT_TO_POINTER(table)))
+        ibh_needs_everything(snapshot);
+}
+
+void ibh_needs_others_in_table(const IbhSnapshot *snapshot, guint32 table)
+{
+    if (!ibh_has(snapshot->asked->tables, (int)table))
+        g_array_append_val(snapshot->asked->tables, table);
 }
 
 gboolean ibh_link_is_of_the_host(const IbhLink *link)

@@ -337,7 +337,19 @@ typedef struct {
     gboolean by_choice; /* … because presets or an administrator have not enabled a unit */
 } IbhManager;
 
+/* What a decision asked for, and the snapshot does not hold: marked at the line that asks (ibh_needs_…), for those who
+ * can read it. Of a snapshot that is const, only the marks change. */
 typedef struct {
+    gboolean everything; /* not only what is near */
+    gboolean neighbours;
+    GArray *holders; /* IbhIp: is it an address of this host? */
+    GArray *tables;  /* guint32: do others have routes there? */
+} IbhAsked;
+
+typedef struct {
+    IbhAsked *asked;
+    gboolean is_near;   /* it holds the candidates, and what can affect them (host/snapshot.c); FALSE: everything */
+    GHashTable *tables; /* … and of tables but main these; NULL: all */
     GArray *links;      /* IbhLink */
     GHashTable *places; /* of the links, of which none is taken out: ifindex → place + 1; made when one is asked for */
     GArray *addresses;  /* IbhAddress, in the kernel's order */
@@ -378,6 +390,12 @@ typedef struct {
 
 IbhSnapshot *ibh_snapshot_new(void);
 void ibh_snapshot_free(IbhSnapshot *snapshot);
+/* Marks that are open from then on, where the snapshot does not hold it. */
+void ibh_needs_everything(const IbhSnapshot *snapshot);
+void ibh_needs_neighbours(const IbhSnapshot *snapshot);
+void ibh_needs_holder(const IbhSnapshot *snapshot, const IbhIp *ip);      /* AF_UNSPEC: of nothing */
+void ibh_needs_ours_in_table(const IbhSnapshot *snapshot, guint32 table); /* what of ours is there */
+void ibh_needs_others_in_table(const IbhSnapshot *snapshot, guint32 table);
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);
 /* The kernel made it without asking: the link's own hardware address where ARP is off, or a group's. */
 gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour);

@@ -53,6 +53,8 @@ static char *describe_hops(const IbhSnapshot *snapshot, const IbhRoute *route)
         const IbhLink *link = ibh_snapshot_link(snapshot, route->hops ? route->hops[i].ifindex : route->ifindex);
         g_autofree char *name = ibh_shell_word(link ? link->name : "?");
 
+        if (!link)
+            ibh_needs_everything(snapshot);
         g_string_append_printf(text, "%s%sdev %s", text->len ? " " : "", route->hops ? "nexthop " : "", name);
     }
     return g_string_free(text, FALSE);
@@ -65,8 +67,8 @@ static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
         if (hop->dead)
             return TRUE;
     }
-    return (route->src.family != AF_UNSPEC && !ibh_rails_holder(rails, &route->src)) ||
-           (route->gateway.family == AF_INET6 && ibh_rails_holder(rails, &route->gateway));
+    return (route->src.family != AF_UNSPEC && !ibh_rails_have(rails, &route->src)) ||
+           (route->gateway.family == AF_INET6 && ibh_rails_have(rails, &route->gateway));
 }
 
 void ibh_emit_route(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRoute *route,

@@ -459,6 +459,10 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, gboo
             nic->is_engaged = TRUE; /* before those of higher rank are judged */
         else
             g_ptr_array_add(rails->no_rails, nic);
+        if (nic->status == IBH_NIC_RAIL && nic->is_table_new) {
+            ibh_needs_others_in_table(snapshot, nic->table);
+            ibh_needs_others_in_table(snapshot, ibh_nic_defaults(nic));
+        }
     }
     find_programmed(rails, others);
     return g_steal_pointer(&rails);

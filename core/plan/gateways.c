@@ -181,7 +181,7 @@ static gboolean find_default(const IbhRails *rails, const IbhNic *nic, int famil
             return FALSE;
         of_main = find_in_main(rails, nic, family, &gateway, &count);
     }
-    if (ibh_rails_holder(rails, &gateway)) /* an address of this host */
+    if (ibh_rails_have(rails, &gateway))
         return FALSE;
     route.table = ibh_nic_defaults(nic);
     ibh_route_set_gateway(&route, &gateway);
@@ -226,7 +226,7 @@ static gboolean find_way(const IbhRails *rails, const IbhNic *nic, const IbhRemo
         return TRUE;
     }
     if (!ibh_programs_family(nic, route->family) || !ibh_remote_is_reachable(nic, remote) ||
-        ibh_rails_holder(rails, &remote->via))
+        ibh_rails_have(rails, &remote->via))
         return FALSE;
     ibh_route_set_gateway(route, &remote->via);
     if ((of_main = find_in_main(rails, nic, route->family, &remote->via, &count)))

@@ -79,6 +79,14 @@ const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *ip)
     return holders ? ibh_rails_nic(rails, ((const IbhAddress *)g_ptr_array_index(holders, 0))->ifindex) : NULL;
 }
 
+gboolean ibh_rails_have(const IbhRails *rails, const IbhIp *ip)
+{
+    if (ibh_rails_holder(rails, ip))
+        return TRUE;
+    ibh_needs_holder(rails->snapshot, ip);
+    return FALSE;
+}
+
 gboolean ibh_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
@@ -136,7 +144,9 @@ const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule)
     const IbhNic *by_table = ibh_rails_nic_by_table(rails, rule->table);
     const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
 
-    if (rule->table == IBH_TABLE_MAIN) { /* a second tier: the address, or its first tier, names the owner */
+    if (!holder)
+        ibh_needs_everything(rails->snapshot); /* any NIC may have it */
+    if (rule->table == IBH_TABLE_MAIN) {       /* a second tier: the address, or its first tier, names the owner */
         const IbhNic *owner = ibh_rails_owner(rails, &rule->from.ip);
 
         return owner ? owner : holder ? holder : owner_by_other_rule(rails, rule);
@@ -150,6 +160,8 @@ const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route)
 {
     const IbhNic *by_device = route->ifindex ? ibh_rails_nic(rails, route->ifindex) : NULL;
 
+    if (route->ifindex && !by_device)
+        ibh_needs_everything(rails->snapshot);
     return by_device ? by_device : ibh_rails_nic_by_table(rails, route->table);
 }
 

@@ -83,6 +83,7 @@ const IbhRule *ibh_rails_theirs(const IbhRails *rails, const IbhAddress *address
 gboolean ibh_rails_are_led_out(const IbhRails *rails, const IbhAddress *address);
 /* The NIC that has this address; NULL: none of this host. */
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
+gboolean ibh_rails_have(const IbhRails *rails, const IbhIp *address); /* it is one of this host's: no gateway */
 /* An address of this NIC that it serves as a rail. */
 gboolean ibh_serves_family(const IbhNic *nic, int family);
 gboolean ibh_programs_family(const IbhNic *nic, int family); /* rules and routes of ours serve it */

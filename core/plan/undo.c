@@ -47,6 +47,7 @@ void ibh_forget_neighbours(const IbhWork *work, const IbhNic *nic)
 {
     const GArray *neighbours = work->rails->snapshot->neighbours;
 
+    ibh_needs_neighbours(work->rails->snapshot);
     IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
         if (neighbour->ifindex == nic->link->ifindex)
             ibh_emit(work, IBH_OP_NEIGH_DEL, nic, g_strdup_printf("nothing leaves by %s now", nic->link->name))->ip =

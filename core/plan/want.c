@@ -20,7 +20,7 @@ static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAdd
         return TRUE;
     if (!own)
         return !ibh_main_needs_gateway(snapshot, &address->subnet) && (route->family == AF_INET || address->is_on_link);
-    if (!ibh_route_is_simple(own) || ibh_rails_holder(rails, &own->gateway))
+    if (!ibh_route_is_simple(own) || ibh_rails_have(rails, &own->gateway))
         return FALSE;
     if (own->gateway.family != AF_UNSPEC)
         ibh_route_set_gateway(route, &own->gateway);
@@ -359,6 +359,7 @@ static int want_auto(const IbhRails *rails, const IbhNic *nic, IbhSysctl key, in
 
 static gboolean have_global_address_on_lo(const IbhRails *rails)
 {
+    ibh_needs_everything(rails->snapshot); /* any address of it counts, not those of rails' subnets alone */
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
         const IbhLink *link = ibh_snapshot_link(rails->snapshot, address->ifindex);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A plan is done, and the state file follows it. */
+/* The last step of a run: change. A plan is done, and the state file follows it. */
 #include "run/run.h"
 
 #include "plan/known.h"

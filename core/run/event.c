@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One event, a step after the other: open and configure (open.c) → look (look.c) → plan (plan.c) → change (change.c).
+ */
 #include "run/run.h"
 
 #define LOCK_SECONDS 8 /* its caller waits for it */
@@ -11,65 +14,6 @@ void ibh_event_clear(IbhEvent *event)
     event->port = 0;
 }
 
-/* ---- what --watch has to hear of ---- */
-
-static gboolean leads_a_candidate(const IbhRule *rule, const IbhRails *rails)
-{
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
-            if (nic->rank && ibh_prefix_contains(&rule->from, &address->local))
-                return TRUE;
-        }
-    }
-    return FALSE;
-}
-
-static gboolean has_subnet(const GArray *subnets, const IbhPrefix *subnet)
-{
-    IBH_EACH (const IbhPrefix, one, subnets) {
-        if (ibh_prefix_equal(one, subnet))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static gboolean decides(const IbhRoute *route, const IbhFocus *focus)
-{
-    if (route->table != IBH_TABLE_MAIN)
-        return ibh_has(focus->tables, (int)route->table);
-    return !route->dst.length || has_subnet(focus->subnets, &route->dst);
-}
-
-static void focus_on_nic(IbhFocus *focus, const IbhNic *nic)
-{
-    g_array_append_val(focus->candidates, nic->link->ifindex);
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
-        if (ibh_address_counts(address) && !has_subnet(focus->subnets, &address->subnet))
-            g_array_append_val(focus->subnets, address->subnet);
-    }
-}
-
-static void find_focus(IbhFocus *focus, const IbhRails *rails)
-{
-    focus->candidates = g_array_new(FALSE, FALSE, sizeof(int));
-    focus->subnets = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
-    focus->tables = g_array_new(FALSE, FALSE, sizeof(int));
-    focus->objects = FALSE;
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (nic->rank)
-            focus_on_nic(focus, nic);
-    }
-    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (ibh_rule_is_of_a_source(rule) && !ibh_has(focus->tables, (int)rule->table) &&
-            leads_a_candidate(rule, rails))
-            g_array_append_val(focus->tables, rule->table);
-    }
-    IBH_EACH (const IbhRoute, route, rails->snapshot->routes)
-        focus->objects |= route->object && decides(route, focus);
-}
-
-/* ---- the run ---- */
-
 static void restrain(IbhEvent *event, IbhRun *run, GPtrArray *plan)
 {
     const guint before = plan->len;
@@ -77,7 +21,7 @@ static void restrain(IbhEvent *event, IbhRun *run, GPtrArray *plan)
     event->spared = ibh_restrain(plan, run->rails, &event->restraint);
     run->restrained = plan->len < before;
     event->port = ibh_netlink_port(run->netlink);
-    find_focus(&event->focus, run->rails);
+    ibh_focus_find(&event->focus, run->rails);
 }
 
 static gboolean report(const IbhEvent *event, IbhRun *run, const IbhOutcome *outcome, GString *out)
@@ -94,11 +38,20 @@ static gboolean report(const IbhEvent *event, IbhRun *run, const IbhOutcome *out
     return outcome->errors->len == 0;
 }
 
-/* The rails: of what is near, or of everything. */
-static gboolean look(IbhRun *run, GError **error)
+/* First by what is near. Where a decision needed more, by everything. NULL: an error. */
+static GPtrArray *look_and_plan(IbhRun *run, GError **error)
 {
-    return ibh_run_look_near(run, error) &&
-           (run->rails || (ibh_run_read(run, error) && ibh_run_find_rails(run, error)));
+    for (IbhScope scope = IBH_NEAR;; scope = IBH_EVERYTHING) {
+        g_autoptr(GPtrArray) plan = NULL;
+
+        if (!ibh_run_look(run, scope, error) || !ibh_run_find_rails(run, error))
+            return NULL;
+        plan = ibh_run_plan(run);
+        if (!ibh_snapshot_find_holders(run->snapshot, run->netlink, error))
+            return NULL;
+        if (!run->snapshot->asked->everything)
+            return g_steal_pointer(&plan);
+    }
 }
 
 /* What remote= names in vain is left out. The NIC comes up all the same. */
@@ -116,12 +69,12 @@ static gboolean act(IbhEvent *event, IbhRun *run, GString *out, gboolean *ret_re
     g_autoptr(IbhOutcome) outcome = NULL;
     g_autoptr(GError) error = NULL;
 
-    if (!ibh_run_open(run, LOCK_SECONDS, &error) || !ibh_run_configure(run, &error) || !look(run, &error)) {
+    if (!ibh_run_open(run, LOCK_SECONDS, &error) || !ibh_run_configure(run, &error) ||
+        !(plan = look_and_plan(run, &error))) {
         ibh_run_warn(run, error->message);
         return FALSE;
     }
     warn_of_remote(run);
-    plan = ibh_run_plan(run);
     restrain(event, run, plan);
     outcome = ibh_run_change(run, plan);
     event->missed = ibh_run_missed(run);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The steps of one run, for events and commands: lock → configuration → snapshot → rails → plan → change.
+ * The steps of one run, for events (event.c) and commands: open → configure → look → plan → change.
  */
 #pragma once
 
@@ -49,12 +49,11 @@ gboolean ibh_run_open(IbhRun *run, int lock_seconds, GError **error);
 void ibh_run_close(IbhRun *run);
 gboolean ibh_run_configure(IbhRun *run, GError **error);
 
-/* Everything is read; then the rails are found. */
-gboolean ibh_run_read(IbhRun *run, GError **error);
-gboolean ibh_run_find_rails(IbhRun *run, GError **error);
-/* The same of what is near, if that is enough: then `rails` is set. */
-gboolean ibh_run_look_near(IbhRun *run, GError **error);
+void ibh_run_forget_config(IbhRun *run, const GError *problem);
 
+gboolean ibh_run_look(IbhRun *run, IbhScope scope, GError **error);
+gboolean ibh_run_find_rails(IbhRun *run, GError **error);
+/* Reads what only some plans need. */
 GPtrArray *ibh_run_plan(IbhRun *run);
 /* Old values are stored before the first change, so that a crash loses none. */
 IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan);
@@ -83,6 +82,8 @@ typedef struct {
 gboolean ibh_event_run(IbhEvent *event, GString *complained);
 /* Frees the last results, if any. */
 void ibh_event_clear(IbhEvent *event);
+/* What --watch has to hear of from now on. */
+void ibh_focus_find(IbhFocus *focus, const IbhRails *rails);
 
 /* ---- what a hook does: one run over all interfaces, in its own process, which never harms the caller ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The names of what asks the kernel and sysfs become those of functions below, which host/near.c calls instead. */
+/* The names of what asks the kernel and sysfs become those of functions below, which host/snapshot.c calls instead. */
 #define ibh_netlink_read_link fake_read_link
 #define ibh_netlink_read_links fake_read_links
 #define ibh_netlink_check_parents fake_check_parents
@@ -8,8 +8,9 @@
 #define ibh_netlink_name fake_name
 #define ibh_netlink_read_rules fake_read_rules
 #define ibh_netlink_read_routes fake_read_routes
-#define ibh_snapshot_read_main fake_snapshot_read_main
-#define ibh_snapshot_read_main_to_subnets fake_snapshot_read_main_to_subnets
+#define ibh_netlink_read_main fake_read_main
+#define ibh_netlink_read_neighbours fake_read_neighbours
+#define ibh_netlink_is_strict fake_is_strict
 #define ibh_netlink_lookup fake_lookup
 #define ibh_sysctl_read_all fake_read_all
 #define ibh_sysfs_find_rdma fake_find_rdma
@@ -21,7 +22,7 @@
 
 #include "fake_near.h"
 
-#include "host/near.c"
+#include "host/snapshot.c"
 #include "model/model.h"
 
 #include <linux/if_arp.h>
@@ -95,7 +96,7 @@ gboolean fake_read_link(IbhNetlink *netlink, int ifindex, const char *name, GArr
 gboolean fake_read_links(IbhNetlink *netlink, const char *kind, GArray *links, GError **error)
 {
     IBH_EACH (const IbhLink, link, netlink->all->links) {
-        if (g_str_equal(link->kind, kind))
+        if (!kind || g_str_equal(link->kind, kind))
             g_array_append_val(links, *link);
     }
     return !fails(error);
@@ -131,7 +132,7 @@ gboolean fake_read_all(int values[IBH_N_SYSCTLS], GError **error)
 gboolean fake_read_addresses(IbhNetlink *netlink, const GArray *ifindexes, GArray *addresses, GError **error)
 {
     IBH_EACH (const IbhAddress, address, netlink->all->addresses) {
-        if (ibh_has(ifindexes, address->ifindex))
+        if (!ifindexes || ibh_has(ifindexes, address->ifindex))
             g_array_append_val(addresses, *address);
     }
     return !fails(error);
@@ -140,40 +141,54 @@ gboolean fake_read_addresses(IbhNetlink *netlink, const GArray *ifindexes, GArra
 gboolean fake_read_rules(IbhNetlink *netlink, IbhRuleMatters matters, gconstpointer of, GArray *rules, GError **error)
 {
     IBH_EACH (const IbhRule, rule, netlink->all->rules) {
-        if (fake_is_our_rule(rule) || !rule->from.length || rule->selectors & IBH_SELECT_NOT ||
+        if (!matters || fake_is_our_rule(rule) || !rule->from.length || rule->selectors & IBH_SELECT_NOT ||
             matters(of, &rule->from, rule->table))
             g_array_append_val(rules, *rule);
     }
     return !fails(error);
 }
 
+gboolean fake_is_strict(const IbhNetlink *netlink G_GNUC_UNUSED)
+{
+    return TRUE;
+}
+
+static gboolean passes(const IbhRouteFilter *filter, const IbhRoute *route)
+{
+    return (!filter->protocol || route->protocol == filter->protocol) &&
+           (!filter->type || route->type == filter->type) && (!filter->table || route->table == filter->table) &&
+           (!filter->keep || filter->keep(filter->of, route));
+}
+
 gboolean fake_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error)
 {
     IBH_EACH (const IbhRoute, route, netlink->kernel->now->routes) {
-        if (route->protocol == filter->protocol && route->type == filter->type &&
-            (!filter->table || route->table == filter->table))
+        if (passes(filter, route))
             g_array_append_val(routes, *route);
     }
     return !fails(error);
 }
 
-gboolean fake_snapshot_read_main(const IbhMainScope *scope, IbhNetlink *netlink, IbhRouteMatters keep, GArray *parts,
-                                 GError **error)
+gboolean fake_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, IbhRouteMatters keep,
+                        gconstpointer of, GArray *parts, GError **error)
 {
-    g_autoptr(GArray) all = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = keep, .of = of};
 
-    fake_read_parts(netlink->kernel->now->routes, scope, all);
-    IBH_EACH (const IbhRoute, part, all) {
-        if (keep(scope, part))
-            g_array_append_val(parts, *part);
+    IBH_EACH (const int, ifindex, ifindexes) {
+        IBH_EACH (const IbhRoute, route, netlink->kernel->now->routes) {
+            IbhRoute part;
+
+            if (passes(&filter, route) && (family == AF_UNSPEC || route->family == family) &&
+                ibh_route_part(route, *ifindex, &part))
+                g_array_append_val(parts, part);
+        }
     }
     return !fails(error);
 }
 
-gboolean fake_snapshot_read_main_to_subnets(const IbhMainScope *scope, IbhSnapshot *snapshot, IbhNetlink *netlink,
-                                            GError **error)
+gboolean fake_read_neighbours(IbhNetlink *netlink G_GNUC_UNUSED, int family G_GNUC_UNUSED,
+                              IbhNeighbours which G_GNUC_UNUSED, GArray *neighbours G_GNUC_UNUSED, GError **error)
 {
-    fake_read_to_subnets(netlink->kernel->now->routes, scope, snapshot);
     return !fails(error);
 }
 
@@ -198,8 +213,7 @@ static gboolean is_among(const GArray *routes, const IbhRoute *route)
     return FALSE;
 }
 
-/* What an event reads beside, once the addresses are known (ibh_snapshot_add_tables_of_foreign_rules); and all of it in
- * the order in which it was read of everything: of two equals the first counts. */
+/* All routes in the order in which they were read of everything: of two equals the first counts. */
 static void order_routes(IbhSnapshot *snapshot, const IbhSnapshot *all)
 {
     g_autoptr(GArray) routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
@@ -213,41 +227,41 @@ static void order_routes(IbhSnapshot *snapshot, const IbhSnapshot *all)
 }
 
 /* After a run that ended well nothing of ours lies in a table that is not remembered: near is only who knows of one. */
-static gboolean is_clean(const FakeKernel *kernel, const IbhNear *near)
+static gboolean is_clean(const FakeKernel *kernel, const IbhSnapshot *near)
 {
     IBH_EACH (const IbhRoute, route, kernel->now->routes) {
-        if (!near->all_tables && fake_is_our_route(route) &&
+        if (near->tables && fake_is_our_route(route) &&
             !g_hash_table_contains(near->tables, GUINT_TO_POINTER(route->table)))
             return FALSE;
     }
     return TRUE;
 }
 
-IbhSnapshot *fake_near_read(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config, IbhNear *near,
-                            guint fails_in, GError **error)
+IbhSnapshot *fake_near_read(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config, guint fails_in,
+                            GError **error)
 {
     IbhNetlink netlink = {.kernel = kernel, .all = all, .fails_in = fails_in};
+    IbhState *state = ibh_state_copy(all->state);
 
     asked = &netlink;
-    near->netlink = &netlink;
-    near->config = config;
-    return ibh_near_take(near, "/sys", ibh_state_copy(all->state), error);
+    state->whole = TRUE;
+    return ibh_snapshot_take(&netlink, config, "/sys", IBH_NEAR, state, error);
 }
 
-IbhSnapshot *fake_near(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config, IbhNear *near)
+IbhSnapshot *fake_near(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config)
 {
-    g_autoptr(IbhSnapshot) snapshot = fake_near_read(kernel, all, config, near, 0, NULL);
+    g_autoptr(IbhSnapshot) snapshot = fake_near_read(kernel, all, config, 0, NULL);
 
-    if (!snapshot || !near->enough || !is_clean(kernel, near))
+    if (!snapshot || !snapshot->is_near || snapshot->asked->everything || !is_clean(kernel, snapshot))
         return NULL;
     order_routes(snapshot, all);
     return g_steal_pointer(&snapshot);
 }
 
-gboolean fake_near_finish(const FakeKernel *kernel, const IbhSnapshot *all, IbhNear *near, const IbhRails *rails)
+gboolean fake_near_is_enough(const FakeKernel *kernel, const IbhSnapshot *all, const IbhSnapshot *near)
 {
     IbhNetlink netlink = {.kernel = kernel, .all = all};
 
-    near->netlink = asked = &netlink;
-    return ibh_near_finish(near, rails, NULL) && near->enough;
+    asked = &netlink;
+    return ibh_snapshot_find_holders(near, &netlink, NULL) && !near->asked->everything;
 }

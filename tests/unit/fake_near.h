@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The fake kernel answers what an event asks (host/near.c).
+ * The fake kernel answers what an event asks (host/snapshot.c).
  */
 #pragma once
 
@@ -8,9 +8,9 @@
 #include "host/snapshot.h"
 
 /* What is read, whether it is enough or not; the answer number `fails_in` fails, 0: none. NULL: an error. */
-IbhSnapshot *fake_near_read(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config, IbhNear *near,
-                            guint fails_in, GError **error);
+IbhSnapshot *fake_near_read(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config, guint fails_in,
+                            GError **error);
 /* What is read of `all`, a snapshot of everything; NULL: that is not enough to know. */
-IbhSnapshot *fake_near(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config, IbhNear *near);
-/* With the rails of that snapshot: is it enough? Then it has all that it needs. */
-gboolean fake_near_finish(const FakeKernel *kernel, const IbhSnapshot *all, IbhNear *near, const IbhRails *rails);
+IbhSnapshot *fake_near(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config);
+/* Once it was planned by: did that ask for no more? */
+gboolean fake_near_is_enough(const FakeKernel *kernel, const IbhSnapshot *all, const IbhSnapshot *near);

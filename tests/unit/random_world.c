@@ -799,16 +799,17 @@ void world_free(World *world)
 WorldLooks world_looks;
 
 /* NULL: that is not enough. */
-static Planned *look_near(const IbhConfig *config, const FakeKernel *kernel)
+static Planned *plan_by_what_is_near(const IbhConfig *config, const FakeKernel *kernel)
 {
     g_autoptr(Planned) planned = g_new0(Planned, 1);
     g_autoptr(IbhSnapshot) all = fake_snapshot(kernel);
-    g_auto(IbhNear) near = {0};
 
     world_looks.all++;
-    if (!(planned->seen = fake_near(kernel, all, config, &near)) ||
-        !(planned->rails = ibh_rails_find(config, planned->seen, TRUE, NULL)) ||
-        !fake_near_finish(kernel, all, &near, planned->rails))
+    if (!(planned->seen = fake_near(kernel, all, config)) ||
+        !(planned->rails = ibh_rails_find(config, planned->seen, TRUE, NULL)))
+        return NULL;
+    planned->plan = ibh_plan_apply(planned->rails, NULL);
+    if (!fake_near_is_enough(kernel, all, planned->seen))
         return NULL;
     world_looks.near++;
     return g_steal_pointer(&planned);
@@ -827,10 +828,11 @@ static Planned *look_at_all(const IbhConfig *config, const FakeKernel *kernel, W
 /* Hooks respect holds; a person who asks for --undo is not held back by an earlier one. */
 Planned *world_plan(const IbhConfig *config, const FakeKernel *kernel, WorldAction action, const char *const *only)
 {
-    g_autoptr(Planned) planned = action == WORLD_EVENT ? look_near(config, kernel) : NULL;
+    g_autoptr(Planned) planned = action == WORLD_EVENT ? plan_by_what_is_near(config, kernel) : NULL;
 
-    if (!planned)
-        planned = look_at_all(config, kernel, action);
+    if (planned)
+        return g_steal_pointer(&planned);
+    planned = look_at_all(config, kernel, action);
     if (!planned->rails)
         return NULL;
     planned->rails->only = only;

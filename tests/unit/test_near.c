@@ -3,6 +3,7 @@
 #include "fake_near.h"
 
 #include "case_text.h"
+#include "plan/plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,13 +36,12 @@ static void test_each_answer_fails(void **state)
 
     (void)state;
     for (gboolean read = FALSE; !read && failed < 100; failed += !read) {
-        g_auto(IbhNear) near = {0};
         g_autoptr(GError) error = NULL;
-        g_autoptr(IbhSnapshot) snapshot = fake_near_read(kernel, all, config, &near, failed + 1, &error);
+        g_autoptr(IbhSnapshot) snapshot = fake_near_read(kernel, all, config, failed + 1, &error);
 
         read = snapshot != NULL;
         assert_int_equal(read, error == NULL);
-        assert_true(!read || near.enough);
+        assert_true(!read || (snapshot->is_near && !snapshot->asked->everything));
     }
     assert_in_range(failed, 10, 99); /* links, RDMA, addresses, strict NICs, rules, tables, main */
 }
@@ -51,24 +51,23 @@ static void add_text(IbhConfig *config, const char *text)
     assert_true(ibh_config_add(config, "config", text, strlen(text), NULL, NULL, NULL));
 }
 
-static IbhSnapshot *read_near(const FakeKernel *kernel, const IbhConfig *config, IbhNear *near)
+static IbhSnapshot *read_near(const FakeKernel *kernel, const IbhConfig *config)
 {
     g_autoptr(IbhSnapshot) all = fake_snapshot(kernel);
     g_autoptr(GError) error = NULL;
-    IbhSnapshot *snapshot = fake_near_read(kernel, all, config, near, 0, &error);
+    IbhSnapshot *snapshot = fake_near_read(kernel, all, config, 0, &error);
 
     assert_null(error);
     assert_non_null(snapshot);
+    assert_true(snapshot->is_near && !snapshot->asked->everything);
     return snapshot;
 }
 
-static void expect(const FakeKernel *kernel, const IbhConfig *config, gboolean enough, const char *links)
+static void expect(const FakeKernel *kernel, const IbhConfig *config, const char *links)
 {
-    g_auto(IbhNear) near = {0};
-    g_autoptr(IbhSnapshot) snapshot = read_near(kernel, config, &near);
+    g_autoptr(IbhSnapshot) snapshot = read_near(kernel, config);
     g_autoptr(GString) names = g_string_new(NULL);
 
-    assert_int_equal(near.enough, enough);
     IBH_EACH (const IbhLink, link, snapshot->links)
         g_string_append_printf(names, "%s%s", names->len ? " " : "", link->name);
     assert_string_equal(names->str, links);
@@ -82,17 +81,17 @@ static void test_only_what_is_near(void **state)
     g_autoptr(IbhConfig) config = ibh_config_new();
 
     (void)state;
-    expect(kernel, config, TRUE, "ib0 ib1 near");
+    expect(kernel, config, "ib0 ib1 near");
     fake_do(kernel, "sysctl -w net/ipv4/conf/near/rp_filter=2", NULL);
-    expect(kernel, config, TRUE, "ib0 ib1");
+    expect(kernel, config, "ib0 ib1");
     fake_do(kernel, "sysctl -w net/ipv4/conf/all/rp_filter=1", NULL);
-    expect(kernel, config, TRUE, "ib0 ib1");
+    expect(kernel, config, "ib0 ib1");
     fake_do(kernel, "sysctl -w net/ipv4/conf/near/rp_filter=0", NULL);
-    expect(kernel, config, TRUE, "ib0 ib1 near");
+    expect(kernel, config, "ib0 ib1 near");
     fake_do(kernel, "sysctl -w net/ipv4/conf/all/rp_filter=2", "ip address add 10.9.0.1/32 dev lo", NULL);
-    expect(kernel, config, TRUE, "ib0 ib1");
+    expect(kernel, config, "ib0 ib1");
     fake_do(kernel, "ip address add 172.16.34.250/32 dev lo", NULL);
-    expect(kernel, config, TRUE, "ib0 ib1 lo");
+    expect(kernel, config, "ib0 ib1 lo");
 }
 
 /* A NIC that was a rail some runs ago: it lost its RDMA device, and stands there without. */
@@ -104,9 +103,9 @@ static void test_known_rail(void **state)
 
     (void)state;
     g_array_append_val(kernel->now->state->known, known);
-    expect(kernel, config, TRUE, "ib0 ib1 near");
+    expect(kernel, config, "ib0 ib1 near");
     fake_do(kernel, "nic lost", NULL);
-    expect(kernel, config, TRUE, "ib0 ib1 lost near");
+    expect(kernel, config, "ib0 ib1 lost near");
 }
 
 /* So many are not asked for one by one. */
@@ -116,7 +115,6 @@ static void test_many(void **state)
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(GString) names = g_string_new("ib0 ib1");
     g_autoptr(IbhSnapshot) snapshot = NULL;
-    g_auto(IbhNear) near = {0};
 
     (void)state;
     for (int i = 2; i < 40; i++) {
@@ -127,18 +125,16 @@ static void test_many(void **state)
         g_string_append_printf(names, " ib%d", i);
     }
     g_string_append(names, " near");
-    expect(kernel, config, TRUE, names->str);
-    snapshot = read_near(kernel, config, &near);
+    expect(kernel, config, names->str);
+    snapshot = read_near(kernel, config);
     assert_int_equal(snapshot->addresses->len, 41); /* not that of "far" */
 }
 
 static guint count_routes(const FakeKernel *kernel, const IbhConfig *config, guint32 table)
 {
-    g_auto(IbhNear) near = {0};
-    g_autoptr(IbhSnapshot) snapshot = read_near(kernel, config, &near);
+    g_autoptr(IbhSnapshot) snapshot = read_near(kernel, config);
     guint count = 0;
 
-    assert_true(near.enough);
     IBH_EACH (const IbhRoute, route, snapshot->routes)
         count += route->table == table;
     return count;
@@ -148,15 +144,15 @@ static gboolean is_enough(const FakeKernel *kernel, const char *settings)
 {
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(IbhSnapshot) all = fake_snapshot(kernel);
-    g_auto(IbhNear) near = {0};
     g_autoptr(IbhSnapshot) snapshot = NULL;
     g_autoptr(IbhRails) rails = NULL;
+    g_autoptr(GPtrArray) plan = NULL;
 
     add_text(config, settings);
-    snapshot = fake_near(kernel, all, config, &near);
+    snapshot = fake_near(kernel, all, config);
     rails = snapshot ? ibh_rails_find(config, snapshot, FALSE, NULL) : NULL;
-
-    return rails && fake_near_finish(kernel, all, &near, rails);
+    plan = rails ? ibh_plan_apply(rails, NULL) : NULL;
+    return plan && fake_near_is_enough(kernel, all, snapshot);
 }
 
 /* What stands is of rails that are here, whole. */
@@ -182,6 +178,8 @@ static void test_what_stands(void **state)
     assert_false(is_enough(kernel, "[interface ib0]\nmanage=no\n")); /* it gets its own value back */
     fake_do(kernel, "once ip route add 172.16.0.0/16 dev ib0 src 172.16.34.9 table 941 metric mark protocol kernel",
             NULL);
+    assert_true(is_enough(kernel, "")); /* nobody has the address */
+    fake_do(kernel, "ip address add 172.16.34.9/32 dev far", NULL);
     assert_false(is_enough(kernel, ""));
 }
 
@@ -232,7 +230,7 @@ static void test_globs(void **state)
 
     (void)state;
     add_text(config, "[interface f*]\nmanage=yes\n");
-    expect(kernel, config, TRUE, "ib0 ib1 far near");
+    expect(kernel, config, "ib0 ib1 far near");
 }
 
 int main(void)

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which changes --watch, and a hook that stays, have to hear of. */
+#include "run/run.h"
+
+static gboolean leads_a_candidate(const IbhRule *rule, const IbhRails *rails)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+            if (nic->rank && ibh_prefix_contains(&rule->from, &address->local))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+static gboolean has_subnet(const GArray *subnets, const IbhPrefix *subnet)
+{
+    IBH_EACH (const IbhPrefix, one, subnets) {
+        if (ibh_prefix_equal(one, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean decides(const IbhRoute *route, const IbhFocus *focus)
+{
+    if (route->table != IBH_TABLE_MAIN)
+        return ibh_has(focus->tables, (int)route->table);
+    return !route->dst.length || has_subnet(focus->subnets, &route->dst);
+}
+
+static void focus_on_nic(IbhFocus *focus, const IbhNic *nic)
+{
+    g_array_append_val(focus->candidates, nic->link->ifindex);
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        if (ibh_address_counts(address) && !has_subnet(focus->subnets, &address->subnet))
+            g_array_append_val(focus->subnets, address->subnet);
+    }
+}
+
+void ibh_focus_find(IbhFocus *focus, const IbhRails *rails)
+{
+    focus->candidates = g_array_new(FALSE, FALSE, sizeof(int));
+    focus->subnets = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+    focus->tables = g_array_new(FALSE, FALSE, sizeof(int));
+    focus->objects = FALSE;
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        if (nic->rank)
+            focus_on_nic(focus, nic);
+    }
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (ibh_rule_is_of_a_source(rule) && !ibh_has(focus->tables, (int)rule->table) &&
+            leads_a_candidate(rule, rails))
+            g_array_append_val(focus->tables, rule->table);
+    }
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes)
+        focus->objects |= route->object && decides(route, focus);
+}

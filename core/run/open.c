@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The first steps of a run: open, then configure; and its end. */
+#include "run/run.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+void ibh_run_warn(IbhRun *run, const char *message)
+{
+    g_autofree char *text = ibh_printable(message);
+
+    g_string_append_printf(run->warnings, "%s%s\n", run->speaker, text);
+}
+
+/* ---- getting ready ---- */
+
+/* If the caller closed 0, 1 or 2, no file opened later may take their place. */
+static void open_standard_descriptors(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+void ibh_start(void)
+{
+    /* The caller's environment is in memory: no core dump may contain it, and other processes may not read the memory
+     * of a process of root's. A limit on core dumps does not hold for those that are piped to a program. */
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    umask(022);               /* the next run has no capability to read files in /run that are not readable */
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error, and must not end the process */
+    open_standard_descriptors();
+}
+
+/* A change can be made without the directory or its lock as well. */
+static void go_on(IbhRun *run, const GError *problem)
+{
+    g_autofree char *text = g_strdup_printf("%s; going on without a lock%s", problem->message,
+                                            run->store ? "" : ", old sysctl values are not remembered for --undo");
+
+    ibh_run_warn(run, text);
+}
+
+/* FALSE: another run has the lock all the time. */
+static gboolean open_store(IbhRun *run, int lock_seconds, GError **error)
+{
+    g_autoptr(GError) problem = NULL;
+
+    run->store = ibh_store_open(ibh_netlink_namespace_cookie(run->netlink), run->writes, &problem);
+    if (problem || !run->writes || ibh_store_lock(run->store, lock_seconds, &problem)) {
+        if (problem)
+            go_on(run, problem);
+        return TRUE;
+    }
+    if (g_error_matches(problem, G_FILE_ERROR, G_FILE_ERROR_AGAIN)) {
+        g_propagate_error(error, g_steal_pointer(&problem));
+        return FALSE;
+    }
+    go_on(run, problem);
+    return TRUE;
+}
+
+gboolean ibh_run_open(IbhRun *run, int lock_seconds, GError **error)
+{
+    ibh_caps_keep_net();
+    if (!(run->netlink = ibh_netlink_open(error)) || !open_store(run, lock_seconds, error))
+        return FALSE;
+    run->state = run->store ? ibh_store_load(run->store, error) : ibh_state_new();
+    return run->state != NULL;
+}
+
+void ibh_run_close(IbhRun *run)
+{
+    ibh_announcer_clear(&run->announcer);
+    ibh_rails_free(run->rails);
+    ibh_snapshot_free(run->snapshot);
+    ibh_state_free(run->state);
+    ibh_store_close(run->store);
+    ibh_netlink_close(run->netlink);
+    ibh_config_free(run->config);
+}
+
+/* --undo needs the mark only: it works with a bad configuration, too. */
+void ibh_run_forget_config(IbhRun *run, const GError *problem)
+{
+    ibh_run_warn(run, problem->message);
+    ibh_config_free(run->config);
+    run->config = ibh_config_new();
+    run->bad_config = TRUE;
+}
+
+gboolean ibh_run_configure(IbhRun *run, GError **error)
+{
+    g_autoptr(GError) problem = NULL;
+
+    if ((run->config = ibh_config_load(run->config_path, &problem)))
+        return TRUE;
+    if (!run->undo) {
+        g_propagate_error(error, g_steal_pointer(&problem));
+        return FALSE;
+    }
+    ibh_run_forget_config(run, problem);
+    return TRUE;
+}
