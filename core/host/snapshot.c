@@ -179,7 +179,7 @@ static gboolean find_candidates(Look *look, GError **error)
 static gboolean read_answered_for(Look *look, GError **error)
 {
     g_autoptr(GArray) addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
-    g_autoptr(GArray) others = g_array_new(FALSE, FALSE, sizeof(int)), nearby = g_array_new(FALSE, FALSE, sizeof(int));
+    g_autoptr(GArray) others = g_array_new(FALSE, FALSE, sizeof(int));
     const int all = look->snapshot->all[IBH_SYSCTL_RP_FILTER], lo = 1;
 
     if (!look->prefixes->len)
@@ -195,16 +195,10 @@ static gboolean read_answered_for(Look *look, GError **error)
     if (!ibh_netlink_read_addresses(look->netlink, others, addresses, error))
         return FALSE;
     IBH_EACH (const IbhAddress, address, addresses) {
-        if (!ibh_ip_is_fe80(&address->local) && ibh_prefixes_overlap(look->prefixes, &address->subnet) &&
-            !ibh_has(nearby, address->ifindex))
-            g_array_append_val(nearby, address->ifindex);
-    }
-    IBH_EACH (const IbhAddress, address, addresses) {
-        if (ibh_has(nearby, address->ifindex))
-            g_array_append_val(look->snapshot->addresses, *address);
-    }
-    IBH_EACH (const int, ifindex, nearby) {
-        if (!read_link(look, *ifindex, error))
+        if (ibh_ip_is_fe80(&address->local) || !ibh_prefixes_overlap(look->prefixes, &address->subnet))
+            continue;
+        g_array_append_val(look->snapshot->addresses, *address);
+        if (!read_link(look, address->ifindex, error))
             return FALSE;
     }
     return TRUE;
@@ -384,21 +378,22 @@ static gboolean read_main(Look *look, GError **error)
 
 /* ---- others' routes, of any protocol ---- */
 
-gboolean ibh_snapshot_add_table(IbhSnapshot *snapshot, IbhNetlink *netlink, guint32 table, GError **error)
+/* Of protocol kernel, they have been read. */
+static gboolean is_new(gconstpointer of G_GNUC_UNUSED, const IbhRoute *route)
 {
-    const IbhRouteFilter filter = {.table = table};
-    const guint before = snapshot->routes->len;
-    guint kept = before;
+    return route->protocol != RTPROT_KERNEL || route->type != RTN_UNICAST;
+}
 
-    if (!ibh_netlink_read_routes(netlink, &filter, snapshot->routes, error))
-        return FALSE;
-    for (guint i = before; i < snapshot->routes->len; i++) { /* in order: of two equal routes the first counts */
-        const IbhRoute *route = &g_array_index(snapshot->routes, IbhRoute, i);
+gboolean ibh_snapshot_read_tables(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
+{
+    IbhAsked *asked = snapshot->asked;
 
-        if (route->protocol != RTPROT_KERNEL || route->type != RTN_UNICAST) /* else it has been read */
-            g_array_index(snapshot->routes, IbhRoute, kept++) = *route;
+    for (; asked->n_read < asked->tables->len; asked->n_read++) {
+        const IbhRouteFilter filter = {.table = g_array_index(asked->tables, guint32, asked->n_read), .keep = is_new};
+
+        if (!ibh_netlink_read_routes(netlink, &filter, snapshot->routes, error))
+            return FALSE;
     }
-    g_array_set_size(snapshot->routes, kept);
     return TRUE;
 }
 
@@ -414,15 +409,11 @@ static gboolean is_for_a_candidate(const Look *look, const IbhPrefix *from)
 /* The tables that rules of others lead addresses of candidates to: they may be routed there already. */
 static gboolean read_tables_of_others(Look *look, GError **error)
 {
-    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
-
     IBH_EACH (const IbhRule, rule, look->snapshot->rules) {
-        if (ibh_rule_is_of_a_source(rule) && !g_hash_table_contains(seen, GUINT_TO_POINTER(rule->table)) &&
-            is_for_a_candidate(look, &rule->from) && g_hash_table_add(seen, GUINT_TO_POINTER(rule->table)) &&
-            !ibh_snapshot_add_table(look->snapshot, look->netlink, rule->table, error))
-            return FALSE;
+        if (ibh_rule_is_of_a_source(rule) && is_for_a_candidate(look, &rule->from))
+            ibh_needs_others_in_table(look->snapshot, rule->table);
     }
-    return TRUE;
+    return ibh_snapshot_read_tables(look->snapshot, look->netlink, error);
 }
 
 /* ---- the whole ---- */

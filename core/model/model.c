@@ -406,27 +406,13 @@ static void manager_clear(gpointer data)
     g_free(((IbhManager *)data)->inactive);
 }
 
-static IbhAsked *asked_new(void)
-{
-    IbhAsked *asked = g_new0(IbhAsked, 1);
-
-    asked->holders = g_array_new(FALSE, FALSE, sizeof(IbhIp));
-    asked->tables = g_array_new(FALSE, FALSE, sizeof(guint32));
-    return asked;
-}
-
-static void asked_free(IbhAsked *asked)
-{
-    g_array_unref(asked->holders);
-    g_array_unref(asked->tables);
-    g_free(asked);
-}
-
 IbhSnapshot *ibh_snapshot_new(void)
 {
     IbhSnapshot *snapshot = g_new0(IbhSnapshot, 1);
 
-    snapshot->asked = asked_new();
+    snapshot->asked = g_new0(IbhAsked, 1);
+    snapshot->asked->holders = g_array_new(FALSE, FALSE, sizeof(IbhIp));
+    snapshot->asked->tables = g_array_new(FALSE, FALSE, sizeof(guint32));
     snapshot->links = g_array_new(FALSE, TRUE, sizeof(IbhLink));
     snapshot->places = g_hash_table_new(NULL, NULL);
     snapshot->addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
@@ -447,7 +433,9 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
 {
     if (!snapshot)
         return;
-    asked_free(snapshot->asked);
+    g_array_unref(snapshot->asked->holders);
+    g_array_unref(snapshot->asked->tables);
+    g_free(snapshot->asked);
     g_clear_pointer(&snapshot->tables, g_hash_table_unref);
     g_array_unref(snapshot->links);
     g_hash_table_unref(snapshot->places);

@@ -344,6 +344,7 @@ typedef struct {
     gboolean neighbours;
     GArray *holders; /* IbhIp: is it an address of this host? */
     GArray *tables;  /* guint32: do others have routes there? */
+    guint n_read;    /* of these tables */
 } IbhAsked;
 
 typedef struct {

@@ -36,17 +36,12 @@ static gboolean find(IbhRun *run, GError **error)
 /* A number that others have routes in is not free: with our rules these routes would count. Usually there are none. */
 gboolean ibh_run_find_rails(IbhRun *run, GError **error)
 {
-    const GArray *tables = run->snapshot->asked->tables;
-    guint read = 0, before;
+    guint before;
 
     do {
         before = run->snapshot->routes->len;
-        if (!find(run, error))
+        if (!find(run, error) || (!run->undo && !ibh_snapshot_read_tables(run->snapshot, run->netlink, error)))
             return FALSE;
-        for (; !run->undo && read < tables->len; read++) {
-            if (!ibh_snapshot_add_table(run->snapshot, run->netlink, g_array_index(tables, guint32, read), error))
-                return FALSE;
-        }
     } while (run->snapshot->routes->len != before);
     return TRUE;
 }
