@@ -21,7 +21,7 @@ typedef struct {
     GPtrArray *names;    /* char *: of the netdevs that they name, and */
     IbhSysfsKinds kinds; /* what else can belong to them */
     GArray *nics;        /* IbhNicFilter: of this namespace; empty until they are needed */
-    GArray *candidates;  /* int */
+    IbhMainScope scope;  /* which are the candidates, and what of main decides for them */
     GArray *prefixes;    /* IbhPrefix: addresses and subnets of candidates */
 } Look;
 
@@ -31,7 +31,7 @@ static void look_clear(Look *look)
     g_ptr_array_unref(look->ports);
     g_ptr_array_unref(look->names);
     g_array_unref(look->nics);
-    g_array_unref(look->candidates);
+    ibh_main_scope_clear(&look->scope);
     g_array_unref(look->prefixes);
     ibh_tree_clear(&look->tree);
 }
@@ -160,15 +160,10 @@ static gboolean read_links(Look *look, GError **error)
 
 static gboolean find_candidates(Look *look, GError **error)
 {
-    const IbhSnapshot *snapshot = look->snapshot;
-
-    ibh_netlink_check_parents(snapshot->links);
-    if (!ibh_sysfs_find_rdma(&look->tree, look->ports, snapshot->links, error))
+    ibh_netlink_check_parents(look->snapshot->links);
+    if (!ibh_sysfs_find_rdma(&look->tree, look->ports, look->snapshot->links, error))
         return FALSE;
-    IBH_EACH (const IbhLink, link, snapshot->links) {
-        if (ibh_is_candidate(snapshot, link, ibh_config_settings(look->config, link->name).manage))
-            g_array_append_val(look->candidates, link->ifindex);
-    }
+    ibh_main_scope_find(&look->scope, look->snapshot, look->config);
     return TRUE;
 }
 
@@ -189,7 +184,7 @@ static gboolean read_answered_for(Look *look, GError **error)
     g_array_append_val(others, lo);
     IBH_EACH (const IbhNicFilter, nic, look->nics) {
         if (nic->ifindex != lo && ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, nic->rp_filter, all) == 1 &&
-            !ibh_has(look->candidates, nic->ifindex))
+            !ibh_has(look->scope.candidates, nic->ifindex))
             g_array_append_val(others, nic->ifindex);
     }
     if (!ibh_netlink_read_addresses(look->netlink, others, addresses, error))
@@ -210,7 +205,7 @@ static gboolean read_addresses(Look *look, GError **error)
 
     if (!look->snapshot->is_near)
         return ibh_netlink_read_addresses(look->netlink, NULL, addresses, error);
-    if (!ibh_netlink_read_addresses(look->netlink, look->candidates, addresses, error))
+    if (!ibh_netlink_read_addresses(look->netlink, look->scope.candidates, addresses, error))
         return FALSE;
     IBH_EACH (const IbhAddress, address, addresses) {
         const IbhPrefix local = {.ip = address->local, .length = ibh_ip_bits(&address->local)};
@@ -243,7 +238,7 @@ static GHashTable *find_numbers(const Look *look)
     GHashTable *tables = g_hash_table_new(NULL, NULL);
 
     add_table(tables, IBH_TABLE_SPREAD);
-    for (guint i = 1; i <= look->candidates->len; i++)
+    for (guint i = 1; i <= look->scope.candidates->len; i++)
         add_pair(tables, IBH_TABLE_BASE + i);
     IBH_EACH (const IbhSavedRail, saved, look->snapshot->state->rails)
         add_pair(tables, saved->table);
@@ -315,15 +310,17 @@ static gint compare_places(gconstpointer left, gconstpointer right)
 
 /* ---- main, as the candidates have it ---- */
 
-static gboolean decides(gconstpointer scope, const IbhRoute *route)
+/* Of main with single tables also connected routes, which others' tables are compared with: they were not read. */
+static gboolean is_connected(const IbhSnapshot *snapshot, const IbhRoute *route)
 {
-    return ibh_main_scope_has(scope, route);
+    return snapshot->tables && route->protocol == RTPROT_KERNEL;
 }
 
-/* Connected routes as well, which others' tables are compared with: with single tables, main's were not read. */
-static gboolean decides_or_is_connected(gconstpointer scope, const IbhRoute *route)
+static gboolean route_matters(gconstpointer data, const IbhRoute *route)
 {
-    return route->protocol == RTPROT_KERNEL || ibh_main_scope_has(scope, route);
+    const Look *look = data;
+
+    return is_connected(look->snapshot, route) || ibh_main_scope_has(&look->scope, route);
 }
 
 static gboolean leads_to_one(gconstpointer subnets, const IbhRoute *route)
@@ -336,9 +333,9 @@ static gboolean leads_to_one(gconstpointer subnets, const IbhRoute *route)
 }
 
 /* What the scope lacks, once the candidates' own routes are known. */
-static gboolean read_main_to_subnets(Look *look, const IbhMainScope *scope, GError **error)
+static gboolean read_main_to_subnets(Look *look, GError **error)
 {
-    g_autoptr(GArray) subnets = ibh_main_scope_lacks(scope, look->snapshot);
+    g_autoptr(GArray) subnets = ibh_main_scope_lacks(&look->scope, look->snapshot);
     const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = leads_to_one, .of = subnets};
 
     return !subnets->len || ibh_netlink_read_routes(look->netlink, &filter, look->snapshot->main_to_subnets, error);
@@ -357,23 +354,23 @@ static void add_connected(IbhSnapshot *snapshot, const IbhRoute *route)
 static gboolean read_main(Look *look, GError **error)
 {
     IbhSnapshot *snapshot = look->snapshot;
+    IbhMainScope *scope = &look->scope;
     g_autoptr(GArray) parts = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
-    g_auto(IbhMainScope) scope = {0};
 
-    ibh_main_scope_find(&scope, snapshot, look->config);
-    if (scope.candidates->len &&
-        !ibh_netlink_read_main(look->netlink, scope.candidates, scope.has_ipv6 ? AF_UNSPEC : AF_INET,
-                               snapshot->tables ? decides_or_is_connected : decides, &scope, parts, error))
+    ibh_main_scope_add_places(scope, snapshot);
+    if (scope->candidates->len &&
+        !ibh_netlink_read_main(look->netlink, scope->candidates, scope->has_ipv6 ? AF_UNSPEC : AF_INET, route_matters,
+                               look, parts, error))
         return FALSE;
     IBH_EACH (const IbhRoute, part, parts) {
-        if (snapshot->tables && part->protocol == RTPROT_KERNEL)
+        if (is_connected(snapshot, part))
             add_connected(snapshot, part);
-        if (ibh_main_scope_has(&scope, part))
+        if (ibh_main_scope_has(scope, part))
             g_array_append_val(snapshot->main_by_nic, *part);
     }
     if (snapshot->tables)
         g_array_sort(snapshot->routes, compare_places); /* it keeps the order of equals */
-    return read_main_to_subnets(look, &scope, error);
+    return read_main_to_subnets(look, error);
 }
 
 /* ---- others' routes, of any protocol ---- */
@@ -400,7 +397,7 @@ gboolean ibh_snapshot_read_tables(IbhSnapshot *snapshot, IbhNetlink *netlink, GE
 static gboolean is_for_a_candidate(const Look *look, const IbhPrefix *from)
 {
     IBH_EACH (const IbhAddress, address, look->snapshot->addresses) {
-        if (ibh_prefix_contains(from, &address->local) && ibh_has(look->candidates, address->ifindex))
+        if (ibh_prefix_contains(from, &address->local) && ibh_has(look->scope.candidates, address->ifindex))
             return TRUE;
     }
     return FALSE;
@@ -438,7 +435,6 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const IbhConfig *config, con
                          .snapshot = ibh_snapshot_new(),
                          .names = g_ptr_array_new_with_free_func(g_free),
                          .nics = g_array_new(FALSE, FALSE, sizeof(IbhNicFilter)),
-                         .candidates = g_array_new(FALSE, FALSE, sizeof(int)),
                          .prefixes = g_array_new(FALSE, FALSE, sizeof(IbhPrefix))};
 
     ibh_state_free(look.snapshot->state);

@@ -13,11 +13,15 @@ static gint compare_ips(gconstpointer a, gconstpointer b)
 void ibh_main_scope_find(IbhMainScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config)
 {
     scope->candidates = g_array_new(FALSE, FALSE, sizeof(int));
-    scope->places = g_array_new(FALSE, FALSE, sizeof(IbhIp));
     IBH_EACH (const IbhLink, link, snapshot->links) {
         if (ibh_is_candidate(snapshot, link, ibh_config_settings(config, link->name).manage))
             g_array_append_val(scope->candidates, link->ifindex);
     }
+}
+
+void ibh_main_scope_add_places(IbhMainScope *scope, const IbhSnapshot *snapshot)
+{
+    scope->places = g_array_new(FALSE, FALSE, sizeof(IbhIp));
     IBH_EACH (const IbhAddress, address, snapshot->addresses) {
         if (!ibh_address_counts(address) || !ibh_has(scope->candidates, address->ifindex))
             continue;

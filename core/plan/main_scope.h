@@ -15,6 +15,7 @@ typedef struct {
 
 /* Of all candidates among the links of the snapshot. */
 void ibh_main_scope_find(IbhMainScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config);
+void ibh_main_scope_add_places(IbhMainScope *scope, const IbhSnapshot *snapshot); /* once the addresses are known */
 void ibh_main_scope_clear(IbhMainScope *scope);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhMainScope, ibh_main_scope_clear)
 

@@ -1008,6 +1008,7 @@ void fake_snapshot_add_main(const GArray *routes, IbhSnapshot *snapshot, const I
     g_auto(IbhMainScope) scope = {0};
 
     ibh_main_scope_find(&scope, snapshot, config);
+    ibh_main_scope_add_places(&scope, snapshot);
     fake_read_parts(routes, &scope, parts);
     IBH_EACH (const IbhRoute, part, parts) {
         if (ibh_main_scope_has(&scope, part))
