@@ -384,10 +384,10 @@ static gboolean is_new(gconstpointer of G_GNUC_UNUSED, const IbhRoute *route)
 gboolean ibh_snapshot_read_tables(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
 {
     IbhAsked *asked = snapshot->asked;
+    IbhRouteFilter filter = {.keep = is_new};
 
     for (; asked->n_read < asked->tables->len; asked->n_read++) {
-        const IbhRouteFilter filter = {.table = g_array_index(asked->tables, guint32, asked->n_read), .keep = is_new};
-
+        filter.table = g_array_index(asked->tables, guint32, asked->n_read);
         if (!ibh_netlink_read_routes(netlink, &filter, snapshot->routes, error))
             return FALSE;
     }
@@ -408,7 +408,7 @@ static gboolean read_tables_of_others(Look *look, GError **error)
 {
     IBH_EACH (const IbhRule, rule, look->snapshot->rules) {
         if (ibh_rule_is_of_a_source(rule) && is_for_a_candidate(look, &rule->from))
-            ibh_needs_others_in_table(look->snapshot, rule->table);
+            ibh_needs_table(look->snapshot, rule->table);
     }
     return ibh_snapshot_read_tables(look->snapshot, look->netlink, error);
 }

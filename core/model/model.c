@@ -473,13 +473,13 @@ void ibh_needs_holder(const IbhSnapshot *snapshot, const IbhIp *ip)
     g_array_append_vals(snapshot->asked->holders, ip, 1);
 }
 
-void ibh_needs_ours_in_table(const IbhSnapshot *snapshot, guint32 table)
+void ibh_needs_number(const IbhSnapshot *snapshot, guint32 table)
 {
     if (snapshot->tables && !g_hash_table_contains(snapshot->tables, GUINT_TO_POINTER(table)))
         ibh_needs_everything(snapshot);
 }
 
-void ibh_needs_others_in_table(const IbhSnapshot *snapshot, guint32 table)
+void ibh_needs_table(const IbhSnapshot *snapshot, guint32 table)
 {
     if (!ibh_has(snapshot->asked->tables, (int)table))
         g_array_append_val(snapshot->asked->tables, table);

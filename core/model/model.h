@@ -343,7 +343,7 @@ typedef struct {
     gboolean everything; /* not only what is near */
     gboolean neighbours;
     GArray *holders; /* IbhIp: is it an address of this host? */
-    GArray *tables;  /* guint32: do others have routes there? */
+    GArray *tables;  /* guint32: all of their routes */
     guint n_read;    /* of these tables */
 } IbhAsked;
 
@@ -394,9 +394,9 @@ void ibh_snapshot_free(IbhSnapshot *snapshot);
 /* Marks that are open from then on, where the snapshot does not hold it. */
 void ibh_needs_everything(const IbhSnapshot *snapshot);
 void ibh_needs_neighbours(const IbhSnapshot *snapshot);
-void ibh_needs_holder(const IbhSnapshot *snapshot, const IbhIp *ip);      /* AF_UNSPEC: of nothing */
-void ibh_needs_ours_in_table(const IbhSnapshot *snapshot, guint32 table); /* what of ours is there */
-void ibh_needs_others_in_table(const IbhSnapshot *snapshot, guint32 table);
+void ibh_needs_holder(const IbhSnapshot *snapshot, const IbhIp *ip); /* AF_UNSPEC: of nothing */
+void ibh_needs_number(const IbhSnapshot *snapshot, guint32 table);   /* what rules and routes of the kernel it has */
+void ibh_needs_table(const IbhSnapshot *snapshot, guint32 table);    /* all of its routes */
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);
 /* The kernel made it without asking: the link's own hardware address where ARP is off, or a group's. */
 gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour);

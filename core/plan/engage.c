@@ -460,8 +460,8 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, gboo
         else
             g_ptr_array_add(rails->no_rails, nic);
         if (nic->status == IBH_NIC_RAIL && nic->is_table_new) {
-            ibh_needs_others_in_table(snapshot, nic->table);
-            ibh_needs_others_in_table(snapshot, ibh_nic_defaults(nic));
+            ibh_needs_table(snapshot, nic->table);
+            ibh_needs_table(snapshot, ibh_nic_defaults(nic));
         }
     }
     find_programmed(rails, others);

@@ -145,7 +145,7 @@ const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule)
     const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
 
     if (!holder)
-        ibh_needs_everything(rails->snapshot); /* any NIC may have it */
+        ibh_needs_holder(rails->snapshot, &rule->from.ip);
     if (rule->table == IBH_TABLE_MAIN) {       /* a second tier: the address, or its first tier, names the owner */
         const IbhNic *owner = ibh_rails_owner(rails, &rule->from.ip);
 

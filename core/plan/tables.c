@@ -187,8 +187,8 @@ static gboolean give(Assignment *all, IbhNic *nic, guint32 table)
 {
     if (!table || is_given(all, table) || is_given(all, table + IBH_TABLE_DEFAULTS))
         return FALSE;
-    ibh_needs_ours_in_table(all->rails->snapshot, table);
-    ibh_needs_ours_in_table(all->rails->snapshot, table + IBH_TABLE_DEFAULTS);
+    ibh_needs_number(all->rails->snapshot, table);
+    ibh_needs_number(all->rails->snapshot, table + IBH_TABLE_DEFAULTS);
     nic->table = table;
     g_hash_table_insert(all->rails->by.tables, KEY(table), nic);
     g_hash_table_insert(all->rails->by.tables, KEY(table + IBH_TABLE_DEFAULTS), nic);

@@ -258,6 +258,14 @@ IbhSnapshot *fake_near(const FakeKernel *kernel, const IbhSnapshot *all, const I
     return g_steal_pointer(&snapshot);
 }
 
+void fake_read_tables(const FakeKernel *kernel, IbhSnapshot *snapshot)
+{
+    IbhNetlink netlink = {.kernel = kernel};
+
+    asked = &netlink;
+    (void)ibh_snapshot_read_tables(snapshot, &netlink, NULL);
+}
+
 gboolean fake_near_is_enough(const FakeKernel *kernel, const IbhSnapshot *all, const IbhSnapshot *near)
 {
     IbhNetlink netlink = {.kernel = kernel, .all = all};

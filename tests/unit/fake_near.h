@@ -12,5 +12,7 @@ IbhSnapshot *fake_near_read(const FakeKernel *kernel, const IbhSnapshot *all, co
                             GError **error);
 /* What is read of `all`, a snapshot of everything; NULL: that is not enough to know. */
 IbhSnapshot *fake_near(const FakeKernel *kernel, const IbhSnapshot *all, const IbhConfig *config);
+/* The tables that were asked for, of near and of everything. */
+void fake_read_tables(const FakeKernel *kernel, IbhSnapshot *snapshot);
 /* Once it was planned by: did that ask for no more? */
 gboolean fake_near_is_enough(const FakeKernel *kernel, const IbhSnapshot *all, const IbhSnapshot *near);

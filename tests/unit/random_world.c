@@ -798,6 +798,22 @@ void world_free(World *world)
 
 WorldLooks world_looks;
 
+/* As run/look.c does it. NULL: the configuration is refused. */
+static IbhRails *find_rails(const IbhConfig *config, const FakeKernel *kernel, IbhSnapshot *seen, WorldAction action)
+{
+    IbhRails *rails = NULL;
+    guint before;
+
+    do {
+        before = seen->routes->len;
+        ibh_rails_free(rails);
+        rails = ibh_rails_find(config, seen, action != WORLD_UNDO, NULL);
+        if (rails && action != WORLD_UNDO)
+            fake_read_tables(kernel, seen);
+    } while (seen->routes->len != before);
+    return rails;
+}
+
 /* NULL: that is not enough. */
 static Planned *plan_by_what_is_near(const IbhConfig *config, const FakeKernel *kernel)
 {
@@ -806,7 +822,7 @@ static Planned *plan_by_what_is_near(const IbhConfig *config, const FakeKernel *
 
     world_looks.all++;
     if (!(planned->seen = fake_near(kernel, all, config)) ||
-        !(planned->rails = ibh_rails_find(config, planned->seen, TRUE, NULL)))
+        !(planned->rails = find_rails(config, kernel, planned->seen, WORLD_EVENT)))
         return NULL;
     planned->plan = ibh_plan_apply(planned->rails, NULL);
     if (!fake_near_is_enough(kernel, all, planned->seen))
@@ -821,7 +837,7 @@ static Planned *look_at_all(const IbhConfig *config, const FakeKernel *kernel, W
 
     planned->seen = fake_snapshot(kernel);
     fake_snapshot_add_main(kernel->now->routes, planned->seen, config);
-    planned->rails = ibh_rails_find(config, planned->seen, action != WORLD_UNDO, NULL);
+    planned->rails = find_rails(config, kernel, planned->seen, action);
     return planned;
 }
 

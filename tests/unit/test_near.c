@@ -183,6 +183,19 @@ static void test_what_stands(void **state)
     assert_false(is_enough(kernel, ""));
 }
 
+/* A rule of ours for an address that went away: who has it now? */
+static void test_rule_without_address(void **state)
+{
+    g_autoptr(FakeKernel) kernel = make_host();
+
+    (void)state;
+    fake_do(kernel, "ip rule add from 172.16.34.9 lookup 941 priority 1941 suppress_ifgroup mark protocol kernel",
+            NULL);
+    assert_true(is_enough(kernel, ""));
+    fake_do(kernel, "ip address add 172.16.34.9/32 dev far", NULL);
+    assert_false(is_enough(kernel, ""));
+}
+
 /* After an --apply that was killed, routes may stand that neither a rule nor the saved state leads to. */
 static void test_tables_of_its_own(void **state)
 {
@@ -236,10 +249,15 @@ static void test_globs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_answer_fails), cmocka_unit_test(test_only_what_is_near),
-        cmocka_unit_test(test_known_rail),        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_gateways),          cmocka_unit_test(test_what_stands),
-        cmocka_unit_test(test_tables_of_its_own), cmocka_unit_test(test_globs),
+        cmocka_unit_test(test_each_answer_fails),
+        cmocka_unit_test(test_only_what_is_near),
+        cmocka_unit_test(test_known_rail),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_gateways),
+        cmocka_unit_test(test_what_stands),
+        cmocka_unit_test(test_tables_of_its_own),
+        cmocka_unit_test(test_globs),
+        cmocka_unit_test(test_rule_without_address),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
