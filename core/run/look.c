@@ -7,9 +7,10 @@ gboolean ibh_run_look(IbhRun *run, IbhScope scope, GError **error)
     g_clear_pointer(&run->rails, ibh_rails_free);
     g_clear_pointer(&run->snapshot, ibh_snapshot_free);
     run->snapshot = ibh_snapshot_take(run->netlink, run->config, run->sysfs, scope, ibh_state_copy(run->state), error);
-    if (run->snapshot)
-        ibh_state_match_links(run->snapshot->state, run->snapshot);
-    return run->snapshot != NULL;
+    if (!run->snapshot)
+        return FALSE;
+    ibh_state_match_links(run->snapshot->state, run->snapshot);
+    return !run->undo || ibh_snapshot_add_neighbours(run->snapshot, run->netlink, error);
 }
 
 /* ---- rails ---- */
