@@ -143,6 +143,8 @@ gboolean ibh_is_of_rails(const IbhRails *rails, const IbhPrefix *prefix);
 /* ---- grades.c, fixes.c: from a packet that goes astray to its owner, and how to take that away ---- */
 
 gboolean ibh_is_same_way(const IbhTrace *a, const IbhTrace *b);
+/* A bridge, a dummy or a tunnel, and no NIC is a port of it: what it sends reaches no peer of the rails. */
+gboolean ibh_link_has_no_wire(const IbhSnapshot *snapshot, const IbhLink *link);
 IbhGrade ibh_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
 
 IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace);

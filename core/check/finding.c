@@ -23,6 +23,8 @@ static const IbhCode codes[] = {
     {"foreign-nic-answers", IBH_INFO, NULL},
     {"gateway-missing", IBH_WARNING, "name one that it has: gateway= in the configuration, or a default route in main"},
     {"unbound", IBH_WARNING, "let main have its route to the rails' subnet again, and its rule"},
+    {"address-silent", IBH_WARNING,
+     "give the address to a rail, or write arp=keep for the rails into the configuration and run sudo ib-hook --apply"},
     {"prefix-differs", IBH_WARNING,
      "give both the prefix that the subnet really has, where their network manager is configured"},
     {"arp-off", IBH_WARNING, NULL},

@@ -89,6 +89,16 @@ static char *say(const IbhCheck *check, const IbhQuestion *question)
 
 /* ---- findings by owner ---- */
 
+/* What has no source address meets main's error route, or a netdev that is on no wire. */
+static gboolean is_main_astray(const IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhRoute *route = question->owner.route;
+    const IbhLink *link = ibh_snapshot_link(check->rails->snapshot, route->ifindex);
+
+    return question->kind == IBH_ASK_UNBOUND &&
+           (ibh_route_is_error(route) || (link && ibh_link_has_no_wire(check->rails->snapshot, link)));
+}
+
 static const char *code_of(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->owner.route;
@@ -98,7 +108,17 @@ static const char *code_of(const IbhCheck *check, const IbhQuestion *question)
         return "table-clash";
     if (question->owner.rule)
         return "foreign-rule";
-    return !route || (question->kind == IBH_ASK_UNBOUND && ibh_route_is_error(route)) ? "unbound" : "foreign-route";
+    return !route || is_main_astray(check, question) ? "unbound" : "foreign-route";
+}
+
+static IbhRemedy advise(const IbhCheck *check, const IbhQuestion *question)
+{
+    if (question->grade == IBH_NOTED)
+        return ibh_advice("nothing has to be done");
+    if (question->owner.route && is_main_astray(check, question) && !ibh_route_is_error(question->owner.route))
+        return ibh_advice("give %s a subnet of its own, or its route a higher metric than those of the rails",
+                          ibh_check_link_name(check, question->owner.route->ifindex));
+    return (IbhRemedy){0};
 }
 
 /* One owner is one finding, about the worst of what it causes. */
@@ -107,12 +127,10 @@ static void tell(IbhCheck *check, const IbhQuestion *worst)
     static const IbhSeverity severities[] = {
         [IBH_NOTED] = IBH_INFO, [IBH_DOUBTFUL] = IBH_WARNING, [IBH_WRONG] = IBH_ERROR};
     g_autofree char *what = say(check, worst), *owner = ibh_owner_describe(check->rails->snapshot, &worst->owner);
-    IbhFinding *finding =
-        ibh_tell(check, NULL, code_of(check, worst), owner,
-                 worst->grade == IBH_NOTED ? ibh_advice("nothing has to be done") : (IbhRemedy){0}, "%s: %s", what,
-                 owner[0]          ? owner
-                 : worst->got.rule ? "table main has no route there"
-                                   : "no rule leads there");
+    IbhFinding *finding = ibh_tell(check, NULL, code_of(check, worst), owner, advise(check, worst), "%s: %s", what,
+                                   owner[0]          ? owner
+                                   : worst->got.rule ? "table main has no route there"
+                                                     : "no rule leads there");
 
     finding->severity = severities[worst->grade];
     if (worst->grade >= IBH_DOUBTFUL && check->tried++ < FIXES_MAX)

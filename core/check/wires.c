@@ -327,7 +327,7 @@ static void judge_proxies(const IbhCheck *check, const IbhNic *nic)
     }
 }
 
-/* ---- NICs that are no rails, on the rails' wire ---- */
+/* ---- who answers ARP for whom, on the rails' wire ---- */
 
 /* A NIC in a VRF answers for addresses outside of it only as long as the local table is asked before the VRF's. */
 static gboolean answers_by_local(const IbhCheck *check, const IbhLink *link)
@@ -337,14 +337,26 @@ static gboolean answers_by_local(const IbhCheck *check, const IbhLink *link)
     return !link->master || (master && g_str_equal(master->kind, "vrf") && !check->before_local);
 }
 
+/* With this own value of a sysctl, and that of all. */
+static int get_effective(const IbhCheck *check, const int *values, IbhSysctl key)
+{
+    return ibh_sysctl_effective(key, values[key], check->rails->snapshot->all[key]);
+}
+
+static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
+{
+    return ibh_nic_is_usable(nic) && answers_by_local(check, nic->link) &&
+           !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) && !ibh_link_has_no_wire(check->rails->snapshot, nic->link);
+}
+
+/* Rails do so only if the configuration keeps their values. */
 static gboolean answers_for_all(const IbhCheck *check, const IbhNic *nic)
 {
-    const int *own = nic->link->sysctl, *all = check->rails->snapshot->all;
+    const int *own = nic->link->sysctl;
 
-    return nic->status != IBH_NIC_RAIL && ibh_nic_is_usable(nic) && answers_by_local(check, nic->link) &&
-           !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) && !ibh_is_strict(check->rails, nic) &&
-           !ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, own[IBH_SYSCTL_ARP_IGNORE], all[IBH_SYSCTL_ARP_IGNORE]) &&
-           !ibh_sysctl_effective(IBH_SYSCTL_ARP_FILTER, own[IBH_SYSCTL_ARP_FILTER], all[IBH_SYSCTL_ARP_FILTER]);
+    return (nic->status != IBH_NIC_RAIL || nic->settings.arp == IBH_ARP_KEEP) && takes_requests(check, nic) &&
+           !ibh_is_strict(check->rails, nic) && !get_effective(check, own, IBH_SYSCTL_ARP_IGNORE) &&
+           !get_effective(check, own, IBH_SYSCTL_ARP_FILTER);
 }
 
 /* It has an address in the rail's subnet, and not of a smaller one inside it, which is another wire; or it is stacked
@@ -374,18 +386,79 @@ static void judge_foreign_nic(const IbhCheck *check, const IbhNic *nic)
     if (!answers_for_all(check, nic) || ibh_must_be_silent(check->rails, nic))
         return;
     IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
-        if (rail->status == IBH_NIC_RAIL && is_on_wire_of(nic, rail))
+        if (rail != nic && rail->status == IBH_NIC_RAIL && is_on_wire_of(nic, rail))
             ibh_tell(check, nic, "foreign-nic-answers", nic->link->name,
                      ibh_advice("ib-hook --probe asks the wire; arp_ignore=1 silences this NIC"),
-                     "it is no rail, but on the wire of %s, and answers ARP for its address as for all of this host: "
-                     "peers may send to the wrong NIC",
-                     rail->link->name);
+                     "peers may send to it what is for %s: it is on the same wire and answers ARP for all addresses of "
+                     "this host (%s)",
+                     rail->link->name,
+                     nic->status == IBH_NIC_RAIL ? "arp=keep, arp_ignore=0" : "it is no rail, arp_ignore=0");
+    }
+}
+
+/* ARP requests for this address of the host, on no NIC of the wire. With arp_filter, a NIC answers for what its answer
+ * leaves through. */
+static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int *values, const IbhAddress *address,
+                             const IbhPrefix *subnet)
+{
+    const int ignore = get_effective(check, values, IBH_SYSCTL_ARP_IGNORE);
+    IbhPiece *end, *rest = ibh_pieces_inside(check, subnet, &end);
+    IbhTrace way;
+
+    if (!takes_requests(check, nic) || ignore == 1 || ignore == 2 || ignore == 8)
+        return FALSE;
+    if (!get_effective(check, values, IBH_SYSCTL_ARP_FILTER) || rest == end)
+        return TRUE;
+    way = ibh_fib_walk(check->actual, &(IbhLookup){.from = address->local, .to = rest->host});
+    return !way.refused && ibh_route_leads_by(way.route, nic->link->ifindex);
+}
+
+/* The rail's subnet that peers ask for it in; NULL: it names a network of its own, or none of a rail's. */
+static const IbhPrefix *find_asked_in(const IbhNic *rail, const IbhAddress *address)
+{
+    const IbhAddress *near = ibh_find_address_near(rail, &address->local);
+
+    return near && rail->status == IBH_NIC_RAIL && !ibh_address_is_host(near) &&
+                   (ibh_address_is_host(address) || address->subnet.length <= near->subnet.length)
+               ? &near->subnet
+               : NULL;
+}
+
+/* It was answered for with the administrator's values, and with those of now nobody does. */
+static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
+{
+    gboolean was_answered = FALSE;
+
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        const IbhPrefix *subnet = find_asked_in(nic, address);
+
+        if (!subnet)
+            continue;
+        if (would_answer(check, nic, nic->link->sysctl, address, subnet))
+            return FALSE;
+        was_answered |= would_answer(check, nic, nic->base, address, subnet);
+    }
+    return was_answered;
+}
+
+/* A virtual address on a bridge or dummy: peers ask the rails' wire for it. */
+static void judge_silence(const IbhCheck *check, const IbhNic *nic)
+{
+    char ip[IBH_IP_STRLEN];
+
+    if (!(nic->link->flags & IFF_LOOPBACK) && !ibh_link_has_no_wire(check->rails->snapshot, nic->link))
+        return;
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        if (address->local.family == AF_INET && is_silenced(check, address))
+            ibh_tell(check, nic, "address-silent", ibh_ip_format(&address->local, ip), (IbhRemedy){0},
+                     "peers cannot reach %s: no NIC answers ARP for it, because the rails have arp_ignore=1", ip);
     }
 }
 
 void ibh_judge_wire(const IbhCheck *check, const IbhNic *nic)
 {
     judge_foreign_nic(check, nic);
+    judge_silence(check, nic);
     judge_proxies(check, nic);
     judge_addresses(check, nic);
     if (nic->status != IBH_NIC_RAIL)

@@ -115,6 +115,31 @@ names "proxy_arp_pvlan" "ib1 warning proxy-arp" on B sh -c 'echo 1 >/proc/sys/ne
 names "it answers ARP for a peer" "ib1 warning proxy-arp" ip -n B neigh add proxy 172.16.16.1 dev ib1
 on B sh -c 'echo 0 >/proc/sys/net/ipv4/ip_forward'
 
+# What is no rail's packet: unbound traffic, and virtual addresses.
+soft() { # ADDRESS/LENGTH
+    ip -n B link add br9 type bridge
+    ip -n B link set br9 up
+    ip -n B address add "$1" dev br9
+}
+first_in_main() {
+    soft 172.16.99.1/16
+    for nic in ib0 ib1; do ip -n B route del 172.16.0.0/16 dev $nic; done
+    for n in 1 2; do ip -n B route append 172.16.0.0/16 dev ib$((n - 1)) proto kernel scope link src 172.16.34.$n; done
+    expect_equal "no peer is reached without a source" "" "$(on B ping -c1 -W1 172.16.16.1 | grep -o '1 received' || true)"
+    hook B --apply >/dev/null
+}
+mend() { ip -n B link del br9; }
+names "a bridge with the rails' prefix is first in main" "br9 warning address-silent, ib0 warning unbound" first_in_main
+virtual() {
+    soft 172.16.99.1/32
+    for i in 0 1; do sysctl_set B ib$i arp_ignore 0; done
+    expect_equal "a virtual address is answered for" "1 received" "$(on A ping -c1 -W1 172.16.99.1 | grep -o '1 received')"
+    ip -n A neigh flush dev ib0
+    hook B --apply >/dev/null
+    expect_equal "and is not since --apply" "" "$(on A ping -c1 -W1 172.16.99.1 | grep -o '1 received' || true)"
+}
+names "nobody answers for a virtual address" "br9 warning address-silent" virtual
+
 # Another host has the address: the kernel gives it up.
 has_failed() { ip -n B address show dev ib1 | grep -q dadfailed; }
 failed() {

@@ -120,6 +120,11 @@ static World look(const char *text, Answer answer)
     "ip rule add priority 32764 from " ip " lookup main suppress_prefixlength 0" OURS                                  \
     "ip rule add priority 32765 from " ip " lookup 2" table OURS
 #define VRF_NIC "ip link add blue up type vrf\nnic ib4 infiniband master blue\nip address add 172.16.34.5/16 dev ib4\n"
+#define FIRST_IN_MAIN(kind) "ip link add br9 up type " kind "\nip address add 172.16.99.1/16 dev br9\n" RAILS
+/* The address of another netdev, and rails that answered for it before they were rails. */
+#define SILENT(link, iface, length)                                                                                    \
+    RAILS "ip link add " link "\nip address add 172.16.99.1/" length " dev " iface                                     \
+          "\nsaved ib0 arp_ignore old=0 set=1\nsaved ib1 arp_ignore old=0 set=1\n"
 #define ETH0 "nic eth0\nip address add 192.168.1.5/24 dev eth0\n"
 
 /* ---- answers that are wrong ---------------------------------------------------------------------------- */
@@ -176,6 +181,16 @@ static const Case CASES[] = {
     {"the same, by a throw", RAILS_ALONE "ip route append throw default table main metric 1\n", NULL, "info unbound ib0"},
     {"a bridge inside the subnet",
      RAILS "ip link add docker0 up type bridge\nip address add 172.16.99.1/24 dev docker0\n", NULL, "info foreign-route ib0+ib1"},
+    {"a bridge with the rails' own prefix is first in main", FIRST_IN_MAIN("bridge"), NULL, "warning unbound ib0"},
+    {"so is a dummy", FIRST_IN_MAIN("dummy"), NULL, "warning unbound ib0"},
+    {"or a tunnel", FIRST_IN_MAIN("wireguard"), NULL, "warning unbound ib0"},
+    {"a bridge that has a NIC as its port reaches the wire", FIRST_IN_MAIN("bridge") "nic eth2 master br9\n", NULL,
+     "info foreign-route ib0"},
+    {"another NIC is first in main", "nic eth9 arp_ignore=1\nip address add 172.16.34.9/16 dev eth9\n" RAILS, NULL, "info foreign-route ib0"},
+    {"nobody answers for an address on a bridge", SILENT("br9 up type bridge", "br9", "16"), NULL, "warning address-silent br9"},
+    {"nor for one on a dummy", SILENT("d9 up type dummy", "d9", "32"), NULL, "info foreign-route ib0+ib1\nwarning address-silent d9"},
+    {"a network of its own inside the subnet is routed", SILENT("br9 up type bridge", "br9", "24"), NULL, "info foreign-route ib0+ib1"},
+    {"its administrator had silenced the rails before", RAILS "ip link add br9 up type bridge\nip address add 172.16.99.1/16 dev br9\n", NULL, ""},
     {"a service's address", RAILS "ip address add 172.16.99.1/32 dev lo\n", NULL, "info foreign-route ib0+ib1"},
     {"a rule for an address that is gone", RAILS STALE("172.16.34.7", "942"), NULL, "warning stale ib1"},
     {"a rule for a NIC that is gone", RAILS STALE("172.16.34.7", "999"), NULL, "warning stale "},
@@ -185,7 +200,7 @@ static const Case CASES[] = {
      RAIL0 RAIL1, NULL, "warning sysctl-wrong ib1"},
     {"all answers nobody", RAILS "sysctl -w net/ipv4/conf/all/arp_ignore=8\n", NULL, "error effective-sysctl ib0+ib1"},
     {"as configured", IB0 "nic ib1 infiniband rdma mlx5_1/1\n" ADDRESSES RAIL0 RAIL1
-     "config [interface ib1] arp=keep\n", NULL, ""},
+     "config [interface ib1] arp=keep\n", NULL, "info foreign-nic-answers ib1"},
     {"no rule, and values that change only meanwhile", "nic ib0 infiniband rdma mlx5_0/1 " STRICT "nic ib1 infiniband rdma mlx5_1/1 " STRICT
      ADDRESSES RAIL0 ROUTE1 "config [interface ib*] arp=strict\n", NULL, "error rule-missing ib1"},
     {"not as configured", RAILS "config [interface ib1] arp=strict\n", NULL, "warning sysctl-wrong ib1"},
