@@ -424,7 +424,7 @@ static const IbhPrefix *find_asked_in(const IbhNic *rail, const IbhAddress *addr
                : NULL;
 }
 
-/* It was answered for with the administrator's values, and with those of now nobody does. */
+/* A NIC answered for it with the administrator's values, and no NIC answers with the present ones. */
 static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
 {
     gboolean was_answered = FALSE;
