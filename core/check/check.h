@@ -135,6 +135,8 @@ void ibh_judge_gateway(const IbhCheck *check, const IbhNic *nic);
 void ibh_judge_manager(const IbhCheck *check, const IbhNic *nic);
 /* Of rails that were there and are not, and of those that are down. */
 void ibh_judge_missing(const IbhCheck *check);
+/* The address of this family that a rail had, and now it has none; NULL: it has one, or never had. */
+const IbhIp *ibh_find_lost(const IbhCheck *check, const IbhNic *nic, int family);
 void ibh_judge_scripts(const IbhCheck *check);
 
 /* It lies in a subnet of a rail. */

@@ -30,7 +30,8 @@ static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhOp *op)
     if (nic && nic->status == IBH_NIC_RAIL && op->type == IBH_OP_SYSCTL_SET)
         return ibh_want_sysctl(check->rails, nic, op->key) == nic->link->sysctl[op->key]; /* other only meanwhile */
     if (nic && nic->status == IBH_NIC_RAIL)
-        return deletes && !(nic->link->flags & IFF_UP);
+        return deletes && (!(nic->link->flags & IFF_UP) ||
+                           ibh_find_lost(check, nic, op->type == IBH_OP_RULE_DEL ? op->rule.family : op->route.family));
     if (nic &&
         (nic->status == IBH_NIC_BLOCKED || is_missed(check, nic->link) || (worst && worst->severity == IBH_ERROR)))
         return TRUE;

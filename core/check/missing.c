@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/check.h"
 
+#include <sys/socket.h>
+
 static const IbhCode rows[] = {
     [IBH_ON_PURPOSE] = {"carrier-down", IBH_INFO, "ip link set it up to have it back"},
     [IBH_ELSEWHERE] = {"nic-gone", IBH_INFO,
@@ -53,6 +55,46 @@ static void tell(const IbhCheck *check, const IbhMissed *missed)
                         ibh_missing_text(missed->why));
 }
 
+/* ---- a rail stands, but one family of it has gone ---- */
+
+const IbhIp *ibh_find_lost(const IbhCheck *check, const IbhNic *nic, int family)
+{
+    const IbhSnapshot *snapshot = check->rails->snapshot;
+
+    if (nic->status != IBH_NIC_RAIL || !ibh_nic_is_usable(nic) || ibh_serves_family(nic, family) ||
+        (family == AF_INET6 && nic->link->no_ipv6))
+        return NULL;
+    IBH_EACH (const IbhKnownRail, known, snapshot->state->known) {
+        for (guint i = 0; i < known->n_addresses && ibh_known_link(snapshot, known) == nic->link; i++) {
+            if (known->addresses[i].ip.family == family)
+                return &known->addresses[i].ip;
+        }
+    }
+    return NULL;
+}
+
+static void judge_families(const IbhCheck *check, const IbhNic *nic)
+{
+    static const int families[] = {AF_INET, AF_INET6};
+    const IbhManager *manager = ibh_snapshot_manager(check->rails->snapshot, nic->link->ifindex);
+
+    IBH_EACH_ROW (const int, family, families) {
+        const IbhIp *lost = ibh_find_lost(check, nic, *family);
+        const char version = *family == AF_INET6 ? '6' : '4';
+        char ip[IBH_IP_STRLEN];
+
+        if (lost && ibh_is_selected(nic, check->only))
+            ibh_tell(check, nic, "no-address", NULL,
+                     ibh_advice("see whether its router or DHCP server still offers the prefix, and whether %s still "
+                                "configures IPv%c on it",
+                                manager && manager->name ? manager->name : "its network manager", version),
+                     "nothing leaves or arrives by IPv%c: it had %s, and has no IPv%c address now", version,
+                     ibh_ip_format(lost, ip), version);
+    }
+}
+
+/* ---- all ---- */
+
 void ibh_judge_missing(const IbhCheck *check)
 {
     IBH_EACH (const IbhMissed, one, check->missed) {
@@ -65,6 +107,7 @@ void ibh_judge_missing(const IbhCheck *check)
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         IbhMissed missed = {.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE};
 
+        judge_families(check, nic);
         if (nic->status != IBH_NIC_RAIL || ibh_nic_is_usable(nic))
             continue;
         /* Its manager leaves it its address: it is as far away as one without. */

@@ -6,6 +6,7 @@
 
 #define APPLY "sudo ib-hook --apply"
 #define WIDTH 80
+#define NAMES_MAX 3
 
 void ibh_add_row(GPtrArray *rows, const char *format, ...)
 {
@@ -76,6 +77,41 @@ static void add_right(GPtrArray *rows, const IbhReport *report)
     ibh_add_row(rows, "ok: %u rail%s%s", right, right == 1 ? "" : "s", text->str);
 }
 
+/* "ib1, ib3 and 5 more"; the caller frees it. */
+static char *name_some(const GPtrArray *names)
+{
+    GString *text = g_string_new(NULL);
+    const guint shown = names->len > NAMES_MAX + 1 ? NAMES_MAX : names->len;
+
+    for (guint i = 0; i < shown; i++)
+        g_string_append_printf(text, "%s%s", !i ? "" : i + 1 == names->len ? " and " : ", ", (char *)names->pdata[i]);
+    if (shown < names->len)
+        g_string_append_printf(text, " and %u more", names->len - shown);
+    return g_string_free(text, FALSE);
+}
+
+/* No rail stands: what was one, or could be. */
+static void add_no_rails(GPtrArray *rows, const IbhReport *report)
+{
+    g_autoptr(GPtrArray) missing = g_ptr_array_new(), unmanaged = g_ptr_array_new();
+    g_autofree char *names = NULL;
+
+    for (guint i = 0; report->missed && i < report->missed->len; i++)
+        g_ptr_array_add(missing, g_array_index(report->missed, IbhMissed, i).known.iface);
+    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
+        if (nic->status == IBH_NIC_UNMANAGED)
+            g_ptr_array_add(unmanaged, (char *)(guintptr)nic->link->name);
+    }
+    names = name_some(missing->len ? missing : unmanaged);
+    if (missing->len)
+        ibh_add_row(rows, "no rails: %s %s known and missing: %s", names, missing->len == 1 ? "is" : "are",
+                    ibh_missing_text(g_array_index(report->missed, IbhMissed, 0).why));
+    else if (unmanaged->len)
+        ibh_add_row(rows, "no rails: manage=no switches off %s", names);
+    else
+        ibh_add_row(rows, "no rails: no two RDMA NICs share a subnet here (ib-hook --show --verbose lists all)");
+}
+
 void ibh_add_verdict(GPtrArray *rows, const IbhReport *report)
 {
     const IbhFinding *worst = ibh_findings_worst(report->findings, NULL);
@@ -85,5 +121,5 @@ void ibh_add_verdict(GPtrArray *rows, const IbhReport *report)
     else if (report->nics[TRUE]->len)
         add_right(rows, report);
     else
-        ibh_add_row(rows, "no rails: no two RDMA NICs share a subnet here (ib-hook --show --verbose lists all)");
+        add_no_rails(rows, report);
 }

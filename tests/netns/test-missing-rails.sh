@@ -45,6 +45,18 @@ port() { # STATE PHYSICAL-STATE
 event
 found "both stand" 0 ""
 
+# One family of a rail goes: its prefix expires.
+for n in 1 2; do ip -n B address add fd00:16::34:$n/64 dev ib$((n - 1)) nodad; done
+event
+found "both stand, in both families" 0 ""
+ip -n B address change fd00:16::34:2/64 dev ib1 valid_lft 1 preferred_lft 1
+expired() { [ -z "$(ip -n B address show dev ib1 to fd00:16::34:2)" ]; }
+wait_until 10 expired
+found "an IPv6 prefix expired" 1 "ib1 warning no-address"
+expect_contains "what it was" "it had fd00:16::34:2" "$(json '.findings[].message')"
+ip -n B address del fd00:16::34:1/64 dev ib0
+expect_hook 0 B --apply
+
 # The cable: the port tells, else the link.
 ip -n wire link set B.1 down
 found "no carrier, ifupdown" 1 "ib1 error carrier-down"

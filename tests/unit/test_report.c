@@ -239,6 +239,23 @@ static void test_verdicts(void **state)
     }
 }
 
+/* No rails, because the configuration wants none, or because what was one is away. */
+static void test_no_rails(void **state)
+{
+    g_auto(World) none = look(TRIO "config [interface *] manage=no\n"), away = look(NO_RAILS);
+    const IbhMissed gone = {.known = {.iface = "ib7"}, .why = IBH_ELSEWHERE};
+    g_autofree char *off = NULL, *missing = NULL;
+
+    (void)state;
+    none.report.action = away.report.action = IBH_ACTION_CHECK;
+    g_array_append_val(away.missed, gone);
+    off = ibh_report(&none.report, ibh_write_text, &(IbhStyle){0});
+    missing = ibh_report(&away.report, ibh_write_text, &(IbhStyle){0});
+    assert_string_equal(off, "no rails: manage=no switches off ib0, ib1 and ib2\n");
+    assert_string_equal(missing, "no rails: ib7 is known and missing: its hardware is there, but has no interface in "
+                                 "this network namespace\n");
+}
+
 static char *tell_error(const char *message, IbhWriter *writer)
 {
     const IbhReport report = {.status = 2, .message = message};
@@ -348,10 +365,8 @@ static void test_hostile_names(void **state)
 int main(void)
 {
     static const struct CMUnitTest others[] = {
-        cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_error),
-        cmocka_unit_test(test_operation_names),
-        cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_verdicts),        cmocka_unit_test(test_no_rails),      cmocka_unit_test(test_error),
+        cmocka_unit_test(test_operation_names), cmocka_unit_test(test_hostile_names),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(cases) + G_N_ELEMENTS(others)];
 
