@@ -25,7 +25,7 @@ row() {
     fix=$(json '[.findings[] | select(.severity != "info") | .fix // empty] | join("\n")')
     case $fix in *"priority 0"* | *"table 255"* | *"table local"* | *"$MARK"*) fail "$1: the fix is no harm" "$fix" ;; esac
     if [ -n "$fix" ]; then
-        on B sh -ec "$fix" >/dev/null
+        as_pasted B "$fix" >/dev/null
         expect_hook 0 B --check
         expect_equal "$1: the fix takes nothing of ours" "$(own <<<"$right")" "$(state B | own)"
     fi

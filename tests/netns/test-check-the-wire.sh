@@ -17,7 +17,7 @@ names() {
     expect_hook 1 B --check --json
     expect_equal "$1" "$2" "$(findings)"
     fix=$(json '[.findings[] | select(.severity != "info") | .fix // empty] | unique | join("; ")')
-    [ -z "$fix" ] || on B sh -c "$fix" || fail "$1: its fix can be pasted" "$fix"
+    [ -z "$fix" ] || as_pasted B "$fix" >/dev/null || fail "$1: its fix can be pasted" "$fix"
     [ -n "$fix" ] || mend
     expect_hook 0 B --check
 }
@@ -43,9 +43,12 @@ for nic in ib0 ib1; do set_of ipv6/conf/$nic/mtu 1500; done
 ip -n B route replace blackhole 172.16.0.0/16 table 942 metric 1768056939
 expect_hook 1 B --check --json
 expect_equal "another route has the place of ours" "ib1 error foreign-route, ib1 error table-clash" "$(findings)"
-on B sh -c "$(json '[.findings[].fix // empty] | unique | join("; ")')"
+as_pasted B "$(json '[.findings[].fix // empty] | unique | join("; ")')" >/dev/null
 expect_hook 0 B --apply
 expect_hook 0 B --check
+altered() { ip -n B route replace 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 table 942 metric 1768056939 mtu lock 1000; }
+names "our own route was altered" "ib1 error route-missing" altered
+expect_lacks "--apply has replaced it" "lock" "$(ip -n B route show table 942)"
 names "our own MAC, of an IPv6 neighbour" "ib0 warning neighbour-static" \
     ip -n B neigh replace fd00:16::16:1 lladdr "$(mac B 1)" dev ib0 nud permanent
 ip -n B link add in0 up type ifb

@@ -175,6 +175,8 @@ static const Case CASES[] = {
 
     {"no rule", HOST RAIL0 ROUTE1, NULL, "error rule-missing ib1"},
     {"no route", HOST RAIL0 RULE1, NULL, "error route-missing ib1"},
+    {"a route that somebody altered", HOST RAIL0 RULE1
+     "ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 942 metric mark protocol kernel mtu lock 1000\n", NULL, "error route-missing ib1"},
     {"nothing at all", HOST, NULL, "error rule-missing ib0+ib1"},
     {"main has no way: a script deleted its routes", RAILS_ALONE, NULL, "info unbound ib0"},
     {"the same, and it refuses the rest of the world", RAILS_ALONE "ip route add prohibit default table 253\n", NULL, "info unbound ib0"},
