@@ -40,6 +40,7 @@ typedef struct {
     IbhGrade grade; /* of that */
     IbhOwner owner; /* the cause, where it is not right */
     gboolean told;  /* a finding has it */
+    gboolean ours;  /* it goes the wrong way, and would not if all of ours were there */
 } IbhQuestion;
 
 /* A part of the world in which the same rules and routes decide. */
@@ -70,7 +71,6 @@ typedef struct {
     const GArray *missed; /* IbhMissed: rails that were there and are not */
     GPtrArray *findings;
     guint tried; /* how many fixes were looked for */
-    char *ours;  /* what is wrong because something of ours is missing; NULL: nothing */
 } IbhCheck;
 
 /* With the questions for the kernel. */
@@ -118,6 +118,17 @@ void ibh_check_cut(IbhCheck *check); /* sets its pieces */
 /* The first piece inside this prefix, and what comes after the last one. */
 IbhPiece *ibh_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix, IbhPiece **ret_end);
 
+/* ---- say.c: where a packet goes, in words; the caller frees them ---- */
+
+/* "172.16.34.2 leaves through ib0" */
+char *ibh_say_way(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
+/* "but 172.16.34.0/26 through eth0: route …": behind what all else does */
+char *ibh_say_exception(const IbhCheck *check, const IbhQuestion *question);
+/* Another NIC sends it. */
+gboolean ibh_goes_astray(const IbhQuestion *question);
+/* "rule 100 (from all lookup 700)" */
+char *ibh_say_owner(const IbhCheck *check, const IbhOwner *owner);
+
 /* ---- what judges share ---- */
 
 /* One cause, one finding: that of this code and owner hits this NIC (NULL: the host), too. If there is none it is made,
@@ -129,6 +140,8 @@ IbhFinding *ibh_tell(const IbhCheck *check, const IbhNic *nic, const char *code,
 const char *ibh_check_link_name(const IbhCheck *check, int ifindex);
 
 void ibh_judge_ways(IbhCheck *check); /* the questions' answers */
+/* The table of the route that decides in the rail's subnet; 0: not known. */
+guint32 ibh_find_table(const IbhCheck *check, const IbhNic *nic);
 void ibh_judge_wire(const IbhCheck *check, const IbhNic *nic);
 /* gateway= and remote= that cannot be used, and rails that reach no other host without a gateway. */
 void ibh_judge_gateway(const IbhCheck *check, const IbhNic *nic);
@@ -146,7 +159,7 @@ gboolean ibh_is_of_rails(const IbhRails *rails, const IbhPrefix *prefix);
 
 gboolean ibh_is_same_way(const IbhTrace *a, const IbhTrace *b);
 /* A bridge, a dummy or a tunnel, and no NIC is a port of it: what it sends reaches no peer of the rails. */
-gboolean ibh_link_has_no_wire(const IbhSnapshot *snapshot, const IbhLink *link);
+gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
 IbhGrade ibh_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
 
 IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace);

@@ -82,6 +82,8 @@ static void free_finding(gpointer data)
     IbhFinding *finding = data;
 
     g_ptr_array_unref(finding->ifaces);
+    g_ptr_array_unref(finding->says);
+    g_ptr_array_unref(finding->astray);
     g_free(finding->owner);
     g_free(finding->message);
     g_free(finding->fix);
@@ -124,6 +126,8 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
     va_list args;
 
     finding->ifaces = g_ptr_array_new_with_free_func(g_free);
+    finding->says = g_ptr_array_new_with_free_func(g_free);
+    finding->astray = g_ptr_array_new_with_free_func(g_free);
     finding->severity = severity;
     finding->code = code;
     finding->fix = remedy.fix;
@@ -140,6 +144,40 @@ void ibh_finding_hits(IbhFinding *finding, const char *iface)
 {
     if (iface[0] && !ibh_finding_is_about(finding, iface))
         g_ptr_array_add(finding->ifaces, g_strdup(iface));
+    g_ptr_array_set_size(finding->says, (gint)finding->ifaces->len);
+}
+
+static char **find_said(const IbhFinding *finding, const char *iface)
+{
+    guint place;
+
+    return g_ptr_array_find_with_equal_func(finding->ifaces, iface, g_str_equal, &place)
+               ? (char **)&finding->says->pdata[place]
+               : NULL;
+}
+
+void ibh_finding_says(IbhFinding *finding, const char *iface, char *text)
+{
+    char **said;
+
+    ibh_finding_hits(finding, iface);
+    said = find_said(finding, iface);
+    if (said && !*said)
+        *said = g_steal_pointer(&text);
+    g_free(text);
+}
+
+void ibh_finding_leads_astray(IbhFinding *finding, const char *iface)
+{
+    if (!g_ptr_array_find_with_equal_func(finding->astray, iface, g_str_equal, NULL))
+        g_ptr_array_add(finding->astray, g_strdup(iface));
+}
+
+const char *ibh_finding_said(const IbhFinding *finding, const char *iface)
+{
+    char *const *said = find_said(finding, iface);
+
+    return said ? *said : NULL;
 }
 
 gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface)

@@ -89,15 +89,17 @@ static gboolean reaches(const IbhNic *nic, const IbhIp *to)
     return nic && (ibh_find_address_near(nic, to) || (nic->status == IBH_NIC_RAIL && ibh_is_remote(nic, &host)));
 }
 
-gboolean ibh_link_has_no_wire(const IbhSnapshot *snapshot, const IbhLink *link)
+gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link)
 {
     static const char *const soft[] = {"bridge", "dummy", "ifb",    "tun", "vxlan",  "geneve", "wireguard",
                                        "ipip",   "gre",   "gretap", "sit", "ip6tnl", "vti",    NULL},
                              *const guests[] = {"dummy", "tun", "veth", "vxlan", "geneve", "gretap", NULL};
 
-    if (link->rdma[0] || !g_strv_contains(soft, link->kind))
+    const IbhNic *nic = ibh_rails_nic(rails, link->ifindex);
+
+    if ((nic && nic->rank) || !g_strv_contains(soft, link->kind))
         return FALSE;
-    IBH_EACH (const IbhLink, port, snapshot->links) {
+    IBH_EACH (const IbhLink, port, rails->snapshot->links) {
         if (port->master == link->ifindex && !g_strv_contains(guests, port->kind))
             return FALSE;
     }
@@ -120,8 +122,7 @@ static IbhGrade grade_unbound(const Answer *answer)
     if ((length > own && ibh_is_same_way(got, ideal)) || got->route->hops)
         return IBH_RIGHT;
     nic = ibh_rails_nic(answer->rails, got->route->ifindex);
-    if (got->route->type != RTN_UNICAST || !reaches(nic, answer->to) ||
-        ibh_link_has_no_wire(answer->rails->snapshot, nic->link))
+    if (got->route->type != RTN_UNICAST || !reaches(nic, answer->to) || ibh_link_has_no_wire(answer->rails, nic->link))
         return IBH_DOUBTFUL;
     return nic->status == IBH_NIC_RAIL ? IBH_RIGHT : IBH_NOTED;
 }

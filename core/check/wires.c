@@ -346,7 +346,7 @@ static int get_effective(const IbhCheck *check, const int *values, IbhSysctl key
 static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
 {
     return ibh_nic_is_usable(nic) && answers_by_local(check, nic->link) &&
-           !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) && !ibh_link_has_no_wire(check->rails->snapshot, nic->link);
+           !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) && !ibh_link_has_no_wire(check->rails, nic->link);
 }
 
 /* Rails do so only if the configuration keeps their values. */
@@ -446,7 +446,7 @@ static void judge_silence(const IbhCheck *check, const IbhNic *nic)
 {
     char ip[IBH_IP_STRLEN];
 
-    if (!(nic->link->flags & IFF_LOOPBACK) && !ibh_link_has_no_wire(check->rails->snapshot, nic->link))
+    if (!(nic->link->flags & IFF_LOOPBACK) && !ibh_link_has_no_wire(check->rails, nic->link))
         return;
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
         if (address->local.family == AF_INET && is_silenced(check, address))

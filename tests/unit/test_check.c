@@ -413,10 +413,11 @@ static void test_messages(void **state)
     g_auto(World) all_held = look(HOST "hold ib0\nhold ib1\ndo apply respect-holds\n", NULL);
 
     (void)state;
-    SAID(find_code(&missing, "rule-missing")->message, "172.16.34.2", "leaves by ib0");
-    SAID(find_code(&other, "foreign-rule")->message, "172.16.34.2 to 172.16.0.0/16 leaves by ib0: rule 1500: from");
+    SAID(find_code(&missing, "rule-missing")->message, "172.16.34.2 leaves through ib0: not routed yet");
+    SAID(find_code(&other, "foreign-rule")->message,
+         "172.16.34.2 leaves through ib0: rule 1500 (from 172.16.34.2/32 lookup 52)");
     assert_string_equal(find_code(&other, "foreign-rule")->owner, "rule 1500: from 172.16.34.2/32 lookup 52");
-    SAID(find_code(&unknown, "not-known")->message, "by ib0");
+    SAID(find_code(&unknown, "not-known")->message, "through ib0");
     SAID(find_code(&held, "held")->message, "undone");
     SAID(find_code(&held, "held")->fix, "--iface ib1", "--apply");
     SAID(find_code(&kept, "held")->message, "as it was before --apply");
