@@ -147,6 +147,8 @@ void ibh_judge_wire(const IbhCheck *check, const IbhNic *nic);
 void ibh_judge_gateway(const IbhCheck *check, const IbhNic *nic);
 void ibh_judge_manager(const IbhCheck *check, const IbhNic *nic);
 /* Of rails that were there and are not, and of those that are down. */
+const char *ibh_missed_manager(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL: not known */
+char *ibh_known_pci(const IbhKnownRail *known); /* "0000:81:00.1"; NULL: not known. The caller frees it */
 void ibh_judge_missing(const IbhCheck *check);
 /* The address of this family that a rail had, and now it has none; NULL: it has one, or never had. */
 const IbhIp *ibh_find_lost(const IbhCheck *check, const IbhNic *nic, int family);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/check.h"
 
+#include <string.h>
 #include <sys/socket.h>
 
 static const IbhCode rows[] = {
@@ -17,6 +18,35 @@ static const IbhCode rows[] = {
     [IBH_NO_SUCH_NIC] = {"nic-gone", IBH_ERROR,
                          "is the card there, and has it another name? else take its section out of the configuration"},
 };
+
+/* ---- which card and cable ---- */
+
+const char *ibh_missed_manager(const IbhSnapshot *snapshot, const IbhKnownRail *known)
+{
+    const IbhLink *link = ibh_known_link(snapshot, known);
+    const IbhManager *manager = link ? ibh_snapshot_manager(snapshot, link->ifindex) : NULL;
+
+    return manager ? manager->name : NULL;
+}
+
+char *ibh_known_pci(const IbhKnownRail *known)
+{
+    return g_str_equal(known->slot, "-") ? NULL : g_strndup(known->slot, strcspn(known->slot, "/"));
+}
+
+/* "; 0000:81:00.1, 0c:42:a1:00:00:01, NetworkManager"; "": none of them is known. */
+static char *say_hardware(const IbhSnapshot *snapshot, const IbhKnownRail *known)
+{
+    g_autofree char *pci = ibh_known_pci(known);
+    const char *const parts[] = {pci, known->hardware, ibh_missed_manager(snapshot, known)};
+    GString *text = g_string_new(NULL);
+
+    IBH_EACH_ROW (const char *const, part, parts) {
+        if (*part && **part && !g_str_equal(*part, "-"))
+            g_string_append_printf(text, "%s%s", text->len ? ", " : "; ", *part);
+    }
+    return g_string_free(text, FALSE);
+}
 
 static IbhRemedy advise(const IbhRails *rails, const IbhMissed *missed, const IbhCode *row)
 {
@@ -45,14 +75,31 @@ static void tell(const IbhCheck *check, const IbhMissed *missed)
     const IbhLink *link = ibh_known_link(check->rails->snapshot, &missed->known);
     const char *iface = link ? link->name : missed->known.iface;
     const IbhCode *row = &rows[missed->why];
+    g_autofree char *hardware = say_hardware(check->rails->snapshot, &missed->known), *text = NULL;
     char ip[IBH_IP_STRLEN] = "";
 
+    if ((check->only && !g_strv_contains(check->only, iface)) || is_explained(check->findings, missed, iface))
+        return;
     if (missed->known.n_addresses)
         ibh_ip_format(&missed->known.addresses[0].ip, ip);
-    if ((!check->only || g_strv_contains(check->only, iface)) && !is_explained(check->findings, missed, iface))
-        ibh_finding_add(check->findings, iface, row->severity, row->code, advise(check->rails, missed, row),
-                        "it %s%s, and %s", ip[0] ? "was a rail with " : "shall be a rail (manage=yes)", ip,
-                        ibh_missing_text(missed->why));
+    text = g_strdup_printf("%s%s: %s%s", ip, ip[0] ? " is not reachable" : "it is no rail, as manage=yes wants it",
+                           ibh_missing_text(missed->why), hardware);
+    ibh_finding_says(ibh_finding_add(check->findings, iface, row->severity, row->code,
+                                     advise(check->rails, missed, row), "%s", text),
+                     iface, g_strdup(text));
+}
+
+/* Its manager leaves it its address: it is as far away as one without. */
+static void tell_of_rail(const IbhCheck *check, const IbhNic *nic)
+{
+    IbhMissed missed = {.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE};
+    const IbhKnownRail *known;
+
+    (void)ibh_known_of(nic, &missed.known);
+    known = ibh_known_find(check->rails->snapshot->state->known, &missed.known);
+    if (known)
+        g_strlcpy(missed.known.slot, known->slot, sizeof missed.known.slot);
+    tell(check, &missed);
 }
 
 /* ---- a rail stands, but one family of it has gone ---- */
@@ -105,13 +152,8 @@ void ibh_judge_missing(const IbhCheck *check)
             tell(check, one);
     }
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        IbhMissed missed = {.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE};
-
         judge_families(check, nic);
-        if (nic->status != IBH_NIC_RAIL || ibh_nic_is_usable(nic))
-            continue;
-        /* Its manager leaves it its address: it is as far away as one without. */
-        (void)ibh_known_of(nic, &missed.known);
-        tell(check, &missed);
+        if (nic->status == IBH_NIC_RAIL && !ibh_nic_is_usable(nic))
+            tell_of_rail(check, nic);
     }
 }

@@ -115,10 +115,14 @@ static void put_look(GString *out, const IbhReport *report)
     }
     put(out, "missing:[");
     IBH_EACH (const IbhMissed, missed, report->missed) {
+        const IbhKnownRail *known = &missed->known;
+        g_autofree char *pci = ibh_known_pci(known);
         g_autoptr(GDateTime) since = missed->known.since ? g_date_time_new_from_unix_utc(missed->known.since) : NULL;
         g_autofree char *text = since ? g_date_time_format(since, "%Y-%m-%dT%H:%M:%SZ") : NULL;
 
-        put(out, "{iface:s since:s why:s}", missed->known.iface, text, ibh_missing_text(missed->why));
+        put(out, "{iface:s rdma:s pci:s mac:s manager:s since:s why:s}", known->iface,
+            known->port[0] ? known->port : NULL, pci, known->hardware[0] ? known->hardware : NULL,
+            ibh_missed_manager(report->rails->snapshot, known), text, ibh_missing_text(missed->why));
     }
     put(out, "]");
 }

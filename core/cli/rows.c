@@ -105,8 +105,12 @@ static void add_wrong(GPtrArray *rows, const IbhReport *report, const IbhFinding
 
     add_up(report, &wrong);
     names = say_nics(&wrong);
-    if (wrong.problems == 1 && !wrong.command)
+    if (wrong.problems == 1 && !wrong.command) {
+        const char *more = strstr(whole, "; ");
+
         ibh_add_row(lines, "%s: %s", severity, whole);
+        ibh_add_row(lines, "%s: %.*s", severity, more ? (int)(more - whole) : (int)strlen(whole), whole);
+    }
     for (int cures = wrong.command != NULL; cures >= 0; cures--) {
         const char *remedy = cures ? wrong.command : "ib-hook --check -v", *word = cures ? "fix" : "why";
 

@@ -63,9 +63,10 @@ found "no carrier, ifupdown" 1 "ib1 error carrier-down"
 takes_address
 event
 found "no carrier, NetworkManager and networkd" 1 "ib1 error carrier-down"
-expect_contains "what it was" "it was a rail with 172.16.34.2, and its link has no carrier" "$(json '.findings[].message')"
+expect_contains "what it was" "172.16.34.2 is not reachable: its link has no carrier; 0000:81:00.1, " "$(json '.findings[].message')"
 expect_hook 1 B --check
-expect_equal "the first line says which, and why" "error: ib1: it was a rail with 172.16.34.2, and its link has no carrier" "${out%%$'\n'*}"
+expect_equal "the first line says which, and why" "error: 172.16.34.2 is not reachable: its link has no carrier" "$(sed "1s/;.*//;q" <<<"$out")"
+expect_contains "its row says which port, card and NIC" "ib1  mlx5_1/1  172.16.34.2 is not reachable: its link has no carrier; 0000:81:00.1, $(mac B 1)" "$out"
 port "1: DOWN" "2: Polling"
 found "the RDMA port says more" 1 "ib1 error port-not-active"
 expect_hook 0 B --show --json
@@ -91,7 +92,7 @@ ip -n B address add 172.16.34.2/16 dev ib1
 event
 found "it keeps its address" 0 ""
 expect_equal "the same note" "$down" "$(json .findings)"
-expect_contains "which names it" "it was a rail with 172.16.34.2, and it is administratively down" "$down"
+expect_contains "which names it" "172.16.34.2 is not reachable: it is administratively down" "$down"
 expect_hook 0 B --check
 expect_equal "it is no right rail" "ok: 1 rail; ib1 is down" "${out%%$'\n'*}"
 takes_address
