@@ -166,6 +166,6 @@ IbhGrade ibh_grade(const IbhCheck *check, const IbhQuestion *question, const Ibh
 
 IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace);
 
-/* The commands that make right all of which this owner is the cause; NULL: none are proved, or it is not one that a
- * command may take away. */
-char *ibh_find_fix(const IbhCheck *check, const IbhOwner *owner);
+/* The commands that make right all of which this owner is the cause, and change nothing else; or advice that says what
+ * else it does. Neither: none are proved, or it is not one that a command may take away. */
+IbhRemedy ibh_find_fix(const IbhCheck *check, const IbhOwner *owner);

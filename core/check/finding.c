@@ -3,6 +3,8 @@
 
 #include "model/model.h"
 
+#include <string.h>
+
 static const IbhCode codes[] = {
     {"rule-missing", IBH_ERROR, NULL},
     {"route-missing", IBH_ERROR, NULL},
@@ -119,6 +121,23 @@ IbhRemedy ibh_fix(const char *command, const char *word, ...)
     return (IbhRemedy){.fix = g_strdup_printf("%s %s", command, quoted)};
 }
 
+/* A person who asks is not root. It frees what it takes. */
+static char *with_sudo(char *command)
+{
+    g_autofree char *plain = command, *quoted = NULL, *all = NULL;
+    g_auto(GStrv) commands = NULL;
+
+    if (!plain || g_str_has_prefix(plain, "sudo "))
+        return g_steal_pointer(&plain);
+    if (strchr(plain, '>')) { /* the shell that writes has to be root's */
+        quoted = ibh_shell_word(plain);
+        return g_strconcat("sudo sh -c ", quoted, NULL);
+    }
+    commands = g_strsplit(plain, "; ", -1);
+    all = g_strjoinv("; sudo ", commands);
+    return g_strconcat("sudo ", all, NULL);
+}
+
 IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code,
                             IbhRemedy remedy, const char *format, ...)
 {
@@ -130,7 +149,7 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
     finding->astray = g_ptr_array_new_with_free_func(g_free);
     finding->severity = severity;
     finding->code = code;
-    finding->fix = remedy.fix;
+    finding->fix = with_sudo(remedy.fix);
     finding->advice = remedy.advice;
     va_start(args, format);
     finding->message = g_strdup_vprintf(format, args);
@@ -138,6 +157,16 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
     ibh_finding_hits(finding, iface);
     g_ptr_array_add(findings, finding);
     return finding;
+}
+
+void ibh_finding_cure(IbhFinding *finding, IbhRemedy remedy)
+{
+    if (!remedy.fix && !remedy.advice)
+        return;
+    g_free(finding->fix);
+    g_free(finding->advice);
+    finding->fix = with_sudo(remedy.fix);
+    finding->advice = remedy.advice;
 }
 
 void ibh_finding_hits(IbhFinding *finding, const char *iface)

@@ -49,6 +49,8 @@ G_GNUC_PRINTF(6, 7)
 IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code,
                             IbhRemedy remedy, const char *format, ...);
 
+/* In the place of its remedy, which stays where there is none. */
+void ibh_finding_cure(IbhFinding *finding, IbhRemedy remedy);
 void ibh_finding_hits(IbhFinding *finding, const char *iface); /* once each */
 /* Hits it, and takes what it says of it, unless it has said something before. */
 void ibh_finding_says(IbhFinding *finding, const char *iface, char *text);

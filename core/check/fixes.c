@@ -102,19 +102,31 @@ IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, cons
 
 /* ---- in words, and as commands ---- */
 
+/* Of a command: people know table main by its name. */
+static char *name_main(const char *text)
+{
+    g_auto(GStrv) rule = g_strsplit(text, " lookup 254", 2);
+    g_autofree char *named = g_strjoinv(" lookup main", rule);
+    g_auto(GStrv) route = g_strsplit(named, " table 254", 2);
+
+    return g_strjoinv(" table main", route);
+}
+
 /* As a command: one that takes it away. */
 static char *write_owner(const IbhSnapshot *snapshot, const IbhOwner *owner, gboolean command)
 {
     const IbhRule *rule = owner->rule;
     const IbhLink *link = rule ? NULL : ibh_snapshot_link(snapshot, owner->route->ifindex);
     g_autofree char *iface = link ? ibh_shell_word(link->name) : NULL,
-                    *text = rule ? ibh_rule_text(rule, command) : ibh_route_text(owner->route, iface, NULL, command);
+                    *text = rule ? ibh_rule_text(rule, command) : ibh_route_text(owner->route, iface, NULL, command),
+                    *named = NULL;
     char version = (rule ? rule->family : owner->route->family) == AF_INET6 ? '6' : '4';
 
     if (!command)
         return rule ? g_strdup_printf("rule %u: %s", rule->priority, text) : g_strconcat("route ", text, NULL);
-    return rule ? g_strdup_printf("ip -%c rule del priority %u %s", version, rule->priority, text)
-                : g_strdup_printf("ip -%c route del %s", version, text);
+    named = name_main(text);
+    return rule ? g_strdup_printf("sudo ip -%c rule del priority %u %s", version, rule->priority, named)
+                : g_strdup_printf("sudo ip -%c route del %s", version, named);
 }
 
 char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner)
@@ -170,9 +182,104 @@ static gboolean find_next(const IbhCheck *check, const IbhOwner *owner, IbhOwner
     return FALSE;
 }
 
-char *ibh_find_fix(const IbhCheck *check, const IbhOwner *owner)
+/* ---- does it do anything else? ---- */
+
+static gboolean is_question(const IbhCheck *check, const IbhIp *from, const IbhPiece *piece)
+{
+    IBH_EACH (const IbhQuestion, question, check->questions) {
+        if ((question->kind == IBH_ASK_LEAVES || question->kind == IBH_ASK_UNBOUND) &&
+            ibh_ip_equal(&question->lookup.to, &piece->host) && ibh_prefix_equal(&question->piece, &piece->prefix) &&
+            (question->kind == IBH_ASK_UNBOUND ? from->family == AF_UNSPEC
+                                               : ibh_ip_equal(&question->lookup.from, from)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* What of a packet changes without what is gone. */
+typedef struct {
+    IbhTrace before, after;
+    gboolean differs;
+} Change;
+
+static Change walk_twice(const IbhCheck *check, const GPtrArray *gone, const IbhLookup *packet)
+{
+    Change change = {.before = ibh_fib_walk(check->repaired, packet)};
+    const IbhTrace *before = &change.before;
+
+    change.after = *before;
+    if (before->jump || before->thrown || g_ptr_array_find((GPtrArray *)(guintptr)gone, before->rule, NULL) ||
+        g_ptr_array_find((GPtrArray *)(guintptr)gone, before->route, NULL)) {
+        ibh_fib_without(check->repaired, gone);
+        change.after = ibh_fib_walk(check->repaired, packet);
+        ibh_fib_without(check->repaired, check->gone);
+    }
+    change.differs = !ibh_is_same_way(before, &change.after);
+    return change;
+}
+
+/* It goes as unbound traffic does, before and after. */
+static gboolean is_like(const Change *change, const Change *unbound)
+{
+    return ibh_is_same_way(&change->before, &unbound->before) && ibh_is_same_way(&change->after, &unbound->after);
+}
+
+static gboolean is_asked_about(const IbhIp *from)
+{
+    return ibh_ip_is_unicast(from) && !ibh_ip_is_link_local(from);
+}
+
+/* A packet to this piece whose way changes, though it is none that a rail's questions are about: from an address of
+ * this host, or from none. FALSE: there is none. */
+static gboolean find_harmed(const IbhCheck *check, const GPtrArray *gone, const IbhPiece *piece, IbhQuestion *harmed)
+{
+    const IbhSnapshot *snapshot = check->rails->snapshot;
+    const IbhIp none = {.family = piece->host.family};
+    const IbhLookup plain = {.from = none, .to = piece->host};
+    const Change unbound = walk_twice(check, gone, &plain);
+
+    *harmed = (IbhQuestion){.kind = IBH_ASK_UNBOUND, .piece = piece->prefix, .lookup = plain, .got = unbound.before};
+    if (unbound.differs && !is_question(check, &(IbhIp){0}, piece))
+        return TRUE;
+    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
+        const IbhLookup packet = {.from = address->local, .to = piece->host};
+        Change change;
+
+        if (address->local.family != none.family || !is_asked_about(&address->local))
+            continue;
+        change = walk_twice(check, gone, &packet);
+        if (!change.differs || is_like(&change, &unbound) || is_question(check, &address->local, piece))
+            continue;
+        *harmed = (IbhQuestion){.kind = IBH_ASK_LEAVES, .piece = piece->prefix, .lookup = packet, .got = change.before};
+        return TRUE;
+    }
+    return FALSE;
+}
+
+/* What else these objects do, in words; NULL: nothing. */
+static char *find_harm(const IbhCheck *check, const IbhOwner *owner)
+{
+    g_autoptr(GPtrArray) gone = g_ptr_array_new();
+    IbhQuestion harmed;
+
+    for (guint i = 0; i < check->gone->len; i++)
+        g_ptr_array_add(gone, check->gone->pdata[i]);
+    g_ptr_array_set_size(check->gone, 0);
+    IBH_EACH (const IbhPiece, piece, check->pieces) {
+        if (find_harmed(check, gone, piece, &harmed)) {
+            g_autofree char *way = ibh_say_way(check, &harmed, &harmed.got);
+
+            return g_strdup_printf("look for what needs %s before you delete it: %s because of it, too",
+                                   owner->rule ? "the rule" : "the route", way);
+        }
+    }
+    return NULL;
+}
+
+IbhRemedy ibh_find_fix(const IbhCheck *check, const IbhOwner *owner)
 {
     g_autoptr(GString) text = g_string_new(NULL);
+    IbhRemedy remedy = {0};
     gboolean is_proved = FALSE;
     IbhOwner next = *owner;
 
@@ -183,6 +290,10 @@ char *ibh_find_fix(const IbhCheck *check, const IbhOwner *owner)
         take_away(check, &next);
         is_proved = !find_next(check, owner, &next);
     }
+    if (is_proved)
+        remedy.advice = find_harm(check, owner);
+    if (is_proved && !remedy.advice)
+        remedy.fix = g_string_free(g_steal_pointer(&text), FALSE);
     g_ptr_array_set_size(check->gone, 0);
-    return is_proved ? g_string_free(g_steal_pointer(&text), FALSE) : NULL;
+    return remedy;
 }

@@ -20,7 +20,7 @@ static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_
 static char *say_packet(const IbhQuestion *question)
 {
     const IbhLookup *lookup = &question->lookup;
-    const IbhAddress *near = ibh_find_address_near(question->nic, &lookup->to);
+    const IbhAddress *near = question->nic ? ibh_find_address_near(question->nic, &lookup->to) : NULL;
     char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
 
     ibh_ip_format(&lookup->from, from);

@@ -106,9 +106,7 @@ static void tell(IbhCheck *check, const IbhQuestion *worst)
 
     finding->severity = severities[worst->grade];
     if (worst->grade >= IBH_DOUBTFUL && check->tried++ < FIXES_MAX)
-        finding->fix = ibh_find_fix(check, &worst->owner);
-    if (finding->fix)
-        g_clear_pointer(&finding->advice, g_free);
+        ibh_finding_cure(finding, ibh_find_fix(check, &worst->owner));
     IBH_EACH (IbhQuestion, question, check->questions) {
         if (question->told || !ibh_is_caused_by(question, &worst->owner))
             continue;

@@ -393,12 +393,51 @@ static void test_fixes(void **state)
     assert_string_equal(find_code(&stale, "stale")->fix, "sudo ib-hook --apply");
     assert_string_equal(find_code(&values, "sysctl-wrong")->fix, "sudo ib-hook --apply");
     assert_string_equal(find_code(&rule, "foreign-rule")->fix,
-                        "ip -4 rule del priority 1500 from 172.16.34.2 lookup 52 protocol boot");
+                        "sudo ip -4 rule del priority 1500 from 172.16.34.2 lookup 52 protocol boot");
     assert_null(find_code(&daemon, "foreign-rule")->fix);
     assert_non_null(find_code(&daemon, "foreign-rule")->advice);
     assert_string_equal(find_code(&single, "address-unusable")->advice,
                         "give it the prefix of the subnet: 172.16.34.2/16");
-    SAID(find_code(&hidden, "foreign-rule")->fix, "rule del priority 1500 ", " && ", "rule del priority 1600 ");
+    SAID(find_code(&hidden, "foreign-rule")->fix, "sudo ip -4 rule del priority 1500 ",
+         " && sudo ip -4 rule del priority 1600 ");
+}
+
+/* What else the object does is worth a look, and no command. */
+static void test_harm(void **state)
+{
+    static const struct {
+        const char *more, *harmed;
+    } cases[] = {
+        {"ip rule add priority 100 from 172.16.34.2 lookup 200\nip route add 172.16.0.0/16 dev ib0 table 200\n"
+         "ip route add 10.50.0.0/16 via 172.16.16.1 dev ib1 table 200\n",
+         "172.16.34.2 to 10.50.0.0/16 leaves through ib1 via 172.16.16.1"},
+        {"nic eth5\nip address add 172.16.34.55/32 dev eth5\nip rule add priority 100 from 172.16.34.0/24 lookup 200\n"
+         "ip route add 172.16.0.0/16 dev ib0 table 200\nip route add 10.60.0.0/16 dev eth5 table 200\n",
+         "10.60.0.0/16 leaves through eth5"},
+        {"nic eth5\nip address add 192.168.5.5/24 dev eth5\nip route add 172.16.20.0/24 via 172.16.34.1 dev ib0 "
+         "protocol static\nip rule add priority 100 from 192.168.5.5 to 172.16.0.0/16 lookup 200\n"
+         "ip route add throw 172.16.20.0/24 table 200\nip route add 172.16.0.0/16 dev eth5 table 200\n",
+         NULL},
+        {"ip rule add priority 100 from 172.16.34.2 to 172.16.20.0/24 lookup main\n"
+         "ip rule add priority 90 from 172.16.34.2 to 172.16.16.0/20 lookup main\n",
+         NULL},
+    };
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *text = g_strconcat(RAILS, cases[i].more, NULL);
+        g_auto(World) world = look(text, NULL);
+        const IbhFinding *finding = ibh_findings_worst(world.findings, NULL);
+
+        assert_non_null(finding);
+        if (cases[i].harmed) {
+            assert_null(finding->fix);
+            SAID(finding->advice, cases[i].harmed);
+        } else {
+            SAID(finding->fix, "sudo ip -4 ", " del ");
+            assert_null(strstr(finding->fix, "254"));
+        }
+    }
 }
 
 static void test_messages(void **state)
@@ -474,10 +513,8 @@ static void test_manager_prunes(void **state)
 int main(void)
 {
     static const struct CMUnitTest OTHERS[] = {
-        cmocka_unit_test(test_fixes),
-        cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_is_ok),
-        cmocka_unit_test(test_manager_prunes),
+        cmocka_unit_test(test_fixes), cmocka_unit_test(test_harm),           cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_is_ok), cmocka_unit_test(test_manager_prunes),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(CASES) + G_N_ELEMENTS(OTHERS)] = {0};
 

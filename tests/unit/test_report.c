@@ -295,14 +295,14 @@ static void test_verdicts(void **state)
          "error: ib0 and ib1 are wrong; why: ib-hook --check -v"},
         {{"ib0", "ib2", "ib0"},
          {"modprobe x", "modprobe x", "modprobe x"},
-         "error: ib0 and ib2 are wrong; fix: modprobe x"},
+         "error: ib0 and ib2 are wrong; fix: sudo modprobe x"},
         {{"ib0", "ib2", "ib0"},
          {"modprobe x", "modprobe y", "modprobe x"},
          "error: ib0 and ib2 are wrong; why: ib-hook --check -v"},
         {{"ib9", NULL, NULL}, {NULL, NULL, NULL}, "error: ib9: message"},
-        {{"ib9", NULL, NULL}, {"x", NULL, NULL}, "error: ib9: message; fix: x"},
+        {{"ib9", NULL, NULL}, {"x", NULL, NULL}, "error: ib9: message; fix: sudo x"},
         {{"ib0 ib1", NULL, NULL}, {NULL, NULL, NULL}, "error: ib0 and ib1: message"},
-        {{"", NULL, NULL}, {"modprobe x", NULL, NULL}, "error: message; fix: modprobe x"},
+        {{"", NULL, NULL}, {"modprobe x", NULL, NULL}, "error: message; fix: sudo modprobe x"},
         {{NULL, NULL, NULL}, {NULL, NULL, NULL}, "ok: 3 rails"},
     };
 
