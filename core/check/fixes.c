@@ -134,9 +134,12 @@ char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner)
     return owner->rule || owner->route ? write_owner(snapshot, owner, FALSE) : g_strdup("");
 }
 
-static gboolean is_by_hand(guint8 protocol)
+/* A person has made it, for an address or a part of the rails' subnets. */
+static gboolean is_of_rails_by_hand(const IbhCheck *check, const IbhPrefix *prefix, guint8 protocol)
 {
-    return protocol == RTPROT_UNSPEC || protocol == RTPROT_BOOT || protocol == RTPROT_STATIC;
+    const gboolean by_hand = protocol == RTPROT_UNSPEC || protocol == RTPROT_BOOT || protocol == RTPROT_STATIC;
+
+    return by_hand && prefix->length && ibh_is_of_rails(check->rails, prefix);
 }
 
 /* An absent attribute of a delete matches everything: it would delete the first similar rule, even one of ours. */
@@ -156,11 +159,11 @@ static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
     const IbhRoute *route = owner->route;
 
     if (rule)
-        return rule->from.length && ibh_is_of_rails(check->rails, &rule->from) && is_by_hand(rule->protocol) &&
-               !(rule->selectors & ~(guint)IBH_SELECT_TO) && !rule->l3mdev && rule->priority < IBH_PRIORITY_MAIN &&
+        return is_of_rails_by_hand(check, &rule->from, rule->protocol) && rule->priority < IBH_PRIORITY_MAIN &&
+               !(rule->selectors & ~(guint)IBH_SELECT_TO) && !rule->l3mdev &&
                is_first_alike(check->rails->snapshot, rule);
-    return route && route->table != IBH_TABLE_LOCAL && route->dst.length && is_by_hand(route->protocol) &&
-           route->nexthops <= 1 && !route->special && ibh_is_of_rails(check->rails, &route->dst);
+    return route && is_of_rails_by_hand(check, &route->dst, route->protocol) && route->table != IBH_TABLE_LOCAL &&
+           route->nexthops <= 1 && !route->special;
 }
 
 /* Without what is gone, the owner of the first packet that is wrong still, as this one's were, or was right and is

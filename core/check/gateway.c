@@ -14,9 +14,10 @@ static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int fami
     IBH_EACH_ROUTE (route, check->rails->snapshot) {
         const IbhIp *to = &route->dst.ip;
 
-        if (route->family == family && route->ifindex == nic->link->ifindex && route->type == RTN_UNICAST &&
-            !ibh_serves_subnet(nic, &route->dst) && !ibh_rails_holder(check->rails, to) &&
-            (!route->dst.length || (ibh_ip_is_unicast(to) && !ibh_ip_is_link_local(to))))
+        if (route->family != family || route->ifindex != nic->link->ifindex || route->type != RTN_UNICAST ||
+            ibh_serves_subnet(nic, &route->dst) || ibh_rails_holder(check->rails, to))
+            continue;
+        if (!route->dst.length || (ibh_ip_is_unicast(to) && !ibh_ip_is_link_local(to)))
             return TRUE;
     }
     return FALSE;

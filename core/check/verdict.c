@@ -24,6 +24,14 @@ static gboolean is_local(const IbhTrace *trace)
     return trace->route && trace->route->type == RTN_LOCAL;
 }
 
+/* It is the route that the kernel has found. */
+static gboolean is_found(const IbhRoute *route, const IbhPrefix *dst, const IbhLookup *answer)
+{
+    if (route->table != answer->table || !ibh_prefix_equal(&route->dst, dst) || route->type != answer->type)
+        return FALSE;
+    return route->hops == answer->hops && (route->hops || route->ifindex == answer->oif);
+}
+
 /* Of routes with one prefix and metric the kernel may take another one than the first, and of IPv6 one for this source
  * alone: its answer tells which. */
 static gboolean settle(const IbhSnapshot *snapshot, IbhQuestion *question, const IbhLookup *answer)
@@ -32,9 +40,7 @@ static gboolean settle(const IbhSnapshot *snapshot, IbhQuestion *question, const
     const IbhPrefix dst = ibh_prefix(&question->lookup.to, answer->length);
 
     IBH_EACH_ROUTE (route, snapshot) {
-        if (!answer->error && !is_local(got) && route->table == answer->table && ibh_prefix_equal(&route->dst, &dst) &&
-            route->type == answer->type && route->hops == answer->hops &&
-            (route->hops || route->ifindex == answer->oif)) {
+        if (!answer->error && !is_local(got) && is_found(route, &dst, answer)) {
             got->route = route;
             got->refused = FALSE;
             return TRUE;
@@ -182,8 +188,9 @@ static gboolean cuts(const IbhQuestion *question, const IbhLookup *answer)
     const IbhLink *link = question->nic->link;
     const IbhRoute *route = question->got.route;
 
-    return question->kind == IBH_ASK_LEAVES && route && !ibh_route_is_ours(route) && answer->mtu && link->mtu &&
-           answer->mtu < (guint)link->mtu && ibh_route_leads_by(route, link->ifindex);
+    if (question->kind != IBH_ASK_LEAVES || !route || ibh_route_is_ours(route))
+        return FALSE;
+    return answer->mtu && answer->mtu < (guint)link->mtu && ibh_route_leads_by(route, link->ifindex);
 }
 
 static void judge(IbhCheck *check, IbhQuestion *question)

@@ -113,16 +113,17 @@ static void judge_prefix(const IbhCheck *check, const IbhNic *nic, const IbhAddr
              cable = !single && address->subnet.length + 2 >= ibh_ip_bits(&address->local);
     char own[IBH_IP_STRLEN], ip[IBH_IP_STRLEN], wide[IBH_PREFIX_STRLEN];
 
-    if (!wider || cable || other->status != IBH_NIC_RAIL || other->link->type != nic->link->type ||
-        find_wider(nic, &address->subnet) || ibh_serves_subnet(other, &address->subnet) ||
+    if (!wider || cable || other->status != IBH_NIC_RAIL || other->link->type != nic->link->type)
+        return;
+    if (find_wider(nic, &address->subnet) || ibh_serves_subnet(other, &address->subnet) ||
         reaches_rest(check, address, &wider->subnet))
         return;
     ibh_ip_format(&address->local, own);
     ibh_tell(check, nic, single ? "address-unusable" : "prefix-differs", own,
              single ? ibh_advice("give it the prefix of the subnet: %s/%u", own, wider->subnet.length) : (IbhRemedy){0},
-             "it has %s/%u, and %s has %s/%u: what it sends to the rest of %s leaves as table main says, not by it",
-             own, address->subnet.length, other->link->name, ibh_ip_format(&wider->local, ip), wider->subnet.length,
-             ibh_prefix_format(&wider->subnet, wide));
+             "what it sends to the rest of %s leaves as the main table says: it has %s/%u, and %s has %s/%u",
+             ibh_prefix_format(&wider->subnet, wide), own, address->subnet.length, other->link->name,
+             ibh_ip_format(&wider->local, ip), wider->subnet.length);
 }
 
 /* Virtual routers share theirs on purpose, and so do netdevs that are stacked on one link. */
@@ -266,10 +267,9 @@ static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic,
     int filter = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, nic->link->sysctl[IBH_SYSCTL_RP_FILTER],
                                       check->rails->snapshot->all[IBH_SYSCTL_RP_FILTER]);
 
-    return !way.refused && way.route->type == RTN_UNICAST && !ibh_route_leads_by(way.route, nic->link->ifindex) &&
-                   filter != 1 && (!filter || ibh_serves_family(nic, AF_INET))
-               ? way.route
-               : NULL;
+    if (way.refused || way.route->type != RTN_UNICAST || ibh_route_leads_by(way.route, nic->link->ifindex))
+        return NULL;
+    return filter != 1 && (!filter || ibh_serves_family(nic, AF_INET)) ? way.route : NULL;
 }
 
 /* `cause`: what makes it answer. */
@@ -407,10 +407,13 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
 
     if (!takes_requests(check, nic) || ignore == 1 || ignore == 2 || ignore == 8)
         return FALSE;
-    if (!get_effective(check, values, IBH_SYSCTL_ARP_FILTER) || rest == end)
+    if (rest == end)
         return TRUE;
     way = ibh_fib_walk(check->actual, &(IbhLookup){.from = address->local, .to = rest->host});
-    return !way.refused && ibh_route_leads_by(way.route, nic->link->ifindex);
+    if (way.refused) /* it could not reply either */
+        return FALSE;
+    return !get_effective(check, values, IBH_SYSCTL_ARP_FILTER) || way.route->hops ||
+           ibh_route_leads_by(way.route, nic->link->ifindex);
 }
 
 /* The rail's subnet that peers ask for it in; NULL: it names a network of its own, or none of a rail's. */

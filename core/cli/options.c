@@ -104,9 +104,10 @@ static const Option *find(const char *word, const char *value)
     IBH_EACH_ROW (const Option, option, table) {
         const gsize length = strlen(option->name);
 
-        if (g_str_has_prefix(word, "--") && strncmp(word + 2, option->name, length) == 0 &&
-            (word[2 + length] == '\0' || word[2 + length] == '=') &&
-            (!option->value || (value && !(option->kind == NUMBER && value[0] == '-'))))
+        const gboolean takes = !option->value || (value && !(option->kind == NUMBER && value[0] == '-'));
+
+        if (takes && g_str_has_prefix(word, "--") && strncmp(word + 2, option->name, length) == 0 &&
+            (word[2 + length] == '\0' || word[2 + length] == '='))
             return option;
     }
     return NULL;

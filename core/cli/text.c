@@ -360,18 +360,17 @@ static void add_change(GPtrArray *rows, const IbhReport *report)
 {
     const gboolean undo = report->action == IBH_ACTION_UNDO;
     const guint changes = report->ops->len;
+    const char *done = undo ? "undone" : "applied", *until = undo && changes ? ", until --apply or a reboot" : "";
 
     if (report->style->verbose)
         add_operations(rows, report);
-    ibh_add_row(rows, "%s: %u change%s%s",
-                report->failed ? "failed"
-                : undo         ? "undone"
-                               : "applied",
-                changes, changes == 1 ? "" : "s",
-                report->failed    ? " stand; what failed is on standard error"
-                : report->forgets ? ", until the next event"
-                : undo && changes ? ", until --apply or a reboot"
-                                  : "");
+    if (report->failed) {
+        done = "failed";
+        until = " stand; what failed is on standard error";
+    } else if (report->forgets) {
+        until = ", until the next event";
+    }
+    ibh_add_row(rows, "%s: %u change%s%s", done, changes, changes == 1 ? "" : "s", until);
     if (report->confirm)
         ibh_add_row(rows, "the state before comes back in %d s, unless: ib-hook --confirm", report->confirm);
 }
