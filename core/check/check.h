@@ -109,8 +109,6 @@ gboolean ibh_rule_is_expected(const IbhRule *rule);
 
 /* It is not right, and this is why. */
 gboolean ibh_is_caused_by(const IbhQuestion *question, const IbhOwner *owner);
-/* "rule 100: from all lookup 700"; "": none. The caller frees it. */
-char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner);
 
 /* ---- pieces.c: the world, cut by the prefixes that rules and routes name ---- */
 
@@ -120,6 +118,9 @@ IbhPiece *ibh_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix, IbhP
 
 /* ---- say.c: where a packet goes, in words; the caller frees them ---- */
 
+/* "rule 100: from all lookup 700"; "": none */
+char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner);
+char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner); /* a command */
 /* "172.16.34.2 leaves through ib0" */
 char *ibh_say_way(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
 /* "but 172.16.34.0/26 through eth0: route …": behind what all else does */

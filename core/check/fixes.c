@@ -100,39 +100,7 @@ IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, cons
     return (IbhOwner){.route = route && !ibh_route_is_ours(route) ? route : NULL};
 }
 
-/* ---- in words, and as commands ---- */
-
-/* Of a command: people know table main by its name. */
-static char *name_main(const char *text)
-{
-    g_auto(GStrv) rule = g_strsplit(text, " lookup 254", 2);
-    g_autofree char *named = g_strjoinv(" lookup main", rule);
-    g_auto(GStrv) route = g_strsplit(named, " table 254", 2);
-
-    return g_strjoinv(" table main", route);
-}
-
-/* As a command: one that takes it away. */
-static char *write_owner(const IbhSnapshot *snapshot, const IbhOwner *owner, gboolean command)
-{
-    const IbhRule *rule = owner->rule;
-    const IbhLink *link = rule ? NULL : ibh_snapshot_link(snapshot, owner->route->ifindex);
-    g_autofree char *iface = link ? ibh_shell_word(link->name) : NULL,
-                    *text = rule ? ibh_rule_text(rule, command) : ibh_route_text(owner->route, iface, NULL, command),
-                    *named = NULL;
-    char version = (rule ? rule->family : owner->route->family) == AF_INET6 ? '6' : '4';
-
-    if (!command)
-        return rule ? g_strdup_printf("rule %u: %s", rule->priority, text) : g_strconcat("route ", text, NULL);
-    named = name_main(text);
-    return rule ? g_strdup_printf("sudo ip -%c rule del priority %u %s", version, rule->priority, named)
-                : g_strdup_printf("sudo ip -%c route del %s", version, named);
-}
-
-char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner)
-{
-    return owner->rule || owner->route ? write_owner(snapshot, owner, FALSE) : g_strdup("");
-}
+/* ---- what may be taken away ---- */
 
 /* A person has made it, for an address or a part of the rails' subnets. */
 static gboolean is_of_rails_by_hand(const IbhCheck *check, const IbhPrefix *prefix, guint8 protocol)
@@ -287,7 +255,7 @@ IbhRemedy ibh_find_fix(const IbhCheck *check, const IbhOwner *owner)
     IbhOwner next = *owner;
 
     for (guint step = 0; !is_proved && step < STEPS_MAX && may_be_taken_away(check, &next); step++) {
-        g_autofree char *command = write_owner(check->rails->snapshot, &next, TRUE);
+        g_autofree char *command = ibh_owner_deletion(check->rails->snapshot, &next);
 
         g_string_append_printf(text, "%s%s", text->len ? " && " : "", command);
         take_away(check, &next);

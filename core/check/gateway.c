@@ -71,7 +71,7 @@ static const char *why_missing(const IbhCheck *check, const IbhNic *nic, int fam
         return "remote= needs the gateway of a default route, and it has none";
     return has_no_room(nic, family) && !leads_further(check, nic, family) &&
                    !ibh_findings_find(check->findings, "address-unusable", nic->link->name, NULL)
-               ? "its subnets have room for one peer at most, and no route leads further by this NIC"
+               ? "its subnets have room for one peer at most, and no route leads further through this NIC"
                : NULL;
 }
 

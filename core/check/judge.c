@@ -223,9 +223,11 @@ static void judge_arp_ignore(const IbhCheck *check, const IbhNic *nic)
     if (all <= 2 || all < nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE])
         return;
     ibh_tell(check, nic, "effective-sysctl", "net.ipv4.conf.all.arp_ignore",
-             ibh_fix("sysctl -w", "net/ipv4/conf/all/arp_ignore=0"), "all.arp_ignore=%d applies to every NIC: %s", all,
-             all >= ANSWERS_NOTHING ? "peers get no answer to their ARP requests, and cannot reach it"
-                                    : "a rail answers ARP for other NICs' addresses, and peers send to the wrong one")
+             ibh_advice("if no other NIC of this host needs it: sudo sysctl -w net.ipv4.conf.all.arp_ignore=0"),
+             "%s: all.arp_ignore=%d applies to every NIC",
+             all >= ANSWERS_NOTHING ? "peers get no answer to ARP requests, and cannot reach it"
+                                    : "it answers ARP for other NICs' addresses, and peers send to the wrong one",
+             all)
         ->severity = all >= ANSWERS_NOTHING ? IBH_ERROR : IBH_WARNING;
 }
 

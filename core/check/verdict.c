@@ -158,9 +158,11 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
     g_autofree char *owner = g_strdup_printf("net.ipv4.conf.%s.rp_filter", link->name);
 
     if (ibh_want_sysctl(check->rails, question->nic, IBH_SYSCTL_RP_FILTER) == link->sysctl[IBH_SYSCTL_RP_FILTER])
-        ibh_tell(check, question->nic, "effective-sysctl", owner,
-                 ibh_fix("sysctl -w", "net/ipv4/conf/%s/rp_filter=2", link->name),
-                 "peers get no answer: rp_filter of %s or of all drops what comes in through it", link->name);
+        ibh_tell(
+            check, question->nic, "effective-sysctl", owner,
+            ibh_advice("write arp=auto for it into the configuration and run sudo ib-hook --apply, or set rp_filter "
+                       "to 2"),
+            "peers get no answer: rp_filter of %s or of all drops what comes in through it", link->name);
 }
 
 /* ---- one question ---- */

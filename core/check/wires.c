@@ -387,12 +387,15 @@ static void judge_foreign_nic(const IbhCheck *check, const IbhNic *nic)
         return;
     IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
         if (rail != nic && rail->status == IBH_NIC_RAIL && is_on_wire_of(nic, rail))
-            ibh_tell(check, nic, "foreign-nic-answers", nic->link->name,
-                     ibh_advice("ib-hook --probe asks the wire; arp_ignore=1 silences this NIC"),
-                     "peers may send to it what is for %s: it is on the same wire and answers ARP for all addresses of "
-                     "this host (%s)",
-                     rail->link->name,
-                     nic->status == IBH_NIC_RAIL ? "arp=keep, arp_ignore=0" : "it is no rail, arp_ignore=0");
+            ibh_tell(
+                check, nic, "foreign-nic-answers", nic->link->name,
+                ibh_advice(
+                    "ib-hook --probe asks the wire; arp_ignore=1 silences this NIC, and with it every address of the "
+                    "host that only this NIC answers for"),
+                "peers may send to it what is for %s: it is on the same wire and answers ARP for all addresses of "
+                "this host (%s)",
+                rail->link->name,
+                nic->status == IBH_NIC_RAIL ? "arp=keep, arp_ignore=0" : "it is no rail, arp_ignore=0");
     }
 }
 
