@@ -173,26 +173,39 @@ typedef struct {
     gboolean differs;
 } Change;
 
+/* `gone`: an IbhRule or IbhRoute of the snapshot. */
+static gboolean may_decide(const IbhSnapshot *snapshot, gconstpointer gone, const IbhLookup *packet)
+{
+    const IbhRule *rules = (const IbhRule *)(const void *)snapshot->rules->data;
+    const IbhRoute *route = gone;
+
+    if (gone >= (gconstpointer)rules && gone < (gconstpointer)(rules + snapshot->rules->len))
+        return ibh_rule_matches(snapshot, gone, packet);
+    return ibh_prefix_contains(&route->dst, &packet->to);
+}
+
+/* Most packets meet none of these objects, and need not be walked. */
 static Change walk_twice(const IbhCheck *check, const GPtrArray *gone, const IbhLookup *packet)
 {
-    Change change = {.before = ibh_fib_walk(check->repaired, packet)};
-    const IbhTrace *before = &change.before;
+    Change change = {.differs = FALSE};
 
-    change.after = *before;
-    if (before->jump || before->thrown || g_ptr_array_find((GPtrArray *)(guintptr)gone, before->rule, NULL) ||
-        g_ptr_array_find((GPtrArray *)(guintptr)gone, before->route, NULL)) {
-        ibh_fib_without(check->repaired, gone);
-        change.after = ibh_fib_walk(check->repaired, packet);
-        ibh_fib_without(check->repaired, check->gone);
-    }
-    change.differs = !ibh_is_same_way(before, &change.after);
+    IBH_EACH_POINTER (const void, object, gone)
+        change.differs |= may_decide(check->rails->snapshot, object, packet);
+    if (!change.differs)
+        return change;
+    change.before = ibh_fib_walk(check->repaired, packet);
+    ibh_fib_without(check->repaired, gone);
+    change.after = ibh_fib_walk(check->repaired, packet);
+    ibh_fib_without(check->repaired, check->gone);
+    change.differs = !ibh_is_same_way(&change.before, &change.after);
     return change;
 }
 
 /* It goes as unbound traffic does, before and after. */
 static gboolean is_like(const Change *change, const Change *unbound)
 {
-    return ibh_is_same_way(&change->before, &unbound->before) && ibh_is_same_way(&change->after, &unbound->after);
+    return unbound->differs && ibh_is_same_way(&change->before, &unbound->before) &&
+           ibh_is_same_way(&change->after, &unbound->after);
 }
 
 static gboolean is_asked_about(const IbhIp *from)

@@ -224,7 +224,8 @@ class Truth:
         state = State(self.scene["host"])
         nets = {prefix(raw, dict(known)) for raw, _, known in state.routes} - {None}
         inside = [net for rail in self.right.rails + self.right.spare for net in rail.subnets()] + REMOTE * self.right.routed
-        rails = {one for rail in self.right.rails + self.right.spare for one, _ in rail.addresses}
+        nics = {rail.nic for rail in self.right.rails + self.right.spare}
+        rails = {one[1] for one in self.scene["host"].addresses() if one[0] in nics}
         own = {one[1] for one in self.scene["host"].addresses() if one[5] == 0}
         targets = {str(net[min(5, net.num_addresses - 1)]) for net in nets if not net.is_multicast and not net.is_link_local}
         asked = [Question(family_of(to), to, source) for to in sorted(targets - own) for source in [None, *sorted(own)]
@@ -268,11 +269,13 @@ class Truth:
         """What has no source yet has a way to every host of the rails' subnets."""
         nets = {net for rail in self.right.rails if rail.nic in self.links for net in rail.subnets()}
         return [(self.right.rails[0], "unbound", Question(net.version, str(to))) for net in sorted(nets, key=str)
-                for to in self.destinations(net, pieces) if str(to) not in self.present]
+                for to in self.destinations(net, [*pieces, *(one[0] for one in self.main)]) if str(to) not in self.present]
 
     def judge_unbound(self, _, question, answer, __):
         if "unicast" not in answer.kind or "multipath" not in answer.kind and answer.dev not in self.right_nics():
-            if not self.explained(question.to):
+            lost = answer.kind == "no route" and any(  # main would lead there, and is not asked
+                kind == "unicast" and net.prefixlen and ipaddress.ip_address(question.to) in net for net, kind, *_ in self.main)
+            if lost or not self.explained(question.to):
                 self.wrong.append(Wrong(None, f"ip route get {question.to}: {answer.kind} {answer.dev or ''}".strip()))
 
     def destinations(self, own, pieces):
