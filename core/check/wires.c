@@ -406,6 +406,7 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
 {
     const int ignore = get_effective(check, values, IBH_SYSCTL_ARP_IGNORE);
     IbhPiece *end, *rest = ibh_pieces_inside(check, subnet, &end);
+    const IbhNic *leads;
     IbhTrace way;
 
     if (!takes_requests(check, nic) || ignore == 1 || ignore == 2 || ignore == 8)
@@ -413,10 +414,10 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
     if (rest == end)
         return TRUE;
     way = ibh_fib_walk(check->actual, &(IbhLookup){.from = address->local, .to = rest->host});
-    if (way.refused) /* it could not reply either */
+    leads = way.route ? ibh_rails_nic(check->rails, way.route->ifindex) : NULL;
+    if (way.refused || !leads || !ibh_find_address_near(leads, &rest->host)) /* its replies would not get there */
         return FALSE;
-    return !get_effective(check, values, IBH_SYSCTL_ARP_FILTER) || way.route->hops ||
-           ibh_route_leads_by(way.route, nic->link->ifindex);
+    return !get_effective(check, values, IBH_SYSCTL_ARP_FILTER) || way.route->hops || leads == nic;
 }
 
 /* The rail's subnet that peers ask for it in; NULL: it names a network of its own, or none of a rail's. */
