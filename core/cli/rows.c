@@ -16,10 +16,10 @@ void ibh_add_row(GPtrArray *rows, const char *format, ...)
     va_end(args);
 }
 
-/* A NIC that is administratively down: a note, and no right rail. */
+/* A NIC that is administratively down, or elsewhere: a note, and no right rail. */
 gboolean ibh_finding_is_down(const IbhFinding *finding)
 {
-    return g_str_equal(finding->code, "carrier-down");
+    return g_str_equal(finding->code, "carrier-down") || g_str_equal(finding->code, "nic-gone");
 }
 
 gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic)
@@ -134,9 +134,12 @@ static void add_right(GPtrArray *rows, const IbhReport *report)
         g_autofree char *names = ibh_join(finding->ifaces, ",");
 
         if (ibh_finding_is_down(finding))
-            g_string_append_printf(text, "; %s is down", names);
+            g_string_append_printf(text, "; %s is %s", names, g_str_equal(finding->code, "nic-gone") ? "away" : "down");
     }
-    ibh_add_row(rows, "ok: %u rail%s%s", right, right == 1 ? "" : "s", text->str);
+    if (right)
+        ibh_add_row(rows, "ok: %u rail%s%s", right, right == 1 ? "" : "s", text->str);
+    else
+        ibh_add_row(rows, "no rails%s", text->str);
 }
 
 /* No rail stands: what was one, or could be. */

@@ -119,6 +119,9 @@ ip netns add pod
 ip -n B link set ib1 netns pod
 event
 found "a pod has it" 0 ""
+expect_hook 0 B --check
+expect_equal "the first line says so" "ok: 1 rail; ib1 is away" "${out%%$'\n'*}"
+expect_contains "so does a row" "ib1  mlx5_1/1  note: 172.16.34.2 is not reachable: its hardware is there" "$out"
 ip -n pod link set ib1 netns B
 gives_address
 found "it came back" 0 ""
