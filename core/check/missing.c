@@ -61,12 +61,14 @@ static IbhRemedy advise(const IbhRails *rails, const IbhMissed *missed, const Ib
     return ibh_advice("no network manager says that it configures it: give it its address where it had it from");
 }
 
-/* Its port says more. */
-static gboolean is_explained(const GPtrArray *findings, const IbhMissed *missed, const char *iface)
+/* What its port says of it, which is more; NULL: nothing. */
+static IbhFinding *find_explanation(const GPtrArray *findings, const IbhMissed *missed, const char *iface)
 {
-    return (missed->why == IBH_LACKS_CARRIER || missed->why == IBH_LACKS_ADDRESS) &&
-           (ibh_findings_find(findings, "port-not-active", iface, NULL) ||
-            ibh_findings_find(findings, "sm-missing", iface, NULL));
+    IbhFinding *port = ibh_findings_find(findings, "port-not-active", iface, NULL);
+
+    if (missed->why != IBH_LACKS_CARRIER && missed->why != IBH_LACKS_ADDRESS)
+        return NULL;
+    return port ? port : ibh_findings_find(findings, "sm-missing", iface, NULL);
 }
 
 /* Without an address, only the configuration wants it to be a rail. */
@@ -75,18 +77,20 @@ static void tell(const IbhCheck *check, const IbhMissed *missed)
     const IbhLink *link = ibh_known_link(check->rails->snapshot, &missed->known);
     const char *iface = link ? link->name : missed->known.iface;
     const IbhCode *row = &rows[missed->why];
+    IbhFinding *finding = find_explanation(check->findings, missed, iface);
     g_autofree char *hardware = say_hardware(check->rails->snapshot, &missed->known), *text = NULL;
     char ip[IBH_IP_STRLEN] = "";
 
-    if ((check->only && !g_strv_contains(check->only, iface)) || is_explained(check->findings, missed, iface))
+    if (check->only && !g_strv_contains(check->only, iface))
         return;
     if (missed->known.n_addresses)
         ibh_ip_format(&missed->known.addresses[0].ip, ip);
     text = g_strdup_printf("%s%s: %s%s", ip, ip[0] ? " is not reachable" : "it is no rail, as manage=yes wants it",
-                           ibh_missing_text(missed->why), hardware);
-    ibh_finding_says(ibh_finding_add(check->findings, iface, row->severity, row->code,
-                                     advise(check->rails, missed, row), "%s", text),
-                     iface, g_strdup(text));
+                           finding ? finding->message : ibh_missing_text(missed->why), hardware);
+    if (!finding)
+        finding = ibh_finding_add(check->findings, iface, row->severity, row->code, advise(check->rails, missed, row),
+                                  "%s", text);
+    ibh_finding_says(finding, iface, g_steal_pointer(&text));
 }
 
 /* Its manager leaves it its address: it is as far away as one without. */

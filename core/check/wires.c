@@ -458,7 +458,8 @@ static void judge_silence(const IbhCheck *check, const IbhNic *nic)
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
         if (address->local.family == AF_INET && is_silenced(check, address))
             ibh_tell(check, nic, "address-silent", ibh_ip_format(&address->local, ip), (IbhRemedy){0},
-                     "peers cannot reach %s: no NIC answers ARP for it, because of the rails' arp_ignore or arp_filter", ip);
+                     "peers cannot reach %s: no NIC answers ARP for it, because of the rails' arp_ignore or arp_filter",
+                     ip);
     }
 }
 
