@@ -431,7 +431,8 @@ static const IbhPrefix *find_asked_in(const IbhNic *rail, const IbhAddress *addr
                : NULL;
 }
 
-/* A NIC answered for it with the administrator's values, and no NIC answers with the present ones. */
+/* A NIC answered for it with the administrator's values, and no NIC answers with the present ones. Who writes
+ * arp=strict wants no virtual addresses. */
 static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
 {
     gboolean was_answered = FALSE;
@@ -443,7 +444,7 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
             continue;
         if (would_answer(check, nic, nic->link->sysctl, address, subnet))
             return FALSE;
-        was_answered |= would_answer(check, nic, nic->base, address, subnet);
+        was_answered |= nic->settings.arp == IBH_ARP_AUTO && would_answer(check, nic, nic->base, address, subnet);
     }
     return was_answered;
 }
