@@ -5,16 +5,17 @@
 #include <sys/socket.h>
 
 static const IbhCode rows[] = {
-    [IBH_ON_PURPOSE] = {"carrier-down", IBH_INFO, "ip link set it up to have it back"},
-    [IBH_ELSEWHERE] = {"nic-gone", IBH_INFO,
-                       "another network namespace has it, or a virtual machine; ib-hook --undo --iface forgets it"},
+    [IBH_ON_PURPOSE] = {"carrier-down", IBH_INFO, "sudo ip link set it up to have it back"},
+    [IBH_ELSEWHERE] =
+        {"nic-gone", IBH_INFO,
+         "another network namespace has it, or a virtual machine; sudo ib-hook --undo --iface forgets it"},
     [IBH_LACKS_ADDRESS] = {"no-address", IBH_WARNING, NULL},
     [IBH_LACKS_CARRIER] = {"carrier-down", IBH_ERROR, NULL},
     [IBH_LACKS_RDMA] = {"nic-gone", IBH_ERROR,
-                        "is the card's RDMA driver loaded? ib-hook --undo --iface forgets the rail"},
+                        "is the card's RDMA driver loaded? sudo ib-hook --undo --iface forgets the rail"},
     [IBH_IS_GONE] = {"nic-gone", IBH_ERROR,
-                     "look at the card, and at dmesg for why it left the bus; if it was taken out for good, ib-hook "
-                     "--undo --iface forgets it"},
+                     "look at the card, and at dmesg for why it left the bus; if it was taken out for good, sudo "
+                     "ib-hook --undo --iface forgets it"},
     [IBH_NO_SUCH_NIC] = {"nic-gone", IBH_ERROR,
                          "is the card there, and has it another name? else take its section out of the configuration"},
 };

@@ -38,7 +38,7 @@ static void judge_port(const IbhCheck *check, const IbhNic *nic, const IbhAddres
     if (master && !g_str_equal(master->kind, "vrf") && (nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND) &&
         ibh_nic_serves(nic, address) && ibh_is_of_rails(check->rails, &own))
         ibh_tell(check, nic, "address-unusable", nic->link->name,
-                 ibh_advice("give %s to %s, or take the NIC out of it: ip link set %s nomaster", ip, master->name,
+                 ibh_advice("give %s to %s, or take the NIC out of it: sudo ip link set %s nomaster", ip, master->name,
                             nic->link->name),
                  "it is a port of %s and has the address %s: %s takes what comes in, ARP's answers, too, so nothing "
                  "reaches that address",
@@ -232,7 +232,7 @@ static void judge_neighbours(const IbhCheck *check, const IbhNic *nic)
         } else if (ibh_find_address_near(nic, &neighbour->ip)) {
             written = TRUE;
             ibh_tell(check, nic, "neighbour-static", "permanent entries",
-                     ibh_advice("ib-hook --probe %s asks the wire", ip),
+                     ibh_advice("sudo ib-hook --probe %s asks the wire", ip),
                      "neighbours have permanent entries, %s is the first: whether these are right was not asked, and "
                      "the kernel does not ask either",
                      ip)
@@ -387,15 +387,14 @@ static void judge_foreign_nic(const IbhCheck *check, const IbhNic *nic)
         return;
     IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
         if (rail != nic && rail->status == IBH_NIC_RAIL && is_on_wire_of(nic, rail))
-            ibh_tell(
-                check, nic, "foreign-nic-answers", nic->link->name,
-                ibh_advice(
-                    "ib-hook --probe asks the wire; arp_ignore=1 silences this NIC, and with it every address of the "
-                    "host that only this NIC answers for"),
-                "peers may send to it what is for %s: it is on the same wire and answers ARP for all addresses of "
-                "this host (%s)",
-                rail->link->name,
-                nic->status == IBH_NIC_RAIL ? "arp=keep, arp_ignore=0" : "it is no rail, arp_ignore=0");
+            ibh_tell(check, nic, "foreign-nic-answers", nic->link->name,
+                     ibh_advice("sudo ib-hook --probe asks the wire; arp_ignore=1 silences this NIC, and with it every "
+                                "address of the "
+                                "host that only this NIC answers for"),
+                     "peers may send to it what is for %s: it is on the same wire and answers ARP for all addresses of "
+                     "this host (%s)",
+                     rail->link->name,
+                     nic->status == IBH_NIC_RAIL ? "arp=keep, arp_ignore=0" : "it is no rail, arp_ignore=0");
     }
 }
 

@@ -506,7 +506,7 @@ static void test_manager_prunes(void **state)
         assert_string_equal(found, cases[i].expected);
         if (found[0])
             assert_true(g_str_has_prefix(remedy_of(g_ptr_array_index(world.findings, 0)),
-                                         "nmcli connection modify 'rail 1' ipv"));
+                                         "sudo nmcli connection modify 'rail 1' ipv"));
     }
 }
 
