@@ -118,7 +118,7 @@ static void add_wrong(GPtrArray *rows, const IbhReport *report, const IbhFinding
             ibh_add_row(lines, "%s: %s; %s: %s", severity, problem, word, remedy);
         ibh_add_row(lines, "%s: %s; %s: %s", severity, names, word, remedy);
     }
-    while (best + 1 < lines->len && g_utf8_strlen(lines->pdata[best], -1) > (glong)width)
+    while (best + 1 < lines->len && strlen(lines->pdata[best]) > width)
         best++;
     ibh_add_row(rows, "%s", (char *)lines->pdata[best]);
 }
@@ -147,17 +147,19 @@ static void add_no_rails(GPtrArray *rows, const IbhReport *report)
 {
     g_autoptr(GPtrArray) missing = g_ptr_array_new(), unmanaged = g_ptr_array_new();
     g_autofree char *names = NULL;
+    const char *why = "";
 
-    for (guint i = 0; report->missed && i < report->missed->len; i++)
-        g_ptr_array_add(missing, g_array_index(report->missed, IbhMissed, i).known.iface);
+    IBH_EACH_BACK (IbhMissed, missed, report->missed) {
+        g_ptr_array_insert(missing, 0, missed->known.iface);
+        why = ibh_missing_text(missed->why);
+    }
     IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
         if (nic->status == IBH_NIC_UNMANAGED)
             g_ptr_array_add(unmanaged, (char *)(guintptr)nic->link->name);
     }
     names = ibh_name_some(missing->len ? missing : unmanaged);
     if (missing->len)
-        ibh_add_row(rows, "no rails: %s %s known and missing: %s", names, missing->len == 1 ? "is" : "are",
-                    ibh_missing_text(g_array_index(report->missed, IbhMissed, 0).why));
+        ibh_add_row(rows, "no rails: %s %s known and missing: %s", names, missing->len == 1 ? "is" : "are", why);
     else if (unmanaged->len)
         ibh_add_row(rows, "no rails: manage=no switches off %s", names);
     else

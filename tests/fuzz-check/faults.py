@@ -430,8 +430,8 @@ class Faults:
                      virtual=[str(self.right.host(net, 91))])
 
     def virtual(self):
-        """A virtual address of the subnet, which peers ask the rails' wire for."""
-        if "4" not in self.right.families or self.right.routed:
+        """A virtual address of the subnet, which peers ask the rails' wire for, and which main leads back to it."""
+        if "4" not in self.right.families or self.right.routed or "main_lacks" in self.right.extras:
             return None
         address = str(self.right.host(self.right.net4, 92))
         steps = [self.ip("link add soft9 type bridge"), self.ip("link set soft9 up"),

@@ -305,6 +305,7 @@ hook() { # HOST ARGUMENT…
     on "$1" "$IB_HOOK" --sysfs "/run/sys/$1" "${@:2}"
 }
 
+# shellcheck disable=SC2016 # for the inner shell
 # as_pasted HOST COMMANDS: as --check prints them; sudo is what root needs not, and ib-hook is the one that is tested
 as_pasted() {
     mkdir -p "$work/bin.$1"

@@ -17,6 +17,7 @@ for command in id x; do
 done
 # shellcheck disable=SC2016 # for the inner shell
 printf '#!/bin/sh\nprintf "%%s\\n" "$5" >>%s\n' $work/announced >$work/bin/arping
+# shellcheck disable=SC2016 # for the inner shell
 printf '#!/bin/sh\n[ "$1" != ib-hook ] || { shift; exec %s --sysfs /run/sys/B "$@"; }\nexec "$@"\n' "$IB_HOOK" >$work/bin/sudo # who tests is root
 chmod +x $work/bin/*
 
