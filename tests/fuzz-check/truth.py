@@ -67,9 +67,10 @@ class Truth:
                    key=lambda one: (one[0].prefixlen, -one[3]), default=None)
 
     def by_another(self, rail, to):
-        """Main has it more exactly by a NIC that is no rail, or in the subnet by a gateway: whoever did that wanted it."""
+        """Main has it more exactly by a NIC that is no rail, or in the subnet by a gateway of its own: whoever did that wanted
+        it. By another rail it is as wrong as without ib-hook."""
         best = self.longest(rail, to)
-        return best is not None and ((best[2] or best[1]) not in self.right_nics() or best[4] and self.is_inside(rail, to))
+        return best is not None and ((best[2] or best[1]) not in self.right_nics() or best[4] and best[2] == rail.nic and self.is_inside(rail, to))
 
     @staticmethod
     def is_inside(rail, to):
