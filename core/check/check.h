@@ -40,6 +40,7 @@ typedef struct {
     IbhGrade grade; /* of that */
     IbhOwner owner; /* the cause, where it is not right */
     gboolean told;  /* a finding has it */
+    gboolean ours;  /* it goes the wrong way, and would not if all of ours were there */
 } IbhQuestion;
 
 /* A part of the world in which the same rules and routes decide. */
@@ -70,7 +71,6 @@ typedef struct {
     const GArray *missed; /* IbhKnownRail: rails that were there and are not */
     GPtrArray *findings;
     guint tried; /* how many fixes were looked for */
-    char *ours;  /* what is wrong because something of ours is missing; NULL: nothing */
 } IbhCheck;
 
 /* With the questions for the kernel. */
@@ -109,14 +109,26 @@ gboolean ibh_rule_is_expected(const IbhRule *rule);
 
 /* It is not right, and this is why. */
 gboolean ibh_is_caused_by(const IbhQuestion *question, const IbhOwner *owner);
-/* "rule 100: from all lookup 700"; "": none. The caller frees it. */
-char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner);
 
 /* ---- pieces.c: the world, cut by the prefixes that rules and routes name ---- */
 
 void ibh_check_cut(IbhCheck *check); /* sets its pieces */
 /* The first piece inside this prefix, and what comes after the last one. */
 IbhPiece *ibh_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix, IbhPiece **ret_end);
+
+/* ---- say.c: where a packet goes, in words; the caller frees them ---- */
+
+/* "rule 100: from all lookup 700"; "": none */
+char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner);
+char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner); /* a command */
+/* "172.16.34.2 leaves through ib0" */
+char *ibh_say_way(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
+/* "but 172.16.34.0/26 through eth0: route …": behind what all else does */
+char *ibh_say_exception(const IbhCheck *check, const IbhQuestion *question);
+/* Another NIC sends it. */
+gboolean ibh_goes_astray(const IbhQuestion *question);
+/* "rule 100 (from all lookup 700)" */
+char *ibh_say_owner(const IbhCheck *check, const IbhOwner *owner);
 
 /* ---- what judges share ---- */
 
@@ -129,12 +141,18 @@ IbhFinding *ibh_tell(const IbhCheck *check, const IbhNic *nic, const char *code,
 const char *ibh_check_link_name(const IbhCheck *check, int ifindex);
 
 void ibh_judge_ways(IbhCheck *check); /* the questions' answers */
+/* The table of the route that decides in the rail's subnet; 0: not known. */
+guint32 ibh_find_table(const IbhCheck *check, const IbhNic *nic);
 void ibh_judge_wire(const IbhCheck *check, const IbhNic *nic);
 /* gateway= and remote= that cannot be used, and rails that reach no other host without a gateway. */
 void ibh_judge_gateway(const IbhCheck *check, const IbhNic *nic);
 void ibh_judge_manager(const IbhCheck *check, const IbhNic *nic);
 /* Of rails that were there and are not, and of those that are down. */
+const char *ibh_missed_manager(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL: not known */
+char *ibh_known_pci(const IbhKnownRail *known); /* "0000:81:00.1"; NULL: not known. The caller frees it */
 void ibh_judge_missing(const IbhCheck *check);
+/* The address of this family that a rail had, and now it has none; NULL: it has one, or never had. */
+const IbhIp *ibh_find_lost(const IbhCheck *check, const IbhNic *nic, int family);
 void ibh_judge_scripts(const IbhCheck *check);
 
 /* It lies in a subnet of a rail. */
@@ -143,10 +161,12 @@ gboolean ibh_is_of_rails(const IbhRails *rails, const IbhPrefix *prefix);
 /* ---- grades.c, fixes.c: from a packet that goes astray to its owner, and how to take that away ---- */
 
 gboolean ibh_is_same_way(const IbhTrace *a, const IbhTrace *b);
+/* A bridge, a dummy or a tunnel, and no NIC is a port of it: what it sends reaches no peer of the rails. */
+gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
 IbhGrade ibh_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
 
 IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace);
 
-/* The commands that make right all of which this owner is the cause; NULL: none are proved, or it is not one that a
- * command may take away. */
-char *ibh_find_fix(const IbhCheck *check, const IbhOwner *owner);
+/* The commands that make right all of which this owner is the cause, and change nothing else; or advice that says what
+ * else it does. Neither: none are proved, or it is not one that a command may take away. */
+IbhRemedy ibh_find_fix(const IbhCheck *check, const IbhOwner *owner);

@@ -3,6 +3,8 @@
 
 #include "model/model.h"
 
+#include <string.h>
+
 static const IbhCode codes[] = {
     {"rule-missing", IBH_ERROR, NULL},
     {"route-missing", IBH_ERROR, NULL},
@@ -23,6 +25,8 @@ static const IbhCode codes[] = {
     {"foreign-nic-answers", IBH_INFO, NULL},
     {"gateway-missing", IBH_WARNING, "name one that it has: gateway= in the configuration, or a default route in main"},
     {"unbound", IBH_WARNING, "let main have its route to the rails' subnet again, and its rule"},
+    {"address-silent", IBH_WARNING,
+     "give the address to a rail, or write arp=keep for the rails into the configuration and run sudo ib-hook --apply"},
     {"prefix-differs", IBH_WARNING,
      "give both the prefix that the subnet really has, where their network manager is configured"},
     {"arp-off", IBH_WARNING, NULL},
@@ -80,6 +84,8 @@ static void free_finding(gpointer data)
     IbhFinding *finding = data;
 
     g_ptr_array_unref(finding->ifaces);
+    g_ptr_array_unref(finding->says);
+    g_ptr_array_unref(finding->astray);
     g_free(finding->owner);
     g_free(finding->message);
     g_free(finding->fix);
@@ -115,6 +121,23 @@ IbhRemedy ibh_fix(const char *command, const char *word, ...)
     return (IbhRemedy){.fix = g_strdup_printf("%s %s", command, quoted)};
 }
 
+/* A person who asks is not root. It frees what it takes. */
+static char *with_sudo(char *command)
+{
+    g_autofree char *plain = command, *quoted = NULL, *all = NULL;
+    g_auto(GStrv) commands = NULL;
+
+    if (!plain || g_str_has_prefix(plain, "sudo "))
+        return g_steal_pointer(&plain);
+    if (strchr(plain, '>')) { /* the shell that writes has to be root's */
+        quoted = ibh_shell_word(plain);
+        return g_strconcat("sudo sh -c ", quoted, NULL);
+    }
+    commands = g_strsplit(plain, "; ", -1);
+    all = g_strjoinv("; sudo ", commands);
+    return g_strconcat("sudo ", all, NULL);
+}
+
 IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code,
                             IbhRemedy remedy, const char *format, ...)
 {
@@ -122,9 +145,11 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
     va_list args;
 
     finding->ifaces = g_ptr_array_new_with_free_func(g_free);
+    finding->says = g_ptr_array_new_with_free_func(g_free);
+    finding->astray = g_ptr_array_new_with_free_func(g_free);
     finding->severity = severity;
     finding->code = code;
-    finding->fix = remedy.fix;
+    finding->fix = with_sudo(remedy.fix);
     finding->advice = remedy.advice;
     va_start(args, format);
     finding->message = g_strdup_vprintf(format, args);
@@ -134,10 +159,54 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
     return finding;
 }
 
+void ibh_finding_cure(IbhFinding *finding, IbhRemedy remedy)
+{
+    if (!remedy.fix && !remedy.advice)
+        return;
+    g_free(finding->fix);
+    g_free(finding->advice);
+    finding->fix = with_sudo(remedy.fix);
+    finding->advice = remedy.advice;
+}
+
 void ibh_finding_hits(IbhFinding *finding, const char *iface)
 {
     if (iface[0] && !ibh_finding_is_about(finding, iface))
         g_ptr_array_add(finding->ifaces, g_strdup(iface));
+    g_ptr_array_set_size(finding->says, (gint)finding->ifaces->len);
+}
+
+static char **find_said(const IbhFinding *finding, const char *iface)
+{
+    guint place;
+
+    return g_ptr_array_find_with_equal_func(finding->ifaces, iface, g_str_equal, &place)
+               ? (char **)&finding->says->pdata[place]
+               : NULL;
+}
+
+void ibh_finding_says(IbhFinding *finding, const char *iface, char *text)
+{
+    char **said;
+
+    ibh_finding_hits(finding, iface);
+    said = find_said(finding, iface);
+    if (said && !*said)
+        *said = g_steal_pointer(&text);
+    g_free(text);
+}
+
+void ibh_finding_leads_astray(IbhFinding *finding, const char *iface)
+{
+    if (!g_ptr_array_find_with_equal_func(finding->astray, iface, g_str_equal, NULL))
+        g_ptr_array_add(finding->astray, g_strdup(iface));
+}
+
+const char *ibh_finding_said(const IbhFinding *finding, const char *iface)
+{
+    char *const *said = find_said(finding, iface);
+
+    return said ? *said : NULL;
 }
 
 gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface)

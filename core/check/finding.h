@@ -21,6 +21,8 @@ const IbhCode *ibh_code(const char *code); /* NULL: none of --check */
 
 typedef struct {
     GPtrArray *ifaces; /* char *: all that it hits; empty: the host's */
+    GPtrArray *says;   /* char *: what it says of each of them, "CONSEQUENCE: CAUSE"; NULL: the message does */
+    GPtrArray *astray; /* char *: those whose packets leave through another NIC */
     IbhSeverity severity;
     const char *code; /* stable: monitoring depends on it */
     char *owner;      /* the rule, route, sysctl, port or peer that is the cause, in words; NULL: its NIC itself */
@@ -47,7 +49,13 @@ G_GNUC_PRINTF(6, 7)
 IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code,
                             IbhRemedy remedy, const char *format, ...);
 
+/* In the place of its remedy, which stays where there is none. */
+void ibh_finding_cure(IbhFinding *finding, IbhRemedy remedy);
 void ibh_finding_hits(IbhFinding *finding, const char *iface); /* once each */
+/* Hits it, and takes what it says of it, unless it has said something before. */
+void ibh_finding_says(IbhFinding *finding, const char *iface, char *text);
+void ibh_finding_leads_astray(IbhFinding *finding, const char *iface);      /* which it hits */
+const char *ibh_finding_said(const IbhFinding *finding, const char *iface); /* NULL: nothing of its own */
 gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface);
 
 /* Of this code, that hits this interface ("": the host), of this owner ("": none); NULL for these: any. */

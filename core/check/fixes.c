@@ -100,31 +100,14 @@ IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, cons
     return (IbhOwner){.route = route && !ibh_route_is_ours(route) ? route : NULL};
 }
 
-/* ---- in words, and as commands ---- */
+/* ---- what may be taken away ---- */
 
-/* As a command: one that takes it away. */
-static char *write_owner(const IbhSnapshot *snapshot, const IbhOwner *owner, gboolean command)
+/* A person has made it, for an address or a part of the rails' subnets. */
+static gboolean is_of_rails_by_hand(const IbhCheck *check, const IbhPrefix *prefix, guint8 protocol)
 {
-    const IbhRule *rule = owner->rule;
-    const IbhLink *link = rule ? NULL : ibh_snapshot_link(snapshot, owner->route->ifindex);
-    g_autofree char *iface = link ? ibh_shell_word(link->name) : NULL,
-                    *text = rule ? ibh_rule_text(rule, command) : ibh_route_text(owner->route, iface, NULL, command);
-    char version = (rule ? rule->family : owner->route->family) == AF_INET6 ? '6' : '4';
+    const gboolean by_hand = protocol == RTPROT_UNSPEC || protocol == RTPROT_BOOT || protocol == RTPROT_STATIC;
 
-    if (!command)
-        return rule ? g_strdup_printf("rule %u: %s", rule->priority, text) : g_strconcat("route ", text, NULL);
-    return rule ? g_strdup_printf("ip -%c rule del priority %u %s", version, rule->priority, text)
-                : g_strdup_printf("ip -%c route del %s", version, text);
-}
-
-char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner)
-{
-    return owner->rule || owner->route ? write_owner(snapshot, owner, FALSE) : g_strdup("");
-}
-
-static gboolean is_by_hand(guint8 protocol)
-{
-    return protocol == RTPROT_UNSPEC || protocol == RTPROT_BOOT || protocol == RTPROT_STATIC;
+    return by_hand && prefix->length && ibh_is_of_rails(check->rails, prefix);
 }
 
 /* An absent attribute of a delete matches everything: it would delete the first similar rule, even one of ours. */
@@ -144,11 +127,11 @@ static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
     const IbhRoute *route = owner->route;
 
     if (rule)
-        return rule->from.length && ibh_is_of_rails(check->rails, &rule->from) && is_by_hand(rule->protocol) &&
-               !(rule->selectors & ~(guint)IBH_SELECT_TO) && !rule->l3mdev && rule->priority < IBH_PRIORITY_MAIN &&
+        return is_of_rails_by_hand(check, &rule->from, rule->protocol) && rule->priority < IBH_PRIORITY_MAIN &&
+               !(rule->selectors & ~(guint)IBH_SELECT_TO) && !rule->l3mdev &&
                is_first_alike(check->rails->snapshot, rule);
-    return route && route->table != IBH_TABLE_LOCAL && route->dst.length && is_by_hand(route->protocol) &&
-           route->nexthops <= 1 && !route->special && ibh_is_of_rails(check->rails, &route->dst);
+    return route && is_of_rails_by_hand(check, &route->dst, route->protocol) && route->table != IBH_TABLE_LOCAL &&
+           route->nexthops <= 1 && !route->special;
 }
 
 /* Without what is gone, the owner of the first packet that is wrong still, as this one's were, or was right and is
@@ -170,19 +153,131 @@ static gboolean find_next(const IbhCheck *check, const IbhOwner *owner, IbhOwner
     return FALSE;
 }
 
-char *ibh_find_fix(const IbhCheck *check, const IbhOwner *owner)
+/* ---- does it do anything else? ---- */
+
+static gboolean is_question(const IbhCheck *check, const IbhIp *from, const IbhPiece *piece)
+{
+    IBH_EACH (const IbhQuestion, question, check->questions) {
+        if ((question->kind == IBH_ASK_LEAVES || question->kind == IBH_ASK_UNBOUND) &&
+            ibh_ip_equal(&question->lookup.to, &piece->host) && ibh_prefix_equal(&question->piece, &piece->prefix) &&
+            (question->kind == IBH_ASK_UNBOUND ? from->family == AF_UNSPEC
+                                               : ibh_ip_equal(&question->lookup.from, from)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* What of a packet changes without what is gone. */
+typedef struct {
+    IbhTrace before, after;
+    gboolean differs;
+} Change;
+
+/* `gone`: an IbhRule or IbhRoute of the snapshot. */
+static gboolean may_decide(const IbhSnapshot *snapshot, gconstpointer gone, const IbhLookup *packet)
+{
+    const IbhRule *rules = (const IbhRule *)(const void *)snapshot->rules->data;
+    const IbhRoute *route = gone;
+
+    if (gone >= (gconstpointer)rules && gone < (gconstpointer)(rules + snapshot->rules->len))
+        return ibh_rule_matches(snapshot, gone, packet);
+    return ibh_prefix_contains(&route->dst, &packet->to);
+}
+
+/* Most packets meet none of these objects, and need not be walked. */
+static Change walk_twice(const IbhCheck *check, const GPtrArray *gone, const IbhLookup *packet)
+{
+    Change change = {.differs = FALSE};
+
+    IBH_EACH_POINTER (const void, object, gone)
+        change.differs |= may_decide(check->rails->snapshot, object, packet);
+    if (!change.differs)
+        return change;
+    change.before = ibh_fib_walk(check->repaired, packet);
+    ibh_fib_without(check->repaired, gone);
+    change.after = ibh_fib_walk(check->repaired, packet);
+    ibh_fib_without(check->repaired, check->gone);
+    change.differs = !ibh_is_same_way(&change.before, &change.after);
+    return change;
+}
+
+/* It goes as unbound traffic does, before and after. */
+static gboolean is_like(const Change *change, const Change *unbound)
+{
+    return unbound->differs && ibh_is_same_way(&change->before, &unbound->before) &&
+           ibh_is_same_way(&change->after, &unbound->after);
+}
+
+static gboolean is_asked_about(const IbhIp *from)
+{
+    return ibh_ip_is_unicast(from) && !ibh_ip_is_link_local(from);
+}
+
+/* A packet to this piece whose way changes, though it is none that a rail's questions are about: from an address of
+ * this host, or from none. FALSE: there is none. */
+static gboolean find_harmed(const IbhCheck *check, const GPtrArray *gone, const IbhPiece *piece, IbhQuestion *harmed)
+{
+    const IbhSnapshot *snapshot = check->rails->snapshot;
+    const IbhIp none = {.family = piece->host.family};
+    const IbhLookup plain = {.from = none, .to = piece->host};
+    const Change unbound = walk_twice(check, gone, &plain);
+
+    *harmed = (IbhQuestion){.kind = IBH_ASK_UNBOUND, .piece = piece->prefix, .lookup = plain, .got = unbound.before};
+    if (unbound.differs && !is_question(check, &(IbhIp){0}, piece))
+        return TRUE;
+    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
+        const IbhLookup packet = {.from = address->local, .to = piece->host};
+        Change change;
+
+        if (address->local.family != none.family || !is_asked_about(&address->local))
+            continue;
+        change = walk_twice(check, gone, &packet);
+        if (!change.differs || is_like(&change, &unbound) || is_question(check, &address->local, piece))
+            continue;
+        *harmed = (IbhQuestion){.kind = IBH_ASK_LEAVES, .piece = piece->prefix, .lookup = packet, .got = change.before};
+        return TRUE;
+    }
+    return FALSE;
+}
+
+/* What else these objects do, in words; NULL: nothing. */
+static char *find_harm(const IbhCheck *check, const IbhOwner *owner)
+{
+    g_autoptr(GPtrArray) gone = g_ptr_array_new();
+    IbhQuestion harmed;
+
+    for (guint i = 0; i < check->gone->len; i++)
+        g_ptr_array_add(gone, check->gone->pdata[i]);
+    g_ptr_array_set_size(check->gone, 0);
+    IBH_EACH (const IbhPiece, piece, check->pieces) {
+        if (find_harmed(check, gone, piece, &harmed)) {
+            g_autofree char *way = ibh_say_way(check, &harmed, &harmed.got);
+
+            return g_strdup_printf("look for what needs %s before you delete it: %s because of it, too",
+                                   owner->rule ? "the rule" : "the route", way);
+        }
+    }
+    return NULL;
+}
+
+IbhRemedy ibh_find_fix(const IbhCheck *check, const IbhOwner *owner)
 {
     g_autoptr(GString) text = g_string_new(NULL);
+    IbhRemedy remedy = {0};
     gboolean is_proved = FALSE;
     IbhOwner next = *owner;
 
     for (guint step = 0; !is_proved && step < STEPS_MAX && may_be_taken_away(check, &next); step++) {
-        g_autofree char *command = write_owner(check->rails->snapshot, &next, TRUE);
+        g_autofree char *command = ibh_owner_deletion(check->rails->snapshot, &next);
 
         g_string_append_printf(text, "%s%s", text->len ? " && " : "", command);
         take_away(check, &next);
         is_proved = !find_next(check, owner, &next);
     }
+    if (is_proved)
+        remedy.advice = find_harm(check, owner);
+    if (is_proved && !remedy.advice)
+        remedy.fix = g_string_free(g_steal_pointer(&text), FALSE);
     g_ptr_array_set_size(check->gone, 0);
-    return is_proved ? g_string_free(g_steal_pointer(&text), FALSE) : NULL;
+    return remedy;
 }

@@ -14,9 +14,10 @@ static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int fami
     IBH_EACH_ROUTE (route, check->rails->snapshot) {
         const IbhIp *to = &route->dst.ip;
 
-        if (route->family == family && route->ifindex == nic->link->ifindex && route->type == RTN_UNICAST &&
-            !ibh_serves_subnet(nic, &route->dst) && !ibh_rails_holder(check->rails, to) &&
-            (!route->dst.length || (ibh_ip_is_unicast(to) && !ibh_ip_is_link_local(to))))
+        if (route->family != family || route->ifindex != nic->link->ifindex || route->type != RTN_UNICAST ||
+            ibh_serves_subnet(nic, &route->dst) || ibh_rails_holder(check->rails, to))
+            continue;
+        if (!route->dst.length || (ibh_ip_is_unicast(to) && !ibh_ip_is_link_local(to)))
             return TRUE;
     }
     return FALSE;
@@ -70,8 +71,49 @@ static const char *why_missing(const IbhCheck *check, const IbhNic *nic, int fam
         return "remote= needs the gateway of a default route, and it has none";
     return has_no_room(nic, family) && !leads_further(check, nic, family) &&
                    !ibh_findings_find(check->findings, "address-unusable", nic->link->name, NULL)
-               ? "its subnets have room for one peer at most, and no route leads further by this NIC"
+               ? "its subnets have room for one peer at most, and no route leads further through this NIC"
                : NULL;
+}
+
+/* A host beyond all that rules and routes name; NULL: only single networks are there. */
+static const IbhPiece *find_beyond(const IbhCheck *check, int family)
+{
+    const IbhPrefix world = ibh_prefix(&(IbhIp){.family = family}, 0);
+    IbhPiece *end, *first = ibh_pieces_inside(check, &world, &end);
+
+    return first < end && !first->prefix.length ? first : NULL;
+}
+
+/* Without a default of its own, main decides what it sends beyond its subnets, and through which NIC. */
+static void note_way_beyond(const IbhCheck *check, const IbhNic *nic, int family)
+{
+    const IbhPiece *beyond = find_beyond(check, family);
+
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
+        IbhQuestion question = {.kind = IBH_ASK_LEAVES, .nic = nic};
+        g_autofree char *way = NULL, *why = NULL;
+        const IbhNic *through;
+        IbhFinding *note;
+
+        if (!beyond || address->local.family != family || ibh_rails_are_led_out(check->rails, address))
+            continue;
+        question.piece = beyond->prefix;
+        question.lookup = (IbhLookup){.from = address->local, .to = beyond->host};
+        question.got = ibh_fib_walk(check->actual, &question.lookup);
+        question.owner.route = question.got.route;
+        if (!ibh_goes_astray(&question))
+            return;
+        way = ibh_say_way(check, &question, &question.got);
+        why = ibh_say_owner(check, &question.owner);
+        note = ibh_tell(check, nic, "gateway-missing", why,
+                        ibh_advice("nothing has to be done; gateway= gives each rail a gateway of its own"), "%s: %s",
+                        way, why);
+        note->severity = IBH_INFO;
+        through = ibh_rails_nic(check->rails, question.got.route->ifindex);
+        if (through && through->rank)
+            ibh_finding_says(note, nic->link->name, ibh_say_exception(check, &question));
+        return;
+    }
 }
 
 void ibh_judge_gateway(const IbhCheck *check, const IbhNic *nic)
@@ -84,6 +126,8 @@ void ibh_judge_gateway(const IbhCheck *check, const IbhNic *nic)
 
         if (why)
             ibh_tell(check, nic, "gateway-missing", NULL, (IbhRemedy){0},
-                     "%s: what it sends beyond its subnet goes as main says", why);
+                     "what it sends beyond its subnet leaves as the main table says: %s", why);
+        else if (ibh_programs_family(nic, *family) && !ibh_has_default(check->rails, nic, *family))
+            note_way_beyond(check, nic, *family);
     }
 }

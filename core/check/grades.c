@@ -82,29 +82,49 @@ static IbhGrade grade_leaving(const Answer *answer)
 }
 
 /* In a subnet of it, or by its gateway in its remote=. */
-static gboolean reaches(const IbhRails *rails, int ifindex, const IbhIp *to)
+static gboolean reaches(const IbhNic *nic, const IbhIp *to)
 {
-    const IbhNic *nic = ibh_rails_nic(rails, ifindex);
     const IbhPrefix host = ibh_prefix(to, ibh_ip_bits(to));
 
     return nic && (ibh_find_address_near(nic, to) || (nic->status == IBH_NIC_RAIL && ibh_is_remote(nic, &host)));
 }
 
-/* Main is to have the subnet: any of its NICs will do. That it has none is its manager's choice, and so is a default
- * that refuses the rest of the world. What it has more exactly stays so. */
+gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link)
+{
+    static const char *const soft[] = {"bridge", "dummy", "ifb",    "tun", "vxlan",  "geneve", "wireguard",
+                                       "ipip",   "gre",   "gretap", "sit", "ip6tnl", "vti",    NULL},
+                             *const guests[] = {"dummy", "tun", "veth", "vxlan", "geneve", "gretap", NULL};
+
+    const IbhNic *nic = ibh_rails_nic(rails, link->ifindex);
+
+    if ((nic && nic->rank) || !g_strv_contains(soft, link->kind))
+        return FALSE;
+    IBH_EACH (const IbhLink, port, rails->snapshot->links) {
+        if (port->master == link->ifindex && !g_strv_contains(guests, port->kind))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* Main is to have the subnet, and its first route to lead to a wire: best by a rail, and another NIC is noted. That it
+ * has none is its manager's choice, and so is a default that refuses the rest of the world. What it has more exactly
+ * stays so. */
 static IbhGrade grade_unbound(const Answer *answer)
 {
     const IbhTrace *got = answer->got, *ideal = answer->ideal;
     guint length = ideal->route ? ideal->route->dst.length : 0, own = answer->near->subnet.length;
+    const IbhNic *nic;
 
     if (length < own && !(ideal->refused && length) && !(ideal->thrown && ideal->thrown->dst.length))
         return IBH_NOTED;
     if (got->refused)
         return ideal->refused ? IBH_DOUBTFUL : IBH_WRONG;
-    return (length > own && ibh_is_same_way(got, ideal)) || got->route->hops ||
-                   (got->route->type == RTN_UNICAST && reaches(answer->rails, got->route->ifindex, answer->to))
-               ? IBH_RIGHT
-               : IBH_DOUBTFUL;
+    if ((length > own && ibh_is_same_way(got, ideal)) || got->route->hops)
+        return IBH_RIGHT;
+    nic = ibh_rails_nic(answer->rails, got->route->ifindex);
+    if (got->route->type != RTN_UNICAST || !reaches(nic, answer->to) || ibh_link_has_no_wire(answer->rails, nic->link))
+        return IBH_DOUBTFUL;
+    return nic->status == IBH_NIC_RAIL ? IBH_RIGHT : IBH_NOTED;
 }
 
 IbhGrade ibh_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)

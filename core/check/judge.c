@@ -28,7 +28,8 @@ static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhOp *op)
     if (nic && nic->status == IBH_NIC_RAIL && op->type == IBH_OP_SYSCTL_SET)
         return ibh_want_sysctl(check->rails, nic, op->key) == nic->link->sysctl[op->key]; /* other only meanwhile */
     if (nic && nic->status == IBH_NIC_RAIL)
-        return deletes && !(nic->link->flags & IFF_UP);
+        return deletes && (!(nic->link->flags & IFF_UP) ||
+                           ibh_find_lost(check, nic, op->type == IBH_OP_RULE_DEL ? op->rule.family : op->route.family));
     if (nic &&
         (nic->status == IBH_NIC_BLOCKED || is_missed(check, nic->link) || (worst && worst->severity == IBH_ERROR)))
         return TRUE;
@@ -63,33 +64,150 @@ static const char *const codes[] = {[IBH_OP_RULE_ADD] = "rule-missing",
                                     [IBH_OP_RULE_DEL] = "stale",
                                     [IBH_OP_ROUTE_DEL] = "stale"};
 
+/* What a NIC does whose ARP values are not as its rail needs them. */
+static const char *const effects[] = {
+    [IBH_SYSCTL_RP_FILTER] = "drops packets whose answer another NIC would send",
+    [IBH_SYSCTL_ARP_FILTER] = "does not answer ARP as its rail needs it",
+    [IBH_SYSCTL_ARP_ANNOUNCE] = "may ask for hardware addresses in the name of another NIC's address",
+    [IBH_SYSCTL_ARP_IGNORE] = "answers ARP for other NICs' addresses, too",
+};
+
+/* The operation on this NIC that says most; NULL: none that counts. */
+static const IbhOp *find_first(const GPtrArray *wrong, const IbhNic *nic)
+{
+    const IbhOp *first = NULL;
+
+    IBH_EACH_POINTER (const IbhOp, op, wrong) {
+        if (op->ifindex == nic->link->ifindex && (!first || op->type < first->type))
+            first = op;
+    }
+    return first;
+}
+
+/* Main has got a route, or lost one, since the rail took over what main has through this NIC. */
+static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *wrong, const IbhNic *nic)
+{
+    IBH_EACH_POINTER (const IbhOp, op, wrong) {
+        if ((op->type != IBH_OP_ROUTE_ADD && op->type != IBH_OP_ROUTE_REPLACE) || op->ifindex != nic->link->ifindex)
+            continue;
+        IBH_EACH (const IbhRoute, route, check->rails->snapshot->main_by_nic) {
+            if (op->route.gateway.family && route->ifindex == op->ifindex &&
+                ibh_ip_equal(&route->gateway, &op->route.gateway) && ibh_prefix_equal(&route->dst, &op->route.dst))
+                return route;
+        }
+    }
+    return NULL;
+}
+
+static gboolean has_own_rule(const IbhCheck *check, const IbhNic *nic)
+{
+    IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
+        if (ibh_rule_is_ours(rule) && ibh_rule_owner(check->rails, rule) == nic)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* What is not as it should be of a rail. */
+static char *say_state(const IbhCheck *check, const IbhNic *nic, const IbhRoute *taken, const IbhOp *first)
+{
+    const IbhOwner mains = {.route = taken};
+    g_autofree char *text = taken ? ibh_owner_describe(check->rails->snapshot, &mains) : NULL;
+    char dst[IBH_PREFIX_STRLEN];
+
+    if (!has_own_rule(check, nic))
+        return g_strdup("not routed yet");
+    if (taken)
+        return g_strdup_printf("main has got %s", text);
+    if (first->type == IBH_OP_RULE_ADD)
+        return g_strdup_printf("ib-hook's rule %u is missing", first->rule.priority);
+    return g_strdup_printf("ib-hook's route to %s in table %u %s", ibh_prefix_format(&first->route.dst, dst),
+                           first->route.table, first->type == IBH_OP_ROUTE_ADD ? "is missing" : "was altered");
+}
+
+/* Its first packet that another NIC sends, but would not if all of ours were there; NULL: there is none. */
+static const IbhQuestion *find_astray(const IbhCheck *check, const IbhNic *nic)
+{
+    IBH_EACH (const IbhQuestion, question, check->questions) {
+        if (question->ours && question->nic == nic && ibh_goes_astray(question))
+            return question;
+    }
+    return NULL;
+}
+
+static char *say_unled(const IbhNic *nic, int family, const IbhRoute *taken)
+{
+    const char *does = taken && !taken->dst.length ? "has no own default route yet" : "leaves as the main table says";
+    char ip[IBH_IP_STRLEN];
+
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (address->local.family == family)
+            return g_strdup_printf("%s %s", ibh_ip_format(&address->local, ip), does);
+    }
+    return g_strdup("its packets leave as the main table says");
+}
+
+/* What happens to a NIC's packets because of that. */
+static char *say_ours(const IbhCheck *check, const IbhNic *nic, const GPtrArray *wrong, const IbhQuestion *astray)
+{
+    const IbhOp *first = find_first(wrong, nic);
+    const IbhRoute *taken = find_new_route(check, wrong, nic);
+    g_autofree char *state = NULL, *way = NULL;
+
+    if (first->type == IBH_OP_SYSCTL_SET)
+        return g_strdup_printf("it %s: %s=%d instead of %d", effects[first->key], ibh_sysctl_name(first->key),
+                               first->from, first->to);
+    if (first->type >= IBH_OP_RULE_DEL)
+        return g_strdup_printf("something of ib-hook's is left over: %s", first->why);
+    state = say_state(check, nic, taken, first);
+    way = astray ? ibh_say_way(check, astray, &astray->got) : say_unled(nic, ibh_op_family(first), taken);
+    return g_strdup_printf("%s: %s", way, state);
+}
+
+/* Of all NICs that it hits, and about the first whose packets another NIC sends. */
+static void hit_all(const IbhCheck *check, IbhFinding *finding, const GPtrArray *wrong)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        const char *iface = nic->link->name;
+        const IbhQuestion *astray;
+
+        if (!find_first(wrong, nic))
+            continue;
+        astray = find_astray(check, nic);
+        ibh_finding_says(finding, iface, say_ours(check, nic, wrong, astray));
+        if (astray)
+            ibh_finding_leads_astray(finding, iface);
+    }
+    if (finding->ifaces->len) {
+        const GPtrArray *first = finding->astray->len ? finding->astray : finding->ifaces;
+        g_autofree char *message = g_steal_pointer(&finding->message);
+
+        finding->message = g_strdup_printf("%s (%u change%s)", ibh_finding_said(finding, first->pdata[0]), wrong->len,
+                                           wrong->len == 1 ? "" : "s");
+    }
+}
+
 static void judge_ours(const IbhCheck *check)
 {
-    g_autoptr(GPtrArray) hit = g_ptr_array_new();
-    g_autofree char *command = NULL, *what = NULL;
-    guint count = 0, worst = G_N_ELEMENTS(codes) - 1;
-    const IbhOp *first = NULL;
-    IbhFinding *finding;
+    g_autoptr(GPtrArray) wrong = g_ptr_array_new();
+    guint worst = G_N_ELEMENTS(codes) - 1;
+    g_autofree char *command = NULL;
+    const IbhOp *first;
 
     IBH_EACH_POINTER (const IbhOp, op, check->plan) {
-        if (op->type >= G_N_ELEMENTS(codes) || is_left_for_a_reason(check, op))
+        if (op->type >= G_N_ELEMENTS(codes) || is_left_for_a_reason(check, op) || report_place_taken(check, op))
             continue;
-        g_ptr_array_add(hit, (gpointer)(guintptr)op->iface);
-        if (report_place_taken(check, op))
-            continue;
-        first = first ? first : op;
+        g_ptr_array_add(wrong, (gpointer)(guintptr)op);
         worst = MIN(worst, op->type);
-        count++;
     }
-    if (!first)
+    if (!wrong->len)
         return;
+    first = wrong->pdata[0];
     command = ibh_op_command(first);
-    what = check->ours ? g_strdup(check->ours) : g_strdup_printf("%s (%s)", first->why, command);
-    finding = ibh_tell(check, NULL, codes[worst], NULL, ibh_fix("sudo ib-hook", "--apply"),
-                       "%u of ib-hook's rules, routes and ARP values %s missing, wrong or left over: %s", count,
-                       count == 1 ? "is" : "are", what);
-    IBH_EACH_POINTER (const char, iface, hit)
-        ibh_finding_hits(finding, iface);
+    hit_all(check,
+            ibh_tell(check, NULL, codes[worst], NULL, ibh_fix("sudo ib-hook", "--apply"),
+                     "something of ib-hook's is missing, wrong or left over: %s (%s)", first->why, command),
+            wrong);
 }
 
 /* ---- rails ---- */
@@ -103,9 +221,11 @@ static void judge_arp_ignore(const IbhCheck *check, const IbhNic *nic)
     if (all <= 2 || all < nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE])
         return;
     ibh_tell(check, nic, "effective-sysctl", "net.ipv4.conf.all.arp_ignore",
-             ibh_fix("sysctl -w", "net/ipv4/conf/all/arp_ignore=0"), "all.arp_ignore=%d applies to every NIC: %s", all,
-             all >= ANSWERS_NOTHING ? "peers get no answer to their ARP requests, and cannot reach it"
-                                    : "a rail answers ARP for other NICs' addresses, and peers send to the wrong one")
+             ibh_advice("if no other NIC of this host needs it: sudo sysctl -w net.ipv4.conf.all.arp_ignore=0"),
+             "%s: all.arp_ignore=%d applies to every NIC",
+             all >= ANSWERS_NOTHING ? "peers get no answer to ARP requests, and cannot reach it"
+                                    : "it answers ARP for other NICs' addresses, and peers send to the wrong one",
+             all)
         ->severity = all >= ANSWERS_NOTHING ? IBH_ERROR : IBH_WARNING;
 }
 
@@ -173,6 +293,5 @@ void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *misse
     }
     ibh_judge_ways(check);
     judge_ours(check);
-    g_clear_pointer(&check->ours, g_free);
     ibh_judge_scripts(check);
 }

@@ -1,20 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/check.h"
 
+#include <string.h>
+#include <sys/socket.h>
+
 static const IbhCode rows[] = {
-    [IBH_ON_PURPOSE] = {"carrier-down", IBH_INFO, "ip link set it up to have it back"},
-    [IBH_ELSEWHERE] = {"nic-gone", IBH_INFO,
-                       "another network namespace has it, or a virtual machine; ib-hook --undo --iface forgets it"},
+    [IBH_ON_PURPOSE] = {"carrier-down", IBH_INFO, "sudo ip link set it up to have it back"},
+    [IBH_ELSEWHERE] =
+        {"nic-gone", IBH_INFO,
+         "another network namespace has it, or a virtual machine; sudo ib-hook --undo --iface forgets it"},
     [IBH_LACKS_ADDRESS] = {"no-address", IBH_WARNING, NULL},
     [IBH_LACKS_CARRIER] = {"carrier-down", IBH_ERROR, NULL},
     [IBH_LACKS_RDMA] = {"nic-gone", IBH_ERROR,
-                        "is the card's RDMA driver loaded? ib-hook --undo --iface forgets the rail"},
+                        "is the card's RDMA driver loaded? sudo ib-hook --undo --iface forgets the rail"},
     [IBH_IS_GONE] = {"nic-gone", IBH_ERROR,
-                     "look at the card, and at dmesg for why it left the bus; if it was taken out for good, ib-hook "
-                     "--undo --iface forgets it"},
+                     "look at the card, and at dmesg for why it left the bus; if it was taken out for good, sudo "
+                     "ib-hook --undo --iface forgets it"},
     [IBH_NO_SUCH_NIC] = {"nic-gone", IBH_ERROR,
                          "is the card there, and has it another name? else take its section out of the configuration"},
 };
+
+/* ---- which card and cable ---- */
+
+const char *ibh_missed_manager(const IbhSnapshot *snapshot, const IbhKnownRail *known)
+{
+    const IbhManager *manager = known->link ? ibh_snapshot_manager(snapshot, known->link->ifindex) : NULL;
+
+    return manager ? manager->name : NULL;
+}
+
+char *ibh_known_pci(const IbhKnownRail *known)
+{
+    return g_str_equal(known->slot, "-") ? NULL : g_strndup(known->slot, strcspn(known->slot, "/"));
+}
+
+/* "; 0000:81:00.1, 0c:42:a1:00:00:01, NetworkManager"; "": none of them is known. */
+static char *say_hardware(const IbhSnapshot *snapshot, const IbhKnownRail *known)
+{
+    g_autofree char *pci = ibh_known_pci(known);
+    const char *const parts[] = {pci, known->hardware, ibh_missed_manager(snapshot, known)};
+    GString *text = g_string_new(NULL);
+
+    IBH_EACH_ROW (const char *const, part, parts) {
+        if (*part && **part && !g_str_equal(*part, "-"))
+            g_string_append_printf(text, "%s%s", text->len ? ", " : "; ", *part);
+    }
+    return g_string_free(text, FALSE);
+}
 
 static IbhRemedy advise(const IbhRails *rails, const IbhKnownRail *missed, const IbhCode *row)
 {
@@ -28,24 +60,86 @@ static IbhRemedy advise(const IbhRails *rails, const IbhKnownRail *missed, const
     return ibh_advice("no network manager says that it configures it: give it its address where it had it from");
 }
 
-/* Its port says more. */
-static gboolean is_explained(const GPtrArray *findings, const IbhKnownRail *missed, const char *iface)
+/* What its port says of it, which is more; NULL: nothing. */
+static IbhFinding *find_explanation(const GPtrArray *findings, const IbhKnownRail *missed, const char *iface)
 {
-    return (missed->why == IBH_LACKS_CARRIER || missed->why == IBH_LACKS_ADDRESS) &&
-           (ibh_findings_find(findings, "port-not-active", iface, NULL) ||
-            ibh_findings_find(findings, "sm-missing", iface, NULL));
+    IbhFinding *port = ibh_findings_find(findings, "port-not-active", iface, NULL);
+
+    if (missed->why != IBH_LACKS_CARRIER && missed->why != IBH_LACKS_ADDRESS)
+        return NULL;
+    return port ? port : ibh_findings_find(findings, "sm-missing", iface, NULL);
 }
 
 static void tell(const IbhCheck *check, const IbhKnownRail *missed)
 {
     const char *iface = missed->link ? missed->link->name : missed->iface;
     const IbhCode *row = &rows[missed->why];
-    g_autofree char *text = ibh_known_text(missed);
+    IbhFinding *finding = find_explanation(check->findings, missed, iface);
+    g_autofree char *hardware = say_hardware(check->rails->snapshot, missed), *text = NULL;
+    char ip[IBH_IP_STRLEN] = "";
 
-    if ((!check->only || g_strv_contains(check->only, iface)) && !is_explained(check->findings, missed, iface))
-        ibh_finding_add(check->findings, iface, row->severity, row->code, advise(check->rails, missed, row), "%s",
-                        text);
+    if (check->only && !g_strv_contains(check->only, iface))
+        return;
+    if (missed->n_addresses)
+        ibh_ip_format(&missed->addresses[0], ip);
+    text = g_strdup_printf("%s%s: %s%s", ip, ip[0] ? " is not reachable" : "it is no rail, as manage=yes wants it",
+                           finding ? finding->message : ibh_missing_text(missed->why), hardware);
+    if (!finding)
+        finding = ibh_finding_add(check->findings, iface, row->severity, row->code, advise(check->rails, missed, row),
+                                  "%s", text);
+    ibh_finding_says(finding, iface, g_steal_pointer(&text));
 }
+
+/* Its manager leaves it its address: it is as far away as one without. */
+static void tell_of_rail(const IbhCheck *check, const IbhNic *nic)
+{
+    IbhKnownRail missed;
+
+    (void)ibh_known_of(nic, check->missed, &missed);
+    missed.link = nic->link;
+    missed.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE;
+    tell(check, &missed);
+}
+
+/* ---- a rail stands, but one family of it has gone ---- */
+
+const IbhIp *ibh_find_lost(const IbhCheck *check, const IbhNic *nic, int family)
+{
+    const IbhSnapshot *snapshot = check->rails->snapshot;
+
+    if (nic->status != IBH_NIC_RAIL || !ibh_nic_is_usable(nic) || ibh_serves_family(nic, family) ||
+        (family == AF_INET6 && nic->link->no_ipv6))
+        return NULL;
+    IBH_EACH (const IbhKnownRail, known, snapshot->state->known) {
+        for (guint i = 0; i < known->n_addresses && ibh_known_link(snapshot, known) == nic->link; i++) {
+            if (known->addresses[i].family == family)
+                return &known->addresses[i];
+        }
+    }
+    return NULL;
+}
+
+static void judge_families(const IbhCheck *check, const IbhNic *nic)
+{
+    static const int families[] = {AF_INET, AF_INET6};
+    const IbhManager *manager = ibh_snapshot_manager(check->rails->snapshot, nic->link->ifindex);
+
+    IBH_EACH_ROW (const int, family, families) {
+        const IbhIp *lost = ibh_find_lost(check, nic, *family);
+        const char version = *family == AF_INET6 ? '6' : '4';
+        char ip[IBH_IP_STRLEN];
+
+        if (lost && ibh_is_selected(nic, check->only))
+            ibh_tell(check, nic, "no-address", NULL,
+                     ibh_advice("see whether its router or DHCP server still offers the prefix, and whether %s still "
+                                "configures IPv%c on it",
+                                manager && manager->name ? manager->name : "its network manager", version),
+                     "nothing leaves or arrives by IPv%c: it had %s, and has no IPv%c address now", version,
+                     ibh_ip_format(lost, ip), version);
+    }
+}
+
+/* ---- all ---- */
 
 void ibh_judge_missing(const IbhCheck *check)
 {
@@ -56,14 +150,8 @@ void ibh_judge_missing(const IbhCheck *check)
             tell(check, one);
     }
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        IbhKnownRail missed;
-
-        if (nic->status != IBH_NIC_RAIL || ibh_nic_is_usable(nic))
-            continue;
-        /* Its manager leaves it its address: it is as far away as one without. */
-        (void)ibh_known_of(nic, check->missed, &missed);
-        missed.link = nic->link;
-        missed.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE;
-        tell(check, &missed);
+        judge_families(check, nic);
+        if (nic->status == IBH_NIC_RAIL && !ibh_nic_is_usable(nic))
+            tell_of_rail(check, nic);
     }
 }

@@ -27,7 +27,7 @@ static void judge_pruning(const IbhCheck *check, const IbhNic *nic, const IbhMan
 
     if (connection && (four || six))
         ibh_tell(check, nic, "manager-removes-foreign", NULL,
-                 ibh_advice("nmcli connection modify %s%s%s, and activate it again", connection,
+                 ibh_advice("sudo nmcli connection modify %s%s%s, and activate it again", connection,
                             four ? " ipv4.route-table 0" : "", six ? " ipv6.route-table 0" : ""),
                  "this %s removes the routes of table %u each time it configures the NIC, and its traffic takes "
                  "another way until that is repaired, because its connection sets route-table (from 1.36 on it does "

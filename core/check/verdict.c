@@ -24,6 +24,14 @@ static gboolean is_local(const IbhTrace *trace)
     return trace->route && trace->route->type == RTN_LOCAL;
 }
 
+/* It is the route that the kernel has found. */
+static gboolean is_found(const IbhRoute *route, const IbhPrefix *dst, const IbhLookup *answer)
+{
+    if (route->table != answer->table || !ibh_prefix_equal(&route->dst, dst) || route->type != answer->type)
+        return FALSE;
+    return route->hops == answer->hops && (route->hops || route->ifindex == answer->oif);
+}
+
 /* Of routes with one prefix and metric the kernel may take another one than the first, and of IPv6 one for this source
  * alone: its answer tells which. */
 static gboolean settle(const IbhSnapshot *snapshot, IbhQuestion *question, const IbhLookup *answer)
@@ -32,9 +40,7 @@ static gboolean settle(const IbhSnapshot *snapshot, IbhQuestion *question, const
     const IbhPrefix dst = ibh_prefix(&question->lookup.to, answer->length);
 
     IBH_EACH_ROUTE (route, snapshot) {
-        if (!answer->error && !is_local(got) && route->table == answer->table && ibh_prefix_equal(&route->dst, &dst) &&
-            route->type == answer->type && route->hops == answer->hops &&
-            (route->hops || route->ifindex == answer->oif)) {
+        if (!answer->error && !is_local(got) && is_found(route, &dst, answer)) {
             got->route = route;
             got->refused = FALSE;
             return TRUE;
@@ -43,51 +49,17 @@ static gboolean settle(const IbhSnapshot *snapshot, IbhQuestion *question, const
     return FALSE;
 }
 
-/* ---- in words ---- */
-
-static char *say_packet(const IbhQuestion *question)
-{
-    char from[IBH_IP_STRLEN], piece[IBH_PREFIX_STRLEN], to[IBH_IP_STRLEN];
-    const IbhLookup *lookup = &question->lookup;
-
-    if (question->piece.length == ibh_ip_bits(&lookup->to))
-        ibh_ip_format(&lookup->to, to);
-    else
-        g_strlcpy(to, ibh_prefix_format(&question->piece, piece), sizeof to);
-    if (question->kind == IBH_ASK_UNBOUND)
-        return g_strdup_printf("what has no source address, to %s,", to);
-    if (question->kind == IBH_ASK_ARRIVES)
-        return g_strdup_printf("what %s gets from %s", to, ibh_ip_format(&lookup->from, from));
-    return g_strdup_printf("%s to %s", ibh_ip_format(&lookup->from, from), to);
-}
-
-static char *say_way(const IbhCheck *check, const IbhTrace *got)
-{
-    const IbhRoute *route = got->route;
-    char ip[IBH_IP_STRLEN];
-
-    if (got->refused)
-        return g_strdup("does not leave");
-    if (route->type == RTN_LOCAL)
-        return g_strdup("stays on this host");
-    if (route->type != RTN_UNICAST)
-        return g_strdup("is sent to many");
-    if (route->hops)
-        return g_strdup("leaves by several NICs by turns");
-    if (route->gateway.family != AF_UNSPEC)
-        return g_strdup_printf("leaves by %s to the gateway %s", ibh_check_link_name(check, route->ifindex),
-                               ibh_ip_format(&route->gateway, ip));
-    return g_strdup_printf("leaves by %s", ibh_check_link_name(check, route->ifindex));
-}
-
-static char *say(const IbhCheck *check, const IbhQuestion *question)
-{
-    g_autofree char *packet = say_packet(question), *way = say_way(check, &question->got);
-
-    return g_strdup_printf("%s %s", packet, way);
-}
-
 /* ---- findings by owner ---- */
+
+/* What has no source address meets main's error route, or a netdev that is on no wire. */
+static gboolean is_main_astray(const IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhRoute *route = question->owner.route;
+    const IbhLink *link = ibh_snapshot_link(check->rails->snapshot, route->ifindex);
+
+    return question->kind == IBH_ASK_UNBOUND &&
+           (ibh_route_is_error(route) || (link && ibh_link_has_no_wire(check->rails, link)));
+}
 
 static const char *code_of(const IbhCheck *check, const IbhQuestion *question)
 {
@@ -98,7 +70,32 @@ static const char *code_of(const IbhCheck *check, const IbhQuestion *question)
         return "table-clash";
     if (question->owner.rule)
         return "foreign-rule";
-    return !route || (question->kind == IBH_ASK_UNBOUND && ibh_route_is_error(route)) ? "unbound" : "foreign-route";
+    return !route || is_main_astray(check, question) ? "unbound" : "foreign-route";
+}
+
+static IbhRemedy advise(const IbhCheck *check, const IbhQuestion *question)
+{
+    if (question->grade == IBH_NOTED)
+        return ibh_advice("nothing has to be done");
+    if (question->owner.route && is_main_astray(check, question) && !ibh_route_is_error(question->owner.route))
+        return ibh_advice("give %s a subnet of its own, or its route a higher metric than those of the rails",
+                          ibh_check_link_name(check, question->owner.route->ifindex));
+    return (IbhRemedy){0};
+}
+
+/* Of this NIC's own packet: another NIC's address would be looked for in vain. */
+static void say_of(const IbhCheck *check, IbhFinding *finding, const IbhQuestion *question)
+{
+    g_autofree char *what = ibh_say_way(check, question, &question->got), *why = ibh_say_owner(check, &question->owner);
+    const char *iface = question->nic->link->name;
+
+    if (!why[0])
+        return;
+    ibh_finding_says(finding, iface,
+                     question->grade == IBH_NOTED ? ibh_say_exception(check, question)
+                                                  : g_strdup_printf("%s: %s", what, why));
+    if (question->grade >= IBH_DOUBTFUL && ibh_goes_astray(question))
+        ibh_finding_leads_astray(finding, iface);
 }
 
 /* One owner is one finding, about the worst of what it causes. */
@@ -106,23 +103,27 @@ static void tell(IbhCheck *check, const IbhQuestion *worst)
 {
     static const IbhSeverity severities[] = {
         [IBH_NOTED] = IBH_INFO, [IBH_DOUBTFUL] = IBH_WARNING, [IBH_WRONG] = IBH_ERROR};
-    g_autofree char *what = say(check, worst), *owner = ibh_owner_describe(check->rails->snapshot, &worst->owner);
-    IbhFinding *finding =
-        ibh_tell(check, NULL, code_of(check, worst), owner,
-                 worst->grade == IBH_NOTED ? ibh_advice("nothing has to be done") : (IbhRemedy){0}, "%s: %s", what,
-                 owner[0]          ? owner
-                 : worst->got.rule ? "table main has no route there"
-                                   : "no rule leads there");
+    g_autofree char *what = ibh_say_way(check, worst, &worst->got), *why = ibh_say_owner(check, &worst->owner),
+                    *owner = ibh_owner_describe(check->rails->snapshot, &worst->owner);
+    IbhFinding *finding = ibh_tell(check, NULL, code_of(check, worst), owner, advise(check, worst), "%s: %s", what,
+                                   why[0]            ? why
+                                   : worst->got.rule ? "the main table has no route there"
+                                                     : "no rule leads there");
 
     finding->severity = severities[worst->grade];
     if (worst->grade >= IBH_DOUBTFUL && check->tried++ < FIXES_MAX)
-        finding->fix = ibh_find_fix(check, &worst->owner);
-    if (finding->fix)
-        g_clear_pointer(&finding->advice, g_free);
+        ibh_finding_cure(finding, ibh_find_fix(check, &worst->owner));
     IBH_EACH (IbhQuestion, question, check->questions) {
-        if (!question->told && ibh_is_caused_by(question, &worst->owner)) {
-            question->told = TRUE;
-            ibh_finding_hits(finding, question->nic->link->name);
+        if (question->told || !ibh_is_caused_by(question, &worst->owner))
+            continue;
+        question->told = TRUE;
+        ibh_finding_hits(finding, question->nic->link->name);
+    }
+    for (IbhGrade grade = IBH_WRONG; grade > IBH_RIGHT; grade--) {
+        IBH_EACH (const IbhQuestion, question, check->questions) {
+            if (question->grade == grade && question->kind == IBH_ASK_LEAVES &&
+                ibh_is_caused_by(question, &worst->owner))
+                say_of(check, finding, question);
         }
     }
 }
@@ -136,17 +137,17 @@ static void report_lacking_address(IbhCheck *check, const IbhQuestion *question)
 
     ibh_tell(check, holder ? holder : question->nic, "address-unusable", ibh_ip_format(&question->lookup.to, ip),
              ibh_advice("take the address away and add it again"),
-             "table local lacks the address %s, so what comes in for it is not taken", ip);
+             "what comes in for %s is not taken: the table local lacks this address", ip);
 }
 
 static void report_unknown(IbhCheck *check, const IbhQuestion *question)
 {
-    g_autofree char *expected = say(check, question);
+    g_autofree char *expected = ibh_say_way(check, question, &question->got);
     const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->like).lookup;
 
     ibh_tell(check, question->nic, "not-known", "", (IbhRemedy){0},
-             "by its rules and routes %s, but the kernel says %s%s: where traffic goes is not known", expected,
-             answer->error ? g_strerror(answer->error) : "by ",
+             "where its traffic goes is not known: by its rules and routes %s, but the kernel says %s%s", expected,
+             answer->error ? g_strerror(answer->error) : "through ",
              answer->error ? "" : ibh_check_link_name(check, answer->oif));
 }
 
@@ -157,9 +158,11 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
     g_autofree char *owner = g_strdup_printf("net.ipv4.conf.%s.rp_filter", link->name);
 
     if (ibh_want_sysctl(check->rails, question->nic, IBH_SYSCTL_RP_FILTER) == link->sysctl[IBH_SYSCTL_RP_FILTER])
-        ibh_tell(check, question->nic, "effective-sysctl", owner,
-                 ibh_fix("sysctl -w", "net/ipv4/conf/%s/rp_filter=2", link->name),
-                 "rp_filter of %s or of all drops what comes in by it: peers get no answer", link->name);
+        ibh_tell(
+            check, question->nic, "effective-sysctl", owner,
+            ibh_advice("write arp=auto for it into the configuration and run sudo ib-hook --apply, or set rp_filter "
+                       "to 2"),
+            "peers get no answer: rp_filter of %s or of all drops what comes in through it", link->name);
 }
 
 /* ---- one question ---- */
@@ -178,8 +181,7 @@ static void judge_wrong(IbhCheck *check, IbhQuestion *question)
         return;
     }
     question->grade = IBH_RIGHT;
-    if (!check->ours)
-        check->ours = say(check, question);
+    question->ours = TRUE;
 }
 
 /* A route has a smaller MTU than its NIC: what is larger is lost or cut. */
@@ -188,8 +190,9 @@ static gboolean cuts(const IbhQuestion *question, const IbhLookup *answer)
     const IbhLink *link = question->nic->link;
     const IbhRoute *route = question->got.route;
 
-    return question->kind == IBH_ASK_LEAVES && route && !ibh_route_is_ours(route) && answer->mtu && link->mtu &&
-           answer->mtu < (guint)link->mtu && ibh_route_leads_by(route, link->ifindex);
+    if (question->kind != IBH_ASK_LEAVES || !route || ibh_route_is_ours(route))
+        return FALSE;
+    return answer->mtu && answer->mtu < (guint)link->mtu && ibh_route_leads_by(route, link->ifindex);
 }
 
 static void judge(IbhCheck *check, IbhQuestion *question)
@@ -197,7 +200,7 @@ static void judge(IbhCheck *check, IbhQuestion *question)
     const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->like).lookup;
     IbhTrace *got = &question->got;
 
-    question->told = FALSE;
+    question->told = question->ours = FALSE;
     *got = ibh_fib_walk(check->actual, &question->lookup);
     question->grade = ibh_grade(check, question, got);
     if (question->kind == IBH_ASK_ARRIVES) {
@@ -244,6 +247,18 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
                 "%s comes before ours, for packets that RDMA does not send", text)
                 ->severity = IBH_INFO;
     }
+}
+
+guint32 ibh_find_table(const IbhCheck *check, const IbhNic *nic)
+{
+    IBH_EACH (const IbhQuestion, question, check->questions) {
+        const IbhRoute *route = question->got.route;
+
+        if (question->kind == IBH_ASK_LEAVES && question->nic == nic && route && !question->got.refused &&
+            ibh_find_address_near(nic, &question->lookup.to))
+            return route->table;
+    }
+    return 0;
 }
 
 /* ---- all ---- */

@@ -38,7 +38,7 @@ static void judge_port(const IbhCheck *check, const IbhNic *nic, const IbhAddres
     if (master && !g_str_equal(master->kind, "vrf") && (nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND) &&
         ibh_nic_serves(nic, address) && ibh_is_of_rails(check->rails, &own))
         ibh_tell(check, nic, "address-unusable", nic->link->name,
-                 ibh_advice("give %s to %s, or take the NIC out of it: ip link set %s nomaster", ip, master->name,
+                 ibh_advice("give %s to %s, or take the NIC out of it: sudo ip link set %s nomaster", ip, master->name,
                             nic->link->name),
                  "it is a port of %s and has the address %s: %s takes what comes in, ARP's answers, too, so nothing "
                  "reaches that address",
@@ -113,16 +113,17 @@ static void judge_prefix(const IbhCheck *check, const IbhNic *nic, const IbhAddr
              cable = !single && address->subnet.length + 2 >= ibh_ip_bits(&address->local);
     char own[IBH_IP_STRLEN], ip[IBH_IP_STRLEN], wide[IBH_PREFIX_STRLEN];
 
-    if (!wider || cable || other->status != IBH_NIC_RAIL || other->link->type != nic->link->type ||
-        find_wider(nic, &address->subnet) || ibh_serves_subnet(other, &address->subnet) ||
+    if (!wider || cable || other->status != IBH_NIC_RAIL || other->link->type != nic->link->type)
+        return;
+    if (find_wider(nic, &address->subnet) || ibh_serves_subnet(other, &address->subnet) ||
         reaches_rest(check, address, &wider->subnet))
         return;
     ibh_ip_format(&address->local, own);
     ibh_tell(check, nic, single ? "address-unusable" : "prefix-differs", own,
              single ? ibh_advice("give it the prefix of the subnet: %s/%u", own, wider->subnet.length) : (IbhRemedy){0},
-             "it has %s/%u, and %s has %s/%u: what it sends to the rest of %s leaves as table main says, not by it",
-             own, address->subnet.length, other->link->name, ibh_ip_format(&wider->local, ip), wider->subnet.length,
-             ibh_prefix_format(&wider->subnet, wide));
+             "what it sends to the rest of %s leaves as the main table says: it has %s/%u, and %s has %s/%u",
+             ibh_prefix_format(&wider->subnet, wide), own, address->subnet.length, other->link->name,
+             ibh_ip_format(&wider->local, ip), wider->subnet.length);
 }
 
 /* Virtual routers share theirs on purpose, and so do netdevs that are stacked on one link. */
@@ -231,7 +232,7 @@ static void judge_neighbours(const IbhCheck *check, const IbhNic *nic)
         } else if (ibh_find_address_near(nic, &neighbour->ip)) {
             written = TRUE;
             ibh_tell(check, nic, "neighbour-static", "permanent entries",
-                     ibh_advice("ib-hook --probe %s asks the wire", ip),
+                     ibh_advice("sudo ib-hook --probe %s asks the wire", ip),
                      "neighbours have permanent entries, %s is the first: whether these are right was not asked, and "
                      "the kernel does not ask either",
                      ip)
@@ -266,10 +267,9 @@ static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic,
     int filter = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, nic->link->sysctl[IBH_SYSCTL_RP_FILTER],
                                       check->rails->snapshot->all[IBH_SYSCTL_RP_FILTER]);
 
-    return !way.refused && way.route->type == RTN_UNICAST && !ibh_route_leads_by(way.route, nic->link->ifindex) &&
-                   filter != 1 && (!filter || ibh_serves_family(nic, AF_INET))
-               ? way.route
-               : NULL;
+    if (way.refused || way.route->type != RTN_UNICAST || ibh_route_leads_by(way.route, nic->link->ifindex))
+        return NULL;
+    return filter != 1 && (!filter || ibh_serves_family(nic, AF_INET)) ? way.route : NULL;
 }
 
 /* `cause`: what makes it answer. */
@@ -327,7 +327,7 @@ static void judge_proxies(const IbhCheck *check, const IbhNic *nic)
     }
 }
 
-/* ---- NICs that are no rails, on the rails' wire ---- */
+/* ---- who answers ARP for whom, on the rails' wire ---- */
 
 /* A NIC in a VRF answers for addresses outside of it only as long as the local table is asked before the VRF's. */
 static gboolean answers_by_local(const IbhCheck *check, const IbhLink *link)
@@ -337,14 +337,26 @@ static gboolean answers_by_local(const IbhCheck *check, const IbhLink *link)
     return !link->master || (master && g_str_equal(master->kind, "vrf") && !check->before_local);
 }
 
+/* With this own value of a sysctl, and that of all. */
+static int get_effective(const IbhCheck *check, const int *values, IbhSysctl key)
+{
+    return ibh_sysctl_effective(key, values[key], check->rails->snapshot->all[key]);
+}
+
+static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
+{
+    return ibh_nic_is_usable(nic) && answers_by_local(check, nic->link) &&
+           !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) && !ibh_link_has_no_wire(check->rails, nic->link);
+}
+
+/* Rails do so only if the configuration keeps their values. */
 static gboolean answers_for_all(const IbhCheck *check, const IbhNic *nic)
 {
-    const int *own = nic->link->sysctl, *all = check->rails->snapshot->all;
+    const int *own = nic->link->sysctl;
 
-    return nic->status != IBH_NIC_RAIL && ibh_nic_is_usable(nic) && answers_by_local(check, nic->link) &&
-           !(nic->link->flags & (IFF_LOOPBACK | IFF_NOARP)) && !ibh_is_strict(check->rails, nic) &&
-           !ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, own[IBH_SYSCTL_ARP_IGNORE], all[IBH_SYSCTL_ARP_IGNORE]) &&
-           !ibh_sysctl_effective(IBH_SYSCTL_ARP_FILTER, own[IBH_SYSCTL_ARP_FILTER], all[IBH_SYSCTL_ARP_FILTER]);
+    return (nic->status != IBH_NIC_RAIL || nic->settings.arp == IBH_ARP_KEEP) && takes_requests(check, nic) &&
+           !ibh_is_strict(check->rails, nic) && !get_effective(check, own, IBH_SYSCTL_ARP_IGNORE) &&
+           !get_effective(check, own, IBH_SYSCTL_ARP_FILTER);
 }
 
 /* It has an address in the rail's subnet, and not of a smaller one inside it, which is another wire; or it is stacked
@@ -374,18 +386,87 @@ static void judge_foreign_nic(const IbhCheck *check, const IbhNic *nic)
     if (!answers_for_all(check, nic) || ibh_must_be_silent(check->rails, nic))
         return;
     IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
-        if (rail->status == IBH_NIC_RAIL && is_on_wire_of(nic, rail))
+        if (rail != nic && rail->status == IBH_NIC_RAIL && is_on_wire_of(nic, rail))
             ibh_tell(check, nic, "foreign-nic-answers", nic->link->name,
-                     ibh_advice("ib-hook --probe asks the wire; arp_ignore=1 silences this NIC"),
-                     "it is no rail, but on the wire of %s, and answers ARP for its address as for all of this host: "
-                     "peers may send to the wrong NIC",
-                     rail->link->name);
+                     ibh_advice("sudo ib-hook --probe asks the wire; arp_ignore=1 silences this NIC, and with it every "
+                                "address of the "
+                                "host that only this NIC answers for"),
+                     "peers may send to it what is for %s: it is on the same wire and answers ARP for all addresses of "
+                     "this host (%s)",
+                     rail->link->name,
+                     nic->status == IBH_NIC_RAIL ? "arp=keep, arp_ignore=0" : "it is no rail, arp_ignore=0");
+    }
+}
+
+/* ARP requests for this address of the host, on no NIC of the wire. With arp_filter, a NIC answers for what its answer
+ * leaves through. */
+static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int *values, const IbhAddress *address,
+                             const IbhPrefix *subnet)
+{
+    const int ignore = get_effective(check, values, IBH_SYSCTL_ARP_IGNORE);
+    IbhPiece *end, *rest = ibh_pieces_inside(check, subnet, &end);
+    const IbhNic *leads;
+    IbhTrace way;
+
+    if (!takes_requests(check, nic) || ignore == 1 || ignore == 2 || ignore == 8)
+        return FALSE;
+    if (rest == end)
+        return TRUE;
+    way = ibh_fib_walk(check->actual, &(IbhLookup){.from = address->local, .to = rest->host});
+    leads = way.route ? ibh_rails_nic(check->rails, way.route->ifindex) : NULL;
+    if (way.refused || !leads || !ibh_find_address_near(leads, &rest->host)) /* its replies would not get there */
+        return FALSE;
+    return !get_effective(check, values, IBH_SYSCTL_ARP_FILTER) || way.route->hops || leads == nic;
+}
+
+/* The rail's subnet that peers ask for it in; NULL: it names a network of its own, or none of a rail's. */
+static const IbhPrefix *find_asked_in(const IbhNic *rail, const IbhAddress *address)
+{
+    const IbhAddress *near = ibh_find_address_near(rail, &address->local);
+
+    return near && rail->status == IBH_NIC_RAIL && !ibh_address_is_host(near) &&
+                   (ibh_address_is_host(address) || address->subnet.length <= near->subnet.length)
+               ? &near->subnet
+               : NULL;
+}
+
+/* A NIC answered for it with the administrator's values, and no NIC answers with the present ones. Who writes
+ * arp=strict wants no virtual addresses. */
+static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
+{
+    gboolean was_answered = FALSE;
+
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        const IbhPrefix *subnet = find_asked_in(nic, address);
+
+        if (!subnet)
+            continue;
+        if (would_answer(check, nic, nic->link->sysctl, address, subnet))
+            return FALSE;
+        was_answered |= nic->settings.arp == IBH_ARP_AUTO && would_answer(check, nic, nic->base, address, subnet);
+    }
+    return was_answered;
+}
+
+/* A virtual address on a bridge or dummy: peers ask the rails' wire for it. */
+static void judge_silence(const IbhCheck *check, const IbhNic *nic)
+{
+    char ip[IBH_IP_STRLEN];
+
+    if (!(nic->link->flags & IFF_LOOPBACK) && !ibh_link_has_no_wire(check->rails, nic->link))
+        return;
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        if (address->local.family == AF_INET && is_silenced(check, address))
+            ibh_tell(check, nic, "address-silent", ibh_ip_format(&address->local, ip), (IbhRemedy){0},
+                     "peers cannot reach %s: no NIC answers ARP for it, because of the rails' arp_ignore or arp_filter",
+                     ip);
     }
 }
 
 void ibh_judge_wire(const IbhCheck *check, const IbhNic *nic)
 {
     judge_foreign_nic(check, nic);
+    judge_silence(check, nic);
     judge_proxies(check, nic);
     judge_addresses(check, nic);
     if (nic->status != IBH_NIC_RAIL)

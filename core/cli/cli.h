@@ -67,6 +67,7 @@ typedef struct {
     const GPtrArray *ops;      /* const IbhOp *: what --plan would do; what --apply and --undo did, and stands */
     const GPtrArray *errors;   /* char *: operations that failed */
     const GPtrArray *findings; /* IbhFinding * */
+    const IbhCheck *check;     /* --check, --show: judged */
     const GArray *missed;      /* --check, --show: IbhKnownRail */
     const IbhFabric *fabric;   /* --check, --show */
     gboolean forgets;          /* --undo: no hold could be saved */
@@ -102,6 +103,7 @@ char *ibh_join(const GPtrArray *texts, const char *separator);
 G_GNUC_PRINTF(2, 3)
 void ibh_add_row(GPtrArray *rows, const char *format, ...);
 gboolean ibh_finding_is_down(const IbhFinding *finding);
+char *ibh_name_some(const GPtrArray *names); /* "ib1, ib3, ib4 and 5 more"; the caller frees it */
 gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic);
 
 void ibh_add_verdict(GPtrArray *rows, const IbhReport *report); /* the host's line */

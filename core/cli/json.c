@@ -115,10 +115,13 @@ static void put_look(GString *out, const IbhReport *report)
     }
     put(out, "missing:[");
     IBH_EACH (const IbhKnownRail, missed, report->missed) {
+        g_autofree char *pci = ibh_known_pci(missed);
         g_autoptr(GDateTime) since = missed->since ? g_date_time_new_from_unix_utc(missed->since) : NULL;
         g_autofree char *text = since ? g_date_time_format(since, "%Y-%m-%dT%H:%M:%SZ") : NULL;
 
-        put(out, "{iface:s since:s why:s}", missed->iface, text, ibh_missing_text(missed->why));
+        put(out, "{iface:s rdma:s pci:s mac:s manager:s since:s why:s}", missed->iface,
+            missed->port[0] ? missed->port : NULL, pci, missed->hardware[0] ? missed->hardware : NULL,
+            ibh_missed_manager(report->rails->snapshot, missed), text, ibh_missing_text(missed->why));
     }
     put(out, "]");
 }

@@ -105,7 +105,7 @@ static int do_check(Command *command, GError **error)
     ibh_fabric_judge(fabric, command->run.only, findings);
     missed = ibh_run_missed(&command->run);
     ibh_check_judge(check, plan, missed, findings);
-    return say(command, &(IbhReport){.findings = findings, .missed = missed, .fabric = fabric});
+    return say(command, &(IbhReport){.check = check, .findings = findings, .missed = missed, .fabric = fabric});
 }
 
 static int do_render(Command *command, GError **error G_GNUC_UNUSED)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define APPLY "sudo ib-hook --apply"
-#define WIDTH 80
+#define NAMES_MAX 3
 
 void ibh_add_row(GPtrArray *rows, const char *format, ...)
 {
@@ -16,10 +16,10 @@ void ibh_add_row(GPtrArray *rows, const char *format, ...)
     va_end(args);
 }
 
-/* A NIC that is administratively down: a note, and no right rail. */
+/* A NIC that is administratively down, or elsewhere: a note, and no right rail. */
 gboolean ibh_finding_is_down(const IbhFinding *finding)
 {
-    return g_str_equal(finding->code, "carrier-down");
+    return g_str_equal(finding->code, "carrier-down") || g_str_equal(finding->code, "nic-gone");
 }
 
 gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic)
@@ -27,37 +27,100 @@ gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic)
     return !ibh_findings_find(report->findings, "carrier-down", nic->link->name, NULL);
 }
 
-/* The one command that cures all problems (--apply without a name does what it does with one), or the one cause, or how
- * many NICs. */
-static void add_wrong(GPtrArray *rows, const IbhReport *report, const IbhFinding *worst)
+char *ibh_name_some(const GPtrArray *names)
 {
-    g_autoptr(GHashTable) wrong = g_hash_table_new(g_str_hash, g_str_equal); /* NICs */
-    g_autoptr(GString) text = g_string_new(NULL);
-    const char *command = NULL;
-    guint problems = 0, hit, all;
+    GString *text = g_string_new(NULL);
+    const guint shown = names->len > NAMES_MAX + 1 ? NAMES_MAX : names->len;
 
+    for (guint i = 0; i < shown; i++)
+        g_string_append_printf(text, "%s%s", !i ? "" : i + 1 == names->len ? " and " : ", ", (char *)names->pdata[i]);
+    if (shown < names->len)
+        g_string_append_printf(text, " and %u more", names->len - shown);
+    return g_string_free(text, FALSE);
+}
+
+/* What is wrong on this host, altogether. */
+typedef struct {
+    const IbhFinding *worst;
+    GPtrArray *nics;     /* const char *: that something is wrong with */
+    guint problems;      /* how many */
+    const char *command; /* the one that cures all of them (--apply without a name does what it does with one); NULL */
+} Wrong;
+
+static void add_name(GPtrArray *names, const char *name)
+{
+    if (!g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL))
+        g_ptr_array_add(names, (char *)(guintptr)name);
+}
+
+static void add_up(const IbhReport *report, Wrong *wrong)
+{
+    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE]) {
+        if (ibh_findings_worst(report->findings, rail->link->name))
+            add_name(wrong->nics, rail->link->name);
+    }
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         const char *own = finding->fix && g_str_has_prefix(finding->fix, APPLY) ? APPLY : finding->fix;
 
         if (finding->severity == IBH_INFO)
             continue;
-        command = !problems++ || g_strcmp0(command, own) == 0 ? own : NULL;
+        wrong->command = !wrong->problems++ || g_strcmp0(wrong->command, own) == 0 ? own : NULL;
         IBH_EACH_POINTER (char, iface, finding->ifaces)
-            g_hash_table_add(wrong, iface);
+            add_name(wrong->nics, iface);
     }
-    all = hit = g_hash_table_size(wrong);
-    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE])
-        all += !g_hash_table_contains(wrong, rail->link->name);
-    if (hit)
-        g_string_append_printf(text, "%u of %u NIC%s wrong; ", hit, all, all == 1 ? "" : "s");
-    if (command && text->len + strlen("warning: fix: ") + strlen(command) <= WIDTH)
-        g_string_append_printf(text, "fix: %s", command);
-    else if (problems == 1)
-        g_string_printf(text, "%s%s%s", hit == 1 ? (char *)worst->ifaces->pdata[0] : "", hit == 1 ? ": " : "",
-                        worst->message);
-    else
-        g_string_append(text, "why: ib-hook --check --verbose");
-    ibh_add_row(rows, "%s: %s", ibh_severity_name(worst->severity), text->str);
+}
+
+/* What one problem does to whom. `whole`: with its cause, which a row has, too. */
+static char *say_problem(const IbhFinding *finding, gboolean whole)
+{
+    const GPtrArray *hit = finding->astray->len ? finding->astray : finding->ifaces;
+    const char *said = hit->len ? ibh_finding_said(finding, hit->pdata[0]) : NULL,
+               *cause = said ? strstr(said, ": ") : NULL;
+    g_autofree char *names = ibh_name_some(hit);
+
+    if (finding->astray->len > 1)
+        return g_strdup_printf("%s use the wrong NIC%s", names, whole && cause ? cause : "");
+    if (said && hit->len == 1)
+        return whole || !cause ? g_strdup(said) : g_strndup(said, (gsize)(cause - said));
+    return g_strdup_printf("%s%s%s", names, names[0] ? ": " : "", finding->message);
+}
+
+static char *say_nics(const Wrong *wrong)
+{
+    g_autofree char *names = ibh_name_some(wrong->nics);
+
+    return names[0] ? g_strdup_printf("%s %s wrong", names, wrong->nics->len == 1 ? "is" : "are")
+                    : g_strdup_printf("%u problems", wrong->problems);
+}
+
+/* The most that fits: what happens, and the one command that cures all, or else what says more. */
+static void add_wrong(GPtrArray *rows, const IbhReport *report, const IbhFinding *worst)
+{
+    const gsize width = report->style->width ? report->style->width : G_MAXINT;
+    g_autoptr(GPtrArray) nics = g_ptr_array_new(), lines = g_ptr_array_new_with_free_func(g_free);
+    const char *severity = ibh_severity_name(worst->severity);
+    Wrong wrong = {.nics = nics};
+    g_autofree char *whole = say_problem(worst, TRUE), *problem = say_problem(worst, FALSE), *names = NULL;
+    guint best = 0;
+
+    add_up(report, &wrong);
+    names = say_nics(&wrong);
+    if (wrong.problems == 1 && !wrong.command) {
+        const char *more = strstr(whole, "; ");
+
+        ibh_add_row(lines, "%s: %s", severity, whole);
+        ibh_add_row(lines, "%s: %.*s", severity, more ? (int)(more - whole) : (int)strlen(whole), whole);
+    }
+    for (int cures = wrong.command != NULL; cures >= 0; cures--) {
+        const char *remedy = cures ? wrong.command : "ib-hook --check -v", *word = cures ? "fix" : "why";
+
+        if (wrong.problems == 1)
+            ibh_add_row(lines, "%s: %s; %s: %s", severity, problem, word, remedy);
+        ibh_add_row(lines, "%s: %s; %s: %s", severity, names, word, remedy);
+    }
+    while (best + 1 < lines->len && strlen(lines->pdata[best]) > width)
+        best++;
+    ibh_add_row(rows, "%s", (char *)lines->pdata[best]);
 }
 
 static void add_right(GPtrArray *rows, const IbhReport *report)
@@ -71,9 +134,38 @@ static void add_right(GPtrArray *rows, const IbhReport *report)
         g_autofree char *names = ibh_join(finding->ifaces, ",");
 
         if (ibh_finding_is_down(finding))
-            g_string_append_printf(text, "; %s is down", names);
+            g_string_append_printf(text, "; %s is %s", names, g_str_equal(finding->code, "nic-gone") ? "away" : "down");
     }
-    ibh_add_row(rows, "ok: %u rail%s%s", right, right == 1 ? "" : "s", text->str);
+    if (right)
+        ibh_add_row(rows, "ok: %u rail%s%s", right, right == 1 ? "" : "s", text->str);
+    else
+        ibh_add_row(rows, "no rails%s", text->str);
+}
+
+/* No rail stands: what was one, or could be. */
+static void add_no_rails(GPtrArray *rows, const IbhReport *report)
+{
+    g_autoptr(GPtrArray) missing = g_ptr_array_new(), unmanaged = g_ptr_array_new();
+    g_autofree char *names = NULL;
+    const char *why = "";
+
+    for (guint i = 0; report->missed && i < report->missed->len; i++) { /* --probe has none */
+        const IbhKnownRail *missed = &g_array_index(report->missed, IbhKnownRail, i);
+
+        g_ptr_array_add(missing, (char *)(guintptr)missed->iface);
+        why = i ? why : ibh_missing_text(missed->why);
+    }
+    IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
+        if (nic->status == IBH_NIC_UNMANAGED)
+            g_ptr_array_add(unmanaged, (char *)(guintptr)nic->link->name);
+    }
+    names = ibh_name_some(missing->len ? missing : unmanaged);
+    if (missing->len)
+        ibh_add_row(rows, "no rails: %s %s known and missing: %s", names, missing->len == 1 ? "is" : "are", why);
+    else if (unmanaged->len)
+        ibh_add_row(rows, "no rails: manage=no switches off %s", names);
+    else
+        ibh_add_row(rows, "no rails: no two RDMA NICs share a subnet here (ib-hook --show --verbose lists all)");
 }
 
 void ibh_add_verdict(GPtrArray *rows, const IbhReport *report)
@@ -85,5 +177,5 @@ void ibh_add_verdict(GPtrArray *rows, const IbhReport *report)
     else if (report->nics[TRUE]->len)
         add_right(rows, report);
     else
-        ibh_add_row(rows, "no rails: no two RDMA NICs share a subnet here (ib-hook --show --verbose lists all)");
+        add_no_rails(rows, report);
 }

@@ -24,12 +24,21 @@ static char **split(const char *row)
     return cells;
 }
 
-static void put_last(GString *out, const char *cell, glong room)
+/* What does not fit goes on in a line of its own behind a semicolon, or is cut. */
+static void put_last(GString *out, const char *cell, glong room, glong indent)
 {
     const gboolean fits = g_utf8_strlen(cell, -1) <= room;
-    const char *end = fits ? strchr(cell, '\0') : g_utf8_offset_to_pointer(cell, MAX(room, 3) - 3);
+    const char *cut = g_utf8_offset_to_pointer(cell, fits ? 0 : MAX(room, 3) - 3),
+               *half = fits ? NULL : g_strrstr_len(cell, cut - cell, "; ");
 
-    g_string_append_printf(out, "%.*s%s\n", (int)(end - cell), cell, fits ? "" : "...");
+    if (fits)
+        g_string_append_printf(out, "%s\n", cell);
+    else if (!half)
+        g_string_append_printf(out, "%.*s...\n", (int)(cut - cell), cell);
+    else {
+        g_string_append_printf(out, "%.*s;\n%*s", (int)(half - cell), cell, (int)indent, "");
+        put_last(out, half + 2, room, indent);
+    }
 }
 
 /* The first word of each line that says how something is. */
@@ -50,7 +59,7 @@ static void put_rows(GString *out, const GPtrArray *rows, const IbhStyle *style)
         g_auto(GStrv) cells = split(row);
 
         for (int i = 0; cells[i + 1]; i++)
-            widths[i] = MAX(widths[i], g_utf8_strlen(cells[i], -1) + 2);
+            widths[i] = MAX(widths[i], *cells[i] ? g_utf8_strlen(cells[i], -1) + 2 : 0);
     }
     IBH_EACH_POINTER (const char, row, rows) {
         g_auto(GStrv) cells = split(row);
@@ -59,7 +68,7 @@ static void put_rows(GString *out, const GPtrArray *rows, const IbhStyle *style)
 
         for (; cells[i + 1]; room -= widths[i++])
             g_string_append_printf(out, "%s%*s", cells[i], (int)(widths[i] - g_utf8_strlen(cells[i], -1)), "");
-        put_last(out, cells[i], room);
+        put_last(out, cells[i], room, (glong)style->width - room);
     }
     if (style->color) {
         g_autoptr(GRegex) words = g_regex_new("^(\\S.*?)??\\b(error|failed|warning|ok)\\b", G_REGEX_MULTILINE, 0, NULL);
@@ -71,57 +80,156 @@ static void put_rows(GString *out, const GPtrArray *rows, const IbhStyle *style)
 
 /* ---- findings ---- */
 
-/* What is wrong, and which NICs it hits. `whole`: with its fix or advice, and notes, unless only problems are wanted.
- */
-static void add_findings(GPtrArray *rows, const IbhReport *report, gboolean whole)
+/* Each whole, with its fix or advice; notes, too, unless only problems are wanted. */
+static void add_whole_findings(GPtrArray *rows, const IbhReport *report)
 {
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        const guint hit = finding->ifaces->len;
-        g_autofree char *all = ibh_join(finding->ifaces, ",");
-        g_autofree char *names =
-            hit > 2 && report->style->width && !whole ? g_strdup_printf("%u NICs", hit) : g_strdup(hit ? all : "host");
+        g_autofree char *names = finding->ifaces->len ? ibh_join(finding->ifaces, ",") : g_strdup("host");
 
-        if (finding->severity == IBH_INFO && (report->style->quiet || !(whole || ibh_finding_is_down(finding))))
+        if (finding->severity == IBH_INFO && report->style->quiet)
             continue;
-        ibh_add_row(rows, whole ? "%s: %s %s: %s" : "%s\t%s %s: %s", names, ibh_severity_name(finding->severity),
-                    finding->code, finding->message);
-        if (whole && finding->fix)
+        ibh_add_row(rows, "%s: %s %s: %s", names, ibh_severity_name(finding->severity), finding->code,
+                    finding->message);
+        if (finding->fix)
             ibh_add_row(rows, "    fix: %s", finding->fix);
-        if (whole && finding->advice)
+        if (finding->advice)
             ibh_add_row(rows, "    advice: %s", finding->advice);
     }
 }
 
-/* ---- the host's line ---- */
+/* "mlx5_1/1": which cable; "": a NIC without one. */
+static const char *name_port(const IbhReport *report, const char *iface)
+{
+    const IbhLink *link = ibh_snapshot_link_by_name(report->rails->snapshot, iface);
+
+    for (guint i = 0; !link && report->missed && i < report->missed->len; i++) {
+        const IbhKnownRail *known = &g_array_index(report->missed, IbhKnownRail, i);
+
+        if (g_str_equal(known->iface, iface))
+            return known->port;
+    }
+    return link ? link->rdma : "";
+}
+
+static gboolean is_shown(const IbhFinding *finding)
+{
+    return finding->severity < IBH_INFO || ibh_finding_is_down(finding);
+}
+
+/* It has a row for this NIC alone. */
+static gboolean is_told_alone(const IbhFinding *finding, const char *iface)
+{
+    return ibh_finding_said(finding, iface) || finding->ifaces->len == 1;
+}
+
+/* What is no error says so. */
+static const char *weighs(const IbhFinding *finding)
+{
+    return finding->severity == IBH_ERROR ? "" : finding->severity == IBH_WARNING ? "warning: " : "note: ";
+}
+
+static void add_finding_of(GPtrArray *rows, const IbhReport *report, const IbhFinding *finding, const char *iface)
+{
+    const char *said = ibh_finding_said(finding, iface);
+
+    ibh_add_row(rows, "%s\t%s\t%s%s", iface, name_port(report, iface), weighs(finding), said ? said : finding->message);
+}
+
+static gboolean is_among_rails(const IbhReport *report, const char *iface)
+{
+    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE]) {
+        if (g_str_equal(rail->link->name, iface))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Of NICs that are no rails, of several at once, and of the host. */
+static void add_other_findings(GPtrArray *rows, const IbhReport *report)
+{
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
+        g_autoptr(GPtrArray) together = g_ptr_array_new();
+        g_autofree char *names = NULL;
+
+        if (!is_shown(finding))
+            continue;
+        IBH_EACH_POINTER (char, iface, finding->ifaces) {
+            if (!is_told_alone(finding, iface))
+                g_ptr_array_add(together, iface);
+            else if (!is_among_rails(report, iface))
+                add_finding_of(rows, report, finding, iface);
+        }
+        names = ibh_name_some(together);
+        if (together->len)
+            ibh_add_row(rows, "%u NICs\t\t%s%s: %s", together->len, weighs(finding), names, finding->message);
+        else if (!finding->ifaces->len)
+            ibh_add_row(rows, "host\t\t%s%s", weighs(finding), finding->message);
+    }
+}
 
 /* ---- a line for each NIC or cause ---- */
 
 /* On a terminal the first address, and how many more. */
-static char *join_addresses(const IbhReport *report, const IbhNic *nic)
+static char *join_addresses(const IbhReport *report, const IbhNic *nic, gboolean with_length)
 {
     g_autoptr(GPtrArray) addresses = ibh_told_addresses(nic);
 
+    IBH_EACH_POINTER (char, address, addresses) {
+        if (!with_length)
+            address[strcspn(address, "/")] = '\0';
+    }
     if (addresses->len > 1 && report->style->width)
         return g_strdup_printf("%s and %u more", (char *)addresses->pdata[0], addresses->len - 1);
     return addresses->len ? ibh_join(addresses, " ") : g_strdup("-");
 }
 
-/* Of --check. */
-static void add_right_rails(GPtrArray *rows, const IbhReport *report)
+/* What it does not lead through itself, as a note says; NULL: nothing. */
+static const char *find_exception(const IbhReport *report, const char *iface)
 {
-    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE]) {
-        g_autofree char *addresses = join_addresses(report, rail);
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
+        const char *said = finding->severity == IBH_INFO ? ibh_finding_said(finding, iface) : NULL;
 
-        if (!ibh_findings_worst(report->findings, rail->link->name) && ibh_report_has_carrier(report, rail))
-            ibh_add_row(rows, "%s\tok: %s leaves by it (table %u)", rail->link->name, addresses, rail->table);
+        if (said)
+            return said;
     }
+    return NULL;
+}
+
+/* Of --check: a row for each rail, or for each of its problems. */
+static void add_rail(GPtrArray *rows, const IbhReport *report, const IbhNic *rail)
+{
+    const char *iface = rail->link->name, *but = find_exception(report, iface);
+    const guint32 decides = report->check ? ibh_find_table(report->check, rail) : 0,
+                  table = decides ? decides : rail->table;
+    g_autofree char *addresses = join_addresses(report, rail, !but), *number = g_strdup_printf("%u", table);
+
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
+        const gboolean is_its_own = ibh_finding_is_about(finding, iface) && is_told_alone(finding, iface);
+
+        if (is_shown(finding) && is_its_own && !report->style->verbose)
+            add_finding_of(rows, report, finding, iface);
+    }
+    if (ibh_findings_worst(report->findings, iface) || !ibh_report_has_carrier(report, rail))
+        return;
+    if (but)
+        ibh_add_row(rows, "%s\t%s\tok: %s through it, %s", iface, rail->link->rdma, addresses, but);
+    else
+        ibh_add_row(rows, "%s\t%s\tok: %s leaves through it (table %s)", iface, rail->link->rdma, addresses,
+                    table == IBH_TABLE_MAIN ? "main" : number);
+}
+
+static void add_rails(GPtrArray *rows, const IbhReport *report)
+{
+    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE])
+        add_rail(rows, report, rail);
 }
 
 /* Of --show: its worst problem, or what it is and why. */
 static void add_nic(GPtrArray *rows, const IbhReport *report, const char *iface, const IbhNic *nic, const char *why)
 {
     const IbhFinding *worst = ibh_findings_worst(report->findings, iface);
-    g_autofree char *addresses = nic ? join_addresses(report, nic) : g_strdup("-");
+    const char *said = worst ? ibh_finding_said(worst, iface) : NULL;
+    g_autofree char *addresses = nic ? join_addresses(report, nic, TRUE) : g_strdup("-");
     const char *link = !nic ? "-" : !(nic->link->flags & IFF_UP) ? "down" : nic->link->carrier ? "up" : "no carrier";
     const char *state = !nic                                  ? "missing"
                         : nic->status != IBH_NIC_RAIL         ? "no rail"
@@ -130,7 +238,7 @@ static void add_nic(GPtrArray *rows, const IbhReport *report, const char *iface,
 
     if (worst)
         ibh_add_row(rows, "%s\t%s\t%s\t%s %s: %s", iface, addresses, link, ibh_severity_name(worst->severity),
-                    worst->code, worst->message);
+                    worst->code, said ? said : worst->message);
     else
         ibh_add_row(rows, "%s\t%s\t%s\t%s: %s", iface, addresses, link, state, why);
 }
@@ -226,8 +334,11 @@ static void add_look(GPtrArray *rows, const IbhReport *report)
         add_nics(rows, report);
     else {
         if (!style->quiet)
-            add_right_rails(rows, report);
-        add_findings(rows, report, style->verbose || style->quiet);
+            add_rails(rows, report);
+        if (style->quiet || style->verbose)
+            add_whole_findings(rows, report);
+        else
+            add_other_findings(rows, report);
     }
     if (!style->quiet && report->rails->main == IBH_MAIN_SPREAD) /* a global setting, which we do not change */
         ibh_add_row(rows, "main=spread: net.ipv4.fib_multipath_hash_policy=%d (0: by peer, 1: by flow)",
@@ -249,18 +360,17 @@ static void add_change(GPtrArray *rows, const IbhReport *report)
 {
     const gboolean undo = report->action == IBH_ACTION_UNDO;
     const guint changes = report->ops->len;
+    const char *done = undo ? "undone" : "applied", *until = undo && changes ? ", until --apply or a reboot" : "";
 
     if (report->style->verbose)
         add_operations(rows, report);
-    ibh_add_row(rows, "%s: %u change%s%s",
-                report->failed ? "failed"
-                : undo         ? "undone"
-                               : "applied",
-                changes, changes == 1 ? "" : "s",
-                report->failed    ? " stand; what failed is on standard error"
-                : report->forgets ? ", until the next event"
-                : undo && changes ? ", until --apply or a reboot"
-                                  : "");
+    if (report->failed) {
+        done = "failed";
+        until = " stand; what failed is on standard error";
+    } else if (report->forgets) {
+        until = ", until the next event";
+    }
+    ibh_add_row(rows, "%s: %u change%s%s", done, changes, changes == 1 ? "" : "s", until);
     if (report->confirm)
         ibh_add_row(rows, "the state before comes back in %d s, unless: ib-hook --confirm", report->confirm);
 }
@@ -283,7 +393,7 @@ void ibh_write_text(GString *out, const IbhReport *report)
     else if (report->action == IBH_ACTION_PROBE) {
         if (!report->style->quiet)
             ibh_add_probe(rows, report);
-        add_findings(rows, report, TRUE);
+        add_whole_findings(rows, report);
     } else
         add_look(rows, report);
     put_rows(out, rows, report->style);

@@ -36,7 +36,7 @@ gboolean ibh_known_of(const IbhNic *nic, const GArray *known, IbhKnownRail *ret_
 }
 
 /* An administrator may have given it another hardware address: then its name and port tell. */
-static const IbhLink *find_link(const IbhSnapshot *snapshot, const IbhKnownRail *known)
+const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known)
 {
     const IbhLink *named = ibh_snapshot_link_by_name(snapshot, known->iface);
 
@@ -95,7 +95,7 @@ static IbhMissing judge(const IbhKnownRail *known, const IbhRails *rails, const 
 
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config)
 {
-    known->link = find_link(rails->snapshot, known);
+    known->link = ibh_known_link(rails->snapshot, known);
     known->why = judge(known, rails, config);
 }
 
@@ -126,7 +126,7 @@ GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config)
 IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
-        const IbhLink *link = nic->status != IBH_NIC_RAIL ? find_link(rails->snapshot, known) : NULL;
+        const IbhLink *link = nic->status != IBH_NIC_RAIL ? ibh_known_link(rails->snapshot, known) : NULL;
 
         if (link && link == nic->link)
             return what_lacks(nic);

@@ -13,6 +13,7 @@ gboolean ibh_known_of(const IbhNic *nic, const GArray *known, IbhKnownRail *ret_
 /* In the place of what is known of the same hardware, has its name, or was in its slot. */
 void ibh_known_put(GArray *known, const IbhKnownRail *now);
 
+const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL: it is not here */
 /* Finds its link, and why it is missing. Whether hardware that is gone is elsewhere, the caller finds out. */
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config);
 /* IbhKnownRail: what was a rail, or has a section of its own with manage=yes, and is none. Of the latter only the name

@@ -93,7 +93,7 @@ break_rail() { # NODE: somebody deletes the rule of its ib1
 missing() { # NODE DRAINED
     local address
     address=172.16.$(host_id "${NODES[$1]}").2
-    echo "$1 $2 ib-hook: ib1 rule-missing: 1 of ib-hook's rules, routes and ARP values is missing, wrong or left over: $address to 172.16.0.0/16 leaves by ib0 (of 2 rails)"
+    echo "$1 $2 ib-hook: ib1 rule-missing: $address leaves through ib0: ib-hook's rule 1941 is missing (1 change) (of 2 rails)"
 }
 break_rail n2
 expect_states "a broken rail" "n1 idle none
@@ -141,7 +141,7 @@ expect_states "taken back" "$all"
 at n2 sysctl -q -w net.ipv4.conf.ib0.arp_ignore=0
 expect_equal "a warning is no reason" "" "$(health n2)"
 settings DRAIN_ON=warning
-wait_until 20 drained_for "n2 drained ib-hook: ib0 sysctl-wrong: 1 of ib-hook's rules, routes and ARP values is missing, wrong or left over"
+wait_until 20 drained_for "n2 drained ib-hook: ib0 sysctl-wrong: it answers ARP for other NICs' addresses, too"
 ok "but if told so"
 at n2 ib-hook --apply >/dev/null
 expect_states "repaired" "$all"

@@ -31,7 +31,8 @@ TYPES = ("unicast", "unicast", "unicast", "unreachable", "blackhole", "prohibit"
 
 
 class Fault:
-    def __init__(self, kind, steps, culprits=(), pieces=(), objects=()):
+    def __init__(self, kind, steps, culprits=(), pieces=(), objects=(), virtual=()):
+        self.virtual = list(virtual)  # addresses of the host that are on no wire: peers reach them all the same
         self.kind, self.steps, self.culprits = kind, steps, set(culprits)
         self.objects = list(objects)  # as a finding's owner names them
         self.pieces = list(pieces)
@@ -58,7 +59,9 @@ class Faults:
     def draw(self):
         kinds = [(self.setting, 22), (self.neigh_setting, 2), (self.global_setting, 2), (self.rule_deleted, 14),
                  (self.rule_added, 22), (self.multipath, 4), (self.route_deleted, 14), (self.route_added, 22),
-                 (self.route_replaced, 6), (self.jumps, 3), (self.hidden_rules, 3), (self.object, 4), (self.by_source, 3), (self.ours, 2), (self.link, 24), (self.address, 16), (self.neighbour, 8)]
+                 (self.route_replaced, 6), (self.jumps, 3), (self.hidden_rules, 3), (self.object, 4), (self.by_source, 3), (self.ours, 2),
+                 (self.link, 24), (self.address, 16), (self.neighbour, 8), (self.soft_netdev, 6), (self.serves_others, 6),
+                 (self.altered, 4), (self.virtual, 4)]
         for _ in range(20):
             one = self.rng.choices([kind for kind, _ in kinds], [weight for _, weight in kinds])[0]()
             if one:
@@ -410,6 +413,52 @@ class Faults:
         on_lo = kind == "another of another NIC" and other == "lo"  # then all of its subnet is this host's
         pieces = [ipaddress.ip_network(f"{near}/{length}", strict=False)] if on_lo else []
         return Fault(f"address {kind}", steps, [self.nic, other], pieces)
+
+    def soft_netdev(self):
+        """With the rails' own prefix, first in main or after the rails."""
+        if "4" not in self.right.families or self.right.routed or "main_lacks" in self.right.extras:
+            return None
+        net = self.right.net4
+        kind = self.rng.choice(("bridge", "ifb"))
+        steps = [self.ip(f"link add soft9 type {kind}"), self.ip("link set soft9 up"),
+                 self.ip(f"address add {self.right.host(net, 91)}/{net.prefixlen} dev soft9")]
+        first = self.rng.random() < 0.5
+        if first:
+            steps += [self.ip(f"route del {net} dev soft9"), self.ip(f"route prepend {net} dev soft9 proto kernel scope link")]
+        return Fault(f"soft netdev: {kind}{' first in main' if first else ''}", steps, [*self.nics, "soft9"],
+                     objects=[] if not first else ["dev soft9 table main", str(self.right.host(net, 91))],
+                     virtual=[str(self.right.host(net, 91))])
+
+    def virtual(self):
+        """A virtual address of the subnet, which peers ask the rails' wire for, and which main leads back to it."""
+        if "4" not in self.right.families or self.right.routed or "main_lacks" in self.right.extras:
+            return None
+        address = str(self.right.host(self.right.net4, 92))
+        steps = [self.ip("link add soft9 type bridge"), self.ip("link set soft9 up"),
+                 self.ip(f"address add {address}/32 dev soft9")]
+        return Fault("virtual address", steps, [*self.nics, "soft9"], [ipaddress.ip_network(address)], virtual=[address])
+
+    def serves_others(self):
+        """A rule that leads a rail astray, and others, or to other networks, where they have to go."""
+        address, length = self.rng.choice(self.rail.addresses)
+        family, other = family_of(address), self.rng.choice([nic for nic in self.nics if nic != self.nic])
+        flag = "-6 " if family == 6 else ""
+        net = ipaddress.ip_network(f"{address}/{length}", strict=False)
+        source = self.rng.choice((address, str(net)))
+        steps = [self.ip(f"{flag}route add {net} dev {other} table 700"),
+                 self.ip(f"{flag}route add {'fd00:50::/64' if family == 6 else '10.50.0.0/16'} dev {other} table 700"),
+                 self.ip(f"{flag}rule add from {source} lookup 700 priority 500")]
+        return Fault(f"rule added: serves others{' 6' if flag else ''}", steps, self.nics, objects=["rule 500: "])
+
+    def altered(self):
+        """A route of ib-hook's is not what ib-hook made."""
+        routes = [one for one in self.routes_listed() if "metric 1768056939" in one[1] and "via" not in one[1]]
+        if not routes:
+            return None
+        flag, line = self.rng.choice(routes)
+        line = " ".join(one for one in line.split() if one not in ("linkdown", "dead"))
+        return Fault(f"own route altered{' 6' if flag else ''}", [self.ip(f"{flag}route replace {line} mtu lock 1280")],
+                     self.owner(line) or self.nics)
 
     def neighbour(self):
         rng = self.rng

@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 import fuzz  # noqa: E402
 
 WORLD_LIMIT = 60  # seconds
-FAILURES = ("silent", "misnamed", "accused", "fix", "not-right", "apply", "fuzzer", "exit")
+FAILURES = ("silent", "misnamed", "accused", "fix", "harmed", "not-right", "apply", "fuzzer", "exit")
 SHOWN = 2  # of worlds that fail alike
 
 
@@ -84,7 +84,7 @@ class Report:
     def summary(self, seconds):
         tried = sum(self.verdicts.values())
         print(f"\n{tried} tried in {seconds:.0f} s, {self.took / max(1, tried):.2f} s each")
-        for what in ("named", "misnamed", "silent", "accused", "right", "right, said", "unclear", "hidden", "refused", "fix"):
+        for what in ("named", "misnamed", "silent", "accused", "right", "right, said", "unclear", "hidden", "refused", "fix", "harmed"):
             print(f"  {what}: {self.verdicts.pop(what, 0)}")
         for what, n in sorted((self.verdicts | self.tally).items()):
             print(f"  {what}: {n}")

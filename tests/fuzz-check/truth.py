@@ -23,8 +23,9 @@ class Truth:
     def close(self):
         self.wire.close()
 
-    def judge(self, pieces=(), limits=LIMITS):
+    def judge(self, pieces=(), limits=LIMITS, virtual=()):
         """(what is wrong, what nobody can say)"""
+        self.virtual = virtual
         for limit in limits:
             wrong, unclear = self.once(pieces, limit)
             if not wrong:
@@ -123,8 +124,12 @@ class Truth:
         other = [Echo("host", None, peer) for peer in self.right.others]
         among = [Echo(space, peer, to) for space, peer in self.right.among for other, to in self.right.among
                  if space != other and family_of(peer) == family_of(to)]
+        virtual = [Echo(space, peer, to) for to in self.virtual for space, peer in self.right.among
+                   if family_of(peer) == family_of(to)]
         self.forget()
-        answers = self.wire.exchange(inward + among, limit)
+        answers = self.wire.exchange(inward + among + virtual, limit)
+        if virtual and not any(echo.to in answers for echo in virtual):
+            self.wrong.append(Wrong(None, f"nobody answers ARP for {virtual[0].to}"))
         for echo in among:
             for nic in sorted({one[0] for one in answers.get(echo.to, ()) if one[0] in self.links}):
                 self.wrong.append(Wrong(nic, f"answers for {echo.to}, which is a peer's"))
@@ -226,6 +231,33 @@ class Truth:
         for (rail, what, question), answer in zip(asked, self.scene["host"].ask([one[2] for one in asked])):
             getattr(self, f"judge_{what}")(rail, question, answer, beyond)
 
+    # ---- what a fix may not change ----
+
+    def ways_of_others(self):
+        """(source, destination) → where it goes, for every address of this host and none, but for what rails and unbound
+        traffic send to the rails' subnets, which a fix may cure."""
+        state = State(self.scene["host"])
+        nets = {prefix(raw, dict(known)) for raw, _, known in state.routes} - {None}
+        inside = [net for rail in self.right.rails + self.right.spare for net in rail.subnets()] + REMOTE * self.right.routed
+        nics = {rail.nic for rail in self.right.rails + self.right.spare}
+        rails = {one[1] for one in self.scene["host"].addresses() if one[0] in nics}
+        own = {one[1] for one in self.scene["host"].addresses() if one[5] == 0}
+        targets = {str(net[min(5, net.num_addresses - 1)]) for net in nets if not net.is_multicast and not net.is_link_local}
+        asked = [Question(family_of(to), to, source) for to in sorted(targets - own) for source in [None, *sorted(own)]
+                 if source is None or family_of(source) == family_of(to)]
+        found = {(one.source, one.to): (answer.kind, answer.dev, answer.via)
+                 for one, answer in zip(asked, self.scene["host"].ask(asked))}
+        return {pair: (way, found[None, pair[1]]) for pair, way in found.items()
+                if not (pair[0] in rails | {None} and any(ipaddress.ip_address(pair[1]) in net for net in inside))}
+
+    @staticmethod
+    def harmed(before, after):
+        """What goes as unbound traffic goes, before and after, is cured with it."""
+        return [f"{source or 'unbound'} to {to}: {before[source, to][0]}, then {after[source, to][0]}"
+                for source, to in sorted(before.keys() & after.keys(), key=repr)
+                if before[source, to][0] != after[source, to][0] and not (
+                    source and before[source, to][0] == before[source, to][1] and after[source, to][0] == after[source, to][1])]
+
     def networks_of_others(self):
         """A host in each network of a NIC that is no rail, and where no rail has one."""
         rails = [net for rail in self.right.rails for net in rail.subnets()] + (REMOTE if self.right.routed else [])
@@ -252,11 +284,13 @@ class Truth:
         """What has no source yet has a way to every host of the rails' subnets."""
         nets = {net for rail in self.right.rails if rail.nic in self.links for net in rail.subnets()}
         return [(self.right.rails[0], "unbound", Question(net.version, str(to))) for net in sorted(nets, key=str)
-                for to in self.destinations(net, pieces) if str(to) not in self.present]
+                for to in self.destinations(net, [*pieces, *(one[0] for one in self.main)]) if str(to) not in self.present]
 
     def judge_unbound(self, _, question, answer, __):
         if "unicast" not in answer.kind or "multipath" not in answer.kind and answer.dev not in self.right_nics():
-            if not self.explained(question.to):
+            lost = answer.kind == "no route" and any(  # main would lead there, and is not asked
+                kind == "unicast" and net.prefixlen and ipaddress.ip_address(question.to) in net for net, kind, *_ in self.main)
+            if lost or not self.explained(question.to):
                 self.wrong.append(Wrong(None, f"ip route get {question.to}: {answer.kind} {answer.dev or ''}".strip()))
 
     def destinations(self, own, pieces):

@@ -113,7 +113,7 @@ class World:
         if refused:
             return "refused", fault.kind, refused
         self.scene.settled()
-        wrong, unclear = self.truth.judge(fault.pieces)
+        wrong, unclear = self.truth.judge(fault.pieces, virtual=fault.virtual)
         report = self.check()
         verdict = self.compare(fault, report, wrong, unclear)
         if not serious(report):
@@ -150,7 +150,7 @@ class World:
         if wrong and fault.kind in HIDDEN and all(one["code"] in ALLOWED for one in findings):
             return "hidden", cause, text
         if wrong and not findings:
-            wrong, _ = self.truth.judge(fault.pieces, PATIENCE)
+            wrong, _ = self.truth.judge(fault.pieces, PATIENCE, fault.virtual)
             return "silent" if wrong else "right", cause, text
         if wrong:
             return "misnamed", cause, text
@@ -184,12 +184,17 @@ class World:
                 continue
             done.add(fix)
             tally["fixes pasted"] = tally.get("fixes pasted", 0) + 1
+            before = self.truth.ways_of_others()
             status, out, err = self.scene.do_run(fix)
+            harm = [] if "ib-hook" in fix else self.truth.harmed(before, self.truth.ways_of_others())
+            if harm:
+                return "harmed", f"{finding['code']}: its fix changes more than it cures: {fault.kind}", \
+                    "\n".join([fix, *harm[:6], verdict[2]])
             after = self.check()
             if any(all(one[key] == finding[key] for key in ("ifaces", "code", "owner", "message", "fix")) for one in serious(after)):
                 return "fix", f"{finding['code']}: does not cure: {fault.kind}", f"{fix}: {status} {out}{err}\n{verdict[2]}"
             if not serious(after):
-                wrong, unclear = self.truth.judge(fault.pieces)
+                wrong, unclear = self.truth.judge(fault.pieces, virtual=fault.virtual)
                 late = self.compare(fault, after, wrong, unclear)
                 if late[0] == "silent":
                     return "silent", f"after the fix of {finding['code']}: {fault.kind}", f"{fix}\n{late[2]}before:\n{verdict[2]}"

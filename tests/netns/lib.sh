@@ -305,6 +305,16 @@ hook() { # HOST ARGUMENT…
     on "$1" "$IB_HOOK" --sysfs "/run/sys/$1" "${@:2}"
 }
 
+# shellcheck disable=SC2016 # for the inner shell
+# as_pasted HOST COMMANDS: as --check prints them; sudo is what root needs not, and ib-hook is the one that is tested
+as_pasted() {
+    mkdir -p "$work/bin.$1"
+    printf '#!/bin/sh\n[ "$1" != ib-hook ] || { shift; exec %s --sysfs /run/sys/%s "$@"; }\nexec "$@"\n' "$IB_HOOK" "$1" \
+        >"$work/bin.$1/sudo"
+    chmod +x "$work/bin.$1/sudo"
+    on "$1" env PATH="$work/bin.$1:$PATH" sh -ec "$2"
+}
+
 # expect_hook STATUS HOST ARGUMENT…: leaves its output in $out and $err
 out=
 err=

@@ -25,7 +25,7 @@ row() {
     fix=$(json '[.findings[] | select(.severity != "info") | .fix // empty] | join("\n")')
     case $fix in *"priority 0"* | *"table 255"* | *"table local"* | *"$MARK"*) fail "$1: the fix is no harm" "$fix" ;; esac
     if [ -n "$fix" ]; then
-        on B sh -ec "$fix" >/dev/null
+        as_pasted B "$fix" >/dev/null
         expect_hook 0 B --check
         expect_equal "$1: the fix takes nothing of ours" "$(own <<<"$right")" "$(state B | own)"
     fi
@@ -112,6 +112,22 @@ row "a gateway for what is bound to a NIC" \
 rule add priority 100 oif ib1 lookup 700
 ~ rule del priority 100
 ~ route flush table 700"
+
+# What an object does beside the harm: there is no command, and the advice says it.
+harms() { # WHAT HARMED COMMANDS
+    local -a words
+    while read -ra words; do [[ "${words[0]}" == "~"* ]] || ip -n B "${words[@]}"; done <<<"$3"
+    expect_hook 1 B --check --json
+    expect_equal "$1: no command" null "$(json '[.findings[] | select(.severity != "info")][0].fix')"
+    expect_contains "$1: what else it does" "$2" "$(json '[.findings[] | select(.severity != "info")][0].advice')"
+    while read -ra words; do [[ "${words[0]}" != "~" ]] || ip -n B "${words[@]:1}"; done <<<"$3"
+}
+harms "the rail's only way to another network" "172.16.34.2 to 10.50.0.0/16 leaves through ib1 via 172.16.16.1" \
+    "route add 172.16.0.0/16 dev ib0 table 200
+route add 10.50.0.0/16 via 172.16.16.1 dev ib1 table 200
+rule add priority 100 from 172.16.34.2 lookup 200
+~ rule del priority 100
+~ route flush table 200"
 
 # Addresses of /32, which others route, and which no rail has the subnet of.
 ip -n B address add 10.5.5.5/32 dev ib1

@@ -17,7 +17,7 @@ names() {
     expect_hook 1 B --check --json
     expect_equal "$1" "$2" "$(findings)"
     fix=$(json '[.findings[] | select(.severity != "info") | .fix // empty] | unique | join("; ")')
-    [ -z "$fix" ] || on B sh -c "$fix" || fail "$1: its fix can be pasted" "$fix"
+    [ -z "$fix" ] || as_pasted B "$fix" >/dev/null || fail "$1: its fix can be pasted" "$fix"
     [ -n "$fix" ] || mend
     expect_hook 0 B --check
 }
@@ -43,9 +43,12 @@ for nic in ib0 ib1; do set_of ipv6/conf/$nic/mtu 1500; done
 ip -n B route replace blackhole 172.16.0.0/16 table 942 metric 1768056939
 expect_hook 1 B --check --json
 expect_equal "another route has the place of ours" "ib1 error foreign-route, ib1 error table-clash" "$(findings)"
-on B sh -c "$(json '[.findings[].fix // empty] | unique | join("; ")')"
+as_pasted B "$(json '[.findings[].fix // empty] | unique | join("; ")')" >/dev/null
 expect_hook 0 B --apply
 expect_hook 0 B --check
+altered() { ip -n B route replace 172.16.0.0/16 dev ib1 proto kernel scope link src 172.16.34.2 table 942 metric 1768056939 mtu lock 1000; }
+names "our own route was altered" "ib1 error route-missing" altered
+expect_lacks "--apply has replaced it" "lock" "$(ip -n B route show table 942)"
 names "our own MAC, of an IPv6 neighbour" "ib0 warning neighbour-static" \
     ip -n B neigh replace fd00:16::16:1 lladdr "$(mac B 1)" dev ib0 nud permanent
 ip -n B link add in0 up type ifb
@@ -114,6 +117,31 @@ on B sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
 names "proxy_arp_pvlan" "ib1 warning proxy-arp" on B sh -c 'echo 1 >/proc/sys/net/ipv4/conf/ib1/proxy_arp_pvlan'
 names "it answers ARP for a peer" "ib1 warning proxy-arp" ip -n B neigh add proxy 172.16.16.1 dev ib1
 on B sh -c 'echo 0 >/proc/sys/net/ipv4/ip_forward'
+
+# What is no rail's packet: unbound traffic, and virtual addresses.
+soft() { # ADDRESS/LENGTH
+    ip -n B link add br9 type bridge
+    ip -n B link set br9 up
+    ip -n B address add "$1" dev br9
+}
+first_in_main() {
+    soft 172.16.99.1/16
+    for nic in ib0 ib1; do ip -n B route del 172.16.0.0/16 dev $nic; done
+    for n in 1 2; do ip -n B route append 172.16.0.0/16 dev ib$((n - 1)) proto kernel scope link src 172.16.34.$n; done
+    expect_equal "no peer is reached without a source" "" "$(on B ping -c1 -W1 172.16.16.1 | grep -o '1 received' || true)"
+    hook B --apply >/dev/null
+}
+mend() { ip -n B link del br9; }
+names "a bridge with the rails' prefix is first in main" "br9 warning address-silent, ib0 warning unbound" first_in_main
+virtual() {
+    soft 172.16.99.1/32
+    for i in 0 1; do sysctl_set B ib$i arp_ignore 0; done
+    expect_equal "a virtual address is answered for" "1 received" "$(on A ping -c1 -W1 172.16.99.1 | grep -o '1 received')"
+    ip -n A neigh flush dev ib0
+    hook B --apply >/dev/null
+    expect_equal "and is not since --apply" "" "$(on A ping -c1 -W1 172.16.99.1 | grep -o '1 received' || true)"
+}
+names "nobody answers for a virtual address" "br9 warning address-silent" virtual
 
 # Another host has the address: the kernel gives it up.
 has_failed() { ip -n B address show dev ib1 | grep -q dadfailed; }

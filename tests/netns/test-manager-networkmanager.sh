@@ -87,7 +87,7 @@ routes=$(ip route show table 941)
 nmcli device reapply ib0 >/dev/null
 expect_equal "a reapply leaves the rail's table" "$routes" "$(ip route show table 941)"
 ln -s "$IB_HOOK" /usr/bin/ib-hook # as on a host where it is installed: its hook should be, too
-"$IB_HOOK" --config "$only" --check >$work/out && fail "--check finds no hook of ours" "$(<$work/out)"
+"$IB_HOOK" --config "$only" --check --verbose >$work/out && fail "--check finds no hook of ours" "$(<$work/out)"
 expect_contains "the next event will not be answered" hook-inactive "$(<$work/out)"
 mkdir -p /etc/NetworkManager/dispatcher.d
 ln -s "$HOOKS/nm-dispatcher" /etc/NetworkManager/dispatcher.d/50-ib-hook

@@ -45,17 +45,32 @@ port() { # STATE PHYSICAL-STATE
 event
 found "both stand" 0 ""
 
+# One family of a rail goes: its prefix expires.
+for n in 1 2; do ip -n B address add fd00:16::34:$n/64 dev ib$((n - 1)) nodad; done
+event
+found "both stand, in both families" 0 ""
+ip -n B address change fd00:16::34:2/64 dev ib1 valid_lft 1 preferred_lft 1
+expired() { [ -z "$(ip -n B address show dev ib1 to fd00:16::34:2)" ]; }
+wait_until 10 expired
+found "an IPv6 prefix expired" 1 "ib1 warning no-address"
+expect_contains "what it was" "it had fd00:16::34:2" "$(json '.findings[].message')"
+ip -n B address del fd00:16::34:1/64 dev ib0
+expect_hook 0 B --apply
+
 # The cable: the port tells, else the link.
 ip -n wire link set B.1 down
 found "no carrier, ifupdown" 1 "ib1 error carrier-down"
 takes_address
 event
 found "no carrier, NetworkManager and networkd" 1 "ib1 error carrier-down"
-expect_contains "what it was" "it was a rail with 172.16.34.2, and its link has no carrier" "$(json '.findings[].message')"
+expect_contains "what it was" "172.16.34.2 is not reachable: its link has no carrier; 0000:81:00.1, " "$(json '.findings[].message')"
 expect_hook 1 B --check
-expect_equal "the first line says which, and why" "error: ib1: it was a rail with 172.16.34.2, and its link has no carrier" "${out%%$'\n'*}"
+expect_equal "the first line says which, and why" "error: 172.16.34.2 is not reachable: its link has no carrier" "$(sed "1s/;.*//;q" <<<"$out")"
+expect_contains "its row says which port, card and NIC" "ib1  mlx5_1/1  172.16.34.2 is not reachable: its link has no carrier; 0000:81:00.1, $(mac B 1)" "$out"
 port "1: DOWN" "2: Polling"
 found "the RDMA port says more" 1 "ib1 error port-not-active"
+expect_hook 1 B --check
+expect_contains "its row has the address and the hardware, too" "; 0000:81:00.1, $(mac B 1)" "$(grep "^ib1  mlx5_1/1  172.16.34.2 is not reachable: " <<<"$out")"
 expect_hook 0 B --show --json
 expect_equal "--show has it among the missing" "ib1 its link has no carrier" \
     "$(json '.missing[] | "\(.iface) \(.why)"')"
@@ -79,7 +94,7 @@ ip -n B address add 172.16.34.2/16 dev ib1
 event
 found "it keeps its address" 0 ""
 expect_equal "the same note" "$down" "$(json .findings)"
-expect_contains "which names it" "it was a rail with 172.16.34.2, and it is administratively down" "$down"
+expect_contains "which names it" "172.16.34.2 is not reachable: it is administratively down" "$down"
 expect_hook 0 B --check
 expect_equal "it is no right rail" "ok: 1 rail; ib1 is down" "${out%%$'\n'*}"
 takes_address
@@ -106,6 +121,9 @@ ip netns add pod
 ip -n B link set ib1 netns pod
 event
 found "a pod has it" 0 ""
+expect_hook 0 B --check
+expect_equal "the first line says so" "ok: 1 rail; ib1 is away" "${out%%$'\n'*}"
+expect_contains "so does a row" "ib1  mlx5_1/1  note: 172.16.34.2 is not reachable: its hardware is there" "$out"
 ip -n pod link set ib1 netns B
 gives_address
 found "it came back" 0 ""

@@ -17,7 +17,8 @@ for command in id x; do
 done
 # shellcheck disable=SC2016 # for the inner shell
 printf '#!/bin/sh\nprintf "%%s\\n" "$5" >>%s\n' $work/announced >$work/bin/arping
-printf '#!/bin/sh\nshift; exec %s --sysfs /run/sys/B "$@"\n' "$IB_HOOK" >$work/bin/sudo # ib-hook: whoever tests is root
+# shellcheck disable=SC2016 # for the inner shell
+printf '#!/bin/sh\n[ "$1" != ib-hook ] || { shift; exec %s --sysfs /run/sys/B "$@"; }\nexec "$@"\n' "$IB_HOOK" >$work/bin/sudo # who tests is root
 chmod +x $work/bin/*
 
 # paste WHAT SHELL: standard input, into a shell, line by line

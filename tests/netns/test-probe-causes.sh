@@ -19,7 +19,7 @@ ip -n A neigh replace 172.16.34.2 lladdr 02:00:00:00:99:99 dev ib1 nud permanent
 probe 1 "${both[@]}"
 expect_equal "a permanent neighbour entry" "warning neighbour-static ib1" "$(codes)"
 fix=$(json '.findings[].fix')
-on A sh -c "$fix"
+as_pasted A "$fix"
 probe 0 "${both[@]}"
 expect_equal "its fix cures it" "" "$(codes)"
 ip -n A neigh replace 172.16.34.2 lladdr "$(mac B 1)" dev ib1 nud permanent
@@ -31,7 +31,7 @@ ip -n A neigh del 172.16.34.2 dev ib1
 ip -n A link set ib1 arp off
 probe 1 "${both[@]}"
 expect_equal "arp off" "warning arp-off ib1" "$(codes)"
-on A sh -c "$(json '.findings[].fix')"
+as_pasted A "$(json '.findings[].fix')"
 probe 0 "${both[@]}"
 
 # The peer: it answers ARP, not echoes; then it answers nothing.

@@ -15,7 +15,7 @@ answers() { json '[.pairs[] | "\(.received) \(.rdma)"] | join(", ")'; }
 expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --rdma --json
 expect_equal "echoes come through, nobody is asked by RDMA" "3 not-asked, 3 not-asked, 3 not-asked, 3 not-asked" "$(answers)"
 expect_equal "which is one finding" "error module-missing ib0+ib1" "$(codes)"
-expect_equal "with its fix" "modprobe rdma_ucm" "$(json '.findings[].fix')"
+expect_equal "with its fix" "sudo modprobe rdma_ucm" "$(json '.findings[].fix')"
 expect_equal "the pairs themselves have no fault" "true" "$(json '[.pairs[].ok] | unique[]')"
 expect_equal "nothing on standard error" "" "$err"
 expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --rdma

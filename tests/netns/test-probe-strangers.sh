@@ -88,7 +88,7 @@ add_nic A eth0 9 10.0.0.16/24
 wait_until 5 settled A
 probe 1
 expect_equal "an own NIC answers for the rails" "warning foreign-nic-answers eth0" "$(codes)"
-on A sh -c "$(json '.findings[].fix')"
+as_pasted A "$(json '.findings[].fix')"
 probe 0
 expect_equal "its fix cures it" "" "$(codes)"
 

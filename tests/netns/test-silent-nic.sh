@@ -33,7 +33,7 @@ expect_hook 0 B --check
 on B sh -c "echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >$CONF/ib2/proxy_arp"
 expect_hook 1 B --check --json
 expect_equal "as a proxy it answers all the same" "ib2 warning proxy-arp" "$(findings)"
-on B sh -c "$(json '.findings[] | select(.code == "proxy-arp") | .fix')"
+as_pasted B "$(json '.findings[] | select(.code == "proxy-arp") | .fix')"
 expect_hook 0 B --check
 on B sh -c "echo 0 >/proc/sys/net/ipv4/ip_forward"
 

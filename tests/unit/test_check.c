@@ -120,6 +120,11 @@ static World look(const char *text, Answer answer)
     "ip rule add priority 32764 from " ip " lookup main suppress_prefixlength 0" OURS                                  \
     "ip rule add priority 32765 from " ip " lookup 2" table OURS
 #define VRF_NIC "ip link add blue up type vrf\nnic ib4 infiniband master blue\nip address add 172.16.34.5/16 dev ib4\n"
+#define FIRST_IN_MAIN(kind) "ip link add br9 up type " kind "\nip address add 172.16.99.1/16 dev br9\n" RAILS
+/* The address of another netdev, and rails that answered for it before they were rails. */
+#define SILENT(link, iface, length)                                                                                    \
+    RAILS "ip link add " link "\nip address add 172.16.99.1/" length " dev " iface                                     \
+          "\nsaved ib0 arp_ignore old=0 set=1\nsaved ib1 arp_ignore old=0 set=1\n"
 #define ETH0 "nic eth0\nip address add 192.168.1.5/24 dev eth0\n"
 
 /* ---- answers that are wrong ---------------------------------------------------------------------------- */
@@ -170,12 +175,24 @@ static const Case CASES[] = {
 
     {"no rule", HOST RAIL0 ROUTE1, NULL, "error rule-missing ib1"},
     {"no route", HOST RAIL0 RULE1, NULL, "error route-missing ib1"},
+    {"a route that somebody altered", HOST RAIL0 RULE1
+     "ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 942 metric mark protocol kernel mtu lock 1000\n", NULL, "error route-missing ib1"},
     {"nothing at all", HOST, NULL, "error rule-missing ib0+ib1"},
     {"main has no way: a script deleted its routes", RAILS_ALONE, NULL, "info unbound ib0"},
     {"the same, and it refuses the rest of the world", RAILS_ALONE "ip route add prohibit default table 253\n", NULL, "info unbound ib0"},
     {"the same, by a throw", RAILS_ALONE "ip route append throw default table main metric 1\n", NULL, "info unbound ib0"},
     {"a bridge inside the subnet",
      RAILS "ip link add docker0 up type bridge\nip address add 172.16.99.1/24 dev docker0\n", NULL, "info foreign-route ib0+ib1"},
+    {"a bridge with the rails' own prefix is first in main", FIRST_IN_MAIN("bridge"), NULL, "warning unbound ib0"},
+    {"so is a dummy", FIRST_IN_MAIN("dummy"), NULL, "warning unbound ib0"},
+    {"or a tunnel", FIRST_IN_MAIN("wireguard"), NULL, "warning unbound ib0"},
+    {"a bridge that has a NIC as its port reaches the wire", FIRST_IN_MAIN("bridge") "nic eth2 master br9\n", NULL,
+     "info foreign-route ib0"},
+    {"another NIC is first in main", "nic eth9 arp_ignore=1\nip address add 172.16.34.9/16 dev eth9\n" RAILS, NULL, "info foreign-route ib0"},
+    {"nobody answers for an address on a bridge", SILENT("br9 up type bridge", "br9", "16"), NULL, "warning address-silent br9"},
+    {"nor for one on a dummy", SILENT("d9 up type dummy", "d9", "32"), NULL, "info foreign-route ib0+ib1\nwarning address-silent d9"},
+    {"a network of its own inside the subnet is routed", SILENT("br9 up type bridge", "br9", "24"), NULL, "info foreign-route ib0+ib1"},
+    {"its administrator had silenced the rails before", RAILS "ip link add br9 up type bridge\nip address add 172.16.99.1/16 dev br9\n", NULL, ""},
     {"a service's address", RAILS "ip address add 172.16.99.1/32 dev lo\n", NULL, "info foreign-route ib0+ib1"},
     {"a rule for an address that is gone", RAILS STALE("172.16.34.7", "942"), NULL, "warning stale ib1"},
     {"a rule for a NIC that is gone", RAILS STALE("172.16.34.7", "999"), NULL, "warning stale "},
@@ -185,7 +202,7 @@ static const Case CASES[] = {
      RAIL0 RAIL1, NULL, "warning sysctl-wrong ib1"},
     {"all answers nobody", RAILS "sysctl -w net/ipv4/conf/all/arp_ignore=8\n", NULL, "error effective-sysctl ib0+ib1"},
     {"as configured", IB0 "nic ib1 infiniband rdma mlx5_1/1\n" ADDRESSES RAIL0 RAIL1
-     "config [interface ib1] arp=keep\n", NULL, ""},
+     "config [interface ib1] arp=keep\n", NULL, "info foreign-nic-answers ib1"},
     {"no rule, and values that change only meanwhile", "nic ib0 infiniband rdma mlx5_0/1 " STRICT "nic ib1 infiniband rdma mlx5_1/1 " STRICT
      ADDRESSES RAIL0 ROUTE1 "config [interface ib*] arp=strict\n", NULL, "error rule-missing ib1"},
     {"not as configured", RAILS "config [interface ib1] arp=strict\n", NULL, "warning sysctl-wrong ib1"},
@@ -376,12 +393,51 @@ static void test_fixes(void **state)
     assert_string_equal(find_code(&stale, "stale")->fix, "sudo ib-hook --apply");
     assert_string_equal(find_code(&values, "sysctl-wrong")->fix, "sudo ib-hook --apply");
     assert_string_equal(find_code(&rule, "foreign-rule")->fix,
-                        "ip -4 rule del priority 1500 from 172.16.34.2 lookup 52 protocol boot");
+                        "sudo ip -4 rule del priority 1500 from 172.16.34.2 lookup 52 protocol boot");
     assert_null(find_code(&daemon, "foreign-rule")->fix);
     assert_non_null(find_code(&daemon, "foreign-rule")->advice);
     assert_string_equal(find_code(&single, "address-unusable")->advice,
                         "give it the prefix of the subnet: 172.16.34.2/16");
-    SAID(find_code(&hidden, "foreign-rule")->fix, "rule del priority 1500 ", " && ", "rule del priority 1600 ");
+    SAID(find_code(&hidden, "foreign-rule")->fix, "sudo ip -4 rule del priority 1500 ",
+         " && sudo ip -4 rule del priority 1600 ");
+}
+
+/* What else the object does is worth a look, and no command. */
+static void test_harm(void **state)
+{
+    static const struct {
+        const char *more, *harmed;
+    } cases[] = {
+        {"ip rule add priority 100 from 172.16.34.2 lookup 200\nip route add 172.16.0.0/16 dev ib0 table 200\n"
+         "ip route add 10.50.0.0/16 via 172.16.16.1 dev ib1 table 200\n",
+         "172.16.34.2 to 10.50.0.0/16 leaves through ib1 via 172.16.16.1"},
+        {"nic eth5\nip address add 172.16.34.55/32 dev eth5\nip rule add priority 100 from 172.16.34.0/24 lookup 200\n"
+         "ip route add 172.16.0.0/16 dev ib0 table 200\nip route add 10.60.0.0/16 dev eth5 table 200\n",
+         "10.60.0.0/16 leaves through eth5"},
+        {"nic eth5\nip address add 192.168.5.5/24 dev eth5\nip route add 172.16.20.0/24 via 172.16.34.1 dev ib0 "
+         "protocol static\nip rule add priority 100 from 192.168.5.5 to 172.16.0.0/16 lookup 200\n"
+         "ip route add throw 172.16.20.0/24 table 200\nip route add 172.16.0.0/16 dev eth5 table 200\n",
+         NULL},
+        {"ip rule add priority 100 from 172.16.34.2 to 172.16.20.0/24 lookup main\n"
+         "ip rule add priority 90 from 172.16.34.2 to 172.16.16.0/20 lookup main\n",
+         NULL},
+    };
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *text = g_strconcat(RAILS, cases[i].more, NULL);
+        g_auto(World) world = look(text, NULL);
+        const IbhFinding *finding = ibh_findings_worst(world.findings, NULL);
+
+        assert_non_null(finding);
+        if (cases[i].harmed) {
+            assert_null(finding->fix);
+            SAID(finding->advice, cases[i].harmed);
+        } else {
+            SAID(finding->fix, "sudo ip -4 ", " del ");
+            assert_null(strstr(finding->fix, "254"));
+        }
+    }
 }
 
 static void test_messages(void **state)
@@ -396,10 +452,11 @@ static void test_messages(void **state)
     g_auto(World) all_held = look(HOST "hold ib0\nhold ib1\ndo apply respect-holds\n", NULL);
 
     (void)state;
-    SAID(find_code(&missing, "rule-missing")->message, "172.16.34.2", "leaves by ib0");
-    SAID(find_code(&other, "foreign-rule")->message, "172.16.34.2 to 172.16.0.0/16 leaves by ib0: rule 1500: from");
+    SAID(find_code(&missing, "rule-missing")->message, "172.16.34.2 leaves through ib0: not routed yet");
+    SAID(find_code(&other, "foreign-rule")->message,
+         "172.16.34.2 leaves through ib0: rule 1500 (from 172.16.34.2/32 lookup 52)");
     assert_string_equal(find_code(&other, "foreign-rule")->owner, "rule 1500: from 172.16.34.2/32 lookup 52");
-    SAID(find_code(&unknown, "not-known")->message, "by ib0");
+    SAID(find_code(&unknown, "not-known")->message, "through ib0");
     SAID(find_code(&held, "held")->message, "undone");
     SAID(find_code(&held, "held")->fix, "--iface ib1", "--apply");
     SAID(find_code(&kept, "held")->message, "as it was before --apply");
@@ -449,17 +506,15 @@ static void test_manager_prunes(void **state)
         assert_string_equal(found, cases[i].expected);
         if (found[0])
             assert_true(g_str_has_prefix(remedy_of(g_ptr_array_index(world.findings, 0)),
-                                         "nmcli connection modify 'rail 1' ipv"));
+                                         "sudo nmcli connection modify 'rail 1' ipv"));
     }
 }
 
 int main(void)
 {
     static const struct CMUnitTest OTHERS[] = {
-        cmocka_unit_test(test_fixes),
-        cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_is_ok),
-        cmocka_unit_test(test_manager_prunes),
+        cmocka_unit_test(test_fixes), cmocka_unit_test(test_harm),           cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_is_ok), cmocka_unit_test(test_manager_prunes),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(CASES) + G_N_ELEMENTS(OTHERS)] = {0};
 

@@ -220,9 +220,10 @@ static void test_majority_of_mtus(void **state)
     (void)state;
     expect_mtus("", MTUS(2044));
     expect_mtus("", MTUS(2044, 2044));
-    expect_mtus("ib1: ip link set ib1 mtu 2044", MTUS(2044, 1400, 2044, 2044, 2044, 2044, 2044, 2044));
-    expect_mtus("ib0: ip link set ib0 mtu 2044", MTUS(1400, 2044, 2044));
-    expect_mtus("ib0: ip link set ib0 mtu 2044, ib3: ip link set ib3 mtu 2044", MTUS(1400, 2044, 2044, 4092, 2044));
+    expect_mtus("ib1: sudo ip link set ib1 mtu 2044", MTUS(2044, 1400, 2044, 2044, 2044, 2044, 2044, 2044));
+    expect_mtus("ib0: sudo ip link set ib0 mtu 2044", MTUS(1400, 2044, 2044));
+    expect_mtus("ib0: sudo ip link set ib0 mtu 2044, ib3: sudo ip link set ib3 mtu 2044",
+                MTUS(1400, 2044, 2044, 4092, 2044));
     /* No majority: each is named, and which of them is right nobody knows. */
 #define ALIKE "make them alike, as the fabric has it; as "
     expect_mtus("ib0: " ALIKE "ib1 is: ip link set ib0 mtu 1400, ib1: " ALIKE "ib0 is: ip link set ib1 mtu 2044",

@@ -310,11 +310,11 @@ static void test_fixes(void **state)
         change(&world, i, LOST | HEARS | ARP | FIXED, 0, 0);
     check_verdict(&world, "ib1 warning neighbour-static", 2);
     assert_string_equal(((const IbhFinding *)world.probe->findings->pdata[0])->fix,
-                        "ip neigh del 172.16.16.1 dev ib1; ip neigh del 172.16.16.2 dev ib1");
+                        "sudo ip neigh del 172.16.16.1 dev ib1; sudo ip neigh del 172.16.16.2 dev ib1");
     change(&world, 0, LOST, 0, 0);
     ((IbhLink *)(guintptr)ibh_probe_link(world.probe, pair_at(&world, 0)))->flags &= ~(guint)IFF_UP;
     check_verdict(&world, "ib0 error carrier-down, ib1 warning neighbour-static", 3);
-    assert_string_equal(((const IbhFinding *)world.probe->findings->pdata[0])->fix, "ip link set up dev ib0");
+    assert_string_equal(((const IbhFinding *)world.probe->findings->pdata[0])->fix, "sudo ip link set up dev ib0");
 }
 
 /* Another process sends them: whatever it is, no more than one fits each pair. */

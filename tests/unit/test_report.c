@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
+#include <linux/rtnetlink.h>
 #include <string.h>
 
 /* ---- a world, and what is to be told of it ------------------------------------------------------------- */
@@ -25,11 +27,13 @@ typedef struct {
     GPtrArray *findings; /* IbhFinding * */
     GPtrArray *errors;   /* char * */
     GArray *missed;      /* IbhKnownRail */
+    IbhCheck *check;     /* NULL: its findings are made by hand */
     IbhReport report;    /* with everything in it */
 } World;
 
 static void world_clear(World *world)
 {
+    g_clear_pointer(&world->check, ibh_check_free);
     g_array_unref(world->missed);
     g_ptr_array_unref(world->errors);
     g_ptr_array_unref(world->findings);
@@ -115,6 +119,88 @@ static World look(const char *text)
     "nic ib0 infiniband\nnic ib1 infiniband\nnic ib2 infiniband\nip address add 172.16.34.1/16 dev ib0\n"              \
     "ip address add 172.16.34.2/16 dev ib1\nip address add 172.16.34.3/16 dev ib2\n"
 
+/* ---- screens: a host, and what --check finds on it ----------------------------------------------------- */
+
+#define NIC(n) "nic ib" #n " infiniband rdma mlx5_" #n "/1 arp_announce=2 arp_ignore=1\n"
+#define PLAIN(n) "nic ib" #n " infiniband rdma mlx5_" #n "/1\n"
+#define ADDRESS(n, ip) "ip address add 172.16.34." ip "/16 dev ib" #n "\n"
+#define ROUTED(n, ip, table)                                                                                           \
+    "ip route add 172.16.0.0/16 dev ib" #n " src 172.16.34." ip " table " table " metric mark protocol kernel\n"       \
+    "ip rule add priority 1940 from 172.16.34." ip " to 172.16.0.0/16 lookup main suppress_prefixlength 16" OURS       \
+    "ip rule add priority 1941 from 172.16.34." ip " lookup " table OURS
+#define EIGHT(each) each(0) each(1) each(2) each(3) each(4) each(5) each(6) each(7)
+#define ADDRESSES8                                                                                                     \
+    ADDRESS(0, "1")                                                                                                    \
+    ADDRESS(1, "2") ADDRESS(2, "3") ADDRESS(3, "4") ADDRESS(4, "5") ADDRESS(5, "6") ADDRESS(6, "7") ADDRESS(7, "8")
+#define RIGHT8                                                                                                         \
+    EIGHT(NIC)                                                                                                         \
+    ADDRESSES8 ROUTED(0, "1", "941") ROUTED(1, "2", "942") ROUTED(2, "3", "943") ROUTED(3, "4", "944")                 \
+        ROUTED(4, "5", "945") ROUTED(5, "6", "946") ROUTED(6, "7", "947") ROUTED(7, "8", "948")
+#define MIGRATED(n, ip, table)                                                                                         \
+    "ip route add 172.16.0.0/16 dev ib" #n " src 172.16.34." ip " table " table " protocol static scope link\n"        \
+    "ip rule add priority 100 from 172.16.34." ip " lookup " table " protocol static\n"
+#define RAILS2 NIC(0) NIC(1) ADDRESS(0, "1") ADDRESS(1, "2")
+#define RIGHT2 RAILS2 ROUTED(0, "1", "941") ROUTED(1, "2", "942")
+
+static const struct {
+    const char *file, *host;
+} screens[] = {
+    {"screen-plain", EIGHT(PLAIN) ADDRESSES8},
+    {"screen-plain-two", PLAIN(0) PLAIN(1) ADDRESS(0, "1") ADDRESS(1, "2")},
+    {"screen-right", RIGHT8},
+    {"screen-foreign-rule",
+     RIGHT8 "ip rule add priority 100 lookup 700\nip route add 172.16.0.0/16 dev ib0 table 700\n"},
+    {"screen-cable-out", NIC(0) "nic ib1 infiniband rdma mlx5_1/1 arp_announce=2 arp_ignore=1 no-carrier\n" ADDRESS(
+                             0, "1") ADDRESS(1, "2") ROUTED(0, "1", "941") ROUTED(1, "2", "942")},
+    {"screen-migrated", RAILS2 MIGRATED(0, "1", "941") MIGRATED(1, "2", "942")},
+    {"screen-bridge-inside", RIGHT2 "ip link add docker0 up type bridge\nip address add 172.16.99.1/24 dev docker0\n"},
+    {"screen-default-of-one",
+     RIGHT2 "ip route add default via 172.16.0.254 dev ib0 protocol static\n"
+            "ip route add default via 172.16.0.254 dev ib0 onlink table 2941 metric mark protocol kernel\n"
+            "ip rule add priority 32764 from 172.16.34.1 lookup main suppress_prefixlength 0" OURS
+            "ip rule add priority 32765 from 172.16.34.1 lookup 2941" OURS},
+    {"screen-no-gateway-yet", RIGHT2 "ip route add default via 172.16.0.254 dev ib0 protocol static\n"},
+};
+
+/* The kernel goes by the rules and routes of this world. */
+static void answer(const IbhCheck *check)
+{
+    IBH_EACH (IbhQuestion, question, check->questions) {
+        const IbhTrace trace = ibh_fib_walk(check->actual, &question->lookup);
+
+        question->lookup.error = trace.refused ? ENETUNREACH : 0;
+        question->lookup.type = trace.route ? trace.route->type : RTN_UNICAST;
+        question->lookup.oif = trace.route ? trace.route->ifindex : 0;
+    }
+}
+
+static void check_file(const char *name, const char *got)
+{
+    g_autofree char *file = g_strdup_printf(IBH_TESTS "/unit/report/%s", name), *expected = NULL;
+
+    if (g_getenv("IBH_WRITE"))
+        g_file_set_contents(file, got, -1, NULL);
+    if (!g_file_get_contents(file, &expected, NULL, NULL) || !g_str_equal(got, expected))
+        fail_msg("%s: expected:\n%s\ngot:\n%s", file, expected ? expected : "(no such file)", got);
+}
+
+/* On a terminal of 80 columns, and whole. */
+static void test_screen(void **state)
+{
+    const gsize i = GPOINTER_TO_SIZE(*state);
+    g_auto(World) world = look(screens[i].host);
+    g_autofree char *screen = NULL, *whole = NULL, *both = NULL;
+
+    world.report.check = world.check = ibh_check_new(world.rails, NULL);
+    answer(world.check);
+    ibh_check_judge(world.check, world.plan, world.missed, world.findings);
+    world.report.action = IBH_ACTION_CHECK;
+    screen = ibh_report(&world.report, ibh_write_text, &(IbhStyle){.width = 80});
+    whole = ibh_report(&world.report, ibh_write_text, &(IbhStyle){0});
+    both = g_strdup_printf("%s----\n%s", screen, whole);
+    check_file(screens[i].file, both);
+}
+
 /* ---- whole reports ------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -178,9 +264,8 @@ static void make_wrong(World *world, IbhAction action)
 static void test_file(void **state)
 {
     const gsize i = GPOINTER_TO_SIZE(*state);
-    g_autofree char *file = g_strdup_printf(IBH_TESTS "/unit/report/%s", cases[i].file);
     g_auto(World) world = look(cases[i].host);
-    g_autofree char *expected = NULL, *got = NULL;
+    g_autofree char *got = NULL;
     IbhReport report = world.report;
 
     report.action = cases[i].action;
@@ -192,10 +277,7 @@ static void test_file(void **state)
     if (cases[i].wrong)
         make_wrong(&world, cases[i].action);
     got = ibh_report(&report, cases[i].writer, &cases[i].style);
-    if (g_getenv("IBH_WRITE"))
-        g_file_set_contents(file, got, -1, NULL);
-    if (!g_file_get_contents(file, &expected, NULL, NULL) || !g_str_equal(got, expected))
-        fail_msg("%s: expected:\n%s\ngot:\n%s", file, expected ? expected : "(no such file)", got);
+    check_file(cases[i].file, got);
 }
 
 /* What the host's line says is enough, where it names a command. */
@@ -207,20 +289,20 @@ static void test_verdicts(void **state)
     } verdicts[] = {
         {{"ib0", "ib1", "ib0"},
          {"sudo ib-hook --apply", "sudo ib-hook --apply --iface ib1", "sudo ib-hook --apply"},
-         "error: 2 of 3 NICs wrong; fix: sudo ib-hook --apply"},
+         "error: ib0 and ib1 are wrong; fix: sudo ib-hook --apply"},
         {{"ib0", "ib1", "ib0"},
          {"sudo ib-hook --apply", "sudo ib-hook --apply", NULL},
-         "error: 2 of 3 NICs wrong; why: ib-hook --check --verbose"},
+         "error: ib0 and ib1 are wrong; why: ib-hook --check -v"},
         {{"ib0", "ib2", "ib0"},
          {"modprobe x", "modprobe x", "modprobe x"},
-         "error: 2 of 3 NICs wrong; fix: modprobe x"},
+         "error: ib0 and ib2 are wrong; fix: sudo modprobe x"},
         {{"ib0", "ib2", "ib0"},
          {"modprobe x", "modprobe y", "modprobe x"},
-         "error: 2 of 3 NICs wrong; why: ib-hook --check --verbose"},
+         "error: ib0 and ib2 are wrong; why: ib-hook --check -v"},
         {{"ib9", NULL, NULL}, {NULL, NULL, NULL}, "error: ib9: message"},
-        {{"ib9", NULL, NULL}, {"x", NULL, NULL}, "error: 1 of 4 NICs wrong; fix: x"},
-        {{"ib0 ib1", NULL, NULL}, {NULL, NULL, NULL}, "error: message"},
-        {{"", NULL, NULL}, {"modprobe x", NULL, NULL}, "error: fix: modprobe x"},
+        {{"ib9", NULL, NULL}, {"x", NULL, NULL}, "error: ib9: message; fix: sudo x"},
+        {{"ib0 ib1", NULL, NULL}, {NULL, NULL, NULL}, "error: ib0 and ib1: message"},
+        {{"", NULL, NULL}, {"modprobe x", NULL, NULL}, "error: message; fix: sudo modprobe x"},
         {{NULL, NULL, NULL}, {NULL, NULL, NULL}, "ok: 3 rails"},
     };
 
@@ -237,6 +319,23 @@ static void test_verdicts(void **state)
         *strchr(text, '\n') = '\0';
         assert_string_equal(text, verdicts[i].line);
     }
+}
+
+/* No rails, because the configuration wants none, or because what was one is away. */
+static void test_no_rails(void **state)
+{
+    g_auto(World) none = look(TRIO "config [interface *] manage=no\n"), away = look(NO_RAILS);
+    const IbhKnownRail gone = {.iface = "ib7", .why = IBH_ELSEWHERE};
+    g_autofree char *off = NULL, *missing = NULL;
+
+    (void)state;
+    none.report.action = away.report.action = IBH_ACTION_CHECK;
+    g_array_append_val(away.missed, gone);
+    off = ibh_report(&none.report, ibh_write_text, &(IbhStyle){0});
+    missing = ibh_report(&away.report, ibh_write_text, &(IbhStyle){0});
+    assert_string_equal(off, "no rails: manage=no switches off ib0, ib1 and ib2\n");
+    assert_string_equal(missing, "no rails: ib7 is known and missing: its hardware is there, but has no interface in "
+                                 "this network namespace\n");
 }
 
 static char *tell_error(const char *message, IbhWriter *writer)
@@ -348,16 +447,16 @@ static void test_hostile_names(void **state)
 int main(void)
 {
     static const struct CMUnitTest others[] = {
-        cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_error),
-        cmocka_unit_test(test_operation_names),
-        cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_verdicts),        cmocka_unit_test(test_no_rails),      cmocka_unit_test(test_error),
+        cmocka_unit_test(test_operation_names), cmocka_unit_test(test_hostile_names),
     };
-    struct CMUnitTest tests[G_N_ELEMENTS(cases) + G_N_ELEMENTS(others)];
+    struct CMUnitTest tests[G_N_ELEMENTS(cases) + G_N_ELEMENTS(screens) + G_N_ELEMENTS(others)], *next = tests;
 
     g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));
     for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)
-        tests[i] = (struct CMUnitTest){cases[i].file, test_file, NULL, NULL, GSIZE_TO_POINTER(i)};
-    memcpy(tests + G_N_ELEMENTS(cases), others, sizeof others);
+        *next++ = (struct CMUnitTest){cases[i].file, test_file, NULL, NULL, GSIZE_TO_POINTER(i)};
+    for (gsize i = 0; i < G_N_ELEMENTS(screens); i++)
+        *next++ = (struct CMUnitTest){screens[i].file, test_screen, NULL, NULL, GSIZE_TO_POINTER(i)};
+    memcpy(next, others, sizeof others);
     return _cmocka_run_group_tests("report", tests, G_N_ELEMENTS(tests), NULL, NULL);
 }

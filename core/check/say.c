@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where a packet goes, in words: the consequence first, its cause behind a colon. */
+#include "check/check.h"
+
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+/* ---- owners ---- */
+
+/* Of a command: people know table main by its name. */
+static char *name_main(const char *text)
+{
+    g_auto(GStrv) rule = g_strsplit(text, " lookup 254", 2);
+    g_autofree char *named = g_strjoinv(" lookup main", rule);
+    g_auto(GStrv) route = g_strsplit(named, " table 254", 2);
+
+    return g_strjoinv(" table main", route);
+}
+
+/* As a command: one that takes it away. */
+static char *write_owner(const IbhSnapshot *snapshot, const IbhOwner *owner, gboolean command)
+{
+    const IbhRule *rule = owner->rule;
+    const IbhLink *link = rule ? NULL : ibh_snapshot_link(snapshot, owner->route->ifindex);
+    g_autofree char *iface = link ? ibh_shell_word(link->name) : NULL,
+                    *text = rule ? ibh_rule_text(rule, command) : ibh_route_text(owner->route, iface, NULL, command),
+                    *named = NULL;
+    char version = (rule ? rule->family : owner->route->family) == AF_INET6 ? '6' : '4';
+
+    if (!command)
+        return rule ? g_strdup_printf("rule %u: %s", rule->priority, text) : g_strconcat("route ", text, NULL);
+    named = name_main(text);
+    return rule ? g_strdup_printf("sudo ip -%c rule del priority %u %s", version, rule->priority, named)
+                : g_strdup_printf("sudo ip -%c route del %s", version, named);
+}
+
+char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner)
+{
+    return owner->rule || owner->route ? write_owner(snapshot, owner, FALSE) : g_strdup("");
+}
+
+char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner)
+{
+    return write_owner(snapshot, owner, TRUE);
+}
+
+char *ibh_say_owner(const IbhCheck *check, const IbhOwner *owner)
+{
+    g_autofree char *text = owner->rule ? ibh_rule_text(owner->rule, FALSE) : NULL;
+
+    return text ? g_strdup_printf("rule %u (%s)", owner->rule->priority, text)
+                : ibh_owner_describe(check->rails->snapshot, owner);
+}
+
+/* ---- packets ---- */
+
+/* A single host, or the piece that it stands for. */
+static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_STRLEN])
+{
+    if (!question->piece.length)
+        g_strlcpy(text, "other networks", IBH_PREFIX_STRLEN);
+    else if (question->piece.length == ibh_ip_bits(&question->lookup.to))
+        ibh_ip_format(&question->lookup.to, text);
+    else
+        ibh_prefix_format(&question->piece, text);
+}
+
+/* What the address sends to its whole subnet goes without saying. */
+static char *say_packet(const IbhQuestion *question)
+{
+    const IbhLookup *lookup = &question->lookup;
+    const IbhAddress *near = question->nic ? ibh_find_address_near(question->nic, &lookup->to) : NULL;
+    char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
+
+    ibh_ip_format(&lookup->from, from);
+    write_destination(question, to);
+    if (question->kind == IBH_ASK_UNBOUND)
+        return g_strdup_printf("traffic without a source address to %s", to);
+    if (question->kind == IBH_ASK_ARRIVES)
+        return g_strdup_printf("what %s gets from %s", ibh_ip_format(&lookup->to, to), from);
+    if (question->kind == IBH_ASK_LEAVES && near && ibh_prefix_equal(&near->subnet, &question->piece))
+        return g_strdup(from);
+    return g_strdup_printf("%s to %s", from, to);
+}
+
+/* Behind a verb: "through ib0 via 172.16.0.1". */
+static char *say_through(const IbhCheck *check, const IbhRoute *route)
+{
+    char ip[IBH_IP_STRLEN];
+
+    if (route->hops)
+        return g_strdup("through several NICs");
+    if (route->gateway.family != AF_UNSPEC)
+        return g_strdup_printf("through %s via %s", ibh_check_link_name(check, route->ifindex),
+                               ibh_ip_format(&route->gateway, ip));
+    return g_strdup_printf("through %s", ibh_check_link_name(check, route->ifindex));
+}
+
+char *ibh_say_way(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
+{
+    const gboolean arrives = question->kind == IBH_ASK_ARRIVES;
+    g_autofree char *packet = say_packet(question), *through = NULL;
+
+    if (got->refused)
+        return g_strdup_printf("%s %s", packet, arrives ? "is dropped" : "does not leave");
+    if (got->route->type == RTN_LOCAL)
+        return g_strdup_printf("%s stays on this host", packet);
+    if (got->route->type != RTN_UNICAST)
+        return g_strdup_printf("%s is sent to many", packet);
+    through = say_through(check, got->route);
+    return g_strdup_printf("%s %s %s", packet, arrives ? "is forwarded" : "leaves", through);
+}
+
+gboolean ibh_goes_astray(const IbhQuestion *question)
+{
+    const IbhTrace *got = &question->got;
+
+    return question->kind == IBH_ASK_LEAVES && !got->refused && got->route->type == RTN_UNICAST &&
+           !ibh_route_leads_by(got->route, question->nic->link->ifindex);
+}
+
+char *ibh_say_exception(const IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhTrace *got = &question->got;
+    g_autofree char *owner = ibh_say_owner(check, &question->owner), *through = NULL;
+    char to[IBH_PREFIX_STRLEN];
+
+    write_destination(question, to);
+    if (!got->refused && got->route->type == RTN_UNICAST)
+        through = say_through(check, got->route);
+    return g_strdup_printf("but %s %s: %s", to,
+                           through        ? through
+                           : got->refused ? "does not leave"
+                                          : "stays on this host",
+                           owner);
+}
