@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* --probe: who is asked, from where; and what the neighbour table says of them. */
+#include "plan/want.h"
 #include "probe/probe.h"
 
+#include <errno.h>
+#include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -71,6 +74,13 @@ static void add_pair(IbhProbe *probe, const IbhNic *nic, guint peer, const IbhIp
     g_array_append_val(probe->pairs, pair);
 }
 
+static void add_unasked(IbhProbe *probe, const IbhNic *nic, guint peer, char *why)
+{
+    const IbhProbeUnasked unasked = {.nic = nic, .peer = peer, .why = why};
+
+    g_array_append_val(probe->unasked, unasked);
+}
+
 /* Rails that have the peer's subnet ask it; if no rail has it, all rails ask, through a gateway. */
 static void make_pairs(IbhProbe *probe, guint peer)
 {
@@ -83,12 +93,50 @@ static void make_pairs(IbhProbe *probe, guint peer)
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
         const IbhIp *source = find_source(probe, nic, ip, any);
         const char *why = find_source(probe, nic, ip, TRUE) ? "no common subnet" : "no address of its family";
-        const IbhProbeUnasked unasked = {.nic = nic, .peer = peer, .why = why};
 
         if (source)
             add_pair(probe, nic, peer, source, !any);
         else
-            g_array_append_val(probe->unasked, unasked);
+            add_unasked(probe, nic, peer, g_strdup(why));
+    }
+}
+
+/* What is beyond its subnets, main decides for a rail without a gateway of its own: another NIC is right then. NULL:
+ * the rail asks. */
+static char *why_left_to_main(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    const IbhNic *nic = ibh_probe_source(probe, pair)->nic;
+    const IbhIp *peer = ibh_probe_peer(probe, pair);
+    const IbhPrefix whole = ibh_prefix(peer, ibh_ip_bits(peer));
+    const IbhLink *other = ibh_snapshot_link(probe->rails->snapshot, pair->route.oif);
+
+    if (pair->on_link || ibh_has_default(probe->rails, nic, peer->family) || ibh_is_remote(nic, &whole))
+        return NULL;
+    if (pair->route.error)
+        return pair->route.error == ENETUNREACH ? g_strdup("outside its subnets, and no route leads there") : NULL;
+    return pair->route.oif == nic->link->ifindex || pair->route.type == RTN_LOCAL
+               ? NULL
+               : g_strdup_printf("no gateway of its own: main sends it through %s",
+                                 other ? other->name : "another interface");
+}
+
+void ibh_probe_leave_to_main(IbhProbe *probe)
+{
+    g_autoptr(GArray) all = g_steal_pointer(&probe->pairs);
+
+    probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
+    g_hash_table_remove_all(probe->numbers);
+    IBH_EACH (const IbhProbePair, pair, all) {
+        const IbhIp *peer = ibh_probe_peer(probe, pair);
+        char *why = why_left_to_main(probe, pair);
+
+        if (why) {
+            add_unasked(probe, ibh_probe_source(probe, pair)->nic, pair->peer, why);
+            continue;
+        }
+        if (!g_hash_table_contains(probe->numbers, peer))
+            g_hash_table_insert(probe->numbers, g_memdup(peer, sizeof *peer), GUINT_TO_POINTER(probe->pairs->len));
+        g_array_append_vals(probe->pairs, pair, 1);
     }
 }
 
@@ -108,6 +156,11 @@ static void add_own(IbhProbe *probe)
     }
 }
 
+static void clear_unasked(gpointer unasked)
+{
+    g_free(((IbhProbeUnasked *)unasked)->why);
+}
+
 IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, GError **error)
 {
     g_autoptr(IbhProbe) probe = g_new0(IbhProbe, 1);
@@ -122,6 +175,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
     probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
     probe->strangers = g_array_new(FALSE, TRUE, sizeof(IbhProbeStranger));
     probe->unasked = g_array_new(FALSE, TRUE, sizeof(IbhProbeUnasked));
+    g_array_set_clear_func(probe->unasked, clear_unasked);
     probe->count = request->count;
     probe->rdma = request->rdma;
     take_peers(probe, request->peers);

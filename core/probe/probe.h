@@ -207,7 +207,7 @@ typedef struct {
 typedef struct {
     const IbhNic *nic;
     guint peer;
-    const char *why; /* for people */
+    char *why; /* for people */
 } IbhProbeUnasked;
 
 /* A host, not this one, that answers ARP for an address of this host. */
@@ -271,6 +271,9 @@ guint ibh_probe_full_size(const IbhProbe *probe, const IbhProbePair *pair);
 IbhLladdr ibh_lladdr(const guint8 *bytes, guint length);
 gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other);
 char *ibh_lladdr_format(const IbhLladdr *lladdr); /* NULL: not known */
+
+/* The kernel has said how it routes each pair: a rail that has no gateway of its own asks nobody beyond its subnets. */
+void ibh_probe_leave_to_main(IbhProbe *probe);
 
 /* The content of the neighbour table (IbhNeighbour): entries of pairs whose turn has not come are not ours, and are not
  * deleted; pairs that are settled have their hardware addresses from it, and their questions follow. */

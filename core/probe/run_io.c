@@ -160,6 +160,7 @@ static gboolean ask_routes(IbhProber *prober, GError **error)
         if (!ibh_netlink_lookup(prober->netlink, &pair->route, error))
             return FALSE;
     }
+    ibh_probe_leave_to_main(prober->probe);
     return TRUE;
 }
 
