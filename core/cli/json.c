@@ -185,7 +185,8 @@ static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pa
 
         put(out, ":s", answer);
     }
-    put(out, "] path_mtu:v rdma:s problems:a ok:v", mtu, ibh_told_rdma(probe, pair), problems,
+    put(out, "] path_mtu:v rdma:s problems:a stage:s ok:v", mtu, ibh_told_rdma(probe, pair), problems,
+        ibh_probe_stage(pair),
         ok < 0 ? NULL
         : ok   ? "true"
                : "false");

@@ -68,7 +68,7 @@ static const struct {
     [IBH_ASK_SYN] = {is_syn_open, 2, 2, IBH_PROBE_TIMEOUT / 4},
     /* the kernel repeats a request after six seconds only, so a lost packet costs a request: fresh ones are sent */
     [IBH_ASK_RDMA] = {ibh_probe_awaits_rdma, 3, 3, IBH_PROBE_TIMEOUT},
-    [IBH_ASK_WHO] = {is_who_open, 1, 1, IBH_PROBE_TIMEOUT / 4},
+    [IBH_ASK_WHO] = {is_who_open, 2, 2, IBH_PROBE_TIMEOUT / 4},
 };
 
 /* TRUE: this is sent now. FALSE: it is answered or given up (*ret_due stays), or waits until then. */
@@ -79,7 +79,8 @@ static gboolean ask_next(const IbhProbe *probe, IbhProbePair *pair, gint64 now, 
 
     if (!asks[ask].is_open(probe, pair))
         return FALSE;
-    while (*tries < asks[ask].tries && (!*tries || *tries >= asks[ask].burst || now >= pair->until[ask])) {
+    while (*tries < (pair->answers && ask == IBH_ASK_WHO ? 1 : asks[ask].tries) &&
+           (!*tries || *tries >= asks[ask].burst || now >= pair->until[ask])) {
         const guint size = ask == IBH_ASK_SIZE ? choose_size(probe, pair, *tries) : 0;
 
         shot->number = IBH_PROBE_SIZED | size;
@@ -161,10 +162,22 @@ gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint6
     return FALSE;
 }
 
+/* What this program asks, it does not hear. */
+static void note_question(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    const IbhIp *via = ibh_probe_via(probe, pair);
+    IbhProbePair *of = via ? ibh_probe_find_pair(probe, ibh_probe_link(probe, pair)->ifindex, via) : NULL;
+
+    if (of)
+        of->questions++;
+}
+
 void ibh_flight_launched(IbhFlight *flight, const IbhShot *shot, gint64 now, gboolean sent)
 {
     IbhProbePair *pair = ibh_probe_pair(flight->probe, shot->pair);
 
+    if (shot->ask == IBH_ASK_WHO)
+        note_question(flight->probe, pair);
     pair->tries[shot->ask]++;
     pair->until[shot->ask] = now + asks[shot->ask].patience;
     if (shot->ask == IBH_ASK_ECHO) {

@@ -284,18 +284,26 @@ gboolean ibh_probe_takes_entry(const IbhProbePair *pair)
     return pair->on_link && !pair->known_before;
 }
 
+static void learn_entry(IbhProbePair *pair, const IbhNeighbour *neighbour, gboolean is_unasked)
+{
+    const IbhLladdr lladdr = ibh_lladdr(neighbour->lladdr, is_unasked ? 0 : neighbour->lladdr_len);
+
+    if (pair->step == IBH_STEP_WAITS) {
+        pair->known_before = TRUE;
+        pair->entry = lladdr;
+    } else if (pair->step == IBH_STEP_SETTLED && lladdr.len) {
+        pair->lladdr = lladdr;
+        pair->fixed = neighbour->fixed;
+    }
+}
+
 void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours)
 {
     IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
         IbhProbePair *pair = ibh_probe_find_pair(probe, neighbour->ifindex, &neighbour->ip);
 
-        if (pair && pair->step == IBH_STEP_WAITS)
-            pair->known_before = TRUE;
-        if (!pair || pair->step != IBH_STEP_SETTLED || !neighbour->lladdr_len ||
-            ibh_neighbour_is_unasked(ibh_probe_link(probe, pair), neighbour))
-            continue;
-        pair->lladdr = ibh_lladdr(neighbour->lladdr, neighbour->lladdr_len);
-        pair->fixed = neighbour->fixed;
+        if (pair)
+            learn_entry(pair, neighbour, ibh_neighbour_is_unasked(ibh_probe_link(probe, pair), neighbour));
     }
     IBH_EACH (IbhProbePair, pair, probe->pairs) {
         if (pair->step != IBH_STEP_SETTLED)
@@ -319,6 +327,23 @@ IbhLladdr ibh_lladdr(const guint8 *bytes, guint length)
 gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other)
 {
     return one->len == other->len && memcmp(one->bytes, other->bytes, one->len) == 0;
+}
+
+/* RFC 5798: 00:00:5e:00:01 and :02, and the number of the virtual router. */
+gboolean ibh_lladdr_is_virtual(const IbhLladdr *lladdr)
+{
+    static const guint8 begin[] = {0, 0, 0x5e, 0};
+
+    return lladdr->len == 6 && memcmp(lladdr->bytes, begin, sizeof begin) == 0;
+}
+
+gboolean ibh_probe_has_answer(const IbhProbePair *pair, const IbhLladdr *lladdr)
+{
+    for (guint i = 0; i < pair->answers; i++) {
+        if (ibh_lladdr_equal(&pair->answer[i], lladdr))
+            return TRUE;
+    }
+    return FALSE;
 }
 
 char *ibh_lladdr_format(const IbhLladdr *lladdr)

@@ -157,6 +157,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
 static gboolean ask_routes(IbhProber *prober, GError **error)
 {
     IBH_EACH (IbhProbePair, pair, prober->probe->pairs) {
+        pair->route.match = TRUE;
         if (!ibh_netlink_lookup(prober->netlink, &pair->route, error))
             return FALSE;
     }

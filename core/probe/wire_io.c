@@ -115,7 +115,8 @@ static gssize receive(IbhProber *prober, int fd, IbhSockAddress *from)
 /* FALSE: nothing is left to read. A raw socket of IPv4 gets the IP header, too. */
 static gboolean take_reply(IbhProber *prober, guint source)
 {
-    const IbhIp *own = &g_array_index(prober->probe->sources, IbhProbeSource, source).ip;
+    const IbhProbeSource *of = &g_array_index(prober->probe->sources, IbhProbeSource, source);
+    const IbhIp *own = &of->ip;
     const gboolean six = own->family == AF_INET6;
     IbhSockAddress from = {.room = {0}};
     const gssize length = receive(prober, prober->sockets[source].fd, &from);
@@ -124,7 +125,8 @@ static gboolean take_reply(IbhProber *prober, guint source)
     if (length <= 0)
         return length == 0;
     if (from.generic.sa_family == own->family && (offset || six)) {
-        const IbhProbeReply reply = {.from = six ? ibh_ip_from_bytes(AF_INET6, &from.six.sin6_addr)
+        const IbhProbeReply reply = {.ifindex = of->nic->link->ifindex,
+                                     .from = six ? ibh_ip_from_bytes(AF_INET6, &from.six.sin6_addr)
                                                  : ibh_ip_from_bytes(AF_INET, &from.four.sin_addr),
                                      .to = *own,
                                      .icmp = prober->bytes + offset,

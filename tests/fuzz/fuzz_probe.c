@@ -56,7 +56,11 @@ static void take_reply(IbhProbe *probe, int kind, const uint8_t *bytes, size_t l
     const IbhProbeSource *source = ibh_probe_source(probe, of);
     g_autofree guint8 *packet = g_malloc0(MAX(length, 1));
     guint8 right[IBH_PROBE_PACKET];
-    IbhProbeReply reply = {.from = *ibh_probe_peer(probe, of), .to = source->ip, .icmp = packet, .length = length};
+    IbhProbeReply reply = {.ifindex = source->nic->link->ifindex,
+                           .from = *ibh_probe_peer(probe, of),
+                           .to = source->ip,
+                           .icmp = packet,
+                           .length = length};
 
     memcpy(packet, bytes, length);
     (void)ibh_probe_packet(probe, pair, (guint)kind >> 6 & 1, right);

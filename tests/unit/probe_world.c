@@ -76,6 +76,21 @@ IbhProbeReply reply_to(const World *world, guint pair, guint number, guint8 byte
     return reply;
 }
 
+/* As what answers a request writes it: the request's, and what differs. */
+static void write_sum(guint8 *packet, gsize length, const guint8 *addresses, gboolean six)
+{
+    guint32 sum = six ? (guint32)length + 58 : 0;
+
+    ibh_put16(packet + 2, 0);
+    for (gsize i = 0; i < length; i += 2)
+        sum += ibh_get16(packet + i);
+    for (gsize i = 0; six && i < 32; i += 2)
+        sum += ibh_get16(addresses + i);
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    ibh_put16(packet + 2, ~sum & 0xffff);
+}
+
 Frame echo_frame(const World *world, guint i, guint number, Way way)
 {
     const IbhProbePair *pair = pair_at(world, i);
@@ -94,6 +109,8 @@ Frame echo_frame(const World *world, guint i, guint number, Way way)
     memcpy(frame.bytes + header, packet, IBH_PROBE_PACKET);
     if (way == IN)
         frame.bytes[header] = six ? 129 : 0;
+    if (way == IN && length == IBH_PROBE_PACKET)
+        write_sum(frame.bytes + header, length, frame.bytes + header - 32, six);
     return frame;
 }
 
@@ -144,6 +161,10 @@ void answer_all(World *world)
         for (guint number = 0; number < 3; number++)
             exchange(world, i, number, 1);
         pair->route.oif = neighbour.ifindex;
+        if (pair->on_link && !ibh_probe_family(world->probe, pair)) { /* which is asked anew, once */
+            pair->answer[0] = ibh_lladdr(neighbour.lladdr, 6);
+            pair->answers = pair->times[0] = pair->questions = 1;
+        }
         g_array_append_val(neighbours, neighbour);
         pair->step = IBH_STEP_SETTLED;
     }

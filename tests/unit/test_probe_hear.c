@@ -303,7 +303,7 @@ static void test_answers(void **state)
 /* The RST comes from another NIC of the peer than the one that has the address. */
 static void test_other_nic(void **state)
 {
-    static const guint8 other[] = {MAC(99)};
+    static const guint8 other[] = {MAC(16)};
     g_auto(World) world = look_asked();
 
     (void)state;
