@@ -129,6 +129,11 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
          "the echo was sent by this NIC, but this address's own traffic leaves by {route if}: {route} "
          "decides",
          .advice = "ip route get {peer} from {from}; ip rule shows who asks that table; " CHECK},
+    [IBH_WAY_FILTERED] =
+        {IBH_STAGE_WAY, ibh_is_led_away, HOME, "routed-other-nic", NULL,
+         "the kernel's answer is this NIC, but what programs send leaves by {free if}: a filter of this "
+         "host sets a mark or DSCP, for which a rule leads elsewhere",
+         .advice = "nft list ruleset; iptables-save -t mangle; ip rule: leave the rails out of it"},
 
     [IBH_ENTRY_FIXED] = {IBH_STAGE_ENTRY, ibh_is_entry_fixed, HOME_WARNING, "neighbour-static", NULL,
                          "a permanent entry of this host's neighbour table has another hardware address than the one "

@@ -59,6 +59,12 @@ static gboolean is_who_open(const IbhProbe *probe, const IbhProbePair *pair)
     return via && (!pair->received || (via->family == AF_INET && ibh_probe_is_direct(probe, pair)));
 }
 
+/* Where the kernel's answer is right, whether that is the way in the end. */
+static gboolean is_free_open(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    return pair->received && !pair->free_ifindex && !pair->route.error && !ibh_has_other_route(probe, pair);
+}
+
 static const struct {
     gboolean (*is_open)(const IbhProbe *probe, const IbhProbePair *pair); /* wanted, and not yet answered */
     guint tries, burst;                                                   /* from `burst` on, they leave at once */
@@ -68,6 +74,7 @@ static const struct {
     [IBH_ASK_SYN] = {is_syn_open, 2, 2, IBH_PROBE_TIMEOUT / 4},
     /* the kernel repeats a request after six seconds only, so a lost packet costs a request: fresh ones are sent */
     [IBH_ASK_RDMA] = {ibh_probe_awaits_rdma, 3, 3, IBH_PROBE_TIMEOUT},
+    [IBH_ASK_FREE] = {is_free_open, 1, 1, IBH_PROBE_TIMEOUT / 4},
     [IBH_ASK_WHO] = {is_who_open, 2, 2, IBH_PROBE_TIMEOUT / 4},
 };
 
@@ -83,7 +90,7 @@ static gboolean ask_next(const IbhProbe *probe, IbhProbePair *pair, gint64 now, 
            (!*tries || *tries >= asks[ask].burst || now >= pair->until[ask])) {
         const guint size = ask == IBH_ASK_SIZE ? choose_size(probe, pair, *tries) : 0;
 
-        shot->number = IBH_PROBE_SIZED | size;
+        shot->number = ask == IBH_ASK_FREE ? IBH_PROBE_FREE : IBH_PROBE_SIZED | size;
         if (ask != IBH_ASK_SIZE || size)
             return TRUE;
         ++*tries;

@@ -108,14 +108,23 @@ static gboolean could_leave(const IbhProbe *probe, const IbhProbePair *pair)
     return pair->loss != IBH_LOSS_OURS && !ibh_has_no_carrier(probe, pair);
 }
 
+/* Else the peer learns another NIC's address from what is led away, and answers there. */
+static gboolean is_not_led_away(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    return !ibh_is_led_away(probe, pair);
+}
+
 /* Of each list, the first cause that is proved is charged. */
 static const struct {
     IbhCause first, last;
     IbhProof *is_open;
 } lists[] = {
-    {IBH_LOSS_DOWN, IBH_LOSS_UNKNOWN, has_loss},    {IBH_WAY_NONE, IBH_WAY_OTHER_NIC, could_leave},
-    {IBH_ENTRY_FIXED, IBH_ENTRY_UNANSWERED, NULL},  {IBH_PEER_FLUX, IBH_PEER_TWICE, NULL},
-    {IBH_BACK_TRANSLATED, IBH_WAY_NOT_KNOWN, NULL}, {IBH_SIZE_PIECES, IBH_SIZE_SILENT, NULL},
+    {IBH_LOSS_DOWN, IBH_LOSS_UNKNOWN, has_loss},
+    {IBH_WAY_NONE, IBH_WAY_FILTERED, could_leave},
+    {IBH_ENTRY_FIXED, IBH_ENTRY_UNANSWERED, NULL},
+    {IBH_PEER_FLUX, IBH_PEER_TWICE, NULL},
+    {IBH_BACK_TRANSLATED, IBH_WAY_NOT_KNOWN, is_not_led_away},
+    {IBH_SIZE_PIECES, IBH_SIZE_SILENT, NULL},
 };
 
 static IbhCause find_cause(const IbhProbe *probe, const IbhProbePair *pair, IbhCause first, IbhCause last)

@@ -275,10 +275,15 @@ static void hear_request(IbhProbe *probe, const IbhHeard *heard, const IbhProbeR
 {
     guint32 i = packet->length >= IBH_PROBE_PACKET ? ibh_get32(packet->icmp + 24) : G_MAXUINT32;
     IbhProbePair *pair = i < probe->pairs->len ? ibh_probe_pair(probe, i) : NULL;
+    gboolean is_right;
 
     if (!pair || packet->icmp[0] != (packet->from.family == AF_INET6 ? ICMP6_ECHO_REQUEST : ICMP_ECHO) ||
-        memcmp(packet->icmp + 8, probe->cookie, sizeof probe->cookie) != 0 ||
-        ibh_probe_link(probe, pair)->ifindex != heard->ifindex || pair->step > IBH_STEP_ECHOES)
+        memcmp(packet->icmp + 8, probe->cookie, sizeof probe->cookie) != 0)
+        return;
+    is_right = ibh_probe_link(probe, pair)->ifindex == heard->ifindex;
+    if (ibh_get32(packet->icmp + 28) == IBH_PROBE_FREE) /* a NIC below shows it, too: by the right NIC counts */
+        pair->free_ifindex = is_right || !pair->free_ifindex ? heard->ifindex : pair->free_ifindex;
+    if (!is_right || pair->step > IBH_STEP_ECHOES)
         return; /* by an answer to our own questions, what waited for the kernel's leaves, too */
     pair->trace.left = TRUE;
     pair->trace.from = packet->from;

@@ -23,6 +23,7 @@
 #define IBH_PROBE_PACKET 40                            /* bytes of a small echo: header, cookie, pair, number, zeros */
 #define IBH_PROBE_SIZE_MAX 65535                       /* of a large one, with its IP header */
 #define IBH_PROBE_SIZED 0x80000000u                    /* in an echo's number: one of this size */
+#define IBH_PROBE_FREE 0x40000000u                     /* one that is bound to no NIC, as programs send */
 #define IBH_PROBE_NAMED 4                              /* peers, rails or pairs that a finding names */
 #define IBH_SYN_PORT 1                                 /* tcpmux: unused for decades */
 #define IBH_SYN_LENGTH 20                              /* bytes of a segment */
@@ -78,6 +79,7 @@ typedef enum {
     /* of the way of the rail's own traffic */
     IBH_WAY_NONE,
     IBH_WAY_OTHER_NIC,
+    IBH_WAY_FILTERED, /* not by the kernel's answer, but by what left */
     /* of the entry of this host's neighbour table */
     IBH_ENTRY_FIXED,
     IBH_ENTRY_WRONG,
@@ -216,7 +218,15 @@ typedef enum {
 } IbhProbeStep;
 
 /* What a pair is asked with. */
-typedef enum { IBH_ASK_ECHO, IBH_ASK_SIZE, IBH_ASK_SYN, IBH_ASK_RDMA, IBH_ASK_WHO, IBH_N_ASKS } IbhProbeAsk;
+typedef enum {
+    IBH_ASK_ECHO,
+    IBH_ASK_SIZE,
+    IBH_ASK_SYN,
+    IBH_ASK_RDMA,
+    IBH_ASK_WHO,
+    IBH_ASK_FREE,
+    IBH_N_ASKS
+} IbhProbeAsk;
 
 struct IbhProbePair {
     guint source; /* index into sources */
@@ -240,6 +250,7 @@ struct IbhProbePair {
     guint questions;                     /* the peer was asked */
     gboolean known_before;               /* the neighbour table had an entry before its turn */
     gboolean fixed;                      /* `lladdr` is of a permanent entry */
+    int free_ifindex;                    /* by which an echo left that is bound to no NIC; 0: none was seen */
     IbhProbeTrace trace;
     IbhProbeSize mtu;
     IbhSynOutcome syn;
@@ -436,7 +447,7 @@ char *ibh_probe_fill_in(const IbhProbe *probe, const IbhProbePair *pair, const c
 IbhProof ibh_is_down, ibh_has_no_carrier, ibh_is_ours, ibh_is_arp_off, ibh_was_table_full, ibh_is_held, ibh_is_refused,
     ibh_is_unsent, ibh_is_dropped, ibh_is_mangled, ibh_is_told_elsewhere, ibh_peer_refuses, ibh_way_refuses,
     ibh_has_reply, ibh_is_translated, ibh_is_detour, ibh_is_gateway_silent, ibh_has_answered, ibh_is_silent,
-    ibh_is_unknown, ibh_has_no_route, ibh_has_other_route, ibh_is_entry_fixed, ibh_is_entry_wrong,
+    ibh_is_unknown, ibh_has_no_route, ibh_has_other_route, ibh_is_led_away, ibh_is_entry_fixed, ibh_is_entry_wrong,
     ibh_is_entry_unanswered, ibh_is_flux, ibh_are_two, ibh_are_many, ibh_is_twice, ibh_is_reply_translated,
     ibh_is_back_by_peer, ibh_is_back_by_other, ibh_is_sender_of_peer, ibh_is_sender_unknown, ibh_is_lladdr_unknown,
     ibh_is_in_pieces, ibh_is_told_too_long, ibh_is_told_beyond, ibh_is_size_mangled, ibh_is_size_ours,

@@ -95,6 +95,12 @@ gboolean ibh_has_other_route(const IbhProbe *probe, const IbhProbePair *pair)
     return pair->route.oif != ibh_probe_link(probe, pair)->ifindex;
 }
 
+/* Filters mark packets, or change their DSCP; then the kernel routes them once more. */
+gboolean ibh_is_led_away(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    return pair->free_ifindex && pair->free_ifindex != ibh_probe_link(probe, pair)->ifindex;
+}
+
 /* ---- the neighbour table: an entry is right if it is an answer of now ---- */
 
 static gboolean is_wrong(const IbhProbe *probe, const IbhProbePair *pair, const IbhLladdr *entry)
@@ -269,12 +275,17 @@ gboolean ibh_is_back_by_peer(const IbhProbe *probe, const IbhProbePair *pair)
            (ibh_probe_has_answer(pair, &pair->strayed) || ibh_lladdr_equal(&pair->strayed, &pair->lladdr));
 }
 
-/* From none of those that answer for the peer's address; where none was asked, not from where echoes go. */
+/* From none of those that answer for the peer's address, nor from where echoes go. Virtual routers answer with an
+ * address that no NIC sends from. */
 static gboolean is_foreign(const IbhProbePair *pair, const IbhLladdr *sender)
 {
-    if (!sender->len || !pair->lladdr.len || !pair->on_link || ibh_lladdr_is_virtual(&pair->lladdr))
+    for (guint i = 0; i < pair->answers; i++) {
+        if (ibh_lladdr_is_virtual(&pair->answer[i]))
+            return FALSE;
+    }
+    if (!sender->len || !pair->lladdr.len || ibh_lladdr_is_virtual(&pair->lladdr))
         return FALSE;
-    return pair->answers ? !ibh_probe_has_answer(pair, sender) : !ibh_lladdr_equal(sender, &pair->lladdr);
+    return pair->on_link && !ibh_lladdr_equal(sender, &pair->lladdr) && !ibh_probe_has_answer(pair, sender);
 }
 
 gboolean ibh_is_sender_unknown(const IbhProbe *probe G_GNUC_UNUSED, const IbhProbePair *pair)

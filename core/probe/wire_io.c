@@ -37,6 +37,19 @@ static int send_echo(IbhProber *prober, guint i, guint number)
     return send_to(prober, sock->fd, i, ibh_probe_packet(prober->probe, i, number, prober->bytes));
 }
 
+static int send_free(IbhProber *prober, guint i, guint number)
+{
+    const guint at = ibh_probe_pair(prober->probe, i)->source;
+    const IbhProbeSource *source = &g_array_index(prober->probe->sources, IbhProbeSource, at);
+    const int fd = prober->sockets[at].fd;
+    int problem;
+
+    if (!ibh_sock_tie(fd, source, FALSE))
+        return errno;
+    problem = send_echo(prober, i, number);
+    return ibh_sock_tie(fd, source, TRUE) ? problem : errno;
+}
+
 static int send_syn(IbhProber *prober, guint i)
 {
     const int problem = ibh_sock_bind(prober->tcp, ibh_probe_source(prober->probe, ibh_probe_pair(prober->probe, i)));
@@ -91,6 +104,8 @@ int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
 
     if (shot->ask == IBH_ASK_SYN)
         return send_syn(prober, shot->pair);
+    if (shot->ask == IBH_ASK_FREE)
+        return send_free(prober, shot->pair, shot->number);
     if (shot->ask == IBH_ASK_RDMA)
         return ibh_prober_send_rdma(prober, shot->pair);
     if (shot->ask == IBH_ASK_WHO)

@@ -193,6 +193,7 @@ static const struct {
     {"foreign", say_foreign, 0},
     {"reply if", say_link, AT(reply_ifindex)},
     {"route if", say_link, AT(route.oif)},
+    {"free if", say_link, AT(free_ifindex)},
     {"route", say_route, 0},
     {"refused", say_refusal, AT(send_error)},
     {"no route", say_refusal, AT(route.error)},

@@ -152,3 +152,39 @@ wait_until 5 settled A
 ip -n A route add 172.16.34.0/26 dev eth0
 probe 1 "${both[@]}"
 expect_contains "the route that decides is named" "leaves by eth0: the route to 172.16.34.0/26 in table main decides" "$(messages)"
+ip -n A route del 172.16.34.0/26 dev eth0
+
+# The kernel is asked, and says ib1; but a filter sets the DSCP of what leaves, and a rule for that leads elsewhere.
+on A nft "add table ip t; add chain ip t c { type route hook output priority 0; }; add rule ip t c ip saddr 172.16.16.2 ip dscp set 4"
+ip -n A rule add tos 0x10 lookup 77 priority 50
+ip -n A route add 172.16.0.0/16 dev eth0 table 77
+probe 1 "${both[@]}"
+expect_equal "what programs send is sent, too" "error routed-other-nic ib1" "$(faults)"
+expect_contains "by which NIC it leaves" "the kernel's answer is this NIC, but what programs send leaves by eth0: a filter" "$(messages)"
+on A nft flush ruleset
+ip -n A rule del priority 50
+
+# Another host answers for the peer, and the peer's replies come in elsewhere: by a wire of its own.
+ip -n B link add side type veth peer name eth1 netns A
+ip -n A address add 192.0.2.1/30 dev eth1
+ip -n B address add 192.0.2.2/30 dev side
+ip -n A link set eth1 up
+ip -n B link set side up
+for host in A B; do wait_until 5 settled $host; done
+ip -n B rule add to 172.16.16.0/24 lookup 77 priority 50
+ip -n B route add default via 192.0.2.1 dev side table 77
+probe 1 "${both[@]}"
+expect_contains "which is told" "replies came in by eth1, and not from where echoes go" "$(messages)"
+expect_lacks "the peer's entry of us is not blamed" "neigh flush" "$(json '.findings[].advice')"
+ip -n B rule del priority 50
+
+# An ICMP redirect that was accepted: the peer is a neighbour, and packets go to another host.
+ip -n A route add 172.16.34.1/32 via 172.16.50.1 dev ib0 table 941
+new_host R
+add_nic R eth0 0 172.16.50.1/16
+wait_until 5 settled R
+probe 1 "${both[@]}"
+expect_contains "a detour is named" "packets go via 172.16.50.1, though the peer is a neighbour" "$(messages)"
+expect_contains "by what the kernel says" "via 172.16.50.1" "$(on A ip route get 172.16.34.1 from 172.16.16.1 oif ib0)"
+ip -n A route del 172.16.34.1/32 table 941
+ip netns del R
