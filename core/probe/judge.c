@@ -129,7 +129,7 @@ static const struct {
 
 static IbhCause find_cause(const IbhProbe *probe, const IbhProbePair *pair, IbhCause first, IbhCause last)
 {
-    for (int cause = first; cause <= (int)last; cause++) {
+    for (int cause = (int)first; cause <= (int)last; cause++) {
         if (ibh_probe_cause((IbhCause)cause)->proof(probe, pair))
             return (IbhCause)cause;
     }

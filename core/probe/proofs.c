@@ -235,19 +235,37 @@ gboolean ibh_is_detour(const IbhProbe *probe, const IbhProbePair *pair)
     return pair->on_link && pair->answers && !ibh_probe_is_direct(probe, pair);
 }
 
+/* The rail asked other hosts than this next hop, too, and none of them answers: it is not the next hop. */
+static gboolean hears_no_other(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    const IbhIp *via = ibh_probe_via(probe, pair);
+    gboolean has_others = FALSE;
+
+    IBH_EACH (const IbhProbePair, other, probe->pairs) {
+        const IbhIp *hop = ibh_probe_via(probe, other);
+
+        if (other->source != pair->source || !hop || ibh_ip_equal(hop, via))
+            continue;
+        if (other->answers || other->received)
+            return FALSE;
+        has_others = TRUE;
+    }
+    return has_others;
+}
+
+gboolean ibh_is_silent(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    return probe->hears && !pair->answers && ibh_probe_via(probe, pair);
+}
+
 gboolean ibh_is_gateway_silent(const IbhProbe *probe, const IbhProbePair *pair)
 {
-    return probe->hears && !pair->answers && ibh_probe_via(probe, pair) && !ibh_probe_is_direct(probe, pair);
+    return ibh_is_silent(probe, pair) && !ibh_probe_is_direct(probe, pair) && !hears_no_other(probe, pair);
 }
 
 gboolean ibh_has_answered(const IbhProbe *probe, const IbhProbePair *pair)
 {
     return pair->answers && ibh_probe_is_direct(probe, pair);
-}
-
-gboolean ibh_is_silent(const IbhProbe *probe, const IbhProbePair *pair)
-{
-    return probe->hears && !pair->answers && ibh_probe_is_direct(probe, pair);
 }
 
 gboolean ibh_is_unknown(const IbhProbe *probe G_GNUC_UNUSED, const IbhProbePair *pair G_GNUC_UNUSED)
