@@ -81,7 +81,7 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                              "{leaves to}",
                              .advice = NAT},
     [IBH_LOSS_DETOUR] =
-        {IBH_STAGE_WAY, ibh_is_detour, HOME, LOST, NULL,
+        {IBH_STAGE_WAY, ibh_is_detour, EITHER, LOST, NULL,
          "packets go via {via}, though the peer is a neighbour, and nothing came back: a route says so, "
          "or an ICMP redirect that this host accepted",
          .advice = "ip route get {peer} from {from} oif {if} shows it; ip route flush cache ends what a "
@@ -178,8 +178,9 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
          "router or another wire",
          .advice = "a strict rp_filter would drop them: " CHECK},
     [IBH_BACK_SENDER] = {IBH_STAGE_SENDER, ibh_is_sender_of_peer, PEER_WARNING, "peer-replies-other-nic", NULL,
-                         "the peer replies by another NIC than the one that has the address: its own routing mixes its "
-                         "rails",
+                         "replies come from the NIC of another address, not from the one that answers for this: the "
+                         "routing of that host "
+                         "mixes its rails, or leads over the other host",
                          .advice = INSTALL},
     [IBH_BACK_STRANGER] = {IBH_STAGE_SENDER, ibh_is_sender_unknown, IBH_AT_PEER, IBH_INFO, "peer-replies-other-nic",
                            NO_PROBLEM,

@@ -187,6 +187,8 @@ void ibh_flight_launched(IbhFlight *flight, const IbhShot *shot, gint64 now, gbo
         note_question(flight->probe, pair);
     pair->tries[shot->ask]++;
     pair->until[shot->ask] = now + asks[shot->ask].patience;
+    if (shot->ask == IBH_ASK_WHO && pair->received && pair->tries[shot->ask] == asks[shot->ask].tries)
+        pair->until[shot->ask] = now + IBH_PROBE_PROXY_WAIT; /* the kernel's old entry may be of one */
     if (shot->ask == IBH_ASK_ECHO) {
         pair->at = pair->tries[IBH_ASK_ECHO] < (guint)flight->probe->count ? now + IBH_PROBE_INTERVAL : now;
     } else if (!sent && shot->ask != IBH_ASK_SIZE) { /* a long packet that cannot leave does not pass */

@@ -103,10 +103,21 @@ gboolean ibh_is_led_away(const IbhProbe *probe, const IbhProbePair *pair)
 
 /* ---- the neighbour table: an entry is right if it is an answer of now ---- */
 
+/* A virtual router answers with an address that its NICs do not send from. */
+static gboolean has_virtual(const IbhProbePair *pair)
+{
+    for (guint i = 0; i < pair->answers; i++) {
+        if (ibh_lladdr_is_virtual(&pair->answer[i]))
+            return TRUE;
+    }
+    return ibh_lladdr_is_virtual(&pair->lladdr);
+}
+
 static gboolean is_wrong(const IbhProbe *probe, const IbhProbePair *pair, const IbhLladdr *entry)
 {
-    return entry->len && pair->answers && pair->answers < IBH_PROBE_ANSWERS && ibh_probe_is_direct(probe, pair) &&
-           !ibh_probe_has_answer(pair, entry);
+    if (!pair->answers || pair->answers == IBH_PROBE_ANSWERS || has_virtual(pair))
+        return FALSE;
+    return entry->len && ibh_probe_is_direct(probe, pair) && !ibh_probe_has_answer(pair, entry);
 }
 
 gboolean ibh_is_entry_fixed(const IbhProbe *probe, const IbhProbePair *pair)
@@ -178,13 +189,13 @@ gboolean ibh_are_many(const IbhProbe *probe G_GNUC_UNUSED, const IbhProbePair *p
     return count_hosts(pair) > 1;
 }
 
-/* One question has two answers from one hardware address. */
+/* Each question has two answers from one hardware address. */
 gboolean ibh_is_twice(const IbhProbe *probe, const IbhProbePair *pair)
 {
     if (!ibh_probe_is_direct(probe, pair) || !pair->questions || ibh_probe_family(probe, pair))
         return FALSE;
     for (guint i = 0; i < pair->answers; i++) {
-        if (pair->times[i] > pair->questions)
+        if (pair->times[i] >= 2 * pair->questions)
             return TRUE;
     }
     return FALSE;
@@ -286,24 +297,21 @@ gboolean ibh_is_back_by_other(const IbhProbe *probe, const IbhProbePair *pair)
            !pair->trace.is_translated;
 }
 
-/* The peer itself sent it to another NIC of this host: no router is between. */
+/* The peer itself sent it to another NIC of this host: no router is between. Of IPoIB the kernel tells no sender. */
 gboolean ibh_is_back_by_peer(const IbhProbe *probe, const IbhProbePair *pair)
 {
-    return ibh_is_back_by_other(probe, pair) &&
-           (ibh_probe_has_answer(pair, &pair->strayed) || ibh_lladdr_equal(&pair->strayed, &pair->lladdr));
+    const IbhLladdr *from = &pair->strayed;
+    const gboolean is_peer =
+        ibh_probe_has_answer(pair, from) || ibh_lladdr_equal(from, &pair->lladdr) || (!from->len && pair->on_link);
+
+    return is_peer && ibh_is_back_by_other(probe, pair);
 }
 
-/* From none of those that answer for the peer's address, nor from where echoes go. Virtual routers answer with an
- * address that no NIC sends from. */
+/* From none of those that answer for the peer's address, nor from where echoes go. */
 static gboolean is_foreign(const IbhProbePair *pair, const IbhLladdr *sender)
 {
-    for (guint i = 0; i < pair->answers; i++) {
-        if (ibh_lladdr_is_virtual(&pair->answer[i]))
-            return FALSE;
-    }
-    if (!sender->len || !pair->lladdr.len || ibh_lladdr_is_virtual(&pair->lladdr))
-        return FALSE;
-    return pair->on_link && !ibh_lladdr_equal(sender, &pair->lladdr) && !ibh_probe_has_answer(pair, sender);
+    return sender->len && pair->lladdr.len && pair->on_link && !has_virtual(pair) &&
+           !ibh_lladdr_equal(sender, &pair->lladdr) && !ibh_probe_has_answer(pair, sender);
 }
 
 gboolean ibh_is_sender_unknown(const IbhProbe *probe G_GNUC_UNUSED, const IbhProbePair *pair)

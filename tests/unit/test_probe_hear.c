@@ -308,7 +308,7 @@ static void test_other_nic(void **state)
 
     (void)state;
     pass(&world, 3, answer_to(&world, 3, RST | ACK, other), IN);
-    check_lost(&world, "warning peer-replies-other-nic", "fd00:16::16:2: the peer replies");
+    check_lost(&world, "warning peer-replies-other-nic", "fd00:16::16:2: replies come from the NIC of another address");
 }
 
 /* What cannot be known is said, and nobody is accused. */
