@@ -15,6 +15,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("IBH_BUILD", os.path.join(TOP, "build"))
@@ -41,6 +42,13 @@ def on(space, *words, check=True):
 
 def shell(space, text):
     return on(space, "sh", "-c", text)
+
+
+def wait_up(space, nic):
+    """The kernel announces a link's carrier late."""
+    end = time.monotonic() + 10
+    while "state UP" not in run("ip", "-n", space, "link", "show", nic).stdout and time.monotonic() < end:
+        time.sleep(0.01)
 
 
 def nft(space, family, hook, rule):
@@ -96,7 +104,7 @@ class World:
         run("ip", "-n", "wire", "link", "set", "br0", "up")
         for host in self.hosts:
             host.make()
-        for act in self.random.sample((self.vip, self.second_subnet, self.containers, self.virtual_router, self.gateway),
+        for act in self.random.sample((self.vip, self.second_subnet, self.containers, self.proxied, self.virtual_router, self.gateway),
                                       self.random.choice((0, 0, 1, 1, 2))):
             self.unusual.append(act.__name__)
             act()
@@ -111,7 +119,7 @@ class World:
         """The kernel knows all peers."""
         for own in self.us.addresses:
             for peer in self.all_peers():
-                on(self.us.name, "ping", "-q", "-c", "1", "-W", "2", "-I", own, peer)
+                on(self.us.name, "ping", "-q", "-c", "1", "-W", "2", "-I", own, peer, check=False)
 
     def third(self, addresses, mac="02:00:00:00:99:00"):
         """Another host on the wire, with these addresses."""
@@ -123,6 +131,7 @@ class World:
         for address in addresses:
             run("ip", "-n", "Z", "address", "add", address, "dev", "eth0")
         run("ip", "-n", "Z", "link", "set", "eth0", "up")
+        wait_up("Z", "eth0")
 
     # ---- what is unusual, and right ----
 
@@ -149,6 +158,7 @@ class World:
             run("ip", "-n", "wire", "link", "set", "Y.0", "master", "br0", "up")
             run("ip", "-n", "Y", "address", "add", "172.16.88.1/16", "dev", "eth0")
             run("ip", "-n", "Y", "link", "set", "eth0", "up")
+            wait_up("Y", "eth0")
             self.more.append("172.16.88.1")
 
     def containers(self):
@@ -156,6 +166,17 @@ class World:
         for i in (1, 2):
             run("ip", "-n", "Y", "address", "add", f"172.16.60.{i}/32", "dev", "eth0")
             self.more.append(f"172.16.60.{i}")
+
+    def proxied(self):
+        """A host behind another one, which answers ARP for it, late."""
+        self.other_host()
+        run("ip", "netns", "add", "K")
+        run("ip", "-n", "Y", "link", "add", "inside", "type", "veth", "peer", "name", "eth0", "netns", "K")
+        shell("Y", "ip link set inside up; ip route add 172.16.61.1 dev inside; ip address add 169.254.1.1/32 dev inside; "
+                   "echo 1 >/proc/sys/net/ipv4/conf/eth0/proxy_arp; echo 0 >/proc/sys/net/ipv4/conf/all/arp_ignore")
+        shell("K", "ip link set eth0 up; ip address add 172.16.61.1/32 dev eth0; ip route add 169.254.1.1 dev eth0; "
+                   "ip route add default via 169.254.1.1")
+        self.more.append("172.16.61.1")
 
     def virtual_router(self):
         self.other_host()
@@ -266,6 +287,9 @@ class World:
                        "wire" not in parties)
         for one in self.hosts:
             shell(one.name, "ip neigh flush nud reachable nud stale nud delay nud probe nud failed >/dev/null")
+        if self.random.random() < 0.3:
+            self.unusual.append("warm caches")
+            self.warm()
         if side != "none":
             act()
 
