@@ -11,13 +11,12 @@
 
 /* ---- for a peer, or the gateway to it ---- */
 
-static void take_pair(const IbhProbe *probe, IbhProbePair *pair, const IbhArpReply *reply)
+static void take_pair(IbhProbePair *pair, const IbhArpReply *reply)
 {
-    const gboolean is_asked =
-        reply->from.family == AF_INET6 || ibh_ip_equal(&ibh_probe_source(probe, pair)->ip, &reply->to);
+    const gboolean is_asked = reply->from.family == AF_INET6 || ibh_ip_equal(&ibh_probe_source(pair)->ip, &reply->to);
     guint at = 0;
 
-    if (!is_asked || reply->lladdr.len != ibh_probe_link(probe, pair)->lladdr_len)
+    if (!is_asked || reply->lladdr.len != ibh_probe_link(pair)->lladdr_len)
         return;
     while (at < pair->answers && !ibh_lladdr_equal(&pair->answer[at], &reply->lladdr))
         at++;
@@ -33,12 +32,12 @@ static void take_neighbour(IbhProbe *probe, int ifindex, const IbhArpReply *repl
     IbhProbePair *direct = ibh_probe_find_pair(probe, ifindex, &reply->from);
 
     if (direct)
-        take_pair(probe, direct, reply);
+        take_pair(direct, reply);
     IBH_EACH (IbhProbePair, pair, probe->pairs) {
-        const IbhIp *via = pair->route.gateway.family ? ibh_probe_via(probe, pair) : NULL;
+        const IbhIp *via = pair->route.gateway.family ? ibh_probe_via(pair) : NULL;
 
-        if (via && pair != direct && ibh_probe_link(probe, pair)->ifindex == ifindex && ibh_ip_equal(via, &reply->from))
-            take_pair(probe, pair, reply);
+        if (via && pair != direct && ibh_probe_link(pair)->ifindex == ifindex && ibh_ip_equal(via, &reply->from))
+            take_pair(pair, reply);
     }
 }
 

@@ -74,22 +74,22 @@ static gboolean is_deaf(const IbhProbe *probe, const IbhProbePair *of, IbhCause 
     return reached || !others;
 }
 
-static gboolean explains(const IbhProbe *probe, const IbhProbePair *pair, IbhCause fact, IbhCause loss)
+static gboolean explains(const IbhProbePair *pair, IbhCause fact, IbhCause loss)
 {
     const IbhCauseRow *row = ibh_probe_cause(fact);
-    const int ifindex = row->file ? 0 : ibh_probe_link(probe, pair)->ifindex;
-    const gssize grown = (gssize)GPOINTER_TO_SIZE(g_hash_table_lookup(probe->local, key_of(ifindex, fact)));
+    const int ifindex = row->file ? 0 : ibh_probe_link(pair)->ifindex;
+    const gssize grown = (gssize)GPOINTER_TO_SIZE(g_hash_table_lookup(pair->probe->local, key_of(ifindex, fact)));
 
     if (grown <= 0 || !(row->lost & ibh_probe_cause(loss)->lost))
         return FALSE;
-    return fact >= IBH_LOCAL_XDP ? is_deaf(probe, pair, fact) : grown >= pair->sent - pair->received;
+    return fact >= IBH_LOCAL_XDP ? is_deaf(pair->probe, pair, fact) : grown >= pair->sent - pair->received;
 }
 
 /* What explains this loss of the pair better; or the same. */
-static IbhCause explain_locally(const IbhProbe *probe, const IbhProbePair *pair, IbhCause loss)
+static IbhCause explain_locally(const IbhProbePair *pair, IbhCause loss)
 {
     for (int fact = IBH_LOCAL_IPSEC_IN; fact < IBH_LOCAL_END; fact++) {
-        if (explains(probe, pair, (IbhCause)fact, loss))
+        if (explains(pair, (IbhCause)fact, loss))
             return (IbhCause)fact;
     }
     return loss;
@@ -97,21 +97,21 @@ static IbhCause explain_locally(const IbhProbe *probe, const IbhProbePair *pair,
 
 /* ---- the causes of a pair ---- */
 
-static gboolean has_loss(const IbhProbe *probe G_GNUC_UNUSED, const IbhProbePair *pair)
+static gboolean has_loss(const IbhProbePair *pair)
 {
     return !pair->sent || pair->received < pair->sent || pair->send_error;
 }
 
 /* Else the consequences of that are not told. */
-static gboolean could_leave(const IbhProbe *probe, const IbhProbePair *pair)
+static gboolean could_leave(const IbhProbePair *pair)
 {
-    return pair->loss != IBH_LOSS_OURS && !ibh_has_no_carrier(probe, pair);
+    return pair->loss != IBH_LOSS_OURS && !ibh_has_no_carrier(pair);
 }
 
 /* Else the peer learns another NIC's address from what is led away, and answers there. */
-static gboolean is_not_led_away(const IbhProbe *probe, const IbhProbePair *pair)
+static gboolean is_not_led_away(const IbhProbePair *pair)
 {
-    return !ibh_is_led_away(probe, pair);
+    return !ibh_is_led_away(pair);
 }
 
 /* Of each list, the first cause that is proved is charged. */
@@ -127,26 +127,25 @@ static const struct {
     {IBH_SIZE_PIECES, IBH_SIZE_SILENT, NULL},
 };
 
-static IbhCause find_cause(const IbhProbe *probe, const IbhProbePair *pair, IbhCause first, IbhCause last)
+static IbhCause find_cause(const IbhProbePair *pair, IbhCause first, IbhCause last)
 {
     for (int cause = (int)first; cause <= (int)last; cause++) {
-        if (ibh_probe_cause((IbhCause)cause)->proof(probe, pair))
+        if (ibh_probe_cause((IbhCause)cause)->proof(pair))
             return (IbhCause)cause;
     }
     return IBH_CAUSE_NONE;
 }
 
-static void judge_pair(const IbhProbe *probe, IbhProbePair *pair)
+static void judge_pair(IbhProbePair *pair)
 {
     pair->causes = (guint64)1 << pair->rdma;
     pair->loss = IBH_CAUSE_NONE;
     for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IbhCause cause = !lists[i].is_open || lists[i].is_open(probe, pair)
-                             ? find_cause(probe, pair, lists[i].first, lists[i].last)
-                             : IBH_CAUSE_NONE;
+        IbhCause cause = !lists[i].is_open || lists[i].is_open(pair) ? find_cause(pair, lists[i].first, lists[i].last)
+                                                                     : IBH_CAUSE_NONE;
 
         if (lists[i].first == IBH_LOSS_DOWN && cause)
-            cause = pair->loss = explain_locally(probe, pair, cause);
+            cause = pair->loss = explain_locally(pair, cause);
         charge(pair, cause);
     }
 }
@@ -161,21 +160,21 @@ static void sum_up(const IbhProbe *probe, guint i)
         const IbhProbeEcho *echo = ibh_probe_echo(probe, i, number);
 
         pair->dropped |= echo->seen && !echo->received;
-        if (echo->seen && (!pair->reply_ifindex || echo->seen != ibh_probe_link(probe, pair)->ifindex))
+        if (echo->seen && (!pair->reply_ifindex || echo->seen != ibh_probe_link(pair)->ifindex))
             pair->reply_ifindex = echo->seen;
     }
     if (pair->received < pair->sent) /* what is lost at any size says nothing of one */
         *mtu = (IbhProbeSize){.passed = mtu->passed};
-    mtu->failed &= mtu->passed < ibh_probe_full_size(probe, pair);
+    mtu->failed &= mtu->passed < ibh_probe_full_size(pair);
     if (mtu->failed || mtu->fragment) /* the small echo's, at least */
-        mtu->passed = MAX(mtu->passed, (ibh_probe_family(probe, pair) ? 40 : 20) + IBH_PROBE_PACKET);
+        mtu->passed = MAX(mtu->passed, (ibh_probe_family(pair) ? 40 : 20) + IBH_PROBE_PACKET);
 }
 
 /* ---- RDMA ---- */
 
-gboolean ibh_probe_awaits_rdma(const IbhProbe *probe, const IbhProbePair *pair)
+gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair)
 {
-    return probe->rdma && (pair->rdma == IBH_RDMA_UNASKED || pair->rdma >= IBH_RDMA_NO_WAY);
+    return pair->probe->rdma && (pair->rdma == IBH_RDMA_UNASKED || pair->rdma >= IBH_RDMA_NO_WAY);
 }
 
 /* That another request begins says less than how far the last one came. */
@@ -183,7 +182,7 @@ gboolean ibh_probe_take_rdma(IbhProbe *probe, guint i, IbhCause cause, int error
 {
     IbhProbePair *pair = i < probe->pairs->len ? ibh_probe_pair(probe, i) : NULL;
 
-    if (!pair || !ibh_probe_awaits_rdma(probe, pair) ||
+    if (!pair || !ibh_probe_awaits_rdma(pair) ||
         (cause != IBH_CAUSE_NONE && (cause <= IBH_RDMA_UNASKED || cause >= IBH_N_CAUSES)))
         return FALSE;
     if (cause >= IBH_RDMA_NO_WAY && cause < pair->rdma && !error)
@@ -202,7 +201,7 @@ void ibh_probe_judge(IbhProbe *probe)
     for (guint i = 0; i < probe->pairs->len; i++)
         sum_up(probe, i);
     IBH_EACH (IbhProbePair, pair, probe->pairs)
-        judge_pair(probe, pair);
+        judge_pair(pair);
     ibh_probe_report_strangers(probe);
     ibh_probe_report_causes(probe);
     ibh_probe_report_whole(probe);

@@ -74,7 +74,7 @@ static void put_body(const IbhProbe *probe, guint pair, guint number, guint8 *pa
 /* Before it: type, code, checksum. In IPv6 the kernel writes the checksum. */
 gsize ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint8 *packet)
 {
-    gboolean six = ibh_probe_family(probe, ibh_probe_pair(probe, pair)) != 0;
+    gboolean six = ibh_probe_family(ibh_probe_pair(probe, pair)) != 0;
     gsize length = length_of(number, six);
 
     memset(packet, 0, length);
@@ -113,11 +113,11 @@ static IbhProbePair *find_request(const IbhProbe *probe, const IbhProbeReply *re
         return NULL;
     number = *ret_number = ibh_get32(reply->icmp + 28);
     pair = ibh_probe_pair(probe, i);
-    if (number & IBH_PROBE_SIZED ? (number & ~IBH_PROBE_SIZED) > ibh_probe_full_size(probe, pair)
+    if (number & IBH_PROBE_SIZED ? (number & ~IBH_PROBE_SIZED) > ibh_probe_full_size(pair)
                                  : number >= (guint)probe->count || !ibh_probe_echo(probe, i, number)->sent_at)
         return NULL;
-    if ((length && length != length_of(number, six)) || !ibh_ip_equal(&reply->from, ibh_probe_peer(probe, pair)) ||
-        !ibh_ip_equal(&reply->to, &ibh_probe_source(probe, pair)->ip))
+    if ((length && length != length_of(number, six)) || !ibh_ip_equal(&reply->from, ibh_probe_peer(pair)) ||
+        !ibh_ip_equal(&reply->to, &ibh_probe_source(pair)->ip))
         return NULL;
     put_body(probe, i, number, request);
     if (reply->icmp[0] != (six ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY) || reply->icmp[1] != 0 ||
@@ -217,8 +217,8 @@ static void hear_tcp(IbhProbe *probe, const IbhHeard *heard)
         return;
     number = ibh_get32(segment + 8) - 1 - first_number(probe);
     pair = number < probe->pairs->len ? ibh_probe_pair(probe, number) : NULL;
-    if (!pair || pair->syn != IBH_SYN_SILENT || !ibh_ip_equal(&from, ibh_probe_peer(probe, pair)) ||
-        !ibh_ip_equal(&to, &ibh_probe_source(probe, pair)->ip))
+    if (!pair || pair->syn != IBH_SYN_SILENT || !ibh_ip_equal(&from, ibh_probe_peer(pair)) ||
+        !ibh_ip_equal(&to, &ibh_probe_source(pair)->ip))
         return;
     pair->syn = IBH_SYN_ANSWERED;
     pair->syn_sender = heard->sender;
@@ -280,7 +280,7 @@ static void hear_request(IbhProbe *probe, const IbhHeard *heard, const IbhProbeR
     if (!pair || packet->icmp[0] != (packet->from.family == AF_INET6 ? ICMP6_ECHO_REQUEST : ICMP_ECHO) ||
         memcmp(packet->icmp + 8, probe->cookie, sizeof probe->cookie) != 0)
         return;
-    is_right = ibh_probe_link(probe, pair)->ifindex == heard->ifindex;
+    is_right = ibh_probe_link(pair)->ifindex == heard->ifindex;
     if (ibh_get32(packet->icmp + 28) == IBH_PROBE_FREE) /* a NIC below shows it, too: by the right NIC counts */
         pair->free_ifindex = is_right || !pair->free_ifindex ? heard->ifindex : pair->free_ifindex;
     if (!is_right || pair->step > IBH_STEP_ECHOES)
@@ -288,14 +288,14 @@ static void hear_request(IbhProbe *probe, const IbhHeard *heard, const IbhProbeR
     pair->trace.left = TRUE;
     pair->trace.from = packet->from;
     pair->trace.to = packet->to;
-    pair->trace.is_translated = !ibh_ip_equal(&packet->from, &ibh_probe_source(probe, pair)->ip) ||
-                                !ibh_ip_equal(&packet->to, ibh_probe_peer(probe, pair));
+    pair->trace.is_translated =
+        !ibh_ip_equal(&packet->from, &ibh_probe_source(pair)->ip) || !ibh_ip_equal(&packet->to, ibh_probe_peer(pair));
 }
 
 /* A NIC that stands above another one shows the same packet once more: by the right NIC counts. */
-static void hear_echo(IbhProbe *probe, IbhProbePair *pair, IbhProbeEcho *echo, const IbhHeard *heard)
+static void hear_echo(IbhProbePair *pair, IbhProbeEcho *echo, const IbhHeard *heard)
 {
-    const int right = ibh_probe_link(probe, pair)->ifindex;
+    const int right = ibh_probe_link(pair)->ifindex;
 
     if (comes_too_late(pair))
         return;
@@ -321,7 +321,7 @@ static void hear_reply(IbhProbe *probe, const IbhHeard *heard, const IbhProbeRep
     else if (number & IBH_PROBE_SIZED)
         pair->mtu.seen = MAX(pair->mtu.seen, number & ~IBH_PROBE_SIZED);
     else
-        hear_echo(probe, pair, ibh_probe_echo(probe, ibh_get32(packet->icmp + 24), number), heard);
+        hear_echo(pair, ibh_probe_echo(probe, ibh_get32(packet->icmp + 24), number), heard);
 }
 
 static gboolean is_too_big(const guint8 *icmp, gboolean six)
@@ -354,7 +354,7 @@ static void hear_error(IbhProbe *probe, const IbhHeard *heard, const IbhProbeRep
     limit = six ? ibh_get32(icmp + 4) : ibh_get16(icmp + 6);
     if (is_too_big(icmp, six)) {
         pair->mtu.told_by = error->from;
-        pair->mtu.told = limit <= ibh_probe_full_size(probe, pair) ? limit : 0;
+        pair->mtu.told = limit <= ibh_probe_full_size(pair) ? limit : 0;
     } else if (is_refusal(icmp, six)) {
         pair->refusal = (IbhProbeRefusal){error->from, icmp[0], icmp[1]};
     }

@@ -64,7 +64,8 @@ static guint intern_source(IbhProbe *probe, const IbhNic *nic, const IbhIp *ip)
 
 static void add_pair(IbhProbe *probe, const IbhNic *nic, guint peer, const IbhIp *source, gboolean on_link)
 {
-    const IbhProbePair pair = {.source = intern_source(probe, nic, source),
+    const IbhProbePair pair = {.probe = probe,
+                               .source = intern_source(probe, nic, source),
                                .peer = peer,
                                .on_link = on_link,
                                .rtt = -1,
@@ -103,14 +104,14 @@ static void make_pairs(IbhProbe *probe, guint peer)
 
 /* What is beyond its subnets, main decides for a rail without a gateway of its own: another NIC is right then. NULL:
  * the rail asks. */
-static char *why_left_to_main(const IbhProbe *probe, const IbhProbePair *pair)
+static char *why_left_to_main(const IbhProbePair *pair)
 {
-    const IbhNic *nic = ibh_probe_source(probe, pair)->nic;
-    const IbhIp *peer = ibh_probe_peer(probe, pair);
+    const IbhNic *nic = ibh_probe_source(pair)->nic;
+    const IbhIp *peer = ibh_probe_peer(pair);
     const IbhPrefix whole = ibh_prefix(peer, ibh_ip_bits(peer));
-    const IbhLink *other = ibh_snapshot_link(probe->rails->snapshot, pair->route.oif);
+    const IbhLink *other = ibh_snapshot_link(pair->probe->rails->snapshot, pair->route.oif);
 
-    if (pair->on_link || ibh_has_default(probe->rails, nic, peer->family) || ibh_is_remote(nic, &whole))
+    if (pair->on_link || ibh_has_default(pair->probe->rails, nic, peer->family) || ibh_is_remote(nic, &whole))
         return NULL;
     if (pair->route.error)
         return pair->route.error == ENETUNREACH ? g_strdup("outside its subnets, and no route leads there") : NULL;
@@ -127,11 +128,11 @@ void ibh_probe_leave_to_main(IbhProbe *probe)
     probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
     g_hash_table_remove_all(probe->numbers);
     IBH_EACH (const IbhProbePair, pair, all) {
-        const IbhIp *peer = ibh_probe_peer(probe, pair);
-        char *why = why_left_to_main(probe, pair);
+        const IbhIp *peer = ibh_probe_peer(pair);
+        char *why = why_left_to_main(pair);
 
         if (why) {
-            add_unasked(probe, ibh_probe_source(probe, pair)->nic, pair->peer, why);
+            add_unasked(probe, ibh_probe_source(pair)->nic, pair->peer, why);
             continue;
         }
         if (!g_hash_table_contains(probe->numbers, peer))
@@ -219,33 +220,33 @@ IbhProbePair *ibh_probe_pair(const IbhProbe *probe, guint i)
     return &g_array_index(probe->pairs, IbhProbePair, i);
 }
 
-const IbhProbeSource *ibh_probe_source(const IbhProbe *probe, const IbhProbePair *pair)
+const IbhProbeSource *ibh_probe_source(const IbhProbePair *pair)
 {
-    return &g_array_index(probe->sources, IbhProbeSource, pair->source);
+    return &g_array_index(pair->probe->sources, IbhProbeSource, pair->source);
 }
 
-const IbhIp *ibh_probe_peer(const IbhProbe *probe, const IbhProbePair *pair)
+const IbhIp *ibh_probe_peer(const IbhProbePair *pair)
 {
-    return &g_array_index(probe->peers, IbhIp, pair->peer);
+    return &g_array_index(pair->probe->peers, IbhIp, pair->peer);
 }
 
-const IbhLink *ibh_probe_link(const IbhProbe *probe, const IbhProbePair *pair)
+const IbhLink *ibh_probe_link(const IbhProbePair *pair)
 {
-    return ibh_probe_source(probe, pair)->nic->link;
+    return ibh_probe_source(pair)->nic->link;
 }
 
-const IbhIp *ibh_probe_via(const IbhProbe *probe, const IbhProbePair *pair)
+const IbhIp *ibh_probe_via(const IbhProbePair *pair)
 {
-    if (pair->route.gateway.family != AF_UNSPEC && pair->route.oif == ibh_probe_link(probe, pair)->ifindex)
+    if (pair->route.gateway.family != AF_UNSPEC && pair->route.oif == ibh_probe_link(pair)->ifindex)
         return &pair->route.gateway;
-    return pair->on_link ? ibh_probe_peer(probe, pair) : NULL;
+    return pair->on_link ? ibh_probe_peer(pair) : NULL;
 }
 
-gboolean ibh_probe_is_direct(const IbhProbe *probe, const IbhProbePair *pair)
+gboolean ibh_probe_is_direct(const IbhProbePair *pair)
 {
-    const IbhIp *via = ibh_probe_via(probe, pair);
+    const IbhIp *via = ibh_probe_via(pair);
 
-    return via && ibh_ip_equal(via, ibh_probe_peer(probe, pair));
+    return via && ibh_ip_equal(via, ibh_probe_peer(pair));
 }
 
 /* Pairs of one peer follow each other. */
@@ -254,22 +255,22 @@ IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhI
     for (guint i = GPOINTER_TO_UINT(g_hash_table_lookup(probe->numbers, ip)); i < probe->pairs->len; i++) {
         IbhProbePair *pair = ibh_probe_pair(probe, i);
 
-        if (!ibh_ip_equal(ibh_probe_peer(probe, pair), ip))
+        if (!ibh_ip_equal(ibh_probe_peer(pair), ip))
             return NULL;
-        if (ibh_probe_link(probe, pair)->ifindex == ifindex)
+        if (ibh_probe_link(pair)->ifindex == ifindex)
             return pair;
     }
     return NULL;
 }
 
-int ibh_probe_family(const IbhProbe *probe, const IbhProbePair *pair)
+int ibh_probe_family(const IbhProbePair *pair)
 {
-    return ibh_probe_peer(probe, pair)->family == AF_INET6;
+    return ibh_probe_peer(pair)->family == AF_INET6;
 }
 
-guint ibh_probe_full_size(const IbhProbe *probe, const IbhProbePair *pair)
+guint ibh_probe_full_size(const IbhProbePair *pair)
 {
-    return MIN((guint)MAX(ibh_probe_link(probe, pair)->mtu, 0), IBH_PROBE_SIZE_MAX);
+    return MIN((guint)MAX(ibh_probe_link(pair)->mtu, 0), IBH_PROBE_SIZE_MAX);
 }
 
 IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number)
@@ -303,7 +304,7 @@ void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours)
         IbhProbePair *pair = ibh_probe_find_pair(probe, neighbour->ifindex, &neighbour->ip);
 
         if (pair)
-            learn_entry(pair, neighbour, ibh_neighbour_is_unasked(ibh_probe_link(probe, pair), neighbour));
+            learn_entry(pair, neighbour, ibh_neighbour_is_unasked(ibh_probe_link(pair), neighbour));
     }
     IBH_EACH (IbhProbePair, pair, probe->pairs) {
         if (pair->step != IBH_STEP_SETTLED)

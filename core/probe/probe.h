@@ -129,7 +129,7 @@ enum { IBH_LOST_OUT = 1, IBH_LOST_IN = 2, IBH_LOST_ALL = 4, IBH_LOST_SOME = 8 };
 
 typedef struct IbhProbe IbhProbe;
 typedef struct IbhProbePair IbhProbePair;
-typedef gboolean IbhProof(const IbhProbe *probe, const IbhProbePair *pair);
+typedef gboolean IbhProof(const IbhProbePair *pair);
 
 /* One row is all of a cause: at which stage of the way it is, what proves it, which side it is on, and the words. In
  * texts, words in braces stand for the pair's (words.c). */
@@ -229,6 +229,7 @@ typedef enum {
 } IbhProbeAsk;
 
 struct IbhProbePair {
+    const IbhProbe *probe;
     guint source; /* index into sources */
     guint peer;   /* index into peers */
     gboolean on_link;
@@ -320,17 +321,17 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
 void ibh_probe_free(IbhProbe *probe);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhProbe, ibh_probe_free)
 
-const IbhProbeSource *ibh_probe_source(const IbhProbe *probe, const IbhProbePair *pair);
-const IbhIp *ibh_probe_peer(const IbhProbe *probe, const IbhProbePair *pair);
+const IbhProbeSource *ibh_probe_source(const IbhProbePair *pair);
+const IbhIp *ibh_probe_peer(const IbhProbePair *pair);
 IbhProbePair *ibh_probe_pair(const IbhProbe *probe, guint i);
 IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number);
 /* The neighbour that the pair's packets go to: the peer, or a gateway; NULL: not known. */
-const IbhIp *ibh_probe_via(const IbhProbe *probe, const IbhProbePair *pair);
-gboolean ibh_probe_is_direct(const IbhProbe *probe, const IbhProbePair *pair);          /* that neighbour is the peer */
-const IbhLink *ibh_probe_link(const IbhProbe *probe, const IbhProbePair *pair);         /* by which its echoes leave */
+const IbhIp *ibh_probe_via(const IbhProbePair *pair);
+gboolean ibh_probe_is_direct(const IbhProbePair *pair);                                 /* that neighbour is the peer */
+const IbhLink *ibh_probe_link(const IbhProbePair *pair);                                /* by which its echoes leave */
 IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip); /* NULL: not asked */
-int ibh_probe_family(const IbhProbe *probe, const IbhProbePair *pair);                  /* 0: IPv4; 1: IPv6 */
-guint ibh_probe_full_size(const IbhProbe *probe, const IbhProbePair *pair);
+int ibh_probe_family(const IbhProbePair *pair);                                         /* 0: IPv4; 1: IPv6 */
+guint ibh_probe_full_size(const IbhProbePair *pair);
 
 IbhLladdr ibh_lladdr(const guint8 *bytes, guint length);
 gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other);
@@ -423,7 +424,7 @@ const char *ibh_probe_syn_why(const IbhProbePair *pair);
 /* How far the pair's RDMA request came, as another process says. FALSE: there is no such pair, or it has its result
  * already. */
 gboolean ibh_probe_take_rdma(IbhProbe *probe, guint pair, IbhCause cause, int error);
-gboolean ibh_probe_awaits_rdma(const IbhProbe *probe, const IbhProbePair *pair);
+gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair);
 
 /* ---- the verdict ---- */
 
@@ -441,7 +442,7 @@ char *ibh_probe_name_peers(const GArray *peers, guint most);
 char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more);
 
 /* The row's text, with the pair's words in place of those in braces. */
-char *ibh_probe_fill_in(const IbhProbe *probe, const IbhProbePair *pair, const char *text);
+char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text);
 
 /* What proves a cause (proofs.c). */
 IbhProof ibh_is_down, ibh_has_no_carrier, ibh_is_ours, ibh_is_arp_off, ibh_was_table_full, ibh_is_held, ibh_is_refused,

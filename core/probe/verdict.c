@@ -30,7 +30,7 @@ static Count *count_of(const Cause *cause, const IbhProbePair *pair, Share share
 
     if (share == OF_PEERS)
         return &cause->counts[pair->peer];
-    (void)g_ptr_array_find(cause->probe->nics, ibh_probe_source(cause->probe, pair)->nic, &at);
+    (void)g_ptr_array_find(cause->probe->nics, ibh_probe_source(pair)->nic, &at);
     return &cause->counts[cause->probe->peers->len + at];
 }
 
@@ -69,8 +69,8 @@ static void report_share(Cause *cause, Share share)
 
     for (guint i = 0; i < probe->pairs->len; i++) {
         const IbhProbePair *pair = ibh_probe_pair(probe, i);
-        const IbhIp *peer = ibh_probe_peer(probe, pair);
-        const char *rail = ibh_probe_link(probe, pair)->name;
+        const IbhIp *peer = ibh_probe_peer(pair);
+        const char *rail = ibh_probe_link(pair)->name;
         char ip[IBH_IP_STRLEN];
 
         if (!is_of(cause, i, share))
@@ -79,11 +79,11 @@ static void report_share(Cause *cause, Share share)
         g_ptr_array_add(pairs, g_strdup_printf("%s to %s", rail, ibh_ip_format(peer, ip)));
         add_once(rails, g_strdup(rail));
         if (row->fix)
-            add_once(fixes, ibh_probe_fill_in(probe, pair, row->fix));
+            add_once(fixes, ibh_probe_fill_in(pair, row->fix));
         if (!peers->len || !ibh_ip_equal(&g_array_index(peers, IbhIp, peers->len - 1), peer))
             g_array_append_val(peers, *peer);
         if (pairs->len == 1)
-            advice = ibh_probe_fill_in(probe, pair, row->advice);
+            advice = ibh_probe_fill_in(pair, row->advice);
     }
     if (!pairs->len)
         return;
@@ -143,7 +143,7 @@ void ibh_probe_report_causes(IbhProbe *probe)
         cause.row = ibh_probe_cause((IbhCause)number);
         for (guint i = 0; i < n && cause.row->code; i++) {
             if (ibh_probe_has(ibh_probe_pair(probe, i), (IbhCause)number))
-                whys[i] = ibh_probe_fill_in(probe, ibh_probe_pair(probe, i), cause.row->why);
+                whys[i] = ibh_probe_fill_in(ibh_probe_pair(probe, i), cause.row->why);
         }
         for (guint i = 0; i < n; i++) {
             if (whys[i])

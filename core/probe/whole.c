@@ -64,11 +64,11 @@ static void report_separate_wires(IbhProbe *probe)
         g_autofree char *names = NULL;
 
         IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-            if (ibh_probe_source(probe, pair)->nic != nic || !(pair->received || pair->dropped))
+            if (ibh_probe_source(pair)->nic != nic || !(pair->received || pair->dropped))
                 continue;
             if (by[pair->peer]++)
                 return;
-            g_array_append_val(reached, *ibh_probe_peer(probe, pair));
+            g_array_append_val(reached, *ibh_probe_peer(pair));
         }
         if (!reached->len)
             return;

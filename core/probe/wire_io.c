@@ -19,7 +19,7 @@
 static int send_to(IbhProber *prober, int fd, guint i, gsize length)
 {
     socklen_t size;
-    const IbhSockAddress to = ibh_sock_address(ibh_probe_peer(prober->probe, ibh_probe_pair(prober->probe, i)), &size);
+    const IbhSockAddress to = ibh_sock_address(ibh_probe_peer(ibh_probe_pair(prober->probe, i)), &size);
     int problem = 0;
 
     for (int try = 0; try < TRIES && (problem || !try); try++)
@@ -52,7 +52,7 @@ static int send_free(IbhProber *prober, guint i, guint number)
 
 static int send_syn(IbhProber *prober, guint i)
 {
-    const int problem = ibh_sock_bind(prober->tcp, ibh_probe_source(prober->probe, ibh_probe_pair(prober->probe, i)));
+    const int problem = ibh_sock_bind(prober->tcp, ibh_probe_source(ibh_probe_pair(prober->probe, i)));
 
     if (problem)
         return problem;
@@ -109,8 +109,7 @@ int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
     if (shot->ask == IBH_ASK_RDMA)
         return ibh_prober_send_rdma(prober, shot->pair);
     if (shot->ask == IBH_ASK_WHO)
-        return ibh_prober_send_who(prober, ibh_probe_link(probe, pair), &ibh_probe_source(probe, pair)->ip,
-                                   ibh_probe_via(probe, pair));
+        return ibh_prober_send_who(prober, ibh_probe_link(pair), &ibh_probe_source(pair)->ip, ibh_probe_via(pair));
     return send_echo(prober, shot->pair, shot->number);
 }
 

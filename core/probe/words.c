@@ -10,38 +10,38 @@
 #include <sys/socket.h>
 
 /* Of the pair's field; the caller frees what it returns. */
-typedef char *Say(const IbhProbe *probe, const IbhProbePair *pair, const void *field);
+typedef char *Say(const IbhProbePair *pair, const void *field);
 
 /* ---- fields of any pair ---- */
 
-static char *say_ip(const IbhProbe *probe G_GNUC_UNUSED, const IbhProbePair *pair G_GNUC_UNUSED, const void *field)
+static char *say_ip(const IbhProbePair *pair G_GNUC_UNUSED, const void *field)
 {
     char text[IBH_IP_STRLEN];
 
     return g_strdup(ibh_ip_format(field, text));
 }
 
-static char *say_lladdr(const IbhProbe *probe G_GNUC_UNUSED, const IbhProbePair *pair G_GNUC_UNUSED, const void *field)
+static char *say_lladdr(const IbhProbePair *pair G_GNUC_UNUSED, const void *field)
 {
     return ibh_lladdr_format(field);
 }
 
-static char *say_number(const IbhProbe *probe G_GNUC_UNUSED, const IbhProbePair *pair G_GNUC_UNUSED, const void *field)
+static char *say_number(const IbhProbePair *pair G_GNUC_UNUSED, const void *field)
 {
     return g_strdup_printf("%u", *(const guint *)field);
 }
 
-static char *say_link(const IbhProbe *probe, const IbhProbePair *pair, const void *field)
+static char *say_link(const IbhProbePair *pair, const void *field)
 {
     const int ifindex = *(const int *)field;
-    const IbhLink *link = ibh_snapshot_link(probe->rails->snapshot, ifindex);
+    const IbhLink *link = ibh_snapshot_link(pair->probe->rails->snapshot, ifindex);
 
-    if (ifindex == ibh_probe_link(probe, pair)->ifindex)
+    if (ifindex == ibh_probe_link(pair)->ifindex)
         return g_strdup("this NIC");
     return g_strdup(link ? link->name : "another interface");
 }
 
-static char *say_error(const IbhProbe *probe G_GNUC_UNUSED, const IbhProbePair *pair G_GNUC_UNUSED, const void *field)
+static char *say_error(const IbhProbePair *pair G_GNUC_UNUSED, const void *field)
 {
     const int error = *(const int *)field;
 
@@ -49,7 +49,7 @@ static char *say_error(const IbhProbe *probe G_GNUC_UNUSED, const IbhProbePair *
 }
 
 /* What the kernel says of a route that is no way: its errno tells its type. */
-static char *say_refusal(const IbhProbe *probe, const IbhProbePair *pair, const void *field)
+static char *say_refusal(const IbhProbePair *pair, const void *field)
 {
     static const struct {
         int error;
@@ -63,10 +63,10 @@ static char *say_refusal(const IbhProbe *probe, const IbhProbePair *pair, const 
         if (routes[i].error == *(const int *)field)
             return g_strdup(routes[i].route);
     }
-    return say_error(probe, pair, field);
+    return say_error(pair, field);
 }
 
-static char *say_icmp(const IbhProbe *probe, const IbhProbePair *pair, const void *field)
+static char *say_icmp(const IbhProbePair *pair, const void *field)
 {
     static const struct {
         int six;
@@ -90,7 +90,7 @@ static char *say_icmp(const IbhProbe *probe, const IbhProbePair *pair, const voi
     const IbhProbeRefusal *refusal = field;
 
     for (guint i = 0; i < G_N_ELEMENTS(errors); i++) {
-        if (errors[i].six == ibh_probe_family(probe, pair) && errors[i].type == refusal->type &&
+        if (errors[i].six == ibh_probe_family(pair) && errors[i].type == refusal->type &&
             errors[i].code == refusal->code)
             return g_strdup(errors[i].meaning);
     }
@@ -99,42 +99,42 @@ static char *say_icmp(const IbhProbe *probe, const IbhProbePair *pair, const voi
 
 /* ---- what is no field ---- */
 
-static char *say_nic(const IbhProbe *probe, const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
+static char *say_nic(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
 {
-    return ibh_shell_word(ibh_probe_link(probe, pair)->name);
+    return ibh_shell_word(ibh_probe_link(pair)->name);
 }
 
-static char *say_via(const IbhProbe *probe, const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
+static char *say_via(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
 {
-    const IbhIp *via = ibh_probe_via(probe, pair);
+    const IbhIp *via = ibh_probe_via(pair);
 
-    return via ? say_ip(probe, pair, via) : g_strdup("");
+    return via ? say_ip(pair, via) : g_strdup("");
 }
 
-static char *say_full(const IbhProbe *probe, const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
+static char *say_full(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
 {
-    return g_strdup_printf("%u", ibh_probe_full_size(probe, pair));
+    return g_strdup_printf("%u", ibh_probe_full_size(pair));
 }
 
-static char *say_ipv(const IbhProbe *probe, const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
+static char *say_ipv(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
 {
-    return g_strdup(ibh_probe_family(probe, pair) ? "ipv6" : "ipv4");
+    return g_strdup(ibh_probe_family(pair) ? "ipv6" : "ipv4");
 }
 
-static char *say_arp(const IbhProbe *probe, const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
+static char *say_arp(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
 {
-    return g_strdup(ibh_probe_family(probe, pair) ? "neighbour solicitations" : "ARP");
+    return g_strdup(ibh_probe_family(pair) ? "neighbour solicitations" : "ARP");
 }
 
-static char *say_arp_is(const IbhProbe *probe, const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
+static char *say_arp_is(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
 {
-    return g_strdup(ibh_probe_family(probe, pair) ? "neighbour solicitations are" : "ARP is");
+    return g_strdup(ibh_probe_family(pair) ? "neighbour solicitations are" : "ARP is");
 }
 
 /* The route that the kernel found. */
-static char *say_route(const IbhProbe *probe, const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
+static char *say_route(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
 {
-    const IbhPrefix prefix = ibh_prefix(ibh_probe_peer(probe, pair), pair->route.length);
+    const IbhPrefix prefix = ibh_prefix(ibh_probe_peer(pair), pair->route.length);
     g_autofree char *table =
         pair->route.table == IBH_TABLE_MAIN ? g_strdup("main") : g_strdup_printf("%u", pair->route.table);
     char text[IBH_PREFIX_STRLEN];
@@ -149,7 +149,7 @@ static int compare_texts(gconstpointer a, gconstpointer b)
 }
 
 /* In one order, in whichever they came. */
-static char *say_answers(const IbhProbe *probe G_GNUC_UNUSED, const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
+static char *say_answers(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
 {
     g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(g_free);
 
@@ -159,7 +159,7 @@ static char *say_answers(const IbhProbe *probe G_GNUC_UNUSED, const IbhProbePair
     return ibh_probe_join_names(all, IBH_PROBE_NAMED, 0);
 }
 
-static char *say_foreign(const IbhProbe *probe G_GNUC_UNUSED, const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
+static char *say_foreign(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
 {
     const gboolean is_right = !pair->sender.len || ibh_lladdr_equal(&pair->sender, &pair->lladdr) ||
                               ibh_probe_has_answer(pair, &pair->sender);
@@ -203,21 +203,21 @@ static const struct {
     {"full", say_full, 0},
 };
 
-static char *value_of(const IbhProbe *probe, const IbhProbePair *pair, const char *word)
+static char *value_of(const IbhProbePair *pair, const char *word)
 {
     for (guint i = 0; i < G_N_ELEMENTS(words); i++) {
         if (g_str_equal(words[i].word, word))
-            return words[i].say(probe, pair, (const char *)pair + words[i].at);
+            return words[i].say(pair, (const char *)pair + words[i].at);
     }
     g_return_val_if_reached(g_strdup(word));
 }
 
-char *ibh_probe_fill_in(const IbhProbe *probe, const IbhProbePair *pair, const char *text)
+char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
 {
     g_auto(GStrv) parts = g_strsplit_set(text ? text : "", "{}", -1);
 
     for (guint i = 1; parts[0] && parts[i]; i += 2) {
-        char *value = value_of(probe, pair, parts[i]);
+        char *value = value_of(pair, parts[i]);
 
         g_free(parts[i]);
         parts[i] = value;

@@ -18,11 +18,10 @@ static char *pairs_of(const World *world)
     char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
 
     for (guint i = 0; i < world->probe->pairs->len; i++) {
-        const IbhProbeSource *source = ibh_probe_source(world->probe, pair_at(world, i));
+        const IbhProbeSource *source = ibh_probe_source(pair_at(world, i));
 
         g_string_append_printf(text, "%s%s %s>%s%s", i ? ", " : "", source->nic->link->name,
-                               ibh_ip_format(&source->ip, from),
-                               ibh_ip_format(ibh_probe_peer(world->probe, pair_at(world, i)), to),
+                               ibh_ip_format(&source->ip, from), ibh_ip_format(ibh_probe_peer(pair_at(world, i)), to),
                                pair_at(world, i)->on_link ? "" : " routed");
     }
     return g_string_free(text, FALSE);
@@ -261,8 +260,8 @@ static const struct {
 static void change(World *world, guint i, guint what, int error, IbhCause rdma)
 {
     IbhProbePair *pair = pair_at(world, i);
-    IbhLink *link = (IbhLink *)(guintptr)ibh_probe_link(world->probe, pair);
-    const int six = ibh_probe_family(world->probe, pair);
+    IbhLink *link = (IbhLink *)(guintptr)ibh_probe_link(pair);
+    const int six = ibh_probe_family(pair);
 
     pair->received = what & SOME ? 2 : what & (LOST | UNSENT) ? 0 : pair->received;
     pair->sent = what & UNSENT ? 0 : pair->sent;
@@ -313,7 +312,7 @@ static void test_fixes(void **state)
     assert_string_equal(((const IbhFinding *)world.probe->findings->pdata[0])->fix,
                         "ip neigh del 172.16.16.1 dev ib1; ip neigh del 172.16.16.2 dev ib1");
     change(&world, 0, LOST, 0, 0);
-    ((IbhLink *)(guintptr)ibh_probe_link(world.probe, pair_at(&world, 0)))->flags &= ~(guint)IFF_UP;
+    ((IbhLink *)(guintptr)ibh_probe_link(pair_at(&world, 0)))->flags &= ~(guint)IFF_UP;
     check_verdict(&world, "ib0 error carrier-down, ib1 warning neighbour-static", 3);
     assert_string_equal(((const IbhFinding *)world.probe->findings->pdata[0])->fix, "ip link set up dev ib0");
 }

@@ -32,7 +32,7 @@ static void sky_init(Sky *sky, const char *line, int mtu)
 {
     *sky = (Sky){.world = look(HOST6, line), .now = START, .wire = IBH_PROBE_SIZE_MAX, .answered = G_MAXUINT};
     for (guint i = 0; i < sky->world.probe->pairs->len; i++)
-        ((IbhLink *)(guintptr)ibh_probe_link(sky->world.probe, pair_at(&sky->world, i)))->mtu = mtu;
+        ((IbhLink *)(guintptr)ibh_probe_link(pair_at(&sky->world, i)))->mtu = mtu;
     sky->flight = (IbhFlight){.probe = sky->world.probe};
     sky->flight.room[0] = sky->flight.room[1] = 100;
 }
@@ -128,8 +128,8 @@ static void test_window(void **state)
 
 static void find_entry(const Sky *sky, guint i)
 {
-    const IbhNeighbour entry = {.ifindex = ibh_probe_link(sky->world.probe, pair_at(&sky->world, i))->ifindex,
-                                .ip = *ibh_probe_peer(sky->world.probe, pair_at(&sky->world, i))};
+    const IbhNeighbour entry = {.ifindex = ibh_probe_link(pair_at(&sky->world, i))->ifindex,
+                                .ip = *ibh_probe_peer(pair_at(&sky->world, i))};
     g_autoptr(GArray) entries = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
 
     g_array_append_val(entries, entry);
@@ -247,7 +247,7 @@ static World look_at(const char *line, const guint passed[4])
     World world = look_well(HOST6, line);
 
     for (guint i = 0; i < 4; i++) {
-        ((IbhLink *)(guintptr)ibh_probe_link(world.probe, pair_at(&world, i)))->mtu = 9000;
+        ((IbhLink *)(guintptr)ibh_probe_link(pair_at(&world, i)))->mtu = 9000;
         pair_at(&world, i)->mtu.passed = passed[i];
         pair_at(&world, i)->mtu.failed = TRUE;
     }
