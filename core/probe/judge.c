@@ -31,8 +31,8 @@ GPtrArray *ibh_probe_problems(const IbhProbePair *pair)
 
 const char *ibh_probe_stage(const IbhProbePair *pair)
 {
-    static const char *const names[] = {"way",   "question",  "answer", "entry",     "sent",
-                                        "reply", "delivered", "sender", "full-size", "rdma"};
+    static const char *const names[] = {"way",   "question",  "answer", "entry", "sent",
+                                        "reply", "delivered", "sender", "size",  "rdma"};
     guint stage = IBH_N_STAGES;
 
     G_STATIC_ASSERT(G_N_ELEMENTS(names) == IBH_N_STAGES);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* --probe: who is asked, from where; and what the neighbour table says of them. */
+#include "check/check.h"
 #include "plan/want.h"
 #include "probe/probe.h"
 
@@ -111,7 +112,9 @@ static char *why_left_to_main(const IbhProbePair *pair)
     const IbhPrefix whole = ibh_prefix(peer, ibh_ip_bits(peer));
     const IbhLink *other = ibh_snapshot_link(pair->probe->rails->snapshot, pair->route.oif);
 
-    if (pair->on_link || ibh_has_default(pair->probe->rails, nic, peer->family) || ibh_is_remote(nic, &whole))
+    if (pair->on_link || !ibh_nic_is_usable(nic)) /* whose routes went away with it */
+        return NULL;
+    if (ibh_has_default(pair->probe->rails, nic, peer->family) || ibh_is_remote(nic, &whole))
         return NULL;
     if (pair->route.error)
         return pair->route.error == ENETUNREACH ? g_strdup("outside its subnets, and no route leads there") : NULL;
