@@ -188,3 +188,21 @@ expect_contains "a detour is named" "packets go via 172.16.50.1, though the peer
 expect_contains "by what the kernel says" "via 172.16.50.1" "$(on A ip route get 172.16.34.1 from 172.16.16.1 oif ib0)"
 ip -n A route del 172.16.34.1/32 table 941
 ip netns del R
+
+# The same of IPv6: refused by the peer itself; damaged on the way into one of our NICs.
+[ -d /proc/sys/net/ipv6 ] || exit 0
+for host in A B; do
+    for i in 0 1; do ip -n $host address add "fd00:16::$(host_id $host):$((i + 1))/64" dev ib$i nodad; done
+    wait_until 5 settled $host
+    expect_hook 0 $host --apply
+done
+six=(fd00:16::34:1 fd00:16::34:2)
+probe 0 "${six[@]}"
+filter B ip6 input icmpv6 type echo-request reject with icmpv6 type admin-prohibited
+probe 1 "${six[@]}"
+expect_contains "IPv6: the peer says so itself" "the peer itself refuses, by ICMP: administratively prohibited" "$(messages)"
+on B nft flush ruleset
+filter wire bridge forward ether daddr "$(mac A 1)" icmpv6 type echo-reply @th,256,16 set 0x5555
+probe 1 "${six[@]}"
+expect_equal "IPv6: damaged replies are this side's" "error reply-dropped ib1" "$(faults)"
+expect_contains "as that, too" "replies come in by this NIC with a wrong checksum" "$(messages)"
