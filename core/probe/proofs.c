@@ -213,10 +213,21 @@ static gboolean has_double(const IbhProbePair *pair)
     return FALSE;
 }
 
+/* Packets to an address of that hardware address go to either of two hosts, as another address has shown. */
+static gboolean has_twin(const IbhProbePair *pair)
+{
+    IBH_EACH (const IbhProbePair, other, pair->probe->pairs) {
+        if (pair->lladdr.len && ibh_probe_has_answer(other, &pair->lladdr) && ibh_is_twice(other))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 gboolean ibh_is_told_elsewhere(const IbhProbePair *pair)
 {
-    return has_double(pair) || ibh_is_entry_fixed(pair) || ibh_is_entry_wrong(pair) || ibh_are_many(pair) ||
-           ibh_is_twice(pair);
+    const gboolean is_shared = has_double(pair) || ibh_are_many(pair) || ibh_is_twice(pair) || has_twin(pair);
+
+    return is_shared || ibh_is_entry_fixed(pair) || ibh_is_entry_wrong(pair);
 }
 
 /* ---- echoes left, and did not come back ---- */
