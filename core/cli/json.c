@@ -167,7 +167,7 @@ static const char *name_link(const IbhProbe *probe, int ifindex)
 
 static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pair)
 {
-    const IbhProbeSource *source = ibh_probe_source(probe, pair);
+    const IbhProbeSource *source = ibh_probe_source(pair);
     g_autoptr(GPtrArray) problems = ibh_probe_problems(pair);
     const guint size = pair->mtu.fragment ? MIN(pair->mtu.fragment, pair->mtu.passed) : pair->mtu.passed;
     g_autofree char *mtu = size ? g_strdup_printf("%u", size) : NULL;
@@ -178,8 +178,7 @@ static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pa
     char own[IBH_IP_STRLEN], peer[IBH_IP_STRLEN];
 
     put(out, "{iface:s source:s peer:s sent:u received:u rtt_ms:v", source->nic->link->name,
-        ibh_ip_format(&source->ip, own), ibh_ip_format(ibh_probe_peer(probe, pair), peer), pair->sent, pair->received,
-        rtt);
+        ibh_ip_format(&source->ip, own), ibh_ip_format(ibh_probe_peer(pair), peer), pair->sent, pair->received, rtt);
     put(out, "route_iface:s reply_iface:s peer_lladdr:s reply_lladdr:s tcp_lladdr:s arp:[",
         name_link(probe, pair->route.error ? 0 : pair->route.oif), name_link(probe, pair->reply_ifindex), to, from,
         tcp);
@@ -188,7 +187,8 @@ static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pa
 
         put(out, ":s", answer);
     }
-    put(out, "] path_mtu:v rdma:s problems:a ok:v", mtu, ibh_told_rdma(probe, pair), problems,
+    put(out, "] path_mtu:v rdma:s problems:a stage:s ok:v", mtu, ibh_told_rdma(probe, pair), problems,
+        ibh_probe_stage(pair),
         ok < 0 ? NULL
         : ok   ? "true"
                : "false");

@@ -72,16 +72,16 @@ static void put_check(GString *out, const IbhReport *report)
 /* ---- --probe ---- */
 
 /* No series where the value is not known, and so below 0. */
-static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pair, const char *name, double value)
+static void put_pair(GString *out, const IbhProbePair *pair, const char *name, double value)
 {
-    const IbhProbeSource *source = ibh_probe_source(probe, pair);
+    const IbhProbeSource *source = ibh_probe_source(pair);
     char text[IBH_IP_STRLEN];
 
     if (value < 0)
         return;
     g_string_append_printf(out, "%s{", name);
     put_label(out, "device", source->nic->link->name);
-    put_label(out, "peer", ibh_ip_format(ibh_probe_peer(probe, pair), text));
+    put_label(out, "peer", ibh_ip_format(ibh_probe_peer(pair), text));
     put_label(out, "source", ibh_ip_format(&source->ip, text));
     g_string_append_printf(out, "} %.9g\n", value);
 }
@@ -94,10 +94,10 @@ static void put_probe(GString *out, const IbhReport *report)
                ibh_report_is_ok(report));
     put_family(out, "ib_hook_probe_ok", "Whether a rail and a peer have no problem.");
     IBH_EACH (const IbhProbePair, pair, probe->pairs)
-        put_pair(out, probe, pair, "ib_hook_probe_ok", ibh_told_ok(pair));
+        put_pair(out, pair, "ib_hook_probe_ok", ibh_told_ok(pair));
     put_family(out, "ib_hook_probe_rtt_seconds", "The shortest round trip.");
     IBH_EACH (const IbhProbePair, pair, probe->pairs)
-        put_pair(out, probe, pair, "ib_hook_probe_rtt_seconds", (double)pair->rtt / G_USEC_PER_SEC);
+        put_pair(out, pair, "ib_hook_probe_rtt_seconds", (double)pair->rtt / G_USEC_PER_SEC);
     put_findings(out, report->findings, "ib_hook_probe_findings");
 }
 

@@ -43,7 +43,7 @@ static void add_pair(GPtrArray *rows, const IbhProbe *probe, const IbhProbePair 
     const char *rdma = ibh_told_rdma(probe, pair), *tcp = ibh_probe_syn_why(pair);
     g_autofree char *state = g_strconcat(problems[0] ? problems : "ok", rdma ? "; RDMA: " : "", rdma ? rdma : "",
                                          tcp ? "; the NIC of its replies is not known: " : "", tcp, NULL);
-    Row *row = add_peer(rows, state, ibh_probe_peer(probe, pair));
+    Row *row = add_peer(rows, state, ibh_probe_peer(pair));
 
     row->sent += pair->sent;
     row->received += pair->received;
@@ -57,7 +57,7 @@ static void add_rail(GPtrArray *table, const IbhReport *report, const IbhNic *ni
     g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func((GDestroyNotify)row_free);
 
     IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-        if (ibh_probe_source(probe, pair)->nic == nic)
+        if (ibh_probe_source(pair)->nic == nic)
             add_pair(rows, probe, pair);
     }
     IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked) {

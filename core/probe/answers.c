@@ -11,15 +11,20 @@
 
 /* ---- for a peer, or the gateway to it ---- */
 
-static void take_pair(const IbhProbe *probe, IbhProbePair *pair, const IbhArpReply *reply)
+static void take_pair(IbhProbePair *pair, const IbhArpReply *reply)
 {
-    for (guint i = 0; i < pair->answers; i++) {
-        if (ibh_lladdr_equal(&pair->answer[i], &reply->lladdr))
-            return;
-    }
-    if ((reply->from.family == AF_INET6 || ibh_ip_equal(&ibh_probe_source(probe, pair)->ip, &reply->to)) &&
-        reply->lladdr.len == ibh_probe_link(probe, pair)->lladdr_len && pair->answers < G_N_ELEMENTS(pair->answer))
-        pair->answer[pair->answers++] = reply->lladdr;
+    const gboolean is_asked = reply->from.family == AF_INET6 || ibh_ip_equal(&ibh_probe_source(pair)->ip, &reply->to);
+    guint at = 0;
+
+    if (!is_asked || reply->lladdr.len != ibh_probe_link(pair)->lladdr_len)
+        return;
+    while (at < pair->answers && !ibh_lladdr_equal(&pair->answer[at], &reply->lladdr))
+        at++;
+    if (at == IBH_PROBE_ANSWERS)
+        return;
+    pair->answer[at] = reply->lladdr;
+    pair->answers = MAX(pair->answers, at + 1);
+    pair->times[at]++;
 }
 
 static void take_neighbour(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
@@ -27,12 +32,12 @@ static void take_neighbour(IbhProbe *probe, int ifindex, const IbhArpReply *repl
     IbhProbePair *direct = ibh_probe_find_pair(probe, ifindex, &reply->from);
 
     if (direct)
-        take_pair(probe, direct, reply);
+        take_pair(direct, reply);
     IBH_EACH (IbhProbePair, pair, probe->pairs) {
-        const IbhIp *via = pair->route.gateway.family ? ibh_probe_via(probe, pair) : NULL;
+        const IbhIp *via = pair->route.gateway.family ? ibh_probe_via(pair) : NULL;
 
-        if (via && pair != direct && ibh_probe_link(probe, pair)->ifindex == ifindex && ibh_ip_equal(via, &reply->from))
-            take_pair(probe, pair, reply);
+        if (via && pair != direct && ibh_probe_link(pair)->ifindex == ifindex && ibh_ip_equal(via, &reply->from))
+            take_pair(pair, reply);
     }
 }
 
@@ -95,13 +100,13 @@ static void take_own(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
 {
     const gboolean proxy = is_of_proxy(reply), six = reply->from.family == AF_INET6;
     const IbhLink *own = find_own_link(probe, reply);
+    const gboolean is_stranger = !own || (!six && !proxy && answers_beside_rails(probe, own));
 
     for (guint i = 0; i < probe->sources->len; i++) {
-        IbhProbeStranger *known, stranger = {i, reply->lladdr, proxy, own ? own->ifindex : 0};
+        IbhProbeStranger *known, stranger = {i, reply->lladdr, reply->sender, proxy, own ? own->ifindex : 0};
 
-        if (!ibh_ip_equal(&g_array_index(probe->sources, IbhProbeSource, i).ip, &reply->from) ||
-            !is_awaited(probe, i, ifindex, proxy && !six) ||
-            (own && (six || proxy || !answers_beside_rails(probe, own))))
+        if (!is_stranger || !ibh_ip_equal(&g_array_index(probe->sources, IbhProbeSource, i).ip, &reply->from) ||
+            !is_awaited(probe, i, ifindex, proxy && !six))
             continue;
         if ((known = find_stranger(probe, &stranger)))
             known->proxy &= proxy;
@@ -161,7 +166,9 @@ static IbhFinding *report_one(IbhProbe *probe, const IbhProbeStranger *stranger,
 {
     const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, stranger->source);
     const IbhLink *own = stranger->own ? ibh_snapshot_link(probe->rails->snapshot, stranger->own) : NULL;
+    const gboolean is_forged = stranger->sender.len && !ibh_lladdr_equal(&stranger->sender, &stranger->lladdr);
     g_autofree char *lladdr = ibh_lladdr_format(&stranger->lladdr);
+    g_autofree char *sender = ibh_lladdr_format(&stranger->sender);
     const gboolean six = source->ip.family == AF_INET6;
     const char *rail = source->nic->link->name, *question = six ? "neighbour solicitations" : "ARP";
 
@@ -178,6 +185,12 @@ static IbhFinding *report_one(IbhProbe *probe, const IbhProbeStranger *stranger,
                        six ? "proxy_ndp" : "proxy_arp"),
             "%s answers %s for %s, of this host: a proxy on the wire, so what peers send here may go there", lladdr,
             question, ips);
+    if (is_forged)
+        return ibh_finding_add(probe->findings, rail, IBH_ERROR, "duplicate-address",
+                               ibh_advice("find %s (the switches' tables of hardware addresses)", sender),
+                               "%s sends %s answers for %s, of this host, in the name of %s: a forgery, or a proxy, so "
+                               "what peers send here may go there",
+                               sender, question, ips, lladdr);
     return ibh_finding_add(
         probe->findings, rail, IBH_ERROR, "duplicate-address",
         ibh_advice("find %s (the switches' tables of hardware addresses), and take the address away there or here",

@@ -16,7 +16,7 @@ static gboolean begin_next(IbhFlight *flight)
 {
     IbhProbePair *pair =
         flight->begun < flight->probe->pairs->len ? ibh_probe_pair(flight->probe, flight->begun) : NULL;
-    const int family = pair ? ibh_probe_family(flight->probe, pair) : 0;
+    const int family = pair ? ibh_probe_family(pair) : 0;
     const gboolean takes = pair && ibh_probe_takes_entry(pair);
 
     if (!pair || (takes && flight->standing[family] >= MAX(flight->room[family], 1)))
@@ -29,60 +29,68 @@ static gboolean begin_next(IbhFlight *flight)
 
 /* ---- the questions behind the echoes ---- */
 
-static gboolean is_size_open(const IbhProbe *probe, const IbhProbePair *pair)
+static gboolean is_size_open(const IbhProbePair *pair)
 {
-    const guint full = ibh_probe_full_size(probe, pair);
+    const guint full = ibh_probe_full_size(pair);
 
     return pair->received && full > LEAST && pair->mtu.passed < full;
 }
 
 /* The full size; if that fails, once more, with the size that a host on the way accepts, and usual ones. 0: none. */
-static guint choose_size(const IbhProbe *probe, const IbhProbePair *pair, guint try)
+static guint choose_size(const IbhProbePair *pair, guint try)
 {
-    const guint full = ibh_probe_full_size(probe, pair);
+    const guint full = ibh_probe_full_size(pair);
     const guint size = try < 2 ? full : try == 2 ? pair->mtu.told : usual[try - 3];
 
     return size > full || (try >= 2 && size == full) ? 0 : size;
 }
 
-static gboolean is_syn_open(const IbhProbe *probe, const IbhProbePair *pair)
+static gboolean is_syn_open(const IbhProbePair *pair)
 {
-    return pair->on_link && pair->received && ibh_probe_family(probe, pair) && pair->syn != IBH_SYN_ANSWERED;
+    return pair->on_link && pair->received && ibh_probe_family(pair) && pair->syn != IBH_SYN_ANSWERED;
 }
 
 /* The kernel believes the first answer, and asks again only when its entry is old. With ARP flux several NICs answer:
  * so every peer is asked once more, and all answers are read. In IPv6, and of gateways, those that are silent. */
-static gboolean is_who_open(const IbhProbe *probe, const IbhProbePair *pair)
+static gboolean is_who_open(const IbhProbePair *pair)
 {
-    const IbhIp *via = ibh_probe_via(probe, pair);
+    const IbhIp *via = ibh_probe_via(pair);
 
-    return via && (!pair->received || (via->family == AF_INET && ibh_probe_is_direct(probe, pair)));
+    return via && (!pair->received || (via->family == AF_INET && ibh_probe_is_direct(pair)));
+}
+
+/* Where the kernel's answer is right, whether that is the way in the end. */
+static gboolean is_free_open(const IbhProbePair *pair)
+{
+    return pair->received && !pair->free_ifindex && !pair->route.error && !ibh_has_other_route(pair);
 }
 
 static const struct {
-    gboolean (*is_open)(const IbhProbe *probe, const IbhProbePair *pair); /* wanted, and not yet answered */
-    guint tries, burst;                                                   /* from `burst` on, they leave at once */
-    gint64 patience;                                                      /* with each */
+    gboolean (*is_open)(const IbhProbePair *pair); /* wanted, and not yet answered */
+    guint tries, burst;                            /* from `burst` on, they leave at once */
+    gint64 patience;                               /* with each */
 } asks[IBH_N_ASKS] = {
     [IBH_ASK_SIZE] = {is_size_open, G_N_ELEMENTS(usual) + 3, 2, IBH_PROBE_TIMEOUT},
     [IBH_ASK_SYN] = {is_syn_open, 2, 2, IBH_PROBE_TIMEOUT / 4},
     /* the kernel repeats a request after six seconds only, so a lost packet costs a request: fresh ones are sent */
     [IBH_ASK_RDMA] = {ibh_probe_awaits_rdma, 3, 3, IBH_PROBE_TIMEOUT},
-    [IBH_ASK_WHO] = {is_who_open, 1, 1, IBH_PROBE_TIMEOUT / 4},
+    [IBH_ASK_FREE] = {is_free_open, 1, 1, IBH_PROBE_TIMEOUT / 4},
+    [IBH_ASK_WHO] = {is_who_open, 2, 2, IBH_PROBE_TIMEOUT / 4},
 };
 
 /* TRUE: this is sent now. FALSE: it is answered or given up (*ret_due stays), or waits until then. */
-static gboolean ask_next(const IbhProbe *probe, IbhProbePair *pair, gint64 now, IbhShot *shot, gint64 *ret_due)
+static gboolean ask_next(IbhProbePair *pair, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     const IbhProbeAsk ask = shot->ask;
     guint *tries = &pair->tries[ask];
 
-    if (!asks[ask].is_open(probe, pair))
+    if (!asks[ask].is_open(pair))
         return FALSE;
-    while (*tries < asks[ask].tries && (!*tries || *tries >= asks[ask].burst || now >= pair->until[ask])) {
-        const guint size = ask == IBH_ASK_SIZE ? choose_size(probe, pair, *tries) : 0;
+    while (*tries < (pair->answers && ask == IBH_ASK_WHO ? 1 : asks[ask].tries) &&
+           (!*tries || *tries >= asks[ask].burst || now >= pair->until[ask])) {
+        const guint size = ask == IBH_ASK_SIZE ? choose_size(pair, *tries) : 0;
 
-        shot->number = IBH_PROBE_SIZED | size;
+        shot->number = ask == IBH_ASK_FREE ? IBH_PROBE_FREE : IBH_PROBE_SIZED | size;
         if (ask != IBH_ASK_SIZE || size)
             return TRUE;
         ++*tries;
@@ -102,9 +110,9 @@ static gboolean is_held(const IbhProbePair *pair)
 
 /* An entry of the neighbour table that the kernel looks for already is given up with all that wait for it, without a
  * question. So there is one echo more, which does not count. */
-static gboolean has_echo_left(const IbhProbe *probe, const IbhProbePair *pair, gboolean is_over)
+static gboolean has_echo_left(const IbhProbePair *pair, gboolean is_over)
 {
-    const guint tries = pair->tries[IBH_ASK_ECHO], count = (guint)probe->count;
+    const guint tries = pair->tries[IBH_ASK_ECHO], count = (guint)pair->probe->count;
 
     return tries < count || (is_over && tries == count && pair->known_before && is_held(pair));
 }
@@ -123,7 +131,7 @@ static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
     }
     if (pair->step == IBH_STEP_ECHOES) {
         shot->number = pair->tries[IBH_ASK_ECHO];
-        if (has_echo_left(probe, pair, now >= end))
+        if (has_echo_left(pair, now >= end))
             return TRUE;
         if (pair->received < pair->sent && now < end) {
             *ret_due = MIN(*ret_due, end);
@@ -134,7 +142,7 @@ static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
         return FALSE;
     }
     for (shot->ask = IBH_ASK_SIZE; shot->ask < IBH_N_ASKS; shot->ask++) {
-        if (ask_next(probe, pair, now, shot, &due))
+        if (ask_next(pair, now, shot, &due))
             return TRUE;
     }
     *ret_due = MIN(*ret_due, due);
@@ -161,12 +169,26 @@ gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint6
     return FALSE;
 }
 
+/* What this program asks, it does not hear. */
+static void note_question(const IbhProbePair *pair)
+{
+    const IbhIp *via = ibh_probe_via(pair);
+    IbhProbePair *of = via ? ibh_probe_find_pair(pair->probe, ibh_probe_link(pair)->ifindex, via) : NULL;
+
+    if (of)
+        of->questions++;
+}
+
 void ibh_flight_launched(IbhFlight *flight, const IbhShot *shot, gint64 now, gboolean sent)
 {
     IbhProbePair *pair = ibh_probe_pair(flight->probe, shot->pair);
 
+    if (shot->ask == IBH_ASK_WHO)
+        note_question(pair);
     pair->tries[shot->ask]++;
     pair->until[shot->ask] = now + asks[shot->ask].patience;
+    if (shot->ask == IBH_ASK_WHO && pair->received && pair->tries[shot->ask] == asks[shot->ask].tries)
+        pair->until[shot->ask] = now + IBH_PROBE_PROXY_WAIT; /* the kernel's old entry may be of one */
     if (shot->ask == IBH_ASK_ECHO) {
         pair->at = pair->tries[IBH_ASK_ECHO] < (guint)flight->probe->count ? now + IBH_PROBE_INTERVAL : now;
     } else if (!sent && shot->ask != IBH_ASK_SIZE) { /* a long packet that cannot leave does not pass */
@@ -181,7 +203,7 @@ void ibh_flight_end(IbhFlight *flight, guint i)
     IbhProbePair *pair = ibh_probe_pair(flight->probe, i);
 
     pair->step = IBH_STEP_GONE;
-    flight->standing[ibh_probe_family(flight->probe, pair)] -= ibh_probe_takes_entry(pair) ? 1 : 0;
+    flight->standing[ibh_probe_family(pair)] -= ibh_probe_takes_entry(pair) ? 1 : 0;
     while (flight->gone < flight->begun && ibh_probe_pair(flight->probe, flight->gone)->step == IBH_STEP_GONE)
         flight->gone++;
 }

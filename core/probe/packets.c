@@ -35,6 +35,22 @@ static guint checksum(const guint8 *bytes, gsize length)
     return ~sum & 0xffff;
 }
 
+/* IPv6's has the addresses in it, the length and the protocol. */
+static gboolean is_sum_right(const IbhProbeReply *reply)
+{
+    const gboolean six = reply->from.family == AF_INET6;
+    g_autofree guint8 *bytes = g_malloc0(SIX + reply->length);
+
+    if (six) {
+        memcpy(bytes, reply->from.bytes, 16);
+        memcpy(bytes + 16, reply->to.bytes, 16);
+        ibh_put32(bytes + 32, (guint32)reply->length);
+        bytes[39] = IPPROTO_ICMPV6;
+    }
+    memcpy(bytes + SIX, reply->icmp, reply->length);
+    return checksum(bytes, SIX + reply->length) == 0;
+}
+
 /* Without the IP header. 0: there is no such echo. */
 static gsize length_of(guint number, gboolean six)
 {
@@ -58,7 +74,7 @@ static void put_body(const IbhProbe *probe, guint pair, guint number, guint8 *pa
 /* Before it: type, code, checksum. In IPv6 the kernel writes the checksum. */
 gsize ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint8 *packet)
 {
-    gboolean six = ibh_probe_family(probe, ibh_probe_pair(probe, pair)) != 0;
+    gboolean six = ibh_probe_family(ibh_probe_pair(probe, pair)) != 0;
     gsize length = length_of(number, six);
 
     memset(packet, 0, length);
@@ -97,11 +113,11 @@ static IbhProbePair *find_request(const IbhProbe *probe, const IbhProbeReply *re
         return NULL;
     number = *ret_number = ibh_get32(reply->icmp + 28);
     pair = ibh_probe_pair(probe, i);
-    if (number & IBH_PROBE_SIZED ? (number & ~IBH_PROBE_SIZED) > ibh_probe_full_size(probe, pair)
+    if (number & IBH_PROBE_SIZED ? (number & ~IBH_PROBE_SIZED) > ibh_probe_full_size(pair)
                                  : number >= (guint)probe->count || !ibh_probe_echo(probe, i, number)->sent_at)
         return NULL;
-    if ((length && length != length_of(number, six)) || !ibh_ip_equal(&reply->from, ibh_probe_peer(probe, pair)) ||
-        !ibh_ip_equal(&reply->to, &ibh_probe_source(probe, pair)->ip))
+    if ((length && length != length_of(number, six)) || !ibh_ip_equal(&reply->from, ibh_probe_peer(pair)) ||
+        !ibh_ip_equal(&reply->to, &ibh_probe_source(pair)->ip))
         return NULL;
     put_body(probe, i, number, request);
     if (reply->icmp[0] != (six ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY) || reply->icmp[1] != 0 ||
@@ -112,6 +128,19 @@ static IbhProbePair *find_request(const IbhProbe *probe, const IbhProbeReply *re
             return NULL;
     }
     return pair;
+}
+
+/* A reply of this pair whose checksum is wrong: it was damaged behind the host that sent it. */
+static void note_mangled(IbhProbe *probe, const IbhProbeReply *reply)
+{
+    const gboolean six = reply->from.family == AF_INET6;
+    IbhProbePair *pair = ibh_probe_find_pair(probe, reply->ifindex, &reply->from);
+
+    if (!pair || reply->length < IBH_PROBE_PACKET || reply->icmp[0] != (six ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY) ||
+        ibh_get16(reply->icmp + 4) != probe->id || is_sum_right(reply))
+        return;
+    pair->mangled |= reply->length == IBH_PROBE_PACKET;
+    pair->mtu.mangled |= reply->length > IBH_PROBE_PACKET;
 }
 
 /* By a later packet of ours, an entry of the neighbour table may be mended, and old echoes leave. */
@@ -126,6 +155,8 @@ gboolean ibh_probe_received(IbhProbe *probe, const IbhProbeReply *reply, gint64 
     IbhProbePair *pair = find_request(probe, reply, reply->length, &number);
     IbhProbeEcho *echo;
 
+    if (!pair && reply->length > IBH_PROBE_PACKET)
+        note_mangled(probe, reply);
     if (!pair)
         return FALSE;
     if (number & IBH_PROBE_SIZED) {
@@ -168,6 +199,11 @@ void ibh_probe_syn(const IbhProbe *probe, guint pair, guint8 segment[IBH_SYN_LEN
 }
 
 /* A RST that acknowledges our number; a SYN with ACK, from a program that listens, is as good. */
+static gboolean is_answer_to_syn(guint8 flags)
+{
+    return flags & ACK && flags & (RST | SYN) && !(flags & FIN);
+}
+
 static void hear_tcp(IbhProbe *probe, const IbhHeard *heard)
 {
     const guint8 *segment = heard->bytes + SIX;
@@ -176,14 +212,13 @@ static void hear_tcp(IbhProbe *probe, const IbhHeard *heard)
     guint32 number;
     IbhProbePair *pair;
 
-    if (heard->outgoing || heard->length < SIX + IBH_SYN_LENGTH || !(segment[FLAGS_AT] & ACK) ||
-        !(segment[FLAGS_AT] & (RST | SYN)) || (segment[FLAGS_AT] & FIN) || ibh_get16(segment) != IBH_SYN_PORT ||
-        ibh_get16(segment + 2) != syn_port(probe))
+    if (heard->outgoing || heard->length < SIX + IBH_SYN_LENGTH || !is_answer_to_syn(segment[FLAGS_AT]) ||
+        ibh_get16(segment) != IBH_SYN_PORT || ibh_get16(segment + 2) != syn_port(probe))
         return;
     number = ibh_get32(segment + 8) - 1 - first_number(probe);
     pair = number < probe->pairs->len ? ibh_probe_pair(probe, number) : NULL;
-    if (!pair || pair->syn != IBH_SYN_SILENT || !ibh_ip_equal(&from, ibh_probe_peer(probe, pair)) ||
-        !ibh_ip_equal(&to, &ibh_probe_source(probe, pair)->ip))
+    if (!pair || pair->syn != IBH_SYN_SILENT || !ibh_ip_equal(&from, ibh_probe_peer(pair)) ||
+        !ibh_ip_equal(&to, &ibh_probe_source(pair)->ip))
         return;
     pair->syn = IBH_SYN_ANSWERED;
     pair->syn_sender = heard->sender;
@@ -204,8 +239,8 @@ gboolean ibh_arp_parse(const guint8 *frame, gsize length, guint16 operation, Ibh
 {
     const gsize size = length >= 8 ? frame[4] : 0; /* of a hardware address */
 
-    if (!size || size > IBH_LLADDR_MAX || length < 8 + 2 * (size + 4) || frame[2] != ETH_P_IP >> 8 ||
-        frame[3] != (ETH_P_IP & 0xff) || frame[5] != 4 || ibh_get16(frame + 6) != operation)
+    if (!size || size > IBH_LLADDR_MAX || length < 8 + 2 * (size + 4) || ibh_get16(frame + 2) != ETH_P_IP ||
+        frame[5] != 4 || ibh_get16(frame + 6) != operation)
         return FALSE;
     *ret_reply = (IbhArpReply){.from = ibh_ip_from_bytes(AF_INET, frame + 8 + size),
                                .to = ibh_ip_from_bytes(AF_INET, frame + 8 + 2 * size + 4),
@@ -240,22 +275,27 @@ static void hear_request(IbhProbe *probe, const IbhHeard *heard, const IbhProbeR
 {
     guint32 i = packet->length >= IBH_PROBE_PACKET ? ibh_get32(packet->icmp + 24) : G_MAXUINT32;
     IbhProbePair *pair = i < probe->pairs->len ? ibh_probe_pair(probe, i) : NULL;
+    gboolean is_right;
 
     if (!pair || packet->icmp[0] != (packet->from.family == AF_INET6 ? ICMP6_ECHO_REQUEST : ICMP_ECHO) ||
-        memcmp(packet->icmp + 8, probe->cookie, sizeof probe->cookie) != 0 ||
-        ibh_probe_link(probe, pair)->ifindex != heard->ifindex || pair->step > IBH_STEP_ECHOES)
+        memcmp(packet->icmp + 8, probe->cookie, sizeof probe->cookie) != 0)
+        return;
+    is_right = ibh_probe_link(pair)->ifindex == heard->ifindex;
+    if (ibh_get32(packet->icmp + 28) == IBH_PROBE_FREE) /* a NIC below shows it, too: by the right NIC counts */
+        pair->free_ifindex = is_right || !pair->free_ifindex ? heard->ifindex : pair->free_ifindex;
+    if (!is_right || pair->step > IBH_STEP_ECHOES)
         return; /* by an answer to our own questions, what waited for the kernel's leaves, too */
     pair->trace.left = TRUE;
     pair->trace.from = packet->from;
     pair->trace.to = packet->to;
-    pair->trace.is_translated = !ibh_ip_equal(&packet->from, &ibh_probe_source(probe, pair)->ip) ||
-                                !ibh_ip_equal(&packet->to, ibh_probe_peer(probe, pair));
+    pair->trace.is_translated =
+        !ibh_ip_equal(&packet->from, &ibh_probe_source(pair)->ip) || !ibh_ip_equal(&packet->to, ibh_probe_peer(pair));
 }
 
 /* A NIC that stands above another one shows the same packet once more: by the right NIC counts. */
-static void hear_echo(IbhProbe *probe, IbhProbePair *pair, IbhProbeEcho *echo, const IbhHeard *heard)
+static void hear_echo(IbhProbePair *pair, IbhProbeEcho *echo, const IbhHeard *heard)
 {
-    const int right = ibh_probe_link(probe, pair)->ifindex;
+    const int right = ibh_probe_link(pair)->ifindex;
 
     if (comes_too_late(pair))
         return;
@@ -263,6 +303,8 @@ static void hear_echo(IbhProbe *probe, IbhProbePair *pair, IbhProbeEcho *echo, c
         echo->seen = heard->ifindex;
     if (heard->ifindex == right)
         pair->sender = heard->sender;
+    else
+        pair->strayed = heard->sender;
 }
 
 /* `total`: of its IP header and all behind it, in this piece. */
@@ -279,11 +321,22 @@ static void hear_reply(IbhProbe *probe, const IbhHeard *heard, const IbhProbeRep
     else if (number & IBH_PROBE_SIZED)
         pair->mtu.seen = MAX(pair->mtu.seen, number & ~IBH_PROBE_SIZED);
     else
-        hear_echo(probe, pair, ibh_probe_echo(probe, ibh_get32(packet->icmp + 24), number), heard);
+        hear_echo(pair, ibh_probe_echo(probe, ibh_get32(packet->icmp + 24), number), heard);
 }
 
-/* A host on the way reports that an echo of ours, which it quotes, is too long for it. */
-static void hear_refusal(IbhProbe *probe, const IbhHeard *heard, const IbhProbeReply *error)
+static gboolean is_too_big(const guint8 *icmp, gboolean six)
+{
+    return six ? icmp[0] == ICMP6_PACKET_TOO_BIG : icmp[0] == ICMP_DEST_UNREACH && icmp[1] == ICMP_FRAG_NEEDED;
+}
+
+static gboolean is_refusal(const guint8 *icmp, gboolean six)
+{
+    return six ? icmp[0] == ICMP6_DST_UNREACH || icmp[0] == ICMP6_TIME_EXCEEDED
+               : icmp[0] == ICMP_DEST_UNREACH || icmp[0] == ICMP_TIME_EXCEEDED;
+}
+
+/* Another host reports what became of an echo of ours, which it quotes. */
+static void hear_error(IbhProbe *probe, const IbhHeard *heard, const IbhProbeReply *error)
 {
     const gboolean six = error->from.family == AF_INET6;
     const gsize header = six ? SIX : 20, size = six ? 16 : 4;
@@ -292,15 +345,19 @@ static void hear_refusal(IbhProbe *probe, const IbhHeard *heard, const IbhProbeR
     IbhProbePair *pair;
     IbhIp to;
 
-    if (error->length < 8 + header + 8 || icmp[0] != (six ? ICMP6_PACKET_TOO_BIG : ICMP_DEST_UNREACH) ||
-        icmp[1] != (six ? 0 : ICMP_FRAG_NEEDED) || ibh_get16(icmp + 8 + header + 4) != probe->id)
+    if (error->length < 8 + header + 8 || ibh_get16(icmp + 8 + header + 4) != probe->id ||
+        ibh_rails_holder(probe->rails, &error->from))
         return;
     to = ibh_ip_from_bytes(error->from.family, icmp + 8 + header - size);
-    limit = six ? ibh_get32(icmp + 4) : ibh_get16(icmp + 6);
     if (!(pair = ibh_probe_find_pair(probe, heard->ifindex, &to)))
         return;
-    pair->mtu.told_by = error->from;
-    pair->mtu.told = limit <= ibh_probe_full_size(probe, pair) ? limit : 0;
+    limit = six ? ibh_get32(icmp + 4) : ibh_get16(icmp + 6);
+    if (is_too_big(icmp, six)) {
+        pair->mtu.told_by = error->from;
+        pair->mtu.told = limit <= ibh_probe_full_size(pair) ? limit : 0;
+    } else if (is_refusal(icmp, six)) {
+        pair->refusal = (IbhProbeRefusal){error->from, icmp[0], icmp[1]};
+    }
 }
 
 /* A question for a hardware address, or an answer. */
@@ -308,7 +365,10 @@ static void note_question(IbhProbe *probe, const IbhHeard *heard, const IbhIp *w
 {
     IbhProbePair *pair = ibh_probe_find_pair(probe, heard->ifindex, whom);
 
-    if (!pair || pair->step > IBH_STEP_ECHOES)
+    if (!pair)
+        return;
+    pair->questions += heard->outgoing ? 1 : 0;
+    if (pair->step > IBH_STEP_ECHOES)
         return;
     pair->trace.asks |= heard->outgoing;
     pair->trace.told |= !heard->outgoing;
@@ -320,6 +380,7 @@ static void hear_arp(IbhProbe *probe, const IbhHeard *heard)
 
     if (!ibh_arp_parse(heard->bytes, heard->length, heard->outgoing ? ARPOP_REQUEST : ARPOP_REPLY, &arp))
         return;
+    arp.sender = heard->sender;
     note_question(probe, heard, heard->outgoing ? &arp.to : &arp.from);
     if (!heard->outgoing)
         ibh_probe_answered(probe, heard->ifindex, &arp);
@@ -341,6 +402,14 @@ static void hear_discovery(IbhProbe *probe, const IbhHeard *heard, const guint8 
         ibh_probe_answered(probe, heard->ifindex, &reply);
 }
 
+/* Or a piece of something else. */
+static gboolean is_later_piece(const guint8 *bytes, gboolean six, gboolean is_piece)
+{
+    if (!six)
+        return (ibh_get16(bytes + 6) & 0x1fff) != 0;
+    return is_piece && (bytes[SIX] != IPPROTO_ICMPV6 || ibh_get16(bytes + SIX + 2) & 0xfff8);
+}
+
 static void hear_icmp(IbhProbe *probe, const IbhHeard *heard, gboolean six)
 {
     const int family = six ? AF_INET6 : AF_INET;
@@ -350,11 +419,11 @@ static void hear_icmp(IbhProbe *probe, const IbhHeard *heard, gboolean six)
     gsize total = six ? SIX + ibh_get16(bytes + 4) : ibh_get16(bytes + 2);
     IbhProbeReply packet;
 
-    if (!at || total <= at || heard->length <= at || (!six && (ibh_get16(bytes + 6) & 0x1fff)) ||
-        (six && is_piece && (bytes[SIX] != IPPROTO_ICMPV6 || ibh_get16(bytes + SIX + 2) & 0xfff8)))
-        return; /* none, or not the first piece */
+    if (!at || total <= at || heard->length <= at || is_later_piece(bytes, six, is_piece))
+        return;
     packet.from = ibh_ip_from_bytes(family, bytes + (six ? 8 : 12));
     packet.to = ibh_ip_from_bytes(family, bytes + (six ? 24 : 16));
+    packet.ifindex = heard->ifindex;
     packet.icmp = bytes + at;
     packet.length = MIN(heard->length, total) - at; /* bytes behind it fill up a short frame */
     if (six && !is_piece)
@@ -363,9 +432,11 @@ static void hear_icmp(IbhProbe *probe, const IbhHeard *heard, gboolean six)
         hear_request(probe, heard, &packet);
         return;
     }
+    if (!is_piece && packet.length == total - at)
+        note_mangled(probe, &packet);
     hear_reply(probe, heard, &packet, at, total, is_piece);
     if (!is_piece)
-        hear_refusal(probe, heard, &packet);
+        hear_error(probe, heard, &packet);
 }
 
 void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* --probe: who is asked, from where; and what the neighbour table says of them. */
+#include "check/check.h"
+#include "plan/want.h"
 #include "probe/probe.h"
 
+#include <errno.h>
+#include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -61,7 +65,8 @@ static guint intern_source(IbhProbe *probe, const IbhNic *nic, const IbhIp *ip)
 
 static void add_pair(IbhProbe *probe, const IbhNic *nic, guint peer, const IbhIp *source, gboolean on_link)
 {
-    const IbhProbePair pair = {.source = intern_source(probe, nic, source),
+    const IbhProbePair pair = {.probe = probe,
+                               .source = intern_source(probe, nic, source),
                                .peer = peer,
                                .on_link = on_link,
                                .rtt = -1,
@@ -69,6 +74,13 @@ static void add_pair(IbhProbe *probe, const IbhNic *nic, guint peer, const IbhIp
                                .route = {.from = *source, .to = g_array_index(probe->peers, IbhIp, peer)}};
 
     g_array_append_val(probe->pairs, pair);
+}
+
+static void add_unasked(IbhProbe *probe, const IbhNic *nic, guint peer, char *why)
+{
+    const IbhProbeUnasked unasked = {.nic = nic, .peer = peer, .why = why};
+
+    g_array_append_val(probe->unasked, unasked);
 }
 
 /* Rails that have the peer's subnet ask it; if no rail has it, all rails ask, through a gateway. */
@@ -83,12 +95,52 @@ static void make_pairs(IbhProbe *probe, guint peer)
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
         const IbhIp *source = find_source(probe, nic, ip, any);
         const char *why = find_source(probe, nic, ip, TRUE) ? "no common subnet" : "no address of its family";
-        const IbhProbeUnasked unasked = {.nic = nic, .peer = peer, .why = why};
 
         if (source)
             add_pair(probe, nic, peer, source, !any);
         else
-            g_array_append_val(probe->unasked, unasked);
+            add_unasked(probe, nic, peer, g_strdup(why));
+    }
+}
+
+/* What is beyond its subnets, main decides for a rail without a gateway of its own: another NIC is right then. NULL:
+ * the rail asks. */
+static char *why_left_to_main(const IbhProbePair *pair)
+{
+    const IbhNic *nic = ibh_probe_source(pair)->nic;
+    const IbhIp *peer = ibh_probe_peer(pair);
+    const IbhPrefix whole = ibh_prefix(peer, ibh_ip_bits(peer));
+    const IbhLink *other = ibh_snapshot_link(pair->probe->rails->snapshot, pair->route.oif);
+
+    if (pair->on_link || !ibh_nic_is_usable(nic)) /* whose routes went away with it */
+        return NULL;
+    if (ibh_has_default(pair->probe->rails, nic, peer->family) || ibh_is_remote(nic, &whole))
+        return NULL;
+    if (pair->route.error)
+        return pair->route.error == ENETUNREACH ? g_strdup("outside its subnets, and no route leads there") : NULL;
+    return pair->route.oif == nic->link->ifindex || pair->route.type == RTN_LOCAL
+               ? NULL
+               : g_strdup_printf("no gateway of its own: main sends it through %s",
+                                 other ? other->name : "another interface");
+}
+
+void ibh_probe_leave_to_main(IbhProbe *probe)
+{
+    g_autoptr(GArray) all = g_steal_pointer(&probe->pairs);
+
+    probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
+    g_hash_table_remove_all(probe->numbers);
+    IBH_EACH (const IbhProbePair, pair, all) {
+        const IbhIp *peer = ibh_probe_peer(pair);
+        char *why = why_left_to_main(pair);
+
+        if (why) {
+            add_unasked(probe, ibh_probe_source(pair)->nic, pair->peer, why);
+            continue;
+        }
+        if (!g_hash_table_contains(probe->numbers, peer))
+            g_hash_table_insert(probe->numbers, g_memdup(peer, sizeof *peer), GUINT_TO_POINTER(probe->pairs->len));
+        g_array_append_vals(probe->pairs, pair, 1);
     }
 }
 
@@ -108,6 +160,11 @@ static void add_own(IbhProbe *probe)
     }
 }
 
+static void clear_unasked(gpointer unasked)
+{
+    g_free(((IbhProbeUnasked *)unasked)->why);
+}
+
 IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, GError **error)
 {
     g_autoptr(IbhProbe) probe = g_new0(IbhProbe, 1);
@@ -122,6 +179,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
     probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
     probe->strangers = g_array_new(FALSE, TRUE, sizeof(IbhProbeStranger));
     probe->unasked = g_array_new(FALSE, TRUE, sizeof(IbhProbeUnasked));
+    g_array_set_clear_func(probe->unasked, clear_unasked);
     probe->count = request->count;
     probe->rdma = request->rdma;
     take_peers(probe, request->peers);
@@ -165,33 +223,33 @@ IbhProbePair *ibh_probe_pair(const IbhProbe *probe, guint i)
     return &g_array_index(probe->pairs, IbhProbePair, i);
 }
 
-const IbhProbeSource *ibh_probe_source(const IbhProbe *probe, const IbhProbePair *pair)
+const IbhProbeSource *ibh_probe_source(const IbhProbePair *pair)
 {
-    return &g_array_index(probe->sources, IbhProbeSource, pair->source);
+    return &g_array_index(pair->probe->sources, IbhProbeSource, pair->source);
 }
 
-const IbhIp *ibh_probe_peer(const IbhProbe *probe, const IbhProbePair *pair)
+const IbhIp *ibh_probe_peer(const IbhProbePair *pair)
 {
-    return &g_array_index(probe->peers, IbhIp, pair->peer);
+    return &g_array_index(pair->probe->peers, IbhIp, pair->peer);
 }
 
-const IbhLink *ibh_probe_link(const IbhProbe *probe, const IbhProbePair *pair)
+const IbhLink *ibh_probe_link(const IbhProbePair *pair)
 {
-    return ibh_probe_source(probe, pair)->nic->link;
+    return ibh_probe_source(pair)->nic->link;
 }
 
-const IbhIp *ibh_probe_via(const IbhProbe *probe, const IbhProbePair *pair)
+const IbhIp *ibh_probe_via(const IbhProbePair *pair)
 {
-    if (pair->route.gateway.family != AF_UNSPEC && pair->route.oif == ibh_probe_link(probe, pair)->ifindex)
+    if (pair->route.gateway.family != AF_UNSPEC && pair->route.oif == ibh_probe_link(pair)->ifindex)
         return &pair->route.gateway;
-    return pair->on_link ? ibh_probe_peer(probe, pair) : NULL;
+    return pair->on_link ? ibh_probe_peer(pair) : NULL;
 }
 
-gboolean ibh_probe_is_direct(const IbhProbe *probe, const IbhProbePair *pair)
+gboolean ibh_probe_is_direct(const IbhProbePair *pair)
 {
-    const IbhIp *via = ibh_probe_via(probe, pair);
+    const IbhIp *via = ibh_probe_via(pair);
 
-    return via && ibh_ip_equal(via, ibh_probe_peer(probe, pair));
+    return via && ibh_ip_equal(via, ibh_probe_peer(pair));
 }
 
 /* Pairs of one peer follow each other. */
@@ -200,22 +258,22 @@ IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhI
     for (guint i = GPOINTER_TO_UINT(g_hash_table_lookup(probe->numbers, ip)); i < probe->pairs->len; i++) {
         IbhProbePair *pair = ibh_probe_pair(probe, i);
 
-        if (!ibh_ip_equal(ibh_probe_peer(probe, pair), ip))
+        if (!ibh_ip_equal(ibh_probe_peer(pair), ip))
             return NULL;
-        if (ibh_probe_link(probe, pair)->ifindex == ifindex)
+        if (ibh_probe_link(pair)->ifindex == ifindex)
             return pair;
     }
     return NULL;
 }
 
-int ibh_probe_family(const IbhProbe *probe, const IbhProbePair *pair)
+int ibh_probe_family(const IbhProbePair *pair)
 {
-    return ibh_probe_peer(probe, pair)->family == AF_INET6;
+    return ibh_probe_peer(pair)->family == AF_INET6;
 }
 
-guint ibh_probe_full_size(const IbhProbe *probe, const IbhProbePair *pair)
+guint ibh_probe_full_size(const IbhProbePair *pair)
 {
-    return MIN((guint)MAX(ibh_probe_link(probe, pair)->mtu, 0), IBH_PROBE_SIZE_MAX);
+    return MIN((guint)MAX(ibh_probe_link(pair)->mtu, 0), IBH_PROBE_SIZE_MAX);
 }
 
 IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number)
@@ -230,18 +288,26 @@ gboolean ibh_probe_takes_entry(const IbhProbePair *pair)
     return pair->on_link && !pair->known_before;
 }
 
+static void learn_entry(IbhProbePair *pair, const IbhNeighbour *neighbour, gboolean is_unasked)
+{
+    const IbhLladdr lladdr = ibh_lladdr(neighbour->lladdr, is_unasked ? 0 : neighbour->lladdr_len);
+
+    if (pair->step == IBH_STEP_WAITS) {
+        pair->known_before = TRUE;
+        pair->entry = lladdr;
+    } else if (pair->step == IBH_STEP_SETTLED && lladdr.len) {
+        pair->lladdr = lladdr;
+        pair->fixed = neighbour->fixed;
+    }
+}
+
 void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours)
 {
     IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
         IbhProbePair *pair = ibh_probe_find_pair(probe, neighbour->ifindex, &neighbour->ip);
 
-        if (pair && pair->step == IBH_STEP_WAITS)
-            pair->known_before = TRUE;
-        if (!pair || pair->step != IBH_STEP_SETTLED || !neighbour->lladdr_len ||
-            ibh_neighbour_is_unasked(ibh_probe_link(probe, pair), neighbour))
-            continue;
-        pair->lladdr = ibh_lladdr(neighbour->lladdr, neighbour->lladdr_len);
-        pair->fixed = neighbour->fixed;
+        if (pair)
+            learn_entry(pair, neighbour, ibh_neighbour_is_unasked(ibh_probe_link(pair), neighbour));
     }
     IBH_EACH (IbhProbePair, pair, probe->pairs) {
         if (pair->step != IBH_STEP_SETTLED)
@@ -265,6 +331,23 @@ IbhLladdr ibh_lladdr(const guint8 *bytes, guint length)
 gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other)
 {
     return one->len == other->len && memcmp(one->bytes, other->bytes, one->len) == 0;
+}
+
+/* RFC 5798: 00:00:5e:00:01 and :02, and the number of the virtual router. */
+gboolean ibh_lladdr_is_virtual(const IbhLladdr *lladdr)
+{
+    static const guint8 begin[] = {0, 0, 0x5e, 0};
+
+    return lladdr->len == 6 && memcmp(lladdr->bytes, begin, sizeof begin) == 0;
+}
+
+gboolean ibh_probe_has_answer(const IbhProbePair *pair, const IbhLladdr *lladdr)
+{
+    for (guint i = 0; i < pair->answers; i++) {
+        if (ibh_lladdr_equal(&pair->answer[i], lladdr))
+            return TRUE;
+    }
+    return FALSE;
 }
 
 char *ibh_lladdr_format(const IbhLladdr *lladdr)

@@ -23,28 +23,47 @@
 #define IBH_PROBE_PACKET 40                            /* bytes of a small echo: header, cookie, pair, number, zeros */
 #define IBH_PROBE_SIZE_MAX 65535                       /* of a large one, with its IP header */
 #define IBH_PROBE_SIZED 0x80000000u                    /* in an echo's number: one of this size */
+#define IBH_PROBE_FREE 0x40000000u                     /* one that is bound to no NIC, as programs send */
 #define IBH_PROBE_NAMED 4                              /* peers, rails or pairs that a finding names */
 #define IBH_SYN_PORT 1                                 /* tcpmux: unused for decades */
 #define IBH_SYN_LENGTH 20                              /* bytes of a segment */
 
 /* ---- what can be wrong with a pair: one table from cause to code, severity, words and advice ---- */
 
+/* The way of a packet. What is told of a pair is of the first stage that was not seen. */
+typedef enum {
+    IBH_STAGE_WAY,       /* the rail's own traffic leaves by the rail */
+    IBH_STAGE_QUESTION,  /* who has the next hop's address: asked */
+    IBH_STAGE_ANSWER,    /* by one host, once */
+    IBH_STAGE_ENTRY,     /* which is what the kernel uses */
+    IBH_STAGE_SENT,      /* an echo left */
+    IBH_STAGE_REPLY,     /* its reply came in, whole */
+    IBH_STAGE_DELIVERED, /* and was not dropped here */
+    IBH_STAGE_SENDER,    /* it came from the right NIC, into the right NIC */
+    IBH_STAGE_SIZE,      /* the same at full size */
+    IBH_STAGE_RDMA,      /* and by RDMA */
+    IBH_N_STAGES
+} IbhProbeStage;
+
 typedef enum {
     IBH_CAUSE_NONE,
-    /* of lost echoes */
+    /* of lost echoes: the first that is proved */
     IBH_LOSS_DOWN,
     IBH_LOSS_NO_CARRIER,
-    IBH_LOSS_OURS,      /* a route says that the peer's address is this host's own */
-    IBH_LOSS_ARP_OFF,   /* the rail sends no ARP request */
-    IBH_LOSS_HELD,      /* no echo leaves by the rail */
-    IBH_LOSS_TABLE,     /* the neighbour table was full */
-    IBH_LOSS_FIREWALL,  /* the kernel refuses to send */
-    IBH_LOSS_NO_WAY,    /* it has no route by this NIC, or one that is an error */
-    IBH_LOSS_DROPPED,   /* a reply comes in, and is not delivered */
-    IBH_LOSS_SOME,      /* others came back */
-    IBH_LOSS_DUPLICATE, /* another host has the rail's address, too: answers.c tells it */
-    IBH_LOSS_STATIC,    /* a permanent neighbour entry has another hardware address than the host that answers */
+    IBH_LOSS_OURS,     /* a route says that the peer's address is this host's own */
+    IBH_LOSS_ARP_OFF,  /* the rail sends no ARP request */
+    IBH_LOSS_TABLE,    /* the neighbour table was full */
+    IBH_LOSS_HELD,     /* no echo leaves by the rail */
+    IBH_LOSS_FIREWALL, /* the kernel refuses to send */
+    IBH_LOSS_NO_WAY,   /* it has no route by this NIC, or one that is an error */
+    IBH_LOSS_DROPPED,  /* a reply comes in, and is not delivered */
+    IBH_LOSS_MANGLED,  /* or with a wrong checksum */
+    IBH_LOSS_TOLD,     /* what is told elsewhere explains it */
+    IBH_LOSS_REFUSED,  /* the peer says so, by ICMP */
+    IBH_LOSS_REFUSED_ON_WAY,
+    IBH_LOSS_SOME, /* others came back */
     IBH_LOSS_TRANSLATED,
+    IBH_LOSS_DETOUR,    /* the peer is a neighbour, and packets go to another host */
     IBH_LOSS_GATEWAY,   /* the gateway does not answer ARP */
     IBH_LOSS_AFTER_ARP, /* ARP was answered */
     IBH_LOSS_NOTHING,   /* not even ARP was */
@@ -57,19 +76,31 @@ typedef enum {
     IBH_LOCAL_XDP,
     IBH_LOCAL_PASSTHRU,
     IBH_LOCAL_END,
-    /* of the way of echoes, and of replies */
+    /* of the way of the rail's own traffic */
     IBH_WAY_NONE,
     IBH_WAY_OTHER_NIC,
-    IBH_WAY_REPLY,
-    IBH_WAY_TRANSLATED,
+    IBH_WAY_FILTERED, /* not by the kernel's answer, but by what left */
+    /* of the entry of this host's neighbour table */
+    IBH_ENTRY_FIXED,
+    IBH_ENTRY_WRONG,
+    IBH_ENTRY_UNANSWERED,
+    /* of those who answer for the peer's address */
+    IBH_PEER_FLUX,  /* NICs of one host, as other addresses show */
+    IBH_PEER_TWO,   /* others do not */
+    IBH_PEER_MANY,  /* nothing to compare with */
+    IBH_PEER_TWICE, /* two, with one hardware address */
+    /* of the way of replies */
+    IBH_BACK_TRANSLATED,
+    IBH_BACK_ENTRY, /* the peer sent them to another NIC of this host, */
+    IBH_BACK_OTHER, /* or another host did */
+    IBH_BACK_SENDER,
+    IBH_BACK_STRANGER,
     IBH_WAY_NOT_KNOWN,
-    IBH_PEER_FLUX,
-    IBH_PEER_TWO,
-    IBH_PEER_SENDER,
     /* of full size */
     IBH_SIZE_PIECES,
     IBH_SIZE_TOLD,
     IBH_SIZE_BEYOND, /* the same, behind a router: no fault */
+    IBH_SIZE_MANGLED,
     IBH_SIZE_OURS,
     IBH_SIZE_SILENT,
     /* of RDMA, as far as a request came: from IBH_RDMA_NO_WAY on, it may still be answered */
@@ -96,15 +127,22 @@ typedef enum {
 /* What is lost, so that a fact about this host may explain it better. */
 enum { IBH_LOST_OUT = 1, IBH_LOST_IN = 2, IBH_LOST_ALL = 4, IBH_LOST_SOME = 8 };
 
-/* In texts, words in braces stand for the pair's (verdict.c). */
+typedef struct IbhProbe IbhProbe;
+typedef struct IbhProbePair IbhProbePair;
+typedef gboolean IbhProof(const IbhProbePair *pair);
+
+/* One row is all of a cause: at which stage of the way it is, what proves it, which side it is on, and the words. In
+ * texts, words in braces stand for the pair's (words.c). */
 typedef struct {
+    IbhProbeStage stage;
+    IbhProof *proof; /* what was seen; NULL: judge.c, or the child that asks by RDMA, knows it */
     IbhProbePlace place;
     IbhSeverity severity;
     const char *code;    /* NULL: told elsewhere, or no fault */
     const char *problem; /* of its pairs, a code, too; NULL: the same */
     const char *why;
     const char *fix, *advice;
-    const char *peer_code;  /* where a peer is at fault; NULL: the same */
+    const char *peer_code;  /* where all rails have it of a peer; NULL: the same */
     guint lost;             /* of a loss, what this is; of what explains losses, which */
     const char *file, *key; /* of the kernel's counters: below /proc/net, and how their names begin; NULL: not there */
 } IbhCauseRow;
@@ -118,10 +156,13 @@ typedef struct {
     guint len; /* 0: not known */
 } IbhLladdr;
 
+#define IBH_PROBE_ANSWERS 8 /* different ones to a question, of which each is kept */
+
 /* An answer to ARP, or to a neighbour solicitation, from the wire. */
 typedef struct {
     IbhIp from, to;
     IbhLladdr lladdr; /* of the host that has the address `from` */
+    IbhLladdr sender; /* of the frame; its length 0: not known */
     gboolean proxy;   /* IPv6: it says that it stands for another host */
 } IbhArpReply;
 
@@ -148,15 +189,22 @@ typedef struct {
     gboolean asks, told; /* for the peer's hardware address: a question left, an answer came in */
 } IbhProbeTrace;
 
+/* An ICMP error about an echo. */
+typedef struct {
+    IbhIp from; /* family 0: none came */
+    guint8 type, code;
+} IbhProbeRefusal;
+
 /* How long packets may be, with their IP header. 0: not known. */
 typedef struct {
-    guint passed;    /* the longest that was answered */
-    gboolean failed; /* one of full size was not, twice */
-    guint fragment;  /* a reply came in pieces of this size */
-    IbhIp told_by;   /* the host that reported one as too long; family 0: none */
-    guint told;      /* and the size that it accepts */
-    guint seen;      /* the longest whose reply came in whole, delivered or not */
-    gboolean held;   /* the kernel does not let longer ones leave: this host's own firewall */
+    guint passed;     /* the longest that was answered */
+    gboolean failed;  /* one of full size was not, twice */
+    guint fragment;   /* a reply came in pieces of this size */
+    IbhIp told_by;    /* the host that reported one as too long; family 0: none */
+    guint told;       /* and the size that it accepts */
+    guint seen;       /* the longest whose reply came in whole, delivered or not */
+    gboolean held;    /* the kernel does not let longer ones leave: this host's own firewall */
+    gboolean mangled; /* a reply came in with a wrong checksum */
 } IbhProbeSize;
 
 /* Where a pair is on its way (flight.c). */
@@ -170,24 +218,40 @@ typedef enum {
 } IbhProbeStep;
 
 /* What a pair is asked with. */
-typedef enum { IBH_ASK_ECHO, IBH_ASK_SIZE, IBH_ASK_SYN, IBH_ASK_RDMA, IBH_ASK_WHO, IBH_N_ASKS } IbhProbeAsk;
+typedef enum {
+    IBH_ASK_ECHO,
+    IBH_ASK_SIZE,
+    IBH_ASK_SYN,
+    IBH_ASK_RDMA,
+    IBH_ASK_WHO,
+    IBH_ASK_FREE,
+    IBH_N_ASKS
+} IbhProbeAsk;
 
-typedef struct {
+struct IbhProbePair {
+    const IbhProbe *probe;
     guint source; /* index into sources */
     guint peer;   /* index into peers */
     gboolean on_link;
     int sent, received;
-    gint64 rtt;            /* µs, the shortest; -1: none */
-    int send_error;        /* errno, 0: none */
-    IbhLookup route;       /* the kernel's answer where no device is named */
-    int reply_ifindex;     /* where replies came in: a wrong NIC, if any did; 0: none came */
-    gboolean dropped;      /* a reply came in and was not delivered */
-    IbhLladdr lladdr;      /* to which requests go */
-    IbhLladdr sender;      /* from which the last reply came */
-    IbhLladdr answer[4];   /* to ARP, asked anew: the first different ones */
-    guint answers;         /* so many */
-    gboolean known_before; /* the neighbour table had an entry before its turn */
-    gboolean fixed;        /* `lladdr` is of a permanent entry */
+    gint64 rtt;        /* µs, the shortest; -1: none */
+    int send_error;    /* errno, 0: none */
+    IbhLookup route;   /* the kernel's answer where no device is named */
+    int reply_ifindex; /* where replies came in: a wrong NIC, if any did; 0: none came */
+    gboolean dropped;  /* a reply came in and was not delivered */
+    gboolean mangled;  /* or with a wrong checksum */
+    IbhProbeRefusal refusal;
+    IbhLladdr entry;                     /* of the neighbour table before the first packet: no answer of now */
+    IbhLladdr lladdr;                    /* to which requests go */
+    IbhLladdr sender;                    /* from which the last reply came, */
+    IbhLladdr strayed;                   /* or the last that came in by another NIC */
+    IbhLladdr answer[IBH_PROBE_ANSWERS]; /* to ARP, asked anew: the first different ones */
+    guint answers;                       /* so many, */
+    guint times[IBH_PROBE_ANSWERS];      /* and how often each */
+    guint questions;                     /* the peer was asked */
+    gboolean known_before;               /* the neighbour table had an entry before its turn */
+    gboolean fixed;                      /* `lladdr` is of a permanent entry */
+    int free_ifindex;                    /* by which an echo left that is bound to no NIC; 0: none was seen */
     IbhProbeTrace trace;
     IbhProbeSize mtu;
     IbhSynOutcome syn;
@@ -201,21 +265,22 @@ typedef struct {
     gint64 at;                /* nothing is sent before */
     IbhCause loss;            /* why echoes were lost; IBH_CAUSE_NONE: none was */
     guint64 causes;           /* bits: 1 << IbhCause */
-} IbhProbePair;
+};
 
 /* A rail does not ask a peer. */
 typedef struct {
     const IbhNic *nic;
     guint peer;
-    const char *why; /* for people */
+    char *why; /* for people */
 } IbhProbeUnasked;
 
 /* A host, not this one, that answers ARP for an address of this host. */
 typedef struct {
     guint source; /* index into sources: the address */
     IbhLladdr lladdr;
-    gboolean proxy; /* only to a host that has an address itself */
-    int own;        /* ifindex: it is this host, by a NIC that is no rail; 0: it is another host */
+    IbhLladdr sender; /* of its frame */
+    gboolean proxy;   /* only to a host that has an address itself */
+    int own;          /* ifindex: it is this host, by a NIC that is no rail; 0: it is another host */
 } IbhProbeStranger;
 
 typedef struct {
@@ -230,7 +295,7 @@ typedef struct {
     gboolean rdma; /* asks by RDMA, too */
 } IbhProbeRequest;
 
-typedef struct {
+struct IbhProbe {
     const IbhRails *rails;
     GPtrArray *nics;      /* const IbhNic *: the rows */
     GArray *peers;        /* IbhIp: the columns */
@@ -249,28 +314,34 @@ typedef struct {
     gboolean was_full[2]; /* the kernel's table of neighbours, meanwhile: IPv4, IPv6 */
     GHashTable *local;    /* what the kernel says of packets that this host drops (judge.c) */
     GPtrArray *findings;  /* IbhFinding *; NULL: not judged yet */
-} IbhProbe;
+};
 
 /* Fails if the request is empty or too large. No NIC to probe is no failure: then there are no pairs. */
 IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, GError **error);
 void ibh_probe_free(IbhProbe *probe);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhProbe, ibh_probe_free)
 
-const IbhProbeSource *ibh_probe_source(const IbhProbe *probe, const IbhProbePair *pair);
-const IbhIp *ibh_probe_peer(const IbhProbe *probe, const IbhProbePair *pair);
+const IbhProbeSource *ibh_probe_source(const IbhProbePair *pair);
+const IbhIp *ibh_probe_peer(const IbhProbePair *pair);
 IbhProbePair *ibh_probe_pair(const IbhProbe *probe, guint i);
 IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number);
 /* The neighbour that the pair's packets go to: the peer, or a gateway; NULL: not known. */
-const IbhIp *ibh_probe_via(const IbhProbe *probe, const IbhProbePair *pair);
-gboolean ibh_probe_is_direct(const IbhProbe *probe, const IbhProbePair *pair);          /* that neighbour is the peer */
-const IbhLink *ibh_probe_link(const IbhProbe *probe, const IbhProbePair *pair);         /* by which its echoes leave */
+const IbhIp *ibh_probe_via(const IbhProbePair *pair);
+gboolean ibh_probe_is_direct(const IbhProbePair *pair);                                 /* that neighbour is the peer */
+const IbhLink *ibh_probe_link(const IbhProbePair *pair);                                /* by which its echoes leave */
 IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip); /* NULL: not asked */
-int ibh_probe_family(const IbhProbe *probe, const IbhProbePair *pair);                  /* 0: IPv4; 1: IPv6 */
-guint ibh_probe_full_size(const IbhProbe *probe, const IbhProbePair *pair);
+int ibh_probe_family(const IbhProbePair *pair);                                         /* 0: IPv4; 1: IPv6 */
+guint ibh_probe_full_size(const IbhProbePair *pair);
 
 IbhLladdr ibh_lladdr(const guint8 *bytes, guint length);
 gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other);
-char *ibh_lladdr_format(const IbhLladdr *lladdr); /* NULL: not known */
+char *ibh_lladdr_format(const IbhLladdr *lladdr);        /* NULL: not known */
+gboolean ibh_lladdr_is_virtual(const IbhLladdr *lladdr); /* VRRP: of no NIC */
+/* A host answered for the pair's address from there, now. */
+gboolean ibh_probe_has_answer(const IbhProbePair *pair, const IbhLladdr *lladdr);
+
+/* The kernel has said how it routes each pair: a rail without a gateway of its own asks no peer beyond its subnets. */
+void ibh_probe_leave_to_main(IbhProbe *probe);
 
 /* The content of the neighbour table (IbhNeighbour): entries of pairs whose turn has not come are not ours, and are not
  * deleted; pairs that are settled have their hardware addresses from it, and their questions follow. */
@@ -317,6 +388,7 @@ void ibh_probe_sent(IbhProbe *probe, guint pair, guint number, gint64 now);
 void ibh_probe_syn(const IbhProbe *probe, guint pair, guint8 segment[IBH_SYN_LENGTH]);
 
 typedef struct {
+    int ifindex; /* of the NIC that it is for, or came in by */
     IbhIp from, to;
     const guint8 *icmp; /* header and payload, from the wire */
     gsize length;
@@ -352,7 +424,7 @@ const char *ibh_probe_syn_why(const IbhProbePair *pair);
 /* How far the pair's RDMA request came, as another process says. FALSE: there is no such pair, or it has its result
  * already. */
 gboolean ibh_probe_take_rdma(IbhProbe *probe, guint pair, IbhCause cause, int error);
-gboolean ibh_probe_awaits_rdma(const IbhProbe *probe, const IbhProbePair *pair);
+gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair);
 
 /* ---- the verdict ---- */
 
@@ -363,10 +435,24 @@ void ibh_probe_note_local(IbhProbe *probe, int ifindex, IbhCause fact, gint64 va
 /* Once all is over: sets causes and findings. */
 void ibh_probe_judge(IbhProbe *probe);
 gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause);
+const char *ibh_probe_stage(const IbhProbePair *pair);   /* the first that was not seen; NULL: all were */
 GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: codes, each once */
 /* "172.16.34.1-.8, 172.16.35.1 and 3 more"; IbhIp. Consecutive ones are one; so many at most. */
 char *ibh_probe_name_peers(const GArray *peers, guint most);
 char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more);
+
+/* The row's text, with the pair's words in place of those in braces. */
+char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text);
+
+/* What proves a cause (proofs.c). */
+IbhProof ibh_is_down, ibh_has_no_carrier, ibh_is_ours, ibh_is_arp_off, ibh_was_table_full, ibh_is_held, ibh_is_refused,
+    ibh_is_unsent, ibh_is_dropped, ibh_is_mangled, ibh_is_told_elsewhere, ibh_peer_refuses, ibh_way_refuses,
+    ibh_has_reply, ibh_is_translated, ibh_is_detour, ibh_is_gateway_silent, ibh_has_answered, ibh_is_silent,
+    ibh_is_unknown, ibh_has_no_route, ibh_has_other_route, ibh_is_led_away, ibh_is_entry_fixed, ibh_is_entry_wrong,
+    ibh_is_entry_unanswered, ibh_is_flux, ibh_are_two, ibh_are_many, ibh_is_twice, ibh_is_reply_translated,
+    ibh_is_back_by_peer, ibh_is_back_by_other, ibh_is_sender_of_peer, ibh_is_sender_unknown, ibh_is_lladdr_unknown,
+    ibh_is_in_pieces, ibh_is_told_too_long, ibh_is_told_beyond, ibh_is_size_mangled, ibh_is_size_ours,
+    ibh_is_size_silent;
 
 /* Parts of ibh_probe_judge(): a finding for each cause, keyed by who is at fault: a rail of this host, a peer, a pair,
  * the wire; hosts that answer for this host's addresses; what was not asked, and the run as a whole. */

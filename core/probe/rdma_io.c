@@ -90,13 +90,13 @@ static guint16 put_address(struct __kernel_sockaddr_storage *to, const IbhIp *ip
 static void begin(const Asker *asker, guint32 i)
 {
     const IbhProbePair *pair = ibh_probe_pair(asker->probe, i);
-    const IbhProbeSource *source = ibh_probe_source(asker->probe, pair);
+    const IbhProbeSource *source = ibh_probe_source(pair);
     struct rdma_ucm_create_id_resp answer = {0};
     const struct rdma_ucm_create_id create = {
         .uid = (guint64)i + 1, .response = (guint64)(guintptr)&answer, .ps = RDMA_PS_UDP, .qp_type = QUEUE_PAIR_UD};
     struct rdma_ucm_bind bind = {.addr_size = put_address(&bind.addr, &source->ip)};
-    struct rdma_ucm_resolve_addr resolve = {
-        .timeout_ms = ADDRESS_MS, .dst_size = put_address(&resolve.dst_addr, ibh_probe_peer(asker->probe, pair))};
+    struct rdma_ucm_resolve_addr resolve = {.timeout_ms = ADDRESS_MS,
+                                            .dst_size = put_address(&resolve.dst_addr, ibh_probe_peer(pair))};
     int error = asker->error;
     IbhCause cause = error == ENOENT ? IBH_RDMA_NO_MODULE : IBH_RDMA_REFUSED;
 
@@ -205,11 +205,11 @@ static gboolean is_soft_roce(const char *sysfs, const IbhLink *link)
 }
 
 /* A firewall that drops such a request drops an empty datagram to its port, too, and the kernel reports that. */
-static gboolean is_filtered(const IbhProbe *probe, const IbhProbePair *pair)
+static gboolean is_filtered(const IbhProbePair *pair)
 {
-    const IbhProbeSource *source = ibh_probe_source(probe, pair);
+    const IbhProbeSource *source = ibh_probe_source(pair);
     socklen_t size;
-    IbhSockAddress to = ibh_sock_address(ibh_probe_peer(probe, pair), &size);
+    IbhSockAddress to = ibh_sock_address(ibh_probe_peer(pair), &size);
     int fd = socket(source->ip.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     gboolean filtered;
 
@@ -229,7 +229,7 @@ int ibh_prober_send_rdma(IbhProber *prober, guint32 i)
     IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
     IbhProbeSocket *sock = &prober->sockets[pair->source];
 
-    if (is_soft_roce(prober->sysfs, ibh_probe_link(prober->probe, pair)) && is_filtered(prober->probe, pair)) {
+    if (is_soft_roce(prober->sysfs, ibh_probe_link(pair)) && is_filtered(pair)) {
         pair->rdma = IBH_RDMA_FILTERED;
         return EPERM;
     }

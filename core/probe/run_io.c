@@ -13,9 +13,9 @@
 /* ---- one packet ---- */
 
 /* The neighbour table, or the NIC's queue, is full: once more, later. IPv6 reports a full table as EINVAL. */
-static gboolean is_put_off(IbhProber *prober, IbhProbePair *pair, int problem)
+static gboolean is_put_off(IbhProbePair *pair, int problem)
 {
-    const gboolean full = problem == ENOBUFS || (problem == EINVAL && ibh_probe_family(prober->probe, pair));
+    const gboolean full = problem == ENOBUFS || (problem == EINVAL && ibh_probe_family(pair));
 
     if (!full || pair->refusals >= REFUSALS)
         return FALSE;
@@ -31,7 +31,7 @@ static void send_shot(IbhProber *prober, const IbhShot *shot)
     const gint64 before = g_get_monotonic_time();
     const int problem = ibh_prober_send(prober, shot);
 
-    if (shot->ask <= IBH_ASK_SIZE && is_put_off(prober, pair, problem))
+    if (shot->ask <= IBH_ASK_SIZE && is_put_off(pair, problem))
         return;
     if (shot->ask == IBH_ASK_ECHO && shot->number < (guint)probe->count) {
         pair->send_error = problem ? problem : pair->send_error;
@@ -62,9 +62,7 @@ static gboolean learn(IbhProber *prober, GError **error)
 static void finish(IbhProber *prober, guint i)
 {
     const IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
-    const IbhOp op = {.type = IBH_OP_NEIGH_DEL,
-                      .ifindex = ibh_probe_link(prober->probe, pair)->ifindex,
-                      .ip = *ibh_probe_peer(prober->probe, pair)};
+    const IbhOp op = {.type = IBH_OP_NEIGH_DEL, .ifindex = ibh_probe_link(pair)->ifindex, .ip = *ibh_probe_peer(pair)};
 
     if (ibh_probe_takes_entry(pair) && !pair->fixed)
         (void)ibh_netlink_execute(prober->netlink, &op, NULL);
@@ -157,9 +155,11 @@ static gboolean ask_all(IbhProber *prober, GError **error)
 static gboolean ask_routes(IbhProber *prober, GError **error)
 {
     IBH_EACH (IbhProbePair, pair, prober->probe->pairs) {
+        pair->route.match = TRUE;
         if (!ibh_netlink_lookup(prober->netlink, &pair->route, error))
             return FALSE;
     }
+    ibh_probe_leave_to_main(prober->probe);
     return TRUE;
 }
 

@@ -100,15 +100,23 @@ static void enlarge(int fd)
         (void)set_option(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER);
 }
 
+gboolean ibh_sock_tie(int fd, const IbhProbeSource *source, gboolean is_tied)
+{
+    const gboolean six = source->ip.family == AF_INET6;
+    const guint32 device = is_tied ? (guint32)source->nic->link->ifindex : 0;
+
+    return set_option(fd, six ? IPPROTO_IPV6 : IPPROTO_IP, six ? IPV6_UNICAST_IF : IP_UNICAST_IF, (int)htonl(device));
+}
+
 /* And errors are reported: without, the kernel does not say that its neighbour table is full. */
 int ibh_sock_bind(int fd, const IbhProbeSource *source)
 {
     const gboolean six = source->ip.family == AF_INET6;
-    const int level = six ? IPPROTO_IPV6 : IPPROTO_IP, device = (int)htonl((guint32)source->nic->link->ifindex);
+    const int level = six ? IPPROTO_IPV6 : IPPROTO_IP;
     socklen_t size;
     const IbhSockAddress address = ibh_sock_address(&source->ip, &size);
 
-    if (bind(fd, &address.generic, size) < 0 || !set_option(fd, level, six ? IPV6_UNICAST_IF : IP_UNICAST_IF, device))
+    if (bind(fd, &address.generic, size) < 0 || !ibh_sock_tie(fd, source, TRUE))
         return errno;
     (void)set_option(fd, level, six ? IPV6_RECVERR : IP_RECVERR, 1);
     return 0;

@@ -5,85 +5,6 @@
  */
 #include "probe/probe.h"
 
-#include <errno.h>
-#include <string.h>
-#include <sys/socket.h>
-
-/* ---- a row's words ---- */
-
-/* What the kernel says of a route that is no way: its errno tells its type. */
-static const char *explain_refusal(int error)
-{
-    return error == EINVAL         ? "a blackhole route"
-           : error == EHOSTUNREACH ? "an unreachable route"
-           : error == EACCES       ? "a prohibit route"
-           : error == ENETUNREACH  ? "no route"
-                                   : g_strerror(error);
-}
-
-static char *name_ip(const IbhIp *ip)
-{
-    char text[IBH_IP_STRLEN];
-
-    return g_strdup(ip ? ibh_ip_format(ip, text) : "");
-}
-
-static char *name_link(const IbhProbe *probe, int ifindex)
-{
-    const IbhLink *link = ibh_snapshot_link(probe->rails->snapshot, ifindex);
-
-    return g_strdup(link ? link->name : "another interface");
-}
-
-static char *number(guint n)
-{
-    return g_strdup_printf("%u", n);
-}
-
-/* What a word in braces stands for. */
-static char *value_of(const IbhProbe *probe, const IbhProbePair *pair, const char *word)
-{
-    const IbhLink *link = ibh_probe_link(probe, pair);
-    const int six = ibh_probe_family(probe, pair);
-
-#define IS(name) g_str_equal(word, name)
-    return IS("if")             ? ibh_shell_word(link->name)
-           : IS("peer")         ? name_ip(ibh_probe_peer(probe, pair))
-           : IS("from")         ? name_ip(&ibh_probe_source(probe, pair)->ip)
-           : IS("via")          ? name_ip(ibh_probe_via(probe, pair))
-           : IS("leaves from")  ? name_ip(&pair->trace.from)
-           : IS("leaves to")    ? name_ip(&pair->trace.to)
-           : IS("told by")      ? name_ip(&pair->mtu.told_by)
-           : IS("ipv")          ? g_strdup(six ? "ipv6" : "ipv4")
-           : IS("arp")          ? g_strdup(six ? "neighbour solicitations" : "ARP")
-           : IS("arp answered") ? g_strdup(six ? "neighbour solicitations are" : "ARP is")
-           : IS("reply if")
-               ? pair->reply_ifindex == link->ifindex ? g_strdup("this NIC") : name_link(probe, pair->reply_ifindex)
-           : IS("route if") ? name_link(probe, pair->route.oif)
-           : IS("refused")  ? g_strdup(explain_refusal(pair->send_error))
-           : IS("no route") ? g_strdup(explain_refusal(pair->route.error))
-           : IS("passed")   ? number(pair->mtu.passed)
-           : IS("full")     ? number(ibh_probe_full_size(probe, pair))
-           : IS("piece")    ? number(pair->mtu.fragment)
-                            : g_strdup(g_strerror(pair->rdma_error ? pair->rdma_error : ETIMEDOUT)); /* rdma error */
-#undef IS
-}
-
-static char *fill_in(const IbhProbe *probe, const IbhProbePair *pair, const char *template)
-{
-    g_auto(GStrv) parts = g_strsplit_set(template ? template : "", "{}", -1);
-
-    for (guint i = 1; parts[0] && parts[i]; i += 2) {
-        char *value = value_of(probe, pair, parts[i]);
-
-        g_free(parts[i]);
-        parts[i] = value;
-    }
-    return template ? g_strjoinv("", parts) : NULL;
-}
-
-/* ---- names ---- */
-
 /* ---- who is at fault ---- */
 
 /* How many pairs of a peer, or of a rail, have the cause; and could: a pair could tell only if nothing of this host is
@@ -109,7 +30,7 @@ static Count *count_of(const Cause *cause, const IbhProbePair *pair, Share share
 
     if (share == OF_PEERS)
         return &cause->counts[pair->peer];
-    (void)g_ptr_array_find(cause->probe->nics, ibh_probe_source(cause->probe, pair)->nic, &at);
+    (void)g_ptr_array_find(cause->probe->nics, ibh_probe_source(pair)->nic, &at);
     return &cause->counts[cause->probe->peers->len + at];
 }
 
@@ -148,8 +69,8 @@ static void report_share(Cause *cause, Share share)
 
     for (guint i = 0; i < probe->pairs->len; i++) {
         const IbhProbePair *pair = ibh_probe_pair(probe, i);
-        const IbhIp *peer = ibh_probe_peer(probe, pair);
-        const char *rail = ibh_probe_link(probe, pair)->name;
+        const IbhIp *peer = ibh_probe_peer(pair);
+        const char *rail = ibh_probe_link(pair)->name;
         char ip[IBH_IP_STRLEN];
 
         if (!is_of(cause, i, share))
@@ -158,11 +79,11 @@ static void report_share(Cause *cause, Share share)
         g_ptr_array_add(pairs, g_strdup_printf("%s to %s", rail, ibh_ip_format(peer, ip)));
         add_once(rails, g_strdup(rail));
         if (row->fix)
-            add_once(fixes, fill_in(probe, pair, row->fix));
+            add_once(fixes, ibh_probe_fill_in(pair, row->fix));
         if (!peers->len || !ibh_ip_equal(&g_array_index(peers, IbhIp, peers->len - 1), peer))
             g_array_append_val(peers, *peer);
         if (pairs->len == 1)
-            advice = fill_in(probe, pair, row->advice);
+            advice = ibh_probe_fill_in(pair, row->advice);
     }
     if (!pairs->len)
         return;
@@ -222,7 +143,7 @@ void ibh_probe_report_causes(IbhProbe *probe)
         cause.row = ibh_probe_cause((IbhCause)number);
         for (guint i = 0; i < n && cause.row->code; i++) {
             if (ibh_probe_has(ibh_probe_pair(probe, i), (IbhCause)number))
-                whys[i] = fill_in(probe, ibh_probe_pair(probe, i), cause.row->why);
+                whys[i] = ibh_probe_fill_in(ibh_probe_pair(probe, i), cause.row->why);
         }
         for (guint i = 0; i < n; i++) {
             if (whys[i])

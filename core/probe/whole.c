@@ -2,23 +2,43 @@
 /* Findings of --probe that are of no single pair. */
 #include "probe/probe.h"
 
-/* Peers that no rail could ask: silence would look like success. */
-static void report_unasked(IbhProbe *probe)
+/* All rails have said why they do not ask it: the last one's reason. */
+static char **find_reasons(const IbhProbe *probe)
 {
     g_autofree guint *rails = g_new0(guint, probe->peers->len);
-    g_autoptr(GArray) peers = g_array_new(FALSE, FALSE, sizeof(IbhIp));
-    g_autofree char *names = NULL;
+    char **reasons = g_new0(char *, probe->peers->len);
 
     IBH_EACH (const IbhProbeUnasked, one, probe->unasked) {
         if (++rails[one->peer] == probe->nics->len)
-            g_array_append_val(peers, g_array_index(probe->peers, IbhIp, one->peer));
+            reasons[one->peer] = one->why;
     }
-    names = ibh_probe_name_peers(peers, IBH_PROBE_NAMED);
-    if (peers->len)
-        ibh_finding_add(probe->findings, "", IBH_ERROR, "no-source",
-                        ibh_advice("ib-hook --show says which addresses the rails have; or leave these peers out"),
-                        "%u of %u peers were not asked: no rail has an address of the family of %s", peers->len,
-                        probe->peers->len, names);
+    return reasons;
+}
+
+/* Peers that no rail asked: silence would look like success. */
+static void report_unasked(IbhProbe *probe)
+{
+    g_autofree char **reasons = find_reasons(probe);
+
+    for (guint first = 0; first < probe->peers->len; first++) {
+        g_autoptr(GArray) peers = g_array_new(FALSE, FALSE, sizeof(IbhIp));
+        g_autofree char *names = NULL;
+        const char *why = reasons[first];
+
+        for (guint i = first; why && i < probe->peers->len; i++) {
+            if (g_strcmp0(reasons[i], why) != 0)
+                continue;
+            g_array_append_val(peers, g_array_index(probe->peers, IbhIp, i));
+            reasons[i] = NULL;
+        }
+        names = ibh_probe_name_peers(peers, IBH_PROBE_NAMED);
+        if (peers->len)
+            ibh_finding_add(probe->findings, "", IBH_ERROR, "no-source",
+                            ibh_advice("give a rail an address in that subnet, with its right prefix, or a gateway "
+                                       "(gateway= or remote= in the configuration); or leave these peers out"),
+                            "%u of %u peers were not asked by any rail, %s: %s", peers->len, probe->peers->len, names,
+                            why);
+    }
 }
 
 /* They should be rails, and would be probed. */
@@ -44,11 +64,11 @@ static void report_separate_wires(IbhProbe *probe)
         g_autofree char *names = NULL;
 
         IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-            if (ibh_probe_source(probe, pair)->nic != nic || !(pair->received || pair->dropped))
+            if (ibh_probe_source(pair)->nic != nic || !(pair->received || pair->dropped))
                 continue;
             if (by[pair->peer]++)
                 return;
-            g_array_append_val(reached, *ibh_probe_peer(probe, pair));
+            g_array_append_val(reached, *ibh_probe_peer(pair));
         }
         if (!reached->len)
             return;

@@ -19,7 +19,7 @@
 static int send_to(IbhProber *prober, int fd, guint i, gsize length)
 {
     socklen_t size;
-    const IbhSockAddress to = ibh_sock_address(ibh_probe_peer(prober->probe, ibh_probe_pair(prober->probe, i)), &size);
+    const IbhSockAddress to = ibh_sock_address(ibh_probe_peer(ibh_probe_pair(prober->probe, i)), &size);
     int problem = 0;
 
     for (int try = 0; try < TRIES && (problem || !try); try++)
@@ -37,9 +37,22 @@ static int send_echo(IbhProber *prober, guint i, guint number)
     return send_to(prober, sock->fd, i, ibh_probe_packet(prober->probe, i, number, prober->bytes));
 }
 
+static int send_free(IbhProber *prober, guint i, guint number)
+{
+    const guint at = ibh_probe_pair(prober->probe, i)->source;
+    const IbhProbeSource *source = &g_array_index(prober->probe->sources, IbhProbeSource, at);
+    const int fd = prober->sockets[at].fd;
+    int problem;
+
+    if (!ibh_sock_tie(fd, source, FALSE))
+        return errno;
+    problem = send_echo(prober, i, number);
+    return ibh_sock_tie(fd, source, TRUE) ? problem : errno;
+}
+
 static int send_syn(IbhProber *prober, guint i)
 {
-    const int problem = ibh_sock_bind(prober->tcp, ibh_probe_source(prober->probe, ibh_probe_pair(prober->probe, i)));
+    const int problem = ibh_sock_bind(prober->tcp, ibh_probe_source(ibh_probe_pair(prober->probe, i)));
 
     if (problem)
         return problem;
@@ -91,11 +104,12 @@ int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
 
     if (shot->ask == IBH_ASK_SYN)
         return send_syn(prober, shot->pair);
+    if (shot->ask == IBH_ASK_FREE)
+        return send_free(prober, shot->pair, shot->number);
     if (shot->ask == IBH_ASK_RDMA)
         return ibh_prober_send_rdma(prober, shot->pair);
     if (shot->ask == IBH_ASK_WHO)
-        return ibh_prober_send_who(prober, ibh_probe_link(probe, pair), &ibh_probe_source(probe, pair)->ip,
-                                   ibh_probe_via(probe, pair));
+        return ibh_prober_send_who(prober, ibh_probe_link(pair), &ibh_probe_source(pair)->ip, ibh_probe_via(pair));
     return send_echo(prober, shot->pair, shot->number);
 }
 
@@ -115,7 +129,8 @@ static gssize receive(IbhProber *prober, int fd, IbhSockAddress *from)
 /* FALSE: nothing is left to read. A raw socket of IPv4 gets the IP header, too. */
 static gboolean take_reply(IbhProber *prober, guint source)
 {
-    const IbhIp *own = &g_array_index(prober->probe->sources, IbhProbeSource, source).ip;
+    const IbhProbeSource *of = &g_array_index(prober->probe->sources, IbhProbeSource, source);
+    const IbhIp *own = &of->ip;
     const gboolean six = own->family == AF_INET6;
     IbhSockAddress from = {.room = {0}};
     const gssize length = receive(prober, prober->sockets[source].fd, &from);
@@ -124,7 +139,8 @@ static gboolean take_reply(IbhProber *prober, guint source)
     if (length <= 0)
         return length == 0;
     if (from.generic.sa_family == own->family && (offset || six)) {
-        const IbhProbeReply reply = {.from = six ? ibh_ip_from_bytes(AF_INET6, &from.six.sin6_addr)
+        const IbhProbeReply reply = {.ifindex = of->nic->link->ifindex,
+                                     .from = six ? ibh_ip_from_bytes(AF_INET6, &from.six.sin6_addr)
                                                  : ibh_ip_from_bytes(AF_INET, &from.four.sin_addr),
                                      .to = *own,
                                      .icmp = prober->bytes + offset,

@@ -53,10 +53,14 @@ static void take_reply(IbhProbe *probe, int kind, const uint8_t *bytes, size_t l
 {
     guint pair = (guint)kind >> 3 & 7;
     const IbhProbePair *of = &g_array_index(probe->pairs, IbhProbePair, pair);
-    const IbhProbeSource *source = ibh_probe_source(probe, of);
+    const IbhProbeSource *source = ibh_probe_source(of);
     g_autofree guint8 *packet = g_malloc0(MAX(length, 1));
     guint8 right[IBH_PROBE_PACKET];
-    IbhProbeReply reply = {.from = *ibh_probe_peer(probe, of), .to = source->ip, .icmp = packet, .length = length};
+    IbhProbeReply reply = {.ifindex = source->nic->link->ifindex,
+                           .from = *ibh_probe_peer(of),
+                           .to = source->ip,
+                           .icmp = packet,
+                           .length = length};
 
     memcpy(packet, bytes, length);
     (void)ibh_probe_packet(probe, pair, (guint)kind >> 6 & 1, right);
@@ -70,7 +74,7 @@ static void take_reply(IbhProbe *probe, int kind, const uint8_t *bytes, size_t l
 static gsize make_right(const IbhProbe *probe, guint pair, gboolean is_syn, guint8 right[40 + IBH_PROBE_PACKET])
 {
     const IbhProbePair *of = ibh_probe_pair(probe, pair);
-    const IbhIp *from = ibh_probe_peer(probe, of), *to = &ibh_probe_source(probe, of)->ip;
+    const IbhIp *from = ibh_probe_peer(of), *to = &ibh_probe_source(of)->ip;
     const gboolean six = from->family == AF_INET6;
     const gsize header = six ? 40 : 20, size = six ? 16 : 4, length = is_syn ? IBH_SYN_LENGTH : IBH_PROBE_PACKET;
     guint8 request[IBH_SYN_LENGTH], *segment = right + header;

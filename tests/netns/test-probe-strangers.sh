@@ -28,6 +28,28 @@ forget A B
 probe 0
 expect_equal "without it nothing is said" "" "$(codes)"
 
+# An answer in the name of another host: the frame's sender is who has to be found.
+cat >$work/forge.py <<'EOF'
+import socket, sys
+wanted, name = socket.inet_aton(sys.argv[1]), bytes.fromhex(sys.argv[2].replace(":", ""))
+wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0806))
+wire.bind(("eth0", 0x0806))
+own = wire.getsockname()[4]
+print("ready", flush=True)
+while True:
+    frame = wire.recv(2048)
+    if frame[20:22] == b"\0\1" and frame[38:42] == wanted:
+        wire.send(frame[6:12] + own + frame[12:20] + b"\0\2" + name + wanted + frame[22:28] + frame[28:32])
+EOF
+nsenter --net=/run/netns/C python3 $work/forge.py 172.16.16.2 "$(mac B 1)" >$work/forge &
+forger=$!
+wait_until 5 grep -q ready $work/forge
+probe 1
+kill $forger
+expect_contains "a forged answer is told by its sender" "$(mac C 3) sends ARP answers for 172.16.16.2, of this host, in the name of $(mac B 1): a forgery" "$(messages)"
+expect_contains "who is to be found" "find $(mac C 3)" "$(json '.findings[].advice')"
+forget A B
+
 # A VIP that both hosts have, on lo here: asked for, as a peer, it is found there.
 ip -n A address add 172.16.99.9/32 dev lo
 forget A B

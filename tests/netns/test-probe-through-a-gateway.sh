@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A peer in nobody's subnet is asked through the rails' gateways; where there is none, --probe says by which NIC it would go.
+# A peer in nobody's subnet is asked through the rails' own gateways. A rail without one leaves it to main, which is no fault:
+# it does not ask, and says why.
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2 A
@@ -11,14 +12,32 @@ add_nic A eth0 9 10.0.0.2/8
 sysctl_set A eth0 arp_ignore 1 # it is on the same wire
 for host in A R; do wait_until 5 settled $host; done
 
-for n in 0 1; do ip -n A route add default via 172.16.50.1 dev ib$n metric 10$n; done
+# The default of ib0 is no gateway of ib1's own.
+ip -n A route add default via 172.16.50.1 dev ib0
 expect_hook 0 A --apply
 expect_hook 0 A --probe 192.0.2.1 172.16.50.1 --json
-expect_equal "both rails reach what is behind the gateway, by themselves" "ib0 3 ib0 ib0 null ib1 3 ib1 ib1 null" \
-    "$(json '.pairs[] | select(.peer == "192.0.2.1") | "\(.iface) \(.received) \(.route_iface) \(.reply_iface) \(.peer_lladdr)"' | xargs)"
-expect_equal "it shares the gateway's hardware address: no flux" true "$(json .ok)"
+expect_equal "ib0 reaches what is behind its gateway" "ib0 3 ib0 ib0 null" \
+    "$(json '.pairs[] | select(.peer == "192.0.2.1" and .ok) | "\(.iface) \(.received) \(.route_iface) \(.reply_iface) \(.peer_lladdr)"')"
+expect_equal "ib1 does not ask, and says why" "ib1 192.0.2.1 null no gateway of its own: main sends it through ib0" \
+    "$(json '.pairs[] | select(.ok == null) | "\(.iface) \(.peer) \(.ok) \(.reason)"')"
+expect_equal "which is no fault" "true 0" "$(json '"\(.ok) \(.findings | length)"')"
+expect_hook 0 A --probe 192.0.2.1
+expect_contains "in text, too" "not asked: no gateway of its own: main sends it through ib0" "$(grep ^ib1 <<<"$out")"
+
+# What it is configured to have, it has to use.
+system_config "[interface ib1]
+remote=192.0.2.0/24 via 172.16.50.1"
+expect_hook 1 A --probe 192.0.2.1 --json
+expect_equal "a remote= that is not applied" "error routed-other-nic ib1" "$(codes)"
+expect_hook 0 A --apply
+expect_hook 0 A --probe 192.0.2.1 --json
+expect_equal "and that is" "ib0 3, ib1 3" "$(json '[.pairs[] | "\(.iface) \(.received)"] | join(", ")')"
+rm -r /etc/ib-hook
+expect_hook 0 A --apply
 
 # A gateway that is dead is named, and not the peer.
+ip -n A route add default via 172.16.50.1 dev ib1 metric 101
+expect_hook 0 A --apply
 ip -n wire link set R.0 down
 ip -n A neigh flush all
 expect_hook 1 A --probe 192.0.2.1 --json
@@ -26,9 +45,23 @@ expect_contains "the gateway" "192.0.2.1 to every rail: the gateway 172.16.50.1 
 expect_contains "as its own cause" "error gateway-down" "$(codes)"
 ip -n wire link set R.0 up
 
+# A peer that no rail asks: nothing was proved.
 ip -n A route flush default
 ip -n A route add default via 10.0.0.1 dev eth0
 expect_hook 0 A --apply
 expect_hook 1 A --probe 192.0.2.1 --json
-expect_equal "without a gateway on a rail" "eth0" "$(json '[.pairs[].route_iface] | unique | .[]')"
-expect_contains "found" "routed-other-nic" "$(json '[.pairs[0].problems[]] | join(" ")')"
+expect_equal "no rail is at fault" "error no-source " "$(codes)"
+expect_contains "where it would go" "192.0.2.1: no gateway of its own: main sends it through eth0" "$(messages)"
+ip -n A route flush default
+expect_hook 0 A --apply
+expect_hook 1 A --probe 192.0.2.1 --json
+expect_contains "nor where there is no way at all" "192.0.2.1: outside its subnets, and no route leads there" "$(messages)"
+
+# A prefix that is too short for the peers looks the same.
+for n in 0 1; do
+    ip -n A address flush dev ib$n
+    ip -n A address add 172.16.16.$((n + 1))/24 dev ib$n
+done
+expect_hook 0 A --apply
+expect_hook 1 A --probe 172.16.50.1 --json
+expect_contains "the peer is outside the prefix" "172.16.50.1: outside its subnets" "$(messages)"

@@ -34,9 +34,9 @@ expect_hook 1 A --probe 172.16.34.1 fd00:16::34:1 --json
 expect_equal "a peer nobody can ask is a finding" no-source "$(json '.findings[].code')"
 
 # The packets: from the rail's address, out of the rail, each pair at the interval.
-capture_echoes A 20 expect_hook 0 A --probe 172.16.34.1 172.16.34.2 --count 4
-expect_equal "16 requests, and one of full size for each pair" 20 "$(wc -l <$work/echoes)"
-expect_equal "by the NIC of their source" "$(for to in 172.16.34.1 172.16.34.2; do for i in 0 1; do echo "5 ib$i 172.16.16.$((i + 1)) $to"; done; done | xargs)" \
+capture_echoes A 24 expect_hook 0 A --probe 172.16.34.1 172.16.34.2 --count 4
+expect_equal "16 requests, one of full size and one that is bound to no NIC for each pair" 24 "$(wc -l <$work/echoes)"
+expect_equal "by the NIC of their source" "$(for to in 172.16.34.1 172.16.34.2; do for i in 0 1; do echo "6 ib$i 172.16.16.$((i + 1)) $to"; done; done | xargs)" \
     "$(cut -d ' ' -f 2- $work/echoes | sort -k3 | uniq -c | xargs)"
 expect_equal "four of each pair take three intervals, 0.6 s" yes \
     "$(awk 'NR == 1 { first = $1 } END { print ($1 - first >= 0.6 ? "yes" : $1 - first) }' $work/echoes)"

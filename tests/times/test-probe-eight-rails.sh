@@ -11,7 +11,7 @@ expect_hook 0 A --apply
 took=100000
 for try in 1 2 3; do
     start=${EPOCHREALTIME/[.,]/}
-    expect_hook 1 A --probe "${peers[@]}" --json >/dev/null
+    expect_hook 0 A --probe "${peers[@]}" --json >/dev/null
     now=$(((${EPOCHREALTIME/[.,]/} - start) / 1000))
     took=$((now < took ? now : took))
     echo "# try $try: $now ms"
@@ -20,7 +20,7 @@ done
 expect_equal "all are asked, all answer" "2048 6144 6144" "$(json '"\(.pairs | length) \([.pairs[].sent] | add) \([.pairs[].received] | add)"')"
 expect_equal "their hardware addresses are known" 1 "$(json '[.pairs[].peer_lladdr] | unique | length')"
 expect_equal "at full size, too" 1500 "$(json '[.pairs[].path_mtu] | unique | join(" ")')"
-expect_equal "one hardware address for all" peer-flux \
+expect_equal "one NIC has all addresses: no fault" "" \
     "$(json '[.findings[].code] | unique | join(" ")')"
 expect_at_least "in 5 s, or 8 where other things run" "$took" 8000
 
@@ -39,7 +39,7 @@ forget A
 ip -n A neigh add 172.16.34.7 lladdr "$(mac B 0)" dev ib3 nud stale
 watch_entries >$work/entries &
 watcher=$!
-expect_hook 1 A --probe "${peers[@]}" --count 1 --json >/dev/null
+expect_hook 0 A --probe "${peers[@]}" --count 1 --json >/dev/null
 touch $work/asked
 wait $watcher
 limit=$(ip ntable show name arp_cache | sed -n 's/.*thresh3 \([0-9]*\).*/\1/p')

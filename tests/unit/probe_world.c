@@ -65,21 +65,34 @@ IbhProbePair *pair_at(const World *world, guint i)
 /* The right reply to this request, in `bytes`. */
 IbhProbeReply reply_to(const World *world, guint pair, guint number, guint8 bytes[IBH_PROBE_PACKET])
 {
-    const IbhProbeSource *source = ibh_probe_source(world->probe, pair_at(world, pair));
-    IbhProbeReply reply = {.from = *ibh_probe_peer(world->probe, pair_at(world, pair)),
-                           .to = source->ip,
-                           .icmp = bytes,
-                           .length = IBH_PROBE_PACKET};
+    const IbhProbeSource *source = ibh_probe_source(pair_at(world, pair));
+    IbhProbeReply reply = {
+        .from = *ibh_probe_peer(pair_at(world, pair)), .to = source->ip, .icmp = bytes, .length = IBH_PROBE_PACKET};
 
     ibh_probe_packet(world->probe, pair, number, bytes);
     bytes[0] = reply.from.family == AF_INET6 ? 129 : 0;
     return reply;
 }
 
+/* As what answers a request writes it: the request's, and what differs. */
+static void write_sum(guint8 *packet, gsize length, const guint8 *addresses, gboolean six)
+{
+    guint32 sum = six ? (guint32)length + 58 : 0;
+
+    ibh_put16(packet + 2, 0);
+    for (gsize i = 0; i < length; i += 2)
+        sum += ibh_get16(packet + i);
+    for (gsize i = 0; six && i < 32; i += 2)
+        sum += ibh_get16(addresses + i);
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    ibh_put16(packet + 2, ~sum & 0xffff);
+}
+
 Frame echo_frame(const World *world, guint i, guint number, Way way)
 {
     const IbhProbePair *pair = pair_at(world, i);
-    const IbhIp *own = &ibh_probe_source(world->probe, pair)->ip, *peer = ibh_probe_peer(world->probe, pair);
+    const IbhIp *own = &ibh_probe_source(pair)->ip, *peer = ibh_probe_peer(pair);
     gboolean six = own->family == AF_INET6;
     gsize header = six ? 40 : 20, size = six ? 16 : 4;
     Frame frame = {.length = header + IBH_PROBE_PACKET, .protocol = six ? ETH_P_IPV6 : ETH_P_IP};
@@ -94,6 +107,8 @@ Frame echo_frame(const World *world, guint i, guint number, Way way)
     memcpy(frame.bytes + header, packet, IBH_PROBE_PACKET);
     if (way == IN)
         frame.bytes[header] = six ? 129 : 0;
+    if (way == IN && length == IBH_PROBE_PACKET)
+        write_sum(frame.bytes + header, length, frame.bytes + header - 32, six);
     return frame;
 }
 
@@ -112,7 +127,7 @@ void pass_by(const World *world, int ifindex, Frame frame, Way way)
 
 void pass(const World *world, guint pair, Frame frame, Way way)
 {
-    pass_by(world, ibh_probe_link(world->probe, pair_at(world, pair))->ifindex, frame, way);
+    pass_by(world, ibh_probe_link(pair_at(world, pair))->ifindex, frame, way);
 }
 
 /* Request and reply, `ms` apart. */
@@ -134,8 +149,8 @@ void answer_all(World *world)
 
     for (guint i = 0; i < world->probe->pairs->len; i++) {
         IbhProbePair *pair = pair_at(world, i);
-        IbhNeighbour neighbour = {.ifindex = ibh_probe_source(world->probe, pair)->nic->link->ifindex,
-                                  .ip = *ibh_probe_peer(world->probe, pair),
+        IbhNeighbour neighbour = {.ifindex = ibh_probe_source(pair)->nic->link->ifindex,
+                                  .ip = *ibh_probe_peer(pair),
                                   .lladdr = {MAC((guint8)(16 + pair->peer))},
                                   .lladdr_len = 6};
 
@@ -144,6 +159,10 @@ void answer_all(World *world)
         for (guint number = 0; number < 3; number++)
             exchange(world, i, number, 1);
         pair->route.oif = neighbour.ifindex;
+        if (pair->on_link && !ibh_probe_family(pair)) { /* which is asked anew, once */
+            pair->answer[0] = ibh_lladdr(neighbour.lladdr, 6);
+            pair->answers = pair->times[0] = pair->questions = 1;
+        }
         g_array_append_val(neighbours, neighbour);
         pair->step = IBH_STEP_SETTLED;
     }

@@ -35,10 +35,10 @@ static World look_lost(const char *line)
 static Frame arp_of(const World *world, guint i, Way way)
 {
     const IbhProbePair *pair = pair_at(world, i);
-    const IbhIp *own = &ibh_probe_source(world->probe, pair)->ip, *peer = ibh_probe_peer(world->probe, pair);
+    const IbhIp *own = &ibh_probe_source(pair)->ip, *peer = ibh_probe_peer(pair);
     Frame frame = {.protocol = ETH_P_ARP};
 
-    frame.length = ibh_arp_request(ibh_probe_link(world->probe, pair), own, peer, frame.bytes);
+    frame.length = ibh_arp_request(ibh_probe_link(pair), own, peer, frame.bytes);
     if (way == IN) {
         frame.bytes[7] = 2;
         memcpy(frame.bytes + 14, peer->bytes, 4);
@@ -56,7 +56,7 @@ static Frame discovery_of(const World *world, guint i, Way way)
     frame.bytes[6] = 58;
     frame.bytes[7] = 255;
     frame.bytes[40] = way == OUT ? 135 : 136;
-    memcpy(frame.bytes + 48, ibh_probe_peer(world->probe, pair_at(world, i))->bytes, 16);
+    memcpy(frame.bytes + 48, ibh_probe_peer(pair_at(world, i))->bytes, 16);
     frame.bytes[64] = way == OUT ? 1 : 2; /* an option: the hardware address */
     frame.bytes[65] = 2;
     return frame;
@@ -160,7 +160,7 @@ static void test_gateway(void **state)
     (void)state;
     check_verdict(&world, "ib1 error probe-lost", 1);
     pair_at(&world, 1)->answers = 0;
-    pair_at(&world, 1)->route.gateway = *ibh_probe_peer(world.probe, pair_at(&world, 1));
+    pair_at(&world, 1)->route.gateway = *ibh_probe_peer(pair_at(&world, 1));
     pair_at(&world, 1)->route.gateway.bytes[3] = 1;
     check_lost(&world, "ib1 error gateway-down", "the gateway 10.9.9.1 does not answer ARP");
 }
@@ -210,7 +210,7 @@ static void test_pieces(void **state)
     Frame frame;
 
     (void)state;
-    ((IbhLink *)(guintptr)ibh_probe_link(world.probe, pair_at(&world, 3)))->mtu = 9000;
+    ((IbhLink *)(guintptr)ibh_probe_link(pair_at(&world, 3)))->mtu = 9000;
     pair_at(&world, 3)->mtu.passed = 9000;
     frame = echo_frame(&world, 3, IBH_PROBE_SIZED | 9000, IN);
     frame.length = FRAME_MAX;
@@ -231,7 +231,7 @@ static void test_own_firewall(void **state)
 
     (void)state;
     for (guint i = 0; i < 3; i++) {
-        ((IbhLink *)(guintptr)ibh_probe_link(world.probe, pair_at(&world, i)))->mtu = 9000;
+        ((IbhLink *)(guintptr)ibh_probe_link(pair_at(&world, i)))->mtu = 9000;
         pair_at(&world, i)->mtu = (IbhProbeSize){.passed = 1500, .failed = TRUE, .held = i == 0};
         frame = echo_frame(&world, i, IBH_PROBE_SIZED | (i == 1 ? 2044 : 1500), IN);
         frame.length = FRAME_MAX;
@@ -303,12 +303,12 @@ static void test_answers(void **state)
 /* The RST comes from another NIC of the peer than the one that has the address. */
 static void test_other_nic(void **state)
 {
-    static const guint8 other[] = {MAC(99)};
+    static const guint8 other[] = {MAC(16)};
     g_auto(World) world = look_asked();
 
     (void)state;
     pass(&world, 3, answer_to(&world, 3, RST | ACK, other), IN);
-    check_lost(&world, "warning peer-replies-other-nic", "fd00:16::16:2: the peer replies");
+    check_lost(&world, "warning peer-replies-other-nic", "fd00:16::16:2: replies come from the NIC of another address");
 }
 
 /* What cannot be known is said, and nobody is accused. */

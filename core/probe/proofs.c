@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What proves each cause (causes.c): an act that was seen. Of a stage of the way, the first cause that is proved is
+ * told; the last ones are what is left where no host was seen to do anything.
+ */
+#include "check/check.h"
+#include "probe/probe.h"
+
+#include <errno.h>
+#include <linux/if.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static guint flags_of(const IbhProbePair *pair)
+{
+    return ibh_probe_link(pair)->flags;
+}
+
+/* ---- this host ---- */
+
+gboolean ibh_has_no_carrier(const IbhProbePair *pair)
+{
+    return !ibh_nic_is_usable(ibh_probe_source(pair)->nic);
+}
+
+gboolean ibh_is_down(const IbhProbePair *pair)
+{
+    return ibh_has_no_carrier(pair) && !(flags_of(pair) & IFF_UP);
+}
+
+gboolean ibh_is_ours(const IbhProbePair *pair)
+{
+    return !pair->route.error && pair->route.type == RTN_LOCAL;
+}
+
+gboolean ibh_is_arp_off(const IbhProbePair *pair)
+{
+    const guint both = IFF_NOARP | IFF_BROADCAST;
+
+    return (flags_of(pair) & both) == both && pair->on_link && !pair->fixed && !pair->received;
+}
+
+/* A table without room has another errno in each family. */
+gboolean ibh_was_table_full(const IbhProbePair *pair)
+{
+    const int six = ibh_probe_family(pair);
+
+    return pair->probe->was_full[six] && (pair->send_error == ENOBUFS || (six && pair->send_error == EINVAL));
+}
+
+/* No echo left, and the kernel has, or does not look for, the hardware address. A gateway is asked for another address
+ * than the peer's. */
+static gboolean has_none_left(const IbhProbePair *pair)
+{
+    const gboolean is_found = pair->trace.told || !pair->trace.asks;
+
+    return pair->probe->hears && pair->on_link && pair->sent && !pair->received && !pair->trace.left && is_found;
+}
+
+gboolean ibh_is_held(const IbhProbePair *pair)
+{
+    return pair->send_error == ENOBUFS || has_none_left(pair);
+}
+
+gboolean ibh_is_refused(const IbhProbePair *pair)
+{
+    return pair->send_error == EPERM;
+}
+
+gboolean ibh_is_unsent(const IbhProbePair *pair)
+{
+    return pair->send_error || !pair->sent;
+}
+
+gboolean ibh_is_dropped(const IbhProbePair *pair)
+{
+    return pair->dropped;
+}
+
+gboolean ibh_is_mangled(const IbhProbePair *pair)
+{
+    return pair->mangled;
+}
+
+/* ---- the way that the kernel says ---- */
+
+gboolean ibh_has_no_route(const IbhProbePair *pair)
+{
+    return pair->route.error != 0;
+}
+
+gboolean ibh_has_other_route(const IbhProbePair *pair)
+{
+    return pair->route.oif != ibh_probe_link(pair)->ifindex;
+}
+
+/* Filters mark packets, or change their DSCP; then the kernel routes them once more. */
+gboolean ibh_is_led_away(const IbhProbePair *pair)
+{
+    return pair->free_ifindex && pair->free_ifindex != ibh_probe_link(pair)->ifindex;
+}
+
+/* ---- the neighbour table: an entry is right if it is an answer of now ---- */
+
+/* A virtual router answers with an address that its NICs do not send from. */
+static gboolean has_virtual(const IbhProbePair *pair)
+{
+    for (guint i = 0; i < pair->answers; i++) {
+        if (ibh_lladdr_is_virtual(&pair->answer[i]))
+            return TRUE;
+    }
+    return ibh_lladdr_is_virtual(&pair->lladdr);
+}
+
+static gboolean is_wrong(const IbhProbePair *pair, const IbhLladdr *entry)
+{
+    if (!pair->answers || pair->answers == IBH_PROBE_ANSWERS || has_virtual(pair))
+        return FALSE;
+    return entry->len && ibh_probe_is_direct(pair) && !ibh_probe_has_answer(pair, entry);
+}
+
+gboolean ibh_is_entry_fixed(const IbhProbePair *pair)
+{
+    return pair->fixed && is_wrong(pair, &pair->lladdr);
+}
+
+gboolean ibh_is_entry_wrong(const IbhProbePair *pair)
+{
+    return is_wrong(pair, &pair->entry);
+}
+
+/* Echoes go to what the kernel knows from before. What is asked for now was not answered. */
+gboolean ibh_is_entry_unanswered(const IbhProbePair *pair)
+{
+    const gboolean is_asked =
+        ibh_probe_peer(pair)->family == AF_INET && ibh_probe_is_direct(pair) && !(flags_of(pair) & IFF_NOARP);
+
+    return is_asked && pair->probe->hears && pair->received && pair->lladdr.len && !pair->fixed && !pair->answers;
+}
+
+/* ---- who answers for the peer's address ---- */
+
+/* A virtual one is of no NIC: it and the NIC's own are one host. */
+static guint count_hosts(const IbhProbePair *pair)
+{
+    guint n = 0;
+
+    for (guint i = 0; i < pair->answers; i++)
+        n += ibh_lladdr_is_virtual(&pair->answer[i]) ? 0 : 1;
+    return pair->on_link ? n : 0;
+}
+
+static guint count_shared(const IbhProbePair *pair, const IbhProbePair *other)
+{
+    guint n = 0;
+
+    for (guint i = 0; i < pair->answers; i++)
+        n += ibh_probe_has_answer(other, &pair->answer[i]) ? 1 : 0;
+    return n;
+}
+
+/* Several that answer for one address, and for another one, too: these are NICs of one host. */
+gboolean ibh_is_flux(const IbhProbePair *pair)
+{
+    if (count_hosts(pair) < 2)
+        return FALSE;
+    IBH_EACH (const IbhProbePair, other, pair->probe->pairs) {
+        if (other->source == pair->source && other != pair && count_shared(pair, other) > 1)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Several for this address, and one for each other: hosts there do not mix their NICs. */
+gboolean ibh_are_two(const IbhProbePair *pair)
+{
+    gboolean is_compared = FALSE;
+
+    if (count_hosts(pair) < 2)
+        return FALSE;
+    IBH_EACH (const IbhProbePair, other, pair->probe->pairs)
+        is_compared |= other->source == pair->source && other != pair && other->answers;
+    return is_compared;
+}
+
+gboolean ibh_are_many(const IbhProbePair *pair)
+{
+    return count_hosts(pair) > 1;
+}
+
+/* Each question has two answers from one hardware address. */
+gboolean ibh_is_twice(const IbhProbePair *pair)
+{
+    if (!ibh_probe_is_direct(pair) || !pair->questions || ibh_probe_family(pair))
+        return FALSE;
+    for (guint i = 0; i < pair->answers; i++) {
+        if (pair->times[i] >= 2 * pair->questions)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* ---- losses that something else explains ---- */
+
+/* Another host has the rail's address, too: replies go to either host. */
+static gboolean has_double(const IbhProbePair *pair)
+{
+    IBH_EACH (const IbhProbeStranger, stranger, pair->probe->strangers) {
+        if (stranger->source == pair->source && !stranger->proxy && !stranger->own)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Packets to an address of that hardware address go to either of two hosts, as another address has shown. */
+static gboolean has_twin(const IbhProbePair *pair)
+{
+    IBH_EACH (const IbhProbePair, other, pair->probe->pairs) {
+        if (pair->lladdr.len && ibh_probe_has_answer(other, &pair->lladdr) && ibh_is_twice(other))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean ibh_is_told_elsewhere(const IbhProbePair *pair)
+{
+    const gboolean is_shared = has_double(pair) || ibh_are_many(pair) || ibh_is_twice(pair) || has_twin(pair);
+
+    return is_shared || ibh_is_entry_fixed(pair) || ibh_is_entry_wrong(pair);
+}
+
+/* ---- echoes left, and did not come back ---- */
+
+gboolean ibh_way_refuses(const IbhProbePair *pair)
+{
+    return pair->refusal.from.family != AF_UNSPEC;
+}
+
+gboolean ibh_peer_refuses(const IbhProbePair *pair)
+{
+    return ibh_way_refuses(pair) && ibh_ip_equal(&pair->refusal.from, ibh_probe_peer(pair));
+}
+
+gboolean ibh_has_reply(const IbhProbePair *pair)
+{
+    return pair->received > 0;
+}
+
+gboolean ibh_is_translated(const IbhProbePair *pair)
+{
+    return pair->trace.is_translated;
+}
+
+gboolean ibh_is_detour(const IbhProbePair *pair)
+{
+    return pair->on_link && pair->answers && !ibh_probe_is_direct(pair);
+}
+
+/* The rail asked other hosts than this next hop, too, and none of them answers: it is not the next hop. */
+static gboolean hears_no_other(const IbhProbePair *pair)
+{
+    const IbhIp *via = ibh_probe_via(pair);
+    gboolean has_others = FALSE;
+
+    IBH_EACH (const IbhProbePair, other, pair->probe->pairs) {
+        const IbhIp *hop = ibh_probe_via(other);
+
+        if (other->source != pair->source || !hop || ibh_ip_equal(hop, via))
+            continue;
+        if (other->answers || other->received)
+            return FALSE;
+        has_others = TRUE;
+    }
+    return has_others;
+}
+
+gboolean ibh_is_silent(const IbhProbePair *pair)
+{
+    return pair->probe->hears && !pair->answers && ibh_probe_via(pair);
+}
+
+gboolean ibh_is_gateway_silent(const IbhProbePair *pair)
+{
+    return ibh_is_silent(pair) && !ibh_probe_is_direct(pair) && !hears_no_other(pair);
+}
+
+gboolean ibh_has_answered(const IbhProbePair *pair)
+{
+    return pair->answers && ibh_probe_is_direct(pair);
+}
+
+gboolean ibh_is_unknown(const IbhProbePair *pair G_GNUC_UNUSED)
+{
+    return TRUE;
+}
+
+/* ---- the way of replies ---- */
+
+gboolean ibh_is_reply_translated(const IbhProbePair *pair)
+{
+    return pair->received && ibh_is_translated(pair);
+}
+
+gboolean ibh_is_back_by_other(const IbhProbePair *pair)
+{
+    return pair->reply_ifindex && pair->reply_ifindex != ibh_probe_link(pair)->ifindex && !pair->dropped &&
+           !pair->trace.is_translated;
+}
+
+/* The peer itself sent it to another NIC of this host: no router is between. Of IPoIB the kernel tells no sender. */
+gboolean ibh_is_back_by_peer(const IbhProbePair *pair)
+{
+    const IbhLladdr *from = &pair->strayed;
+    const gboolean is_peer =
+        ibh_probe_has_answer(pair, from) || ibh_lladdr_equal(from, &pair->lladdr) || (!from->len && pair->on_link);
+
+    return is_peer && ibh_is_back_by_other(pair);
+}
+
+/* From none of those that answer for the peer's address, nor from where echoes go. */
+static gboolean is_foreign(const IbhProbePair *pair, const IbhLladdr *sender)
+{
+    return sender->len && pair->lladdr.len && pair->on_link && !has_virtual(pair) &&
+           !ibh_lladdr_equal(sender, &pair->lladdr) && !ibh_probe_has_answer(pair, sender);
+}
+
+gboolean ibh_is_sender_unknown(const IbhProbePair *pair)
+{
+    return is_foreign(pair, &pair->sender) || is_foreign(pair, &pair->syn_sender);
+}
+
+static gboolean is_from(const IbhProbePair *pair, const IbhProbePair *other, const IbhLladdr *sender)
+{
+    return is_foreign(pair, sender) &&
+           (ibh_lladdr_equal(&other->lladdr, sender) || ibh_probe_has_answer(other, sender));
+}
+
+/* From the NIC that has another address. */
+gboolean ibh_is_sender_of_peer(const IbhProbePair *pair)
+{
+    if (!ibh_is_sender_unknown(pair))
+        return FALSE;
+    IBH_EACH (const IbhProbePair, other, pair->probe->pairs) {
+        if (other->on_link && (is_from(pair, other, &pair->sender) || is_from(pair, other, &pair->syn_sender)))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean ibh_is_lladdr_unknown(const IbhProbePair *pair)
+{
+    return pair->received && ibh_probe_is_direct(pair) && !pair->lladdr.len && !pair->sender.len;
+}
+
+/* ---- full size ---- */
+
+gboolean ibh_is_in_pieces(const IbhProbePair *pair)
+{
+    return !pair->mtu.failed && pair->mtu.fragment;
+}
+
+gboolean ibh_is_told_beyond(const IbhProbePair *pair)
+{
+    return pair->mtu.failed && pair->mtu.told_by.family;
+}
+
+gboolean ibh_is_told_too_long(const IbhProbePair *pair)
+{
+    return ibh_is_told_beyond(pair) && (pair->on_link || pair->mtu.fragment);
+}
+
+gboolean ibh_is_size_mangled(const IbhProbePair *pair)
+{
+    return pair->mtu.failed && pair->mtu.mangled;
+}
+
+gboolean ibh_is_size_ours(const IbhProbePair *pair)
+{
+    return pair->mtu.failed && (pair->mtu.held || pair->mtu.seen > pair->mtu.passed);
+}
+
+gboolean ibh_is_size_silent(const IbhProbePair *pair)
+{
+    return pair->mtu.failed;
+}
