@@ -180,10 +180,11 @@ static void hit_all(const IbhCheck *check, IbhFinding *finding, const GPtrArray 
     }
     if (finding->ifaces->len) {
         const GPtrArray *first = finding->astray->len ? finding->astray : finding->ifaces;
-        g_autofree char *message = g_steal_pointer(&finding->message);
+        char *message = g_strdup_printf("%s (%u change%s)", ibh_finding_said(finding, first->pdata[0]), wrong->len,
+                                        wrong->len == 1 ? "" : "s");
 
-        finding->message = g_strdup_printf("%s (%u change%s)", ibh_finding_said(finding, first->pdata[0]), wrong->len,
-                                           wrong->len == 1 ? "" : "s");
+        g_free(finding->message);
+        finding->message = message;
     }
 }
 
