@@ -67,7 +67,7 @@ ip -n A neigh replace 172.16.34.1 lladdr "$(mac B 1)" dev ib0 nud permanent
 probe 1 "${both[@]}"
 expect_equal "a permanent entry of the peer's other NIC: ours, though echoes come back" "warning neighbour-static ib0" "$(faults)"
 expect_equal "at which stage" "entry" "$(json '[.pairs[].stage | select(.)] | unique | join(" ")')"
-on A sh -c "$(json '.findings[] | select(.code == "neighbour-static").fix')"
+as_pasted A "$(json '.findings[] | select(.code == "neighbour-static").fix')"
 probe 0 "${both[@]}"
 
 forget A B
