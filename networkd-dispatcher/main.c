@@ -8,5 +8,5 @@ int main(void)
 {
     const IbhTrigger trigger = ibh_trigger_networkd(environ);
 
-    return ibh_hook(&trigger);
+    return ibh_hook_run(&trigger);
 }

@@ -6,5 +6,5 @@ int main(int argc, char **argv)
 {
     const IbhTrigger trigger = ibh_trigger_nm(argc, argv);
 
-    return ibh_hook(&trigger);
+    return ibh_hook_run(&trigger);
 }

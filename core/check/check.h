@@ -36,11 +36,11 @@ typedef struct {
     gboolean asked; /* the kernel is; else the answer of `like` stands for it, too */
     guint like;     /* the index of the question that is asked for this class */
     /* Once it is answered: */
-    IbhTrace got;   /* with all of ours in place, where it is wrong as it is */
-    IbhGrade grade; /* of that */
-    IbhOwner owner; /* the cause, where it is not right */
-    gboolean told;  /* a finding has it */
-    gboolean ours;  /* it goes the wrong way, and would not if all of ours were there */
+    IbhTrace got;          /* with all of ours in place, where it is wrong as it is */
+    IbhGrade grade;        /* of that */
+    IbhOwner owner;        /* the cause, where it is not right */
+    gboolean is_explained; /* a finding has it */
+    gboolean ours;         /* it goes the wrong way, and would not if all of ours were there */
 } IbhQuestion;
 
 /* A part of the world in which the same rules and routes decide. */
@@ -58,7 +58,7 @@ typedef struct {
     GArray *rules, *routes; /* IbhRule, IbhRoute: what we want of all rails */
     /* The host's routing, as the snapshot has it; as it should be; and with all of ours in place. */
     IbhFib *actual, *ideal, *repaired;
-    GPtrArray *gone;       /* rules and routes that the last two pass by as if they were not there */
+    GPtrArray *taken_away; /* rules and routes that the last two pass by as if they were not there */
     GArray *pieces;        /* IbhPiece, in order; none that has no other host, or that smaller ones cover */
     GHashTable *classes;   /* what decides, as text → index of the question that is asked, + 1 */
     GPtrArray *clashes;    /* const IbhRoute *: of others, in rails' tables */
@@ -84,7 +84,7 @@ void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *misse
 
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 /* The address of this NIC in whose subnet `ip` lies; NULL: none. It belongs to the snapshot. */
-const IbhAddress *ibh_find_address_near(const IbhNic *nic, const IbhIp *ip);
+const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip);
 
 /* ---- models.c: the host's routing as it is, as it should be, and as it would be with all of ours in place ---- */
 
@@ -96,7 +96,7 @@ typedef enum {
 
 void ibh_check_want(IbhCheck *check); /* sets its rules and routes */
 
-IbhFib *ibh_model_new(const IbhCheck *check, IbhModelKind kind);
+IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind);
 
 /* Each route of the snapshot, those of foreign tables too; `break` ends one list of the two. Tables that were read
  * whole come first, in the kernel's order: of routes with one prefix and metric the first one counts. */
@@ -108,13 +108,13 @@ IbhFib *ibh_model_new(const IbhCheck *check, IbhModelKind kind);
 gboolean ibh_rule_is_expected(const IbhRule *rule);
 
 /* It is not right, and this is why. */
-gboolean ibh_is_caused_by(const IbhQuestion *question, const IbhOwner *owner);
+gboolean ibh_question_is_caused_by(const IbhQuestion *question, const IbhOwner *owner);
 
 /* ---- pieces.c: the world, cut by the prefixes that rules and routes name ---- */
 
-void ibh_check_cut(IbhCheck *check); /* sets its pieces */
+void ibh_check_cut_pieces(IbhCheck *check); /* sets its pieces */
 /* The first piece inside this prefix, and what comes after the last one. */
-IbhPiece *ibh_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix, IbhPiece **ret_end);
+IbhPiece *ibh_check_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix, IbhPiece **ret_end);
 
 /* ---- say.c: where a packet goes, in words; the caller frees them ---- */
 
@@ -122,13 +122,13 @@ IbhPiece *ibh_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix, IbhP
 char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner);
 char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner); /* a command */
 /* "172.16.34.2 leaves through ib0" */
-char *ibh_say_way(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
+char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
 /* "but 172.16.34.0/26 through eth0: route …": behind what all else does */
-char *ibh_say_exception(const IbhCheck *check, const IbhQuestion *question);
+char *ibh_question_exception_text(const IbhCheck *check, const IbhQuestion *question);
 /* Another NIC sends it. */
-gboolean ibh_goes_astray(const IbhQuestion *question);
+gboolean ibh_question_goes_astray(const IbhQuestion *question);
 /* "rule 100 (from all lookup 700)" */
-char *ibh_say_owner(const IbhCheck *check, const IbhOwner *owner);
+char *ibh_owner_text(const IbhCheck *check, const IbhOwner *owner);
 
 /* ---- what judges share ---- */
 
@@ -136,37 +136,37 @@ char *ibh_say_owner(const IbhCheck *check, const IbhOwner *owner);
  * with the severity of its code, and its advice where there is no remedy. Without an owner it is this NIC's alone; with
  * "" the whole host's. */
 G_GNUC_PRINTF(6, 7)
-IbhFinding *ibh_tell(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner, IbhRemedy remedy,
-                     const char *format, ...);
+IbhFinding *ibh_check_tell(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner,
+                           IbhRemedy remedy, const char *format, ...);
 const char *ibh_check_link_name(const IbhCheck *check, int ifindex);
 
-void ibh_judge_ways(IbhCheck *check); /* the questions' answers */
+void ibh_check_judge_ways(IbhCheck *check); /* the questions' answers */
 /* The table of the route that decides in the rail's subnet; 0: not known. */
-guint32 ibh_find_table(const IbhCheck *check, const IbhNic *nic);
-void ibh_judge_wire(const IbhCheck *check, const IbhNic *nic);
+guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic);
+void ibh_check_judge_wire(const IbhCheck *check, const IbhNic *nic);
 /* gateway= and remote= that cannot be used, and rails that reach no other host without a gateway. */
-void ibh_judge_gateway(const IbhCheck *check, const IbhNic *nic);
-void ibh_judge_manager(const IbhCheck *check, const IbhNic *nic);
+void ibh_check_judge_gateway(const IbhCheck *check, const IbhNic *nic);
+void ibh_check_judge_manager(const IbhCheck *check, const IbhNic *nic);
 /* Of rails that were there and are not, and of those that are down. */
-const char *ibh_missed_manager(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL: not known */
+const char *ibh_known_manager(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL: not known */
 char *ibh_known_pci(const IbhKnownRail *known); /* "0000:81:00.1"; NULL: not known. The caller frees it */
-void ibh_judge_missing(const IbhCheck *check);
+void ibh_check_judge_missing(const IbhCheck *check);
 /* The address of this family that a rail had, and now it has none; NULL: it has one, or never had. */
-const IbhIp *ibh_find_lost(const IbhCheck *check, const IbhNic *nic, int family);
-void ibh_judge_scripts(const IbhCheck *check);
+const IbhIp *ibh_check_find_lost_address(const IbhCheck *check, const IbhNic *nic, int family);
+void ibh_check_judge_scripts(const IbhCheck *check);
 
 /* It lies in a subnet of a rail. */
-gboolean ibh_is_of_rails(const IbhRails *rails, const IbhPrefix *prefix);
+gboolean ibh_rails_own_prefix(const IbhRails *rails, const IbhPrefix *prefix);
 
 /* ---- grades.c, fixes.c: from a packet that goes astray to its owner, and how to take that away ---- */
 
-gboolean ibh_is_same_way(const IbhTrace *a, const IbhTrace *b);
+gboolean ibh_trace_is_same_way(const IbhTrace *a, const IbhTrace *b);
 /* A bridge, a dummy or a tunnel, and no NIC is a port of it: what it sends reaches no peer of the rails. */
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
-IbhGrade ibh_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
+IbhGrade ibh_question_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
 
-IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace);
+IbhOwner ibh_check_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace);
 
 /* The commands that make right all of which this owner is the cause, and change nothing else; or advice that says what
  * else it does. Neither: none are proved, or it is not one that a command may take away. */
-IbhRemedy ibh_find_fix(const IbhCheck *check, const IbhOwner *owner);
+IbhRemedy ibh_check_find_fix(const IbhCheck *check, const IbhOwner *owner);

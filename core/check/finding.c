@@ -68,7 +68,7 @@ const char *ibh_severity_name(IbhSeverity severity)
     return names[severity];
 }
 
-const IbhCode *ibh_code(const char *code)
+const IbhCode *ibh_code_find(const char *code)
 {
     IBH_EACH_ROW (const IbhCode, row, codes) {
         if (g_str_equal(row->code, code))
@@ -98,7 +98,7 @@ GPtrArray *ibh_findings_new(void)
     return g_ptr_array_new_with_free_func(free_finding);
 }
 
-IbhRemedy ibh_advice(const char *format, ...)
+IbhRemedy ibh_remedy_advice(const char *format, ...)
 {
     IbhRemedy remedy = {0};
     va_list args;
@@ -109,7 +109,7 @@ IbhRemedy ibh_advice(const char *format, ...)
     return remedy;
 }
 
-IbhRemedy ibh_fix(const char *command, const char *word, ...)
+IbhRemedy ibh_remedy_fix(const char *command, const char *word, ...)
 {
     g_autofree char *plain = NULL, *quoted = NULL;
     va_list args;
@@ -117,7 +117,7 @@ IbhRemedy ibh_fix(const char *command, const char *word, ...)
     va_start(args, word);
     plain = g_strdup_vprintf(word, args);
     va_end(args);
-    quoted = ibh_shell_word(plain);
+    quoted = ibh_text_shell_word(plain);
     return (IbhRemedy){.fix = g_strdup_printf("%s %s", command, quoted)};
 }
 
@@ -130,7 +130,7 @@ static char *with_sudo(char *command)
     if (!plain || g_str_has_prefix(plain, "sudo "))
         return g_steal_pointer(&plain);
     if (strchr(plain, '>')) { /* the shell that writes has to be root's */
-        quoted = ibh_shell_word(plain);
+        quoted = ibh_text_shell_word(plain);
         return g_strconcat("sudo sh -c ", quoted, NULL);
     }
     commands = g_strsplit(plain, "; ", -1);

@@ -17,7 +17,7 @@ typedef struct {
     const char *advice;   /* what to do, unless a finding has its own; NULL: it always has */
 } IbhCode;
 
-const IbhCode *ibh_code(const char *code); /* NULL: none of --check */
+const IbhCode *ibh_code_find(const char *code); /* NULL: none of --check */
 
 typedef struct {
     GPtrArray *ifaces; /* char *: all that it hits; empty: the host's */
@@ -38,9 +38,9 @@ typedef struct {
 
 /* A command and its last word, which is quoted where it has to be: "sysctl -w", "net/ipv4/conf/ib0/proxy_arp=0". */
 G_GNUC_PRINTF(2, 3)
-IbhRemedy ibh_fix(const char *command, const char *word, ...);
+IbhRemedy ibh_remedy_fix(const char *command, const char *word, ...);
 G_GNUC_PRINTF(1, 2)
-IbhRemedy ibh_advice(const char *format, ...);
+IbhRemedy ibh_remedy_advice(const char *format, ...);
 
 /* A list of IbhFinding *, which it owns. */
 GPtrArray *ibh_findings_new(void);

@@ -10,12 +10,12 @@
 
 /* ---- owners ---- */
 
-gboolean ibh_is_caused_by(const IbhQuestion *question, const IbhOwner *owner)
+gboolean ibh_question_is_caused_by(const IbhQuestion *question, const IbhOwner *owner)
 {
     return question->grade > IBH_RIGHT && question->owner.rule == owner->rule && question->owner.route == owner->route;
 }
 
-gboolean ibh_is_of_rails(const IbhRails *rails, const IbhPrefix *prefix)
+gboolean ibh_rails_own_prefix(const IbhRails *rails, const IbhPrefix *prefix)
 {
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status != IBH_NIC_RAIL)
@@ -33,8 +33,8 @@ gboolean ibh_is_of_rails(const IbhRails *rails, const IbhPrefix *prefix)
  * to that table as well, all of its routes may be right for these. */
 static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const IbhRoute *wrong)
 {
-    if (rule->action != FR_ACT_TO_TBL || (rule->from.length && ibh_is_of_rails(check->rails, &rule->from)) ||
-        (rule->to.length && ibh_is_of_rails(check->rails, &rule->to)))
+    if (rule->action != FR_ACT_TO_TBL || (rule->from.length && ibh_rails_own_prefix(check->rails, &rule->from)) ||
+        (rule->to.length && ibh_rails_own_prefix(check->rails, &rule->to)))
         return FALSE;
     IBH_EACH (const IbhRule, other, check->rails->snapshot->rules) {
         if (other != rule && other->family == rule->family && other->table == rule->table)
@@ -42,7 +42,7 @@ static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const 
     }
     IBH_EACH_ROUTE (route, check->rails->snapshot) {
         if (route->table == rule->table && route->family == rule->family && ibh_route_compare(route, wrong) != 0 &&
-            !ibh_is_of_rails(check->rails, &route->dst))
+            !ibh_rails_own_prefix(check->rails, &route->dst))
             return TRUE;
     }
     return FALSE;
@@ -52,10 +52,10 @@ static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const 
 static void take_away(const IbhCheck *check, const IbhOwner *object)
 {
     if (object->rule)
-        g_ptr_array_add(check->gone, (gpointer)(guintptr)object->rule);
+        g_ptr_array_add(check->taken_away, (gpointer)(guintptr)object->rule);
     IBH_EACH_ROUTE (route, check->rails->snapshot) {
         if (object->route && ibh_route_compare(route, object->route) == 0)
-            g_ptr_array_add(check->gone, (gpointer)(guintptr)route);
+            g_ptr_array_add(check->taken_away, (gpointer)(guintptr)route);
     }
 }
 
@@ -66,7 +66,7 @@ static gboolean turns(const IbhCheck *check, const IbhQuestion *question, const 
 
     take_away(check, object);
     otherwise = ibh_fib_walk(check->repaired, &question->lookup);
-    return !ibh_is_same_way(&otherwise, trace);
+    return !ibh_trace_is_same_way(&otherwise, trace);
 }
 
 /* What led it past what would have been right: the first jump, or else throw, without which, and without those before
@@ -74,7 +74,7 @@ static gboolean turns(const IbhCheck *check, const IbhQuestion *question, const 
 static IbhOwner find_turn(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
-    const IbhOwner thrown = {.route = trace->thrown};
+    const IbhOwner first_throw = {.route = trace->first_throw};
 
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
         const IbhOwner jump = {.rule = rule};
@@ -83,16 +83,16 @@ static IbhOwner find_turn(const IbhCheck *check, const IbhQuestion *question, co
             turns(check, question, trace, &jump))
             return jump;
     }
-    return trace->thrown && turns(check, question, trace, &thrown) ? thrown : (IbhOwner){0};
+    return trace->first_throw && turns(check, question, trace, &first_throw) ? first_throw : (IbhOwner){0};
 }
 
-IbhOwner ibh_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace)
+IbhOwner ibh_check_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace)
 {
-    const guint before = check->gone->len;
+    const guint before = check->taken_away->len;
     const IbhOwner turn = find_turn(check, question, trace), rule = {.rule = trace->rule};
     const IbhRoute *route = trace->route;
 
-    g_ptr_array_set_size(check->gone, (gint)before);
+    g_ptr_array_set_size(check->taken_away, (gint)before);
     if (turn.rule || turn.route)
         return turn;
     if (rule.rule && !ibh_rule_is_expected(rule.rule) && (!route || !serves_others(check, rule.rule, route)))
@@ -107,7 +107,7 @@ static gboolean is_of_rails_by_hand(const IbhCheck *check, const IbhPrefix *pref
 {
     const gboolean by_hand = protocol == RTPROT_UNSPEC || protocol == RTPROT_BOOT || protocol == RTPROT_STATIC;
 
-    return by_hand && prefix->length && ibh_is_of_rails(check->rails, prefix);
+    return by_hand && prefix->length && ibh_rails_own_prefix(check->rails, prefix);
 }
 
 /* An absent attribute of a delete matches everything: it would delete the first similar rule, even one of ours. */
@@ -134,19 +134,20 @@ static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
            route->nexthops <= 1 && !route->special;
 }
 
-/* Without what is gone, the owner of the first packet that is wrong still, as this one's were, or was right and is
- * wrong now; FALSE: there is none. */
+/* Without what is taken away, the owner of the first packet that is wrong still, as this one's were, or was right and
+ * is wrong now; FALSE: there is none. */
 static gboolean find_next(const IbhCheck *check, const IbhOwner *owner, IbhOwner *ret_next)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
-        gboolean own = ibh_is_caused_by(question, owner);
+        gboolean own = ibh_question_is_caused_by(question, owner);
         IbhTrace now;
 
         if (question->grade >= IBH_DOUBTFUL && !own)
             continue;
         now = ibh_fib_walk(check->repaired, &question->lookup);
-        if ((own || !ibh_is_same_way(&now, &question->got)) && ibh_grade(check, question, &now) >= IBH_DOUBTFUL) {
-            *ret_next = ibh_find_owner(check, question, &now);
+        if ((own || !ibh_trace_is_same_way(&now, &question->got)) &&
+            ibh_question_grade(check, question, &now) >= IBH_DOUBTFUL) {
+            *ret_next = ibh_check_find_owner(check, question, &now);
             return TRUE;
         }
     }
@@ -174,38 +175,38 @@ typedef struct {
 } Change;
 
 /* `gone`: an IbhRule or IbhRoute of the snapshot. */
-static gboolean may_decide(const IbhSnapshot *snapshot, gconstpointer gone, const IbhLookup *packet)
+static gboolean may_decide(const IbhSnapshot *snapshot, gconstpointer taken_away, const IbhLookup *packet)
 {
     const IbhRule *rules = (const IbhRule *)(const void *)snapshot->rules->data;
-    const IbhRoute *route = gone;
+    const IbhRoute *route = taken_away;
 
-    if (gone >= (gconstpointer)rules && gone < (gconstpointer)(rules + snapshot->rules->len))
-        return ibh_rule_matches(snapshot, gone, packet);
+    if (taken_away >= (gconstpointer)rules && taken_away < (gconstpointer)(rules + snapshot->rules->len))
+        return ibh_rule_matches(snapshot, taken_away, packet);
     return ibh_prefix_contains(&route->dst, &packet->to);
 }
 
 /* Most packets meet none of these objects, and need not be walked. */
-static Change walk_twice(const IbhCheck *check, const GPtrArray *gone, const IbhLookup *packet)
+static Change walk_twice(const IbhCheck *check, const GPtrArray *taken_away, const IbhLookup *packet)
 {
     Change change = {.differs = FALSE};
 
-    IBH_EACH_POINTER (const void, object, gone)
+    IBH_EACH_POINTER (const void, object, taken_away)
         change.differs |= may_decide(check->rails->snapshot, object, packet);
     if (!change.differs)
         return change;
     change.before = ibh_fib_walk(check->repaired, packet);
-    ibh_fib_without(check->repaired, gone);
+    ibh_fib_without(check->repaired, taken_away);
     change.after = ibh_fib_walk(check->repaired, packet);
-    ibh_fib_without(check->repaired, check->gone);
-    change.differs = !ibh_is_same_way(&change.before, &change.after);
+    ibh_fib_without(check->repaired, check->taken_away);
+    change.differs = !ibh_trace_is_same_way(&change.before, &change.after);
     return change;
 }
 
 /* It goes as unbound traffic does, before and after. */
 static gboolean is_like(const Change *change, const Change *unbound)
 {
-    return unbound->differs && ibh_is_same_way(&change->before, &unbound->before) &&
-           ibh_is_same_way(&change->after, &unbound->after);
+    return unbound->differs && ibh_trace_is_same_way(&change->before, &unbound->before) &&
+           ibh_trace_is_same_way(&change->after, &unbound->after);
 }
 
 static gboolean is_asked_about(const IbhIp *from)
@@ -215,12 +216,13 @@ static gboolean is_asked_about(const IbhIp *from)
 
 /* A packet to this piece whose way changes, though it is none that a rail's questions are about: from an address of
  * this host, or from none. FALSE: there is none. */
-static gboolean find_harmed(const IbhCheck *check, const GPtrArray *gone, const IbhPiece *piece, IbhQuestion *harmed)
+static gboolean find_harmed(const IbhCheck *check, const GPtrArray *taken_away, const IbhPiece *piece,
+                            IbhQuestion *harmed)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
     const IbhIp none = {.family = piece->host.family};
     const IbhLookup plain = {.from = none, .to = piece->host};
-    const Change unbound = walk_twice(check, gone, &plain);
+    const Change unbound = walk_twice(check, taken_away, &plain);
 
     *harmed = (IbhQuestion){.kind = IBH_ASK_UNBOUND, .piece = piece->prefix, .lookup = plain, .got = unbound.before};
     if (unbound.differs && !is_question(check, &(IbhIp){0}, piece))
@@ -231,7 +233,7 @@ static gboolean find_harmed(const IbhCheck *check, const GPtrArray *gone, const 
 
         if (address->local.family != none.family || !is_asked_about(&address->local))
             continue;
-        change = walk_twice(check, gone, &packet);
+        change = walk_twice(check, taken_away, &packet);
         if (!change.differs || is_like(&change, &unbound) || is_question(check, &address->local, piece))
             continue;
         *harmed = (IbhQuestion){.kind = IBH_ASK_LEAVES, .piece = piece->prefix, .lookup = packet, .got = change.before};
@@ -243,15 +245,15 @@ static gboolean find_harmed(const IbhCheck *check, const GPtrArray *gone, const 
 /* What else these objects do, in words; NULL: nothing. */
 static char *find_harm(const IbhCheck *check, const IbhOwner *owner)
 {
-    g_autoptr(GPtrArray) gone = g_ptr_array_new();
+    g_autoptr(GPtrArray) taken_away = g_ptr_array_new();
     IbhQuestion harmed;
 
-    for (guint i = 0; i < check->gone->len; i++)
-        g_ptr_array_add(gone, check->gone->pdata[i]);
-    g_ptr_array_set_size(check->gone, 0);
+    for (guint i = 0; i < check->taken_away->len; i++)
+        g_ptr_array_add(taken_away, check->taken_away->pdata[i]);
+    g_ptr_array_set_size(check->taken_away, 0);
     IBH_EACH (const IbhPiece, piece, check->pieces) {
-        if (find_harmed(check, gone, piece, &harmed)) {
-            g_autofree char *way = ibh_say_way(check, &harmed, &harmed.got);
+        if (find_harmed(check, taken_away, piece, &harmed)) {
+            g_autofree char *way = ibh_question_way_text(check, &harmed, &harmed.got);
 
             return g_strdup_printf("look for what needs %s before you delete it: %s because of it, too",
                                    owner->rule ? "the rule" : "the route", way);
@@ -260,7 +262,7 @@ static char *find_harm(const IbhCheck *check, const IbhOwner *owner)
     return NULL;
 }
 
-IbhRemedy ibh_find_fix(const IbhCheck *check, const IbhOwner *owner)
+IbhRemedy ibh_check_find_fix(const IbhCheck *check, const IbhOwner *owner)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     IbhRemedy remedy = {0};
@@ -278,6 +280,6 @@ IbhRemedy ibh_find_fix(const IbhCheck *check, const IbhOwner *owner)
         remedy.advice = find_harm(check, owner);
     if (is_proved && !remedy.advice)
         remedy.fix = g_string_free(g_steal_pointer(&text), FALSE);
-    g_ptr_array_set_size(check->gone, 0);
+    g_ptr_array_set_size(check->taken_away, 0);
     return remedy;
 }

@@ -15,7 +15,7 @@ static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int fami
         const IbhIp *to = &route->dst.ip;
 
         if (route->family != family || route->ifindex != nic->link->ifindex || route->type != RTN_UNICAST ||
-            ibh_serves_subnet(nic, &route->dst) || ibh_rails_holder(check->rails, to))
+            ibh_nic_serves_subnet(nic, &route->dst) || ibh_rails_holder(check->rails, to))
             continue;
         if (!route->dst.length || (ibh_ip_is_unicast(to) && !ibh_ip_is_link_local(to)))
             return TRUE;
@@ -30,7 +30,7 @@ static gboolean has_no_room(const IbhNic *nic, int family)
 
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         if (address->local.family == family && !ibh_address_is_host(address))
-            return may_have_gateway && ibh_has_one_peer(&address->subnet);
+            return may_have_gateway && ibh_prefix_has_one_peer(&address->subnet);
     }
     return TRUE;
 }
@@ -45,7 +45,7 @@ static gboolean is_named_in_vain(const IbhCheck *check, const IbhNic *nic, int f
             : settings->gateway == IBH_GATEWAY_PEER || (settings->gateway > IBH_GATEWAY_PEER && family == AF_INET);
     IbhIp gateway;
 
-    return named && (!ibh_find_gateway(nic, family, &gateway) || ibh_rails_holder(check->rails, &gateway));
+    return named && (!ibh_nic_find_gateway(nic, family, &gateway) || ibh_rails_holder(check->rails, &gateway));
 }
 
 /* A prefix of remote= goes via the rail's own gateway. */
@@ -65,7 +65,7 @@ static const char *why_missing(const IbhCheck *check, const IbhNic *nic, int fam
 {
     if (is_named_in_vain(check, nic, family))
         return "gateway= asks for one that is no other host of its subnets";
-    if (ibh_has_default(check->rails, nic, family))
+    if (ibh_nic_has_default(check->rails, nic, family))
         return NULL;
     if (needs_own_gateway(nic, family))
         return "remote= needs the gateway of a default route, and it has none";
@@ -78,8 +78,8 @@ static const char *why_missing(const IbhCheck *check, const IbhNic *nic, int fam
 /* A host beyond all that rules and routes name; NULL: only single networks are there. */
 static const IbhPiece *find_beyond(const IbhCheck *check, int family)
 {
-    const IbhPrefix world = ibh_prefix(&(IbhIp){.family = family}, 0);
-    IbhPiece *end, *first = ibh_pieces_inside(check, &world, &end);
+    const IbhPrefix world = ibh_prefix_of(&(IbhIp){.family = family}, 0);
+    IbhPiece *end, *first = ibh_check_pieces_inside(check, &world, &end);
 
     return first < end && !first->prefix.length ? first : NULL;
 }
@@ -95,39 +95,41 @@ static void note_way_beyond(const IbhCheck *check, const IbhNic *nic, int family
         const IbhNic *through;
         IbhFinding *note;
 
-        if (!beyond || address->local.family != family || ibh_rails_are_led_out(check->rails, address))
+        if (!beyond || address->local.family != family || ibh_rails_lead_out(check->rails, address))
             continue;
         question.piece = beyond->prefix;
         question.lookup = (IbhLookup){.from = address->local, .to = beyond->host};
         question.got = ibh_fib_walk(check->actual, &question.lookup);
         question.owner.route = question.got.route;
-        if (!ibh_goes_astray(&question))
+        if (!ibh_question_goes_astray(&question))
             return;
-        way = ibh_say_way(check, &question, &question.got);
-        why = ibh_say_owner(check, &question.owner);
-        note = ibh_tell(check, nic, "gateway-missing", why,
-                        ibh_advice("nothing has to be done; gateway= gives each rail a gateway of its own"), "%s: %s",
-                        way, why);
+        way = ibh_question_way_text(check, &question, &question.got);
+        why = ibh_owner_text(check, &question.owner);
+        note =
+            ibh_check_tell(check, nic, "gateway-missing", why,
+                           ibh_remedy_advice("nothing has to be done; gateway= gives each rail a gateway of its own"),
+                           "%s: %s", way, why);
         note->severity = IBH_INFO;
         through = ibh_rails_nic(check->rails, question.got.route->ifindex);
         if (through && through->rank)
-            ibh_finding_says(note, nic->link->name, ibh_say_exception(check, &question));
+            ibh_finding_says(note, nic->link->name, ibh_question_exception_text(check, &question));
         return;
     }
 }
 
-void ibh_judge_gateway(const IbhCheck *check, const IbhNic *nic)
+void ibh_check_judge_gateway(const IbhCheck *check, const IbhNic *nic)
 {
     static const int families[] = {AF_INET, AF_INET6};
 
     IBH_EACH_ROW (const int, family, families) {
-        const char *why =
-            (nic->link->flags & IFF_UP) && ibh_programs_family(nic, *family) ? why_missing(check, nic, *family) : NULL;
+        const char *why = (nic->link->flags & IFF_UP) && ibh_nic_programs_family(nic, *family)
+                              ? why_missing(check, nic, *family)
+                              : NULL;
 
         if (why)
-            ibh_tell(check, nic, "gateway-missing", NULL, (IbhRemedy){0},
-                     "what it sends beyond its subnet leaves as the main table says: %s", why);
-        else if (ibh_programs_family(nic, *family) && !ibh_has_default(check->rails, nic, *family))
+            ibh_check_tell(check, nic, "gateway-missing", NULL, (IbhRemedy){0},
+                           "what it sends beyond its subnet leaves as the main table says: %s", why);
+        else if (ibh_nic_programs_family(nic, *family) && !ibh_nic_has_default(check->rails, nic, *family))
             note_way_beyond(check, nic, *family);
     }
 }

@@ -5,7 +5,7 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-gboolean ibh_is_same_way(const IbhTrace *a, const IbhTrace *b)
+gboolean ibh_trace_is_same_way(const IbhTrace *a, const IbhTrace *b)
 {
     if (a->refused || b->refused)
         return a->refused == b->refused;
@@ -28,14 +28,15 @@ static gboolean is_connected(const Answer *answer)
     const IbhRoute *route = answer->got->route;
     const IbhNic *nic = ibh_rails_nic(answer->rails, route->ifindex);
 
-    return nic && route->gateway.family == AF_UNSPEC && ibh_serves_subnet(nic, &route->dst) &&
-           (ibh_has_one_peer(&route->dst) || !answer->near || !ibh_serves_subnet(nic, &answer->near->subnet));
+    return nic && route->gateway.family == AF_UNSPEC && ibh_nic_serves_subnet(nic, &route->dst) &&
+           (ibh_prefix_has_one_peer(&route->dst) || !answer->near ||
+            !ibh_nic_serves_subnet(nic, &answer->near->subnet));
 }
 
 static IbhGrade grade_by_itself(const Answer *answer)
 {
     const IbhRoute *route = answer->got->route, *ideal = answer->ideal->route;
-    gboolean same = ibh_is_same_way(answer->got, answer->ideal);
+    gboolean same = ibh_trace_is_same_way(answer->got, answer->ideal);
 
     if (answer->question->theirs)
         return IBH_RIGHT;
@@ -74,7 +75,7 @@ static IbhGrade grade_leaving(const Answer *answer)
     by = ibh_rails_nic(answer->rails, got->route->ifindex);
     if (ibh_route_leads_by(got->route, answer->question->nic->link->ifindex))
         return grade_by_itself(answer);
-    if (!ibh_is_same_way(got, ideal))
+    if (!ibh_trace_is_same_way(got, ideal))
         return IBH_WRONG;
     if (!near) /* in remote= what main has more exactly wins, through any NIC */
         return IBH_NOTED;
@@ -84,9 +85,9 @@ static IbhGrade grade_leaving(const Answer *answer)
 /* In a subnet of it, or by its gateway in its remote=. */
 static gboolean reaches(const IbhNic *nic, const IbhIp *to)
 {
-    const IbhPrefix host = ibh_prefix(to, ibh_ip_bits(to));
+    const IbhPrefix host = ibh_prefix_of(to, ibh_ip_bits(to));
 
-    return nic && (ibh_find_address_near(nic, to) || (nic->status == IBH_NIC_RAIL && ibh_is_remote(nic, &host)));
+    return nic && (ibh_nic_address_near(nic, to) || (nic->status == IBH_NIC_RAIL && ibh_nic_has_remote(nic, &host)));
 }
 
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link)
@@ -115,11 +116,11 @@ static IbhGrade grade_unbound(const Answer *answer)
     guint length = ideal->route ? ideal->route->dst.length : 0, own = answer->near->subnet.length;
     const IbhNic *nic;
 
-    if (length < own && !(ideal->refused && length) && !(ideal->thrown && ideal->thrown->dst.length))
+    if (length < own && !(ideal->refused && length) && !(ideal->first_throw && ideal->first_throw->dst.length))
         return IBH_NOTED;
     if (got->refused)
         return ideal->refused ? IBH_DOUBTFUL : IBH_WRONG;
-    if ((length > own && ibh_is_same_way(got, ideal)) || got->route->hops)
+    if ((length > own && ibh_trace_is_same_way(got, ideal)) || got->route->hops)
         return IBH_RIGHT;
     nic = ibh_rails_nic(answer->rails, got->route->ifindex);
     if (got->route->type != RTN_UNICAST || !reaches(nic, answer->to) || ibh_link_has_no_wire(answer->rails, nic->link))
@@ -127,7 +128,7 @@ static IbhGrade grade_unbound(const Answer *answer)
     return nic->status == IBH_NIC_RAIL ? IBH_RIGHT : IBH_NOTED;
 }
 
-IbhGrade ibh_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
+IbhGrade ibh_question_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
 {
     const IbhRails *rails = check->rails;
     const IbhIp *to = &question->lookup.to;
@@ -137,6 +138,6 @@ IbhGrade ibh_grade(const IbhCheck *check, const IbhQuestion *question, const Ibh
     if (question->kind == IBH_ASK_LOCAL || question->kind == IBH_ASK_ARRIVES)
         return got->refused || got->route->type != RTN_LOCAL ? IBH_WRONG : IBH_RIGHT;
     ideal = ibh_fib_walk(check->ideal, &question->lookup);
-    answer.near = ibh_find_address_near(question->nic, to);
+    answer.near = ibh_nic_address_near(question->nic, to);
     return question->kind == IBH_ASK_UNBOUND ? grade_unbound(&answer) : grade_leaving(&answer);
 }

@@ -29,7 +29,8 @@ static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhOp *op)
         return ibh_want_sysctl(check->rails, nic, op->key) == nic->link->sysctl[op->key]; /* other only meanwhile */
     if (nic && nic->status == IBH_NIC_RAIL)
         return deletes && (!(nic->link->flags & IFF_UP) ||
-                           ibh_find_lost(check, nic, op->type == IBH_OP_RULE_DEL ? op->rule.family : op->route.family));
+                           ibh_check_find_lost_address(
+                               check, nic, op->type == IBH_OP_RULE_DEL ? op->rule.family : op->route.family));
     if (nic &&
         (nic->status == IBH_NIC_BLOCKED || is_missed(check, nic->link) || (worst && worst->severity == IBH_ERROR)))
         return TRUE;
@@ -48,8 +49,8 @@ static gboolean report_place_taken(const IbhCheck *check, const IbhOp *op)
         if (!ibh_route_same_place(route, &op->route) || ibh_route_is_ours(route))
             continue;
         text = ibh_owner_describe(check->rails->snapshot, &owner);
-        ibh_tell(check, ibh_rails_nic(check->rails, op->ifindex), "table-clash", text, (IbhRemedy){0},
-                 "%s stands in the place of a route of ib-hook's", text)
+        ibh_check_tell(check, ibh_rails_nic(check->rails, op->ifindex), "table-clash", text, (IbhRemedy){0},
+                       "%s stands in the place of a route of ib-hook's", text)
             ->severity = IBH_ERROR;
         return TRUE;
     }
@@ -111,8 +112,8 @@ static gboolean has_own_rule(const IbhCheck *check, const IbhNic *nic)
 /* What is not as it should be of a rail. */
 static char *say_state(const IbhCheck *check, const IbhNic *nic, const IbhRoute *taken, const IbhOp *first)
 {
-    const IbhOwner mains = {.route = taken};
-    g_autofree char *text = taken ? ibh_owner_describe(check->rails->snapshot, &mains) : NULL;
+    const IbhOwner main_route = {.route = taken};
+    g_autofree char *text = taken ? ibh_owner_describe(check->rails->snapshot, &main_route) : NULL;
     char dst[IBH_PREFIX_STRLEN];
 
     if (!has_own_rule(check, nic))
@@ -129,7 +130,7 @@ static char *say_state(const IbhCheck *check, const IbhNic *nic, const IbhRoute 
 static const IbhQuestion *find_astray(const IbhCheck *check, const IbhNic *nic)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
-        if (question->ours && question->nic == nic && ibh_goes_astray(question))
+        if (question->ours && question->nic == nic && ibh_question_goes_astray(question))
             return question;
     }
     return NULL;
@@ -160,7 +161,7 @@ static char *say_ours(const IbhCheck *check, const IbhNic *nic, const GPtrArray 
     if (first->type >= IBH_OP_RULE_DEL)
         return g_strdup_printf("something of ib-hook's is left over: %s", first->why);
     state = say_state(check, nic, taken, first);
-    way = astray ? ibh_say_way(check, astray, &astray->got) : say_unled(nic, ibh_op_family(first), taken);
+    way = astray ? ibh_question_way_text(check, astray, &astray->got) : say_unled(nic, ibh_op_family(first), taken);
     return g_strdup_printf("%s: %s", way, state);
 }
 
@@ -206,8 +207,8 @@ static void judge_ours(const IbhCheck *check)
     first = wrong->pdata[0];
     command = ibh_op_command(first);
     hit_all(check,
-            ibh_tell(check, NULL, codes[worst], NULL, ibh_fix("sudo ib-hook", "--apply"),
-                     "something of ib-hook's is missing, wrong or left over: %s (%s)", first->why, command),
+            ibh_check_tell(check, NULL, codes[worst], NULL, ibh_remedy_fix("sudo ib-hook", "--apply"),
+                           "something of ib-hook's is missing, wrong or left over: %s (%s)", first->why, command),
             wrong);
 }
 
@@ -221,12 +222,13 @@ static void judge_arp_ignore(const IbhCheck *check, const IbhNic *nic)
 
     if (all <= 2 || all < nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE])
         return;
-    ibh_tell(check, nic, "effective-sysctl", "net.ipv4.conf.all.arp_ignore",
-             ibh_advice("if no other NIC of this host needs it: sudo sysctl -w net.ipv4.conf.all.arp_ignore=0"),
-             "%s: all.arp_ignore=%d applies to every NIC",
-             all >= ANSWERS_NOTHING ? "peers get no answer to ARP requests, and cannot reach it"
-                                    : "it answers ARP for other NICs' addresses, and peers send to the wrong one",
-             all)
+    ibh_check_tell(
+        check, nic, "effective-sysctl", "net.ipv4.conf.all.arp_ignore",
+        ibh_remedy_advice("if no other NIC of this host needs it: sudo sysctl -w net.ipv4.conf.all.arp_ignore=0"),
+        "%s: all.arp_ignore=%d applies to every NIC",
+        all >= ANSWERS_NOTHING ? "peers get no answer to ARP requests, and cannot reach it"
+                               : "it answers ARP for other NICs' addresses, and peers send to the wrong one",
+        all)
         ->severity = all >= ANSWERS_NOTHING ? IBH_ERROR : IBH_WARNING;
 }
 
@@ -238,9 +240,9 @@ static void judge_table(const IbhCheck *check, const IbhNic *nic)
 
     if (nic->settings.table == IBH_TABLE_AUTO && nic->table != number && other &&
         other->settings.table != IBH_TABLE_AUTO)
-        ibh_tell(check, nic, "table-moved", NULL, (IbhRemedy){0},
-                 "its table is %u, because %s has table=%u (%s): programs that use the old number reach that NIC",
-                 nic->table, other->link->name, other->table, other->settings.table_origin);
+        ibh_check_tell(check, nic, "table-moved", NULL, (IbhRemedy){0},
+                       "its table is %u, because %s has table=%u (%s): programs that use the old number reach that NIC",
+                       nic->table, other->link->name, other->table, other->settings.table_origin);
 }
 
 /* ---- other NICs ---- */
@@ -253,32 +255,33 @@ static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
     if (nic->status == IBH_NIC_HELD) {
         const char *then = nic->kept ? "" : ": it is no rail meanwhile";
 
-        ibh_tell(check, nic, "held", all ? "" : NULL,
-                 all ? ibh_fix("sudo ib-hook", "--apply")
-                     : ibh_fix("sudo ib-hook --apply --iface", "%s", nic->link->name),
-                 "%s%s", nic->why, then);
+        ibh_check_tell(check, nic, "held", all ? "" : NULL,
+                       all ? ibh_remedy_fix("sudo ib-hook", "--apply")
+                           : ibh_remedy_fix("sudo ib-hook --apply --iface", "%s", nic->link->name),
+                       "%s%s", nic->why, then);
     } else if (nic->status == IBH_NIC_BLOCKED) {
-        ibh_tell(check, nic, "local-rule-late", "", (IbhRemedy){0}, "not programmed: %s", nic->why);
+        ibh_check_tell(check, nic, "local-rule-late", "", (IbhRemedy){0}, "not programmed: %s", nic->why);
     } else if (nic->status == IBH_NIC_NO_ADDRESS && !is_missed(check, nic->link)) {
-        ibh_tell(check, nic, "no-address", NULL,
-                 ibh_advice("give it an address where its network manager is configured, if it is to be used"),
-                 "%s: nothing to route", nic->why)
+        ibh_check_tell(
+            check, nic, "no-address", NULL,
+            ibh_remedy_advice("give it an address where its network manager is configured, if it is to be used"),
+            "%s: nothing to route", nic->why)
             ->severity = IBH_INFO;
     }
     if (check->only && !nic->kept)
-        ibh_tell(check, nic, "not-engaged", NULL, (IbhRemedy){0}, "it is no rail: %s", nic->why);
+        ibh_check_tell(check, nic, "not-engaged", NULL, (IbhRemedy){0}, "it is no rail: %s", nic->why);
 }
 
 static void judge_nic(const IbhCheck *check, const IbhNic *nic)
 {
-    ibh_judge_wire(check, nic);
+    ibh_check_judge_wire(check, nic);
     if (nic->status != IBH_NIC_RAIL) {
         judge_no_rail(check, nic);
         return;
     }
     judge_arp_ignore(check, nic);
-    ibh_judge_gateway(check, nic);
-    ibh_judge_manager(check, nic);
+    ibh_check_judge_gateway(check, nic);
+    ibh_check_judge_manager(check, nic);
     judge_table(check, nic);
 }
 
@@ -287,12 +290,12 @@ void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *misse
     check->plan = plan;
     check->findings = findings;
     check->missed = missed;
-    ibh_judge_missing(check);
+    ibh_check_judge_missing(check);
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        if (ibh_is_selected(nic, check->only))
+        if (ibh_nic_is_selected(nic, check->only))
             judge_nic(check, nic);
     }
-    ibh_judge_ways(check);
+    ibh_check_judge_ways(check);
     judge_ours(check);
-    ibh_judge_scripts(check);
+    ibh_check_judge_scripts(check);
 }

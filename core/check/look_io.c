@@ -44,8 +44,8 @@ static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, I
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status != IBH_NIC_RAIL)
             continue;
-        ibh_needs_table(snapshot, nic->table);
-        ibh_needs_table(snapshot, ibh_nic_defaults(nic));
+        ibh_snapshot_needs_table(snapshot, nic->table);
+        ibh_snapshot_needs_table(snapshot, ibh_nic_defaults(nic));
     }
     if (!ibh_snapshot_read_tables(snapshot, netlink, error))
         return FALSE;

@@ -230,7 +230,7 @@ static void read_script(const char *file, gsize root, gboolean is_hook, IbhSnaps
         (status.st_uid != 0 && status.st_uid != geteuid()) || (is_hook && !(status.st_mode & S_IXUSR)))
         return;
     text = ibh_file_read(file, FALSE, NULL);
-    path = ibh_printable(file + root);
+    path = ibh_text_printable(file + root);
     if (text && text->len <= SCRIPT_MAX)
         g_ptr_array_add(snapshot->scripts, g_strconcat(path, "\n", text->str, NULL));
 }

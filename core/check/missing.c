@@ -22,7 +22,7 @@ static const IbhCode rows[] = {
 
 /* ---- which card and cable ---- */
 
-const char *ibh_missed_manager(const IbhSnapshot *snapshot, const IbhKnownRail *known)
+const char *ibh_known_manager(const IbhSnapshot *snapshot, const IbhKnownRail *known)
 {
     const IbhManager *manager = known->link ? ibh_snapshot_manager(snapshot, known->link->ifindex) : NULL;
 
@@ -38,7 +38,7 @@ char *ibh_known_pci(const IbhKnownRail *known)
 static char *say_hardware(const IbhSnapshot *snapshot, const IbhKnownRail *known)
 {
     g_autofree char *pci = ibh_known_pci(known);
-    const char *const parts[] = {pci, known->hardware, ibh_missed_manager(snapshot, known)};
+    const char *const parts[] = {pci, known->hardware, ibh_known_manager(snapshot, known)};
     GString *text = g_string_new(NULL);
 
     IBH_EACH_ROW (const char *const, part, parts) {
@@ -53,11 +53,11 @@ static IbhRemedy advise(const IbhRails *rails, const IbhKnownRail *missed, const
     const IbhManager *manager = missed->link ? ibh_snapshot_manager(rails->snapshot, missed->link->ifindex) : NULL;
 
     if (row->advice || missed->why == IBH_LACKS_CARRIER)
-        return ibh_advice("%s", row->advice ? row->advice : ibh_code(row->code)->advice);
+        return ibh_remedy_advice("%s", row->advice ? row->advice : ibh_code_find(row->code)->advice);
     if (manager && manager->name)
-        return ibh_advice("%s configures it%s%s: ask it why it gives none", manager->name,
-                          manager->connection ? ", as " : "", manager->connection ? manager->connection : "");
-    return ibh_advice("no network manager says that it configures it: give it its address where it had it from");
+        return ibh_remedy_advice("%s configures it%s%s: ask it why it gives none", manager->name,
+                                 manager->connection ? ", as " : "", manager->connection ? manager->connection : "");
+    return ibh_remedy_advice("no network manager says that it configures it: give it its address where it had it from");
 }
 
 /* What its port says of it, which is more; NULL: nothing. */
@@ -103,11 +103,11 @@ static void tell_of_rail(const IbhCheck *check, const IbhNic *nic)
 
 /* ---- a rail stands, but one family of it has gone ---- */
 
-const IbhIp *ibh_find_lost(const IbhCheck *check, const IbhNic *nic, int family)
+const IbhIp *ibh_check_find_lost_address(const IbhCheck *check, const IbhNic *nic, int family)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
 
-    if (nic->status != IBH_NIC_RAIL || !ibh_nic_is_usable(nic) || ibh_serves_family(nic, family) ||
+    if (nic->status != IBH_NIC_RAIL || !ibh_nic_is_usable(nic) || ibh_nic_serves_family(nic, family) ||
         (family == AF_INET6 && nic->link->no_ipv6))
         return NULL;
     IBH_EACH (const IbhKnownRail, known, snapshot->state->known) {
@@ -125,23 +125,24 @@ static void judge_families(const IbhCheck *check, const IbhNic *nic)
     const IbhManager *manager = ibh_snapshot_manager(check->rails->snapshot, nic->link->ifindex);
 
     IBH_EACH_ROW (const int, family, families) {
-        const IbhIp *lost = ibh_find_lost(check, nic, *family);
+        const IbhIp *lost = ibh_check_find_lost_address(check, nic, *family);
         const char version = *family == AF_INET6 ? '6' : '4';
         char ip[IBH_IP_STRLEN];
 
-        if (lost && ibh_is_selected(nic, check->only))
-            ibh_tell(check, nic, "no-address", NULL,
-                     ibh_advice("see whether its router or DHCP server still offers the prefix, and whether %s still "
-                                "configures IPv%c on it",
-                                manager && manager->name ? manager->name : "its network manager", version),
-                     "nothing leaves or arrives by IPv%c: it had %s, and has no IPv%c address now", version,
-                     ibh_ip_format(lost, ip), version);
+        if (lost && ibh_nic_is_selected(nic, check->only))
+            ibh_check_tell(
+                check, nic, "no-address", NULL,
+                ibh_remedy_advice("see whether its router or DHCP server still offers the prefix, and whether %s still "
+                                  "configures IPv%c on it",
+                                  manager && manager->name ? manager->name : "its network manager", version),
+                "nothing leaves or arrives by IPv%c: it had %s, and has no IPv%c address now", version,
+                ibh_ip_format(lost, ip), version);
     }
 }
 
 /* ---- all ---- */
 
-void ibh_judge_missing(const IbhCheck *check)
+void ibh_check_judge_missing(const IbhCheck *check)
 {
     IBH_EACH (const IbhKnownRail, one, check->missed) {
         const IbhNic *nic = one->link ? ibh_rails_nic(check->rails, one->link->ifindex) : NULL;

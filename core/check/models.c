@@ -40,7 +40,7 @@ static const IbhRule plain[] = {
     {.family = AF_INET6, .from.ip.family = AF_INET6, .priority = 32767, .table = IBH_TABLE_MAIN - 1, PLAIN},
 };
 
-IbhFib *ibh_model_new(const IbhCheck *check, IbhModelKind kind)
+IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
     IbhFib *fib = ibh_fib_new(snapshot);

@@ -16,7 +16,7 @@ static void add(Cuts *cuts, const IbhPrefix *prefix)
 
 static void add_own(Cuts *cuts, const IbhIp *ip)
 {
-    const IbhPrefix own = ibh_prefix(ip, ibh_ip_bits(ip));
+    const IbhPrefix own = ibh_prefix_of(ip, ibh_ip_bits(ip));
     IbhIp *key = g_new(IbhIp, 1);
 
     *key = *ip;
@@ -63,7 +63,7 @@ static void add_rules(Cuts *cuts, const GArray *rules)
 static void add_networks(Cuts *cuts, const IbhRails *rails)
 {
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
-        const IbhPrefix own = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
+        const IbhPrefix own = ibh_prefix_of(&address->local, ibh_ip_bits(&address->local));
         const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
 
         /* A single one on lo or a dummy is a service's, or by mistake a peer's: it is asked, and noted. */
@@ -98,7 +98,7 @@ static void add_beyond(Cuts *cuts)
     }
 }
 
-void ibh_check_cut(IbhCheck *check)
+void ibh_check_cut_pieces(IbhCheck *check)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
     g_autoptr(GArray) prefixes = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
@@ -124,7 +124,7 @@ void ibh_check_cut(IbhCheck *check)
     }
 }
 
-IbhPiece *ibh_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix, IbhPiece **ret_end)
+IbhPiece *ibh_check_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix, IbhPiece **ret_end)
 {
     IbhPiece *pieces = (IbhPiece *)(void *)check->pieces->data;
     guint low = 0, high = check->pieces->len;

@@ -13,7 +13,7 @@ gboolean ibh_nic_is_usable(const IbhNic *nic)
     return (nic->link->flags & IFF_UP) && nic->link->carrier;
 }
 
-const IbhAddress *ibh_find_address_near(const IbhNic *nic, const IbhIp *ip)
+const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
         if (ibh_prefix_contains(&address->subnet, ip))
@@ -72,7 +72,7 @@ static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress
     IbhQuestion out = {.kind = IBH_ASK_LEAVES,
                        .nic = nic,
                        .piece = piece->prefix,
-                       .theirs = ibh_rails_theirs(check->rails, address) != NULL,
+                       .theirs = ibh_rails_foreign_rule(check->rails, address) != NULL,
                        .lookup = {.from = address->local, .to = piece->host, .match = TRUE}};
     const IbhTrace trace = ask(check, &out, 0);
     IbhQuestion back = {.kind = IBH_ASK_ARRIVES,
@@ -93,12 +93,12 @@ static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress
 /* Where gateway= was set, and names one. */
 static void ask_beyond(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
 {
-    const IbhPrefix world = ibh_prefix(&(IbhIp){.family = address->local.family}, 0);
-    IbhPiece *end, *first = ibh_pieces_inside(check, &world, &end);
+    const IbhPrefix world = ibh_prefix_of(&(IbhIp){.family = address->local.family}, 0);
+    IbhPiece *end, *first = ibh_check_pieces_inside(check, &world, &end);
     IbhIp gateway;
 
-    if (nic->settings.gateway > IBH_GATEWAY_AUTO && ibh_find_gateway(nic, world.ip.family, &gateway) && first < end &&
-        !first->prefix.length)
+    if (nic->settings.gateway > IBH_GATEWAY_AUTO && ibh_nic_find_gateway(nic, world.ip.family, &gateway) &&
+        first < end && !first->prefix.length)
         ask_piece(check, nic, address, first);
 }
 
@@ -110,12 +110,12 @@ static void ask_clashes(const IbhCheck *check, const IbhNic *nic, const IbhAddre
 
     IBH_EACH_POINTER (const IbhRoute, route, check->clashes) {
         if (route->table != nic->table || route->family != address->local.family || route->type == RTN_THROW ||
-            ibh_find_address_near(nic, &route->dst.ip))
+            ibh_nic_address_near(nic, &route->dst.ip))
             continue;
-        for (const IbhPiece *piece = ibh_pieces_inside(check, &route->dst, &end); piece < end; piece++) {
-            const IbhRoute *mains = ibh_fib_find(check->actual, IBH_TABLE_MAIN, &piece->host, 0);
+        for (const IbhPiece *piece = ibh_check_pieces_inside(check, &route->dst, &end); piece < end; piece++) {
+            const IbhRoute *main_route = ibh_fib_find(check->actual, IBH_TABLE_MAIN, &piece->host, 0);
 
-            if (mains && mains->dst.length && !ibh_route_is_error(mains))
+            if (main_route && main_route->dst.length && !ibh_route_is_error(main_route))
                 ask_piece(check, nic, address, piece);
         }
     }
@@ -129,7 +129,7 @@ static void ask_unbound(const IbhCheck *check, const IbhNic *nic, IbhPiece *piec
                             .piece = piece->prefix,
                             .lookup = {.from.family = piece->host.family, .to = piece->host, .match = TRUE}};
 
-    if (piece->unbound || !ibh_find_address_near(nic, &piece->host))
+    if (piece->unbound || !ibh_nic_address_near(nic, &piece->host))
         return;
     piece->unbound = TRUE;
     ask(check, &question, 0);
@@ -142,7 +142,7 @@ static void ask_from(const IbhCheck *check, const IbhNic *nic, const IbhAddress 
     IBH_EACH (const IbhPrefix, zone, zones) {
         if (zone->ip.family != address->local.family)
             continue;
-        for (IbhPiece *piece = ibh_pieces_inside(check, zone, &end); piece < end; piece++) {
+        for (IbhPiece *piece = ibh_check_pieces_inside(check, zone, &end); piece < end; piece++) {
             ask_piece(check, nic, address, piece);
             ask_unbound(check, nic, piece);
         }
@@ -163,7 +163,7 @@ static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *fro
         if (rail ? other != nic && others && !check->before_local : !ibh_nic_is_usable(other) || other->link->master)
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
-            const IbhPrefix to = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
+            const IbhPrefix to = ibh_prefix_of(&address->local, ibh_ip_bits(&address->local));
             IbhQuestion question = {
                 .kind = IBH_ASK_LOCAL, .nic = nic, .piece = to, .lookup = {.from = *from, .to = to.ip}};
 
@@ -235,17 +235,17 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const char *const *only)
     check->classes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     check->clashes = g_ptr_array_new();
     ibh_check_want(check);
-    check->actual = ibh_model_new(check, IBH_MODEL_ACTUAL);
-    check->ideal = ibh_model_new(check, IBH_MODEL_IDEAL);
-    check->repaired = ibh_model_new(check, IBH_MODEL_REPAIRED);
-    check->gone = g_ptr_array_new();
-    ibh_fib_without(check->ideal, check->gone);
-    ibh_fib_without(check->repaired, check->gone);
-    ibh_check_cut(check);
+    check->actual = ibh_check_model_new(check, IBH_MODEL_ACTUAL);
+    check->ideal = ibh_check_model_new(check, IBH_MODEL_IDEAL);
+    check->repaired = ibh_check_model_new(check, IBH_MODEL_REPAIRED);
+    check->taken_away = g_ptr_array_new();
+    ibh_fib_without(check->ideal, check->taken_away);
+    ibh_fib_without(check->repaired, check->taken_away);
+    ibh_check_cut_pieces(check);
     look_at_rules(check);
     look_at_routes(check);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (nic->status == IBH_NIC_RAIL && ibh_nic_is_usable(nic) && ibh_is_selected(nic, only))
+        if (nic->status == IBH_NIC_RAIL && ibh_nic_is_usable(nic) && ibh_nic_is_selected(nic, only))
             ask_about_rail(check, nic);
     }
     return check;
@@ -262,6 +262,6 @@ void ibh_check_free(IbhCheck *check)
     ibh_fib_free(check->actual);
     ibh_fib_free(check->ideal);
     ibh_fib_free(check->repaired);
-    g_ptr_array_unref(check->gone);
+    g_ptr_array_unref(check->taken_away);
     g_free(check);
 }

@@ -22,7 +22,7 @@ static char *write_owner(const IbhSnapshot *snapshot, const IbhOwner *owner, gbo
 {
     const IbhRule *rule = owner->rule;
     const IbhLink *link = rule ? NULL : ibh_snapshot_link(snapshot, owner->route->ifindex);
-    g_autofree char *iface = link ? ibh_shell_word(link->name) : NULL,
+    g_autofree char *iface = link ? ibh_text_shell_word(link->name) : NULL,
                     *text = rule ? ibh_rule_text(rule, command) : ibh_route_text(owner->route, iface, NULL, command),
                     *named = NULL;
     char version = (rule ? rule->family : owner->route->family) == AF_INET6 ? '6' : '4';
@@ -44,7 +44,7 @@ char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner)
     return write_owner(snapshot, owner, TRUE);
 }
 
-char *ibh_say_owner(const IbhCheck *check, const IbhOwner *owner)
+char *ibh_owner_text(const IbhCheck *check, const IbhOwner *owner)
 {
     g_autofree char *text = owner->rule ? ibh_rule_text(owner->rule, FALSE) : NULL;
 
@@ -69,7 +69,7 @@ static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_
 static char *say_packet(const IbhQuestion *question)
 {
     const IbhLookup *lookup = &question->lookup;
-    const IbhAddress *near = question->nic ? ibh_find_address_near(question->nic, &lookup->to) : NULL;
+    const IbhAddress *near = question->nic ? ibh_nic_address_near(question->nic, &lookup->to) : NULL;
     char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
 
     ibh_ip_format(&lookup->from, from);
@@ -96,7 +96,7 @@ static char *say_through(const IbhCheck *check, const IbhRoute *route)
     return g_strdup_printf("through %s", ibh_check_link_name(check, route->ifindex));
 }
 
-char *ibh_say_way(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
+char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
 {
     const gboolean arrives = question->kind == IBH_ASK_ARRIVES;
     g_autofree char *packet = say_packet(question), *through = NULL;
@@ -111,7 +111,7 @@ char *ibh_say_way(const IbhCheck *check, const IbhQuestion *question, const IbhT
     return g_strdup_printf("%s %s %s", packet, arrives ? "is forwarded" : "leaves", through);
 }
 
-gboolean ibh_goes_astray(const IbhQuestion *question)
+gboolean ibh_question_goes_astray(const IbhQuestion *question)
 {
     const IbhTrace *got = &question->got;
 
@@ -119,10 +119,10 @@ gboolean ibh_goes_astray(const IbhQuestion *question)
            !ibh_route_leads_by(got->route, question->nic->link->ifindex);
 }
 
-char *ibh_say_exception(const IbhCheck *check, const IbhQuestion *question)
+char *ibh_question_exception_text(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhTrace *got = &question->got;
-    g_autofree char *owner = ibh_say_owner(check, &question->owner), *through = NULL;
+    g_autofree char *owner = ibh_owner_text(check, &question->owner), *through = NULL;
     char to[IBH_PREFIX_STRLEN];
 
     write_destination(question, to);

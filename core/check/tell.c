@@ -9,12 +9,12 @@ const char *ibh_check_link_name(const IbhCheck *check, int ifindex)
     return link ? link->name : "no interface";
 }
 
-IbhFinding *ibh_tell(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner, IbhRemedy remedy,
-                     const char *format, ...)
+IbhFinding *ibh_check_tell(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner,
+                           IbhRemedy remedy, const char *format, ...)
 {
     IbhFinding *finding = owner ? ibh_findings_find(check->findings, code, NULL, owner) : NULL;
     const char *iface = nic ? nic->link->name : "";
-    const IbhCode *row = ibh_code(code);
+    const IbhCode *row = ibh_code_find(code);
     g_autofree char *message = NULL;
     va_list args;
 

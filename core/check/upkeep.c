@@ -13,26 +13,28 @@ static void judge_hook(const IbhCheck *check, const IbhNic *nic, const IbhManage
 {
     static const char enable[] = "enable it, or ib-hook-watch.service, if ib-hook is to follow changes";
 
-    ibh_tell(check, nic, "hook-inactive", manager->inactive, manager->by_choice ? ibh_advice(enable) : (IbhRemedy){0},
-             "ib-hook misses the next event of %s, and --watch does not run: %s", manager->name, manager->inactive)
+    ibh_check_tell(
+        check, nic, "hook-inactive", manager->inactive, manager->by_choice ? ibh_remedy_advice(enable) : (IbhRemedy){0},
+        "ib-hook misses the next event of %s, and --watch does not run: %s", manager->name, manager->inactive)
         ->severity = manager->by_choice ? IBH_INFO : IBH_WARNING;
 }
 
 /* Our rules and routes have protocol kernel, which all managers but this one leave alone. */
 static void judge_pruning(const IbhCheck *check, const IbhNic *nic, const IbhManager *manager)
 {
-    gboolean four = manager->prunes4 && ibh_serves_family(nic, AF_INET),
-             six = manager->prunes6 && ibh_serves_family(nic, AF_INET6);
-    g_autofree char *connection = manager->connection ? ibh_shell_word(manager->connection) : NULL;
+    gboolean four = manager->prunes4 && ibh_nic_serves_family(nic, AF_INET),
+             six = manager->prunes6 && ibh_nic_serves_family(nic, AF_INET6);
+    g_autofree char *connection = manager->connection ? ibh_text_shell_word(manager->connection) : NULL;
 
     if (connection && (four || six))
-        ibh_tell(check, nic, "manager-removes-foreign", NULL,
-                 ibh_advice("sudo nmcli connection modify %s%s%s, and activate it again", connection,
-                            four ? " ipv4.route-table 0" : "", six ? " ipv6.route-table 0" : ""),
-                 "this %s removes the routes of table %u each time it configures the NIC, and its traffic takes "
-                 "another way until that is repaired, because its connection sets route-table (from 1.36 on it does "
-                 "not)",
-                 manager->name, nic->table);
+        ibh_check_tell(
+            check, nic, "manager-removes-foreign", NULL,
+            ibh_remedy_advice("sudo nmcli connection modify %s%s%s, and activate it again", connection,
+                              four ? " ipv4.route-table 0" : "", six ? " ipv6.route-table 0" : ""),
+            "this %s removes the routes of table %u each time it configures the NIC, and its traffic takes "
+            "another way until that is repaired, because its connection sets route-table (from 1.36 on it does "
+            "not)",
+            manager->name, nic->table);
 }
 
 /* ---- scripts: lines that give a rail's address, or a route by the rail, a table ---- */
@@ -89,12 +91,12 @@ static void judge_line(const IbhCheck *check, const char *path, gboolean netplan
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         IbhFinding *finding;
 
-        if (nic->status != IBH_NIC_RAIL || !ibh_is_selected(nic, check->only) ||
+        if (nic->status != IBH_NIC_RAIL || !ibh_nic_is_selected(nic, check->only) ||
             !routes(words, check->rails, nic, netplan))
             continue;
-        finding = ibh_tell(check, nic, "legacy-script", path, (IbhRemedy){0},
-                           "%s routes it by hand, and follows no change: line %u: %s", path, line,
-                           g_strstrip(g_strdelimit(text, "\t\r", ' ')));
+        finding = ibh_check_tell(check, nic, "legacy-script", path, (IbhRemedy){0},
+                                 "%s routes it by hand, and follows no change: line %u: %s", path, line,
+                                 g_strstrip(g_strdelimit(text, "\t\r", ' ')));
         if (nic->programmed.len)
             finding->severity = IBH_WARNING;
     }
@@ -117,7 +119,7 @@ static void judge_script(const IbhCheck *check, const char *script)
     }
 }
 
-void ibh_judge_manager(const IbhCheck *check, const IbhNic *nic)
+void ibh_check_judge_manager(const IbhCheck *check, const IbhNic *nic)
 {
     const IbhManager *manager = ibh_snapshot_manager(check->rails->snapshot, nic->link->ifindex);
 
@@ -127,7 +129,7 @@ void ibh_judge_manager(const IbhCheck *check, const IbhNic *nic)
         judge_pruning(check, nic, manager);
 }
 
-void ibh_judge_scripts(const IbhCheck *check)
+void ibh_check_judge_scripts(const IbhCheck *check)
 {
     IBH_EACH_POINTER (const char, script, check->rails->snapshot->scripts)
         judge_script(check, script);

@@ -37,7 +37,7 @@ static gboolean is_found(const IbhRoute *route, const IbhPrefix *dst, const IbhL
 static gboolean settle(const IbhSnapshot *snapshot, IbhQuestion *question, const IbhLookup *answer)
 {
     IbhTrace *got = &question->got;
-    const IbhPrefix dst = ibh_prefix(&question->lookup.to, answer->length);
+    const IbhPrefix dst = ibh_prefix_of(&question->lookup.to, answer->length);
 
     IBH_EACH_ROUTE (route, snapshot) {
         if (!answer->error && !is_local(got) && is_found(route, &dst, answer)) {
@@ -66,7 +66,7 @@ static const char *code_of(const IbhCheck *check, const IbhQuestion *question)
     const IbhRoute *route = question->owner.route;
     const IbhNic *nic = route ? ibh_rails_nic_by_table(check->rails, route->table) : NULL;
 
-    if (nic && !ibh_find_address_near(nic, &question->lookup.to))
+    if (nic && !ibh_nic_address_near(nic, &question->lookup.to))
         return "table-clash";
     if (question->owner.rule)
         return "foreign-rule";
@@ -76,25 +76,26 @@ static const char *code_of(const IbhCheck *check, const IbhQuestion *question)
 static IbhRemedy advise(const IbhCheck *check, const IbhQuestion *question)
 {
     if (question->grade == IBH_NOTED)
-        return ibh_advice("nothing has to be done");
+        return ibh_remedy_advice("nothing has to be done");
     if (question->owner.route && is_main_astray(check, question) && !ibh_route_is_error(question->owner.route))
-        return ibh_advice("give %s a subnet of its own, or its route a higher metric than those of the rails",
-                          ibh_check_link_name(check, question->owner.route->ifindex));
+        return ibh_remedy_advice("give %s a subnet of its own, or its route a higher metric than those of the rails",
+                                 ibh_check_link_name(check, question->owner.route->ifindex));
     return (IbhRemedy){0};
 }
 
 /* Of this NIC's own packet: another NIC's address would be looked for in vain. */
 static void say_of(const IbhCheck *check, IbhFinding *finding, const IbhQuestion *question)
 {
-    g_autofree char *what = ibh_say_way(check, question, &question->got), *why = ibh_say_owner(check, &question->owner);
+    g_autofree char *what = ibh_question_way_text(check, question, &question->got),
+                    *why = ibh_owner_text(check, &question->owner);
     const char *iface = question->nic->link->name;
 
     if (!why[0])
         return;
     ibh_finding_says(finding, iface,
-                     question->grade == IBH_NOTED ? ibh_say_exception(check, question)
+                     question->grade == IBH_NOTED ? ibh_question_exception_text(check, question)
                                                   : g_strdup_printf("%s: %s", what, why));
-    if (question->grade >= IBH_DOUBTFUL && ibh_goes_astray(question))
+    if (question->grade >= IBH_DOUBTFUL && ibh_question_goes_astray(question))
         ibh_finding_leads_astray(finding, iface);
 }
 
@@ -103,26 +104,28 @@ static void tell(IbhCheck *check, const IbhQuestion *worst)
 {
     static const IbhSeverity severities[] = {
         [IBH_NOTED] = IBH_INFO, [IBH_DOUBTFUL] = IBH_WARNING, [IBH_WRONG] = IBH_ERROR};
-    g_autofree char *what = ibh_say_way(check, worst, &worst->got), *why = ibh_say_owner(check, &worst->owner),
+    g_autofree char *what = ibh_question_way_text(check, worst, &worst->got),
+                    *why = ibh_owner_text(check, &worst->owner),
                     *owner = ibh_owner_describe(check->rails->snapshot, &worst->owner);
-    IbhFinding *finding = ibh_tell(check, NULL, code_of(check, worst), owner, advise(check, worst), "%s: %s", what,
-                                   why[0]            ? why
-                                   : worst->got.rule ? "the main table has no route there"
-                                                     : "no rule leads there");
+    IbhFinding *finding =
+        ibh_check_tell(check, NULL, code_of(check, worst), owner, advise(check, worst), "%s: %s", what,
+                       why[0]            ? why
+                       : worst->got.rule ? "the main table has no route there"
+                                         : "no rule leads there");
 
     finding->severity = severities[worst->grade];
     if (worst->grade >= IBH_DOUBTFUL && check->tried++ < FIXES_MAX)
-        ibh_finding_cure(finding, ibh_find_fix(check, &worst->owner));
+        ibh_finding_cure(finding, ibh_check_find_fix(check, &worst->owner));
     IBH_EACH (IbhQuestion, question, check->questions) {
-        if (question->told || !ibh_is_caused_by(question, &worst->owner))
+        if (question->is_explained || !ibh_question_is_caused_by(question, &worst->owner))
             continue;
-        question->told = TRUE;
+        question->is_explained = TRUE;
         ibh_finding_hits(finding, question->nic->link->name);
     }
     for (IbhGrade grade = IBH_WRONG; grade > IBH_RIGHT; grade--) {
         IBH_EACH (const IbhQuestion, question, check->questions) {
             if (question->grade == grade && question->kind == IBH_ASK_LEAVES &&
-                ibh_is_caused_by(question, &worst->owner))
+                ibh_question_is_caused_by(question, &worst->owner))
                 say_of(check, finding, question);
         }
     }
@@ -135,20 +138,20 @@ static void report_lacking_address(IbhCheck *check, const IbhQuestion *question)
     const IbhNic *holder = ibh_rails_holder(check->rails, &question->lookup.to);
     char ip[IBH_IP_STRLEN];
 
-    ibh_tell(check, holder ? holder : question->nic, "address-unusable", ibh_ip_format(&question->lookup.to, ip),
-             ibh_advice("take the address away and add it again"),
-             "what comes in for %s is not taken: the table local lacks this address", ip);
+    ibh_check_tell(check, holder ? holder : question->nic, "address-unusable", ibh_ip_format(&question->lookup.to, ip),
+                   ibh_remedy_advice("take the address away and add it again"),
+                   "what comes in for %s is not taken: the table local lacks this address", ip);
 }
 
 static void report_unknown(IbhCheck *check, const IbhQuestion *question)
 {
-    g_autofree char *expected = ibh_say_way(check, question, &question->got);
+    g_autofree char *expected = ibh_question_way_text(check, question, &question->got);
     const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->like).lookup;
 
-    ibh_tell(check, question->nic, "not-known", "", (IbhRemedy){0},
-             "where its traffic goes is not known: by its rules and routes %s, but the kernel says %s%s", expected,
-             answer->error ? g_strerror(answer->error) : "through ",
-             answer->error ? "" : ibh_check_link_name(check, answer->oif));
+    ibh_check_tell(check, question->nic, "not-known", "", (IbhRemedy){0},
+                   "where its traffic goes is not known: by its rules and routes %s, but the kernel says %s%s",
+                   expected, answer->error ? g_strerror(answer->error) : "through ",
+                   answer->error ? "" : ibh_check_link_name(check, answer->oif));
 }
 
 /* What is sent there is right, and what comes from there is not taken: rp_filter, unless --apply sets it. */
@@ -158,10 +161,11 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
     g_autofree char *owner = g_strdup_printf("net.ipv4.conf.%s.rp_filter", link->name);
 
     if (ibh_want_sysctl(check->rails, question->nic, IBH_SYSCTL_RP_FILTER) == link->sysctl[IBH_SYSCTL_RP_FILTER])
-        ibh_tell(
+        ibh_check_tell(
             check, question->nic, "effective-sysctl", owner,
-            ibh_advice("write arp=auto for it into the configuration and run sudo ib-hook --apply, or set rp_filter "
-                       "to 2"),
+            ibh_remedy_advice(
+                "write arp=auto for it into the configuration and run sudo ib-hook --apply, or set rp_filter "
+                "to 2"),
             "peers get no answer: rp_filter of %s or of all drops what comes in through it", link->name);
 }
 
@@ -173,9 +177,9 @@ static void judge_wrong(IbhCheck *check, IbhQuestion *question)
     const IbhTrace actual = ibh_fib_walk(check->actual, &question->lookup),
                    repaired = ibh_fib_walk(check->repaired, &question->lookup);
 
-    if (ibh_is_same_way(&actual, &repaired))
+    if (ibh_trace_is_same_way(&actual, &repaired))
         return;
-    question->grade = ibh_grade(check, question, &repaired);
+    question->grade = ibh_question_grade(check, question, &repaired);
     if (question->grade >= IBH_DOUBTFUL) {
         question->got = repaired;
         return;
@@ -200,9 +204,9 @@ static void judge(IbhCheck *check, IbhQuestion *question)
     const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->like).lookup;
     IbhTrace *got = &question->got;
 
-    question->told = question->ours = FALSE;
+    question->is_explained = question->ours = FALSE;
     *got = ibh_fib_walk(check->actual, &question->lookup);
-    question->grade = ibh_grade(check, question, got);
+    question->grade = ibh_question_grade(check, question, got);
     if (question->kind == IBH_ASK_ARRIVES) {
         if (question->grade == IBH_RIGHT && question->asked && answer->error)
             (answer->error == EINVAL || answer->error == EXDEV ? report_filter : report_lacking_address)(check,
@@ -210,11 +214,11 @@ static void judge(IbhCheck *check, IbhQuestion *question)
         return;
     }
     if (!agrees(got, answer) && settle(check->rails->snapshot, question, answer))
-        question->grade = ibh_grade(check, question, got);
+        question->grade = ibh_question_grade(check, question, got);
     if (!agrees(got, answer)) {
         (is_local(got) ? report_lacking_address : report_unknown)(check, question);
         question->grade = IBH_DOUBTFUL;
-        question->told = TRUE;
+        question->is_explained = TRUE;
     } else if (question->grade >= IBH_DOUBTFUL) {
         judge_wrong(check, question);
     } else if (cuts(question, answer)) {
@@ -240,22 +244,23 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
     met.selectors &= ~(guint)(SELECTIVE | IBH_SELECT_OIF);
     IBH_EACH (const IbhQuestion, question, check->questions) {
         if (question->kind == IBH_ASK_LEAVES && ibh_rule_matches(snapshot, &met, &question->lookup))
-            ibh_tell(
+            ibh_check_tell(
                 check, question->nic, "foreign-rule", text,
-                ibh_advice("nothing has to be done for RDMA; ip route get PEER from ADDRESS, with their mark, uid or "
-                           "ipproto, says where they go"),
+                ibh_remedy_advice(
+                    "nothing has to be done for RDMA; ip route get PEER from ADDRESS, with their mark, uid or "
+                    "ipproto, says where they go"),
                 "%s comes before ours, for packets that RDMA does not send", text)
                 ->severity = IBH_INFO;
     }
 }
 
-guint32 ibh_find_table(const IbhCheck *check, const IbhNic *nic)
+guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
         const IbhRoute *route = question->got.route;
 
         if (question->kind == IBH_ASK_LEAVES && question->nic == nic && route && !question->got.refused &&
-            ibh_find_address_near(nic, &question->lookup.to))
+            ibh_nic_address_near(nic, &question->lookup.to))
             return route->table;
     }
     return 0;
@@ -263,16 +268,16 @@ guint32 ibh_find_table(const IbhCheck *check, const IbhNic *nic)
 
 /* ---- all ---- */
 
-void ibh_judge_ways(IbhCheck *check)
+void ibh_check_judge_ways(IbhCheck *check)
 {
     IBH_EACH (IbhQuestion, question, check->questions) {
         judge(check, question);
-        if (question->grade > IBH_RIGHT && !question->told)
-            question->owner = ibh_find_owner(check, question, &question->got);
+        if (question->grade > IBH_RIGHT && !question->is_explained)
+            question->owner = ibh_check_find_owner(check, question, &question->got);
     }
     for (IbhGrade grade = IBH_WRONG; grade > IBH_RIGHT; grade--) {
         IBH_EACH (const IbhQuestion, question, check->questions) {
-            if (question->grade == grade && !question->told)
+            if (question->grade == grade && !question->is_explained)
                 tell(check, question);
         }
     }

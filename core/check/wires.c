@@ -23,8 +23,9 @@ static void judge_duplicate(const IbhCheck *check, const IbhNic *nic, const IbhA
         (!rail &&
          (ibh_link_is_of_the_host(nic->link) || !(nic->link->flags & IFF_UP) || owner->link->type != nic->link->type)))
         return;
-    ibh_tell(check, nic, "duplicate-address", NULL, ibh_advice("take %s from one of the two", ip),
-             "%s is also an address of the rail %s, which has its rule: peers learn either", ip, owner->link->name)
+    ibh_check_tell(check, nic, "duplicate-address", NULL, ibh_remedy_advice("take %s from one of the two", ip),
+                   "%s is also an address of the rail %s, which has its rule: peers learn either", ip,
+                   owner->link->name)
         ->severity = rail ? IBH_ERROR : IBH_WARNING;
 }
 
@@ -33,16 +34,17 @@ static void judge_duplicate(const IbhCheck *check, const IbhNic *nic, const IbhA
 static void judge_port(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const char *ip)
 {
     const IbhLink *master = nic->link->master ? ibh_snapshot_link(check->rails->snapshot, nic->link->master) : NULL;
-    const IbhPrefix own = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
+    const IbhPrefix own = ibh_prefix_of(&address->local, ibh_ip_bits(&address->local));
 
     if (master && !g_str_equal(master->kind, "vrf") && (nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND) &&
-        ibh_nic_serves(nic, address) && ibh_is_of_rails(check->rails, &own))
-        ibh_tell(check, nic, "address-unusable", nic->link->name,
-                 ibh_advice("give %s to %s, or take the NIC out of it: sudo ip link set %s nomaster", ip, master->name,
-                            nic->link->name),
-                 "it is a port of %s and has the address %s: %s takes what comes in, ARP's answers, too, so nothing "
-                 "reaches that address",
-                 master->name, ip, master->name);
+        ibh_nic_serves(nic, address) && ibh_rails_own_prefix(check->rails, &own))
+        ibh_check_tell(
+            check, nic, "address-unusable", nic->link->name,
+            ibh_remedy_advice("give %s to %s, or take the NIC out of it: sudo ip link set %s nomaster", ip,
+                              master->name, nic->link->name),
+            "it is a port of %s and has the address %s: %s takes what comes in, ARP's answers, too, so nothing "
+            "reaches that address",
+            master->name, ip, master->name);
 }
 
 static void judge_addresses(const IbhCheck *check, const IbhNic *nic)
@@ -56,11 +58,12 @@ static void judge_addresses(const IbhCheck *check, const IbhNic *nic)
         judge_duplicate(check, nic, address, ip);
         judge_port(check, nic, address, ip);
         if (may_be_served && address->failed)
-            ibh_tell(check, nic, "address-unusable", NULL,
-                     ibh_advice("find the other host that has it, then take it away here and add it again"),
-                     "%s failed the detection of duplicates: another host has it, so nothing is sent from it or "
-                     "accepted for it here",
-                     ip);
+            ibh_check_tell(
+                check, nic, "address-unusable", NULL,
+                ibh_remedy_advice("find the other host that has it, then take it away here and add it again"),
+                "%s failed the detection of duplicates: another host has it, so nothing is sent from it or "
+                "accepted for it here",
+                ip);
     }
 }
 
@@ -72,11 +75,11 @@ static void judge_deprecated(const IbhCheck *check, const IbhNic *nic)
         if (address->local.family == AF_INET6 && !address->deprecated && ibh_address_counts(address))
             return;
     }
-    if (!ibh_serves_family(nic, AF_INET6))
+    if (!ibh_nic_serves_family(nic, AF_INET6))
         return;
-    ibh_tell(check, nic, "address-unusable", "deprecated",
-             ibh_advice("see whether the router or DHCP server still announces their prefix"),
-             "this host has deprecated IPv6 addresses only: no new connection is to use them, and they will end")
+    ibh_check_tell(check, nic, "address-unusable", "deprecated",
+                   ibh_remedy_advice("see whether the router or DHCP server still announces their prefix"),
+                   "this host has deprecated IPv6 addresses only: no new connection is to use them, and they will end")
         ->severity = IBH_WARNING;
 }
 
@@ -95,10 +98,10 @@ static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
 /* What is sent to the rest of a wider subnet leaves by this NIC all the same: remote=, or others lead it there. */
 static gboolean reaches_rest(const IbhCheck *check, const IbhAddress *address, const IbhPrefix *wide)
 {
-    IbhPiece *end, *rest = ibh_pieces_inside(check, wide, &end);
+    IbhPiece *end, *rest = ibh_check_pieces_inside(check, wide, &end);
     IbhTrace trace;
 
-    if (rest == end || ibh_rails_theirs(check->rails, address))
+    if (rest == end || ibh_rails_foreign_rule(check->rails, address))
         return TRUE;
     trace = ibh_fib_walk(check->actual, &(IbhLookup){.from = address->local, .to = rest->host});
     return !trace.refused && ibh_route_leads_by(trace.route, address->ifindex);
@@ -115,15 +118,16 @@ static void judge_prefix(const IbhCheck *check, const IbhNic *nic, const IbhAddr
 
     if (!wider || cable || other->status != IBH_NIC_RAIL || other->link->type != nic->link->type)
         return;
-    if (find_wider(nic, &address->subnet) || ibh_serves_subnet(other, &address->subnet) ||
+    if (find_wider(nic, &address->subnet) || ibh_nic_serves_subnet(other, &address->subnet) ||
         reaches_rest(check, address, &wider->subnet))
         return;
     ibh_ip_format(&address->local, own);
-    ibh_tell(check, nic, single ? "address-unusable" : "prefix-differs", own,
-             single ? ibh_advice("give it the prefix of the subnet: %s/%u", own, wider->subnet.length) : (IbhRemedy){0},
-             "what it sends to the rest of %s leaves as the main table says: it has %s/%u, and %s has %s/%u",
-             ibh_prefix_format(&wider->subnet, wide), own, address->subnet.length, other->link->name,
-             ibh_ip_format(&wider->local, ip), wider->subnet.length);
+    ibh_check_tell(check, nic, single ? "address-unusable" : "prefix-differs", own,
+                   single ? ibh_remedy_advice("give it the prefix of the subnet: %s/%u", own, wider->subnet.length)
+                          : (IbhRemedy){0},
+                   "what it sends to the rest of %s leaves as the main table says: it has %s/%u, and %s has %s/%u",
+                   ibh_prefix_format(&wider->subnet, wide), own, address->subnet.length, other->link->name,
+                   ibh_ip_format(&wider->local, ip), wider->subnet.length);
 }
 
 /* Virtual routers share theirs on purpose, and so do netdevs that are stacked on one link. */
@@ -146,13 +150,14 @@ static void judge_hardware_address(const IbhCheck *check, const IbhNic *nic, con
     g_autofree char *owner = NULL;
 
     if (may_be_shared(nic->link) || may_be_shared(other->link) || !has_lladdr(other->link, mac, 6) ||
-        ibh_address_is_host(address) || !ibh_serves_subnet(other, &address->subnet))
+        ibh_address_is_host(address) || !ibh_nic_serves_subnet(other, &address->subnet))
         return;
     owner = g_strdup_printf("%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
-    ibh_tell(check, nic, "duplicate-mac", owner, (IbhRemedy){0},
-             "%s and %s have one hardware address, in the same subnet: switches send what is for one of them to the "
-             "port of the other",
-             nic->link->name, other->link->name);
+    ibh_check_tell(
+        check, nic, "duplicate-mac", owner, (IbhRemedy){0},
+        "%s and %s have one hardware address, in the same subnet: switches send what is for one of them to the "
+        "port of the other",
+        nic->link->name, other->link->name);
 }
 
 /* A router's advertisement may lower the MTU on all rails. Without IPv6, which may be on purpose, it is a rail all the
@@ -161,18 +166,20 @@ static void judge_ipv6(const IbhCheck *check, const IbhNic *nic, const IbhNic *o
 {
     const IbhLink *link = nic->link, *theirs = other->link;
 
-    if (other->status != IBH_NIC_RAIL || !ibh_serves_family(other, AF_INET6))
+    if (other->status != IBH_NIC_RAIL || !ibh_nic_serves_family(other, AF_INET6))
         return;
-    if (link->mtu6 && link->mtu6 < MIN(link->mtu, theirs->mtu6) && ibh_serves_family(nic, AF_INET6))
-        ibh_tell(check, nic, "mode-mtu", link->name,
-                 ibh_fix("sysctl -w", "net/ipv6/conf/%s/mtu=%d", link->name, MIN(link->mtu, theirs->mtu6)),
-                 "its IPv6 MTU is %d, below that of its link (%d) and that of %s (%d): it sends larger packets in "
-                 "fragments, or not at all",
-                 link->mtu6, link->mtu, theirs->name, theirs->mtu6);
+    if (link->mtu6 && link->mtu6 < MIN(link->mtu, theirs->mtu6) && ibh_nic_serves_family(nic, AF_INET6))
+        ibh_check_tell(
+            check, nic, "mode-mtu", link->name,
+            ibh_remedy_fix("sysctl -w", "net/ipv6/conf/%s/mtu=%d", link->name, MIN(link->mtu, theirs->mtu6)),
+            "its IPv6 MTU is %d, below that of its link (%d) and that of %s (%d): it sends larger packets in "
+            "fragments, or not at all",
+            link->mtu6, link->mtu, theirs->name, theirs->mtu6);
     if (link->no_ipv6)
-        ibh_tell(check, nic, "address-unusable", link->name,
-                 ibh_fix("sysctl -w", "net/ipv6/conf/%s/disable_ipv6=0", link->name),
-                 "IPv6 is switched off on it (disable_ipv6), and %s has it: it can keep no IPv6 address", theirs->name)
+        ibh_check_tell(check, nic, "address-unusable", link->name,
+                       ibh_remedy_fix("sysctl -w", "net/ipv6/conf/%s/disable_ipv6=0", link->name),
+                       "IPv6 is switched off on it (disable_ipv6), and %s has it: it can keep no IPv6 address",
+                       theirs->name)
             ->severity = IBH_INFO;
 }
 
@@ -225,35 +232,39 @@ static void judge_neighbours(const IbhCheck *check, const IbhNic *nic)
         ibh_ip_format(&neighbour->ip, ip);
         if ((own = find_own(check, nic, neighbour))) {
             command = g_strdup_printf("ip neigh del %s dev", ip);
-            ibh_tell(check, nic, "neighbour-static", ip, ibh_fix(command, "%s", nic->link->name),
-                     "%s, a neighbour, has the hardware address of %s here, in a permanent entry: what is sent to it "
-                     "comes back to this host",
-                     ip, own->name);
-        } else if (ibh_find_address_near(nic, &neighbour->ip)) {
+            ibh_check_tell(
+                check, nic, "neighbour-static", ip, ibh_remedy_fix(command, "%s", nic->link->name),
+                "%s, a neighbour, has the hardware address of %s here, in a permanent entry: what is sent to it "
+                "comes back to this host",
+                ip, own->name);
+        } else if (ibh_nic_address_near(nic, &neighbour->ip)) {
             written = TRUE;
-            ibh_tell(check, nic, "neighbour-static", "permanent entries",
-                     ibh_advice("sudo ib-hook --probe %s asks the wire", ip),
-                     "neighbours have permanent entries, %s is the first: whether these are right was not asked, and "
-                     "the kernel does not ask either",
-                     ip)
+            ibh_check_tell(
+                check, nic, "neighbour-static", "permanent entries",
+                ibh_remedy_advice("sudo ib-hook --probe %s asks the wire", ip),
+                "neighbours have permanent entries, %s is the first: whether these are right was not asked, and "
+                "the kernel does not ask either",
+                ip)
                 ->severity = IBH_INFO;
         }
     }
     if (!written && (nic->link->flags & (IFF_NOARP | IFF_BROADCAST)) == (IFF_NOARP | IFF_BROADCAST))
-        ibh_tell(check, nic, "arp-off", NULL, ibh_fix("ip link set arp on dev", "%s", nic->link->name),
-                 "ARP is switched off on it: it neither asks nor answers, so it reaches only hosts whose hardware "
-                 "addresses were written by hand");
+        ibh_check_tell(
+            check, nic, "arp-off", NULL, ibh_remedy_fix("ip link set arp on dev", "%s", nic->link->name),
+            "ARP is switched off on it: it neither asks nor answers, so it reaches only hosts whose hardware "
+            "addresses were written by hand");
 }
 
 static void judge_solicitations(const IbhCheck *check, const IbhNic *nic)
 {
     for (const char *version = nic->link->mute; *version; version++) {
-        if (ibh_serves_family(nic, *version == '4' ? AF_INET : AF_INET6))
-            ibh_tell(check, nic, "arp-off", NULL,
-                     ibh_fix("sysctl -w", "net/ipv%c/neigh/%s/mcast_solicit=3", *version, nic->link->name),
-                     "its IPv%c mcast_solicit is 0: it asks for no hardware address, so it reaches only hosts that "
-                     "ask for its own address",
-                     *version);
+        if (ibh_nic_serves_family(nic, *version == '4' ? AF_INET : AF_INET6))
+            ibh_check_tell(
+                check, nic, "arp-off", NULL,
+                ibh_remedy_fix("sysctl -w", "net/ipv%c/neigh/%s/mcast_solicit=3", *version, nic->link->name),
+                "its IPv%c mcast_solicit is 0: it asks for no hardware address, so it reaches only hosts that "
+                "ask for its own address",
+                *version);
     }
 }
 
@@ -269,7 +280,7 @@ static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic,
 
     if (way.refused || way.route->type != RTN_UNICAST || ibh_route_leads_by(way.route, nic->link->ifindex))
         return NULL;
-    return filter != 1 && (!filter || ibh_serves_family(nic, AF_INET)) ? way.route : NULL;
+    return filter != 1 && (!filter || ibh_nic_serves_family(nic, AF_INET)) ? way.route : NULL;
 }
 
 /* `cause`: what makes it answer. */
@@ -277,9 +288,9 @@ static void tell_proxy(const IbhCheck *check, const IbhNic *nic, const IbhIp *ho
 {
     char ip[IBH_IP_STRLEN];
 
-    ibh_tell(check, nic, "proxy-arp", cause, remedy,
-             "%s: it answers ARP for %s, another host of the subnet, and takes its traffic", cause,
-             ibh_ip_format(host, ip));
+    ibh_check_tell(check, nic, "proxy-arp", cause, remedy,
+                   "%s: it answers ARP for %s, another host of the subnet, and takes its traffic", cause,
+                   ibh_ip_format(host, ip));
 }
 
 /* proxy_arp_pvlan is for switches that isolate their ports: on any other wire it attracts all traffic. Single hosts
@@ -294,9 +305,10 @@ static void judge_proxy(const IbhCheck *check, const IbhNic *nic, const IbhQuest
     char ip[IBH_IP_STRLEN];
 
     if (way && (check->rails->snapshot->proxy_arp || nic->link->proxy_arp))
-        tell_proxy(check, nic, to, setting, ibh_fix("sysctl -w", "net/ipv4/conf/%s/proxy_arp=0", iface));
+        tell_proxy(check, nic, to, setting, ibh_remedy_fix("sysctl -w", "net/ipv4/conf/%s/proxy_arp=0", iface));
     if (nic->link->proxy_arp_pvlan)
-        tell_proxy(check, nic, to, pvlan, ibh_fix("sysctl -w", "net/ipv4/conf/%s/proxy_arp_pvlan=0", nic->link->name));
+        tell_proxy(check, nic, to, pvlan,
+                   ibh_remedy_fix("sysctl -w", "net/ipv4/conf/%s/proxy_arp_pvlan=0", nic->link->name));
     IBH_EACH (const IbhNeighbour, other, check->rails->snapshot->neighbours) {
         g_autofree char *entry = NULL, *command = NULL;
 
@@ -305,7 +317,7 @@ static void judge_proxy(const IbhCheck *check, const IbhNic *nic, const IbhQuest
             continue;
         entry = g_strdup_printf("proxy %s dev", ibh_ip_format(&other->ip, ip));
         command = g_strconcat("ip neigh del ", entry, NULL);
-        tell_proxy(check, nic, &other->ip, entry, ibh_fix(command, "%s", nic->link->name));
+        tell_proxy(check, nic, &other->ip, entry, ibh_remedy_fix(command, "%s", nic->link->name));
     }
 }
 
@@ -319,10 +331,10 @@ static void judge_proxies(const IbhCheck *check, const IbhNic *nic)
         const IbhNic *rail = question->nic;
 
         if (question->kind == IBH_ASK_UNBOUND && question->lookup.to.family == AF_INET &&
-            ibh_serves_subnet(rail, &question->piece) &&
+            ibh_nic_serves_subnet(rail, &question->piece) &&
             (nic->status == IBH_NIC_RAIL
-                 ? ibh_serves_subnet(nic, &question->piece)
-                 : nic->link->type == rail->link->type && ibh_must_be_silent(check->rails, nic)))
+                 ? ibh_nic_serves_subnet(nic, &question->piece)
+                 : nic->link->type == rail->link->type && ibh_nic_must_be_silent(check->rails, nic)))
             judge_proxy(check, nic, question);
     }
 }
@@ -355,7 +367,7 @@ static gboolean answers_for_all(const IbhCheck *check, const IbhNic *nic)
     const int *own = nic->link->sysctl;
 
     return (nic->status != IBH_NIC_RAIL || nic->settings.arp == IBH_ARP_KEEP) && takes_requests(check, nic) &&
-           !ibh_is_strict(check->rails, nic) && !get_effective(check, own, IBH_SYSCTL_ARP_IGNORE) &&
+           !ibh_nic_is_strict(check->rails, nic) && !get_effective(check, own, IBH_SYSCTL_ARP_IGNORE) &&
            !get_effective(check, own, IBH_SYSCTL_ARP_FILTER);
 }
 
@@ -365,14 +377,14 @@ static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
 {
     static const char *const kinds[] = {"macvlan", "macvtap", "ipvlan", NULL};
 
-    if (!ibh_serves_family(rail, AF_INET) || rail->link->type != nic->link->type)
+    if (!ibh_nic_serves_family(rail, AF_INET) || rail->link->type != nic->link->type)
         return FALSE;
     if (nic->link->parent == rail->link->ifindex)
         return g_strv_contains(kinds, nic->link->kind);
     if (nic->rank && nic->status == IBH_NIC_NO_ADDRESS)
         return nic->settings.arp != IBH_ARP_KEEP;
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
-        const IbhAddress *theirs = ibh_find_address_near(rail, &address->local);
+        const IbhAddress *theirs = ibh_nic_address_near(rail, &address->local);
 
         if (theirs && theirs->local.family == AF_INET && !ibh_address_is_host(theirs) &&
             (ibh_address_is_host(address) || address->subnet.length <= theirs->subnet.length))
@@ -383,18 +395,20 @@ static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
 
 static void judge_foreign_nic(const IbhCheck *check, const IbhNic *nic)
 {
-    if (!answers_for_all(check, nic) || ibh_must_be_silent(check->rails, nic))
+    if (!answers_for_all(check, nic) || ibh_nic_must_be_silent(check->rails, nic))
         return;
     IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
         if (rail != nic && rail->status == IBH_NIC_RAIL && is_on_wire_of(nic, rail))
-            ibh_tell(check, nic, "foreign-nic-answers", nic->link->name,
-                     ibh_advice("sudo ib-hook --probe asks the wire; arp_ignore=1 silences this NIC, and with it every "
-                                "address of the "
-                                "host that only this NIC answers for"),
-                     "peers may send to it what is for %s: it is on the same wire and answers ARP for all addresses of "
-                     "this host (%s)",
-                     rail->link->name,
-                     nic->status == IBH_NIC_RAIL ? "arp=keep, arp_ignore=0" : "it is no rail, arp_ignore=0");
+            ibh_check_tell(
+                check, nic, "foreign-nic-answers", nic->link->name,
+                ibh_remedy_advice(
+                    "sudo ib-hook --probe asks the wire; arp_ignore=1 silences this NIC, and with it every "
+                    "address of the "
+                    "host that only this NIC answers for"),
+                "peers may send to it what is for %s: it is on the same wire and answers ARP for all addresses of "
+                "this host (%s)",
+                rail->link->name,
+                nic->status == IBH_NIC_RAIL ? "arp=keep, arp_ignore=0" : "it is no rail, arp_ignore=0");
     }
 }
 
@@ -404,7 +418,7 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
                              const IbhPrefix *subnet)
 {
     const int ignore = get_effective(check, values, IBH_SYSCTL_ARP_IGNORE);
-    IbhPiece *end, *rest = ibh_pieces_inside(check, subnet, &end);
+    IbhPiece *end, *rest = ibh_check_pieces_inside(check, subnet, &end);
     const IbhNic *leads;
     IbhTrace way;
 
@@ -414,7 +428,7 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
         return TRUE;
     way = ibh_fib_walk(check->actual, &(IbhLookup){.from = address->local, .to = rest->host});
     leads = way.route ? ibh_rails_nic(check->rails, way.route->ifindex) : NULL;
-    if (way.refused || !leads || !ibh_find_address_near(leads, &rest->host)) /* its replies would not get there */
+    if (way.refused || !leads || !ibh_nic_address_near(leads, &rest->host)) /* its replies would not get there */
         return FALSE;
     return !get_effective(check, values, IBH_SYSCTL_ARP_FILTER) || way.route->hops || leads == nic;
 }
@@ -422,7 +436,7 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
 /* The rail's subnet that peers ask for it in; NULL: it names a network of its own, or none of a rail's. */
 static const IbhPrefix *find_asked_in(const IbhNic *rail, const IbhAddress *address)
 {
-    const IbhAddress *near = ibh_find_address_near(rail, &address->local);
+    const IbhAddress *near = ibh_nic_address_near(rail, &address->local);
 
     return near && rail->status == IBH_NIC_RAIL && !ibh_address_is_host(near) &&
                    (ibh_address_is_host(address) || address->subnet.length <= near->subnet.length)
@@ -457,13 +471,13 @@ static void judge_silence(const IbhCheck *check, const IbhNic *nic)
         return;
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
         if (address->local.family == AF_INET && is_silenced(check, address))
-            ibh_tell(check, nic, "address-silent", ibh_ip_format(&address->local, ip), (IbhRemedy){0},
-                     "peers cannot reach %s: no NIC answers ARP for it, because of the rails' arp_ignore or arp_filter",
-                     ip);
+            ibh_check_tell(
+                check, nic, "address-silent", ibh_ip_format(&address->local, ip), (IbhRemedy){0},
+                "peers cannot reach %s: no NIC answers ARP for it, because of the rails' arp_ignore or arp_filter", ip);
     }
 }
 
-void ibh_judge_wire(const IbhCheck *check, const IbhNic *nic)
+void ibh_check_judge_wire(const IbhCheck *check, const IbhNic *nic)
 {
     judge_foreign_nic(check, nic);
     judge_silence(check, nic);

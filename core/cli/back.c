@@ -207,9 +207,9 @@ static gboolean will_answer(const Back *back, const IbhNic *from, const IbhIp *i
 static const IbhNic *find_new_way(const Back *back, const IbhNic *nic, const IbhAddress *address)
 {
     const gboolean comes = has_lead(back, IBH_OP_RULE_ADD, address), goes = has_lead(back, IBH_OP_RULE_DEL, address);
-    const IbhNic *mains = comes == goes ? NULL : ibh_find_mains_nic(back->work.rails, address);
+    const IbhNic *main_nic = comes == goes ? NULL : ibh_main_find_nic(back->work.rails, address);
 
-    return comes && !goes ? nic : mains;
+    return comes && !goes ? nic : main_nic;
 }
 
 static void move(const Back *back, const IbhNic *nic)
@@ -222,19 +222,19 @@ static void move(const Back *back, const IbhNic *nic)
         leaves |= by && by != nic;
     }
     if (leaves)
-        ibh_forget_neighbours(&back->work, nic);
+        ibh_work_forget_neighbours(&back->work, nic);
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         const IbhNic *by = address->local.family == AF_INET ? find_new_way(back, nic, address) : NULL;
 
-        if (by && ibh_is_first(nic, address) && (by == nic || will_answer(back, by, &address->local)))
-            ibh_emit_announce(&back->work, nic, by, &address->local,
-                              g_strdup_printf("%s has it again", by->link->name));
+        if (by && ibh_nic_has_first(nic, address) && (by == nic || will_answer(back, by, &address->local)))
+            ibh_work_emit_announce(&back->work, nic, by, &address->local,
+                                   g_strdup_printf("%s has it again", by->link->name));
     }
 }
 
 /* ---- the whole ---- */
 
-GPtrArray *ibh_plan_back(const IbhRails *rails, const IbhTrial *trial)
+GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
 {
     g_autofree gboolean *stands = g_new0(gboolean, trial->made->len + 1);
     const Back back = {.work = {.rails = rails, .plan = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free)},
@@ -294,7 +294,7 @@ void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *
 
     recall(trial, now, state);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (nic->rank && nic->status != IBH_NIC_UNMANAGED && ibh_is_selected(nic, rails->only))
+        if (nic->rank && nic->status != IBH_NIC_UNMANAGED && ibh_nic_is_selected(nic, rails->only))
             keep(trial, now, nic->link->name, state);
     }
     IBH_EACH_POINTER (const IbhOp, op, trial->made)

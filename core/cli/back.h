@@ -13,6 +13,6 @@ typedef struct {
 } IbhTrial;
 
 /* What is no longer as it was left stays; so does what --undo, or after a first try --apply, has decided on since. */
-GPtrArray *ibh_plan_back(const IbhRails *rails, const IbhTrial *trial);
+GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial);
 /* The NICs stay as they are from now on, and are known as before. */
 void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *state);

@@ -82,7 +82,7 @@ typedef struct {
 } IbhReport;
 
 typedef void IbhWriter(GString *out, const IbhReport *report);
-IbhWriter ibh_write_text, ibh_write_json, ibh_write_prometheus;
+IbhWriter ibh_report_text, ibh_report_json, ibh_report_prometheus;
 
 char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *style);
 
@@ -90,21 +90,21 @@ char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *sty
 
 gboolean ibh_report_is_ok(const IbhReport *report);
 /* As a string of JSON; of printable text, a label of Prometheus, too. */
-void ibh_put_quoted(GString *out, const char *text);
-GPtrArray *ibh_told_addresses(const IbhNic *nic); /* char * */
-int ibh_told_ok(const IbhProbePair *pair);        /* -1: who answered is not known, and nothing else is wrong */
-const char *ibh_told_rdma(const IbhProbe *probe, const IbhProbePair *pair); /* NULL: not asked for */
+void ibh_json_put_quoted(GString *out, const char *text);
+GPtrArray *ibh_nic_address_texts(const IbhNic *nic); /* char * */
+int ibh_pair_verdict(const IbhProbePair *pair);      /* -1: who answered is not known, and nothing else is wrong */
+const char *ibh_pair_rdma_text(const IbhProbe *probe, const IbhProbePair *pair); /* NULL: not asked for */
 
-char *ibh_join(const GPtrArray *texts, const char *separator);
+char *ibh_texts_join(const GPtrArray *texts, const char *separator);
 
 /* ---- for people: a list of lines, which end as text without control characters ---- */
 
 /* With tabs it is a row of a table: columns are as wide as their widest cell, and on a terminal the last one is cut. */
 G_GNUC_PRINTF(2, 3)
-void ibh_add_row(GPtrArray *rows, const char *format, ...);
+void ibh_rows_add(GPtrArray *rows, const char *format, ...);
 gboolean ibh_finding_is_down(const IbhFinding *finding);
-char *ibh_name_some(const GPtrArray *names); /* "ib1, ib3, ib4 and 5 more"; the caller frees it */
+char *ibh_names_shorten(const GPtrArray *names); /* "ib1, ib3, ib4 and 5 more"; the caller frees it */
 gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic);
 
-void ibh_add_verdict(GPtrArray *rows, const IbhReport *report); /* the host's line */
-void ibh_add_probe(GPtrArray *rows, const IbhReport *report);   /* text_probe.c */
+void ibh_rows_add_verdict(GPtrArray *rows, const IbhReport *report); /* the host's line */
+void ibh_rows_add_probe(GPtrArray *rows, const IbhReport *report);   /* text_probe.c */

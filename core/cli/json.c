@@ -7,7 +7,7 @@
 #include <linux/if_arp.h>
 #include <string.h>
 
-void ibh_put_quoted(GString *out, const char *text)
+void ibh_json_put_quoted(GString *out, const char *text)
 {
     g_autofree char *valid = g_utf8_make_valid(text, -1);
 
@@ -39,7 +39,7 @@ static void put_texts(GString *out, const GPtrArray *texts)
     g_string_append_c(out, '[');
     IBH_EACH_POINTER (const char, text, texts) {
         separate(out);
-        ibh_put_quoted(out, text);
+        ibh_json_put_quoted(out, text);
     }
     g_string_append_c(out, ']');
 }
@@ -50,7 +50,7 @@ static void put_value(GString *out, char kind, const void *value)
     if (!value || kind == 'v')
         g_string_append(out, value ? value : "null");
     else if (kind == 's')
-        ibh_put_quoted(out, value);
+        ibh_json_put_quoted(out, value);
     else
         put_texts(out, value);
 }
@@ -94,7 +94,7 @@ static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
 {
     const IbhManager *manager = ibh_snapshot_manager(report->rails->snapshot, nic->link->ifindex);
     const IbhLink *link = nic->link;
-    g_autoptr(GPtrArray) addresses = ibh_told_addresses(nic);
+    g_autoptr(GPtrArray) addresses = ibh_nic_address_texts(nic);
 
     put(out, "{iface:s ifindex:u type:s rdma:s addresses:a", link->name, link->ifindex,
         link->type == ARPHRD_INFINIBAND ? "infiniband" : "ethernet", link->rdma[0] ? link->rdma : NULL, addresses);
@@ -121,7 +121,7 @@ static void put_look(GString *out, const IbhReport *report)
 
         put(out, "{iface:s rdma:s pci:s mac:s manager:s since:s why:s}", missed->iface,
             missed->port[0] ? missed->port : NULL, pci, missed->hardware[0] ? missed->hardware : NULL,
-            ibh_missed_manager(report->rails->snapshot, missed), text, ibh_missing_text(missed->why));
+            ibh_known_manager(report->rails->snapshot, missed), text, ibh_missing_text(missed->why));
     }
     put(out, "]");
 }
@@ -150,7 +150,7 @@ static void put_changes(GString *out, const IbhReport *report)
     }
     put(out, "]");
     if (report->failed) {
-        g_autofree char *message = ibh_join(report->errors, "\n");
+        g_autofree char *message = ibh_texts_join(report->errors, "\n");
 
         put(out, ERROR, IBH_EXIT_SYSTEM, message);
     }
@@ -174,7 +174,7 @@ static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pa
     g_autofree char *rtt = pair->rtt < 0 ? NULL : g_strdup_printf("%.3f", (double)pair->rtt / 1000);
     g_autofree char *to = ibh_lladdr_format(&pair->lladdr), *from = ibh_lladdr_format(&pair->sender);
     g_autofree char *tcp = ibh_lladdr_format(&pair->syn_sender);
-    const int ok = ibh_told_ok(pair);
+    const int ok = ibh_pair_verdict(pair);
     char own[IBH_IP_STRLEN], peer[IBH_IP_STRLEN];
 
     put(out, "{iface:s source:s peer:s sent:u received:u rtt_ms:v", source->nic->link->name,
@@ -187,7 +187,7 @@ static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pa
 
         put(out, ":s", answer);
     }
-    put(out, "] path_mtu:v rdma:s problems:a stage:s ok:v", mtu, ibh_told_rdma(probe, pair), problems,
+    put(out, "] path_mtu:v rdma:s problems:a stage:s ok:v", mtu, ibh_pair_rdma_text(probe, pair), problems,
         ibh_probe_stage(pair),
         ok < 0 ? NULL
         : ok   ? "true"
@@ -215,7 +215,7 @@ static void put_probe(GString *out, const IbhProbe *probe)
 
 /* ---- the whole ---- */
 
-void ibh_write_json(GString *out, const IbhReport *report)
+void ibh_report_json(GString *out, const IbhReport *report)
 {
     put(out, "{ok:b", ibh_report_is_ok(report));
     if (report->message)

@@ -39,12 +39,12 @@ static int act(const IbhOptions *options, Waiter *waiter, GString *out, GString 
 static int say(Command *command, IbhReport *report)
 {
     const IbhOptions *options = command->options;
-    IbhWriter *writer = options->json ? ibh_write_json : options->prometheus ? ibh_write_prometheus : ibh_write_text;
+    IbhWriter *writer = options->json ? ibh_report_json : options->prometheus ? ibh_report_prometheus : ibh_report_text;
     g_autofree char *text = NULL;
 
     report->action = options->action;
     report->rails = command->run.rails;
-    if (!command->run.writes || !options->style.quiet || writer != ibh_write_text) { /* else the exit status says it */
+    if (!command->run.writes || !options->style.quiet || writer != ibh_report_text) { /* else the exit status says it */
         text = ibh_report(report, writer, &options->style);
         g_string_append(command->out, text);
     }
@@ -58,7 +58,7 @@ static int fail(const IbhOptions *options, const GError *error, GString *out, GS
 {
     const gboolean usage = error->domain == G_OPTION_ERROR || error->domain == IBH_CONFIG_ERROR;
     const IbhReport report = {.status = usage ? IBH_EXIT_USAGE : IBH_EXIT_SYSTEM, .message = error->message};
-    g_autofree char *text = ibh_report(&report, options->json ? ibh_write_json : ibh_write_text, &(IbhStyle){0});
+    g_autofree char *text = ibh_report(&report, options->json ? ibh_report_json : ibh_report_text, &(IbhStyle){0});
 
     g_string_append(options->json ? out : warnings, text);
     return report.status;
@@ -230,7 +230,7 @@ static int give_back(Command *command, GError **error)
 
     if (!ibh_run_look(&command->run, IBH_EVERYTHING, error) || !ibh_run_find_rails(&command->run, error))
         return IBH_EXIT_SYSTEM;
-    plan = ibh_plan_back(command->run.rails, &waiter->trial);
+    plan = ibh_trial_plan_back(command->run.rails, &waiter->trial);
     outcome = ibh_run_change(&command->run, plan);
     waiter->trial.tried = TRUE;
     IBH_EACH_POINTER (const char, message, outcome->errors)
@@ -450,7 +450,7 @@ int main(int argc G_GNUC_UNUSED, char **argv)
     gboolean parsed;
     int status = IBH_EXIT_OK;
 
-    ibh_start();
+    ibh_process_start();
     parsed = ibh_options_parse(argv, &options, &error);
     options.style.width = isatty(STDOUT_FILENO) ? 80 : 0;
     options.style.color = options.style.width && !g_getenv("NO_COLOR");
@@ -461,7 +461,7 @@ int main(int argc G_GNUC_UNUSED, char **argv)
     else if (options.action == IBH_ACTION_VERSION)
         g_string_append(out, "ib-hook " IBH_VERSION "\n");
     else if (options.action == IBH_ACTION_WATCH)
-        status = ibh_watch(options.config, options.sysfs) ? IBH_EXIT_OK : IBH_EXIT_SYSTEM;
+        status = ibh_watch_run(options.config, options.sysfs) ? IBH_EXIT_OK : IBH_EXIT_SYSTEM;
     else
         status = act(&options, NULL, out, warnings);
     fputs(warnings->str, stderr);

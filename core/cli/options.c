@@ -91,7 +91,7 @@ static char *take_value(IbhOptions *options, const Option *option, char *value)
     }
     if (option->kind == FORMAT && !ibh_render_knows(value))
         return g_strdup_printf("--render %s: one of %s", value, formats);
-    if (option->kind == NAME && !ibh_is_iface_name(value))
+    if (option->kind == NAME && !ibh_iface_name_is_valid(value))
         return g_strdup_printf("--iface %s: no interface can have this name", value);
     if (option->kind == TEXT && !value[0])
         return g_strdup("--config and --sysfs want a path");
@@ -201,7 +201,7 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
         return TRUE;
     ret_options->json = g_strv_contains((const char *const *)words, "--json"); /* how it is told */
     /* It may hold a word of the caller's. */
-    clean = ibh_printable(problem);
+    clean = ibh_text_printable(problem);
     g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, clean);
     return FALSE;
 }

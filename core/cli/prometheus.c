@@ -19,10 +19,10 @@ static void put_number(GString *out, const char *name, const char *help, int num
 
 static void put_label(GString *out, const char *name, const char *value)
 {
-    g_autofree char *clean = ibh_printable(value);
+    g_autofree char *clean = ibh_text_printable(value);
 
     g_string_append_printf(out, "%s%s=", out->str[out->len - 1] == '{' ? "" : ",", name);
-    ibh_put_quoted(out, clean);
+    ibh_json_put_quoted(out, clean);
 }
 
 /* A series may exist only once: findings that differ in their message alone are counted. Of the host: the device is "".
@@ -94,14 +94,14 @@ static void put_probe(GString *out, const IbhReport *report)
                ibh_report_is_ok(report));
     put_family(out, "ib_hook_probe_ok", "Whether a rail and a peer have no problem.");
     IBH_EACH (const IbhProbePair, pair, probe->pairs)
-        put_pair(out, pair, "ib_hook_probe_ok", ibh_told_ok(pair));
+        put_pair(out, pair, "ib_hook_probe_ok", ibh_pair_verdict(pair));
     put_family(out, "ib_hook_probe_rtt_seconds", "The shortest round trip.");
     IBH_EACH (const IbhProbePair, pair, probe->pairs)
         put_pair(out, pair, "ib_hook_probe_rtt_seconds", (double)pair->rtt / G_USEC_PER_SEC);
     put_findings(out, report->findings, "ib_hook_probe_findings");
 }
 
-void ibh_write_prometheus(GString *out, const IbhReport *report)
+void ibh_report_prometheus(GString *out, const IbhReport *report)
 {
     (report->action == IBH_ACTION_PROBE ? put_probe : put_check)(out, report);
 }

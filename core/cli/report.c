@@ -7,7 +7,7 @@
 static gboolean lists(const IbhReport *report, const IbhNic *nic, gboolean verbose)
 {
     if (report->rails->only)
-        return ibh_is_selected(nic, report->rails->only);
+        return ibh_nic_is_selected(nic, report->rails->only);
     return verbose || nic->rank || nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND;
 }
 
@@ -36,7 +36,7 @@ gboolean ibh_report_is_ok(const IbhReport *report)
     return !report->failed && (!report->findings || !ibh_findings_worst(report->findings, NULL));
 }
 
-char *ibh_join(const GPtrArray *texts, const char *separator)
+char *ibh_texts_join(const GPtrArray *texts, const char *separator)
 {
     GString *all = g_string_new(NULL);
 
@@ -47,7 +47,7 @@ char *ibh_join(const GPtrArray *texts, const char *separator)
 
 /* ---- of a NIC ---- */
 
-GPtrArray *ibh_told_addresses(const IbhNic *nic)
+GPtrArray *ibh_nic_address_texts(const IbhNic *nic)
 {
     GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
     char text[IBH_PREFIX_STRLEN];
@@ -63,14 +63,14 @@ GPtrArray *ibh_told_addresses(const IbhNic *nic)
 
 /* ---- of a pair ---- */
 
-int ibh_told_ok(const IbhProbePair *pair)
+int ibh_pair_verdict(const IbhProbePair *pair)
 {
     g_autoptr(GPtrArray) problems = ibh_probe_problems(pair);
 
     return problems->len == 1 && ibh_probe_has(pair, IBH_WAY_NOT_KNOWN) ? -1 : !problems->len;
 }
 
-const char *ibh_told_rdma(const IbhProbe *probe, const IbhProbePair *pair)
+const char *ibh_pair_rdma_text(const IbhProbe *probe, const IbhProbePair *pair)
 {
     return !probe->rdma                       ? NULL
            : pair->rdma == IBH_CAUSE_NONE     ? "answered"

@@ -7,7 +7,7 @@
 #define APPLY "sudo ib-hook --apply"
 #define NAMES_MAX 3
 
-void ibh_add_row(GPtrArray *rows, const char *format, ...)
+void ibh_rows_add(GPtrArray *rows, const char *format, ...)
 {
     va_list args;
 
@@ -27,7 +27,7 @@ gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic)
     return !ibh_findings_find(report->findings, "carrier-down", nic->link->name, NULL);
 }
 
-char *ibh_name_some(const GPtrArray *names)
+char *ibh_names_shorten(const GPtrArray *names)
 {
     GString *text = g_string_new(NULL);
     const guint shown = names->len > NAMES_MAX + 1 ? NAMES_MAX : names->len;
@@ -76,7 +76,7 @@ static char *say_problem(const IbhFinding *finding, gboolean whole)
     const GPtrArray *hit = finding->astray->len ? finding->astray : finding->ifaces;
     const char *said = hit->len ? ibh_finding_said(finding, hit->pdata[0]) : NULL,
                *cause = said ? strstr(said, ": ") : NULL;
-    g_autofree char *names = ibh_name_some(hit);
+    g_autofree char *names = ibh_names_shorten(hit);
 
     if (finding->astray->len > 1)
         return g_strdup_printf("%s use the wrong NIC%s", names, whole && cause ? cause : "");
@@ -87,7 +87,7 @@ static char *say_problem(const IbhFinding *finding, gboolean whole)
 
 static char *say_nics(const Wrong *wrong)
 {
-    g_autofree char *names = ibh_name_some(wrong->nics);
+    g_autofree char *names = ibh_names_shorten(wrong->nics);
 
     return names[0] ? g_strdup_printf("%s %s wrong", names, wrong->nics->len == 1 ? "is" : "are")
                     : g_strdup_printf("%u problems", wrong->problems);
@@ -108,19 +108,19 @@ static void add_wrong(GPtrArray *rows, const IbhReport *report, const IbhFinding
     if (wrong.problems == 1 && !wrong.command) {
         const char *more = strstr(whole, "; ");
 
-        ibh_add_row(lines, "%s: %s", severity, whole);
-        ibh_add_row(lines, "%s: %.*s", severity, more ? (int)(more - whole) : (int)strlen(whole), whole);
+        ibh_rows_add(lines, "%s: %s", severity, whole);
+        ibh_rows_add(lines, "%s: %.*s", severity, more ? (int)(more - whole) : (int)strlen(whole), whole);
     }
     for (int cures = wrong.command != NULL; cures >= 0; cures--) {
         const char *remedy = cures ? wrong.command : "ib-hook --check -v", *word = cures ? "fix" : "why";
 
         if (wrong.problems == 1)
-            ibh_add_row(lines, "%s: %s; %s: %s", severity, problem, word, remedy);
-        ibh_add_row(lines, "%s: %s; %s: %s", severity, names, word, remedy);
+            ibh_rows_add(lines, "%s: %s; %s: %s", severity, problem, word, remedy);
+        ibh_rows_add(lines, "%s: %s; %s: %s", severity, names, word, remedy);
     }
     while (best + 1 < lines->len && strlen(lines->pdata[best]) > width)
         best++;
-    ibh_add_row(rows, "%s", (char *)lines->pdata[best]);
+    ibh_rows_add(rows, "%s", (char *)lines->pdata[best]);
 }
 
 static void add_right(GPtrArray *rows, const IbhReport *report)
@@ -131,15 +131,15 @@ static void add_right(GPtrArray *rows, const IbhReport *report)
     IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE])
         right += ibh_report_has_carrier(report, rail) ? 1 : 0;
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        g_autofree char *names = ibh_join(finding->ifaces, ",");
+        g_autofree char *names = ibh_texts_join(finding->ifaces, ",");
 
         if (ibh_finding_is_down(finding))
             g_string_append_printf(text, "; %s is %s", names, g_str_equal(finding->code, "nic-gone") ? "away" : "down");
     }
     if (right)
-        ibh_add_row(rows, "ok: %u rail%s%s", right, right == 1 ? "" : "s", text->str);
+        ibh_rows_add(rows, "ok: %u rail%s%s", right, right == 1 ? "" : "s", text->str);
     else
-        ibh_add_row(rows, "no rails%s", text->str);
+        ibh_rows_add(rows, "no rails%s", text->str);
 }
 
 /* No rail stands: what was one, or could be. */
@@ -159,16 +159,16 @@ static void add_no_rails(GPtrArray *rows, const IbhReport *report)
         if (nic->status == IBH_NIC_UNMANAGED)
             g_ptr_array_add(unmanaged, (char *)(guintptr)nic->link->name);
     }
-    names = ibh_name_some(missing->len ? missing : unmanaged);
+    names = ibh_names_shorten(missing->len ? missing : unmanaged);
     if (missing->len)
-        ibh_add_row(rows, "no rails: %s %s known and missing: %s", names, missing->len == 1 ? "is" : "are", why);
+        ibh_rows_add(rows, "no rails: %s %s known and missing: %s", names, missing->len == 1 ? "is" : "are", why);
     else if (unmanaged->len)
-        ibh_add_row(rows, "no rails: manage=no switches off %s", names);
+        ibh_rows_add(rows, "no rails: manage=no switches off %s", names);
     else
-        ibh_add_row(rows, "no rails: no two RDMA NICs share a subnet here (ib-hook --show --verbose lists all)");
+        ibh_rows_add(rows, "no rails: no two RDMA NICs share a subnet here (ib-hook --show --verbose lists all)");
 }
 
-void ibh_add_verdict(GPtrArray *rows, const IbhReport *report)
+void ibh_rows_add_verdict(GPtrArray *rows, const IbhReport *report)
 {
     const IbhFinding *worst = ibh_findings_worst(report->findings, NULL);
 

@@ -19,7 +19,7 @@ static char **split(const char *row)
     for (char **cell = cells; *cell; cell++) {
         g_autofree char *raw = *cell;
 
-        *cell = ibh_printable(raw);
+        *cell = ibh_text_printable(raw);
     }
     return cells;
 }
@@ -84,16 +84,16 @@ static void put_rows(GString *out, const GPtrArray *rows, const IbhStyle *style)
 static void add_whole_findings(GPtrArray *rows, const IbhReport *report)
 {
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        g_autofree char *names = finding->ifaces->len ? ibh_join(finding->ifaces, ",") : g_strdup("host");
+        g_autofree char *names = finding->ifaces->len ? ibh_texts_join(finding->ifaces, ",") : g_strdup("host");
 
         if (finding->severity == IBH_INFO && report->style->quiet)
             continue;
-        ibh_add_row(rows, "%s: %s %s: %s", names, ibh_severity_name(finding->severity), finding->code,
-                    finding->message);
+        ibh_rows_add(rows, "%s: %s %s: %s", names, ibh_severity_name(finding->severity), finding->code,
+                     finding->message);
         if (finding->fix)
-            ibh_add_row(rows, "    fix: %s", finding->fix);
+            ibh_rows_add(rows, "    fix: %s", finding->fix);
         if (finding->advice)
-            ibh_add_row(rows, "    advice: %s", finding->advice);
+            ibh_rows_add(rows, "    advice: %s", finding->advice);
     }
 }
 
@@ -132,7 +132,8 @@ static void add_finding_of(GPtrArray *rows, const IbhReport *report, const IbhFi
 {
     const char *said = ibh_finding_said(finding, iface);
 
-    ibh_add_row(rows, "%s\t%s\t%s%s", iface, name_port(report, iface), weighs(finding), said ? said : finding->message);
+    ibh_rows_add(rows, "%s\t%s\t%s%s", iface, name_port(report, iface), weighs(finding),
+                 said ? said : finding->message);
 }
 
 static gboolean is_among_rails(const IbhReport *report, const char *iface)
@@ -159,11 +160,11 @@ static void add_other_findings(GPtrArray *rows, const IbhReport *report)
             else if (!is_among_rails(report, iface))
                 add_finding_of(rows, report, finding, iface);
         }
-        names = ibh_name_some(together);
+        names = ibh_names_shorten(together);
         if (together->len)
-            ibh_add_row(rows, "%u NICs\t\t%s%s: %s", together->len, weighs(finding), names, finding->message);
+            ibh_rows_add(rows, "%u NICs\t\t%s%s: %s", together->len, weighs(finding), names, finding->message);
         else if (!finding->ifaces->len)
-            ibh_add_row(rows, "host\t\t%s%s", weighs(finding), finding->message);
+            ibh_rows_add(rows, "host\t\t%s%s", weighs(finding), finding->message);
     }
 }
 
@@ -172,7 +173,7 @@ static void add_other_findings(GPtrArray *rows, const IbhReport *report)
 /* On a terminal the first address, and how many more. */
 static char *join_addresses(const IbhReport *report, const IbhNic *nic, gboolean with_length)
 {
-    g_autoptr(GPtrArray) addresses = ibh_told_addresses(nic);
+    g_autoptr(GPtrArray) addresses = ibh_nic_address_texts(nic);
 
     IBH_EACH_POINTER (char, address, addresses) {
         if (!with_length)
@@ -180,7 +181,7 @@ static char *join_addresses(const IbhReport *report, const IbhNic *nic, gboolean
     }
     if (addresses->len > 1 && report->style->width)
         return g_strdup_printf("%s and %u more", (char *)addresses->pdata[0], addresses->len - 1);
-    return addresses->len ? ibh_join(addresses, " ") : g_strdup("-");
+    return addresses->len ? ibh_texts_join(addresses, " ") : g_strdup("-");
 }
 
 /* What it does not lead through itself, as a note says; NULL: nothing. */
@@ -199,7 +200,7 @@ static const char *find_exception(const IbhReport *report, const char *iface)
 static void add_rail(GPtrArray *rows, const IbhReport *report, const IbhNic *rail)
 {
     const char *iface = rail->link->name, *but = find_exception(report, iface);
-    const guint32 decides = report->check ? ibh_find_table(report->check, rail) : 0,
+    const guint32 decides = report->check ? ibh_check_find_table(report->check, rail) : 0,
                   table = decides ? decides : rail->table;
     g_autofree char *addresses = join_addresses(report, rail, !but), *number = g_strdup_printf("%u", table);
 
@@ -212,10 +213,10 @@ static void add_rail(GPtrArray *rows, const IbhReport *report, const IbhNic *rai
     if (ibh_findings_worst(report->findings, iface) || !ibh_report_has_carrier(report, rail))
         return;
     if (but)
-        ibh_add_row(rows, "%s\t%s\tok: %s through it, %s", iface, rail->link->rdma, addresses, but);
+        ibh_rows_add(rows, "%s\t%s\tok: %s through it, %s", iface, rail->link->rdma, addresses, but);
     else
-        ibh_add_row(rows, "%s\t%s\tok: %s leaves through it (table %s)", iface, rail->link->rdma, addresses,
-                    table == IBH_TABLE_MAIN ? "main" : number);
+        ibh_rows_add(rows, "%s\t%s\tok: %s leaves through it (table %s)", iface, rail->link->rdma, addresses,
+                     table == IBH_TABLE_MAIN ? "main" : number);
 }
 
 static void add_rails(GPtrArray *rows, const IbhReport *report)
@@ -237,10 +238,10 @@ static void add_nic(GPtrArray *rows, const IbhReport *report, const char *iface,
                                                               : "down";
 
     if (worst)
-        ibh_add_row(rows, "%s\t%s\t%s\t%s %s: %s", iface, addresses, link, ibh_severity_name(worst->severity),
-                    worst->code, said ? said : worst->message);
+        ibh_rows_add(rows, "%s\t%s\t%s\t%s %s: %s", iface, addresses, link, ibh_severity_name(worst->severity),
+                     worst->code, said ? said : worst->message);
     else
-        ibh_add_row(rows, "%s\t%s\t%s\t%s: %s", iface, addresses, link, state, why);
+        ibh_rows_add(rows, "%s\t%s\t%s\t%s: %s", iface, addresses, link, state, why);
 }
 
 /* What is missing may be among the others, too. */
@@ -249,7 +250,7 @@ static void add_nics(GPtrArray *rows, const IbhReport *report)
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 
     if (report->nics[TRUE]->len || report->nics[FALSE]->len || report->missed->len)
-        ibh_add_row(rows, "IFACE\tADDRESS\tLINK\tSTATE");
+        ibh_rows_add(rows, "IFACE\tADDRESS\tLINK\tSTATE");
     for (int rail = TRUE; rail >= FALSE; rail--) {
         IBH_EACH_POINTER (IbhNic, nic, report->nics[rail]) {
             g_hash_table_add(seen, (char *)(guintptr)nic->link->name);
@@ -276,7 +277,7 @@ static void append_place(GString *text, const IbhFabric *fabric, const IbhNic *n
     if (device->place.node >= 0)
         g_string_append_printf(text, " on NUMA node %d", device->place.node);
     IBH_EACH (const IbhGpu, gpu, fabric->gpus) {
-        IbhNearness near = ibh_compare_places(&gpu->place, &device->place);
+        IbhNearness near = ibh_place_compare(&gpu->place, &device->place);
 
         nearest = near > best ? gpu : nearest;
         best = MAX(best, near);
@@ -315,8 +316,8 @@ static void add_reasons(GPtrArray *rows, const IbhReport *report, const char *le
         IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail]) {
             g_autofree char *facts = tell_facts(report, nic);
 
-            ibh_add_row(rows, "%s%s: %s: %s%s%s", lead, nic->link->name, rail ? "engaged" : "not engaged", nic->why,
-                        facts ? "; " : "", facts ? facts : "");
+            ibh_rows_add(rows, "%s%s: %s: %s%s%s", lead, nic->link->name, rail ? "engaged" : "not engaged", nic->why,
+                         facts ? "; " : "", facts ? facts : "");
         }
     }
 }
@@ -329,7 +330,7 @@ static void add_look(GPtrArray *rows, const IbhReport *report)
     const IbhStyle *style = report->style;
 
     if (!style->quiet)
-        ibh_add_verdict(rows, report);
+        ibh_rows_add_verdict(rows, report);
     if (!style->quiet && report->action == IBH_ACTION_SHOW)
         add_nics(rows, report);
     else {
@@ -341,8 +342,8 @@ static void add_look(GPtrArray *rows, const IbhReport *report)
             add_other_findings(rows, report);
     }
     if (!style->quiet && report->rails->main == IBH_MAIN_SPREAD) /* a global setting, which we do not change */
-        ibh_add_row(rows, "main=spread: net.ipv4.fib_multipath_hash_policy=%d (0: by peer, 1: by flow)",
-                    report->rails->snapshot->hash_policy);
+        ibh_rows_add(rows, "main=spread: net.ipv4.fib_multipath_hash_policy=%d (0: by peer, 1: by flow)",
+                     report->rails->snapshot->hash_policy);
     if (style->verbose)
         add_reasons(rows, report, "");
 }
@@ -352,7 +353,7 @@ static void add_operations(GPtrArray *rows, const IbhReport *report)
     IBH_EACH_POINTER (const IbhOp, op, report->ops) {
         g_autofree char *command = ibh_op_command(op);
 
-        ibh_add_row(rows, "%s  # %s: %s", command, op->iface[0] ? op->iface : "-", op->why);
+        ibh_rows_add(rows, "%s  # %s: %s", command, op->iface[0] ? op->iface : "-", op->why);
     }
 }
 
@@ -370,29 +371,29 @@ static void add_change(GPtrArray *rows, const IbhReport *report)
     } else if (report->forgets) {
         until = ", until the next event";
     }
-    ibh_add_row(rows, "%s: %u change%s%s", done, changes, changes == 1 ? "" : "s", until);
+    ibh_rows_add(rows, "%s: %u change%s%s", done, changes, changes == 1 ? "" : "s", until);
     if (report->confirm)
-        ibh_add_row(rows, "the state before comes back in %d s, unless: ib-hook --confirm", report->confirm);
+        ibh_rows_add(rows, "the state before comes back in %d s, unless: ib-hook --confirm", report->confirm);
 }
 
-void ibh_write_text(GString *out, const IbhReport *report)
+void ibh_report_text(GString *out, const IbhReport *report)
 {
     g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(g_free);
 
     if (report->message)
-        ibh_add_row(rows, "ib-hook: %s", report->message);
+        ibh_rows_add(rows, "ib-hook: %s", report->message);
     else if (report->action == IBH_ACTION_PLAN) {
         add_reasons(rows, report, "# ");
         add_operations(rows, report);
         if (!report->ops->len)
-            ibh_add_row(rows, "# nothing to do");
+            ibh_rows_add(rows, "# nothing to do");
     } else if (report->action == IBH_ACTION_APPLY || report->action == IBH_ACTION_UNDO)
         add_change(rows, report);
     else if (report->action == IBH_ACTION_CONFIRM)
-        ibh_add_row(rows, "confirmed: it stays");
+        ibh_rows_add(rows, "confirmed: it stays");
     else if (report->action == IBH_ACTION_PROBE) {
         if (!report->style->quiet)
-            ibh_add_probe(rows, report);
+            ibh_rows_add_probe(rows, report);
         add_whole_findings(rows, report);
     } else
         add_look(rows, report);

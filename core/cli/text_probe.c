@@ -39,8 +39,8 @@ static Row *add_peer(GPtrArray *rows, const char *state, const IbhIp *peer)
 static void add_pair(GPtrArray *rows, const IbhProbe *probe, const IbhProbePair *pair)
 {
     g_autoptr(GPtrArray) codes = ibh_probe_problems(pair);
-    g_autofree char *problems = ibh_join(codes, ", ");
-    const char *rdma = ibh_told_rdma(probe, pair), *tcp = ibh_probe_syn_why(pair);
+    g_autofree char *problems = ibh_texts_join(codes, ", ");
+    const char *rdma = ibh_pair_rdma_text(probe, pair), *tcp = ibh_probe_syn_why(pair);
     g_autofree char *state = g_strconcat(problems[0] ? problems : "ok", rdma ? "; RDMA: " : "", rdma ? rdma : "",
                                          tcp ? "; the NIC of its replies is not known: " : "", tcp, NULL);
     Row *row = add_peer(rows, state, ibh_probe_peer(pair));
@@ -70,20 +70,20 @@ static void add_rail(GPtrArray *table, const IbhReport *report, const IbhNic *ni
         g_autofree char *peers = ibh_probe_name_peers(row->peers, report->style->width ? 1 : G_MAXUINT);
         g_autofree char *ms = row->rtt < 0 ? g_strdup("-") : g_strdup_printf("%.2f", (double)row->rtt / 1000);
 
-        ibh_add_row(table, "%s\t%s\t%d/%d\t%s\t%s", nic->link->name, peers, row->received, row->sent, ms, row->state);
+        ibh_rows_add(table, "%s\t%s\t%d/%d\t%s\t%s", nic->link->name, peers, row->received, row->sent, ms, row->state);
     }
 }
 
-void ibh_add_probe(GPtrArray *rows, const IbhReport *report)
+void ibh_rows_add_probe(GPtrArray *rows, const IbhReport *report)
 {
     g_autofree char *own = ibh_probe_name_peers(report->probe->own, G_MAXUINT);
 
     if (!report->probe->nics->len)
-        ibh_add_verdict(rows, report);
+        ibh_rows_add_verdict(rows, report);
     else
-        ibh_add_row(rows, "IFACE\tPEERS\tREPLIES\tMS\tSTATE");
+        ibh_rows_add(rows, "IFACE\tPEERS\tREPLIES\tMS\tSTATE");
     IBH_EACH_POINTER (const IbhNic, nic, report->probe->nics)
         add_rail(rows, report, nic);
     if (own[0])
-        ibh_add_row(rows, "left out, as addresses of this host: %s", own);
+        ibh_rows_add(rows, "left out, as addresses of this host: %s", own);
 }

@@ -11,7 +11,7 @@ static IbhTrigger make(const char *iface, bool down)
 {
     IbhTrigger trigger = {.wanted = true};
 
-    if (down && iface && ibh_is_iface_name(iface))
+    if (down && iface && ibh_iface_name_is_valid(iface))
         g_strlcpy(trigger.down, iface, sizeof trigger.down);
     return trigger;
 }

@@ -11,7 +11,7 @@ typedef struct {
     const IbhFabric *fabric;
     const char *const *only; /* NULL: all */
     const IbhPort *port;     /* NULL: of the host, or a netdev without one */
-    const IbhPortNic *nic;   /* of the port: ibh_find_nic_of_port(); NULL: none */
+    const IbhPortNic *nic;   /* of the port: ibh_case_nic_of_port(); NULL: none */
     IbhSeverity severity;    /* its code's, unless the predicate knows better */
     GHashTable *words;       /* of the row's texts: "state" → "DOWN" */
 } IbhCase;
@@ -32,10 +32,10 @@ extern const IbhRow ibh_rows_of_port[];  /* of one that is used, and in order */
 extern const IbhRow ibh_rows_of_nic[];
 
 /* The netdev that is named for the port: one that was asked for, else a rail, else one with an address, else any. */
-const IbhPortNic *ibh_find_nic_of_port(const IbhCase *c, const IbhPort *port);
-gboolean ibh_is_asked(const IbhCase *c, const IbhPortNic *nic);
-gboolean ibh_is_active(const IbhPort *port);
+const IbhPortNic *ibh_case_nic_of_port(const IbhCase *c, const IbhPort *port);
+gboolean ibh_case_is_asked(const IbhCase *c, const IbhPortNic *nic);
+gboolean ibh_port_is_active(const IbhPort *port);
 /* Its state is known, and neither it nor the subnet manager explains a fault. */
-gboolean ibh_is_right(const IbhPort *port);
+gboolean ibh_port_is_right(const IbhPort *port);
 /* It is in use, and its state is right. */
-gboolean ibh_is_sound(const IbhCase *c, const IbhPort *port);
+gboolean ibh_case_is_sound(const IbhCase *c, const IbhPort *port);

@@ -97,7 +97,7 @@ void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
             if (!address->tentative)
                 g_array_append_val(own->addresses, address->local);
         }
-        own->rail = nic->status == IBH_NIC_RAIL || ibh_is_fault(ibh_nic_missing(rails, nic));
+        own->rail = nic->status == IBH_NIC_RAIL || ibh_missing_is_fault(ibh_nic_missing(rails, nic));
         own->used = own->subnets->len > 0;
         /* What all rails reach by gateways of their own, they have in common like a subnet. */
         for (guint i = 0; nic->settings.remote && own->type != ARPHRD_INFINIBAND && i < nic->settings.remote->len; i++)
@@ -105,7 +105,7 @@ void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
     }
 }
 
-const IbhPrefix *ibh_find_shared_subnet(const IbhPortNic *a, const IbhPortNic *b)
+const IbhPrefix *ibh_port_nics_shared_subnet(const IbhPortNic *a, const IbhPortNic *b)
 {
     IBH_EACH (const IbhPrefix, one, a->subnets) {
         IBH_EACH (const IbhPrefix, other, b->subnets) {
@@ -116,9 +116,9 @@ const IbhPrefix *ibh_find_shared_subnet(const IbhPortNic *a, const IbhPortNic *b
     return NULL;
 }
 
-gboolean ibh_are_beside(const IbhPortNic *nic, const IbhPortNic *other)
+gboolean ibh_port_nics_are_beside(const IbhPortNic *nic, const IbhPortNic *other)
 {
-    return nic->rail && other->rail && other->type == nic->type && ibh_find_shared_subnet(nic, other);
+    return nic->rail && other->rail && other->type == nic->type && ibh_port_nics_shared_subnet(nic, other);
 }
 
 /* ---- places ---- */
@@ -134,7 +134,7 @@ static guint count_common(const char *a, const char *b)
     return common + (i && (!a[i] || a[i] == '/') && (!b[i] || b[i] == '/'));
 }
 
-IbhNearness ibh_compare_places(const IbhPlace *a, const IbhPlace *b)
+IbhNearness ibh_place_compare(const IbhPlace *a, const IbhPlace *b)
 {
     guint common = count_common(a->path, b->path);
 

@@ -41,7 +41,7 @@ typedef struct {
 } IbhPlace;
 
 typedef enum { IBH_FAR, IBH_SAME_NODE, IBH_SAME_BRIDGE, IBH_SAME_ROOT_PORT, IBH_SAME_SWITCH } IbhNearness;
-IbhNearness ibh_compare_places(const IbhPlace *a, const IbhPlace *b);
+IbhNearness ibh_place_compare(const IbhPlace *a, const IbhPlace *b);
 const char *ibh_nearness_name(IbhNearness nearness); /* "PCIe switch" */
 
 typedef struct {
@@ -143,9 +143,9 @@ const IbhRdmaDevice *ibh_fabric_device(const IbhFabric *fabric, const IbhPort *p
 const IbhPort *ibh_fabric_port(const IbhFabric *fabric, const IbhPortNic *nic); /* NULL: none */
 IbhPortNic *ibh_fabric_nic(const IbhFabric *fabric, const char *iface);         /* NULL: none */
 /* A subnet that both have, of `a`; NULL: none. */
-const IbhPrefix *ibh_find_shared_subnet(const IbhPortNic *a, const IbhPortNic *b);
+const IbhPrefix *ibh_port_nics_shared_subnet(const IbhPortNic *a, const IbhPortNic *b);
 /* Rails of one kind in one subnet. */
-gboolean ibh_are_beside(const IbhPortNic *nic, const IbhPortNic *other);
+gboolean ibh_port_nics_are_beside(const IbhPortNic *nic, const IbhPortNic *other);
 
 /* Sets which netdevs are rails, have an address, and their subnets. */
 void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails);

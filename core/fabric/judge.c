@@ -119,11 +119,11 @@ static IbhRemedy make_remedy(IbhCase *c, const IbhRow *row)
     const char *chosen = g_str_equal(row->remedy, "{do}") ? g_hash_table_lookup(c->words, "do") : row->remedy;
     g_autofree char *filled = NULL;
 
-    say_names(c, ibh_shell_word);
+    say_names(c, ibh_text_shell_word);
     filled = fill_in(c, chosen);
     if (g_str_has_prefix(filled, "$ "))
         return (IbhRemedy){.fix = g_strdup(filled + 2)};
-    return ibh_advice("%s", filled);
+    return ibh_remedy_advice("%s", filled);
 }
 
 /* ---- asking ---- */
@@ -160,11 +160,12 @@ static void ask(IbhCase *c, const IbhRow *rows, const IbhPort *of_port, GPtrArra
     for (const IbhRow *row = rows; row->code; row++) {
         IbhFinding *finding;
 
-        c->severity = ibh_code(row->code)->severity;
+        c->severity = ibh_code_find(row->code)->severity;
         finding = row->is_so(c) ? report(c, row, findings) : NULL;
         g_hash_table_remove_all(c->words);
         IBH_EACH (const IbhPortNic, other, c->fabric->nics) {
-            if (finding && of_port && other->rail && g_str_equal(other->rdma, of_port->name) && ibh_is_asked(c, other))
+            if (finding && of_port && other->rail && g_str_equal(other->rdma, of_port->name) &&
+                ibh_case_is_asked(c, other))
                 ibh_finding_hits(finding, other->iface);
         }
     }
@@ -178,16 +179,16 @@ void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArra
     ask(&c, rows_of_host, NULL, findings);
     IBH_EACH (const IbhPort, port, fabric->ports) {
         c.port = port;
-        c.nic = ibh_find_nic_of_port(&c, port);
-        if (ibh_is_asked(&c, c.nic))
+        c.nic = ibh_case_nic_of_port(&c, port);
+        if (ibh_case_is_asked(&c, c.nic))
             ask(&c, ibh_rows_of_state, port, findings);
-        if (ibh_is_asked(&c, c.nic) && ibh_is_sound(&c, port))
+        if (ibh_case_is_asked(&c, c.nic) && ibh_case_is_sound(&c, port))
             ask(&c, ibh_rows_of_port, port, findings);
     }
     IBH_EACH (const IbhPortNic, nic, fabric->nics) {
         c.port = ibh_fabric_port(fabric, nic);
         c.nic = nic;
-        if (ibh_is_asked(&c, nic))
+        if (ibh_case_is_asked(&c, nic))
             ask(&c, ibh_rows_of_nic, NULL, findings);
     }
 }

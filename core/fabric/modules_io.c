@@ -31,7 +31,7 @@ static gboolean find_driver(IbhTree *tree, const char *device, IbhBare *bare)
 }
 
 /* "0x020700" is of "0207"; what follows says how to program it. */
-gboolean ibh_pci_is_of(IbhTree *tree, const char *device, const char *classes)
+gboolean ibh_pci_has_class(IbhTree *tree, const char *device, const char *classes)
 {
     char class[32];
 
@@ -46,7 +46,7 @@ static void find_bare(IbhTree *tree, IbhBare *ret_bare)
     g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/bus/pci/devices");
 
     IBH_EACH_POINTER (const char, device, devices) {
-        IbhBare bare = {.is_hca = ibh_pci_is_of(tree, device, "0c06 0207 0208")}; /* InfiniBand, Omni-Path */
+        IbhBare bare = {.is_hca = ibh_pci_has_class(tree, device, "0c06 0207 0208")}; /* InfiniBand, Omni-Path */
 
         if (ret_bare->is_hca || (ret_bare->name[0] && !bare.is_hca) || !find_driver(tree, device, &bare))
             continue;

@@ -40,7 +40,7 @@ static void say_partition(IbhCase *c)
 
 static gboolean has_pkey(const IbhCase *c)
 {
-    return c->port && c->nic->pkey != IBH_UNKNOWN && ibh_is_active(c->port);
+    return c->port && c->nic->pkey != IBH_UNKNOWN && ibh_port_is_active(c->port);
 }
 
 static gboolean lacks_pkey(IbhCase *c)
@@ -67,7 +67,7 @@ static gboolean is_limited(IbhCase *c)
 
 static gboolean has_stale_prefix(IbhCase *c)
 {
-    if (!c->port || !c->nic->used || !c->port->is_steady || !ibh_is_right(c->port))
+    if (!c->port || !c->nic->used || !c->port->is_steady || !ibh_port_is_right(c->port))
         return FALSE;
     if (!c->nic->address_prefix || !c->port->gid.prefix || c->nic->address_prefix == c->port->gid.prefix)
         return FALSE;
@@ -99,7 +99,7 @@ static gboolean has_wrong_gid(IbhCase *c)
 {
     char text[IBH_IP_STRLEN];
 
-    if (!has_gids_of_addresses(c->port) || !c->nic->used || !c->nic->usable || !ibh_is_sound(c, c->port))
+    if (!has_gids_of_addresses(c->port) || !c->nic->used || !c->nic->usable || !ibh_case_is_sound(c, c->port))
         return FALSE;
     IBH_EACH (const IbhIp, ip, c->nic->addresses) {
         const IbhGid *gid = find_gid(c->port, ip);
@@ -134,7 +134,7 @@ static const IbhPortNic *find_model(IbhCase *c, Value *value)
     if (!own)
         return NULL;
     IBH_EACH (const IbhPortNic, other, c->fabric->nics) {
-        char *one = ibh_are_beside(c->nic, other) ? value(c->fabric, other) : NULL;
+        char *one = ibh_port_nics_are_beside(c->nic, other) ? value(c->fabric, other) : NULL;
         gsize n = one ? GPOINTER_TO_SIZE(g_hash_table_lookup(counts, one)) + 1 : 0;
 
         if (!one)
@@ -152,7 +152,7 @@ static const IbhPortNic *find_model(IbhCase *c, Value *value)
     ibh_case_say(c, "own", "%s", own);
     ibh_case_say(c, "its", "%s", its);
     ibh_case_say(c, "model", "%s", model->iface);
-    ibh_case_say(c, "subnet", "%s", ibh_prefix_format(ibh_find_shared_subnet(c->nic, model), text));
+    ibh_case_say(c, "subnet", "%s", ibh_prefix_format(ibh_port_nics_shared_subnet(c->nic, model), text));
     ibh_case_say(c, "right", "%s", 2 * best > all ? "$ " : "make them alike, as the fabric has it; as {model} is: ");
     return model;
 }
@@ -170,7 +170,7 @@ static const IbhPort *find_port(const IbhFabric *fabric, const IbhPortNic *nic)
 {
     const IbhPort *port = ibh_fabric_port(fabric, nic);
 
-    return port && port->layer == IBH_LAYER_INFINIBAND && ibh_is_right(port) && port->is_steady ? port : NULL;
+    return port && port->layer == IBH_LAYER_INFINIBAND && ibh_port_is_right(port) && port->is_steady ? port : NULL;
 }
 
 static char *pkey_of(const IbhFabric *fabric, const IbhPortNic *nic)

@@ -11,12 +11,12 @@
 
 /* ---- who uses a port ---- */
 
-gboolean ibh_is_asked(const IbhCase *c, const IbhPortNic *nic)
+gboolean ibh_case_is_asked(const IbhCase *c, const IbhPortNic *nic)
 {
     return !c->only || (nic && g_strv_contains(c->only, nic->iface));
 }
 
-const IbhPortNic *ibh_find_nic_of_port(const IbhCase *c, const IbhPort *port)
+const IbhPortNic *ibh_case_nic_of_port(const IbhCase *c, const IbhPort *port)
 {
     const IbhPortNic *best = NULL;
     int best_score = 0;
@@ -40,7 +40,7 @@ typedef enum {
 
 static Usage usage_of(const IbhCase *c, const IbhPort *port)
 {
-    const IbhPortNic *nic = ibh_find_nic_of_port(c, port);
+    const IbhPortNic *nic = ibh_case_nic_of_port(c, port);
     gboolean ethernet = port->layer == IBH_LAYER_ETHERNET;
 
     if (nic)
@@ -67,7 +67,7 @@ static gboolean lacks_link(const IbhPort *port)
            port->phys.number != IBH_PHYS_LINK_UP;
 }
 
-gboolean ibh_is_active(const IbhPort *port)
+gboolean ibh_port_is_active(const IbhPort *port)
 {
     return port->state.number == IBH_PORT_ACTIVE && !lacks_link(port);
 }
@@ -78,14 +78,14 @@ static gboolean knows_no_sm(const IbhPort *port)
     return port->layer == IBH_LAYER_INFINIBAND && port->sm_lid == 0 && port->state.number >= IBH_PORT_INIT;
 }
 
-gboolean ibh_is_right(const IbhPort *port)
+gboolean ibh_port_is_right(const IbhPort *port)
 {
-    return ibh_is_active(port) && !knows_no_sm(port);
+    return ibh_port_is_active(port) && !knows_no_sm(port);
 }
 
-gboolean ibh_is_sound(const IbhCase *c, const IbhPort *port)
+gboolean ibh_case_is_sound(const IbhCase *c, const IbhPort *port)
 {
-    return ibh_is_right(port) && usage_of(c, port) == PORT_USED;
+    return ibh_port_is_right(port) && usage_of(c, port) == PORT_USED;
 }
 
 static void say_state(IbhCase *c)
@@ -135,8 +135,8 @@ static gboolean is_inactive(IbhCase *c)
     const IbhPort *port = c->port;
     Usage usage = usage_of(c, port);
 
-    if (port->state.number == IBH_UNKNOWN || ibh_is_active(port) || knows_no_sm(port) || usage == PORT_LEFT_ALONE ||
-        (c->nic && !c->nic->up)) /* carrier-down says so */
+    if (port->state.number == IBH_UNKNOWN || ibh_port_is_active(port) || knows_no_sm(port) ||
+        usage == PORT_LEFT_ALONE || (c->nic && !c->nic->up)) /* carrier-down says so */
         return FALSE;
     c->severity = usage == PORT_USED ? IBH_ERROR : IBH_INFO;
     say_state(c);
@@ -223,7 +223,7 @@ static gboolean are_alike(const IbhFabric *fabric, const IbhPort *port, const Ib
     const IbhRdmaDevice *own = ibh_fabric_device(fabric, port), *its = ibh_fabric_device(fabric, other);
     gboolean known = own->board[0] && its->board[0];
 
-    if (other->layer != port->layer || !ibh_is_right(other) || is_bond(port) || is_bond(other))
+    if (other->layer != port->layer || !ibh_port_is_right(other) || is_bond(port) || is_bond(other))
         return FALSE;
     return own == its || (known ? g_str_equal(own->board, its->board) : port->layer == IBH_LAYER_INFINIBAND);
 }
@@ -233,7 +233,7 @@ static const IbhPort *find_faster(const IbhCase *c)
     const IbhPort *fastest = c->port;
 
     IBH_EACH (const IbhPortNic, nic, c->fabric->nics) {
-        const IbhPort *its = c->nic && ibh_are_beside(c->nic, nic) ? ibh_fabric_port(c->fabric, nic) : NULL;
+        const IbhPort *its = c->nic && ibh_port_nics_are_beside(c->nic, nic) ? ibh_fabric_port(c->fabric, nic) : NULL;
 
         if (its && its->rate.tenths > fastest->rate.tenths && are_alike(c->fabric, c->port, its))
             fastest = its;

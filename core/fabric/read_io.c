@@ -452,7 +452,7 @@ void ibh_fabric_read_gpus(IbhTree *tree, IbhFabric *fabric)
         g_autofree char *directory = g_strdup_printf("sys/bus/pci/devices/%s", device);
         IbhGpu gpu = {0};
 
-        if (!ibh_pci_is_of(tree, device, "0300 0302 0380 1200")) /* display and 3D controllers, accelerators */
+        if (!ibh_pci_has_class(tree, device, "0300 0302 0380 1200")) /* display and 3D controllers, accelerators */
             continue;
         g_strlcpy(gpu.name, device, sizeof gpu.name);
         read_facts(tree, OF_GPU, directory, &gpu);

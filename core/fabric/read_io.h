@@ -11,7 +11,7 @@
 /* `links`: with their `rdma` found (sysfs.c). Adds rails that have no RDMA (manage=yes), too: their MTU matters. */
 IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links, const IbhRails *rails);
 void ibh_fabric_read_modules(IbhTree *tree, IbhFabric *fabric); /* after the ports and netdevs */
-gboolean ibh_pci_is_of(IbhTree *tree, const char *device, const char *classes);
+gboolean ibh_pci_has_class(IbhTree *tree, const char *device, const char *classes);
 void ibh_fabric_read_gpus(IbhTree *tree, IbhFabric *fabric);
 /* Reads the values that may change a second time: counters of errors, subnet managers. On a running host where some are
  * not 0 it waits a moment before. */

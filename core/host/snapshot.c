@@ -47,7 +47,7 @@ static gboolean read_link(Look *look, int ifindex, GError **error)
 
 static gboolean read_named_link(Look *look, const char *name, GError **error)
 {
-    return !ibh_is_iface_name(name) || ibh_snapshot_link_by_name(look->snapshot, name) ||
+    return !ibh_iface_name_is_valid(name) || ibh_snapshot_link_by_name(look->snapshot, name) ||
            ibh_netlink_read_link(look->netlink, 0, name, look->snapshot->links, error);
 }
 
@@ -184,7 +184,7 @@ static gboolean read_answered_for(Look *look, GError **error)
     g_array_append_val(others, lo);
     IBH_EACH (const IbhNicFilter, nic, look->nics) {
         if (nic->ifindex != lo && ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, nic->rp_filter, all) == 1 &&
-            !ibh_has(look->scope.candidates, nic->ifindex))
+            !ibh_numbers_have(look->scope.candidates, nic->ifindex))
             g_array_append_val(others, nic->ifindex);
     }
     if (!ibh_netlink_read_addresses(look->netlink, others, addresses, error))
@@ -345,7 +345,7 @@ static gboolean read_main_to_subnets(Look *look, GError **error)
 static void add_connected(IbhSnapshot *snapshot, const IbhRoute *route)
 {
     if (route->is_part || ibh_route_is_ours(route))
-        ibh_needs_everything(snapshot);
+        ibh_snapshot_needs_everything(snapshot);
     else
         g_array_append_vals(snapshot->routes, route, 1);
 }
@@ -397,7 +397,7 @@ gboolean ibh_snapshot_read_tables(IbhSnapshot *snapshot, IbhNetlink *netlink, GE
 static gboolean is_for_a_candidate(const Look *look, const IbhPrefix *from)
 {
     IBH_EACH (const IbhAddress, address, look->snapshot->addresses) {
-        if (ibh_prefix_contains(from, &address->local) && ibh_has(look->scope.candidates, address->ifindex))
+        if (ibh_prefix_contains(from, &address->local) && ibh_numbers_have(look->scope.candidates, address->ifindex))
             return TRUE;
     }
     return FALSE;
@@ -408,7 +408,7 @@ static gboolean read_tables_of_others(Look *look, GError **error)
 {
     IBH_EACH (const IbhRule, rule, look->snapshot->rules) {
         if (ibh_rule_is_of_a_source(rule) && is_for_a_candidate(look, &rule->from))
-            ibh_needs_table(look->snapshot, rule->table);
+            ibh_snapshot_needs_table(look->snapshot, rule->table);
     }
     return ibh_snapshot_read_tables(look->snapshot, look->netlink, error);
 }
@@ -453,7 +453,7 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const IbhConfig *config, con
 
 /* ---- what was asked for ---- */
 
-gboolean ibh_snapshot_add_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
+gboolean ibh_snapshot_read_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
 {
     g_array_set_size(snapshot->neighbours, 0);
     return ibh_netlink_read_neighbours(netlink, AF_INET, IBH_NEIGHBOURS_FOUND, snapshot->neighbours, error);
@@ -469,7 +469,7 @@ gboolean ibh_snapshot_find_holders(const IbhSnapshot *snapshot, IbhNetlink *netl
         if (!ibh_netlink_lookup(netlink, &lookup, error))
             return FALSE;
         if (lookup.type == RTN_LOCAL)
-            ibh_needs_everything(snapshot);
+            ibh_snapshot_needs_everything(snapshot);
     }
     return TRUE;
 }

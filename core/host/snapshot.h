@@ -22,7 +22,7 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const IbhConfig *config, con
 /* ---- what was asked for ---- */
 
 gboolean ibh_snapshot_read_tables(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
-gboolean ibh_snapshot_add_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
+gboolean ibh_snapshot_read_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
 /* Where one of these addresses is of this host, any NIC may have it: that needs everything. */
 gboolean ibh_snapshot_find_holders(const IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
 

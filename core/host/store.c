@@ -26,7 +26,7 @@ static gboolean fail(const char *doing, const char *path, GError **error)
     int problem = errno;
 
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), "cannot %s %s: %s", doing, path,
-                ibh_strerror(problem));
+                ibh_errno_text(problem));
     return FALSE;
 }
 

@@ -275,7 +275,7 @@ gboolean ibh_sysfs_find_rdma(IbhTree *tree, const GPtrArray *ports, GArray *link
         return TRUE;
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(tree->problem),
                 "%s/class/infiniband cannot be read: %s; which NICs have RDMA is not known, so nothing was changed",
-                tree->sys, ibh_strerror(tree->problem));
+                tree->sys, ibh_errno_text(tree->problem));
     return FALSE;
 }
 

@@ -29,7 +29,7 @@ gboolean ibh_file_fail(const char *path, int number, GError **error)
     g_autofree char *shown = g_strescape(path, NULL);
 
     g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(number), "%s: cannot be read: %s%s", shown,
-                ibh_strerror(number), number == EMFILE || number == ENFILE ? "" : "; put it right, or take it away");
+                ibh_errno_text(number), number == EMFILE || number == ENFILE ? "" : "; put it right, or take it away");
     return FALSE;
 }
 
@@ -121,7 +121,7 @@ gboolean ibh_file_write(const char *path, const char *text, GError **error)
     if (fd >= 0 && close(fd) == 0 && written && rename(beside, path) == 0)
         return TRUE;
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "cannot write %s: %s",
-                fd < 0 ? beside : path, ibh_strerror(errno));
+                fd < 0 ? beside : path, ibh_errno_text(errno));
     if (fd >= 0)
         (void)unlink(beside);
     return FALSE;

@@ -23,7 +23,7 @@ typedef union {
 
 static gboolean fail(const char *what, GError **error)
 {
-    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s: %s", what, ibh_strerror(errno));
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s: %s", what, ibh_errno_text(errno));
     return FALSE;
 }
 
@@ -105,7 +105,7 @@ static gboolean announce_icmp6(IbhAnnouncer *announcer, const IbhLink *link, con
     return TRUE;
 }
 
-gboolean ibh_announce(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error)
+gboolean ibh_announcer_send(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error)
 {
     return (ip->family == AF_INET6 ? announce_icmp6 : announce_arp)(announcer, link, ip, error);
 }

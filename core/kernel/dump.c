@@ -6,8 +6,8 @@
 #define DUMP_TRIES 8
 
 /* A dump that changed under way may lack something or have it twice: it is read again, from the start. */
-gboolean ibh_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data, GArray *array,
-                  const char *what, GError **error)
+gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
+                          GArray *array, const char *what, GError **error)
 {
     const guint before = array->len;
     g_autoptr(GError) local = NULL;
@@ -28,7 +28,7 @@ gboolean ibh_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc ea
     return FALSE;
 }
 
-struct nl_msg *ibh_request(int type, int flags, gconstpointer fixed, gsize size)
+struct nl_msg *ibh_message_new(int type, int flags, gconstpointer fixed, gsize size)
 {
     struct nl_msg *message = nlmsg_alloc_simple(type, NLM_F_REQUEST | flags);
 

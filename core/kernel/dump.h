@@ -24,20 +24,20 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
                           GError **error);
 
 /* Appends to `array` through `each`, which gets `data`. Takes `message`. Of a link that is gone there is nothing. */
-gboolean ibh_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data, GArray *array,
-                  const char *what, GError **error);
+gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
+                          GArray *array, const char *what, GError **error);
 /* A request with its fixed header, which contains all that a strict dump can be filtered by. */
-struct nl_msg *ibh_request(int type, int flags, gconstpointer fixed, gsize size);
+struct nl_msg *ibh_message_new(int type, int flags, gconstpointer fixed, gsize size);
 
 /* What lists of routes are kept in, as long as the socket. */
 GHashTable *ibh_netlink_pool(IbhNetlink *netlink);
 
 /* nexthops.c */
-void ibh_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool);
+void ibh_route_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool);
 /* It names a nexthop object, and no device. */
-gboolean ibh_is_unresolved(const IbhRoute *route);
+gboolean ibh_route_is_unresolved(const IbhRoute *route);
 /* Then it gets what its object says. */
-void ibh_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route);
+void ibh_route_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route);
 
 /* ---- attributes: what is absent or too short is 0, none, "" ---- */
 
@@ -81,7 +81,7 @@ static inline IbhPrefix get_prefix(struct nlattr *attribute, int family, guint l
 {
     IbhIp any = {.family = family}, ip = get_ip(attribute, family);
 
-    return ibh_prefix(ip.family ? &ip : &any, length);
+    return ibh_prefix_of(ip.family ? &ip : &any, length);
 }
 
 static inline void get_string(struct nlattr *attribute, char *buffer, gsize size)

@@ -41,7 +41,7 @@ gboolean ibh_events_open(IbhEvents *events, GError **error)
     *events = (IbhEvents){.netlink = open_socket(NETLINK_ROUTE, groups), .uevents = -1};
     if (events->netlink < 0) {
         g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno),
-                    "--watch cannot subscribe to the kernel's events: %s", ibh_strerror(errno));
+                    "--watch cannot subscribe to the kernel's events: %s", ibh_errno_text(errno));
         return FALSE;
     }
     /* Before Linux 5.3 there are none. */
@@ -160,7 +160,7 @@ static void remember_moved(IbhEvents *events, struct nlmsghdr *header, const GAr
 {
     const int ifindex = header->nlmsg_type == RTM_NEWNETCONF ? 0 : link_of(header);
 
-    if (ibh_has(ifindexes, ifindex) && !ibh_has(events->moved, ifindex))
+    if (ibh_numbers_have(ifindexes, ifindex) && !ibh_numbers_have(events->moved, ifindex))
         g_array_append_val(events->moved, ifindex);
 }
 
@@ -178,7 +178,7 @@ static gboolean drain_netlink(IbhEvents *events, char *buffer, guint32 own, cons
             if (own && header->nlmsg_pid == own)
                 continue;
             concerns = TRUE;
-            events->ours |= takes_ours(header) || ibh_has(ifindexes, link_of(header));
+            events->ours |= takes_ours(header) || ibh_numbers_have(ifindexes, link_of(header));
             if (header->nlmsg_pid && takes_ours(header))
                 remember_taken(events, header);
             remember_moved(events, header, ifindexes);

@@ -57,7 +57,7 @@ static gboolean may_have(const char *process, guint32 port)
     return last && strtoul(last, NULL, 10) == port && is_in_this_namespace(process);
 }
 
-char *ibh_port_holder(guint32 port)
+char *ibh_netlink_port_holder(guint32 port)
 {
     g_autoptr(GDir) processes = is_held(port) ? g_dir_open("/proc", 0, NULL) : NULL;
     g_autofree char *holder = NULL, *name = NULL;

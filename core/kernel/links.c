@@ -136,7 +136,7 @@ void ibh_netlink_check_parents(GArray *links)
 static struct nl_msg *link_request(int flags, int ifindex)
 {
     struct ifinfomsg fixed = {.ifi_family = AF_UNSPEC, .ifi_index = ifindex};
-    struct nl_msg *message = ibh_request(RTM_GETLINK, flags, &fixed, sizeof fixed);
+    struct nl_msg *message = ibh_message_new(RTM_GETLINK, flags, &fixed, sizeof fixed);
 
     nla_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
     return message;
@@ -150,7 +150,7 @@ gboolean ibh_netlink_read_link(IbhNetlink *netlink, int ifindex, const char *nam
 
     if (!ifindex)
         nla_put_string(message, IFLA_IFNAME, name);
-    if (!ibh_dump(netlink, message, on_link, links, links, "an interface", error))
+    if (!ibh_netlink_dump(netlink, message, on_link, links, links, "an interface", error))
         return FALSE;
     if (!ifindex && links->len > before && !g_str_equal(g_array_index(links, IbhLink, before).name, name))
         g_array_set_size(links, before);
@@ -186,7 +186,7 @@ gboolean ibh_netlink_read_links(IbhNetlink *netlink, const char *kind, GArray *l
         nla_put_string(message, IFLA_INFO_KIND, kind);
         nla_nest_end(message, info);
     }
-    if (ibh_dump(netlink, message, on_dumped_link, &dump, links, "the interfaces", &local) || dump.unfiltered)
+    if (ibh_netlink_dump(netlink, message, on_dumped_link, &dump, links, "the interfaces", &local) || dump.unfiltered)
         return TRUE;
     g_propagate_error(error, g_steal_pointer(&local));
     return FALSE;
@@ -223,10 +223,10 @@ static void add_address(struct nl_object *object, void *data)
     IbhAddress address = {.ifindex = rtnl_addr_get_ifindex(given), .scope = (guint8)rtnl_addr_get_scope(given)};
 
     if (local.family == AF_UNSPEC || of_subnet.family != local.family ||
-        (dump->ifindexes && !ibh_has(dump->ifindexes, address.ifindex)))
+        (dump->ifindexes && !ibh_numbers_have(dump->ifindexes, address.ifindex)))
         return;
     address.local = local;
-    address.subnet = ibh_prefix(&of_subnet, (guint)rtnl_addr_get_prefixlen(given));
+    address.subnet = ibh_prefix_of(&of_subnet, (guint)rtnl_addr_get_prefixlen(given));
     address.secondary = (flags & IFA_F_SECONDARY) != 0;
     address.noprefixroute = (flags & IFA_F_NOPREFIXROUTE) != 0;
     address.is_on_link = local.family == AF_INET6 && (flags & IFA_F_PERMANENT) && !address.noprefixroute;
@@ -250,8 +250,8 @@ gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, const GArray *ifindexes
 
     for (guint i = 0; i < (one_by_one ? ifindexes->len : 1); i++) {
         fixed.ifa_index = one_by_one ? g_array_index(ifindexes, guint32, i) : 0;
-        if (!ibh_dump(netlink, ibh_request(RTM_GETADDR, NLM_F_DUMP, &fixed, sizeof fixed), on_address, &dump, addresses,
-                      "the addresses", error))
+        if (!ibh_netlink_dump(netlink, ibh_message_new(RTM_GETADDR, NLM_F_DUMP, &fixed, sizeof fixed), on_address,
+                              &dump, addresses, "the addresses", error))
             return FALSE;
     }
     return TRUE;
@@ -279,6 +279,6 @@ gboolean ibh_netlink_read_nics(IbhNetlink *netlink, GArray *nics, GError **error
 {
     struct netconfmsg fixed = {.ncm_family = AF_INET};
 
-    return ibh_dump(netlink, ibh_request(RTM_GETNETCONF, NLM_F_DUMP, &fixed, sizeof fixed), on_netconf, nics, nics,
-                    "the interfaces' rp_filter", error);
+    return ibh_netlink_dump(netlink, ibh_message_new(RTM_GETNETCONF, NLM_F_DUMP, &fixed, sizeof fixed), on_netconf,
+                            nics, nics, "the interfaces' rp_filter", error);
 }

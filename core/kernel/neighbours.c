@@ -57,8 +57,8 @@ gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, IbhNeighbo
     struct ndmsg fixed = {.ndm_family = (guint8)family, .ndm_flags = which == IBH_NEIGHBOURS_PROXY ? NTF_PROXY : 0};
     NeighbourDump dump = {.which = which, .neighbours = neighbours};
 
-    return ibh_dump(netlink, ibh_request(RTM_GETNEIGH, NLM_F_DUMP, &fixed, sizeof fixed), on_neighbour, &dump,
-                    neighbours, "the neighbours", error);
+    return ibh_netlink_dump(netlink, ibh_message_new(RTM_GETNEIGH, NLM_F_DUMP, &fixed, sizeof fixed), on_neighbour,
+                            &dump, neighbours, "the neighbours", error);
 }
 
 /* ---- the tables ---- */
@@ -93,6 +93,6 @@ gboolean ibh_netlink_read_neighbour_tables(IbhNetlink *netlink, IbhNeighbourTabl
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, 1);
 
     ret_tables[0] = ret_tables[1] = (IbhNeighbourTable){0};
-    return ibh_dump(netlink, ibh_request(RTM_GETNEIGHTBL, NLM_F_DUMP, &fixed, sizeof fixed), on_neighbour_table,
-                    ret_tables, none, "the neighbour tables", error);
+    return ibh_netlink_dump(netlink, ibh_message_new(RTM_GETNEIGHTBL, NLM_F_DUMP, &fixed, sizeof fixed),
+                            on_neighbour_table, ret_tables, none, "the neighbour tables", error);
 }

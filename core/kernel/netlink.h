@@ -136,7 +136,7 @@ gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *ifindexe
 guint32 ibh_events_taker(const IbhEvents *events, const IbhOp *op);
 /* "NAME (PID)" of the one process of this network namespace that can have this netlink port; NULL: there is none, or
  * it has ended. A guess: a process may choose its port. */
-char *ibh_port_holder(guint32 port);
+char *ibh_netlink_port_holder(guint32 port);
 
 /* ---- telling peers which hardware address an IP address has now ---- */
 
@@ -150,7 +150,7 @@ typedef struct {
 /* Sends a gratuitous ARP for any address from any link, or (IPv6) an unsolicited neighbour advertisement. Closing its
  * packet socket costs some milliseconds (the kernel waits for an RCU grace period), so where the kernel's own ARP will
  * do, use ibh_netlink_announce(). */
-gboolean ibh_announce(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error);
+gboolean ibh_announcer_send(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error);
 void ibh_announcer_clear(IbhAnnouncer *announcer);
 
 /* ---- capabilities ---- */

@@ -9,14 +9,14 @@
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 
-void ibh_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool)
+void ibh_route_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool)
 {
     route->hops = ibh_pool_keep(pool, hops->data, hops->len * sizeof(IbhHop));
     route->nexthops = hops->len;
     route->ifindex = hops->len ? route->hops->ifindex : 0;
 }
 
-gboolean ibh_is_unresolved(const IbhRoute *route)
+gboolean ibh_route_is_unresolved(const IbhRoute *route)
 {
     return route->object && !route->ifindex && route->type == RTN_UNICAST;
 }
@@ -49,7 +49,7 @@ static gboolean on_object(struct nlmsghdr *header, gpointer data)
 static gboolean ask(IbhNetlink *netlink, guint32 id, Object *object)
 {
     const struct nhmsg fixed = {.nh_family = AF_UNSPEC};
-    struct nl_msg *message = ibh_request(RTM_GETNEXTHOP, 0, &fixed, sizeof fixed);
+    struct nl_msg *message = ibh_message_new(RTM_GETNEXTHOP, 0, &fixed, sizeof fixed);
     gboolean found;
 
     nla_put_u32(message, NHA_ID, id);
@@ -58,14 +58,14 @@ static gboolean ask(IbhNetlink *netlink, guint32 id, Object *object)
     return found;
 }
 
-void ibh_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route)
+void ibh_route_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route)
 {
     g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(struct nexthop_grp)),
                       hops = g_array_new(FALSE, TRUE, sizeof(IbhHop));
     Object object = {.members = members};
     guint n;
 
-    if (!ibh_is_unresolved(route) || !ask(netlink, route->object, &object))
+    if (!ibh_route_is_unresolved(route) || !ask(netlink, route->object, &object))
         return;
     n = members->len;
     for (guint i = 0; i < n; i++) {
@@ -74,7 +74,7 @@ void ibh_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route)
     }
     route->encapsulated |= object.encapsulated;
     if (n) {
-        ibh_set_hops(route, hops, ibh_netlink_pool(netlink));
+        ibh_route_set_hops(route, hops, ibh_netlink_pool(netlink));
     } else {
         route->ifindex = object.hop.ifindex;
         route->gateway = object.hop.gateway;

@@ -51,7 +51,7 @@ static void get_nexthops(struct nlattr *multipath, GHashTable *pool, IbhRoute *r
         left -= step;
         hop = (const void *)((const char *)hop + step);
     }
-    ibh_set_hops(route, hops, pool);
+    ibh_route_set_hops(route, hops, pool);
 }
 
 static gboolean read_route(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret_route)
@@ -96,7 +96,7 @@ static gboolean goes_by(const IbhRoute *route, int ifindex)
 {
     IbhRoute part;
 
-    return !ifindex || ibh_route_part(route, ifindex, &part) || ibh_is_unresolved(route);
+    return !ifindex || ibh_route_part(route, ifindex, &part) || ibh_route_is_unresolved(route);
 }
 
 static gboolean is_wanted(guint32 value, guint32 wanted)
@@ -146,7 +146,7 @@ static struct nl_msg *route_request(const IbhRouteFilter *filter)
                           .rtm_table = filter->table < 256 ? (guint8)filter->table : RT_TABLE_UNSPEC,
                           .rtm_protocol = filter->protocol,
                           .rtm_type = filter->type};
-    struct nl_msg *message = ibh_request(RTM_GETROUTE, NLM_F_DUMP, &fixed, sizeof fixed);
+    struct nl_msg *message = ibh_message_new(RTM_GETROUTE, NLM_F_DUMP, &fixed, sizeof fixed);
 
     if (filter->table)
         nla_put_u32(message, RTA_TABLE, filter->table);
@@ -162,12 +162,13 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
     g_autoptr(GError) local = NULL;
     const guint before = routes->len;
 
-    if (!ibh_dump(netlink, route_request(filter), on_route, &dump, routes, "the routes", &local) && !is_cut(&dump)) {
+    if (!ibh_netlink_dump(netlink, route_request(filter), on_route, &dump, routes, "the routes", &local) &&
+        !is_cut(&dump)) {
         g_propagate_error(error, g_steal_pointer(&local));
         return FALSE;
     }
     for (guint i = before; i < routes->len; i++)
-        ibh_resolve_nexthop(netlink, &g_array_index(routes, IbhRoute, i));
+        ibh_route_resolve_nexthop(netlink, &g_array_index(routes, IbhRoute, i));
     return TRUE;
 }
 
@@ -258,7 +259,7 @@ static struct nl_msg *lookup_request(const IbhLookup *lookup)
                           .rtm_dst_len = (guint8)bits,
                           .rtm_src_len = (guint8)bits,
                           .rtm_flags = lookup->match ? match : 0};
-    struct nl_msg *message = ibh_request(RTM_GETROUTE, 0, &fixed, sizeof fixed);
+    struct nl_msg *message = ibh_message_new(RTM_GETROUTE, 0, &fixed, sizeof fixed);
 
     nla_put(message, RTA_DST, (int)bits / 8, lookup->to.bytes);
     nla_put(message, RTA_SRC, (int)bits / 8, lookup->from.bytes);
@@ -285,7 +286,7 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
     answered = ibh_netlink_talk(netlink, message, on_answer, &answer, &local);
     nlmsg_free(message);
     if (answered) {
-        ibh_resolve_nexthop(netlink, &answer.route);
+        ibh_route_resolve_nexthop(netlink, &answer.route);
         take_answer(lookup, &answer);
         return TRUE;
     }

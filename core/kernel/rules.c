@@ -170,6 +170,6 @@ gboolean ibh_netlink_read_rules(IbhNetlink *netlink, IbhRuleMatters matters, gco
     struct fib_rule_hdr fixed = {.family = AF_UNSPEC};
     RuleDump dump = {.matters = matters, .of = of, .rules = rules};
 
-    return ibh_dump(netlink, ibh_request(RTM_GETRULE, NLM_F_DUMP, &fixed, sizeof fixed), on_rule, &dump, rules,
-                    "the routing rules", error);
+    return ibh_netlink_dump(netlink, ibh_message_new(RTM_GETRULE, NLM_F_DUMP, &fixed, sizeof fixed), on_rule, &dump,
+                            rules, "the routing rules", error);
 }

@@ -38,7 +38,7 @@ gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error)
         values[key] = ibh_sysctl_read("ipv4/conf/all/%s", name);
         if (values[key] < 0 && errno != ENOENT) {
             g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno),
-                        "cannot read " NET "ipv4/conf/all/%s: %s; nothing was changed", name, ibh_strerror(errno));
+                        "cannot read " NET "ipv4/conf/all/%s: %s; nothing was changed", name, ibh_errno_text(errno));
             return FALSE;
         }
         values[key] = MAX(values[key], 0);
@@ -81,10 +81,10 @@ gboolean ibh_sysctl_write(IbhNetlink *netlink, int ifindex, const char *iface, I
     for (gulong attempt = 0; (problem == EAGAIN || problem == ENOENT) && attempt < WRITE_TRIES; attempt++) {
         if (attempt)
             g_usleep(attempt * 1000); /* while it is renamed it has no files */
-        problem = ibh_has_sysctls(name) ? write_as(netlink, ifindex, name, key, value) : EPERM;
+        problem = ibh_iface_name_has_sysctls(name) ? write_as(netlink, ifindex, name, key, value) : EPERM;
     }
     if (problem)
         g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), NET "ipv4/conf/%s/%s: %s", name,
-                    ibh_sysctl_name(key), ibh_strerror(problem));
+                    ibh_sysctl_name(key), ibh_errno_text(problem));
     return !problem;
 }

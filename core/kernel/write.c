@@ -78,8 +78,8 @@ static gboolean change_rule(IbhNetlink *netlink, const IbhRule *rule, gboolean a
                                        .table = rule->table < 256 ? (guint8)rule->table : RT_TABLE_UNSPEC,
                                        .action = rule->action};
     /* Without EXCL the kernel doubles a rule that is there. */
-    Change change = {.message = ibh_request(add ? RTM_NEWRULE : RTM_DELRULE, add ? NLM_F_CREATE | NLM_F_EXCL : 0,
-                                            &fixed, sizeof fixed)};
+    Change change = {.message = ibh_message_new(add ? RTM_NEWRULE : RTM_DELRULE, add ? NLM_F_CREATE | NLM_F_EXCL : 0,
+                                                &fixed, sizeof fixed)};
 
     put_rule(&change, rule);
     return send_change(netlink, &change, add ? EEXIST : ENOENT, error);
@@ -142,7 +142,7 @@ static gboolean change_route(IbhNetlink *netlink, const IbhRoute *route, IbhOpTy
                                 .rtm_scope = route->scope,
                                 .rtm_type = route->type,
                                 .rtm_flags = route->onlink ? RTNH_F_ONLINK : 0};
-    Change change = {.message = ibh_request(del ? RTM_DELROUTE : RTM_NEWROUTE, flags[type], &fixed, sizeof fixed)};
+    Change change = {.message = ibh_message_new(del ? RTM_DELROUTE : RTM_NEWROUTE, flags[type], &fixed, sizeof fixed)};
 
     put_route(&change, route);
     return send_change(netlink, &change, del ? ESRCH : 0, error);
@@ -157,8 +157,8 @@ static gboolean change_neighbour(IbhNetlink *netlink, gboolean add, int ifindex,
                                 .ndm_ifindex = ifindex,
                                 .ndm_state = NUD_PERMANENT,
                                 .ndm_flags = add ? NTF_USE : 0};
-    Change change = {.message =
-                         ibh_request(add ? RTM_NEWNEIGH : RTM_DELNEIGH, add ? NLM_F_CREATE : 0, &fixed, sizeof fixed)};
+    Change change = {
+        .message = ibh_message_new(add ? RTM_NEWNEIGH : RTM_DELNEIGH, add ? NLM_F_CREATE : 0, &fixed, sizeof fixed)};
 
     put_ip(&change, NDA_DST, ip);
     return send_change(netlink, &change, add ? 0 : ENOENT, error);

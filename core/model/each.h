@@ -23,7 +23,7 @@
 #define IBH_REMOVE(Type, x, array) g_array_remove_index(array, (guint)((x) - &g_array_index(array, Type, 0)))
 
 /* `numbers`: int; NULL: none. */
-static inline gboolean ibh_has(const GArray *numbers, int number)
+static inline gboolean ibh_numbers_have(const GArray *numbers, int number)
 {
     for (guint i = 0; numbers && i < numbers->len; i++) {
         if (g_array_index(numbers, int, i) == number)

@@ -122,7 +122,7 @@ static guint32 mask(guint length) /* of up to 32 */
     return length ? G_MAXUINT32 << (32 - length) : 0;
 }
 
-IbhPrefix ibh_prefix(const IbhIp *ip, guint length)
+IbhPrefix ibh_prefix_of(const IbhIp *ip, guint length)
 {
     IbhPrefix prefix = {.ip = *ip, .length = MIN(length, ibh_ip_bits(ip))};
     guint32 word;
@@ -151,7 +151,7 @@ gboolean ibh_prefix_parse(const char *text, IbhPrefix *ret_prefix)
     length = ibh_ip_bits(&ip);
     if (slash && !g_ascii_string_to_unsigned(slash + 1, 10, 0, length, &length, NULL))
         return FALSE;
-    *ret_prefix = ibh_prefix(&ip, (guint)length);
+    *ret_prefix = ibh_prefix_of(&ip, (guint)length);
     return TRUE;
 }
 
@@ -282,13 +282,13 @@ int ibh_sysctl_effective(IbhSysctl key, int own, int all)
 
 /* ---- addresses on links ---- */
 
-gboolean ibh_is_iface_name(const char *name)
+gboolean ibh_iface_name_is_valid(const char *name)
 {
     return name[0] && strlen(name) < IFNAMSIZ && !strpbrk(name, "/: \t\n\v\f\r") && !g_str_equal(name, ".") &&
            !g_str_equal(name, "..");
 }
 
-gboolean ibh_has_sysctls(const char *name)
+gboolean ibh_iface_name_has_sysctls(const char *name)
 {
     return !g_str_equal(name, "all") && !g_str_equal(name, "default");
 }
@@ -452,17 +452,17 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
     g_free(snapshot);
 }
 
-void ibh_needs_everything(const IbhSnapshot *snapshot)
+void ibh_snapshot_needs_everything(const IbhSnapshot *snapshot)
 {
     snapshot->asked->everything |= snapshot->is_near;
 }
 
-void ibh_needs_neighbours(const IbhSnapshot *snapshot)
+void ibh_snapshot_needs_neighbours(const IbhSnapshot *snapshot)
 {
     snapshot->asked->neighbours = TRUE;
 }
 
-void ibh_needs_holder(const IbhSnapshot *snapshot, const IbhIp *ip)
+void ibh_snapshot_needs_holder(const IbhSnapshot *snapshot, const IbhIp *ip)
 {
     if (!snapshot->is_near || ip->family == AF_UNSPEC)
         return;
@@ -473,15 +473,15 @@ void ibh_needs_holder(const IbhSnapshot *snapshot, const IbhIp *ip)
     g_array_append_vals(snapshot->asked->holders, ip, 1);
 }
 
-void ibh_needs_number(const IbhSnapshot *snapshot, guint32 table)
+void ibh_snapshot_needs_number(const IbhSnapshot *snapshot, guint32 table)
 {
     if (snapshot->tables && !g_hash_table_contains(snapshot->tables, GUINT_TO_POINTER(table)))
-        ibh_needs_everything(snapshot);
+        ibh_snapshot_needs_everything(snapshot);
 }
 
-void ibh_needs_table(const IbhSnapshot *snapshot, guint32 table)
+void ibh_snapshot_needs_table(const IbhSnapshot *snapshot, guint32 table)
 {
-    if (!ibh_has(snapshot->asked->tables, (int)table))
+    if (!ibh_numbers_have(snapshot->asked->tables, (int)table))
         g_array_append_val(snapshot->asked->tables, table);
 }
 
@@ -529,7 +529,7 @@ const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex)
 
 /* ---- texts ---- */
 
-char *ibh_shell_word(const char *word)
+char *ibh_text_shell_word(const char *word)
 {
     for (const char *at = word; *at; at++) {
         if (!g_ascii_isalnum(*at) && !strchr("._:@%+=/-", *at))
@@ -538,7 +538,7 @@ char *ibh_shell_word(const char *word)
     return g_strdup(word);
 }
 
-char *ibh_printable(const char *text)
+char *ibh_text_printable(const char *text)
 {
     g_autofree char *valid = g_utf8_make_valid(text, -1);
     GString *out = g_string_new(NULL);
@@ -551,7 +551,7 @@ char *ibh_printable(const char *text)
     return g_string_free(out, FALSE);
 }
 
-const char *ibh_strerror(int number)
+const char *ibh_errno_text(int number)
 {
     if (number == EMFILE || number == ENFILE)
         return "Too many open files: raise the limit of its caller (ulimit -n, LimitNOFILE=)";

@@ -54,7 +54,7 @@ gboolean ibh_ip_is_fe80(const IbhIp *ip);       /* valid on one link only; each 
 /* One of these IbhIp, in ascending order, lies in this prefix. */
 gboolean ibh_ips_have_one_in(const GArray *sorted, const IbhPrefix *prefix);
 
-IbhPrefix ibh_prefix(const IbhIp *ip, guint length); /* clears the host bits */
+IbhPrefix ibh_prefix_of(const IbhIp *ip, guint length); /* clears the host bits */
 gboolean ibh_prefix_parse(const char *text, IbhPrefix *ret_prefix);
 const char *ibh_prefix_format(const IbhPrefix *prefix, char buffer[IBH_PREFIX_STRLEN]);
 int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b);
@@ -87,10 +87,10 @@ int ibh_sysctl_effective(IbhSysctl key, int own, int all);
 /* ---- links and addresses ----------------------------------------------------------------------- */
 
 /* Names that the kernel accepts for a netdev. */
-gboolean ibh_is_iface_name(const char *name);
+gboolean ibh_iface_name_is_valid(const char *name);
 /* The kernel lets a netdev be renamed to "all" or "default", which in /proc/sys/net stand for all netdevs: such a
  * netdev has no settings of its own there. */
-gboolean ibh_has_sysctls(const char *name);
+gboolean ibh_iface_name_has_sysctls(const char *name);
 
 typedef struct {
     int ifindex;
@@ -392,11 +392,12 @@ typedef struct {
 IbhSnapshot *ibh_snapshot_new(void);
 void ibh_snapshot_free(IbhSnapshot *snapshot);
 /* Marks that are open from then on, where the snapshot does not hold it. */
-void ibh_needs_everything(const IbhSnapshot *snapshot);
-void ibh_needs_neighbours(const IbhSnapshot *snapshot);
-void ibh_needs_holder(const IbhSnapshot *snapshot, const IbhIp *ip); /* AF_UNSPEC: of nothing */
-void ibh_needs_number(const IbhSnapshot *snapshot, guint32 table);   /* what rules and routes of the kernel it has */
-void ibh_needs_table(const IbhSnapshot *snapshot, guint32 table);    /* all of its routes */
+void ibh_snapshot_needs_everything(const IbhSnapshot *snapshot);
+void ibh_snapshot_needs_neighbours(const IbhSnapshot *snapshot);
+void ibh_snapshot_needs_holder(const IbhSnapshot *snapshot, const IbhIp *ip); /* AF_UNSPEC: of nothing */
+void ibh_snapshot_needs_number(const IbhSnapshot *snapshot,
+                               guint32 table); /* what rules and routes of the kernel it has */
+void ibh_snapshot_needs_table(const IbhSnapshot *snapshot, guint32 table); /* all of its routes */
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);
 /* The kernel made it without asking: the link's own hardware address where ARP is off, or a group's. */
 gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour);
@@ -407,12 +408,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhSnapshot, ibh_snapshot_free)
 /* ---- texts that others wrote, made safe to show and to paste ---- */
 
 /* As a shell reads it: names may hold `;`, `$` and quotes. The caller frees it. */
-char *ibh_shell_word(const char *word);
+char *ibh_text_shell_word(const char *word);
 /* strerror(), with what to do where descriptors have run out, or nothing can be written. (g_strerror() loads the tables
  * of iconv.) */
-const char *ibh_strerror(int number);
+const char *ibh_errno_text(int number);
 /* Without control characters for terminals and journals: a byte that is not printable becomes `?`. Caller frees it. */
-char *ibh_printable(const char *text);
+char *ibh_text_printable(const char *text);
 
 /* ---- the remembered state as text, and how a plan changes it; host/store.c has the file ---- */
 

@@ -173,7 +173,7 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
 
 char *ibh_op_command(const IbhOp *op)
 {
-    g_autofree char *iface = ibh_shell_word(op->iface), *text = NULL, *setting = NULL;
+    g_autofree char *iface = ibh_text_shell_word(op->iface), *text = NULL, *setting = NULL;
     char ip[IBH_IP_STRLEN], version = ibh_op_family(op) == AF_INET6 ? '6' : '4';
     const char *verb = FORMS[op->type].verb;
 
@@ -187,7 +187,7 @@ char *ibh_op_command(const IbhOp *op)
     case SYSCTL:
         /* With slashes, because dots in an interface's name (ib0.8002) would end it. */
         setting = g_strdup_printf("net/ipv4/conf/%s/%s=%d", op->iface, ibh_sysctl_name(op->key), op->to);
-        text = ibh_shell_word(setting);
+        text = ibh_text_shell_word(setting);
         return g_strdup_printf("sysctl -w %s", text);
     case PEERS:
         break;

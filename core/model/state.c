@@ -52,7 +52,7 @@ static void parse_known(IbhState *state, const char *line)
     for (char *ip = strtok_r(list, ",", &rest); ip && known.n_addresses < IBH_KNOWN_ADDRESSES;
          ip = strtok_r(NULL, ",", &rest))
         known.n_addresses += ibh_ip_parse(ip, &known.addresses[known.n_addresses]) ? 1 : 0;
-    if (ibh_is_iface_name(known.iface) && known.since >= 0)
+    if (ibh_iface_name_is_valid(known.iface) && known.since >= 0)
         g_array_append_val(state->known, known);
 }
 
@@ -64,7 +64,7 @@ static void parse_rail(IbhState *state, const char *line)
     if (sscanf(line, "rail %15s %d %u %8s", rail.iface, &rail.ifindex, &rail.table, how) != 4)
         return;
     rail.is_explicit = g_str_equal(how, "explicit");
-    if (ibh_is_iface_name(rail.iface) && rail.ifindex > 0 && rail.table &&
+    if (ibh_iface_name_is_valid(rail.iface) && rail.ifindex > 0 && rail.table &&
         (rail.is_explicit || g_str_equal(how, "auto")))
         g_array_append_val(state->rails, rail);
 }
@@ -76,7 +76,7 @@ static void parse_sysctl(IbhState *state, const char *line)
 
     if (sscanf(line, "sysctl %15s %d %95s %31s %d %d", saved.iface, &saved.ifindex, saved.hardware, key, &saved.old,
                &saved.set) == 6 &&
-        ibh_is_iface_name(saved.iface) && saved.ifindex > 0 && ibh_sysctl_parse(key, &saved.key))
+        ibh_iface_name_is_valid(saved.iface) && saved.ifindex > 0 && ibh_sysctl_parse(key, &saved.key))
         g_array_append_val(state->sysctls, saved);
 }
 
@@ -88,9 +88,9 @@ static void parse_line(IbhState *state, const char *line)
     parse_sysctl(state, line);
     parse_rail(state, line);
     parse_known(state, line);
-    if (sscanf(line, "hold %15s", iface) == 1 && ibh_is_iface_name(iface))
+    if (sscanf(line, "hold %15s", iface) == 1 && ibh_iface_name_is_valid(iface))
         ibh_state_hold(state, iface);
-    if (sscanf(line, "keep %15s", iface) == 1 && ibh_is_iface_name(iface))
+    if (sscanf(line, "keep %15s", iface) == 1 && ibh_iface_name_is_valid(iface))
         ibh_state_keep(state, iface);
     state->whole |= g_str_equal(line, "whole");
 }

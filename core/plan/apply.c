@@ -44,7 +44,7 @@ static char *fail(GPtrArray *done, IbhOp *op, const GError *error, IbhExecute ex
     return g_string_free(message, FALSE);
 }
 
-IbhOutcome *ibh_apply(const GPtrArray *plan, IbhExecute execute, gpointer kernel)
+IbhOutcome *ibh_plan_execute(const GPtrArray *plan, IbhExecute execute, gpointer kernel)
 {
     IbhOutcome *outcome = g_new0(IbhOutcome, 1);
     g_autoptr(GArray) failed = g_array_new(FALSE, FALSE, sizeof(int)); /* units */
@@ -54,7 +54,7 @@ IbhOutcome *ibh_apply(const GPtrArray *plan, IbhExecute execute, gpointer kernel
     IBH_EACH_POINTER (IbhOp, op, plan) {
         g_autoptr(GError) error = NULL;
 
-        if (op->unit && ibh_has(failed, op->unit))
+        if (op->unit && ibh_numbers_have(failed, op->unit))
             continue;
         if (execute(kernel, op, &error)) {
             g_ptr_array_add(outcome->done, op);

@@ -47,19 +47,19 @@ static gboolean is_undecided_route(const IbhTodo *todo, const IbhRoute *route)
 {
     const IbhNic *owner = todo->nic;
 
-    if (route->family != AF_INET6 || !ibh_nic_has_table(owner, route->table) || ibh_is_place_wanted(todo, route))
+    if (route->family != AF_INET6 || !ibh_nic_has_table(owner, route->table) || ibh_todo_wants_place(todo, route))
         return FALSE;
     if (ibh_route_kind(route) == IBH_ROUTE_SUBNET)
         return is_tentative(owner, &route->dst);
     if (ibh_route_is_default(route) && owner->settings.gateway == IBH_GATEWAY_NONE)
         return FALSE;
-    return is_tentative(owner, NULL) && !ibh_serves_family(owner, AF_INET6);
+    return is_tentative(owner, NULL) && !ibh_nic_serves_family(owner, AF_INET6);
 }
 
 /* Takes what exists out of what is wanted. Ours that are not wanted are stale; so is a second copy. */
 static void subtract_rules(IbhWork *work)
 {
-    g_autoptr(GPtrArray) rules = ibh_rules_to_delete(work->rails->snapshot);
+    g_autoptr(GPtrArray) rules = ibh_snapshot_rules_to_delete(work->rails->snapshot);
 
     IBH_EACH_POINTER (const IbhRule, rule, rules) {
         IbhStale stale = {
@@ -68,11 +68,11 @@ static void subtract_rules(IbhWork *work)
 
         if (!stale.spread) {
             stale.owner = ibh_rule_owner(work->rails, rule);
-            todo = ibh_todo_of_rail(work, stale.owner);
+            todo = ibh_work_todo_of_rail(work, stale.owner);
         }
         if (todo && todo->nic && todo->nic->table == rule->table &&
             ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic)
-            g_hash_table_add(work->led, (gpointer)(guintptr)&rule->from.ip);
+            g_hash_table_add(work->led_to_table, (gpointer)(guintptr)&rule->from.ip);
         if (!todo || (!take(todo->rules, rule, (GCompareFunc)ibh_rule_compare) &&
                       !(todo->nic && is_undecided_rule(work, todo->nic, rule))))
             g_array_append_val(work->stales, stale);
@@ -90,7 +90,7 @@ static void subtract_routes(IbhWork *work, IbhRouteKind kind)
             continue;
         if (!stale.spread) {
             stale.owner = ibh_route_owner(work->rails, route);
-            todo = ibh_todo_of_rail(work, stale.owner);
+            todo = ibh_work_todo_of_rail(work, stale.owner);
         }
         if (!todo || (!take(todo->routes, route, (GCompareFunc)ibh_route_compare) &&
                       !(todo->nic && is_undecided_route(todo, route))))
@@ -104,7 +104,7 @@ static void subtract_routes(IbhWork *work, IbhRouteKind kind)
 static gboolean make_room(const IbhWork *work, const IbhTodo *todo)
 {
     IBH_EACH (const IbhStale, stale, work->stales) {
-        IbhTodo *holder = ibh_is_in_the_way(stale, todo) ? ibh_todo_of_rail(work, stale->owner) : NULL;
+        IbhTodo *holder = ibh_stale_is_in_the_way(stale, todo) ? ibh_work_todo_of_rail(work, stale->owner) : NULL;
 
         if (holder && !holder->selected)
             return holder->selected = TRUE;
@@ -140,17 +140,17 @@ void ibh_work_init(IbhWork *work)
     work->todos = g_array_new(FALSE, TRUE, sizeof(IbhTodo));
     g_array_set_clear_func(work->todos, ibh_todo_clear);
     IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
-        const IbhTodo todo = {.nic = nic, .selected = !nic->kept && ibh_is_selected(nic, work->only)};
+        const IbhTodo todo = {.nic = nic, .selected = !nic->kept && ibh_nic_is_selected(nic, work->only)};
 
         g_array_append_val(work->todos, todo);
     }
     work->stales = g_array_new(FALSE, TRUE, sizeof(IbhStale));
-    work->led = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
+    work->led_to_table = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
     want_all(work);
     ibh_want_spread(work->spread, &work->of_spread);
     subtract_rules(work);
     for (int kind = IBH_ROUTE_BY_GATEWAY; kind < IBH_N_ROUTE_KINDS; kind++)
         subtract_routes(work, (IbhRouteKind)kind);
     select_work(work);
-    ibh_find_undone(work);
+    ibh_work_find_undone(work);
 }

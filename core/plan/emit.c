@@ -14,7 +14,7 @@ static int unit_of(const IbhNic *nic, int family)
     return family == AF_INET6 ? -nic->link->ifindex : nic->link->ifindex;
 }
 
-void ibh_move_unit(const IbhWork *work, const IbhNic *nic, int family)
+void ibh_work_move_unit(const IbhWork *work, const IbhNic *nic, int family)
 {
     IBH_EACH_POINTER (IbhOp, op, work->plan) {
         if (op->unit == unit_of(nic, family))
@@ -22,7 +22,7 @@ void ibh_move_unit(const IbhWork *work, const IbhNic *nic, int family)
     }
 }
 
-IbhOp *ibh_emit(const IbhWork *work, IbhOpType type, const IbhNic *nic, char *why)
+IbhOp *ibh_work_emit(const IbhWork *work, IbhOpType type, const IbhNic *nic, char *why)
 {
     IbhOp *op = g_new0(IbhOp, 1);
 
@@ -36,9 +36,9 @@ IbhOp *ibh_emit(const IbhWork *work, IbhOpType type, const IbhNic *nic, char *wh
     return op;
 }
 
-void ibh_emit_rule(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why)
+void ibh_work_emit_rule(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why)
 {
-    IbhOp *op = ibh_emit(work, type, nic, why);
+    IbhOp *op = ibh_work_emit(work, type, nic, why);
 
     op->rule = *rule;
     op->unit = nic ? unit_of(nic, rule->family) : ibh_rule_is_spread(rule) ? UNIT_OF_SPREAD : 0;
@@ -51,10 +51,10 @@ static char *describe_hops(const IbhSnapshot *snapshot, const IbhRoute *route)
 
     for (guint i = 0; i < route->nexthops; i++) {
         const IbhLink *link = ibh_snapshot_link(snapshot, route->hops ? route->hops[i].ifindex : route->ifindex);
-        g_autofree char *name = ibh_shell_word(link ? link->name : "?");
+        g_autofree char *name = ibh_text_shell_word(link ? link->name : "?");
 
         if (!link)
-            ibh_needs_everything(snapshot);
+            ibh_snapshot_needs_everything(snapshot);
         g_string_append_printf(text, "%s%sdev %s", text->len ? " " : "", route->hops ? "nexthop " : "", name);
     }
     return g_string_free(text, FALSE);
@@ -67,14 +67,14 @@ static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
         if (hop->dead)
             return TRUE;
     }
-    return (route->src.family != AF_UNSPEC && !ibh_rails_have(rails, &route->src)) ||
-           (route->gateway.family == AF_INET6 && ibh_rails_have(rails, &route->gateway));
+    return (route->src.family != AF_UNSPEC && !ibh_rails_have_address(rails, &route->src)) ||
+           (route->gateway.family == AF_INET6 && ibh_rails_have_address(rails, &route->gateway));
 }
 
-void ibh_emit_route(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
-                    const IbhRoute *replaced, char *why)
+void ibh_work_emit_route(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
+                         const IbhRoute *replaced, char *why)
 {
-    IbhOp *op = ibh_emit(work, type, nic, why);
+    IbhOp *op = ibh_work_emit(work, type, nic, why);
     const IbhRoute *goes = type == IBH_OP_ROUTE_DEL ? route : replaced;
 
     op->route = *route;
@@ -88,21 +88,21 @@ void ibh_emit_route(const IbhWork *work, IbhOpType type, const IbhNic *nic, cons
     op->hops = route->nexthops ? describe_hops(work->rails->snapshot, route) : NULL;
 }
 
-void ibh_emit_sysctl(const IbhWork *work, const IbhNic *nic, IbhSysctl key, int from, int to, char *why)
+void ibh_work_emit_sysctl(const IbhWork *work, const IbhNic *nic, IbhSysctl key, int from, int to, char *why)
 {
     IbhOp *op;
 
-    if (!ibh_has_sysctls(nic->link->name)) {
+    if (!ibh_iface_name_has_sysctls(nic->link->name)) {
         g_free(why);
         return;
     }
-    op = ibh_emit(work, IBH_OP_SYSCTL_SET, nic, why);
+    op = ibh_work_emit(work, IBH_OP_SYSCTL_SET, nic, why);
     op->key = key;
     op->from = from;
     op->to = to;
 }
 
-gboolean ibh_emit_arp(const IbhWork *work, const IbhRails *rails, const IbhNic *nic, const char *why)
+gboolean ibh_work_emit_arp(const IbhWork *work, const IbhRails *rails, const IbhNic *nic, const char *why)
 {
     static const char *const does[IBH_N_SYSCTLS] = {
         [IBH_SYSCTL_ARP_FILTER] = "answer ARP only where the reply leaves by",
@@ -116,8 +116,8 @@ gboolean ibh_emit_arp(const IbhWork *work, const IbhRails *rails, const IbhNic *
 
         if (now == want)
             continue;
-        ibh_emit_sysctl(work, nic, key, now, want,
-                        why ? g_strdup(why) : g_strdup_printf("%s %s", does[key], nic->link->name));
+        ibh_work_emit_sysctl(work, nic, key, now, want,
+                             why ? g_strdup(why) : g_strdup_printf("%s %s", does[key], nic->link->name));
         changes = TRUE;
     }
     return changes;
@@ -133,7 +133,7 @@ static gboolean is_kernels_choice(const IbhNic *nic, const IbhIp *ip)
     return FALSE;
 }
 
-void ibh_emit_announce(const IbhWork *work, const IbhNic *nic, const IbhNic *from, const IbhIp *ip, char *why)
+void ibh_work_emit_announce(const IbhWork *work, const IbhNic *nic, const IbhNic *from, const IbhIp *ip, char *why)
 {
     IbhOp *op;
 
@@ -141,7 +141,7 @@ void ibh_emit_announce(const IbhWork *work, const IbhNic *nic, const IbhNic *fro
         g_free(why);
         return;
     }
-    op = ibh_emit(work, IBH_OP_ANNOUNCE, from, why);
+    op = ibh_work_emit(work, IBH_OP_ANNOUNCE, from, why);
     op->unit = unit_of(nic, ip->family);
     op->ip = *ip;
     op->by_kernel = ip->family == AF_INET && is_kernels_choice(from, ip);
@@ -155,17 +155,17 @@ static void emit_rp_filter(const IbhWork *work, const IbhNic *nic, int want, gbo
     gboolean is_strict = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, now, all) == 1;
     gboolean be_strict = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, want, all) == 1;
     /* One that the administrator keeps is not loosened for a moment either. */
-    gboolean loosen = nic->settings.arp != IBH_ARP_KEEP && (work->rules_change || ibh_todo(work, nic)->undone);
+    gboolean loosen = nic->settings.arp != IBH_ARP_KEEP && (work->rules_change || ibh_work_todo(work, nic)->undone);
     int between = !be_strict ? want : is_strict && loosen ? 2 : now;
 
     if (first && between != now)
-        ibh_emit_sysctl(work, nic, IBH_SYSCTL_RP_FILTER, now, between,
-                        g_strdup("a packet that still comes in by another NIC is not dropped"));
+        ibh_work_emit_sysctl(work, nic, IBH_SYSCTL_RP_FILTER, now, between,
+                             g_strdup("a packet that still comes in by another NIC is not dropped"));
     if (!first && want != between)
-        ibh_emit_sysctl(work, nic, IBH_SYSCTL_RP_FILTER, between, want, g_strdup("strict again: peers were told"));
+        ibh_work_emit_sysctl(work, nic, IBH_SYSCTL_RP_FILTER, between, want, g_strdup("strict again: peers were told"));
 }
 
-void ibh_emit_rp_filters(const IbhWork *work, gboolean first)
+void ibh_work_emit_rp_filters(const IbhWork *work, gboolean first)
 {
     IBH_EACH (const IbhTodo, todo, work->todos) {
         if (todo->undone || todo->rules)
@@ -184,7 +184,7 @@ gboolean ibh_stale_is_programmed(const IbhStale *stale)
     if (nic->programmed.len == nic->served.len)
         return TRUE;
     if (stale->route)
-        return ibh_programs_family(nic, stale->route->family);
+        return ibh_nic_programs_family(nic, stale->route->family);
     IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
         if (ibh_ip_equal(&address->local, &stale->rule->from.ip))
             return TRUE;
@@ -192,7 +192,7 @@ gboolean ibh_stale_is_programmed(const IbhStale *stale)
     return FALSE;
 }
 
-char *ibh_why_stale(const IbhWork *work, const IbhStale *stale)
+char *ibh_stale_reason(const IbhWork *work, const IbhStale *stale)
 {
     char text[IBH_PREFIX_STRLEN];
 
@@ -212,12 +212,12 @@ char *ibh_why_stale(const IbhWork *work, const IbhStale *stale)
     return g_strdup_printf("no address of %s needs it", stale->owner->link->name);
 }
 
-void ibh_drop(IbhWork *work, IbhStale *stale, char *why)
+void ibh_work_drop(IbhWork *work, IbhStale *stale, char *why)
 {
     if (stale->rule)
-        ibh_emit_rule(work, IBH_OP_RULE_DEL, stale->owner, stale->rule, why);
+        ibh_work_emit_rule(work, IBH_OP_RULE_DEL, stale->owner, stale->rule, why);
     else
-        ibh_emit_route(work, IBH_OP_ROUTE_DEL, stale->owner, stale->route, NULL, why);
+        ibh_work_emit_route(work, IBH_OP_ROUTE_DEL, stale->owner, stale->route, NULL, why);
     stale->done = TRUE;
 }
 
@@ -239,7 +239,7 @@ static char *why_route(const IbhTodo *todo, const IbhRoute *route)
                      : g_strdup_printf("unbound traffic to %s uses every rail", dst);
 }
 
-void ibh_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table)
+void ibh_work_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table)
 {
     for (guint i = 0; i < todo->routes->len;) {
         const IbhRoute *route = &g_array_index(todo->routes, IbhRoute, i);
@@ -249,8 +249,8 @@ void ibh_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table)
             i++;
             continue;
         }
-        ibh_emit_route(work, stale ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, todo->nic, route,
-                       stale ? stale->route : NULL, why_route(todo, route));
+        ibh_work_emit_route(work, stale ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, todo->nic, route,
+                            stale ? stale->route : NULL, why_route(todo, route));
         if (stale)
             stale->done = TRUE;
         g_array_remove_index(todo->routes, i);

@@ -21,20 +21,20 @@ static gboolean is_rdma_capable(const IbhSnapshot *snapshot, const IbhLink *link
     return link->type == ARPHRD_INFINIBAND || link->rdma[0] || (parent && parent->rdma[0]);
 }
 
-gboolean ibh_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage)
+gboolean ibh_link_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage)
 {
-    return !(link->flags & IFF_LOOPBACK) && ibh_has_sysctls(link->name) && !link->master && !link->representor &&
-           (manage == IBH_MANAGE_YES || is_rdma_capable(snapshot, link));
+    return !(link->flags & IFF_LOOPBACK) && ibh_iface_name_has_sysctls(link->name) && !link->master &&
+           !link->representor && (manage == IBH_MANAGE_YES || is_rdma_capable(snapshot, link));
 }
 
 /* NULL if it is a candidate, else why not. */
 static char *why_no_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage)
 {
-    if (ibh_is_candidate(snapshot, link, manage))
+    if (ibh_link_is_candidate(snapshot, link, manage))
         return NULL;
     if (link->flags & IFF_LOOPBACK)
         return g_strdup("loopback");
-    if (!ibh_has_sysctls(link->name))
+    if (!ibh_iface_name_has_sysctls(link->name))
         return g_strdup_printf("its name: net.ipv4.conf.%s stands for all NICs; rename it", link->name);
     if (link->master) {
         const IbhLink *master = ibh_snapshot_link(snapshot, link->master);
@@ -213,8 +213,8 @@ static guint32 find_local_rule(const IbhRails *rails, int family)
 /* If a rail's rule came before the local table's, traffic to ourselves would leave by a rail. */
 static char *why_blocked(const IbhRails *rails, const IbhNic *nic)
 {
-    const guint32 local4 = ibh_serves_family(nic, AF_INET) ? find_local_rule(rails, AF_INET) : 0;
-    const guint32 local6 = ibh_serves_family(nic, AF_INET6) ? find_local_rule(rails, AF_INET6) : 0;
+    const guint32 local4 = ibh_nic_serves_family(nic, AF_INET) ? find_local_rule(rails, AF_INET) : 0;
+    const guint32 local6 = ibh_nic_serves_family(nic, AF_INET6) ? find_local_rule(rails, AF_INET6) : 0;
     const guint32 local = MAX(local4, local6);
 
     if (local < IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN)
@@ -245,7 +245,7 @@ static gboolean has_standing_values(const IbhOthers *others, const IbhNic *nic)
 {
     if (nic->base[IBH_SYSCTL_ARP_ANNOUNCE] == nic->link->sysctl[IBH_SYSCTL_ARP_ANNOUNCE] &&
         (nic->base[IBH_SYSCTL_ARP_IGNORE] == nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] ||
-         !ibh_serves_family(nic, AF_INET)))
+         !ibh_nic_serves_family(nic, AF_INET)))
         return FALSE;
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         if (ibh_others_route(others, nic, address))
@@ -390,7 +390,7 @@ static void find_programmed(IbhRails *rails, const IbhOthers *others)
             const IbhRule *theirs = ibh_others_route(others, nic, address);
 
             if (theirs)
-                g_hash_table_insert(rails->by.theirs, address, (gpointer)(guintptr)theirs);
+                g_hash_table_insert(rails->by.foreign_rule, address, (gpointer)(guintptr)theirs);
             else
                 nic->programmed.pdata[nic->programmed.len++] = address;
             if (theirs && i == 0)
@@ -433,7 +433,7 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, gboo
     rails->by.nics = g_hash_table_new(NULL, NULL);
     rails->by.holders = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, NULL, (GDestroyNotify)g_ptr_array_unref);
     rails->by.tables = g_hash_table_new(NULL, NULL);
-    rails->by.theirs = g_hash_table_new(NULL, NULL);
+    rails->by.foreign_rule = g_hash_table_new(NULL, NULL);
     rails->by.led_out = g_hash_table_new(NULL, NULL);
     rails->no_rails = g_ptr_array_new();
     rails->main = ibh_config_settings(config, "").main;
@@ -448,7 +448,7 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, gboo
     give_addresses(rails);
     index_addresses(rails);
     find_base_values(rails);
-    if (!ibh_assign_tables(rails, error))
+    if (!ibh_rails_assign_tables(rails, error))
         return NULL;
     find_engaged(rails);
     others = ibh_others_new(rails);
@@ -460,8 +460,8 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, gboo
         else
             g_ptr_array_add(rails->no_rails, nic);
         if (nic->status == IBH_NIC_RAIL && nic->is_table_new) {
-            ibh_needs_table(snapshot, nic->table);
-            ibh_needs_table(snapshot, ibh_nic_defaults(nic));
+            ibh_snapshot_needs_table(snapshot, nic->table);
+            ibh_snapshot_needs_table(snapshot, ibh_nic_defaults(nic));
         }
     }
     find_programmed(rails, others);

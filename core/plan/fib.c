@@ -30,18 +30,18 @@ struct IbhFib {
     GHashTable *links;  /* ifindex → IbhLink */
     Family families[2]; /* IPv4, IPv6 */
     guint n_rules;
-    GPtrArray *made;       /* IbhRoute: of the addresses */
-    const GPtrArray *gone; /* rules and routes; NULL: none */
+    GPtrArray *made;          /* IbhRoute: of the addresses */
+    const GPtrArray *ignored; /* rules and routes; NULL: none */
 };
 
-void ibh_fib_without(IbhFib *fib, const GPtrArray *gone)
+void ibh_fib_without(IbhFib *fib, const GPtrArray *ignored)
 {
-    fib->gone = gone;
+    fib->ignored = ignored;
 }
 
 static gboolean is_gone(const IbhFib *fib, const void *object)
 {
-    return fib->gone && g_ptr_array_find((GPtrArray *)(guintptr)fib->gone, object, NULL);
+    return fib->ignored && g_ptr_array_find((GPtrArray *)(guintptr)fib->ignored, object, NULL);
 }
 
 static Family *family_of(const IbhFib *fib, int family)
@@ -215,7 +215,7 @@ const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to,
     const Table *table = g_hash_table_lookup(family_of(fib, to->family)->tables, GUINT_TO_POINTER(number));
 
     for (guint length = ibh_ip_bits(to) + 1; table && length-- > 0;) {
-        const IbhPrefix prefix = ibh_prefix(to, length);
+        const IbhPrefix prefix = ibh_prefix_of(to, length);
         const GPtrArray *routes = table->counts[length] ? g_hash_table_lookup(table->routes, &prefix) : NULL;
 
         for (guint i = 0; routes && i < routes->len; i++) {
@@ -231,7 +231,7 @@ const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to,
 const IbhRoute *ibh_fib_default(const IbhFib *fib, guint32 number, int family)
 {
     const Table *table = g_hash_table_lookup(family_of(fib, family)->tables, GUINT_TO_POINTER(number));
-    const IbhPrefix world = ibh_prefix(&(IbhIp){.family = family}, 0);
+    const IbhPrefix world = ibh_prefix_of(&(IbhIp){.family = family}, 0);
     const GPtrArray *routes = table ? g_hash_table_lookup(table->routes, &world) : NULL;
 
     return routes ? g_ptr_array_index(routes, 0) : NULL;
@@ -282,7 +282,7 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
             return trace;
         route = ibh_fib_find(fib, rule->table, &packet->to, packet->to.family == AF_INET ? packet->bound : 0);
         if (route && route->type == RTN_THROW) {
-            trace.thrown = trace.thrown ? trace.thrown : route;
+            trace.first_throw = trace.first_throw ? trace.first_throw : route;
         } else if (route && !is_suppressed(rule, route)) {
             trace.route = route;
             trace.refused = ibh_route_is_error(route);
@@ -341,7 +341,7 @@ void ibh_fib_add_own_addresses(IbhFib *fib)
                             .type = RTN_LOCAL,
                             .protocol = RTPROT_KERNEL,
                             .scope = RT_SCOPE_HOST,
-                            .dst = ibh_prefix(&address->local, ibh_ip_bits(&address->local)),
+                            .dst = ibh_prefix_of(&address->local, ibh_ip_bits(&address->local)),
                             .nexthops = 1,
                             .ifindex = address->ifindex};
         g_ptr_array_add(fib->made, route);

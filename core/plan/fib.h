@@ -13,11 +13,11 @@ typedef struct IbhFib IbhFib;
 
 /* What decides about a packet. */
 typedef struct {
-    const IbhRule *rule;    /* whose table answers, or which refuses; NULL: none does */
-    const IbhRule *jump;    /* the first goto that was followed; NULL: none */
-    const IbhRoute *thrown; /* the first that sent it on to the next rule; NULL: none */
-    const IbhRoute *route;  /* NULL: the rule refuses, or none decides */
-    gboolean refused;       /* by the rule, by an error route, or because nothing decides */
+    const IbhRule *rule;         /* whose table answers, or which refuses; NULL: none does */
+    const IbhRule *jump;         /* the first goto that was followed; NULL: none */
+    const IbhRoute *first_throw; /* the first that sent it on to the next rule; NULL: none */
+    const IbhRoute *route;       /* NULL: the rule refuses, or none decides */
+    gboolean refused;            /* by the rule, by an error route, or because nothing decides */
 } IbhTrace;
 
 IbhFib *ibh_fib_new(const IbhSnapshot *snapshot); /* empty; the snapshot has the links */
@@ -33,7 +33,7 @@ void ibh_fib_add_own_addresses(IbhFib *fib);
 void ibh_fib_add_snapshot(IbhFib *fib, gboolean ours);
 
 /* Rules and routes that the walk passes by as if they were not there; NULL: none. */
-void ibh_fib_without(IbhFib *fib, const GPtrArray *gone);
+void ibh_fib_without(IbhFib *fib, const GPtrArray *ignored);
 
 /* As RDMA asks: mark 0, user 0, tos 0, no protocol and no port. With iif: it comes in. */
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet);

@@ -9,7 +9,7 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-gboolean ibh_have_prefix(const GArray *routes, const IbhPrefix *prefix)
+gboolean ibh_routes_have_prefix(const GArray *routes, const IbhPrefix *prefix)
 {
     IBH_EACH (const IbhRoute, route, routes) {
         if (ibh_prefix_equal(&route->dst, prefix))
@@ -18,7 +18,7 @@ gboolean ibh_have_prefix(const GArray *routes, const IbhPrefix *prefix)
     return FALSE;
 }
 
-IbhRoute ibh_own_route(const IbhNic *nic, const IbhPrefix *dst)
+IbhRoute ibh_route_for_nic(const IbhNic *nic, const IbhPrefix *dst)
 {
     return (IbhRoute){.family = dst->ip.family,
                       .table = nic->table,
@@ -61,11 +61,11 @@ static gboolean is_on_link(const GArray *routes, const IbhRoute *route)
 
 /* IPv6 knows no onlink: it looks the gateway up in the route's own table, then in main. So a gateway that the table
  * does not reach gets a route of its own before. One of fe80::/10 is of the link. */
-void ibh_add_route_via(const IbhNic *nic, const IbhRoute *route, GArray *routes)
+void ibh_routes_add_via(const IbhNic *nic, const IbhRoute *route, GArray *routes)
 {
     if (route->gateway.family == AF_INET6 && !ibh_ip_is_fe80(&route->gateway) && !is_on_link(routes, route)) {
-        const IbhPrefix host = ibh_prefix(&route->gateway, ibh_ip_bits(&route->gateway));
-        IbhRoute way = ibh_own_route(nic, &host);
+        const IbhPrefix host = ibh_prefix_of(&route->gateway, ibh_ip_bits(&route->gateway));
+        IbhRoute way = ibh_route_for_nic(nic, &host);
 
         way.table = route->table;
         g_array_append_val(routes, way);
@@ -113,7 +113,7 @@ static IbhIp nth_host(const IbhPrefix *subnet, int n)
     return ip;
 }
 
-gboolean ibh_has_one_peer(const IbhPrefix *subnet)
+gboolean ibh_prefix_has_one_peer(const IbhPrefix *subnet)
 {
     guint left = ibh_ip_bits(&subnet->ip) - subnet->length;
 
@@ -127,7 +127,7 @@ static gboolean find_by_place(IbhGateway place, const IbhAddress *address, IbhIp
     guint left = ibh_ip_bits(&subnet->ip) - subnet->length;
     guint outer = left > 1 ? 1 : 0; /* a /31 has no network and no broadcast address */
 
-    if (place == IBH_GATEWAY_PEER && ibh_has_one_peer(subnet)) {
+    if (place == IBH_GATEWAY_PEER && ibh_prefix_has_one_peer(subnet)) {
         *ret_gateway = nth_host(subnet, (int)outer);
         if (ibh_ip_equal(ret_gateway, &address->local))
             *ret_gateway = nth_host(subnet, -1 - (int)outer);
@@ -139,7 +139,7 @@ static gboolean find_by_place(IbhGateway place, const IbhAddress *address, IbhIp
     return TRUE;
 }
 
-gboolean ibh_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
+gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
 {
     const IbhIp *configured = &nic->settings.gateway_ip;
 
@@ -163,13 +163,13 @@ gboolean ibh_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
 /* Its gateway and metrics. FALSE: D is empty, and main decides. */
 static gboolean find_default(const IbhRails *rails, const IbhNic *nic, int family, IbhRoute *ret_route)
 {
-    const IbhPrefix world = ibh_prefix(&(IbhIp){.family = family}, 0);
-    IbhRoute route = ibh_own_route(nic, &world);
+    const IbhPrefix world = ibh_prefix_of(&(IbhIp){.family = family}, 0);
+    IbhRoute route = ibh_route_for_nic(nic, &world);
     const IbhRoute *of_main;
     IbhIp gateway;
     guint count;
 
-    if (!ibh_programs_family(nic, family) || nic->settings.gateway == IBH_GATEWAY_NONE)
+    if (!ibh_nic_programs_family(nic, family) || nic->settings.gateway == IBH_GATEWAY_NONE)
         return FALSE;
     if (nic->settings.gateway == IBH_GATEWAY_AUTO) {
         of_main = find_in_main(rails, nic, family, NULL, &count);
@@ -177,11 +177,11 @@ static gboolean find_default(const IbhRails *rails, const IbhNic *nic, int famil
             return FALSE;
         gateway = of_main->gateway;
     } else {
-        if (!ibh_find_gateway(nic, family, &gateway))
+        if (!ibh_nic_find_gateway(nic, family, &gateway))
             return FALSE;
         of_main = find_in_main(rails, nic, family, &gateway, &count);
     }
-    if (ibh_rails_have(rails, &gateway))
+    if (ibh_rails_have_address(rails, &gateway))
         return FALSE;
     route.table = ibh_nic_defaults(nic);
     ibh_route_set_gateway(&route, &gateway);
@@ -191,7 +191,7 @@ static gboolean find_default(const IbhRails *rails, const IbhNic *nic, int famil
     return TRUE;
 }
 
-gboolean ibh_has_default(const IbhRails *rails, const IbhNic *nic, int family)
+gboolean ibh_nic_has_default(const IbhRails *rails, const IbhNic *nic, int family)
 {
     IbhRoute route;
 
@@ -225,8 +225,8 @@ static gboolean find_way(const IbhRails *rails, const IbhNic *nic, const IbhRemo
         ibh_route_set_metrics(route, &own);
         return TRUE;
     }
-    if (!ibh_programs_family(nic, route->family) || !ibh_remote_is_reachable(nic, remote) ||
-        ibh_rails_have(rails, &remote->via))
+    if (!ibh_nic_programs_family(nic, route->family) || !ibh_remote_is_reachable(nic, remote) ||
+        ibh_rails_have_address(rails, &remote->via))
         return FALSE;
     ibh_route_set_gateway(route, &remote->via);
     if ((of_main = find_in_main(rails, nic, route->family, &remote->via, &count)))
@@ -237,10 +237,10 @@ static gboolean find_way(const IbhRails *rails, const IbhNic *nic, const IbhRemo
 static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote *remote, const IbhPrefix *dst,
                        GArray *routes)
 {
-    IbhRoute route = ibh_own_route(nic, dst);
+    IbhRoute route = ibh_route_for_nic(nic, dst);
 
-    if (!ibh_have_prefix(routes, dst) && find_way(rails, nic, remote, &route))
-        ibh_add_route_via(nic, &route, routes);
+    if (!ibh_routes_have_prefix(routes, dst) && find_way(rails, nic, remote, &route))
+        ibh_routes_add_via(nic, &route, routes);
 }
 
 /* Main has the siblings' subnets as longer prefixes than remote=: they need routes of their own. It has none of a
@@ -268,7 +268,7 @@ static char *why_no_gateway(const IbhNic *nic, const IbhRemote *remote)
 {
     char via[IBH_IP_STRLEN];
 
-    if (!ibh_programs_family(nic, remote->prefix.ip.family))
+    if (!ibh_nic_programs_family(nic, remote->prefix.ip.family))
         return NULL;
     if (remote->via.family == AF_UNSPEC)
         return nic->settings.gateway == IBH_GATEWAY_NONE
@@ -311,6 +311,6 @@ void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *routes)
         IbhRoute route;
 
         if (find_default(rails, nic, *family, &route))
-            ibh_add_route_via(nic, &route, routes);
+            ibh_routes_add_via(nic, &route, routes);
     }
 }

@@ -136,7 +136,7 @@ IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic)
 
 /* ---- in words ---- */
 
-gboolean ibh_is_fault(IbhMissing missing)
+gboolean ibh_missing_is_fault(IbhMissing missing)
 {
     return missing >= IBH_LACKS_ADDRESS;
 }

@@ -22,7 +22,7 @@ GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config);
 /* Why this NIC is missed; IBH_IS_THERE if it is a rail, or never was one. */
 IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic);
 
-gboolean ibh_is_fault(IbhMissing missing); /* neither there nor away on purpose */
+gboolean ibh_missing_is_fault(IbhMissing missing); /* neither there nor away on purpose */
 /* Of what is missing: "its link has no carrier". It ends a sentence. */
 const char *ibh_missing_text(IbhMissing missing);
 /* "it was a rail with 172.16.34.2, and its link has no carrier". The caller frees it. */

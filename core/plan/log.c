@@ -108,7 +108,7 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
 {
     const char *loss = find_loss(snapshot, iface, ops);
     g_autoptr(GString) line = g_string_new(NULL);
-    g_autofree char *name = ibh_printable(iface);
+    g_autofree char *name = ibh_text_printable(iface);
     guint removed = 0;
 
     IBH_EACH_POINTER (const IbhOp, op, ops)
@@ -141,7 +141,7 @@ static const char *name_of(const IbhOp *op, const IbhSnapshot *snapshot)
     return known ? known->iface : "a NIC";
 }
 
-char *ibh_log_changes(const GPtrArray *done, const IbhSnapshot *snapshot)
+char *ibh_ops_log_text(const GPtrArray *done, const IbhSnapshot *snapshot)
 {
     g_autoptr(GHashTable) ops_of =
         g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);

@@ -14,7 +14,7 @@ void ibh_main_scope_find(IbhMainScope *scope, const IbhSnapshot *snapshot, const
 {
     scope->candidates = g_array_new(FALSE, FALSE, sizeof(int));
     IBH_EACH (const IbhLink, link, snapshot->links) {
-        if (ibh_is_candidate(snapshot, link, ibh_config_settings(config, link->name).manage))
+        if (ibh_link_is_candidate(snapshot, link, ibh_config_settings(config, link->name).manage))
             g_array_append_val(scope->candidates, link->ifindex);
     }
 }
@@ -23,7 +23,7 @@ void ibh_main_scope_add_places(IbhMainScope *scope, const IbhSnapshot *snapshot)
 {
     scope->places = g_array_new(FALSE, FALSE, sizeof(IbhIp));
     IBH_EACH (const IbhAddress, address, snapshot->addresses) {
-        if (!ibh_address_counts(address) || !ibh_has(scope->candidates, address->ifindex))
+        if (!ibh_address_counts(address) || !ibh_numbers_have(scope->candidates, address->ifindex))
             continue;
         g_array_append_val(scope->places, address->local);
         g_array_append_val(scope->places, address->subnet.ip);
@@ -47,7 +47,7 @@ static gboolean names_a_subnet(const IbhMainScope *scope, const IbhSnapshot *sna
 {
     const IbhLink *link = ibh_snapshot_link(snapshot, address->ifindex);
 
-    return link && (link->flags & IFF_UP) && ibh_has(scope->candidates, address->ifindex) &&
+    return link && (link->flags & IFF_UP) && ibh_numbers_have(scope->candidates, address->ifindex) &&
            ibh_address_counts(address) && !ibh_address_is_host(address);
 }
 
@@ -56,7 +56,8 @@ GArray *ibh_main_scope_lacks(const IbhMainScope *scope, const IbhSnapshot *snaps
     GArray *subnets = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
 
     IBH_EACH (const IbhAddress, address, snapshot->addresses) {
-        if (names_a_subnet(scope, snapshot, address) && !ibh_main_find(snapshot, address->ifindex, &address->subnet))
+        if (names_a_subnet(scope, snapshot, address) &&
+            !ibh_main_find_subnet(snapshot, address->ifindex, &address->subnet))
             g_array_append_val(subnets, address->subnet);
     }
     return subnets;
@@ -75,7 +76,7 @@ static const IbhRoute *find_best(const GArray *routes, int ifindex, const IbhPre
     return best;
 }
 
-const IbhRoute *ibh_main_find(const IbhSnapshot *snapshot, int ifindex, const IbhPrefix *subnet)
+const IbhRoute *ibh_main_find_subnet(const IbhSnapshot *snapshot, int ifindex, const IbhPrefix *subnet)
 {
     return find_best(snapshot->main_by_nic, ifindex, subnet);
 }

@@ -24,6 +24,6 @@ gboolean ibh_main_scope_has(const IbhMainScope *scope, const IbhRoute *route);
 GArray *ibh_main_scope_lacks(const IbhMainScope *scope, const IbhSnapshot *snapshot);
 
 /* Main's best route to exactly this subnet through this NIC; NULL: there is none. */
-const IbhRoute *ibh_main_find(const IbhSnapshot *snapshot, int ifindex, const IbhPrefix *subnet);
+const IbhRoute *ibh_main_find_subnet(const IbhSnapshot *snapshot, int ifindex, const IbhPrefix *subnet);
 /* Main's best route to a subnet that it does not reach through the subnet's own NIC goes via a gateway. */
 gboolean ibh_main_needs_gateway(const IbhSnapshot *snapshot, const IbhPrefix *subnet);

@@ -76,13 +76,13 @@ typedef struct {
     const IbhNic *nic;
     const IbhAddress *address;
     const IbhRule *rule; /* the first of theirs that decided */
-} Led;
+} Asked;
 
 /* In their table, an error is meant; and a route by a gateway is one to the subnet, not a default: IPoIB cannot resolve
  * an address of the own wire by a gateway. In main, what is more exact stays so with rules of ours, too. */
-static gboolean is_led(const IbhOthers *others, Led *led, const IbhPrefix *whole, const IbhIp *to)
+static gboolean is_routed_to(const IbhOthers *others, Asked *asked, const IbhPrefix *whole, const IbhIp *to)
 {
-    const IbhLookup packet = {.from = led->address->local, .to = *to};
+    const IbhLookup packet = {.from = asked->address->local, .to = *to};
     const IbhTrace trace = ibh_fib_walk(others->fib, &packet);
     const IbhRoute *route = trace.route;
 
@@ -90,59 +90,59 @@ static gboolean is_led(const IbhOthers *others, Led *led, const IbhPrefix *whole
         return FALSE;
     if (!ibh_rule_is_of_a_source(trace.rule))
         return route->table == IBH_TABLE_MAIN && route->dst.length > whole->length;
-    led->rule = led->rule ? led->rule : trace.rule;
+    asked->rule = asked->rule ? asked->rule : trace.rule;
     return ibh_route_is_error(route) ||
-           (route->type == RTN_UNICAST && ibh_route_leads_by(route, led->nic->link->ifindex) &&
+           (route->type == RTN_UNICAST && ibh_route_leads_by(route, asked->nic->link->ifindex) &&
             ((route->gateway.family == AF_UNSPEC && route->nexthops < 2) || route->dst.length >= whole->length));
 }
 
-static gboolean is_all_led(const IbhOthers *others, Led *led, const IbhPrefix *whole)
+static gboolean is_whole_routed(const IbhOthers *others, Asked *asked, const IbhPrefix *whole)
 {
     IbhIp ip;
 
-    if (whole->ip.family != led->address->local.family)
+    if (whole->ip.family != asked->address->local.family)
         return TRUE;
-    if (ibh_prefixes_find_gap(others->cuts, 0, whole, &ip) && !is_led(others, led, whole, &ip))
+    if (ibh_prefixes_find_gap(others->cuts, 0, whole, &ip) && !is_routed_to(others, asked, whole, &ip))
         return FALSE;
     IBH_EACH (const IbhPrefix, cut, others->cuts) {
         if (ibh_prefix_is_inside(cut, whole) && ibh_prefixes_find_gap(others->cuts, 0, cut, &ip) &&
-            !is_led(others, led, whole, &ip))
+            !is_routed_to(others, asked, whole, &ip))
             return FALSE;
     }
     return TRUE;
 }
 
 /* The subnets of the NIC, for an address that has none of its own. */
-static gboolean are_subnets_led(const IbhOthers *others, Led *led)
+static gboolean are_subnets_routed(const IbhOthers *others, Asked *asked)
 {
-    if (!ibh_address_is_host(led->address))
-        return is_all_led(others, led, &led->address->subnet);
-    IBH_EACH_POINTER (const IbhAddress, other, &led->nic->served) {
-        if (!ibh_address_is_host(other) && !is_all_led(others, led, &other->subnet))
+    if (!ibh_address_is_host(asked->address))
+        return is_whole_routed(others, asked, &asked->address->subnet);
+    IBH_EACH_POINTER (const IbhAddress, other, &asked->nic->served) {
+        if (!ibh_address_is_host(other) && !is_whole_routed(others, asked, &other->subnet))
             return FALSE;
     }
     return TRUE;
 }
 
 /* What remote= names, its siblings' subnets there, and the world beyond where gateway= is an address. */
-static gboolean is_beyond_led(const IbhOthers *others, Led *led)
+static gboolean is_beyond_routed(const IbhOthers *others, Asked *asked)
 {
-    const IbhNic *nic = led->nic;
-    const IbhIp any = {.family = led->address->local.family};
-    const IbhPrefix world = ibh_prefix(&any, 0);
+    const IbhNic *nic = asked->nic;
+    const IbhIp any = {.family = asked->address->local.family};
+    const IbhPrefix world = ibh_prefix_of(&any, 0);
 
-    if (nic->settings.gateway > IBH_GATEWAY_AUTO && !is_all_led(others, led, &world))
+    if (nic->settings.gateway > IBH_GATEWAY_AUTO && !is_whole_routed(others, asked, &world))
         return FALSE;
     if (!nic->settings.remote)
         return TRUE;
     IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
-        if (!is_all_led(others, led, &remote->prefix))
+        if (!is_whole_routed(others, asked, &remote->prefix))
             return FALSE;
     }
     IBH_EACH_POINTER (const IbhNic, other, others->rails->nics) {
         IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
-            if (other != nic && other->rank && !ibh_address_is_host(address) && ibh_is_remote(nic, &address->subnet) &&
-                !is_all_led(others, led, &address->subnet))
+            if (other != nic && other->rank && !ibh_address_is_host(address) &&
+                ibh_nic_has_remote(nic, &address->subnet) && !is_whole_routed(others, asked, &address->subnet))
                 return FALSE;
         }
     }
@@ -160,9 +160,11 @@ static gboolean is_named(const IbhOthers *others, const IbhAddress *address)
 
 const IbhRule *ibh_others_route(const IbhOthers *others, const IbhNic *nic, const IbhAddress *address)
 {
-    Led led = {.nic = nic, .address = address};
+    Asked asked = {.nic = nic, .address = address};
 
-    return is_named(others, address) && are_subnets_led(others, &led) && is_beyond_led(others, &led) ? led.rule : NULL;
+    return is_named(others, address) && are_subnets_routed(others, &asked) && is_beyond_routed(others, &asked)
+               ? asked.rule
+               : NULL;
 }
 
 gboolean ibh_others_lead_out(const IbhOthers *others, const IbhAddress *address)

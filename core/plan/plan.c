@@ -19,7 +19,7 @@
 static void set_arp_sysctls(IbhWork *work)
 {
     IBH_EACH (IbhTodo, todo, work->todos) {
-        if (todo->rules && ibh_emit_arp(work, work->rails, todo->nic, NULL))
+        if (todo->rules && ibh_work_emit_arp(work, work->rails, todo->nic, NULL))
             todo->changed = TRUE;
     }
 }
@@ -29,9 +29,9 @@ static void silence_others(const IbhWork *work)
     IBH_EACH_POINTER (const IbhNic, nic, work->rails->no_rails) {
         int now = nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
 
-        if (ibh_may_touch(work, nic) && now != 1 && ibh_must_be_silent(work->rails, nic))
-            ibh_emit_sysctl(work, nic, IBH_SYSCTL_ARP_IGNORE, now, 1,
-                            g_strdup("it has no IPv4 address, and does not answer ARP for the rails"));
+        if (ibh_work_may_touch(work, nic) && now != 1 && ibh_nic_must_be_silent(work->rails, nic))
+            ibh_work_emit_sysctl(work, nic, IBH_SYSCTL_ARP_IGNORE, now, 1,
+                                 g_strdup("it has no IPv4 address, and does not answer ARP for the rails"));
     }
 }
 
@@ -42,10 +42,10 @@ static void announce_changed(const IbhWork *work)
     IBH_EACH (const IbhTodo, todo, work->todos) {
         IBH_EACH_POINTER (const IbhAddress, address, &todo->nic->served) {
             if (todo->changed && ibh_rails_owner(work->rails, &address->local) == todo->nic &&
-                ibh_is_first(todo->nic, address))
-                ibh_emit_announce(work, todo->nic, todo->nic, &address->local,
-                                  g_strdup_printf("peers that learned another NIC for %s switch at once",
-                                                  ibh_ip_format(&address->local, ip)));
+                ibh_nic_has_first(todo->nic, address))
+                ibh_work_emit_announce(work, todo->nic, todo->nic, &address->local,
+                                       g_strdup_printf("peers that learned another NIC for %s switch at once",
+                                                       ibh_ip_format(&address->local, ip)));
         }
     }
 }
@@ -56,9 +56,9 @@ static void announce_changed(const IbhWork *work)
 static void collect_garbage(IbhWork *work)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (!stale->done && !stale->spread && ibh_may_touch(work, stale->owner) &&
+        if (!stale->done && !stale->spread && ibh_work_may_touch(work, stale->owner) &&
             (!stale->owner || stale->owner->status == IBH_NIC_RAIL))
-            ibh_drop(work, stale, ibh_why_stale(work, stale));
+            ibh_work_drop(work, stale, ibh_stale_reason(work, stale));
     }
 }
 
@@ -79,16 +79,16 @@ GPtrArray *ibh_plan_apply(const IbhRails *rails, const char *const *only)
     IbhWork work = {.rails = rails, .only = only, .spread = rails};
 
     ibh_work_init(&work);
-    ibh_emit_rp_filters(&work, TRUE);
-    ibh_program_rails(&work);
+    ibh_work_emit_rp_filters(&work, TRUE);
+    ibh_work_program_rails(&work);
     set_arp_sysctls(&work);
     silence_others(&work);
     announce_changed(&work);
     if (may_spread(&work))
-        ibh_emit_spread(&work);
-    ibh_emit_undo(&work);
+        ibh_work_emit_spread(&work);
+    ibh_work_emit_undo(&work);
     collect_garbage(&work);
-    ibh_join_units(&work);
+    ibh_work_join_units(&work);
     ibh_work_clear(&work);
     return work.plan;
 }

@@ -26,7 +26,7 @@ typedef struct {
     GPtrArray *errors; /* char *: one message per unit that failed and was rolled back */
 } IbhOutcome;
 
-IbhOutcome *ibh_apply(const GPtrArray *plan, IbhExecute execute, gpointer kernel);
+IbhOutcome *ibh_plan_execute(const GPtrArray *plan, IbhExecute execute, gpointer kernel);
 void ibh_outcome_free(IbhOutcome *outcome);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOutcome, ibh_outcome_free)
 
@@ -42,7 +42,7 @@ typedef struct {
 
 /* Removes operations that should not run now. Returns the NICs (int) that were spared: their addresses may come back in
  * a moment. */
-GArray *ibh_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestraint *restraint);
+GArray *ibh_plan_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestraint *restraint);
 
 /* ---- when another program undoes our changes again and again; times are in microseconds ---- */
 
@@ -62,4 +62,4 @@ gint64 ibh_backoff_units(GHashTable *backoff, gint64 now, GArray *units);
 /* ---- what a run on an event says of its changes: one line per interface ---- */
 
 /* The snapshot: for the names of NICs that are gone, and for why something was removed. */
-char *ibh_log_changes(const GPtrArray *done, const IbhSnapshot *snapshot); /* const IbhOp * */
+char *ibh_ops_log_text(const GPtrArray *done, const IbhSnapshot *snapshot); /* const IbhOp * */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/work.h"
 
-void ibh_join_units(const IbhWork *work)
+void ibh_work_join_units(const IbhWork *work)
 {
     IBH_EACH (const IbhStale, stale, work->stales) {
-        const IbhTodo *todo = ibh_todo_of_rail(work, ibh_rails_nic_by_table(work->rails, stale->table));
+        const IbhTodo *todo = ibh_work_todo_of_rail(work, ibh_rails_nic_by_table(work->rails, stale->table));
 
         if (!todo || !todo->changed || !stale->owner || stale->owner == todo->nic)
             continue;
-        ibh_move_unit(work, todo->nic, stale->family);
-        ibh_move_unit(work, stale->owner, stale->family);
+        ibh_work_move_unit(work, todo->nic, stale->family);
+        ibh_work_move_unit(work, stale->owner, stale->family);
     }
 }
 
@@ -39,8 +39,8 @@ static void drop_stale_routes(IbhWork *work, const IbhTodo *todo, IbhRouteKind k
     IBH_EACH (IbhStale, stale, work->stales) {
         if (stale->done || !is_route_in_own_table(stale, todo) || ibh_route_kind(stale->route) != kind)
             continue;
-        if (!ibh_is_place_wanted(todo, stale->route) && ibh_programs_family(todo->nic, stale->family))
-            ibh_drop(work, stale, ibh_why_stale(work, stale));
+        if (!ibh_todo_wants_place(todo, stale->route) && ibh_nic_programs_family(todo->nic, stale->family))
+            ibh_work_drop(work, stale, ibh_stale_reason(work, stale));
     }
 }
 
@@ -60,18 +60,19 @@ static char *why_rule(const IbhTodo *todo, const IbhRule *rule)
     return g_strdup_printf("what %s sends leaves by %s", from, todo->nic->link->name);
 }
 
-/* Those of this priority, in T's turn all that come before; `led`: only of addresses that a rule leads to T already. */
-static void add_rules(IbhWork *work, const IbhTodo *todo, guint32 priority, gboolean led)
+/* Those of this priority, in T's turn all that come before; `only_led`: only of addresses that a rule leads to T
+ * already. */
+static void add_rules(IbhWork *work, const IbhTodo *todo, guint32 priority, gboolean only_led)
 {
     for (guint i = 0; i < todo->rules->len;) {
         const IbhRule *rule = &g_array_index(todo->rules, IbhRule, i);
 
         if (MAX(rule->priority, IBH_PRIORITY_BASE) != priority ||
-            (led && !g_hash_table_contains(work->led, &rule->from.ip))) {
+            (only_led && !g_hash_table_contains(work->led_to_table, &rule->from.ip))) {
             i++;
             continue;
         }
-        ibh_emit_rule(work, IBH_OP_RULE_ADD, todo->nic, rule, why_rule(todo, rule));
+        ibh_work_emit_rule(work, IBH_OP_RULE_ADD, todo->nic, rule, why_rule(todo, rule));
         g_array_remove_index(todo->rules, i);
     }
 }
@@ -79,7 +80,7 @@ static void add_rules(IbhWork *work, const IbhTodo *todo, guint32 priority, gboo
 /* Their address has the rail's new rules, or needs none for a default any more. */
 static gboolean is_rule_superseded(const IbhWork *work, const IbhTodo *todo, const IbhStale *stale)
 {
-    if (stale->done || !stale->rule || !ibh_may_touch(work, stale->owner))
+    if (stale->done || !stale->rule || !ibh_work_may_touch(work, stale->owner))
         return FALSE;
     return ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic &&
            (stale->owner != todo->nic || ibh_stale_is_programmed(stale));
@@ -88,14 +89,14 @@ static gboolean is_rule_superseded(const IbhWork *work, const IbhTodo *todo, con
 /* Routes that come would belong to it too soon. */
 static gboolean leads_too_soon(const IbhWork *work, const IbhRule *rule)
 {
-    return rule->priority < IBH_PRIORITY_DEFAULTS - 1 && g_hash_table_contains(work->led, &rule->from.ip);
+    return rule->priority < IBH_PRIORITY_DEFAULTS - 1 && g_hash_table_contains(work->led_to_table, &rule->from.ip);
 }
 
 static void drop_rules(IbhWork *work, const IbhTodo *todo, gboolean for_routes)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
         if (is_rule_superseded(work, todo, stale) && (!for_routes || leads_too_soon(work, stale->rule)))
-            ibh_drop(work, stale, ibh_why_stale(work, stale));
+            ibh_work_drop(work, stale, ibh_stale_reason(work, stale));
     }
 }
 
@@ -113,11 +114,11 @@ static void program(IbhWork *work, IbhTodo *todo)
         drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
         drop_rules(work, todo, TRUE);
     }
-    ibh_add_routes(work, todo, todo->nic->table);
+    ibh_work_add_routes(work, todo, todo->nic->table);
     drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
     add_rules(work, todo, IBH_PRIORITY_BASE, FALSE);
     add_rules(work, todo, IBH_PRIORITY_DEFAULTS - 1, FALSE); /* main is asked before there is a default */
-    ibh_add_routes(work, todo, ibh_nic_defaults(todo->nic));
+    ibh_work_add_routes(work, todo, ibh_nic_defaults(todo->nic));
     add_rules(work, todo, IBH_PRIORITY_DEFAULTS, FALSE);
     drop_rules(work, todo, FALSE);
 }
@@ -129,17 +130,18 @@ static void program_rail(IbhWork *work, IbhTodo *todo)
 {
     todo->done = TRUE;
     IBH_EACH (IbhStale, stale, work->stales) {
-        IbhTodo *holder = ibh_is_in_the_way(stale, todo) ? ibh_todo_of_rail(work, stale->owner) : NULL;
+        IbhTodo *holder = ibh_stale_is_in_the_way(stale, todo) ? ibh_work_todo_of_rail(work, stale->owner) : NULL;
 
         if (holder && !holder->done)
             program_rail(work, holder);
-        if (ibh_is_in_the_way(stale, todo) && ibh_may_touch(work, stale->owner))
-            ibh_drop(work, stale, g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
+        if (ibh_stale_is_in_the_way(stale, todo) && ibh_work_may_touch(work, stale->owner))
+            ibh_work_drop(work, stale,
+                          g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
     }
     program(work, todo);
 }
 
-void ibh_program_rails(IbhWork *work)
+void ibh_work_program_rails(IbhWork *work)
 {
     IBH_EACH (IbhTodo, todo, work->todos) {
         if (todo->rules && !todo->done)

@@ -13,7 +13,7 @@ void ibh_rails_free(IbhRails *rails)
     g_clear_pointer(&rails->by.tables, g_hash_table_unref);
     g_ptr_array_unref(rails->nics);
     g_clear_pointer(&rails->no_rails, g_ptr_array_unref);
-    g_clear_pointer(&rails->by.theirs, g_hash_table_unref);
+    g_clear_pointer(&rails->by.foreign_rule, g_hash_table_unref);
     g_clear_pointer(&rails->by.led_out, g_hash_table_unref);
     g_clear_pointer(&rails->pool, g_hash_table_unref);
     g_free(rails->addresses);
@@ -62,12 +62,12 @@ const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *ip)
     return NULL;
 }
 
-const IbhRule *ibh_rails_theirs(const IbhRails *rails, const IbhAddress *address)
+const IbhRule *ibh_rails_foreign_rule(const IbhRails *rails, const IbhAddress *address)
 {
-    return g_hash_table_lookup(rails->by.theirs, address);
+    return g_hash_table_lookup(rails->by.foreign_rule, address);
 }
 
-gboolean ibh_rails_are_led_out(const IbhRails *rails, const IbhAddress *address)
+gboolean ibh_rails_lead_out(const IbhRails *rails, const IbhAddress *address)
 {
     return g_hash_table_contains(rails->by.led_out, address);
 }
@@ -79,15 +79,15 @@ const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *ip)
     return holders ? ibh_rails_nic(rails, ((const IbhAddress *)g_ptr_array_index(holders, 0))->ifindex) : NULL;
 }
 
-gboolean ibh_rails_have(const IbhRails *rails, const IbhIp *ip)
+gboolean ibh_rails_have_address(const IbhRails *rails, const IbhIp *ip)
 {
     if (ibh_rails_holder(rails, ip))
         return TRUE;
-    ibh_needs_holder(rails->snapshot, ip);
+    ibh_snapshot_needs_holder(rails->snapshot, ip);
     return FALSE;
 }
 
-gboolean ibh_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet)
+gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
         if (ibh_prefix_equal(&address->subnet, subnet))
@@ -101,7 +101,7 @@ gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address)
     return address->ifindex == nic->link->ifindex && ibh_address_counts(address);
 }
 
-gboolean ibh_is_first(const IbhNic *nic, const IbhAddress *address)
+gboolean ibh_nic_has_first(const IbhNic *nic, const IbhAddress *address)
 {
     IBH_EACH_POINTER (const IbhAddress, other, &nic->served) {
         if (ibh_ip_equal(&other->local, &address->local))
@@ -110,7 +110,7 @@ gboolean ibh_is_first(const IbhNic *nic, const IbhAddress *address)
     return FALSE;
 }
 
-gboolean ibh_is_selected(const IbhNic *nic, const char *const *only)
+gboolean ibh_nic_is_selected(const IbhNic *nic, const char *const *only)
 {
     return !only || (nic && g_strv_contains(only, nic->link->name));
 }
@@ -145,7 +145,7 @@ const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule)
     const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
 
     if (!holder)
-        ibh_needs_holder(rails->snapshot, &rule->from.ip);
+        ibh_snapshot_needs_holder(rails->snapshot, &rule->from.ip);
     if (rule->table == IBH_TABLE_MAIN) { /* a second tier: the address, or its first tier, names the owner */
         const IbhNic *owner = ibh_rails_owner(rails, &rule->from.ip);
 
@@ -161,7 +161,7 @@ const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route)
     const IbhNic *by_device = route->ifindex ? ibh_rails_nic(rails, route->ifindex) : NULL;
 
     if (route->ifindex && !by_device)
-        ibh_needs_everything(rails->snapshot);
+        ibh_snapshot_needs_everything(rails->snapshot);
     return by_device ? by_device : ibh_rails_nic_by_table(rails, route->table);
 }
 
@@ -174,12 +174,12 @@ static gboolean has_family(const GPtrArray *addresses, int family)
     return FALSE;
 }
 
-gboolean ibh_serves_family(const IbhNic *nic, int family)
+gboolean ibh_nic_serves_family(const IbhNic *nic, int family)
 {
     return has_family(&nic->served, family);
 }
 
-gboolean ibh_programs_family(const IbhNic *nic, int family)
+gboolean ibh_nic_programs_family(const IbhNic *nic, int family)
 {
     return has_family(&nic->programmed, family);
 }
@@ -211,7 +211,7 @@ const IbhRemote *ibh_nic_find_remote(const IbhNic *nic, const IbhPrefix *prefix)
     return best;
 }
 
-gboolean ibh_is_remote(const IbhNic *nic, const IbhPrefix *prefix)
+gboolean ibh_nic_has_remote(const IbhNic *nic, const IbhPrefix *prefix)
 {
     return ibh_nic_find_remote(nic, prefix) != NULL;
 }

@@ -47,14 +47,14 @@ typedef struct {
     gpointer *addresses;  /* IbhAddress *, NIC by NIC */
     gpointer *programmed; /* likewise */
     IbhMain main;
-    GHashTable *pool;        /* of the next hops of routes that are wanted */
-    const char *const *only; /* the interfaces this run is about, NULL: all */
-    struct {                 /* so that hundreds of rails with dozens of addresses stay quick to judge */
-        GHashTable *nics;    /* ifindex → IbhNic */
-        GHashTable *holders; /* address → GPtrArray of IbhAddress: on these NICs, by rank; served ones first */
-        GHashTable *tables;  /* T or D → the candidate that has it */
-        GHashTable *led_out; /* IbhAddress of a rail: others have a default for it */
-        GHashTable *theirs;  /* IbhAddress of a rail → the rule of others that routes it (others.c) */
+    GHashTable *pool;             /* of the next hops of routes that are wanted */
+    const char *const *only;      /* the interfaces this run is about, NULL: all */
+    struct {                      /* so that hundreds of rails with dozens of addresses stay quick to judge */
+        GHashTable *nics;         /* ifindex → IbhNic */
+        GHashTable *holders;      /* address → GPtrArray of IbhAddress: on these NICs, by rank; served ones first */
+        GHashTable *tables;       /* T or D → the candidate that has it */
+        GHashTable *led_out;      /* IbhAddress of a rail: others have a default for it */
+        GHashTable *foreign_rule; /* IbhAddress of a rail → the rule of others that routes it (others.c) */
     } by;
 } IbhRails;
 
@@ -69,7 +69,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhRails, ibh_rails_free)
 #define IBH_STACK_DEPTH 8 /* how many links below a stacked one are followed */
 
 /* A NIC that could become a rail: an RDMA port, or one with manage=yes. */
-gboolean ibh_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage);
+gboolean ibh_link_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage);
 
 guint32 ibh_nic_defaults(const IbhNic *nic);                                /* D, the table of its default routes */
 gboolean ibh_nic_has_table(const IbhNic *nic, guint32 table);               /* T or D */
@@ -78,23 +78,23 @@ const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* T
 /* The rail that has this address; of two, the one of lower rank. */
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);
 /* The rule of others that routes this address of a rail; NULL: ours do. */
-const IbhRule *ibh_rails_theirs(const IbhRails *rails, const IbhAddress *address);
+const IbhRule *ibh_rails_foreign_rule(const IbhRails *rails, const IbhAddress *address);
 /* A rule of theirs leads it to a table that has a default of any type: what it sends beyond is theirs. */
-gboolean ibh_rails_are_led_out(const IbhRails *rails, const IbhAddress *address);
+gboolean ibh_rails_lead_out(const IbhRails *rails, const IbhAddress *address);
 /* The NIC that has this address; NULL: none of this host. */
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
-gboolean ibh_rails_have(const IbhRails *rails, const IbhIp *address); /* it is one of this host's: no gateway */
+gboolean ibh_rails_have_address(const IbhRails *rails, const IbhIp *address); /* it is one of this host's: no gateway */
 /* An address of this NIC that it serves as a rail. */
-gboolean ibh_serves_family(const IbhNic *nic, int family);
-gboolean ibh_programs_family(const IbhNic *nic, int family); /* rules and routes of ours serve it */
-gboolean ibh_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
+gboolean ibh_nic_serves_family(const IbhNic *nic, int family);
+gboolean ibh_nic_programs_family(const IbhNic *nic, int family); /* rules and routes of ours serve it */
+gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
 /* The longest of remote= that contains this prefix; NULL: none does. */
 const IbhRemote *ibh_nic_find_remote(const IbhNic *nic, const IbhPrefix *prefix);
-gboolean ibh_is_remote(const IbhNic *nic, const IbhPrefix *prefix);
+gboolean ibh_nic_has_remote(const IbhNic *nic, const IbhPrefix *prefix);
 gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address);
 /* FALSE: the NIC serves this address twice, with two prefix lengths, and this is the second. */
-gboolean ibh_is_first(const IbhNic *nic, const IbhAddress *address);
-gboolean ibh_is_selected(const IbhNic *nic, const char *const *only);
+gboolean ibh_nic_has_first(const IbhNic *nic, const IbhAddress *address);
+gboolean ibh_nic_is_selected(const IbhNic *nic, const char *const *only);
 const IbhAddress *ibh_rails_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *ip); /* NULL: it has none */
 const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip); /* IbhAddress; NULL: no NIC has it */
 
@@ -106,7 +106,7 @@ const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route);
 gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error);
 
 /* tables.c. Gives each candidate its table. Fails where the configuration gives two NICs the same one. */
-gboolean ibh_assign_tables(IbhRails *rails, GError **error);
+gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error);
 /* The tables to remember of these rails (IbhSavedRail). `undone`: names of interfaces that are left alone now; NULL:
  * none. `all`: all interfaces are. */
 GArray *ibh_rails_to_remember(const IbhRails *rails, const char *const *undone, gboolean all);

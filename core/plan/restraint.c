@@ -17,7 +17,8 @@ static gboolean has_address(const IbhNic *nic, const IbhOp *op)
 /* What a rail gets although it has no address yet that counts (no carrier, no duplicate address detection). */
 static gboolean is_wanted(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
 {
-    return op->type == IBH_OP_SYSCTL_SET && (nic->status == IBH_NIC_RAIL || (op->to && ibh_must_be_silent(rails, nic)));
+    return op->type == IBH_OP_SYSCTL_SET &&
+           (nic->status == IBH_NIC_RAIL || (op->to && ibh_nic_must_be_silent(rails, nic)));
 }
 
 static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op)
@@ -28,22 +29,22 @@ static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, 
         return FALSE;
     if (restraint->down && g_strv_contains(restraint->down, nic->link->name))
         return FALSE;
-    return !ibh_has(restraint->given_up, op->ifindex) &&
+    return !ibh_numbers_have(restraint->given_up, op->ifindex) &&
            ABS(op->unit) != IBH_UNIT_OF_MOVES; /* another one waits for its table */
 }
 
 static gboolean is_left(const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op, GArray *spared)
 {
-    if (ibh_has(restraint->backed_off, op->unit))
+    if (ibh_numbers_have(restraint->backed_off, op->unit))
         return TRUE;
     if (!is_spared(rails, restraint, op))
         return FALSE;
-    if (!ibh_has(spared, op->ifindex))
+    if (!ibh_numbers_have(spared, op->ifindex))
         g_array_append_val(spared, op->ifindex);
     return TRUE;
 }
 
-GArray *ibh_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestraint *restraint)
+GArray *ibh_plan_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestraint *restraint)
 {
     GArray *spared = g_array_new(FALSE, FALSE, sizeof(int));
 

@@ -20,22 +20,22 @@ static void put_rules(const IbhWork *work, gboolean to_main)
 
     IBH_EACH (const IbhRule, rule, work->of_spread.rules) {
         if (ibh_rule_asks_main(rule) == to_main)
-            ibh_emit_rule(work, IBH_OP_RULE_ADD, NULL, rule,
-                          g_strdup_printf(to_main ? "what main has more exactly inside %s stays so"
-                                                  : "unbound traffic to %s is spread",
-                                          ibh_prefix_format(&rule->to, to)));
+            ibh_work_emit_rule(work, IBH_OP_RULE_ADD, NULL, rule,
+                               g_strdup_printf(to_main ? "what main has more exactly inside %s stays so"
+                                                       : "unbound traffic to %s is spread",
+                                               ibh_prefix_format(&rule->to, to)));
     }
 }
 
 /* Rules that ask main come first, then routes, then the rules that lead to them; deletions the other way round. */
-void ibh_emit_spread(IbhWork *work)
+void ibh_work_emit_spread(IbhWork *work)
 {
     put_rules(work, TRUE);
-    ibh_add_routes(work, &work->of_spread, IBH_TABLE_SPREAD);
+    ibh_work_add_routes(work, &work->of_spread, IBH_TABLE_SPREAD);
     put_rules(work, FALSE);
     IBH_EACH (IbhStale, stale, work->stales) {
         if (stale->spread && !stale->done)
-            ibh_drop(
+            ibh_work_drop(
                 work, stale,
                 g_strdup(stale->rule ? "unbound traffic goes by main again" : "this subnet is not spread (any more)"));
     }

@@ -187,8 +187,8 @@ static gboolean give(Assignment *all, IbhNic *nic, guint32 table)
 {
     if (!table || is_given(all, table) || is_given(all, table + IBH_TABLE_DEFAULTS))
         return FALSE;
-    ibh_needs_number(all->rails->snapshot, table);
-    ibh_needs_number(all->rails->snapshot, table + IBH_TABLE_DEFAULTS);
+    ibh_snapshot_needs_number(all->rails->snapshot, table);
+    ibh_snapshot_needs_number(all->rails->snapshot, table + IBH_TABLE_DEFAULTS);
     nic->table = table;
     g_hash_table_insert(all->rails->by.tables, KEY(table), nic);
     g_hash_table_insert(all->rails->by.tables, KEY(table + IBH_TABLE_DEFAULTS), nic);
@@ -256,7 +256,7 @@ static void give_new(Assignment *all, IbhNic *nic)
         table++;
 }
 
-gboolean ibh_assign_tables(IbhRails *rails, GError **error)
+gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error)
 {
     g_autoptr(GHashTable) used = g_hash_table_new(NULL, NULL), needed = g_hash_table_new(NULL, NULL);
     g_autoptr(GArray) evidence = g_array_new(FALSE, FALSE, sizeof(Evidence));

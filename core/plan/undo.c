@@ -20,10 +20,10 @@
 static void restore(const IbhWork *work, IbhSysctl key, gboolean used, gboolean unused)
 {
     IBH_EACH (const IbhTodo, todo, work->todos) {
-        int now = todo->nic->link->sysctl[key], old = ibh_value_left(work, todo->nic, key);
+        int now = todo->nic->link->sysctl[key], old = ibh_work_value_left(work, todo->nic, key);
 
-        if (todo->undone && (todo->is_mains ? used : unused) && now != old)
-            ibh_emit_sysctl(work, todo->nic, key, now, old, g_strdup("as it was before"));
+        if (todo->undone && (todo->is_used_by_main ? used : unused) && now != old)
+            ibh_work_emit_sysctl(work, todo->nic, key, now, old, g_strdup("as it was before"));
     }
 }
 
@@ -34,8 +34,8 @@ static void delete_rules_and_routes(IbhWork *work)
     gboolean orphans = work->undo && !work->only;
 
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (!stale->done && !stale->spread && (stale->owner ? ibh_todo(work, stale->owner)->undone : orphans))
-            ibh_drop(work, stale, ibh_why_stale(work, stale));
+        if (!stale->done && !stale->spread && (stale->owner ? ibh_work_todo(work, stale->owner)->undone : orphans))
+            ibh_work_drop(work, stale, ibh_stale_reason(work, stale));
     }
 }
 
@@ -43,15 +43,15 @@ static void delete_rules_and_routes(IbhWork *work)
 
 /* A NIC that main does not use would go on asking its peers from its own hardware address, and they would learn that
  * again. */
-void ibh_forget_neighbours(const IbhWork *work, const IbhNic *nic)
+void ibh_work_forget_neighbours(const IbhWork *work, const IbhNic *nic)
 {
     const GArray *neighbours = work->rails->snapshot->neighbours;
 
-    ibh_needs_neighbours(work->rails->snapshot);
+    ibh_snapshot_needs_neighbours(work->rails->snapshot);
     IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
         if (neighbour->ifindex == nic->link->ifindex)
-            ibh_emit(work, IBH_OP_NEIGH_DEL, nic, g_strdup_printf("nothing leaves by %s now", nic->link->name))->ip =
-                neighbour->ip;
+            ibh_work_emit(work, IBH_OP_NEIGH_DEL, nic, g_strdup_printf("nothing leaves by %s now", nic->link->name))
+                ->ip = neighbour->ip;
     }
 }
 
@@ -60,7 +60,7 @@ void ibh_forget_neighbours(const IbhWork *work, const IbhNic *nic)
 static gboolean will_answer(const IbhWork *work, const IbhNic *from, const IbhNic *nic, const IbhIp *ip)
 {
     return from == nic ||
-           (!ibh_ip_is_link_local(ip) && (ibh_todo(work, from)->undone || ibh_is_strict(work->rails, nic)));
+           (!ibh_ip_is_link_local(ip) && (ibh_work_todo(work, from)->undone || ibh_nic_is_strict(work->rails, nic)));
 }
 
 /* It had a rule of ours, and no rail that stays has the same address. */
@@ -68,7 +68,7 @@ static gboolean needs_announcement(const IbhWork *work, const IbhIp *ip)
 {
     const IbhNic *owner = ibh_rails_owner(work->rails, ip);
 
-    if (owner && !ibh_todo(work, owner)->undone)
+    if (owner && !ibh_work_todo(work, owner)->undone)
         return FALSE;
     IBH_EACH (const IbhRule, rule, work->rails->snapshot->rules) {
         if (ibh_rule_is_ours(rule) && ibh_ip_equal(&rule->from.ip, ip))
@@ -84,10 +84,10 @@ static void announce(const IbhWork *work, const IbhNic *nic)
         const IbhNic *from;
 
         if (address->local.family == AF_INET && needs_announcement(work, &address->local) &&
-            ibh_is_first(nic, address) && (from = ibh_find_mains_nic(work->rails, address)) &&
+            ibh_nic_has_first(nic, address) && (from = ibh_main_find_nic(work->rails, address)) &&
             will_answer(work, from, nic, &address->local))
-            ibh_emit_announce(work, nic, from, &address->local,
-                              g_strdup_printf("main uses %s for its subnet", from->link->name));
+            ibh_work_emit_announce(work, nic, from, &address->local,
+                                   g_strdup_printf("main uses %s for its subnet", from->link->name));
     }
 }
 
@@ -95,12 +95,12 @@ static void announce(const IbhWork *work, const IbhNic *nic)
 static void adapt_rails_that_stay(const IbhWork *work, const IbhRails *after)
 {
     IBH_EACH_POINTER (const IbhNic, nic, after->nics) {
-        if (ibh_is_programmed(after, nic))
-            ibh_emit_arp(work, after, nic, "answer for the NIC that is no rail any more, too");
+        if (ibh_nic_is_programmed(after, nic))
+            ibh_work_emit_arp(work, after, nic, "answer for the NIC that is no rail any more, too");
     }
 }
 
-void ibh_emit_undo(IbhWork *work)
+void ibh_work_emit_undo(IbhWork *work)
 {
     restore(work, IBH_SYSCTL_ARP_ANNOUNCE, TRUE, TRUE);
     delete_rules_and_routes(work);
@@ -108,14 +108,14 @@ void ibh_emit_undo(IbhWork *work)
     restore(work, IBH_SYSCTL_ARP_IGNORE, TRUE, FALSE);
     restore(work, IBH_SYSCTL_ARP_FILTER, TRUE, FALSE);
     IBH_EACH (const IbhTodo, todo, work->todos) {
-        if (todo->undone && !todo->is_mains)
-            ibh_forget_neighbours(work, todo->nic);
+        if (todo->undone && !todo->is_used_by_main)
+            ibh_work_forget_neighbours(work, todo->nic);
     }
     IBH_EACH (const IbhTodo, todo, work->todos) {
         if (todo->undone)
             announce(work, todo->nic);
     }
-    ibh_emit_rp_filters(work, FALSE);
+    ibh_work_emit_rp_filters(work, FALSE);
     restore(work, IBH_SYSCTL_ARP_IGNORE, FALSE, TRUE);
     restore(work, IBH_SYSCTL_ARP_FILTER, FALSE, TRUE);
 }
@@ -128,9 +128,9 @@ GPtrArray *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const cha
     if (after)
         adapt_rails_that_stay(&work, after);
     if (after || !only) /* unbound traffic leaves these rails first */
-        ibh_emit_spread(&work);
-    ibh_emit_rp_filters(&work, TRUE);
-    ibh_emit_undo(&work);
+        ibh_work_emit_spread(&work);
+    ibh_work_emit_rp_filters(&work, TRUE);
+    ibh_work_emit_undo(&work);
     ibh_work_clear(&work);
     return work.plan;
 }

@@ -7,16 +7,17 @@
 #include <sys/socket.h>
 
 /* The administrator's value; but a NIC that must be silent beside rails keeps ours. */
-int ibh_value_left(const IbhWork *work, const IbhNic *nic, IbhSysctl key)
+int ibh_work_value_left(const IbhWork *work, const IbhNic *nic, IbhSysctl key)
 {
-    return !work->undo && key == IBH_SYSCTL_ARP_IGNORE && ibh_must_be_silent(work->rails, nic) ? nic->link->sysctl[key]
-                                                                                               : nic->base[key];
+    return !work->undo && key == IBH_SYSCTL_ARP_IGNORE && ibh_nic_must_be_silent(work->rails, nic)
+               ? nic->link->sysctl[key]
+               : nic->base[key];
 }
 
 static gboolean has_our_sysctls(const IbhWork *work, const IbhNic *nic)
 {
     for (int key = 0; key < IBH_N_SYSCTLS; key++) {
-        if (ibh_value_left(work, nic, (IbhSysctl)key) != nic->link->sysctl[key])
+        if (ibh_work_value_left(work, nic, (IbhSysctl)key) != nic->link->sysctl[key])
             return TRUE;
     }
     return FALSE;
@@ -29,13 +30,13 @@ static gboolean leads_to_subnet_of(const IbhRoute *route, const IbhAddress *addr
 }
 
 /* Longest prefix, lowest metric, first. */
-const IbhNic *ibh_find_mains_nic(const IbhRails *rails, const IbhAddress *address)
+const IbhNic *ibh_main_find_nic(const IbhRails *rails, const IbhAddress *address)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
     const GArray *lists[] = {snapshot->routes, snapshot->main_by_nic};
     const IbhRoute *best = NULL;
 
-    if (ibh_rails_theirs(rails, address)) /* its own */
+    if (ibh_rails_foreign_rule(rails, address)) /* its own */
         return ibh_rails_nic(rails, address->ifindex);
     for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
         IBH_EACH (const IbhRoute, route, lists[i]) {
@@ -53,20 +54,20 @@ static void note_undone(const IbhWork *work, IbhTodo *todo)
     if ((!work->undo && todo->nic->status == IBH_NIC_RAIL) || !todo->selected || todo->undone)
         return;
     todo->undone = TRUE;
-    ibh_needs_everything(work->rails->snapshot); /* its own addresses, and main's routes by any NIC */
+    ibh_snapshot_needs_everything(work->rails->snapshot); /* its own addresses, and main's routes by any NIC */
     IBH_EACH_POINTER (const IbhAddress, address, &todo->nic->addresses) {
-        const IbhNic *by = address->local.family == AF_INET ? ibh_find_mains_nic(work->rails, address) : NULL;
+        const IbhNic *by = address->local.family == AF_INET ? ibh_main_find_nic(work->rails, address) : NULL;
 
         if (by)
-            ibh_todo(work, by)->is_mains = TRUE;
+            ibh_work_todo(work, by)->is_used_by_main = TRUE;
     }
 }
 
-void ibh_find_undone(IbhWork *work)
+void ibh_work_find_undone(IbhWork *work)
 {
     IBH_EACH (const IbhStale, stale, work->stales) {
         if (stale->owner)
-            note_undone(work, ibh_todo(work, stale->owner));
+            note_undone(work, ibh_work_todo(work, stale->owner));
     }
     IBH_EACH (IbhTodo, todo, work->todos) {
         if (has_our_sysctls(work, todo->nic))

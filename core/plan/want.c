@@ -14,13 +14,13 @@
 static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, IbhRoute *route)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
-    const IbhRoute *own = ibh_main_find(snapshot, nic->link->ifindex, &address->subnet);
+    const IbhRoute *own = ibh_main_find_subnet(snapshot, nic->link->ifindex, &address->subnet);
 
     if (!(nic->link->flags & IFF_UP)) /* main has no route through a link that is down */
         return TRUE;
     if (!own)
         return !ibh_main_needs_gateway(snapshot, &address->subnet) && (route->family == AF_INET || address->is_on_link);
-    if (!ibh_route_is_simple(own) || ibh_rails_have(rails, &own->gateway))
+    if (!ibh_route_is_simple(own) || ibh_rails_have_address(rails, &own->gateway))
         return FALSE;
     if (own->gateway.family != AF_UNSPEC)
         ibh_route_set_gateway(route, &own->gateway);
@@ -71,10 +71,10 @@ static void want_subnets_of(const IbhRails *rails, const IbhNic *nic, int family
 
     for (guint i = 0; i < nic->served.len && routes->len < most; i++) {
         const IbhAddress *address = in_order_of_age(nic, family, i);
-        IbhRoute route = ibh_own_route(nic, &address->subnet);
+        IbhRoute route = ibh_route_for_nic(nic, &address->subnet);
 
-        if (route.family != family || ibh_address_is_host(address) || !ibh_programs_family(nic, family) ||
-            ibh_have_prefix(routes, &address->subnet))
+        if (route.family != family || ibh_address_is_host(address) || !ibh_nic_programs_family(nic, family) ||
+            ibh_routes_have_prefix(routes, &address->subnet))
             continue;
         if (route.family == AF_INET) {
             if (address->secondary)
@@ -83,7 +83,7 @@ static void want_subnets_of(const IbhRails *rails, const IbhNic *nic, int family
             route.src = address->local;
         }
         if (take_over(rails, nic, address, &route))
-            ibh_add_route_via(nic, &route, routes);
+            ibh_routes_add_via(nic, &route, routes);
     }
 }
 
@@ -261,16 +261,16 @@ GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *w
         gboolean led_out;
 
         /* If two rails have one address, the rail of lower rank has its rules. */
-        if (ibh_rails_owner(rails, &address->local) != nic || !ibh_is_first(nic, address))
+        if (ibh_rails_owner(rails, &address->local) != nic || !ibh_nic_has_first(nic, address))
             continue;
-        led_out = ibh_rails_are_led_out(rails, address);
+        led_out = ibh_rails_lead_out(rails, address);
         IBH_EACH (const IbhRule, one, of_family) {
             IbhRule rule = *one;
 
             if (led_out && rule.priority >= IBH_PRIORITY_DEFAULTS - 1)
                 continue; /* a blackhole is a kill switch */
             rule.family = address->local.family;
-            rule.from = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
+            rule.from = ibh_prefix_of(&address->local, ibh_ip_bits(&address->local));
             g_array_append_val(rules, rule);
         }
     }
@@ -279,14 +279,14 @@ GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *w
 
 /* ---- sysctls ---- */
 
-gboolean ibh_is_strict(const IbhRails *rails, const IbhNic *nic)
+gboolean ibh_nic_is_strict(const IbhRails *rails, const IbhNic *nic)
 {
     return ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, nic->base[IBH_SYSCTL_RP_FILTER],
                                 rails->snapshot->all[IBH_SYSCTL_RP_FILTER]) == 1;
 }
 
 /* TRUE for a rail that has its rules, those of others too, or gets them in this run. */
-gboolean ibh_is_programmed(const IbhRails *rails, const IbhNic *nic)
+gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic)
 {
     if (nic->status != IBH_NIC_RAIL)
         return FALSE;
@@ -314,7 +314,8 @@ static gboolean shares_subnet(const IbhNic *a, const IbhNic *b)
  * that is no rail does not even take a request. */
 static gboolean is_answered_for(const IbhRails *rails, const IbhNic *other)
 {
-    return (other->link->flags & IFF_LOOPBACK) || (!ibh_is_programmed(rails, other) && ibh_is_strict(rails, other));
+    return (other->link->flags & IFF_LOOPBACK) ||
+           (!ibh_nic_is_programmed(rails, other) && ibh_nic_is_strict(rails, other));
 }
 
 /* Where the administrator's values answer for no other's address, arp_filter would silence the rail's own, too, while
@@ -359,7 +360,7 @@ static int want_auto(const IbhRails *rails, const IbhNic *nic, IbhSysctl key, in
 
 static gboolean have_global_address_on_lo(const IbhRails *rails)
 {
-    ibh_needs_everything(rails->snapshot); /* any address of it counts, not those of rails' subnets alone */
+    ibh_snapshot_needs_everything(rails->snapshot); /* any address of it counts, not those of rails' subnets alone */
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
         const IbhLink *link = ibh_snapshot_link(rails->snapshot, address->ifindex);
 
@@ -372,8 +373,8 @@ static gboolean have_global_address_on_lo(const IbhRails *rails)
 static gboolean stands_beside_rail(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
-        if (other->link->type == nic->link->type && ibh_is_programmed(rails, other) &&
-            ibh_serves_family(other, AF_INET))
+        if (other->link->type == nic->link->type && ibh_nic_is_programmed(rails, other) &&
+            ibh_nic_serves_family(other, AF_INET))
             return TRUE;
     }
     return FALSE;
@@ -381,13 +382,13 @@ static gboolean stands_beside_rail(const IbhRails *rails, const IbhNic *nic)
 
 /* A NIC that is up without an IPv4 address answers ARP for the rails' addresses, if it is on their wire. If it has to
  * answer for an address of the host itself, on lo, it goes on. */
-gboolean ibh_must_be_silent(const IbhRails *rails, const IbhNic *nic)
+gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic)
 {
     if (!nic->rank || nic->held || nic->status == IBH_NIC_RAIL || nic->status == IBH_NIC_UNMANAGED)
         return FALSE;
     if (nic->settings.arp == IBH_ARP_KEEP || nic->base[IBH_SYSCTL_ARP_IGNORE])
         return FALSE;
-    return nic->link->flags & IFF_UP && !ibh_serves_family(nic, AF_INET) && stands_beside_rail(rails, nic) &&
+    return nic->link->flags & IFF_UP && !ibh_nic_serves_family(nic, AF_INET) && stands_beside_rail(rails, nic) &&
            !have_global_address_on_lo(rails);
 }
 
@@ -396,7 +397,7 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
     /* It follows the administrator's value, not that of an earlier run: the end state does not depend on history. */
     int base = nic->base[key];
 
-    if (key == IBH_SYSCTL_ARP_IGNORE && ibh_must_be_silent(rails, nic))
+    if (key == IBH_SYSCTL_ARP_IGNORE && ibh_nic_must_be_silent(rails, nic))
         return 1;
     if (nic->status != IBH_NIC_RAIL || key == IBH_SYSCTL_IGNORE_LINKDOWN)
         return base;

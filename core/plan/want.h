@@ -12,13 +12,13 @@ GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic);
 GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *routes);
 
 /* TRUE for a rail that has its rules, or gets them in this run (IbhRails.only). */
-gboolean ibh_is_programmed(const IbhRails *rails, const IbhNic *nic);
+gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic);
 /* TRUE if, by the administrator's value, it drops packets that come in by another NIC than the answer would leave by.
  */
-gboolean ibh_is_strict(const IbhRails *rails, const IbhNic *nic);
+gboolean ibh_nic_is_strict(const IbhRails *rails, const IbhNic *nic);
 
 /* TRUE for a candidate that is no rail, and must not answer ARP for the rails. */
-gboolean ibh_must_be_silent(const IbhRails *rails, const IbhNic *nic);
+gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic);
 /* The wanted value. For a NIC that is no rail: the administrator's, unless it must be silent. */
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);
 
@@ -28,20 +28,20 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);
 void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *routes);
 
 /* The gateway that gateway= names (not auto); FALSE: it names none, or none in the rail's subnets. */
-gboolean ibh_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
-gboolean ibh_has_default(const IbhRails *rails, const IbhNic *nic, int family); /* D has a default route */
+gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
+gboolean ibh_nic_has_default(const IbhRails *rails, const IbhNic *nic, int family); /* D has a default route */
 
 /* The gateway that it names is of the link, or in a subnet of the NIC. */
 gboolean ibh_remote_is_reachable(const IbhNic *nic, const IbhRemote *remote);
 
 void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway); /* of ours; AF_UNSPEC: on link */
 void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from);
-void ibh_add_route_via(const IbhNic *nic, const IbhRoute *route, GArray *routes);
+void ibh_routes_add_via(const IbhNic *nic, const IbhRoute *route, GArray *routes);
 /* One next hop, for every source and TOS, without an encapsulation: a route of ours can do the same. */
 gboolean ibh_route_is_simple(const IbhRoute *route);
 
 /* A /30, /31 or /127: it has room for one peer only. */
-gboolean ibh_has_one_peer(const IbhPrefix *subnet);
+gboolean ibh_prefix_has_one_peer(const IbhPrefix *subnet);
 
-IbhRoute ibh_own_route(const IbhNic *nic, const IbhPrefix *dst); /* in T, by the device, with our mark */
-gboolean ibh_have_prefix(const GArray *routes, const IbhPrefix *prefix);
+IbhRoute ibh_route_for_nic(const IbhNic *nic, const IbhPrefix *dst); /* in T, by the device, with our mark */
+gboolean ibh_routes_have_prefix(const GArray *routes, const IbhPrefix *prefix);

@@ -26,7 +26,7 @@ static gboolean can_carry(const IbhRails *rails, const IbhNic *nic, const IbhPre
 
     if (!address || ibh_address_is_host(address) || !ibh_prefix_equal(&address->subnet, subnet))
         return FALSE;
-    return ibh_is_programmed(rails, nic) && nic->link->flags & IFF_UP && nic->link->carrier &&
+    return ibh_nic_is_programmed(rails, nic) && nic->link->flags & IFF_UP && nic->link->carrier &&
            ibh_rails_owner(rails, &address->local) == nic;
 }
 
@@ -135,7 +135,7 @@ static GArray *want_rules(const GArray *routes)
             const IbhPrefix *subnet = &route->dst;
             IbhRule rule = {.family = AF_INET,
                             .priority = IBH_PRIORITY_BASE + IBH_PRIORITY_SPREAD - (to_rails ? 0 : 1),
-                            .from = ibh_prefix(&none, 32),
+                            .from = ibh_prefix_of(&none, 32),
                             .to = *subnet,
                             .selectors = IBH_SELECT_TO,
                             .action = FR_ACT_TO_TBL,

@@ -10,31 +10,31 @@ void ibh_todo_clear(gpointer data)
     g_clear_pointer(&todo->routes, g_array_unref);
 }
 
-IbhTodo *ibh_todo(const IbhWork *work, const IbhNic *nic)
+IbhTodo *ibh_work_todo(const IbhWork *work, const IbhNic *nic)
 {
     return &g_array_index(work->todos, IbhTodo, nic->position);
 }
 
-IbhTodo *ibh_todo_of_rail(const IbhWork *work, const IbhNic *nic)
+IbhTodo *ibh_work_todo_of_rail(const IbhWork *work, const IbhNic *nic)
 {
-    IbhTodo *todo = nic ? ibh_todo(work, nic) : NULL;
+    IbhTodo *todo = nic ? ibh_work_todo(work, nic) : NULL;
 
     return todo && todo->rules ? todo : NULL;
 }
 
-gboolean ibh_may_touch(const IbhWork *work, const IbhNic *nic)
+gboolean ibh_work_may_touch(const IbhWork *work, const IbhNic *nic)
 {
-    return nic ? ibh_todo(work, nic)->selected : !work->only;
+    return nic ? ibh_work_todo(work, nic)->selected : !work->only;
 }
 
 /* TRUE if the tables of this rail hold something of another NIC: a route, or a rule that leads there. Tables stick to
  * their NIC, so only table= and NICs that disappeared cause this. */
-gboolean ibh_is_in_the_way(const IbhStale *stale, const IbhTodo *todo)
+gboolean ibh_stale_is_in_the_way(const IbhStale *stale, const IbhTodo *todo)
 {
     return !stale->done && stale->owner != todo->nic && ibh_nic_has_table(todo->nic, stale->table);
 }
 
-gboolean ibh_is_place_wanted(const IbhTodo *todo, const IbhRoute *route)
+gboolean ibh_todo_wants_place(const IbhTodo *todo, const IbhRoute *route)
 {
     for (guint i = 0; i < todo->routes->len; i++) {
         if (ibh_route_same_place(&g_array_index(todo->routes, IbhRoute, i), route))
@@ -48,7 +48,7 @@ void ibh_work_clear(IbhWork *work)
     g_array_unref(work->todos);
     ibh_todo_clear(&work->of_spread);
     g_array_unref(work->stales);
-    g_hash_table_unref(work->led);
+    g_hash_table_unref(work->led_to_table);
 }
 
 static gint descending(gconstpointer left, gconstpointer right)
@@ -58,7 +58,7 @@ static gint descending(gconstpointer left, gconstpointer right)
     return a->priority == b->priority ? 0 : a->priority > b->priority ? -1 : 1;
 }
 
-GPtrArray *ibh_rules_to_delete(const IbhSnapshot *snapshot)
+GPtrArray *ibh_snapshot_rules_to_delete(const IbhSnapshot *snapshot)
 {
     GPtrArray *rules = g_ptr_array_new();
 

@@ -16,8 +16,8 @@ typedef struct {
     gboolean selected; /* this run is about it, or about a rail that needs its table */
     gboolean changed;
     gboolean done;
-    gboolean undone;   /* no rail any more, with something of ours on it */
-    gboolean is_mains; /* by it main reaches the subnets of NICs that are undone */
+    gboolean undone;          /* no rail any more, with something of ours on it */
+    gboolean is_used_by_main; /* by it main reaches the subnets of NICs that are undone */
 } IbhTodo;
 
 /* Something of ours that is not wanted. */
@@ -41,21 +41,21 @@ typedef struct {
     GPtrArray *plan; /* IbhOp * */
     GArray *todos;   /* IbhTodo, one per NIC, by its position */
     IbhTodo of_spread;
-    GArray *stales;  /* IbhStale, in an order in which they can be deleted and, if that fails, restored */
-    GHashTable *led; /* IbhIp: addresses that a rule of ours leads to T already */
+    GArray *stales;           /* IbhStale, in an order in which they can be deleted and, if that fails, restored */
+    GHashTable *led_to_table; /* IbhIp: addresses that a rule of ours leads to T already */
     gboolean rules_change;
 } IbhWork;
 
 /* work.c: look-ups in it */
-IbhTodo *ibh_todo(const IbhWork *work, const IbhNic *nic);
-IbhTodo *ibh_todo_of_rail(const IbhWork *work, const IbhNic *nic); /* NULL: no rail of this run */
-gboolean ibh_may_touch(const IbhWork *work, const IbhNic *nic);    /* NULL: of no NIC any more */
-gboolean ibh_is_place_wanted(const IbhTodo *todo, const IbhRoute *route);
+IbhTodo *ibh_work_todo(const IbhWork *work, const IbhNic *nic);
+IbhTodo *ibh_work_todo_of_rail(const IbhWork *work, const IbhNic *nic); /* NULL: no rail of this run */
+gboolean ibh_work_may_touch(const IbhWork *work, const IbhNic *nic);    /* NULL: of no NIC any more */
+gboolean ibh_todo_wants_place(const IbhTodo *todo, const IbhRoute *route);
 /* TRUE if the tables of this rail hold something of another NIC: a route, or a rule that leads there. */
-gboolean ibh_is_in_the_way(const IbhStale *stale, const IbhTodo *todo);
+gboolean ibh_stale_is_in_the_way(const IbhStale *stale, const IbhTodo *todo);
 /* IbhRule *: rules of ours in the order in which they can be deleted: descending, and of one priority as they stand,
  * because a delete hits the first that matches. */
-GPtrArray *ibh_rules_to_delete(const IbhSnapshot *snapshot);
+GPtrArray *ibh_snapshot_rules_to_delete(const IbhSnapshot *snapshot);
 void ibh_todo_clear(gpointer todo);
 void ibh_work_clear(IbhWork *work); /* not the plan */
 
@@ -63,42 +63,43 @@ void ibh_work_clear(IbhWork *work); /* not the plan */
 void ibh_want_spread(const IbhRails *rails, IbhTodo *todo); /* NULL: nothing is */
 
 /* undone.c: NICs that are no rails any more, with something of ours on them. */
-void ibh_find_undone(IbhWork *work);
+void ibh_work_find_undone(IbhWork *work);
 /* The administrator's value; but a NIC that must be silent beside rails keeps ours. */
-int ibh_value_left(const IbhWork *work, const IbhNic *nic, IbhSysctl key);
+int ibh_work_value_left(const IbhWork *work, const IbhNic *nic, IbhSysctl key);
 /* The NIC by which main reaches this address' subnet; NULL: none. */
-const IbhNic *ibh_find_mains_nic(const IbhRails *rails, const IbhAddress *address);
+const IbhNic *ibh_main_find_nic(const IbhRails *rails, const IbhAddress *address);
 
 /* difference.c: what is wanted, less what is there. */
 void ibh_work_init(IbhWork *work);
 
 /* emit.c */
 /* `nic`: the operation belongs to its unit; NULL: its NIC has disappeared. */
-IbhOp *ibh_emit(const IbhWork *work, IbhOpType type, const IbhNic *nic, char *why);
-void ibh_emit_rule(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why);
-void ibh_emit_route(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
-                    const IbhRoute *replaced, char *why);
+IbhOp *ibh_work_emit(const IbhWork *work, IbhOpType type, const IbhNic *nic, char *why);
+void ibh_work_emit_rule(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why);
+void ibh_work_emit_route(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
+                         const IbhRoute *replaced, char *why);
 /* ARP as these rails want it; `why` NULL: by what each value does. FALSE: it is so. */
-gboolean ibh_emit_arp(const IbhWork *work, const IbhRails *rails, const IbhNic *nic, const char *why);
-void ibh_emit_sysctl(const IbhWork *work, const IbhNic *nic, IbhSysctl key, int from, int to, char *why);
+gboolean ibh_work_emit_arp(const IbhWork *work, const IbhRails *rails, const IbhNic *nic, const char *why);
+void ibh_work_emit_sysctl(const IbhWork *work, const IbhNic *nic, IbhSysctl key, int from, int to, char *why);
 /* Announces `ip` from the NIC `from`, for the unit of `nic`. */
-void ibh_emit_announce(const IbhWork *work, const IbhNic *nic, const IbhNic *from, const IbhIp *ip, char *why);
-void ibh_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table); /* those of this table */
-gboolean ibh_stale_is_programmed(const IbhStale *stale);                /* others do not route it */
-char *ibh_why_stale(const IbhWork *work, const IbhStale *stale);
-void ibh_drop(IbhWork *work, IbhStale *stale, char *why);               /* takes `why` */
-void ibh_move_unit(const IbhWork *work, const IbhNic *nic, int family); /* to IBH_UNIT_OF_MOVES */
+void ibh_work_emit_announce(const IbhWork *work, const IbhNic *nic, const IbhNic *from, const IbhIp *ip, char *why);
+void ibh_work_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table); /* those of this table */
+gboolean ibh_stale_is_programmed(const IbhStale *stale);                     /* others do not route it */
+char *ibh_stale_reason(const IbhWork *work, const IbhStale *stale);
+void ibh_work_drop(IbhWork *work, IbhStale *stale, char *why);               /* takes `why` */
+void ibh_work_move_unit(const IbhWork *work, const IbhNic *nic, int family); /* to IBH_UNIT_OF_MOVES */
 /* An rp_filter of 1 drops what comes in on another NIC than the answer would leave by. `first`, before rules change, it
  * is loosened, for a moment too; after peers were told, it is tightened. */
-void ibh_emit_rp_filters(const IbhWork *work, gboolean first);
+void ibh_work_emit_rp_filters(const IbhWork *work, gboolean first);
 
 /* program.c: rail by rail, routes, the rules that lead to them, then the deletion of what they replace. */
-void ibh_program_rails(IbhWork *work);
-void ibh_join_units(const IbhWork *work); /* rails that take each other's tables stand or fall together */
+void ibh_work_program_rails(IbhWork *work);
+void ibh_work_join_units(const IbhWork *work); /* rails that take each other's tables stand or fall together */
 
 /* spread.c */
-void ibh_emit_spread(IbhWork *work);
+void ibh_work_emit_spread(IbhWork *work);
 
 /* undo.c: everything of ours on NICs that are no rails any more. */
-void ibh_emit_undo(IbhWork *work);
-void ibh_forget_neighbours(const IbhWork *work, const IbhNic *nic); /* it is a rail no more, and main does not use it */
+void ibh_work_emit_undo(IbhWork *work);
+void ibh_work_forget_neighbours(const IbhWork *work,
+                                const IbhNic *nic); /* it is a rail no more, and main does not use it */

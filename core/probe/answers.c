@@ -175,26 +175,26 @@ static IbhFinding *report_one(IbhProbe *probe, const IbhProbeStranger *stranger,
     if (own)
         return ibh_finding_add(
             probe->findings, own->name, IBH_WARNING, "foreign-nic-answers",
-            ibh_fix("sysctl -w", "net/ipv4/conf/%s/arp_ignore=1", own->name),
+            ibh_remedy_fix("sysctl -w", "net/ipv4/conf/%s/arp_ignore=1", own->name),
             "it is no rail, but on the wire of %s, and answered ARP for %s: peers may send to the wrong NIC", rail,
             ips);
     if (stranger->proxy)
         return ibh_finding_add(
             probe->findings, rail, IBH_WARNING, "proxy-arp",
-            ibh_advice("find %s (the switches' tables of hardware addresses); %s off there", lladdr,
-                       six ? "proxy_ndp" : "proxy_arp"),
+            ibh_remedy_advice("find %s (the switches' tables of hardware addresses); %s off there", lladdr,
+                              six ? "proxy_ndp" : "proxy_arp"),
             "%s answers %s for %s, of this host: a proxy on the wire, so what peers send here may go there", lladdr,
             question, ips);
     if (is_forged)
         return ibh_finding_add(probe->findings, rail, IBH_ERROR, "duplicate-address",
-                               ibh_advice("find %s (the switches' tables of hardware addresses)", sender),
+                               ibh_remedy_advice("find %s (the switches' tables of hardware addresses)", sender),
                                "%s sends %s answers for %s, of this host, in the name of %s: a forgery, or a proxy, so "
                                "what peers send here may go there",
                                sender, question, ips, lladdr);
     return ibh_finding_add(
         probe->findings, rail, IBH_ERROR, "duplicate-address",
-        ibh_advice("find %s (the switches' tables of hardware addresses), and take the address away there or here",
-                   lladdr),
+        ibh_remedy_advice(
+            "find %s (the switches' tables of hardware addresses), and take the address away there or here", lladdr),
         "another host has %s, too: %s answers %s for it, so peers send to the one or the other", ips, lladdr, question);
 }
 

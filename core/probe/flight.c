@@ -40,7 +40,7 @@ static gboolean is_size_open(const IbhProbePair *pair)
 static guint choose_size(const IbhProbePair *pair, guint try)
 {
     const guint full = ibh_probe_full_size(pair);
-    const guint size = try < 2 ? full : try == 2 ? pair->mtu.told : usual[try - 3];
+    const guint size = try < 2 ? full : try == 2 ? pair->mtu.limit : usual[try - 3];
 
     return size > full || (try >= 2 && size == full) ? 0 : size;
 }
@@ -62,7 +62,7 @@ static gboolean is_who_open(const IbhProbePair *pair)
 /* Where the kernel's answer is right, whether that is the way in the end. */
 static gboolean is_free_open(const IbhProbePair *pair)
 {
-    return pair->received && !pair->free_ifindex && !pair->route.error && !ibh_has_other_route(pair);
+    return pair->received && !pair->free_ifindex && !pair->route.error && !ibh_proof_has_other_route(pair);
 }
 
 static const struct {
@@ -159,9 +159,9 @@ gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint6
     *ret_due = G_MAXINT64;
     while (begin_next(flight))
         ;
-    for (guint n = flight->begun - flight->gone; n > 0; n--) {
-        if (flight->turn < flight->gone || flight->turn >= flight->begun)
-            flight->turn = flight->gone;
+    for (guint n = flight->begun - flight->finished; n > 0; n--) {
+        if (flight->turn < flight->finished || flight->turn >= flight->begun)
+            flight->turn = flight->finished;
         *ret_shot = (IbhShot){.pair = flight->turn++};
         if (take_turn(flight, now, ret_shot, ret_due))
             return TRUE;
@@ -204,8 +204,8 @@ void ibh_flight_end(IbhFlight *flight, guint i)
 
     pair->step = IBH_STEP_GONE;
     flight->standing[ibh_probe_family(pair)] -= ibh_probe_takes_entry(pair) ? 1 : 0;
-    while (flight->gone < flight->begun && ibh_probe_pair(flight->probe, flight->gone)->step == IBH_STEP_GONE)
-        flight->gone++;
+    while (flight->finished < flight->begun && ibh_probe_pair(flight->probe, flight->finished)->step == IBH_STEP_GONE)
+        flight->finished++;
 }
 
 /* ---- the neighbour table ---- */

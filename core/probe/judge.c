@@ -105,13 +105,13 @@ static gboolean has_loss(const IbhProbePair *pair)
 /* Else the consequences of that are not told. */
 static gboolean could_leave(const IbhProbePair *pair)
 {
-    return pair->loss != IBH_LOSS_OURS && !ibh_has_no_carrier(pair);
+    return pair->loss != IBH_LOSS_OURS && !ibh_proof_has_no_carrier(pair);
 }
 
 /* Else the peer learns another NIC's address from what is led away, and answers there. */
 static gboolean is_not_led_away(const IbhProbePair *pair)
 {
-    return !ibh_is_led_away(pair);
+    return !ibh_proof_is_led_away(pair);
 }
 
 /* Of each list, the first cause that is proved is charged. */

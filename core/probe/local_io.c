@@ -102,9 +102,9 @@ void ibh_prober_read_local(IbhProber *prober, gboolean after)
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, 1);
 
     read_counters(&reader);
-    (void)ibh_dump(prober->netlink, ibh_request(RTM_GETQDISC, NLM_F_DUMP, &qdiscs, sizeof qdiscs), on_qdisc, &reader,
-                   none, "the queues", NULL);
+    (void)ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETQDISC, NLM_F_DUMP, &qdiscs, sizeof qdiscs), on_qdisc,
+                           &reader, none, "the queues", NULL);
     if (after)
-        (void)ibh_dump(prober->netlink, ibh_request(RTM_GETLINK, NLM_F_DUMP, &links, sizeof links), on_link, &reader,
-                       none, "the links", NULL);
+        (void)ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETLINK, NLM_F_DUMP, &links, sizeof links), on_link,
+                               &reader, none, "the links", NULL);
 }

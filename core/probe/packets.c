@@ -244,7 +244,7 @@ gboolean ibh_arp_parse(const guint8 *frame, gsize length, guint16 operation, Ibh
         return FALSE;
     *ret_reply = (IbhArpReply){.from = ibh_ip_from_bytes(AF_INET, frame + 8 + size),
                                .to = ibh_ip_from_bytes(AF_INET, frame + 8 + 2 * size + 4),
-                               .lladdr = ibh_lladdr(frame + 8, (guint)size)};
+                               .lladdr = ibh_lladdr_from_bytes(frame + 8, (guint)size)};
     return TRUE;
 }
 
@@ -261,7 +261,7 @@ static gboolean parse_advertisement(const IbhLink *link, const guint8 *packet, g
             continue;
         *ret_reply = (IbhArpReply){.from = ibh_ip_from_bytes(AF_INET6, packet + 8),
                                    .to = {.family = AF_INET6},
-                                   .lladdr = ibh_lladdr(packet + at + before, link->lladdr_len),
+                                   .lladdr = ibh_lladdr_from_bytes(packet + at + before, link->lladdr_len),
                                    .proxy = !(packet[4] & 0x20)}; /* without "override" */
         return TRUE;
     }
@@ -353,8 +353,8 @@ static void hear_error(IbhProbe *probe, const IbhHeard *heard, const IbhProbeRep
         return;
     limit = six ? ibh_get32(icmp + 4) : ibh_get16(icmp + 6);
     if (is_too_big(icmp, six)) {
-        pair->mtu.told_by = error->from;
-        pair->mtu.told = limit <= ibh_probe_full_size(pair) ? limit : 0;
+        pair->mtu.limited_by = error->from;
+        pair->mtu.limit = limit <= ibh_probe_full_size(pair) ? limit : 0;
     } else if (is_refusal(icmp, six)) {
         pair->refusal = (IbhProbeRefusal){error->from, icmp[0], icmp[1]};
     }
@@ -371,7 +371,7 @@ static void note_question(IbhProbe *probe, const IbhHeard *heard, const IbhIp *w
     if (pair->step > IBH_STEP_ECHOES)
         return;
     pair->trace.asks |= heard->outgoing;
-    pair->trace.told |= !heard->outgoing;
+    pair->trace.is_answered |= !heard->outgoing;
 }
 
 static void hear_arp(IbhProbe *probe, const IbhHeard *heard)

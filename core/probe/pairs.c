@@ -26,7 +26,7 @@ static void take_nics(IbhProbe *probe)
     const IbhRails *rails = probe->rails;
 
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (rails->only ? ibh_is_selected(nic, rails->only) : nic->status == IBH_NIC_RAIL)
+        if (rails->only ? ibh_nic_is_selected(nic, rails->only) : nic->status == IBH_NIC_RAIL)
             g_ptr_array_add(probe->nics, (gpointer)(guintptr)nic);
     }
 }
@@ -109,12 +109,12 @@ static char *why_left_to_main(const IbhProbePair *pair)
 {
     const IbhNic *nic = ibh_probe_source(pair)->nic;
     const IbhIp *peer = ibh_probe_peer(pair);
-    const IbhPrefix whole = ibh_prefix(peer, ibh_ip_bits(peer));
+    const IbhPrefix whole = ibh_prefix_of(peer, ibh_ip_bits(peer));
     const IbhLink *other = ibh_snapshot_link(pair->probe->rails->snapshot, pair->route.oif);
 
     if (pair->on_link || !ibh_nic_is_usable(nic)) /* whose routes went away with it */
         return NULL;
-    if (ibh_has_default(pair->probe->rails, nic, peer->family) || ibh_is_remote(nic, &whole))
+    if (ibh_nic_has_default(pair->probe->rails, nic, peer->family) || ibh_nic_has_remote(nic, &whole))
         return NULL;
     if (pair->route.error)
         return pair->route.error == ENETUNREACH ? g_strdup("outside its subnets, and no route leads there") : NULL;
@@ -290,7 +290,7 @@ gboolean ibh_probe_takes_entry(const IbhProbePair *pair)
 
 static void learn_entry(IbhProbePair *pair, const IbhNeighbour *neighbour, gboolean is_unasked)
 {
-    const IbhLladdr lladdr = ibh_lladdr(neighbour->lladdr, is_unasked ? 0 : neighbour->lladdr_len);
+    const IbhLladdr lladdr = ibh_lladdr_from_bytes(neighbour->lladdr, is_unasked ? 0 : neighbour->lladdr_len);
 
     if (pair->step == IBH_STEP_WAITS) {
         pair->known_before = TRUE;
@@ -320,7 +320,7 @@ void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours)
 
 /* ---- hardware addresses ---- */
 
-IbhLladdr ibh_lladdr(const guint8 *bytes, guint length)
+IbhLladdr ibh_lladdr_from_bytes(const guint8 *bytes, guint length)
 {
     IbhLladdr lladdr = {.len = MIN(length, IBH_LLADDR_MAX)};
 

@@ -186,7 +186,7 @@ typedef struct {
     gboolean left;          /* an echo */
     gboolean is_translated; /* with other addresses: these */
     IbhIp from, to;
-    gboolean asks, told; /* for the peer's hardware address: a question left, an answer came in */
+    gboolean asks, is_answered; /* for the peer's hardware address: a question left, an answer came in */
 } IbhProbeTrace;
 
 /* An ICMP error about an echo. */
@@ -200,8 +200,8 @@ typedef struct {
     guint passed;     /* the longest that was answered */
     gboolean failed;  /* one of full size was not, twice */
     guint fragment;   /* a reply came in pieces of this size */
-    IbhIp told_by;    /* the host that reported one as too long; family 0: none */
-    guint told;       /* and the size that it accepts */
+    IbhIp limited_by; /* the host that reported one as too long; family 0: none */
+    guint limit;      /* and the size that it accepts */
     guint seen;       /* the longest whose reply came in whole, delivered or not */
     gboolean held;    /* the kernel does not let longer ones leave: this host's own firewall */
     gboolean mangled; /* a reply came in with a wrong checksum */
@@ -333,7 +333,7 @@ IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhI
 int ibh_probe_family(const IbhProbePair *pair);                                         /* 0: IPv4; 1: IPv6 */
 guint ibh_probe_full_size(const IbhProbePair *pair);
 
-IbhLladdr ibh_lladdr(const guint8 *bytes, guint length);
+IbhLladdr ibh_lladdr_from_bytes(const guint8 *bytes, guint length);
 gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other);
 char *ibh_lladdr_format(const IbhLladdr *lladdr);        /* NULL: not known */
 gboolean ibh_lladdr_is_virtual(const IbhLladdr *lladdr); /* VRRP: of no NIC */
@@ -355,11 +355,11 @@ gboolean ibh_probe_takes_entry(const IbhProbePair *pair);
  * pair is asked after an earlier one is finished and its entry deleted. */
 typedef struct {
     IbhProbe *probe;
-    guint gone, begun; /* pairs: the window is from the one to the other */
-    guint turn;        /* the pair that is next */
-    guint room[2];     /* entries that may stand at a time: IPv4, IPv6 */
-    guint standing[2]; /* entries of pairs that are not gone */
-    gboolean settled;  /* some pair is, and waits for ibh_probe_learn() */
+    guint finished, begun; /* pairs: the window is from the one to the other */
+    guint turn;            /* the pair that is next */
+    guint room[2];         /* entries that may stand at a time: IPv4, IPv6 */
+    guint standing[2];     /* entries of pairs that are not gone */
+    gboolean settled;      /* some pair is, and waits for ibh_probe_learn() */
 } IbhFlight;
 
 typedef struct {
@@ -445,14 +445,16 @@ char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more);
 char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text);
 
 /* What proves a cause (proofs.c). */
-IbhProof ibh_is_down, ibh_has_no_carrier, ibh_is_ours, ibh_is_arp_off, ibh_was_table_full, ibh_is_held, ibh_is_refused,
-    ibh_is_unsent, ibh_is_dropped, ibh_is_mangled, ibh_is_told_elsewhere, ibh_peer_refuses, ibh_way_refuses,
-    ibh_has_reply, ibh_is_translated, ibh_is_detour, ibh_is_gateway_silent, ibh_has_answered, ibh_is_silent,
-    ibh_is_unknown, ibh_has_no_route, ibh_has_other_route, ibh_is_led_away, ibh_is_entry_fixed, ibh_is_entry_wrong,
-    ibh_is_entry_unanswered, ibh_is_flux, ibh_are_two, ibh_are_many, ibh_is_twice, ibh_is_reply_translated,
-    ibh_is_back_by_peer, ibh_is_back_by_other, ibh_is_sender_of_peer, ibh_is_sender_unknown, ibh_is_lladdr_unknown,
-    ibh_is_in_pieces, ibh_is_told_too_long, ibh_is_told_beyond, ibh_is_size_mangled, ibh_is_size_ours,
-    ibh_is_size_silent;
+IbhProof ibh_proof_is_down, ibh_proof_has_no_carrier, ibh_proof_is_ours, ibh_proof_is_arp_off, ibh_proof_was_table_full,
+    ibh_proof_is_held, ibh_proof_is_refused, ibh_proof_is_unsent, ibh_proof_is_dropped, ibh_proof_is_mangled,
+    ibh_proof_answer_was_wrong, ibh_proof_peer_refuses, ibh_proof_way_refuses, ibh_proof_has_reply,
+    ibh_proof_is_translated, ibh_proof_is_detour, ibh_proof_is_gateway_silent, ibh_proof_has_answered,
+    ibh_proof_is_silent, ibh_proof_is_unknown, ibh_proof_has_no_route, ibh_proof_has_other_route, ibh_proof_is_led_away,
+    ibh_proof_is_entry_fixed, ibh_proof_is_entry_wrong, ibh_proof_is_entry_unanswered, ibh_proof_is_flux,
+    ibh_proof_two_hosts_answer, ibh_proof_many_addresses_answer, ibh_proof_one_answers_twice,
+    ibh_proof_is_reply_translated, ibh_proof_is_back_by_peer, ibh_proof_is_back_by_other, ibh_proof_is_sender_of_peer,
+    ibh_proof_is_sender_unknown, ibh_proof_is_lladdr_unknown, ibh_proof_reply_is_in_pieces, ibh_proof_link_is_smaller,
+    ibh_proof_router_says_too_long, ibh_proof_is_size_mangled, ibh_proof_is_size_ours, ibh_proof_is_size_silent;
 
 /* Parts of ibh_probe_judge(): a finding for each cause, keyed by who is at fault: a rail of this host, a peer, a pair,
  * the wire; hosts that answer for this host's addresses; what was not asked, and the run as a whole. */

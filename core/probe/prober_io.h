@@ -49,11 +49,11 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
 /* Fails where nothing can be sent at all. */
 gboolean ibh_prober_open(IbhProber *prober, GError **error);
 void ibh_prober_close(IbhProber *prober);
-IbhSockAddress ibh_sock_address(const IbhIp *ip, socklen_t *ret_size);
+IbhSockAddress ibh_socket_address(const IbhIp *ip, socklen_t *ret_size);
 /* Packets leave from this address, and by its NIC; those that come in are taken from any. 0 or an errno. */
-int ibh_sock_bind(int fd, const IbhProbeSource *source);
+int ibh_socket_bind(int fd, const IbhProbeSource *source);
 /* By no NIC of its own, or by the source's. */
-gboolean ibh_sock_tie(int fd, const IbhProbeSource *source, gboolean is_tied);
+gboolean ibh_socket_tie(int fd, const IbhProbeSource *source, gboolean is_tied);
 
 /* ---- wire_io.c; what sends returns 0 or an errno ---- */
 

@@ -19,22 +19,22 @@ static guint flags_of(const IbhProbePair *pair)
 
 /* ---- this host ---- */
 
-gboolean ibh_has_no_carrier(const IbhProbePair *pair)
+gboolean ibh_proof_has_no_carrier(const IbhProbePair *pair)
 {
     return !ibh_nic_is_usable(ibh_probe_source(pair)->nic);
 }
 
-gboolean ibh_is_down(const IbhProbePair *pair)
+gboolean ibh_proof_is_down(const IbhProbePair *pair)
 {
-    return ibh_has_no_carrier(pair) && !(flags_of(pair) & IFF_UP);
+    return ibh_proof_has_no_carrier(pair) && !(flags_of(pair) & IFF_UP);
 }
 
-gboolean ibh_is_ours(const IbhProbePair *pair)
+gboolean ibh_proof_is_ours(const IbhProbePair *pair)
 {
     return !pair->route.error && pair->route.type == RTN_LOCAL;
 }
 
-gboolean ibh_is_arp_off(const IbhProbePair *pair)
+gboolean ibh_proof_is_arp_off(const IbhProbePair *pair)
 {
     const guint both = IFF_NOARP | IFF_BROADCAST;
 
@@ -42,7 +42,7 @@ gboolean ibh_is_arp_off(const IbhProbePair *pair)
 }
 
 /* A table without room has another errno in each family. */
-gboolean ibh_was_table_full(const IbhProbePair *pair)
+gboolean ibh_proof_was_table_full(const IbhProbePair *pair)
 {
     const int six = ibh_probe_family(pair);
 
@@ -53,50 +53,50 @@ gboolean ibh_was_table_full(const IbhProbePair *pair)
  * than the peer's. */
 static gboolean has_none_left(const IbhProbePair *pair)
 {
-    const gboolean is_found = pair->trace.told || !pair->trace.asks;
+    const gboolean is_found = pair->trace.is_answered || !pair->trace.asks;
 
     return pair->probe->hears && pair->on_link && pair->sent && !pair->received && !pair->trace.left && is_found;
 }
 
-gboolean ibh_is_held(const IbhProbePair *pair)
+gboolean ibh_proof_is_held(const IbhProbePair *pair)
 {
     return pair->send_error == ENOBUFS || has_none_left(pair);
 }
 
-gboolean ibh_is_refused(const IbhProbePair *pair)
+gboolean ibh_proof_is_refused(const IbhProbePair *pair)
 {
     return pair->send_error == EPERM;
 }
 
-gboolean ibh_is_unsent(const IbhProbePair *pair)
+gboolean ibh_proof_is_unsent(const IbhProbePair *pair)
 {
     return pair->send_error || !pair->sent;
 }
 
-gboolean ibh_is_dropped(const IbhProbePair *pair)
+gboolean ibh_proof_is_dropped(const IbhProbePair *pair)
 {
     return pair->dropped;
 }
 
-gboolean ibh_is_mangled(const IbhProbePair *pair)
+gboolean ibh_proof_is_mangled(const IbhProbePair *pair)
 {
     return pair->mangled;
 }
 
 /* ---- the way that the kernel says ---- */
 
-gboolean ibh_has_no_route(const IbhProbePair *pair)
+gboolean ibh_proof_has_no_route(const IbhProbePair *pair)
 {
     return pair->route.error != 0;
 }
 
-gboolean ibh_has_other_route(const IbhProbePair *pair)
+gboolean ibh_proof_has_other_route(const IbhProbePair *pair)
 {
     return pair->route.oif != ibh_probe_link(pair)->ifindex;
 }
 
 /* Filters mark packets, or change their DSCP; then the kernel routes them once more. */
-gboolean ibh_is_led_away(const IbhProbePair *pair)
+gboolean ibh_proof_is_led_away(const IbhProbePair *pair)
 {
     return pair->free_ifindex && pair->free_ifindex != ibh_probe_link(pair)->ifindex;
 }
@@ -120,18 +120,18 @@ static gboolean is_wrong(const IbhProbePair *pair, const IbhLladdr *entry)
     return entry->len && ibh_probe_is_direct(pair) && !ibh_probe_has_answer(pair, entry);
 }
 
-gboolean ibh_is_entry_fixed(const IbhProbePair *pair)
+gboolean ibh_proof_is_entry_fixed(const IbhProbePair *pair)
 {
     return pair->fixed && is_wrong(pair, &pair->lladdr);
 }
 
-gboolean ibh_is_entry_wrong(const IbhProbePair *pair)
+gboolean ibh_proof_is_entry_wrong(const IbhProbePair *pair)
 {
     return is_wrong(pair, &pair->entry);
 }
 
 /* Echoes go to what the kernel knows from before. What is asked for now was not answered. */
-gboolean ibh_is_entry_unanswered(const IbhProbePair *pair)
+gboolean ibh_proof_is_entry_unanswered(const IbhProbePair *pair)
 {
     const gboolean is_asked =
         ibh_probe_peer(pair)->family == AF_INET && ibh_probe_is_direct(pair) && !(flags_of(pair) & IFF_NOARP);
@@ -161,7 +161,7 @@ static guint count_shared(const IbhProbePair *pair, const IbhProbePair *other)
 }
 
 /* Several that answer for one address, and for another one, too: these are NICs of one host. */
-gboolean ibh_is_flux(const IbhProbePair *pair)
+gboolean ibh_proof_is_flux(const IbhProbePair *pair)
 {
     if (count_hosts(pair) < 2)
         return FALSE;
@@ -173,7 +173,7 @@ gboolean ibh_is_flux(const IbhProbePair *pair)
 }
 
 /* Several for this address, and one for each other: hosts there do not mix their NICs. */
-gboolean ibh_are_two(const IbhProbePair *pair)
+gboolean ibh_proof_two_hosts_answer(const IbhProbePair *pair)
 {
     gboolean is_compared = FALSE;
 
@@ -184,13 +184,13 @@ gboolean ibh_are_two(const IbhProbePair *pair)
     return is_compared;
 }
 
-gboolean ibh_are_many(const IbhProbePair *pair)
+gboolean ibh_proof_many_addresses_answer(const IbhProbePair *pair)
 {
     return count_hosts(pair) > 1;
 }
 
 /* Each question has two answers from one hardware address. */
-gboolean ibh_is_twice(const IbhProbePair *pair)
+gboolean ibh_proof_one_answers_twice(const IbhProbePair *pair)
 {
     if (!ibh_probe_is_direct(pair) || !pair->questions || ibh_probe_family(pair))
         return FALSE;
@@ -217,42 +217,43 @@ static gboolean has_double(const IbhProbePair *pair)
 static gboolean has_twin(const IbhProbePair *pair)
 {
     IBH_EACH (const IbhProbePair, other, pair->probe->pairs) {
-        if (pair->lladdr.len && ibh_probe_has_answer(other, &pair->lladdr) && ibh_is_twice(other))
+        if (pair->lladdr.len && ibh_probe_has_answer(other, &pair->lladdr) && ibh_proof_one_answers_twice(other))
             return TRUE;
     }
     return FALSE;
 }
 
-gboolean ibh_is_told_elsewhere(const IbhProbePair *pair)
+gboolean ibh_proof_answer_was_wrong(const IbhProbePair *pair)
 {
-    const gboolean is_shared = has_double(pair) || ibh_are_many(pair) || ibh_is_twice(pair) || has_twin(pair);
+    const gboolean is_shared = has_double(pair) || ibh_proof_many_addresses_answer(pair) ||
+                               ibh_proof_one_answers_twice(pair) || has_twin(pair);
 
-    return is_shared || ibh_is_entry_fixed(pair) || ibh_is_entry_wrong(pair);
+    return is_shared || ibh_proof_is_entry_fixed(pair) || ibh_proof_is_entry_wrong(pair);
 }
 
 /* ---- echoes left, and did not come back ---- */
 
-gboolean ibh_way_refuses(const IbhProbePair *pair)
+gboolean ibh_proof_way_refuses(const IbhProbePair *pair)
 {
     return pair->refusal.from.family != AF_UNSPEC;
 }
 
-gboolean ibh_peer_refuses(const IbhProbePair *pair)
+gboolean ibh_proof_peer_refuses(const IbhProbePair *pair)
 {
-    return ibh_way_refuses(pair) && ibh_ip_equal(&pair->refusal.from, ibh_probe_peer(pair));
+    return ibh_proof_way_refuses(pair) && ibh_ip_equal(&pair->refusal.from, ibh_probe_peer(pair));
 }
 
-gboolean ibh_has_reply(const IbhProbePair *pair)
+gboolean ibh_proof_has_reply(const IbhProbePair *pair)
 {
     return pair->received > 0;
 }
 
-gboolean ibh_is_translated(const IbhProbePair *pair)
+gboolean ibh_proof_is_translated(const IbhProbePair *pair)
 {
     return pair->trace.is_translated;
 }
 
-gboolean ibh_is_detour(const IbhProbePair *pair)
+gboolean ibh_proof_is_detour(const IbhProbePair *pair)
 {
     return pair->on_link && pair->answers && !ibh_probe_is_direct(pair);
 }
@@ -275,47 +276,47 @@ static gboolean hears_no_other(const IbhProbePair *pair)
     return has_others;
 }
 
-gboolean ibh_is_silent(const IbhProbePair *pair)
+gboolean ibh_proof_is_silent(const IbhProbePair *pair)
 {
     return pair->probe->hears && !pair->answers && ibh_probe_via(pair);
 }
 
-gboolean ibh_is_gateway_silent(const IbhProbePair *pair)
+gboolean ibh_proof_is_gateway_silent(const IbhProbePair *pair)
 {
-    return ibh_is_silent(pair) && !ibh_probe_is_direct(pair) && !hears_no_other(pair);
+    return ibh_proof_is_silent(pair) && !ibh_probe_is_direct(pair) && !hears_no_other(pair);
 }
 
-gboolean ibh_has_answered(const IbhProbePair *pair)
+gboolean ibh_proof_has_answered(const IbhProbePair *pair)
 {
     return pair->answers && ibh_probe_is_direct(pair);
 }
 
-gboolean ibh_is_unknown(const IbhProbePair *pair G_GNUC_UNUSED)
+gboolean ibh_proof_is_unknown(const IbhProbePair *pair G_GNUC_UNUSED)
 {
     return TRUE;
 }
 
 /* ---- the way of replies ---- */
 
-gboolean ibh_is_reply_translated(const IbhProbePair *pair)
+gboolean ibh_proof_is_reply_translated(const IbhProbePair *pair)
 {
-    return pair->received && ibh_is_translated(pair);
+    return pair->received && ibh_proof_is_translated(pair);
 }
 
-gboolean ibh_is_back_by_other(const IbhProbePair *pair)
+gboolean ibh_proof_is_back_by_other(const IbhProbePair *pair)
 {
     return pair->reply_ifindex && pair->reply_ifindex != ibh_probe_link(pair)->ifindex && !pair->dropped &&
            !pair->trace.is_translated;
 }
 
 /* The peer itself sent it to another NIC of this host: no router is between. Of IPoIB the kernel tells no sender. */
-gboolean ibh_is_back_by_peer(const IbhProbePair *pair)
+gboolean ibh_proof_is_back_by_peer(const IbhProbePair *pair)
 {
     const IbhLladdr *from = &pair->strayed;
     const gboolean is_peer =
         ibh_probe_has_answer(pair, from) || ibh_lladdr_equal(from, &pair->lladdr) || (!from->len && pair->on_link);
 
-    return is_peer && ibh_is_back_by_other(pair);
+    return is_peer && ibh_proof_is_back_by_other(pair);
 }
 
 /* From none of those that answer for the peer's address, nor from where echoes go. */
@@ -325,7 +326,7 @@ static gboolean is_foreign(const IbhProbePair *pair, const IbhLladdr *sender)
            !ibh_lladdr_equal(sender, &pair->lladdr) && !ibh_probe_has_answer(pair, sender);
 }
 
-gboolean ibh_is_sender_unknown(const IbhProbePair *pair)
+gboolean ibh_proof_is_sender_unknown(const IbhProbePair *pair)
 {
     return is_foreign(pair, &pair->sender) || is_foreign(pair, &pair->syn_sender);
 }
@@ -337,9 +338,9 @@ static gboolean is_from(const IbhProbePair *pair, const IbhProbePair *other, con
 }
 
 /* From the NIC that has another address. */
-gboolean ibh_is_sender_of_peer(const IbhProbePair *pair)
+gboolean ibh_proof_is_sender_of_peer(const IbhProbePair *pair)
 {
-    if (!ibh_is_sender_unknown(pair))
+    if (!ibh_proof_is_sender_unknown(pair))
         return FALSE;
     IBH_EACH (const IbhProbePair, other, pair->probe->pairs) {
         if (other->on_link && (is_from(pair, other, &pair->sender) || is_from(pair, other, &pair->syn_sender)))
@@ -348,39 +349,39 @@ gboolean ibh_is_sender_of_peer(const IbhProbePair *pair)
     return FALSE;
 }
 
-gboolean ibh_is_lladdr_unknown(const IbhProbePair *pair)
+gboolean ibh_proof_is_lladdr_unknown(const IbhProbePair *pair)
 {
     return pair->received && ibh_probe_is_direct(pair) && !pair->lladdr.len && !pair->sender.len;
 }
 
 /* ---- full size ---- */
 
-gboolean ibh_is_in_pieces(const IbhProbePair *pair)
+gboolean ibh_proof_reply_is_in_pieces(const IbhProbePair *pair)
 {
     return !pair->mtu.failed && pair->mtu.fragment;
 }
 
-gboolean ibh_is_told_beyond(const IbhProbePair *pair)
+gboolean ibh_proof_router_says_too_long(const IbhProbePair *pair)
 {
-    return pair->mtu.failed && pair->mtu.told_by.family;
+    return pair->mtu.failed && pair->mtu.limited_by.family;
 }
 
-gboolean ibh_is_told_too_long(const IbhProbePair *pair)
+gboolean ibh_proof_link_is_smaller(const IbhProbePair *pair)
 {
-    return ibh_is_told_beyond(pair) && (pair->on_link || pair->mtu.fragment);
+    return ibh_proof_router_says_too_long(pair) && (pair->on_link || pair->mtu.fragment);
 }
 
-gboolean ibh_is_size_mangled(const IbhProbePair *pair)
+gboolean ibh_proof_is_size_mangled(const IbhProbePair *pair)
 {
     return pair->mtu.failed && pair->mtu.mangled;
 }
 
-gboolean ibh_is_size_ours(const IbhProbePair *pair)
+gboolean ibh_proof_is_size_ours(const IbhProbePair *pair)
 {
     return pair->mtu.failed && (pair->mtu.held || pair->mtu.seen > pair->mtu.passed);
 }
 
-gboolean ibh_is_size_silent(const IbhProbePair *pair)
+gboolean ibh_proof_is_size_silent(const IbhProbePair *pair)
 {
     return pair->mtu.failed;
 }

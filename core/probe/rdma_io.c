@@ -80,7 +80,7 @@ static int command(const Asker *asker, guint32 number, const void *in, gsize siz
 static guint16 put_address(struct __kernel_sockaddr_storage *to, const IbhIp *ip)
 {
     socklen_t size;
-    const IbhSockAddress address = ibh_sock_address(ip, &size);
+    const IbhSockAddress address = ibh_socket_address(ip, &size);
 
     memcpy(to, &address, size);
     return (guint16)size;
@@ -209,14 +209,14 @@ static gboolean is_filtered(const IbhProbePair *pair)
 {
     const IbhProbeSource *source = ibh_probe_source(pair);
     socklen_t size;
-    IbhSockAddress to = ibh_sock_address(ibh_probe_peer(pair), &size);
+    IbhSockAddress to = ibh_socket_address(ibh_probe_peer(pair), &size);
     int fd = socket(source->ip.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     gboolean filtered;
 
     if (fd < 0)
         return FALSE;
     to.four.sin_port = g_htons(ROCE_PORT); /* where IPv6 has it, too */
-    filtered = ibh_sock_bind(fd, source) == 0 && sendto(fd, "", 0, 0, &to.generic, size) < 0 &&
+    filtered = ibh_socket_bind(fd, source) == 0 && sendto(fd, "", 0, 0, &to.generic, size) < 0 &&
                (errno == EPERM || errno == ENOBUFS);
     close(fd);
     return filtered;

@@ -74,7 +74,7 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
     IbhFlight *flight = &prober->flight;
     gint64 collected = 0;
 
-    while (flight->gone < prober->probe->pairs->len) {
+    while (flight->finished < prober->probe->pairs->len) {
         gint64 now = g_get_monotonic_time(), due;
         IbhShot shot;
         gboolean any = ibh_flight_next(flight, now, &shot, &due);
@@ -87,7 +87,7 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
             continue;
         if (flight->settled && !learn(prober, error))
             return FALSE;
-        for (guint i = flight->gone; i < flight->begun; i++) {
+        for (guint i = flight->finished; i < flight->begun; i++) {
             if (ibh_probe_pair(prober->probe, i)->step == IBH_STEP_FINISHED)
                 finish(prober, i);
         }

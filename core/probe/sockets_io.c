@@ -77,7 +77,7 @@ static void filter_ear(int fd)
 
 /* ---- echoes ---- */
 
-IbhSockAddress ibh_sock_address(const IbhIp *ip, socklen_t *ret_size)
+IbhSockAddress ibh_socket_address(const IbhIp *ip, socklen_t *ret_size)
 {
     IbhSockAddress address = {.generic = {.sa_family = (sa_family_t)ip->family}};
 
@@ -100,7 +100,7 @@ static void enlarge(int fd)
         (void)set_option(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER);
 }
 
-gboolean ibh_sock_tie(int fd, const IbhProbeSource *source, gboolean is_tied)
+gboolean ibh_socket_tie(int fd, const IbhProbeSource *source, gboolean is_tied)
 {
     const gboolean six = source->ip.family == AF_INET6;
     const guint32 device = is_tied ? (guint32)source->nic->link->ifindex : 0;
@@ -109,14 +109,14 @@ gboolean ibh_sock_tie(int fd, const IbhProbeSource *source, gboolean is_tied)
 }
 
 /* And errors are reported: without, the kernel does not say that its neighbour table is full. */
-int ibh_sock_bind(int fd, const IbhProbeSource *source)
+int ibh_socket_bind(int fd, const IbhProbeSource *source)
 {
     const gboolean six = source->ip.family == AF_INET6;
     const int level = six ? IPPROTO_IPV6 : IPPROTO_IP;
     socklen_t size;
-    const IbhSockAddress address = ibh_sock_address(&source->ip, &size);
+    const IbhSockAddress address = ibh_socket_address(&source->ip, &size);
 
-    if (bind(fd, &address.generic, size) < 0 || !ibh_sock_tie(fd, source, TRUE))
+    if (bind(fd, &address.generic, size) < 0 || !ibh_socket_tie(fd, source, TRUE))
         return errno;
     (void)set_option(fd, level, six ? IPV6_RECVERR : IP_RECVERR, 1);
     return 0;
@@ -131,7 +131,7 @@ static int open_echoes(const IbhProbeSource *source, int *ret_fd)
     int problem;
 
     *ret_fd = fd;
-    if (fd < 0 || (problem = ibh_sock_bind(fd, source)))
+    if (fd < 0 || (problem = ibh_socket_bind(fd, source)))
         return fd < 0 ? errno : problem;
     if (!set_option(fd, six ? IPPROTO_IPV6 : IPPROTO_IP, six ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER,
                     six ? IPV6_PMTUDISC_PROBE : IP_PMTUDISC_PROBE))

@@ -33,11 +33,11 @@ static void report_unasked(IbhProbe *probe)
         }
         names = ibh_probe_name_peers(peers, IBH_PROBE_NAMED);
         if (peers->len)
-            ibh_finding_add(probe->findings, "", IBH_ERROR, "no-source",
-                            ibh_advice("give a rail an address in that subnet, with its right prefix, or a gateway "
-                                       "(gateway= or remote= in the configuration); or leave these peers out"),
-                            "%u of %u peers were not asked by any rail, %s: %s", peers->len, probe->peers->len, names,
-                            why);
+            ibh_finding_add(
+                probe->findings, "", IBH_ERROR, "no-source",
+                ibh_remedy_advice("give a rail an address in that subnet, with its right prefix, or a gateway "
+                                  "(gateway= or remote= in the configuration); or leave these peers out"),
+                "%u of %u peers were not asked by any rail, %s: %s", peers->len, probe->peers->len, names, why);
     }
 }
 
@@ -47,7 +47,7 @@ static void report_blocked(IbhProbe *probe)
     IBH_EACH_POINTER (const IbhNic, nic, probe->rails->nics) {
         if (nic->status == IBH_NIC_BLOCKED && !probe->rails->only)
             ibh_finding_add(probe->findings, nic->link->name, IBH_ERROR, "local-rule-late",
-                            ibh_advice("ib-hook --check has the fix; then probe again"),
+                            ibh_remedy_advice("ib-hook --check has the fix; then probe again"),
                             "not programmed, so it was not probed: %s", nic->why);
     }
 }
@@ -77,7 +77,7 @@ static void report_separate_wires(IbhProbe *probe)
     }
     if (probe->nics->len > 1 && probe->pairs->len == probe->nics->len * probe->peers->len)
         ibh_finding_add(probe->findings, "", IBH_WARNING, "separate-wires",
-                        ibh_advice("compare the cables with the plan of the fabric"),
+                        ibh_remedy_advice("compare the cables with the plan of the fabric"),
                         "no peer is reached by two rails: the rails are on separate wires, and if one reaches what "
                         "another one should, their cables are swapped: %s",
                         text->str);

@@ -19,7 +19,7 @@
 static int send_to(IbhProber *prober, int fd, guint i, gsize length)
 {
     socklen_t size;
-    const IbhSockAddress to = ibh_sock_address(ibh_probe_peer(ibh_probe_pair(prober->probe, i)), &size);
+    const IbhSockAddress to = ibh_socket_address(ibh_probe_peer(ibh_probe_pair(prober->probe, i)), &size);
     int problem = 0;
 
     for (int try = 0; try < TRIES && (problem || !try); try++)
@@ -44,15 +44,15 @@ static int send_free(IbhProber *prober, guint i, guint number)
     const int fd = prober->sockets[at].fd;
     int problem;
 
-    if (!ibh_sock_tie(fd, source, FALSE))
+    if (!ibh_socket_tie(fd, source, FALSE))
         return errno;
     problem = send_echo(prober, i, number);
-    return ibh_sock_tie(fd, source, TRUE) ? problem : errno;
+    return ibh_socket_tie(fd, source, TRUE) ? problem : errno;
 }
 
 static int send_syn(IbhProber *prober, guint i)
 {
-    const int problem = ibh_sock_bind(prober->tcp, ibh_probe_source(ibh_probe_pair(prober->probe, i)));
+    const int problem = ibh_socket_bind(prober->tcp, ibh_probe_source(ibh_probe_pair(prober->probe, i)));
 
     if (problem)
         return problem;
@@ -163,7 +163,7 @@ static gboolean take_heard(IbhProber *prober)
     heard.ifindex = link->sll_ifindex;
     heard.protocol = g_ntohs(link->sll_protocol);
     heard.outgoing = link->sll_pkttype == PACKET_OUTGOING;
-    heard.sender = ibh_lladdr(from.room + offsetof(struct sockaddr_ll, sll_addr), link->sll_halen);
+    heard.sender = ibh_lladdr_from_bytes(from.room + offsetof(struct sockaddr_ll, sll_addr), link->sll_halen);
     if (heard.outgoing || link->sll_pkttype == PACKET_HOST || link->sll_pkttype == PACKET_MULTICAST)
         ibh_probe_hear(prober->probe, &heard);
     return TRUE;

@@ -101,7 +101,7 @@ static char *say_icmp(const IbhProbePair *pair, const void *field)
 
 static char *say_nic(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
 {
-    return ibh_shell_word(ibh_probe_link(pair)->name);
+    return ibh_text_shell_word(ibh_probe_link(pair)->name);
 }
 
 static char *say_via(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
@@ -134,7 +134,7 @@ static char *say_arp_is(const IbhProbePair *pair, const void *field G_GNUC_UNUSE
 /* The route that the kernel found. */
 static char *say_route(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
 {
-    const IbhPrefix prefix = ibh_prefix(ibh_probe_peer(pair), pair->route.length);
+    const IbhPrefix prefix = ibh_prefix_of(ibh_probe_peer(pair), pair->route.length);
     g_autofree char *table =
         pair->route.table == IBH_TABLE_MAIN ? g_strdup("main") : g_strdup_printf("%u", pair->route.table);
     char text[IBH_PREFIX_STRLEN];
@@ -182,7 +182,7 @@ static const struct {
     {"via", say_via, 0},
     {"leaves from", say_ip, AT(trace.from)},
     {"leaves to", say_ip, AT(trace.to)},
-    {"told by", say_ip, AT(mtu.told_by)},
+    {"told by", say_ip, AT(mtu.limited_by)},
     {"refused by", say_ip, AT(refusal.from)},
     {"icmp", say_icmp, AT(refusal)},
     {"ipv", say_ipv, 0},

@@ -70,8 +70,8 @@ static GArray *list_rails(GString *out, const IbhRails *all, const IbhFabric *fa
     GArray *rails = g_array_new(FALSE, TRUE, sizeof(Rail));
 
     IBH_EACH_POINTER (const IbhNic, nic, all->nics) {
-        g_autofree char *name = ibh_printable(nic->link->name);
-        const gboolean wanted = nic->status == IBH_NIC_RAIL && ibh_is_selected(nic, all->only);
+        g_autofree char *name = ibh_text_printable(nic->link->name);
+        const gboolean wanted = nic->status == IBH_NIC_RAIL && ibh_nic_is_selected(nic, all->only);
         Rail rail;
         const char *why = wanted ? look_at(fabric, nic->link->name, &rail) : NULL;
 
@@ -122,16 +122,16 @@ static void put_gids(GString *out, const GArray *rails)
     if (!first)
         return;
     g_snprintf(index, sizeof index, "%d", first->index);
-    ibh_fill_in(out,
-                differ
-                    ? "# They differ, so no one value of NCCL_IB_GID_INDEX, UCX_IB_GID_INDEX or\n"
-                      "# NVSHMEM_IB_GID_INDEX is right here: leave them unset.\n"
-                    : "# Only for libraries that do not choose the GID themselves, as NCCL before 2.21: an index is\n"
-                      "# this host's, and may be wrong on another one. InfiniBand ignores it.\n"
-                      "# export NCCL_IB_GID_INDEX='$i'\n"
-                      "# export UCX_IB_GID_INDEX='$i'\n"
-                      "# export NVSHMEM_IB_GID_INDEX='$i'\n",
-                &values);
+    ibh_template_fill(
+        out,
+        differ ? "# They differ, so no one value of NCCL_IB_GID_INDEX, UCX_IB_GID_INDEX or\n"
+                 "# NVSHMEM_IB_GID_INDEX is right here: leave them unset.\n"
+               : "# Only for libraries that do not choose the GID themselves, as NCCL before 2.21: an index is\n"
+                 "# this host's, and may be wrong on another one. InfiniBand ignores it.\n"
+                 "# export NCCL_IB_GID_INDEX='$i'\n"
+                 "# export UCX_IB_GID_INDEX='$i'\n"
+                 "# export NVSHMEM_IB_GID_INDEX='$i'\n",
+        &values);
 }
 
 /* Which rails are nearest to it. */
@@ -141,7 +141,7 @@ static void put_gpu(GString *out, const IbhFabric *fabric, const GArray *rails, 
     IbhNearness best = IBH_SAME_NODE;
 
     IBH_EACH (const Rail, rail, rails) {
-        IbhNearness near = ibh_compare_places(&gpu->place, &ibh_fabric_device(fabric, rail->port)->place);
+        IbhNearness near = ibh_place_compare(&gpu->place, &ibh_fabric_device(fabric, rail->port)->place);
 
         if (near < best)
             continue;
@@ -172,7 +172,7 @@ static const char others[] = "#\n# NVSHMEM takes the nearest NIC by itself. This
                              "# Open MPI without UCX, by TCP:\n"
                              "# export OMPI_MCA_btl_tcp_if_include='$i'\n";
 
-void ibh_write_env(GString *out, const IbhRails *all, const IbhFabric *fabric)
+void ibh_render_env(GString *out, const IbhRails *all, const IbhFabric *fabric)
 {
     g_autoptr(GString) ports = g_string_new(NULL), ifaces = g_string_new(NULL);
     g_autoptr(GArray) rails = NULL;
@@ -188,14 +188,14 @@ void ibh_write_env(GString *out, const IbhRails *all, const IbhFabric *fabric)
         return;
     }
     stranger = find_stranger(fabric, rails);
-    name = stranger ? ibh_printable(stranger->name) : NULL;
+    name = stranger ? ibh_text_printable(stranger->name) : NULL;
     values.of['p'] = ports->str;
     values.of['i'] = ifaces->str;
     values.of['x'] = name;
     values.of['o'] = name ? NULL : "";
-    ibh_fill_in(out, lists, &values);
+    ibh_template_fill(out, lists, &values);
     put_gids(out, rails);
-    ibh_fill_in(out, others, &values);
+    ibh_template_fill(out, others, &values);
     if (fabric->gpus->len)
         g_string_append(out, "#\n# The rail nearest to each GPU, by PCIe:\n");
     IBH_EACH (const IbhGpu, gpu, fabric->gpus)

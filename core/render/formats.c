@@ -49,13 +49,13 @@ static GPtrArray *choose(GString *out, const IbhRails *rails)
     GPtrArray *chosen = g_ptr_array_new();
 
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
-        g_autofree char *name = ibh_printable(nic->link->name), *no_rail = ibh_printable(nic->why);
+        g_autofree char *name = ibh_text_printable(nic->link->name), *no_rail = ibh_text_printable(nic->why);
         const char *never = nic->status != IBH_NIC_RAIL             ? no_rail
                             : !ibh_render_is_plain(nic->link->name) ? "its name cannot stand in such a file"
                                                                     : NULL;
         const char *now = nic->link->flags & IFF_UP ? NULL : "it is down, so its routes are not known now";
 
-        if (!ibh_is_selected(nic, rails->only))
+        if (!ibh_nic_is_selected(nic, rails->only))
             continue;
         if (!never)
             g_ptr_array_add(chosen, nic);
@@ -76,7 +76,7 @@ static void put_sysctls(GString *out, const IbhRails *rails, const IbhNic *nic)
     for (int key = 0; key <= IBH_SYSCTL_ARP_IGNORE; key++) {
         const int value = ibh_want_sysctl(rails, nic, (IbhSysctl)key);
 
-        if ((value != nic->base[key] || (sets && value)) && ibh_is_selected(nic, rails->only) &&
+        if ((value != nic->base[key] || (sets && value)) && ibh_nic_is_selected(nic, rails->only) &&
             ibh_render_is_plain(nic->link->name))
             g_string_append_printf(out, "#   net/ipv4/conf/%s/%s = %d\n", nic->link->name,
                                    ibh_sysctl_name((IbhSysctl)key), value);
@@ -233,7 +233,7 @@ static void put_row(GString *out, const char *template, const IbhValues *names, 
     values.of['d'] = dst ? ibh_prefix_format(dst, to) : NULL;
     values.of['a'] = ip ? ibh_ip_format(ip, address) : NULL;
     values.of['t'] = number;
-    ibh_fill_in(out, template, &values);
+    ibh_template_fill(out, template, &values);
 }
 
 static void put_route(GString *out, const Format *format, IbhValues *values, const IbhRoute *route, guint32 table)
@@ -261,12 +261,12 @@ static void put_family(GString *out, const Format *format, const IbhRails *rails
 
     values->of['4'] = family == AF_INET6 ? "6" : "4";
     values->of['6'] = family == AF_INET6 ? "6" : "";
-    ibh_fill_in(out, format->routes, values);
+    ibh_template_fill(out, format->routes, values);
     IBH_EACH (const IbhRoute, route, routes) {
         if (family == AF_UNSPEC || family == route->family)
             put_route(out, format, values, route, route->table + distance);
     }
-    ibh_fill_in(out, format->rules, values);
+    ibh_template_fill(out, format->rules, values);
     IBH_EACH (const IbhRule, rule, rules) {
         g_snprintf(priority, sizeof priority, "%u", rule->priority);
         g_snprintf(length, sizeof length, "%" G_GINT64_FORMAT, rule->suppress_prefixlength);
@@ -283,10 +283,10 @@ static void put_rail(GString *out, const Format *format, const IbhRails *rails, 
     const char *network = find_connection(rails, nic, "systemd-networkd");
     const char *netplan = find_connection(rails, nic, "netplan");
     const char *connection = find_connection(rails, nic, "NetworkManager"), *name = nic->link->name;
-    g_autofree char *safe = ibh_printable(connection ? connection : name), *word = ibh_shell_word(safe);
+    g_autofree char *safe = ibh_text_printable(connection ? connection : name), *word = ibh_text_shell_word(safe);
     g_autofree char *generated =
         g_strdup_printf("10-netplan-%s.network", netplan && ibh_render_is_plain(netplan) ? netplan : name);
-    g_autofree char *file = network   ? ibh_printable(network)
+    g_autofree char *file = network   ? ibh_text_printable(network)
                             : netplan ? g_strdup(generated)
                                       : g_strdup_printf("%s.network", name);
     const guint32 distance = find_distance(rails);
@@ -302,7 +302,7 @@ static void put_rail(GString *out, const Format *format, const IbhRails *rails, 
     if (format->both)
         put_family(out, format, rails, nic, AF_UNSPEC, &values);
     for (int i = 0; i < 2 && !format->both; i++) {
-        if (ibh_serves_family(nic, i ? AF_INET6 : AF_INET))
+        if (ibh_nic_serves_family(nic, i ? AF_INET6 : AF_INET))
             put_family(out, format, rails, nic, i ? AF_INET6 : AF_INET, &values);
     }
 }
@@ -339,7 +339,7 @@ char *ibh_render(const char *name, const IbhRails *rails, const IbhFabric *fabri
     GString *out = g_string_new(NULL);
 
     if (!format->why) {
-        ibh_write_env(out, rails, fabric);
+        ibh_render_env(out, rails, fabric);
         return g_string_free(out, FALSE);
     }
     g_string_append(out, format->why);

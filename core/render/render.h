@@ -19,5 +19,5 @@ typedef struct {
 } IbhValues;
 
 /* In the template, $ and a letter is a value; what stands in {} is left out if a value in it is missing. */
-void ibh_fill_in(GString *out, const char *template, const IbhValues *values);
-void ibh_write_env(GString *out, const IbhRails *all, const IbhFabric *fabric); /* env.c */
+void ibh_template_fill(GString *out, const char *template, const IbhValues *values);
+void ibh_render_env(GString *out, const IbhRails *all, const IbhFabric *fabric); /* env.c */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-void ibh_fill_in(GString *out, const char *template, const IbhValues *values)
+void ibh_template_fill(GString *out, const char *template, const IbhValues *values)
 {
     gsize group = 0;
     gboolean complete = TRUE;

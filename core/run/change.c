@@ -16,7 +16,7 @@ static void announce(IbhRun *run, const IbhOp *op)
     const IbhLink *link = ibh_snapshot_link(run->snapshot, op->ifindex);
     g_autoptr(GError) error = NULL;
     gboolean sent = op->by_kernel ? ibh_netlink_announce(run->netlink, op->ifindex, &op->ip, &error)
-                                  : ibh_announce(&run->announcer, link, &op->ip, &error);
+                                  : ibh_announcer_send(&run->announcer, link, &op->ip, &error);
 
     if (!sent) {
         g_autofree char *command = ibh_op_command(op);
@@ -180,7 +180,7 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     ahead->whole = FALSE;
     if (plan->len) /* if it fails, it may still be written afterwards */
         (void)save(run, ahead, NULL);
-    outcome = ibh_apply(plan, execute, run);
+    outcome = ibh_plan_execute(plan, execute, run);
     ibh_known_note_lost_values(run->rails, after);
     ibh_state_remember(after, outcome->done, TRUE);
     ibh_state_match_links(after, run->snapshot);

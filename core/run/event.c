@@ -18,7 +18,7 @@ static void restrain(IbhEvent *event, IbhRun *run, GPtrArray *plan)
 {
     const guint before = plan->len;
 
-    event->spared = ibh_restrain(plan, run->rails, &event->restraint);
+    event->spared = ibh_plan_restrain(plan, run->rails, &event->restraint);
     run->restrained = plan->len < before;
     event->port = ibh_netlink_port(run->netlink);
     ibh_focus_find(&event->focus, run->rails);
@@ -26,7 +26,7 @@ static void restrain(IbhEvent *event, IbhRun *run, GPtrArray *plan)
 
 static gboolean report(const IbhEvent *event, IbhRun *run, const IbhOutcome *outcome, GString *out)
 {
-    g_autofree char *text = ibh_log_changes(outcome->done, run->snapshot);
+    g_autofree char *text = ibh_ops_log_text(outcome->done, run->snapshot);
 
     g_string_append(out, text);
     IBH_EACH_POINTER (const IbhOp, op, outcome->done) {

@@ -25,7 +25,7 @@ static gboolean has_subnet(const GArray *subnets, const IbhPrefix *subnet)
 static gboolean decides(const IbhRoute *route, const IbhFocus *focus)
 {
     if (route->table != IBH_TABLE_MAIN)
-        return ibh_has(focus->tables, (int)route->table);
+        return ibh_numbers_have(focus->tables, (int)route->table);
     return !route->dst.length || has_subnet(focus->subnets, &route->dst);
 }
 
@@ -49,7 +49,7 @@ void ibh_focus_find(IbhFocus *focus, const IbhRails *rails)
             focus_on_nic(focus, nic);
     }
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (ibh_rule_is_of_a_source(rule) && !ibh_has(focus->tables, (int)rule->table) &&
+        if (ibh_rule_is_of_a_source(rule) && !ibh_numbers_have(focus->tables, (int)rule->table) &&
             leads_a_candidate(rule, rails))
             g_array_append_val(focus->tables, rule->table);
     }

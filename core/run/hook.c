@@ -73,7 +73,7 @@ static void limit_time(void)
     alarm(SECONDS);
 }
 
-int ibh_hook(const IbhTrigger *trigger)
+int ibh_hook_run(const IbhTrigger *trigger)
 {
     const char *const down[] = {trigger->down[0] ? trigger->down : NULL, NULL};
     IbhEvent event = {.sysfs = "/sys", .restraint = {.down = down}};
@@ -81,7 +81,7 @@ int ibh_hook(const IbhTrigger *trigger)
 
     if (!trigger->wanted)
         return 0;
-    ibh_start();
+    ibh_process_start();
     limit_time();
     complained = g_string_new(NULL);
     if (trigger->early && !ibh_watch_is_running())

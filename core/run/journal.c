@@ -69,7 +69,7 @@ static void send_lines(int priority, const char *lines, gboolean is_command)
     if (fd >= 0)
         (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size);
     for (char **line = each; *line; line++) {
-        g_autofree char *clean = **line ? ibh_printable(*line) : NULL;
+        g_autofree char *clean = **line ? ibh_text_printable(*line) : NULL;
 
         if (clean && !to_journal(fd, priority, clean) && !to_syslog(fd, priority, clean) && !is_command)
             log_last(clean);

@@ -10,7 +10,7 @@ gboolean ibh_run_look(IbhRun *run, IbhScope scope, GError **error)
     if (!run->snapshot)
         return FALSE;
     ibh_state_match_links(run->snapshot->state, run->snapshot);
-    return !run->undo || ibh_snapshot_add_neighbours(run->snapshot, run->netlink, error);
+    return !run->undo || ibh_snapshot_read_neighbours(run->snapshot, run->netlink, error);
 }
 
 /* ---- rails ---- */

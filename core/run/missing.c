@@ -64,7 +64,7 @@ static void say(const IbhKnownRail *missed)
 void ibh_missing_say(const GArray *missed)
 {
     IBH_EACH (const IbhKnownRail, one, missed) {
-        if (ibh_is_fault(one->why))
+        if (ibh_missing_is_fault(one->why))
             say(one);
     }
 }
@@ -79,7 +79,7 @@ gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now)
     before = *last;
     *last = g_array_ref(missed);
     IBH_EACH_BACK (const IbhKnownRail, one, missed) {
-        if (!ibh_is_fault(one->why))
+        if (!ibh_missing_is_fault(one->why))
             IBH_REMOVE(IbhKnownRail, one, missed);
     }
     IBH_EACH (IbhKnownRail, one, missed) {

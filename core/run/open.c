@@ -9,7 +9,7 @@
 
 void ibh_run_warn(IbhRun *run, const char *message)
 {
-    g_autofree char *text = ibh_printable(message);
+    g_autofree char *text = ibh_text_printable(message);
 
     g_string_append_printf(run->warnings, "%s%s\n", run->speaker, text);
 }
@@ -28,7 +28,7 @@ static void open_standard_descriptors(void)
         close(fd);
 }
 
-void ibh_start(void)
+void ibh_process_start(void)
 {
     /* The caller's environment is in memory: no core dump may contain it, and other processes may not read the memory
      * of a process of root's. A limit on core dumps does not hold for those that are piped to a program. */

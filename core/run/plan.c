@@ -9,7 +9,7 @@ static GPtrArray *plan_apply(IbhRun *run)
     GPtrArray *plan = ibh_plan_apply(run->rails, run->only);
 
     if (asked->everything || !asked->neighbours ||
-        !ibh_snapshot_add_neighbours(run->snapshot, run->netlink, NULL)) /* they age out */
+        !ibh_snapshot_read_neighbours(run->snapshot, run->netlink, NULL)) /* they age out */
         return plan;
     g_ptr_array_unref(plan);
     return ibh_plan_apply(run->rails, run->only);

@@ -87,7 +87,7 @@ void ibh_focus_find(IbhFocus *focus, const IbhRails *rails);
 
 /* ---- what a hook does: one run over all interfaces, in its own process, which never harms the caller ---- */
 
-int ibh_hook(const IbhTrigger *trigger); /* returns 0, the exit status */
+int ibh_hook_run(const IbhTrigger *trigger); /* returns 0, the exit status */
 
 /* ---- lines for the journal, else syslog, else standard error; it never waits ---- */
 
@@ -113,13 +113,13 @@ gint64 ibh_notify_interval(void);
 
 /* ---- the first code of main(): the caller's leftovers are put into an order that later code relies on ---- */
 
-void ibh_start(void);
+void ibh_process_start(void);
 
 /* ---- --watch: stays, and repairs what no network manager announces ---- */
 
 /* `config`, `sysfs`: NULL for the system's. Until SIGTERM or SIGINT; SIGHUP looks at once. FALSE: it could not begin.
  */
-gboolean ibh_watch(const char *config, const char *sysfs);
+gboolean ibh_watch_run(const char *config, const char *sysfs);
 
 /* ---- a hook that may not act although it is root's: SELinux does not let it ---- */
 

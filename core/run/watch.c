@@ -62,7 +62,7 @@ static void note(gpointer data, const IbhOp *op)
 {
     Watch *watch = data;
     /* While addresses come and go, hooks and --watch delete and add by turns. */
-    const guint32 taker = ibh_has(watch->events.moved, op->ifindex) ? 0 : ibh_events_taker(&watch->events, op);
+    const guint32 taker = ibh_numbers_have(watch->events.moved, op->ifindex) ? 0 : ibh_events_taker(&watch->events, op);
     int seconds = ibh_backoff_note(watch->backoff, op, taker != 0, watch->looking);
     g_autofree char *command = NULL, *who = NULL, *text = NULL;
 
@@ -70,7 +70,7 @@ static void note(gpointer data, const IbhOp *op)
     if (!seconds)
         return;
     command = ibh_op_command(op);
-    who = taker ? ibh_port_holder(taker) : NULL;
+    who = taker ? ibh_netlink_port_holder(taker) : NULL;
     text =
         g_strdup_printf("%s: something undoes again and again what ib-hook does (%s)%s%s: %s of %s is left alone for "
                         "%d s; stop that program, or ib-hook (manage=no, ib-hook --undo --iface %s)",
@@ -256,7 +256,7 @@ static void run(Watch *watch)
         close(watch->held);
 }
 
-gboolean ibh_watch(const char *config, const char *sysfs)
+gboolean ibh_watch_run(const char *config, const char *sysfs)
 {
     Watch watch = {.how = {.config = config, .sysfs = sysfs}, .held = -1};
     g_autoptr(GError) error = NULL;

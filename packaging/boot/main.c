@@ -4,5 +4,5 @@
 
 int main(void)
 {
-    return ibh_hook(&IBH_TRIGGER_BOOT);
+    return ibh_hook_run(&IBH_TRIGGER_BOOT);
 }

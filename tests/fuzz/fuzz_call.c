@@ -17,9 +17,9 @@
 
 static void check_trigger(IbhTrigger trigger, const char *iface, gboolean heeded, gboolean down, gboolean early)
 {
-    gboolean wanted = heeded && g_strcmp0(iface, "lo") != 0, named = iface && ibh_is_iface_name(iface);
+    gboolean wanted = heeded && g_strcmp0(iface, "lo") != 0, named = iface && ibh_iface_name_is_valid(iface);
 
-    if (!memchr(trigger.down, '\0', sizeof trigger.down) || (trigger.down[0] && !ibh_is_iface_name(trigger.down)))
+    if (!memchr(trigger.down, '\0', sizeof trigger.down) || (trigger.down[0] && !ibh_iface_name_is_valid(trigger.down)))
         broken("no interface can be called so");
     if (trigger.wanted != wanted)
         broken("%s of %s", wanted ? "nothing is made" : "something is made", iface ? iface : "nothing");

@@ -132,7 +132,7 @@ static IbhSnapshot *look(const IbhConfig *config)
     g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_take(
         NULL, config, "/", IBH_EVERYTHING, ibh_state_parse(remembered, remembers ? strlen(remembered) : 0), NULL);
 
-    return snapshot && ibh_snapshot_add_neighbours(snapshot, NULL, NULL) ? g_steal_pointer(&snapshot) : NULL;
+    return snapshot && ibh_snapshot_read_neighbours(snapshot, NULL, NULL) ? g_steal_pointer(&snapshot) : NULL;
 }
 
 /* ---- what has to hold ---- */
@@ -160,10 +160,10 @@ static void report(const IbhRails *rails, const GPtrArray *plan)
     const IbhReport check = {.action = IBH_ACTION_CHECK, .rails = rails, .findings = findings, .missed = missed};
     const IbhReport change = {.action = IBH_ACTION_APPLY, .rails = rails, .ops = plan, .errors = errors};
     const IbhStyle style = {.verbose = TRUE};
-    g_autofree char *text = ibh_report(&check, ibh_write_text, &style);
-    g_autofree char *json = ibh_report(&check, ibh_write_json, &style);
-    g_autofree char *log = ibh_log_changes(plan, rails->snapshot);
-    g_autofree char *ops = ibh_report(&change, ibh_write_json, &style);
+    g_autofree char *text = ibh_report(&check, ibh_report_text, &style);
+    g_autofree char *json = ibh_report(&check, ibh_report_json, &style);
+    g_autofree char *log = ibh_ops_log_text(plan, rails->snapshot);
+    g_autofree char *ops = ibh_report(&change, ibh_report_json, &style);
 
     if (!g_utf8_validate(log, -1, NULL) || !g_utf8_validate(json, -1, NULL) || !g_utf8_validate(text, -1, NULL) ||
         !g_utf8_validate(ops, -1, NULL) || strchr(text, '\033'))

@@ -19,10 +19,10 @@ static void add_nic(IbhSnapshot *snapshot, int ifindex, const char *name, const 
     g_strlcpy(link.name, name, sizeof link.name);
     g_array_append_val(snapshot->links, link);
     (void)ibh_ip_parse(four, &address.local);
-    address.subnet = ibh_prefix(&address.local, 16);
+    address.subnet = ibh_prefix_of(&address.local, 16);
     g_array_append_val(snapshot->addresses, address);
     (void)ibh_ip_parse(six, &address.local);
-    address.subnet = ibh_prefix(&address.local, 64);
+    address.subnet = ibh_prefix_of(&address.local, 64);
     g_array_append_val(snapshot->addresses, address);
 }
 
@@ -128,8 +128,8 @@ static void report(const IbhRails *rails, IbhProbe *probe)
 
     ibh_probe_judge(probe);
     all.findings = probe->findings;
-    text = ibh_report(&all, ibh_write_text, &style);
-    json = ibh_report(&all, ibh_write_json, &style);
+    text = ibh_report(&all, ibh_report_text, &style);
+    json = ibh_report(&all, ibh_report_json, &style);
     if (!g_utf8_validate(text, -1, NULL) || !g_utf8_validate(json, -1, NULL) || strchr(text, '\033'))
         broken("not fit to print");
     for (guint i = 0; i < probe->pairs->len; i++) {

@@ -262,9 +262,9 @@ static void report_host(const IbhFabric *fabric)
     g_autofree char *text = NULL, *json = NULL;
 
     ibh_fabric_judge(fabric, NULL, findings);
-    text = ibh_report(&report, ibh_write_text, &(IbhStyle){.verbose = TRUE});
+    text = ibh_report(&report, ibh_report_text, &(IbhStyle){.verbose = TRUE});
     check_text(text, "\n");
-    json = ibh_report(&report, ibh_write_json, &(IbhStyle){0});
+    json = ibh_report(&report, ibh_report_json, &(IbhStyle){0});
     check_text(json, "\n");
 }
 

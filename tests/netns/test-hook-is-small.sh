@@ -10,7 +10,7 @@ for hook in nm-dispatcher networkd-dispatcher ifupdown rhel-ifcfg boot; do
     linked=$(nm --defined-only "$HOOKS/$hook" | awk '$2 == "T" { print $3 }' | sort -u)
     expect_contains "$hook does the run itself" "ibh_event_run" "$linked"
     expect_equal "$hook has nothing of the doctor" "" "$(comm -12 <(echo "$doctor") <(echo "$linked"))"
-    expect_equal "$hook has no --watch" "" "$(grep -x ibh_watch <<<"$linked" || true)"
+    expect_equal "$hook has no --watch" "" "$(grep -x ibh_watch_run <<<"$linked" || true)"
     strip -o "$work/stripped" "$HOOKS/$hook"
     [ "$(stat -c %s "$work/stripped")" -le 250000 ] || fail "$hook is small" "$(stat -c %s "$work/stripped") bytes"
     ok "$hook is small: $(stat -c %s "$work/stripped") bytes"

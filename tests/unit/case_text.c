@@ -272,7 +272,8 @@ static void read_local(Line *line, const char *text, IbhAddress *address)
     g_autofree char *local = g_strndup(text, length);
 
     address->local = ip(line, local);
-    address->subnet = text[length] ? prefix_of(line, text) : ibh_prefix(&address->local, ibh_ip_bits(&address->local));
+    address->subnet =
+        text[length] ? prefix_of(line, text) : ibh_prefix_of(&address->local, ibh_ip_bits(&address->local));
 }
 
 static void read_hardware(Line *line, const char *text, IbhLink *link)

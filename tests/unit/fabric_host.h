@@ -64,7 +64,7 @@ static GArray *read_links(IbhTree *tree)
     GArray *links = g_array_new(FALSE, TRUE, sizeof(IbhLink));
 
     IBH_EACH_POINTER (const char, name, names) {
-        if (ibh_is_iface_name(name))
+        if (ibh_iface_name_is_valid(name))
             read_link(tree, name, links);
     }
     return links;
@@ -80,7 +80,7 @@ static void add_address(IbhFabric *fabric, const char *iface, const IbhIp *ip)
 
 static void add_subnet(IbhFabric *fabric, const char *iface, const IbhIp *ip, guint length)
 {
-    IbhPrefix subnet = ibh_prefix(ip, length);
+    IbhPrefix subnet = ibh_prefix_of(ip, length);
 
     IBH_EACH (IbhPortNic, nic, fabric->nics) {
         if (g_str_equal(nic->iface, iface) && !ibh_ip_is_link_local(ip))
@@ -149,7 +149,7 @@ static void use_subnets(IbhFabric *fabric)
     IBH_EACH (IbhPortNic, nic, fabric->nics) {
         nic->used = nic->subnets->len > 0;
         IBH_EACH (const IbhPortNic, other, fabric->nics)
-            nic->rail |= other != nic && ibh_find_shared_subnet(nic, other) != NULL;
+            nic->rail |= other != nic && ibh_port_nics_shared_subnet(nic, other) != NULL;
     }
 }
 

@@ -518,7 +518,7 @@ static IbhRoute own_route6(const IbhAddress *address, guint8 type, const IbhPref
 /* The connected route is there at once, also of a /128; the local one when nobody else has the address. */
 static void add_routes_of6(FakeKernel *kernel, const IbhAddress *address)
 {
-    IbhPrefix host = ibh_prefix(&address->local, 128);
+    IbhPrefix host = ibh_prefix_of(&address->local, 128);
     IbhRoute connected = own_route6(address, RTN_UNICAST, &address->subnet, METRIC6_CONNECTED),
              local = own_route6(address, RTN_LOCAL, &host, 0);
 
@@ -608,7 +608,7 @@ static IbhAddress *find_primary(const FakeKernel *kernel, const IbhAddress *like
 static void add_local_route(FakeKernel *kernel, const IbhAddress *address)
 {
     const IbhAddress *primary = find_primary(kernel, address);
-    IbhPrefix host = ibh_prefix(&address->local, ibh_ip_bits(&address->local));
+    IbhPrefix host = ibh_prefix_of(&address->local, ibh_ip_bits(&address->local));
     IbhRoute route = own_route(address, RTN_LOCAL, &host);
 
     if (primary)

@@ -132,7 +132,7 @@ gboolean fake_read_all(int values[IBH_N_SYSCTLS], GError **error)
 gboolean fake_read_addresses(IbhNetlink *netlink, const GArray *ifindexes, GArray *addresses, GError **error)
 {
     IBH_EACH (const IbhAddress, address, netlink->all->addresses) {
-        if (!ifindexes || ibh_has(ifindexes, address->ifindex))
+        if (!ifindexes || ibh_numbers_have(ifindexes, address->ifindex))
             g_array_append_val(addresses, *address);
     }
     return !fails(error);

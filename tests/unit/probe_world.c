@@ -120,7 +120,7 @@ void pass_by(const World *world, int ifindex, Frame frame, Way way)
                             .outgoing = way == OUT,
                             .bytes = bytes,
                             .length = frame.length,
-                            .sender = ibh_lladdr(frame.sender ? frame.sender : bytes, frame.sender ? 6 : 0)};
+                            .sender = ibh_lladdr_from_bytes(frame.sender ? frame.sender : bytes, frame.sender ? 6 : 0)};
 
     ibh_probe_hear(world->probe, &heard);
 }
@@ -160,7 +160,7 @@ void answer_all(World *world)
             exchange(world, i, number, 1);
         pair->route.oif = neighbour.ifindex;
         if (pair->on_link && !ibh_probe_family(pair)) { /* which is asked anew, once */
-            pair->answer[0] = ibh_lladdr(neighbour.lladdr, 6);
+            pair->answer[0] = ibh_lladdr_from_bytes(neighbour.lladdr, 6);
             pair->answers = pair->times[0] = pair->questions = 1;
         }
         g_array_append_val(neighbours, neighbour);

@@ -873,7 +873,7 @@ void planned_free(Planned *planned)
 
 IbhOutcome *world_try(FakeKernel *kernel, const Planned *planned)
 {
-    IbhOutcome *outcome = ibh_apply(planned->plan, fake_execute, kernel);
+    IbhOutcome *outcome = ibh_plan_execute(planned->plan, fake_execute, kernel);
     IbhState *state = kernel->now->state;
 
     ibh_state_remember(state, outcome->done, TRUE);

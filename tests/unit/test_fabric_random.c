@@ -144,7 +144,7 @@ static GArray *list_files(const char *host)
 static gboolean has_rail_beside(const IbhFabric *fabric, const IbhPortNic *nic)
 {
     IBH_EACH (const IbhPortNic, other, fabric->nics) {
-        if (other != nic && ibh_are_beside(nic, other))
+        if (other != nic && ibh_port_nics_are_beside(nic, other))
             return TRUE;
     }
     return FALSE;

@@ -89,7 +89,7 @@ static void test_prefix_of_every_length(void **state G_GNUC_UNUSED)
         IbhIp address = ip(addresses[a]);
 
         for (guint length = 0; length <= ibh_ip_bits(&address); length++) {
-            IbhPrefix cut = ibh_prefix(&address, length);
+            IbhPrefix cut = ibh_prefix_of(&address, length);
 
             assert_int_equal(cut.length, length);
             for (guint i = 0; i < ibh_ip_bits(&address); i++)

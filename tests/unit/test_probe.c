@@ -453,7 +453,7 @@ static void test_peer_replies_by_another_nic(void **state)
     }
     check_verdict(&world, "warning peer-replies-other-nic", 1);
     assert_true(is_bad(pair_at(&world, 2)));
-    pair_at(&world, 2)->sender = ibh_lladdr(UNKNOWN, 6); /* a router, perhaps */
+    pair_at(&world, 2)->sender = ibh_lladdr_from_bytes(UNKNOWN, 6); /* a router, perhaps */
     check_verdict(&world, "info peer-replies-other-nic", 0);
     check_message(&world, 0, "come from 02:00:00:00:00:4d, which answers for no address that was asked");
 }
@@ -483,7 +483,7 @@ static void test_text(void **state)
 
     (void)state;
     pair_at(&world, 3)->route.oif = 2;
-    text = report(&world, ibh_write_text, FALSE);
+    text = report(&world, ibh_report_text, FALSE);
     assert_true(g_str_has_prefix(text, "IFACE  PEERS           REPLIES  MS    STATE\n"
                                        "ib0    172.16.16.1-.2  6/6      1.00  ok\n"
                                        "ib1    172.16.16.1     3/3      1.00  ok\n"
@@ -501,7 +501,7 @@ static void test_text_of_rdma(void **state)
     (void)state;
     for (guint i = 0; i < 4; i++)
         pair_at(&world, i)->rdma = i == 0 ? IBH_CAUSE_NONE : i == 2 ? IBH_RDMA_NO_ECHO : IBH_RDMA_NO_DEVICE;
-    text = report(&world, ibh_write_text, FALSE);
+    text = report(&world, ibh_report_text, FALSE);
     assert_non_null(strstr(text, "rdma-no-device; RDMA: no-device\n"));
     assert_non_null(strstr(text, "ok; RDMA: no-echo\n"));
     assert_non_null(strstr(text, "ok; RDMA: answered\n"));
@@ -510,7 +510,7 @@ static void test_text_of_rdma(void **state)
 static void test_text_of_nothing(void **state)
 {
     g_auto(World) world = look(ETH0, "--probe 192.168.1.6");
-    g_autofree char *text = report(&world, ibh_write_text, FALSE);
+    g_autofree char *text = report(&world, ibh_report_text, FALSE);
 
     (void)state;
     assert_non_null(strstr(text, "no rails: no two RDMA NICs share a subnet here"));
@@ -572,7 +572,7 @@ static void test_one_fault_fits_a_screen(void **state)
         }
         for (guint n = 0; i == 5 && n < world.probe->pairs->len; n++)
             pair_at(&world, n)->received = 0;
-        text = report(&world, ibh_write_text, FALSE);
+        text = report(&world, ibh_report_text, FALSE);
         if (!strstr(text, expected[i]))
             fail_msg("“%s” is not in: %s", expected[i], text);
         assert_int_equal(world.probe->findings->len, 1);
@@ -592,14 +592,14 @@ static void test_text_of_hundreds(void **state)
         g_string_append_printf(line, " 172.16.16.%d", i + 1);
     world = look_well(HOST, line->str);
     pair_at(&world, 21)->received = 2;
-    text = report(&world, ibh_write_text, FALSE);
+    text = report(&world, ibh_report_text, FALSE);
     assert_true(g_str_has_prefix(text, "IFACE  PEERS                               REPLIES  MS    STATE\n"
                                        "ib0    172.16.16.1-.200                    600/600  1.00  ok\n"
                                        "ib1    172.16.16.1-.10, 172.16.16.12-.200  597/597  1.00  ok\n"
                                        "ib1    172.16.16.11                        2/3      1.00  probe-lost\n"
                                        "ib1: error probe-lost"));
     g_clear_pointer(&world.probe->findings, g_ptr_array_unref);
-    quiet = report(&world, ibh_write_text, TRUE);
+    quiet = report(&world, ibh_report_text, TRUE);
     assert_true(g_str_has_prefix(quiet, "ib1: error probe-lost"));
 }
 
@@ -608,7 +608,7 @@ static void test_text_of_unasked(void **state)
 {
     g_auto(World) world =
         look_well(IDLE, "--probe 172.16.16.1 172.16.16.2 172.16.16.3 172.16.16.5 172.17.0.9 fd00:16::1");
-    g_autofree char *text = report(&world, ibh_write_text, FALSE);
+    g_autofree char *text = report(&world, ibh_report_text, FALSE);
 
     (void)state;
     assert_non_null(strstr(text, "\nib1    172.17.0.9                   0/0      -     not asked: no common subnet\n"));
@@ -626,7 +626,7 @@ static void test_prometheus(void **state)
     (void)state;
     pair_at(&world, 1)->received = 0;
     pair_at(&world, 1)->rtt = -1;
-    text = report(&world, ibh_write_prometheus, FALSE);
+    text = report(&world, ibh_report_prometheus, FALSE);
     assert_true(
         g_str_has_prefix(text, "# HELP ib_hook_probe_all_ok Whether nothing is wrong between this host and the peers.\n"
                                "# TYPE ib_hook_probe_all_ok gauge\nib_hook_probe_all_ok 0\n"));
@@ -645,7 +645,7 @@ static void test_json(void **state)
     g_autofree char *text = NULL;
 
     (void)state;
-    text = report(&world, ibh_write_json, FALSE);
+    text = report(&world, ibh_report_json, FALSE);
     assert_string_equal(
         text, "{\"ok\":true,\"pairs\":[{\"iface\":\"ib0\",\"source\":\"172.16.34.1\",\"peer\":\"172.16.16.1\","
               "\"sent\":3,\"received\":3,\"rtt_ms\":1.000,\"route_iface\":\"ib0\",\"reply_iface\":\"ib0\","

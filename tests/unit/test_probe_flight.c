@@ -65,14 +65,14 @@ static void fly(Sky *sky, gint64 until, gboolean ends)
 {
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhNeighbour));
 
-    while (sky->now < until && sky->flight.gone < sky->world.probe->pairs->len) {
+    while (sky->now < until && sky->flight.finished < sky->world.probe->pairs->len) {
         gint64 due;
         IbhShot shot;
 
         if (ibh_flight_next(&sky->flight, sky->now, &shot, &due))
             send_shot(sky, &shot);
         ibh_probe_learn(sky->world.probe, none);
-        for (guint i = sky->flight.gone; ends && i < sky->flight.begun; i++) {
+        for (guint i = sky->flight.finished; ends && i < sky->flight.begun; i++) {
             if (pair_at(&sky->world, i)->step == IBH_STEP_FINISHED)
                 ibh_flight_end(&sky->flight, i);
         }
@@ -292,7 +292,7 @@ static void refuse(const World *world, guint i, guint limit)
     }
     for (Frame part = frame; --part.length;)
         pass(world, i, part, IN);
-    assert_int_equal(pair_at(world, i)->mtu.told, 0);
+    assert_int_equal(pair_at(world, i)->mtu.limit, 0);
     pass(world, i, frame, IN);
 }
 
@@ -304,7 +304,7 @@ static void test_refused(void **state)
     (void)state;
     for (guint i = 0; i < 4; i++)
         refuse(&world, i, 1400);
-    assert_int_equal(pair_at(&world, 0)->mtu.told, 1400);
+    assert_int_equal(pair_at(&world, 0)->mtu.limit, 1400);
     check_verdict(&world, "error path-mtu, info path-mtu", 2);
     check_message(&world, 1, "packets of 1400 bytes come through, but not 9000, as the rail's MTU allows: 172.16.16.9");
 }

@@ -198,7 +198,7 @@ static void test_what_is_no_echo(void **state)
         if (wrong.length < in.length)
             pass(&world, 1, wrong, IN);
     }
-    assert_false(pair_at(&world, 1)->trace.left || pair_at(&world, 1)->trace.told);
+    assert_false(pair_at(&world, 1)->trace.left || pair_at(&world, 1)->trace.is_answered);
     assert_false(ibh_probe_echo(world.probe, 1, 0)->seen);
 }
 
@@ -329,7 +329,7 @@ static void test_not_known(void **state)
 
         pair_at(&world, 1)->syn = CASES[i].outcome;
         check_verdict(&world, "", 0);
-        text = report(&world, ibh_write_text, FALSE);
+        text = report(&world, ibh_report_text, FALSE);
         assert_non_null(strstr(text, "ok; the NIC of its replies is not known: "));
         assert_non_null(strstr(text, CASES[i].part));
     }

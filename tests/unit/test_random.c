@@ -229,7 +229,7 @@ static gboolean second_plan_is_empty(Case *c)
 static gboolean nothing_is_refused(Case *c)
 {
     g_autoptr(FakeKernel) kernel = fake_kernel_clone(c->world->kernel);
-    g_autoptr(IbhOutcome) outcome = ibh_apply(c->planned->plan, fake_execute, kernel);
+    g_autoptr(IbhOutcome) outcome = ibh_plan_execute(c->planned->plan, fake_execute, kernel);
 
     return !outcome->errors->len || broken(c, "%s", (const char *)g_ptr_array_index(outcome->errors, 0));
 }
@@ -1238,7 +1238,7 @@ static Planned *plan_back(const Case *c, const FakeKernel *kernel)
 
     planned->seen = fake_snapshot(kernel);
     planned->rails = ibh_rails_find(c->world->config, planned->seen, FALSE, NULL);
-    planned->plan = ibh_plan_back(planned->rails, &trial);
+    planned->plan = ibh_trial_plan_back(planned->rails, &trial);
     return planned;
 }
 
@@ -1558,7 +1558,7 @@ static gboolean only_one(Case *c, FakeKernel *kernel, const char *name, WorldAct
         command = ibh_op_command(op_at(planned, i));
         return broken(c, "asked for %s alone, it plans for %s: %s", name, op_at(planned, i)->iface, command);
     }
-    outcome = ibh_apply(planned->plan, fake_execute, kernel);
+    outcome = ibh_plan_execute(planned->plan, fake_execute, kernel);
     ibh_state_remember(kernel->now->state, outcome->done, TRUE);
     if (action == WORLD_UNDO)
         ibh_state_hold(kernel->now->state, name);
@@ -2235,7 +2235,7 @@ static gboolean outlives(Case *c, const IbhNic *gone)
         g_autofree char *text = NULL;
 
         if (!is_of_a_route(op) || !nic || nic->status != IBH_NIC_RAIL || !was_rail(c, nic) ||
-            !ibh_programs_family(nic, op->route.family) || /* others route it alone, now */
+            !ibh_nic_programs_family(nic, op->route.family) || /* others route it alone, now */
             depends_on_siblings(kernel, nic, &op->route.dst) ||
             is_local_address(c->after->now, &op->route.gateway) || /* one of the other NIC was no gateway */
             (!op->route.dst.length && has_shared_default(c->after->now, nic)))

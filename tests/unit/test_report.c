@@ -50,9 +50,9 @@ static void add_finding(const World *world, const char *ifaces, IbhSeverity seve
                         const char *message, const char *fix)
 {
     g_auto(GStrv) names = g_strsplit(ifaces, " ", -1);
-    IbhFinding *finding =
-        ibh_finding_add(world->findings, names[0] ? names[0] : "", severity, code,
-                        fix ? (IbhRemedy){.fix = g_strdup(fix)} : ibh_advice("look at %s", message), "%s", message);
+    IbhFinding *finding = ibh_finding_add(
+        world->findings, names[0] ? names[0] : "", severity, code,
+        fix ? (IbhRemedy){.fix = g_strdup(fix)} : ibh_remedy_advice("look at %s", message), "%s", message);
 
     for (char **name = names; *name; name++)
         ibh_finding_hits(finding, *name);
@@ -195,8 +195,8 @@ static void test_screen(void **state)
     answer(world.check);
     ibh_check_judge(world.check, world.plan, world.missed, world.findings);
     world.report.action = IBH_ACTION_CHECK;
-    screen = ibh_report(&world.report, ibh_write_text, &(IbhStyle){.width = 80});
-    whole = ibh_report(&world.report, ibh_write_text, &(IbhStyle){0});
+    screen = ibh_report(&world.report, ibh_report_text, &(IbhStyle){.width = 80});
+    whole = ibh_report(&world.report, ibh_report_text, &(IbhStyle){0});
     both = g_strdup_printf("%s----\n%s", screen, whole);
     check_file(screens[i].file, both);
 }
@@ -211,33 +211,33 @@ static const struct {
     IbhStyle style;
     gboolean wrong; /* with findings, a NIC that is missing, or an operation that failed */
 } cases[] = {
-    {"show", HOST, IBH_ACTION_SHOW, ibh_write_text, {0}, TRUE},
-    {"show-terminal", HOST, IBH_ACTION_SHOW, ibh_write_text, {.width = 80}, TRUE},
-    {"show-verbose", HOST, IBH_ACTION_SHOW, ibh_write_text, {.verbose = TRUE}, FALSE},
-    {"show-no-rails", NO_RAILS, IBH_ACTION_SHOW, ibh_write_text, {0}, FALSE},
-    {"show-nothing", "", IBH_ACTION_SHOW, ibh_write_text, {0}, FALSE},
-    {"show-spread", HOST "config [defaults] main=spread\n", IBH_ACTION_SHOW, ibh_write_text, {0}, FALSE},
-    {"show.json", HOST, IBH_ACTION_SHOW, ibh_write_json, {0}, TRUE},
-    {"check", HOST, IBH_ACTION_CHECK, ibh_write_text, {0}, TRUE},
-    {"check-colors", HOST, IBH_ACTION_CHECK, ibh_write_text, {.color = TRUE}, TRUE},
-    {"check-terminal", HOST, IBH_ACTION_CHECK, ibh_write_text, {.width = 80}, TRUE},
-    {"check-quiet", HOST, IBH_ACTION_CHECK, ibh_write_text, {.quiet = TRUE}, TRUE},
-    {"check-verbose", HOST, IBH_ACTION_CHECK, ibh_write_text, {.verbose = TRUE}, TRUE},
-    {"check-right", HOST, IBH_ACTION_CHECK, ibh_write_text, {0}, FALSE},
-    {"check-right-colors", HOST, IBH_ACTION_CHECK, ibh_write_text, {.color = TRUE}, FALSE},
-    {"check-right-quiet", HOST, IBH_ACTION_CHECK, ibh_write_text, {.quiet = TRUE}, FALSE},
-    {"check-only", HOST "do apply only ib1\n", IBH_ACTION_CHECK, ibh_write_text, {0}, FALSE},
-    {"check-verbose.json", HOST, IBH_ACTION_CHECK, ibh_write_json, {.verbose = TRUE}, FALSE},
-    {"check.prom", HOST, IBH_ACTION_CHECK, ibh_write_prometheus, {0}, TRUE},
-    {"check-no-rails.prom", NO_RAILS, IBH_ACTION_CHECK, ibh_write_prometheus, {0}, FALSE},
-    {"plan", HOST, IBH_ACTION_PLAN, ibh_write_text, {0}, FALSE},
-    {"plan-nothing", NO_RAILS, IBH_ACTION_PLAN, ibh_write_text, {0}, FALSE},
-    {"plan.json", HOST, IBH_ACTION_PLAN, ibh_write_json, {0}, FALSE},
-    {"apply", HOST, IBH_ACTION_APPLY, ibh_write_text, {0}, FALSE},
-    {"apply-failed", HOST, IBH_ACTION_APPLY, ibh_write_text, {0}, TRUE},
-    {"apply-failed.json", HOST, IBH_ACTION_APPLY, ibh_write_json, {0}, TRUE},
-    {"undo", HOST "do undo\n", IBH_ACTION_UNDO, ibh_write_text, {.verbose = TRUE}, FALSE},
-    {"undo.json", HOST "do undo\n", IBH_ACTION_UNDO, ibh_write_json, {0}, FALSE},
+    {"show", HOST, IBH_ACTION_SHOW, ibh_report_text, {0}, TRUE},
+    {"show-terminal", HOST, IBH_ACTION_SHOW, ibh_report_text, {.width = 80}, TRUE},
+    {"show-verbose", HOST, IBH_ACTION_SHOW, ibh_report_text, {.verbose = TRUE}, FALSE},
+    {"show-no-rails", NO_RAILS, IBH_ACTION_SHOW, ibh_report_text, {0}, FALSE},
+    {"show-nothing", "", IBH_ACTION_SHOW, ibh_report_text, {0}, FALSE},
+    {"show-spread", HOST "config [defaults] main=spread\n", IBH_ACTION_SHOW, ibh_report_text, {0}, FALSE},
+    {"show.json", HOST, IBH_ACTION_SHOW, ibh_report_json, {0}, TRUE},
+    {"check", HOST, IBH_ACTION_CHECK, ibh_report_text, {0}, TRUE},
+    {"check-colors", HOST, IBH_ACTION_CHECK, ibh_report_text, {.color = TRUE}, TRUE},
+    {"check-terminal", HOST, IBH_ACTION_CHECK, ibh_report_text, {.width = 80}, TRUE},
+    {"check-quiet", HOST, IBH_ACTION_CHECK, ibh_report_text, {.quiet = TRUE}, TRUE},
+    {"check-verbose", HOST, IBH_ACTION_CHECK, ibh_report_text, {.verbose = TRUE}, TRUE},
+    {"check-right", HOST, IBH_ACTION_CHECK, ibh_report_text, {0}, FALSE},
+    {"check-right-colors", HOST, IBH_ACTION_CHECK, ibh_report_text, {.color = TRUE}, FALSE},
+    {"check-right-quiet", HOST, IBH_ACTION_CHECK, ibh_report_text, {.quiet = TRUE}, FALSE},
+    {"check-only", HOST "do apply only ib1\n", IBH_ACTION_CHECK, ibh_report_text, {0}, FALSE},
+    {"check-verbose.json", HOST, IBH_ACTION_CHECK, ibh_report_json, {.verbose = TRUE}, FALSE},
+    {"check.prom", HOST, IBH_ACTION_CHECK, ibh_report_prometheus, {0}, TRUE},
+    {"check-no-rails.prom", NO_RAILS, IBH_ACTION_CHECK, ibh_report_prometheus, {0}, FALSE},
+    {"plan", HOST, IBH_ACTION_PLAN, ibh_report_text, {0}, FALSE},
+    {"plan-nothing", NO_RAILS, IBH_ACTION_PLAN, ibh_report_text, {0}, FALSE},
+    {"plan.json", HOST, IBH_ACTION_PLAN, ibh_report_json, {0}, FALSE},
+    {"apply", HOST, IBH_ACTION_APPLY, ibh_report_text, {0}, FALSE},
+    {"apply-failed", HOST, IBH_ACTION_APPLY, ibh_report_text, {0}, TRUE},
+    {"apply-failed.json", HOST, IBH_ACTION_APPLY, ibh_report_json, {0}, TRUE},
+    {"undo", HOST "do undo\n", IBH_ACTION_UNDO, ibh_report_text, {.verbose = TRUE}, FALSE},
+    {"undo.json", HOST "do undo\n", IBH_ACTION_UNDO, ibh_report_json, {0}, FALSE},
 };
 
 static void make_wrong(World *world, IbhAction action)
@@ -314,7 +314,7 @@ static void test_verdicts(void **state)
         for (int j = 0; j < 3 && verdicts[i].ifaces[j]; j++)
             add_finding(&world, verdicts[i].ifaces[j], IBH_ERROR, "code", "message", verdicts[i].fixes[j]);
         world.report.action = IBH_ACTION_CHECK;
-        text = ibh_report(&world.report, ibh_write_text, &(IbhStyle){0});
+        text = ibh_report(&world.report, ibh_report_text, &(IbhStyle){0});
         assert_true(strchr(text, '\n'));
         *strchr(text, '\n') = '\0';
         assert_string_equal(text, verdicts[i].line);
@@ -331,8 +331,8 @@ static void test_no_rails(void **state)
     (void)state;
     none.report.action = away.report.action = IBH_ACTION_CHECK;
     g_array_append_val(away.missed, gone);
-    off = ibh_report(&none.report, ibh_write_text, &(IbhStyle){0});
-    missing = ibh_report(&away.report, ibh_write_text, &(IbhStyle){0});
+    off = ibh_report(&none.report, ibh_report_text, &(IbhStyle){0});
+    missing = ibh_report(&away.report, ibh_report_text, &(IbhStyle){0});
     assert_string_equal(off, "no rails: manage=no switches off ib0, ib1 and ib2\n");
     assert_string_equal(missing, "no rails: ib7 is known and missing: its hardware is there, but has no interface in "
                                  "this network namespace\n");
@@ -347,8 +347,8 @@ static char *tell_error(const char *message, IbhWriter *writer)
 
 static void test_error(void **state)
 {
-    g_autofree char *text = tell_error("first\nsecond \033[31m", ibh_write_text);
-    g_autofree char *json = tell_error("a \"word\" \\ \xff\033\177 and\nmore \xc3\xb6", ibh_write_json);
+    g_autofree char *text = tell_error("first\nsecond \033[31m", ibh_report_text);
+    g_autofree char *json = tell_error("a \"word\" \\ \xff\033\177 and\nmore \xc3\xb6", ibh_report_json);
 
     (void)state;
     assert_string_equal(text, "ib-hook: first?second ?[31m\n");
@@ -426,7 +426,7 @@ static void test_hostile_names(void **state)
 {
     static const IbhAction actions[] = {IBH_ACTION_SHOW, IBH_ACTION_CHECK, IBH_ACTION_PLAN, IBH_ACTION_APPLY,
                                         IBH_ACTION_UNDO};
-    IbhWriter *const writers[] = {ibh_write_text, ibh_write_json, ibh_write_prometheus};
+    IbhWriter *const writers[] = {ibh_report_text, ibh_report_json, ibh_report_prometheus};
 
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(HOSTILE) * G_N_ELEMENTS(actions) * G_N_ELEMENTS(writers); i++) {
@@ -436,11 +436,11 @@ static void test_hostile_names(void **state)
         g_autofree char *text = report_named(name, "ib1", action, writer);
         g_autofree char *harmless = report_named("ib0", "ib1", action, writer);
 
-        if (writer == ibh_write_json)
+        if (writer == ibh_report_json)
             assert_null(strpbrk(text, "\r\033\177")); /* all else is valid in it */
         else
             check_printable(text);
-        assert_int_equal(count_lines(text), writer == ibh_write_json ? 1 : count_lines(harmless));
+        assert_int_equal(count_lines(text), writer == ibh_report_json ? 1 : count_lines(harmless));
     }
 }
 

@@ -47,7 +47,7 @@ static World restrain(const char *change, const IbhRestraint *restraint)
         ibh_config_add(world.config, "config", world.cas->config->str, world.cas->config->len, NULL, NULL, NULL));
     world.rails = ibh_rails_find(world.config, world.cas->snapshot, TRUE, NULL);
     world.plan = ibh_plan_apply(world.rails, NULL);
-    world.spared = ibh_restrain(world.plan, world.rails, restraint);
+    world.spared = ibh_plan_restrain(world.plan, world.rails, restraint);
     return world;
 }
 
@@ -156,7 +156,7 @@ static void test_backed_off(void **state)
 
 static char *log_of(const World *world)
 {
-    return ibh_log_changes(world->plan, world->cas->snapshot);
+    return ibh_ops_log_text(world->plan, world->cas->snapshot);
 }
 
 static void test_the_journal(void **state)
@@ -215,14 +215,14 @@ static void test_hostile_names_in_the_journal(void **state)
         g_strlcpy(op->iface, "x\n\033]0;\a", sizeof op->iface);
         g_ptr_array_add(plan, op);
     }
-    text = ibh_log_changes(plan, snapshot);
+    text = ibh_ops_log_text(plan, snapshot);
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
     assert_null(strchr(text, '\033'));
     assert_non_null(strstr(text, " and 28 more"));
     items = g_strsplit(text, ", ", -1);
     assert_int_equal(g_strv_length(items), 12);
     g_ptr_array_set_size(plan, 12);
-    whole = ibh_log_changes(plan, snapshot);
+    whole = ibh_ops_log_text(plan, snapshot);
     assert_null(strstr(whole, " more"));
 }
 

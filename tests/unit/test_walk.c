@@ -140,7 +140,7 @@ static void test_not_and_goto(void **state)
     (void)state;
     g_ptr_array_add(target, rule_at(&world, 300));
     rule->selectors = IBH_SELECT_NOT | IBH_SELECT_TO;
-    rule->to = ibh_prefix(&(IbhIp){.family = AF_INET, .bytes = {172, 16, 128}}, 17);
+    rule->to = ibh_prefix_of(&(IbhIp){.family = AF_INET, .bytes = {172, 16, 128}}, 17);
     assert_leaves(&world, "172.16.34.2", "172.16.1.1", "ib1");
     assert_leaves(&world, "172.16.34.2", "172.16.129.1", "ib0");
     rule->selectors = 0;
