@@ -165,7 +165,7 @@ static void emit_rp_filter(const IbhWork *work, const IbhNic *nic, int want, gbo
         ibh_work_emit_sysctl(work, nic, IBH_SYSCTL_RP_FILTER, between, want, g_strdup("strict again: peers were told"));
 }
 
-void ibh_work_emit_rp_filters(const IbhWork *work, gboolean first)
+static void emit_rp_filters(const IbhWork *work, gboolean first)
 {
     IBH_EACH (const IbhTodo, todo, work->todos) {
         if (todo->undone || todo->rules)
@@ -174,6 +174,16 @@ void ibh_work_emit_rp_filters(const IbhWork *work, gboolean first)
                                         : ibh_want_sysctl(work->rails, todo->nic, IBH_SYSCTL_RP_FILTER),
                            first);
     }
+}
+
+void ibh_work_loosen_rp_filters(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+{
+    emit_rp_filters(work, TRUE);
+}
+
+void ibh_work_tighten_rp_filters(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+{
+    emit_rp_filters(work, FALSE);
 }
 
 /* Others do not route it. */

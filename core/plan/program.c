@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What APPLY in order.c does for rails: rules and routes rail by rail, ARP values, announcements, leftovers. */
+#include "plan/want.h"
 #include "plan/work.h"
-
-void ibh_work_join_units(const IbhWork *work)
-{
-    IBH_EACH (const IbhStale, stale, work->stales) {
-        const IbhTodo *todo = ibh_work_todo_of_rail(work, ibh_rails_nic_by_table(work->rails, stale->table));
-
-        if (!todo || !todo->changed || !stale->owner || stale->owner == todo->nic)
-            continue;
-        ibh_work_move_unit(work, todo->nic, stale->family);
-        ibh_work_move_unit(work, stale->owner, stale->family);
-    }
-}
 
 /* ---- rail by rail ---- */
 
@@ -34,10 +24,10 @@ static gboolean is_route_in_own_table(const IbhStale *stale, const IbhTodo *todo
 }
 
 /* Routes of T that are no longer wanted. */
-static void drop_stale_routes(IbhWork *work, const IbhTodo *todo, IbhRouteKind kind)
+static void drop_stale_routes(IbhWork *work, IbhTodo *todo, guint32 kind)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (stale->done || !is_route_in_own_table(stale, todo) || ibh_route_kind(stale->route) != kind)
+        if (stale->done || !is_route_in_own_table(stale, todo) || ibh_route_kind(stale->route) != (IbhRouteKind)kind)
             continue;
         if (!ibh_todo_wants_place(todo, stale->route) && ibh_nic_programs_family(todo->nic, stale->family))
             ibh_work_drop(work, stale, ibh_stale_reason(work, stale));
@@ -100,27 +90,73 @@ static void drop_rules(IbhWork *work, const IbhTodo *todo, gboolean for_routes)
     }
 }
 
-/* An address that is led to T already must not lose its routes: so its rules come before the routes that need them. An
- * address that is not led to T yet gets its routes first. The new rules must not lead to an old route by a gateway: it
- * goes before them. What a subnet reaches has another way before its route goes, unless an old rule would lead to that
- * too soon. */
+/* ---- the steps for one rail, and their order ---- */
+
+static void add_rules_of_led(IbhWork *work, IbhTodo *todo, guint32 priority)
+{
+    add_rules(work, todo, priority, TRUE);
+}
+
+static void add_all_rules(IbhWork *work, IbhTodo *todo, guint32 priority)
+{
+    add_rules(work, todo, priority, FALSE);
+}
+
+static void add_table(IbhWork *work, IbhTodo *todo, G_GNUC_UNUSED guint32 unused)
+{
+    ibh_work_add_routes(work, todo, todo->nic->table);
+}
+
+static void add_default(IbhWork *work, IbhTodo *todo, G_GNUC_UNUSED guint32 unused)
+{
+    ibh_work_add_routes(work, todo, ibh_nic_defaults(todo->nic));
+}
+
+static void drop_rules_too_soon(IbhWork *work, IbhTodo *todo, G_GNUC_UNUSED guint32 unused)
+{
+    drop_rules(work, todo, TRUE);
+}
+
+static void drop_superseded_rules(IbhWork *work, IbhTodo *todo, G_GNUC_UNUSED guint32 unused)
+{
+    drop_rules(work, todo, FALSE);
+}
+
+/* "Led": an address that a rule of ours leads to T already. It must not lose its routes, so its new rules come before
+ * the routes that need them. An address that is not led yet gets its routes first. */
+static const struct {
+    void (*step)(IbhWork *work, IbhTodo *todo, guint32 what);
+    guint32 what;           /* a kind of routes, or a priority of rules */
+    gboolean only_too_soon; /* only where an old rule would lead to T's new routes too soon */
+} RAIL[] = {
+    /* The new rules must not lead to an old route via a gateway. */
+    {drop_stale_routes, IBH_ROUTE_BY_GATEWAY, FALSE},
+    /* Led addresses ask main for longer prefixes before T gets shorter ones. */
+    {add_rules_of_led, IBH_PRIORITY_BASE, FALSE},
+    /* An old rule without such a question before it must not find the new routes. */
+    {drop_stale_routes, IBH_ROUTE_SUBNET, TRUE},
+    {drop_rules_too_soon, 0, TRUE},
+    /* A rule never leads to an empty table. */
+    {add_table, 0, FALSE},
+    /* A subnet has its new way before its old one goes. */
+    {drop_stale_routes, IBH_ROUTE_SUBNET, FALSE},
+    {add_all_rules, IBH_PRIORITY_BASE, FALSE},
+    /* Main is asked for its longer routes before there is a default. */
+    {add_all_rules, IBH_PRIORITY_DEFAULTS - 1, FALSE},
+    {add_default, 0, FALSE},
+    {add_all_rules, IBH_PRIORITY_DEFAULTS, FALSE},
+    /* The new rules decide now. */
+    {drop_superseded_rules, 0, FALSE},
+};
+
 static void program(IbhWork *work, IbhTodo *todo)
 {
-    gboolean too_soon = is_led_too_soon(work, todo);
+    const gboolean is_too_soon = is_led_too_soon(work, todo);
 
-    drop_stale_routes(work, todo, IBH_ROUTE_BY_GATEWAY);
-    add_rules(work, todo, IBH_PRIORITY_BASE, TRUE);
-    if (too_soon) {
-        drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
-        drop_rules(work, todo, TRUE);
+    for (guint i = 0; i < G_N_ELEMENTS(RAIL); i++) {
+        if (is_too_soon || !RAIL[i].only_too_soon)
+            RAIL[i].step(work, todo, RAIL[i].what);
     }
-    ibh_work_add_routes(work, todo, todo->nic->table);
-    drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
-    add_rules(work, todo, IBH_PRIORITY_BASE, FALSE);
-    add_rules(work, todo, IBH_PRIORITY_DEFAULTS - 1, FALSE); /* main is asked before there is a default */
-    ibh_work_add_routes(work, todo, ibh_nic_defaults(todo->nic));
-    add_rules(work, todo, IBH_PRIORITY_DEFAULTS, FALSE);
-    drop_rules(work, todo, FALSE);
 }
 
 /* Who takes a table waits until its holder has left. Where table= swaps tables, one is undone before it has its new
@@ -141,10 +177,70 @@ static void program_rail(IbhWork *work, IbhTodo *todo)
     program(work, todo);
 }
 
-void ibh_work_program_rails(IbhWork *work)
+void ibh_work_program_rails(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
 {
     IBH_EACH (IbhTodo, todo, work->todos) {
         if (todo->rules && !todo->done)
             program_rail(work, todo);
+    }
+}
+
+/* ---- sysctls and announcements ---- */
+
+void ibh_work_set_arp(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+{
+    IBH_EACH (IbhTodo, todo, work->todos) {
+        if (todo->rules && ibh_work_emit_arp(work, work->rails, todo->nic, NULL))
+            todo->changed = TRUE;
+    }
+}
+
+void ibh_work_silence_others(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, work->rails->no_rails) {
+        int now = nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
+
+        if (ibh_work_may_touch(work, nic) && now != 1 && ibh_nic_must_be_silent(work->rails, nic))
+            ibh_work_emit_sysctl(work, nic, IBH_SYSCTL_ARP_IGNORE, now, 1,
+                                 g_strdup("it has no IPv4 address, and does not answer ARP for the rails"));
+    }
+}
+
+void ibh_work_announce_changed(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+{
+    char ip[IBH_IP_STRLEN];
+
+    IBH_EACH (const IbhTodo, todo, work->todos) {
+        IBH_EACH_POINTER (const IbhAddress, address, &todo->nic->served) {
+            if (todo->changed && ibh_rails_owner(work->rails, &address->local) == todo->nic &&
+                ibh_nic_has_first(todo->nic, address))
+                ibh_work_emit_announce(work, todo->nic, todo->nic, &address->local,
+                                       g_strdup_printf("peers that learned another NIC for %s switch at once",
+                                                       ibh_ip_format(&address->local, ip)));
+        }
+    }
+}
+
+/* ---- deletions ---- */
+
+/* Leftovers of rails, and of NICs that have disappeared. NICs that are no longer rails are undone (undo.c). */
+void ibh_work_collect_garbage(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+{
+    IBH_EACH (IbhStale, stale, work->stales) {
+        if (!stale->done && !stale->spread && ibh_work_may_touch(work, stale->owner) &&
+            (!stale->owner || stale->owner->status == IBH_NIC_RAIL))
+            ibh_work_drop(work, stale, ibh_stale_reason(work, stale));
+    }
+}
+
+void ibh_work_join_units(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+{
+    IBH_EACH (const IbhStale, stale, work->stales) {
+        const IbhTodo *todo = ibh_work_todo_of_rail(work, ibh_rails_nic_by_table(work->rails, stale->table));
+
+        if (!todo || !todo->changed || !stale->owner || stale->owner == todo->nic)
+            continue;
+        ibh_work_move_unit(work, todo->nic, stale->family);
+        ibh_work_move_unit(work, stale->owner, stale->family);
     }
 }

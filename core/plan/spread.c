@@ -10,10 +10,6 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* ---- the wanted routes and rules ---- */
-
-/* ---- the difference ---- */
-
 static void put_rules(const IbhWork *work, gboolean to_main)
 {
     char to[IBH_PREFIX_STRLEN];
@@ -27,9 +23,24 @@ static void put_rules(const IbhWork *work, gboolean to_main)
     }
 }
 
-/* Rules that ask main come first, then routes, then the rules that lead to them; deletions the other way round. */
-void ibh_work_emit_spread(IbhWork *work)
+/* One route serves all rails of a subnet: where one of them stays as it is, that does, too. Where the last of them are
+ * undone by name, other runs decide. */
+static gboolean may_spread(const IbhWork *work)
 {
+    if (work->undo)
+        return work->spread || !work->only;
+    IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
+        if (nic->kept)
+            return FALSE;
+    }
+    return !work->only;
+}
+
+/* Rules that ask main come first, then routes, then the rules that lead to them; deletions the other way round. */
+void ibh_work_spread(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+{
+    if (!may_spread(work))
+        return;
     put_rules(work, TRUE);
     ibh_work_add_routes(work, &work->of_spread, IBH_TABLE_SPREAD);
     put_rules(work, FALSE);

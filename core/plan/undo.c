@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The plan to undo: all that is ours on these interfaces goes, sysctls get the administrator's values back.
- *
- * The order cuts no connection. Without rules, everything leaves by the NIC that main uses, and a strict rp_filter
- * drops what peers still send to the other NICs: so rp_filter is tightened last, and peers are told before.
- *
- *   1. rp_filter loosened   2. arp_announce   3. rules, routes   4. the NIC that main uses answers for all again
- *   5. stale neighbour entries go   6. that NIC announces every address   7. rp_filter tightened   8. what is left
- */
-#include "plan/plan.h"
+/* What FORMER_RAILS and UNDO in order.c do: all that is ours on these interfaces goes, sysctls get the
+ * administrator's values back. */
 #include "plan/want.h"
 #include "plan/work.h"
 
@@ -16,20 +8,35 @@
 
 /* ---- sysctls ---- */
 
-/* Of the NICs that main uses, and of those that it does not. */
-static void restore(const IbhWork *work, IbhSysctl key, gboolean used, gboolean unused)
+static gboolean is_one_of(const IbhTodo *todo, IbhWhich which)
+{
+    return todo->undone && (which == IBH_NICS_ALL || todo->is_used_by_main == (which == IBH_NICS_USED_BY_MAIN));
+}
+
+static void restore(const IbhWork *work, IbhSysctl key, IbhWhich which)
 {
     IBH_EACH (const IbhTodo, todo, work->todos) {
         int now = todo->nic->link->sysctl[key], old = ibh_work_value_left(work, todo->nic, key);
 
-        if (todo->undone && (todo->is_used_by_main ? used : unused) && now != old)
+        if (is_one_of(todo, which) && now != old)
             ibh_work_emit_sysctl(work, todo->nic, key, now, old, g_strdup("as it was before"));
     }
 }
 
+void ibh_work_restore_announce(IbhWork *work, IbhWhich which)
+{
+    restore(work, IBH_SYSCTL_ARP_ANNOUNCE, which);
+}
+
+void ibh_work_restore_answers(IbhWork *work, IbhWhich which)
+{
+    restore(work, IBH_SYSCTL_ARP_IGNORE, which);
+    restore(work, IBH_SYSCTL_ARP_FILTER, which);
+}
+
 /* ---- rules and routes ---- */
 
-static void delete_rules_and_routes(IbhWork *work)
+void ibh_work_delete_former(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
 {
     gboolean orphans = work->undo && !work->only;
 
@@ -52,6 +59,14 @@ void ibh_work_forget_neighbours(const IbhWork *work, const IbhNic *nic)
         if (neighbour->ifindex == nic->link->ifindex)
             ibh_work_emit(work, IBH_OP_NEIGH_DEL, nic, g_strdup_printf("nothing leaves by %s now", nic->link->name))
                 ->ip = neighbour->ip;
+    }
+}
+
+void ibh_work_forget_peers(IbhWork *work, IbhWhich which)
+{
+    IBH_EACH (const IbhTodo, todo, work->todos) {
+        if (is_one_of(todo, which))
+            ibh_work_forget_neighbours(work, todo->nic);
     }
 }
 
@@ -91,46 +106,23 @@ static void announce(const IbhWork *work, const IbhNic *nic)
     }
 }
 
-/* The rails that stay must look as if the others had never been rails: they may have to answer for them again. */
-static void adapt_rails_that_stay(const IbhWork *work, const IbhRails *after)
+void ibh_work_announce_former(IbhWork *work, IbhWhich which)
 {
-    IBH_EACH_POINTER (const IbhNic, nic, after->nics) {
+    IBH_EACH (const IbhTodo, todo, work->todos) {
+        if (is_one_of(todo, which))
+            announce(work, todo->nic);
+    }
+}
+
+/* The rails that stay must look as if the others had never been rails: they may have to answer for them again. */
+void ibh_work_adapt_rails_that_stay(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+{
+    const IbhRails *after = work->spread;
+
+    for (guint i = 0; after && i < after->nics->len; i++) {
+        const IbhNic *nic = after->nics->pdata[i];
+
         if (ibh_nic_is_programmed(after, nic))
             ibh_work_emit_arp(work, after, nic, "answer for the NIC that is no rail any more, too");
     }
-}
-
-void ibh_work_emit_undo(IbhWork *work)
-{
-    restore(work, IBH_SYSCTL_ARP_ANNOUNCE, TRUE, TRUE);
-    delete_rules_and_routes(work);
-    /* First the NIC that main uses answers again; when no peer needs them any more, the others change. */
-    restore(work, IBH_SYSCTL_ARP_IGNORE, TRUE, FALSE);
-    restore(work, IBH_SYSCTL_ARP_FILTER, TRUE, FALSE);
-    IBH_EACH (const IbhTodo, todo, work->todos) {
-        if (todo->undone && !todo->is_used_by_main)
-            ibh_work_forget_neighbours(work, todo->nic);
-    }
-    IBH_EACH (const IbhTodo, todo, work->todos) {
-        if (todo->undone)
-            announce(work, todo->nic);
-    }
-    ibh_work_emit_rp_filters(work, FALSE);
-    restore(work, IBH_SYSCTL_ARP_IGNORE, FALSE, TRUE);
-    restore(work, IBH_SYSCTL_ARP_FILTER, FALSE, TRUE);
-}
-
-GPtrArray *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char *const *only)
-{
-    IbhWork work = {.rails = rails, .only = only, .spread = after, .undo = TRUE};
-
-    ibh_work_init(&work);
-    if (after)
-        adapt_rails_that_stay(&work, after);
-    if (after || !only) /* unbound traffic leaves these rails first */
-        ibh_work_emit_spread(&work);
-    ibh_work_emit_rp_filters(&work, TRUE);
-    ibh_work_emit_undo(&work);
-    ibh_work_clear(&work);
-    return work.plan;
 }

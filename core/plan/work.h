@@ -88,18 +88,25 @@ gboolean ibh_stale_is_programmed(const IbhStale *stale);                     /* 
 char *ibh_stale_reason(const IbhWork *work, const IbhStale *stale);
 void ibh_work_drop(IbhWork *work, IbhStale *stale, char *why);               /* takes `why` */
 void ibh_work_move_unit(const IbhWork *work, const IbhNic *nic, int family); /* to IBH_UNIT_OF_MOVES */
-/* An rp_filter of 1 drops what comes in on another NIC than the answer would leave by. `first`, before rules change, it
+
+/* ---- the steps of a plan (order.c has their order) ---- */
+
+typedef enum {
+    IBH_NICS_ALL,
+    IBH_NICS_USED_BY_MAIN, /* by it main reaches the subnets of NICs that are undone */
+    IBH_NICS_NOT_USED_BY_MAIN,
+} IbhWhich;
+
+typedef void IbhStep(IbhWork *work, IbhWhich which);
+
+/* emit.c. An rp_filter of 1 drops what comes in on another NIC than the answer would leave by: before rules change, it
  * is loosened, for a moment too; after peers were told, it is tightened. */
-void ibh_work_emit_rp_filters(const IbhWork *work, gboolean first);
-
-/* program.c: rail by rail, routes, the rules that lead to them, then the deletion of what they replace. */
-void ibh_work_program_rails(IbhWork *work);
-void ibh_work_join_units(const IbhWork *work); /* rails that take each other's tables stand or fall together */
-
-/* spread.c */
-void ibh_work_emit_spread(IbhWork *work);
-
-/* undo.c: everything of ours on NICs that are no rails any more. */
-void ibh_work_emit_undo(IbhWork *work);
-void ibh_work_forget_neighbours(const IbhWork *work,
-                                const IbhNic *nic); /* it is a rail no more, and main does not use it */
+IbhStep ibh_work_loosen_rp_filters, ibh_work_tighten_rp_filters;
+/* program.c: rails */
+IbhStep ibh_work_program_rails, ibh_work_set_arp, ibh_work_silence_others, ibh_work_announce_changed,
+    ibh_work_collect_garbage, ibh_work_join_units;
+IbhStep ibh_work_spread; /* spread.c */
+/* undo.c: NICs that are no rails any more */
+IbhStep ibh_work_restore_announce, ibh_work_delete_former, ibh_work_restore_answers, ibh_work_forget_peers,
+    ibh_work_announce_former, ibh_work_adapt_rails_that_stay;
+void ibh_work_forget_neighbours(const IbhWork *work, const IbhNic *nic); /* no traffic leaves through it now */
