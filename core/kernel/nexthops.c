@@ -24,7 +24,6 @@ gboolean ibh_route_is_unresolved(const IbhRoute *route)
 typedef struct {
     IbhHop hop;      /* of an object that is no group */
     GArray *members; /* struct nexthop_grp; of a group */
-    gboolean encapsulated;
 } Object;
 
 static gboolean on_object(struct nlmsghdr *header, gpointer data)
@@ -38,7 +37,7 @@ static gboolean on_object(struct nlmsghdr *header, gpointer data)
     object->hop.ifindex = (int)get_u32(attributes[NHA_OIF], 0);
     object->hop.gateway = get_ip(attributes[NHA_GATEWAY], info->nh_family);
     object->hop.dead = (info->nh_flags & RTNH_F_DEAD) != 0;
-    object->encapsulated |= attributes[NHA_ENCAP_TYPE] != NULL;
+    object->hop.encapsulated = attributes[NHA_ENCAP_TYPE] != NULL;
     group = attributes[NHA_GROUP];
     if (group)
         g_array_append_vals(object->members, nla_data(group), (guint)nla_len(group) / sizeof(struct nexthop_grp));
@@ -72,12 +71,12 @@ void ibh_route_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route)
         if (ask(netlink, g_array_index(members, struct nexthop_grp, i).id, &object))
             g_array_append_val(hops, object.hop);
     }
-    route->encapsulated |= object.encapsulated;
     if (n) {
         ibh_route_set_hops(route, hops, ibh_netlink_pool(netlink));
     } else {
         route->ifindex = object.hop.ifindex;
         route->gateway = object.hop.gateway;
+        route->encapsulated = object.hop.encapsulated;
         route->nexthops = route->ifindex ? 1 : 0;
     }
 }

@@ -24,17 +24,16 @@ static IbhIp get_gateway(struct nlattr *plain, struct nlattr *via, int family)
     return via ? get_via(via) : get_ip(plain, family);
 }
 
-static IbhHop read_hop(const struct rtnexthop *hop, IbhRoute *route)
+static IbhHop read_hop(const struct rtnexthop *hop, int family)
 {
     const struct nlattr *head = (const void *)(hop + 1);
     const int size = hop->rtnh_len - (int)sizeof *hop;
 
-    route->encapsulated |= nla_find(head, size, RTA_ENCAP_TYPE) != NULL;
     return (IbhHop){.ifindex = hop->rtnh_ifindex,
                     .weight = hop->rtnh_hops,
                     .dead = (hop->rtnh_flags & RTNH_F_DEAD) != 0,
-                    .gateway =
-                        get_gateway(nla_find(head, size, RTA_GATEWAY), nla_find(head, size, RTA_VIA), route->family)};
+                    .encapsulated = nla_find(head, size, RTA_ENCAP_TYPE) != NULL,
+                    .gateway = get_gateway(nla_find(head, size, RTA_GATEWAY), nla_find(head, size, RTA_VIA), family)};
 }
 
 static void get_nexthops(struct nlattr *multipath, GHashTable *pool, IbhRoute *route)
@@ -44,7 +43,7 @@ static void get_nexthops(struct nlattr *multipath, GHashTable *pool, IbhRoute *r
     int left = nla_len(multipath);
 
     while (left >= (int)sizeof *hop && hop->rtnh_len >= sizeof *hop && hop->rtnh_len <= left) {
-        const IbhHop one = read_hop(hop, route);
+        const IbhHop one = read_hop(hop, route->family);
         int step = (int)RTNH_ALIGN(hop->rtnh_len);
 
         g_array_append_val(hops, one);

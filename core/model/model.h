@@ -197,8 +197,9 @@ gboolean ibh_rule_asks_main(const IbhRule *rule);
 typedef struct {
     int ifindex;
     guint16 weight; /* above 1, as the kernel counts it */
-    guint16 dead;   /* its link or its last address went */
-    IbhIp gateway;  /* AF_UNSPEC: on link */
+    guint8 dead;    /* its link or its last address went */
+    guint8 encapsulated;
+    IbhIp gateway; /* AF_UNSPEC: on link */
 } IbhHop;
 
 /* Next hops and metrics, lists of any length: a pool keeps equal ones once, and a route that refers to one stays a
@@ -214,16 +215,16 @@ typedef struct {
     guint8 protocol; /* RTPROT_* */
     guint8 scope;    /* RT_SCOPE_* */
     guint32 metric;
-    int ifindex;        /* 0: none (an error) */
-    IbhIp gateway;      /* AF_UNSPEC: on link */
-    gboolean onlink;    /* the gateway counts as reachable by the device, even if other routes differ */
-    IbhIp src;          /* AF_UNSPEC: none */
-    guint nexthops;     /* more than 1: multipath; ifindex is that of the first */
-    const IbhHop *hops; /* of a multipath route, `nexthops` of them, of a pool; else NULL */
-    gboolean is_part;   /* one NIC's part of a multipath route */
-    guint32 object;     /* the nexthop object (ip nexthop) that it goes by; 0: none */
-    gboolean special;   /* for one TOS or source prefix only: never ours */
-    gboolean encapsulated;
+    int ifindex;           /* 0: none (an error) */
+    IbhIp gateway;         /* AF_UNSPEC: on link */
+    gboolean onlink;       /* the gateway counts as reachable by the device, even if other routes differ */
+    IbhIp src;             /* AF_UNSPEC: none */
+    guint nexthops;        /* more than 1: multipath; ifindex is that of the first */
+    const IbhHop *hops;    /* of a multipath route, `nexthops` of them, of a pool; else NULL */
+    gboolean is_part;      /* one NIC's part of a multipath route */
+    guint32 object;        /* the nexthop object (ip nexthop) that it goes by; 0: none */
+    gboolean special;      /* for one TOS or source prefix only: never ours */
+    gboolean encapsulated; /* of a multipath route, its hops have that */
     const guint8 *metrics; /* mtu, advmss, locks, …: the kernel's attributes, `metrics_size` bytes of a pool */
     guint metrics_size;    /* 0: none */
 } IbhRoute;

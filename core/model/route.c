@@ -111,6 +111,7 @@ gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part)
             continue;
         part.nexthops++;
         part.gateway = hop->gateway;
+        part.encapsulated |= hop->encapsulated;
     }
     *ret_part = part;
     return part.ifindex == ifindex && part.nexthops > 0;

@@ -107,10 +107,11 @@ class Judge(Rails):
         at_rest(lambda: self.others_are_whole(Facts(self.host, self.config)))
 
     def of_ours(self):
-        """Rules of addresses that nobody has any more are worth nothing."""
+        """Rules of addresses that nobody has any more are worth nothing; routes with such a source, the kernel refuses."""
         state, present = State(self.host.host), {one[1] for one in self.host.host.addresses()}
         rules = [one for one in state.our_rules if not rule(one).source or str(rule(one).source[0]) in present | {"0.0.0.0"}]
-        return sorted(map(words, rules + state.our_routes)), self.host.arp(self.host.host)
+        routes = [one for one in map(words, state.our_routes) if not set(re.findall(r" src (\S+)", one)) - present]
+        return sorted([*map(words, rules), *routes]), self.host.arp(self.host.host)
 
     def expect_ours(self, before, what):
         after = self.of_ours()
