@@ -157,7 +157,7 @@ static void find_manager(const char *root, const IbhLink *link, gboolean hooks, 
         g_autoptr(GString) text = NULL;
 
         if (!is_needed || (access(needs, F_OK) == 0 && is_trusted(directory)))
-            text = ibh_file_read(path, is_needed, NULL);
+            text = ibh_file_read(path, is_needed, NULL, NULL);
         if (!text || (rows[i].says[0] && !says_so(rows[i].says, link->name, text->str, text->len, &manager.connection)))
             continue;
         if (!rows[i].says[0])
@@ -222,17 +222,23 @@ static const struct {
  */
 static void read_script(const char *file, gsize root, gboolean is_hook, IbhSnapshot *snapshot)
 {
-    g_autoptr(GString) text = NULL;
-    g_autofree char *path = NULL;
+    IbhScript script = {0};
+    GString *text;
     struct stat status;
 
     if (snapshot->scripts->len == N_SCRIPTS || lstat(file, &status) < 0 ||
         (status.st_uid != 0 && status.st_uid != geteuid()) || (is_hook && !(status.st_mode & S_IXUSR)))
         return;
-    text = ibh_file_read(file, FALSE, NULL);
-    path = ibh_text_printable(file + root);
-    if (text && text->len <= SCRIPT_MAX)
-        g_ptr_array_add(snapshot->scripts, g_strconcat(path, "\n", text->str, NULL));
+    text = ibh_file_read(file, FALSE, &script.is_public, NULL);
+    if (!text)
+        return;
+    if (text->len > SCRIPT_MAX) {
+        g_string_free(text, TRUE);
+        return;
+    }
+    script.path = ibh_text_printable(file + root);
+    script.text = g_string_free(text, FALSE);
+    g_array_append_val(snapshot->scripts, script);
 }
 
 static void read_scripts(const char *root, IbhSnapshot *snapshot)

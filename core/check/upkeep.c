@@ -84,7 +84,7 @@ static gboolean routes(char *const *words, const IbhRails *rails, const IbhNic *
     return named && has_table && (given || !taken);
 }
 
-static void judge_line(const IbhCheck *check, const char *path, gboolean netplan, char *text, guint line)
+static void judge_line(const IbhCheck *check, const IbhScript *script, gboolean netplan, char *text, guint line)
 {
     g_auto(GStrv) words = g_regex_split_simple(":?[ \t\r\"'`(){},;|&\\[\\]]+", text, G_REGEX_RAW, 0);
 
@@ -94,28 +94,28 @@ static void judge_line(const IbhCheck *check, const char *path, gboolean netplan
         if (nic->status != IBH_NIC_RAIL || !ibh_nic_is_selected(nic, check->only) ||
             !routes(words, check->rails, nic, netplan))
             continue;
-        finding = ibh_check_tell(check, nic, "legacy-script", path, (IbhRemedy){0},
-                                 "%s routes it by hand, and follows no change: line %u: %s", path, line,
-                                 g_strstrip(g_strdelimit(text, "\t\r", ' ')));
+        finding = ibh_check_tell(check, nic, "legacy-script", script->path, (IbhRemedy){0},
+                                 "%s routes it by hand, and follows no change: line %u: %s", script->path, line,
+                                 script->is_public ? g_strstrip(g_strdelimit(text, "\t\r", ' ')) : IBH_NOT_PUBLIC);
         if (nic->programmed.len)
             finding->severity = IBH_WARNING;
     }
 }
 
-/* Its path is the first line. Without its comments; a line goes on behind a backslash. */
-static void judge_script(const IbhCheck *check, const char *script)
+/* Without its comments; a line goes on behind a backslash. */
+static void judge_script(const IbhCheck *check, const IbhScript *script)
 {
     g_autoptr(GRegex) comment = g_regex_new("(^|[ \t;])#.*", G_REGEX_RAW | G_REGEX_MULTILINE, 0, NULL);
-    g_autofree char *code = g_regex_replace_literal(comment, script, -1, 0, "", 0, NULL);
-    gboolean netplan = strstr(script, "routing-policy:") != NULL;
+    g_autofree char *code = g_regex_replace_literal(comment, script->text, -1, 0, "", 0, NULL);
+    gboolean netplan = strstr(script->text, "routing-policy:") != NULL;
     g_auto(GStrv) lines = g_regex_split_simple("(?<!\\\\)\n", code ? code : "", G_REGEX_RAW, 0);
 
-    for (guint i = 1, number = 1; lines[0] && lines[i]; i++, number++) {
+    for (guint i = 0, number = 1; lines[i]; i++, number++) {
         guint first = number;
 
         for (char *at = lines[i]; (at = strchr(at, '\n')); number++)
             *at = at[-1] = ' ';
-        judge_line(check, lines[0], netplan, lines[i], first);
+        judge_line(check, script, netplan, lines[i], first);
     }
 }
 
@@ -131,6 +131,6 @@ void ibh_check_judge_manager(const IbhCheck *check, const IbhNic *nic)
 
 void ibh_check_judge_scripts(const IbhCheck *check)
 {
-    IBH_EACH_POINTER (const char, script, check->rails->snapshot->scripts)
+    IBH_EACH (const IbhScript, script, check->rails->snapshot->scripts)
         judge_script(check, script);
 }

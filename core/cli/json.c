@@ -7,20 +7,24 @@
 #include <linux/if_arp.h>
 #include <string.h>
 
+#define FIRST_PAIR 0x10000
+
 void ibh_json_put_quoted(GString *out, const char *text)
 {
     g_autofree char *valid = g_utf8_make_valid(text, -1);
 
     g_string_append_c(out, '"');
-    for (const char *at = valid; *at; at++) {
-        guchar c = (guchar)*at;
+    for (const char *at = valid; *at; at = g_utf8_next_char(at)) {
+        const gunichar c = g_utf8_get_char(at);
 
         if (c == '"' || c == '\\')
-            g_string_append_printf(out, "\\%c", c);
-        else if (c < 0x20 || c == 0x7f)
+            g_string_append_printf(out, "\\%c", (char)c);
+        else if (ibh_char_is_printable(c))
+            g_string_append_unichar(out, c);
+        else if (c < FIRST_PAIR)
             g_string_append_printf(out, "\\u%04x", c);
-        else
-            g_string_append_c(out, (char)c);
+        else /* as UTF-16 has it */
+            g_string_append_printf(out, "\\u%04x\\u%04x", 0xd800 + ((c - FIRST_PAIR) >> 10), 0xdc00 + (c & 0x3ff));
     }
     g_string_append_c(out, '"');
 }

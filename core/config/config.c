@@ -32,6 +32,7 @@ typedef struct {
 
 struct IbhConfig {
     GPtrArray *settings; /* Setting, in the order read */
+    gboolean quotes;     /* errors quote the line */
 };
 
 /* Reads one file. */
@@ -41,6 +42,7 @@ typedef struct {
     char *content;       /* of the line, without its comment */
     char *pattern;       /* of the section, "": [defaults]; NULL: none yet */
     guint rank;          /* of the section */
+    gboolean quotes;     /* the line, in an error */
     GPtrArray *settings; /* the configuration's */
     GHashTable *seen;    /* "key pattern" → Setting of this file */
     IbhTableLookup lookup;
@@ -79,7 +81,7 @@ static char *show(const char *text)
 
 static gboolean G_GNUC_PRINTF(2, 3) fail(Reader *reader, const char *format, ...)
 {
-    g_autofree char *shown = show(reader->content);
+    g_autofree char *shown = reader->quotes ? show(reader->content) : g_strdup(IBH_NOT_PUBLIC);
     g_autofree char *why = NULL;
     va_list args;
 
@@ -447,6 +449,7 @@ gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, g
     const guint before = config->settings->len;
     g_auto(Reader) reader = {
         .file = g_strescape(file, NULL),
+        .quotes = config->quotes,
         .settings = config->settings,
         .seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .lookup = lookup,
@@ -465,7 +468,13 @@ IbhConfig *ibh_config_new(void)
     IbhConfig *config = g_new0(IbhConfig, 1);
 
     config->settings = g_ptr_array_new_with_free_func(setting_free);
+    config->quotes = TRUE;
     return config;
+}
+
+void ibh_config_set_quoting(IbhConfig *config, gboolean quotes)
+{
+    config->quotes = quotes;
 }
 
 void ibh_config_free(IbhConfig *config)

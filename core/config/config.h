@@ -56,6 +56,8 @@ IbhConfig *ibh_config_new(void); /* the defaults */
 void ibh_config_free(IbhConfig *config);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhConfig, ibh_config_free)
 
+/* FALSE: errors in the files that are added from now on quote no line, as not all users may read them. */
+void ibh_config_set_quoting(IbhConfig *config, gboolean quotes);
 /* Adds one file's text; later files win over earlier ones at the same specificity. */
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
                         gpointer lookup_data, GError **error);

@@ -69,7 +69,7 @@ static const char *const TABLE_DIRS[] = {"/etc/iproute2", "/usr/share/iproute2",
 static gboolean find_in(const char *path, const char *name, guint32 *ret_table, GError **error)
 {
     g_autoptr(GError) local = NULL;
-    g_autoptr(GString) text = ibh_file_read(path, TRUE, &local);
+    g_autoptr(GString) text = ibh_file_read(path, TRUE, NULL, &local);
 
     if (text)
         return ibh_rt_tables_find(text->str, text->len, name, ret_table);
@@ -101,8 +101,10 @@ static gboolean find_table(gpointer root, const char *name, guint32 *ret_table, 
 
 static gboolean add_file(IbhConfig *config, const char *root, const char *path, GError **error)
 {
-    g_autoptr(GString) text = ibh_file_read(path, TRUE, error);
+    gboolean is_public = FALSE;
+    g_autoptr(GString) text = ibh_file_read(path, TRUE, &is_public, error);
 
+    ibh_config_set_quoting(config, is_public);
     return text && ibh_config_add(config, path, text->str, text->len, find_table, (gpointer)(guintptr)root, error);
 }
 

@@ -170,7 +170,7 @@ static char *make_end(void)
 static GString *recall(void)
 {
     g_autofree char *end = make_end();
-    g_autoptr(GString) text = end ? ibh_file_read(KEPT, TRUE, NULL) : NULL;
+    g_autoptr(GString) text = end ? ibh_file_read(KEPT, TRUE, NULL, NULL) : NULL;
 
     return text && g_str_has_suffix(text->str, end) ? g_steal_pointer(&text) : NULL;
 }
@@ -201,7 +201,7 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
                                   G_FILE_ERROR_INTR};
     g_autoptr(GError) local = NULL;
     g_autofree char *path = g_strconcat(store->path, ".state", NULL);
-    g_autoptr(GString) text = ibh_file_read(path, TRUE, &local), kept = NULL;
+    g_autoptr(GString) text = ibh_file_read(path, TRUE, NULL, &local), kept = NULL;
     const GString *source;
     IbhState *state;
 
@@ -238,7 +238,7 @@ gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
 char *ibh_store_get_token(IbhStore *store)
 {
     g_autofree char *path = g_strconcat(store->path, ".confirm", NULL);
-    GString *token = ibh_file_read(path, TRUE, NULL);
+    GString *token = ibh_file_read(path, TRUE, NULL, NULL);
 
     return token ? g_string_free(token, FALSE) : NULL;
 }

@@ -50,8 +50,10 @@ IbhConfig *ibh_config_load(const char *path, GError **error);
 /* ---- files that root relies on: none that others could have written ---- */
 
 /* The whole of a regular file of at most 1 MiB. `trusted`: it belongs to root (or to the user that runs this,
- * unprivileged), and no other user can write it; a missing one is G_FILE_ERROR_NOENT. Else any file that is no link. */
-GString *ibh_file_read(const char *path, gboolean trusted, GError **error);
+ * unprivileged), and no other user can write it; a missing one is G_FILE_ERROR_NOENT. Else any file that is no link.
+ * `ret_public` (NULL: not asked): all users may read it where it lies. Of other files no line may be quoted: who is
+ * allowed to run us as root with any file, or with a directory of links, would read theirs in our messages. */
+GString *ibh_file_read(const char *path, gboolean trusted, gboolean *ret_public, GError **error);
 /* To a new file, which is renamed: no reader, and no crash, sees half of it. */
 gboolean ibh_file_write(const char *path, const char *text, GError **error);
 

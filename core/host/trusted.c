@@ -76,8 +76,22 @@ static gboolean read_all(int fd, const char *path, GString *text, GError **error
     return TRUE;
 }
 
+/* Of the opened file: a link may lead elsewhere by now. Each directory on its real path counts, too. */
+static gboolean is_public(int fd)
+{
+    g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", fd), *path = g_file_read_link(link, NULL);
+    struct stat status;
+    gboolean opens = path && fstat(fd, &status) == 0 && status.st_mode & S_IROTH;
+
+    for (char *slash = opens ? strrchr(path, '/') : NULL; opens && slash; slash = strrchr(path, '/')) {
+        *slash = '\0';
+        opens = stat(path[0] ? path : "/", &status) == 0 && status.st_mode & S_IXOTH;
+    }
+    return opens;
+}
+
 /* A FIFO without a writer must not block us, and a terminal must not become ours. */
-GString *ibh_file_read(const char *path, gboolean trusted, GError **error)
+GString *ibh_file_read(const char *path, gboolean trusted, gboolean *ret_public, GError **error)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (trusted ? 0 : O_NOFOLLOW));
@@ -88,6 +102,8 @@ GString *ibh_file_read(const char *path, gboolean trusted, GError **error)
         return NULL;
     }
     ok = check_file(fd, path, trusted, error) && read_all(fd, path, text, error);
+    if (ret_public)
+        *ret_public = ok && is_public(fd);
     close(fd);
     return ok ? g_steal_pointer(&text) : NULL;
 }

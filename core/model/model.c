@@ -406,6 +406,12 @@ static void manager_clear(gpointer data)
     g_free(((IbhManager *)data)->inactive);
 }
 
+static void script_clear(gpointer data)
+{
+    g_free(((IbhScript *)data)->path);
+    g_free(((IbhScript *)data)->text);
+}
+
 IbhSnapshot *ibh_snapshot_new(void)
 {
     IbhSnapshot *snapshot = g_new0(IbhSnapshot, 1);
@@ -424,7 +430,8 @@ IbhSnapshot *ibh_snapshot_new(void)
     snapshot->neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
     snapshot->managers = g_array_new(FALSE, TRUE, sizeof(IbhManager));
     g_array_set_clear_func(snapshot->managers, manager_clear);
-    snapshot->scripts = g_ptr_array_new_with_free_func(g_free);
+    snapshot->scripts = g_array_new(FALSE, TRUE, sizeof(IbhScript));
+    g_array_set_clear_func(snapshot->scripts, script_clear);
     snapshot->state = ibh_state_new();
     return snapshot;
 }
@@ -447,7 +454,7 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
     g_array_unref(snapshot->more);
     g_array_unref(snapshot->neighbours);
     g_array_unref(snapshot->managers);
-    g_ptr_array_unref(snapshot->scripts);
+    g_array_unref(snapshot->scripts);
     ibh_state_free(snapshot->state);
     g_free(snapshot);
 }
@@ -538,6 +545,13 @@ char *ibh_text_shell_word(const char *word)
     return g_strdup(word);
 }
 
+gboolean ibh_char_is_printable(gunichar c)
+{
+    const GUnicodeType type = g_unichar_type(c);
+
+    return g_unichar_isprint(c) && type != G_UNICODE_LINE_SEPARATOR && type != G_UNICODE_PARAGRAPH_SEPARATOR;
+}
+
 char *ibh_text_printable(const char *text)
 {
     g_autofree char *valid = g_utf8_make_valid(text, -1);
@@ -546,7 +560,7 @@ char *ibh_text_printable(const char *text)
     for (char *at = valid; *at; at = g_utf8_next_char(at)) {
         gunichar c = g_utf8_get_char(at);
 
-        g_string_append_unichar(out, g_unichar_isprint(c) ? c : '?');
+        g_string_append_unichar(out, ibh_char_is_printable(c) ? c : '?');
     }
     return g_string_free(out, FALSE);
 }

@@ -338,6 +338,13 @@ typedef struct {
     gboolean by_choice; /* … because presets or an administrator have not enabled a unit */
 } IbhManager;
 
+/* A hand-written file. */
+typedef struct {
+    char *path; /* printable */
+    char *text; /* of any bytes */
+    gboolean is_public;
+} IbhScript;
+
 /* What a decision asked for, and the snapshot does not hold: marked at the line that asks (ibh_needs_…), for those who
  * can read it. Of a snapshot that is const, only the marks change. */
 typedef struct {
@@ -365,7 +372,7 @@ typedef struct {
     GArray *more;            /* IbhRoute: other routes of main, and of the tables of foreign rules; only for --check */
     GArray *neighbours;      /* IbhNeighbour: for --undo dynamic entries of IPv4, for --check all */
     GArray *managers;        /* IbhManager; read only for --show and --check */
-    GPtrArray *scripts;      /* char *: a hand-written file, behind a line with its path; only for --show and --check */
+    GArray *scripts;         /* IbhScript; read only for --show and --check */
     int all[IBH_N_SYSCTLS];  /* net.ipv4.conf.all */
     gboolean proxy_arp;      /* its proxy_arp; read only for --check */
     int hash_policy;         /* net.ipv4.fib_multipath_hash_policy */
@@ -413,6 +420,12 @@ char *ibh_text_shell_word(const char *word);
 /* strerror(), with what to do where descriptors have run out, or nothing can be written. (g_strerror() loads the tables
  * of iconv.) */
 const char *ibh_errno_text(int number);
+/* In the place of a line of a file that not all users may read. */
+#define IBH_NOT_PUBLIC "(not shown: not all users may read this file)"
+
+/* It can be seen, and changes neither what stands beside it nor where the line ends: no control character, no mark for
+ * the direction of text, none of no width. */
+gboolean ibh_char_is_printable(gunichar c);
 /* Without control characters for terminals and journals: a byte that is not printable becomes `?`. Caller frees it. */
 char *ibh_text_printable(const char *text);
 

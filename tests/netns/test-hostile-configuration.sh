@@ -88,6 +88,21 @@ if setfacl -m u:65534:r $main 2>/dev/null; then
     attack "an ACL lets somebody write" "$main: refused: it can be written by others" "setfacl -m u:65534:rw $main"
 fi
 
+# Who is allowed to name any file learns nothing of those that not everybody may read.
+mkdir -p $work/place
+printf 'root:secret:1::\n' >$work/place/shadow
+for modes in "0640 0755" "0644 0700"; do
+    read -r of_file of_place <<<"$modes"
+    chmod "$of_file" $work/place/shadow
+    chmod "$of_place" $work/place
+    for file in $work/place/shadow $work/link; do
+        ln -sf place/shadow $work/link
+        hook B --check --config $file >$work/out 2>&1 || true
+        expect_contains "$file, $modes: it is refused" "$file:1: (not shown: not all users may read this file): not understood" "$(<$work/out)"
+        expect_lacks "$file, $modes: and not quoted" secret "$(<$work/out)"
+    done
+done
+
 # Files that change between one look and the next: either the good ones are believed, or they are refused.
 clean_up
 (
