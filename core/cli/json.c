@@ -14,7 +14,7 @@ void ibh_json_put_quoted(GString *out, const char *text)
     g_autofree char *valid = g_utf8_make_valid(text, -1);
 
     g_string_append_c(out, '"');
-    for (const char *at = valid; *at; at = g_utf8_next_char(at)) {
+    for (char *at = valid; *at; at = g_utf8_next_char(at)) {
         const gunichar c = g_utf8_get_char(at);
 
         if (c == '"' || c == '\\')

@@ -3,10 +3,10 @@
  * A tree of /sys and /proc, as somebody may have made it: as tests/unit/fabric/HOST.tree. It is read, judged and
  * reported. The files are in memory only. In a text, \n and \0 are bytes; "!N" alone is the N-th way to fail.
  */
-#include "broken.h"
-#include "cli/cli.h"
-#include "model/model.h"
+#include "reports.h"
+
 #include "host/tree.h"
+#include "model/model.h"
 #include "../unit/fabric_tree.h"
 
 #include <dirent.h>
@@ -241,16 +241,6 @@ static GHashTable *parse(const uint8_t *data, size_t size)
 
 /* ---- what has to hold ---- */
 
-static void check_text(const char *text, const char *allowed)
-{
-    if (!g_utf8_validate(text, -1, NULL))
-        broken("a report is no UTF-8");
-    for (; *text; text++) {
-        if (((guchar)*text < 0x20 || *text == 0x7f) && !strchr(allowed, *text))
-            broken("a control character in a report");
-    }
-}
-
 static void report_host(const IbhFabric *fabric)
 {
     g_autoptr(GPtrArray) findings = ibh_findings_new();
@@ -259,13 +249,9 @@ static void report_host(const IbhFabric *fabric)
     g_autoptr(IbhRails) rails = ibh_rails_find(config, snapshot, TRUE, NULL);
     g_autoptr(GArray) missed = g_array_new(FALSE, TRUE, sizeof(IbhKnownRail));
     IbhReport report = {.findings = findings, .rails = rails, .fabric = fabric, .missed = missed};
-    g_autofree char *text = NULL, *json = NULL;
 
     ibh_fabric_judge(fabric, NULL, findings);
-    text = ibh_report(&report, ibh_report_text, &(IbhStyle){.verbose = TRUE});
-    check_text(text, "\n");
-    json = ibh_report(&report, ibh_report_json, &(IbhStyle){0});
-    check_text(json, "\n");
+    check_report(&report);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
