@@ -121,7 +121,15 @@ static gboolean is_over(const IbhTrial *trial, const IbhState *now, const char *
     return trial->tried && !ibh_state_is_kept(now, iface);
 }
 
-static gboolean has_gateway(const IbhNic *nic, const IbhRoute *route)
+static gboolean is_way_to(const IbhRoute *way, const IbhRoute *route)
+{
+    return way->table == route->table && way->ifindex == route->ifindex && way->gateway.family == AF_UNSPEC &&
+           ibh_prefix_contains(&way->dst, &route->gateway);
+}
+
+/* The kernel finds the gateway by a subnet of the NIC, or by a route of the same table that is there or comes before.
+ */
+static gboolean has_gateway(const Back *back, const IbhNic *nic, const IbhRoute *route)
 {
     if (route->gateway.family == AF_UNSPEC || route->onlink || ibh_ip_is_fe80(&route->gateway))
         return TRUE;
@@ -129,18 +137,27 @@ static gboolean has_gateway(const IbhNic *nic, const IbhRoute *route)
         if (ibh_prefix_contains(&address->subnet, &route->gateway))
             return TRUE;
     }
+    IBH_EACH (const IbhRoute, way, back->work.rails->snapshot->routes) {
+        if (is_way_to(way, route))
+            return TRUE;
+    }
+    IBH_EACH_POINTER (const IbhOp, op, back->work.plan) {
+        if (op->type == IBH_OP_ROUTE_ADD && is_way_to(&op->route, route))
+            return TRUE;
+    }
     return FALSE;
 }
 
 /* The address or the NIC that it needs may have gone: the kernel would refuse it, and with it the whole unit. */
-static gboolean is_possible(const IbhRails *rails, const IbhOp *op)
+static gboolean is_possible(const Back *back, const IbhOp *op)
 {
+    const IbhRails *rails = back->work.rails;
     const IbhNic *nic = ibh_rails_nic(rails, op->route.ifindex);
 
     if (op->type == IBH_OP_RULE_ADD)
         return is_of_spread(op) || ibh_rails_holder(rails, &op->rule.from.ip);
     if (op->type == IBH_OP_ROUTE_ADD || op->type == IBH_OP_ROUTE_REPLACE)
-        return nic && has_gateway(nic, &op->route) &&
+        return nic && has_gateway(back, nic, &op->route) &&
                (op->route.src.family == AF_UNSPEC || ibh_rails_holder(rails, &op->route.src));
     return TRUE;
 }
@@ -173,8 +190,7 @@ static void take_all_back(const Back *back, gboolean strict)
         IbhOp inverse;
 
         if (ibh_op_inverse(op, &inverse) && makes_strict(back, &inverse) == strict && is_untouched(back, i) &&
-            !is_over(back->trial, back->work.rails->snapshot->state, op->iface) &&
-            is_possible(back->work.rails, &inverse))
+            !is_over(back->trial, back->work.rails->snapshot->state, op->iface) && is_possible(back, &inverse))
             take_back(back, &inverse);
     }
 }

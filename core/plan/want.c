@@ -41,19 +41,37 @@ static gboolean may_answer(const IbhRule *rule, const IbhAddress *address)
            (rule->selectors & IBH_SELECT_NOT || ibh_prefix_contains(&rule->from, &address->local));
 }
 
-/* A rule of others stands between ours and main's: what it leads elsewhere must not meet main before. */
-static gboolean stands_in_between(const IbhRails *rails, const IbhNic *nic, int family)
+static gboolean may_answer_before_main(const IbhRule *rule, const IbhNic *nic, int family)
 {
-    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (ibh_rule_is_ours(rule) || rule->priority < IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN ||
-            rule->priority >= IBH_PRIORITY_MAIN)
-            continue;
-        IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
-            if (address->local.family == family && may_answer(rule, address))
-                return TRUE;
-        }
+    if (ibh_rule_is_ours(rule) || rule->priority < IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN ||
+        rule->priority >= IBH_PRIORITY_MAIN)
+        return FALSE;
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
+        if (address->local.family == family && may_answer(rule, address))
+            return TRUE;
     }
     return FALSE;
+}
+
+/* The kernel's own rule, for all: without it, main answers only those who are led there. */
+static gboolean is_mains_own(const IbhRule *rule, int family)
+{
+    return rule->family == family && rule->priority == IBH_PRIORITY_MAIN && rule->action == FR_ACT_TO_TBL &&
+           rule->table == IBH_TABLE_MAIN && !rule->selectors && !rule->from.length;
+}
+
+/* Main does not have the last word: a rule of others stands between ours and main's, or main's has been deleted. What
+ * is not of the rail must not meet main before. */
+static gboolean stands_in_between(const IbhRails *rails, const IbhNic *nic, int family)
+{
+    gboolean is_main_asked = FALSE;
+
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (may_answer_before_main(rule, nic, family))
+            return TRUE;
+        is_main_asked |= is_mains_own(rule, family);
+    }
+    return !is_main_asked;
 }
 
 /* The kernel lists IPv6 addresses with the newest first: what a router announces comes after what was there. */

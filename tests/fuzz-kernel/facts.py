@@ -77,10 +77,12 @@ class Facts:
                                   for _, known in self.state.rules)
 
     def subnets_of(self, device, scopes=None):
+        """A peer's address is one, too, but none by which a NIC becomes a rail."""
         found = set()
         for one in self.usable:
             network = ipaddress.ip_network(f"{one[3]}/{one[2]}", strict=False)
-            if one[0] == device and network.num_addresses > 1 and (scopes is None or one[5] in scopes):
+            is_peer = scopes is None and one[3] != one[1]
+            if one[0] == device and (network.num_addresses > 1 or is_peer) and (scopes is None or one[5] in scopes):
                 found.add(network)
         return found
 

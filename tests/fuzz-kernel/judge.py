@@ -107,11 +107,24 @@ class Judge(Rails):
         at_rest(lambda: self.others_are_whole(Facts(self.host, self.config)))
 
     def of_ours(self):
-        """Rules of addresses that nobody has any more are worth nothing; routes with such a source, the kernel refuses."""
-        state, present = State(self.host.host), {one[1] for one in self.host.host.addresses()}
+        """Rules of addresses that nobody has any more are worth nothing; the kernel takes no route with such a source, and
+        none whose next hop is dead."""
+        host = self.host.host
+        state, addresses = State(host), host.addresses()
+        present = {one[1] for one in addresses}
+        alive = {one[0] for one in addresses if family_of(one[1]) == 4 and host.links()[one[0]][1] & UP}
         rules = [one for one in state.our_rules if not rule(one).source or str(rule(one).source[0]) in present | {"0.0.0.0"}]
         routes = [one for one in map(words, state.our_routes) if not set(re.findall(r" src (\S+)", one)) - present]
-        return sorted([*map(words, rules), *routes]), self.host.arp(self.host.host)
+        return sorted([*map(words, rules), *filter(None, (self.without_dead_hops(one, alive) for one in routes))]), self.host.arp(host)
+
+    @staticmethod
+    def without_dead_hops(route, alive):
+        """Empty where it is no multipath route any more."""
+        hops = re.search(r" hops \[(.*?)\]", route)
+        if not hops:
+            return route
+        left = [one for one in re.findall(r"'(.*?)'", hops[1]) if one in alive]
+        return route.replace(hops[0], f" hops {left}") if len(left) > 1 else ""
 
     def expect_ours(self, before, what):
         after = self.of_ours()

@@ -103,8 +103,8 @@ class Rails:
         nets = facts.subnets[device] | {net for net, _ in facts.gateways_of.remote(device, family)}
         nets = [net for net in nets if net.version == family]
         outermost = [net for net in nets if not any(net != one and net.subnet_of(one) for one in nets)]
-        return len(outermost) > MOST_PREFIXES and any(FIRST_PAIR <= one.priority < 32766 for one in map(rule, facts.twin.rules)
-                                                      if one.version == family)
+        theirs = [one.priority for one in map(rule, facts.twin.rules) if one.version == family]
+        return len(outermost) > MOST_PREFIXES and (32766 not in theirs or any(FIRST_PAIR <= one < 32766 for one in theirs))
 
     def by_remote(self, facts, question, device, mine, other, main, remote):
         """remote=: by its gateway, but for what main has more exactly, by whatever NIC."""
@@ -118,7 +118,7 @@ class Rails:
             return own, f"by {device} {ways_said(remote.ways)}: remote=", "remote"
         if own and (remote.in_main <= remote.length or remote.crowded):
             return True, "", ""
-        if own and self.rule_to_our_table(facts):
+        if own and not as_main and self.rule_to_our_table(facts):
             self.remote_taken |= not question.mark
             return True, "", ""
         if None in remote.ways and same(mine, other):
@@ -127,18 +127,18 @@ class Rails:
 
     def inside_the_subnet(self, facts, question, device, mine, other, main):
         inside, length = within(question.to, facts.subnets[device]), facts.in_main(question.to, question.source)
-        if length > inside:
-            right = same(mine, main)
-            if not right and mine.table in facts.our_tables and self.rule_to_our_table(facts):
-                self.must_be_said(question, "a rule of somebody else leads to our table")
-                right = True
-            return right, f"as main says: it has /{length}, the rail /{inside}", "more exact"
         address = ipaddress.ip_address(question.to)
         ways = [way for net in facts.subnets[device] if net.prefixlen == inside and net.version == address.version and address in net
                 for way in facts.gateways_of.subnet(device, net)]
         if None in ways and (same(mine, main) or same(mine, other)):
             self.count("main has a rail's subnet by somebody's gateway, and the rail has nothing better")
             return True, "", LEFT_TO_MAIN
+        if length > inside:
+            right = same(mine, main)
+            if not right and mine.table in facts.our_tables and self.rule_to_our_table(facts):
+                self.must_be_said(question, "a rule of somebody else leads to our table")
+                right = True
+            return right, f"as main says: it has /{length}, the rail /{inside}", "more exact"
         if main.kind in ERRORS and same(mine, main):  # these are not suppressed, and --check says so
             return True, "", "rail"
         return fits(mine, device, ways), f"by {device} {ways_said(ways)}", "rail"
@@ -239,8 +239,10 @@ class Rails:
     # ---- what a host with rails has of rules, and who answers for others' addresses ----
 
     def bounded(self, facts, family):
-        """Two rules an address, two more with a default, two for each further length; more, where others' rules come in between."""
-        by_source, alone = {}, all(one.priority in (0, 32766, 32767) for one in map(rule, facts.twin.rules) if one.version == family)
+        """Two rules an address, two more with a default, two for each further length; more, where others' rules come in between, or main
+        has none."""
+        theirs = {one.priority for one in map(rule, facts.twin.rules) if one.version == family}
+        by_source, alone = {}, 32766 in theirs and not theirs - {0, 32766, 32767}
         for one in map(rule, facts.state.our_rules):
             if one.version == family and one.source:
                 by_source.setdefault(str(one.source[0]), []).append(one)
