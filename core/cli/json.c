@@ -29,67 +29,84 @@ void ibh_json_put_quoted(GString *out, const char *text)
     g_string_append_c(out, '"');
 }
 
-/* ---- objects, by a format: KEY:KIND for each value, :KIND for one in a list; brackets stand for themselves ---- */
+/* ---- values, each behind its key; in a list the key is NULL ---- */
 
 /* From what stands before it in the same list or object. */
-static void separate(GString *out)
+static void put_key(GString *out, const char *key)
 {
     if (out->len && !strchr("{[", out->str[out->len - 1]))
         g_string_append_c(out, ',');
+    if (key)
+        g_string_append_printf(out, "\"%s\":", key);
 }
 
-static void put_texts(GString *out, const GPtrArray *texts)
+/* A bracket; end() takes its other half. */
+static void begin(GString *out, const char *key, char bracket)
 {
-    g_string_append_c(out, '[');
-    IBH_EACH_POINTER (const char, text, texts) {
-        separate(out);
-        ibh_json_put_quoted(out, text);
+    put_key(out, key);
+    g_string_append_c(out, bracket);
+}
+
+static void end(GString *out, char bracket)
+{
+    g_string_append_c(out, bracket);
+}
+
+static void put_null(GString *out, const char *key)
+{
+    put_key(out, key);
+    g_string_append(out, "null");
+}
+
+static void put_number(GString *out, const char *key, guint number)
+{
+    put_key(out, key);
+    g_string_append_printf(out, "%u", number);
+}
+
+static void put_truth(GString *out, const char *key, gboolean truth)
+{
+    put_key(out, key);
+    g_string_append(out, truth ? "true" : "false");
+}
+
+/* Of any bytes. NULL: null */
+static void put_text(GString *out, const char *key, const char *text)
+{
+    if (!text) {
+        put_null(out, key);
+        return;
     }
-    g_string_append_c(out, ']');
+    put_key(out, key);
+    ibh_json_put_quoted(out, text);
 }
 
-/* s is a text of any bytes, a list of these, v what is JSON already; NULL: null. */
-static void put_value(GString *out, char kind, const void *value)
+/* "": null */
+static void put_name(GString *out, const char *key, const char *name)
 {
-    if (!value || kind == 'v')
-        g_string_append(out, value ? value : "null");
-    else if (kind == 's')
-        ibh_json_put_quoted(out, value);
-    else
-        put_texts(out, value);
+    put_text(out, key, name[0] ? name : NULL);
 }
 
-/* Beside those, u is a number, b a truth. */
-static void put_all(GString *out, const char *format, va_list args)
+static void put_texts(GString *out, const char *key, const GPtrArray *texts)
 {
-    for (const char *at = format; *at; at++) {
-        const gsize key = strcspn(at, ":{}[] ");
-
-        if (*at == ' ')
-            continue;
-        if (!strchr("}]", *at))
-            separate(out);
-        if (key)
-            g_string_append_printf(out, "\"%.*s\":", (int)key, at);
-        at += at[key] == ':' ? key + 1 : 0;
-        if (strchr("{}[]", *at))
-            g_string_append_c(out, *at);
-        else if (*at == 'u')
-            g_string_append_printf(out, "%u", va_arg(args, guint));
-        else if (*at == 'b')
-            g_string_append(out, va_arg(args, gboolean) ? "true" : "false");
-        else
-            put_value(out, *at, va_arg(args, const void *));
-    }
+    begin(out, key, '[');
+    IBH_EACH_POINTER (const char, text, texts)
+        put_text(out, NULL, text);
+    end(out, ']');
 }
 
-static void put(GString *out, const char *format, ...)
+static void put_ip(GString *out, const char *key, const IbhIp *ip)
 {
-    va_list args;
+    char text[IBH_IP_STRLEN];
 
-    va_start(args, format);
-    put_all(out, format, args);
-    va_end(args);
+    put_text(out, key, ibh_ip_format(ip, text));
+}
+
+static void put_lladdr(GString *out, const char *key, const IbhLladdr *lladdr)
+{
+    g_autofree char *text = ibh_lladdr_format(lladdr);
+
+    put_text(out, key, text);
 }
 
 /* ---- NICs ---- */
@@ -100,68 +117,107 @@ static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
     const IbhLink *link = nic->link;
     g_autoptr(GPtrArray) addresses = ibh_nic_address_texts(nic);
 
-    put(out, "{iface:s ifindex:u type:s rdma:s addresses:a", link->name, link->ifindex,
-        link->type == ARPHRD_INFINIBAND ? "infiniband" : "ethernet", link->rdma[0] ? link->rdma : NULL, addresses);
-    if (nic->status == IBH_NIC_RAIL)
-        put(out, "table:u main:s", nic->table, ibh_spread_has(report->rails, nic) ? "spread" : "keep");
-    put(out, "manager:s connection:s why:s ok:b}", manager ? manager->name : NULL, manager ? manager->connection : NULL,
-        nic->why, !ibh_findings_worst(report->findings, link->name));
+    begin(out, NULL, '{');
+    put_text(out, "iface", link->name);
+    put_number(out, "ifindex", (guint)link->ifindex);
+    put_text(out, "type", link->type == ARPHRD_INFINIBAND ? "infiniband" : "ethernet");
+    put_name(out, "rdma", link->rdma);
+    put_texts(out, "addresses", addresses);
+    if (nic->status == IBH_NIC_RAIL) {
+        put_number(out, "table", nic->table);
+        put_text(out, "main", ibh_spread_has(report->rails, nic) ? "spread" : "keep");
+    }
+    put_text(out, "manager", manager ? manager->name : NULL);
+    put_text(out, "connection", manager ? manager->connection : NULL);
+    put_text(out, "why", nic->why);
+    put_truth(out, "ok", !ibh_findings_worst(report->findings, link->name));
+    end(out, '}');
+}
+
+static void put_missed(GString *out, const IbhReport *report, const IbhKnownRail *missed)
+{
+    g_autofree char *pci = ibh_known_pci(missed);
+    g_autoptr(GDateTime) since = missed->since ? g_date_time_new_from_unix_utc(missed->since) : NULL;
+    g_autofree char *time = since ? g_date_time_format(since, "%Y-%m-%dT%H:%M:%SZ") : NULL;
+
+    begin(out, NULL, '{');
+    put_text(out, "iface", missed->iface);
+    put_name(out, "rdma", missed->port);
+    put_text(out, "pci", pci);
+    put_name(out, "mac", missed->hardware);
+    put_text(out, "manager", ibh_known_manager(report->rails->snapshot, missed));
+    put_text(out, "since", time);
+    put_text(out, "why", ibh_missing_text(missed->why));
+    end(out, '}');
 }
 
 /* --show and --check */
 static void put_look(GString *out, const IbhReport *report)
 {
     for (int rail = TRUE; rail >= FALSE; rail--) {
-        put(out, rail ? "rails:[" : "others:[");
+        begin(out, rail ? "rails" : "others", '[');
         IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail])
             put_nic(out, report, nic);
-        put(out, "]");
+        end(out, ']');
     }
-    put(out, "missing:[");
-    IBH_EACH (const IbhKnownRail, missed, report->missed) {
-        g_autofree char *pci = ibh_known_pci(missed);
-        g_autoptr(GDateTime) since = missed->since ? g_date_time_new_from_unix_utc(missed->since) : NULL;
-        g_autofree char *text = since ? g_date_time_format(since, "%Y-%m-%dT%H:%M:%SZ") : NULL;
-
-        put(out, "{iface:s rdma:s pci:s mac:s manager:s since:s why:s}", missed->iface,
-            missed->port[0] ? missed->port : NULL, pci, missed->hardware[0] ? missed->hardware : NULL,
-            ibh_known_manager(report->rails->snapshot, missed), text, ibh_missing_text(missed->why));
-    }
-    put(out, "]");
+    begin(out, "missing", '[');
+    IBH_EACH (const IbhKnownRail, missed, report->missed)
+        put_missed(out, report, missed);
+    end(out, ']');
 }
 
 /* ---- findings, operations, errors ---- */
 
-#define ERROR "error:{exit:u message:s}"
-
 static void put_findings(GString *out, const GPtrArray *findings)
 {
-    put(out, "findings:[");
-    IBH_EACH_POINTER (const IbhFinding, finding, findings)
-        put(out, "{ifaces:a severity:s code:s owner:s message:s fix:s advice:s}", finding->ifaces,
-            ibh_severity_name(finding->severity), finding->code, finding->owner, finding->message, finding->fix,
-            finding->advice);
-    put(out, "]");
+    begin(out, "findings", '[');
+    IBH_EACH_POINTER (const IbhFinding, finding, findings) {
+        begin(out, NULL, '{');
+        put_texts(out, "ifaces", finding->ifaces);
+        put_text(out, "severity", ibh_severity_name(finding->severity));
+        put_text(out, "code", finding->code);
+        put_text(out, "owner", finding->owner);
+        put_text(out, "message", finding->message);
+        put_text(out, "fix", finding->fix);
+        put_text(out, "advice", finding->advice);
+        end(out, '}');
+    }
+    end(out, ']');
+}
+
+static void put_error(GString *out, int status, const char *message)
+{
+    begin(out, "error", '{');
+    put_number(out, "exit", (guint)status);
+    put_text(out, "message", message);
+    end(out, '}');
 }
 
 static void put_changes(GString *out, const IbhReport *report)
 {
-    put(out, "changed:b operations:[", report->ops->len > 0);
+    put_truth(out, "changed", report->ops->len > 0);
+    begin(out, "operations", '[');
     IBH_EACH_POINTER (const IbhOp, op, report->ops) {
         g_autofree char *command = ibh_op_command(op);
 
-        put(out, "{iface:s op:s command:s why:s}", op->iface, ibh_op_name(op->type), command, op->why);
+        begin(out, NULL, '{');
+        put_text(out, "iface", op->iface);
+        put_text(out, "op", ibh_op_name(op->type));
+        put_text(out, "command", command);
+        put_text(out, "why", op->why);
+        end(out, '}');
     }
-    put(out, "]");
+    end(out, ']');
     if (report->failed) {
         g_autofree char *message = ibh_texts_join(report->errors, "\n");
 
-        put(out, ERROR, IBH_EXIT_SYSTEM, message);
+        put_error(out, IBH_EXIT_SYSTEM, message);
     }
 }
 
 /* ---- --probe ---- */
 
+/* NULL: none */
 static const char *name_link(const IbhProbe *probe, int ifindex)
 {
     const IbhLink *link = ifindex ? ibh_snapshot_link(probe->rails->snapshot, ifindex) : NULL;
@@ -169,61 +225,87 @@ static const char *name_link(const IbhProbe *probe, int ifindex)
     return link ? link->name : NULL;
 }
 
+/* What answered: how often, through which NICs, and from which addresses of the wire. */
+static void put_answers(GString *out, const IbhProbe *probe, const IbhProbePair *pair)
+{
+    put_number(out, "sent", (guint)pair->sent);
+    put_number(out, "received", (guint)pair->received);
+    put_key(out, "rtt_ms");
+    if (pair->rtt < 0)
+        g_string_append(out, "null");
+    else
+        g_string_append_printf(out, "%.3f", (double)pair->rtt / 1000);
+    put_text(out, "route_iface", name_link(probe, pair->route.error ? 0 : pair->route.oif));
+    put_text(out, "reply_iface", name_link(probe, pair->reply_ifindex));
+    put_lladdr(out, "peer_lladdr", &pair->lladdr);
+    put_lladdr(out, "reply_lladdr", &pair->sender);
+    put_lladdr(out, "tcp_lladdr", &pair->syn_sender);
+    begin(out, "arp", '[');
+    for (guint i = 0; i < pair->answers; i++)
+        put_lladdr(out, NULL, &pair->answer[i]);
+    end(out, ']');
+}
+
 static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pair)
 {
     const IbhProbeSource *source = ibh_probe_source(pair);
     g_autoptr(GPtrArray) problems = ibh_probe_problems(pair);
     const guint size = pair->mtu.fragment ? MIN(pair->mtu.fragment, pair->mtu.passed) : pair->mtu.passed;
-    g_autofree char *mtu = size ? g_strdup_printf("%u", size) : NULL;
-    g_autofree char *rtt = pair->rtt < 0 ? NULL : g_strdup_printf("%.3f", (double)pair->rtt / 1000);
-    g_autofree char *to = ibh_lladdr_format(&pair->lladdr), *from = ibh_lladdr_format(&pair->sender);
-    g_autofree char *tcp = ibh_lladdr_format(&pair->syn_sender);
     const int ok = ibh_pair_verdict(pair);
-    char own[IBH_IP_STRLEN], peer[IBH_IP_STRLEN];
 
-    put(out, "{iface:s source:s peer:s sent:u received:u rtt_ms:v", source->nic->link->name,
-        ibh_ip_format(&source->ip, own), ibh_ip_format(ibh_probe_peer(pair), peer), pair->sent, pair->received, rtt);
-    put(out, "route_iface:s reply_iface:s peer_lladdr:s reply_lladdr:s tcp_lladdr:s arp:[",
-        name_link(probe, pair->route.error ? 0 : pair->route.oif), name_link(probe, pair->reply_ifindex), to, from,
-        tcp);
-    for (guint i = 0; i < pair->answers; i++) {
-        g_autofree char *answer = ibh_lladdr_format(&pair->answer[i]);
-
-        put(out, ":s", answer);
+    begin(out, NULL, '{');
+    put_text(out, "iface", source->nic->link->name);
+    put_ip(out, "source", &source->ip);
+    put_ip(out, "peer", ibh_probe_peer(pair));
+    put_answers(out, probe, pair);
+    if (size)
+        put_number(out, "path_mtu", size);
+    else
+        put_null(out, "path_mtu");
+    put_text(out, "rdma", ibh_pair_rdma_text(probe, pair));
+    put_texts(out, "problems", problems);
+    put_text(out, "stage", ibh_probe_stage(pair));
+    if (ok >= 0) {
+        put_truth(out, "ok", ok);
+    } else {
+        put_null(out, "ok");
+        put_text(out, "reason", "which hosts answered is not known");
     }
-    put(out, "] path_mtu:v rdma:s problems:a stage:s ok:v", mtu, ibh_pair_rdma_text(probe, pair), problems,
-        ibh_probe_stage(pair),
-        ok < 0 ? NULL
-        : ok   ? "true"
-               : "false");
-    if (ok < 0)
-        put(out, "reason:s", "which hosts answered is not known");
-    put(out, "}");
+    end(out, '}');
+}
+
+static void put_unasked(GString *out, const IbhProbe *probe, const IbhProbeUnasked *unasked)
+{
+    begin(out, NULL, '{');
+    put_text(out, "iface", unasked->nic->link->name);
+    put_ip(out, "peer", &g_array_index(probe->peers, IbhIp, unasked->peer));
+    put_null(out, "ok");
+    put_text(out, "reason", unasked->why);
+    end(out, '}');
 }
 
 static void put_probe(GString *out, const IbhProbe *probe)
 {
-    char ip[IBH_IP_STRLEN];
-
-    put(out, "pairs:[");
+    begin(out, "pairs", '[');
     IBH_EACH (const IbhProbePair, pair, probe->pairs)
         put_pair(out, probe, pair);
     IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked)
-        put(out, "{iface:s peer:s ok:v reason:s}", unasked->nic->link->name,
-            ibh_ip_format(&g_array_index(probe->peers, IbhIp, unasked->peer), ip), "null", unasked->why);
-    put(out, "] own:[");
+        put_unasked(out, probe, unasked);
+    end(out, ']');
+    begin(out, "own", '[');
     IBH_EACH (const IbhIp, own, probe->own)
-        put(out, ":s", ibh_ip_format(own, ip));
-    put(out, "]");
+        put_ip(out, NULL, own);
+    end(out, ']');
 }
 
 /* ---- the whole ---- */
 
 void ibh_report_json(GString *out, const IbhReport *report)
 {
-    put(out, "{ok:b", ibh_report_is_ok(report));
+    begin(out, NULL, '{');
+    put_truth(out, "ok", ibh_report_is_ok(report));
     if (report->message)
-        put(out, ERROR, report->status, report->message);
+        put_error(out, report->status, report->message);
     else if (report->ops)
         put_changes(out, report);
     else if (report->probe)
@@ -232,5 +314,6 @@ void ibh_report_json(GString *out, const IbhReport *report)
         put_look(out, report);
     if (report->findings)
         put_findings(out, report->findings);
-    g_string_append(out, "}\n");
+    end(out, '}');
+    g_string_append_c(out, '\n');
 }
