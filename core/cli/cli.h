@@ -76,12 +76,31 @@ typedef struct {
     int status;                /* of an error, with its message: nothing else counts then */
     const char *message;
     /* set by ibh_report() */
+    GString *out;    /* what is written */
+    GPtrArray *rows; /* char *: for people, its lines before they are made even */
     const IbhStyle *style;
     const GPtrArray *nics[2]; /* const IbhNic *: of those asked about, others and (TRUE) rails */
     gboolean failed;
 } IbhReport;
 
-typedef void IbhWriter(GString *out, const IbhReport *report);
+/* Writes one part of a report in one language. */
+typedef void IbhPart(const IbhReport *report);
+
+/* A language; NULL: it has no words for this part. ibh_report_walk() decides which parts there are, and their order. */
+typedef struct {
+    IbhPart *begin;
+    IbhPart *error;     /* nothing else is told then */
+    IbhPart *changes;   /* --plan, --apply, --undo */
+    IbhPart *probe;     /* --probe */
+    IbhPart *look;      /* --show, --check */
+    IbhPart *findings;  /* of both */
+    IbhPart *confirmed; /* --confirm: there is nothing else */
+    IbhPart *end;
+} IbhLanguage;
+
+void ibh_report_walk(const IbhReport *report, const IbhLanguage *language);
+
+typedef IbhPart IbhWriter;
 IbhWriter ibh_report_text, ibh_report_json, ibh_report_prometheus;
 
 char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *style);
@@ -101,10 +120,10 @@ char *ibh_texts_join(const GPtrArray *texts, const char *separator);
 
 /* With tabs it is a row of a table: columns are as wide as their widest cell, and on a terminal the last one is cut. */
 G_GNUC_PRINTF(2, 3)
-void ibh_rows_add(GPtrArray *rows, const char *format, ...);
+void ibh_rows_add(const IbhReport *report, const char *format, ...);
 gboolean ibh_finding_is_down(const IbhFinding *finding);
 char *ibh_names_shorten(const GPtrArray *names); /* "ib1, ib3, ib4 and 5 more"; the caller frees it */
 gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic);
 
-void ibh_rows_add_verdict(GPtrArray *rows, const IbhReport *report); /* the host's line */
-void ibh_rows_add_probe(GPtrArray *rows, const IbhReport *report);   /* text_probe.c */
+void ibh_rows_add_verdict(const IbhReport *report); /* the host's line */
+void ibh_rows_add_probe(const IbhReport *report);   /* text_probe.c */

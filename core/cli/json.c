@@ -152,8 +152,10 @@ static void put_missed(GString *out, const IbhReport *report, const IbhKnownRail
 }
 
 /* --show and --check */
-static void put_look(GString *out, const IbhReport *report)
+static void put_look(const IbhReport *report)
 {
+    GString *out = report->out;
+
     for (int rail = TRUE; rail >= FALSE; rail--) {
         begin(out, rail ? "rails" : "others", '[');
         IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail])
@@ -168,10 +170,12 @@ static void put_look(GString *out, const IbhReport *report)
 
 /* ---- findings, operations, errors ---- */
 
-static void put_findings(GString *out, const GPtrArray *findings)
+static void put_findings(const IbhReport *report)
 {
+    GString *out = report->out;
+
     begin(out, "findings", '[');
-    IBH_EACH_POINTER (const IbhFinding, finding, findings) {
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         begin(out, NULL, '{');
         put_texts(out, "ifaces", finding->ifaces);
         put_text(out, "severity", ibh_severity_name(finding->severity));
@@ -185,7 +189,7 @@ static void put_findings(GString *out, const GPtrArray *findings)
     end(out, ']');
 }
 
-static void put_error(GString *out, int status, const char *message)
+static void put_exit(GString *out, int status, const char *message)
 {
     begin(out, "error", '{');
     put_number(out, "exit", (guint)status);
@@ -193,8 +197,15 @@ static void put_error(GString *out, int status, const char *message)
     end(out, '}');
 }
 
-static void put_changes(GString *out, const IbhReport *report)
+static void put_error(const IbhReport *report)
 {
+    put_exit(report->out, report->status, report->message);
+}
+
+static void put_changes(const IbhReport *report)
+{
+    GString *out = report->out;
+
     put_truth(out, "changed", report->ops->len > 0);
     begin(out, "operations", '[');
     IBH_EACH_POINTER (const IbhOp, op, report->ops) {
@@ -211,7 +222,7 @@ static void put_changes(GString *out, const IbhReport *report)
     if (report->failed) {
         g_autofree char *message = ibh_texts_join(report->errors, "\n");
 
-        put_error(out, IBH_EXIT_SYSTEM, message);
+        put_exit(out, IBH_EXIT_SYSTEM, message);
     }
 }
 
@@ -284,8 +295,11 @@ static void put_unasked(GString *out, const IbhProbe *probe, const IbhProbeUnask
     end(out, '}');
 }
 
-static void put_probe(GString *out, const IbhProbe *probe)
+static void put_probe(const IbhReport *report)
 {
+    const IbhProbe *probe = report->probe;
+    GString *out = report->out;
+
     begin(out, "pairs", '[');
     IBH_EACH (const IbhProbePair, pair, probe->pairs)
         put_pair(out, probe, pair);
@@ -300,20 +314,27 @@ static void put_probe(GString *out, const IbhProbe *probe)
 
 /* ---- the whole ---- */
 
-void ibh_report_json(GString *out, const IbhReport *report)
+static void put_begin(const IbhReport *report)
 {
-    begin(out, NULL, '{');
-    put_truth(out, "ok", ibh_report_is_ok(report));
-    if (report->message)
-        put_error(out, report->status, report->message);
-    else if (report->ops)
-        put_changes(out, report);
-    else if (report->probe)
-        put_probe(out, report->probe);
-    else if (report->findings)
-        put_look(out, report);
-    if (report->findings)
-        put_findings(out, report->findings);
-    end(out, '}');
-    g_string_append_c(out, '\n');
+    begin(report->out, NULL, '{');
+    put_truth(report->out, "ok", ibh_report_is_ok(report));
+}
+
+static void put_end(const IbhReport *report)
+{
+    end(report->out, '}');
+    g_string_append_c(report->out, '\n');
+}
+
+void ibh_report_json(const IbhReport *report)
+{
+    static const IbhLanguage language = {.begin = put_begin,
+                                         .error = put_error,
+                                         .changes = put_changes,
+                                         .probe = put_probe,
+                                         .look = put_look,
+                                         .findings = put_findings,
+                                         .end = put_end};
+
+    ibh_report_walk(report, &language);
 }

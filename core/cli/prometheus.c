@@ -27,13 +27,14 @@ static void put_label(GString *out, const char *name, const char *value)
 
 /* A series may exist only once: findings that differ in their message alone are counted. Of the host: the device is "".
  */
-static void put_findings(GString *out, const GPtrArray *findings, const char *name)
+static void put_findings(const IbhReport *report)
 {
+    const char *name = report->probe ? "ib_hook_probe_findings" : "ib_hook_findings";
     g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL); /* by labels */
     g_autoptr(GList) series = NULL;
 
-    put_family(out, name, "What was found, by the code that ib-hook(8) explains.");
-    IBH_EACH_POINTER (const IbhFinding, finding, findings) {
+    put_family(report->out, name, "What was found, by the code that ib-hook(8) explains.");
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         for (guint i = 0; i < MAX(finding->ifaces->len, 1); i++) {
             GString *labels = g_string_new("{");
             guint before;
@@ -47,14 +48,16 @@ static void put_findings(GString *out, const GPtrArray *findings, const char *na
     }
     series = g_list_sort(g_hash_table_get_keys(counts), (GCompareFunc)strcmp);
     for (const GList *at = series; at; at = at->next)
-        g_string_append_printf(out, "%s%s} %u\n", name, (const char *)at->data,
+        g_string_append_printf(report->out, "%s%s} %u\n", name, (const char *)at->data,
                                GPOINTER_TO_UINT(g_hash_table_lookup(counts, at->data)));
 }
 
 /* ---- --check ---- */
 
-static void put_check(GString *out, const IbhReport *report)
+static void put_look(const IbhReport *report)
 {
+    GString *out = report->out;
+
     put_family(out, "ib_hook_info", "The ib-hook that looked.");
     g_string_append(out, "ib_hook_info{version=\"" IBH_VERSION "\"} 1\n");
     put_number(out, "ib_hook_check_ok", "Whether nothing is wrong with this host: no error and no warning.",
@@ -66,7 +69,6 @@ static void put_check(GString *out, const IbhReport *report)
         put_label(out, "device", nic->link->name);
         g_string_append_printf(out, "} %d\n", !ibh_findings_worst(report->findings, nic->link->name));
     }
-    put_findings(out, report->findings, "ib_hook_findings");
 }
 
 /* ---- --probe ---- */
@@ -86,9 +88,10 @@ static void put_pair(GString *out, const IbhProbePair *pair, const char *name, d
     g_string_append_printf(out, "} %.9g\n", value);
 }
 
-static void put_probe(GString *out, const IbhReport *report)
+static void put_probe(const IbhReport *report)
 {
     const IbhProbe *probe = report->probe;
+    GString *out = report->out;
 
     put_number(out, "ib_hook_probe_all_ok", "Whether nothing is wrong between this host and the peers.",
                ibh_report_is_ok(report));
@@ -98,10 +101,11 @@ static void put_probe(GString *out, const IbhReport *report)
     put_family(out, "ib_hook_probe_rtt_seconds", "The shortest round trip.");
     IBH_EACH (const IbhProbePair, pair, probe->pairs)
         put_pair(out, pair, "ib_hook_probe_rtt_seconds", (double)pair->rtt / G_USEC_PER_SEC);
-    put_findings(out, report->findings, "ib_hook_probe_findings");
 }
 
-void ibh_report_prometheus(GString *out, const IbhReport *report)
+void ibh_report_prometheus(const IbhReport *report)
 {
-    (report->action == IBH_ACTION_PROBE ? put_probe : put_check)(out, report);
+    static const IbhLanguage language = {.probe = put_probe, .look = put_look, .findings = put_findings};
+
+    ibh_report_walk(report, &language);
 }

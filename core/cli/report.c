@@ -14,7 +14,7 @@ static gboolean lists(const IbhReport *report, const IbhNic *nic, gboolean verbo
 char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *style)
 {
     g_autoptr(GPtrArray) rails = g_ptr_array_new(), others = g_ptr_array_new();
-    GString *out = g_string_new(NULL);
+    g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(g_free);
     IbhReport whole = *report;
 
     for (guint i = 0; report->rails && i < report->rails->nics->len; i++) {
@@ -23,12 +23,35 @@ char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *sty
         if (lists(report, nic, style->verbose))
             g_ptr_array_add(nic->status == IBH_NIC_RAIL ? rails : others, nic);
     }
+    whole.out = g_string_new(NULL);
+    whole.rows = rows;
     whole.style = style;
     whole.nics[TRUE] = rails;
     whole.nics[FALSE] = others;
     whole.failed = report->message || (report->errors && report->errors->len);
-    writer(out, &whole);
-    return g_string_free(out, FALSE);
+    writer(&whole);
+    return g_string_free(whole.out, FALSE);
+}
+
+static void tell(IbhPart *part, const IbhReport *report)
+{
+    if (part)
+        part(report);
+}
+
+void ibh_report_walk(const IbhReport *report, const IbhLanguage *language)
+{
+    tell(language->begin, report);
+    if (report->message)
+        tell(language->error, report);
+    else if (report->ops)
+        tell(language->changes, report);
+    else if (report->findings) {
+        tell(report->probe ? language->probe : language->look, report);
+        tell(language->findings, report);
+    } else
+        tell(language->confirmed, report);
+    tell(language->end, report);
 }
 
 gboolean ibh_report_is_ok(const IbhReport *report)

@@ -7,12 +7,12 @@
 #define APPLY "sudo ib-hook --apply"
 #define NAMES_MAX 3
 
-void ibh_rows_add(GPtrArray *rows, const char *format, ...)
+void ibh_rows_add(const IbhReport *report, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
-    g_ptr_array_add(rows, g_strdup_vprintf(format, args));
+    g_ptr_array_add(report->rows, g_strdup_vprintf(format, args));
     va_end(args);
 }
 
@@ -94,7 +94,7 @@ static char *say_nics(const Wrong *wrong)
 }
 
 /* The most that fits: what happens, and the one command that cures all, or else what says more. */
-static void add_wrong(GPtrArray *rows, const IbhReport *report, const IbhFinding *worst)
+static void add_wrong(const IbhReport *report, const IbhFinding *worst)
 {
     const gsize width = report->style->width ? report->style->width : G_MAXINT;
     g_autoptr(GPtrArray) nics = g_ptr_array_new(), lines = g_ptr_array_new_with_free_func(g_free);
@@ -108,22 +108,23 @@ static void add_wrong(GPtrArray *rows, const IbhReport *report, const IbhFinding
     if (wrong.problems == 1 && !wrong.command) {
         const char *more = strstr(whole, "; ");
 
-        ibh_rows_add(lines, "%s: %s", severity, whole);
-        ibh_rows_add(lines, "%s: %.*s", severity, more ? (int)(more - whole) : (int)strlen(whole), whole);
+        g_ptr_array_add(lines, g_strdup_printf("%s: %s", severity, whole));
+        g_ptr_array_add(lines,
+                        g_strdup_printf("%s: %.*s", severity, more ? (int)(more - whole) : (int)strlen(whole), whole));
     }
     for (int cures = wrong.command != NULL; cures >= 0; cures--) {
         const char *remedy = cures ? wrong.command : "ib-hook --check -v", *word = cures ? "fix" : "why";
 
         if (wrong.problems == 1)
-            ibh_rows_add(lines, "%s: %s; %s: %s", severity, problem, word, remedy);
-        ibh_rows_add(lines, "%s: %s; %s: %s", severity, names, word, remedy);
+            g_ptr_array_add(lines, g_strdup_printf("%s: %s; %s: %s", severity, problem, word, remedy));
+        g_ptr_array_add(lines, g_strdup_printf("%s: %s; %s: %s", severity, names, word, remedy));
     }
     while (best + 1 < lines->len && strlen(lines->pdata[best]) > width)
         best++;
-    ibh_rows_add(rows, "%s", (char *)lines->pdata[best]);
+    ibh_rows_add(report, "%s", (char *)lines->pdata[best]);
 }
 
-static void add_right(GPtrArray *rows, const IbhReport *report)
+static void add_right(const IbhReport *report)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     guint right = 0;
@@ -137,13 +138,13 @@ static void add_right(GPtrArray *rows, const IbhReport *report)
             g_string_append_printf(text, "; %s is %s", names, g_str_equal(finding->code, "nic-gone") ? "away" : "down");
     }
     if (right)
-        ibh_rows_add(rows, "ok: %u rail%s%s", right, right == 1 ? "" : "s", text->str);
+        ibh_rows_add(report, "ok: %u rail%s%s", right, right == 1 ? "" : "s", text->str);
     else
-        ibh_rows_add(rows, "no rails%s", text->str);
+        ibh_rows_add(report, "no rails%s", text->str);
 }
 
 /* No rail stands: what was one, or could be. */
-static void add_no_rails(GPtrArray *rows, const IbhReport *report)
+static void add_no_rails(const IbhReport *report)
 {
     g_autoptr(GPtrArray) missing = g_ptr_array_new(), unmanaged = g_ptr_array_new();
     g_autofree char *names = NULL;
@@ -161,21 +162,21 @@ static void add_no_rails(GPtrArray *rows, const IbhReport *report)
     }
     names = ibh_names_shorten(missing->len ? missing : unmanaged);
     if (missing->len)
-        ibh_rows_add(rows, "no rails: %s %s known and missing: %s", names, missing->len == 1 ? "is" : "are", why);
+        ibh_rows_add(report, "no rails: %s %s known and missing: %s", names, missing->len == 1 ? "is" : "are", why);
     else if (unmanaged->len)
-        ibh_rows_add(rows, "no rails: manage=no switches off %s", names);
+        ibh_rows_add(report, "no rails: manage=no switches off %s", names);
     else
-        ibh_rows_add(rows, "no rails: no two RDMA NICs share a subnet here (ib-hook --show --verbose lists all)");
+        ibh_rows_add(report, "no rails: no two RDMA NICs share a subnet here (ib-hook --show --verbose lists all)");
 }
 
-void ibh_rows_add_verdict(GPtrArray *rows, const IbhReport *report)
+void ibh_rows_add_verdict(const IbhReport *report)
 {
     const IbhFinding *worst = ibh_findings_worst(report->findings, NULL);
 
     if (worst)
-        add_wrong(rows, report, worst);
+        add_wrong(report, worst);
     else if (report->nics[TRUE]->len)
-        add_right(rows, report);
+        add_right(report);
     else
-        add_no_rails(rows, report);
+        add_no_rails(report);
 }

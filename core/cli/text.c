@@ -51,8 +51,11 @@ static gboolean paint(const GMatchInfo *match, GString *out, gpointer data G_GNU
     return FALSE;
 }
 
-static void put_rows(GString *out, const GPtrArray *rows, const IbhStyle *style)
+static void put_rows(const IbhReport *report)
 {
+    GString *out = report->out;
+    const GPtrArray *rows = report->rows;
+    const IbhStyle *style = report->style;
     glong widths[CELLS_MAX] = {0};
 
     IBH_EACH_POINTER (const char, row, rows) {
@@ -81,19 +84,19 @@ static void put_rows(GString *out, const GPtrArray *rows, const IbhStyle *style)
 /* ---- findings ---- */
 
 /* Each whole, with its fix or advice; notes, too, unless only problems are wanted. */
-static void add_whole_findings(GPtrArray *rows, const IbhReport *report)
+static void add_whole_findings(const IbhReport *report)
 {
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         g_autofree char *names = finding->ifaces->len ? ibh_texts_join(finding->ifaces, ",") : g_strdup("host");
 
         if (finding->severity == IBH_INFO && report->style->quiet)
             continue;
-        ibh_rows_add(rows, "%s: %s %s: %s", names, ibh_severity_name(finding->severity), finding->code,
+        ibh_rows_add(report, "%s: %s %s: %s", names, ibh_severity_name(finding->severity), finding->code,
                      finding->message);
         if (finding->fix)
-            ibh_rows_add(rows, "    fix: %s", finding->fix);
+            ibh_rows_add(report, "    fix: %s", finding->fix);
         if (finding->advice)
-            ibh_rows_add(rows, "    advice: %s", finding->advice);
+            ibh_rows_add(report, "    advice: %s", finding->advice);
     }
 }
 
@@ -128,11 +131,11 @@ static const char *weighs(const IbhFinding *finding)
     return finding->severity == IBH_ERROR ? "" : finding->severity == IBH_WARNING ? "warning: " : "note: ";
 }
 
-static void add_finding_of(GPtrArray *rows, const IbhReport *report, const IbhFinding *finding, const char *iface)
+static void add_finding_of(const IbhReport *report, const IbhFinding *finding, const char *iface)
 {
     const char *said = ibh_finding_said(finding, iface);
 
-    ibh_rows_add(rows, "%s\t%s\t%s%s", iface, name_port(report, iface), weighs(finding),
+    ibh_rows_add(report, "%s\t%s\t%s%s", iface, name_port(report, iface), weighs(finding),
                  said ? said : finding->message);
 }
 
@@ -146,7 +149,7 @@ static gboolean is_among_rails(const IbhReport *report, const char *iface)
 }
 
 /* Of NICs that are no rails, of several at once, and of the host. */
-static void add_other_findings(GPtrArray *rows, const IbhReport *report)
+static void add_other_findings(const IbhReport *report)
 {
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         g_autoptr(GPtrArray) together = g_ptr_array_new();
@@ -158,13 +161,13 @@ static void add_other_findings(GPtrArray *rows, const IbhReport *report)
             if (!is_told_alone(finding, iface))
                 g_ptr_array_add(together, iface);
             else if (!is_among_rails(report, iface))
-                add_finding_of(rows, report, finding, iface);
+                add_finding_of(report, finding, iface);
         }
         names = ibh_names_shorten(together);
         if (together->len)
-            ibh_rows_add(rows, "%u NICs\t\t%s%s: %s", together->len, weighs(finding), names, finding->message);
+            ibh_rows_add(report, "%u NICs\t\t%s%s: %s", together->len, weighs(finding), names, finding->message);
         else if (!finding->ifaces->len)
-            ibh_rows_add(rows, "host\t\t%s%s", weighs(finding), finding->message);
+            ibh_rows_add(report, "host\t\t%s%s", weighs(finding), finding->message);
     }
 }
 
@@ -197,7 +200,7 @@ static const char *find_exception(const IbhReport *report, const char *iface)
 }
 
 /* Of --check: a row for each rail, or for each of its problems. */
-static void add_rail(GPtrArray *rows, const IbhReport *report, const IbhNic *rail)
+static void add_rail(const IbhReport *report, const IbhNic *rail)
 {
     const char *iface = rail->link->name, *but = find_exception(report, iface);
     const guint32 decides = report->check ? ibh_check_find_table(report->check, rail) : 0,
@@ -208,25 +211,25 @@ static void add_rail(GPtrArray *rows, const IbhReport *report, const IbhNic *rai
         const gboolean is_its_own = ibh_finding_is_about(finding, iface) && is_told_alone(finding, iface);
 
         if (is_shown(finding) && is_its_own && !report->style->verbose)
-            add_finding_of(rows, report, finding, iface);
+            add_finding_of(report, finding, iface);
     }
     if (ibh_findings_worst(report->findings, iface) || !ibh_report_has_carrier(report, rail))
         return;
     if (but)
-        ibh_rows_add(rows, "%s\t%s\tok: %s through it, %s", iface, rail->link->rdma, addresses, but);
+        ibh_rows_add(report, "%s\t%s\tok: %s through it, %s", iface, rail->link->rdma, addresses, but);
     else
-        ibh_rows_add(rows, "%s\t%s\tok: %s leaves through it (table %s)", iface, rail->link->rdma, addresses,
+        ibh_rows_add(report, "%s\t%s\tok: %s leaves through it (table %s)", iface, rail->link->rdma, addresses,
                      table == IBH_TABLE_MAIN ? "main" : number);
 }
 
-static void add_rails(GPtrArray *rows, const IbhReport *report)
+static void add_rails(const IbhReport *report)
 {
     IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE])
-        add_rail(rows, report, rail);
+        add_rail(report, rail);
 }
 
 /* Of --show: its worst problem, or what it is and why. */
-static void add_nic(GPtrArray *rows, const IbhReport *report, const char *iface, const IbhNic *nic, const char *why)
+static void add_nic(const IbhReport *report, const char *iface, const IbhNic *nic, const char *why)
 {
     const IbhFinding *worst = ibh_findings_worst(report->findings, iface);
     const char *said = worst ? ibh_finding_said(worst, iface) : NULL;
@@ -238,28 +241,28 @@ static void add_nic(GPtrArray *rows, const IbhReport *report, const char *iface,
                                                               : "down";
 
     if (worst)
-        ibh_rows_add(rows, "%s\t%s\t%s\t%s %s: %s", iface, addresses, link, ibh_severity_name(worst->severity),
+        ibh_rows_add(report, "%s\t%s\t%s\t%s %s: %s", iface, addresses, link, ibh_severity_name(worst->severity),
                      worst->code, said ? said : worst->message);
     else
-        ibh_rows_add(rows, "%s\t%s\t%s\t%s: %s", iface, addresses, link, state, why);
+        ibh_rows_add(report, "%s\t%s\t%s\t%s: %s", iface, addresses, link, state, why);
 }
 
 /* What is missing may be among the others, too. */
-static void add_nics(GPtrArray *rows, const IbhReport *report)
+static void add_nics(const IbhReport *report)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 
     if (report->nics[TRUE]->len || report->nics[FALSE]->len || report->missed->len)
-        ibh_rows_add(rows, "IFACE\tADDRESS\tLINK\tSTATE");
+        ibh_rows_add(report, "IFACE\tADDRESS\tLINK\tSTATE");
     for (int rail = TRUE; rail >= FALSE; rail--) {
         IBH_EACH_POINTER (IbhNic, nic, report->nics[rail]) {
             g_hash_table_add(seen, (char *)(guintptr)nic->link->name);
-            add_nic(rows, report, nic->link->name, nic, nic->why);
+            add_nic(report, nic->link->name, nic, nic->why);
         }
     }
     IBH_EACH (IbhKnownRail, missed, report->missed) {
         if (g_hash_table_add(seen, missed->iface))
-            add_nic(rows, report, missed->iface, NULL, ibh_missing_text(missed->why));
+            add_nic(report, missed->iface, NULL, ibh_missing_text(missed->why));
     }
 }
 
@@ -310,92 +313,118 @@ static char *tell_facts(const IbhReport *report, const IbhNic *nic)
 }
 
 /* Why each NIC is, or is not, engaged; and what is known of it. */
-static void add_reasons(GPtrArray *rows, const IbhReport *report, const char *lead)
+static void add_reasons(const IbhReport *report, const char *lead)
 {
     for (int rail = TRUE; rail >= FALSE; rail--) {
         IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail]) {
             g_autofree char *facts = tell_facts(report, nic);
 
-            ibh_rows_add(rows, "%s%s: %s: %s%s%s", lead, nic->link->name, rail ? "engaged" : "not engaged", nic->why,
+            ibh_rows_add(report, "%s%s: %s: %s%s%s", lead, nic->link->name, rail ? "engaged" : "not engaged", nic->why,
                          facts ? "; " : "", facts ? facts : "");
         }
     }
 }
 
-/* ---- the actions ---- */
+/* ---- the parts ---- */
 
-/* With --quiet each error and warning whole, as scripts read it. */
-static void add_look(GPtrArray *rows, const IbhReport *report)
+static void tell_error(const IbhReport *report)
 {
-    const IbhStyle *style = report->style;
-
-    if (!style->quiet)
-        ibh_rows_add_verdict(rows, report);
-    if (!style->quiet && report->action == IBH_ACTION_SHOW)
-        add_nics(rows, report);
-    else {
-        if (!style->quiet)
-            add_rails(rows, report);
-        if (style->quiet || style->verbose)
-            add_whole_findings(rows, report);
-        else
-            add_other_findings(rows, report);
-    }
-    if (!style->quiet && report->rails->main == IBH_MAIN_SPREAD) /* a global setting, which we do not change */
-        ibh_rows_add(rows, "main=spread: net.ipv4.fib_multipath_hash_policy=%d (0: by peer, 1: by flow)",
-                     report->rails->snapshot->hash_policy);
-    if (style->verbose)
-        add_reasons(rows, report, "");
+    ibh_rows_add(report, "ib-hook: %s", report->message);
 }
 
-static void add_operations(GPtrArray *rows, const IbhReport *report)
+static void tell_operations(const IbhReport *report)
 {
     IBH_EACH_POINTER (const IbhOp, op, report->ops) {
         g_autofree char *command = ibh_op_command(op);
 
-        ibh_rows_add(rows, "%s  # %s: %s", command, op->iface[0] ? op->iface : "-", op->why);
+        ibh_rows_add(report, "%s  # %s: %s", command, op->iface[0] ? op->iface : "-", op->why);
     }
 }
 
-static void add_change(GPtrArray *rows, const IbhReport *report)
+static void tell_plan(const IbhReport *report)
+{
+    add_reasons(report, "# ");
+    tell_operations(report);
+    if (!report->ops->len)
+        ibh_rows_add(report, "# nothing to do");
+}
+
+static void tell_outcome(const IbhReport *report)
 {
     const gboolean undo = report->action == IBH_ACTION_UNDO;
     const guint changes = report->ops->len;
     const char *done = undo ? "undone" : "applied", *until = undo && changes ? ", until --apply or a reboot" : "";
 
     if (report->style->verbose)
-        add_operations(rows, report);
+        tell_operations(report);
     if (report->failed) {
         done = "failed";
         until = " stand; what failed is on standard error";
     } else if (report->forgets) {
         until = ", until the next event";
     }
-    ibh_rows_add(rows, "%s: %u change%s%s", done, changes, changes == 1 ? "" : "s", until);
+    ibh_rows_add(report, "%s: %u change%s%s", done, changes, changes == 1 ? "" : "s", until);
     if (report->confirm)
-        ibh_rows_add(rows, "the state before comes back in %d s, unless: ib-hook --confirm", report->confirm);
+        ibh_rows_add(report, "the state before comes back in %d s, unless: ib-hook --confirm", report->confirm);
 }
 
-void ibh_report_text(GString *out, const IbhReport *report)
+static void tell_changes(const IbhReport *report)
 {
-    g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(g_free);
+    if (report->action == IBH_ACTION_PLAN)
+        tell_plan(report);
+    else
+        tell_outcome(report);
+}
 
-    if (report->message)
-        ibh_rows_add(rows, "ib-hook: %s", report->message);
-    else if (report->action == IBH_ACTION_PLAN) {
-        add_reasons(rows, report, "# ");
-        add_operations(rows, report);
-        if (!report->ops->len)
-            ibh_rows_add(rows, "# nothing to do");
-    } else if (report->action == IBH_ACTION_APPLY || report->action == IBH_ACTION_UNDO)
-        add_change(rows, report);
-    else if (report->action == IBH_ACTION_CONFIRM)
-        ibh_rows_add(rows, "confirmed: it stays");
-    else if (report->action == IBH_ACTION_PROBE) {
-        if (!report->style->quiet)
-            ibh_rows_add_probe(rows, report);
-        add_whole_findings(rows, report);
-    } else
-        add_look(rows, report);
-    put_rows(out, rows, report->style);
+static void tell_confirmed(const IbhReport *report)
+{
+    ibh_rows_add(report, "confirmed: it stays");
+}
+
+static void tell_probe(const IbhReport *report)
+{
+    if (!report->style->quiet)
+        ibh_rows_add_probe(report);
+}
+
+static void tell_look(const IbhReport *report)
+{
+    if (report->style->quiet)
+        return;
+    ibh_rows_add_verdict(report);
+    if (report->action == IBH_ACTION_SHOW)
+        add_nics(report);
+    else
+        add_rails(report);
+}
+
+/* With --quiet each error and warning whole, as scripts read it; --show has each NIC's worst problem in its row. */
+static void tell_findings(const IbhReport *report)
+{
+    const IbhStyle *style = report->style;
+
+    if (report->probe || style->quiet || (style->verbose && report->action == IBH_ACTION_CHECK))
+        add_whole_findings(report);
+    else if (report->action == IBH_ACTION_CHECK)
+        add_other_findings(report);
+    if (report->probe)
+        return;
+    if (!style->quiet && report->rails->main == IBH_MAIN_SPREAD) /* a global setting, which we do not change */
+        ibh_rows_add(report, "main=spread: net.ipv4.fib_multipath_hash_policy=%d (0: by peer, 1: by flow)",
+                     report->rails->snapshot->hash_policy);
+    if (style->verbose)
+        add_reasons(report, "");
+}
+
+void ibh_report_text(const IbhReport *report)
+{
+    static const IbhLanguage language = {.error = tell_error,
+                                         .changes = tell_changes,
+                                         .confirmed = tell_confirmed,
+                                         .probe = tell_probe,
+                                         .look = tell_look,
+                                         .findings = tell_findings,
+                                         .end = put_rows};
+
+    ibh_report_walk(report, &language);
 }

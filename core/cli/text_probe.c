@@ -51,7 +51,7 @@ static void add_pair(GPtrArray *rows, const IbhProbe *probe, const IbhProbePair 
         row->rtt = pair->rtt;
 }
 
-static void add_rail(GPtrArray *table, const IbhReport *report, const IbhNic *nic)
+static void add_rail(const IbhReport *report, const IbhNic *nic)
 {
     const IbhProbe *probe = report->probe;
     g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func((GDestroyNotify)row_free);
@@ -70,20 +70,20 @@ static void add_rail(GPtrArray *table, const IbhReport *report, const IbhNic *ni
         g_autofree char *peers = ibh_probe_name_peers(row->peers, report->style->width ? 1 : G_MAXUINT);
         g_autofree char *ms = row->rtt < 0 ? g_strdup("-") : g_strdup_printf("%.2f", (double)row->rtt / 1000);
 
-        ibh_rows_add(table, "%s\t%s\t%d/%d\t%s\t%s", nic->link->name, peers, row->received, row->sent, ms, row->state);
+        ibh_rows_add(report, "%s\t%s\t%d/%d\t%s\t%s", nic->link->name, peers, row->received, row->sent, ms, row->state);
     }
 }
 
-void ibh_rows_add_probe(GPtrArray *rows, const IbhReport *report)
+void ibh_rows_add_probe(const IbhReport *report)
 {
     g_autofree char *own = ibh_probe_name_peers(report->probe->own, G_MAXUINT);
 
     if (!report->probe->nics->len)
-        ibh_rows_add_verdict(rows, report);
+        ibh_rows_add_verdict(report);
     else
-        ibh_rows_add(rows, "IFACE\tPEERS\tREPLIES\tMS\tSTATE");
+        ibh_rows_add(report, "IFACE\tPEERS\tREPLIES\tMS\tSTATE");
     IBH_EACH_POINTER (const IbhNic, nic, report->probe->nics)
-        add_rail(rows, report, nic);
+        add_rail(report, nic);
     if (own[0])
-        ibh_rows_add(rows, "left out, as addresses of this host: %s", own);
+        ibh_rows_add(report, "left out, as addresses of this host: %s", own);
 }

@@ -3,7 +3,8 @@
  * What the wire brings to --probe: one packet behind the other, each with two bytes in front: what it is taken for, and
  * its length.
  */
-#include "broken.h"
+#include "reports.h"
+
 #include "cli/cli.h"
 
 #include <linux/if_ether.h>
@@ -122,16 +123,11 @@ static void take_heard(IbhProbe *probe, int kind, const uint8_t *bytes, size_t l
 
 static void report(const IbhRails *rails, IbhProbe *probe)
 {
-    const IbhStyle style = {.verbose = TRUE};
     IbhReport all = {.action = IBH_ACTION_PROBE, .rails = rails, .probe = probe};
-    g_autofree char *text = NULL, *json = NULL;
 
     ibh_probe_judge(probe);
     all.findings = probe->findings;
-    text = ibh_report(&all, ibh_report_text, &style);
-    json = ibh_report(&all, ibh_report_json, &style);
-    if (!g_utf8_validate(text, -1, NULL) || !g_utf8_validate(json, -1, NULL) || strchr(text, '\033'))
-        broken("not fit to print");
+    check_report(&all);
     for (guint i = 0; i < probe->pairs->len; i++) {
         const IbhProbePair *pair = &g_array_index(probe->pairs, IbhProbePair, i);
 
