@@ -54,6 +54,28 @@ static void put_findings(const IbhReport *report)
 
 /* ---- --check ---- */
 
+/* Names that differ in what cannot be printed look alike, and share a series. */
+static void put_rails(GString *out, const IbhReport *report)
+{
+    g_autoptr(GHashTable) wrong = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    g_autoptr(GHashTable) told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+    put_family(out, "ib_hook_rail_ok", "Whether nothing is wrong with a rail: no error and no warning.");
+    IBH_EACH_POINTER (const IbhNic, nic, report->nics[TRUE]) {
+        if (ibh_findings_worst(report->findings, nic->link->name))
+            g_hash_table_add(wrong, ibh_text_printable(nic->link->name));
+    }
+    IBH_EACH_POINTER (const IbhNic, nic, report->nics[TRUE]) {
+        char *device = ibh_text_printable(nic->link->name);
+
+        if (!g_hash_table_add(told, device))
+            continue;
+        g_string_append(out, "ib_hook_rail_ok{");
+        put_label(out, "device", device);
+        g_string_append_printf(out, "} %d\n", !g_hash_table_contains(wrong, device));
+    }
+}
+
 static void put_look(const IbhReport *report)
 {
     GString *out = report->out;
@@ -63,12 +85,7 @@ static void put_look(const IbhReport *report)
     put_number(out, "ib_hook_check_ok", "Whether nothing is wrong with this host: no error and no warning.",
                ibh_report_is_ok(report));
     put_number(out, "ib_hook_rails", "NICs that are rails.", (int)report->nics[TRUE]->len);
-    put_family(out, "ib_hook_rail_ok", "Whether nothing is wrong with a rail: no error and no warning.");
-    IBH_EACH_POINTER (const IbhNic, nic, report->nics[TRUE]) {
-        g_string_append(out, "ib_hook_rail_ok{");
-        put_label(out, "device", nic->link->name);
-        g_string_append_printf(out, "} %d\n", !ibh_findings_worst(report->findings, nic->link->name));
-    }
+    put_rails(out, report);
 }
 
 /* ---- --probe ---- */

@@ -454,11 +454,23 @@ static void test_hostile_names(void **state)
     }
 }
 
+/* A series may exist only once, and Prometheus refuses all of a file in which one stands twice. */
+static void test_names_that_look_alike(void **state)
+{
+    g_autofree char *text = report_named("\001", "\002", IBH_ACTION_CHECK, ibh_report_prometheus);
+    const char *first = strstr(text, "\nib_hook_rail_ok{device=\"?\"} 0\n");
+
+    (void)state;
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "\nib_hook_rail_ok{"));
+}
+
 int main(void)
 {
     static const struct CMUnitTest others[] = {
-        cmocka_unit_test(test_verdicts),        cmocka_unit_test(test_no_rails),      cmocka_unit_test(test_error),
-        cmocka_unit_test(test_operation_names), cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_verdicts),      cmocka_unit_test(test_no_rails),
+        cmocka_unit_test(test_error),         cmocka_unit_test(test_operation_names),
+        cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_names_that_look_alike),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(cases) + G_N_ELEMENTS(screens) + G_N_ELEMENTS(others)], *next = tests;
 
