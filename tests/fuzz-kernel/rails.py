@@ -99,12 +99,10 @@ class Rails:
         return self.beyond(facts, question, device, mine, other, main, before_last)
 
     def too_many_prefixes(self, facts, device, family):
-        """And others' rules stand between ours and main's: then rules name four of them, and the rest is left to main."""
-        nets = facts.subnets[device] | {net for net, _ in facts.gateways_of.remote(device, family)}
-        nets = [net for net in nets if net.version == family]
-        outermost = [net for net in nets if not any(net != one and net.subnet_of(one) for one in nets)]
+        """Of the NIC, while others' rules stand between ours and main's: then T has four of them, the rest is left to main."""
         theirs = [one.priority for one in map(rule, facts.twin.rules) if one.version == family]
-        return len(outermost) > MOST_PREFIXES and (32766 not in theirs or any(FIRST_PAIR <= one < 32766 for one in theirs))
+        nets = [net for net in facts.subnets[device] if net.version == family]
+        return len(nets) > MOST_PREFIXES and (32766 not in theirs or any(FIRST_PAIR <= one < 32766 for one in theirs))
 
     def by_remote(self, facts, question, device, mine, other, main, remote):
         """remote=: by its gateway, but for what main has more exactly, by whatever NIC."""
