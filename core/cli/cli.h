@@ -15,6 +15,7 @@
 #define IBH_EXIT_FINDINGS 1
 #define IBH_EXIT_USAGE 2
 #define IBH_EXIT_SYSTEM 3
+#define IBH_EXIT_INTERRUPTED 130
 
 typedef enum {
     IBH_ACTION_SHOW,
@@ -49,6 +50,7 @@ typedef struct {
     gboolean prometheus;
     int confirm; /* seconds after which the state before --apply comes back; 0: it stays */
     IbhProbeRequest probe;
+    GPtrArray *names; /* const char *: peers by name, which are not among probe.peers yet */
 } IbhOptions;
 
 /* Sets `ret_options` in any case, `json` also after an error, which is reported as asked. It keeps words of `argv`. */
@@ -57,6 +59,9 @@ void ibh_options_clear(IbhOptions *options);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhOptions, ibh_options_clear)
 
 void ibh_options_help(GString *out);
+
+/* names_io.c: asks the resolver for the peers that are named; `said` tells which addresses they have. */
+gboolean ibh_options_resolve(IbhOptions *options, GString *said, GError **error);
 
 /* ---- reports ---- */
 

@@ -124,12 +124,16 @@ static int do_render(Command *command, GError **error G_GNUC_UNUSED)
 
 static int do_probe(Command *command, GError **error)
 {
+    const gboolean shows_progress = isatty(STDERR_FILENO) && !command->options->style.quiet;
+    int status;
     g_autoptr(IbhProbe) probe = ibh_probe_new(command->run.rails, &command->options->probe, error);
 
-    if (!probe || (probe->pairs->len && !ibh_probe_run(probe, command->run.netlink, command->options->sysfs, error)))
+    if (!probe || (probe->pairs->len &&
+                   !ibh_probe_run(probe, command->run.netlink, command->options->sysfs, shows_progress, error)))
         return IBH_EXIT_SYSTEM;
     ibh_probe_judge(probe);
-    return say(command, &(IbhReport){.probe = probe, .findings = probe->findings});
+    status = say(command, &(IbhReport){.probe = probe, .findings = probe->findings});
+    return probe->interrupted ? IBH_EXIT_INTERRUPTED : status;
 }
 
 /* ---- the tokens of those that wait for --confirm: a line each, the latest --apply last ---- */
@@ -454,7 +458,7 @@ int main(int argc G_GNUC_UNUSED, char **argv)
     parsed = ibh_options_parse(argv, &options, &error);
     options.style.width = isatty(STDOUT_FILENO) ? 80 : 0;
     options.style.color = options.style.width && !g_getenv("NO_COLOR");
-    if (!parsed)
+    if (!parsed || !ibh_options_resolve(&options, warnings, &error))
         status = fail(&options, error, out, warnings);
     else if (options.action == IBH_ACTION_HELP)
         ibh_options_help(out);

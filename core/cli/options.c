@@ -13,6 +13,7 @@ typedef enum { ACTION, FORMAT, TEXT, FLAG, NUMBER, NAME } Kind; /* the first two
 
 typedef struct {
     const char *name, *value, *help; /* value: what it is called; NULL: it has none */
+    char letter;                     /* of the short form; 0: none */
     Kind kind;
     guint with; /* bits: the actions that it goes with; one that it chooses */
     gsize at;   /* what it sets: where that stands in IbhOptions */
@@ -25,28 +26,30 @@ typedef struct {
 
 /* --confirm SECONDS belongs to --apply, --confirm alone is an action. */
 static const Option table[] = {
-    {"show", NULL, "the RDMA NICs, and why each is or is not a rail (default)", ACTION, WITH(SHOW), 0, 0},
-    {"check", NULL, "compares the host with its plan, then asks the kernel", ACTION, WITH(CHECK), 0, 0},
-    {"plan", NULL, "what --apply would do, as commands; changes nothing", ACTION, WITH(PLAN), 0, 0},
-    {"apply", NULL, "does it", ACTION, WITH(APPLY), 0, 0},
-    {"confirm", "SECONDS", "with --apply: unless confirmed, the state before returns", NUMBER, WITH(APPLY), AT(confirm),
+    {"show", NULL, "list the RDMA NICs, and which are rails (default)", 0, ACTION, WITH(SHOW), 0, 0},
+    {"check", NULL, "compare what the kernel does with what it should do", 0, ACTION, WITH(CHECK), 0, 0},
+    {"plan", NULL, "print the changes that --apply would make, as commands", 0, ACTION, WITH(PLAN), 0, 0},
+    {"apply", NULL, "make them", 0, ACTION, WITH(APPLY), 0, 0},
+    {"confirm", "SECONDS", "with --apply: go back after SECONDS, unless confirmed", 0, NUMBER, WITH(APPLY), AT(confirm),
      24 * 3600},
-    {"confirm", NULL, "keeps what --apply --confirm SECONDS did", ACTION, WITH(CONFIRM), 0, 0},
-    {"undo", NULL, "takes it back, until --apply or a reboot", ACTION, WITH(UNDO), 0, 0},
-    {"render", "FORMAT", "what --apply comes to, for other tools", FORMAT, WITH(RENDER), AT(render), 0},
-    {"watch", NULL, "stays, and repairs what changes", ACTION, WITH(WATCH), 0, 0},
-    {"probe", NULL, "echoes from every rail to every PEER, an address", ACTION, WITH(PROBE), 0, 0},
-    {"version", NULL, "the version", ACTION, WITH(VERSION), 0, 0},
-    {"help", NULL, "this", ACTION, WITH(HELP), 0, 0},
-    {"iface", "NAME", "only this NIC; may be repeated", NAME, ~WITH(WATCH), AT(ifaces), 0},
-    {"json", NULL, "one JSON object on standard output", FLAG, ~(WITH(WATCH) | WITH(RENDER)), AT(json), 0},
-    {"prometheus", NULL, "with --check and --probe: metrics", FLAG, WITH(CHECK) | WITH(PROBE), AT(prometheus), 0},
-    {"count", "N", "with --probe: echoes per rail and PEER (3)", NUMBER, WITH(PROBE), AT(probe.count), 1000},
-    {"rdma", NULL, "with --probe: asks by RDMA, too", FLAG, WITH(PROBE), AT(probe.rdma), 0},
-    {"config", "PATH", "a file or directory, for /etc/ib-hook", TEXT, ALL, AT(config), 0},
-    {"sysfs", "DIR", "instead of /sys, with /proc, /run beside it", TEXT, ALL, AT(sysfs), 0},
-    {"verbose", NULL, "more: every netdev, every change", FLAG, ALL, AT(style.verbose), 0},
-    {"quiet", NULL, "only problems", FLAG, ALL, AT(style.quiet), 0},
+    {"confirm", NULL, "keep the changes of --apply --confirm SECONDS", 0, ACTION, WITH(CONFIRM), 0, 0},
+    {"undo", NULL, "remove them, until --apply or a reboot", 0, ACTION, WITH(UNDO), 0, 0},
+    {"render", "FORMAT", "print the same routing for another tool", 0, FORMAT, WITH(RENDER), AT(render), 0},
+    {"watch", NULL, "keep running, and repair what changes", 0, ACTION, WITH(WATCH), 0, 0},
+    {"probe", NULL, "send echoes from every rail to every PEER", 0, ACTION, WITH(PROBE), 0, 0},
+    {"version", NULL, "print the version", 'V', ACTION, WITH(VERSION), 0, 0},
+    {"help", NULL, "print this help", 'h', ACTION, WITH(HELP), 0, 0},
+    {"iface", "NAME", "cover only this NIC; may be repeated", 'i', NAME, ~WITH(WATCH), AT(ifaces), 0},
+    {"json", NULL, "print one JSON object", 'j', FLAG, ~(WITH(WATCH) | WITH(RENDER)), AT(json), 0},
+    {"prometheus", NULL, "with --check and --probe: print metrics", 0, FLAG, WITH(CHECK) | WITH(PROBE), AT(prometheus),
+     0},
+    {"count", "N", "with --probe: echoes from each rail to each PEER (3)", 0, NUMBER, WITH(PROBE), AT(probe.count),
+     1000},
+    {"rdma", NULL, "with --probe: ask by RDMA, too", 0, FLAG, WITH(PROBE), AT(probe.rdma), 0},
+    {"config", "PATH", "read this file or directory, not /etc/ib-hook", 0, TEXT, ALL, AT(config), 0},
+    {"sysfs", "DIR", "read this copy of /sys, with /proc and /run beside it", 0, TEXT, ALL, AT(sysfs), 0},
+    {"verbose", NULL, "print more: every netdev, every change", 'v', FLAG, ALL, AT(style.verbose), 0},
+    {"quiet", NULL, "print problems only", 'q', FLAG, ALL, AT(style.quiet), 0},
 };
 
 void ibh_options_help(GString *out)
@@ -54,17 +57,19 @@ void ibh_options_help(GString *out)
     g_autofree char *formats = ibh_render_formats();
 
     g_string_append(out, "Usage: ib-hook [ACTION] [OPTION...] [PEER...]\n\n"
-                         "Makes each of a host's RDMA NICs that share an IP subnet a rail of its own:\n"
-                         "traffic from a NIC's address leaves by it, and traffic to that address\n"
-                         "arrives there. One action; without --iface, on all rails.\n\n");
+                         "Makes each of a host's RDMA NICs that share an IP subnet a rail: traffic from\n"
+                         "the NIC's address leaves through it, and traffic to that address arrives on\n"
+                         "it. One action for each call; without --iface, it covers all rails.\n\n");
     IBH_EACH_ROW (const Option, option, table) {
         g_autofree char *word = g_strjoin(" ", option->name, option->value, NULL);
+        const char letter[] = {'-', option->letter, ',', '\0'};
 
-        g_string_append_printf(out, "  --%-16s  %s\n", word, option->help);
+        g_string_append_printf(out, "  %3s --%-15s  %s\n", option->letter ? letter : "", word, option->help);
     }
     g_string_append_printf(out,
-                           "\nFormats: %s\n\nExit status: 0 clean or done, 1 findings, 2 bad usage or configuration\n"
-                           "(nothing changed), 3 the system refused\n",
+                           "\nA PEER is an address or a host name.\nFormats: %s\n\n"
+                           "Exit status: 0 clean or done, 1 findings, 2 wrong usage or configuration\n"
+                           "(nothing changed), 3 the system refused, 130 --probe was interrupted\n",
                            formats);
 }
 
@@ -102,6 +107,8 @@ static gboolean names(const char *word, const Option *option)
 {
     const gsize length = strlen(option->name);
 
+    if (word[0] == '-' && option->letter && word[1] == option->letter)
+        return word[2] == '\0';
     return g_str_has_prefix(word, "--") && strncmp(word + 2, option->name, length) == 0 &&
            (word[2 + length] == '\0' || word[2 + length] == '=');
 }
@@ -118,13 +125,94 @@ static const Option *find(const char *word, const char *value)
     return NULL;
 }
 
+/* ---- what was meant ---- */
+
+#define WORD_MAX 32
+
+/* How many letters have to be put in, left out or replaced. */
+static guint count_slips(const char *word, const char *name)
+{
+    const gsize length = strlen(name);
+    guint row[WORD_MAX + 1];
+
+    if (strlen(word) > WORD_MAX || length > WORD_MAX)
+        return G_MAXUINT;
+    for (guint i = 0; i <= length; i++)
+        row[i] = i;
+    for (guint j = 1; word[j - 1]; j++) {
+        guint diagonal = row[0];
+
+        row[0] = j;
+        for (guint i = 1; i <= length; i++) {
+            const guint replaced = diagonal + (word[j - 1] == name[i - 1] ? 0 : 1);
+
+            diagonal = row[i];
+            row[i] = MIN(replaced, MIN(row[i], row[i - 1]) + 1);
+        }
+    }
+    return row[length];
+}
+
+/* The option whose name is nearest; NULL: none is near. */
+static const Option *find_meant(const char *word)
+{
+    g_auto(GStrv) parts = g_strsplit(word + strspn(word, "-"), "=", 2);
+    const char *name = parts[0] ? parts[0] : "";
+    const Option *best = NULL;
+    guint least = 1 + MIN(2, (guint)strlen(name) / 2);
+
+    IBH_EACH_ROW (const Option, option, table) {
+        const gboolean is_begun = strlen(name) > 1 && g_str_has_prefix(option->name, name);
+        const guint slips = names(word, option) ? 0 : is_begun ? 1 : count_slips(name, option->name);
+
+        if (slips < least) {
+            best = option;
+            least = slips;
+        }
+    }
+    return best;
+}
+
+static char *refuse_option(const char *word)
+{
+    const Option *meant = find_meant(word);
+    g_autofree char *formats = ibh_render_formats();
+
+    if (!meant)
+        return g_strdup_printf("unknown option %s; ib-hook --help lists all", word);
+    if (!names(word, meant))
+        return g_strdup_printf("unknown option %s; did you mean --%s?", word, meant->name);
+    if (meant->kind == FORMAT)
+        return g_strdup_printf("--render needs a format: one of %s", formats);
+    return meant->value ? g_strdup_printf("--%s needs a value: --%s %s", meant->name, meant->name, meant->value)
+                        : g_strdup_printf("--%s takes no value: %s", meant->name, word);
+}
+
+static char *refuse_word(const char *word, const IbhOptions *options)
+{
+    const Option *meant = find_meant(word), *chosen = table;
+
+    while (chosen->with != 1u << options->action)
+        chosen++;
+    if (meant)
+        return g_strdup_printf("unknown option \"%s\"; did you mean --%s?", word, meant->name);
+    if (options->action == IBH_ACTION_WATCH || !ibh_iface_name_is_valid(word))
+        return g_strdup_printf("unknown option \"%s\"; ib-hook --help lists all", word);
+    return g_strdup_printf("unknown option \"%s\"; did you mean ib-hook %s%s%s--iface %s?", word,
+                           options->action == IBH_ACTION_SHOW ? "" : "--",
+                           options->action == IBH_ACTION_SHOW ? "" : chosen->name,
+                           options->action == IBH_ACTION_SHOW ? "" : " ", word);
+}
+
+/* ---- all words ---- */
+
 /* `used`: a bit for each row. What is no option is put among `others`. */
 static char *take_words(char **word, IbhOptions *options, guint *used, GPtrArray *others)
 {
     char *problem = NULL;
 
     for (gboolean ended = FALSE; *word && !problem; word++) {
-        const char *text = g_str_equal(*word, "-h") ? "--help" : *word;
+        const char *text = *word;
         char *equals = strchr(*word, '='), *value = equals ? equals + 1 : word[1];
         const Option *option = find(text, value);
 
@@ -133,7 +221,7 @@ static char *take_words(char **word, IbhOptions *options, guint *used, GPtrArray
         } else if (g_str_equal(text, "--")) {
             ended = TRUE;
         } else if (!option || (equals && !option->value)) {
-            problem = g_strdup_printf("%s: no option is written so; ib-hook --help lists all", text);
+            problem = refuse_option(text);
         } else {
             *used |= 1u << (option - table);
             word += option->value && !equals ? 1 : 0;
@@ -143,25 +231,38 @@ static char *take_words(char **word, IbhOptions *options, guint *used, GPtrArray
     return problem;
 }
 
-/* Addresses only: asking DNS for names would take as long as DNS likes. */
+/* Letters, digits, dots and hyphens; but what looks like an address is one, and perhaps mistyped: no name server is
+ * asked for it. */
+static gboolean is_host_name(const char *word)
+{
+    const gsize length = strlen(word);
+
+    return length > 0 && length < 254 && word[0] != '-' && !strchr(word, ':') &&
+           strspn(word, G_CSET_A_2_Z G_CSET_a_2_z "0123456789.-_") == length && strspn(word, "0123456789.") < length;
+}
+
+/* Names wait for main_io.c, which asks the resolver. */
 static char *take_peers(IbhOptions *options, const GPtrArray *words)
 {
-    GArray *peers = options->probe.peers;
     const gboolean probe = options->action == IBH_ACTION_PROBE;
-    IbhIp ip;
 
     IBH_EACH_POINTER (const char, word, words) {
+        IbhIp ip;
+
         if (!probe)
-            return g_strdup_printf("\"%s\" is no option; ib-hook --help lists them", word);
-        if (!ibh_ip_parse(word, &ip))
-            return g_strdup_printf("--probe %s: an IPv4 or IPv6 address is wanted (getent ahosts NAME tells a host's)",
-                                   word);
-        if (!ibh_ip_is_unicast(&ip) || ibh_ip_is_link_local(&ip))
+            return refuse_word(word, options);
+        if (!ibh_ip_parse(word, &ip)) {
+            if (!is_host_name(word))
+                return g_strdup_printf("--probe \"%s\": an address or a host name is wanted", word);
+            g_ptr_array_add(options->names, (gpointer)(guintptr)word);
+        } else if (!ibh_ip_is_unicast(&ip) || ibh_ip_is_link_local(&ip)) {
             return g_strdup_printf("--probe %s: no address that a peer has in the fabric", word);
-        g_array_append_val(peers, ip);
+        } else {
+            g_array_append_val(options->probe.peers, ip);
+        }
     }
-    return probe && (peers->len < 1 || peers->len > PEERS_MAX)
-               ? g_strdup_printf("--probe wants the addresses of peers, %d at most", PEERS_MAX)
+    return probe && (words->len < 1 || words->len > PEERS_MAX)
+               ? g_strdup_printf("--probe needs the addresses or names of peers, %d at most", PEERS_MAX)
                : NULL;
 }
 
@@ -192,6 +293,7 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
 
     *ret_options = (IbhOptions){.sysfs = "/sys",
                                 .ifaces = g_new0(char *, g_strv_length(argv) + 1),
+                                .names = g_ptr_array_new(),
                                 .probe = {.count = 3, .peers = g_array_new(FALSE, TRUE, sizeof(IbhIp))}};
     if (!(problem = take_words(words, ret_options, &used, others)) && !(problem = check_together(ret_options, used)))
         problem = take_peers(ret_options, others);
@@ -199,7 +301,8 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
         g_clear_pointer(&ret_options->ifaces, g_free);
     if (!problem)
         return TRUE;
-    ret_options->json = g_strv_contains((const char *const *)words, "--json"); /* how it is told */
+    ret_options->json = g_strv_contains((const char *const *)words, "--json") ||
+                        g_strv_contains((const char *const *)words, "-j"); /* how it is told */
     /* It may hold a word of the caller's. */
     clean = ibh_text_printable(problem);
     g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, clean);
@@ -209,5 +312,6 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
 void ibh_options_clear(IbhOptions *options)
 {
     g_clear_pointer(&options->ifaces, g_free);
+    g_clear_pointer(&options->names, g_ptr_array_unref);
     g_clear_pointer(&options->probe.peers, g_array_unref);
 }

@@ -124,24 +124,46 @@ static char *why_left_to_main(const IbhProbePair *pair)
                                  other ? other->name : "another interface");
 }
 
-void ibh_probe_leave_to_main(IbhProbe *probe)
+/* Pairs for which there is a reason are not asked; the others get new numbers, and keep their echoes. */
+static void leave_out(IbhProbe *probe, char *(*find_reason)(const IbhProbePair *pair))
 {
     g_autoptr(GArray) all = g_steal_pointer(&probe->pairs);
+    const gsize count = (gsize)probe->count;
 
     probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
     g_hash_table_remove_all(probe->numbers);
-    IBH_EACH (const IbhProbePair, pair, all) {
+    for (guint i = 0; i < all->len; i++) {
+        const IbhProbePair *pair = &g_array_index(all, IbhProbePair, i);
         const IbhIp *peer = ibh_probe_peer(pair);
-        char *why = why_left_to_main(pair);
+        char *why = find_reason(pair);
+        const guint number = probe->pairs->len;
 
         if (why) {
             add_unasked(probe, ibh_probe_source(pair)->nic, pair->peer, why);
             continue;
         }
         if (!g_hash_table_contains(probe->numbers, peer))
-            g_hash_table_insert(probe->numbers, g_memdup(peer, sizeof *peer), GUINT_TO_POINTER(probe->pairs->len));
+            g_hash_table_insert(probe->numbers, g_memdup(peer, sizeof *peer), GUINT_TO_POINTER(number));
+        memmove(probe->echoes + number * count, probe->echoes + i * count, count * sizeof *probe->echoes);
         g_array_append_vals(probe->pairs, pair, 1);
     }
+}
+
+void ibh_probe_leave_to_main(IbhProbe *probe)
+{
+    leave_out(probe, why_left_to_main);
+}
+
+/* Of a pair whose packets were under way, no silence means anything. */
+static char *why_interrupted(const IbhProbePair *pair)
+{
+    return pair->step == IBH_STEP_GONE ? NULL : g_strdup("interrupted");
+}
+
+void ibh_probe_interrupt(IbhProbe *probe)
+{
+    probe->interrupted = TRUE;
+    leave_out(probe, why_interrupted);
 }
 
 /* This host's own addresses among the peers (a VIP on lo) get no echo, but are asked for: another host may have them.

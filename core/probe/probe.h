@@ -311,6 +311,7 @@ struct IbhProbe {
     gboolean hears;       /* all that passes the NICs: what was not heard did not pass */
     guint16 id;           /* of echoes */
     guint8 cookie[16];    /* so that a reply cannot be guessed */
+    gboolean interrupted; /* by a signal: not all pairs were asked */
     gboolean was_full[2]; /* the kernel's table of neighbours, meanwhile: IPv4, IPv6 */
     GHashTable *local;    /* what the kernel says of packets that this host drops (judge.c) */
     GPtrArray *findings;  /* IbhFinding *; NULL: not judged yet */
@@ -342,6 +343,8 @@ gboolean ibh_probe_has_answer(const IbhProbePair *pair, const IbhLladdr *lladdr)
 
 /* The kernel has said how it routes each pair: a rail without a gateway of its own asks no peer beyond its subnets. */
 void ibh_probe_leave_to_main(IbhProbe *probe);
+/* A person has ended it: what is not known of a pair is not said of it. */
+void ibh_probe_interrupt(IbhProbe *probe);
 
 /* The content of the neighbour table (IbhNeighbour): entries of pairs whose turn has not come are not ours, and are not
  * deleted; pairs that are settled have their hardware addresses from it, and their questions follow. */

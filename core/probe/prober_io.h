@@ -24,6 +24,8 @@ typedef struct {
     IbhFlight flight;
     IbhNetlink *netlink;
     const char *sysfs;       /* stands for /sys */
+    gboolean shows_progress; /* on standard error */
+    gint64 shown;            /* when */
     IbhProbeSocket *sockets; /* one per source */
     int ear;                 /* a packet socket: what passes a NIC, in both ways, dropped or not */
     int tcp, solicit;        /* raw sockets of IPv6 that only send; -1: there is no IPv6 */
@@ -42,7 +44,8 @@ typedef union {
 /* ---- run_io.c ---- */
 
 /* Asks all pairs; `sysfs` stands for /sys. Then `probe` can be judged. */
-gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, GError **error);
+gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, gboolean shows_progress,
+                       GError **error);
 
 /* ---- sockets_io.c ---- */
 

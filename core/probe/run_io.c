@@ -2,11 +2,14 @@
 #include "probe/prober_io.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 
 #define COLLECT_EVERY (G_USEC_PER_SEC / 50)
+#define SHOW_EVERY (G_USEC_PER_SEC / 4)
 #define FULL_WAIT (G_USEC_PER_SEC / 10) /* before what was refused for want of room is tried again */
 #define REFUSALS 10                     /* of a pair: a NIC that is too small refuses always */
 
@@ -44,6 +47,40 @@ static void send_shot(IbhProber *prober, const IbhShot *shot)
     ibh_flight_launched(&prober->flight, shot, g_get_monotonic_time(), !problem);
 }
 
+/* ---- the person who waits ---- */
+
+static volatile sig_atomic_t was_interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    was_interrupted = 1;
+}
+
+/* The first signal ends the loop, so that the report says what is known; the second one ends the process. */
+static void listen_to_signals(void)
+{
+    const struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+}
+
+/* A line that the next one, or the report, takes the place of. */
+static void show_progress(IbhProber *prober, gint64 now)
+{
+    if (!prober->shows_progress || now < prober->shown + SHOW_EVERY)
+        return;
+    fprintf(stderr, "\r%u of %u pairs of addresses asked\033[K", prober->flight.finished, prober->probe->pairs->len);
+    prober->shown = now;
+}
+
+static void hide_progress(const IbhProber *prober)
+{
+    if (prober->shows_progress)
+        fputs("\r\033[K", stderr);
+}
+
 /* ---- the loop ---- */
 
 /* What the neighbour table has, of both families. */
@@ -74,7 +111,7 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
     IbhFlight *flight = &prober->flight;
     gint64 collected = 0;
 
-    while (flight->finished < prober->probe->pairs->len) {
+    while (flight->finished < prober->probe->pairs->len && !was_interrupted) {
         gint64 now = g_get_monotonic_time(), due;
         IbhShot shot;
         gboolean any = ibh_flight_next(flight, now, &shot, &due);
@@ -85,6 +122,7 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
         (void)ibh_prober_wait(prober, any && due <= now ? 0 : MIN(due, now + COLLECT_EVERY));
         if (now < collected + COLLECT_EVERY)
             continue;
+        show_progress(prober, now);
         if (flight->settled && !learn(prober, error))
             return FALSE;
         for (guint i = flight->finished; i < flight->begun; i++) {
@@ -99,7 +137,7 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
 /* Waits until then, and takes all that comes. */
 static void pass(IbhProber *prober, gint64 until)
 {
-    while (g_get_monotonic_time() < until)
+    while (g_get_monotonic_time() < until && !was_interrupted)
         (void)ibh_prober_wait(prober, until);
 }
 
@@ -148,6 +186,8 @@ static gboolean ask_all(IbhProber *prober, GError **error)
         probe->was_full[six] = after[six].full > before[six].full;
     probe->hears = ibh_prober_heard_all(prober);
     pass(prober, proxies);
+    if (was_interrupted)
+        ibh_probe_interrupt(probe);
     return TRUE;
 }
 
@@ -163,9 +203,14 @@ static gboolean ask_routes(IbhProber *prober, GError **error)
     return TRUE;
 }
 
-gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, GError **error)
+gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, gboolean shows_progress, GError **error)
 {
-    IbhProber prober = {.probe = probe, .flight.probe = probe, .netlink = netlink, .sysfs = sysfs};
+    IbhProber prober = {.probe = probe,
+                        .flight.probe = probe,
+                        .netlink = netlink,
+                        .sysfs = sysfs,
+                        .shows_progress = shows_progress,
+                        .shown = g_get_monotonic_time() + G_USEC_PER_SEC / 2};
     gboolean done;
 
     if (getrandom(probe->cookie, sizeof probe->cookie, 0) != (gssize)sizeof probe->cookie ||
@@ -173,7 +218,9 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
         g_set_error(error, IBH_PROBE_ERROR, 0, "--probe: no random numbers: %s", g_strerror(errno));
         return FALSE;
     }
+    listen_to_signals();
     done = ibh_prober_open(&prober, error) && ask_routes(&prober, error) && ask_all(&prober, error);
     ibh_prober_close(&prober);
+    hide_progress(&prober);
     return done;
 }

@@ -29,7 +29,46 @@ expect_equal "--quiet has nothing to say" "" "$out"
 expect_hook 0 A --probe 172.16.34.1 --iface ib1 --count 5 --json
 expect_equal "--iface and --count" "ib1 5" "$(json '.pairs[] | "\(.iface) \(.sent)"')"
 expect_hook 2 A --probe 172.16.34.1 --iface ib7
+
+# Peers by name: each of a name's addresses, once.
 expect_hook 2 A --probe node17
+expect_contains "a name that nobody knows" "--probe node17: " "$err"
+printf '172.16.34.1 node34\n172.16.34.2 node34\n127.0.0.1 only-lo\n' >>/etc/hosts
+expect_hook 0 A --probe node34 172.16.34.2 --json
+expect_equal "the addresses of the name, and no address twice" "172.16.34.1 172.16.34.2" "$(json '[.pairs[].peer] | unique | join(" ")')"
+expect_equal "which addresses it has" "ib-hook: node34 is 172.16.34.1, 172.16.34.2" "$err"
+expect_hook 2 A --probe only-lo
+expect_contains "no address for a peer" "no address that a peer can have" "$err"
+
+# A signal ends it in what is known so far.
+interrupt() { # SIGNAL
+    ip netns exec A "$IB_HOOK" --sysfs /run/sys/A --probe 172.16.34.1 172.16.34.2 --count 1000 --json >$work/interrupted &
+    local pid=$!
+    wait_until 5 is_sending
+    kill -"$1" "$pid"
+    status=0
+    wait "$pid" || status=$?
+    out=$(<$work/interrupted)
+}
+sent_by_ib0() {
+    ip -n A -s -j link show dev ib0 | jq '.[0].stats64.tx.packets'
+}
+is_sending() { # more packets than `before`
+    [ "$(sent_by_ib0)" -gt "$before" ]
+}
+for signal in INT TERM; do
+    before=$(($(sent_by_ib0) + 2))
+    interrupt $signal
+    expect_equal "$signal: the exit status says so" 130 $status
+    expect_equal "$signal: no pair is judged that was under way" "null interrupted" "$(json '[.pairs[] | "\(.ok) \(.reason)"] | unique | join(", ")')"
+    expect_equal "$signal: nobody is accused" 0 "$(json '.findings | length')"
+done
+
+# On a terminal, and only there, it says how far it is.
+LC_ALL=C ip netns exec A script -qec "'$IB_HOOK' --sysfs /run/sys/A --probe 172.16.34.1 172.16.34.2 --count 12 >/dev/null" /dev/null >$work/terminal
+expect_contains "progress on a terminal" "of 4 pairs of addresses asked" "$(<$work/terminal)"
+expect_hook 0 A --probe 172.16.34.1 172.16.34.2 --count 12
+expect_equal "no progress in a pipe" "" "$err"
 expect_hook 1 A --probe 172.16.34.1 fd00:16::34:1 --json
 expect_equal "a peer nobody can ask is a finding" no-source "$(json '.findings[].code')"
 

@@ -89,6 +89,8 @@ static char *describe(const IbhOptions *options)
         g_string_append_printf(text, " %s", *name);
     IBH_EACH (const IbhIp, peer, options->probe.peers)
         g_string_append_printf(text, " %s", ibh_ip_format(peer, ip));
+    IBH_EACH_POINTER (const char, name, options->names)
+        g_string_append_printf(text, " %s?", name);
     return g_string_free(text, FALSE);
 }
 
@@ -104,6 +106,10 @@ static void test_taken(void **state)
         {"--version", "version"},
         {"--help", "help"},
         {"-h", "help"},
+        {"-V", "version"},
+        {"--check -j -v -i ib1 -i ib0", "check json verbose ib1 ib0"},
+        {"-q", "show quiet"},
+        {"--probe 10.0.0.1 node17 n-1.cluster_a", "probe 10.0.0.1 node17? n-1.cluster_a?"},
         {"--check --", "check"},
         {"--quiet --apply --json", "apply json quiet"},
         {"--apply --confirm 60", "apply confirm=60"},
@@ -153,7 +159,14 @@ static void test_refused(void **state)
         /* Not even what only one option begins with: a later version may have another one. */
         {"--und", "--und"},
         {"--if=ib0", "--if"},
-        {"check", "\"check\" is no option"},
+        {"check", "unknown option \"check\"; did you mean --check?"},
+        {"chekc", "did you mean --check?"},
+        {"--chekc", "unknown option --chekc; did you mean --check?"},
+        {"--interface=ib0", "unknown option --interface=ib0; ib-hook --help"},
+        {"ib1", "unknown option \"ib1\"; did you mean ib-hook --iface ib1?"},
+        {"--check ib1", "unknown option \"ib1\"; did you mean ib-hook --check --iface ib1?"},
+        {"-x", "unknown option -x; ib-hook --help lists all"},
+        {"-i", "--iface needs a value: --iface NAME"},
         {"--check -- --json", "--json"},
         {"''", "\"\""},
         {"--iface", "--iface"},
@@ -164,17 +177,18 @@ static void test_refused(void **state)
         {"--check --json --prometheus", "--json and --prometheus"},
         {"--prometheus", "--prometheus does not go with --show"},
         {"--watch --iface ib0", "--iface does not go with --watch"},
-        {"--render", "--render"},
+        {"--render", "--render needs a format: one of netplan, networkd"},
         {"--render yaml", "--render yaml: one of netplan"},
         {"--render networkd --apply", "two actions"},
         {"--render networkd --json", "--json does not go with --render"},
         {"--apply --confirm 0", "--confirm 0: a number from 1 to 86400"},
         {"--apply --confirm", "wants seconds"},
         {"--check --confirm 3", "--confirm does not go with --check"},
-        {"--probe", "--probe wants the addresses of peers"},
-        {"--probe node17", "--probe node17: an IPv4 or IPv6 address is wanted (getent"},
-        {"--probe 10.0.0.1 -- 10.0.0.2 node17", "--probe node17"},
-        {"--probe 10.0.0.1 ''", "address is wanted"},
+        {"--probe", "--probe needs the addresses or names of peers"},
+        {"--probe 10.0.0.1 -- 10.0.0.2 node/17", "--probe \"node/17\": an address or a host name is wanted"},
+        {"--probe 10.0.0.1 ''", "an address or a host name is wanted"},
+        {"--probe 172.16.34.999", "an address or a host name is wanted"},
+        {"--probe fd00::34::1", "an address or a host name is wanted"},
         {"--probe 10.0.0.1 --count 0", "a number from 1 to 1000"},
         {"--probe 10.0.0.1 --count 1001", "a number from 1 to 1000"},
         {"--probe 10.0.0.1 --count 3x", "a number from 1 to 1000"},
