@@ -22,15 +22,13 @@ static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhOp *op)
 {
     const IbhNic *nic = op->ifindex ? ibh_rails_nic(check->rails, op->ifindex) : NULL;
     const IbhFinding *worst = ibh_findings_worst(check->findings, op->iface);
-    gboolean deletes = op->type == IBH_OP_RULE_DEL || op->type == IBH_OP_ROUTE_DEL;
+    gboolean deletes = ibh_op_removes(op->type);
     const IbhKnownRail *missed = op->type == IBH_OP_RULE_DEL ? ibh_known_with(check->missed, &op->rule.from.ip) : NULL;
 
     if (nic && nic->status == IBH_NIC_RAIL && op->type == IBH_OP_SYSCTL_SET)
         return ibh_want_sysctl(check->rails, nic, op->key) == nic->link->sysctl[op->key]; /* other only meanwhile */
     if (nic && nic->status == IBH_NIC_RAIL)
-        return deletes && (!(nic->link->flags & IFF_UP) ||
-                           ibh_check_find_lost_address(
-                               check, nic, op->type == IBH_OP_RULE_DEL ? op->rule.family : op->route.family));
+        return deletes && (!(nic->link->flags & IFF_UP) || ibh_check_find_lost_address(check, nic, ibh_op_family(op)));
     if (nic &&
         (nic->status == IBH_NIC_BLOCKED || is_missed(check, nic->link) || (worst && worst->severity == IBH_ERROR)))
         return TRUE;

@@ -21,30 +21,6 @@ typedef struct {
 
 /* ---- is it still as --apply left it? ---- */
 
-static gboolean is_of_rule(const IbhOp *op)
-{
-    return op->type == IBH_OP_RULE_ADD || op->type == IBH_OP_RULE_DEL;
-}
-
-static gboolean is_of_route(const IbhOp *op)
-{
-    return op->type == IBH_OP_ROUTE_ADD || op->type == IBH_OP_ROUTE_REPLACE || op->type == IBH_OP_ROUTE_DEL;
-}
-
-static gboolean is_of_spread(const IbhOp *op)
-{
-    return is_of_rule(op) ? ibh_rule_is_spread(&op->rule) : is_of_route(op) && ibh_route_is_spread(&op->route);
-}
-
-static gboolean is_same_object(const IbhOp *a, const IbhOp *b)
-{
-    if (is_of_rule(a))
-        return is_of_rule(b) && ibh_rule_compare(&a->rule, &b->rule) == 0;
-    if (is_of_route(a))
-        return is_of_route(b) && ibh_route_same_place(&a->route, &b->route);
-    return a->type == b->type && a->ifindex == b->ifindex && a->key == b->key;
-}
-
 static gboolean has_rule(const IbhSnapshot *snapshot, const IbhRule *rule)
 {
     IBH_EACH (const IbhRule, one, snapshot->rules) {
@@ -65,16 +41,18 @@ static const IbhRoute *find_in_place(const IbhSnapshot *snapshot, const IbhRoute
 
 static gboolean is_as_left(const IbhRails *rails, const IbhOp *op)
 {
-    const IbhRoute *route = is_of_route(op) ? find_in_place(rails->snapshot, &op->route) : NULL;
     const IbhNic *nic = ibh_rails_nic(rails, op->ifindex);
+    const IbhRoute *route;
 
-    if (is_of_rule(op))
-        return has_rule(rails->snapshot, &op->rule) == (op->type == IBH_OP_RULE_ADD);
-    if (op->type == IBH_OP_ROUTE_DEL)
-        return !route;
-    if (is_of_route(op))
-        return route && ibh_route_compare(route, &op->route) == 0;
-    return nic && nic->link->sysctl[op->key] == op->to;
+    switch (ibh_op_what(op)) {
+    case IBH_RULE:
+        return has_rule(rails->snapshot, &op->rule) != ibh_op_removes(op->type);
+    case IBH_ROUTE:
+        route = find_in_place(rails->snapshot, &op->route);
+        return ibh_op_removes(op->type) ? !route : route && ibh_route_compare(route, &op->route) == 0;
+    default:
+        return nic && nic->link->sysctl[op->key] == op->to;
+    }
 }
 
 static void find_standing(const Back *back)
@@ -84,7 +62,7 @@ static void find_standing(const Back *back)
     for (guint i = 0; i < made->len; i++) {
         guint last = made->len - 1;
 
-        while (!is_same_object(g_ptr_array_index(made, i), g_ptr_array_index(made, last)))
+        while (!ibh_op_is_on_same(g_ptr_array_index(made, i), g_ptr_array_index(made, last)))
             last--;
         back->stands[i] = is_as_left(back->work.rails, g_ptr_array_index(made, last));
     }
@@ -93,9 +71,9 @@ static void find_standing(const Back *back)
 /* The rules of an address, and all of main=spread, make sense only together. */
 static gboolean belong_together(const IbhOp *a, const IbhOp *b)
 {
-    if (is_of_spread(a) || is_of_spread(b))
-        return is_of_spread(a) && is_of_spread(b);
-    return is_of_rule(a) && is_of_rule(b) && ibh_prefix_equal(&a->rule.from, &b->rule.from);
+    if (ibh_op_is_spread(a) || ibh_op_is_spread(b))
+        return ibh_op_is_spread(a) && ibh_op_is_spread(b);
+    return ibh_op_what(a) == IBH_RULE && ibh_op_what(b) == IBH_RULE && ibh_prefix_equal(&a->rule.from, &b->rule.from);
 }
 
 static gboolean is_untouched(const Back *back, guint index)
@@ -155,8 +133,8 @@ static gboolean is_possible(const Back *back, const IbhOp *op)
     const IbhNic *nic = ibh_rails_nic(rails, op->route.ifindex);
 
     if (op->type == IBH_OP_RULE_ADD)
-        return is_of_spread(op) || ibh_rails_holder(rails, &op->rule.from.ip);
-    if (op->type == IBH_OP_ROUTE_ADD || op->type == IBH_OP_ROUTE_REPLACE)
+        return ibh_op_is_spread(op) || ibh_rails_holder(rails, &op->rule.from.ip);
+    if (ibh_op_what(op) == IBH_ROUTE && !ibh_op_removes(op->type))
         return nic && has_gateway(back, nic, &op->route) &&
                (op->route.src.family == AF_UNSPEC || ibh_rails_holder(rails, &op->route.src));
     return TRUE;

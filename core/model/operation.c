@@ -5,20 +5,20 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* By which verb of ip(8) each type changes what, and what reverts it. */
+/* Two tables say all that operations differ in: of what each type does, and of what it does it to. */
 static const struct {
-    const char *name, *verb;
-    enum { RULE, ROUTE, SYSCTL, PEERS } what;
+    const char *name, *verb, *done; /* in plans; of ip(8); in the journal */
+    IbhWhat what;
     IbhOpType inverse; /* of what peers know there is none */
 } FORMS[] = {
-    [IBH_OP_RULE_ADD] = {"rule-add", "add", RULE, IBH_OP_RULE_DEL},
-    [IBH_OP_RULE_DEL] = {"rule-del", "del", RULE, IBH_OP_RULE_ADD},
-    [IBH_OP_ROUTE_ADD] = {"route-add", "add", ROUTE, IBH_OP_ROUTE_DEL},
-    [IBH_OP_ROUTE_REPLACE] = {"route-replace", "replace", ROUTE, IBH_OP_ROUTE_REPLACE},
-    [IBH_OP_ROUTE_DEL] = {"route-del", "del", ROUTE, IBH_OP_ROUTE_ADD},
-    [IBH_OP_SYSCTL_SET] = {"sysctl-set", NULL, SYSCTL, IBH_OP_SYSCTL_SET},
-    [IBH_OP_ANNOUNCE] = {"announce", NULL, PEERS, IBH_OP_ANNOUNCE},
-    [IBH_OP_NEIGH_DEL] = {"neigh-del", NULL, PEERS, IBH_OP_NEIGH_DEL},
+    [IBH_OP_RULE_ADD] = {"rule-add", "add", "added", IBH_RULE, IBH_OP_RULE_DEL},
+    [IBH_OP_RULE_DEL] = {"rule-del", "del", "removed", IBH_RULE, IBH_OP_RULE_ADD},
+    [IBH_OP_ROUTE_ADD] = {"route-add", "add", "added", IBH_ROUTE, IBH_OP_ROUTE_DEL},
+    [IBH_OP_ROUTE_REPLACE] = {"route-replace", "replace", "replaced", IBH_ROUTE, IBH_OP_ROUTE_REPLACE},
+    [IBH_OP_ROUTE_DEL] = {"route-del", "del", "removed", IBH_ROUTE, IBH_OP_ROUTE_ADD},
+    [IBH_OP_SYSCTL_SET] = {"sysctl-set", NULL, "set", IBH_SYSCTL, IBH_OP_SYSCTL_SET},
+    [IBH_OP_ANNOUNCE] = {"announce", NULL, "announced", IBH_PEERS, IBH_OP_ANNOUNCE},
+    [IBH_OP_NEIGH_DEL] = {"neigh-del", NULL, "forgot neighbour", IBH_PEERS, IBH_OP_NEIGH_DEL},
 };
 
 const char *ibh_op_name(IbhOpType type)
@@ -26,12 +26,34 @@ const char *ibh_op_name(IbhOpType type)
     return FORMS[type].name;
 }
 
+const char *ibh_op_done(IbhOpType type)
+{
+    return FORMS[type].done;
+}
+
+IbhWhat ibh_op_what(const IbhOp *op)
+{
+    return FORMS[op->type].what;
+}
+
+gboolean ibh_op_removes(IbhOpType type)
+{
+    return type == IBH_OP_RULE_DEL || type == IBH_OP_ROUTE_DEL;
+}
+
 int ibh_op_family(const IbhOp *op)
 {
-    const int families[] = {
-        [RULE] = op->rule.family, [ROUTE] = op->route.family, [SYSCTL] = AF_INET, [PEERS] = op->ip.family};
+    const int families[] = {[IBH_RULE] = op->rule.family,
+                            [IBH_ROUTE] = op->route.family,
+                            [IBH_SYSCTL] = AF_INET,
+                            [IBH_PEERS] = op->ip.family};
 
-    return families[FORMS[op->type].what];
+    return families[ibh_op_what(op)];
+}
+
+gboolean ibh_op_is_spread(const IbhOp *op)
+{
+    return ibh_rule_is_spread(&op->rule) || ibh_route_is_spread(&op->route);
 }
 
 void ibh_op_free(IbhOp *op)
@@ -171,27 +193,86 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
     return g_string_free(text, FALSE);
 }
 
-char *ibh_op_command(const IbhOp *op)
-{
-    g_autofree char *iface = ibh_text_shell_word(op->iface), *text = NULL, *setting = NULL;
-    char ip[IBH_IP_STRLEN], version = ibh_op_family(op) == AF_INET6 ? '6' : '4';
-    const char *verb = FORMS[op->type].verb;
+/* ---- what an operation is on ---- */
 
-    switch (FORMS[op->type].what) {
-    case RULE:
-        text = ibh_rule_text(&op->rule, TRUE);
-        return g_strdup_printf("ip -%c rule %s priority %u %s", version, verb, op->rule.priority, text);
-    case ROUTE:
-        text = ibh_route_text(&op->route, op->route.ifindex ? iface : NULL, op->hops, TRUE);
-        return g_strdup_printf("ip -%c route %s %s", version, verb, text);
-    case SYSCTL:
-        /* With slashes, because dots in an interface's name (ib0.8002) would end it. */
-        setting = g_strdup_printf("net/ipv4/conf/%s/%s=%d", op->iface, ibh_sysctl_name(op->key), op->to);
-        text = ibh_text_shell_word(setting);
-        return g_strdup_printf("sysctl -w %s", text);
-    case PEERS:
-        break;
-    }
+static gboolean is_same_rule(const IbhOp *a, const IbhOp *b)
+{
+    return ibh_rule_compare(&a->rule, &b->rule) == 0;
+}
+
+static char *describe_rule(const IbhOp *op)
+{
+    char from[IBH_IP_STRLEN];
+
+    if (ibh_rule_is_spread(&op->rule))
+        return g_strdup_printf("rule to table %u", op->rule.table);
+    return g_strdup_printf("rule from %s to table %u", ibh_ip_format(&op->rule.from.ip, from), op->rule.table);
+}
+
+static char *command_rule(const IbhOp *op)
+{
+    g_autofree char *text = ibh_rule_text(&op->rule, TRUE);
+
+    return g_strdup_printf("ip -%c rule %s priority %u %s", op->rule.family == AF_INET6 ? '6' : '4',
+                           FORMS[op->type].verb, op->rule.priority, text);
+}
+
+static gboolean is_same_route(const IbhOp *a, const IbhOp *b)
+{
+    return ibh_route_same_place(&a->route, &b->route);
+}
+
+static char *describe_route(const IbhOp *op)
+{
+    char dst[IBH_PREFIX_STRLEN];
+
+    return g_strdup_printf("route %s in table %u", ibh_prefix_format(&op->route.dst, dst), op->route.table);
+}
+
+static char *command_route(const IbhOp *op)
+{
+    g_autofree char *iface = ibh_text_shell_word(op->iface);
+    g_autofree char *text = ibh_route_text(&op->route, op->route.ifindex ? iface : NULL, op->hops, TRUE);
+
+    return g_strdup_printf("ip -%c route %s %s", op->route.family == AF_INET6 ? '6' : '4', FORMS[op->type].verb, text);
+}
+
+static gboolean is_same_sysctl(const IbhOp *a, const IbhOp *b)
+{
+    return a->ifindex == b->ifindex && a->key == b->key;
+}
+
+static char *describe_sysctl(const IbhOp *op)
+{
+    return g_strdup_printf("%s=%d", ibh_sysctl_name(op->key), op->to);
+}
+
+/* With slashes, because dots in an interface's name (ib0.8002) would end it. */
+static char *command_sysctl(const IbhOp *op)
+{
+    g_autofree char *setting = g_strdup_printf("net/ipv4/conf/%s/%s=%d", op->iface, ibh_sysctl_name(op->key), op->to);
+    g_autofree char *text = ibh_text_shell_word(setting);
+
+    return g_strdup_printf("sysctl -w %s", text);
+}
+
+static gboolean is_same_peer(const IbhOp *a, const IbhOp *b)
+{
+    return a->ifindex == b->ifindex && ibh_ip_equal(&a->ip, &b->ip);
+}
+
+static char *describe_peer(const IbhOp *op)
+{
+    char ip[IBH_IP_STRLEN];
+
+    return g_strdup(ibh_ip_format(&op->ip, ip));
+}
+
+static char *command_peer(const IbhOp *op)
+{
+    g_autofree char *iface = ibh_text_shell_word(op->iface);
+    char ip[IBH_IP_STRLEN];
+
     ibh_ip_format(&op->ip, ip);
     if (op->type == IBH_OP_NEIGH_DEL)
         return g_strdup_printf("ip neigh del %s dev %s", ip, iface);
@@ -199,9 +280,35 @@ char *ibh_op_command(const IbhOp *op)
                                     : g_strdup_printf("ndptool -t na -U -i %s -T %s send", iface, ip);
 }
 
+static const struct {
+    gboolean (*is_same)(const IbhOp *a, const IbhOp *b);
+    char *(*describe)(const IbhOp *op);
+    char *(*command)(const IbhOp *op);
+} THINGS[] = {
+    [IBH_RULE] = {is_same_rule, describe_rule, command_rule},
+    [IBH_ROUTE] = {is_same_route, describe_route, command_route},
+    [IBH_SYSCTL] = {is_same_sysctl, describe_sysctl, command_sysctl},
+    [IBH_PEERS] = {is_same_peer, describe_peer, command_peer},
+};
+
+gboolean ibh_op_is_on_same(const IbhOp *a, const IbhOp *b)
+{
+    return ibh_op_what(a) == ibh_op_what(b) && THINGS[ibh_op_what(a)].is_same(a, b);
+}
+
+char *ibh_op_describe(const IbhOp *op)
+{
+    return THINGS[ibh_op_what(op)].describe(op);
+}
+
+char *ibh_op_command(const IbhOp *op)
+{
+    return THINGS[ibh_op_what(op)].command(op);
+}
+
 gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse)
 {
-    if (op->for_good || FORMS[op->type].what == PEERS)
+    if (op->for_good || ibh_op_what(op) == IBH_PEERS)
         return FALSE;
     *ret_inverse = *op;
     ret_inverse->type = FORMS[op->type].inverse;

@@ -7,53 +7,17 @@
 
 #define ITEMS_MAX 12 /* of one kind in one line: a host may have hundreds of addresses */
 
-static char *describe_rule(const IbhOp *op)
-{
-    char from[IBH_IP_STRLEN];
-
-    if (ibh_rule_is_spread(&op->rule))
-        return g_strdup_printf("rule to table %u", op->rule.table);
-    return g_strdup_printf("rule from %s to table %u", ibh_ip_format(&op->rule.from.ip, from), op->rule.table);
-}
-
-static char *describe_route(const IbhOp *op)
-{
-    char dst[IBH_PREFIX_STRLEN];
-
-    return g_strdup_printf("route %s in table %u", ibh_prefix_format(&op->route.dst, dst), op->route.table);
-}
-
-static char *describe_sysctl(const IbhOp *op)
-{
-    return g_strdup_printf("%s=%d", ibh_sysctl_name(op->key), op->to);
-}
-
-static char *describe_ip(const IbhOp *op)
-{
-    char ip[IBH_IP_STRLEN];
-
-    return g_strdup(ibh_ip_format(&op->ip, ip));
-}
-
-static const struct {
-    IbhOpType type;
-    const char *verb;
-    char *(*describe)(const IbhOp *op);
-} kinds[] = {
-    {IBH_OP_RULE_ADD, "added ", describe_rule},          {IBH_OP_ROUTE_ADD, "added ", describe_route},
-    {IBH_OP_ROUTE_REPLACE, "replaced ", describe_route}, {IBH_OP_RULE_DEL, "removed ", describe_rule},
-    {IBH_OP_ROUTE_DEL, "removed ", describe_route},      {IBH_OP_SYSCTL_SET, "set ", describe_sysctl},
-    {IBH_OP_ANNOUNCE, "announced ", describe_ip},        {IBH_OP_NEIGH_DEL, "forgot neighbour ", describe_ip},
+static const IbhOpType said_in_order[] = {
+    IBH_OP_RULE_ADD,  IBH_OP_ROUTE_ADD,  IBH_OP_ROUTE_REPLACE, IBH_OP_RULE_DEL,
+    IBH_OP_ROUTE_DEL, IBH_OP_SYSCTL_SET, IBH_OP_ANNOUNCE,      IBH_OP_NEIGH_DEL,
 };
 
 /* A rule that asks main comes and goes with a rule to a table of ours, which is reported. */
 static gboolean is_said_already(const GPtrArray *ops, const IbhOp *op)
 {
-    gboolean is_rule = op->type == IBH_OP_RULE_ADD || op->type == IBH_OP_RULE_DEL;
-
-    for (guint i = 0; is_rule && ibh_rule_asks_main(&op->rule) && i < ops->len; i++) {
-        const IbhOp *other = g_ptr_array_index(ops, i);
-
+    if (ibh_op_what(op) != IBH_RULE || !ibh_rule_asks_main(&op->rule))
+        return FALSE;
+    IBH_EACH_POINTER (const IbhOp, other, ops) {
         if (other->type == op->type && !ibh_rule_asks_main(&other->rule) &&
             ibh_prefix_equal(&other->rule.from, &op->rule.from))
             return TRUE;
@@ -61,31 +25,24 @@ static gboolean is_said_already(const GPtrArray *ops, const IbhOp *op)
     return FALSE;
 }
 
-static void put_kind(GString *line, const GPtrArray *ops, guint kind)
+static void put_type(GString *line, const GPtrArray *ops, IbhOpType type)
 {
     guint n = 0;
 
     IBH_EACH_POINTER (const IbhOp, op, ops) {
         g_autofree char *item = NULL;
 
-        if (op->type != kinds[kind].type || is_said_already(ops, op))
+        if (op->type != type || is_said_already(ops, op))
             continue;
-        if (n < ITEMS_MAX && (item = kinds[kind].describe(op)))
-            g_string_append_printf(line, "%s%s%s", n ? ", " : line->len ? "; " : "", n ? "" : kinds[kind].verb, item);
-        n++;
+        if (!n)
+            g_string_append_printf(line, "%s%s ", line->len ? "; " : "", ibh_op_done(type));
+        if (n++ >= ITEMS_MAX)
+            continue;
+        item = ibh_op_describe(op);
+        g_string_append_printf(line, "%s%s", n > 1 ? ", " : "", item);
     }
     if (n > ITEMS_MAX)
         g_string_append_printf(line, " and %u more", n - ITEMS_MAX);
-}
-
-static gboolean removes(IbhOpType type)
-{
-    return type == IBH_OP_RULE_DEL || type == IBH_OP_ROUTE_DEL;
-}
-
-static gboolean is_spread(const IbhOp *op)
-{
-    return ibh_rule_is_spread(&op->rule) || ibh_route_is_spread(&op->route);
 }
 
 /* Rules and routes that only go, go with their NIC. NULL: they are listed. */
@@ -94,7 +51,7 @@ static const char *find_loss(const IbhSnapshot *snapshot, const char *iface, con
     const IbhLink *link = ibh_snapshot_link_by_name(snapshot, iface);
 
     IBH_EACH_POINTER (const IbhOp, op, ops) {
-        if (is_spread(op) || (!removes(op->type) && op->type != IBH_OP_SYSCTL_SET))
+        if (ibh_op_is_spread(op) || (!ibh_op_removes(op->type) && op->type != IBH_OP_SYSCTL_SET))
             return NULL;
     }
     if (!link)
@@ -112,13 +69,13 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
     guint removed = 0;
 
     IBH_EACH_POINTER (const IbhOp, op, ops)
-        removed += removes(op->type) ? 1 : 0;
+        removed += ibh_op_removes(op->type) ? 1 : 0;
     if (loss && removed)
         g_string_append_printf(line, removed == 1 ? "%u rule or route removed" : "%u rules and routes removed",
                                removed);
-    for (guint kind = 0; kind < G_N_ELEMENTS(kinds); kind++) {
-        if (!loss || !removes(kinds[kind].type))
-            put_kind(line, ops, kind);
+    IBH_EACH_ROW (const IbhOpType, type, said_in_order) {
+        if (!loss || !ibh_op_removes(*type))
+            put_type(line, ops, *type);
     }
     g_string_append_printf(out, "%s%s%s: %s\n", name, loss ? " " : "", loss ? loss : "", line->str);
 }
@@ -132,7 +89,7 @@ static const char *name_of(const IbhOp *op, const IbhSnapshot *snapshot)
 
     if (op->iface[0])
         return op->iface;
-    if (is_spread(op))
+    if (ibh_op_is_spread(op))
         return "main=spread";
     IBH_EACH (const IbhSavedRail, rail, snapshot->state->rails) {
         if (rail->table == table || rail->table + IBH_TABLE_DEFAULTS == table)
