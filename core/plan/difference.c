@@ -56,45 +56,53 @@ static gboolean is_undecided_route(const IbhTodo *todo, const IbhRoute *route)
     return is_tentative(owner, NULL) && !ibh_nic_serves_family(owner, AF_INET6);
 }
 
-/* Takes what exists out of what is wanted. Ours that are not wanted are stale; so is a second copy. */
+static gboolean is_undecided(const IbhWork *work, const IbhTodo *todo, const IbhStale *one)
+{
+    return one->rule ? is_undecided_rule(work, todo->nic, one->rule) : is_undecided_route(todo, one->route);
+}
+
+/* Takes one that exists out of what is wanted. Ours that are not wanted are stale; so is a second copy. */
+static void subtract(IbhWork *work, IbhStale one)
+{
+    IbhTodo *todo = one.spread ? &work->of_spread : ibh_work_todo_of_rail(work, one.owner);
+    gboolean wanted = FALSE;
+
+    if (todo && one.rule)
+        wanted = take(todo->rules, one.rule, (GCompareFunc)ibh_rule_compare);
+    else if (todo)
+        wanted = take(todo->routes, one.route, (GCompareFunc)ibh_route_compare);
+    if (!wanted && !(todo && todo->nic && is_undecided(work, todo, &one)))
+        g_array_append_val(work->stales, one);
+}
+
 static void subtract_rules(IbhWork *work)
 {
     g_autoptr(GPtrArray) rules = ibh_snapshot_rules_to_delete(work->rails->snapshot);
 
     IBH_EACH_POINTER (const IbhRule, rule, rules) {
-        IbhStale stale = {
-            .rule = rule, .family = rule->family, .table = rule->table, .spread = ibh_rule_is_spread(rule)};
-        IbhTodo *todo = &work->of_spread;
+        const gboolean spread = ibh_rule_is_spread(rule);
+        const IbhNic *owner = spread ? NULL : ibh_rule_owner(work->rails, rule);
+        const IbhTodo *todo = ibh_work_todo_of_rail(work, owner);
 
-        if (!stale.spread) {
-            stale.owner = ibh_rule_owner(work->rails, rule);
-            todo = ibh_work_todo_of_rail(work, stale.owner);
-        }
-        if (todo && todo->nic && todo->nic->table == rule->table &&
-            ibh_rails_owner(work->rails, &rule->from.ip) == todo->nic)
+        if (todo && owner->table == rule->table && ibh_rails_owner(work->rails, &rule->from.ip) == owner)
             g_hash_table_add(work->led_to_table, (gpointer)(guintptr)&rule->from.ip);
-        if (!todo || (!take(todo->rules, rule, (GCompareFunc)ibh_rule_compare) &&
-                      !(todo->nic && is_undecided_rule(work, todo->nic, rule))))
-            g_array_append_val(work->stales, stale);
+        subtract(
+            work,
+            (IbhStale){.rule = rule, .owner = owner, .family = rule->family, .table = rule->table, .spread = spread});
     }
 }
 
 static void subtract_routes(IbhWork *work, IbhRouteKind kind)
 {
     IBH_EACH (const IbhRoute, route, work->rails->snapshot->routes) {
-        IbhStale stale = {
-            .route = route, .family = route->family, .table = route->table, .spread = ibh_route_is_spread(route)};
-        const IbhTodo *todo = &work->of_spread;
+        const gboolean spread = ibh_route_is_spread(route);
 
-        if (!ibh_route_is_ours(route) || ibh_route_kind(route) != kind)
-            continue;
-        if (!stale.spread) {
-            stale.owner = ibh_route_owner(work->rails, route);
-            todo = ibh_work_todo_of_rail(work, stale.owner);
-        }
-        if (!todo || (!take(todo->routes, route, (GCompareFunc)ibh_route_compare) &&
-                      !(todo->nic && is_undecided_route(todo, route))))
-            g_array_append_val(work->stales, stale);
+        if (ibh_route_is_ours(route) && ibh_route_kind(route) == kind)
+            subtract(work, (IbhStale){.route = route,
+                                      .owner = spread ? NULL : ibh_route_owner(work->rails, route),
+                                      .family = route->family,
+                                      .table = route->table,
+                                      .spread = spread});
     }
 }
 

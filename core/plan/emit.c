@@ -71,8 +71,8 @@ static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
            (route->gateway.family == AF_INET6 && ibh_rails_have_address(rails, &route->gateway));
 }
 
-void ibh_work_emit_route(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
-                         const IbhRoute *replaced, char *why)
+static void emit_route(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
+                       const IbhRoute *replaced, char *why)
 {
     IbhOp *op = ibh_work_emit(work, type, nic, why);
     const IbhRoute *goes = type == IBH_OP_ROUTE_DEL ? route : replaced;
@@ -227,7 +227,7 @@ void ibh_work_drop(IbhWork *work, IbhStale *stale, char *why)
     if (stale->rule)
         ibh_work_emit_rule(work, IBH_OP_RULE_DEL, stale->owner, stale->rule, why);
     else
-        ibh_work_emit_route(work, IBH_OP_ROUTE_DEL, stale->owner, stale->route, NULL, why);
+        emit_route(work, IBH_OP_ROUTE_DEL, stale->owner, stale->route, NULL, why);
     stale->done = TRUE;
 }
 
@@ -259,8 +259,8 @@ void ibh_work_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table)
             i++;
             continue;
         }
-        ibh_work_emit_route(work, stale ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, todo->nic, route,
-                            stale ? stale->route : NULL, why_route(todo, route));
+        emit_route(work, stale ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, todo->nic, route, stale ? stale->route : NULL,
+                   why_route(todo, route));
         if (stale)
             stale->done = TRUE;
         g_array_remove_index(todo->routes, i);

@@ -200,7 +200,8 @@ gboolean ibh_nic_has_default(const IbhRails *rails, const IbhNic *nic, int famil
 
 /* ---- remote= ---- */
 
-gboolean ibh_remote_is_reachable(const IbhNic *nic, const IbhRemote *remote)
+/* The gateway that it names is of the link, or in a subnet of the NIC. */
+static gboolean is_reachable(const IbhNic *nic, const IbhRemote *remote)
 {
     if (ibh_ip_is_fe80(&remote->via))
         return TRUE;
@@ -225,7 +226,7 @@ static gboolean find_way(const IbhRails *rails, const IbhNic *nic, const IbhRemo
         ibh_route_set_metrics(route, &own);
         return TRUE;
     }
-    if (!ibh_nic_programs_family(nic, route->family) || !ibh_remote_is_reachable(nic, remote) ||
+    if (!ibh_nic_programs_family(nic, route->family) || !is_reachable(nic, remote) ||
         ibh_rails_have_address(rails, &remote->via))
         return FALSE;
     ibh_route_set_gateway(route, &remote->via);
@@ -274,7 +275,7 @@ static char *why_no_gateway(const IbhNic *nic, const IbhRemote *remote)
         return nic->settings.gateway == IBH_GATEWAY_NONE
                    ? g_strdup("gateway=none leaves it no gateway; write \"via GATEWAY\" behind the prefix")
                    : NULL;
-    return ibh_remote_is_reachable(nic, remote)
+    return is_reachable(nic, remote)
                ? NULL
                : g_strdup_printf("the gateway %s is in no subnet of %s; use one that is, or one of fe80::/10",
                                  ibh_ip_format(&remote->via, via), nic->link->name);

@@ -31,9 +31,6 @@ void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *routes)
 gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
 gboolean ibh_nic_has_default(const IbhRails *rails, const IbhNic *nic, int family); /* D has a default route */
 
-/* The gateway that it names is of the link, or in a subnet of the NIC. */
-gboolean ibh_remote_is_reachable(const IbhNic *nic, const IbhRemote *remote);
-
 void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway); /* of ours; AF_UNSPEC: on link */
 void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from);
 void ibh_routes_add_via(const IbhNic *nic, const IbhRoute *route, GArray *routes);

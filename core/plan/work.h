@@ -76,8 +76,6 @@ void ibh_work_init(IbhWork *work);
 /* `nic`: the operation belongs to its unit; NULL: its NIC has disappeared. */
 IbhOp *ibh_work_emit(const IbhWork *work, IbhOpType type, const IbhNic *nic, char *why);
 void ibh_work_emit_rule(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why);
-void ibh_work_emit_route(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
-                         const IbhRoute *replaced, char *why);
 /* ARP as these rails want it; `why` NULL: by what each value does. FALSE: it is so. */
 gboolean ibh_work_emit_arp(const IbhWork *work, const IbhRails *rails, const IbhNic *nic, const char *why);
 void ibh_work_emit_sysctl(const IbhWork *work, const IbhNic *nic, IbhSysctl key, int from, int to, char *why);
