@@ -13,11 +13,11 @@ typedef enum { ACTION, FORMAT, TEXT, FLAG, NUMBER, NAME } Kind; /* the first two
 
 typedef struct {
     const char *name, *value, *help; /* value: what it is called; NULL: it has none */
-    char letter;                     /* of the short form; 0: none */
     Kind kind;
     guint with; /* bits: the actions that it goes with; one that it chooses */
     gsize at;   /* what it sets: where that stands in IbhOptions */
     guint max;
+    char letter; /* of the short form; 0: none */
 } Option;
 
 #define WITH(action) (1u << IBH_ACTION_##action)
@@ -26,30 +26,30 @@ typedef struct {
 
 /* --confirm SECONDS belongs to --apply, --confirm alone is an action. */
 static const Option table[] = {
-    {"show", NULL, "list the RDMA NICs, and which are rails (default)", 0, ACTION, WITH(SHOW), 0, 0},
-    {"check", NULL, "compare what the kernel does with what it should do", 0, ACTION, WITH(CHECK), 0, 0},
-    {"plan", NULL, "print the changes that --apply would make, as commands", 0, ACTION, WITH(PLAN), 0, 0},
-    {"apply", NULL, "make them", 0, ACTION, WITH(APPLY), 0, 0},
-    {"confirm", "SECONDS", "with --apply: go back after SECONDS, unless confirmed", 0, NUMBER, WITH(APPLY), AT(confirm),
-     24 * 3600},
-    {"confirm", NULL, "keep the changes of --apply --confirm SECONDS", 0, ACTION, WITH(CONFIRM), 0, 0},
-    {"undo", NULL, "remove them, until --apply or a reboot", 0, ACTION, WITH(UNDO), 0, 0},
-    {"render", "FORMAT", "print the same routing for another tool", 0, FORMAT, WITH(RENDER), AT(render), 0},
-    {"watch", NULL, "keep running, and repair what changes", 0, ACTION, WITH(WATCH), 0, 0},
-    {"probe", NULL, "send echoes from every rail to every PEER", 0, ACTION, WITH(PROBE), 0, 0},
-    {"version", NULL, "print the version", 'V', ACTION, WITH(VERSION), 0, 0},
-    {"help", NULL, "print this help", 'h', ACTION, WITH(HELP), 0, 0},
-    {"iface", "NAME", "cover only this NIC; may be repeated", 'i', NAME, ~WITH(WATCH), AT(ifaces), 0},
-    {"json", NULL, "print one JSON object", 'j', FLAG, ~(WITH(WATCH) | WITH(RENDER)), AT(json), 0},
-    {"prometheus", NULL, "with --check and --probe: print metrics", 0, FLAG, WITH(CHECK) | WITH(PROBE), AT(prometheus),
+    {"show", NULL, "list the RDMA NICs, and which are rails (default)", ACTION, WITH(SHOW), 0, 0, 0},
+    {"check", NULL, "compare what the kernel does with what it should do", ACTION, WITH(CHECK), 0, 0, 0},
+    {"plan", NULL, "print the changes that --apply would make, as commands", ACTION, WITH(PLAN), 0, 0, 0},
+    {"apply", NULL, "make them", ACTION, WITH(APPLY), 0, 0, 0},
+    {"confirm", "SECONDS", "with --apply: go back after SECONDS, unless confirmed", NUMBER, WITH(APPLY), AT(confirm),
+     24 * 3600, 0},
+    {"confirm", NULL, "keep the changes of --apply --confirm SECONDS", ACTION, WITH(CONFIRM), 0, 0, 0},
+    {"undo", NULL, "remove them, until --apply or a reboot", ACTION, WITH(UNDO), 0, 0, 0},
+    {"render", "FORMAT", "print the same routing for another tool", FORMAT, WITH(RENDER), AT(render), 0, 0},
+    {"watch", NULL, "keep running, and repair what changes", ACTION, WITH(WATCH), 0, 0, 0},
+    {"probe", NULL, "send echoes from every rail to every PEER", ACTION, WITH(PROBE), 0, 0, 0},
+    {"version", NULL, "print the version", ACTION, WITH(VERSION), 0, 0, 'V'},
+    {"help", NULL, "print this help", ACTION, WITH(HELP), 0, 0, 'h'},
+    {"iface", "NAME", "cover only this NIC; may be repeated", NAME, ~WITH(WATCH), AT(ifaces), 0, 'i'},
+    {"json", NULL, "print one JSON object", FLAG, ~(WITH(WATCH) | WITH(RENDER)), AT(json), 0, 'j'},
+    {"prometheus", NULL, "with --check and --probe: print metrics", FLAG, WITH(CHECK) | WITH(PROBE), AT(prometheus), 0,
      0},
-    {"count", "N", "with --probe: echoes from each rail to each PEER (3)", 0, NUMBER, WITH(PROBE), AT(probe.count),
-     1000},
-    {"rdma", NULL, "with --probe: ask by RDMA, too", 0, FLAG, WITH(PROBE), AT(probe.rdma), 0},
-    {"config", "PATH", "read this file or directory, not /etc/ib-hook", 0, TEXT, ALL, AT(config), 0},
-    {"sysfs", "DIR", "read this copy of /sys, with /proc and /run beside it", 0, TEXT, ALL, AT(sysfs), 0},
-    {"verbose", NULL, "print more: every netdev, every change", 'v', FLAG, ALL, AT(style.verbose), 0},
-    {"quiet", NULL, "print problems only", 'q', FLAG, ALL, AT(style.quiet), 0},
+    {"count", "N", "with --probe: echoes from each rail to each PEER (3)", NUMBER, WITH(PROBE), AT(probe.count), 1000,
+     0},
+    {"rdma", NULL, "with --probe: ask by RDMA, too", FLAG, WITH(PROBE), AT(probe.rdma), 0, 0},
+    {"config", "PATH", "read this file or directory, not /etc/ib-hook", TEXT, ALL, AT(config), 0, 0},
+    {"sysfs", "DIR", "read this copy of /sys, with /proc and /run beside it", TEXT, ALL, AT(sysfs), 0, 0},
+    {"verbose", NULL, "print more: every netdev, every change", FLAG, ALL, AT(style.verbose), 0, 'v'},
+    {"quiet", NULL, "print problems only", FLAG, ALL, AT(style.quiet), 0, 'q'},
 };
 
 void ibh_options_help(GString *out)

@@ -97,7 +97,7 @@ for modes in "0640 0755" "0644 0700"; do
     chmod "$of_place" $work/place
     for file in $work/place/shadow $work/link; do
         ln -sf place/shadow $work/link
-        hook B --check --config $file >$work/out 2>&1 || true
+        hook B --check --config "$file" >$work/out 2>&1 || true
         expect_contains "$file, $modes: it is refused" "$file:1: (not shown: not all users may read this file): not understood" "$(<$work/out)"
         expect_lacks "$file, $modes: and not quoted" secret "$(<$work/out)"
     done

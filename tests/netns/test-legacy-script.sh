@@ -48,7 +48,7 @@ for table in 941 942; do ip -n B route flush table $table proto boot; done
 while ip -n B rule del priority 32763 2>/dev/null || ip -n B rule del priority 1939 2>/dev/null; do :; done
 rm -r "${tree:?}"/etc
 
-hidden="(not shown: not all users may read this file)"
+not_shown="(not shown: not all users may read this file)"
 # The second document's, for network-scripts, with names of tables; netplan; and a stanza.
 places=etc/sysconfig/network-scripts
 echo "172.16.0.0/16 scope link src 172.16.34.2 table t2" | write 0644 $places/route-ib1
@@ -70,7 +70,7 @@ printf '%b' 'auto ib1\niface ib1 inet static\n    wpa-ssid B\0374ro\n' \
     '    up ip rule add from 172.16.34.2 table 942; echo B\0374ro # B\0374ro\n' |
     write 0644 etc/network/interfaces
 check
-expect_equal "files of the managers" "ib0 warning /$places/rule-ib0 line 1: $hidden
+expect_equal "files of the managers" "ib0 warning /$places/rule-ib0 line 1: $not_shown
 ib0+ib1 warning /etc/netplan/99-rails.yaml line 4: ib0: {addresses: [172.16.34.1/16], routing-policy: [{from: 172.16.34.1, table: 941}]}
 ib1 info /etc/network/interfaces line 4: up ip rule add from 172.16.34.2 table 942; echo B�ro
 ib1 info /$places/route-ib1 line 1: 172.16.0.0/16 scope link src 172.16.34.2 table t2" "$(found | sort)"
