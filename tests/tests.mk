@@ -129,7 +129,7 @@ fuzz-probe:
 
 fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
 $(BUILD)/fuzz_netlink: $(call objects,$(addprefix core/kernel/,dump links neighbours nexthops read rules) $(addprefix core/host/,snapshot tree))
-$(BUILD)/fuzz_check: $(call objects,$(addprefix tests/unit/,case_text fake_kernel fib))
+$(BUILD)/fuzz_check: $(call objects,$(addprefix tests/unit/,case_text fake_kernel fib walk))
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libibhook-pure.a
 	clang -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PKG_LIBS)
 

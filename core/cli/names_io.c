@@ -14,16 +14,8 @@ static IbhIp get_address(const struct addrinfo *one)
     return ibh_ip_from_bytes(one->ai_family, six ? (const void *)&in6->sin6_addr : (const void *)&in4->sin_addr);
 }
 
-static gboolean has_peer(const GArray *peers, const IbhIp *ip)
-{
-    IBH_EACH (const IbhIp, peer, peers) {
-        if (ibh_ip_equal(peer, ip))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Each address once; those that no peer can have in the fabric (of lo, link-local ones) are left out. */
+/* Those that no peer can have in the fabric (of lo, link-local ones) are left out. --probe asks each address once,
+ * however often it is named. */
 static void add_addresses(const struct addrinfo *found, GArray *peers, GString *text)
 {
     char buffer[IBH_IP_STRLEN];
@@ -34,8 +26,7 @@ static void add_addresses(const struct addrinfo *found, GArray *peers, GString *
         if (!ibh_ip_is_unicast(&ip) || ibh_ip_is_link_local(&ip))
             continue;
         g_string_append_printf(text, "%s%s", text->len ? ", " : "", ibh_ip_format(&ip, buffer));
-        if (!has_peer(peers, &ip))
-            g_array_append_val(peers, ip);
+        g_array_append_val(peers, ip);
     }
 }
 

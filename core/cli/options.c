@@ -188,20 +188,27 @@ static char *refuse_option(const char *word)
                         : g_strdup_printf("--%s takes no value: %s", meant->name, word);
 }
 
-static char *refuse_word(const char *word, const IbhOptions *options)
+static const Option *find_chosen(const IbhOptions *options)
 {
-    const Option *meant = find_meant(word), *chosen = table;
+    const Option *chosen = table;
 
     while (chosen->with != 1u << options->action)
         chosen++;
+    return chosen;
+}
+
+static char *refuse_word(const char *word, const IbhOptions *options)
+{
+    const Option *meant = find_meant(word);
+
     if (meant)
         return g_strdup_printf("unknown option \"%s\"; did you mean --%s?", word, meant->name);
     if (options->action == IBH_ACTION_WATCH || !ibh_iface_name_is_valid(word))
         return g_strdup_printf("unknown option \"%s\"; ib-hook --help lists all", word);
-    return g_strdup_printf("unknown option \"%s\"; did you mean ib-hook %s%s%s--iface %s?", word,
-                           options->action == IBH_ACTION_SHOW ? "" : "--",
-                           options->action == IBH_ACTION_SHOW ? "" : chosen->name,
-                           options->action == IBH_ACTION_SHOW ? "" : " ", word);
+    if (options->action == IBH_ACTION_SHOW)
+        return g_strdup_printf("unknown option \"%s\"; did you mean ib-hook --iface %s?", word, word);
+    return g_strdup_printf("unknown option \"%s\"; did you mean ib-hook --%s --iface %s?", word,
+                           find_chosen(options)->name, word);
 }
 
 /* ---- all words ---- */
@@ -268,13 +275,10 @@ static char *take_peers(IbhOptions *options, const GPtrArray *words)
 
 static char *check_together(const IbhOptions *options, guint used)
 {
-    const guint action = 1u << options->action;
-    const Option *chosen = table;
+    const Option *chosen = find_chosen(options);
 
-    while (chosen->with != action)
-        chosen++;
     for (guint i = 0; i < G_N_ELEMENTS(table); i++) {
-        if (used & 1u << i && !(table[i].with & action))
+        if (used & 1u << i && !(table[i].with & chosen->with))
             return table[i].kind <= FORMAT
                        ? g_strdup("two actions: one at a time (--confirm with --apply wants seconds)")
                        : g_strdup_printf("--%s does not go with --%s", table[i].name, chosen->name);

@@ -58,7 +58,7 @@ static void put_findings(const IbhReport *report)
 static void put_rails(GString *out, const IbhReport *report)
 {
     g_autoptr(GHashTable) wrong = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    g_autoptr(GHashTable) told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    g_autoptr(GHashTable) written = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
     put_family(out, "ib_hook_rail_ok", "Whether nothing is wrong with a rail: no error and no warning.");
     IBH_EACH_POINTER (const IbhNic, nic, report->nics[TRUE]) {
@@ -68,7 +68,7 @@ static void put_rails(GString *out, const IbhReport *report)
     IBH_EACH_POINTER (const IbhNic, nic, report->nics[TRUE]) {
         char *device = ibh_text_printable(nic->link->name);
 
-        if (!g_hash_table_add(told, device))
+        if (!g_hash_table_add(written, device))
             continue;
         g_string_append(out, "ib_hook_rail_ok{");
         put_label(out, "device", device);

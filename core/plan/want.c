@@ -32,12 +32,15 @@ static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAdd
  * rule for each address. */
 #define INSIDE_MAX 4
 
+static gboolean leads_to_main(const IbhRule *rule)
+{
+    return rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_MAIN;
+}
+
 /* It may match what this address sends, and answer otherwise than main. */
 static gboolean may_answer(const IbhRule *rule, const IbhAddress *address)
 {
-    const gboolean asks_main = rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_MAIN;
-
-    return rule->family == address->local.family && rule->action != FR_ACT_NOP && !asks_main &&
+    return rule->family == address->local.family && rule->action != FR_ACT_NOP && !leads_to_main(rule) &&
            (rule->selectors & IBH_SELECT_NOT || ibh_prefix_contains(&rule->from, &address->local));
 }
 
@@ -54,10 +57,10 @@ static gboolean may_answer_before_main(const IbhRule *rule, const IbhNic *nic, i
 }
 
 /* The kernel's own rule, for all: without it, main answers only those who are led there. */
-static gboolean is_mains_own(const IbhRule *rule, int family)
+static gboolean is_kernels_own(const IbhRule *rule, int family)
 {
-    return rule->family == family && rule->priority == IBH_PRIORITY_MAIN && rule->action == FR_ACT_TO_TBL &&
-           rule->table == IBH_TABLE_MAIN && !rule->selectors && !rule->from.length;
+    return rule->family == family && rule->priority == IBH_PRIORITY_MAIN && leads_to_main(rule) && !rule->selectors &&
+           !rule->from.length;
 }
 
 /* Main does not have the last word: a rule of others stands between ours and main's, or main's has been deleted. What
@@ -69,7 +72,7 @@ static gboolean stands_in_between(const IbhRails *rails, const IbhNic *nic, int 
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (may_answer_before_main(rule, nic, family))
             return TRUE;
-        is_main_asked |= is_mains_own(rule, family);
+        is_main_asked |= is_kernels_own(rule, family);
     }
     return !is_main_asked;
 }

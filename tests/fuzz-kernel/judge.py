@@ -110,9 +110,9 @@ class Judge(Rails):
         """Rules of addresses that nobody has any more are worth nothing; the kernel takes no route with such a source, none
         whose next hop is dead, and none via an address of this host."""
         host = self.host.host
-        state, addresses = State(host), host.addresses()
+        state, addresses, links = State(host), host.addresses(), host.links()
         present = {one[1] for one in addresses}
-        alive = {one[0] for one in addresses if family_of(one[1]) == 4 and host.links()[one[0]][1] & UP}
+        alive = {one[0] for one in addresses if family_of(one[1]) == 4 and links[one[0]][1] & UP}
         rules = [one for one in state.our_rules if not rule(one).source or str(rule(one).source[0]) in present | {"0.0.0.0"}]
         routes = [one for one in map(words, state.our_routes) if not set(re.findall(r" src (\S+)", one)) - present and
                   not set(re.findall(r" via (\S+)", one)) & present]

@@ -12,13 +12,13 @@
 #include "reports.h"
 
 #include "../unit/case_text.h"
+#include "../unit/walk.h"
 #include "check/look_io.h"
 #include "host/store.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <glob.h>
-#include <linux/rtnetlink.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -226,18 +226,6 @@ static gboolean configure(IbhConfig *config, const IbhCase *cas, GError **error)
            (!file || ibh_config_add(config, file->path, file->text->str, file->text->len, find_table, NULL, error));
 }
 
-/* The kernel goes by the rules and routes of this host. */
-static void answer(const IbhCheck *check)
-{
-    IBH_EACH (IbhQuestion, question, check->questions) {
-        const IbhTrace trace = ibh_fib_walk(check->actual, &question->lookup);
-
-        question->lookup.error = trace.refused ? ENETUNREACH : 0;
-        question->lookup.type = trace.route ? trace.route->type : RTN_UNICAST;
-        question->lookup.oif = trace.route ? trace.route->ifindex : 0;
-    }
-}
-
 static void check_host(const IbhConfig *config, const IbhRails *rails)
 {
     g_autoptr(GPtrArray) plan = ibh_plan_apply(rails, NULL), findings = ibh_findings_new();
@@ -246,7 +234,7 @@ static void check_host(const IbhConfig *config, const IbhRails *rails)
     g_autoptr(IbhCheck) check = ibh_check_new(rails, NULL);
     IbhReport report = {.rails = rails, .findings = findings, .check = check, .missed = missed};
 
-    answer(check);
+    walk_answer(check);
     ibh_check_judge(check, plan, missed, findings);
     for (report.action = IBH_ACTION_SHOW; report.action <= IBH_ACTION_CHECK; report.action++)
         check_report(&report);

@@ -6,6 +6,7 @@
 #include "case_text.h"
 #include "plan/plan.h"
 #include "cli/cli.h"
+#include "walk.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,8 +14,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <errno.h>
-#include <linux/rtnetlink.h>
 #include <string.h>
 
 /* ---- a world, and what is to be told of it ------------------------------------------------------------- */
@@ -162,18 +161,6 @@ static const struct {
     {"screen-no-gateway-yet", RIGHT2 "ip route add default via 172.16.0.254 dev ib0 protocol static\n"},
 };
 
-/* The kernel goes by the rules and routes of this world. */
-static void answer(const IbhCheck *check)
-{
-    IBH_EACH (IbhQuestion, question, check->questions) {
-        const IbhTrace trace = ibh_fib_walk(check->actual, &question->lookup);
-
-        question->lookup.error = trace.refused ? ENETUNREACH : 0;
-        question->lookup.type = trace.route ? trace.route->type : RTN_UNICAST;
-        question->lookup.oif = trace.route ? trace.route->ifindex : 0;
-    }
-}
-
 static void check_file(const char *name, const char *got)
 {
     g_autofree char *file = g_strdup_printf(IBH_TESTS "/unit/report/%s", name), *expected = NULL;
@@ -192,7 +179,7 @@ static void test_screen(void **state)
     g_autofree char *screen = NULL, *whole = NULL, *both = NULL;
 
     world.report.check = world.check = ibh_check_new(world.rails, NULL);
-    answer(world.check);
+    walk_answer(world.check);
     ibh_check_judge(world.check, world.plan, world.missed, world.findings);
     world.report.action = IBH_ACTION_CHECK;
     screen = ibh_report(&world.report, ibh_report_text, &(IbhStyle){.width = 80});
