@@ -5,13 +5,18 @@
 
 /* ---- rail by rail ---- */
 
-/* An old rule, of a lower priority or of another length, leads to T before the new rules ask main: new routes wait
- * until it is deleted. */
+/* It leads to T before the new rules ask main, being of a lower priority or of another length; or it leads an address
+ * there that others route. */
+static gboolean is_too_soon(const IbhStale *stale)
+{
+    return stale->rule->priority < IBH_PRIORITY_BASE || !ibh_stale_is_programmed(stale);
+}
+
+/* An old rule would find the new routes: these wait until it is deleted. */
 static gboolean is_led_too_soon(const IbhWork *work, const IbhTodo *todo)
 {
     IBH_EACH (const IbhStale, stale, work->stales) {
-        if (!stale->done && stale->rule && stale->table == todo->nic->table &&
-            stale->rule->priority < IBH_PRIORITY_BASE &&
+        if (!stale->done && stale->rule && stale->owner && stale->table == todo->nic->table && is_too_soon(stale) &&
             ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic)
             return TRUE;
     }
@@ -67,13 +72,11 @@ static void add_rules(IbhWork *work, const IbhTodo *todo, guint32 priority, gboo
     }
 }
 
-/* Their address has the rail's new rules, or needs none for a default any more. */
+/* Their address has the rail's new rules, or others route it, or it needs none for a default any more. */
 static gboolean is_rule_superseded(const IbhWork *work, const IbhTodo *todo, const IbhStale *stale)
 {
-    if (stale->done || !stale->rule || !ibh_work_may_touch(work, stale->owner))
-        return FALSE;
-    return ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic &&
-           (stale->owner != todo->nic || ibh_stale_is_programmed(stale));
+    return !stale->done && stale->rule && ibh_work_may_touch(work, stale->owner) &&
+           ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic;
 }
 
 /* Routes that come would belong to it too soon. */

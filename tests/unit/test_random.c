@@ -306,7 +306,7 @@ static gboolean foreign_things_stay(Case *c)
 
 /* ---- (c) all or nothing per unit ---- */
 
-/* A route whose source is gone, whose gateway has become an address of ours (IPv6), or with a dead nexthop, stays in
+/* A route whose source is gone, whose gateway has become an address of ours, or with a dead nexthop, stays in
  * the kernel, but cannot be added again: no way back from its deletion. */
 static gboolean is_irreversible(const IbhSnapshot *world, const IbhOp *op)
 {
@@ -321,7 +321,7 @@ static gboolean is_irreversible(const IbhSnapshot *world, const IbhOp *op)
             return TRUE;
     }
     return (gone->src.family && !is_local_address(world, &gone->src)) ||
-           (gone->gateway.family == AF_INET6 && is_local_address(world, &gone->gateway));
+           (gone->gateway.family && is_local_address(world, &gone->gateway));
 }
 
 static gboolean unit_has_way_back(const Case *c, guint k)
