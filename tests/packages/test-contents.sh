@@ -12,7 +12,7 @@ rpm2cpio "$rpm" | (cd $work/rpm && cpio --quiet -id)
 # Where Debian and the rest differ, and what packagers add. /etc/network is Debian's.
 multiarch=$(gcc -print-multiarch)
 units=$(pkg-config --variable=systemdsystemunitdir systemd || echo /lib/systemd/system)
-debian=$(sed "s,/man/.*,&.gz,; s,/usr/lib/systemd/system,$units,; s,/usr/lib/ib-hook,/usr/lib/$multiarch/ib-hook," "$top/tests/installed-files"
+debian=$(sed "s,/man/.*,&.gz,; s,/usr/lib/systemd/system,$units,; s,/usr/lib/ib-hook,/usr/lib/$multiarch/ib-hook,; s,/site-functions/,/vendor-completions/," "$top/tests/installed-files"
     printf '%s\n' ./usr/share/doc/ib-hook/{changelog.Debian.gz,copyright} ./usr/share/lintian/overrides/ib-hook)
 expected=$(grep -v -e ^./etc/network/ "$top/tests/installed-files" | sed 's,/man/.*,&.gz,; s,/usr/lib/ib-hook,/usr/lib64/ib-hook,')
 contents() { # DIRECTORY

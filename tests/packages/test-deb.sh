@@ -26,6 +26,9 @@ done < <(links)
 ok "each leads to a program of root's, 0755"
 expect_equal "networkd-dispatcher's directories are as it wants them" "755 0 0" \
     "$(stat -c '%a %u %g' $root/etc/networkd-dispatcher/*.d | sort -u)"
+# shellcheck disable=SC2016 # for zsh
+expect_equal "a zsh that is new here has its completion" _ib-hook \
+    "$(inside zsh -f -c 'autoload -U compinit && compinit -D && print -r -- $_comps[ib-hook]')"
 expect_equal "known rails have a directory of root's" "755 0 0" "$(stat -c '%a %u %g' $root/var/lib/ib-hook)"
 expect_equal "both services start at the next boot" "ib-hook-watch.service ib-hook.service" \
     "$(basename -a $root/etc/systemd/system/multi-user.target.wants/* | sort | xargs)"
