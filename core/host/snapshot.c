@@ -5,12 +5,12 @@
  */
 #include "host/snapshot.h"
 
+#include "kernel/questions.h"
+
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
-
-#define TABLES_MAX 64 /* from so many questions on, one dump of everything costs less */
 
 typedef struct {
     IbhNetlink *netlink;
@@ -283,7 +283,7 @@ static gboolean read_tables(Look *look, GError **error)
     GHashTableIter each;
     gpointer table;
 
-    if (snapshot->tables && g_hash_table_size(snapshot->tables) > TABLES_MAX)
+    if (snapshot->tables && g_hash_table_size(snapshot->tables) > IBH_TABLES_ASKED)
         g_clear_pointer(&snapshot->tables, g_hash_table_unref);
     if (!snapshot->tables)
         return ibh_netlink_read_routes(look->netlink, &filter, snapshot->routes, error);

@@ -97,8 +97,9 @@ static void get_attribute(struct nlattr *attribute, const struct fib_rule_hdr *i
         memcpy((char *)rule + FIELDS[type].at, nla_data(attribute), size);
 }
 
-static void add_rule(struct nlmsghdr *header, const struct fib_rule_hdr *info, GArray *rules)
+IbhRule ibh_rule_of(struct nlmsghdr *header)
 {
+    const struct fib_rule_hdr *info = nlmsg_data(header);
     struct nlattr *attribute = nlmsg_attrdata(header, sizeof *info);
     int left = nlmsg_attrlen(header, sizeof *info);
     IbhRule rule = {
@@ -115,7 +116,7 @@ static void add_rule(struct nlmsghdr *header, const struct fib_rule_hdr *info, G
 
     for (; nla_ok(attribute, left); attribute = nla_next(attribute, &left))
         get_attribute(attribute, info, &rule);
-    g_array_append_val(rules, rule);
+    return rule;
 }
 
 typedef struct {
@@ -124,43 +125,27 @@ typedef struct {
     GArray *rules;
 } RuleDump;
 
-/* Hosts of many containers have thousands of rules: one walk along the attributes, and nothing is kept. */
-static gboolean is_dropped(struct nlmsghdr *header, const struct fib_rule_hdr *info, const RuleDump *dump)
+/* Hosts of many containers have thousands of rules of a source. */
+static gboolean is_kept(const RuleDump *dump, const IbhRule *rule)
 {
-    struct nlattr *attribute = nlmsg_attrdata(header, sizeof *info), *source = NULL;
-    int left = nlmsg_attrlen(header, sizeof *info);
-    guint32 table = info->table;
-    IbhPrefix from;
-
-    for (; left >= (int)sizeof *attribute && attribute->nla_len >= sizeof *attribute && attribute->nla_len <= left;
-         left -= NLA_ALIGN(attribute->nla_len),
-         attribute = (void *)((char *)attribute + NLA_ALIGN(attribute->nla_len))) {
-        if (nla_type(attribute) == FRA_SUPPRESS_IFGROUP && get_u32(attribute, 0) == IBH_MARK)
-            return FALSE;
-        if (nla_type(attribute) == FRA_SRC)
-            source = attribute;
-        if (nla_type(attribute) == FRA_TABLE)
-            table = get_u32(attribute, info->table);
-    }
-    from = get_prefix(source, info->family, info->src_len);
-    return !dump->matters(dump->of, &from, table);
+    if (!dump->matters || !rule->from.length || rule->selectors & IBH_SELECT_NOT)
+        return TRUE;
+    return rule->suppress_ifgroup == IBH_MARK || dump->matters(dump->of, &rule->from, rule->table);
 }
 
 static gboolean on_rule(struct nlmsghdr *header, gpointer data)
 {
     const RuleDump *dump = data;
-    const struct fib_rule_hdr *info = nlmsg_data(header);
-    gboolean is_of_sources;
+    IbhRule rule;
 
     if (header->nlmsg_type != RTM_NEWRULE)
         return TRUE;
-    if (!nlmsg_valid_hdr(header, sizeof *info))
+    if (!nlmsg_valid_hdr(header, sizeof(struct fib_rule_hdr)))
         return FALSE;
-    if (info->family != AF_INET && info->family != AF_INET6) /* multicast routing has rules, too */
-        return TRUE;
-    is_of_sources = info->src_len && !(info->flags & FIB_RULE_INVERT);
-    if (!dump->matters || !is_of_sources || !is_dropped(header, info, dump))
-        add_rule(header, info, dump->rules);
+    rule = ibh_rule_of(header);
+    /* Multicast routing has rules, too. */
+    if ((rule.family == AF_INET || rule.family == AF_INET6) && is_kept(dump, &rule))
+        g_array_append_val(dump->rules, rule);
     return TRUE;
 }
 
