@@ -66,6 +66,12 @@ static IbhTrace ask(const IbhCheck *check, IbhQuestion *question, guint as)
     return trace;
 }
 
+/* No host answers from an address to which is sent as to many. */
+static gboolean leads_to_a_host(const IbhTrace *trace, int ifindex)
+{
+    return trace->route && trace->route->type == RTN_UNICAST && ibh_route_leads_by(trace->route, ifindex);
+}
+
 static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece)
 {
     const int ifindex = nic->link->ifindex;
@@ -81,8 +87,8 @@ static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress
                         .lookup = {.from = piece->host, .to = address->local, .iif = ifindex}};
 
     /* What it is answered comes back the same way. */
-    if (address->local.family == AF_INET && ibh_prefix_contains(&address->subnet, &piece->host) && !trace.refused &&
-        ibh_route_leads_by(trace.route, ifindex))
+    if (address->local.family == AF_INET && ibh_prefix_contains(&address->subnet, &piece->host) &&
+        leads_to_a_host(&trace, ifindex))
         ask(check, &back, out.like + 1);
     if (!check->bound || (trace.route && trace.route->type == RTN_LOCAL)) /* an address of ours, of lo */
         return;

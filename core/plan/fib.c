@@ -190,24 +190,32 @@ void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route)
     g_ptr_array_insert(routes, (gint)place, (IbhRoute *)(guintptr)route);
 }
 
-static gboolean is_usable(const IbhFib *fib, int ifindex, int bound)
+static gboolean is_link_usable(const IbhFib *fib, int ifindex)
 {
     const IbhLink *link = g_hash_table_lookup(fib->links, GINT_TO_POINTER(ifindex));
 
-    if (bound && ifindex != bound)
-        return FALSE;
     return !link || ((link->flags & IFF_UP) && (link->carrier || !link->sysctl[IBH_SYSCTL_IGNORE_LINKDOWN]));
 }
 
-/* A dead next hop is as good as none, and one by another NIC than the socket's. Routes to ourselves outlive their link.
- */
+/* A dead next hop is as good as none. Routes to ourselves outlive their link. */
+static gboolean is_hop_usable(const IbhFib *fib, const IbhRoute *route, const IbhHop *hop, int bound)
+{
+    if (bound && hop->ifindex && hop->ifindex != bound) /* of another NIC than the socket's */
+        return FALSE;
+    return !hop->dead && (route->type != RTN_UNICAST || !hop->ifindex || is_link_usable(fib, hop->ifindex));
+}
+
 static gboolean is_alive(const IbhFib *fib, const IbhRoute *route, int bound)
 {
+    const IbhHop single = {.ifindex = route->ifindex};
+
+    if (!route->hops)
+        return is_hop_usable(fib, route, &single, bound);
     IBH_EACH_HOP (hop, route) {
-        if (!hop->dead && is_usable(fib, hop->ifindex, bound))
+        if (is_hop_usable(fib, route, hop, bound))
             return TRUE;
     }
-    return !route->hops && (route->type != RTN_UNICAST || !route->ifindex || is_usable(fib, route->ifindex, bound));
+    return FALSE;
 }
 
 const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to, int bound)

@@ -222,9 +222,10 @@ class Host:
             raise Trouble("g-others", f"what works without ib-hook fails with it: {lines}\n{said}", "refused")
 
     def back(self, nic):
-        """From the network namespace that it was moved to."""
+        """From the network namespace that it was moved to; one that had another name by then never left."""
         for away, home in (("away", "host"), ("far-away", "twin")):
-            said = batch(next(one for one in self.spaces if one.name == away), "", [f"link set {nic} netns {home}"])
+            space = next(one for one in self.spaces if one.name == away)
+            said = batch(space, "", [f"link set {nic} netns {home}"] if nic in space.links() else [])
             if said:
                 raise RuntimeError(f"{nic} does not come back: {said}")
 

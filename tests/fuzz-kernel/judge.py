@@ -57,11 +57,25 @@ class Judge(Rails):
 
     def do(self, words, line):
         self.line = line
+        if words[0] not in ("undo", "hook") and self.is_refused():
+            self.count("a gateway of remote= is in no subnet of its NIC any more: refused")
+            return
         try:
             getattr(self, f"do_{words[0]}")(*words[1:])
         except Trouble as trouble:
             trouble.text = f"at: {line}\n{trouble.text}"
             raise
+
+    def is_refused(self):
+        """Commands refuse a `via` of remote= that is in no subnet of its NIC; events leave its prefix out."""
+        vias = [(nic, via) for nic in self.config.candidates for family in (4, 6)
+                for _, via in self.config.keys.remote(nic, family) if via and not via.startswith("fe80:")]
+        if not vias:
+            return False
+        subnets = Facts(self.host, self.config).subnets
+        lost = [via for nic, via in vias if within(via, subnets.get(nic, ())) < 0]
+        status, out, _ = self.host.hook("--plan", "--json") if lost else (0, "", "")
+        return status == 2 and any(f"the gateway {via} is in no subnet" in out for via in lost)
 
     def do_apply(self):
         status = self.apply()
