@@ -407,6 +407,8 @@ static void tell_findings(const IbhReport *report)
         add_whole_findings(report);
     else if (report->action == IBH_ACTION_CHECK)
         add_other_findings(report);
+    if (report->probe && !style->quiet)
+        ibh_rows_add_matrix(report);
     if (report->probe)
         return;
     if (!style->quiet && report->rails->main == IBH_MAIN_SPREAD) /* a global setting, which we do not change */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --probe for people: a row for the peers of a rail that are in the same state. Who is at fault is told by the
- * findings, which follow.
+ * findings, which follow. Where a matrix does (text_matrix.c), a rail has one row.
  */
 #include "cli/cli.h"
 
@@ -36,13 +36,18 @@ static Row *add_peer(GPtrArray *rows, const char *state, const IbhIp *peer)
     return row;
 }
 
-static void add_pair(GPtrArray *rows, const IbhProbe *probe, const IbhProbePair *pair)
+static char *state_of(const IbhProbe *probe, const IbhProbePair *pair)
 {
     g_autoptr(GPtrArray) codes = ibh_probe_problems(pair);
     g_autofree char *problems = ibh_texts_join(codes, ", ");
     const char *rdma = ibh_pair_rdma_text(probe, pair), *tcp = ibh_probe_syn_why(pair);
-    g_autofree char *state = g_strconcat(problems[0] ? problems : "ok", rdma ? "; RDMA: " : "", rdma ? rdma : "",
-                                         tcp ? "; the NIC of its replies is not known: " : "", tcp, NULL);
+
+    return g_strconcat(problems[0] ? problems : "ok", rdma ? "; RDMA: " : "", rdma ? rdma : "",
+                       tcp ? "; the NIC of its replies is not known: " : "", tcp, NULL);
+}
+
+static void add_pair(GPtrArray *rows, const IbhProbePair *pair, const char *state)
+{
     Row *row = add_peer(rows, state, ibh_probe_peer(pair));
 
     row->sent += pair->sent;
@@ -51,20 +56,23 @@ static void add_pair(GPtrArray *rows, const IbhProbe *probe, const IbhProbePair 
         row->rtt = pair->rtt;
 }
 
-static void add_rail(const IbhReport *report, const IbhNic *nic)
+/* `summary`: for all peers; NULL: each has a state of its own. */
+static void add_rail(const IbhReport *report, const IbhNic *nic, const char *summary)
 {
     const IbhProbe *probe = report->probe;
     g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func((GDestroyNotify)row_free);
 
     IBH_EACH (const IbhProbePair, pair, probe->pairs) {
+        g_autofree char *state = state_of(probe, pair);
+
         if (ibh_probe_source(pair)->nic == nic)
-            add_pair(rows, probe, pair);
+            add_pair(rows, pair, summary ? summary : state);
     }
     IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked) {
         g_autofree char *state = g_strdup_printf("not asked: %s", unasked->why);
 
         if (unasked->nic == nic)
-            add_peer(rows, state, &g_array_index(probe->peers, IbhIp, unasked->peer));
+            add_peer(rows, summary ? summary : state, &g_array_index(probe->peers, IbhIp, unasked->peer));
     }
     IBH_EACH_POINTER (const Row, row, rows) {
         g_autofree char *peers = ibh_probe_name_peers(row->peers, report->style->width ? 1 : G_MAXUINT);
@@ -82,8 +90,11 @@ void ibh_rows_add_probe(const IbhReport *report)
         ibh_rows_add_verdict(report);
     else
         ibh_rows_add(report, "IFACE\tPEERS\tREPLIES\tMS\tSTATE");
-    IBH_EACH_POINTER (const IbhNic, nic, report->probe->nics)
-        add_rail(report, nic);
+    IBH_EACH_POINTER (const IbhNic, nic, report->probe->nics) {
+        g_autofree char *summary = ibh_matrix_sum_up(report->probe, nic);
+
+        add_rail(report, nic, summary);
+    }
     if (own[0])
         ibh_rows_add(report, "left out, as addresses of this host: %s", own);
 }

@@ -221,11 +221,21 @@ void check_message(const World *world, guint i, const char *part)
         fail_msg("“%s” is not in: %s", part, message);
 }
 
-char *report(World *world, IbhWriter *writer, gboolean quiet)
+static char *report_in(World *world, IbhWriter *writer, const IbhStyle *style)
 {
     IbhReport what = {.action = IBH_ACTION_PROBE, .rails = world->rails, .probe = world->probe};
 
     ibh_probe_judge(world->probe);
     what.findings = world->probe->findings;
-    return ibh_report(&what, writer, &(IbhStyle){.quiet = quiet});
+    return ibh_report(&what, writer, style);
+}
+
+char *report(World *world, IbhWriter *writer, gboolean quiet)
+{
+    return report_in(world, writer, &(IbhStyle){.quiet = quiet});
+}
+
+char *report_on_terminal(World *world)
+{
+    return report_in(world, ibh_report_text, &(IbhStyle){.width = 80});
 }

@@ -14,6 +14,11 @@
 #define HOST6 HOST "ip address add fd00:16::34:1/64 dev ib0\nip address add fd00:16::34:2/64 dev ib1\n"
 #define TWO_PEERS "--probe 172.16.16.1 172.16.16.2"
 
+#define RDMA " --rdma"
+#define IDLE                                                                                                           \
+    HOST "nic ib2 infiniband rdma mlx5_2/1\nip address add 172.17.0.2/16 dev ib2\n"                                    \
+         "nic ib3 infiniband rdma mlx5_3/1\nip address add 172.17.0.3/16 dev ib3\n"
+
 #define ID 0xbeef /* of echoes */
 
 #define MAC(n) 2, 0, 0, 0, 0, n /* the bytes of an initializer */
@@ -62,3 +67,4 @@ char *verdict(World *world); /* "ib1 error probe-lost, …" */
 void check_verdict(World *world, const char *expected, guint bad_pairs);
 void check_message(const World *world, guint i, const char *part); /* of finding i */
 char *report(World *world, IbhWriter *writer, gboolean quiet);
+char *report_on_terminal(World *world); /* of 80 columns */

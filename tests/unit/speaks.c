@@ -68,3 +68,13 @@ void assert_findings_speak(const GPtrArray *findings)
                      finding->advice ? finding->advice : "(none)");
     }
 }
+
+void check_report_file(const char *name, const char *got)
+{
+    g_autofree char *file = g_strdup_printf(IBH_TESTS "/unit/report/%s", name), *expected = NULL;
+
+    if (g_getenv("IBH_WRITE"))
+        g_file_set_contents(file, got, -1, NULL);
+    if (!g_file_get_contents(file, &expected, NULL, NULL) || !g_str_equal(got, expected))
+        fail_msg("%s: expected:\n%s\ngot:\n%s", file, expected ? expected : "(no such file)", got);
+}

@@ -172,14 +172,10 @@ static void test_no_replies(void **state)
 #define THREE_PEERS TWO_PEERS " 172.16.16.3"
 #define FOUR_PEERS THREE_PEERS " 172.16.16.4"
 #define MIXED_PEERS TWO_PEERS " fd00:16::1"
-#define RDMA " --rdma"
 #define DOWN                                                                                                           \
     IB0 IB1 "nic ib2 infiniband rdma mlx5_2/1 no-carrier\n"                                                            \
             "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/16 dev ib1\n"                           \
             "ip address add 172.16.34.3/16 dev ib2\n"
-#define IDLE                                                                                                           \
-    HOST "nic ib2 infiniband rdma mlx5_2/1\nip address add 172.17.0.2/16 dev ib2\n"                                    \
-         "nic ib3 infiniband rdma mlx5_3/1\nip address add 172.17.0.3/16 dev ib3\n"
 #define LOST_TO "ib1 error probe-lost"
 #define NOT_SENT "ib1 error probe-not-sent"
 #define NO_RDMA "ib1 error rdma-unreachable"
@@ -474,187 +470,6 @@ static void test_separate_wires(void **state)
     check_verdict(&world, "error peer-down, ib1 error probe-lost", 3);
 }
 
-/* ---- reports ------------------------------------------------------------------------------------------- */
-
-static void test_text(void **state)
-{
-    g_auto(World) world = look_well(HOST, TWO_PEERS " 172.16.34.2");
-    g_autofree char *text = NULL;
-
-    (void)state;
-    pair_at(&world, 3)->route.oif = 2;
-    text = report(&world, ibh_report_text, FALSE);
-    assert_true(g_str_has_prefix(text, "IFACE  PEERS           REPLIES  MS    STATE\n"
-                                       "ib0    172.16.16.1-.2  6/6      1.00  ok\n"
-                                       "ib1    172.16.16.1     3/3      1.00  ok\n"
-                                       "ib1    172.16.16.2     3/3      1.00  routed-other-nic\n"));
-    assert_non_null(
-        strstr(text, "\nib1: error routed-other-nic: ib1 to 172.16.16.2: the echo was sent by this NIC, but"));
-    assert_non_null(strstr(text, "\nleft out, as addresses of this host: 172.16.34.2\n"));
-}
-
-static void test_text_of_rdma(void **state)
-{
-    g_auto(World) world = look_well(HOST, TWO_PEERS RDMA);
-    g_autofree char *text = NULL;
-
-    (void)state;
-    for (guint i = 0; i < 4; i++)
-        pair_at(&world, i)->rdma = i == 0 ? IBH_CAUSE_NONE : i == 2 ? IBH_RDMA_NO_ECHO : IBH_RDMA_NO_DEVICE;
-    text = report(&world, ibh_report_text, FALSE);
-    assert_non_null(strstr(text, "rdma-no-device; RDMA: no-device\n"));
-    assert_non_null(strstr(text, "ok; RDMA: no-echo\n"));
-    assert_non_null(strstr(text, "ok; RDMA: answered\n"));
-}
-
-static void test_text_of_nothing(void **state)
-{
-    g_auto(World) world = look(ETH0, "--probe 192.168.1.6");
-    g_autofree char *text = report(&world, ibh_report_text, FALSE);
-
-    (void)state;
-    assert_non_null(strstr(text, "no rails: no two RDMA NICs share a subnet here"));
-}
-
-static guint count_lines(const char *text)
-{
-    guint n = 0;
-
-    for (; *text; text++)
-        n += *text == '\n' ? 1 : 0;
-    return n;
-}
-
-/* 8 rails, 8 peers, one fault of any side: a report of one screen, with one finding. */
-static void test_one_fault_fits_a_screen(void **state)
-{
-    static const char *const expected[] = {
-        "warning peer-flux: 172.16.16.1-.8: ",
-        "ib3: error probe-lost: ib3 to 172.16.16.1-.8: ",
-        "error peer-down: 172.16.16.6 to every rail: ",
-        "ib2: error probe-lost: ib2 to 172.16.16.5: ",
-        "ib4: error routed-other-nic: ib4 to 172.16.16.1-.8: ",
-        "error carrier-down: ib0, ib1, ib2, ib3 and 4 more to 172.16.16.1-.8: the link has no carrier",
-        "warning proxy-arp: "};
-
-    (void)state;
-    for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
-        g_autoptr(GString) host = g_string_new(NULL), line = g_string_new("--probe");
-        g_autofree char *text = NULL;
-        g_auto(World) world = {0};
-
-        for (int n = 0; n < 8; n++) {
-            g_string_append_printf(host, "nic ib%d infiniband rdma mlx5_%d/1\n", n, n);
-            g_string_append_printf(host, "ip address add 172.16.34.%d/16 dev ib%d\n", n + 1, n);
-            g_string_append_printf(line, " 172.16.16.%d", n + 1);
-        }
-        world = look_well(host->str, line->str);
-        for (guint n = 0; n < world.probe->pairs->len; n++) {
-            IbhProbePair *pair = pair_at(&world, n);
-
-            for (guint k = 0; i == 0 && k < IBH_PROBE_ANSWERS; k++) {
-                pair->answer[k] = pair_at(&world, 8 * k)->lladdr;
-                pair->answers = IBH_PROBE_ANSWERS;
-            }
-            if ((i == 1 && pair->source == 3) || (i == 2 && pair->peer == 5) || (i == 3 && n == 34))
-                pair->received = 0;
-            if (i == 4 && pair->source == 4)
-                pair->route.oif = pair_at(&world, 0)->route.oif;
-        }
-        for (guint n = 0; i >= 5 && n < world.probe->nics->len; n++) {
-            const IbhNic *nic = g_ptr_array_index(world.probe->nics, n);
-            const IbhProbeStranger proxy = {.source = n, .lladdr = {{MAC(99)}, 6}, .proxy = TRUE};
-
-            if (i == 5)
-                ((IbhLink *)(guintptr)nic->link)->carrier = FALSE;
-            else
-                g_array_append_val(world.probe->strangers, proxy);
-        }
-        for (guint n = 0; i == 5 && n < world.probe->pairs->len; n++)
-            pair_at(&world, n)->received = 0;
-        text = report(&world, ibh_report_text, FALSE);
-        if (!strstr(text, expected[i]))
-            fail_msg("“%s” is not in: %s", expected[i], text);
-        assert_int_equal(world.probe->findings->len, 1);
-        assert_in_range(count_lines(text), 10, 24);
-    }
-}
-
-/* Of hundreds, a line for each rail and state. */
-static void test_text_of_hundreds(void **state)
-{
-    g_autoptr(GString) line = g_string_new("--probe");
-    g_autofree char *text = NULL, *quiet = NULL;
-    g_auto(World) world = {0};
-
-    (void)state;
-    for (int i = 0; i < 200; i++)
-        g_string_append_printf(line, " 172.16.16.%d", i + 1);
-    world = look_well(HOST, line->str);
-    pair_at(&world, 21)->received = 2;
-    text = report(&world, ibh_report_text, FALSE);
-    assert_true(g_str_has_prefix(text, "IFACE  PEERS                               REPLIES  MS    STATE\n"
-                                       "ib0    172.16.16.1-.200                    600/600  1.00  ok\n"
-                                       "ib1    172.16.16.1-.10, 172.16.16.12-.200  597/597  1.00  ok\n"
-                                       "ib1    172.16.16.11                        2/3      1.00  probe-lost\n"
-                                       "ib1: error probe-lost"));
-    g_clear_pointer(&world.probe->findings, g_ptr_array_unref);
-    quiet = report(&world, ibh_report_text, TRUE);
-    assert_true(g_str_has_prefix(quiet, "ib1: error probe-lost"));
-}
-
-/* Pairs that were not asked are named. */
-static void test_text_of_unasked(void **state)
-{
-    g_auto(World) world =
-        look_well(IDLE, "--probe 172.16.16.1 172.16.16.2 172.16.16.3 172.16.16.5 172.17.0.9 fd00:16::1");
-    g_autofree char *text = report(&world, ibh_report_text, FALSE);
-
-    (void)state;
-    assert_non_null(strstr(text, "\nib1    172.17.0.9                   0/0      -     not asked: no common subnet\n"));
-    assert_non_null(strstr(text,
-                           "\nib2    172.17.0.9                   3/3      1.00  ok\n"
-                           "ib2    172.16.16.1-.3, 172.16.16.5  0/0      -     not asked: no common subnet\n"
-                           "ib2    fd00:16::1                   0/0      -     not asked: no address of its family\n"));
-}
-
-static void test_prometheus(void **state)
-{
-    g_auto(World) world = look_well(HOST, "--probe 172.16.16.1 172.16.16.2");
-    g_autofree char *text = NULL;
-
-    (void)state;
-    pair_at(&world, 1)->received = 0;
-    pair_at(&world, 1)->rtt = -1;
-    text = report(&world, ibh_report_prometheus, FALSE);
-    assert_true(
-        g_str_has_prefix(text, "# HELP ib_hook_probe_all_ok Whether nothing is wrong between this host and the peers.\n"
-                               "# TYPE ib_hook_probe_all_ok gauge\nib_hook_probe_all_ok 0\n"));
-    assert_non_null(strstr(text, "\nib_hook_probe_ok{device=\"ib1\",peer=\"172.16.16.1\",source=\"172.16.34.2\"} 0\n"
-                                 "ib_hook_probe_ok{device=\"ib0\",peer=\"172.16.16.2\",source=\"172.16.34.1\"} 1\n"));
-    assert_non_null(
-        strstr(text, "ib_hook_probe_rtt_seconds{device=\"ib0\",peer=\"172.16.16.1\",source=\"172.16.34.1\"} 0.001\n"
-                     "ib_hook_probe_rtt_seconds{device=\"ib0\",peer=\"172.16.16.2\""));
-    assert_non_null(
-        strstr(text, "\nib_hook_probe_findings{code=\"probe-lost\",device=\"ib1\",severity=\"error\"} 1\n"));
-}
-
-static void test_json(void **state)
-{
-    g_auto(World) world = look_well(HOST, "--probe 172.16.16.1 172.16.34.2 --iface ib0");
-    g_autofree char *text = NULL;
-
-    (void)state;
-    text = report(&world, ibh_report_json, FALSE);
-    assert_string_equal(
-        text, "{\"ok\":true,\"pairs\":[{\"iface\":\"ib0\",\"source\":\"172.16.34.1\",\"peer\":\"172.16.16.1\","
-              "\"sent\":3,\"received\":3,\"rtt_ms\":1.000,\"route_iface\":\"ib0\",\"reply_iface\":\"ib0\","
-              "\"peer_lladdr\":\"02:00:00:00:00:10\",\"reply_lladdr\":null,\"tcp_lladdr\":null,\"arp\":[\"02:00:00:00:"
-              "00:10\"],\"path_mtu\":null,"
-              "\"rdma\":null,\"problems\":[],\"stage\":null,\"ok\":true}],"
-              "\"own\":[\"172.16.34.2\"],\"findings\":[]}\n");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -673,14 +488,6 @@ int main(void)
         cmocka_unit_test(test_strangers),
         cmocka_unit_test(test_peer_replies_by_another_nic),
         cmocka_unit_test(test_separate_wires),
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_text_of_nothing),
-        cmocka_unit_test(test_text_of_rdma),
-        cmocka_unit_test(test_one_fault_fits_a_screen),
-        cmocka_unit_test(test_text_of_hundreds),
-        cmocka_unit_test(test_text_of_unasked),
-        cmocka_unit_test(test_prometheus),
-        cmocka_unit_test(test_json),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

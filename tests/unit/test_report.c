@@ -6,6 +6,7 @@
 #include "case_text.h"
 #include "plan/plan.h"
 #include "cli/cli.h"
+#include "speaks.h"
 #include "walk.h"
 
 #include <setjmp.h>
@@ -161,16 +162,6 @@ static const struct {
     {"screen-no-gateway-yet", RIGHT2 "ip route add default via 172.16.0.254 dev ib0 protocol static\n"},
 };
 
-static void check_file(const char *name, const char *got)
-{
-    g_autofree char *file = g_strdup_printf(IBH_TESTS "/unit/report/%s", name), *expected = NULL;
-
-    if (g_getenv("IBH_WRITE"))
-        g_file_set_contents(file, got, -1, NULL);
-    if (!g_file_get_contents(file, &expected, NULL, NULL) || !g_str_equal(got, expected))
-        fail_msg("%s: expected:\n%s\ngot:\n%s", file, expected ? expected : "(no such file)", got);
-}
-
 /* On a terminal of 80 columns, and whole. */
 static void test_screen(void **state)
 {
@@ -185,7 +176,7 @@ static void test_screen(void **state)
     screen = ibh_report(&world.report, ibh_report_text, &(IbhStyle){.width = 80});
     whole = ibh_report(&world.report, ibh_report_text, &(IbhStyle){0});
     both = g_strdup_printf("%s----\n%s", screen, whole);
-    check_file(screens[i].file, both);
+    check_report_file(screens[i].file, both);
 }
 
 /* ---- whole reports ------------------------------------------------------------------------------------- */
@@ -264,7 +255,7 @@ static void test_file(void **state)
     if (cases[i].wrong)
         make_wrong(&world, cases[i].action);
     got = ibh_report(&report, cases[i].writer, &cases[i].style);
-    check_file(cases[i].file, got);
+    check_report_file(cases[i].file, got);
 }
 
 /* What the host's line says is enough, where it names a command. */
