@@ -197,7 +197,7 @@ static char *find_root(const char *sysfs)
     return ibh_store_is_home() ? g_strdup("") : NULL;
 }
 
-/* ---- hand-written files, where the managers look for hooks and rules ---- */
+/* ---- hand-written files, where managers look for hooks and rules, and what a boot runs ---- */
 
 #define SCRIPT_MAX ((gsize)64 * 1024)
 #define N_SCRIPTS 512 /* no more of them are read */
@@ -216,6 +216,13 @@ static const struct {
     {"/etc/network/interfaces.d/*", FALSE},
     {"/etc/sysconfig/network-scripts/r[ou]*", FALSE},
     {"/etc/netplan/*.yaml", FALSE},
+    {"/etc/systemd/network/*.network", FALSE},
+    {"/etc/systemd/network/*.network.d/*.conf", FALSE},
+    {"/etc/systemd/system/*.service", FALSE},
+    {"/etc/cron.d/*", FALSE},
+    {"/etc/crontab", FALSE},
+    {"/etc/rc.local", TRUE},
+    {"/etc/rc.d/rc.local", TRUE},
 };
 
 /* Links are not followed: our hooks are links, and a link to /dev/null masks. Managers do not run what is not root's.

@@ -39,6 +39,8 @@ static void judge_pruning(const IbhCheck *check, const IbhNic *nic, const IbhMan
 
 /* ---- scripts: lines that give a rail's address, or a route by the rail, a table ---- */
 
+#define NETWORKD "/etc/systemd/network/"
+
 /* A variable's value is not known: rules in the kernel decide whether it concerns this rail. */
 static gboolean has_rule(const IbhRails *rails, const IbhNic *nic)
 {
@@ -66,14 +68,16 @@ static gboolean is_of(const char *value, const IbhRails *rails, const IbhNic *ni
     return FALSE;
 }
 
-/* `has_table`: netplan has it in a line of its own. */
-static gboolean routes(char *const *words, const IbhRails *rails, const IbhNic *nic, gboolean has_table)
+/* `named`: the file is this NIC's. `has_table`: netplan has it in a line of its own. */
+static gboolean routes(char *const *words, const IbhRails *rails, const IbhNic *nic, gboolean named, gboolean has_table)
 {
-    static const char *const names[] = {"from", "src", "dev", NULL}, *const tables[] = {"table", "lookup", NULL},
-                             *const kernels[] = {"main", "254", "local", "255", NULL},
-                             *const gives[] = {"add", "a", "append", "replace", "change", NULL},
-                             *const takes[] = {"del", "delete", "show", "list", "flush", "get", NULL};
-    gboolean named = FALSE, given = FALSE, taken = FALSE;
+    static const char *const
+        names[] = {"from", "src", "dev", "From", "PreferredSource", NULL},
+        *const tables[] = {"table", "lookup", "Table", NULL}, *const kernels[] = {"main", "254", "local", "255", NULL},
+        *const gives[] = {"add", "a", "append", "replace", "change", NULL}, *const takes[] = {"del",  "delete", "show",
+                                                                                              "list", "flush",  "get",
+                                                                                              NULL};
+    gboolean given = FALSE, taken = FALSE;
 
     for (; *words; words++) {
         given |= g_strv_contains(gives, *words);
@@ -84,15 +88,28 @@ static gboolean routes(char *const *words, const IbhRails *rails, const IbhNic *
     return named && has_table && (given || !taken);
 }
 
+/* systemd-networkd configures the NIC by this file, or by the file that this one is a drop-in of. */
+static gboolean is_file_of(const IbhScript *script, const IbhRails *rails, const IbhNic *nic)
+{
+    const IbhManager *manager = ibh_snapshot_manager(rails->snapshot, nic->link->ifindex);
+    g_autofree char *file = NULL;
+
+    if (!manager || !manager->connection)
+        return FALSE;
+    file = g_strconcat(NETWORKD, manager->connection, NULL);
+    return g_str_has_prefix(script->path, file);
+}
+
 static void judge_line(const IbhCheck *check, const IbhScript *script, gboolean netplan, char *text, guint line)
 {
-    g_auto(GStrv) words = g_regex_split_simple(":?[ \t\r\"'`(){},;|&\\[\\]]+", text, G_REGEX_RAW, 0);
+    g_auto(GStrv) words = g_regex_split_simple(":?[ \t\r\"'`(){},;|&=\\[\\]]+", text, G_REGEX_RAW, 0);
+    gboolean is_route = g_str_has_prefix(text, "[Route]");
 
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         IbhFinding *finding;
 
         if (nic->status != IBH_NIC_RAIL || !ibh_nic_is_selected(nic, check->only) ||
-            !routes(words, check->rails, nic, netplan))
+            !routes(words, check->rails, nic, is_route && is_file_of(script, check->rails, nic), netplan))
             continue;
         finding = ibh_check_tell(check, nic, "legacy-script", script->path, (IbhRemedy){0},
                                  "%s routes it by hand, and follows no change: line %u: %s", script->path, line,
@@ -102,19 +119,33 @@ static void judge_line(const IbhCheck *check, const IbhScript *script, gboolean 
     }
 }
 
-/* Without its comments; a line goes on behind a backslash. */
+/* Makes one line of several; returns how many line ends there were. */
+static guint join_lines(char *text)
+{
+    guint n = 0;
+
+    for (char *at = text; (at = strchr(at, '\n')); n++) {
+        *at = ' ';
+        if (at > text && at[-1] == '\\')
+            at[-1] = ' ';
+    }
+    return n;
+}
+
+/* Without its comments. A line goes on behind a backslash; in a file of systemd-networkd, a section counts as a line.
+ */
 static void judge_script(const IbhCheck *check, const IbhScript *script)
 {
-    g_autoptr(GRegex) comment = g_regex_new("(^|[ \t;])#.*", G_REGEX_RAW | G_REGEX_MULTILINE, 0, NULL);
+    g_autoptr(GRegex) comment = g_regex_new("(^|[ \t;])#.*|^;.*", G_REGEX_RAW | G_REGEX_MULTILINE, 0, NULL);
     g_autofree char *code = g_regex_replace_literal(comment, script->text, -1, 0, "", 0, NULL);
     gboolean netplan = strstr(script->text, "routing-policy:") != NULL;
-    g_auto(GStrv) lines = g_regex_split_simple("(?<!\\\\)\n", code ? code : "", G_REGEX_RAW, 0);
+    const char *end = g_str_has_prefix(script->path, NETWORKD) ? "\n(?=\\[)" : "(?<!\\\\)\n";
+    g_auto(GStrv) lines = g_regex_split_simple(end, code ? code : "", G_REGEX_RAW, 0);
 
     for (guint i = 0, number = 1; lines[i]; i++, number++) {
         guint first = number;
 
-        for (char *at = lines[i]; (at = strchr(at, '\n')); number++)
-            *at = at[-1] = ' ';
+        number += join_lines(lines[i]);
         judge_line(check, script, netplan, lines[i], first);
     }
 }

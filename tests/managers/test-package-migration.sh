@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # packaging/doc/migration.md, by its own commands, on a host that routes by hand as the documents do: by a script of
-# networkd-dispatcher or of ifupdown's directory, which NetworkManager of Debian 12 calls, too, by lines in /etc/network/interfaces, by
-# netplan's routing-policy and strict values of ARP, by a profile of NetworkManager. Where only a file goes, nothing is lost
-# under traffic, and after a reboot nothing is left of it.
+# networkd-dispatcher or of ifupdown's directory, which NetworkManager of Debian 12 calls, too, by a script in root's home that
+# somebody runs after each boot, by lines in /etc/network/interfaces, by netplan's routing-policy and strict values of ARP, by
+# files of systemd-networkd, by a profile of NetworkManager. Nothing is lost under traffic, and after a reboot nothing is left
+# of it.
 . "$(dirname "$0")/lib.sh"
-only nm-1.42 nm-1.52 networkd-252 netplan ifupdown
+only nm-1.42 nm-1.52 networkd-252 networkd-257 netplan ifupdown ifupdown2
 
 page=$managers/../../packaging/doc/migration.md
 commands() { # STEP: of the page, as root has them here, with the package beside
@@ -28,13 +29,16 @@ take_away() {
         nm-1.52)
             for n in 0 1; do
                 host sh -c "$(sed -n 's/^ *| NetworkManager.s profiles | `sudo \(nmcli.*\)`, at.*/\1/p' "$page" | sed "s/ib0/ib$n/")"
-                host nmcli connection up ib$n
             done
             ;;
         netplan)
             sed -i '/routing-policy:\|table: /d' "$ROOT$place"
             rm "$ROOT/etc/sysctl.d/50-multihoming-arp.conf"
-            host sh -c "$(sed -n 's/^ *| .*`routing-policy:`.* then `sudo \(.*\)` |$/\1/p' "$page")"
+            ;;
+        networkd-257)
+            sed -i '/^\[Route\]/,$d' "$ROOT/etc/systemd/network/ib0.network"
+            sed -i '/^\[RoutingPolicyRule\]/,$d' "$ROOT/etc/systemd/network/ib1.network"
+            rm -r "$ROOT/etc/systemd/network/ib1.network.d"
             ;;
         ifupdown) sed -i '/^ *up ip r/d' "$ROOT$place" "$ROOT"/etc/network/parts/* ;;
         *) host rm "$place" ;;
@@ -43,6 +47,18 @@ take_away() {
 
 case $SYSTEM in
     nm-1.42) script /etc/network/if-up.d/route-ib-cpu16 ;;
+    ifupdown2)
+        script /root/route-ib-mem34.sh
+        ;;
+    networkd-257) # rules in both files, the second rail's route in a drop-in
+        place=/etc/systemd/network/ib0.network
+        drop_in=/etc/systemd/network/ib1.network.d/table.conf
+        mkdir -p "$ROOT${drop_in%/*}"
+        network ib0 Address=172.16.34.1/16 '[Route]' Destination=172.16.0.0/16 Scope=link Table=941 \
+            '[RoutingPolicyRule]' From=172.16.34.1 Table=941 Priority=941
+        network ib1 Address=172.16.34.2/16 '[RoutingPolicyRule]' From=172.16.34.2 Table=942 Priority=942
+        printf '%s\n' '[Route]' Destination=172.16.0.0/16 Scope=link Table=942 >"$ROOT$drop_in"
+        ;;
     networkd*)
         script /etc/networkd-dispatcher/routable.d/route-ib-mem34
         host systemctl restart networkd-dispatcher.service
@@ -77,21 +93,25 @@ case $SYSTEM in
 esac
 restart
 wait_until 20 ready
+if [ "$SYSTEM" = ifupdown2 ]; then # by hand, after the boot
+    for nic in ib0 ib1; do host env IFACE=$nic bash "$place"; done
+fi
 by_hand() { [ "$(routed_by_hand)" = 2 ]; }
 wait_until 10 by_hand
 ok "the host routes by hand"
 
 traffic_from_peer
 host sh -c "$(commands 1)" >"$work/said" 2>&1
-expect_contains "step 2 finds it" "$place" "$(host sh -c "$(commands 2)" 2>/dev/null || true)"
+expect_contains "step 2 finds it" "${place#/etc/}" "$(host sh -c "$(commands 2)" 2>&1 || true)"
+if [ "${place#/root/}" = "$place" ] && [ "$SYSTEM" != nm-1.52 ]; then
+    expect_contains "and --check names the line" "$place" \
+        "$(host ib-hook --check --json | jq -r '.findings[] | select(.code == "legacy-script") | .message' || true)"
+fi
 take_away
-expect_equal "then it finds nothing" "" "$(host sh -c "$(commands 2)" 2>/dev/null || true)"
+expect_equal "then step 2 finds nothing, and has no error to say" "" "$(host sh -c "$(commands 2)" 2>&1 || true)"
 traffic_stop
 serve_no_more
-case $SYSTEM in
-    nm-1.52 | netplan) ;; # these configure the NIC anew, and take its address away for it
-    *) expect_no_loss "while it moved" ;;
-esac
+expect_no_loss "while it moved"
 
 power_off
 power_on

@@ -11,6 +11,7 @@ ln -s /run/sys/B $tree/sys
 hook B --apply >/dev/null
 
 check() { hook B --sysfs $tree/sys --check --json >$work/out || true; }
+ifindex() { ip -n B -j link show dev "$1" | jq ".[0].ifindex"; }
 found() { jq -r '.findings[] | select(.code == "legacy-script") | "\(.ifaces | join("+")) \(.severity) \(.owner) \(.message | sub(".*: (?<l>line)"; "\(.l)"))"' $work/out; }
 
 write() { # MODE PATH: a file in the tree, from standard input
@@ -76,6 +77,36 @@ ib1 info /etc/network/interfaces line 4: up ip rule add from 172.16.34.2 table 9
 ib1 info /$places/route-ib1 line 1: 172.16.0.0/16 scope link src 172.16.34.2 table t2" "$(found | sort)"
 rm -r "${tree:?}"/etc
 
+# systemd-networkd's own: a rule in any file; a route in the file by which it configures the NIC, or in a drop-in of that.
+mkdir -p $tree/run/systemd/netif/links
+for nic in ib0 ib1; do
+    printf 'ADMIN_STATE=configured\nNETWORK_FILE=/etc/systemd/network/20-%s.network\n' $nic >"$tree/run/systemd/netif/links/$(ifindex $nic)"
+done
+write 0644 etc/systemd/network/20-ib0.network <<-'END'
+
+	[Match]
+	Name=ib0
+	[Network]
+	Address=172.16.34.1/16
+	; Table=7
+	[RoutingPolicyRule]
+	# the first rail
+	From=172.16.34.1
+	Table=941
+	END
+printf '%s\n' '[Route]' Destination=172.16.0.0/16 Scope=link Table=942 | write 0644 etc/systemd/network/20-ib1.network.d/table.conf
+# What a boot runs.
+echo '@reboot root ip rule add from 172.16.34.1 table 941' | write 0644 etc/cron.d/rails
+printf '[Service]\nExecStart=/sbin/ip rule add from 172.16.34.2 table 942\n' | write 0644 etc/systemd/system/rails.service
+documents_script | write 0755 etc/rc.local
+check
+expect_equal "systemd-networkd's files, and what a boot runs" "ib0 warning /etc/cron.d/rails line 1: @reboot root ip rule add from 172.16.34.1 table 941
+ib0 warning /etc/systemd/network/20-ib0.network line 7: [RoutingPolicyRule]  From=172.16.34.1 Table=941
+ib0+ib1 warning /etc/rc.local $(documents_script | grep -n 'route add' | head -n 1 | sed 's/:[ \t]*/: /; s/^/line /')
+ib1 info /etc/systemd/network/20-ib1.network.d/table.conf line 1: [Route] Destination=172.16.0.0/16 Scope=link Table=942
+ib1 info /etc/systemd/system/rails.service line 2: ExecStart=/sbin/ip rule add from 172.16.34.2 table 942" "$(found | sort)"
+rm -r "${tree:?}"/etc
+
 # What is not meant: others' addresses, main's table, what nobody runs, links, what is not root's, what is too long.
 write 0755 etc/network/if-up.d/others <<-'END'
 	ip rule add from 192.168.7.1 table 941
@@ -85,6 +116,9 @@ write 0755 etc/network/if-up.d/others <<-'END'
 	ip route add 10.0.0.0/8 dev eth0 table 77
 	echo "add ip rule for ib interface"
 	END
+printf '%s\n' '[Match]' Name=ib0 '[Route]' Destination=172.16.0.0/16 '[RoutingPolicyRule]' From=192.168.7.1 Table=941 |
+    write 0644 etc/systemd/network/20-ib0.network
+printf '%s\n' '[Match]' Name=eth0 '[Route]' Gateway=10.9.0.1 Table=77 | write 0644 etc/systemd/network/eth0.network
 documents_script | write 0644 etc/network/if-up.d/not-executable
 if [ "$rooted" = yes ]; then
     documents_script | write 0755 etc/network/if-up.d/of-somebody
