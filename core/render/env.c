@@ -134,6 +134,66 @@ static void put_gids(GString *out, const GArray *rails)
         &values);
 }
 
+/* The subnet of the rail's own GID, of IPv4; NULL: it has none. */
+static const IbhPrefix *find_subnet(const IbhFabric *fabric, const Rail *rail)
+{
+    const GArray *subnets = ibh_fabric_nic(fabric, rail->iface)->subnets; /* those of remote= are the last ones */
+
+    IBH_EACH (const IbhPrefix, subnet, subnets) {
+        if (rail->gid && rail->gid->ip.family == AF_INET && ibh_prefix_contains(subnet, &rail->gid->ip))
+            return subnet;
+    }
+    return NULL;
+}
+
+/* Whether two of them are one subnet if only `length` bits count, as NCCL has one length for all. */
+static gboolean has_shared(const GArray *subnets, guint length)
+{
+    for (guint i = 1; i < subnets->len; i++) {
+        const IbhPrefix wide = {.ip = g_array_index(subnets, IbhPrefix, i).ip, .length = length};
+
+        for (guint k = 0; k < i; k++) {
+            if (ibh_prefix_contains(&wide, &g_array_index(subnets, IbhPrefix, k).ip))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+/* The shortest length of the subnets of RoCE rails, where each rail has one of its own; else 0. */
+static guint find_own_length(const IbhFabric *fabric, const GArray *rails)
+{
+    g_autoptr(GArray) subnets = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+    guint length = 32;
+
+    IBH_EACH (const Rail, rail, rails) {
+        const IbhPrefix *subnet = find_subnet(fabric, rail);
+
+        if (!subnet)
+            continue;
+        g_array_append_val(subnets, *subnet);
+        length = MIN(length, subnet->length);
+    }
+    return subnets->len > 1 && !has_shared(subnets, length) ? length : 0;
+}
+
+/* NCCL 2.30.7 and later; others do not look at subnets. Without the second line it takes 24. */
+static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rails)
+{
+    const guint length = find_own_length(fabric, rails);
+
+    if (!length)
+        return;
+    g_string_append_printf(
+        out,
+        "#\n"
+        "# Each rail has a subnet of its own. Only if no router joins these subnets, let NCCL (2.30.7\n"
+        "# and later) take the NIC that is in the peer's subnet:\n"
+        "# export NCCL_IB_SUBNET_AWARE_ROUTING='1'\n"
+        "# export NCCL_IB_SUBNET_PREFIX_LEN='%u'\n",
+        length);
+}
+
 /* Which rails are nearest to it. */
 static void put_gpu(GString *out, const IbhFabric *fabric, const GArray *rails, const IbhGpu *gpu)
 {
@@ -195,6 +255,7 @@ void ibh_render_env(GString *out, const IbhRails *all, const IbhFabric *fabric)
     values.of['o'] = name ? NULL : "";
     ibh_template_fill(out, lists, &values);
     put_gids(out, rails);
+    put_subnets(out, fabric, rails);
     ibh_template_fill(out, others, &values);
     if (fabric->gpus->len)
         g_string_append(out, "#\n# The rail nearest to each GPU, by PCIe:\n");

@@ -52,9 +52,29 @@ sed -i 's/^# export /export /' $work/env
 expect_equal "uncommented" "2" "$(sourced NCCL_IB_GID_INDEX)"
 expect_equal "uncommented" "2" "$(sourced NVSHMEM_IB_GID_INDEX)"
 expect_equal "uncommented" "mlx5_0:1,mlx5_1:1,ib0,ib1" "$(sourced UCX_NET_DEVICES)"
+expect_lacks "rails share a subnet: NCCL need not look at subnets" "SUBNET" "$out"
 render --iface ib1
 expect_equal "one rail only" "=mlx5_1:1" "$(sourced NCCL_IB_HCA)"
 expect_equal "and UCX would take the other one" "mlx5_1:1,ib1" "$(sourced UCX_NET_DEVICES)"
+
+# ---- a subnet for each rail ----
+
+subnet() { # ADDRESS/LENGTH ADDRESS-IN-HEX: of ib1, with its GIDs
+    local index
+    ip -n B address flush dev ib1 scope global
+    ip -n B address add "$1" dev ib1
+    for index in 1 2; do echo "$2" >"$sys/class/infiniband/mlx5_1/ports/1/gids/$index"; done
+    render
+}
+subnet 172.17.34.2/20 0000:0000:0000:0000:0000:ffff:ac11:2202
+expect_equal "each has a subnet of its own: a comment, no more" "(unset)" "$(sourced NCCL_IB_SUBNET_AWARE_ROUTING)"
+expect_contains "which says when" "Only if no router joins these subnets" "$out"
+sed -i 's/^# export /export /' $work/env
+expect_equal "uncommented" "1" "$(sourced NCCL_IB_SUBNET_AWARE_ROUTING)"
+expect_equal "with the shorter length of the two" "16" "$(sourced NCCL_IB_SUBNET_PREFIX_LEN)"
+subnet 172.17.34.2/15 0000:0000:0000:0000:0000:ffff:ac11:2202
+expect_lacks "one length for all that would make them one: nothing is said" "SUBNET" "$out"
+subnet 172.16.34.2/16 0000:0000:0000:0000:0000:ffff:ac10:2202
 
 # ---- RoCE v1 on one of them, then other indexes ----
 

@@ -2358,6 +2358,85 @@ static gboolean events_do_the_same(Case *c)
     return TRUE;
 }
 
+/* ---- what UCX finds ---- */
+
+/* The longest prefix to `to` in any table, through this NIC; of all NICs: -1. No such route: -1. Multipath routes do
+ * not count, and rules neither. */
+static int longest_in_all_tables(const IbhSnapshot *world, int ifindex, const IbhIp *to)
+{
+    int longest = -1;
+
+    IBH_EACH (const IbhRoute, route, world->routes) {
+        const gboolean is_by_it = route->ifindex && (ifindex < 0 || route->ifindex == ifindex);
+
+        if (is_by_it && !route->hops && route->family == to->family && ibh_prefix_contains(&route->dst, to))
+            longest = MAX(longest, (int)route->dst.length);
+    }
+    return longest;
+}
+
+/* UCX from 1.20.1 on takes a NIC of RoCE for a peer only if no other NIC has a longer prefix to it. */
+static gboolean is_taken_by_ucx(const IbhSnapshot *world, int ifindex, const IbhIp *to)
+{
+    int own = longest_in_all_tables(world, ifindex, to);
+
+    return own >= 0 && own == longest_in_all_tables(world, -1, to);
+}
+
+/* remote= is the administrator's word. */
+static gboolean is_remote_of_any(const IbhRails *rails, const IbhIp *to)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        const GArray *remote = nic->settings.remote;
+
+        for (guint i = 0; remote && i < remote->len; i++) {
+            if (ibh_prefix_contains(&g_array_index(remote, IbhRemote, i).prefix, to))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+/* Another rail has an address in a smaller subnet around it, which main has no route to: that rail's now. */
+static gboolean is_in_smaller_subnet(const Case *c, int ifindex, const IbhIp *to)
+{
+    const int own = longest_in_all_tables(c->plain->now, ifindex, to);
+
+    IBH_EACH (const IbhAddress, address, c->after->now->addresses) {
+        if (address->ifindex != ifindex && ibh_prefix_contains(&address->subnet, to) &&
+            (int)address->subnet.length > own)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* What an earlier run left stays where an address is tentative: so the state before counts, too. */
+static gboolean ucx_still_takes(Case *c, const IbhNic *nic, const IbhIp *to)
+{
+    const int ifindex = nic->link->ifindex;
+    const gboolean was_taken =
+        is_taken_by_ucx(c->plain->now, ifindex, to) && is_taken_by_ucx(c->world->kernel->now, ifindex, to);
+    char text[IBH_IP_STRLEN];
+
+    if (!was_taken || is_taken_by_ucx(c->after->now, ifindex, to) || is_in_smaller_subnet(c, ifindex, to))
+        return TRUE;
+    return broken(c, "UCX took %s for %s, and does not after --apply", nic->link->name, ibh_ip_format(to, text));
+}
+
+static gboolean ucx_takes_each_rail(Case *c)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, c->planned->rails->nics) {
+        for (guint j = 0; nic->status == IBH_NIC_RAIL && j < c->reach.n_targets; j++) {
+            const Target *target = &c->reach.targets[j];
+
+            if (!target->local && !is_remote_of_any(c->planned->rails, &target->ip) &&
+                !ucx_still_takes(c, nic, &target->ip))
+                return FALSE;
+        }
+    }
+    return TRUE;
+}
+
 /* ---- running ---- */
 
 static const struct {
@@ -2379,6 +2458,7 @@ static const struct {
     {"gateways are right", gateways_are_right, 1},
     {"a rail depends on its own NIC alone", rails_outlive_each_other, 2},
     {"unbound traffic goes right", unbound_is_right, 1},
+    {"UCX takes each rail that it took", ucx_takes_each_rail, 1},
     {"families fail alone", families_fail_alone, 1},
     {"undo gives all back", undo_gives_all_back, 1},
     {"the state before comes back", state_before_comes_back, 1},
@@ -2698,10 +2778,52 @@ static void test_kept_worlds(void **state)
     assert_true(count > 0);
 }
 
+/* ---- UCX in the documents' example ---- */
+
+static GPtrArray *lines_of(const char *const *texts)
+{
+    GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
+
+    for (; *texts; texts++)
+        g_ptr_array_add(lines, g_strdup(*texts));
+    return lines;
+}
+
+/* Which of ib0 and ib1 UCX takes for the peer, after --apply. */
+static void expect_taken(const char *more, gboolean ib0, gboolean ib1)
+{
+    const char *texts[] = {"nic ib0 infiniband",
+                           "ip address add 172.16.34.1/16 dev ib0",
+                           "nic ib1 infiniband",
+                           "ip address add 172.16.34.2/16 dev ib1",
+                           more,
+                           NULL};
+    g_autoptr(GPtrArray) lines = lines_of(texts);
+    g_auto(Case) c = {.lines = lines};
+    IbhIp peer;
+
+    assert_true(ibh_ip_parse("172.16.16.2", &peer));
+    assert_true(case_init(&c));
+    assert_int_equal(n_ops(c.planned) > 0, TRUE);
+    assert_int_equal(is_taken_by_ucx(c.after->now, ibh_snapshot_link_by_name(c.after->now, "ib0")->ifindex, &peer),
+                     ib0);
+    assert_int_equal(is_taken_by_ucx(c.after->now, ibh_snapshot_link_by_name(c.after->now, "ib1")->ifindex, &peer),
+                     ib1);
+}
+
+/* Both NICs reach the peer; beside a host route by ib1, as packaging/doc/profiles.md warns, ib1 alone. */
+static void test_ucx_in_the_documents_example(void **state)
+{
+    (void)state;
+    expect_taken(NULL, TRUE, TRUE);
+    expect_taken("ip route add 172.16.16.2/32 dev ib1 src 172.16.34.2", FALSE, TRUE);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept_worlds), cmocka_unit_test(test_small_worlds),
-                                       cmocka_unit_test(test_worlds)};
+                                       cmocka_unit_test(test_worlds),
+                                       cmocka_unit_test(test_ucx_in_the_documents_example)};
     g_autofree char *name = g_path_get_dirname(argv[0]);
 
     (void)argc;
