@@ -44,7 +44,8 @@ check-valgrind:
 
 # Network managers that are installed would take this machine's interfaces; some tests lay these over their own /usr.
 $(BUILD)/unpacked/.complete:
-	@packaging/deps.sh unpack $(BUILD)/unpacked network-manager dbus netplan.io ifupdown systemd udev
+	@packaging/deps.sh unpack $(BUILD)/unpacked network-manager dbus netplan.io ifupdown systemd udev \
+		containernetworking-plugins
 
 # What a router has: it would be one here.
 $(BUILD)/unpacked-routers/.complete:
