@@ -171,8 +171,9 @@ def rows(r, cpu_r, programs, nothing):
 
 def packet_rows(r):
     """Of a NIC that is no rail, by a socket that is not connected, per second of processor time."""
-    for host, what in (("2", "2 rails"), ("8", "8 rails"), ("16", "16 rails"), ("8x4", "8 rails with 4 addresses each"),
-                       ("64", "64 rails")):
+    for host, what in (("2", "2 rails"), ("8", "8 rails"), ("script", "8 rails of the documents' script"),
+                       ("sbr", "8 rails of CNI's sbr"), ("16", "16 rails"),
+                       ("8x4", "8 rails with 4 addresses each"), ("64", "64 rails")):
         rules = r.numbers[f"rules-{host}"]
         yield row(f"packets of another NIC per CPU second: {what} ({rules} rules), against no rule", None,
                   r.packets[host] / r.packets["none"])
@@ -223,7 +224,16 @@ def version(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
+def print_packets(directory):
+    print(f"Medians (quartiles), load {os.getloadavg()[1]:.1f}:")
+    for line in packet_rows(Results(directory, elapsed)):
+        print(f"{line['figure']}: {number(line['median'])} ({number(line['low'])}–{number(line['high'])})")
+
+
 def main():
+    if sys.argv[1] == "packets":
+        print_packets(sys.argv[2])
+        return
     results, programs, nothing, json_path, page, commit = sys.argv[1:]
     r = Results(results, elapsed)
     traces = calls.read(programs), calls.read(nothing)
