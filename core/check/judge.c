@@ -249,6 +249,7 @@ static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
 {
     /* No rail is left: one command ends all holds, silent NICs', too. */
     const gboolean all = check->rails->no_rails->len == check->rails->nics->len;
+    g_autofree char *why = ibh_nic_why(check->rails, nic);
 
     if (nic->status == IBH_NIC_HELD) {
         const char *then = nic->kept ? "" : ": it is no rail meanwhile";
@@ -256,18 +257,18 @@ static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
         ibh_check_tell(check, nic, "held", all ? "" : NULL,
                        all ? ibh_remedy_fix("sudo ib-hook", "--apply")
                            : ibh_remedy_fix("sudo ib-hook --apply --iface", "%s", nic->link->name),
-                       "%s%s", nic->why, then);
+                       "%s%s", why, then);
     } else if (nic->status == IBH_NIC_BLOCKED) {
-        ibh_check_tell(check, nic, "local-rule-late", "", (IbhRemedy){0}, "not programmed: %s", nic->why);
+        ibh_check_tell(check, nic, "local-rule-late", "", (IbhRemedy){0}, "not programmed: %s", why);
     } else if (nic->status == IBH_NIC_NO_ADDRESS && !is_missed(check, nic->link)) {
         ibh_check_tell(
             check, nic, "no-address", NULL,
             ibh_remedy_advice("give it an address where its network manager is configured, if it is to be used"),
-            "%s: nothing to route", nic->why)
+            "%s: nothing to route", why)
             ->severity = IBH_INFO;
     }
     if (check->only && !nic->kept)
-        ibh_check_tell(check, nic, "not-engaged", NULL, (IbhRemedy){0}, "it is no rail: %s", nic->why);
+        ibh_check_tell(check, nic, "not-engaged", NULL, (IbhRemedy){0}, "it is no rail: %s", why);
 }
 
 static void judge_nic(const IbhCheck *check, const IbhNic *nic)

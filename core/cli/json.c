@@ -116,6 +116,7 @@ static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
     const IbhManager *manager = ibh_snapshot_manager(report->rails->snapshot, nic->link->ifindex);
     const IbhLink *link = nic->link;
     g_autoptr(GPtrArray) addresses = ibh_nic_address_texts(nic);
+    g_autofree char *why = ibh_nic_why(report->rails, nic);
 
     begin(out, NULL, '{');
     put_text(out, "iface", link->name);
@@ -129,7 +130,7 @@ static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
     }
     put_text(out, "manager", manager ? manager->name : NULL);
     put_text(out, "connection", manager ? manager->connection : NULL);
-    put_text(out, "why", nic->why);
+    put_text(out, "why", why);
     put_truth(out, "ok", !ibh_findings_worst(report->findings, link->name));
     end(out, '}');
 }

@@ -256,8 +256,10 @@ static void add_nics(const IbhReport *report)
         ibh_rows_add(report, "IFACE\tADDRESS\tLINK\tSTATE");
     for (int rail = TRUE; rail >= FALSE; rail--) {
         IBH_EACH_POINTER (IbhNic, nic, report->nics[rail]) {
+            g_autofree char *why = ibh_nic_why(report->rails, nic);
+
             g_hash_table_add(seen, (char *)(guintptr)nic->link->name);
-            add_nic(report, nic->link->name, nic, nic->why);
+            add_nic(report, nic->link->name, nic, why);
         }
     }
     IBH_EACH (IbhKnownRail, missed, report->missed) {
@@ -317,9 +319,9 @@ static void add_reasons(const IbhReport *report, const char *lead)
 {
     for (int rail = TRUE; rail >= FALSE; rail--) {
         IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail]) {
-            g_autofree char *facts = tell_facts(report, nic);
+            g_autofree char *facts = tell_facts(report, nic), *why = ibh_nic_why(report->rails, nic);
 
-            ibh_rows_add(report, "%s%s: %s: %s%s%s", lead, nic->link->name, rail ? "engaged" : "not engaged", nic->why,
+            ibh_rows_add(report, "%s%s: %s: %s%s%s", lead, nic->link->name, rail ? "engaged" : "not engaged", why,
                          facts ? "; " : "", facts ? facts : "");
         }
     }

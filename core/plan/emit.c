@@ -208,8 +208,11 @@ char *ibh_stale_reason(const IbhWork *work, const IbhStale *stale)
 
     if (!stale->owner)
         return g_strdup("its interface or address is gone");
-    if (stale->owner->status != IBH_NIC_RAIL)
-        return g_strdup_printf("%s is no rail: %s", stale->owner->link->name, stale->owner->why);
+    if (stale->owner->status != IBH_NIC_RAIL) {
+        g_autofree char *why = ibh_nic_why(work->rails, stale->owner);
+
+        return g_strdup_printf("%s is no rail: %s", stale->owner->link->name, why);
+    }
     if (work->undo)
         return g_strdup("undone");
     if (!ibh_stale_is_programmed(stale))

@@ -27,24 +27,15 @@ gboolean ibh_link_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link,
            !link->representor && (manage == IBH_MANAGE_YES || is_rdma_capable(snapshot, link));
 }
 
-/* NULL if it is a candidate, else why not. */
-static char *why_no_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage)
+static IbhReason find_why_no_candidate(const IbhSnapshot *snapshot, const IbhLink *link)
 {
-    if (ibh_link_is_candidate(snapshot, link, manage))
-        return NULL;
     if (link->flags & IFF_LOOPBACK)
-        return g_strdup("loopback");
+        return (IbhReason){.why = IBH_WHY_LOOPBACK};
     if (!ibh_iface_name_has_sysctls(link->name))
-        return g_strdup_printf("its name: net.ipv4.conf.%s stands for all NICs; rename it", link->name);
-    if (link->master) {
-        const IbhLink *master = ibh_snapshot_link(snapshot, link->master);
-
-        return g_strdup_printf("a port of %s: what is configured there decides",
-                               master ? master->name : "another link");
-    }
-    if (link->representor)
-        return g_strdup("a switchdev representor: it stands for another function's port");
-    return g_strdup("not RDMA-capable (manage=yes would make it a candidate)");
+        return (IbhReason){.why = IBH_WHY_NAME};
+    if (link->master)
+        return (IbhReason){.why = IBH_WHY_PORT, .other = ibh_snapshot_link(snapshot, link->master)};
+    return (IbhReason){.why = link->representor ? IBH_WHY_REPRESENTOR : IBH_WHY_NOT_RDMA};
 }
 
 static gboolean is_child(const IbhNic *nic)
@@ -142,18 +133,20 @@ static const IbhNic *find_sharer(const IbhRails *rails, const IbhNic *nic, const
     return NULL;
 }
 
-/* Why it is a rail, apart from earlier runs; NULL: it is not. */
-static char *why_engaged(const IbhRails *rails, const IbhNic *nic)
+/* It is a rail, apart from earlier runs. */
+static gboolean is_engaged_now(const IbhRails *rails, IbhNic *nic)
 {
     const IbhAddress *shared = NULL;
     const IbhNic *sharer;
-    char subnet[IBH_PREFIX_STRLEN];
 
-    if (nic->settings.manage == IBH_MANAGE_YES)
-        return g_strdup("manage=yes");
+    if (nic->settings.manage == IBH_MANAGE_YES) {
+        nic->reason = (IbhReason){.why = IBH_WHY_MANAGED};
+        return TRUE;
+    }
     if (!(sharer = find_sharer(rails, nic, &shared)))
-        return NULL;
-    return g_strdup_printf("shares %s with %s", ibh_prefix_format(&shared->subnet, subnet), sharer->link->name);
+        return FALSE;
+    nic->reason = (IbhReason){.why = IBH_WHY_SHARES, .other = sharer->link, .subnet = &shared->subnet};
+    return TRUE;
 }
 
 /* A NIC that is engaged by its subnets or settings, or was judged before, serves this address: a rule for it makes no
@@ -191,7 +184,7 @@ static void find_engaged(const IbhRails *rails)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->rank && nic->settings.manage != IBH_MANAGE_NO)
-            nic->is_engaged = (nic->why = why_engaged(rails, nic)) != NULL;
+            nic->is_engaged = is_engaged_now(rails, nic);
     }
 }
 
@@ -211,18 +204,17 @@ static guint32 find_local_rule(const IbhRails *rails, int family)
 }
 
 /* If a rail's rule came before the local table's, traffic to ourselves would leave by a rail. */
-static char *why_blocked(const IbhRails *rails, const IbhNic *nic)
+static gboolean is_blocked(const IbhRails *rails, IbhNic *nic)
 {
     const guint32 local4 = ibh_nic_serves_family(nic, AF_INET) ? find_local_rule(rails, AF_INET) : 0;
     const guint32 local6 = ibh_nic_serves_family(nic, AF_INET6) ? find_local_rule(rails, AF_INET6) : 0;
     const guint32 local = MAX(local4, local6);
 
     if (local < IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN)
-        return NULL;
-    return local == G_MAXUINT32
-               ? g_strdup("there is no rule that leads everything to the local table first")
-               : g_strdup_printf("the rule for the local table has priority %u, which is not before %u", local,
-                                 IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN);
+        return FALSE;
+    nic->reason =
+        (IbhReason){.why = local == G_MAXUINT32 ? IBH_WHY_NO_LOCAL_RULE : IBH_WHY_LATE_LOCAL_RULE, .priority = local};
+    return TRUE;
 }
 
 /* ---- the verdict ---- */
@@ -254,35 +246,42 @@ static gboolean has_standing_values(const IbhOthers *others, const IbhNic *nic)
     return FALSE;
 }
 
+/* It is one for what an earlier run left. */
+static gboolean was_engaged(const IbhRails *rails, const IbhOthers *others, IbhNic *nic)
+{
+    if (nic->settings.manage == IBH_MANAGE_NO)
+        return FALSE;
+    if (has_standing_rule(rails, nic))
+        nic->reason = (IbhReason){.why = IBH_WHY_RULE_STANDS};
+    else if (has_standing_values(others, nic))
+        nic->reason = (IbhReason){.why = IBH_WHY_VALUES_STAND};
+    else
+        return FALSE;
+    return TRUE;
+}
+
+static void settle(IbhNic *nic, IbhNicStatus status, IbhWhy why)
+{
+    nic->status = status;
+    nic->reason = (IbhReason){.why = why};
+}
+
 static void judge(const IbhRails *rails, const IbhOthers *others, IbhNic *nic)
 {
-    g_autofree char *engaged = g_steal_pointer(&nic->why);
+    const gboolean engaged = nic->is_engaged || was_engaged(rails, others, nic);
 
-    if (!engaged && nic->settings.manage != IBH_MANAGE_NO && has_standing_rule(rails, nic))
-        engaged = g_strdup("it was a rail before, and its rule still stands");
-    else if (!engaged && nic->settings.manage != IBH_MANAGE_NO && has_standing_values(others, nic))
-        engaged = g_strdup("it was a rail before, and its ARP values still stand");
-    if (nic->kept) {
-        nic->status = IBH_NIC_HELD;
-        nic->why = g_strdup("as it was before --apply, which was not confirmed, until --apply, --undo or a reboot");
-    } else if (nic->settings.manage == IBH_MANAGE_NO) {
-        nic->status = IBH_NIC_UNMANAGED;
-        nic->why = g_strdup("manage=no");
-    } else if (!has_any_address(nic)) {
-        nic->status = IBH_NIC_NO_ADDRESS;
-        nic->why = g_strdup("it has no address");
-    } else if (!engaged) {
-        nic->status = IBH_NIC_ALONE;
-        nic->why = g_strdup("no other RDMA NIC shares one of its subnets");
-    } else if (nic->held) {
-        nic->status = IBH_NIC_HELD;
-        nic->why = g_strdup("left alone since it was undone, until --apply or a reboot");
-    } else if ((nic->why = why_blocked(rails, nic))) {
-        nic->status = IBH_NIC_BLOCKED;
-    } else {
-        nic->status = IBH_NIC_RAIL;
-        nic->why = g_steal_pointer(&engaged);
-    }
+    if (nic->kept)
+        settle(nic, IBH_NIC_HELD, IBH_WHY_KEPT);
+    else if (nic->settings.manage == IBH_MANAGE_NO)
+        settle(nic, IBH_NIC_UNMANAGED, IBH_WHY_UNMANAGED);
+    else if (!has_any_address(nic))
+        settle(nic, IBH_NIC_NO_ADDRESS, IBH_WHY_NO_ADDRESS);
+    else if (!engaged)
+        settle(nic, IBH_NIC_ALONE, IBH_WHY_NOT_SHARED);
+    else if (nic->held)
+        settle(nic, IBH_NIC_HELD, IBH_WHY_UNDONE);
+    else
+        nic->status = is_blocked(rails, nic) ? IBH_NIC_BLOCKED : IBH_NIC_RAIL;
 }
 
 /* ---- the index ---- */
@@ -361,23 +360,6 @@ static void give_addresses(IbhRails *rails)
 
 /* ---- the whole ---- */
 
-static void nic_free(gpointer data)
-{
-    IbhNic *nic = data;
-
-    g_free(nic->why);
-    g_free(nic);
-}
-
-static void say_who_routes(IbhNic *nic, const IbhRule *rule)
-{
-    g_autofree char *why = nic->why;
-    char from[IBH_PREFIX_STRLEN];
-
-    nic->why = g_strdup_printf("%s; routed by the rule %u: from %s lookup %u, which is not ours", why, rule->priority,
-                               ibh_prefix_format(&rule->from, from), rule->table);
-}
-
 /* Tells the addresses that others route from those that need rules and routes of ours. */
 static void find_programmed(IbhRails *rails, const IbhOthers *others)
 {
@@ -393,8 +375,6 @@ static void find_programmed(IbhRails *rails, const IbhOthers *others)
                 g_hash_table_insert(rails->by.foreign_rule, address, (gpointer)(guintptr)theirs);
             else
                 nic->programmed.pdata[nic->programmed.len++] = address;
-            if (theirs && i == 0)
-                say_who_routes(nic, theirs);
             if (ibh_others_lead_out(others, address))
                 g_hash_table_add(rails->by.led_out, address);
         }
@@ -416,8 +396,12 @@ static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, con
         nic->settings.manage = IBH_MANAGE_YES;
         nic->settings.table = IBH_TABLE_AUTO; /* the one it has */
     }
-    nic->why = why_no_candidate(snapshot, link, nic->settings.manage);
-    nic->status = nic->why ? IBH_NIC_NO_CANDIDATE : IBH_NIC_ALONE;
+    if (ibh_link_is_candidate(snapshot, link, nic->settings.manage)) {
+        settle(nic, IBH_NIC_ALONE, IBH_WHY_NOT_SHARED);
+    } else {
+        nic->status = IBH_NIC_NO_CANDIDATE;
+        nic->reason = find_why_no_candidate(snapshot, link);
+    }
     return nic;
 }
 
@@ -437,7 +421,7 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, gboo
     rails->by.led_out = g_hash_table_new(NULL, NULL);
     rails->no_rails = g_ptr_array_new();
     rails->main = ibh_config_settings(config, "").main;
-    rails->nics = g_ptr_array_new_with_free_func(nic_free);
+    rails->nics = g_ptr_array_new_with_free_func(g_free);
     IBH_EACH (const IbhLink, link, snapshot->links) {
         const gboolean is_undone = undone && g_strv_contains(undone, link->name);
 

@@ -19,6 +19,35 @@ typedef enum {
     IBH_NIC_RAIL
 } IbhNicStatus;
 
+typedef enum {
+    /* no candidate */
+    IBH_WHY_LOOPBACK,
+    IBH_WHY_NAME,
+    IBH_WHY_PORT, /* of `other`; NULL: of a link in another namespace */
+    IBH_WHY_REPRESENTOR,
+    IBH_WHY_NOT_RDMA,
+    /* no rail */
+    IBH_WHY_KEPT,
+    IBH_WHY_UNMANAGED,
+    IBH_WHY_NO_ADDRESS,
+    IBH_WHY_NOT_SHARED,
+    IBH_WHY_UNDONE,
+    IBH_WHY_NO_LOCAL_RULE,
+    IBH_WHY_LATE_LOCAL_RULE, /* at `priority` */
+    /* engaged */
+    IBH_WHY_MANAGED,
+    IBH_WHY_SHARES, /* `subnet` with `other` */
+    IBH_WHY_RULE_STANDS,
+    IBH_WHY_VALUES_STAND
+} IbhWhy;
+
+typedef struct {
+    IbhWhy why;
+    const IbhLink *other;
+    const IbhPrefix *subnet;
+    guint32 priority;
+} IbhReason;
+
 typedef struct {
     const IbhLink *link; /* owned by the snapshot */
     IbhSettings settings;
@@ -36,7 +65,7 @@ typedef struct {
     GPtrArray served;     /* those that it serves as a rail, in the kernel's order */
     GPtrArray programmed; /* a slice of rails->programmed: of a rail, those that need rules and routes of ours */
     IbhNicStatus status;
-    char *why; /* one sentence for people */
+    IbhReason reason;
 } IbhNic;
 
 typedef struct {
@@ -65,6 +94,9 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, g
 IbhRails *ibh_rails_without(const IbhConfig *config, const IbhSnapshot *snapshot, const char *const *ifaces);
 void ibh_rails_free(IbhRails *rails);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhRails, ibh_rails_free)
+
+/* reason.c: why it is a rail or none, one sentence for people. The caller frees it. */
+char *ibh_nic_why(const IbhRails *rails, const IbhNic *nic);
 
 #define IBH_STACK_DEPTH 8 /* how many links below a stacked one are followed */
 

@@ -49,7 +49,8 @@ static GPtrArray *choose(GString *out, const IbhRails *rails)
     GPtrArray *chosen = g_ptr_array_new();
 
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
-        g_autofree char *name = ibh_text_printable(nic->link->name), *no_rail = ibh_text_printable(nic->why);
+        g_autofree char *name = ibh_text_printable(nic->link->name), *why = ibh_nic_why(rails, nic);
+        g_autofree char *no_rail = ibh_text_printable(why);
         const char *never = nic->status != IBH_NIC_RAIL             ? no_rail
                             : !ibh_render_is_plain(nic->link->name) ? "its name cannot stand in such a file"
                                                                     : NULL;

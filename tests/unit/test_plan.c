@@ -146,15 +146,15 @@ static char *nic_line(const IbhRails *rails, const IbhCaseNic *expected)
 {
     const IbhLink *link = ibh_snapshot_link_by_name(rails->snapshot, expected->name);
     const IbhNic *nic = link ? ibh_rails_nic(rails, link->ifindex) : NULL;
-    g_autofree char *verdict = nic ? ibh_case_verdict(nic) : NULL;
+    g_autofree char *verdict = nic ? ibh_case_verdict(nic) : NULL, *why = nic ? ibh_nic_why(rails, nic) : NULL;
 
     if (!nic)
         return g_strdup_printf("nic %s is not among the NICs", expected->name);
-    if (!nic->why || !*nic->why)
+    if (!why || !*why)
         fail_msg("%s is %s without a reason", expected->name, verdict);
     if (!expected->why)
         return g_strdup_printf("nic %s %s", expected->name, verdict);
-    return g_strdup_printf("nic %s %s: %s", expected->name, verdict, asked(nic->why, expected->why));
+    return g_strdup_printf("nic %s %s: %s", expected->name, verdict, asked(why, expected->why));
 }
 
 /* Every operation names its NIC and its reason, and is the inverse of its inverse. */
