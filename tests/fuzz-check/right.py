@@ -28,6 +28,7 @@ class Right:
         self.rails, self.unbound, self.others, self.ports = [], [], [], {}
         self.among = []  # peers that reach each other
         self.spare = []  # rails to be, without an address
+        self.virtual = []  # addresses on lo that peers ask the rails' wire for
         self.nics = 0
         self.make()
 
@@ -213,7 +214,8 @@ class Right:
     def vip(self):
         if "4" not in self.families or self.routed:
             return False
-        self.ip(f"address add {self.host(self.net4, 77)}/32 dev lo")
+        self.virtual = [str(self.host(self.net4, 77))]
+        self.ip(f"address add {self.virtual[0]}/32 dev lo")
         return True
 
     def rules_of_others(self):

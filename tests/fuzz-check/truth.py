@@ -25,7 +25,7 @@ class Truth:
 
     def judge(self, pieces=(), limits=LIMITS, virtual=()):
         """(what is wrong, what nobody can say)"""
-        self.virtual = virtual
+        self.virtual = [*self.right.virtual, *virtual]
         for limit in limits:
             wrong, unclear = self.once(pieces, limit)
             if not wrong:
@@ -97,9 +97,14 @@ class Truth:
 
     def on_its_wire(self, rail, to):
         """Main says that a host of remote= is on the rail's own wire, without a gateway. Only that wire knows whether it is."""
+        return self.is_on_a_wire(rail, to, {rail.nic})
+
+    def is_on_a_wire(self, rail, to, nics):
+        """The same of these NICs' wires. Subnets of siblings are none of them: these are reached by the rail's own gateway."""
         best = self.longest(rail, to)  # of several equal ones the rail has its own
-        return best is not None and not self.is_inside(rail, to) and any(
-            net == best[0] and kind == "unicast" and dev == rail.nic and not by_gateway for net, kind, dev, _, by_gateway, _ in self.main)
+        siblings = {net for one in self.right.rails if one is not rail for net in one.subnets()}
+        return best is not None and best[0] not in siblings and not self.is_inside(rail, to) and any(
+            net == best[0] and kind == "unicast" and dev in nics and not by_gateway for net, kind, dev, _, by_gateway, _ in self.main)
 
     # ---- packets ----
 
@@ -128,8 +133,8 @@ class Truth:
                    if family_of(peer) == family_of(to)]
         self.forget()
         answers = self.wire.exchange(inward + among + virtual, limit)
-        if virtual and not any(echo.to in answers for echo in virtual):
-            self.wrong.append(Wrong(None, f"nobody answers ARP for {virtual[0].to}"))
+        for to in {echo.to for echo in virtual} - answers.keys():
+            self.wrong.append(Wrong(None, f"nobody answers ARP for {to}"))
         for echo in among:
             for nic in sorted({one[0] for one in answers.get(echo.to, ()) if one[0] in self.links}):
                 self.wrong.append(Wrong(nic, f"answers for {echo.to}, which is a peer's"))
@@ -173,7 +178,7 @@ class Truth:
         exact = {(rail.nic, self.links[rail.nic].mac.hex(":"))}
         if who and who != exact and {nic for nic, _ in who} <= self.right_nics() and self.macs_of_rails() >= {mac for _, mac in who}:
             self.wrong.append(Wrong(rail.nic, f"{echo.to} is answered for by {', '.join(sorted(f'{n} {m}' for n, m in who))}"))
-        if self.by_another(rail, echo.source) or self.on_its_wire(rail, echo.source):
+        if self.by_another(rail, echo.source) or self.is_on_a_wire(rail, echo.source, self.right_nics()):
             self.unclear.append(f"main has {echo.source} more exactly")
         elif echo.error:
             self.unclear.append(f"{echo}: {echo.error}")
@@ -190,7 +195,7 @@ class Truth:
 
     def judge_outward(self, echo):
         rail = echo.about
-        if self.by_another(rail, echo.to) or self.on_its_wire(rail, echo.to):
+        if self.by_another(rail, echo.to) or self.is_on_a_wire(rail, echo.to, self.right_nics()):
             self.unclear.append(f"main has {echo.to} more exactly")
         elif echo.error == "EMSGSIZE":
             pass
@@ -209,14 +214,16 @@ class Truth:
         self.elsewhere = self.networks_of_others()
         others = self.right.others + self.elsewhere
         shared = {net for rail in self.right.rails for net in rail.subnets()}
+        owners = {(owner[0], one) for one, found in self.present.items() for owner in found}
         for rail in self.right.rails + self.right.spare:
             if rail.nic not in self.links:
                 continue
+            kept = [net for net in rail.subnets() if any(nic == rail.nic and ipaddress.ip_address(one) in net for nic, one in owners)]
             for address, length in [(one, owner[1]) for one, owners in self.present.items() for owner in owners
                                     if owner[0] == rail.nic and not owner[2] & FAILED]:
                 family, own = family_of(address), ipaddress.ip_network(f"{address}/{length}", strict=False)
                 if own.num_addresses > 4 and (own in rail.subnets() or own in shared):
-                    asked += [(rail, "own", Question(family, str(to), address)) for net in {own: 0, **dict.fromkeys(rail.subnets())}
+                    asked += [(rail, "own", Question(family, str(to), address)) for net in {own: 0, **dict.fromkeys(kept)}
                               if net.version == own.version for to in self.destinations(net, [*pieces, *(one[0] for one in self.main)])
                               if str(to) not in self.present]
                 for to in others if family == 4 else ():
@@ -308,8 +315,9 @@ class Truth:
                 self.unclear.append(f"main refuses {question.to}")
             elif not question.oif and dev and dev not in self.right_nics() and answer.dev != dev:
                 self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.dev}, main has it by {dev}"))
-            return
-        if answer.kind != "unicast" or answer.dev != rail.nic:
+        elif not question.oif and self.is_on_a_wire(rail, question.to, self.right_nics() - {rail.nic}):
+            self.unclear.append(f"main has {question.to} more exactly")
+        elif answer.kind != "unicast" or answer.dev != rail.nic:
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.kind} {answer.dev or ''}".strip()))
         elif answer.mtu and answer.mtu < self.links[rail.nic].mtu and not self.is_wanted(rail, question.to, 5):
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: mtu {answer.mtu}"))
