@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/check.h"
+#include "plan/want.h"
 
 #include <sys/socket.h>
 
@@ -25,7 +26,7 @@ static void add_own(Cuts *cuts, const IbhIp *ip)
 }
 
 /* What is the network and the broadcast address of a subnet, as table local has it: since Linux 5.14 the first is a
- * host's. In IPv6 the first is any router's. */
+ * host's, but not where a cable has two ends only. In IPv6 the first is any router's. */
 static void add_edges(Cuts *cuts, const IbhPrefix *subnet)
 {
     guint bits = ibh_ip_bits(&subnet->ip);
@@ -36,7 +37,10 @@ static void add_edges(Cuts *cuts, const IbhPrefix *subnet)
     for (guint bit = subnet->length; bit < bits; bit++)
         edges[1].bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
     IBH_EACH_ROW (const IbhIp, edge, edges) {
-        if (subnet->ip.family == AF_INET ? ibh_fib_find(cuts->actual, IBH_TABLE_LOCAL, edge, 0) != NULL : edge == edges)
+        gboolean is_edge =
+            subnet->ip.family == AF_INET ? ibh_fib_find(cuts->actual, IBH_TABLE_LOCAL, edge, 0) != NULL : edge == edges;
+
+        if (is_edge || ibh_prefix_has_one_peer(subnet))
             add_own(cuts, edge);
     }
 }

@@ -320,11 +320,13 @@ gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-static gboolean shares_subnet(const IbhNic *a, const IbhNic *b)
+/* Of its addresses in a subnet of the rail. What a rail has as well, that rail answers for. */
+static gboolean has_lone_address(const IbhRails *rails, const IbhNic *other, const IbhNic *nic)
 {
-    IBH_EACH_POINTER (const IbhAddress, mine, &a->addresses) {
-        IBH_EACH_POINTER (const IbhAddress, theirs, &b->addresses) {
-            if (theirs->local.family == AF_INET && ibh_prefix_overlaps(&mine->subnet, &theirs->subnet))
+    IBH_EACH_POINTER (const IbhAddress, mine, &nic->addresses) {
+        IBH_EACH_POINTER (const IbhAddress, theirs, &other->addresses) {
+            if (theirs->local.family == AF_INET && ibh_prefix_overlaps(&mine->subnet, &theirs->subnet) &&
+                !ibh_rails_owner(rails, &theirs->local))
                 return TRUE;
         }
     }
@@ -356,7 +358,7 @@ static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
     if (!answers_for_others(rails, nic))
         return FALSE;
     IBH_EACH_POINTER (const IbhNic, other, others) {
-        if (other != nic && is_answered_for(rails, other) && shares_subnet(nic, other))
+        if (other != nic && is_answered_for(rails, other) && has_lone_address(rails, other, nic))
             return TRUE;
     }
     return FALSE;
@@ -385,7 +387,8 @@ static gboolean have_global_address_on_lo(const IbhRails *rails)
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
         const IbhLink *link = ibh_snapshot_link(rails->snapshot, address->ifindex);
 
-        if (address->local.family == AF_INET && address->scope < RT_SCOPE_LINK && link && ibh_link_is_of_the_host(link))
+        if (address->local.family == AF_INET && address->scope < RT_SCOPE_LINK && link &&
+            ibh_link_is_of_the_host(link) && !ibh_rails_owner(rails, &address->local))
             return TRUE;
     }
     return FALSE;
