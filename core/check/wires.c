@@ -83,128 +83,20 @@ static void judge_deprecated(const IbhCheck *check, const IbhNic *nic)
         ->severity = IBH_WARNING;
 }
 
-/* ---- two NICs that seem to be on one wire ---- */
+/* ---- ARP and neighbours ---- */
 
-/* The NIC's address whose subnet is larger and holds this one; NULL: none. */
-static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-        if (ibh_prefix_is_inside(subnet, &address->subnet))
-            return address;
-    }
-    return NULL;
-}
-
-/* What is sent to the rest of a wider subnet leaves by this NIC all the same: remote=, or others lead it there. */
-static gboolean reaches_rest(const IbhCheck *check, const IbhAddress *address, const IbhPrefix *wide)
-{
-    IbhPiece *end, *rest = ibh_check_pieces_inside(check, wide, &end);
-    IbhTrace trace;
-
-    if (rest == end || ibh_rails_foreign_rule(check->rails, address))
-        return TRUE;
-    trace = ibh_fib_walk(check->actual, &(IbhLookup){.from = address->local, .to = rest->host});
-    return !trace.refused && ibh_route_leads_by(trace.route, address->ifindex);
-}
-
-/* One of the prefix lengths is a mistake, or the wires are different ones: this host cannot know which. The subnet of a
- * cable's two ends has no other hosts that a longer prefix could hide. */
-static void judge_prefix(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhNic *other)
-{
-    const IbhAddress *wider = find_wider(other, &address->subnet);
-    gboolean single = ibh_address_is_host(address),
-             cable = !single && address->subnet.length + 2 >= ibh_ip_bits(&address->local);
-    char own[IBH_IP_STRLEN], ip[IBH_IP_STRLEN], wide[IBH_PREFIX_STRLEN];
-
-    if (!wider || cable || other->status != IBH_NIC_RAIL || other->link->type != nic->link->type)
-        return;
-    if (find_wider(nic, &address->subnet) || ibh_nic_serves_subnet(other, &address->subnet) ||
-        reaches_rest(check, address, &wider->subnet))
-        return;
-    ibh_ip_format(&address->local, own);
-    ibh_check_tell(check, nic, single ? "address-unusable" : "prefix-differs", own,
-                   single ? ibh_remedy_advice("give it the prefix of the subnet: %s/%u", own, wider->subnet.length)
-                          : (IbhRemedy){0},
-                   "what it sends to the rest of %s leaves as the main table says: it has %s/%u, and %s has %s/%u",
-                   ibh_prefix_format(&wider->subnet, wide), own, address->subnet.length, other->link->name,
-                   ibh_ip_format(&wider->local, ip), wider->subnet.length);
-}
-
-/* Virtual routers share theirs on purpose, and so do netdevs that are stacked on one link. */
-static gboolean may_be_shared(const IbhLink *link)
-{
-    static const guint8 vrrp[] = {0x00, 0x00, 0x5e};
-
-    return link->lladdr_len != 6 || memcmp(link->lladdr, vrrp, sizeof vrrp) == 0 || link->parent || link->master;
-}
-
-static gboolean has_lladdr(const IbhLink *link, const guint8 *lladdr, guint length)
+gboolean ibh_link_has_lladdr(const IbhLink *link, const guint8 *lladdr, guint length)
 {
     return length && link->lladdr_len == length && memcmp(link->lladdr, lladdr, length) == 0;
 }
 
-static void judge_hardware_address(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address,
-                                   const IbhNic *other)
-{
-    const guint8 *mac = nic->link->lladdr;
-    g_autofree char *owner = NULL;
-
-    if (may_be_shared(nic->link) || may_be_shared(other->link) || !has_lladdr(other->link, mac, 6) ||
-        ibh_address_is_host(address) || !ibh_nic_serves_subnet(other, &address->subnet))
-        return;
-    owner = g_strdup_printf("%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
-    ibh_check_tell(
-        check, nic, "duplicate-mac", owner, (IbhRemedy){0},
-        "%s and %s have one hardware address, in the same subnet: switches send what is for one of them to the "
-        "port of the other",
-        nic->link->name, other->link->name);
-}
-
-/* A router's advertisement may lower the MTU on all rails. Without IPv6, which may be on purpose, it is a rail all the
- * same. */
-static void judge_ipv6(const IbhCheck *check, const IbhNic *nic, const IbhNic *other)
-{
-    const IbhLink *link = nic->link, *theirs = other->link;
-
-    if (other->status != IBH_NIC_RAIL || !ibh_nic_serves_family(other, AF_INET6))
-        return;
-    if (link->mtu6 && link->mtu6 < MIN(link->mtu, theirs->mtu6) && ibh_nic_serves_family(nic, AF_INET6))
-        ibh_check_tell(
-            check, nic, "mode-mtu", link->name,
-            ibh_remedy_fix("sysctl -w", "net/ipv6/conf/%s/mtu=%d", link->name, MIN(link->mtu, theirs->mtu6)),
-            "its IPv6 MTU is %d, below that of its link (%d) and that of %s (%d): it sends larger packets in "
-            "fragments, or not at all",
-            link->mtu6, link->mtu, theirs->name, theirs->mtu6);
-    if (link->no_ipv6)
-        ibh_check_tell(check, nic, "address-unusable", link->name,
-                       ibh_remedy_fix("sysctl -w", "net/ipv6/conf/%s/disable_ipv6=0", link->name),
-                       "IPv6 is switched off on it (disable_ipv6), and %s has it: it can keep no IPv6 address",
-                       theirs->name)
-            ->severity = IBH_INFO;
-}
-
-static void judge_pairs(const IbhCheck *check, const IbhNic *nic)
-{
-    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        if (other == nic)
-            continue;
-        judge_ipv6(check, nic, other);
-        IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
-            judge_prefix(check, nic, address, other);
-            judge_hardware_address(check, nic, address, other);
-        }
-    }
-}
-
-/* ---- ARP and neighbours ---- */
-
 /* Our own NIC with this hardware address; NULL: none, or it is this one. */
 static const IbhLink *find_own(const IbhCheck *check, const IbhNic *nic, const IbhNeighbour *neighbour)
 {
-    if (has_lladdr(nic->link, neighbour->lladdr, neighbour->lladdr_len))
+    if (ibh_link_has_lladdr(nic->link, neighbour->lladdr, neighbour->lladdr_len))
         return NULL;
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        if (other->rank && has_lladdr(other->link, neighbour->lladdr, neighbour->lladdr_len))
+        if (other->rank && ibh_link_has_lladdr(other->link, neighbour->lladdr, neighbour->lladdr_len))
             return other->link;
     }
     return NULL;
@@ -462,7 +354,8 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
     return was_answered;
 }
 
-/* A virtual address on a bridge or dummy: peers ask the rails' wire for it. */
+/* A virtual address on a bridge or dummy: peers ask the rails' wire for it. What a rail has as well, that rail answers
+ * for. */
 static void judge_silence(const IbhCheck *check, const IbhNic *nic)
 {
     char ip[IBH_IP_STRLEN];
@@ -470,7 +363,8 @@ static void judge_silence(const IbhCheck *check, const IbhNic *nic)
     if (!(nic->link->flags & IFF_LOOPBACK) && !ibh_link_has_no_wire(check->rails, nic->link))
         return;
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
-        if (address->local.family == AF_INET && is_silenced(check, address))
+        if (address->local.family == AF_INET && !ibh_rails_owner(check->rails, &address->local) &&
+            is_silenced(check, address))
             ibh_check_tell(
                 check, nic, "address-silent", ibh_ip_format(&address->local, ip), (IbhRemedy){0},
                 "peers cannot reach %s: no NIC answers ARP for it, because of the rails' arp_ignore or arp_filter", ip);
@@ -485,7 +379,7 @@ void ibh_check_judge_wire(const IbhCheck *check, const IbhNic *nic)
     judge_addresses(check, nic);
     if (nic->status != IBH_NIC_RAIL)
         return;
-    judge_pairs(check, nic);
+    ibh_check_judge_siblings(check, nic);
     judge_deprecated(check, nic);
     judge_solicitations(check, nic);
     judge_neighbours(check, nic);

@@ -5,6 +5,7 @@
 #include "fabric/case.h"
 
 #include <linux/if_arp.h>
+#include <sys/socket.h>
 
 #define PKEY_FULL 0x8000
 
@@ -153,16 +154,7 @@ static const IbhPortNic *find_model(IbhCase *c, Value *value)
     ibh_case_say(c, "its", "%s", its);
     ibh_case_say(c, "model", "%s", model->iface);
     ibh_case_say(c, "subnet", "%s", ibh_prefix_format(ibh_port_nics_shared_subnet(c->nic, model), text));
-    ibh_case_say(c, "right", "%s", 2 * best > all ? "$ " : "make them alike, as the fabric has it; as {model} is: ");
     return model;
-}
-
-static char *mtu_of(const IbhFabric *fabric, const IbhPortNic *nic)
-{
-    (void)fabric;
-    if (nic->mtu == IBH_UNKNOWN || (nic->type == ARPHRD_INFINIBAND && !nic->mode[0]))
-        return NULL;
-    return g_strdup_printf("MTU %d%s%s", nic->mtu, nic->mode[0] ? ", " : "", nic->mode);
 }
 
 /* Of InfiniBand, in order, and no subnet manager hands it over just now. */
@@ -193,22 +185,6 @@ static char *sm_of(const IbhFabric *fabric, const IbhPortNic *nic)
     return port && port->sm_lid > 0 ? g_strdup_printf("%d", port->sm_lid) : NULL;
 }
 
-static gboolean mtu_differs(IbhCase *c)
-{
-    const IbhPortNic *model = find_model(c, mtu_of);
-    gboolean mode = model && !g_str_equal(c->nic->mode, model->mode), mtu = model && c->nic->mtu != model->mtu;
-
-    if (!model)
-        return FALSE;
-    /* Without a majority this host cannot know which of them is right. */
-    ibh_case_say(c, "do", "%s%s%s%s", (char *)g_hash_table_lookup(c->words, "right"),
-                 mode ? "echo {mode} >/sys/class/net/{iface}/mode" : "", mode && mtu ? "; " : "",
-                 mtu ? "ip link set {iface} mtu {mtu}" : "");
-    ibh_case_say(c, "mode", "%s", model->mode);
-    ibh_case_say(c, "mtu", "%d", model->mtu);
-    return TRUE;
-}
-
 static gboolean pkey_differs(IbhCase *c)
 {
     return find_model(c, pkey_of) != NULL;
@@ -228,6 +204,141 @@ static gboolean sm_differs(IbhCase *c)
     return its && (!c->port->gid.prefix || !its->gid.prefix || c->port->gid.prefix == its->gid.prefix);
 }
 
+/* ---- one MTU and mode for a subnet ---- */
+
+#define IPV6_LEAST 1280 /* below it the kernel takes IPv6 away */
+
+static gboolean has_mtu(const IbhPortNic *nic)
+{
+    return nic->mtu != IBH_UNKNOWN && (nic->type != ARPHRD_INFINIBAND || nic->mode[0]);
+}
+
+static gboolean has_one_beside(const GPtrArray *rails, const IbhPortNic *nic)
+{
+    IBH_EACH_POINTER (const IbhPortNic, other, rails) {
+        if (ibh_port_nics_are_beside(nic, other))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static int compare_places(gconstpointer a, gconstpointer b)
+{
+    const IbhPortNic *const *one = a, *const *other = b;
+
+    return *one < *other ? -1 : *one > *other;
+}
+
+/* This rail, those beside it, and those beside them, in the order of the host, const IbhPortNic *: one of them cannot
+ * be changed without regard for the others. */
+static GPtrArray *find_rails_around(const IbhCase *c)
+{
+    GPtrArray *rails = g_ptr_array_new();
+
+    g_ptr_array_add(rails, (gpointer)(guintptr)c->nic);
+    for (guint known = 0; known < rails->len;) {
+        known = rails->len;
+        IBH_EACH (const IbhPortNic, nic, c->fabric->nics) {
+            if (has_mtu(nic) && has_one_beside(rails, nic) && !g_ptr_array_find(rails, nic, NULL))
+                g_ptr_array_add(rails, (gpointer)(guintptr)nic);
+        }
+    }
+    g_ptr_array_sort(rails, compare_places);
+    return rails;
+}
+
+static gboolean are_alike(const IbhPortNic *a, const IbhPortNic *b)
+{
+    return a->mtu == b->mtu && g_str_equal(a->mode, b->mode);
+}
+
+static guint count_alike(const GPtrArray *rails, const IbhPortNic *nic)
+{
+    guint n = 0;
+
+    IBH_EACH_POINTER (const IbhPortNic, other, rails)
+        n += are_alike(nic, other) ? 1 : 0;
+    return n;
+}
+
+static gboolean have_ipv6(const GPtrArray *rails)
+{
+    IBH_EACH_POINTER (const IbhPortNic, nic, rails) {
+        IBH_EACH (const IbhPrefix, subnet, nic->subnets) {
+            if (subnet->ip.family == AF_INET6)
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+/* The rail that the others are to be like: one of the majority, or else the one with the smallest MTU, because larger
+ * packets than that are lost. NULL: there are none. */
+static const IbhPortNic *find_goal(const GPtrArray *rails)
+{
+    const int least = have_ipv6(rails) ? IPV6_LEAST : 0;
+    const IbhPortNic *goal = NULL;
+
+    IBH_EACH_POINTER (const IbhPortNic, nic, rails) {
+        if (nic->mtu < least)
+            continue;
+        if (2 * count_alike(rails, nic) > rails->len)
+            return nic;
+        if (!goal || nic->mtu < goal->mtu)
+            goal = nic;
+    }
+    return goal;
+}
+
+static char *describe_mtu(const IbhPortNic *nic)
+{
+    return g_strdup_printf("MTU %d%s%s", nic->mtu, nic->mode[0] ? ", " : "", nic->mode);
+}
+
+/* The commands that make all of them like the goal, and in words which those are. */
+static void say_mtus(IbhCase *c, const GPtrArray *rails, const IbhPortNic *goal)
+{
+    g_autoptr(GString) commands = g_string_new(NULL), others = g_string_new(NULL);
+    char text[IBH_PREFIX_STRLEN];
+
+    IBH_EACH_POINTER (const IbhPortNic, nic, rails) {
+        g_autofree char *name = ibh_text_shell_word(nic->iface), *own = describe_mtu(nic);
+
+        if (are_alike(nic, goal))
+            continue;
+        g_string_append_printf(others, "%s%s has %s", others->len ? "; " : "", nic->iface, own);
+        if (!g_str_equal(nic->mode, goal->mode))
+            g_string_append_printf(commands, "%secho %s >/sys/class/net/%s/mode", commands->len ? "; " : "", goal->mode,
+                                   name);
+        if (nic->mtu != goal->mtu)
+            g_string_append_printf(commands, "%sip link set %s mtu %d", commands->len ? "; " : "", name, goal->mtu);
+    }
+    ibh_case_say(c, "others", "%s", others->str);
+    ibh_case_say(c, "commands", "%s", commands->str);
+    ibh_case_take(c, "its", describe_mtu(goal));
+    ibh_case_say(c, "model", "%s", goal->iface);
+    ibh_case_say(c, "subnet", "%s", ibh_prefix_format(&g_array_index(goal->subnets, IbhPrefix, 0), text));
+}
+
+/* The words are the same for each of these rails: so they are one finding, which hits the rails that differ from the
+ * majority, and without a majority all. */
+static gboolean mtu_differs(IbhCase *c)
+{
+    g_autoptr(GPtrArray) rails = find_rails_around(c);
+    const IbhPortNic *goal = has_mtu(c->nic) && c->nic->rail ? find_goal(rails) : NULL;
+    const guint alike = goal ? count_alike(rails, goal) : rails->len;
+    const gboolean is_majority = 2 * alike > rails->len;
+
+    if (alike == rails->len || (is_majority && are_alike(c->nic, goal)))
+        return FALSE;
+    say_mtus(c, rails, goal);
+    /* Without a majority this host cannot know which of them the fabric has. */
+    ibh_case_say(c, "do",
+                 is_majority ? "$ {commands}"
+                             : "make them alike, as the fabric has it; the smaller one fits all: {commands}");
+    return TRUE;
+}
+
 #define FABRIC_ADVICE "so the peers of one rail cannot reach the other"
 #define PARTITION_ADVICE                                                                                               \
     "where the subnet manager runs, add \"{partition}, ipoib: {guid}=full;\" to its partitions (opensm: "              \
@@ -235,7 +346,8 @@ static gboolean sm_differs(IbhCase *c)
 
 const IbhRow ibh_rows_of_nic[] = {
     {"mode-mtu", mtu_differs,
-     "{own}, expected {its} as {model}, which reaches {subnet}, too: a peer that sends to both loses the packets that "
+     "{others}, expected {its} as {model} in the same subnet {subnet}: a peer that sends to both loses the packets "
+     "that "
      "are too large for one of them",
      "{do}"},
     {"pkey-unknown", lacks_pkey,

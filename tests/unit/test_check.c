@@ -125,6 +125,12 @@ static World look(const char *text, Answer answer)
 #define SILENT(link, iface, length)                                                                                    \
     RAILS "ip link add " link "\nip address add 172.16.99.1/" length " dev " iface                                     \
           "\nsaved ib0 arp_ignore old=0 set=1\nsaved ib1 arp_ignore old=0 set=1\n"
+/* With a gateway of its own, the other end of its cable. */
+#define ROUTED                                                                                                         \
+    IB0 "ip address add 10.1.0.2/30 dev ib0\nconfig [interface ib0] manage=yes\nconfig [interface ib0] gateway=peer\n" \
+        "ip route add 10.1.0.0/30 dev ib0 src 10.1.0.2 table 941 metric mark protocol kernel\n"                        \
+        "ip route add default via 10.1.0.1 dev ib0 onlink table 2941 metric mark protocol kernel\n" RULE_IN(           \
+            "10.1.0.0", "30", "10.1.0.2", "941") TIERS("10.1.0.2", "941")
 #define ETH0 "nic eth0\nip address add 192.168.1.5/24 dev eth0\n"
 
 /* ---- answers that are wrong ---------------------------------------------------------------------------- */
@@ -192,6 +198,8 @@ static const Case CASES[] = {
     {"nobody answers for an address on a bridge", SILENT("br9 up type bridge", "br9", "16"), NULL, "warning address-silent br9"},
     {"nor for one on a dummy", SILENT("d9 up type dummy", "d9", "32"), NULL, "info foreign-route ib0+ib1\nwarning address-silent d9"},
     {"a network of its own inside the subnet is routed", SILENT("br9 up type bridge", "br9", "24"), NULL, "info foreign-route ib0+ib1"},
+    {"one of a rail, which answers for it", SILENT("d9 up type dummy", "d9", "32") "ip address del 172.16.99.1/32 dev d9\nip address add 172.16.34.2/32 dev lo\n",
+     NULL, ""},
     {"its administrator had silenced the rails before", RAILS "ip link add br9 up type bridge\nip address add 172.16.99.1/16 dev br9\n", NULL, ""},
     {"a service's address", RAILS "ip address add 172.16.99.1/32 dev lo\n", NULL, "info foreign-route ib0+ib1"},
     {"a rule for an address that is gone", RAILS STALE("172.16.34.7", "942"), NULL, "warning stale ib1"},
@@ -224,11 +232,15 @@ static const Case CASES[] = {
     {"somebody's default route, and another network", RAILS ETH0 "ip route add default dev ib1 table 942\n", NULL, "warning table-clash ib1"},
     {"somebody's piece of the subnet", RAILS "ip route add 172.16.7.0/24 dev ib0 table 942\n", NULL, "error foreign-route ib1"},
     {"the first address of it", RAILS "ip route add 172.16.0.0/32 dev ib0 table 942\n", NULL, "error foreign-route ib1"},
+    {"a cable's other end is the only host there, and so its own gateway", ROUTED
+     "ip rule add priority 1 from 10.1.0.0/30 to 10.1.0.0/30 lookup 2941\n", NULL, "info foreign-rule ib0"},
     {"which is a broadcast before Linux 5.14", RAILS "ip route add broadcast 172.16.0.0/32 dev ib0 table local protocol kernel\n", NULL, ""},
     {"the same without our mark", RAILS
      "ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 942 protocol kernel\n", NULL, ""},
 
     {"a longer prefix", IB0 IB1 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/24 dev ib1\n", NULL, "error rule-missing ib0+ib1\ninfo foreign-route ib0\nwarning prefix-differs ib1"},
+    {"two of them are one finding", IB0 IB1 "nic ib2 infiniband " RIGHT "\nip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/24 dev ib1\n"
+     "ip address add 172.16.34.3/24 dev ib2\n", NULL, "error rule-missing ib0+ib1+ib2\ninfo foreign-route ib0\nwarning prefix-differs ib1+ib2"},
     {"a cable inside a subnet", IB0 IB1 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/31 dev ib1\n", NULL, "error rule-missing ib0+ib1\ninfo foreign-route ib0"},
 
     {"one address on two rails", IB0 IB1 ADDRESSES "ip address add 172.16.34.1/16 dev ib1\n" RAIL0 RAIL1, NULL,
@@ -386,6 +398,10 @@ static void test_fixes(void **state)
     g_auto(World) single = look(IB0 IB1 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/32 dev ib1\n"
                                         "config [interface ib*] manage=yes\ndo apply\n",
                                 NULL);
+    g_auto(World) longer =
+        look(IB0 IB1 "nic ib2 infiniband " RIGHT "\nip address add 172.16.34.1/16 dev ib0\n"
+                     "ip address add 172.16.34.2/24 dev ib1\nip address add 172.16.34.3/24 dev ib2\n",
+             NULL);
     g_auto(World) hidden = look(ASTRAY "ip rule add priority 1600 from 172.16.34.2 unreachable\n", NULL);
 
     (void)state;
@@ -396,6 +412,7 @@ static void test_fixes(void **state)
                         "sudo ip -4 rule del priority 1500 from 172.16.34.2 lookup 52 protocol boot");
     assert_null(find_code(&daemon, "foreign-rule")->fix);
     assert_non_null(find_code(&daemon, "foreign-rule")->advice);
+    SAID(find_code(&longer, "prefix-differs")->advice, "give all of them", "/24 as far as");
     assert_string_equal(find_code(&single, "address-unusable")->advice,
                         "give it the prefix of the subnet: 172.16.34.2/16");
     SAID(find_code(&hidden, "foreign-rule")->fix, "sudo ip -4 rule del priority 1500 ",

@@ -182,6 +182,8 @@ static void test_by_name(void **state)
 
 /* ---- MTU: the majority is right ---- */
 
+static const char *subnet_of_mtus = "172.16.0.0/16";
+
 /* Rails of one subnet, with these MTUs; returns "ib0 fix, ib2 fix …", which the caller frees. */
 static char *judge_mtus(const int *mtus)
 {
@@ -190,7 +192,7 @@ static char *judge_mtus(const int *mtus)
     GString *found = g_string_new(NULL);
     IbhPrefix subnet;
 
-    assert_true(ibh_prefix_parse("172.16.0.0/16", &subnet));
+    assert_true(ibh_prefix_parse(subnet_of_mtus, &subnet));
     for (int n = 0; mtus[n]; n++) {
         IbhPortNic nic = {.type = 1, .up = TRUE, .usable = TRUE, .mtu = mtus[n], .pkey = IBH_UNKNOWN};
 
@@ -222,12 +224,19 @@ static void test_majority_of_mtus(void **state)
     expect_mtus("", MTUS(2044, 2044));
     expect_mtus("ib1: sudo ip link set ib1 mtu 2044", MTUS(2044, 1400, 2044, 2044, 2044, 2044, 2044, 2044));
     expect_mtus("ib0: sudo ip link set ib0 mtu 2044", MTUS(1400, 2044, 2044));
-    expect_mtus("ib0: sudo ip link set ib0 mtu 2044, ib3: sudo ip link set ib3 mtu 2044",
+    expect_mtus("ib0: sudo ip link set ib0 mtu 2044; sudo ip link set ib3 mtu 2044",
                 MTUS(1400, 2044, 2044, 4092, 2044));
-    /* No majority: each is named, and which of them is right nobody knows. */
-#define ALIKE "make them alike, as the fabric has it; as "
-    expect_mtus("ib0: " ALIKE "ib1 is: ip link set ib0 mtu 1400, ib1: " ALIKE "ib0 is: ip link set ib1 mtu 2044",
-                MTUS(2044, 1400));
+    /* No majority: which of them is right only the fabric knows, and the smallest one works with all. */
+#define ALIKE "make them alike, as the fabric has it; the smaller one fits all: "
+    expect_mtus("ib0: " ALIKE "ip link set ib0 mtu 1400", MTUS(2044, 1400));
+    expect_mtus("ib0: " ALIKE "ip link set ib0 mtu 1400; ip link set ib2 mtu 1400", MTUS(2044, 1400, 4092));
+    expect_mtus("ib0: " ALIKE "ip link set ib0 mtu 1200", MTUS(2044, 1200));
+    /* With IPv6 none gets less than it needs, whatever the majority has. */
+    subnet_of_mtus = "fd00:16::/64";
+    expect_mtus("ib0: " ALIKE "ip link set ib1 mtu 2044", MTUS(2044, 1200));
+    expect_mtus("ib0: " ALIKE "ip link set ib1 mtu 2044; ip link set ib2 mtu 2044", MTUS(2044, 1200, 1200));
+    expect_mtus("ib0: " ALIKE "ip link set ib0 mtu 1280", MTUS(2044, 1280));
+    subnet_of_mtus = "172.16.0.0/16";
 }
 
 /* A port without an address is somebody's business once he asks for it. */

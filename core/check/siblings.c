@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What two NICs that seem to be on one wire have to have in common: prefix, IPv6 MTU, and not the hardware address.
+ */
+#include "check/check.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+/* The NIC's address whose subnet is larger and holds this one; NULL: none. */
+static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (ibh_prefix_is_inside(subnet, &address->subnet))
+            return address;
+    }
+    return NULL;
+}
+
+/* What is sent to the rest of a wider subnet leaves by this NIC all the same: remote=, or others lead it there. */
+static gboolean reaches_rest(const IbhCheck *check, const IbhAddress *address, const IbhPrefix *wide)
+{
+    IbhPiece *end, *rest = ibh_check_pieces_inside(check, wide, &end);
+    IbhTrace trace;
+
+    if (rest == end || ibh_rails_foreign_rule(check->rails, address))
+        return TRUE;
+    trace = ibh_fib_walk(check->actual, &(IbhLookup){.from = address->local, .to = rest->host});
+    return !trace.refused && ibh_route_leads_by(trace.route, address->ifindex);
+}
+
+/* What most of the rails in this wider subnet have there, or else the wider prefix, which reaches all. */
+static guint find_length(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPrefix *wide)
+{
+    guint all = 0, alike = 0;
+
+    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
+        IBH_EACH_POINTER (const IbhAddress, its, &other->served) {
+            if (other->status != IBH_NIC_RAIL || other->link->type != nic->link->type ||
+                its->subnet.length < wide->length || !ibh_prefix_contains(wide, &its->local))
+                continue;
+            all++;
+            alike += its->subnet.length == address->subnet.length ? 1 : 0;
+        }
+    }
+    return 2 * alike > all ? address->subnet.length : wide->length;
+}
+
+/* One of the prefix lengths is a mistake, or the wires are different ones: this host cannot know which. All rails that
+ * cannot reach the rest of a subnet are one finding of it. */
+static void tell_prefix(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhNic *other,
+                        const IbhAddress *wider)
+{
+    const gboolean single = ibh_address_is_host(address);
+    char own[IBH_IP_STRLEN], ip[IBH_IP_STRLEN], wide[IBH_PREFIX_STRLEN];
+    g_autofree char *text = g_strdup_printf(
+        "what it sends to the rest of %s leaves as the main table says: it has %s/%u, and %s has %s/%u",
+        ibh_prefix_format(&wider->subnet, wide), ibh_ip_format(&address->local, own), address->subnet.length,
+        other->link->name, ibh_ip_format(&wider->local, ip), wider->subnet.length);
+    IbhRemedy remedy =
+        single ? ibh_remedy_advice("give it the prefix of the subnet: %s/%u", own, wider->subnet.length)
+               : ibh_remedy_advice("give all of them the prefix that the subnet really has, /%u as far as this host "
+                                   "can tell, where their network manager is configured",
+                                   find_length(check, nic, address, &wider->subnet));
+
+    ibh_finding_says(ibh_check_tell(check, nic, single ? "address-unusable" : "prefix-differs", single ? own : wide,
+                                    remedy, "%s", text),
+                     nic->link->name, g_strdup(text));
+}
+
+/* The subnet of a cable's two ends has no other hosts that a longer prefix could hide. */
+static void judge_prefix(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhNic *other)
+{
+    const IbhAddress *wider = find_wider(other, &address->subnet);
+    gboolean cable = !ibh_address_is_host(address) && address->subnet.length + 2 >= ibh_ip_bits(&address->local);
+
+    if (!wider || cable || other->status != IBH_NIC_RAIL || other->link->type != nic->link->type)
+        return;
+    if (!find_wider(nic, &address->subnet) && !ibh_nic_serves_subnet(other, &address->subnet) &&
+        !reaches_rest(check, address, &wider->subnet))
+        tell_prefix(check, nic, address, other, wider);
+}
+
+/* Virtual routers share theirs on purpose, and so do netdevs that are stacked on one link. */
+static gboolean may_be_shared(const IbhLink *link)
+{
+    static const guint8 vrrp[] = {0x00, 0x00, 0x5e};
+
+    return link->lladdr_len != 6 || memcmp(link->lladdr, vrrp, sizeof vrrp) == 0 || link->parent || link->master;
+}
+
+static void judge_hardware_address(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address,
+                                   const IbhNic *other)
+{
+    const guint8 *mac = nic->link->lladdr;
+    g_autofree char *owner = NULL;
+
+    if (may_be_shared(nic->link) || may_be_shared(other->link) || !ibh_link_has_lladdr(other->link, mac, 6) ||
+        ibh_address_is_host(address) || !ibh_nic_serves_subnet(other, &address->subnet))
+        return;
+    owner = g_strdup_printf("%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
+    ibh_check_tell(
+        check, nic, "duplicate-mac", owner, (IbhRemedy){0},
+        "%s and %s have one hardware address, in the same subnet: switches send what is for one of them to the "
+        "port of the other",
+        nic->link->name, other->link->name);
+}
+
+/* A router's advertisement may lower the MTU on all rails. Without IPv6, which may be on purpose, it is a rail all the
+ * same. */
+static void judge_ipv6(const IbhCheck *check, const IbhNic *nic, const IbhNic *other)
+{
+    const IbhLink *link = nic->link, *theirs = other->link;
+
+    if (other->status != IBH_NIC_RAIL || !ibh_nic_serves_family(other, AF_INET6))
+        return;
+    if (link->mtu6 && link->mtu6 < MIN(link->mtu, theirs->mtu6) && ibh_nic_serves_family(nic, AF_INET6))
+        ibh_check_tell(
+            check, nic, "mode-mtu", link->name,
+            ibh_remedy_fix("sysctl -w", "net/ipv6/conf/%s/mtu=%d", link->name, MIN(link->mtu, theirs->mtu6)),
+            "its IPv6 MTU is %d, below that of its link (%d) and that of %s (%d): it sends larger packets in "
+            "fragments, or not at all",
+            link->mtu6, link->mtu, theirs->name, theirs->mtu6);
+    if (link->no_ipv6)
+        ibh_check_tell(check, nic, "address-unusable", link->name,
+                       ibh_remedy_fix("sysctl -w", "net/ipv6/conf/%s/disable_ipv6=0", link->name),
+                       "IPv6 is switched off on it (disable_ipv6), and %s has it: it can keep no IPv6 address",
+                       theirs->name)
+            ->severity = IBH_INFO;
+}
+
+void ibh_check_judge_siblings(const IbhCheck *check, const IbhNic *nic)
+{
+    IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
+        if (other == nic)
+            continue;
+        judge_ipv6(check, nic, other);
+        IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+            judge_prefix(check, nic, address, other);
+            judge_hardware_address(check, nic, address, other);
+        }
+    }
+}
