@@ -51,19 +51,19 @@ typedef struct {
     gint64 retry;   /* after the last failure; 0: there was none */
     gint64 alive;   /* when systemd expects our sign of life; NEVER: it does not */
     GArray *away;   /* Away */
-    GHashTable *backoff;
+    GArray *backoff;
     GArray *missing;     /* IbhKnownRail: what was missing at the last look */
     GString *complained; /* the last warning, so that it is printed once */
 } Watch;
 
 /* ---- looking ---- */
 
-static void note(gpointer data, const IbhOp *op)
+static void note(gpointer data, const IbhOp *op, gboolean was_changed)
 {
     Watch *watch = data;
     /* While addresses come and go, hooks and --watch delete and add by turns. */
     const guint32 taker = ibh_numbers_have(watch->events.moved, op->ifindex) ? 0 : ibh_events_taker(&watch->events, op);
-    int seconds = ibh_backoff_note(watch->backoff, op, taker != 0, watch->looking);
+    const int seconds = taker || was_changed ? ibh_backoff_note(watch->backoff, op->unit, watch->looking) : 0;
     g_autofree char *command = NULL, *who = NULL, *text = NULL;
 
     watch->own = TRUE; /* the kernel also reports the sysctls that we set */
@@ -136,8 +136,6 @@ static void look(Watch *watch)
     gboolean ok;
 
     watch->looking = now;
-    IBH_EACH (const int, ifindex, watch->events.moved)
-        ibh_backoff_forgive(watch->backoff, *ifindex);
     (void)ibh_backoff_units(watch->backoff, now, backed_off);
     watch->how.restraint = (IbhRestraint){.given_up = given_up, .backed_off = backed_off};
     ok = ibh_event_run(&watch->how, watch->complained);
@@ -247,7 +245,7 @@ static void run(Watch *watch)
     ibh_notify("STOPPING=1");
     ibh_event_clear(&watch->how);
     g_array_unref(watch->away);
-    g_hash_table_unref(watch->backoff);
+    g_array_unref(watch->backoff);
     g_array_unref(watch->missing);
     g_string_free(watch->complained, TRUE);
     ibh_events_close(&watch->events);
