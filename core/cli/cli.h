@@ -63,6 +63,10 @@ void ibh_options_help(GString *out);
 /* names_io.c: asks the resolver for the peers that are named; `said` tells which addresses they have. */
 gboolean ibh_options_resolve(IbhOptions *options, GString *said, GError **error);
 
+/* caller_io.c: "--apply, SUDO_USER=alice, loginuid=1000, tty=/dev/pts/0": of these, what can be seen. The caller frees
+ * it. */
+char *ibh_caller(const char *action);
+
 /* ---- reports ---- */
 
 /* What there is to tell; parts that an action does not have are NULL. */

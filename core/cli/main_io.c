@@ -226,6 +226,17 @@ static void remember_trial(const IbhRun *run, IbhState *state)
     ibh_trial_remember(run->data, run->rails, state);
 }
 
+/* The journal tells why rails came or went: a person did it, or a package's script. */
+static void log_change(const Command *command, const IbhOutcome *outcome, const char *action)
+{
+    g_autofree char *caller = ibh_caller(action);
+    g_autofree char *text = ibh_ops_log_text(outcome->done, command->run.snapshot, caller);
+
+    ibh_log_command(LOG_INFO, text);
+    IBH_EACH_POINTER (const char, message, outcome->errors)
+        ibh_log_command(LOG_WARNING, message);
+}
+
 static int give_back(Command *command, GError **error)
 {
     Waiter *waiter = command->waiter;
@@ -236,6 +247,7 @@ static int give_back(Command *command, GError **error)
         return IBH_EXIT_SYSTEM;
     plan = ibh_trial_plan_back(command->run.rails, &waiter->trial);
     outcome = ibh_run_change(&command->run, plan);
+    log_change(command, outcome, "--apply was not confirmed");
     waiter->trial.tried = TRUE;
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(&command->run, message);
@@ -326,6 +338,8 @@ static gboolean start_waiting(const Command *command, const GPtrArray *plan, GEr
 
 static int do_confirm(Command *command, GError **error)
 {
+    g_autofree char *caller = NULL;
+
     if (!is_waited_for(command)) {
         g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                             "nothing waits for a confirmation: --apply --confirm changed nothing, or its time is over");
@@ -333,6 +347,8 @@ static int do_confirm(Command *command, GError **error)
     }
     if (!ibh_store_set_token(command->run.store, NULL, error))
         return IBH_EXIT_SYSTEM;
+    caller = ibh_caller("the change stays: --confirm");
+    ibh_log_command(LOG_INFO, caller);
     return say(command, &(IbhReport){0});
 }
 
@@ -345,18 +361,13 @@ static int do_change(Command *command, GError **error)
     const gboolean undo = options->action == IBH_ACTION_UNDO;
     g_autoptr(GPtrArray) plan = ibh_run_plan(&command->run);
     g_autoptr(IbhOutcome) outcome = NULL;
-    g_autofree char *line = NULL;
 
     if (options->action == IBH_ACTION_PLAN)
         return say(command, &(IbhReport){.ops = plan});
     if (!undo && options->confirm && (plan->len || is_waited_for(command)) && !start_waiting(command, plan, error))
         return IBH_EXIT_SYSTEM;
     outcome = ibh_run_change(&command->run, plan);
-    /* The journal tells why rails came or went: a person did it, or a package's script. */
-    line = g_strdup_printf("%s: %u change%s%s", undo ? "--undo" : "--apply", outcome->done->len,
-                           outcome->done->len == 1 ? "" : "s", outcome->errors->len ? "; not all could be made" : "");
-    if (outcome->done->len || outcome->errors->len)
-        ibh_log_command(line);
+    log_change(command, outcome, undo ? "--undo" : "--apply");
     if (undo && command->run.store && !outcome->errors->len && !command->run.only)
         (void)ibh_store_set_token(command->run.store, NULL, NULL); /* there is nothing left to confirm */
     IBH_EACH_POINTER (const char, message, outcome->errors)

@@ -7,12 +7,15 @@
 
 /* lo, too, may get an address that the rails have to leave to main's NIC. Of an empty or hostile name only "something
  * has changed" is left. */
-static IbhTrigger make(const char *iface, bool down)
+static IbhTrigger make(const char *manager, const char *iface, const char *event, bool down)
 {
     IbhTrigger trigger = {.wanted = true};
+    const bool named = iface && ibh_iface_name_is_valid(iface);
 
-    if (down && iface && ibh_iface_name_is_valid(iface))
+    if (down && named)
         g_strlcpy(trigger.down, iface, sizeof trigger.down);
+    (void)g_snprintf(trigger.cause, sizeof trigger.cause, "%s: %s %s", manager, named ? iface : "?",
+                     event ? event : "?");
     return trigger;
 }
 
@@ -26,7 +29,7 @@ IbhTrigger ibh_trigger_nm(int argc, char **argv)
     for (size_t i = 0; argc >= 3 && i < sizeof actions / sizeof actions[0]; i++) {
         if (!g_str_equal(argv[2], actions[i]))
             continue;
-        trigger = make(argv[1], g_str_equal(argv[2], "down"));
+        trigger = make("NetworkManager", argv[1], argv[2], g_str_equal(argv[2], "down"));
         trigger.early = g_str_equal(argv[2], "reapply") && !g_str_equal(argv[1], "lo");
     }
     return trigger;
@@ -35,13 +38,17 @@ IbhTrigger ibh_trigger_nm(int argc, char **argv)
 /* "degraded" and "no-carrier" come and go by themselves: while networkd restarts, addresses are away for a moment. */
 IbhTrigger ibh_trigger_networkd(char **envp)
 {
-    return make(g_environ_getenv(envp, "IFACE"), g_strcmp0(g_environ_getenv(envp, "OperationalState"), "off") == 0);
+    const char *state = g_environ_getenv(envp, "OperationalState");
+
+    return make("networkd-dispatcher", g_environ_getenv(envp, "IFACE"), state, g_strcmp0(state, "off") == 0);
 }
 
 /* PHASE has other values in each of the three ifupdowns; MODE has the same in all. */
 IbhTrigger ibh_trigger_ifupdown(char **envp)
 {
-    return make(g_environ_getenv(envp, "IFACE"), g_strcmp0(g_environ_getenv(envp, "MODE"), "stop") == 0);
+    const char *mode = g_environ_getenv(envp, "MODE");
+
+    return make("ifupdown", g_environ_getenv(envp, "IFACE"), mode, g_strcmp0(mode, "stop") == 0);
 }
 
 IbhTrigger ibh_trigger_ifcfg(int argc, char **argv)
@@ -49,5 +56,7 @@ IbhTrigger ibh_trigger_ifcfg(int argc, char **argv)
     const char *program = argc > 0 ? argv[0] : "", *slash = strrchr(program, '/');
     const char *name = slash ? slash + 1 : program;
 
-    return make(argc > 1 ? argv[1] : NULL, g_str_equal(name, "ifdown-local"));
+    const bool down = g_str_equal(name, "ifdown-local");
+
+    return make("network-scripts", argc > 1 ? argv[1] : NULL, down ? "down" : "up", down);
 }

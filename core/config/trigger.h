@@ -12,13 +12,13 @@
 
 typedef struct {
     bool wanted;         /* false: the event changes nothing for us */
-    bool boot;           /* all managers have done their work */
     bool early;          /* the manager has not finished, and does not call again when it has */
     char down[IFNAMSIZ]; /* the interface that was taken down on purpose; "": none was */
+    char cause[64];      /* for the journal: "NetworkManager: ib1 up" */
 } IbhTrigger;
 
-/* The boot: about all interfaces. */
-#define IBH_TRIGGER_BOOT ((IbhTrigger){.wanted = true, .boot = true})
+/* The boot, and each start of systemd-networkd: about all interfaces. */
+#define IBH_TRIGGER_BOOT ((IbhTrigger){.wanted = true, .cause = "ib-hook.service"})
 
 /* argv of the hook; envp as from environ: nothing in them is trusted. */
 IbhTrigger ibh_trigger_nm(int argc, char **argv);

@@ -164,9 +164,32 @@ static void remember_moved(IbhEvents *events, struct nlmsghdr *header, const GAr
         g_array_append_val(events->moved, ifindex);
 }
 
+static const char *name_change(guint16 type)
+{
+    switch (type) {
+    case RTM_NEWLINK:
+    case RTM_DELLINK:
+        return "a link changed";
+    case RTM_NEWADDR:
+    case RTM_DELADDR:
+        return "an address changed";
+    case RTM_NEWRULE:
+    case RTM_DELRULE:
+        return "a rule changed";
+    case RTM_NEWROUTE:
+    case RTM_DELROUTE:
+        return "a route changed";
+    case RTM_NEWNETCONF:
+    case RTM_DELNETCONF:
+        return "a sysctl changed";
+    default:
+        return "a nexthop changed";
+    }
+}
+
 static gboolean drain_netlink(IbhEvents *events, char *buffer, guint32 own, const GArray *ifindexes)
 {
-    gboolean concerns = FALSE, overrun = FALSE;
+    gboolean concerns = FALSE, overrun = FALSE, ours;
     gssize length;
 
     while ((length = receive(events->netlink, buffer, &overrun)) >= 0 || overrun) {
@@ -177,8 +200,11 @@ static gboolean drain_netlink(IbhEvents *events, char *buffer, guint32 own, cons
         for (; nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
             if (own && header->nlmsg_pid == own)
                 continue;
+            ours = takes_ours(header) || ibh_numbers_have(ifindexes, link_of(header));
+            if (!events->first || (ours && !events->ours))
+                events->first = name_change(header->nlmsg_type);
             concerns = TRUE;
-            events->ours |= takes_ours(header) || ibh_numbers_have(ifindexes, link_of(header));
+            events->ours |= ours;
             if (header->nlmsg_pid && takes_ours(header))
                 remember_taken(events, header);
             remember_moved(events, header, ifindexes);

@@ -109,6 +109,8 @@ typedef struct {
     GArray *taken;  /* IbhTaken, each once, until the caller empties it */
     GArray *moved;  /* int: those of the NICs whose link or addresses came, went or changed; likewise */
     GArray *filter; /* as the kernel has it; NULL: none yet */
+    /* The first event since the caller emptied it, one of `ours` before others: "an address changed"; NULL: none. */
+    const char *first;
 } IbhEvents;
 
 gboolean ibh_events_open(IbhEvents *events, GError **error);

@@ -16,8 +16,9 @@ void ibh_known_put(GArray *known, const IbhKnownRail *now);
 const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL: it is not here */
 /* Finds its link, and why it is missing. Whether hardware that is gone is elsewhere, the caller finds out. */
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config);
-/* IbhKnownRail: what was a rail, or has a section of its own with manage=yes, and is none. Of the latter only the name
- * is known. */
+/* IbhKnownRail: what was a rail, or has a section of its own with manage=yes. Of the latter only the name is known. */
+GArray *ibh_known_judged(const IbhRails *rails, const IbhConfig *config);
+/* Those of them that are no rails. */
 GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config);
 /* Why this NIC is missed; IBH_IS_THERE if it is a rail, or never was one. */
 IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic);
@@ -25,8 +26,6 @@ IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic);
 gboolean ibh_missing_is_fault(IbhMissing missing); /* neither there nor away on purpose */
 /* Of what is missing: "its link has no carrier". It ends a sentence. */
 const char *ibh_missing_text(IbhMissing missing);
-/* "it was a rail with 172.16.34.2, and its link has no carrier". The caller frees it. */
-char *ibh_known_text(const IbhKnownRail *missed);
 
 /* NULL: none. */
 const IbhKnownRail *ibh_known_named(const GArray *known, const char *iface);

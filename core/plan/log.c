@@ -58,14 +58,15 @@ static const char *find_loss(const IbhSnapshot *snapshot, const char *iface, con
         return "is gone";
     if (!(link->flags & IFF_UP))
         return "is down";
-    return link->carrier ? NULL : "lost its link";
+    return link->carrier ? NULL : "has no link";
 }
 
-static void put_line(GString *out, const char *iface, const GPtrArray *ops, const IbhSnapshot *snapshot)
+static void put_line(GString *out, const char *iface, const GPtrArray *ops, const IbhSnapshot *snapshot,
+                     const char *cause)
 {
     const char *loss = find_loss(snapshot, iface, ops);
     g_autoptr(GString) line = g_string_new(NULL);
-    g_autofree char *name = ibh_text_printable(iface);
+    g_autofree char *name = ibh_text_printable(iface), *why = ibh_text_printable(cause);
     guint removed = 0;
 
     IBH_EACH_POINTER (const IbhOp, op, ops)
@@ -77,7 +78,7 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
         if (!loss || !ibh_op_removes(*type))
             put_type(line, ops, *type);
     }
-    g_string_append_printf(out, "%s%s%s: %s\n", name, loss ? " " : "", loss ? loss : "", line->str);
+    g_string_append_printf(out, "%s%s%s: %s (%s)\n", name, loss ? " " : "", loss ? loss : "", line->str, why);
 }
 
 /* A NIC that is gone has its table in the saved state, and its addresses among the known rails. */
@@ -98,7 +99,7 @@ static const char *name_of(const IbhOp *op, const IbhSnapshot *snapshot)
     return known ? known->iface : "a NIC";
 }
 
-char *ibh_ops_log_text(const GPtrArray *done, const IbhSnapshot *snapshot)
+char *ibh_ops_log_text(const GPtrArray *done, const IbhSnapshot *snapshot, const char *cause)
 {
     g_autoptr(GHashTable) ops_of =
         g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
@@ -117,6 +118,6 @@ char *ibh_ops_log_text(const GPtrArray *done, const IbhSnapshot *snapshot)
         g_ptr_array_add(ops, op);
     }
     IBH_EACH_POINTER (const char, iface, ifaces)
-        put_line(out, iface, g_hash_table_lookup(ops_of, iface), snapshot);
+        put_line(out, iface, g_hash_table_lookup(ops_of, iface), snapshot, cause);
     return g_string_free(out, FALSE);
 }

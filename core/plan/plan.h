@@ -59,4 +59,4 @@ gint64 ibh_backoff_units(const GArray *backoff, gint64 now, GArray *units);
 /* ---- what a run on an event says of its changes: one line per interface ---- */
 
 /* The snapshot: for the names of NICs that are gone, and for why something was removed. */
-char *ibh_ops_log_text(const GPtrArray *done, const IbhSnapshot *snapshot); /* const IbhOp * */
+char *ibh_ops_log_text(const GPtrArray *done, const IbhSnapshot *snapshot, const char *cause); /* const IbhOp * */

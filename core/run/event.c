@@ -26,7 +26,7 @@ static void restrain(IbhEvent *event, IbhRun *run, GPtrArray *plan)
 
 static gboolean report(const IbhEvent *event, IbhRun *run, const IbhOutcome *outcome, GString *out)
 {
-    g_autofree char *text = ibh_ops_log_text(outcome->done, run->snapshot);
+    g_autofree char *text = ibh_ops_log_text(outcome->done, run->snapshot, event->cause);
 
     g_string_append(out, text);
     IBH_EACH_POINTER (const IbhOp, op, outcome->done) {

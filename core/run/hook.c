@@ -76,7 +76,7 @@ static void limit_time(void)
 int ibh_hook_run(const IbhTrigger *trigger)
 {
     const char *const down[] = {trigger->down[0] ? trigger->down : NULL, NULL};
-    IbhEvent event = {.sysfs = "/sys", .restraint = {.down = down}};
+    IbhEvent event = {.cause = trigger->cause, .sysfs = "/sys", .restraint = {.down = down}};
     g_autoptr(GString) complained = NULL;
 
     if (!trigger->wanted)
@@ -88,8 +88,6 @@ int ibh_hook_run(const IbhTrigger *trigger)
         run_for_a_moment(&event, complained);
     else
         (void)ibh_event_run(&event, complained);
-    if (trigger->boot && event.missed && !ibh_watch_is_running())
-        ibh_missing_say(event.missed);
     ibh_event_clear(&event);
     return 0;
 }

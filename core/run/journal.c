@@ -83,9 +83,9 @@ void ibh_log_lines(int priority, const char *lines)
     send_lines(priority, lines, FALSE);
 }
 
-void ibh_log_command(const char *line)
+void ibh_log_command(int priority, const char *lines)
 {
-    send_lines(LOG_INFO, line, TRUE);
+    send_lines(priority, lines, TRUE);
 }
 
 /* ---- to systemd ---- */

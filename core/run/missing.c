@@ -40,7 +40,7 @@ void ibh_run_know(const IbhRun *run, GArray *known, gboolean refused)
 
 GArray *ibh_run_missed(const IbhRun *run)
 {
-    GArray *missed = ibh_known_missed(run->rails, run->config);
+    GArray *missed = (run->is_event ? ibh_known_judged : ibh_known_missed)(run->rails, run->config);
 
     IBH_EACH_BACK (IbhKnownRail, one, missed) {
         if (one->why == IBH_IS_GONE && ibh_hardware_is_there(run->sysfs, one))
@@ -53,22 +53,30 @@ GArray *ibh_run_missed(const IbhRun *run)
 
 /* ---- in the journal ---- */
 
-static void say(const IbhKnownRail *missed)
+static void say(int priority, const IbhKnownRail *one)
 {
-    g_autofree char *what = ibh_known_text(missed);
-    g_autofree char *text = g_strdup_printf("%s is missing: %s", missed->iface, what);
+    static const char *const happened[] = {
+        [IBH_IS_THERE] = "is back",
+        [IBH_ON_PURPOSE] = "is administratively down",
+        [IBH_ELSEWHERE] = "has no interface in this network namespace",
+        [IBH_LACKS_ADDRESS] = "has link, but no address",
+        [IBH_LACKS_CARRIER] = "lost its link",
+        [IBH_LACKS_RDMA] = "lost its RDMA device",
+        [IBH_IS_GONE] = "is gone: its hardware is not there, or no driver has it",
+        [IBH_NO_SUCH_NIC] = "is not there: the configuration has manage=yes for it, and no NIC has this name",
+    };
+    g_autofree char *port = one->port[0] ? g_strdup_printf(" (%s)", one->port) : g_strdup("");
+    g_autofree char *what = NULL, *text = NULL;
+    char ip[IBH_IP_STRLEN];
 
-    ibh_log_lines(LOG_WARNING, text);
+    if (one->n_addresses && ibh_missing_is_fault(one->why))
+        what = g_strdup_printf(": %s is not reachable", ibh_ip_format(&one->addresses[0], ip));
+    text = g_strdup_printf("%s%s %s%s", one->iface, port, happened[one->why], what ? what : "");
+    ibh_log_lines(priority, text);
 }
 
-void ibh_missing_say(const GArray *missed)
-{
-    IBH_EACH (const IbhKnownRail, one, missed) {
-        if (ibh_missing_is_fault(one->why))
-            say(one);
-    }
-}
-
+/* A fault that was said has its end when it is another one, or none. Of a NIC that is not missed any more on purpose
+ * (manage=no, a port of a bond) nothing is said. */
 gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now)
 {
     g_autoptr(GArray) before = NULL;
@@ -78,25 +86,23 @@ gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now)
         return next;
     before = *last;
     *last = g_array_ref(missed);
-    IBH_EACH_BACK (const IbhKnownRail, one, missed) {
-        if (!ibh_missing_is_fault(one->why))
-            IBH_REMOVE(IbhKnownRail, one, missed);
-    }
     IBH_EACH (IbhKnownRail, one, missed) {
         const IbhKnownRail *old = ibh_known_named(before, one->iface);
+        const gboolean stays = old && old->why == one->why;
 
-        one->due = old ? old->due : now + WHILE;
-        if (one->due && one->due <= now) {
-            say(one);
+        one->due = stays ? old->due : now + WHILE;
+        if (old && !stays && ibh_missing_is_fault(old->why) && !old->due) {
+            say(LOG_NOTICE, one);
             one->due = 0;
         }
-        next = one->due ? MIN(next, one->due) : next;
-    }
-    IBH_EACH (const IbhKnownRail, one, before) {
-        g_autofree char *text = g_strdup_printf("%s is missing no more", one->iface);
-
-        if (!one->due && !ibh_known_named(missed, one->iface))
-            ibh_log_lines(LOG_NOTICE, text);
+        if (!ibh_missing_is_fault(one->why) || !one->due)
+            continue;
+        if (one->due <= now) {
+            say(LOG_WARNING, one);
+            one->due = 0;
+        } else {
+            next = MIN(next, one->due);
+        }
     }
     return next;
 }

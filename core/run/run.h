@@ -60,12 +60,13 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan);
 /* missing.c: brings what is known of hardware that was a rail (IbhKnownRail) up to date. Where something was refused, a
  * new rail may not stand: it can't be missed. */
 void ibh_run_know(const IbhRun *run, GArray *known, gboolean refused);
-/* IbhKnownRail: what was a rail and is none, and why. */
+/* IbhKnownRail: what was a rail and is none, and why; for an event, with those that are there. */
 GArray *ibh_run_missed(const IbhRun *run);
 
 /* ---- a run on an event: like --apply, but holds stay, and restraint is used ---- */
 
 typedef struct {
+    const char *cause;  /* for the journal */
     const char *config; /* NULL: the system's */
     const char *sysfs;
     IbhRestraint restraint;
@@ -95,16 +96,13 @@ int ibh_hook_run(const IbhTrigger *trigger); /* returns 0, the exit status */
 
 void ibh_log_lines(int priority, const char *lines); /* LOG_WARNING, LOG_INFO … */
 /* Of a command: never to standard error, which has its report. */
-void ibh_log_command(const char *line);
+void ibh_log_command(int priority, const char *lines);
 
 /* ---- which rails are missing, in the journal: once when it begins, once when it ends ---- */
 
-/* `last`: what was missing at the last look, first empty. `missed`: NULL: not known now; notes and what is elsewhere
- * are taken out of it. What has been missing for a while is said. Returns when there may be more to say (G_MAXINT64:
- * when something happens). */
+/* `last`: what was found at the last look, first empty. `missed`: NULL: not known now. What has been missing for a
+ * while is said, and its end at once. Returns when there may be more to say (G_MAXINT64: when something happens). */
 gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now);
-/* At once. */
-void ibh_missing_say(const GArray *missed);
 
 /* ---- messages to and from systemd (sd_notify's protocol): silent without it ---- */
 

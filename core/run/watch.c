@@ -133,10 +133,15 @@ static void look(Watch *watch)
 {
     gint64 now = g_get_monotonic_time();
     g_autoptr(GArray) given_up = find_given_up(watch, now), backed_off = g_array_new(FALSE, FALSE, sizeof(int));
+    g_autofree char *cause = NULL;
     gboolean ok;
 
     watch->looking = now;
     (void)ibh_backoff_units(watch->backoff, now, backed_off);
+    cause =
+        g_strdup_printf("--watch%s%s", watch->events.first ? ": " : "", watch->events.first ? watch->events.first : "");
+    watch->events.first = NULL;
+    watch->how.cause = cause;
     watch->how.restraint = (IbhRestraint){.given_up = given_up, .backed_off = backed_off};
     ok = ibh_event_run(&watch->how, watch->complained);
     g_array_set_size(watch->events.taken, 0);

@@ -4,7 +4,7 @@
 # takes the address away or leaves it, and --watch says it in the journal; then it comes back.
 . "$(dirname "$0")/lib.sh"
 
-begun() { host journalctl -b -t ib-hook -o cat | grep -c "ib1 .*no carrier" >/dev/null; }
+begun() { host journalctl -b -t ib-hook -o cat | grep -c "ib1 (mlx5_1/1) lost its link" >/dev/null; }
 
 carrier ib1 off
 wait_until 10 sees_no_carrier

@@ -19,51 +19,77 @@ lost_carrier() { # HOST NIC
     [ "$(on "$1" cat "/sys/class/net/$2/carrier" 2>/dev/null)" = 0 ] || [[ $(ip -n "$1" link show dev "$2") == *NO-CARRIER* ]]
 }
 
-called() { # NAME ENVIRONMENT-AND-PROGRAM…: routes both rails, with a line for each, then is silent
+called() { # NAME CAUSE ENVIRONMENT-AND-PROGRAM…: routes both rails, with a line for each that has the cause, then is silent
     local from
     from=$(($(journal_lines) + 1))
-    manager_calls B "${MANAGER[@]}" "${@:2}"
+    manager_calls B "${MANAGER[@]}" "${@:3}"
     expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
     expect_equal "$1: one line per interface" "\
-6 ib0: added rule from 172.16.34.1 to table 941; added route 172.16.0.0/16 in table 941; set arp_announce=2, arp_ignore=1; announced 172.16.34.1
-6 ib1: added rule from 172.16.34.2 to table 942; added route 172.16.0.0/16 in table 942; set arp_announce=2, arp_ignore=1; announced 172.16.34.2" \
+6 ib0: added rule from 172.16.34.1 to table 941; added route 172.16.0.0/16 in table 941; set arp_announce=2, arp_ignore=1; announced 172.16.34.1 ($2)
+6 ib1: added rule from 172.16.34.2 to table 942; added route 172.16.0.0/16 in table 942; set arp_announce=2, arp_ignore=1; announced 172.16.34.2 ($2)" \
         "$(journal "$from")"
     from=$(($(journal_lines) + 1))
-    manager_calls B "${MANAGER[@]}" "${@:2}"
+    manager_calls B "${MANAGER[@]}" "${@:3}"
     expect_equal "$1: silence when nothing changed" "" "$(journal "$from")"
 }
 
-called NetworkManager "$HOOKS/nm-dispatcher" ib1 up
+called NetworkManager "NetworkManager: ib1 up" "$HOOKS/nm-dispatcher" ib1 up
 gone
-called "NetworkManager, before it is announced" "$HOOKS/nm-dispatcher" ib1 pre-up
+called "NetworkManager, before it is announced" "NetworkManager: ib1 pre-up" "$HOOKS/nm-dispatcher" ib1 pre-up
 gone
-called networkd-dispatcher IFACE=ib1 OperationalState=routable AdministrativeState=configured "$HOOKS/networkd-dispatcher"
+called networkd-dispatcher "networkd-dispatcher: ib1 routable" IFACE=ib1 OperationalState=routable AdministrativeState=configured "$HOOKS/networkd-dispatcher"
 gone
-called ifupdown IFACE=ib1 MODE=start PHASE=post-up "$HOOKS/ifupdown"
+called ifupdown "ifupdown: ib1 start" IFACE=ib1 MODE=start PHASE=post-up "$HOOKS/ifupdown"
 gone
-called "ifupdown, all" IFACE=--all MODE=start "$HOOKS/ifupdown"
+called "ifupdown, all" "ifupdown: --all start" IFACE=--all MODE=start "$HOOKS/ifupdown"
 gone
 ln -s "$HOOKS/rhel-ifcfg" $work/ifup-local
 ln -s "$HOOKS/rhel-ifcfg" $work/ifdown-local
-called network-scripts $work/ifup-local ib1
+called network-scripts "network-scripts: ib1 up" $work/ifup-local ib1
 gone
-called boot "$HOOKS/boot"
+called boot ib-hook.service "$HOOKS/boot"
 gone
 
-# Commands: one line each, unless nothing changed. A link that is lost is said to be; a NIC that is gone has its name.
+# Commands: the same lines, unless nothing changed, with who ran them.
+expect_said() { # WHAT ADDED-OR-REMOVED CAUSE: in the journal, for each rail, and nothing else
+    expect_equal "$1: the changes of each rail, and who made them" "ib0 ib1" \
+        "$(journal "$from" | sed -n "s|^6 \(ib.\): $2 rule from .* ($3)\$|\1|p" | xargs)"
+    expect_equal "$1: nothing else" "" "$(journal "$from" | grep -v "^6 ib.: $2 " || true)"
+    from=$(($(journal_lines) + 1))
+}
+unset SUDO_USER
+login=$(cat /proc/self/loginuid 2>/dev/null || echo 4294967295)
+login=${login/#4294967295/}
+login=${login:+, loginuid=$login}
 from=$(($(journal_lines) + 1))
 for n in 1 2; do expect_hook 0 B --apply; done
+expect_said --apply added "--apply$login"
+SUDO_USER=alice expect_hook 0 B --undo
+expect_said "--undo by sudo" removed "--undo, SUDO_USER=alice$login"
+expect_hook 0 B --apply --confirm 60
+expect_hook 0 B --confirm
+expect_equal "--confirm is said" "6 the change stays: --confirm$login" "$(journal "$from" | tail -n 1)"
 expect_hook 0 B --undo
+if command -v script >/dev/null; then
+    from=$(($(journal_lines) + 1))
+    script -q -e -c "nsenter --net=/run/netns/B $IB_HOOK --sysfs /run/sys/B --apply" /dev/null </dev/null >/dev/null
+    expect_said "at a terminal" added "--apply$login, tty=/dev/[^ ]*"
+    expect_hook 0 B --undo
+fi
+from=$(($(journal_lines) + 1))
+expect_hook 0 B --apply --confirm 1
+given_back() { [[ $(journal "$from") == *"4 not confirmed in time: "* ]]; }
+wait_until 10 given_back
+expect_contains "not confirmed: what went with it" "(--apply was not confirmed" "$(journal "$from")"
+
+# A link that is lost is said to be; a NIC that is gone has its name.
 expect_hook 0 B --apply
-expect_equal "--apply and --undo are in the journal" "6 --apply: 12 changes
-6 --undo: 12 changes
-6 --apply: 12 changes" "$(journal "$from")"
 from=$(($(journal_lines) + 1))
 ip -n B address flush dev ib1
 ip -n wire link set B.1 down
 wait_until 5 lost_carrier B ib1
 manager_calls B "${MANAGER[@]}" "$HOOKS/nm-dispatcher" ib1 down
-expect_contains "why they went" "6 ib1 lost its link: " "$(journal "$from")"
+expect_contains "why they went" "6 ib1 has no link: " "$(journal "$from")"
 ip -n wire link set B.1 up
 wait_until 5 eval '! lost_carrier B ib1'
 ip -n B address add 172.16.34.2/16 dev ib1

@@ -140,7 +140,7 @@ found "no driver has it" 1 "ib1 error nic-gone"
 rm -r "${sys:?}/$pci" $sys/bus/pci/devices/*
 from=$(($(journal_lines) + 1))
 event
-expect_equal "the journal names it" "6 ib1 is gone: 2 rules and routes removed" "$(journal "$from")"
+expect_equal "the journal names it" "6 ib1 is gone: 2 rules and routes removed (NetworkManager: ib0 up)" "$(journal "$from")"
 found "it is gone" 1 "ib1 error nic-gone"
 expect_hook 0 B --undo --iface ib1
 found "--undo forgets it" 0 ""
@@ -164,16 +164,32 @@ gives_address
 # --watch says so.
 from=$(($(journal_lines) + 1))
 watch_start B
-ip -n wire link set B.1 down
-takes_address
-begun() { [[ $(journal "$from") == *"4 ib1 is missing: it was a rail with 172.16.34.2, and its link has no carrier"* ]]; }
-wait_until 15 begun
+said() { [[ $(journal "$from") == *"$1"* ]]; }
+lost="4 ib1 (mlx5_1/1) lost its link: 172.16.34.2 is not reachable"
+back="5 ib1 (mlx5_1/1) is back"
+ip -n wire link set B.1 down # and its manager leaves it its address
+wait_until 15 said "$lost"
+with_sys B "$HOOKS/boot" </dev/null
 ip -n wire link set B.1 up
+wait_until 5 said "$back"
+ip -n wire link set B.1 down # or takes it away
+takes_address
+twice() { [ "$(journal "$from" | grep -cF "$lost")" = 2 ]; }
+wait_until 15 twice
+ip -n wire link set B.1 up
+wait_until 5 said "5 ib1 (mlx5_1/1) has link, but no address: 172.16.34.2 is not reachable"
 gives_address
-ended() { [[ $(journal "$from") == *"ib1 is missing no more"* ]]; }
-wait_until 5 ended
-expect_equal "once each" 2 "$(journal "$from" | grep -c missing)"
+back_again() { [ "$(journal "$from" | grep -cF "$back")" = 2 ]; }
+wait_until 5 back_again
+expect_equal "each once, by --watch alone" 5 "$(journal "$from" | grep -c "mlx5_1/1")"
 watch_stop
+
+# A service that routes once says nothing of it: --watch does.
+from=$(($(journal_lines) + 1))
+ip -n wire link set B.1 down
+with_sys B "$HOOKS/boot" </dev/null
+expect_equal "ib-hook.service" "" "$(journal "$from" | grep "mlx5_1/1" || true)"
+ip -n wire link set B.1 up
 
 # Other network namespaces than that of process 1 keep nothing: what a container has is not missed by the host.
 [ ! -e /var/lib/ib-hook/rails ] || fail "it keeps what it knows of a network namespace that ends" "$(</var/lib/ib-hook/rails)"

@@ -71,7 +71,7 @@ for name in $'ib0\nMESSAGE=x' ib0%n 'a/b' .. . "${names[0]}X" ''; do
     manager_calls B "IFACE=$name" MODE=stop "$HOOKS/ifupdown"
     manager_calls B "$HOOKS/nm-dispatcher" "$name" down
 done
-all_named() { [ "$(journal 1 | grep -c "added route")" = ${#names[@]} ]; }
+all_named() { [ "$(journal 1 | grep -c "added route.*(ifupdown: ")" = ${#names[@]} ]; }
 wait_until 5 all_named
 ok "the journal names each NIC"
 expect_equal "what could harm who reads it" "" "$(said)"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # How long a deleted rule is away: at most five times as long as one process `ip rule add` takes, in the same run (medians of
 # 15). It is repaired at once also while others' events come without an end: for those, --watch waits longer and longer, up to
-# half a second.
+# half a second. And how long until --watch says that a link is back.
 . "$(dirname "$0")/../netns/lib.sh"
 
 make_hosts 4 B # in turn, or it is a fight
@@ -57,4 +57,21 @@ storm=$!
 away 7 1.3 # what was done to us before is no burst any more; that of the others has grown
 kill $storm
 expect_at_least "beside a burst of others, a deleted rule comes back at once (us, median of 7)" "$(median 7)" 100000
+
+# A cable that was out, and is said to be: its return is said within two seconds, whether the address stayed or not.
+said() { grep -qF "ib1 (mlx5_1/1) $1" $work/journal; }
+lost() { [ "$(grep -c "ib1 (mlx5_1/1) lost its link" $work/journal)" = "$1" ]; }
+returns() { # TIMES LINE: it has been lost so often
+    local start
+    wait_until 15 lost "$1"
+    start=$(now)
+    ip -n wire link set B.1 up
+    wait_until 5 said "$2"
+    expect_at_least "us until the journal has \"$2\"" $(($(now) - start)) 2000000
+}
+ip -n wire link set B.1 down
+returns 1 "is back"
+ip -n wire link set B.1 down
+ip -n B address flush dev ib1 scope global
+returns 2 "has link, but no address"
 watch_stop

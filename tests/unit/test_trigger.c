@@ -24,6 +24,11 @@ static void expect(IbhTrigger trigger, gboolean wanted, const char *down)
     assert_string_equal(trigger.down, down);
 }
 
+static void expect_cause(IbhTrigger trigger, const char *cause)
+{
+    assert_string_equal(trigger.cause, cause);
+}
+
 static void test_nm(void **state)
 {
     static const char *const WANTED[] = {"up", "pre-up", "dhcp4-change", "dhcp6-change", "reapply"};
@@ -37,6 +42,7 @@ static void test_nm(void **state)
     for (gsize i = 0; i < G_N_ELEMENTS(OTHERS); i++)
         expect(nm("ib0", OTHERS[i]), FALSE, "");
     expect(nm("ib0", "down"), TRUE, "ib0");
+    expect_cause(nm("ib0", "down"), "NetworkManager: ib0 down");
     assert_true(nm("ib0", "reapply").early);
     assert_false(nm("ib0", "up").early);
     assert_false(nm("lo", "reapply").early);
@@ -60,6 +66,8 @@ static void test_networkd(void **state)
     (void)state;
     expect(ibh_trigger_networkd(routable), TRUE, "");
     expect(ibh_trigger_networkd(off), TRUE, "ib1");
+    expect_cause(ibh_trigger_networkd(off), "networkd-dispatcher: ib1 off");
+    expect_cause(ibh_trigger_networkd(empty), "networkd-dispatcher: ? ?");
     expect(ibh_trigger_networkd(degraded), TRUE, ""); /* in the middle of a restart, too */
     expect(ibh_trigger_networkd(lo), TRUE, "");
     expect(ibh_trigger_networkd(empty), TRUE, "");
@@ -78,6 +86,7 @@ static void test_ifupdown(void **state)
     (void)state;
     expect(ifupdown("ib0", "start"), TRUE, "");
     expect(ifupdown("ib0", "stop"), TRUE, "ib0");
+    expect_cause(ifupdown("ib0", "stop"), "ifupdown: ib0 stop");
     expect(ifupdown("--all", "start"), TRUE, "");
     expect(ifupdown("lo", "start"), TRUE, "");   /* a VIP on it */
     expect(ifupdown("ib0:1", "stop"), TRUE, ""); /* of an alias: no interface, no harm */
@@ -94,6 +103,7 @@ static void test_rhel(void **state)
     expect(ibh_trigger_ifcfg(2, up), TRUE, "");
     expect(ibh_trigger_ifcfg(2, down), TRUE, "ib0");
     expect(ibh_trigger_ifcfg(2, plain), TRUE, "ib0");
+    expect_cause(ibh_trigger_ifcfg(2, plain), "network-scripts: ib0 down");
     expect(ibh_trigger_ifcfg(1, alone), TRUE, "");
     expect(ibh_trigger_ifcfg(0, NULL), TRUE, "");
 }
@@ -108,6 +118,7 @@ static void test_hostile_names(void **state)
     for (gsize i = 0; i < G_N_ELEMENTS(NAMES); i++) {
         expect(nm(NAMES[i], "down"), TRUE, "");
         expect(ifupdown(NAMES[i], "stop"), TRUE, "");
+        expect_cause(ifupdown(NAMES[i], "stop"), "ifupdown: ? stop");
     }
     expect(nm(huge, "down"), TRUE, "");
     expect(nm("ib0", huge), FALSE, "");
