@@ -41,8 +41,8 @@ expect_hook 2 A --probe only-lo
 expect_contains "no address for a peer" "no address that a peer can have" "$err"
 
 # A signal ends it in what is known so far.
-interrupt() { # SIGNAL
-    ip netns exec A "$IB_HOOK" --sysfs /run/sys/A --probe 172.16.34.1 172.16.34.2 --count 1000 --json >$work/interrupted &
+interrupt() { # SIGNAL [REPORT]
+    ip netns exec A "$IB_HOOK" --sysfs /run/sys/A --probe 172.16.34.1 172.16.34.2 --count 1000 "${2:---json}" >$work/interrupted &
     local pid=$!
     wait_until 5 is_sending
     kill -"$1" "$pid"
@@ -63,10 +63,22 @@ for signal in INT TERM; do
     expect_equal "$signal: no pair is judged that was under way" "null interrupted" "$(json '[.pairs[] | "\(.ok) \(.reason)"] | unique | join(", ")')"
     expect_equal "$signal: nobody is accused" 0 "$(json '.findings | length')"
 done
+for report in --verbose --prometheus; do
+    before=$(($(sent_by_ib0) + 2))
+    interrupt INT $report
+    expect_equal "$report: the exit status says so, too" 130 $status
+    case $report in
+        --verbose) expect_equal "a row says what was interrupted" "ib0 interrupted ib1 interrupted" "$(awk 'NR > 1 { print $1, $NF }' <<<"$out" | xargs)" ;;
+        *) expect_lacks "no pair is measured" "ib_hook_probe_ok{" "$out" ;;
+    esac
+done
 
 # On a terminal, and only there, it says how far it is.
 LC_ALL=C ip netns exec A script -qec "'$IB_HOOK' --sysfs /run/sys/A --probe 172.16.34.1 172.16.34.2 --count 12 >/dev/null" /dev/null >$work/terminal
 expect_contains "progress on a terminal" "of 4 pairs of addresses asked" "$(<$work/terminal)"
+expect_equal "which is erased at the end" $'\r\e[K' "$(tail -c 4 $work/terminal)"
+LC_ALL=C ip netns exec A script -qec "'$IB_HOOK' --sysfs /run/sys/A --probe 172.16.34.1 172.16.34.2 --count 12 --quiet >/dev/null" /dev/null >$work/terminal
+expect_equal "none with --quiet" "" "$(<$work/terminal)"
 expect_hook 0 A --probe 172.16.34.1 172.16.34.2 --count 12
 expect_equal "no progress in a pipe" "" "$err"
 expect_hook 1 A --probe 172.16.34.1 fd00:16::34:1 --json
