@@ -99,6 +99,7 @@ help:
 	@echo "            make          in $(BUILD)/; BUILD=DIR for another place, V=1 shows commands; CC, CFLAGS, LDFLAGS as ever"
 	@echo "            make install uninstall    DESTDIR=DIR, PREFIX=$(PREFIX)"
 	@echo "Packages:   make deb rpm  what building one needs is installed; $(BUILD)/deb, $(BUILD)/rpm"
+	@echo "            make repo     signed repositories of both, for apt and dnf: $(BUILD)/repo; REPO_KEY names the key"
 	@echo "            make dist     a release tarball: $(BUILD)/dist/ib-hook-$(VERSION).tar.gz"
 	@echo "            make compile_commands.json    for editors and clang's tools"
 	@echo "            make clean    $(BUILD)/ goes"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installs the missing packages of these groups, silently if none is missing: deps.sh GROUP ...
 #
-#   build      a compiler and the libraries      deb, rpm    building that package
+#   build      a compiler and the libraries      deb, rpm    building that package      repo    make repo
 #   demo       the demonstration                 packages    the tests of both packages
 #   tests      make check
 #   bench lint valgrind fuzz coverage lab managers platforms fleet selinux    the targets of these names
@@ -27,7 +27,8 @@ packages() { # MANAGER GROUP
         apt/platforms | apt/fresh) echo util-linux mmdebstrap ;;
         apt/deb) echo build-essential debhelper dpkg-dev "$(apt-cache --names-only search "^dh-dlopenlibdeps$" | cut -d" " -f1)" ;;
         apt/rpm) echo rpm cpio selinux-policy-dev bzip2 ;;
-        apt/packages) echo "$(packages apt tests)" clang lld llvm lintian blhc piuparts autopkgtest rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion selinux-policy-dev bzip2 ;;
+        apt/repo) echo apt-utils createrepo-c rpm gnupg ;;
+        apt/packages) echo "$(packages apt tests)" clang lld llvm lintian blhc piuparts autopkgtest rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion selinux-policy-dev bzip2 dnf ;;
         apt/fleet) echo jq curl ansible-core ansible-lint dpkg-dev openssh-client mmdebstrap ;;
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel ;;
         dnf/demo) echo iproute iputils jq util-linux procps-ng ;;
@@ -39,7 +40,7 @@ packages() { # MANAGER GROUP
         dnf/lint) echo jq clang clang-tools-extra cppcheck ShellCheck ;;
         dnf/rpm) echo rpm-build cpio selinux-policy-devel bzip2 ;;
         dnf/packages) echo "$(packages dnf tests)" clang lld llvm rpmlint mandoc man-db zsh bash-completion ;;
-        dnf/deb | dnf/lab | dnf/selinux | dnf/managers | dnf/platforms | dnf/fresh | dnf/fleet)
+        dnf/deb | dnf/repo | dnf/lab | dnf/selinux | dnf/managers | dnf/platforms | dnf/fresh | dnf/fleet)
             echo "deps.sh: $2: this is made of Debian packages: run it on Debian or Ubuntu" >&2
             exit 1
             ;;

@@ -10,6 +10,8 @@ TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 PLUGINDIR ?= $(PREFIX)/lib/ib-hook
 DOCDIR ?= $(PREFIX)/share/doc/ib-hook
 FLEETDIR ?= $(PREFIX)/share/ib-hook/fleet
+# The fleet's page links to it.
+ANSIBLEDIR ?= $(patsubst %/,%,$(dir $(FLEETDIR)))/ansible
 MANDIR ?= $(PREFIX)/share/man
 BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
@@ -20,6 +22,7 @@ $(foreach name,prefix exec_prefix bindir sbindir libdir libexecdir datadir datar
         PLUGINDIR=, MANDIR= or DOCDIR=; `make help`)))
 
 FLEET := README.md ib-hook.schema.json ib-hook-prometheus.service ib-hook-prometheus.timer ib-hook.rules.yml
+ANSIBLE := $(patsubst packaging/ansible/%,%,$(shell find packaging/ansible -type f))
 UNITS := ib-hook.service ib-hook-watch.service
 # Where things are in a package is written down in units; elsewhere it is put right.
 RELOCATE = sed -e 's,/usr/bin/ib-hook,$(BINDIR)/ib-hook,' -e 's,/usr/libexec/ib-hook,$(LIBEXECDIR),'
@@ -62,6 +65,7 @@ install: all
 	install -m 0644 packaging/doc/*.md "$(DESTDIR)$(DOCDIR)"
 	install -m 0644 $(addprefix packaging/fleet/,$(FLEET)) "$(DESTDIR)$(FLEETDIR)"
 	$(RELOCATE) packaging/fleet/ib-hook-prometheus.service >"$(DESTDIR)$(FLEETDIR)/ib-hook-prometheus.service"
+	$(foreach file,$(ANSIBLE),$(call put,0644,packaging/ansible/$(file),$(ANSIBLEDIR)/$(file)) && )true
 	install -d "$(DESTDIR)/var/lib/ib-hook" "$(DESTDIR)/etc/ib-hook/conf.d"
 	@$(call link,$(NM_LINKS),$(NMDIR)/50-ib-hook)
 	@$(call link,$(NETWORKD_LINKS),$(LIBEXECDIR)/networkd-dispatcher)
@@ -83,7 +87,10 @@ $(BUILD)/selinux-module/ib_hook.pp: $(wildcard packaging/selinux/ib_hook.*)
 
 INSTALLED = $(BINDIR)/ib-hook $(addprefix $(LIBEXECDIR)/,$(LIBEXEC)) $(NMDIR)/50-ib-hook $(NMDIR)/pre-up.d/50-ib-hook $(PLUGINDIR)/nm.so $(addprefix $(UNITDIR)/,$(UNITS)) \
             $(TMPFILESDIR)/ib-hook.conf $(MANDIR)/man8/ib-hook.8 $(MANDIR)/man5/ib-hook.conf.5 $(BASH_COMPLETIONS)/ib-hook \
-            $(ZSH_COMPLETIONS)/_ib-hook $(addprefix $(DOCDIR)/,$(DOCS)) $(addprefix $(FLEETDIR)/,$(FLEET))
+            $(ZSH_COMPLETIONS)/_ib-hook $(addprefix $(DOCDIR)/,$(DOCS)) $(addprefix $(FLEETDIR)/,$(FLEET)) $(addprefix $(ANSIBLEDIR)/,$(ANSIBLE))
+
+# The deepest come first.
+ANSIBLE_DIRECTORIES = $(addprefix $(ANSIBLEDIR)/,$(shell cd packaging/ansible && find * -depth -type d)) $(ANSIBLEDIR)
 
 # What make install put there goes, after what it programmed; configuration and links of another's are the administrator's.
 uninstall:
@@ -92,7 +99,7 @@ uninstall:
 	    case $$(readlink "$(DESTDIR)$$link") in $(NMDIR)/50-ib-hook | $(LIBEXECDIR)/*) rm -f "$(DESTDIR)$$link" ;; esac; done
 	for file in $(INSTALLED); do rm -f "$(DESTDIR)$$file" || exit; done
 	rm -rf "$(DESTDIR)/var/lib/ib-hook"
-	for directory in /etc/ib-hook/conf.d /etc/ib-hook $(LIBEXECDIR) $(PLUGINDIR) $(DOCDIR) $(FLEETDIR) $(patsubst %/,%,$(dir $(FLEETDIR))); do \
+	for directory in /etc/ib-hook/conf.d /etc/ib-hook $(LIBEXECDIR) $(PLUGINDIR) $(DOCDIR) $(FLEETDIR) $(ANSIBLE_DIRECTORIES) $(patsubst %/,%,$(dir $(FLEETDIR))); do \
 	    [ ! -d "$(DESTDIR)$$directory" ] || rmdir --ignore-fail-on-non-empty "$(DESTDIR)$$directory" || exit; \
 	done
 
@@ -105,6 +112,13 @@ deb:
 rpm:
 	@packaging/deps.sh build rpm
 	@packaging/build-rpm.sh $(BUILD)/rpm
+
+# Signed repositories of these, for apt and for dnf; REPO_KEY names the key.
+repo:
+	@packaging/deps.sh repo
+	@test -n "$$REPO_KEY" || { echo "make repo: set REPO_KEY to the key that signs: an address or a fingerprint" >&2; exit 2; }
+	@$(MAKE) -s deb rpm
+	@packaging/build-repo.sh $(BUILD)/repo $(BUILD)/deb/ib-hook_*.deb $(BUILD)/rpm/RPMS/*/*.rpm
 
 # The release: equal trees make equal bytes, of a clone or of such a tarball.
 dist:
@@ -128,9 +142,9 @@ check-install: all
 	@echo "2 passed, 0 failed, 0 skipped"
 
 check-packages: all
-	@packaging/deps.sh build packages deb rpm
+	@packaging/deps.sh build packages deb rpm repo
 	@$(MAKE) -s deb rpm
 	@tests/packages/chroot $(BUILD)/deb/ib-hook_*.deb $(BUILD)/packages/chroot
 	@TESTS=tests/packages LIMIT=300 tests/netns/run
 
-.PHONY: install uninstall selinux deb rpm dist check-install check-packages
+.PHONY: install uninstall selinux deb rpm repo dist check-install check-packages
