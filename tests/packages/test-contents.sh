@@ -22,6 +22,19 @@ expect_equal "the Debian package" "$(sort <<<"$debian")" "$(contents $work/deb)"
 licence=./usr/share/licenses/ib-hook/COPYING
 expect_equal "the RPM" "$(sort <<<"$expected"$'\n'"$licence")" "$(contents $work/rpm | sed 's,licenses/ib-hook[^/]*/,licenses/ib-hook/,' | sort)"
 
+# Pages lie elsewhere than in the sources.
+dead_links() { # DIRECTORY
+    local page link
+    find "$1" -name '*.md' | while read -r page; do
+        grep -o '](\S*)' "$page" | sed 's/^](//; s/[#)].*//' | while read -r link; do
+            case $link in '' | http*) ;; *) [ -e "$(dirname "$page")/$link" ] || echo "${page##*/}: $link" ;; esac
+        done || true
+    done
+}
+expect_at_least "the Debian package's pages have links" 5 "$(cat $work/deb/usr/share/doc/ib-hook/*.md $work/deb/usr/share/ib-hook/*/README.md | grep -c ']([^#]')"
+expect_equal "each leads to a file of the package" "" "$(dead_links $work/deb)"
+expect_equal "and of the RPM" "" "$(dead_links $work/rpm)"
+
 links_to() { # DIRECTORY: where the links in /etc and /usr/sbin lead
     (cd "$1" && find . -type l \( -path './etc/*' -o -path './usr/sbin/*' \) -printf '/%P -> %l\n' | sort)
 }

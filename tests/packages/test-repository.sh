@@ -35,6 +35,7 @@ by_apt() { # KEY COMMAND…
 expect_contains "apt refuses another key's" "NO_PUBKEY" "$(by_apt stranger update --error-on=any || true)"
 by_apt ib-hook update --error-on=any >$work/log || fail "apt-get update" "$(<$work/log)"
 by_apt ib-hook install -y --no-install-recommends ib-hook >$work/log || fail "apt-get install" "$(<$work/log)"
+# shellcheck disable=SC2016 # dpkg's
 expect_equal "apt installs it" "install ok installed" "$(inside dpkg-query -W -f='${Status}' ib-hook)"
 expect_equal "and it runs" "$("$IB_HOOK" --version)" "$(inside ib-hook --version)"
 by_apt ib-hook purge -y ib-hook >$work/log || fail "apt-get purge" "$(<$work/log)"
