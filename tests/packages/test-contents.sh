@@ -26,7 +26,7 @@ expect_equal "the RPM" "$(sort <<<"$expected"$'\n'"$licence")" "$(contents $work
 dead_links() { # DIRECTORY
     local page link
     find "$1" -name '*.md' | while read -r page; do
-        grep -o '](\S*)' "$page" | sed 's/^](//; s/[#)].*//' | while read -r link; do
+        grep -o ']([^ )]*)' "$page" | sed 's/^](//; s/[#)].*//' | while read -r link; do
             case $link in '' | http*) ;; *) [ -e "$(dirname "$page")/$link" ] || echo "${page##*/}: $link" ;; esac
         done || true
     done

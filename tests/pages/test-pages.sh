@@ -31,7 +31,7 @@ for page in "$top"/{README,CONTRIBUTING,.github/SECURITY}.md "$top"/packaging/do
             '#'*) expect_contains "${page##*/} has the heading $link" $'\n'"${link#?}"$'\n' $'\n'"$(anchors "$page")"$'\n' ;;
             *) [ -e "$(dirname "$page")/${link%#*}" ] || fail "${page##*/} links what is there" "$link" ;;
         esac
-    done < <(grep -o '](\S*)' "$page" | sed 's/^](//; s/)$//' || true)
+    done < <(grep -o ']([^ )]*)' "$page" | sed 's/^](//; s/)$//' || true)
     ok "the links of ${page##*/}"
     expect_equal "no line of it but a table's or a command's is longer than 130" "" "$(LC_ALL=C.UTF-8 grep -nE '^[^| ].{130}' "$page" || true)"
 done
