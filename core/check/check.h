@@ -96,6 +96,8 @@ typedef enum {
 
 void ibh_check_want(IbhCheck *check); /* sets its rules and routes */
 
+/* All that the snapshot has; without `ours` as the host would be if we had never been there. */
+void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean ours);
 IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind);
 
 /* Each route of the snapshot, those of foreign tables too; `break` ends one list of the two. Tables that were read
@@ -106,6 +108,9 @@ IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind);
 
 /* One of ours, or of those that every host has. */
 gboolean ibh_rule_is_expected(const IbhRule *rule);
+
+/* The kernel made it without asking: the link's own hardware address where ARP is off, or a group's. */
+gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour);
 
 /* It is not right, and this is why. */
 gboolean ibh_question_is_caused_by(const IbhQuestion *question, const IbhOwner *owner);

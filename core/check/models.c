@@ -40,6 +40,18 @@ static const IbhRule plain[] = {
     {.family = AF_INET6, .from.ip.family = AF_INET6, .priority = 32767, .table = IBH_TABLE_MAIN - 1, PLAIN},
 };
 
+void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean ours)
+{
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        if (ours || !ibh_rule_is_ours(rule))
+            ibh_fib_add_rule(fib, rule);
+    }
+    IBH_EACH_ROUTE (route, snapshot) {
+        if (ours || !ibh_route_is_ours(route))
+            ibh_fib_add_route(fib, route);
+    }
+}
+
 IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
@@ -47,7 +59,7 @@ IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
 
     ibh_fib_add_own_addresses(fib);
     if (kind != IBH_MODEL_IDEAL)
-        ibh_fib_add_snapshot(fib, kind == IBH_MODEL_ACTUAL);
+        ibh_fib_add_snapshot(fib, snapshot, kind == IBH_MODEL_ACTUAL);
     if (kind == IBH_MODEL_ACTUAL)
         return fib;
     for (guint i = 0; kind == IBH_MODEL_IDEAL && i < G_N_ELEMENTS(plain); i++)

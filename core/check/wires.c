@@ -11,6 +11,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
+gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour)
+{
+    const guint8 *address = neighbour->lladdr;
+    gboolean group = neighbour->lladdr_len == 6 ? address[0] & 1 : address[1] == 0xff; /* an InfiniBand queue pair */
+
+    return neighbour->no_arp && ((link->flags & IFF_NOARP) || !neighbour->lladdr_len || group);
+}
+
 /* ---- addresses ---- */
 
 /* Two of this host's NICs have it, and peers learn either, where both are on one wire. */

@@ -55,6 +55,23 @@ static gboolean is_as_left(const IbhRails *rails, const IbhOp *op)
     }
 }
 
+static gboolean are_on_same(const IbhOp *a, const IbhOp *b)
+{
+    if (ibh_op_what(a) != ibh_op_what(b))
+        return FALSE;
+    switch (ibh_op_what(a)) {
+    case IBH_RULE:
+        return ibh_rule_compare(&a->rule, &b->rule) == 0;
+    case IBH_ROUTE:
+        return ibh_route_same_place(&a->route, &b->route);
+    case IBH_SYSCTL:
+        return a->ifindex == b->ifindex && a->key == b->key;
+    case IBH_PEERS:
+        break;
+    }
+    return a->ifindex == b->ifindex && ibh_ip_equal(&a->ip, &b->ip);
+}
+
 static void find_standing(const Back *back)
 {
     const GPtrArray *made = back->trial->made;
@@ -62,7 +79,7 @@ static void find_standing(const Back *back)
     for (guint i = 0; i < made->len; i++) {
         guint last = made->len - 1;
 
-        while (!ibh_op_is_on_same(g_ptr_array_index(made, i), g_ptr_array_index(made, last)))
+        while (!are_on_same(g_ptr_array_index(made, i), g_ptr_array_index(made, last)))
             last--;
         back->stands[i] = is_as_left(back->work.rails, g_ptr_array_index(made, last));
     }

@@ -115,18 +115,13 @@ static void parse_mode(const char *text, gpointer to)
         g_strlcpy(to, text, sizeof((IbhPortNic *)NULL)->mode);
 }
 
-static gboolean parse_ip(const char *text, IbhIp *ip)
-{
-    return strchr(text, ':') && ibh_ip_parse(text, ip);
-}
-
 static void parse_gid(const char *text, gpointer to)
 {
     IbhPortGid *gid = to;
     guint64 halves[2];
     IbhIp ip;
 
-    *gid = (IbhPortGid){.is_known = parse_ip(text, &ip)};
+    *gid = (IbhPortGid){.is_known = ibh_sysfs_parse_gid(text, &ip)};
     if (!gid->is_known)
         return;
     memcpy(halves, ip.bytes, sizeof halves);
@@ -249,7 +244,7 @@ static void add_gid(IbhTree *tree, const char *directory, IbhPort *port, IbhGid 
 
     unmap(&gid->ip);
     ibh_tree_line(tree, type, sizeof type, "%s/gid_attrs/types/%d", directory, gid->index);
-    ibh_tree_line(tree, gid->ndev, sizeof gid->ndev, "%s/gid_attrs/ndevs/%d", directory, gid->index);
+    ibh_sysfs_read_ndev(tree, directory, gid->index, gid->ndev);
     gid->roce = roce_version_of(type);
     port->roce = MAX(port->roce, gid->roce);
     g_array_append_val(port->gids, *gid);
@@ -258,24 +253,22 @@ static void add_gid(IbhTree *tree, const char *directory, IbhPort *port, IbhGid 
 /* Reads to the end of the table, or of its used part: the kernel fills the first free place. */
 static void read_gids(IbhTree *tree, const char *directory, IbhPort *port)
 {
-    static const guint8 none[16] = {0};
+    gboolean unread = FALSE;
     int empty = 0, i;
 
     for (i = 0; i < N_GIDS && empty < N_EMPTY_GIDS; i++) {
         IbhGid gid = {.index = i};
-        char line[64];
 
-        ibh_tree_line(tree, line, sizeof line, "%s/gids/%d", directory, i);
-        if (!line[0])
+        if (!ibh_sysfs_read_gid(tree, directory, i, &gid.ip)) {
+            unread = ibh_tree_has(tree, "%s/gids/%d", directory, i);
             break;
-        if (!parse_ip(line, &gid.ip))
-            return;
-        empty = memcmp(gid.ip.bytes, none, sizeof none) == 0 ? empty + 1 : 0;
+        }
+        empty = ibh_sysfs_gid_is_empty(&gid.ip) ? empty + 1 : 0;
         if (!empty)
             add_gid(tree, directory, port, &gid);
     }
     /* A table has more than one entry, and ends at none that could not be read. */
-    port->has_all_gids = i > 1 && !ibh_tree_has(tree, "%s/gid_attrs/types/%d", directory, i);
+    port->has_all_gids = i > 1 && !unread && !ibh_tree_has(tree, "%s/gid_attrs/types/%d", directory, i);
 }
 
 /* New connections use version 2 where the port can do it, unless the administrator chose otherwise. */

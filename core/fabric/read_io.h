@@ -6,7 +6,7 @@
 #pragma once
 
 #include "fabric/fabric.h"
-#include "host/tree.h"
+#include "host/sysfs.h"
 
 /* `links`: with their `rdma` found (sysfs.c). Adds rails that have no RDMA (manage=yes), too: their MTU matters. */
 IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links, const IbhRails *rails);

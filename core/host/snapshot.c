@@ -325,11 +325,7 @@ static gboolean route_matters(gconstpointer data, const IbhRoute *route)
 
 static gboolean leads_to_one(gconstpointer subnets, const IbhRoute *route)
 {
-    IBH_EACH (const IbhPrefix, subnet, (const GArray *)subnets) {
-        if (ibh_prefix_equal(&route->dst, subnet))
-            return TRUE;
-    }
-    return FALSE;
+    return ibh_prefixes_have(subnets, &route->dst);
 }
 
 /* What the scope lacks, once the candidates' own routes are known. */

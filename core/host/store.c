@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/store.h"
 
+#include "kernel/netlink.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,11 +11,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* What headers of Linux 4.18 do not have. */
-#ifndef SO_NETNS_COOKIE
-#define SO_NETNS_COOKIE 71
-#endif
 
 struct IbhStore {
     int lock;
@@ -145,14 +142,10 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 #define KEPT_DIR "/var/lib/ib-hook"
 #define KEPT KEPT_DIR "/rails"
 
-/* What a container or a test sees must not be missed by the host. The files of a namespace in /proc have inodes of its
- * own, and unlike its handle they may be looked at without any capability. */
+/* What a container or a test sees must not be missed by the host. */
 gboolean ibh_store_is_home(void)
 {
-    struct stat own, first;
-
-    return stat("/proc/self/net/dev", &own) == 0 && stat("/proc/1/net/dev", &first) == 0 &&
-           own.st_ino == first.st_ino && own.st_dev == first.st_dev;
+    return ibh_process_is_in_this_netns("1");
 }
 
 /* Its last line: a file without it was cut short, or is that of another machine, whose image this one has. NULL: who
@@ -258,15 +251,11 @@ static int open_watch_file(int flags)
 {
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); /* any socket tells its namespace */
     g_autofree char *stem = NULL, *path = NULL;
-    guint64 cookie = 0;
-    socklen_t size = sizeof cookie;
 
     if (fd < 0)
         return -1;
-    if (getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) < 0)
-        cookie = 0;
+    stem = make_path(ibh_socket_netns_cookie(fd));
     close(fd);
-    stem = make_path(cookie);
     path = g_strconcat(stem, ".watch", NULL);
     return open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 }

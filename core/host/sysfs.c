@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "host/snapshot.h"
+#include "host/sysfs.h"
 
 #include <linux/if_arp.h>
 #include <string.h>
@@ -12,8 +12,9 @@
 typedef struct {
     IbhTree *tree;      /* has the names, too */
     const char *device; /* "mlx5_1" */
-    const char *port;   /* "1" */
-    guint8 gid[16];     /* the first of its table */
+    const char *number; /* "1" */
+    char *directory;    /* "sys/class/infiniband/mlx5_1/ports/1" */
+    IbhIp gid;          /* the first of its table; has_gid: it is not empty */
     gboolean has_gid;
     GPtrArray *ndevs; /* char *: netdevs that its GID table names */
     int n_read;       /* so many entries of it have been read */
@@ -27,24 +28,29 @@ static void add_name(GPtrArray *names, const char *name)
         g_ptr_array_add(names, g_strdup(name));
 }
 
-static gboolean read_gid(const Port *port, int index, guint8 *gid)
+gboolean ibh_sysfs_parse_gid(const char *text, IbhIp *ret_gid)
 {
-    static const guint8 no_gid[16] = {0};
-    char text[64];
-    IbhIp ip;
-
-    ibh_tree_line(port->tree, text, sizeof text, "sys/class/infiniband/%s/ports/%s/gids/%d", port->device, port->port,
-                  index);
-    if (!strchr(text, ':') || !ibh_ip_parse(text, &ip)) /* written like an IPv6 address */
-        return FALSE;
-    memcpy(gid, ip.bytes, sizeof port->gid);
-    return memcmp(gid, no_gid, sizeof no_gid) != 0;
+    return strchr(text, ':') && ibh_ip_parse(text, ret_gid);
 }
 
-static void read_ndev(const Port *port, int index, char *name, gsize size)
+gboolean ibh_sysfs_read_gid(IbhTree *tree, const char *port, int index, IbhIp *ret_gid)
 {
-    ibh_tree_line(port->tree, name, size, "sys/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%d", port->device,
-                  port->port, index);
+    char text[64];
+
+    ibh_tree_line(tree, text, sizeof text, "%s/gids/%d", port, index);
+    return ibh_sysfs_parse_gid(text, ret_gid);
+}
+
+gboolean ibh_sysfs_gid_is_empty(const IbhIp *gid)
+{
+    static const guint8 none[16] = {0};
+
+    return memcmp(gid->bytes, none, sizeof none) == 0;
+}
+
+void ibh_sysfs_read_ndev(IbhTree *tree, const char *port, int index, char name[IBH_NDEV_LEN])
+{
+    ibh_tree_line(tree, name, IBH_NDEV_LEN, "%s/gid_attrs/ndevs/%d", port, index);
 }
 
 /* The last name is that of a link of this host that is no port of a bond. Before the links are known, any name is. */
@@ -64,18 +70,21 @@ static gboolean has_found(const Port *port, const GArray *links)
 /* As far as is needed: each entry costs an open in vain. */
 static void read_ndevs(Port *port, const GArray *links)
 {
-    char name[64];
+    char name[IBH_NDEV_LEN];
 
     for (; port->n_read < N_NDEVS && !has_found(port, links); port->n_read++) {
-        read_ndev(port, port->n_read, name, sizeof name);
+        ibh_sysfs_read_ndev(port->tree, port->directory, port->n_read, name);
         add_name(port->ndevs, name);
     }
 }
 
 static void port_free(gpointer data)
 {
-    g_ptr_array_unref(((Port *)data)->ndevs);
-    g_free(data);
+    Port *port = data;
+
+    g_ptr_array_unref(port->ndevs);
+    g_free(port->directory);
+    g_free(port);
 }
 
 GPtrArray *ibh_sysfs_ports(IbhTree *tree)
@@ -89,9 +98,11 @@ GPtrArray *ibh_sysfs_ports(IbhTree *tree)
         IBH_EACH_POINTER (const char, name, names) {
             Port *port = g_new0(Port, 1);
 
-            *port = (Port){.tree = tree, .device = device, .port = name};
+            *port = (Port){.tree = tree, .device = device, .number = name};
+            port->directory = g_strdup_printf("sys/class/infiniband/%s/ports/%s", device, name);
             port->ndevs = g_ptr_array_new_with_free_func(g_free);
-            port->has_gid = read_gid(port, 0, port->gid);
+            port->has_gid =
+                ibh_sysfs_read_gid(tree, port->directory, 0, &port->gid) && !ibh_sysfs_gid_is_empty(&port->gid);
             g_ptr_array_add(ports, port);
         }
     }
@@ -111,34 +122,35 @@ static gboolean is_of_port(const Port *port, const char *iface)
     char dev_port[16];
 
     ibh_tree_line(port->tree, dev_port, sizeof dev_port, "sys/class/net/%s/dev_port", iface);
-    return !dev_port[0] || g_ascii_strtoull(dev_port, NULL, 10) + 1 == g_ascii_strtoull(port->port, NULL, 10);
+    return !dev_port[0] || g_ascii_strtoull(dev_port, NULL, 10) + 1 == g_ascii_strtoull(port->number, NULL, 10);
 }
 
 /* RoCE: the interface id is the MAC as EUI-64. iWARP: the GID begins with the MAC. */
-static gboolean has_mac(const guint8 *gid, const IbhLink *link)
+static gboolean has_mac(const IbhIp *gid, const IbhLink *link)
 {
     static const guint8 no_mac[6] = {0};
     const guint8 *mac = link->lladdr;
     const guint8 eui64[8] = {mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
 
     return link->lladdr_len == 6 && memcmp(mac, no_mac, 6) != 0 &&
-           (memcmp(gid + 8, eui64, 8) == 0 || memcmp(gid, mac, 6) == 0);
+           (memcmp(gid->bytes + 8, eui64, 8) == 0 || memcmp(gid->bytes, mac, 6) == 0);
 }
 
 static gboolean gid_has_mac(const Port *port, const IbhLink *link)
 {
-    return port->has_gid && has_mac(port->gid, link);
+    return port->has_gid && has_mac(&port->gid, link);
 }
 
 /* A bond that fails over gives its port a new default GID, in another place than the first. */
 static gboolean later_gid_has_mac(const Port *port, const IbhLink *link)
 {
     for (int i = 1; i < N_NDEVS; i++) {
-        char name[64];
-        guint8 gid[16];
+        char name[IBH_NDEV_LEN];
+        IbhIp gid;
 
-        read_ndev(port, i, name, sizeof name);
-        if (g_str_equal(name, link->name) && read_gid(port, i, gid) && has_mac(gid, link))
+        ibh_sysfs_read_ndev(port->tree, port->directory, i, name);
+        if (g_str_equal(name, link->name) && ibh_sysfs_read_gid(port->tree, port->directory, i, &gid) &&
+            has_mac(&gid, link))
             return TRUE;
     }
     return FALSE;
@@ -147,7 +159,7 @@ static gboolean later_gid_has_mac(const Port *port, const IbhLink *link)
 /* The last 8 bytes of an IPoIB address are the port's GUID, as are those of its GID. Children share it. */
 static gboolean gid_has_guid(const Port *port, const IbhLink *link)
 {
-    return port->has_gid && link->lladdr_len == 20 && memcmp(port->gid + 8, link->lladdr + 12, 8) == 0;
+    return port->has_gid && link->lladdr_len == 20 && memcmp(port->gid.bytes + 8, link->lladdr + 12, 8) == 0;
 }
 
 static gboolean has_port_of_device(const Port *port, const GArray *links, const IbhLink *master)
@@ -178,7 +190,7 @@ static void find_links_of_port(Port *port, GArray *links)
     read_ndevs(port, links);
     IBH_EACH (IbhLink, link, links) {
         if (!link->rdma[0] && belongs(port, links, link))
-            g_snprintf(link->rdma, sizeof link->rdma, "%s/%s", port->device, port->port);
+            g_snprintf(link->rdma, sizeof link->rdma, "%s/%s", port->device, port->number);
     }
 }
 
@@ -223,8 +235,7 @@ static gboolean name_links_of_port(Port *port, GPtrArray *names, IbhSysfsKinds *
     kinds->ethernet |= own->len || port->ndevs->len;
     if (port->ndevs->len)
         return TRUE;
-    ibh_tree_line(port->tree, layer, sizeof layer, "sys/class/infiniband/%s/ports/%s/link_layer", port->device,
-                  port->port);
+    ibh_tree_line(port->tree, layer, sizeof layer, "%s/link_layer", port->directory);
     kinds->infiniband |= !layer[0] || g_str_equal(layer, "InfiniBand"); /* possibly */
     return own->len || g_str_equal(layer, "InfiniBand");
 }

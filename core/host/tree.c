@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/tree.h"
 
+#include "host/bounded.h"
+
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -100,31 +101,21 @@ static void note_problem(IbhTree *tree, int problem)
         tree->problem = problem;
 }
 
-/* Up to `limit` bytes, or only to the end of the first line (which saves asking for more); -1: no such file, or none
- * that gives its text at once. */
+/* -1: there is no such file, or none that gives its text at once. */
 static gssize read_file(IbhTree *tree, const char *path, char *text, gsize limit, gboolean line)
 {
     g_autofree char *full = locate(tree, path);
-    gssize length = 0, n;
+    gssize length;
     int fd;
 
     if (!is_file(tree, full))
         return -1;
-    fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    n = fd < 0 ? -1 : 0;
-    if (fd < 0)
-        note_problem(tree, errno);
-    while (fd >= 0 && (gsize)length < limit && (n = read(fd, text + length, limit - (gsize)length)) > 0) {
-        length += n;
-        if (line && text[length - 1] == '\n')
-            break;
-    }
-    if (fd >= 0 && n < 0)
+    fd = ibh_bounded_open(full, 0);
+    length = fd < 0 ? -1 : ibh_bounded_read(fd, text, limit, line);
+    if (length < 0)
         note_problem(tree, errno);
     if (fd >= 0)
         close(fd);
-    if (n < 0 && !length)
-        return -1;
     return length;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/store.h"
 
+#include "host/bounded.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -61,19 +63,14 @@ static gboolean check_file(int fd, const char *path, gboolean trusted, GError **
 /* The limit holds for the bytes that are read, not for the size that the file claims to have. */
 static gboolean read_all(int fd, const char *path, GString *text, GError **error)
 {
-    char chunk[4096];
-    ssize_t count;
+    gssize length;
 
-    while ((count = read(fd, chunk, sizeof(chunk))) != 0) {
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return ibh_file_fail(path, errno, error);
-        g_string_append_len(text, chunk, count);
-        if (text->len > FILE_MAX)
-            return refuse(error, path, "it is larger than %d bytes; shorten it", FILE_MAX);
-    }
-    return TRUE;
+    g_string_set_size(text, FILE_MAX + 1);
+    length = ibh_bounded_read(fd, text->str, text->len, FALSE);
+    if (length < 0)
+        return ibh_file_fail(path, errno, error);
+    g_string_set_size(text, (gsize)length);
+    return length <= FILE_MAX || refuse(error, path, "it is larger than %d bytes; shorten it", FILE_MAX);
 }
 
 /* Of the opened file: a link may lead elsewhere by now. Each directory on its real path counts, too. */
@@ -90,11 +87,10 @@ static gboolean is_public(int fd)
     return opens;
 }
 
-/* A FIFO without a writer must not block us, and a terminal must not become ours. */
 GString *ibh_file_read(const char *path, gboolean trusted, gboolean *ret_public, GError **error)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (trusted ? 0 : O_NOFOLLOW));
+    int fd = ibh_bounded_open(path, trusted ? 0 : O_NOFOLLOW);
     gboolean ok;
 
     if (fd < 0) {

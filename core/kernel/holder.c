@@ -13,6 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What headers of Linux 4.18 do not have. */
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
+
 /* No other socket of this network namespace can be given a port that one of them has. */
 static gboolean is_held(guint32 port)
 {
@@ -25,14 +30,21 @@ static gboolean is_held(guint32 port)
     return held;
 }
 
-/* Files of a network namespace have inodes of their own. */
-static gboolean is_in_this_namespace(const char *process)
+gboolean ibh_process_is_in_this_netns(const char *process)
 {
     g_autofree char *path = g_strdup_printf("/proc/%s/net/dev", process);
     struct stat own, other;
 
     return stat("/proc/self/net/dev", &own) == 0 && stat(path, &other) == 0 && own.st_ino == other.st_ino &&
            own.st_dev == other.st_dev;
+}
+
+guint64 ibh_socket_netns_cookie(int fd)
+{
+    guint64 cookie = 0;
+    socklen_t size = sizeof cookie;
+
+    return getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) < 0 ? 0 : cookie;
 }
 
 /* The rest of a line of /proc/PROCESS/status, which begins with this key; NULL: there is none. */
@@ -54,7 +66,7 @@ static gboolean may_have(const char *process, guint32 port)
     g_autofree char *numbers = read_status(process, "\nNSpid:");
     const char *last = numbers ? strrchr(numbers, '\t') : NULL;
 
-    return last && strtoul(last, NULL, 10) == port && is_in_this_namespace(process);
+    return last && strtoul(last, NULL, 10) == port && ibh_process_is_in_this_netns(process);
 }
 
 char *ibh_netlink_port_holder(guint32 port)

@@ -13,9 +13,6 @@
 #include <sys/time.h>
 
 /* What headers of Linux 4.18 do not have. */
-#ifndef SO_NETNS_COOKIE
-#define SO_NETNS_COOKIE 71
-#endif
 #ifndef NETLINK_GET_STRICT_CHK
 #define NETLINK_GET_STRICT_CHK 12
 #endif
@@ -110,12 +107,7 @@ GHashTable *ibh_netlink_pool(IbhNetlink *netlink)
 
 guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink)
 {
-    guint64 cookie = 0;
-    socklen_t size = sizeof cookie;
-
-    if (getsockopt(nl_socket_get_fd(netlink->socket), SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) < 0)
-        return 0;
-    return cookie;
+    return ibh_socket_netns_cookie(nl_socket_get_fd(netlink->socket));
 }
 
 guint32 ibh_netlink_port(IbhNetlink *netlink)

@@ -21,6 +21,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhNetlink, ibh_netlink_close)
 
 /* Identifies this network namespace until the next boot; 0: the kernel (before 5.14) cannot say. */
 guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink);
+guint64 ibh_socket_netns_cookie(int fd); /* any socket tells it */
 
 /* The kernel names this port when it reports our changes to other processes. */
 guint32 ibh_netlink_port(IbhNetlink *netlink);
@@ -139,6 +140,9 @@ guint32 ibh_events_taker(const IbhEvents *events, const IbhOp *op);
 /* "NAME (PID)" of the one process of this network namespace that can have this netlink port; NULL: there is none, or
  * it has ended. A guess: a process may choose its port. */
 char *ibh_netlink_port_holder(guint32 port);
+/* `process`: its number, "1". The files of a network namespace in /proc have inodes of its own, and unlike its handle
+ * they may be looked at without any capability. */
+gboolean ibh_process_is_in_this_netns(const char *process);
 
 /* ---- telling peers which hardware address an IP address has now ---- */
 

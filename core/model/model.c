@@ -200,6 +200,15 @@ gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer)
     return inner->length > outer->length && ibh_prefix_contains(outer, &inner->ip);
 }
 
+gboolean ibh_prefixes_have(const GArray *prefixes, const IbhPrefix *prefix)
+{
+    IBH_EACH (const IbhPrefix, one, prefixes) {
+        if (ibh_prefix_equal(one, prefix))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 gboolean ibh_prefixes_overlap(const GArray *prefixes, const IbhPrefix *prefix)
 {
     IBH_EACH (const IbhPrefix, other, prefixes) {
@@ -515,14 +524,6 @@ const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char
             return link;
     }
     return NULL;
-}
-
-gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour)
-{
-    const guint8 *address = neighbour->lladdr;
-    gboolean group = neighbour->lladdr_len == 6 ? address[0] & 1 : address[1] == 0xff; /* an InfiniBand queue pair */
-
-    return neighbour->no_arp && ((link->flags & IFF_NOARP) || !neighbour->lladdr_len || group);
 }
 
 const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex)

@@ -63,6 +63,7 @@ gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip);
 gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b);
 gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer); /* and longer */
 /* Lists of IbhPrefix. */
+gboolean ibh_prefixes_have(const GArray *prefixes, const IbhPrefix *prefix);
 gboolean ibh_prefixes_overlap(const GArray *prefixes, const IbhPrefix *prefix);
 void ibh_prefixes_add(GArray *prefixes, const IbhPrefix *prefix); /* where none of them contains it */
 /* An address of this prefix that no longer one has, of those in order from `first` on; FALSE: they cover it all. */
@@ -243,6 +244,8 @@ typedef enum { IBH_ROUTE_BY_GATEWAY, IBH_ROUTE_SUBNET, IBH_N_ROUTE_KINDS } IbhRo
 IbhRouteKind ibh_route_kind(const IbhRoute *route);
 /* TRUE if the kernel would keep only one of them: they have one table, prefix and metric. */
 gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b);
+/* The longer prefix, then the lower metric. Of equals the first decides; NULL: none yet. */
+gboolean ibh_route_is_better(const IbhRoute *route, const IbhRoute *than);
 
 /* ---- what must be remembered between runs --------------------------------------------------------- */
 
@@ -407,8 +410,6 @@ void ibh_snapshot_needs_number(const IbhSnapshot *snapshot,
                                guint32 table); /* what rules and routes of the kernel it has */
 void ibh_snapshot_needs_table(const IbhSnapshot *snapshot, guint32 table); /* all of its routes */
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);
-/* The kernel made it without asking: the link's own hardware address where ARP is off, or a group's. */
-gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour);
 const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name);
 const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex); /* NULL: none */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhSnapshot, ibh_snapshot_free)

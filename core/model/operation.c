@@ -195,11 +195,6 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
 
 /* ---- what an operation is on ---- */
 
-static gboolean is_same_rule(const IbhOp *a, const IbhOp *b)
-{
-    return ibh_rule_compare(&a->rule, &b->rule) == 0;
-}
-
 static char *describe_rule(const IbhOp *op)
 {
     char from[IBH_IP_STRLEN];
@@ -217,11 +212,6 @@ static char *command_rule(const IbhOp *op)
                            FORMS[op->type].verb, op->rule.priority, text);
 }
 
-static gboolean is_same_route(const IbhOp *a, const IbhOp *b)
-{
-    return ibh_route_same_place(&a->route, &b->route);
-}
-
 static char *describe_route(const IbhOp *op)
 {
     char dst[IBH_PREFIX_STRLEN];
@@ -237,11 +227,6 @@ static char *command_route(const IbhOp *op)
     return g_strdup_printf("ip -%c route %s %s", op->route.family == AF_INET6 ? '6' : '4', FORMS[op->type].verb, text);
 }
 
-static gboolean is_same_sysctl(const IbhOp *a, const IbhOp *b)
-{
-    return a->ifindex == b->ifindex && a->key == b->key;
-}
-
 static char *describe_sysctl(const IbhOp *op)
 {
     return g_strdup_printf("%s=%d", ibh_sysctl_name(op->key), op->to);
@@ -254,11 +239,6 @@ static char *command_sysctl(const IbhOp *op)
     g_autofree char *text = ibh_text_shell_word(setting);
 
     return g_strdup_printf("sysctl -w %s", text);
-}
-
-static gboolean is_same_peer(const IbhOp *a, const IbhOp *b)
-{
-    return a->ifindex == b->ifindex && ibh_ip_equal(&a->ip, &b->ip);
 }
 
 static char *describe_peer(const IbhOp *op)
@@ -281,20 +261,14 @@ static char *command_peer(const IbhOp *op)
 }
 
 static const struct {
-    gboolean (*is_same)(const IbhOp *a, const IbhOp *b);
     char *(*describe)(const IbhOp *op);
     char *(*command)(const IbhOp *op);
 } THINGS[] = {
-    [IBH_RULE] = {is_same_rule, describe_rule, command_rule},
-    [IBH_ROUTE] = {is_same_route, describe_route, command_route},
-    [IBH_SYSCTL] = {is_same_sysctl, describe_sysctl, command_sysctl},
-    [IBH_PEERS] = {is_same_peer, describe_peer, command_peer},
+    [IBH_RULE] = {describe_rule, command_rule},
+    [IBH_ROUTE] = {describe_route, command_route},
+    [IBH_SYSCTL] = {describe_sysctl, command_sysctl},
+    [IBH_PEERS] = {describe_peer, command_peer},
 };
-
-gboolean ibh_op_is_on_same(const IbhOp *a, const IbhOp *b)
-{
-    return ibh_op_what(a) == ibh_op_what(b) && THINGS[ibh_op_what(a)].is_same(a, b);
-}
 
 char *ibh_op_describe(const IbhOp *op)
 {

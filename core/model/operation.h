@@ -42,9 +42,8 @@ const char *ibh_op_done(IbhOpType type); /* "added", … */
 gboolean ibh_op_removes(IbhOpType type); /* a rule or a route */
 IbhWhat ibh_op_what(const IbhOp *op);
 int ibh_op_family(const IbhOp *op);
-gboolean ibh_op_is_spread(const IbhOp *op);                 /* of main=spread */
-gboolean ibh_op_is_on_same(const IbhOp *a, const IbhOp *b); /* rule, place of a route, sysctl, or address of a peer */
-char *ibh_op_describe(const IbhOp *op);                     /* "rule from 172.16.34.2 to table 942" */
+gboolean ibh_op_is_spread(const IbhOp *op); /* of main=spread */
+char *ibh_op_describe(const IbhOp *op);     /* "rule from 172.16.34.2 to table 942" */
 void ibh_op_free(IbhOp *op);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOp, ibh_op_free)
 

@@ -172,6 +172,13 @@ IbhRouteKind ibh_route_kind(const IbhRoute *route)
     return route->gateway.family == AF_UNSPEC ? IBH_ROUTE_SUBNET : IBH_ROUTE_BY_GATEWAY;
 }
 
+gboolean ibh_route_is_better(const IbhRoute *route, const IbhRoute *than)
+{
+    if (!than || route->dst.length != than->dst.length)
+        return !than || route->dst.length > than->dst.length;
+    return route->metric < than->metric;
+}
+
 gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b)
 {
     return a->family == b->family && a->table == b->table && a->metric == b->metric &&

@@ -356,20 +356,3 @@ void ibh_fib_add_own_addresses(IbhFib *fib)
         ibh_fib_add_route(fib, route);
     }
 }
-
-void ibh_fib_add_snapshot(IbhFib *fib, gboolean ours)
-{
-    /* What was read whole comes first, in the kernel's order. */
-    const GArray *lists[] = {fib->snapshot->more, fib->snapshot->routes};
-
-    IBH_EACH (const IbhRule, rule, fib->snapshot->rules) {
-        if (ours || !ibh_rule_is_ours(rule))
-            ibh_fib_add_rule(fib, rule);
-    }
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (ours || !ibh_route_is_ours(route))
-                ibh_fib_add_route(fib, route);
-        }
-    }
-}

@@ -29,8 +29,6 @@ void ibh_fib_add_rule(IbhFib *fib, const IbhRule *rule);
 void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route);
 /* Table local, as the kernel makes it of the addresses. */
 void ibh_fib_add_own_addresses(IbhFib *fib);
-/* All that the snapshot has; without `ours` as the host would be if we had never been there. */
-void ibh_fib_add_snapshot(IbhFib *fib, gboolean ours);
 
 /* Rules and routes that the walk passes by as if they were not there; NULL: none. */
 void ibh_fib_without(IbhFib *fib, const GPtrArray *ignored);

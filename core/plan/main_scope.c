@@ -63,14 +63,13 @@ GArray *ibh_main_scope_lacks(const IbhMainScope *scope, const IbhSnapshot *snaps
     return subnets;
 }
 
-/* The first of the lowest metric. */
 static const IbhRoute *find_best(const GArray *routes, int ifindex, const IbhPrefix *subnet)
 {
     const IbhRoute *best = NULL;
 
     IBH_EACH (const IbhRoute, route, routes) {
         if ((!ifindex || route->ifindex == ifindex) && !route->special && ibh_prefix_equal(&route->dst, subnet) &&
-            (!best || route->metric < best->metric))
+            ibh_route_is_better(route, best))
             best = route;
     }
     return best;

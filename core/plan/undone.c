@@ -29,7 +29,6 @@ static gboolean leads_to_subnet_of(const IbhRoute *route, const IbhAddress *addr
            ibh_prefix_contains(&route->dst, &address->local);
 }
 
-/* Longest prefix, lowest metric, first. */
 const IbhNic *ibh_main_find_nic(const IbhRails *rails, const IbhAddress *address)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
@@ -40,9 +39,7 @@ const IbhNic *ibh_main_find_nic(const IbhRails *rails, const IbhAddress *address
         return ibh_rails_nic(rails, address->ifindex);
     for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
         IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (leads_to_subnet_of(route, address) &&
-                (!best || route->dst.length > best->dst.length ||
-                 (route->dst.length == best->dst.length && route->metric < best->metric)))
+            if (leads_to_subnet_of(route, address) && ibh_route_is_better(route, best))
                 best = route;
         }
     }

@@ -13,27 +13,18 @@ static gboolean leads_a_candidate(const IbhRule *rule, const IbhRails *rails)
     return FALSE;
 }
 
-static gboolean has_subnet(const GArray *subnets, const IbhPrefix *subnet)
-{
-    IBH_EACH (const IbhPrefix, one, subnets) {
-        if (ibh_prefix_equal(one, subnet))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 static gboolean decides(const IbhRoute *route, const IbhFocus *focus)
 {
     if (route->table != IBH_TABLE_MAIN)
         return ibh_numbers_have(focus->tables, (int)route->table);
-    return !route->dst.length || has_subnet(focus->subnets, &route->dst);
+    return !route->dst.length || ibh_prefixes_have(focus->subnets, &route->dst);
 }
 
 static void focus_on_nic(IbhFocus *focus, const IbhNic *nic)
 {
     g_array_append_val(focus->candidates, nic->link->ifindex);
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
-        if (ibh_address_counts(address) && !has_subnet(focus->subnets, &address->subnet))
+        if (ibh_address_counts(address) && !ibh_prefixes_have(focus->subnets, &address->subnet))
             g_array_append_val(focus->subnets, address->subnet);
     }
 }

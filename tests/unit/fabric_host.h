@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "host/bounded.c"
 #include "host/tree.c"
 
 #include "host/sysfs.c"

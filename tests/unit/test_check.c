@@ -70,7 +70,7 @@ static World look(const char *text, Answer answer)
     world.check = ibh_check_new(world.rails, only);
     kernel = ibh_fib_new(world.cas->snapshot);
     ibh_fib_add_own_addresses(kernel);
-    ibh_fib_add_snapshot(kernel, TRUE);
+    ibh_fib_add_snapshot(kernel, world.cas->snapshot, TRUE);
     for (guint i = 0; i < world.check->questions->len; i++) {
         answer_as_kernel(kernel, &g_array_index(world.check->questions, IbhQuestion, i));
         if (answer)

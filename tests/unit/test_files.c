@@ -3,6 +3,7 @@
  * Compiled together with what it tests, to reach load_under(): the same files, below another directory than /. Files
  * that are refused: netns/test-hostile-configuration.sh.
  */
+#include "host/bounded.c"
 #include "host/files.c"
 #include "host/trusted.c"
 

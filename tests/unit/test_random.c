@@ -5,6 +5,7 @@
  * IBH_CASES: how many worlds; IBH_SEED: where to begin. A failure prints its seed and the world, made as small as it
  * gets, and keeps it as a file; `IBH_WORLD=FILE` tries that one again.
  */
+#include "check/check.h"
 #include "plan/plan.h"
 #include "plan/fib.h"
 #include "fib.h"
@@ -788,7 +789,7 @@ static gboolean walk_is_right(Case *c)
         if (!is_known_to_both(rule))
             return TRUE;
     }
-    ibh_fib_add_snapshot(fib, TRUE);
+    ibh_fib_add_snapshot(fib, now, TRUE);
     for (guint i = 0; i < c->reach.n_sources; i++) {
         for (guint j = 0; j < c->reach.n_targets; j++) {
             const IbhIp *from = &c->reach.sources[i];

@@ -18,6 +18,8 @@ static int fsync_or_fail(int fd)
 }
 #define fsync fsync_or_fail
 
+#include "host/bounded.c"
+#include "kernel/holder.c"
 #include "host/store.c"
 #include "host/trusted.c"
 

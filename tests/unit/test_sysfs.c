@@ -3,6 +3,7 @@
  * Compiled together with what it tests: it is no part of the archive that the tests link. It reads trees like /sys,
  * made below a directory of their own.
  */
+#include "host/bounded.c"
 #include "host/tree.c"
 
 #include "host/sysfs.c"

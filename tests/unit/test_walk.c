@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The way of a packet through rules and routes: each property of a rule, and the kernel's order of routes. */
 #include "case_text.h"
+#include "check/check.h"
 #include "plan/fib.h"
 
 #include <linux/fib_rules.h>
@@ -58,7 +59,7 @@ static IbhTrace walk(World *world, const char *from, const char *to)
 {
     if (!world->fib) {
         world->fib = ibh_fib_new(world->kernel->now);
-        ibh_fib_add_snapshot(world->fib, TRUE);
+        ibh_fib_add_snapshot(world->fib, world->kernel->now, TRUE);
     }
     world->packet.from = ip(from);
     world->packet.to = ip(to);
@@ -253,7 +254,7 @@ static void test_without_ours(void **state)
     assert_leaves(&world, "172.16.34.2", "172.16.1.1", "ib1");
     ibh_fib_free(world.fib);
     world.fib = ibh_fib_new(world.kernel->now);
-    ibh_fib_add_snapshot(world.fib, FALSE);
+    ibh_fib_add_snapshot(world.fib, world.kernel->now, FALSE);
     ibh_fib_add_own_addresses(world.fib);
     assert_leaves(&world, "172.16.34.2", "172.16.1.1", "ib0");
     assert_int_equal(walk(&world, "172.16.34.2", "172.16.34.1").route->type, RTN_LOCAL);
