@@ -82,6 +82,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhCheck, ibh_check_free)
  * explain others. */
 void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *missed, GPtrArray *findings);
 
+/* Sections of the configuration that match no interface, and no rail that is missed. */
+void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, const GArray *missed,
+                              GPtrArray *findings);
+/* How many letters have to be put in, left out or replaced. */
+guint ibh_text_count_slips(const char *word, const char *name);
+
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 /* The address of this NIC in whose subnet `ip` lies; NULL: none. It belongs to the snapshot. */
 const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip);

@@ -57,6 +57,7 @@ static const IbhCode codes[] = {
     {"manager-removes-foreign", IBH_WARNING, NULL},
     {"legacy-script", IBH_INFO, "look at it first; what it does for these NICs is not needed: take that out"},
     {"not-engaged", IBH_WARNING, "ib-hook --show says why of all NICs; manage=yes makes one a rail"},
+    {"section-unmatched", IBH_INFO, NULL},
     {"table-moved", IBH_INFO, "table= promises a number, where one is needed"},
 };
 

@@ -278,6 +278,7 @@ static void judge_nic(const IbhCheck *check, const IbhNic *nic)
         judge_no_rail(check, nic);
         return;
     }
+    ibh_check_judge_siblings(check, nic);
     judge_arp_ignore(check, nic);
     ibh_check_judge_gateway(check, nic);
     ibh_check_judge_manager(check, nic);

@@ -387,7 +387,6 @@ void ibh_check_judge_wire(const IbhCheck *check, const IbhNic *nic)
     judge_addresses(check, nic);
     if (nic->status != IBH_NIC_RAIL)
         return;
-    ibh_check_judge_siblings(check, nic);
     judge_deprecated(check, nic);
     judge_solicitations(check, nic);
     judge_neighbours(check, nic);

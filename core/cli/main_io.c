@@ -85,6 +85,16 @@ static IbhFabric *look_at_fabric(Command *command)
     return fabric;
 }
 
+/* Where findings are not shown. */
+static void warn_of_sections(Command *command, const GArray *missed)
+{
+    g_autoptr(GPtrArray) findings = ibh_findings_new();
+
+    ibh_rails_judge_sections(command->run.rails, command->run.config, missed, findings);
+    IBH_EACH_POINTER (const IbhFinding, finding, findings)
+        ibh_run_warn(&command->run, finding->message);
+}
+
 static int do_check(Command *command, GError **error)
 {
     g_autoptr(GArray) missed = NULL;
@@ -105,6 +115,9 @@ static int do_check(Command *command, GError **error)
     ibh_fabric_judge(fabric, command->run.only, findings);
     missed = ibh_run_missed(&command->run);
     ibh_check_judge(check, plan, missed, findings);
+    ibh_rails_judge_sections(command->run.rails, command->run.config, missed, findings);
+    if (command->options->action == IBH_ACTION_SHOW && command->options->style.verbose)
+        warn_of_sections(command, missed);
     return say(command, &(IbhReport){.check = check, .findings = findings, .missed = missed, .fabric = fabric});
 }
 
@@ -362,8 +375,12 @@ static int do_change(Command *command, GError **error)
     g_autoptr(GPtrArray) plan = ibh_run_plan(&command->run);
     g_autoptr(IbhOutcome) outcome = NULL;
 
-    if (options->action == IBH_ACTION_PLAN)
+    if (options->action == IBH_ACTION_PLAN) {
+        g_autoptr(GArray) missed = ibh_run_missed(&command->run);
+
+        warn_of_sections(command, missed);
         return say(command, &(IbhReport){.ops = plan});
+    }
     if (!undo && options->confirm && (plan->len || is_waited_for(command)) && !start_waiting(command, plan, error))
         return IBH_EXIT_SYSTEM;
     outcome = ibh_run_change(&command->run, plan);

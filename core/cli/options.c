@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check/check.h"
 #include "cli/cli.h"
 
 #include "render/render.h"
@@ -127,32 +128,6 @@ static const Option *find(const char *word, const char *value)
 
 /* ---- what was meant ---- */
 
-#define WORD_MAX 32
-
-/* How many letters have to be put in, left out or replaced. */
-static guint count_slips(const char *word, const char *name)
-{
-    const gsize length = strlen(name);
-    guint row[WORD_MAX + 1];
-
-    if (strlen(word) > WORD_MAX || length > WORD_MAX)
-        return G_MAXUINT;
-    for (guint i = 0; i <= length; i++)
-        row[i] = i;
-    for (guint j = 1; word[j - 1]; j++) {
-        guint diagonal = row[0];
-
-        row[0] = j;
-        for (guint i = 1; i <= length; i++) {
-            const guint replaced = diagonal + (word[j - 1] == name[i - 1] ? 0 : 1);
-
-            diagonal = row[i];
-            row[i] = MIN(replaced, MIN(row[i], row[i - 1]) + 1);
-        }
-    }
-    return row[length];
-}
-
 /* The option whose name is nearest; NULL: none is near. */
 static const Option *find_meant(const char *word)
 {
@@ -163,7 +138,7 @@ static const Option *find_meant(const char *word)
 
     IBH_EACH_ROW (const Option, option, table) {
         const gboolean is_begun = strlen(name) > 1 && g_str_has_prefix(option->name, name);
-        const guint slips = names(word, option) ? 0 : is_begun ? 1 : count_slips(name, option->name);
+        const guint slips = names(word, option) ? 0 : is_begun ? 1 : ibh_text_count_slips(name, option->name);
 
         if (slips < least) {
             best = option;

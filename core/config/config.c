@@ -507,6 +507,29 @@ static void fold(const IbhConfig *config, const char *iface, const Setting *ret_
     }
 }
 
+static gboolean is_of_section(const Setting *setting, const IbhSection *section)
+{
+    return strcmp(setting->pattern, section->pattern) == 0;
+}
+
+GArray *ibh_config_find_unmatched(const IbhConfig *config, const GPtrArray *ifaces)
+{
+    GArray *sections = g_array_new(FALSE, FALSE, sizeof(IbhSection));
+
+    IBH_EACH_POINTER (const Setting, setting, config->settings) {
+        const IbhSection section = {setting->pattern, setting->origin, setting->rank == RANK_EXACT};
+        gboolean is_known = FALSE;
+
+        IBH_EACH_POINTER (const char, iface, ifaces)
+            is_known = is_known || setting_matches(setting, iface);
+        IBH_EACH (const IbhSection, earlier, sections)
+            is_known = is_known || is_of_section(setting, earlier);
+        if (!is_known)
+            g_array_append_val(sections, section);
+    }
+    return sections;
+}
+
 static gint64 value_or(const Setting *setting, gint64 otherwise)
 {
     return setting != NULL ? setting->value : otherwise;

@@ -66,6 +66,14 @@ IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface);
 /* Some section has manage=yes. Adds the names (char *, the config's) that have a section of their own with it. */
 gboolean ibh_config_manages(const IbhConfig *config, GPtrArray *names);
 
+typedef struct {
+    const char *pattern, *origin; /* "ib1"; "file:line" of its first setting; the config's */
+    gboolean is_name;             /* else a glob */
+} IbhSection;
+
+/* IbhSection: those that match none of these (char *). */
+GArray *ibh_config_find_unmatched(const IbhConfig *config, const GPtrArray *ifaces);
+
 #define IBH_CONFIG_ERROR (g_quark_from_static_string("ibh-config-error"))
 
 /* ---- names of tables, as iproute2 keeps them ---- */

@@ -79,6 +79,7 @@ static World look(const char *text, Answer answer)
     world.findings = ibh_findings_new();
     missed = ibh_known_missed(world.rails, world.config);
     ibh_check_judge(world.check, world.plan, missed, world.findings);
+    ibh_rails_judge_sections(world.rails, world.config, missed, world.findings);
     assert_findings_speak(world.findings);
     return world;
 }
@@ -312,6 +313,9 @@ static const Case CASES[] = {
     {"IPv6: the local table's rule comes late", IB0 IB1 ADDRESSES6
      "ip -6 rule add priority 32000 lookup local\nip -6 rule del priority 0 lookup local protocol kernel\n", NULL, "error local-rule-late ib0+ib1"},
 
+    {"a section for a name that no interface has", RAILS "config [interface ibs1] manage=no\n", NULL, "info section-unmatched "},
+    {"and a glob, but not one that matches, nor a name that exists", RAILS "config [interface mlx*] arp=keep\n"
+     "config [interface ib*] gateway=none\nconfig [interface ib1] table=942\n", NULL, "info section-unmatched "},
     {"gateway: nothing is missing", RAILS "ip route add default via 172.16.0.1 dev ib0 protocol static\n"
      "ip route add default via 172.16.0.1 dev ib1 protocol static metric 9\n"
      "ip route add default via 172.16.0.1 dev ib0 onlink table 2941 metric mark protocol kernel\n"
@@ -402,6 +406,7 @@ static void test_fixes(void **state)
         look(IB0 IB1 "nic ib2 infiniband " RIGHT "\nip address add 172.16.34.1/16 dev ib0\n"
                      "ip address add 172.16.34.2/24 dev ib1\nip address add 172.16.34.3/24 dev ib2\n",
              NULL);
+    g_auto(World) meant = look(RAILS "config [interface ibs1] manage=no\n", NULL);
     g_auto(World) hidden = look(ASTRAY "ip rule add priority 1600 from 172.16.34.2 unreachable\n", NULL);
 
     (void)state;
@@ -412,6 +417,8 @@ static void test_fixes(void **state)
                         "sudo ip -4 rule del priority 1500 from 172.16.34.2 lookup 52 protocol boot");
     assert_null(find_code(&daemon, "foreign-rule")->fix);
     assert_non_null(find_code(&daemon, "foreign-rule")->advice);
+    SAID(find_code(&meant, "section-unmatched")->message, "no interface is called ibs1",
+         "nearest name that exists is ib1");
     SAID(find_code(&longer, "prefix-differs")->advice, "give all of them", "/24 as far as");
     assert_string_equal(find_code(&single, "address-unusable")->advice,
                         "give it the prefix of the subnet: 172.16.34.2/16");
@@ -519,6 +526,7 @@ static void test_manager_prunes(void **state)
         g_ptr_array_unref(world.findings);
         world.findings = ibh_findings_new();
         ibh_check_judge(world.check, world.plan, missed, world.findings);
+        ibh_rails_judge_sections(world.rails, world.config, missed, world.findings);
         found = write_findings(world.findings);
         assert_string_equal(found, cases[i].expected);
         if (found[0])

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sections of the configuration that match no interface, and which one was meant.
+ */
+#include "check/check.h"
+
+#include <string.h>
+
+#define WORD_MAX 32
+
+guint ibh_text_count_slips(const char *word, const char *name)
+{
+    const gsize length = strlen(name);
+    guint row[WORD_MAX + 1];
+
+    if (strlen(word) > WORD_MAX || length > WORD_MAX)
+        return G_MAXUINT;
+    for (guint i = 0; i <= length; i++)
+        row[i] = i;
+    for (guint j = 1; word[j - 1]; j++) {
+        guint diagonal = row[0];
+
+        row[0] = j;
+        for (guint i = 1; i <= length; i++) {
+            const guint replaced = diagonal + (word[j - 1] == name[i - 1] ? 0 : 1);
+
+            diagonal = row[i];
+            row[i] = MIN(replaced, MIN(row[i], row[i - 1]) + 1);
+        }
+    }
+    return row[length];
+}
+
+/* The interface whose name is nearest, of two a candidate; NULL: none is near. */
+static const char *find_meant(const IbhRails *rails, const char *name)
+{
+    guint least = 1 + MIN(2, (guint)strlen(name) / 2);
+    const char *meant = NULL;
+
+    for (int candidates = TRUE; candidates >= FALSE; candidates--) {
+        IBH_EACH (const IbhLink, link, rails->snapshot->links) {
+            const IbhNic *nic = ibh_rails_nic(rails, link->ifindex);
+            const guint slips = ibh_text_count_slips(name, link->name);
+
+            if (slips >= least || (nic && nic->rank) != candidates)
+                continue;
+            least = slips;
+            meant = link->name;
+        }
+    }
+    return meant;
+}
+
+void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, const GArray *missed, GPtrArray *findings)
+{
+    g_autoptr(GPtrArray) ifaces = g_ptr_array_new();
+    g_autoptr(GArray) sections = NULL;
+
+    IBH_EACH (IbhLink, link, rails->snapshot->links)
+        g_ptr_array_add(ifaces, link->name);
+    IBH_EACH (IbhKnownRail, rail, missed)
+        g_ptr_array_add(ifaces, rail->iface);
+    sections = ibh_config_find_unmatched(config, ifaces);
+    IBH_EACH (const IbhSection, section, sections) {
+        const char *meant = section->is_name ? find_meant(rails, section->pattern) : NULL;
+
+        IbhFinding *finding = ibh_finding_add(
+            findings, "", IBH_INFO, "section-unmatched",
+            meant
+                ? ibh_remedy_advice("if %s is meant, write [interface %s], and then sudo ib-hook --apply", meant, meant)
+                : ibh_remedy_advice("ip -br link lists the names that exist"),
+            "%s: no interface is called %s, so this section has no effect%s%s", section->origin, section->pattern,
+            meant ? "; the nearest name that exists is " : "", meant ? meant : "");
+
+        finding->owner = g_strdup_printf("[interface %s]", section->pattern);
+    }
+}
