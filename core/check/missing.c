@@ -133,10 +133,8 @@ static void judge_families(const IbhCheck *check, const IbhNic *nic)
             ibh_check_tell(
                 check, nic, "no-address", NULL,
                 ibh_remedy_advice("see whether its router or DHCP server still offers the prefix, and whether %s still "
-                                  "configures IPv%c on it; if %s is to have no IPv%c any more, sudo ib-hook --undo "
-                                  "--iface and then --apply forget it",
-                                  manager && manager->name ? manager->name : "its network manager", version,
-                                  nic->link->name, version),
+                                  "configures IPv%c on it",
+                                  manager && manager->name ? manager->name : "its network manager", version),
                 "nothing leaves or arrives by IPv%c: it had %s, and has no IPv%c address now", version,
                 ibh_ip_format(lost, ip), version);
     }

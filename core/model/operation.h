@@ -57,9 +57,6 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
 /* The domain of an error after which it is not known whether the operation was done: rolling back assumes it was. */
 #define IBH_ANSWER_LOST (g_quark_from_static_string("ibh-answer-lost"))
 
-/* It sets again what was set before: another process had changed the value meanwhile. */
-gboolean ibh_state_was_changed(const IbhSnapshot *snapshot, const IbhOp *op);
-
 /* The operation that reverts it; FALSE if none is needed (announce, neigh-del). */
 gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse);
 

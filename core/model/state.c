@@ -193,17 +193,6 @@ void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
     }
 }
 
-gboolean ibh_state_was_changed(const IbhSnapshot *snapshot, const IbhOp *op)
-{
-    const IbhLink *link = op->type == IBH_OP_SYSCTL_SET ? ibh_snapshot_link(snapshot, op->ifindex) : NULL;
-
-    IBH_EACH (const IbhSavedSysctl, saved, snapshot->state->sysctls) {
-        if (link && saved->ifindex == op->ifindex && saved->key == op->key && saved->set == op->to)
-            return link->sysctl[op->key] != saved->set;
-    }
-    return FALSE;
-}
-
 /* A netdev keeps its index for life, and a new one has values of the kernel's own, even for the same hardware. But an
  * index may be given again: so the name or the hardware must be the same as well. Either may change: a NIC is renamed,
  * an administrator gives it another address, and that of a bond over InfiniBand changes with its active port. */

@@ -12,25 +12,6 @@ static gboolean stays(const IbhLink *link)
     return link->rdma[0] && !link->vf && !link->parent && !link->representor && !g_strv_contains(soft, link->kind);
 }
 
-static void add_address(IbhKnownRail *known, const IbhIp *ip)
-{
-    if (known->n_addresses < IBH_KNOWN_ADDRESSES)
-        known->addresses[known->n_addresses++] = *ip;
-}
-
-/* What is not seen now: since when it is missing, where its hardware is, and the addresses of a family that it serves
- * no more (its IPv6 prefix expired), which would be missed by nothing else. */
-static void take_over(IbhKnownRail *now, const IbhKnownRail *before, const IbhNic *nic)
-{
-    now->since = before->since;
-    if (g_str_equal(before->port, now->port))
-        g_strlcpy(now->slot, before->slot, sizeof now->slot);
-    for (guint i = 0; i < before->n_addresses; i++) {
-        if (!ibh_nic_serves_family(nic, before->addresses[i].family))
-            add_address(now, &before->addresses[i]);
-    }
-}
-
 gboolean ibh_known_of(const IbhNic *nic, const GArray *known, IbhKnownRail *ret_known)
 {
     const IbhLink *link = nic->link;
@@ -39,11 +20,16 @@ gboolean ibh_known_of(const IbhNic *nic, const GArray *known, IbhKnownRail *ret_
     g_strlcpy(now.iface, link->name, sizeof now.iface);
     g_strlcpy(now.port, link->rdma, sizeof now.port);
     ibh_link_name_hardware(link, now.hardware);
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served)
-        add_address(&now, &address->local);
-    IBH_EACH (const IbhKnownRail, before, known) {
-        if (g_str_equal(before->hardware, now.hardware))
-            take_over(&now, before, nic);
+    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        if (now.n_addresses < IBH_KNOWN_ADDRESSES)
+            now.addresses[now.n_addresses++] = address->local;
+    }
+    IBH_EACH (const IbhKnownRail, one, known) {
+        if (!g_str_equal(one->hardware, now.hardware))
+            continue;
+        now.since = one->since;
+        if (g_str_equal(one->port, now.port))
+            g_strlcpy(now.slot, one->slot, sizeof now.slot);
     }
     *ret_known = now;
     return nic->status == IBH_NIC_RAIL && stays(link);

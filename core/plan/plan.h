@@ -46,15 +46,18 @@ GArray *ibh_plan_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestr
 
 /* ---- when another program undoes our changes again and again; times are in microseconds ---- */
 
-GArray *ibh_backoff_new(void);
+GHashTable *ibh_backoff_new(void);
 
-/* The run of that time has repaired what another process had undone of this unit; 0: of none. Returns for how many
- * seconds the unit is left alone from now on; 0: it is not. */
-int ibh_backoff_note(GArray *backoff, int unit, gint64 now);
+/* Notes a change that was made by the run of that time; `was_taken`: another process had deleted what it adds. Returns
+ * for how many seconds its unit is left alone from now on; 0: it is not. */
+int ibh_backoff_note(GHashTable *backoff, const IbhOp *op, gboolean was_taken, gint64 now);
+
+/* What this NIC should have has changed meanwhile: its sysctls may have been set by another hook, and rightly. */
+void ibh_backoff_forgive(GHashTable *backoff, int ifindex);
 
 /* Adds the units (int) that are left alone at that time, if `units` is not NULL. Returns when the first of them may be
  * tried again; G_MAXINT64: none is left alone. */
-gint64 ibh_backoff_units(const GArray *backoff, gint64 now, GArray *units);
+gint64 ibh_backoff_units(GHashTable *backoff, gint64 now, GArray *units);
 
 /* ---- what a run on an event says of its changes: one line per interface ---- */
 

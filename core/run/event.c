@@ -31,7 +31,7 @@ static gboolean report(const IbhEvent *event, IbhRun *run, const IbhOutcome *out
     g_string_append(out, text);
     IBH_EACH_POINTER (const IbhOp, op, outcome->done) {
         if (event->done)
-            event->done(event->data, op, ibh_state_was_changed(run->snapshot, op));
+            event->done(event->data, op);
     }
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(run, message);

@@ -70,9 +70,7 @@ typedef struct {
     const char *config; /* NULL: the system's */
     const char *sysfs;
     IbhRestraint restraint;
-    /* Called for each change that stands. `was_changed`: another process had set the sysctl to another value. May be
-     * NULL. */
-    void (*done)(gpointer data, const IbhOp *op, gboolean was_changed);
+    void (*done)(gpointer data, const IbhOp *op); /* called for each change that stands; may be NULL */
     gpointer data;
     GArray *spared; /* out: int, the NICs that were spared; NULL: it did not come so far */
     IbhFocus focus; /* out: without candidates, it did not come so far */

@@ -51,19 +51,19 @@ typedef struct {
     gint64 retry;   /* after the last failure; 0: there was none */
     gint64 alive;   /* when systemd expects our sign of life; NEVER: it does not */
     GArray *away;   /* Away */
-    GArray *backoff;
+    GHashTable *backoff;
     GArray *missing;     /* IbhKnownRail: what was missing at the last look */
     GString *complained; /* the last warning, so that it is printed once */
 } Watch;
 
 /* ---- looking ---- */
 
-static void note(gpointer data, const IbhOp *op, gboolean was_changed)
+static void note(gpointer data, const IbhOp *op)
 {
     Watch *watch = data;
     /* While addresses come and go, hooks and --watch delete and add by turns. */
     const guint32 taker = ibh_numbers_have(watch->events.moved, op->ifindex) ? 0 : ibh_events_taker(&watch->events, op);
-    const int seconds = taker || was_changed ? ibh_backoff_note(watch->backoff, op->unit, watch->looking) : 0;
+    int seconds = ibh_backoff_note(watch->backoff, op, taker != 0, watch->looking);
     g_autofree char *command = NULL, *who = NULL, *text = NULL;
 
     watch->own = TRUE; /* the kernel also reports the sysctls that we set */
@@ -137,6 +137,8 @@ static void look(Watch *watch)
     gboolean ok;
 
     watch->looking = now;
+    IBH_EACH (const int, ifindex, watch->events.moved)
+        ibh_backoff_forgive(watch->backoff, *ifindex);
     (void)ibh_backoff_units(watch->backoff, now, backed_off);
     cause =
         g_strdup_printf("--watch%s%s", watch->events.first ? ": " : "", watch->events.first ? watch->events.first : "");
@@ -250,7 +252,7 @@ static void run(Watch *watch)
     ibh_notify("STOPPING=1");
     ibh_event_clear(&watch->how);
     g_array_unref(watch->away);
-    g_array_unref(watch->backoff);
+    g_hash_table_unref(watch->backoff);
     g_array_unref(watch->missing);
     g_string_free(watch->complained, TRUE);
     ibh_events_close(&watch->events);

@@ -146,36 +146,6 @@ static void test_put(void **state)
     leave(&host);
 }
 
-/* An IPv6 prefix expired: that family stays known. What is replaced in a family does not. */
-static void test_lost_family(void **state)
-{
-    static const struct {
-        const char *ip;
-        gboolean is_known;
-    } cases[] = {
-        {"172.16.34.2", TRUE}, {"172.16.34.9", FALSE}, {"fd00::9", TRUE}, {"fd00::1", TRUE}, {"fd00::8", FALSE}};
-    static const char *const lines[] = {NIC0, "ip address add fd00::1/64 dev ib0", NIC1,
-                                        "ip address add 172.16.34.2/16 dev ib1", NULL};
-    Host host = look_at(lines,
-                        "known ib0 mlx5_0/1 0000:81:00.0/1 02:00:00:00:00:00 0 172.16.34.1,fd00::8\n"
-                        "known ib1 mlx5_1/1 0000:81:00.1/1 02:00:00:00:00:01 0 172.16.34.9,fd00::9\n",
-                        "");
-    GArray *known = host.snapshot->state->known;
-    IbhKnownRail now;
-    IbhIp ip;
-
-    (void)state;
-    IBH_EACH_POINTER (const IbhNic, nic, host.rails->nics) {
-        if (ibh_known_of(nic, known, &now))
-            ibh_known_put(known, &now);
-    }
-    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-        assert_true(ibh_ip_parse(cases[i].ip, &ip));
-        assert_int_equal(ibh_known_with(known, &ip) != NULL, cases[i].is_known);
-    }
-    leave(&host);
-}
-
 /* Any file may be damaged; what makes sense comes back as it was. */
 static void test_file(void **state)
 {
@@ -217,8 +187,10 @@ static void test_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missed), cmocka_unit_test(test_put),    cmocka_unit_test(test_lost_family),
-        cmocka_unit_test(test_file),   cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_missed),
+        cmocka_unit_test(test_put),
+        cmocka_unit_test(test_file),
+        cmocka_unit_test(test_tables),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,32 +180,6 @@ static void test_remembering(void **state)
     }
 }
 
-/* ib0's rp_filter was set to `set`, has `now`, and is set to `to`: has somebody else changed it? */
-static void test_changed(void **state)
-{
-    static const struct {
-        int set, now, to;
-        gboolean was_changed;
-    } CASES[] = {
-        {2, 0, 2, TRUE},
-        {1, 1, 1, FALSE}, /* loosened for a moment */
-        {2, 0, 1, FALSE}, /* something else is wanted now */
-        {0, 0, 2, FALSE}, /* nothing was set before */
-    };
-
-    (void)state;
-    for (gsize i = 0; i < G_N_ELEMENTS(CASES); i++) {
-        g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
-        g_autoptr(GPtrArray) ops = changes(IBH_SYSCTL_RP_FILTER, (const int[]){CASES[i].now, CASES[i].to}, 2);
-        IbhLink link = {.name = "ib0", .ifindex = 2};
-
-        REMEMBER(snapshot->state, TRUE, 0, CASES[i].set);
-        link.sysctl[IBH_SYSCTL_RP_FILTER] = CASES[i].now;
-        g_array_append_val(snapshot->links, link);
-        assert_int_equal(ibh_state_was_changed(snapshot, g_ptr_array_index(ops, 0)), CASES[i].was_changed);
-    }
-}
-
 /* ---- ahead of the change: killed at any moment, the old value is known --------------------------------- */
 
 static int base_of(const IbhState *memory, int now)
@@ -355,15 +329,10 @@ static void test_holds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_nonsense_is_left_out),
-        cmocka_unit_test(test_remembering),
-        cmocka_unit_test(test_changed),
-        cmocka_unit_test(test_ahead),
-        cmocka_unit_test(test_other_keys_and_links),
-        cmocka_unit_test(test_other_operations),
-        cmocka_unit_test(test_whose_values),
-        cmocka_unit_test(test_holds),
+        cmocka_unit_test(test_round_trip),           cmocka_unit_test(test_nonsense_is_left_out),
+        cmocka_unit_test(test_remembering),          cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_other_keys_and_links), cmocka_unit_test(test_other_operations),
+        cmocka_unit_test(test_whose_values),         cmocka_unit_test(test_holds),
     };
 
     g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));
