@@ -320,13 +320,21 @@ gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* Of its addresses in a subnet of the rail. What a rail has as well, that rail answers for. */
+/* Another NIC has this address as well, and answers for it: a rail with its rules. */
+static gboolean is_a_rails_too(const IbhRails *rails, const IbhAddress *address)
+{
+    const IbhNic *owner = ibh_rails_owner(rails, &address->local);
+
+    return owner && owner->link->ifindex != address->ifindex && ibh_nic_is_programmed(rails, owner);
+}
+
+/* Of its addresses in a subnet of the rail. */
 static gboolean has_lone_address(const IbhRails *rails, const IbhNic *other, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, mine, &nic->addresses) {
         IBH_EACH_POINTER (const IbhAddress, theirs, &other->addresses) {
             if (theirs->local.family == AF_INET && ibh_prefix_overlaps(&mine->subnet, &theirs->subnet) &&
-                !ibh_rails_owner(rails, &theirs->local))
+                !is_a_rails_too(rails, theirs))
                 return TRUE;
         }
     }
@@ -388,7 +396,7 @@ static gboolean have_global_address_on_lo(const IbhRails *rails)
         const IbhLink *link = ibh_snapshot_link(rails->snapshot, address->ifindex);
 
         if (address->local.family == AF_INET && address->scope < RT_SCOPE_LINK && link &&
-            ibh_link_is_of_the_host(link) && !ibh_rails_owner(rails, &address->local))
+            ibh_link_is_of_the_host(link) && !is_a_rails_too(rails, address))
             return TRUE;
     }
     return FALSE;
