@@ -93,8 +93,20 @@ static void get_attribute(struct nlattr *attribute, const struct fib_rule_hdr *i
         return;
     }
     rule->selectors |= FIELDS[type].selector;
-    if ((guint)nla_len(attribute) >= size)
-        memcpy((char *)rule + FIELDS[type].at, nla_data(attribute), size);
+    if (attribute->nla_len >= sizeof *attribute + size)
+        memcpy((char *)rule + FIELDS[type].at, attribute + 1, size);
+}
+
+/* nla_ok() and nla_next(), without a call for each attribute. */
+static gboolean is_whole(const struct nlattr *attribute, int left)
+{
+    return left >= (int)sizeof *attribute && attribute->nla_len >= sizeof *attribute && attribute->nla_len <= left;
+}
+
+static struct nlattr *step(struct nlattr *attribute, int *left)
+{
+    *left -= NLA_ALIGN(attribute->nla_len);
+    return (void *)((char *)attribute + NLA_ALIGN(attribute->nla_len));
 }
 
 IbhRule ibh_rule_of(struct nlmsghdr *header)
@@ -114,7 +126,7 @@ IbhRule ibh_rule_of(struct nlmsghdr *header)
         .by = {.tos = info->tos},
     };
 
-    for (; nla_ok(attribute, left); attribute = nla_next(attribute, &left))
+    for (; is_whole(attribute, left); attribute = step(attribute, &left))
         get_attribute(attribute, info, &rule);
     return rule;
 }
@@ -125,27 +137,44 @@ typedef struct {
     GArray *rules;
 } RuleDump;
 
-/* Hosts of many containers have thousands of rules of a source. */
-static gboolean is_kept(const RuleDump *dump, const IbhRule *rule)
+/* Hosts of many containers have thousands of rules of a source: of one that is not kept, no more is read than tells it.
+ */
+static gboolean is_kept(const RuleDump *dump, struct nlmsghdr *header, const struct fib_rule_hdr *info)
 {
-    if (!dump->matters || !rule->from.length || rule->selectors & IBH_SELECT_NOT)
+    struct nlattr *attribute = nlmsg_attrdata(header, sizeof *info), *source = NULL;
+    guint32 table = info->table;
+    IbhPrefix from;
+
+    if (!dump->matters || !info->src_len || info->flags & FIB_RULE_INVERT)
         return TRUE;
-    return rule->suppress_ifgroup == IBH_MARK || dump->matters(dump->of, &rule->from, rule->table);
+    for (int left = nlmsg_attrlen(header, sizeof *info); is_whole(attribute, left);
+         attribute = step(attribute, &left)) {
+        if (nla_type(attribute) == FRA_SUPPRESS_IFGROUP && get_u32(attribute, 0) == IBH_MARK)
+            return TRUE;
+        if (nla_type(attribute) == FRA_SRC)
+            source = attribute;
+        if (nla_type(attribute) == FRA_TABLE)
+            table = get_u32(attribute, info->table);
+    }
+    from = get_prefix(source, info->family, info->src_len);
+    return dump->matters(dump->of, &from, table);
 }
 
 static gboolean on_rule(struct nlmsghdr *header, gpointer data)
 {
+    const struct fib_rule_hdr *info = nlmsg_data(header);
     const RuleDump *dump = data;
     IbhRule rule;
 
     if (header->nlmsg_type != RTM_NEWRULE)
         return TRUE;
-    if (!nlmsg_valid_hdr(header, sizeof(struct fib_rule_hdr)))
+    if (!nlmsg_valid_hdr(header, sizeof *info))
         return FALSE;
-    rule = ibh_rule_of(header);
     /* Multicast routing has rules, too. */
-    if ((rule.family == AF_INET || rule.family == AF_INET6) && is_kept(dump, &rule))
-        g_array_append_val(dump->rules, rule);
+    if ((info->family != AF_INET && info->family != AF_INET6) || !is_kept(dump, header, info))
+        return TRUE;
+    rule = ibh_rule_of(header);
+    g_array_append_val(dump->rules, rule);
     return TRUE;
 }
 
