@@ -57,7 +57,7 @@ row "a daemon's route by a gateway that is our own address" \
     "route add 172.16.34.0/25 via 172.16.34.1 dev ib0 proto zebra
 ~ route del 172.16.34.0/25"
 row "a neighbour as a broadcast" \
-    "$all error foreign-route: route broadcast 172.16.16.9/32 table local proto boot" \
+    "$all error foreign-route: route broadcast 172.16.16.9/32 dev ib0 table local proto boot" \
     "route add broadcast 172.16.16.9 dev ib0 table local
 ~ route del broadcast 172.16.16.9 dev ib0 table local"
 row "a neighbour as an address of ours" \
