@@ -137,5 +137,5 @@ gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic);
 void ibh_rows_add_verdict(const IbhReport *report); /* the host's line */
 void ibh_rows_add_probe(const IbhReport *report);   /* text_probe.c */
 void ibh_rows_add_matrix(const IbhReport *report);  /* text_matrix.c: where many peers differ */
-/* How many peers this rail reaches, where there is a matrix; NULL: there is none. */
-char *ibh_matrix_sum_up(const IbhProbe *probe, const IbhNic *nic);
+/* char *: how many peers each rail reaches, where there is a matrix; NULL: there is none. */
+GPtrArray *ibh_matrix_sum_up(const IbhProbe *probe);

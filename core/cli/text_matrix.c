@@ -98,17 +98,22 @@ static gboolean is_all_ok(const Matrix *matrix, guint peer)
     return n == matrix->rails;
 }
 
-char *ibh_matrix_sum_up(const IbhProbe *probe, const IbhNic *nic)
+GPtrArray *ibh_matrix_sum_up(const IbhProbe *probe)
 {
     g_auto(Matrix) matrix = make_matrix(probe);
-    guint rail = 0, right = 0;
+    GPtrArray *summaries;
 
     if (!is_wanted(&matrix))
         return NULL;
-    (void)g_ptr_array_find(probe->nics, nic, &rail);
-    for (guint peer = 0; peer < probe->peers->len; peer++)
-        right += marks_of(&matrix, peer)[rail] == OK ? 1 : 0;
-    return g_strdup_printf("%u of %u ok", right, probe->peers->len);
+    summaries = g_ptr_array_new_with_free_func(g_free);
+    for (guint rail = 0; rail < matrix.rails; rail++) {
+        guint right = 0;
+
+        for (guint peer = 0; peer < probe->peers->len; peer++)
+            right += marks_of(&matrix, peer)[rail] == OK ? 1 : 0;
+        g_ptr_array_add(summaries, g_strdup_printf("%u of %u ok", right, probe->peers->len));
+    }
+    return summaries;
 }
 
 /* A line of the matrix: peers that follow each other, or all that every rail reaches. */

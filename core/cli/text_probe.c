@@ -63,10 +63,12 @@ static void add_rail(const IbhReport *report, const IbhNic *nic, const char *sum
     g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func((GDestroyNotify)row_free);
 
     IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-        g_autofree char *state = state_of(probe, pair);
+        g_autofree char *state = NULL;
 
-        if (ibh_probe_source(pair)->nic == nic)
-            add_pair(rows, pair, summary ? summary : state);
+        if (ibh_probe_source(pair)->nic != nic)
+            continue;
+        state = summary ? g_strdup(summary) : state_of(probe, pair);
+        add_pair(rows, pair, state);
     }
     IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked) {
         g_autofree char *state = g_strdup_printf("not asked: %s", unasked->why);
@@ -84,17 +86,15 @@ static void add_rail(const IbhReport *report, const IbhNic *nic, const char *sum
 
 void ibh_rows_add_probe(const IbhReport *report)
 {
+    g_autoptr(GPtrArray) summaries = ibh_matrix_sum_up(report->probe);
     g_autofree char *own = ibh_probe_name_peers(report->probe->own, G_MAXUINT);
 
     if (!report->probe->nics->len)
         ibh_rows_add_verdict(report);
     else
         ibh_rows_add(report, "IFACE\tPEERS\tREPLIES\tMS\tSTATE");
-    IBH_EACH_POINTER (const IbhNic, nic, report->probe->nics) {
-        g_autofree char *summary = ibh_matrix_sum_up(report->probe, nic);
-
-        add_rail(report, nic, summary);
-    }
+    for (guint i = 0; i < report->probe->nics->len; i++)
+        add_rail(report, report->probe->nics->pdata[i], summaries ? summaries->pdata[i] : NULL);
     if (own[0])
         ibh_rows_add(report, "left out, as addresses of this host: %s", own);
 }

@@ -189,7 +189,7 @@ static const char *name_change(guint16 type)
 
 static gboolean drain_netlink(IbhEvents *events, char *buffer, guint32 own, const GArray *ifindexes)
 {
-    gboolean concerns = FALSE, overrun = FALSE, ours;
+    gboolean concerns = FALSE, overrun = FALSE, takes, ours;
     gssize length;
 
     while ((length = receive(events->netlink, buffer, &overrun)) >= 0 || overrun) {
@@ -200,12 +200,13 @@ static gboolean drain_netlink(IbhEvents *events, char *buffer, guint32 own, cons
         for (; nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
             if (own && header->nlmsg_pid == own)
                 continue;
-            ours = takes_ours(header) || ibh_numbers_have(ifindexes, link_of(header));
+            takes = takes_ours(header);
+            ours = takes || ibh_numbers_have(ifindexes, link_of(header));
             if (!events->first || (ours && !events->ours))
                 events->first = name_change(header->nlmsg_type);
             concerns = TRUE;
             events->ours |= ours;
-            if (header->nlmsg_pid && takes_ours(header))
+            if (header->nlmsg_pid && takes)
                 remember_taken(events, header);
             remember_moved(events, header, ifindexes);
         }

@@ -82,7 +82,8 @@ static gboolean read_route(struct nlmsghdr *header, GHashTable *pool, IbhRoute *
     }
     route.object = get_u32(attributes[RTA_NH_ID], 0);
     route.special = info->rtm_tos || info->rtm_src_len;
-    if (route.type != RTN_UNICAST && route.type != RTN_BROADCAST) { /* IPv6 reads a throw back as one of lo */
+    /* IPv6 reads a throw back as one of lo. Of a broadcast the NIC counts: for a socket that is bound to one. */
+    if (route.type != RTN_UNICAST && route.type != RTN_BROADCAST) {
         route.ifindex = 0;
         route.nexthops = 0;
         route.hops = NULL;

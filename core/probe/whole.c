@@ -45,12 +45,14 @@ static void report_unasked(IbhProbe *probe)
 static void report_blocked(IbhProbe *probe)
 {
     IBH_EACH_POINTER (const IbhNic, nic, probe->rails->nics) {
-        g_autofree char *why = ibh_nic_why(probe->rails, nic);
+        g_autofree char *why = NULL;
 
-        if (nic->status == IBH_NIC_BLOCKED && !probe->rails->only)
-            ibh_finding_add(probe->findings, nic->link->name, IBH_ERROR, "local-rule-late",
-                            ibh_remedy_advice("ib-hook --check has the fix; then probe again"),
-                            "not programmed, so it was not probed: %s", why);
+        if (nic->status != IBH_NIC_BLOCKED || probe->rails->only)
+            continue;
+        why = ibh_nic_why(probe->rails, nic);
+        ibh_finding_add(probe->findings, nic->link->name, IBH_ERROR, "local-rule-late",
+                        ibh_remedy_advice("ib-hook --check has the fix; then probe again"),
+                        "not programmed, so it was not probed: %s", why);
     }
 }
 
