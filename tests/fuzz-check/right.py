@@ -308,8 +308,8 @@ class Right:
         return True
 
     def main_lacks(self):
-        """Its manager has put the rails' subnet into another table."""
-        if "4" not in self.families or self.routed or self.spread in self.chosen:
+        """Its manager has put the rails' subnet into another table. A virtual address is main's NIC's to answer for: none is here."""
+        if "4" not in self.families or self.routed or self.spread in self.chosen or self.vip in self.chosen:
             return False
         for rail in self.rails:
             self.ip(f"route del {self.net4} dev {rail.nic}")
