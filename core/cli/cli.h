@@ -36,7 +36,8 @@ typedef struct {
     gboolean verbose; /* of every netdev, and more of each */
     gboolean quiet;
     gboolean color;
-    guint width; /* of the terminal; 0: none, lines are whole */
+    guint width;         /* of the terminal; 0: none, lines are whole */
+    const char *program; /* how it was called: what to run next is named so */
 } IbhStyle;
 
 typedef struct {

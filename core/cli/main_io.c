@@ -485,6 +485,8 @@ int main(int argc G_GNUC_UNUSED, char **argv)
     ibh_process_start();
     parsed = ibh_options_parse(argv, &options, &error);
     options.style.width = isatty(STDOUT_FILENO) ? 80 : 0;
+    /* Before an installation it is build/ib-hook, and no other. */
+    options.style.program = *argv && strchr(*argv, '/') ? *argv : "ib-hook";
     options.style.color = options.style.width && !g_getenv("NO_COLOR");
     if (!parsed || !ibh_options_resolve(&options, warnings, &error))
         status = fail(&options, error, out, warnings);

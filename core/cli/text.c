@@ -366,8 +366,12 @@ static void tell_outcome(const IbhReport *report)
         until = ", until the next event";
     }
     ibh_rows_add(report, "%s: %u change%s%s", done, changes, changes == 1 ? "" : "s", until);
-    if (report->confirm)
-        ibh_rows_add(report, "the state before comes back in %d s, unless: ib-hook --confirm", report->confirm);
+    if (report->confirm) {
+        g_autofree char *program = ibh_text_printable(report->style->program);
+
+        ibh_rows_add(report, "the state before comes back in %d s, unless you run: sudo %s --confirm", report->confirm,
+                     program);
+    }
 }
 
 static void tell_changes(const IbhReport *report)

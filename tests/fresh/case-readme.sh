@@ -8,6 +8,15 @@ make demo >../demo.log 2>&1 || { cat ../demo.log && fail "make demo"; }
 expect 'of 4 pairs used their own NICs, with it 4 of 4' ../demo.log
 ! grep -iE 'not found|no such file|debconf' ../demo.log || fail "it prints what is wrong with the system, not with ib-hook"
 
+# The README's order for a session over a rail: from the clone to a --confirm that waits, before anything is installed. Here
+# with two NICs of a private network; pages/test-readme has the session.
+# shellcheck disable=SC2016 # of Markdown
+safe=$(grep -o '`make deps[^`]*--confirm [0-9]*`' README.md | tr -d '`')
+printf '#!/bin/sh\nexec unshare --net "$@"\n' >/usr/local/bin/sudo && chmod 0755 /usr/local/bin/sudo
+(eval "$safe") >../safe.log 2>&1 || { cat ../safe.log && fail "$safe"; }
+rm /usr/local/bin/sudo
+expect 'no rails' ../safe.log
+
 make -n check >../plan.log 2>&1
 expect '^packaging/deps.sh build tests$' ../plan.log # here they are there already, so that nothing else may change
 make -s test-deps

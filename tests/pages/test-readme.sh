@@ -21,7 +21,8 @@ follow() {
 make_hosts 2
 for host in A B; do
     mkdir -p "$work/bin.$host"
-    printf '#!/bin/sh\nexec "%s" --sysfs /run/sys/%s "$@"\n' "$IB_HOOK" $host >"$work/bin.$host/ib-hook"
+    # shellcheck disable=SC2016 # of the inner shell
+    printf '#!/bin/bash\nexec -a "$0" "%s" --sysfs /run/sys/%s "$@"\n' "$IB_HOOK" $host >"$work/bin.$host/ib-hook"
     printf '#!/bin/sh\nexec "$@"\n' >"$work/bin.$host/sudo"
     chmod 0755 "$work/bin.$host"/*
 done
@@ -60,6 +61,40 @@ done
 text="172.16.0.0/16 dev ib0 proto kernel scope link src 172.16.34.1"
 expect_contains "the page has the route" "\`$text\`" "$table"
 expect_contains "so has the host" "$text" "$routes"
+
+# ---- Is it safe? ----
+# The command for a session over a rail, before anything is installed: what it builds is tests/fresh's. Nobody
+# confirms it, then somebody does; TCP connections to both NICs go on all the time.
+build="make deps && make && "
+# shellcheck disable=SC2016 # of Markdown
+safe=$(grep -o '`make deps[^`]*--confirm [0-9]*`' "$page" | tr -d '`')
+expect_equal "it builds what it runs" "$build" "${safe:0:${#build}}"
+safe=${safe#"$build"}
+confirmed=$(grep -o "sudo build/ib-hook --confirm\>" "$page")
+plain=$(state B)
+nobody_waits() { ! pgrep -f -x -- "build/ib-hook .*--apply .*" >/dev/null; }
+serve A B
+sessions=()
+for ((i = 1; i <= 2; i++)); do
+    on A "$FLOW" hold --from 172.16.16.$i --to 172.16.34.$i --started $work/started.$i --stop-file $work/stop >$work/held.$i &
+    sessions+=($!)
+done
+both_flow() { [ -e $work/started.1 ] && [ -e $work/started.2 ]; }
+wait_until 5 both_flow
+follow B "${safe% *} 1"
+expect_equal "$safe: exit status" 0 "$status"
+expect_contains "it says what to run" "you run: $confirmed" "$said"
+wait_until 10 is "$plain"
+wait_until 5 nobody_waits
+follow B "$safe"
+expect_equal "$safe: exit status" 0 "$status"
+follow B "$confirmed"
+expect_equal "$confirmed: exit status" 0 "$status"
+expect_hook 0 B --check
+touch $work/stop
+for one in "${sessions[@]}"; do wait "$one"; done
+for i in 1 2; do expect_equal "the connection to NIC $i went on" "" "$(jq -r .problem $work/held.$i)"; done
+expect_hook 0 B --undo
 
 # ---- Use it ----
 for host in A B; do expect_hook 0 $host --apply; done
