@@ -46,9 +46,11 @@ unbound() { # HOST PEER: whether a ping that names no source is answered
     on "$1" ping -q -n -c 1 -W 1 172.16.34.1 >/dev/null 2>&1 && echo yes || echo no
 }
 
-row() { # HOST PEER WORDS: a row of the page
-    local line
-    line="| $3 | $(right_pairs "$1" "$2") | $(unbound "$1" "$2") |"
+row() { # HOST PEER WORDS [RANGE]: a row of the page. Where both NICs answer ARP, the first answer decides: that is a range.
+    local line pairs
+    pairs=$(right_pairs "$1" "$2")
+    [[ " ${4:-} " != *" $pairs "* ]] || pairs=$4
+    line="| $3 | $pairs | $(unbound "$1" "$2") |"
     [ -z "${V:-}" ] || echo "$line"
     echo "$line" >>$work/rows
 }
@@ -93,7 +95,7 @@ version=$(dpkg-query -W -f='${Version}' containernetworking-plugins 2>/dev/null 
 expect_contains "the page names the version of CNI's plugins that is measured here" "plugins ${version%%[+-]*}" "$(<"$page")"
 
 renew
-row A B "its NICs as the kernel has them | Linux"
+row A B "its NICs as the kernel has them | Linux" "0 or 1"
 for host in A B; do for nic in ib0 ib1; do chain $host $nic; done; done
 row A B "Multus: \`tuning\`, \`sbr\` | plugins ${version%%[+-]*}"
 expect_equal "after the chain main has no route to the subnet" "" "$(ip -n A route show table main 172.16.0.0/16)"
@@ -116,7 +118,12 @@ claimed() {
 for arp in arp no-arp; do
     renew
     claimed $arp
-    row podA podB "DRANET$([ $arp = no-arp ] || echo ", ARP fields") | f258477, emulated"
+    if [ $arp = arp ]; then
+        words="DRANET, ARP fields" plain="" beside=""
+    else
+        words="DRANET" plain="0 or 1" beside="2 or 3"
+    fi
+    row podA podB "$words | f258477, emulated" "$plain"
     renew
     for host in A B; do
         ip -n $host address add "fd00:16::$(host_id $host)/64" dev ib0 nodad
@@ -124,7 +131,7 @@ for arp in arp no-arp; do
         hook $host --apply >/dev/null
     done
     claimed $arp
-    row podA podB "DRANET$([ $arp = no-arp ] || echo ", ARP fields"), ib-hook on the nodes | f258477, emulated"
+    row podA podB "$words, ib-hook on the nodes | f258477, emulated" "$beside"
     expect_equal "IPv4's tables have come into the pod" "941 942" \
         "$(ip -n podA -4 -json route show table all 172.16.0.0/16 | jq -r '.[].table // empty' | sort | xargs)"
     expect_equal "IPv6's have not" "" "$(ip -n podA -6 -json route show table all fd00:16::/64 | jq -r '.[].table // empty' | xargs)"
