@@ -12,7 +12,8 @@ static const IbhCode rows[] = {
     [IBH_LACKS_ADDRESS] = {"no-address", IBH_WARNING, NULL},
     [IBH_LACKS_CARRIER] = {"carrier-down", IBH_ERROR, NULL},
     [IBH_LACKS_RDMA] = {"nic-gone", IBH_ERROR,
-                        "is the card's RDMA driver loaded? sudo ib-hook --undo --iface forgets the rail"},
+                        "is the card's RDMA driver loaded? if `rdma system` says exclusive, a container may "
+                        "have kept the device; sudo ib-hook --undo --iface forgets the rail"},
     [IBH_IS_GONE] = {"nic-gone", IBH_ERROR,
                      "look at the card, and at dmesg for why it left the bus; if it was taken out for good, sudo "
                      "ib-hook --undo --iface forgets it"},
