@@ -201,7 +201,7 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
     [IBH_SIZE_BEYOND] = {IBH_STAGE_SIZE, ibh_proof_router_says_too_long, IBH_AT_EITHER, IBH_INFO, "path-mtu",
                          NO_PROBLEM, LONG ": {told by} says that they are too long",
                          .advice = "look at the MTU of the next link of {told by}"},
-    [IBH_SIZE_MANGLED] = {IBH_STAGE_SIZE, ibh_proof_is_size_mangled, HOME, "path-mtu", NULL,
+    [IBH_SIZE_MANGLED] = {IBH_STAGE_SIZE, ibh_proof_is_size_mangled, HOME, DROPPED, NULL,
                           LONG ": the replies come in with a wrong checksum: " DAMAGED, .advice = COUNTERS},
     [IBH_SIZE_OURS] = {IBH_STAGE_SIZE, ibh_proof_is_size_ours, HOME, "path-mtu", NULL,
                        LONG ": this host's own firewall drops them, or the replies",

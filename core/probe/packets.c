@@ -155,8 +155,6 @@ gboolean ibh_probe_received(IbhProbe *probe, const IbhProbeReply *reply, gint64 
     IbhProbePair *pair = find_request(probe, reply, reply->length, &number);
     IbhProbeEcho *echo;
 
-    if (!pair && reply->length > IBH_PROBE_PACKET)
-        note_mangled(probe, reply);
     if (!pair)
         return FALSE;
     if (number & IBH_PROBE_SIZED) {

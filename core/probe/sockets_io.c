@@ -18,7 +18,7 @@
 #define IPV6_UNICAST_IF 76
 #endif
 
-#define HEAD 128 /* bytes of a packet that passes a NIC: longer than the parts of ours that count */
+#define HEAD_BYTES 128 /* of a packet that passes a NIC: longer than the parts of others' that count */
 #define RECEIVE_BUFFER (32 * 1024 * 1024) /* 200 replies of 9,000 bytes overflow the default; a flood, more */
 #define FLAGS (SOCK_CLOEXEC | SOCK_NONBLOCK)
 
@@ -51,25 +51,32 @@ static void attach(int fd, struct sock_filter *steps, gsize count)
 }
 
 /* ARP, ICMP of both families, fragments of IPv6, and answers to our SYNs: little of what others send. What of it is
- * ours, packets.c finds out. */
-static void filter_ear(int fd)
+ * ours, packets.c finds out. Echoes with our id come whole: the checksum is of all bytes, and where it is wrong, the
+ * kernel drops the reply. */
+static void filter_ear(int fd, guint16 id)
 {
-    enum { SIX = 6, DROP = 12, TAKE };
+    enum { SIX = 9, SIX_ECHO = 15, DROP = 17, HEAD, WHOLE };
     struct sock_filter steps[] = {
         LOAD(BPF_H, BPF_ABS, SKF_AD_OFF + SKF_AD_PROTOCOL),
-        IF(1, ETH_P_ARP, TAKE, 2),
+        IF(1, ETH_P_ARP, HEAD, 2),
         IF(2, ETH_P_IPV6, SIX, 3),
         IF(3, ETH_P_IP, 4, DROP),
         LOAD(BPF_B, BPF_ABS, 9),
-        IF(5, IPPROTO_ICMP, TAKE, DROP),
+        IF(5, IPPROTO_ICMP, 6, DROP),
+        BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0), /* behind the header */
+        LOAD(BPF_H, BPF_IND, 4),
+        IF(8, id, WHOLE, HEAD),
         LOAD(BPF_B, BPF_ABS, 6), /* SIX */
-        IF(7, IPPROTO_ICMPV6, TAKE, 8),
-        IF(8, IPPROTO_FRAGMENT, TAKE, 9),
-        IF(9, IPPROTO_TCP, 10, DROP),
+        IF(10, IPPROTO_ICMPV6, SIX_ECHO, 11),
+        IF(11, IPPROTO_FRAGMENT, HEAD, 12),
+        IF(12, IPPROTO_TCP, 13, DROP),
         LOAD(BPF_H, BPF_ABS, 40),
-        IF(11, IBH_SYN_PORT, TAKE, DROP),
-        RETURN(0),    /* DROP */
-        RETURN(HEAD), /* TAKE */
+        IF(14, IBH_SYN_PORT, HEAD, DROP),
+        LOAD(BPF_H, BPF_ABS, 44), /* SIX_ECHO */
+        IF(16, id, WHOLE, HEAD),
+        RETURN(0),                  /* DROP */
+        RETURN(HEAD_BYTES),         /* HEAD */
+        RETURN(IBH_PROBE_SIZE_MAX), /* WHOLE */
     };
 
     attach(fd, steps, G_N_ELEMENTS(steps));
@@ -151,7 +158,7 @@ static gboolean open_ear(IbhProber *prober)
     prober->ear = socket(AF_PACKET, SOCK_DGRAM | FLAGS, 0);
     if (prober->ear < 0)
         return FALSE;
-    filter_ear(prober->ear);
+    filter_ear(prober->ear, prober->probe->id);
     enlarge(prober->ear);
     return bind(prober->ear, (const struct sockaddr *)&all, sizeof all) == 0;
 }

@@ -117,7 +117,8 @@ expect_equal "damaged replies are this side's" "error reply-dropped ib1" "$(faul
 expect_contains "as that" "replies come in by this NIC with a wrong checksum" "$(messages)"
 damage ip length gt 1000
 probe 1 "${both[@]}"
-expect_contains "long ones" "but not 1500, as the rail's MTU allows: the replies come in with a wrong checksum" "$(messages)"
+expect_equal "long ones, too" "error reply-dropped ib1" "$(faults)"
+expect_contains "with what comes through" "but not 1500, as the rail's MTU allows: the replies come in with a wrong checksum" "$(messages)"
 on wire nft flush ruleset
 
 # The switch drops what one port sends: nobody was seen to do it.
@@ -206,3 +207,9 @@ filter wire bridge forward ether daddr "$(mac A 1)" icmpv6 type echo-reply @th,2
 probe 1 "${six[@]}"
 expect_equal "IPv6: damaged replies are this side's" "error reply-dropped ib1" "$(faults)"
 expect_contains "as that, too" "replies come in by this NIC with a wrong checksum" "$(messages)"
+on wire nft flush ruleset
+filter wire bridge forward ether daddr "$(mac A 1)" ip6 length gt 1000 icmpv6 type echo-reply @th,256,16 set 0x5555
+probe 1 "${six[@]}"
+expect_equal "IPv6: long ones, one finding" "error reply-dropped ib1" "$(faults)"
+expect_contains "IPv6: and no MTU of others" "the replies come in with a wrong checksum" "$(messages)"
+expect_lacks "IPv6: no advice for a switch's MTU" "MTU of the switch" "$(json '.findings[].advice')"
