@@ -28,7 +28,7 @@ static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhOp *op)
     if (nic && nic->status == IBH_NIC_RAIL && op->type == IBH_OP_SYSCTL_SET)
         return ibh_want_sysctl(check->rails, nic, op->key) == nic->link->sysctl[op->key]; /* other only meanwhile */
     if (nic && nic->status == IBH_NIC_RAIL)
-        return deletes && (!(nic->link->flags & IFF_UP) || ibh_check_find_lost_address(check, nic, ibh_op_family(op)));
+        return deletes && (!(nic->link->flags & IFF_UP) || ibh_check_find_lost_address(check, nic, op->unit.family));
     if (nic &&
         (nic->status == IBH_NIC_BLOCKED || is_missed(check, nic->link) || (worst && worst->severity == IBH_ERROR)))
         return TRUE;
@@ -159,7 +159,7 @@ static char *say_ours(const IbhCheck *check, const IbhNic *nic, const GPtrArray 
     if (first->type >= IBH_OP_RULE_DEL)
         return g_strdup_printf("something of ib-hook's is left over: %s", first->why);
     state = say_state(check, nic, taken, first);
-    way = astray ? ibh_question_way_text(check, astray, &astray->got) : say_unled(nic, ibh_op_family(first), taken);
+    way = astray ? ibh_question_way_text(check, astray, &astray->got) : say_unled(nic, first->unit.family, taken);
     return g_strdup_printf("%s: %s", way, state);
 }
 

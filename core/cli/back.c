@@ -88,8 +88,8 @@ static void find_standing(const Back *back)
 /* The rules of an address, and all of main=spread, make sense only together. */
 static gboolean belong_together(const IbhOp *a, const IbhOp *b)
 {
-    if (ibh_op_is_spread(a) || ibh_op_is_spread(b))
-        return ibh_op_is_spread(a) && ibh_op_is_spread(b);
+    if (a->unit.kind == IBH_UNIT_SPREAD)
+        return b->unit.kind == IBH_UNIT_SPREAD;
     return ibh_op_what(a) == IBH_RULE && ibh_op_what(b) == IBH_RULE && ibh_prefix_equal(&a->rule.from, &b->rule.from);
 }
 
@@ -150,7 +150,7 @@ static gboolean is_possible(const Back *back, const IbhOp *op)
     const IbhNic *nic = ibh_rails_nic(rails, op->route.ifindex);
 
     if (op->type == IBH_OP_RULE_ADD)
-        return ibh_op_is_spread(op) || ibh_rails_holder(rails, &op->rule.from.ip);
+        return op->unit.kind == IBH_UNIT_SPREAD || ibh_rails_holder(rails, &op->rule.from.ip);
     if (ibh_op_what(op) == IBH_ROUTE && !ibh_op_removes(op->type))
         return nic && has_gateway(back, nic, &op->route) &&
                (op->route.src.family == AF_UNSPEC || ibh_rails_holder(rails, &op->route.src));

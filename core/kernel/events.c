@@ -127,7 +127,7 @@ static void remember_taken(IbhEvents *events, struct nlmsghdr *header)
 guint32 ibh_events_taker(const IbhEvents *events, const IbhOp *op)
 {
     const gboolean is_rule = op->type == IBH_OP_RULE_ADD;
-    const IbhTaken made = {.family = ibh_op_family(op),
+    const IbhTaken made = {.family = op->unit.family,
                            .from = is_rule ? op->rule.from.ip : (IbhIp){.family = AF_UNSPEC},
                            .table = is_rule ? 0 : op->route.table};
 

@@ -41,19 +41,9 @@ gboolean ibh_op_removes(IbhOpType type)
     return type == IBH_OP_RULE_DEL || type == IBH_OP_ROUTE_DEL;
 }
 
-int ibh_op_family(const IbhOp *op)
+gboolean ibh_unit_is_same(const IbhUnit *a, const IbhUnit *b)
 {
-    const int families[] = {[IBH_RULE] = op->rule.family,
-                            [IBH_ROUTE] = op->route.family,
-                            [IBH_SYSCTL] = AF_INET,
-                            [IBH_PEERS] = op->ip.family};
-
-    return families[ibh_op_what(op)];
-}
-
-gboolean ibh_op_is_spread(const IbhOp *op)
-{
-    return ibh_rule_is_spread(&op->rule) || ibh_route_is_spread(&op->route);
+    return a->kind != IBH_UNIT_NONE && a->kind == b->kind && a->family == b->family && a->ifindex == b->ifindex;
 }
 
 void ibh_op_free(IbhOp *op)

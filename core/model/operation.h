@@ -17,9 +17,23 @@ typedef enum { /* what is missing comes before what is left over, and what only 
                IBH_OP_NEIGH_DEL
 } IbhOpType;
 
+typedef enum {
+    IBH_UNIT_NONE,  /* of a NIC that has disappeared: each operation stands alone */
+    IBH_UNIT_NIC,   /* of one family of one NIC */
+    IBH_UNIT_MOVES, /* of one family of all rails that take each other's tables */
+    IBH_UNIT_SPREAD /* of main=spread */
+} IbhUnitKind;
+
+/* Operations that stand or fall together. */
+typedef struct {
+    IbhUnitKind kind;
+    int family;
+    int ifindex; /* of one NIC */
+} IbhUnit;
+
 typedef struct {
     IbhOpType type;
-    int unit;             /* operations of one unit (a rail and family) stand or fall together */
+    IbhUnit unit;
     char iface[IFNAMSIZ]; /* the NIC whose operation this is; "": the NIC has disappeared */
     int ifindex;
     IbhRule rule;       /* rule-add, rule-del */
@@ -41,9 +55,8 @@ const char *ibh_op_name(IbhOpType type); /* "rule-add", … */
 const char *ibh_op_done(IbhOpType type); /* "added", … */
 gboolean ibh_op_removes(IbhOpType type); /* a rule or a route */
 IbhWhat ibh_op_what(const IbhOp *op);
-int ibh_op_family(const IbhOp *op);
-gboolean ibh_op_is_spread(const IbhOp *op); /* of main=spread */
-char *ibh_op_describe(const IbhOp *op);     /* "rule from 172.16.34.2 to table 942" */
+gboolean ibh_unit_is_same(const IbhUnit *a, const IbhUnit *b); /* FALSE also of those that stand alone */
+char *ibh_op_describe(const IbhOp *op);                        /* "rule from 172.16.34.2 to table 942" */
 void ibh_op_free(IbhOp *op);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOp, ibh_op_free)
 
@@ -59,5 +72,3 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
 
 /* The operation that reverts it; FALSE if none is needed (announce, neigh-del). */
 gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse);
-
-#define IBH_UNIT_OF_MOVES (G_MAXINT - 1) /* of IPv4: all rails that take each other's tables; of IPv6 negative */

@@ -2,7 +2,7 @@
 #include "plan/plan.h"
 
 /* NULL if the unit is as it was before; else the kernel's words for the first step that could not be taken back. */
-static char *rollback(GPtrArray *done, int unit, IbhExecute execute, gpointer kernel)
+static char *rollback(GPtrArray *done, const IbhUnit *unit, IbhExecute execute, gpointer kernel)
 {
     char *problem = NULL;
 
@@ -11,7 +11,7 @@ static char *rollback(GPtrArray *done, int unit, IbhExecute execute, gpointer ke
         g_autoptr(GError) error = NULL;
         IbhOp inverse;
 
-        if (op->unit != unit)
+        if (!ibh_unit_is_same(&op->unit, unit))
             continue;
         if (ibh_op_inverse(op, &inverse) && !execute(kernel, &inverse, &error)) {
             if (!problem)
@@ -34,27 +34,35 @@ static char *fail(GPtrArray *done, IbhOp *op, const GError *error, IbhExecute ex
                     error->message, command);
     if (error->domain == IBH_ANSWER_LOST)
         g_ptr_array_add(done, op);
-    if (op->unit)
-        problem = rollback(done, op->unit, execute, kernel);
+    problem = rollback(done, &op->unit, execute, kernel);
     if (problem)
         g_string_append_printf(message, "; taking back what came before it failed, too: %s; run ib-hook --apply again",
                                problem);
-    else if (op->unit)
+    else if (op->unit.kind != IBH_UNIT_NONE)
         g_string_append(message, "; it is as it was before: see to that, then ib-hook --apply");
     return g_string_free(message, FALSE);
+}
+
+static gboolean has_failed(const GArray *failed, const IbhUnit *unit)
+{
+    IBH_EACH (const IbhUnit, one, failed) {
+        if (ibh_unit_is_same(one, unit))
+            return TRUE;
+    }
+    return FALSE;
 }
 
 IbhOutcome *ibh_plan_execute(const GPtrArray *plan, IbhExecute execute, gpointer kernel)
 {
     IbhOutcome *outcome = g_new0(IbhOutcome, 1);
-    g_autoptr(GArray) failed = g_array_new(FALSE, FALSE, sizeof(int)); /* units */
+    g_autoptr(GArray) failed = g_array_new(FALSE, FALSE, sizeof(IbhUnit));
 
     outcome->done = g_ptr_array_new();
     outcome->errors = g_ptr_array_new_with_free_func(g_free);
     IBH_EACH_POINTER (IbhOp, op, plan) {
         g_autoptr(GError) error = NULL;
 
-        if (op->unit && ibh_numbers_have(failed, op->unit))
+        if (has_failed(failed, &op->unit))
             continue;
         if (execute(kernel, op, &error)) {
             g_ptr_array_add(outcome->done, op);

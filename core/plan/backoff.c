@@ -9,6 +9,7 @@
 #define NOT_SET G_MININT
 
 typedef struct {
+    IbhUnit unit;
     int to[IBH_N_SYSCTLS]; /* the values that its sysctls got last; or NOT_SET */
     guint count;           /* in how many runs something had to be repaired … */
     gint64 first;          /* … since then */
@@ -16,100 +17,92 @@ typedef struct {
     gint64 seen;           /* the last run with a change that was looked at */
     int pause;             /* seconds, of the last time that it was left alone */
     gint64 until;
-} Unit;
+} Fight;
 
-GHashTable *ibh_backoff_new(void)
+GArray *ibh_backoff_new(void)
 {
-    return g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    return g_array_new(FALSE, TRUE, sizeof(Fight));
 }
 
-static gboolean is_forgotten(gpointer key, gpointer value, gpointer data)
-{
-    const Unit *unit = value;
-
-    (void)key;
-    return *(const gint64 *)data - MAX(unit->seen, unit->until) > FORGOTTEN_AFTER;
-}
-
-static void forget_sysctls(Unit *unit)
+static void forget_sysctls(Fight *fight)
 {
     for (int key = 0; key < IBH_N_SYSCTLS; key++)
-        unit->to[key] = NOT_SET;
+        fight->to[key] = NOT_SET;
 }
 
-static Unit *find_unit(GHashTable *backoff, int number, gint64 now)
+static Fight *find_fight(GArray *backoff, const IbhUnit *unit, gint64 now)
 {
-    Unit *unit = g_hash_table_lookup(backoff, GINT_TO_POINTER(number));
-
-    if (!unit) {
-        g_hash_table_foreach_remove(backoff, is_forgotten, &now); /* NICs that come and go have new numbers */
-        unit = g_new0(Unit, 1);
-        unit->counted = G_MININT64;
-        forget_sysctls(unit);
-        g_hash_table_insert(backoff, GINT_TO_POINTER(number), unit);
+    IBH_EACH_BACK (Fight, fight, backoff) {
+        if (ibh_unit_is_same(&fight->unit, unit))
+            return fight;
+        if (now - MAX(fight->seen, fight->until) > FORGOTTEN_AFTER) /* NICs that come and go have new numbers */
+            IBH_REMOVE(Fight, fight, backoff);
     }
-    unit->seen = now;
-    return unit;
+    g_array_append_val(backoff, (Fight){.unit = *unit});
+    forget_sysctls(&g_array_index(backoff, Fight, backoff->len - 1));
+    return &g_array_index(backoff, Fight, backoff->len - 1);
 }
 
 /* The kernel does not tell which process sets a sysctl. But a value that is set twice, with no other one between, was
  * undone between. */
-static gboolean is_set_again(Unit *unit, const IbhOp *op)
+static gboolean is_set_again(Fight *fight, const IbhOp *op)
 {
-    const gboolean again = unit->to[op->key] == op->to;
+    const gboolean again = fight->to[op->key] == op->to;
 
-    unit->to[op->key] = op->to;
+    fight->to[op->key] = op->to;
     return again;
 }
 
-int ibh_backoff_note(GHashTable *backoff, const IbhOp *op, gboolean was_taken, gint64 now)
+int ibh_backoff_note(GArray *backoff, const IbhOp *op, gboolean was_taken, gint64 now)
 {
-    Unit *unit;
+    Fight *fight;
 
-    if (!op->unit || (!was_taken && op->type != IBH_OP_SYSCTL_SET))
+    if (op->unit.kind == IBH_UNIT_NONE || (!was_taken && op->type != IBH_OP_SYSCTL_SET))
         return 0;
-    unit = find_unit(backoff, op->unit, now);
-    if (op->type == IBH_OP_SYSCTL_SET && !is_set_again(unit, op))
+    fight = find_fight(backoff, &op->unit, now);
+    fight->seen = now;
+    if (op->type == IBH_OP_SYSCTL_SET && !is_set_again(fight, op))
         return 0;
-    if (unit->counted == now) /* one deletion of a whole table is one, not as many as it has routes */
+    if (fight->counted == now) /* one deletion of a whole table is one, not as many as it has routes */
         return 0;
-    if (!unit->count || now - unit->first > WITHIN) {
-        unit->count = 0;
-        unit->first = now;
+    if (!fight->count || now - fight->first > WITHIN) {
+        fight->count = 0;
+        fight->first = now;
     }
-    unit->counted = now;
-    if (++unit->count < TIMES)
+    fight->counted = now;
+    if (++fight->count < TIMES)
         return 0;
-    unit->count = 0;
-    unit->pause = unit->pause && now - unit->until < FORGOTTEN_AFTER ? MIN(2 * unit->pause, LAST_PAUSE) : FIRST_PAUSE;
-    unit->until = now + unit->pause * G_USEC_PER_SEC;
-    return unit->pause;
+    fight->count = 0;
+    fight->pause =
+        fight->pause && now - fight->until < FORGOTTEN_AFTER ? MIN(2 * fight->pause, LAST_PAUSE) : FIRST_PAUSE;
+    fight->until = now + fight->pause * G_USEC_PER_SEC;
+    return fight->pause;
 }
 
-void ibh_backoff_forgive(GHashTable *backoff, int ifindex)
+void ibh_backoff_forgive(GArray *backoff, int ifindex)
 {
-    Unit *unit = g_hash_table_lookup(backoff, GINT_TO_POINTER(ifindex)); /* as IPv4's it has the sysctls */
-
-    if (unit)
-        forget_sysctls(unit);
+    IBH_EACH (Fight, fight, backoff) {
+        if (fight->unit.ifindex == ifindex)
+            forget_sysctls(fight);
+    }
 }
 
-gint64 ibh_backoff_units(GHashTable *backoff, gint64 now, GArray *units)
+gboolean ibh_backoff_leaves(const GArray *backoff, const IbhUnit *unit, gint64 now)
+{
+    IBH_EACH (const Fight, fight, backoff) {
+        if (ibh_unit_is_same(&fight->unit, unit))
+            return fight->until > now;
+    }
+    return FALSE;
+}
+
+gint64 ibh_backoff_next(const GArray *backoff, gint64 now)
 {
     gint64 next = G_MAXINT64;
-    GHashTableIter iter;
-    gpointer number, value;
 
-    g_hash_table_iter_init(&iter, backoff);
-    while (g_hash_table_iter_next(&iter, &number, &value)) {
-        const Unit *unit = value;
-        const int left_alone = GPOINTER_TO_INT(number);
-
-        if (unit->until <= now)
-            continue;
-        next = MIN(next, unit->until);
-        if (units)
-            g_array_append_val(units, left_alone);
+    IBH_EACH (const Fight, fight, backoff) {
+        if (fight->until > now)
+            next = MIN(next, fight->until);
     }
     return next;
 }

@@ -6,30 +6,31 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define UNIT_OF_SPREAD G_MAXINT
-
-/* A unit is one family of one NIC. */
-static int unit_of(const IbhNic *nic, int family)
+static IbhUnit unit_of(const IbhNic *nic, int family)
 {
-    return family == AF_INET6 ? -nic->link->ifindex : nic->link->ifindex;
+    return (IbhUnit){IBH_UNIT_NIC, family, nic->link->ifindex};
 }
 
 void ibh_work_move_unit(const IbhWork *work, const IbhNic *nic, int family)
 {
+    const IbhUnit unit = unit_of(nic, family);
+
     IBH_EACH_POINTER (IbhOp, op, work->plan) {
-        if (op->unit == unit_of(nic, family))
-            op->unit = family == AF_INET6 ? -IBH_UNIT_OF_MOVES : IBH_UNIT_OF_MOVES;
+        if (ibh_unit_is_same(&op->unit, &unit))
+            op->unit = (IbhUnit){IBH_UNIT_MOVES, family, 0};
     }
 }
 
-IbhOp *ibh_work_emit(const IbhWork *work, IbhOpType type, const IbhNic *nic, char *why)
+IbhOp *ibh_work_emit(const IbhWork *work, IbhOpType type, const IbhNic *nic, int family, char *why)
 {
     IbhOp *op = g_new0(IbhOp, 1);
 
     op->type = type;
     op->why = why;
+    op->unit.family = family;
     if (nic) {
-        op->unit = op->ifindex = nic->link->ifindex;
+        op->unit = unit_of(nic, family);
+        op->ifindex = nic->link->ifindex;
         g_strlcpy(op->iface, nic->link->name, sizeof op->iface);
     }
     g_ptr_array_add(work->plan, op);
@@ -38,10 +39,11 @@ IbhOp *ibh_work_emit(const IbhWork *work, IbhOpType type, const IbhNic *nic, cha
 
 void ibh_work_emit_rule(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why)
 {
-    IbhOp *op = ibh_work_emit(work, type, nic, why);
+    IbhOp *op = ibh_work_emit(work, type, nic, rule->family, why);
 
     op->rule = *rule;
-    op->unit = nic ? unit_of(nic, rule->family) : ibh_rule_is_spread(rule) ? UNIT_OF_SPREAD : 0;
+    if (ibh_rule_is_spread(rule))
+        op->unit.kind = IBH_UNIT_SPREAD;
 }
 
 /* "nexthop dev ib0 nexthop dev ib1"; of one device only, which we never program, just that. */
@@ -74,17 +76,16 @@ static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
 static void emit_route(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
                        const IbhRoute *replaced, char *why)
 {
-    IbhOp *op = ibh_work_emit(work, type, nic, why);
+    IbhOp *op = ibh_work_emit(work, type, nic, route->family, why);
     const IbhRoute *goes = type == IBH_OP_ROUTE_DEL ? route : replaced;
 
     op->route = *route;
-    op->unit = nic ? unit_of(nic, route->family) : 0;
     if (replaced)
         op->replaced = *replaced;
     op->for_good = goes && goes_for_good(work->rails, goes);
     if (!ibh_route_is_spread(route))
         return;
-    op->unit = UNIT_OF_SPREAD;
+    op->unit.kind = IBH_UNIT_SPREAD;
     op->hops = route->nexthops ? describe_hops(work->rails->snapshot, route) : NULL;
 }
 
@@ -96,7 +97,7 @@ void ibh_work_emit_sysctl(const IbhWork *work, const IbhNic *nic, IbhSysctl key,
         g_free(why);
         return;
     }
-    op = ibh_work_emit(work, IBH_OP_SYSCTL_SET, nic, why);
+    op = ibh_work_emit(work, IBH_OP_SYSCTL_SET, nic, AF_INET, why);
     op->key = key;
     op->from = from;
     op->to = to;
@@ -141,7 +142,7 @@ void ibh_work_emit_announce(const IbhWork *work, const IbhNic *nic, const IbhNic
         g_free(why);
         return;
     }
-    op = ibh_work_emit(work, IBH_OP_ANNOUNCE, from, why);
+    op = ibh_work_emit(work, IBH_OP_ANNOUNCE, from, ip->family, why);
     op->unit = unit_of(nic, ip->family);
     op->ip = *ip;
     op->by_kernel = ip->family == AF_INET && is_kernels_choice(from, ip);

@@ -51,7 +51,7 @@ static const char *find_loss(const IbhSnapshot *snapshot, const char *iface, con
     const IbhLink *link = ibh_snapshot_link_by_name(snapshot, iface);
 
     IBH_EACH_POINTER (const IbhOp, op, ops) {
-        if (ibh_op_is_spread(op) || (!ibh_op_removes(op->type) && op->type != IBH_OP_SYSCTL_SET))
+        if (op->unit.kind == IBH_UNIT_SPREAD || (!ibh_op_removes(op->type) && op->type != IBH_OP_SYSCTL_SET))
             return NULL;
     }
     if (!link)
@@ -90,7 +90,7 @@ static const char *name_of(const IbhOp *op, const IbhSnapshot *snapshot)
 
     if (op->iface[0])
         return op->iface;
-    if (ibh_op_is_spread(op))
+    if (op->unit.kind == IBH_UNIT_SPREAD)
         return "main=spread";
     IBH_EACH (const IbhSavedRail, rail, snapshot->state->rails) {
         if (rail->table == table || rail->table + IBH_TABLE_DEFAULTS == table)

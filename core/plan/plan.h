@@ -35,9 +35,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOutcome, ibh_outcome_free)
 /* systemd-networkd 252 takes every address away when it restarts, and adds it again up to 165 ms later. Hooks run in
  * between, the last one too: if they cleaned up then, no later event would repair it. */
 typedef struct {
-    const char *const *down;  /* interfaces that were taken down on purpose, NULL at the end; NULL: none */
-    const GArray *given_up;   /* int: NICs whose addresses have been away for long enough; NULL: none */
-    const GArray *backed_off; /* int: units that another program undoes again and again; NULL: none */
+    const char *const *down; /* interfaces that were taken down on purpose, NULL at the end; NULL: none */
+    const GArray *given_up;  /* int: NICs whose addresses have been away for long enough; NULL: none */
+    const GArray *backoff;   /* which units another program undoes again and again … */
+    gint64 now;              /* … at this time; NULL: none */
 } IbhRestraint;
 
 /* Removes operations that should not run now. Returns the NICs (int) that were spared: their addresses may come back in
@@ -46,18 +47,18 @@ GArray *ibh_plan_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestr
 
 /* ---- when another program undoes our changes again and again; times are in microseconds ---- */
 
-GHashTable *ibh_backoff_new(void);
+GArray *ibh_backoff_new(void);
 
 /* Notes a change that was made by the run of that time; `was_taken`: another process had deleted what it adds. Returns
  * for how many seconds its unit is left alone from now on; 0: it is not. */
-int ibh_backoff_note(GHashTable *backoff, const IbhOp *op, gboolean was_taken, gint64 now);
+int ibh_backoff_note(GArray *backoff, const IbhOp *op, gboolean was_taken, gint64 now);
 
 /* What this NIC should have has changed meanwhile: its sysctls may have been set by another hook, and rightly. */
-void ibh_backoff_forgive(GHashTable *backoff, int ifindex);
+void ibh_backoff_forgive(GArray *backoff, int ifindex);
 
-/* Adds the units (int) that are left alone at that time, if `units` is not NULL. Returns when the first of them may be
- * tried again; G_MAXINT64: none is left alone. */
-gint64 ibh_backoff_units(GHashTable *backoff, gint64 now, GArray *units);
+gboolean ibh_backoff_leaves(const GArray *backoff, const IbhUnit *unit, gint64 now); /* alone, at that time */
+/* When the first of those that are left alone may be tried again; G_MAXINT64: none is. */
+gint64 ibh_backoff_next(const GArray *backoff, gint64 now);
 
 /* ---- what a run on an event says of its changes: one line per interface ---- */
 

@@ -7,7 +7,7 @@
 static gboolean has_address(const IbhNic *nic, const IbhOp *op)
 {
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
-        if ((op->type == IBH_OP_SYSCTL_SET || address->local.family == ibh_op_family(op)) && !address->tentative &&
+        if ((op->type == IBH_OP_SYSCTL_SET || address->local.family == op->unit.family) && !address->tentative &&
             !ibh_ip_is_fe80(&address->local))
             return TRUE;
     }
@@ -30,12 +30,12 @@ static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, 
     if (restraint->down && g_strv_contains(restraint->down, nic->link->name))
         return FALSE;
     return !ibh_numbers_have(restraint->given_up, op->ifindex) &&
-           ABS(op->unit) != IBH_UNIT_OF_MOVES; /* another one waits for its table */
+           op->unit.kind != IBH_UNIT_MOVES; /* another one waits for its table */
 }
 
 static gboolean is_left(const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op, GArray *spared)
 {
-    if (ibh_numbers_have(restraint->backed_off, op->unit))
+    if (restraint->backoff && ibh_backoff_leaves(restraint->backoff, &op->unit, restraint->now))
         return TRUE;
     if (!is_spared(rails, restraint, op))
         return FALSE;

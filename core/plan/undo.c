@@ -4,7 +4,7 @@
 #include "plan/want.h"
 #include "plan/work.h"
 
-#include <linux/rtnetlink.h>
+#include <sys/socket.h>
 
 /* ---- sysctls ---- */
 
@@ -57,7 +57,8 @@ void ibh_work_forget_neighbours(const IbhWork *work, const IbhNic *nic)
     ibh_snapshot_needs_neighbours(work->rails->snapshot);
     IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
         if (neighbour->ifindex == nic->link->ifindex)
-            ibh_work_emit(work, IBH_OP_NEIGH_DEL, nic, g_strdup_printf("nothing leaves by %s now", nic->link->name))
+            ibh_work_emit(work, IBH_OP_NEIGH_DEL, nic, AF_INET,
+                          g_strdup_printf("nothing leaves by %s now", nic->link->name))
                 ->ip = neighbour->ip;
     }
 }

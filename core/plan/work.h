@@ -74,7 +74,7 @@ void ibh_work_init(IbhWork *work);
 
 /* emit.c */
 /* `nic`: the operation belongs to its unit; NULL: its NIC has disappeared. */
-IbhOp *ibh_work_emit(const IbhWork *work, IbhOpType type, const IbhNic *nic, char *why);
+IbhOp *ibh_work_emit(const IbhWork *work, IbhOpType type, const IbhNic *nic, int family, char *why);
 void ibh_work_emit_rule(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why);
 /* ARP as these rails want it; `why` NULL: by what each value does. FALSE: it is so. */
 gboolean ibh_work_emit_arp(const IbhWork *work, const IbhRails *rails, const IbhNic *nic, const char *why);
@@ -85,7 +85,7 @@ void ibh_work_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table); /* 
 gboolean ibh_stale_is_programmed(const IbhStale *stale);                     /* others do not route it */
 char *ibh_stale_reason(const IbhWork *work, const IbhStale *stale);
 void ibh_work_drop(IbhWork *work, IbhStale *stale, char *why);               /* takes `why` */
-void ibh_work_move_unit(const IbhWork *work, const IbhNic *nic, int family); /* to IBH_UNIT_OF_MOVES */
+void ibh_work_move_unit(const IbhWork *work, const IbhNic *nic, int family); /* to that of moves */
 
 /* ---- the steps of a plan (order.c has their order) ---- */
 

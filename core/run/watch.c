@@ -51,7 +51,7 @@ typedef struct {
     gint64 retry;   /* after the last failure; 0: there was none */
     gint64 alive;   /* when systemd expects our sign of life; NEVER: it does not */
     GArray *away;   /* Away */
-    GHashTable *backoff;
+    GArray *backoff;
     GArray *missing;     /* IbhKnownRail: what was missing at the last look */
     GString *complained; /* the last warning, so that it is printed once */
 } Watch;
@@ -75,7 +75,7 @@ static void note(gpointer data, const IbhOp *op)
         g_strdup_printf("%s: something undoes again and again what ib-hook does (%s)%s%s: %s of %s is left alone for "
                         "%d s; stop that program, or ib-hook (manage=no, ib-hook --undo --iface %s)",
                         op->iface, command, who ? ", perhaps " : "", who ? who : "",
-                        ibh_op_family(op) == AF_INET6 ? "IPv6" : "IPv4", op->iface, seconds, op->iface);
+                        op->unit.family == AF_INET6 ? "IPv6" : "IPv4", op->iface, seconds, op->iface);
     ibh_log_lines(LOG_WARNING, text);
 }
 
@@ -110,7 +110,7 @@ static GArray *find_given_up(const Watch *watch, gint64 now)
 
 static void plan_next_look(Watch *watch, gboolean ok, gint64 now)
 {
-    watch->due = ibh_backoff_units(watch->backoff, now, NULL);
+    watch->due = ibh_backoff_next(watch->backoff, now);
     remember_spared(watch, now);
     watch->retry = ok ? 0 : watch->retry ? MIN(2 * watch->retry, LAST_RETRY) : RETRY;
     if (watch->retry)
@@ -132,19 +132,18 @@ static void on_event(Watch *watch, gboolean ours, gint64 now)
 static void look(Watch *watch)
 {
     gint64 now = g_get_monotonic_time();
-    g_autoptr(GArray) given_up = find_given_up(watch, now), backed_off = g_array_new(FALSE, FALSE, sizeof(int));
+    g_autoptr(GArray) given_up = find_given_up(watch, now);
     g_autofree char *cause = NULL;
     gboolean ok;
 
     watch->looking = now;
     IBH_EACH (const int, ifindex, watch->events.moved)
         ibh_backoff_forgive(watch->backoff, *ifindex);
-    (void)ibh_backoff_units(watch->backoff, now, backed_off);
     cause =
         g_strdup_printf("--watch%s%s", watch->events.first ? ": " : "", watch->events.first ? watch->events.first : "");
     watch->events.first = NULL;
     watch->how.cause = cause;
-    watch->how.restraint = (IbhRestraint){.given_up = given_up, .backed_off = backed_off};
+    watch->how.restraint = (IbhRestraint){.given_up = given_up, .backoff = watch->backoff, .now = now};
     ok = ibh_event_run(&watch->how, watch->complained);
     g_array_set_size(watch->events.taken, 0);
     g_array_set_size(watch->events.moved, 0);
@@ -252,7 +251,7 @@ static void run(Watch *watch)
     ibh_notify("STOPPING=1");
     ibh_event_clear(&watch->how);
     g_array_unref(watch->away);
-    g_hash_table_unref(watch->backoff);
+    g_array_unref(watch->backoff);
     g_array_unref(watch->missing);
     g_string_free(watch->complained, TRUE);
     ibh_events_close(&watch->events);

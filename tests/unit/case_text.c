@@ -1250,7 +1250,7 @@ char *ibh_case_write(const IbhCase *cas)
 char *ibh_case_op(const IbhOp *op)
 {
     g_autofree char *command = ibh_op_command(op);
-    const gboolean moves = ABS(op->unit) == IBH_UNIT_OF_MOVES && op->type != IBH_OP_ANNOUNCE;
+    const gboolean moves = op->unit.kind == IBH_UNIT_MOVES && op->type != IBH_OP_ANNOUNCE;
     gboolean is_raw = op->type == IBH_OP_ANNOUNCE && op->by_kernel != (op->ip.family == AF_INET);
 
     return g_strdup_printf("%s %s%s%s%s: %s", ibh_op_name(op->type), *op->iface ? op->iface : "-",

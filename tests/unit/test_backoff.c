@@ -6,69 +6,67 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
 #define SECOND ((gint64)G_USEC_PER_SEC)
 
-static IbhOp set(int unit, int to)
+/* Of the NIC with this index: of its IPv4, or (negative) its IPv6; 0: of a NIC that is gone. */
+static IbhUnit unit_of(int nic)
 {
-    return (IbhOp){.type = IBH_OP_SYSCTL_SET, .unit = unit, .iface = "ib0", .key = IBH_SYSCTL_ARP_IGNORE, .to = to};
+    return (IbhUnit){nic ? IBH_UNIT_NIC : IBH_UNIT_NONE, nic < 0 ? AF_INET6 : AF_INET, ABS(nic)};
+}
+
+static IbhOp set(int nic, int to)
+{
+    return (IbhOp){
+        .type = IBH_OP_SYSCTL_SET, .unit = unit_of(nic), .iface = "ib0", .key = IBH_SYSCTL_ARP_IGNORE, .to = to};
 }
 
 /* A rule of this unit, which another process deleted, or not. */
-static int add(GHashTable *backoff, int unit, gboolean was_taken, gint64 now)
+static int add(GArray *backoff, int nic, gboolean was_taken, gint64 now)
 {
-    const IbhOp op = {.type = IBH_OP_RULE_ADD, .unit = unit, .iface = "ib0"};
+    const IbhOp op = {.type = IBH_OP_RULE_ADD, .unit = unit_of(nic), .iface = "ib0"};
 
     return ibh_backoff_note(backoff, &op, was_taken, now);
 }
 
-static gint64 next_of(GHashTable *backoff, gint64 now)
+static gboolean is_left(const GArray *backoff, int nic, gint64 now)
 {
-    return ibh_backoff_units(backoff, now, NULL);
-}
+    const IbhUnit unit = unit_of(nic);
 
-static gboolean is_left(GHashTable *backoff, int unit, gint64 now)
-{
-    g_autoptr(GArray) units = g_array_new(FALSE, FALSE, sizeof(int));
-
-    (void)ibh_backoff_units(backoff, now, units);
-    for (guint i = 0; i < units->len; i++) {
-        if (g_array_index(units, int, i) == unit)
-            return TRUE;
-    }
-    return FALSE;
+    return ibh_backoff_leaves(backoff, &unit, now);
 }
 
 /* Four times nothing, the fifth time it is a fight. Returns the pause. */
-static int fight(GHashTable *backoff, int unit, gint64 now)
+static int fight(GArray *backoff, int nic, gint64 now)
 {
     for (int i = 0; i < 4; i++)
-        assert_int_equal(add(backoff, unit, TRUE, now + i * SECOND / 10), 0);
-    return add(backoff, unit, TRUE, now + SECOND / 2);
+        assert_int_equal(add(backoff, nic, TRUE, now + i * SECOND / 10), 0);
+    return add(backoff, nic, TRUE, now + SECOND / 2);
 }
 
 static void test_fight(void **state)
 {
-    GHashTable *backoff = ibh_backoff_new();
+    GArray *backoff = ibh_backoff_new();
 
     (void)state;
-    assert_int_equal(next_of(backoff, 0), G_MAXINT64);
+    assert_int_equal(ibh_backoff_next(backoff, 0), G_MAXINT64);
     assert_int_equal(fight(backoff, 3, SECOND), 10);
     assert_int_equal(add(backoff, 3, TRUE, SECOND + 3 * SECOND / 4), 0); /* counted anew */
     assert_true(is_left(backoff, 3, 2 * SECOND));
     assert_false(is_left(backoff, 4, 2 * SECOND));
-    assert_int_equal(next_of(backoff, 2 * SECOND), SECOND + SECOND / 2 + 10 * SECOND);
+    assert_int_equal(ibh_backoff_next(backoff, 2 * SECOND), SECOND + SECOND / 2 + 10 * SECOND);
     assert_false(is_left(backoff, 3, SECOND + SECOND / 2 + 10 * SECOND));
-    assert_int_equal(next_of(backoff, SECOND + SECOND / 2 + 10 * SECOND), G_MAXINT64);
-    g_hash_table_unref(backoff);
+    assert_int_equal(ibh_backoff_next(backoff, SECOND + SECOND / 2 + 10 * SECOND), G_MAXINT64);
+    g_array_unref(backoff);
 }
 
 static void test_longer_and_longer(void **state)
 {
     static const int PAUSES[] = {10, 20, 40, 80, 160, 320, 600, 600};
-    GHashTable *backoff = ibh_backoff_new();
+    GArray *backoff = ibh_backoff_new();
     gint64 now = SECOND;
 
     (void)state;
@@ -79,31 +77,31 @@ static void test_longer_and_longer(void **state)
     now += 1198 * SECOND - 1; /* the pause ended two seconds before */
     assert_int_equal(fight(backoff, 3, now), 600);
     assert_int_equal(fight(backoff, 3, now + 1800 * SECOND), 10); /* twenty minutes of peace: forgotten */
-    g_hash_table_unref(backoff);
+    g_array_unref(backoff);
 }
 
 /* Once in a while is no fight. Nor is what goes without another process: thousands of addresses that come and go, and
  * nothing is kept of them. */
 static void test_no_fight(void **state)
 {
-    GHashTable *backoff = ibh_backoff_new();
+    GArray *backoff = ibh_backoff_new();
 
     (void)state;
     for (int i = 0; i < 100; i++)
         assert_int_equal(add(backoff, 3, TRUE, (i + 1) * 4 * SECOND), 0);
     for (int i = 0; i < 1000; i++)
         assert_int_equal(add(backoff, 5, FALSE, 500 * SECOND + i), 0);
-    assert_int_equal(g_hash_table_size(backoff), 1);
+    assert_int_equal(backoff->len, 1);
     assert_int_equal(add(backoff, 4, TRUE, 9999 * SECOND), 0);
-    assert_int_equal(g_hash_table_size(backoff), 1); /* the first is forgotten */
-    g_hash_table_unref(backoff);
+    assert_int_equal(backoff->len, 1); /* the first is forgotten */
+    g_array_unref(backoff);
 }
 
 /* What one run repairs counts once, whatever it is; so does another thing each time. */
 static void test_unit(void **state)
 {
-    GHashTable *backoff = ibh_backoff_new();
-    IbhOp route = {.type = IBH_OP_ROUTE_ADD, .unit = 3}, other = route;
+    GArray *backoff = ibh_backoff_new();
+    IbhOp route = {.type = IBH_OP_ROUTE_ADD, .unit = unit_of(3)}, other = route;
 
     (void)state;
     for (int i = 0; i < 4; i++) {
@@ -111,12 +109,12 @@ static void test_unit(void **state)
             assert_int_equal(add(backoff, 3, TRUE, SECOND + i), 0);
         assert_int_equal(ibh_backoff_note(backoff, &route, TRUE, SECOND + i), 0);
     }
-    other.unit = -3; /* its IPv6 has nothing to do with it */
+    other.unit = unit_of(-3); /* its IPv6 has nothing to do with it */
     assert_int_equal(ibh_backoff_note(backoff, &other, TRUE, SECOND + 4), 0);
     assert_int_equal(ibh_backoff_note(backoff, &route, TRUE, SECOND + 4), 10);
     assert_true(is_left(backoff, 3, 2 * SECOND));
     assert_false(is_left(backoff, -3, 2 * SECOND));
-    g_hash_table_unref(backoff);
+    g_array_unref(backoff);
 }
 
 /* Five in ten seconds are one; in a microsecond more they are none. */
@@ -124,30 +122,30 @@ static void test_just_a_fight(void **state)
 {
     (void)state;
     for (int late = 0; late < 2; late++) {
-        GHashTable *backoff = ibh_backoff_new();
+        GArray *backoff = ibh_backoff_new();
 
         for (int i = 0; i < 4; i++)
             assert_int_equal(add(backoff, 3, TRUE, SECOND + i), 0);
         assert_int_equal(add(backoff, 3, TRUE, 11 * SECOND + late), late ? 0 : 10);
-        g_hash_table_unref(backoff);
+        g_array_unref(backoff);
     }
 }
 
 /* What belongs to nobody cannot be left alone. */
 static void test_no_unit(void **state)
 {
-    GHashTable *backoff = ibh_backoff_new();
+    GArray *backoff = ibh_backoff_new();
 
     (void)state;
     for (int i = 0; i < 20; i++)
         assert_int_equal(add(backoff, 0, TRUE, SECOND + i), 0);
-    g_hash_table_unref(backoff);
+    g_array_unref(backoff);
 }
 
 /* Our own changes there and back, as a NIC goes down and comes up, are none; the same value again is one. */
 static void test_sysctls(void **state)
 {
-    GHashTable *backoff = ibh_backoff_new();
+    GArray *backoff = ibh_backoff_new();
     IbhOp up = set(3, 2), down = set(3, 0), other = set(3, 2);
 
     (void)state;
@@ -164,7 +162,7 @@ static void test_sysctls(void **state)
     ibh_backoff_forgive(backoff, 4);
     assert_int_equal(ibh_backoff_note(backoff, &up, FALSE, 50 * SECOND + 5), 0);
     assert_int_equal(ibh_backoff_note(backoff, &up, FALSE, 50 * SECOND + 6), 10);
-    g_hash_table_unref(backoff);
+    g_array_unref(backoff);
 }
 
 int main(void)

@@ -325,27 +325,29 @@ static gboolean is_irreversible(const IbhSnapshot *world, const IbhOp *op)
            (gone->gateway.family && is_local_address(world, &gone->gateway));
 }
 
+/* Operation i is undone where k fails. */
+static gboolean falls_with(const Planned *planned, guint i, guint k)
+{
+    return i == k || ibh_unit_is_same(&op_at(planned, i)->unit, &op_at(planned, k)->unit);
+}
+
 static gboolean unit_has_way_back(const Case *c, guint k)
 {
     for (guint i = 0; i < n_ops(c->planned); i++) {
-        if (op_at(c->planned, i)->unit == op_at(c->planned, k)->unit &&
-            is_irreversible(c->world->kernel->now, op_at(c->planned, i)))
+        if (falls_with(c->planned, i, k) && is_irreversible(c->world->kernel->now, op_at(c->planned, i)))
             return FALSE;
     }
     return TRUE;
 }
 
-/* What must stand when operation k fails: all other units. Unit 0 is no unit: each stands alone. */
+/* What must stand when operation k fails: all other units. */
 static FakeKernel *without_unit_of(const Case *c, guint k)
 {
     FakeKernel *kernel = fake_kernel_clone(c->world->kernel);
-    int unit = op_at(c->planned, k)->unit;
 
     for (guint i = 0; i < n_ops(c->planned); i++) {
-        const IbhOp *op = op_at(c->planned, i);
-
-        if (unit ? op->unit != unit : i != k)
-            fake_execute(kernel, op, NULL);
+        if (!falls_with(c->planned, i, k))
+            fake_execute(kernel, op_at(c->planned, i), NULL);
     }
     return kernel;
 }
@@ -363,9 +365,9 @@ static gboolean is_said(Case *c, guint k, int code, const IbhOutcome *outcome)
         return broken(c, "operation %u (%s) failed, with %u messages: %s", k + 1, command, outcome->errors->len,
                       message);
     for (guint i = 0; i < n_ops(c->planned); i++)
-        expected += failed->unit ? op_at(c->planned, i)->unit != failed->unit : i != k;
-    for (guint i = 0; failed->unit && i < outcome->done->len; i++)
-        same += ((const IbhOp *)g_ptr_array_index(outcome->done, i))->unit == failed->unit;
+        expected += !falls_with(c->planned, i, k);
+    IBH_EACH_POINTER (const IbhOp, op, outcome->done)
+        same += ibh_unit_is_same(&op->unit, &failed->unit) ? 1 : 0;
     return (outcome->done->len == expected && !same) ||
            broken(c, "operation %u (%s) failed, and %u are said to be done, not %u", k + 1, command, outcome->done->len,
                   expected);
@@ -420,8 +422,8 @@ static gboolean leaves_something(const Planned *planned, guint k)
 {
     IbhOp inverse;
 
-    for (guint i = 0; i < k && op_at(planned, k)->unit; i++) {
-        if (op_at(planned, i)->unit == op_at(planned, k)->unit && ibh_op_inverse(op_at(planned, i), &inverse))
+    for (guint i = 0; i < k; i++) {
+        if (falls_with(planned, i, k) && ibh_op_inverse(op_at(planned, i), &inverse))
             return TRUE;
     }
     return FALSE;
@@ -969,7 +971,7 @@ static gboolean step_keeps(Case *c, const Journey *journey, const FakeKernel *ke
         for (guint j = 0; j < c->reach.n_targets; j++) {
             const IbhIp *to = &c->reach.targets[j].ip;
 
-            if (journey->before->of[i][j].fate == ARRIVES && ibh_op_family(op) == to->family &&
+            if (journey->before->of[i][j].fate == ARRIVES && op->unit.family == to->family &&
                 (is_rule_op(op) || ibh_prefix_contains(&op->route.dst, to)) &&
                 !pair_is_kept(c, journey, kernel, op, i, j))
                 return FALSE;
@@ -1481,8 +1483,9 @@ static gboolean wrong_order(const Case *c, const Planned *planned, const IbhOp *
                early->rule.priority < 32764;
     if (early->type == IBH_OP_RULE_DEL && late->type == IBH_OP_RULE_DEL)
         return is_same_address(&early->rule, &late->rule) && early->rule.priority < late->rule.priority &&
-               early->rule.table == IBH_TABLE_MAIN && late->rule.table != IBH_TABLE_MAIN && early->unit == late->unit &&
-               count_holders(planned->seen, &late->rule.from.ip) == 1 && !is_superseded(c, planned, &late->rule);
+               early->rule.table == IBH_TABLE_MAIN && late->rule.table != IBH_TABLE_MAIN &&
+               ibh_unit_is_same(&early->unit, &late->unit) && count_holders(planned->seen, &late->rule.from.ip) == 1 &&
+               !is_superseded(c, planned, &late->rule);
     return FALSE;
 }
 
@@ -1541,7 +1544,8 @@ static GPtrArray *find_allowed(const Planned *planned, const char *name)
  * spread without it. */
 static gboolean is_for_another(const Planned *planned, const IbhOp *op)
 {
-    return op->type == IBH_OP_ANNOUNCE || (planned->after && (op->type == IBH_OP_SYSCTL_SET || op->unit == G_MAXINT));
+    return op->type == IBH_OP_ANNOUNCE ||
+           (planned->after && (op->type == IBH_OP_SYSCTL_SET || op->unit.kind == IBH_UNIT_SPREAD));
 }
 
 static gboolean only_one(Case *c, FakeKernel *kernel, const char *name, WorldAction action)
@@ -1999,8 +2003,9 @@ static char *op_text(const IbhOp *op)
 {
     g_autofree char *command = ibh_op_command(op);
 
-    return g_strdup_printf("[%d] %d %s%s%s: %s # %s", op->unit, op->ifindex, op->iface,
-                           op->by_kernel ? ", by the kernel" : "", op->for_good ? ", for good" : "", command, op->why);
+    return g_strdup_printf("[%d/%d/%d] %d %s%s%s: %s # %s", op->unit.kind, op->unit.family, op->unit.ifindex,
+                           op->ifindex, op->iface, op->by_kernel ? ", by the kernel" : "",
+                           op->for_good ? ", for good" : "", command, op->why);
 }
 
 /* ---- (m) gateways ---- */
@@ -2260,6 +2265,21 @@ static gboolean rails_outlive_each_other(Case *c)
 
 /* ---- (n) families ---- */
 
+static int family_of(const IbhOp *op)
+{
+    switch (ibh_op_what(op)) {
+    case IBH_RULE:
+        return op->rule.family;
+    case IBH_ROUTE:
+        return op->route.family;
+    case IBH_PEERS:
+        return op->ip.family;
+    case IBH_SYSCTL:
+        break;
+    }
+    return AF_INET;
+}
+
 /* One family's failure takes nothing back of the other's. */
 static gboolean families_are_apart(Case *c, const Planned *planned)
 {
@@ -2267,10 +2287,10 @@ static gboolean families_are_apart(Case *c, const Planned *planned)
         const IbhOp *op = op_at(planned, i);
         g_autofree char *command = NULL;
 
-        if (op->unit == 0 || (op->unit < 0) == (ibh_op_family(op) == AF_INET6))
+        if (op->unit.family == family_of(op))
             continue;
         command = ibh_op_command(op);
-        return broken(c, "%s is of unit %d", command, op->unit);
+        return broken(c, "%s is of a unit of family %d", command, op->unit.family);
     }
     return TRUE;
 }
@@ -2535,7 +2555,8 @@ static void print_plan(const Planned *planned, const char *title)
     for (guint i = 0; i < n_ops(planned); i++) {
         g_autofree char *command = ibh_op_command(op_at(planned, i));
 
-        fprintf(stderr, "    %2u. [%d] %s   # %s\n", i + 1, op_at(planned, i)->unit, command, op_at(planned, i)->why);
+        fprintf(stderr, "    %2u. [%d/%d] %s   # %s\n", i + 1, op_at(planned, i)->unit.kind,
+                op_at(planned, i)->unit.ifindex, command, op_at(planned, i)->why);
     }
 }
 

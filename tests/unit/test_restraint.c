@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
@@ -136,20 +137,19 @@ static void test_what_happened(void **state)
 
 static void test_backed_off(void **state)
 {
-    g_autoptr(GArray) units = g_array_new(FALSE, FALSE, sizeof(int));
-    const IbhRestraint restraint = {.down = IB1, .backed_off = units};
-    const int ib1 = 3;
-    World world;
+    g_autoptr(GArray) backoff = ibh_backoff_new();
+    const IbhOp rule = {.type = IBH_OP_RULE_ADD, .unit = {IBH_UNIT_NIC, AF_INET, 3}}; /* of ib1 */
+    IbhRestraint restraint = {.down = IB1, .backoff = backoff, .now = G_USEC_PER_SEC};
 
     (void)state;
-    g_array_append_val(units, ib1);
-    world = restrain("ip address add 172.16.34.2/16 dev ib1\n", &restraint); /* its route is missing */
-    assert_int_equal(count(&world, IBH_OP_ROUTE_ADD, "ib1"), 0);
-    end(&world);
-    g_array_set_size(units, 0);
-    world = restrain("ip address add 172.16.34.2/16 dev ib1\n", &restraint);
-    assert_int_equal(count(&world, IBH_OP_ROUTE_ADD, "ib1"), 1);
-    end(&world);
+    for (int i = 0; i < 5; i++)
+        (void)ibh_backoff_note(backoff, &rule, TRUE, restraint.now + i);
+    for (guint peace = 0; peace < 2; peace++, restraint.now += G_USEC_PER_SEC * 60) {
+        World world = restrain("ip address add 172.16.34.2/16 dev ib1\n", &restraint); /* its route is missing */
+
+        assert_int_equal(count(&world, IBH_OP_ROUTE_ADD, "ib1"), peace);
+        end(&world);
+    }
 }
 
 /* ---- the journal ---- */
