@@ -7,7 +7,7 @@
 wrappers() { # HOST ARGUMENT…: for its ib-hook, unless it is to look at another tree
     local bin=$work/bin.$1
     mkdir -p "$bin"
-    printf '#!/bin/sh\n[ "${*%%%%--sysfs*}" = "$*" ] || exec "%s" "$@"\nexec "%s" "$@"%s\n' "$IB_HOOK" "$IB_HOOK" \
+    printf '#!/bin/bash\n[ "${*%%%%--sysfs*}" = "$*" ] || exec "%s" "$@"\nexec -a ib-hook "%s" "$@"%s\n' "$IB_HOOK" "$IB_HOOK" \
         "$(printf ' %s' "${@:2}")" >"$bin/ib-hook"
     printf '#!/bin/sh\nexec "$@"\n' >"$bin/sudo"
     chmod 0755 "$bin"/*
