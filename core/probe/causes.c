@@ -69,6 +69,13 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                           "the peer itself refuses, by ICMP: {icmp}",
                           .advice =
                               "on the peer ({peer}): what sends that: its firewall (nft list ruleset), its routes"},
+    [IBH_LOSS_REDIRECT] =
+        {IBH_STAGE_WAY, ibh_proof_is_redirected, EITHER, LOST, NULL,
+         "packets go via {via}, as an ICMP redirect says that this host accepted, and not as {route} says; nothing "
+         "came back",
+         .fix = "{flush redirects}",
+         .advice = "so that no other redirect is accepted: sysctl -w net.{ipv}.conf.all.accept_redirects=0 "
+                   "net.{ipv}.conf.{if}.accept_redirects=0"},
     [IBH_LOSS_REFUSED_ON_WAY] = {IBH_STAGE_REPLY, ibh_proof_way_refuses, EITHER, "icmp-refused", LOST,
                                  "{refused by}, on the way, refuses, by ICMP: {icmp}",
                                  .advice = "on {refused by}: what sends that: its routes, its firewall"},
@@ -80,12 +87,9 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                              "this host's own address translation (nft, iptables) sends echoes from {leaves from} to "
                              "{leaves to}",
                              .advice = NAT},
-    [IBH_LOSS_DETOUR] =
-        {IBH_STAGE_WAY, ibh_proof_is_detour, EITHER, LOST, NULL,
-         "packets go via {via}, though the peer is a neighbour, and nothing came back: a route says so, "
-         "or an ICMP redirect that this host accepted",
-         .advice = "ip route get {peer} from {from} oif {if} shows it; ip route flush cache ends what a "
-                   "redirect made"},
+    [IBH_LOSS_DETOUR] = {IBH_STAGE_WAY, ibh_proof_is_detour, EITHER, LOST, NULL,
+                         "packets go via {via}, though the peer is a neighbour, and nothing came back: {route} says so",
+                         .advice = "delete {route}; or see why {via} does not forward"},
     [IBH_LOSS_GATEWAY] = {IBH_STAGE_ANSWER, ibh_proof_is_gateway_silent, EITHER, "gateway-down", LOST,
                           "the gateway {via} does not answer {arp}, so nothing beyond it is reached",
                           .advice = "see whether the gateway is up, and on this wire; or route around it"},

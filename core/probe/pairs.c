@@ -154,6 +154,19 @@ void ibh_probe_leave_to_main(IbhProbe *probe)
     leave_out(probe, why_left_to_main);
 }
 
+/* Where an ICMP redirect was accepted, the kernel keeps its gateway beside the route, for this one destination: the
+ * route that it says to have found has another one. Of a multipath route it says the first hop, whichever it uses. */
+void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used)
+{
+    IbhLookup *route = &pair->route;
+
+    if (route->error || used->error || used->type != RTN_UNICAST)
+        return;
+    pair->redirected = !route->hops && used->gateway.family && !ibh_ip_equal(&used->gateway, &route->gateway);
+    route->gateway = used->gateway;
+    route->oif = used->oif;
+}
+
 /* Of a pair whose packets were under way, no silence means anything. */
 static char *why_interrupted(const IbhProbePair *pair)
 {

@@ -60,10 +60,11 @@ typedef enum {
     IBH_LOSS_MANGLED,  /* or with a wrong checksum */
     IBH_LOSS_TOLD,     /* what is told elsewhere explains it */
     IBH_LOSS_REFUSED,  /* the peer says so, by ICMP */
+    IBH_LOSS_REDIRECT, /* an ICMP redirect stands before the route */
     IBH_LOSS_REFUSED_ON_WAY,
     IBH_LOSS_SOME, /* others came back */
     IBH_LOSS_TRANSLATED,
-    IBH_LOSS_DETOUR,    /* the peer is a neighbour, and packets go to another host */
+    IBH_LOSS_DETOUR,    /* the peer is a neighbour, and the route leads to another host */
     IBH_LOSS_GATEWAY,   /* the gateway does not answer ARP */
     IBH_LOSS_AFTER_ARP, /* ARP was answered */
     IBH_LOSS_NOTHING,   /* not even ARP was */
@@ -252,6 +253,7 @@ struct IbhProbePair {
     gboolean known_before;               /* the neighbour table had an entry before its turn */
     gboolean fixed;                      /* `lladdr` is of a permanent entry */
     int free_ifindex;                    /* by which an echo left that is bound to no NIC; 0: none was seen */
+    gboolean redirected;                 /* an ICMP redirect gives the gateway, not the route */
     IbhProbeTrace trace;
     IbhProbeSize mtu;
     IbhSynOutcome syn;
@@ -343,6 +345,8 @@ gboolean ibh_probe_has_answer(const IbhProbePair *pair, const IbhLladdr *lladdr)
 
 /* The kernel has said how it routes each pair: a rail without a gateway of its own asks no peer beyond its subnets. */
 void ibh_probe_leave_to_main(IbhProbe *probe);
+/* And the next hop that it uses, to `used`, the same question without `match`. */
+void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used);
 /* A person has ended it: what is not known of a pair is not said of it. */
 void ibh_probe_interrupt(IbhProbe *probe);
 
@@ -451,13 +455,14 @@ char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text);
 IbhProof ibh_proof_is_down, ibh_proof_has_no_carrier, ibh_proof_is_ours, ibh_proof_is_arp_off, ibh_proof_was_table_full,
     ibh_proof_is_held, ibh_proof_is_refused, ibh_proof_is_unsent, ibh_proof_is_dropped, ibh_proof_is_mangled,
     ibh_proof_answer_was_wrong, ibh_proof_peer_refuses, ibh_proof_way_refuses, ibh_proof_has_reply,
-    ibh_proof_is_translated, ibh_proof_is_detour, ibh_proof_is_gateway_silent, ibh_proof_has_answered,
-    ibh_proof_is_silent, ibh_proof_is_unknown, ibh_proof_has_no_route, ibh_proof_has_other_route, ibh_proof_is_led_away,
-    ibh_proof_is_entry_fixed, ibh_proof_is_entry_wrong, ibh_proof_is_entry_unanswered, ibh_proof_is_flux,
-    ibh_proof_two_hosts_answer, ibh_proof_many_addresses_answer, ibh_proof_one_answers_twice,
-    ibh_proof_is_reply_translated, ibh_proof_is_back_by_peer, ibh_proof_is_back_by_other, ibh_proof_is_sender_of_peer,
-    ibh_proof_is_sender_unknown, ibh_proof_is_lladdr_unknown, ibh_proof_reply_is_in_pieces, ibh_proof_link_is_smaller,
-    ibh_proof_router_says_too_long, ibh_proof_is_size_mangled, ibh_proof_is_size_ours, ibh_proof_is_size_silent;
+    ibh_proof_is_translated, ibh_proof_is_redirected, ibh_proof_is_detour, ibh_proof_is_gateway_silent,
+    ibh_proof_has_answered, ibh_proof_is_silent, ibh_proof_is_unknown, ibh_proof_has_no_route,
+    ibh_proof_has_other_route, ibh_proof_is_led_away, ibh_proof_is_entry_fixed, ibh_proof_is_entry_wrong,
+    ibh_proof_is_entry_unanswered, ibh_proof_is_flux, ibh_proof_two_hosts_answer, ibh_proof_many_addresses_answer,
+    ibh_proof_one_answers_twice, ibh_proof_is_reply_translated, ibh_proof_is_back_by_peer, ibh_proof_is_back_by_other,
+    ibh_proof_is_sender_of_peer, ibh_proof_is_sender_unknown, ibh_proof_is_lladdr_unknown, ibh_proof_reply_is_in_pieces,
+    ibh_proof_link_is_smaller, ibh_proof_router_says_too_long, ibh_proof_is_size_mangled, ibh_proof_is_size_ours,
+    ibh_proof_is_size_silent;
 
 /* Parts of ibh_probe_judge(): a finding for each cause, keyed by who is at fault: a rail of this host, a peer, a pair,
  * the wire; hosts that answer for this host's addresses; what was not asked, and the run as a whole. */

@@ -253,6 +253,11 @@ gboolean ibh_proof_is_translated(const IbhProbePair *pair)
     return pair->trace.is_translated;
 }
 
+gboolean ibh_proof_is_redirected(const IbhProbePair *pair)
+{
+    return pair->redirected && !pair->received;
+}
+
 gboolean ibh_proof_is_detour(const IbhProbePair *pair)
 {
     return pair->on_link && pair->answers && !ibh_probe_is_direct(pair);

@@ -195,9 +195,13 @@ static gboolean ask_all(IbhProber *prober, GError **error)
 static gboolean ask_routes(IbhProber *prober, GError **error)
 {
     IBH_EACH (IbhProbePair, pair, prober->probe->pairs) {
+        IbhLookup used = pair->route;
+
         pair->route.match = TRUE;
-        if (!ibh_netlink_lookup(prober->netlink, &pair->route, error))
+        if (!ibh_netlink_lookup(prober->netlink, &pair->route, error) ||
+            !ibh_netlink_lookup(prober->netlink, &used, error))
             return FALSE;
+        ibh_probe_take_hop(pair, &used);
     }
     ibh_probe_leave_to_main(prober->probe);
     return TRUE;

@@ -121,6 +121,13 @@ static char *say_ipv(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
     return g_strdup(ibh_probe_family(pair) ? "ipv6" : "ipv4");
 }
 
+/* What redirects made is in no table. ip(8) flushes it all the same where it is IPv4's; of IPv6, as of a table's
+ * routes. */
+static char *say_flush(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
+{
+    return g_strdup(ibh_probe_family(pair) ? "ip -6 route flush table all cache" : "ip route flush cache");
+}
+
 static char *say_arp(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
 {
     return g_strdup(ibh_probe_family(pair) ? "neighbour solicitations" : "ARP");
@@ -185,6 +192,7 @@ static const struct {
     {"told by", say_ip, AT(mtu.limited_by)},
     {"refused by", say_ip, AT(refusal.from)},
     {"icmp", say_icmp, AT(refusal)},
+    {"flush redirects", say_flush, 0},
     {"ipv", say_ipv, 0},
     {"arp", say_arp, 0},
     {"arp answered", say_arp_is, 0},

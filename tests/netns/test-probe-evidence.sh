@@ -179,18 +179,58 @@ expect_contains "which is told" "replies came in by eth1, and not from where ech
 expect_lacks "the peer's entry of us is not blamed" "neigh flush" "$(json '.findings[].advice')"
 ip -n B rule del priority 50
 
-# An ICMP redirect that was accepted: the peer is a neighbour, and packets go to another host.
+# A route: the peer is a neighbour, and packets go to another host.
 ip -n A route add 172.16.34.1/32 via 172.16.50.1 dev ib0 table 941
 new_host R
 add_nic R eth0 0 172.16.50.1/16
 wait_until 5 settled R
 probe 1 "${both[@]}"
-expect_contains "a detour is named" "packets go via 172.16.50.1, though the peer is a neighbour" "$(messages)"
+expect_contains "a detour is named, with its route" "packets go via 172.16.50.1, though the peer is a neighbour, and nothing came back: the route to 172.16.34.1/32 in table 941 says so" "$(messages)"
 expect_contains "by what the kernel says" "via 172.16.50.1" "$(on A ip route get 172.16.34.1 from 172.16.16.1 oif ib0)"
 ip -n A route del 172.16.34.1/32 table 941
 ip netns del R
 
-# The same of IPv6: refused by the peer itself; damaged on the way into one of our NICs.
+# A gateway knew a better one for the peer, and said so by an ICMP redirect, which this host accepted. Now the gateway has the
+# peer's address itself, and the better one does not lead there. What this host asks is its own word: ip route get.
+router() { # HOST NUMBER ADDRESS
+    new_host "$1"
+    add_nic "$1" eth0 "$2" "$3"
+    on "$1" sysctl -qe -w net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+    wait_until 5 settled "$1"
+}
+follows() { # PEER SOURCE GATEWAY: this host does; a first redirect makes it ask for the gateway's hardware address only
+    on A ping -q -c 1 -W 1 -I "$2" "$1" >$work/ping || true
+    [[ $(on A ip route get "$1" from "$2" oif ib0) == *"via $3 "* ]]
+}
+redirect() { # PEER SOURCE GATEWAY BETTER IP…: `ip` or `ip -6`
+    local peer=$1 source=$2 gateway=$3 better=$4 ip=("${@:5}")
+    "${ip[@]}" -n A route add default via "$gateway" dev ib0
+    expect_hook 0 A --apply
+    "${ip[@]}" -n R route add "$peer" via "$better" dev eth0
+    "${ip[@]}" -n C address add "$peer" dev lo
+    wait_until 20 follows "$peer" "$source" "$better"
+    probe 0 "$peer"
+    expect_equal "$peer: a redirect to where the peer is, is right" "" "$(codes)"
+    "${ip[@]}" -n R route del "$peer"
+    "${ip[@]}" -n C address flush dev lo scope global
+    "${ip[@]}" -n R address add "$peer" dev lo
+    probe 1 "$peer"
+    expect_equal "$peer: one finding" "error probe-lost ib0" "$(faults)"
+    expect_contains "$peer: the gateway in use is named, and what made it" \
+        "packets go via $better, as an ICMP redirect says that this host accepted, and not as the route to" "$(messages)"
+    advice=$(json '.findings[].advice')
+    as_pasted A "$(json '.findings[].fix')"
+    probe 0 "$peer"
+    expect_equal "$peer: its fix removes it" "" "$(codes)"
+    as_pasted A "${advice#*: }"
+}
+router R 0 172.16.50.1/16
+router C 3 172.16.50.2/16
+redirect 198.51.100.1 172.16.16.1 172.16.50.1 172.16.50.2 ip
+ip -n A route flush default
+for host in R C; do ip netns del $host; done
+
+# The same of IPv6: redirected; refused by the peer itself; damaged on the way into one of our NICs.
 [ -d /proc/sys/net/ipv6 ] || exit 0
 for host in A B; do
     for i in 0 1; do ip -n $host address add "fd00:16::$(host_id $host):$((i + 1))/64" dev ib$i nodad; done
@@ -199,6 +239,13 @@ for host in A B; do
 done
 six=(fd00:16::34:1 fd00:16::34:2)
 probe 0 "${six[@]}"
+link_local() { ip -n "$1" -json -6 address show dev eth0 scope link | jq -r '.[].addr_info[]?.local // empty'; }
+router R 0 fd00:16::50:1/64
+router C 3 fd00:16::50:2/64
+redirect fd00:99::1 fd00:16::16:1 "$(link_local R)" "$(link_local C)" ip -6
+ip -n A -6 route flush default
+for host in R C; do ip netns del $host; done
+expect_hook 0 A --apply
 filter B ip6 input icmpv6 type echo-request reject with icmpv6 type admin-prohibited
 probe 1 "${six[@]}"
 expect_contains "IPv6: the peer says so itself" "the peer itself refuses, by ICMP: administratively prohibited" "$(messages)"
