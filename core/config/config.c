@@ -33,6 +33,7 @@ typedef struct {
 struct IbhConfig {
     GPtrArray *settings; /* Setting, in the order read */
     gboolean quotes;     /* errors quote the line */
+    guint64 fingerprint; /* FNV-1a of the text */
 };
 
 /* Reads one file. */
@@ -443,6 +444,10 @@ static gboolean check_tables(Reader *reader)
     return TRUE;
 }
 
+#define FNV_PRIME 0x100000001b3u
+#define FNV_BASIS 0xcbf29ce484222325u
+#define END_OF_FILE 0x100u
+
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
                         gpointer lookup_data, GError **error)
 {
@@ -457,6 +462,8 @@ gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, g
         .error = error,
     };
 
+    for (gsize i = 0; i <= length; i++)
+        config->fingerprint = (config->fingerprint ^ (i < length ? (guchar)text[i] : END_OF_FILE)) * FNV_PRIME;
     if (read_lines(&reader, text, length) && check_tables(&reader))
         return TRUE;
     g_ptr_array_set_size(config->settings, (gint)before); /* nothing of a bad file counts */
@@ -469,7 +476,13 @@ IbhConfig *ibh_config_new(void)
 
     config->settings = g_ptr_array_new_with_free_func(setting_free);
     config->quotes = TRUE;
+    config->fingerprint = FNV_BASIS;
     return config;
+}
+
+guint64 ibh_config_fingerprint(const IbhConfig *config)
+{
+    return config->fingerprint;
 }
 
 void ibh_config_set_quoting(IbhConfig *config, gboolean quotes)

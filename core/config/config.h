@@ -62,6 +62,9 @@ void ibh_config_set_quoting(IbhConfig *config, gboolean quotes);
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
                         gpointer lookup_data, GError **error);
 
+/* Of the text that was added: another text has another one. */
+guint64 ibh_config_fingerprint(const IbhConfig *config);
+
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface);
 /* Some section has manage=yes. Adds the names (char *, the config's) that have a section of their own with it. */
 gboolean ibh_config_manages(const IbhConfig *config, GPtrArray *names);

@@ -301,6 +301,7 @@ typedef struct {
     GPtrArray *kept;  /* char *: others that stay as they are since an --apply was not confirmed, rails standing */
     GArray *rails;    /* IbhSavedRail: of the last run */
     GArray *known;    /* IbhKnownRail */
+    guint64 config;   /* of the last run: its fingerprint */
     gboolean whole; /* the last run ended well and had read everything: nothing of ours lies in tables other than those
                        of rails, or those that rules lead to */
 } IbhState;

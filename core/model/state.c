@@ -8,7 +8,7 @@
 #define HEADER                                                                                                         \
     "# ib-hook: old sysctl values (iface ifindex hardware key old set), interfaces that --undo left alone (hold) or "  \
     "that stay as they are (keep), rails (iface ifindex table), known hardware (iface port slot hardware since "       \
-    "addresses), whether nothing else is left"
+    "addresses), the fingerprint of the configuration, whether nothing else is left"
 
 #define KNOWN_MAX 1024 /* more hardware than a host has */
 #define GUID_LEN 8     /* the last bytes of an IPoIB address: the others change */
@@ -92,6 +92,7 @@ static void parse_line(IbhState *state, const char *line)
         ibh_state_hold(state, iface);
     if (sscanf(line, "keep %15s", iface) == 1 && ibh_iface_name_is_valid(iface))
         ibh_state_keep(state, iface);
+    (void)sscanf(line, "config %16" G_GINT64_MODIFIER "x", &state->config);
     state->whole |= g_str_equal(line, "whole");
 }
 
@@ -136,6 +137,8 @@ char *ibh_state_format(const IbhState *state)
     IBH_EACH (const IbhSavedRail, saved, state->rails)
         g_string_append_printf(text, "rail %s %d %u %s\n", saved->iface, saved->ifindex, saved->table,
                                saved->is_explicit ? "explicit" : "auto");
+    if (state->config)
+        g_string_append_printf(text, "config %016" G_GINT64_MODIFIER "x\n", state->config);
     if (state->whole)
         g_string_append(text, "whole\n");
     format_known(state, text); /* the last: host/store.c also keeps them alone */
@@ -153,6 +156,7 @@ IbhState *ibh_state_copy(const IbhState *state)
         ibh_state_keep(copy, iface);
     g_array_append_vals(copy->rails, state->rails->data, state->rails->len);
     g_array_append_vals(copy->known, state->known->data, state->known->len);
+    copy->config = state->config;
     copy->whole = state->whole;
     return copy;
 }

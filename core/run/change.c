@@ -185,6 +185,8 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     ibh_state_remember(after, outcome->done, TRUE);
     ibh_state_match_links(after, run->snapshot);
     after->whole = is_whole(run, outcome);
+    if (!run->undo)
+        after->config = ibh_config_fingerprint(run->config);
     if (run->remember)
         run->remember(run, after);
     else

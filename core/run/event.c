@@ -54,6 +54,59 @@ static GPtrArray *look_and_plan(IbhRun *run, GError **error)
     }
 }
 
+/* TRUE: --watch goes by what the files say now. */
+static gboolean is_in_force(const IbhInForce *in_force, const IbhRun *run)
+{
+    const guint64 read = ibh_config_fingerprint(run->config);
+
+    return !in_force->config || in_force->reload || read == ibh_config_fingerprint(in_force->config) ||
+           read == run->state->config;
+}
+
+static void say_that_it_waits(const IbhEvent *event)
+{
+    const char *path = event->config;
+    g_autofree char *text =
+        g_strdup_printf("the configuration in %s changed: \"sudo ib-hook %s%s%s--apply\" puts it into force; until "
+                        "then, --watch goes by the one before",
+                        path ? path : IBH_CONFIG_DIR, path ? "--config " : "", path ? path : "", path ? " " : "");
+
+    ibh_log_lines(LOG_NOTICE, text);
+}
+
+/* Of --watch: leaves the configuration that is in force. */
+static gboolean keep_in_force(const IbhEvent *event, IbhRun *run)
+{
+    IbhInForce *in_force = event->in_force;
+    guint64 waits = run->config && !is_in_force(in_force, run) ? ibh_config_fingerprint(run->config) : 0;
+
+    if (waits && waits != in_force->told)
+        say_that_it_waits(event);
+    in_force->told = waits;
+    in_force->reload = FALSE;
+    if (waits)
+        g_clear_pointer(&run->config, ibh_config_free);
+    if (run->config)
+        g_clear_pointer(&in_force->config, ibh_config_free);
+    else
+        run->config = g_steal_pointer(&in_force->config);
+    return run->config != NULL;
+}
+
+static gboolean configure(const IbhEvent *event, IbhRun *run, GError **error)
+{
+    g_autoptr(GError) problem = NULL;
+    const gboolean is_read = ibh_run_configure(run, &problem);
+
+    if (event->in_force ? keep_in_force(event, run) : is_read) {
+        if (problem)
+            ibh_run_warn(run, problem->message);
+        return TRUE;
+    }
+    g_propagate_error(error, g_steal_pointer(&problem));
+    return FALSE;
+}
+
 /* What remote= names in vain is left out. The NIC comes up all the same. */
 static void warn_of_remote(IbhRun *run)
 {
@@ -69,7 +122,7 @@ static gboolean act(IbhEvent *event, IbhRun *run, GString *out, gboolean *ret_re
     g_autoptr(IbhOutcome) outcome = NULL;
     g_autoptr(GError) error = NULL;
 
-    if (!ibh_run_open(run, LOCK_SECONDS, &error) || !ibh_run_configure(run, &error) ||
+    if (!ibh_run_open(run, LOCK_SECONDS, &error) || !configure(event, run, &error) ||
         !(plan = look_and_plan(run, &error))) {
         ibh_run_warn(run, error->message);
         return FALSE;
@@ -96,6 +149,8 @@ static gboolean run_once(IbhEvent *event, GString *out, GString *warnings, gbool
 
     ibh_event_clear(event);
     ok = act(event, &run, out, ret_refused);
+    if (event->in_force && run.config)
+        event->in_force->config = g_steal_pointer(&run.config);
     ibh_run_close(&run);
     if (warnings->len || (event->focus.candidates && !event->focus.candidates->len))
         ibh_confined_explain(warnings);

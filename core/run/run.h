@@ -65,10 +65,19 @@ GArray *ibh_run_missed(const IbhRun *run);
 
 /* ---- a run on an event: like --apply, but holds stay, and restraint is used ---- */
 
+/* The configuration that --watch goes by. An editor may not have finished with its files: a changed one waits until
+ * --apply, or a manager that calls a hook, has put it into force. */
+typedef struct {
+    IbhConfig *config; /* NULL: none yet, the files' will be */
+    gboolean reload;   /* the files' is put into force now */
+    guint64 told;      /* the fingerprint of the last one that was said to wait */
+} IbhInForce;
+
 typedef struct {
     const char *cause;  /* for the journal */
     const char *config; /* NULL: the system's */
     const char *sysfs;
+    IbhInForce *in_force; /* NULL: what the files say is in force */
     IbhRestraint restraint;
     void (*done)(gpointer data, const IbhOp *op); /* called for each change that stands; may be NULL */
     gpointer data;
@@ -115,7 +124,8 @@ void ibh_process_start(void);
 
 /* ---- --watch: stays, and repairs what no network manager announces ---- */
 
-/* `config`, `sysfs`: NULL for the system's. Until SIGTERM or SIGINT; SIGHUP looks at once. FALSE: it could not begin.
+/* `config`, `sysfs`: NULL for the system's. Until SIGTERM or SIGINT; SIGHUP looks at once, by
+ * the configuration that the files have. FALSE: it could not begin.
  */
 gboolean ibh_watch_run(const char *config, const char *sysfs);
 

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -24,6 +25,9 @@
 #define RETRY G_USEC_PER_SEC /* after a failure (also a bad configuration, which may be mended), doubled up to … */
 #define LAST_RETRY (60 * G_USEC_PER_SEC)
 #define NEVER G_MAXINT64
+/* An editor that saves a file may rename the old one before it writes the new one. */
+#define FILES_SETTLE_WITHIN G_USEC_PER_SEC
+#define FILE_CHANGES (IN_CLOSE_WRITE | IN_MOVE | IN_DELETE | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
 
 typedef struct {
     gint64 looked; /* when it was answered last */
@@ -39,6 +43,8 @@ typedef struct {
     IbhEvent how;
     IbhEvents events;
     int signals;
+    int files; /* tells that the configuration's files change; -1: not available here */
+    IbhInForce in_force;
     int held; /* the lock that says that it runs; -1: not yet */
     gboolean stop;
 
@@ -128,6 +134,16 @@ static void on_event(Watch *watch, gboolean ours, gint64 now)
     watch->due = MIN(watch->due, MAX(now, MAX(burst->looked + burst->pause, watch->any.looked + watch->rest)));
 }
 
+/* Before they are read, and again each time: they may be others now, or be there at last. */
+static void listen_to_files(const Watch *watch)
+{
+    const char *path = watch->how.config ? watch->how.config : IBH_CONFIG_DIR;
+    g_autofree char *fragments = g_strconcat(path, "/conf.d", NULL);
+
+    (void)inotify_add_watch(watch->files, path, FILE_CHANGES);
+    (void)inotify_add_watch(watch->files, fragments, FILE_CHANGES);
+}
+
 /* Everything is read anew from here on. */
 static void look(Watch *watch)
 {
@@ -136,6 +152,7 @@ static void look(Watch *watch)
     g_autofree char *cause = NULL;
     gboolean ok;
 
+    listen_to_files(watch);
     watch->looking = now;
     IBH_EACH (const int, ifindex, watch->events.moved)
         ibh_backoff_forgive(watch->backoff, *ifindex);
@@ -169,10 +186,20 @@ static void on_signal(Watch *watch, gint64 now)
 
     while (read(watch->signals, &info, sizeof info) == (gssize)sizeof info) {
         watch->stop |= info.ssi_signo != SIGHUP;
-        if (info.ssi_signo == SIGHUP)
+        if (info.ssi_signo == SIGHUP) {
+            watch->in_force.reload = TRUE;
             g_string_truncate(watch->complained, 0);
+        }
         watch->due = now;
     }
+}
+
+static void on_files(Watch *watch, gint64 now)
+{
+    char events[4096];
+
+    while (read(watch->files, events, sizeof events) > 0)
+        watch->due = MIN(watch->due, now + FILES_SETTLE_WITHIN);
 }
 
 static int time_left(const Watch *watch)
@@ -188,12 +215,14 @@ static void wait_for_something(Watch *watch)
 {
     struct pollfd fds[] = {{.fd = watch->signals, .events = POLLIN},
                            {.fd = watch->events.netlink, .events = POLLIN},
-                           {.fd = watch->events.uevents, .events = POLLIN}};
+                           {.fd = watch->events.uevents, .events = POLLIN},
+                           {.fd = watch->files, .events = POLLIN}};
     gint64 now;
 
     (void)poll(fds, G_N_ELEMENTS(fds), time_left(watch));
     now = g_get_monotonic_time();
     on_signal(watch, now);
+    on_files(watch, now);
     if ((fds[1].revents || fds[2].revents) &&
         ibh_events_drain(&watch->events, watch->how.port, watch->how.focus.candidates))
         on_event(watch, watch->events.ours, now);
@@ -241,6 +270,8 @@ static void run(Watch *watch)
     watch->backoff = ibh_backoff_new();
     watch->missing = g_array_new(FALSE, FALSE, sizeof(IbhKnownRail));
     watch->complained = g_string_new(NULL);
+    watch->files = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    watch->how.in_force = &watch->in_force;
     watch->how.done = note;
     watch->how.data = watch;
     while (!watch->stop) {
@@ -256,6 +287,9 @@ static void run(Watch *watch)
     g_string_free(watch->complained, TRUE);
     ibh_events_close(&watch->events);
     close(watch->signals);
+    if (watch->files >= 0)
+        close(watch->files);
+    ibh_config_free(watch->in_force.config);
     if (watch->held >= 0)
         close(watch->held);
 }
