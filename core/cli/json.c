@@ -286,14 +286,16 @@ static void put_pair(GString *out, const IbhProbe *probe, const IbhProbePair *pa
     end(out, '}');
 }
 
-static void put_unasked(GString *out, const IbhProbe *probe, const IbhProbeUnasked *unasked)
+static void put_unasked(GString *out, const IbhProbe *probe, const GArray *all)
 {
-    begin(out, NULL, '{');
-    put_text(out, "iface", unasked->nic->link->name);
-    put_ip(out, "peer", &g_array_index(probe->peers, IbhIp, unasked->peer));
-    put_null(out, "ok");
-    put_text(out, "reason", unasked->why);
-    end(out, '}');
+    IBH_EACH (const IbhProbeUnasked, unasked, all) {
+        begin(out, NULL, '{');
+        put_text(out, "iface", unasked->nic->link->name);
+        put_ip(out, "peer", &g_array_index(probe->peers, IbhIp, unasked->peer));
+        put_null(out, "ok");
+        put_text(out, "reason", unasked->why);
+        end(out, '}');
+    }
 }
 
 static void put_probe(const IbhReport *report)
@@ -304,8 +306,8 @@ static void put_probe(const IbhReport *report)
     begin(out, "pairs", '[');
     IBH_EACH (const IbhProbePair, pair, probe->pairs)
         put_pair(out, probe, pair);
-    IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked)
-        put_unasked(out, probe, unasked);
+    put_unasked(out, probe, probe->unasked);
+    put_unasked(out, probe, probe->unfinished);
     end(out, ']');
     begin(out, "own", '[');
     IBH_EACH (const IbhIp, own, probe->own)

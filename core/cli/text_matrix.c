@@ -77,15 +77,24 @@ static gboolean are_alike(const Matrix *matrix, guint one, guint other)
     return memcmp(marks_of(matrix, one), marks_of(matrix, other), matrix->rails) == 0;
 }
 
+/* Of a run that was interrupted, some have no mark. */
+static gboolean has_mark(const Matrix *matrix, guint peer)
+{
+    return strspn(marks_of(matrix, peer), " ") < matrix->rails;
+}
+
 /* Peers that all rails see alike need no matrix: rows say the same in fewer words. */
 static gboolean is_wanted(const Matrix *matrix)
 {
-    const guint peers = matrix->probe->peers->len;
-    guint alike = 1;
+    guint marked = 0, alike = 0, first = 0;
 
-    while (alike < peers && are_alike(matrix, 0, alike))
-        alike++;
-    return peers >= MANY_PEERS && matrix->rails > 1 && alike < peers;
+    for (guint peer = 0; peer < matrix->probe->peers->len; peer++) {
+        if (!has_mark(matrix, peer))
+            continue;
+        first = marked++ ? first : peer;
+        alike += are_alike(matrix, first, peer) ? 1 : 0;
+    }
+    return marked >= MANY_PEERS && matrix->rails > 1 && alike < marked;
 }
 
 static gboolean is_all_ok(const Matrix *matrix, guint peer)
@@ -107,11 +116,13 @@ GPtrArray *ibh_matrix_sum_up(const IbhProbe *probe)
         return NULL;
     summaries = g_ptr_array_new_with_free_func(g_free);
     for (guint rail = 0; rail < matrix.rails; rail++) {
-        guint right = 0;
+        guint right = 0, marked = 0;
 
-        for (guint peer = 0; peer < probe->peers->len; peer++)
+        for (guint peer = 0; peer < probe->peers->len; peer++) {
             right += marks_of(&matrix, peer)[rail] == OK ? 1 : 0;
-        g_ptr_array_add(summaries, g_strdup_printf("%u of %u ok", right, probe->peers->len));
+            marked += marks_of(&matrix, peer)[rail] != ' ' ? 1 : 0;
+        }
+        g_ptr_array_add(summaries, g_strdup_printf("%u of %u ok", right, marked));
     }
     return summaries;
 }
@@ -146,6 +157,8 @@ static GArray *make_lines(const Matrix *matrix)
             n_right += alike->len;
             continue;
         }
+        if (!has_mark(matrix, first))
+            continue;
         line.name = ibh_probe_name_peers(alike, 1);
         g_array_append_val(lines, line);
     }

@@ -84,6 +84,25 @@ static void add_rail(const IbhReport *report, const IbhNic *nic, const char *sum
     }
 }
 
+/* Nothing is said of a pair whose packets were under way. */
+static void add_unfinished(const IbhReport *report)
+{
+    const IbhProbe *probe = report->probe;
+    const guint n = probe->unfinished->len;
+    g_autoptr(GArray) peers = g_array_new(FALSE, FALSE, sizeof(IbhIp));
+    g_autofree char *names = NULL;
+    guint last = G_MAXUINT;
+
+    IBH_EACH (const IbhProbeUnasked, one, probe->unfinished) {
+        if (one->peer != last)
+            g_array_append_val(peers, g_array_index(probe->peers, IbhIp, one->peer));
+        last = one->peer;
+    }
+    names = ibh_probe_name_peers(peers, report->style->width ? 1 : G_MAXUINT);
+    if (n)
+        ibh_rows_add(report, "interrupted before %u of %u pairs had a result: to %s", n, n + probe->pairs->len, names);
+}
+
 void ibh_rows_add_probe(const IbhReport *report)
 {
     g_autoptr(GPtrArray) summaries = ibh_matrix_sum_up(report->probe);
@@ -91,10 +110,11 @@ void ibh_rows_add_probe(const IbhReport *report)
 
     if (!report->probe->nics->len)
         ibh_rows_add_verdict(report);
-    else
+    else if (report->probe->pairs->len || report->probe->unasked->len)
         ibh_rows_add(report, "IFACE\tPEERS\tREPLIES\tMS\tSTATE");
     for (guint i = 0; i < report->probe->nics->len; i++)
         add_rail(report, report->probe->nics->pdata[i], summaries ? summaries->pdata[i] : NULL);
+    add_unfinished(report);
     if (own[0])
         ibh_rows_add(report, "left out, as addresses of this host: %s", own);
 }

@@ -76,11 +76,11 @@ static void add_pair(IbhProbe *probe, const IbhNic *nic, guint peer, const IbhIp
     g_array_append_val(probe->pairs, pair);
 }
 
-static void add_unasked(IbhProbe *probe, const IbhNic *nic, guint peer, char *why)
+static void add_unasked(GArray *all, const IbhNic *nic, guint peer, char *why)
 {
     const IbhProbeUnasked unasked = {.nic = nic, .peer = peer, .why = why};
 
-    g_array_append_val(probe->unasked, unasked);
+    g_array_append_val(all, unasked);
 }
 
 /* Rails that have the peer's subnet ask it; if no rail has it, all rails ask, through a gateway. */
@@ -99,7 +99,7 @@ static void make_pairs(IbhProbe *probe, guint peer)
         if (source)
             add_pair(probe, nic, peer, source, !any);
         else
-            add_unasked(probe, nic, peer, g_strdup(why));
+            add_unasked(probe->unasked, nic, peer, g_strdup(why));
     }
 }
 
@@ -124,8 +124,8 @@ static char *why_left_to_main(const IbhProbePair *pair)
                                  other ? other->name : "another interface");
 }
 
-/* Pairs for which there is a reason are not asked; the others get new numbers, and keep their echoes. */
-static void leave_out(IbhProbe *probe, char *(*find_reason)(const IbhProbePair *pair))
+/* Pairs for which there is a reason go to `out`; the others get new numbers, and keep their echoes. */
+static void leave_out(IbhProbe *probe, char *(*find_reason)(const IbhProbePair *pair), GArray *out)
 {
     g_autoptr(GArray) all = g_steal_pointer(&probe->pairs);
     const gsize count = (gsize)probe->count;
@@ -139,7 +139,7 @@ static void leave_out(IbhProbe *probe, char *(*find_reason)(const IbhProbePair *
         const guint number = probe->pairs->len;
 
         if (why) {
-            add_unasked(probe, ibh_probe_source(pair)->nic, pair->peer, why);
+            add_unasked(out, ibh_probe_source(pair)->nic, pair->peer, why);
             continue;
         }
         if (!g_hash_table_contains(probe->numbers, peer))
@@ -151,7 +151,7 @@ static void leave_out(IbhProbe *probe, char *(*find_reason)(const IbhProbePair *
 
 void ibh_probe_leave_to_main(IbhProbe *probe)
 {
-    leave_out(probe, why_left_to_main);
+    leave_out(probe, why_left_to_main, probe->unasked);
 }
 
 /* Where an ICMP redirect was accepted, the kernel keeps its gateway beside the route, for this one destination: the
@@ -176,7 +176,7 @@ static char *why_interrupted(const IbhProbePair *pair)
 void ibh_probe_interrupt(IbhProbe *probe)
 {
     probe->interrupted = TRUE;
-    leave_out(probe, why_interrupted);
+    leave_out(probe, why_interrupted, probe->unfinished);
 }
 
 /* This host's own addresses among the peers (a VIP on lo) get no echo, but are asked for: another host may have them.
@@ -200,6 +200,14 @@ static void clear_unasked(gpointer unasked)
     g_free(((IbhProbeUnasked *)unasked)->why);
 }
 
+static GArray *new_list_of_unasked(void)
+{
+    GArray *list = g_array_new(FALSE, TRUE, sizeof(IbhProbeUnasked));
+
+    g_array_set_clear_func(list, clear_unasked);
+    return list;
+}
+
 IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, GError **error)
 {
     g_autoptr(IbhProbe) probe = g_new0(IbhProbe, 1);
@@ -213,8 +221,8 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
     probe->local = g_hash_table_new(NULL, NULL);
     probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
     probe->strangers = g_array_new(FALSE, TRUE, sizeof(IbhProbeStranger));
-    probe->unasked = g_array_new(FALSE, TRUE, sizeof(IbhProbeUnasked));
-    g_array_set_clear_func(probe->unasked, clear_unasked);
+    probe->unasked = new_list_of_unasked();
+    probe->unfinished = new_list_of_unasked();
     probe->count = request->count;
     probe->rdma = request->rdma;
     take_peers(probe, request->peers);
@@ -246,6 +254,7 @@ void ibh_probe_free(IbhProbe *probe)
     g_array_unref(probe->pairs);
     g_array_unref(probe->strangers);
     g_array_unref(probe->unasked);
+    g_array_unref(probe->unfinished);
     g_hash_table_unref(probe->numbers);
     g_clear_pointer(&probe->findings, g_ptr_array_unref);
     g_hash_table_unref(probe->local);

@@ -269,7 +269,7 @@ struct IbhProbePair {
     guint64 causes;           /* bits: 1 << IbhCause */
 };
 
-/* A rail does not ask a peer. */
+/* A rail does not ask a peer, or has no result. */
 typedef struct {
     const IbhNic *nic;
     guint peer;
@@ -305,6 +305,7 @@ struct IbhProbe {
     GArray *sources;      /* IbhProbeSource */
     GArray *pairs;        /* IbhProbePair, by peer */
     GArray *unasked;      /* IbhProbeUnasked, by peer */
+    GArray *unfinished;   /* the same: a signal came before they had a result */
     GArray *strangers;    /* IbhProbeStranger */
     GHashTable *numbers;  /* IbhIp → index of its first pair */
     IbhProbeEcho *echoes; /* `count` of each pair */
@@ -313,7 +314,7 @@ struct IbhProbe {
     gboolean hears;       /* all that passes the NICs: what was not heard did not pass */
     guint16 id;           /* of echoes */
     guint8 cookie[16];    /* so that a reply cannot be guessed */
-    gboolean interrupted; /* by a signal: not all pairs were asked */
+    gboolean interrupted; /* by a signal */
     gboolean was_full[2]; /* the kernel's table of neighbours, meanwhile: IPv4, IPv6 */
     GHashTable *local;    /* what the kernel says of packets that this host drops (judge.c) */
     GPtrArray *findings;  /* IbhFinding *; NULL: not judged yet */

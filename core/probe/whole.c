@@ -90,7 +90,6 @@ static void report_separate_wires(IbhProbe *probe)
 void ibh_probe_report_whole(IbhProbe *probe)
 {
     report_blocked(probe);
-    if (!probe->interrupted)
-        report_unasked(probe);
+    report_unasked(probe);
     report_separate_wires(probe);
 }

@@ -261,6 +261,46 @@ static void test_text_of_unasked(void **state)
                            "ib2    fd00:16::1                   0/0      -     not asked: no address of its family\n"));
 }
 
+/* Pairs that are over are told as ever; the others in one line. */
+static void test_text_of_interrupted(void **state)
+{
+    static const struct {
+        guint rails, peers, first, last; /* the pairs that were under way */
+        const char *expected;
+    } cases[] = {
+        {2, 2, 2, 2,
+         "IFACE  PEERS           REPLIES  MS    STATE\n"
+         "ib0    172.16.16.1     3/3      1.00  ok\n"
+         "ib1    172.16.16.1-.2  6/6      1.00  ok\n"
+         "interrupted before 1 of 4 pairs had a result: to 172.16.16.2\n"},
+        {2, 2, 0, 3, "interrupted before 4 of 4 pairs had a result: to 172.16.16.1-.2\n"},
+        {2, 10, 17, 19,
+         "IFACE  PEERS           REPLIES  MS    STATE\n"
+         "ib0    172.16.16.1-.9  27/27    1.00  8 of 9 ok\n"
+         "ib1    172.16.16.1-.8  24/24    1.00  8 of 8 ok\n"
+         "interrupted before 3 of 20 pairs had a result: to 172.16.16.9-.10\n"
+         "ib0: error routed-other-nic: "},
+    };
+
+    (void)state;
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_auto(World) world = look_at_many(cases[i].rails, cases[i].peers, "ib");
+        g_autofree char *text = NULL, *json = NULL;
+
+        for (guint n = 0; n < world.probe->pairs->len; n++)
+            pair_at(&world, n)->step = n >= cases[i].first && n <= cases[i].last ? IBH_STEP_ECHOES : IBH_STEP_GONE;
+        if (i == 2)
+            pair_at(&world, 4)->route.oif = 99;
+        ibh_probe_interrupt(world.probe);
+        text = report(&world, ibh_report_text, FALSE);
+        if (!g_str_has_prefix(text, cases[i].expected))
+            fail_msg("expected: %s\ngot: %s", cases[i].expected, text);
+        g_clear_pointer(&world.probe->findings, g_ptr_array_unref);
+        json = report(&world, ibh_report_json, FALSE);
+        assert_non_null(strstr(json, "\"peer\":\"172.16.16.2\",\"ok\":null,\"reason\":\"interrupted\"}") || i == 2);
+    }
+}
+
 static void test_prometheus(void **state)
 {
     g_auto(World) world = look_well(HOST, "--probe 172.16.16.1 172.16.16.2");
@@ -309,6 +349,7 @@ int main(void)
         cmocka_unit_test(test_no_matrix),
         cmocka_unit_test(test_text_of_hundreds),
         cmocka_unit_test(test_text_of_unasked),
+        cmocka_unit_test(test_text_of_interrupted),
         cmocka_unit_test(test_prometheus),
         cmocka_unit_test(test_json),
     };
