@@ -106,30 +106,30 @@ measure() { # WAY: a line of answers, each "QUESTION|ANSWER"
     before=$(state B)
     setup_"$way" A
     setup_"$way" B
-    echo "pairs of addresses, of ten, that use the right NIC on both hosts|$(matrix 2>/dev/null | grep -c ' right: ' || true)"
+    echo "pairs of addresses (of ten) that use the right NIC on both hosts|$(matrix 2>/dev/null | grep -c ' right: ' || true)"
     forget A B
     echo "NICs that answer ARP for ib1's address|$(arp_answers A ib0 172.16.16.1 B 172.16.34.2)"
     echo "\`ping\` that names no source is answered|$(answered on B ping -q -n -c 1 -W 1 172.16.16.1)"
     add_surroundings
-    echo "from 172.16.34.1 to a bridge 172.16.99.0/24 of this host: leaves by|$(leaves_by 172.16.34.1 172.16.99.2)"
-    echo "from 172.16.34.1 to 172.16.200.0/24, which main has by eno1: leaves by|$(leaves_by 172.16.34.1 172.16.200.1)"
+    echo "traffic from 172.16.34.1 to the bridge's 172.16.99.0/24 leaves through|$(leaves_by 172.16.34.1 172.16.99.2)"
+    echo "traffic from 172.16.34.1 to eno1's 172.16.200.0/24 leaves through|$(leaves_by 172.16.34.1 172.16.200.1)"
     event_"$way" B ib1 >/dev/null 2>&1 || status=$?
     [ "$way" != cni ] || status="no event"
-    echo "the event of ib1 once more: exit status|$status"
-    echo "rules of its address to its own table then|$(own_tables_rules 172.16.34.2)"
+    echo "exit status of the same event of ib1 again|$status"
+    echo "rules that lead ib1's address to ib1's table after it|$(own_tables_rules 172.16.34.2)"
     ip -n B link set ib1 down
     ip -n B link set ib1 up
     wait_until 5 settled B
     event_"$way" B ib1 >/dev/null 2>&1 || true
-    echo "ib1 goes down and up: its address leaves by|$(leaves_by 172.16.34.2 172.16.16.1)"
+    echo "traffic from ib1's address after ib1 went down and up leaves through|$(leaves_by 172.16.34.2 172.16.16.1)"
     ip -n B address del 172.16.34.2/16 dev ib1
     ip -n B address add 172.16.34.12/16 dev ib1
     event_"$way" B ib1 >/dev/null 2>&1 || true
-    echo "ib1 gets 172.16.34.12 instead (DHCP): this leaves by|$(leaves_by 172.16.34.12 172.16.16.1)"
-    echo "rules that are left of the old address|$(rules_from 172.16.34.2)"
+    echo "traffic from ib1's new address 172.16.34.12 (DHCP) leaves through|$(leaves_by 172.16.34.12 172.16.16.1)"
+    echo "rules of ib1's old address that are left|$(rules_from 172.16.34.2)"
     while ip -n B rule del from 172.16.34.1 2>/dev/null; do :; done
     event_"$way" B ib0 >/dev/null 2>&1 || true
-    echo "another program deletes ib0's rules: rules to its own table after the next event|$(own_tables_rules 172.16.34.1)"
+    echo "rules of ib0 that the next event restores after another program deleted them|$(own_tables_rules 172.16.34.1)"
     [ "$way" != ib_hook ] || undo_is_exact "$before"
 }
 
