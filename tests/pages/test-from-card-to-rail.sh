@@ -34,7 +34,7 @@ on_page() { # HOST COMMAND: there; ib-hook sees the RDMA devices of make_hosts, 
     esac
 }
 tell_story "$page" "in namespaces" on_page
-expect_at_least "commands that ran here" 13 $told
+expect_at_least "commands that ran here" 11 $told
 
 # ---- packages ----
 packages=$(page_file "$page" "apt knows" | sed -n 's/^# apt install //p')
