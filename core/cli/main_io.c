@@ -85,14 +85,14 @@ static IbhFabric *look_at_fabric(Command *command)
     return fabric;
 }
 
-/* Where findings are not shown. */
-static void warn_of_sections(Command *command, const GArray *missed)
+/* `warns`: of those findings, where a report does not show them. */
+static void judge_sections(Command *command, const GArray *missed, gboolean warns, GPtrArray *findings)
 {
-    g_autoptr(GPtrArray) findings = ibh_findings_new();
+    const guint before = findings->len;
 
     ibh_rails_judge_sections(command->run.rails, command->run.config, missed, findings);
-    IBH_EACH_POINTER (const IbhFinding, finding, findings)
-        ibh_run_warn(&command->run, finding->message);
+    for (guint i = before; warns && i < findings->len; i++)
+        ibh_run_warn(&command->run, ((const IbhFinding *)g_ptr_array_index(findings, i))->message);
 }
 
 static int do_check(Command *command, GError **error)
@@ -115,9 +115,8 @@ static int do_check(Command *command, GError **error)
     ibh_fabric_judge(fabric, command->run.only, findings);
     missed = ibh_run_missed(&command->run);
     ibh_check_judge(check, plan, missed, findings);
-    ibh_rails_judge_sections(command->run.rails, command->run.config, missed, findings);
-    if (command->options->action == IBH_ACTION_SHOW && command->options->style.verbose)
-        warn_of_sections(command, missed);
+    judge_sections(command, missed, command->options->action == IBH_ACTION_SHOW && command->options->style.verbose,
+                   findings);
     return say(command, &(IbhReport){.check = check, .findings = findings, .missed = missed, .fabric = fabric});
 }
 
@@ -377,8 +376,9 @@ static int do_change(Command *command, GError **error)
 
     if (options->action == IBH_ACTION_PLAN) {
         g_autoptr(GArray) missed = ibh_run_missed(&command->run);
+        g_autoptr(GPtrArray) findings = ibh_findings_new();
 
-        warn_of_sections(command, missed);
+        judge_sections(command, missed, TRUE, findings);
         return say(command, &(IbhReport){.ops = plan});
     }
     if (!undo && options->confirm && (plan->len || is_waited_for(command)) && !start_waiting(command, plan, error))
