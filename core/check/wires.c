@@ -344,6 +344,17 @@ static const IbhPrefix *find_asked_in(const IbhNic *rail, const IbhAddress *addr
                : NULL;
 }
 
+/* It is this NIC's own address: arp_ignore=1 does not silence that. */
+static gboolean answers_for_itself(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
+{
+    const GPtrArray *holders = ibh_rails_holders(check->rails, &address->local);
+    gboolean has_it = FALSE;
+
+    for (guint i = 0; holders && i < holders->len; i++)
+        has_it |= ((const IbhAddress *)g_ptr_array_index(holders, i))->ifindex == nic->link->ifindex;
+    return has_it && takes_requests(check, nic) && get_effective(check, nic->link->sysctl, IBH_SYSCTL_ARP_IGNORE) != 8;
+}
+
 /* A NIC answered for it with the administrator's values, and no NIC answers with the present ones. Who writes
  * arp=strict wants no virtual addresses. */
 static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
@@ -353,6 +364,8 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         const IbhPrefix *subnet = find_asked_in(nic, address);
 
+        if (nic->status == IBH_NIC_RAIL && answers_for_itself(check, nic, address))
+            return FALSE;
         if (!subnet)
             continue;
         if (would_answer(check, nic, nic->link->sysctl, address, subnet))
@@ -362,8 +375,7 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
     return was_answered;
 }
 
-/* A virtual address on a bridge or dummy: peers ask the rails' wire for it. What a rail has as well, that rail answers
- * for. */
+/* A virtual address on a bridge or dummy: peers ask the rails' wire for it. */
 static void judge_silence(const IbhCheck *check, const IbhNic *nic)
 {
     char ip[IBH_IP_STRLEN];
@@ -371,8 +383,7 @@ static void judge_silence(const IbhCheck *check, const IbhNic *nic)
     if (!(nic->link->flags & IFF_LOOPBACK) && !ibh_link_has_no_wire(check->rails, nic->link))
         return;
     IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
-        if (address->local.family == AF_INET && !ibh_rails_owner(check->rails, &address->local) &&
-            is_silenced(check, address))
+        if (address->local.family == AF_INET && is_silenced(check, address))
             ibh_check_tell(
                 check, nic, "address-silent", ibh_ip_format(&address->local, ip), (IbhRemedy){0},
                 "peers cannot reach %s: no NIC answers ARP for it, because of the rails' arp_ignore or arp_filter", ip);

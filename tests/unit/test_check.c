@@ -201,6 +201,11 @@ static const Case CASES[] = {
     {"a network of its own inside the subnet is routed", SILENT("br9 up type bridge", "br9", "24"), NULL, "info foreign-route ib0+ib1"},
     {"one of a rail, which answers for it", SILENT("d9 up type dummy", "d9", "32") "ip address del 172.16.99.1/32 dev d9\nip address add 172.16.34.2/32 dev lo\n",
      NULL, ""},
+    {"though it has no rules", HOST RAIL0 "ip link add br9 up type bridge\nip address add 172.16.34.2/16 dev br9\n"
+     "saved ib0 arp_ignore old=0 set=1\ndo apply only br9\n", NULL, "warning not-engaged br9"},
+    {"but not while its cable is out", IB0 "nic ib1 infiniband rdma mlx5_1/1 no-carrier " RIGHT "\n" ADDRESSES RAIL0 RAIL1
+     "ip link add d9 up type dummy\nip address add 172.16.34.2/32 dev d9\nsaved ib0 arp_ignore old=0 set=1\n", NULL,
+     "error carrier-down ib1\nwarning address-silent d9"},
     {"its administrator had silenced the rails before", RAILS "ip link add br9 up type bridge\nip address add 172.16.99.1/16 dev br9\n", NULL, ""},
     {"a service's address", RAILS "ip address add 172.16.99.1/32 dev lo\n", NULL, "info foreign-route ib0+ib1"},
     {"a rule for an address that is gone", RAILS STALE("172.16.34.7", "942"), NULL, "warning stale ib1"},
