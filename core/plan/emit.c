@@ -177,12 +177,12 @@ static void emit_rp_filters(const IbhWork *work, gboolean first)
     }
 }
 
-void ibh_work_loosen_rp_filters(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+void ibh_work_loosen_rp_filters(IbhWork *work)
 {
     emit_rp_filters(work, TRUE);
 }
 
-void ibh_work_tighten_rp_filters(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+void ibh_work_tighten_rp_filters(IbhWork *work)
 {
     emit_rp_filters(work, FALSE);
 }

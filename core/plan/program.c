@@ -85,10 +85,12 @@ static gboolean leads_too_soon(const IbhWork *work, const IbhRule *rule)
     return rule->priority < IBH_PRIORITY_DEFAULTS - 1 && g_hash_table_contains(work->led_to_table, &rule->from.ip);
 }
 
-static void drop_rules(IbhWork *work, const IbhTodo *todo, gboolean for_routes)
+enum { SUPERSEDED, TOO_SOON };
+
+static void drop_rules(IbhWork *work, IbhTodo *todo, guint32 which)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (is_rule_superseded(work, todo, stale) && (!for_routes || leads_too_soon(work, stale->rule)))
+        if (is_rule_superseded(work, todo, stale) && (which == SUPERSEDED || leads_too_soon(work, stale->rule)))
             ibh_work_drop(work, stale, ibh_stale_reason(work, stale));
     }
 }
@@ -105,31 +107,16 @@ static void add_all_rules(IbhWork *work, IbhTodo *todo, guint32 priority)
     add_rules(work, todo, priority, FALSE);
 }
 
-static void add_table(IbhWork *work, IbhTodo *todo, G_GNUC_UNUSED guint32 unused)
+static void add_routes(IbhWork *work, IbhTodo *todo, guint32 above_t)
 {
-    ibh_work_add_routes(work, todo, todo->nic->table);
-}
-
-static void add_default(IbhWork *work, IbhTodo *todo, G_GNUC_UNUSED guint32 unused)
-{
-    ibh_work_add_routes(work, todo, ibh_nic_defaults(todo->nic));
-}
-
-static void drop_rules_too_soon(IbhWork *work, IbhTodo *todo, G_GNUC_UNUSED guint32 unused)
-{
-    drop_rules(work, todo, TRUE);
-}
-
-static void drop_superseded_rules(IbhWork *work, IbhTodo *todo, G_GNUC_UNUSED guint32 unused)
-{
-    drop_rules(work, todo, FALSE);
+    ibh_work_add_routes(work, todo, todo->nic->table + above_t);
 }
 
 /* "Led": an address that a rule of ours leads to T already. It must not lose its routes, so its new rules come before
  * the routes that need them. An address that is not led yet gets its routes first. */
 static const struct {
     void (*step)(IbhWork *work, IbhTodo *todo, guint32 what);
-    guint32 what;           /* a kind of routes, or a priority of rules */
+    guint32 what;           /* a kind of routes, how far above T their table is, a priority of rules, … */
     gboolean only_too_soon; /* only where an old rule would lead to T's new routes too soon */
 } RAIL[] = {
     /* The new rules must not lead to an old route via a gateway. */
@@ -138,18 +125,18 @@ static const struct {
     {add_rules_of_led, IBH_PRIORITY_BASE, FALSE},
     /* An old rule without such a question before it must not find the new routes. */
     {drop_stale_routes, IBH_ROUTE_SUBNET, TRUE},
-    {drop_rules_too_soon, 0, TRUE},
+    {drop_rules, TOO_SOON, TRUE},
     /* A rule never leads to an empty table. */
-    {add_table, 0, FALSE},
+    {add_routes, 0, FALSE},
     /* A subnet has its new way before its old one goes. */
     {drop_stale_routes, IBH_ROUTE_SUBNET, FALSE},
     {add_all_rules, IBH_PRIORITY_BASE, FALSE},
     /* Main is asked for its longer routes before there is a default. */
     {add_all_rules, IBH_PRIORITY_DEFAULTS - 1, FALSE},
-    {add_default, 0, FALSE},
+    {add_routes, IBH_TABLE_DEFAULTS, FALSE},
     {add_all_rules, IBH_PRIORITY_DEFAULTS, FALSE},
     /* The new rules decide now. */
-    {drop_superseded_rules, 0, FALSE},
+    {drop_rules, SUPERSEDED, FALSE},
 };
 
 static void program(IbhWork *work, IbhTodo *todo)
@@ -180,7 +167,7 @@ static void program_rail(IbhWork *work, IbhTodo *todo)
     program(work, todo);
 }
 
-void ibh_work_program_rails(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+void ibh_work_program_rails(IbhWork *work)
 {
     IBH_EACH (IbhTodo, todo, work->todos) {
         if (todo->rules && !todo->done)
@@ -190,7 +177,7 @@ void ibh_work_program_rails(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
 
 /* ---- sysctls and announcements ---- */
 
-void ibh_work_set_arp(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+void ibh_work_set_arp(IbhWork *work)
 {
     IBH_EACH (IbhTodo, todo, work->todos) {
         if (todo->rules && ibh_work_emit_arp(work, work->rails, todo->nic, NULL))
@@ -198,7 +185,7 @@ void ibh_work_set_arp(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
     }
 }
 
-void ibh_work_silence_others(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+void ibh_work_silence_others(IbhWork *work)
 {
     IBH_EACH_POINTER (const IbhNic, nic, work->rails->no_rails) {
         int now = nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
@@ -209,7 +196,7 @@ void ibh_work_silence_others(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
     }
 }
 
-void ibh_work_announce_changed(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+void ibh_work_announce_changed(IbhWork *work)
 {
     char ip[IBH_IP_STRLEN];
 
@@ -227,7 +214,7 @@ void ibh_work_announce_changed(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
 /* ---- deletions ---- */
 
 /* Leftovers of rails, and of NICs that have disappeared. NICs that are no longer rails are undone (undo.c). */
-void ibh_work_collect_garbage(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+void ibh_work_collect_garbage(IbhWork *work)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
         if (!stale->done && !stale->spread && ibh_work_may_touch(work, stale->owner) &&
@@ -236,7 +223,7 @@ void ibh_work_collect_garbage(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
     }
 }
 
-void ibh_work_join_units(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+void ibh_work_join_units(IbhWork *work)
 {
     IBH_EACH (const IbhStale, stale, work->stales) {
         const IbhTodo *todo = ibh_work_todo_of_rail(work, ibh_rails_nic_by_table(work->rails, stale->table));

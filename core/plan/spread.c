@@ -37,7 +37,7 @@ static gboolean may_spread(const IbhWork *work)
 }
 
 /* Rules that ask main come first, then routes, then the rules that lead to them; deletions the other way round. */
-void ibh_work_spread(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+void ibh_work_spread(IbhWork *work)
 {
     if (!may_spread(work))
         return;

@@ -8,35 +8,47 @@
 
 /* ---- sysctls ---- */
 
-static gboolean is_one_of(const IbhTodo *todo, IbhWhich which)
+static void restore(const IbhWork *work, const IbhTodo *todo, IbhSysctl key)
 {
-    return todo->undone && (which == IBH_NICS_ALL || todo->is_used_by_main == (which == IBH_NICS_USED_BY_MAIN));
+    const int now = todo->nic->link->sysctl[key], old = ibh_work_value_left(work, todo->nic, key);
+
+    if (now != old)
+        ibh_work_emit_sysctl(work, todo->nic, key, now, old, g_strdup("as it was before"));
 }
 
-static void restore(const IbhWork *work, IbhSysctl key, IbhWhich which)
+void ibh_work_restore_announce(IbhWork *work)
 {
     IBH_EACH (const IbhTodo, todo, work->todos) {
-        int now = todo->nic->link->sysctl[key], old = ibh_work_value_left(work, todo->nic, key);
-
-        if (is_one_of(todo, which) && now != old)
-            ibh_work_emit_sysctl(work, todo->nic, key, now, old, g_strdup("as it was before"));
+        if (todo->undone)
+            restore(work, todo, IBH_SYSCTL_ARP_ANNOUNCE);
     }
 }
 
-void ibh_work_restore_announce(IbhWork *work, IbhWhich which)
+static void restore_answers(const IbhWork *work, gboolean is_used_by_main)
 {
-    restore(work, IBH_SYSCTL_ARP_ANNOUNCE, which);
+    static const IbhSysctl keys[] = {IBH_SYSCTL_ARP_IGNORE, IBH_SYSCTL_ARP_FILTER};
+
+    IBH_EACH_ROW (const IbhSysctl, key, keys) {
+        IBH_EACH (const IbhTodo, todo, work->todos) {
+            if (todo->undone && todo->is_used_by_main == is_used_by_main)
+                restore(work, todo, *key);
+        }
+    }
 }
 
-void ibh_work_restore_answers(IbhWork *work, IbhWhich which)
+void ibh_work_restore_answers_in_use(IbhWork *work)
 {
-    restore(work, IBH_SYSCTL_ARP_IGNORE, which);
-    restore(work, IBH_SYSCTL_ARP_FILTER, which);
+    restore_answers(work, TRUE);
+}
+
+void ibh_work_restore_other_answers(IbhWork *work)
+{
+    restore_answers(work, FALSE);
 }
 
 /* ---- rules and routes ---- */
 
-void ibh_work_delete_former(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+void ibh_work_delete_former(IbhWork *work)
 {
     gboolean orphans = work->undo && !work->only;
 
@@ -63,10 +75,10 @@ void ibh_work_forget_neighbours(const IbhWork *work, const IbhNic *nic)
     }
 }
 
-void ibh_work_forget_peers(IbhWork *work, IbhWhich which)
+void ibh_work_forget_peers(IbhWork *work)
 {
     IBH_EACH (const IbhTodo, todo, work->todos) {
-        if (is_one_of(todo, which))
+        if (todo->undone && !todo->is_used_by_main)
             ibh_work_forget_neighbours(work, todo->nic);
     }
 }
@@ -107,16 +119,16 @@ static void announce(const IbhWork *work, const IbhNic *nic)
     }
 }
 
-void ibh_work_announce_former(IbhWork *work, IbhWhich which)
+void ibh_work_announce_former(IbhWork *work)
 {
     IBH_EACH (const IbhTodo, todo, work->todos) {
-        if (is_one_of(todo, which))
+        if (todo->undone)
             announce(work, todo->nic);
     }
 }
 
 /* The rails that stay must look as if the others had never been rails: they may have to answer for them again. */
-void ibh_work_adapt_rails_that_stay(IbhWork *work, G_GNUC_UNUSED IbhWhich which)
+void ibh_work_adapt_rails_that_stay(IbhWork *work)
 {
     const IbhRails *after = work->spread;
 

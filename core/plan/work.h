@@ -89,13 +89,7 @@ void ibh_work_move_unit(const IbhWork *work, const IbhNic *nic, int family); /* 
 
 /* ---- the steps of a plan (order.c has their order) ---- */
 
-typedef enum {
-    IBH_NICS_ALL,
-    IBH_NICS_USED_BY_MAIN, /* by it main reaches the subnets of NICs that are undone */
-    IBH_NICS_NOT_USED_BY_MAIN,
-} IbhWhich;
-
-typedef void IbhStep(IbhWork *work, IbhWhich which);
+typedef void IbhStep(IbhWork *work);
 
 /* emit.c. An rp_filter of 1 drops what comes in on another NIC than the answer would leave by: before rules change, it
  * is loosened, for a moment too; after peers were told, it is tightened. */
@@ -105,6 +99,6 @@ IbhStep ibh_work_program_rails, ibh_work_set_arp, ibh_work_silence_others, ibh_w
     ibh_work_collect_garbage, ibh_work_join_units;
 IbhStep ibh_work_spread; /* spread.c */
 /* undo.c: NICs that are no rails any more */
-IbhStep ibh_work_restore_announce, ibh_work_delete_former, ibh_work_restore_answers, ibh_work_forget_peers,
-    ibh_work_announce_former, ibh_work_adapt_rails_that_stay;
+IbhStep ibh_work_restore_announce, ibh_work_delete_former, ibh_work_restore_answers_in_use,
+    ibh_work_restore_other_answers, ibh_work_forget_peers, ibh_work_announce_former, ibh_work_adapt_rails_that_stay;
 void ibh_work_forget_neighbours(const IbhWork *work, const IbhNic *nic); /* no traffic leaves through it now */
