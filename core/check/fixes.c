@@ -20,7 +20,7 @@ gboolean ibh_rails_own_prefix(const IbhRails *rails, const IbhPrefix *prefix)
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status != IBH_NIC_RAIL)
             continue;
-        IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
             if (address->local.family == prefix->ip.family && prefix->length >= address->subnet.length &&
                 ibh_prefix_contains(&address->subnet, &prefix->ip))
                 return TRUE;

@@ -28,7 +28,7 @@ static gboolean has_no_room(const IbhNic *nic, int family)
 {
     gboolean may_have_gateway = nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO;
 
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (address->local.family == family && !ibh_address_is_host(address))
             return may_have_gateway && ibh_prefix_has_one_peer(&address->subnet);
     }
@@ -89,7 +89,7 @@ static void note_way_beyond(const IbhCheck *check, const IbhNic *nic, int family
 {
     const IbhPiece *beyond = find_beyond(check, family);
 
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->programmed) {
         IbhQuestion question = {.kind = IBH_ASK_LEAVES, .nic = nic};
         g_autofree char *way = NULL, *why = NULL;
         const IbhNic *through;

@@ -139,7 +139,7 @@ static char *say_unled(const IbhNic *nic, int family, const IbhRoute *taken)
     const char *does = taken && !taken->dst.length ? "has no own default route yet" : "leaves as the main table says";
     char ip[IBH_IP_STRLEN];
 
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (address->local.family == family)
             return g_strdup_printf("%s %s", ibh_ip_format(&address->local, ip), does);
     }

@@ -82,7 +82,7 @@ static void add_networks(Cuts *cuts, const IbhRails *rails)
 
         if (!nic->rank)
             continue;
-        IBH_EACH_POINTER (const IbhAddress, address, &nic->served)
+        IBH_EACH_POINTER (const IbhAddress, address, nic->served)
             add(cuts, &address->subnet);
         for (guint i = 0; remote && i < remote->len; i++)
             add(cuts, &g_array_index(remote, IbhRemote, i).prefix);

@@ -15,7 +15,7 @@ gboolean ibh_nic_is_usable(const IbhNic *nic)
 
 const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
         if (ibh_prefix_contains(&address->subnet, ip))
             return address;
     }
@@ -29,7 +29,7 @@ static GArray *find_zones(const IbhNic *nic)
 
     for (guint i = 0; nic->settings.remote && i < nic->settings.remote->len; i++)
         ibh_prefixes_add(zones, &g_array_index(nic->settings.remote, IbhRemote, i).prefix);
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (!ibh_address_is_host(address))
             ibh_prefixes_add(zones, &address->subnet);
     }
@@ -168,7 +168,7 @@ static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *fro
 
         if (rail ? other != nic && others && !check->before_local : !ibh_nic_is_usable(other) || other->link->master)
             continue;
-        IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
+        IBH_EACH_POINTER (const IbhAddress, address, other->served) {
             const IbhPrefix to = ibh_prefix_of(&address->local, ibh_ip_bits(&address->local));
             IbhQuestion question = {
                 .kind = IBH_ASK_LOCAL, .nic = nic, .piece = to, .lookup = {.from = *from, .to = to.ip}};
@@ -188,7 +188,7 @@ static void ask_about_rail(const IbhCheck *check, const IbhNic *nic)
 {
     g_autoptr(GArray) zones = find_zones(nic);
 
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         const IbhNic *owner = ibh_rails_owner(check->rails, &address->local);
 
         if (owner && owner != nic)

@@ -10,7 +10,7 @@
 /* The NIC's address whose subnet is larger and holds this one; NULL: none. */
 static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (ibh_prefix_is_inside(subnet, &address->subnet))
             return address;
     }
@@ -35,7 +35,7 @@ static guint find_length(const IbhCheck *check, const IbhNic *nic, const IbhAddr
     guint all = 0, alike = 0;
 
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        IBH_EACH_POINTER (const IbhAddress, its, &other->served) {
+        IBH_EACH_POINTER (const IbhAddress, its, other->served) {
             if (other->status != IBH_NIC_RAIL || other->link->type != nic->link->type ||
                 its->subnet.length < wide->length || !ibh_prefix_contains(wide, &its->local))
                 continue;
@@ -135,7 +135,7 @@ void ibh_check_judge_siblings(const IbhCheck *check, const IbhNic *nic)
         if (other == nic)
             continue;
         judge_ipv6(check, nic, other);
-        IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+        IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
             judge_prefix(check, nic, address, other);
             judge_hardware_address(check, nic, address, other);
         }

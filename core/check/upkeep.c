@@ -61,7 +61,7 @@ static gboolean is_of(const char *value, const IbhRails *rails, const IbhNic *ni
         prefix.length = ibh_ip_bits(&prefix.ip);
     else if (!ibh_prefix_parse(value, &prefix))
         return FALSE;
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (prefix.length && ibh_prefix_contains(&prefix, &address->local))
             return TRUE;
     }
@@ -114,7 +114,7 @@ static void judge_line(const IbhCheck *check, const IbhScript *script, gboolean 
         finding = ibh_check_tell(check, nic, "legacy-script", script->path, (IbhRemedy){0},
                                  "%s routes it by hand, and follows no change: line %u: %s", script->path, line,
                                  script->is_public ? g_strstrip(g_strdelimit(text, "\t\r", ' ')) : IBH_NOT_PUBLIC);
-        if (nic->programmed.len)
+        if (nic->programmed->len)
             finding->severity = IBH_WARNING;
     }
 }

@@ -59,7 +59,7 @@ static void judge_addresses(const IbhCheck *check, const IbhNic *nic)
 {
     char ip[IBH_IP_STRLEN];
 
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
         gboolean may_be_served = nic->rank && nic->status != IBH_NIC_UNMANAGED;
 
         ibh_ip_format(&address->local, ip);
@@ -283,7 +283,7 @@ static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
         return g_strv_contains(kinds, nic->link->kind);
     if (nic->rank && nic->status == IBH_NIC_NO_ADDRESS)
         return nic->settings.arp != IBH_ARP_KEEP;
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
         const IbhAddress *theirs = ibh_nic_address_near(rail, &address->local);
 
         if (theirs && theirs->local.family == AF_INET && !ibh_address_is_host(theirs) &&
@@ -382,7 +382,7 @@ static void judge_silence(const IbhCheck *check, const IbhNic *nic)
 
     if (!(nic->link->flags & IFF_LOOPBACK) && !ibh_link_has_no_wire(check->rails, nic->link))
         return;
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
         if (address->local.family == AF_INET && is_silenced(check, address))
             ibh_check_tell(
                 check, nic, "address-silent", ibh_ip_format(&address->local, ip), (IbhRemedy){0},

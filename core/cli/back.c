@@ -128,7 +128,7 @@ static gboolean has_gateway(const Back *back, const IbhNic *nic, const IbhRoute 
 {
     if (route->gateway.family == AF_UNSPEC || route->onlink || ibh_ip_is_fe80(&route->gateway))
         return TRUE;
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
         if (ibh_prefix_contains(&address->subnet, &route->gateway))
             return TRUE;
     }
@@ -227,14 +227,14 @@ static void move(const Back *back, const IbhNic *nic)
 {
     gboolean leaves = FALSE;
 
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         const IbhNic *by = address->local.family == AF_INET ? find_new_way(back, nic, address) : NULL;
 
         leaves |= by && by != nic;
     }
     if (leaves)
         ibh_work_forget_neighbours(&back->work, nic);
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         const IbhNic *by = address->local.family == AF_INET ? find_new_way(back, nic, address) : NULL;
 
         if (by && ibh_nic_has_first(nic, address) && (by == nic || will_answer(back, by, &address->local)))

@@ -75,7 +75,7 @@ GPtrArray *ibh_nic_address_texts(const IbhNic *nic)
     GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
     char text[IBH_PREFIX_STRLEN];
 
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
         const IbhPrefix shown = {.ip = address->local, .length = address->subnet.length};
 
         if (ibh_address_counts(address))

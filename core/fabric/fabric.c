@@ -90,7 +90,7 @@ void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
 
         if (!own)
             continue;
-        IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
             if (!ibh_address_counts(address))
                 continue;
             g_array_append_val(own->subnets, address->subnet);

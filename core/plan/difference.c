@@ -27,7 +27,7 @@ static void want_all(IbhWork *work)
 /* TRUE if an address of this NIC is being checked for duplicates (IPv6): this address itself, or one of that prefix. */
 static gboolean is_tentative(const IbhNic *nic, const IbhPrefix *prefix)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
         if (address->tentative &&
             (!prefix || ibh_prefix_equal(&address->subnet, prefix) || ibh_ip_equal(&address->local, &prefix->ip)))
             return TRUE;

@@ -127,7 +127,7 @@ gboolean ibh_work_emit_arp(const IbhWork *work, const IbhRails *rails, const Ibh
 /* The source the kernel gives an ARP request for `ip` on this link: the first primary address whose subnet has it. */
 static gboolean is_kernels_choice(const IbhNic *nic, const IbhIp *ip)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
         if (!address->secondary && address->scope <= RT_SCOPE_LINK && ibh_prefix_contains(&address->subnet, ip))
             return ibh_ip_equal(&address->local, ip);
     }
@@ -192,11 +192,11 @@ gboolean ibh_stale_is_programmed(const IbhStale *stale)
 {
     const IbhNic *nic = stale->owner;
 
-    if (nic->programmed.len == nic->served.len)
+    if (nic->programmed->len == nic->served->len)
         return TRUE;
     if (stale->route)
         return ibh_nic_programs_family(nic, stale->route->family);
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->programmed) {
         if (ibh_ip_equal(&address->local, &stale->rule->from.ip))
             return TRUE;
     }

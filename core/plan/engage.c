@@ -79,7 +79,7 @@ static void rank_candidates(IbhRails *rails)
  * metadata, by one NIC. */
 static gboolean has_link_local_alone(const IbhNic *nic)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (address->local.family == AF_INET && !ibh_ip_is_link_local(&address->local))
             return FALSE;
     }
@@ -115,7 +115,7 @@ static gboolean are_stacked(const IbhSnapshot *snapshot, const IbhLink *a, const
 /* The other candidate that has a subnet in common with this one, and which subnet of ours that is. */
 static const IbhNic *find_sharer(const IbhRails *rails, const IbhNic *nic, const IbhAddress **ret_address)
 {
-    IBH_EACH_POINTER (const IbhAddress, mine, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, mine, nic->served) {
         IBH_EACH (const IbhAddress, theirs, rails->snapshot->addresses) {
             const IbhNic *other;
 
@@ -221,7 +221,7 @@ static gboolean is_blocked(const IbhRails *rails, IbhNic *nic)
 
 static gboolean has_any_address(const IbhNic *nic)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
         IbhAddress settled = *address;
 
         settled.tentative = FALSE;
@@ -239,7 +239,7 @@ static gboolean has_standing_values(const IbhOthers *others, const IbhNic *nic)
         (nic->base[IBH_SYSCTL_ARP_IGNORE] == nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] ||
          !ibh_nic_serves_family(nic, AF_INET)))
         return FALSE;
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (ibh_others_route(others, nic, address))
             return TRUE;
     }
@@ -299,7 +299,7 @@ static void index_nics(const IbhRails *rails)
 static void index_addresses(const IbhRails *rails)
 {
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        IBH_EACH_POINTER (IbhAddress, address, &nic->addresses) {
+        IBH_EACH_POINTER (IbhAddress, address, nic->addresses) {
             GPtrArray *holders = g_hash_table_lookup(rails->by.holders, &address->local);
 
             if (!holders) {
@@ -324,36 +324,18 @@ static void find_base_values(const IbhRails *rails)
     }
 }
 
-static void count_addresses(const IbhRails *rails)
+/* Those that it serves come first. */
+static void give_addresses(const IbhRails *rails)
 {
-    gpointer *next = rails->addresses;
-
-    IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
-        IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(address->ifindex));
-
-        if (nic)
-            nic->addresses.len++;
-    }
-    IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
-        nic->addresses.pdata = nic->served.pdata = next;
-        next += nic->addresses.len;
-        nic->addresses.len = 0;
-    }
-}
-
-/* Gives each NIC its addresses, in the kernel's order, those that it serves first. */
-static void give_addresses(IbhRails *rails)
-{
-    rails->addresses = g_new(gpointer, rails->snapshot->addresses->len + 1); /* never NULL */
-    count_addresses(rails);
     for (int served = TRUE; served >= FALSE; served--) {
         IBH_EACH (IbhAddress, address, rails->snapshot->addresses) {
-            IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(address->ifindex));
+            const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
 
             if (!nic || ibh_nic_serves(nic, address) != served)
                 continue;
-            nic->addresses.pdata[nic->addresses.len++] = address;
-            nic->served.len += served ? 1 : 0;
+            g_ptr_array_add(nic->addresses, address);
+            if (served)
+                g_ptr_array_add(nic->served, address);
         }
     }
 }
@@ -361,25 +343,28 @@ static void give_addresses(IbhRails *rails)
 /* ---- the whole ---- */
 
 /* Tells the addresses that others route from those that need rules and routes of ours. */
-static void find_programmed(IbhRails *rails, const IbhOthers *others)
+static void find_programmed(const IbhRails *rails, const IbhNic *nic, const IbhOthers *others)
 {
-    gpointer *next = rails->programmed = g_new(gpointer, rails->snapshot->addresses->len + 1);
+    IBH_EACH_POINTER (IbhAddress, address, nic->served) {
+        const IbhRule *theirs = ibh_others_route(others, nic, address);
 
-    IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
-        nic->programmed.pdata = next;
-        for (guint i = 0; nic->status == IBH_NIC_RAIL && i < nic->served.len; i++) {
-            IbhAddress *address = g_ptr_array_index(&nic->served, i);
-            const IbhRule *theirs = ibh_others_route(others, nic, address);
-
-            if (theirs)
-                g_hash_table_insert(rails->by.foreign_rule, address, (gpointer)(guintptr)theirs);
-            else
-                nic->programmed.pdata[nic->programmed.len++] = address;
-            if (ibh_others_lead_out(others, address))
-                g_hash_table_add(rails->by.led_out, address);
-        }
-        next += nic->programmed.len;
+        if (theirs)
+            g_hash_table_insert(rails->by.foreign_rule, address, (gpointer)(guintptr)theirs);
+        else
+            g_ptr_array_add(nic->programmed, address);
+        if (ibh_others_lead_out(others, address))
+            g_hash_table_add(rails->by.led_out, address);
     }
+}
+
+static void nic_free(gpointer data)
+{
+    IbhNic *nic = data;
+
+    g_ptr_array_unref(nic->addresses);
+    g_ptr_array_unref(nic->served);
+    g_ptr_array_unref(nic->programmed);
+    g_free(nic);
 }
 
 /* About a NIC that is kept, the configuration is not asked: it may be the one that was not confirmed. */
@@ -389,6 +374,9 @@ static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, con
     IbhNic *nic = g_new0(IbhNic, 1);
 
     nic->link = link;
+    nic->addresses = g_ptr_array_new();
+    nic->served = g_ptr_array_new();
+    nic->programmed = g_ptr_array_new();
     nic->settings = ibh_config_settings(config, link->name);
     nic->held = undone || (remembered && ibh_state_is_held(snapshot->state, link->name));
     nic->kept = !undone && remembered && ibh_state_is_kept(snapshot->state, link->name);
@@ -421,7 +409,7 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, gboo
     rails->by.led_out = g_hash_table_new(NULL, NULL);
     rails->no_rails = g_ptr_array_new();
     rails->main = ibh_config_settings(config, "").main;
-    rails->nics = g_ptr_array_new_with_free_func(g_free);
+    rails->nics = g_ptr_array_new_with_free_func(nic_free);
     IBH_EACH (const IbhLink, link, snapshot->links) {
         const gboolean is_undone = undone && g_strv_contains(undone, link->name);
 
@@ -439,16 +427,17 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, gboo
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->rank)
             judge(rails, others, nic);
-        if (nic->status == IBH_NIC_RAIL)
-            nic->is_engaged = TRUE; /* before those of higher rank are judged */
-        else
+        if (nic->status != IBH_NIC_RAIL) {
             g_ptr_array_add(rails->no_rails, nic);
-        if (nic->status == IBH_NIC_RAIL && nic->is_table_new) {
+            continue;
+        }
+        nic->is_engaged = TRUE; /* before those of higher rank are judged */
+        find_programmed(rails, nic, others);
+        if (nic->is_table_new) {
             ibh_snapshot_needs_table(snapshot, nic->table);
             ibh_snapshot_needs_table(snapshot, ibh_nic_defaults(nic));
         }
     }
-    find_programmed(rails, others);
     return g_steal_pointer(&rails);
 }
 

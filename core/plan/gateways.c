@@ -143,7 +143,7 @@ gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
 {
     const IbhIp *configured = &nic->settings.gateway_ip;
 
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (address->local.family != family)
             continue;
         if (nic->settings.gateway == IBH_GATEWAY_ADDRESS && configured->family == family &&
@@ -205,7 +205,7 @@ static gboolean is_reachable(const IbhNic *nic, const IbhRemote *remote)
 {
     if (ibh_ip_is_fe80(&remote->via))
         return TRUE;
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (!ibh_address_is_host(address) && ibh_prefix_contains(&address->subnet, &remote->via))
             return TRUE;
     }
@@ -255,7 +255,7 @@ static void want_remote(const IbhRails *rails, const IbhNic *nic, GArray *routes
     IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
         if (other == nic || other->status != IBH_NIC_RAIL || !(other->link->flags & IFF_UP))
             continue;
-        IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
+        IBH_EACH_POINTER (const IbhAddress, address, other->served) {
             const IbhRemote *remote = ibh_address_is_host(address) ? NULL : ibh_nic_find_remote(nic, &address->subnet);
 
             if (remote)

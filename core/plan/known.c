@@ -20,7 +20,7 @@ gboolean ibh_known_of(const IbhNic *nic, const GArray *known, IbhKnownRail *ret_
     g_strlcpy(now.iface, link->name, sizeof now.iface);
     g_strlcpy(now.port, link->rdma, sizeof now.port);
     ibh_link_name_hardware(link, now.hardware);
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (now.n_addresses < IBH_KNOWN_ADDRESSES)
             now.addresses[now.n_addresses++] = address->local;
     }
@@ -53,7 +53,7 @@ const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *k
 
 static gboolean shares_a_subnet(const IbhNic *nic, const IbhKnownRail *known)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
         for (guint i = 0; i < known->n_addresses; i++) {
             if (ibh_prefix_contains(&address->subnet, &known->addresses[i]))
                 return TRUE;

@@ -117,7 +117,7 @@ static gboolean are_subnets_routed(const IbhOthers *others, Asked *asked)
 {
     if (!ibh_address_is_host(asked->address))
         return is_whole_routed(others, asked, &asked->address->subnet);
-    IBH_EACH_POINTER (const IbhAddress, other, &asked->nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, other, asked->nic->served) {
         if (!ibh_address_is_host(other) && !is_whole_routed(others, asked, &other->subnet))
             return FALSE;
     }
@@ -140,7 +140,7 @@ static gboolean is_beyond_routed(const IbhOthers *others, Asked *asked)
             return FALSE;
     }
     IBH_EACH_POINTER (const IbhNic, other, others->rails->nics) {
-        IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
+        IBH_EACH_POINTER (const IbhAddress, address, other->served) {
             if (other != nic && other->rank && !ibh_address_is_host(address) &&
                 ibh_nic_has_remote(nic, &address->subnet) && !is_whole_routed(others, asked, &address->subnet))
                 return FALSE;

@@ -201,7 +201,7 @@ void ibh_work_announce_changed(IbhWork *work)
     char ip[IBH_IP_STRLEN];
 
     IBH_EACH (const IbhTodo, todo, work->todos) {
-        IBH_EACH_POINTER (const IbhAddress, address, &todo->nic->served) {
+        IBH_EACH_POINTER (const IbhAddress, address, todo->nic->served) {
             if (todo->changed && ibh_rails_owner(work->rails, &address->local) == todo->nic &&
                 ibh_nic_has_first(todo->nic, address))
                 ibh_work_emit_announce(work, todo->nic, todo->nic, &address->local,

@@ -16,8 +16,6 @@ void ibh_rails_free(IbhRails *rails)
     g_clear_pointer(&rails->by.foreign_rule, g_hash_table_unref);
     g_clear_pointer(&rails->by.led_out, g_hash_table_unref);
     g_clear_pointer(&rails->pool, g_hash_table_unref);
-    g_free(rails->addresses);
-    g_free(rails->programmed);
     g_free(rails);
 }
 
@@ -89,7 +87,7 @@ gboolean ibh_rails_have_address(const IbhRails *rails, const IbhIp *ip)
 
 gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (ibh_prefix_equal(&address->subnet, subnet))
             return TRUE;
     }
@@ -103,7 +101,7 @@ gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address)
 
 gboolean ibh_nic_has_first(const IbhNic *nic, const IbhAddress *address)
 {
-    IBH_EACH_POINTER (const IbhAddress, other, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, other, nic->served) {
         if (ibh_ip_equal(&other->local, &address->local))
             return other == address;
     }
@@ -176,12 +174,12 @@ static gboolean has_family(const GPtrArray *addresses, int family)
 
 gboolean ibh_nic_serves_family(const IbhNic *nic, int family)
 {
-    return has_family(&nic->served, family);
+    return has_family(nic->served, family);
 }
 
 gboolean ibh_nic_programs_family(const IbhNic *nic, int family)
 {
-    return has_family(&nic->programmed, family);
+    return has_family(nic->programmed, family);
 }
 
 static gboolean is_table_of_the_kernel(guint32 table)

@@ -60,10 +60,10 @@ typedef struct {
     gboolean kept;           /* it stays as it is, with all of ours on it */
     int base[IBH_N_SYSCTLS]; /* the administrator's values: the present ones, or, where these are ours, the earlier ones
                               */
-    /* Slices of rails->addresses (IbhAddress *): not to be changed or unreferenced. */
-    GPtrArray addresses;  /* all that are on it */
-    GPtrArray served;     /* those that it serves as a rail, in the kernel's order */
-    GPtrArray programmed; /* a slice of rails->programmed: of a rail, those that need rules and routes of ours */
+    /* IbhAddress, in the kernel's order: */
+    GPtrArray *addresses;  /* all that are on it, those that it serves first */
+    GPtrArray *served;     /* those that it serves as a rail */
+    GPtrArray *programmed; /* of a rail, those that need rules and routes of ours */
     IbhNicStatus status;
     IbhReason reason;
 } IbhNic;
@@ -73,8 +73,6 @@ typedef struct {
     guint candidates;
     GPtrArray *no_rails; /* IbhNic *: those of the nics that are no rails */
     const IbhSnapshot *snapshot;
-    gpointer *addresses;  /* IbhAddress *, NIC by NIC */
-    gpointer *programmed; /* likewise */
     IbhMain main;
     GHashTable *pool;             /* of the next hops of routes that are wanted */
     const char *const *only;      /* the interfaces this run is about, NULL: all */

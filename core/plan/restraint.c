@@ -6,7 +6,7 @@
 /* ARP settings belong to the NIC, not to a family of addresses. */
 static gboolean has_address(const IbhNic *nic, const IbhOp *op)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
         if ((op->type == IBH_OP_SYSCTL_SET || address->local.family == op->unit.family) && !address->tentative &&
             !ibh_ip_is_fe80(&address->local))
             return TRUE;

@@ -58,7 +58,7 @@ static gboolean was_explicit(const Assignment *all, guint32 table)
 static gboolean leads_another(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule)
 {
     IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
-        IBH_EACH_POINTER (const IbhAddress, address, &other->served) {
+        IBH_EACH_POINTER (const IbhAddress, address, other->served) {
             if (other != nic && other->rank && other->settings.manage != IBH_MANAGE_NO &&
                 ibh_prefix_contains(&rule->from, &address->local))
                 return TRUE;

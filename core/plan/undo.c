@@ -108,7 +108,7 @@ static gboolean needs_announcement(const IbhWork *work, const IbhIp *ip)
 /* In IPv6 the NIC that has the address answers neighbour discovery: nothing moves, other than with ARP. */
 static void announce(const IbhWork *work, const IbhNic *nic)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         const IbhNic *from;
 
         if (address->local.family == AF_INET && needs_announcement(work, &address->local) &&

@@ -49,7 +49,7 @@ static gboolean may_answer_before_main(const IbhRule *rule, const IbhNic *nic, i
     if (ibh_rule_is_ours(rule) || rule->priority < IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN ||
         rule->priority >= IBH_PRIORITY_MAIN)
         return FALSE;
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->programmed) {
         if (address->local.family == family && may_answer(rule, address))
             return TRUE;
     }
@@ -80,7 +80,7 @@ static gboolean stands_in_between(const IbhRails *rails, const IbhNic *nic, int 
 /* The kernel lists IPv6 addresses with the newest first: what a router announces comes after what was there. */
 static const IbhAddress *in_order_of_age(const IbhNic *nic, int family, guint i)
 {
-    return g_ptr_array_index(&nic->served, family == AF_INET6 ? nic->served.len - 1 - i : i);
+    return g_ptr_array_index(nic->served, family == AF_INET6 ? nic->served->len - 1 - i : i);
 }
 
 /* One route per distinct subnet, with the address the kernel itself would prefer as its source. In IPv6 an address does
@@ -88,9 +88,9 @@ static const IbhAddress *in_order_of_age(const IbhNic *nic, int family, guint i)
  * and chooses a source that is not deprecated. */
 static void want_subnets_of(const IbhRails *rails, const IbhNic *nic, int family, GArray *routes)
 {
-    const guint most = routes->len + (stands_in_between(rails, nic, family) ? INSIDE_MAX : nic->served.len);
+    const guint most = routes->len + (stands_in_between(rails, nic, family) ? INSIDE_MAX : nic->served->len);
 
-    for (guint i = 0; i < nic->served.len && routes->len < most; i++) {
+    for (guint i = 0; i < nic->served->len && routes->len < most; i++) {
         const IbhAddress *address = in_order_of_age(nic, family, i);
         IbhRoute route = ibh_route_for_nic(nic, &address->subnet);
 
@@ -277,7 +277,7 @@ GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *w
     g_autoptr(GArray) rules6 = rules_of_family(rails, nic, routes, AF_INET6);
     GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
 
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->programmed) {
         const GArray *of_family = address->local.family == AF_INET6 ? rules6 : rules4;
         gboolean led_out;
 
@@ -311,7 +311,7 @@ gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic)
 {
     if (nic->status != IBH_NIC_RAIL)
         return FALSE;
-    if (!rails->only || g_strv_contains(rails->only, nic->link->name) || nic->programmed.len < nic->served.len)
+    if (!rails->only || g_strv_contains(rails->only, nic->link->name) || nic->programmed->len < nic->served->len)
         return TRUE;
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (ibh_rule_is_ours(rule) && ibh_rails_owner(rails, &rule->from.ip) == nic)
@@ -331,8 +331,8 @@ static gboolean is_a_rails_too(const IbhRails *rails, const IbhAddress *address)
 /* Of its addresses in a subnet of the rail. */
 static gboolean has_lone_address(const IbhRails *rails, const IbhNic *other, const IbhNic *nic)
 {
-    IBH_EACH_POINTER (const IbhAddress, mine, &nic->addresses) {
-        IBH_EACH_POINTER (const IbhAddress, theirs, &other->addresses) {
+    IBH_EACH_POINTER (const IbhAddress, mine, nic->addresses) {
+        IBH_EACH_POINTER (const IbhAddress, theirs, other->addresses) {
             if (theirs->local.family == AF_INET && ibh_prefix_overlaps(&mine->subnet, &theirs->subnet) &&
                 !is_a_rails_too(rails, theirs))
                 return TRUE;

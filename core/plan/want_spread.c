@@ -13,7 +13,7 @@
  * owner: once a socket has that source, the owner's rule applies. */
 static const IbhAddress *first_primary(const IbhNic *nic)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (address->local.family == AF_INET && !address->secondary)
             return address;
     }

@@ -36,7 +36,7 @@ static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const 
 {
     const IbhAddress *fallback = NULL;
 
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->served) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         const IbhNic *owner = ibh_rails_owner(probe->rails, &address->local);
 
         if (address->local.family != peer->family || (owner && owner != nic))

@@ -5,7 +5,7 @@
 static gboolean leads_a_candidate(const IbhRule *rule, const IbhRails *rails)
 {
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+        IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
             if (nic->rank && ibh_prefix_contains(&rule->from, &address->local))
                 return TRUE;
         }
@@ -23,7 +23,7 @@ static gboolean decides(const IbhRoute *route, const IbhFocus *focus)
 static void focus_on_nic(IbhFocus *focus, const IbhNic *nic)
 {
     g_array_append_val(focus->candidates, nic->link->ifindex);
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->addresses) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
         if (ibh_address_counts(address) && !ibh_prefixes_have(focus->subnets, &address->subnet))
             g_array_append_val(focus->subnets, address->subnet);
     }

@@ -1137,7 +1137,7 @@ static gboolean main_decides(const IbhSnapshot *world, const IbhAddress *address
 /* Others do not route it. */
 static gboolean is_programmed(const IbhNic *nic, const IbhIp *ip)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, &nic->programmed) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->programmed) {
         if (ibh_ip_equal(&address->local, ip))
             return TRUE;
     }
