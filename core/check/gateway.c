@@ -51,9 +51,7 @@ static gboolean is_named_in_vain(const IbhCheck *check, const IbhNic *nic, int f
 /* A prefix of remote= goes via the rail's own gateway. */
 static gboolean needs_own_gateway(const IbhNic *nic, int family)
 {
-    for (guint i = 0; nic->settings.remote && i < nic->settings.remote->len; i++) {
-        const IbhRemote *remote = &g_array_index(nic->settings.remote, IbhRemote, i);
-
+    IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
         if (remote->prefix.ip.family == family && remote->via.family == AF_UNSPEC)
             return TRUE;
     }
@@ -78,7 +76,7 @@ static const char *why_missing(const IbhCheck *check, const IbhNic *nic, int fam
 /* A host beyond all that rules and routes name; NULL: only single networks are there. */
 static const IbhPiece *find_beyond(const IbhCheck *check, int family)
 {
-    const IbhPrefix world = ibh_prefix_of(&(IbhIp){.family = family}, 0);
+    const IbhPrefix world = ibh_prefix_of_world(family);
     IbhPiece *end, *first = ibh_check_pieces_inside(check, &world, &end);
 
     return first < end && !first->prefix.length ? first : NULL;

@@ -85,9 +85,9 @@ static IbhGrade grade_leaving(const Answer *answer)
 /* In a subnet of it, or by its gateway in its remote=. */
 static gboolean reaches(const IbhNic *nic, const IbhIp *to)
 {
-    const IbhPrefix host = ibh_prefix_of(to, ibh_ip_bits(to));
+    const IbhPrefix host = ibh_prefix_of_host(to);
 
-    return nic && (ibh_nic_address_near(nic, to) || (nic->status == IBH_NIC_RAIL && ibh_nic_has_remote(nic, &host)));
+    return nic && (ibh_nic_address_near(nic, to) || (nic->status == IBH_NIC_RAIL && ibh_nic_find_remote(nic, &host)));
 }
 
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link)

@@ -17,7 +17,7 @@ static void add(Cuts *cuts, const IbhPrefix *prefix)
 
 static void add_own(Cuts *cuts, const IbhIp *ip)
 {
-    const IbhPrefix own = ibh_prefix_of(ip, ibh_ip_bits(ip));
+    const IbhPrefix own = ibh_prefix_of_host(ip);
     IbhIp *key = g_new(IbhIp, 1);
 
     *key = *ip;
@@ -67,7 +67,7 @@ static void add_rules(Cuts *cuts, const GArray *rules)
 static void add_networks(Cuts *cuts, const IbhRails *rails)
 {
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
-        const IbhPrefix own = ibh_prefix_of(&address->local, ibh_ip_bits(&address->local));
+        const IbhPrefix own = ibh_prefix_of_host(&address->local);
         const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
 
         /* A single one on lo or a dummy is a service's, or by mistake a peer's: it is asked, and noted. */
@@ -78,14 +78,12 @@ static void add_networks(Cuts *cuts, const IbhRails *rails)
         add_edges(cuts, &address->subnet);
     }
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        const GArray *remote = nic->settings.remote;
-
         if (!nic->rank)
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, nic->served)
             add(cuts, &address->subnet);
-        for (guint i = 0; remote && i < remote->len; i++)
-            add(cuts, &g_array_index(remote, IbhRemote, i).prefix);
+        IBH_EACH (const IbhRemote, remote, nic->settings.remote)
+            add(cuts, &remote->prefix);
     }
 }
 
@@ -106,7 +104,7 @@ void ibh_check_cut_pieces(IbhCheck *check)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
     g_autoptr(GArray) prefixes = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
-    g_autoptr(GHashTable) ours = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, g_free, NULL);
+    g_autoptr(GHashTable) ours = g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, g_free, NULL);
     Cuts cuts = {prefixes, ours, check->actual};
 
     add_networks(&cuts, check->rails);

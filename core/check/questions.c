@@ -27,8 +27,8 @@ static GArray *find_zones(const IbhNic *nic)
 {
     GArray *zones = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
 
-    for (guint i = 0; nic->settings.remote && i < nic->settings.remote->len; i++)
-        ibh_prefixes_add(zones, &g_array_index(nic->settings.remote, IbhRemote, i).prefix);
+    IBH_EACH (const IbhRemote, remote, nic->settings.remote)
+        ibh_prefixes_add(zones, &remote->prefix);
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (!ibh_address_is_host(address))
             ibh_prefixes_add(zones, &address->subnet);
@@ -169,7 +169,7 @@ static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *fro
         if (rail ? other != nic && others && !check->before_local : !ibh_nic_is_usable(other) || other->link->master)
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, other->served) {
-            const IbhPrefix to = ibh_prefix_of(&address->local, ibh_ip_bits(&address->local));
+            const IbhPrefix to = ibh_prefix_of_host(&address->local);
             IbhQuestion question = {
                 .kind = IBH_ASK_LOCAL, .nic = nic, .piece = to, .lookup = {.from = *from, .to = to.ip}};
 

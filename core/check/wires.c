@@ -42,7 +42,7 @@ static void judge_duplicate(const IbhCheck *check, const IbhNic *nic, const IbhA
 static void judge_port(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const char *ip)
 {
     const IbhLink *master = nic->link->master ? ibh_snapshot_link(check->rails->snapshot, nic->link->master) : NULL;
-    const IbhPrefix own = ibh_prefix_of(&address->local, ibh_ip_bits(&address->local));
+    const IbhPrefix own = ibh_prefix_of_host(&address->local);
 
     if (master && !g_str_equal(master->kind, "vrf") && (nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND) &&
         ibh_nic_serves(nic, address) && ibh_rails_own_prefix(check->rails, &own))

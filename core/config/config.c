@@ -32,6 +32,7 @@ typedef struct {
 
 struct IbhConfig {
     GPtrArray *settings; /* Setting, in the order read */
+    GArray *no_remote;   /* what remote= is where it is not set */
     gboolean quotes;     /* errors quote the line */
     guint64 fingerprint; /* FNV-1a of the text */
 };
@@ -475,6 +476,7 @@ IbhConfig *ibh_config_new(void)
     IbhConfig *config = g_new0(IbhConfig, 1);
 
     config->settings = g_ptr_array_new_with_free_func(setting_free);
+    config->no_remote = g_array_new(FALSE, FALSE, sizeof(IbhRemote));
     config->quotes = TRUE;
     config->fingerprint = FNV_BASIS;
     return config;
@@ -495,6 +497,7 @@ void ibh_config_free(IbhConfig *config)
     if (config == NULL)
         return;
     g_ptr_array_unref(config->settings);
+    g_array_unref(config->no_remote);
     g_free(config);
 }
 
@@ -575,10 +578,8 @@ IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface)
     settings.gateway = (IbhGateway)value_or(best[KEY_GATEWAY], IBH_GATEWAY_AUTO);
     if (settings.gateway == IBH_GATEWAY_ADDRESS)
         settings.gateway_ip = best[KEY_GATEWAY]->ip;
-    if (best[KEY_REMOTE] && best[KEY_REMOTE]->list->len) {
-        settings.remote = best[KEY_REMOTE]->list;
-        settings.remote_origin = best[KEY_REMOTE]->origin;
-    }
+    settings.remote = best[KEY_REMOTE] ? best[KEY_REMOTE]->list : config->no_remote;
+    settings.remote_origin = best[KEY_REMOTE] ? best[KEY_REMOTE]->origin : NULL;
     if (settings.table != IBH_TABLE_AUTO)
         settings.table_origin = best[KEY_TABLE]->origin;
     return settings;

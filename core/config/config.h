@@ -42,7 +42,7 @@ typedef struct {
     IbhArp arp;
     IbhGateway gateway;
     IbhIp gateway_ip;     /* of IBH_GATEWAY_ADDRESS */
-    const GArray *remote; /* IbhRemote, NULL: none; owned by the config, as are both origins, "file:line" of the key */
+    const GArray *remote; /* IbhRemote; owned by the config, as are both origins, "file:line" of the key */
     const char *remote_origin;
     const char *table_origin; /* NULL where automatic */
 } IbhSettings;

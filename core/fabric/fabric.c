@@ -100,8 +100,10 @@ void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
         own->rail = nic->status == IBH_NIC_RAIL || ibh_missing_is_fault(ibh_nic_missing(rails, nic));
         own->used = own->subnets->len > 0;
         /* What all rails reach by gateways of their own, they have in common like a subnet. */
-        for (guint i = 0; nic->settings.remote && own->type != ARPHRD_INFINIBAND && i < nic->settings.remote->len; i++)
-            g_array_append_val(own->subnets, g_array_index(nic->settings.remote, IbhRemote, i).prefix);
+        IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
+            if (own->type != ARPHRD_INFINIBAND)
+                g_array_append_val(own->subnets, remote->prefix);
+        }
     }
 }
 

@@ -208,7 +208,7 @@ static gboolean read_addresses(Look *look, GError **error)
     if (!ibh_netlink_read_addresses(look->netlink, look->scope.candidates, addresses, error))
         return FALSE;
     IBH_EACH (const IbhAddress, address, addresses) {
-        const IbhPrefix local = {.ip = address->local, .length = ibh_ip_bits(&address->local)};
+        const IbhPrefix local = ibh_prefix_of_host(&address->local);
 
         ibh_prefixes_add(look->prefixes, &address->subnet);
         ibh_prefixes_add(look->prefixes, &local); /* the peer's address lies outside of the address' own */
@@ -301,11 +301,10 @@ static gint compare_places(gconstpointer left, gconstpointer right)
 {
     const IbhRoute *a = left, *b = right;
 
-    if (a->family != b->family)
-        return a->family < b->family ? -1 : 1;
-    if ((a->table & 255) != (b->table & 255))
-        return (a->table & 255) < (b->table & 255) ? -1 : 1;
-    return a->table == b->table ? 0 : a->table < b->table ? -1 : 1;
+    IBH_COMPARE(a->family, b->family);
+    IBH_COMPARE(a->table & 255, b->table & 255);
+    IBH_COMPARE(a->table, b->table);
+    return 0;
 }
 
 /* ---- main, as the candidates have it ---- */

@@ -47,8 +47,7 @@ const char *ibh_ip_format(const IbhIp *ip, char buffer[IBH_IP_STRLEN])
 
 int ibh_ip_compare(const IbhIp *a, const IbhIp *b)
 {
-    if (a->family != b->family)
-        return a->family < b->family ? -1 : 1;
+    IBH_COMPARE(a->family, b->family);
     return memcmp(a->bytes, b->bytes, ibh_ip_bits(a) / 8);
 }
 
@@ -65,11 +64,6 @@ guint ibh_ip_hash(gconstpointer data)
     for (guint i = 0; i < ibh_ip_bits(ip) / 8; i++)
         hash = hash * 33 + ip->bytes[i];
     return hash;
-}
-
-gboolean ibh_ip_equals(gconstpointer a, gconstpointer b)
-{
-    return ibh_ip_equal(a, b);
 }
 
 gboolean ibh_ip_is_unicast(const IbhIp *ip)
@@ -135,6 +129,16 @@ IbhPrefix ibh_prefix_of(const IbhIp *ip, guint length)
     for (guint byte = prefix.length / 8, rest = prefix.length % 8; byte < ibh_ip_bits(ip) / 8; byte++, rest = 0)
         prefix.ip.bytes[byte] &= (guint8) ~(0xffu >> rest);
     return prefix;
+}
+
+IbhPrefix ibh_prefix_of_host(const IbhIp *ip)
+{
+    return (IbhPrefix){*ip, ibh_ip_bits(ip)};
+}
+
+IbhPrefix ibh_prefix_of_world(int family)
+{
+    return (IbhPrefix){{.family = family}, 0};
 }
 
 gboolean ibh_prefix_parse(const char *text, IbhPrefix *ret_prefix)

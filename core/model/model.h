@@ -46,7 +46,6 @@ int ibh_ip_compare(const IbhIp *a, const IbhIp *b);
 gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b);
 
 guint ibh_ip_hash(gconstpointer ip); /* of an IbhIp, for hash tables */
-gboolean ibh_ip_equals(gconstpointer a, gconstpointer b);
 /* The address of one host: no multicast, no unspecified or loopback address. */
 gboolean ibh_ip_is_unicast(const IbhIp *ip);
 gboolean ibh_ip_is_link_local(const IbhIp *ip); /* 169.254/16, fe80::/10 */
@@ -55,6 +54,8 @@ gboolean ibh_ip_is_fe80(const IbhIp *ip);       /* valid on one link only; each 
 gboolean ibh_ips_have_one_in(const GArray *sorted, const IbhPrefix *prefix);
 
 IbhPrefix ibh_prefix_of(const IbhIp *ip, guint length); /* clears the host bits */
+IbhPrefix ibh_prefix_of_host(const IbhIp *ip);
+IbhPrefix ibh_prefix_of_world(int family); /* of length 0 */
 gboolean ibh_prefix_parse(const char *text, IbhPrefix *ret_prefix);
 const char *ibh_prefix_format(const IbhPrefix *prefix, char buffer[IBH_PREFIX_STRLEN]);
 int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b);

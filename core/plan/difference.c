@@ -155,7 +155,7 @@ void ibh_work_init(IbhWork *work)
         g_array_append_val(work->todos, todo);
     }
     work->stales = g_array_new(FALSE, TRUE, sizeof(IbhStale));
-    work->led_to_table = g_hash_table_new(ibh_ip_hash, ibh_ip_equals);
+    work->led_to_table = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal);
     want_all(work);
     ibh_want_spread(work->spread, &work->of_spread);
     subtract_rules(work);

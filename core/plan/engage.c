@@ -49,12 +49,11 @@ static gint compare_nics(gconstpointer left, gconstpointer right)
     gboolean a_out = a->status == IBH_NIC_NO_CANDIDATE, b_out = b->status == IBH_NIC_NO_CANDIDATE;
     gboolean a_ib = a->link->type == ARPHRD_INFINIBAND, b_ib = b->link->type == ARPHRD_INFINIBAND;
 
-    if (a_out != b_out)
-        return a_out ? 1 : -1;
-    if (!a_out && is_child(a) != is_child(b))
-        return is_child(a) ? 1 : -1;
-    if (!a_out && a_ib != b_ib)
-        return a_ib ? -1 : 1;
+    IBH_COMPARE(a_out, b_out);
+    if (!a_out) {
+        IBH_COMPARE(is_child(a), is_child(b));
+        IBH_COMPARE(b_ib, a_ib);
+    }
     return strverscmp(a->link->name, b->link->name);
 }
 
@@ -155,8 +154,7 @@ static gboolean is_claimed(const IbhRails *rails, const IbhIp *ip)
 {
     const GPtrArray *holders = ibh_rails_holders(rails, ip);
 
-    for (guint i = 0; holders && i < holders->len; i++) {
-        const IbhAddress *address = g_ptr_array_index(holders, i);
+    IBH_EACH_POINTER (const IbhAddress, address, holders) {
         const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
 
         if (nic->is_engaged && ibh_nic_serves(nic, address))
@@ -302,10 +300,8 @@ static void index_addresses(const IbhRails *rails)
         IBH_EACH_POINTER (IbhAddress, address, nic->addresses) {
             GPtrArray *holders = g_hash_table_lookup(rails->by.holders, &address->local);
 
-            if (!holders) {
-                holders = g_ptr_array_new();
-                g_hash_table_insert(rails->by.holders, &address->local, holders);
-            }
+            if (!holders)
+                g_hash_table_insert(rails->by.holders, &address->local, holders = g_ptr_array_new());
             g_ptr_array_add(holders, address);
         }
     }
@@ -403,7 +399,9 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, gboo
     rails->snapshot = snapshot;
     rails->pool = ibh_pool_new();
     rails->by.nics = g_hash_table_new(NULL, NULL);
-    rails->by.holders = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, NULL, (GDestroyNotify)g_ptr_array_unref);
+    rails->by.holders =
+        g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
+    rails->no_holders = g_ptr_array_new();
     rails->by.tables = g_hash_table_new(NULL, NULL);
     rails->by.foreign_rule = g_hash_table_new(NULL, NULL);
     rails->by.led_out = g_hash_table_new(NULL, NULL);

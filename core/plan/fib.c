@@ -239,7 +239,7 @@ const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to,
 const IbhRoute *ibh_fib_default(const IbhFib *fib, guint32 number, int family)
 {
     const Table *table = g_hash_table_lookup(family_of(fib, family)->tables, GUINT_TO_POINTER(number));
-    const IbhPrefix world = ibh_prefix_of(&(IbhIp){.family = family}, 0);
+    const IbhPrefix world = ibh_prefix_of_world(family);
     const GPtrArray *routes = table ? g_hash_table_lookup(table->routes, &world) : NULL;
 
     return routes ? g_ptr_array_index(routes, 0) : NULL;
@@ -314,7 +314,8 @@ IbhFib *ibh_fib_new(const IbhSnapshot *snapshot)
     fib->made = g_ptr_array_new_with_free_func(g_free);
     for (Family *family = fib->families; family < fib->families + G_N_ELEMENTS(fib->families); family++) {
         family->rules = g_array_new(FALSE, FALSE, sizeof(Entry));
-        family->by_source = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, NULL, (GDestroyNotify)g_array_unref);
+        family->by_source =
+            g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, NULL, (GDestroyNotify)g_array_unref);
         family->priorities = g_hash_table_new(NULL, NULL);
         family->tables = g_hash_table_new_full(NULL, NULL, NULL, table_free);
     }
@@ -349,7 +350,7 @@ void ibh_fib_add_own_addresses(IbhFib *fib)
                             .type = RTN_LOCAL,
                             .protocol = RTPROT_KERNEL,
                             .scope = RT_SCOPE_HOST,
-                            .dst = ibh_prefix_of(&address->local, ibh_ip_bits(&address->local)),
+                            .dst = ibh_prefix_of_host(&address->local),
                             .nexthops = 1,
                             .ifindex = address->ifindex};
         g_ptr_array_add(fib->made, route);

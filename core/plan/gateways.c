@@ -64,7 +64,7 @@ static gboolean is_on_link(const GArray *routes, const IbhRoute *route)
 void ibh_routes_add_via(const IbhNic *nic, const IbhRoute *route, GArray *routes)
 {
     if (route->gateway.family == AF_INET6 && !ibh_ip_is_fe80(&route->gateway) && !is_on_link(routes, route)) {
-        const IbhPrefix host = ibh_prefix_of(&route->gateway, ibh_ip_bits(&route->gateway));
+        const IbhPrefix host = ibh_prefix_of_host(&route->gateway);
         IbhRoute way = ibh_route_for_nic(nic, &host);
 
         way.table = route->table;
@@ -163,7 +163,7 @@ gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
 /* Its gateway and metrics. FALSE: D is empty, and main decides. */
 static gboolean find_default(const IbhRails *rails, const IbhNic *nic, int family, IbhRoute *ret_route)
 {
-    const IbhPrefix world = ibh_prefix_of(&(IbhIp){.family = family}, 0);
+    const IbhPrefix world = ibh_prefix_of_world(family);
     IbhRoute route = ibh_route_for_nic(nic, &world);
     const IbhRoute *of_main;
     IbhIp gateway;
@@ -248,7 +248,7 @@ static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote
  * sibling that is down. */
 static void want_remote(const IbhRails *rails, const IbhNic *nic, GArray *routes)
 {
-    if (!nic->settings.remote)
+    if (!nic->settings.remote->len)
         return;
     IBH_EACH (const IbhRemote, remote, nic->settings.remote)
         add_remote(rails, nic, remote, &remote->prefix, routes);
@@ -284,11 +284,8 @@ static char *why_no_gateway(const IbhNic *nic, const IbhRemote *remote)
 gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error)
 {
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        const GArray *list = nic->status == IBH_NIC_RAIL ? nic->settings.remote : NULL;
-
-        for (guint i = 0; list && i < list->len; i++) {
-            const IbhRemote *remote = &g_array_index(list, IbhRemote, i);
-            g_autofree char *why = why_no_gateway(nic, remote);
+        IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
+            g_autofree char *why = nic->status == IBH_NIC_RAIL ? why_no_gateway(nic, remote) : NULL;
             char prefix[IBH_PREFIX_STRLEN];
 
             if (!why)

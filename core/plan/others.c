@@ -128,13 +128,10 @@ static gboolean are_subnets_routed(const IbhOthers *others, Asked *asked)
 static gboolean is_beyond_routed(const IbhOthers *others, Asked *asked)
 {
     const IbhNic *nic = asked->nic;
-    const IbhIp any = {.family = asked->address->local.family};
-    const IbhPrefix world = ibh_prefix_of(&any, 0);
+    const IbhPrefix world = ibh_prefix_of_world(asked->address->local.family);
 
     if (nic->settings.gateway > IBH_GATEWAY_AUTO && !is_whole_routed(others, asked, &world))
         return FALSE;
-    if (!nic->settings.remote)
-        return TRUE;
     IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
         if (!is_whole_routed(others, asked, &remote->prefix))
             return FALSE;
@@ -142,7 +139,7 @@ static gboolean is_beyond_routed(const IbhOthers *others, Asked *asked)
     IBH_EACH_POINTER (const IbhNic, other, others->rails->nics) {
         IBH_EACH_POINTER (const IbhAddress, address, other->served) {
             if (other != nic && other->rank && !ibh_address_is_host(address) &&
-                ibh_nic_has_remote(nic, &address->subnet) && !is_whole_routed(others, asked, &address->subnet))
+                ibh_nic_find_remote(nic, &address->subnet) && !is_whole_routed(others, asked, &address->subnet))
                 return FALSE;
         }
     }

@@ -13,6 +13,7 @@ void ibh_rails_free(IbhRails *rails)
     g_clear_pointer(&rails->by.tables, g_hash_table_unref);
     g_ptr_array_unref(rails->nics);
     g_clear_pointer(&rails->no_rails, g_ptr_array_unref);
+    g_clear_pointer(&rails->no_holders, g_ptr_array_unref);
     g_clear_pointer(&rails->by.foreign_rule, g_hash_table_unref);
     g_clear_pointer(&rails->by.led_out, g_hash_table_unref);
     g_clear_pointer(&rails->pool, g_hash_table_unref);
@@ -43,15 +44,16 @@ const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table)
 
 const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip)
 {
-    return g_hash_table_lookup(rails->by.holders, ip);
+    const GPtrArray *holders = g_hash_table_lookup(rails->by.holders, ip);
+
+    return holders ? holders : rails->no_holders;
 }
 
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *ip)
 {
     const GPtrArray *holders = ibh_rails_holders(rails, ip);
 
-    for (guint i = 0; holders && i < holders->len; i++) {
-        const IbhAddress *address = g_ptr_array_index(holders, i);
+    IBH_EACH_POINTER (const IbhAddress, address, holders) {
         const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
 
         if (nic->status == IBH_NIC_RAIL && ibh_nic_serves(nic, address))
@@ -73,8 +75,9 @@ gboolean ibh_rails_lead_out(const IbhRails *rails, const IbhAddress *address)
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *ip)
 {
     const GPtrArray *holders = ibh_rails_holders(rails, ip);
+    const IbhAddress *first = holders->len ? g_ptr_array_index(holders, 0) : NULL;
 
-    return holders ? ibh_rails_nic(rails, ((const IbhAddress *)g_ptr_array_index(holders, 0))->ifindex) : NULL;
+    return first ? ibh_rails_nic(rails, first->ifindex) : NULL;
 }
 
 gboolean ibh_rails_have_address(const IbhRails *rails, const IbhIp *ip)
@@ -117,8 +120,7 @@ const IbhAddress *ibh_rails_address(const IbhRails *rails, const IbhNic *nic, co
 {
     const GPtrArray *holders = ibh_rails_holders(rails, ip);
 
-    for (guint i = 0; holders && i < holders->len; i++) {
-        const IbhAddress *address = g_ptr_array_index(holders, i);
+    IBH_EACH_POINTER (const IbhAddress, address, holders) {
 
         if (address->ifindex == nic->link->ifindex)
             return address;
@@ -199,17 +201,10 @@ const IbhRemote *ibh_nic_find_remote(const IbhNic *nic, const IbhPrefix *prefix)
 {
     const IbhRemote *best = NULL;
 
-    for (guint i = 0; nic->settings.remote && i < nic->settings.remote->len; i++) {
-        const IbhRemote *remote = &g_array_index(nic->settings.remote, IbhRemote, i);
-
+    IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
         if (remote->prefix.length <= prefix->length && ibh_prefix_contains(&remote->prefix, &prefix->ip) &&
             (!best || remote->prefix.length > best->prefix.length))
             best = remote;
     }
     return best;
-}
-
-gboolean ibh_nic_has_remote(const IbhNic *nic, const IbhPrefix *prefix)
-{
-    return ibh_nic_find_remote(nic, prefix) != NULL;
 }

@@ -71,7 +71,8 @@ typedef struct {
 typedef struct {
     GPtrArray *nics; /* IbhNic *: candidates by rank, then all others by name */
     guint candidates;
-    GPtrArray *no_rails; /* IbhNic *: those of the nics that are no rails */
+    GPtrArray *no_rails;   /* IbhNic *: those of the nics that are no rails */
+    GPtrArray *no_holders; /* of an address that no NIC has, the holders */
     const IbhSnapshot *snapshot;
     IbhMain main;
     GHashTable *pool;             /* of the next hops of routes that are wanted */
@@ -120,13 +121,12 @@ gboolean ibh_nic_programs_family(const IbhNic *nic, int family); /* rules and ro
 gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
 /* The longest of remote= that contains this prefix; NULL: none does. */
 const IbhRemote *ibh_nic_find_remote(const IbhNic *nic, const IbhPrefix *prefix);
-gboolean ibh_nic_has_remote(const IbhNic *nic, const IbhPrefix *prefix);
 gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address);
 /* FALSE: the NIC serves this address twice, with two prefix lengths, and this is the second. */
 gboolean ibh_nic_has_first(const IbhNic *nic, const IbhAddress *address);
 gboolean ibh_nic_is_selected(const IbhNic *nic, const char *const *only);
 const IbhAddress *ibh_rails_address(const IbhRails *rails, const IbhNic *nic, const IbhIp *ip); /* NULL: it has none */
-const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip); /* IbhAddress; NULL: no NIC has it */
+const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip);                     /* IbhAddress */
 
 /* Owner of a marked rule or route: the NIC that has the address or the device; else the table's NIC; else NULL. */
 const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule);

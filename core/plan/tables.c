@@ -113,8 +113,8 @@ static void note_rule(const Assignment *all, const IbhRule *rule)
 {
     const GPtrArray *holders = ibh_rails_holders(all->rails, &rule->from.ip);
 
-    for (guint i = 0; holders && i < holders->len; i++) {
-        const IbhNic *nic = ibh_rails_nic(all->rails, ((const IbhAddress *)g_ptr_array_index(holders, i))->ifindex);
+    IBH_EACH_POINTER (const IbhAddress, address, holders) {
+        const IbhNic *nic = ibh_rails_nic(all->rails, address->ifindex);
 
         if (holders->len == 1 || (!nic->held && nic->settings.manage != IBH_MANAGE_NO))
             note(all, BY_RULE, nic, rule->table);
@@ -218,7 +218,9 @@ static gint stronger_first(gconstpointer left, gconstpointer right)
 {
     const Evidence *a = left, *b = right;
 
-    return a->strength != b->strength ? (gint)a->strength - (gint)b->strength : (gint)a->nic->rank - (gint)b->nic->rank;
+    IBH_COMPARE(a->strength, b->strength);
+    IBH_COMPARE(a->nic->rank, b->nic->rank);
+    return 0;
 }
 
 static void give_by_evidence(Assignment *all)

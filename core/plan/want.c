@@ -291,7 +291,7 @@ GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *w
             if (led_out && rule.priority >= IBH_PRIORITY_DEFAULTS - 1)
                 continue; /* a blackhole is a kill switch */
             rule.family = address->local.family;
-            rule.from = ibh_prefix_of(&address->local, ibh_ip_bits(&address->local));
+            rule.from = ibh_prefix_of_host(&address->local);
             g_array_append_val(rules, rule);
         }
     }

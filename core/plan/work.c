@@ -55,7 +55,8 @@ static gint descending(gconstpointer left, gconstpointer right)
 {
     const IbhRule *a = *(const IbhRule *const *)left, *b = *(const IbhRule *const *)right;
 
-    return a->priority == b->priority ? 0 : a->priority > b->priority ? -1 : 1;
+    IBH_COMPARE(b->priority, a->priority);
+    return 0;
 }
 
 GPtrArray *ibh_snapshot_rules_to_delete(const IbhSnapshot *snapshot)

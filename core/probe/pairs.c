@@ -109,12 +109,12 @@ static char *why_left_to_main(const IbhProbePair *pair)
 {
     const IbhNic *nic = ibh_probe_source(pair)->nic;
     const IbhIp *peer = ibh_probe_peer(pair);
-    const IbhPrefix whole = ibh_prefix_of(peer, ibh_ip_bits(peer));
+    const IbhPrefix whole = ibh_prefix_of_host(peer);
     const IbhLink *other = ibh_snapshot_link(pair->probe->rails->snapshot, pair->route.oif);
 
     if (pair->on_link || !ibh_nic_is_usable(nic)) /* whose routes went away with it */
         return NULL;
-    if (ibh_nic_has_default(pair->probe->rails, nic, peer->family) || ibh_nic_has_remote(nic, &whole))
+    if (ibh_nic_has_default(pair->probe->rails, nic, peer->family) || ibh_nic_find_remote(nic, &whole))
         return NULL;
     if (pair->route.error)
         return pair->route.error == ENETUNREACH ? g_strdup("outside its subnets, and no route leads there") : NULL;
@@ -217,7 +217,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
     probe->peers = g_array_new(FALSE, TRUE, sizeof(IbhIp));
     probe->own = g_array_new(FALSE, TRUE, sizeof(IbhIp));
     probe->sources = g_array_new(FALSE, TRUE, sizeof(IbhProbeSource));
-    probe->numbers = g_hash_table_new_full(ibh_ip_hash, ibh_ip_equals, g_free, NULL);
+    probe->numbers = g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, g_free, NULL);
     probe->local = g_hash_table_new(NULL, NULL);
     probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
     probe->strangers = g_array_new(FALSE, TRUE, sizeof(IbhProbeStranger));
