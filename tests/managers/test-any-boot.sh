@@ -7,6 +7,19 @@ if [ "$MODE" = before ]; then # what it is without ib-hook, and what must be fou
     forget A
     expect_equal "without ib-hook, the other NIC answers, too" "ib0 ib1" "$(arp_answers A ib0 172.16.16.1 B 172.16.34.2)"
     foreign_routing >"$RESULTS/../foreign.$SYSTEM"
+    # supported.md names the versions that are booted here.
+    named=$(sed -n "s,^| [^|]* | \([^|]*\) | booted | managers/$SYSTEM |$,\1,p" "$managers/../../packaging/doc/supported.md")
+    while read -r program version; do
+        case $program in
+            NetworkManager) package=network-manager ;;
+            systemd-networkd) package=systemd ;;
+            netplan) package=netplan.io ;;
+            *) package=$program ;;
+        esac
+        # shellcheck disable=SC2016 # dpkg-query's format
+        expect_contains "the page's version of $program" " $version" " $(host dpkg-query -W -f='${Version}' "$package")"
+    done < <(grep -oE '[A-Za-z-]+2? [0-9][0-9.]*' <<<"$named")
+    expect_contains "the page names it with its version" " " "$(grep -oE '[A-Za-z-]+2? [0-9][0-9.]*' <<<"$named")"
     exit 0
 fi
 
