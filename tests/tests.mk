@@ -204,7 +204,7 @@ check-all:
 
 C_FILES = $(wildcard core/*/*.[ch] $(HOOKS:%=%/*.c) packaging/boot/*.c tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.[ch] tests/lab/ipoib/*.c)
 SHELL_FILES = packaging/deps.sh .ci/run tests/parts tests/check-all tests/page.sh tests/mutate tests/spdx tests/rooms tests/words tests/version tests/check tests/progress.sh $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/managers/images \
-    tests/managers/boot $(addprefix tests/platforms/,inside cross-deb guest build-musl build-s390x) tests/lab/image tests/lab/init tests/selinux/policy tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
+    tests/managers/boot $(addprefix tests/platforms/,inside cross-deb guest build-musl build-guest) tests/lab/image tests/lab/init tests/selinux/policy tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
 
 # GLib ends the program where memory is used up; how deep it looks is no finding.
 CPPCHECK_SILENT := missingIncludeSystem nullPointerOutOfMemory ctunullpointerOutOfMemory ctunullpointer leakNoVarFunctionCall normalCheckLevelMaxBranches
