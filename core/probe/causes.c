@@ -14,6 +14,7 @@
 #define NO_RDMA "rdma-unreachable"
 #define NO_PROBLEM "" /* of the pairs themselves */
 #define FILTERS "nft list ruleset; iptables-save; "
+#define LEAVE_OUT "{ip} rule; nft list ruleset; iptables-save -t mangle: leave the rails out of it"
 #define IPSEC "ip xfrm policy; leave the rails out of it"
 #define NAT "leave the rails out of it (nft list ruleset, iptables-save -t nat)"
 #define INSTALL "on the peer ({peer}): install ib-hook there, or ib-hook --apply"
@@ -35,8 +36,8 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                              "the link has no carrier: nothing can leave or arrive by it",
                              .advice = "look at the cable, the transceiver and the switch's port"},
     [IBH_LOSS_OURS] = {IBH_STAGE_WAY, ibh_proof_is_ours, HOME, NOT_SENT, NULL,
-                       "a route of type local says that the address is this host's own, so nothing leaves",
-                       .advice = "ip route show table all type local {peer}"},
+                       "a route of type {type} says that the address is {whose}, so nothing leaves",
+                       .advice = "{ip} route show table all type {type} {peer}; ask an address of one other host"},
     [IBH_LOSS_ARP_OFF] = {IBH_STAGE_QUESTION, ibh_proof_is_arp_off, HOME_WARNING, "arp-off", LOST,
                           "ARP is switched off on this NIC, so it finds no neighbour",
                           .fix = "ip link set arp on dev {if}"},
@@ -52,6 +53,10 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
     [IBH_LOSS_FIREWALL] = {IBH_STAGE_SENT, ibh_proof_is_refused, HOME, NOT_SENT, NULL,
                            "this host's own firewall drops the echoes", .advice = FILTERS "ip xfrm policy",
                            .lost = IBH_LOST_OUT},
+    [IBH_LOSS_MARKED] = {IBH_STAGE_WAY, ibh_proof_is_marked, HOME, NOT_SENT, NULL,
+                         "the kernel's answer is this NIC, but what is sent is refused, as by {refused}: a filter of "
+                         "this host sets a mark or DSCP for which a rule says so, or a rule looks at the NIC",
+                         .advice = LEAVE_OUT},
     [IBH_LOSS_NO_WAY] = {IBH_STAGE_WAY, ibh_proof_is_unsent, HOME, NOT_SENT, NULL,
                          "this host has no way there by this NIC: {refused}",
                          .advice = "ask the kernel: ip route get {peer} from {from} oif {if}; ip rule",
@@ -137,7 +142,7 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
         {IBH_STAGE_WAY, ibh_proof_is_led_away, HOME, "routed-other-nic", NULL,
          "the kernel's answer is this NIC, but what programs send leaves by {free if}: a filter of this "
          "host sets a mark or DSCP, for which a rule leads elsewhere",
-         .advice = "nft list ruleset; iptables-save -t mangle; ip rule: leave the rails out of it"},
+         .advice = LEAVE_OUT},
 
     [IBH_ENTRY_FIXED] = {IBH_STAGE_ENTRY, ibh_proof_is_entry_fixed, HOME_WARNING, "neighbour-static", NULL,
                          "a permanent entry of this host's neighbour table has another hardware address than the one "
@@ -243,8 +248,6 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                                    "(RoCE)"},
 };
 
-G_STATIC_ASSERT(IBH_N_CAUSES <= 64); /* bits of IbhProbePair */
-
 const IbhCauseRow *ibh_probe_cause(IbhCause cause)
 {
     return &rows[cause];
@@ -252,5 +255,9 @@ const IbhCauseRow *ibh_probe_cause(IbhCause cause)
 
 gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause)
 {
-    return (pair->causes >> cause & 1) != 0;
+    guint i = 0;
+
+    while (i < IBH_PROBE_LISTS && pair->causes[i] != cause)
+        i++;
+    return i < IBH_PROBE_LISTS;
 }

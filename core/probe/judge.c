@@ -2,11 +2,6 @@
 /* The causes of what is wrong with each pair. */
 #include "probe/probe.h"
 
-static void charge(IbhProbePair *pair, IbhCause cause)
-{
-    pair->causes |= (guint64)1 << cause;
-}
-
 /* NULL: none. */
 static const char *problem_of(const IbhProbePair *pair, IbhCause cause)
 {
@@ -138,7 +133,7 @@ static IbhCause find_cause(const IbhProbePair *pair, IbhCause first, IbhCause la
 
 static void judge_pair(IbhProbePair *pair)
 {
-    pair->causes = (guint64)1 << pair->rdma;
+    pair->causes[G_N_ELEMENTS(lists)] = pair->rdma;
     pair->loss = IBH_CAUSE_NONE;
     for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
         IbhCause cause = !lists[i].is_open || lists[i].is_open(pair) ? find_cause(pair, lists[i].first, lists[i].last)
@@ -146,8 +141,9 @@ static void judge_pair(IbhProbePair *pair)
 
         if (lists[i].first == IBH_LOSS_DOWN && cause)
             cause = pair->loss = explain_locally(pair, cause);
-        charge(pair, cause);
+        pair->causes[i] = cause;
     }
+    G_STATIC_ASSERT(G_N_ELEMENTS(lists) + 1 == IBH_PROBE_LISTS);
 }
 
 /* What was heard of its echoes, one by one. */

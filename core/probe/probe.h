@@ -50,11 +50,12 @@ typedef enum {
     /* of lost echoes: the first that is proved */
     IBH_LOSS_DOWN,
     IBH_LOSS_NO_CARRIER,
-    IBH_LOSS_OURS,     /* a route says that the peer's address is this host's own */
+    IBH_LOSS_OURS,     /* a route says that the peer's address is this host's own, or of many hosts */
     IBH_LOSS_ARP_OFF,  /* the rail sends no ARP request */
     IBH_LOSS_TABLE,    /* the neighbour table was full */
     IBH_LOSS_HELD,     /* no echo leaves by the rail */
     IBH_LOSS_FIREWALL, /* the kernel refuses to send */
+    IBH_LOSS_MARKED,   /* it has a route by this NIC, and not for what is sent */
     IBH_LOSS_NO_WAY,   /* it has no route by this NIC, or one that is an error */
     IBH_LOSS_DROPPED,  /* a reply comes in, and is not delivered */
     IBH_LOSS_MANGLED,  /* or with a wrong checksum */
@@ -157,6 +158,7 @@ typedef struct {
     guint len; /* 0: not known */
 } IbhLladdr;
 
+#define IBH_PROBE_LISTS 7   /* of causes, of which a pair has one each */
 #define IBH_PROBE_ANSWERS 8 /* different ones to a question, of which each is kept */
 
 /* An answer to ARP, or to a neighbour solicitation, from the wire. */
@@ -263,10 +265,10 @@ struct IbhProbePair {
     IbhProbeStep step;
     guint refusals; /* by a full queue, or a full neighbour table */
     guint tries[IBH_N_ASKS];
-    gint64 until[IBH_N_ASKS]; /* that the last try is waited for */
-    gint64 at;                /* nothing is sent before */
-    IbhCause loss;            /* why echoes were lost; IBH_CAUSE_NONE: none was */
-    guint64 causes;           /* bits: 1 << IbhCause */
+    gint64 until[IBH_N_ASKS];         /* that the last try is waited for */
+    gint64 at;                        /* nothing is sent before */
+    IbhCause loss;                    /* why echoes were lost; IBH_CAUSE_NONE: none was */
+    IbhCause causes[IBH_PROBE_LISTS]; /* of each list (judge.c) */
 };
 
 /* A rail does not ask a peer, or has no result. */
@@ -449,21 +451,23 @@ GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: codes,
 char *ibh_probe_name_peers(const GArray *peers, guint most);
 char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more);
 
+/* The route that the kernel's errno stands for, for people; NULL: none. */
+const char *ibh_probe_route_of_error(int error);
 /* The row's text, with the pair's words in place of those in braces. */
 char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text);
 
 /* What proves a cause (proofs.c). */
 IbhProof ibh_proof_is_down, ibh_proof_has_no_carrier, ibh_proof_is_ours, ibh_proof_is_arp_off, ibh_proof_was_table_full,
-    ibh_proof_is_held, ibh_proof_is_refused, ibh_proof_is_unsent, ibh_proof_is_dropped, ibh_proof_is_mangled,
-    ibh_proof_answer_was_wrong, ibh_proof_peer_refuses, ibh_proof_way_refuses, ibh_proof_has_reply,
-    ibh_proof_is_translated, ibh_proof_is_redirected, ibh_proof_is_detour, ibh_proof_is_gateway_silent,
-    ibh_proof_has_answered, ibh_proof_is_silent, ibh_proof_is_unknown, ibh_proof_has_no_route,
-    ibh_proof_has_other_route, ibh_proof_is_led_away, ibh_proof_is_entry_fixed, ibh_proof_is_entry_wrong,
-    ibh_proof_is_entry_unanswered, ibh_proof_is_flux, ibh_proof_two_hosts_answer, ibh_proof_many_addresses_answer,
-    ibh_proof_one_answers_twice, ibh_proof_is_reply_translated, ibh_proof_is_back_by_peer, ibh_proof_is_back_by_other,
-    ibh_proof_is_sender_of_peer, ibh_proof_is_sender_unknown, ibh_proof_is_lladdr_unknown, ibh_proof_reply_is_in_pieces,
-    ibh_proof_link_is_smaller, ibh_proof_router_says_too_long, ibh_proof_is_size_mangled, ibh_proof_is_size_ours,
-    ibh_proof_is_size_silent;
+    ibh_proof_is_held, ibh_proof_is_refused, ibh_proof_is_marked, ibh_proof_is_unsent, ibh_proof_is_dropped,
+    ibh_proof_is_mangled, ibh_proof_answer_was_wrong, ibh_proof_peer_refuses, ibh_proof_way_refuses,
+    ibh_proof_has_reply, ibh_proof_is_translated, ibh_proof_is_redirected, ibh_proof_is_detour,
+    ibh_proof_is_gateway_silent, ibh_proof_has_answered, ibh_proof_is_silent, ibh_proof_is_unknown,
+    ibh_proof_has_no_route, ibh_proof_has_other_route, ibh_proof_is_led_away, ibh_proof_is_entry_fixed,
+    ibh_proof_is_entry_wrong, ibh_proof_is_entry_unanswered, ibh_proof_is_flux, ibh_proof_two_hosts_answer,
+    ibh_proof_many_addresses_answer, ibh_proof_one_answers_twice, ibh_proof_is_reply_translated,
+    ibh_proof_is_back_by_peer, ibh_proof_is_back_by_other, ibh_proof_is_sender_of_peer, ibh_proof_is_sender_unknown,
+    ibh_proof_is_lladdr_unknown, ibh_proof_reply_is_in_pieces, ibh_proof_link_is_smaller,
+    ibh_proof_router_says_too_long, ibh_proof_is_size_mangled, ibh_proof_is_size_ours, ibh_proof_is_size_silent;
 
 /* Parts of ibh_probe_judge(): a finding for each cause, keyed by who is at fault: a rail of this host, a peer, a pair,
  * the wire; hosts that answer for this host's addresses; what was not asked, and the run as a whole. */

@@ -31,7 +31,7 @@ gboolean ibh_proof_is_down(const IbhProbePair *pair)
 
 gboolean ibh_proof_is_ours(const IbhProbePair *pair)
 {
-    return !pair->route.error && pair->route.type == RTN_LOCAL;
+    return !pair->route.error && pair->route.type > RTN_UNICAST;
 }
 
 gboolean ibh_proof_is_arp_off(const IbhProbePair *pair)
@@ -93,6 +93,13 @@ gboolean ibh_proof_has_no_route(const IbhProbePair *pair)
 gboolean ibh_proof_has_other_route(const IbhProbePair *pair)
 {
     return pair->route.oif != ibh_probe_link(pair)->ifindex;
+}
+
+/* The question has neither mark nor DSCP nor NIC. */
+gboolean ibh_proof_is_marked(const IbhProbePair *pair)
+{
+    return ibh_probe_route_of_error(pair->send_error) && !ibh_proof_has_no_route(pair) &&
+           !ibh_proof_has_other_route(pair);
 }
 
 /* Filters mark packets, or change their DSCP; then the kernel routes them once more. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/icmpv6.h>
+#include <linux/rtnetlink.h>
 #include <netinet/ip_icmp.h>
 #include <stddef.h>
 #include <string.h>
@@ -48,22 +49,28 @@ static char *say_error(const IbhProbePair *pair G_GNUC_UNUSED, const void *field
     return g_strdup(g_strerror(error ? error : ETIMEDOUT));
 }
 
-/* What the kernel says of a route that is no way: its errno tells its type. */
-static char *say_refusal(const IbhProbePair *pair, const void *field)
+const char *ibh_probe_route_of_error(int error)
 {
     static const struct {
         int error;
         const char *route;
     } routes[] = {{EINVAL, "a blackhole route"},
                   {EHOSTUNREACH, "an unreachable route"},
-                  {EACCES, "a prohibit route, or a broadcast address"},
+                  {EACCES, "a prohibit route"},
                   {ENETUNREACH, "no route"}};
 
     for (guint i = 0; i < G_N_ELEMENTS(routes); i++) {
-        if (routes[i].error == *(const int *)field)
-            return g_strdup(routes[i].route);
+        if (routes[i].error == error)
+            return routes[i].route;
     }
-    return say_error(pair, field);
+    return NULL;
+}
+
+static char *say_refusal(const IbhProbePair *pair, const void *field)
+{
+    const char *route = ibh_probe_route_of_error(*(const int *)field);
+
+    return route ? g_strdup(route) : say_error(pair, field);
 }
 
 static char *say_icmp(const IbhProbePair *pair, const void *field)
@@ -121,8 +128,28 @@ static char *say_ipv(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
     return g_strdup(ibh_probe_family(pair) ? "ipv6" : "ipv4");
 }
 
-/* What redirects made is in no table. ip(8) flushes it all the same where it is IPv4's; of IPv6, as of a table's
- * routes. */
+static char *say_type(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
+{
+    static const char *const types[] = {
+        [RTN_LOCAL] = "local", [RTN_BROADCAST] = "broadcast", [RTN_ANYCAST] = "anycast"};
+    const guint type = pair->route.type;
+
+    return g_strdup(type < G_N_ELEMENTS(types) && types[type] ? types[type] : "multicast");
+}
+
+static char *say_whose(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
+{
+    const gboolean is_own = pair->route.type == RTN_LOCAL || pair->route.type == RTN_ANYCAST;
+
+    return g_strdup(is_own ? "this host's own" : "that of many hosts");
+}
+
+static char *say_ip_command(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
+{
+    return g_strdup(ibh_probe_family(pair) ? "ip -6" : "ip");
+}
+
+/* What redirects made. Of IPv6, ip(8) takes it for routes, and flushes those of main, if no table is named. */
 static char *say_flush(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
 {
     return g_strdup(ibh_probe_family(pair) ? "ip -6 route flush table all cache" : "ip route flush cache");
@@ -193,7 +220,10 @@ static const struct {
     {"refused by", say_ip, AT(refusal.from)},
     {"icmp", say_icmp, AT(refusal)},
     {"flush redirects", say_flush, 0},
+    {"ip", say_ip_command, 0},
     {"ipv", say_ipv, 0},
+    {"type", say_type, 0},
+    {"whose", say_whose, 0},
     {"arp", say_arp, 0},
     {"arp answered", say_arp_is, 0},
     {"entry", say_lladdr, AT(entry)},

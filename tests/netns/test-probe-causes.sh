@@ -14,6 +14,16 @@ firewall() { # HOST HOOK RULE…
     on "$1" nft "flush ruleset; add table ip t; add chain ip t c { type filter hook $2 priority 0; }; add rule ip t c ${*:3}"
 }
 
+# shows WHAT OBJECT: in the output of the commands that the first finding advises
+shows() {
+    local command commands
+    commands=$(json '.findings[0].advice | sub(": .*"; "") | split("; ") | .[]')
+    while read -r command; do
+        on A sh -c "${command/#ib-hook/$IB_HOOK --sysfs /run/sys/A}" 2>&1 || true
+    done <<<"$commands" >$work/shown
+    expect_contains "$1: what is advised shows it" "$2" "$(<$work/shown)"
+}
+
 # A permanent entry with a hardware address that is nobody's: the peer is not accused.
 ip -n A neigh replace 172.16.34.2 lladdr 02:00:00:00:99:99 dev ib1 nud permanent
 probe 1 "${both[@]}"
@@ -66,7 +76,36 @@ ip -n A route del blackhole 172.16.34.1/32 table 941
 ip -n A route add local 172.16.34.1/32 dev lo
 probe 1 "${both[@]}"
 expect_contains "the peer's address is this host's own, by a route" "172.16.34.1: a route of type local says that the address is this host's own" "$(messages)"
+shows "a local route" "local 172.16.34.1 dev lo"
 ip -n A route del local 172.16.34.1/32 dev lo
+
+# What is no host's address. There is no prohibit route.
+probe 1 172.16.255.255 172.16.34.1
+expect_equal "a broadcast address: one finding" "error probe-not-sent ib0+ib1" "$(codes)"
+expect_contains "a broadcast address" "172.16.255.255: a route of type broadcast says that the address is that of many hosts" "$(messages)"
+shows "a broadcast address" "broadcast 172.16.255.255 dev ib0 table local"
+
+# The kernel's answer is right, but a filter marks what leaves, and a rule refuses that.
+on A nft "add table ip t; add chain ip t c { type route hook output priority 0; }; add rule ip t c ip saddr 172.16.16.2 meta mark set 7"
+ip -n A rule add fwmark 7 prohibit priority 50
+probe 1 "${both[@]}"
+expect_equal "a rule refuses a mark: one finding" "error probe-not-sent ib1" "$(codes)"
+expect_contains "a rule refuses a mark" "ib1 to 172.16.34.1-.2: the kernel's answer is this NIC, but what is sent is refused, as by a prohibit route: a filter of this host sets a mark" "$(messages)"
+shows "a rule refuses a mark" "fwmark 0x7 prohibit"
+shows "and what sets it" "meta mark set 0x00000007"
+ip -n A rule del priority 50
+on A nft flush ruleset
+
+# Main has a part of the subnet through another NIC: the rule and the route are found by what is advised.
+add_nic A eth0 9 10.0.0.2/8
+sysctl_set A eth0 arp_ignore 1
+wait_until 5 settled A
+ip -n A route add 172.16.34.0/26 dev eth0
+probe 1 "${both[@]}"
+expect_contains "a part of the subnet" "leaves by eth0: the route to 172.16.34.0/26 in table main decides" "$(messages)"
+shows "a part of the subnet" "172.16.34.1 from 172.16.16.1 dev eth0"
+shows "and --check the route" "172.16.34.0/26 dev eth0"
+remove_nic A eth0
 
 # IPv6: whether solicitations are answered.
 if [ -d /proc/sys/net/ipv6 ]; then
@@ -80,4 +119,11 @@ if [ -d /proc/sys/net/ipv6 ]; then
     expect_contains "IPv6: answered, echoes are not" "fd00:16::34:1 to every rail: neighbour solicitations are answered, echoes are not" "$(messages)"
     expect_contains "IPv6: nothing is" "fd00:16::34:99 to every rail: nothing answers, not even neighbour solicitations" "$(messages)"
     on B nft flush ruleset
+
+    # The subnet's first address is every router's: this host's own, if it is one.
+    on A sysctl -qw net.ipv6.conf.all.forwarding=1
+    probe 1 fd00:16:: fd00:16::34:1
+    on A sysctl -qw net.ipv6.conf.all.forwarding=0
+    expect_equal "IPv6: a router's anycast address: one finding" "error probe-not-sent ib0+ib1" "$(codes)"
+    expect_contains "IPv6: a router's anycast address" "fd00:16::: a route of type anycast says that the address is this host's own" "$(messages)"
 fi

@@ -221,7 +221,9 @@ static const struct {
     {HOST, FOUR_PEERS, 63, LOST, 0, 0, 6, "error peer-down", "172.16.16.1-.3 to every rail: no reply"},
     {DOWN, TWO_PEERS, 63, LOST, 0, 0, 6, "ib2 error carrier-down, error peer-down",
      "ib2 to 172.16.16.1-.2: the link has no"},
-    {HOST, TWO_PEERS, 8, UNSENT, ENETUNREACH, 0, 1, NOT_SENT, "no way there by this NIC: no route"},
+    {HOST, TWO_PEERS, 8, UNSENT, ENETUNREACH, 0, 1, NOT_SENT, "the kernel's answer is this NIC, but what is sent"},
+    {HOST, TWO_PEERS, 8, UNSENT | NO_ROUTE, ENETUNREACH, 0, 1, NOT_SENT ", ib1 error routed-other-nic",
+     "no way there by this NIC: no route"},
     {HOST, TWO_PEERS, 8, UNSENT, EPERM, 0, 1, NOT_SENT, "this host's own firewall"},
     {HOST, TWO_PEERS, 8, UNSENT, ENOBUFS, 0, 1, NOT_SENT, "this host's own filter or queue"}, /* not the table */
     {HOST, TWO_PEERS, 8, UNSENT | FULL, ENOBUFS, 0, 1, "ib1 error neighbour-table-small",
