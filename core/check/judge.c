@@ -117,7 +117,7 @@ static char *say_state(const IbhCheck *check, const IbhNic *nic, const IbhRoute 
     if (!has_own_rule(check, nic))
         return g_strdup("not routed yet");
     if (taken)
-        return g_strdup_printf("main has got %s", text);
+        return g_strdup_printf("main has a new %s", text);
     if (first->type == IBH_OP_RULE_ADD)
         return g_strdup_printf("ib-hook's rule %u is missing", first->rule.priority);
     return g_strdup_printf("ib-hook's route to %s in table %u %s", ibh_prefix_format(&first->route.dst, dst),

@@ -35,16 +35,22 @@ char *ibh_known_pci(const IbhKnownRail *known)
     return g_str_equal(known->slot, "-") ? NULL : g_strndup(known->slot, strcspn(known->slot, "/"));
 }
 
-/* "; 0000:81:00.1, 0c:42:a1:00:00:01, NetworkManager"; "": none of them is known. */
+#define GUID_TEXT_LEN (8 * 3 - 1)
+
+/* "; PCI 0000:81:00.1, MAC 0c:42:a1:00:00:01, configured by NetworkManager"; "": none of them is known. */
 static char *say_hardware(const IbhSnapshot *snapshot, const IbhKnownRail *known)
 {
     g_autofree char *pci = ibh_known_pci(known);
-    const char *const parts[] = {pci, known->hardware, ibh_known_manager(snapshot, known)};
+    const struct {
+        const char *label, *text;
+    } parts[] = {{"PCI", pci},
+                 {strlen(known->hardware) == GUID_TEXT_LEN ? "GUID" : "MAC", known->hardware},
+                 {"configured by", ibh_known_manager(snapshot, known)}};
     GString *text = g_string_new(NULL);
 
-    IBH_EACH_ROW (const char *const, part, parts) {
-        if (*part && **part && !g_str_equal(*part, "-"))
-            g_string_append_printf(text, "%s%s", text->len ? ", " : "; ", *part);
+    for (guint i = 0; i < G_N_ELEMENTS(parts); i++) {
+        if (parts[i].text && parts[i].text[0] && !g_str_equal(parts[i].text, "-"))
+            g_string_append_printf(text, "%s%s %s", text->len ? ", " : "; ", parts[i].label, parts[i].text);
     }
     return g_string_free(text, FALSE);
 }

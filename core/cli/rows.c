@@ -81,7 +81,8 @@ static char *say_problem(const IbhFinding *finding, gboolean whole)
     if (finding->astray->len > 1)
         return g_strdup_printf("%s use the wrong NIC%s", names, whole && cause ? cause : "");
     if (said && hit->len == 1)
-        return whole || !cause ? g_strdup(said) : g_strndup(said, (gsize)(cause - said));
+        return g_strdup_printf("%s: %.*s", names, (int)(whole || !cause ? (gsize)strlen(said) : (gsize)(cause - said)),
+                               said);
     return g_strdup_printf("%s%s%s", names, names[0] ? ": " : "", finding->message);
 }
 

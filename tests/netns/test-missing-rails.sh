@@ -63,14 +63,14 @@ found "no carrier, ifupdown" 1 "ib1 error carrier-down"
 takes_address
 event
 found "no carrier, NetworkManager and networkd" 1 "ib1 error carrier-down"
-expect_contains "what it was" "172.16.34.2 is not reachable: its link has no carrier; 0000:81:00.1, " "$(json '.findings[].message')"
+expect_contains "what it was" "172.16.34.2 is not reachable: its link has no carrier; PCI 0000:81:00.1, " "$(json '.findings[].message')"
 expect_hook 1 B --check
-expect_equal "the first line says which, and why" "error: 172.16.34.2 is not reachable: its link has no carrier" "$(sed "1s/;.*//;q" <<<"$out")"
-expect_contains "its row says which port, card and NIC" "ib1  mlx5_1/1  172.16.34.2 is not reachable: its link has no carrier; 0000:81:00.1, $(mac B 1)" "$out"
+expect_equal "the first line says which, and why" "error: ib1: 172.16.34.2 is not reachable: its link has no carrier" "$(sed "1s/;.*//;q" <<<"$out")"
+expect_contains "its row says which port, card and NIC" "ib1  mlx5_1/1  172.16.34.2 is not reachable: its link has no carrier; PCI 0000:81:00.1, MAC $(mac B 1)" "$out"
 port "1: DOWN" "2: Polling"
 found "the RDMA port says more" 1 "ib1 error port-not-active"
 expect_hook 1 B --check
-expect_contains "its row has the address and the hardware, too" "; 0000:81:00.1, $(mac B 1)" "$(grep "^ib1  mlx5_1/1  172.16.34.2 is not reachable: " <<<"$out")"
+expect_contains "its row has the address and the hardware, too" "; PCI 0000:81:00.1, MAC $(mac B 1)" "$(grep "^ib1  mlx5_1/1  172.16.34.2 is not reachable: " <<<"$out")"
 expect_hook 0 B --show --json
 expect_equal "--show has it among the missing" "ib1 its link has no carrier" \
     "$(json '.missing[] | "\(.iface) \(.why)"')"

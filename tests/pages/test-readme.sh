@@ -36,7 +36,7 @@ while read -r command; do
     esac
     follow B "$command"
     case $command in
-        *--check) expect_equal "$command: something is wrong" "1 error: 172.16.34.2 leaves through ib0; fix: sudo ib-hook --apply" "$status ${said%%$'\n'*}" ;;
+        *--check) expect_equal "$command: something is wrong" "1 error: ib1: 172.16.34.2 leaves through ib0; fix: sudo ib-hook --apply" "$status ${said%%$'\n'*}" ;;
         *--apply)
             expect_equal "$command: exit status" 0 "$status"
             expect_hook 0 B --check
