@@ -21,7 +21,7 @@ packages() { # MANAGER GROUP
         apt/coverage) echo gcovr ;;
         apt/fuzz) echo clang libclang-rt-dev ;;
         apt/lint) echo jq clang clang-format clang-tidy cppcheck shellcheck ;;
-        apt/lab) echo jq dash kmod cpio busybox-static nftables iproute2 iputils-ping qemu-system-x86 seabios rdmacm-utils perftest ibverbs-utils ibverbs-providers ;;
+        apt/lab) echo jq dash kmod cpio busybox-static nftables iproute2 iputils-ping qemu-system-x86 seabios rdmacm-utils perftest ibverbs-utils ibverbs-providers ucx-utils ;;
         apt/selinux) echo "$(packages apt lab)" checkpolicy semodule-utils selinux-policy-dev policycoreutils bzip2 ;;
         apt/managers) echo jq iproute2 iputils-ping util-linux procps dnsmasq-base mmdebstrap ;;
         apt/platforms | apt/fresh) echo util-linux mmdebstrap ;;
