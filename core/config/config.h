@@ -25,7 +25,7 @@ typedef enum {
 #define IBH_TABLE_BASE 940u /* automatic tables are this plus the rank */
 #define IBH_PRIORITY_BASE 1941u
 #define IBH_PRIORITY_SPAN 16u     /* a rail's rules have priorities of so many below that one, and that */
-#define IBH_PRIORITY_SPREAD 3000u /* so far behind it come those of main=spread */
+#define IBH_PRIORITY_SPREAD 4941u /* of the rules that lead unbound traffic to the rails */
 #define IBH_TABLE_AUTO 0u
 
 /* What goes via a gateway before main is asked. */

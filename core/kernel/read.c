@@ -174,47 +174,34 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
 
 /* ---- main, as each of some devices has it ---- */
 
-static void add_parts(const GArray *whole, const GArray *ifindexes, GArray *parts)
+static void add_parts(const GArray *whole, int ifindex, GArray *parts)
 {
-    IBH_EACH (const int, ifindex, ifindexes) {
-        IBH_EACH (const IbhRoute, route, whole) {
-            IbhRoute part;
+    IBH_EACH (const IbhRoute, route, whole) {
+        IbhRoute part;
 
-            if (ibh_route_part(route, *ifindex, &part))
-                g_array_append_val(parts, part);
-        }
+        if (ibh_route_part(route, ifindex, &part))
+            g_array_append_val(parts, part);
     }
-}
-
-static gboolean read_main_by_each(IbhNetlink *netlink, const GArray *ifindexes, const IbhRouteFilter *filter,
-                                  GArray *parts, GError **error)
-{
-    IBH_EACH (const int, ifindex, ifindexes) {
-        g_autoptr(GArray) whole = g_array_new(FALSE, TRUE, sizeof(IbhRoute)),
-                          one = g_array_new(FALSE, FALSE, sizeof(int));
-        IbhRouteFilter of_one = *filter;
-
-        of_one.ifindex = *ifindex;
-        if (!ibh_netlink_read_routes(netlink, &of_one, whole, error))
-            return FALSE;
-        g_array_append_val(one, *ifindex);
-        add_parts(whole, one, parts);
-    }
-    return TRUE;
 }
 
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, IbhRouteMatters keep,
                                gconstpointer of, GArray *parts, GError **error)
 {
-    const IbhRouteFilter filter = {
-        .family = family, .table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = keep, .of = of};
+    const gboolean one_by_one = ifindexes->len <= IBH_NICS_ASKED_FOR_ROUTES && ibh_netlink_is_strict(netlink);
+    IbhRouteFilter filter = {.family = family, .table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = keep, .of = of};
     g_autoptr(GArray) whole = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
 
-    if (ifindexes->len <= IBH_NICS_ASKED_FOR_ROUTES && ibh_netlink_is_strict(netlink))
-        return read_main_by_each(netlink, ifindexes, &filter, parts, error);
-    if (!ibh_netlink_read_routes(netlink, &filter, whole, error))
+    if (!one_by_one && !ibh_netlink_read_routes(netlink, &filter, whole, error))
         return FALSE;
-    add_parts(whole, ifindexes, parts);
+    IBH_EACH (const int, ifindex, ifindexes) {
+        if (one_by_one) {
+            g_array_set_size(whole, 0);
+            filter.ifindex = *ifindex;
+            if (!ibh_netlink_read_routes(netlink, &filter, whole, error))
+                return FALSE;
+        }
+        add_parts(whole, *ifindex, parts);
+    }
     return TRUE;
 }
 

@@ -75,9 +75,31 @@ static void subtract(IbhWork *work, IbhStale one)
         g_array_append_val(work->stales, one);
 }
 
+static gint descending(gconstpointer left, gconstpointer right)
+{
+    const IbhRule *a = *(const IbhRule *const *)left, *b = *(const IbhRule *const *)right;
+
+    IBH_COMPARE(b->priority, a->priority);
+    return 0;
+}
+
+/* IbhRule *: rules of ours in the order in which they can be deleted: descending, and of one priority as they stand,
+ * because a delete hits the first that matches. */
+static GPtrArray *rules_to_delete(const IbhSnapshot *snapshot)
+{
+    GPtrArray *rules = g_ptr_array_new();
+
+    IBH_EACH (IbhRule, rule, snapshot->rules) {
+        if (ibh_rule_is_ours(rule))
+            g_ptr_array_add(rules, rule);
+    }
+    g_ptr_array_sort(rules, descending); /* which keeps the order of equals */
+    return rules;
+}
+
 static void subtract_rules(IbhWork *work)
 {
-    g_autoptr(GPtrArray) rules = ibh_snapshot_rules_to_delete(work->rails->snapshot);
+    g_autoptr(GPtrArray) rules = rules_to_delete(work->rails->snapshot);
 
     IBH_EACH_POINTER (const IbhRule, rule, rules) {
         const gboolean spread = ibh_rule_is_spread(rule);
@@ -125,7 +147,7 @@ static gboolean make_room(const IbhWork *work, const IbhTodo *todo)
 /* Keeps only the changes that this run may make. */
 static void select_work(IbhWork *work)
 {
-    for (guint i = 0; work->only && i < work->todos->len;) {
+    for (guint i = 0; work->rails->only && i < work->todos->len;) {
         const IbhTodo *todo = &g_array_index(work->todos, IbhTodo, i);
 
         i = todo->selected && todo->rules && make_room(work, todo) ? 0 : i + 1;
@@ -150,7 +172,7 @@ void ibh_work_init(IbhWork *work)
     work->todos = g_array_new(FALSE, TRUE, sizeof(IbhTodo));
     g_array_set_clear_func(work->todos, ibh_todo_clear);
     IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
-        const IbhTodo todo = {.nic = nic, .selected = !nic->kept && ibh_nic_is_selected(nic, work->only)};
+        const IbhTodo todo = {.nic = nic, .selected = !nic->kept && ibh_nic_is_selected(nic, work->rails->only)};
 
         g_array_append_val(work->todos, todo);
     }

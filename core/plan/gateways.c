@@ -18,17 +18,24 @@ gboolean ibh_routes_have_prefix(const GArray *routes, const IbhPrefix *prefix)
     return FALSE;
 }
 
-IbhRoute ibh_route_for_nic(const IbhNic *nic, const IbhPrefix *dst)
+IbhRoute ibh_route_of_ours(guint32 table, const IbhPrefix *dst)
 {
     return (IbhRoute){.family = dst->ip.family,
-                      .table = nic->table,
+                      .table = table,
                       .dst = *dst,
                       .type = RTN_UNICAST,
                       .protocol = RTPROT_KERNEL,
                       .scope = RT_SCOPE_UNIVERSE,
-                      .metric = IBH_MARK,
-                      .ifindex = nic->link->ifindex,
-                      .nexthops = 1};
+                      .metric = IBH_MARK};
+}
+
+IbhRoute ibh_route_for_nic(const IbhNic *nic, const IbhPrefix *dst)
+{
+    IbhRoute route = ibh_route_of_ours(nic->table, dst);
+
+    route.ifindex = nic->link->ifindex;
+    route.nexthops = 1;
+    return route;
 }
 
 /* ---- routes via a gateway, as the kernel takes them ---- */
@@ -139,20 +146,28 @@ static gboolean find_by_place(IbhGateway place, const IbhAddress *address, IbhIp
     return TRUE;
 }
 
+/* It is of the link, or in a subnet of the NIC. */
+static gboolean is_reachable(const IbhNic *nic, const IbhIp *gateway)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
+        if (ibh_ip_is_fe80(gateway) ? address->local.family == AF_INET6
+                                    : !ibh_address_is_host(address) && ibh_prefix_contains(&address->subnet, gateway))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
 {
-    const IbhIp *configured = &nic->settings.gateway_ip;
+    const IbhSettings *settings = &nic->settings;
 
+    if (settings->gateway == IBH_GATEWAY_ADDRESS) {
+        *ret_gateway = settings->gateway_ip;
+        return ret_gateway->family == family && is_reachable(nic, ret_gateway);
+    }
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (address->local.family != family)
-            continue;
-        if (nic->settings.gateway == IBH_GATEWAY_ADDRESS && configured->family == family &&
-            (ibh_ip_is_fe80(configured) ||
-             (!ibh_address_is_host(address) && ibh_prefix_contains(&address->subnet, configured)))) {
-            *ret_gateway = *configured;
-            return TRUE;
-        }
-        if (nic->settings.gateway >= IBH_GATEWAY_PEER && find_by_place(nic->settings.gateway, address, ret_gateway))
+        if (settings->gateway >= IBH_GATEWAY_PEER && address->local.family == family &&
+            find_by_place(settings->gateway, address, ret_gateway))
             return TRUE;
     }
     return FALSE;
@@ -200,18 +215,6 @@ gboolean ibh_nic_has_default(const IbhRails *rails, const IbhNic *nic, int famil
 
 /* ---- remote= ---- */
 
-/* The gateway that it names is of the link, or in a subnet of the NIC. */
-static gboolean is_reachable(const IbhNic *nic, const IbhRemote *remote)
-{
-    if (ibh_ip_is_fe80(&remote->via))
-        return TRUE;
-    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (!ibh_address_is_host(address) && ibh_prefix_contains(&address->subnet, &remote->via))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* Where main's default through this NIC has the same gateway, its metrics hold for it as well. */
 static gboolean find_way(const IbhRails *rails, const IbhNic *nic, const IbhRemote *remote, IbhRoute *route)
 {
@@ -226,7 +229,7 @@ static gboolean find_way(const IbhRails *rails, const IbhNic *nic, const IbhRemo
         ibh_route_set_metrics(route, &own);
         return TRUE;
     }
-    if (!ibh_nic_programs_family(nic, route->family) || !is_reachable(nic, remote) ||
+    if (!ibh_nic_programs_family(nic, route->family) || !is_reachable(nic, &remote->via) ||
         ibh_rails_have_address(rails, &remote->via))
         return FALSE;
     ibh_route_set_gateway(route, &remote->via);
@@ -275,7 +278,7 @@ static char *why_no_gateway(const IbhNic *nic, const IbhRemote *remote)
         return nic->settings.gateway == IBH_GATEWAY_NONE
                    ? g_strdup("gateway=none leaves it no gateway; write \"via GATEWAY\" behind the prefix")
                    : NULL;
-    return is_reachable(nic, remote)
+    return is_reachable(nic, &remote->via)
                ? NULL
                : g_strdup_printf("the gateway %s is in no subnet of %s; use one that is, or one of fe80::/10",
                                  ibh_ip_format(&remote->via, via), nic->link->name);

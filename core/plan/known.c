@@ -99,36 +99,29 @@ void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig 
     known->why = judge(known, rails, config);
 }
 
-static void add_judged(GArray *judged, IbhKnownRail one, const IbhRails *rails, const IbhConfig *config)
+static void add_judged(GArray *missed, IbhKnownRail one, const IbhRails *rails, const IbhConfig *config)
 {
     ibh_known_look(&one, rails, config);
-    if (one.why != IBH_FORGOTTEN && !ibh_known_named(judged, one.iface))
-        g_array_append_val(judged, one);
+    if (one.why != IBH_FORGOTTEN && !ibh_known_named(missed, one.iface))
+        g_array_append_val(missed, one);
 }
 
-GArray *ibh_known_judged(const IbhRails *rails, const IbhConfig *config)
+GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config, gboolean all)
 {
-    GArray *judged = g_array_new(FALSE, FALSE, sizeof(IbhKnownRail));
+    GArray *missed = g_array_new(FALSE, FALSE, sizeof(IbhKnownRail));
     g_autoptr(GPtrArray) names = g_ptr_array_new();
 
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known)
-        add_judged(judged, *known, rails, config);
+        add_judged(missed, *known, rails, config);
     (void)ibh_config_manages(config, names);
     IBH_EACH_POINTER (const char, name, names) {
         IbhKnownRail wanted = {.since = 0};
 
         g_strlcpy(wanted.iface, name, sizeof wanted.iface);
-        add_judged(judged, wanted, rails, config);
+        add_judged(missed, wanted, rails, config);
     }
-    return judged;
-}
-
-GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config)
-{
-    GArray *missed = ibh_known_judged(rails, config);
-
     IBH_EACH_BACK (const IbhKnownRail, one, missed) {
-        if (one->why == IBH_IS_THERE)
+        if (!all && one->why == IBH_IS_THERE)
             IBH_REMOVE(IbhKnownRail, one, missed);
     }
     return missed;

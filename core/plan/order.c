@@ -66,9 +66,9 @@ static void undo_former_rails(IbhWork *work)
         (*step)(work);
 }
 
-GPtrArray *ibh_plan_apply(const IbhRails *rails, const char *const *only)
+GPtrArray *ibh_plan_apply(const IbhRails *rails)
 {
-    IbhWork work = {.rails = rails, .only = only, .spread = rails};
+    IbhWork work = {.rails = rails, .spread = rails};
 
     ibh_work_init(&work);
     IBH_EACH_ROW (IbhStep *const, step, APPLY)
@@ -77,9 +77,9 @@ GPtrArray *ibh_plan_apply(const IbhRails *rails, const char *const *only)
     return work.plan;
 }
 
-GPtrArray *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char *const *only)
+GPtrArray *ibh_plan_undo(const IbhRails *rails, const IbhRails *after)
 {
-    IbhWork work = {.rails = rails, .only = only, .spread = after, .undo = TRUE};
+    IbhWork work = {.rails = rails, .spread = after, .undo = TRUE};
 
     ibh_work_init(&work);
     IBH_EACH_ROW (IbhStep *const, step, UNDO)

@@ -7,12 +7,12 @@
 #include "model/operation.h"
 #include "plan/rails.h"
 
-/* `only`: names of interfaces the plan is restricted to (NULL-terminated), NULL for all. */
-GPtrArray *ibh_plan_apply(const IbhRails *rails, const char *const *only);
+/* Of the interfaces that the run is about (IbhRails.only). */
+GPtrArray *ibh_plan_apply(const IbhRails *rails);
 
 /* Deletes all that is ours on these interfaces, and restores sysctls. `after`: the rails as they will be when these
  * interfaces are held; NULL: none stays. */
-GPtrArray *ibh_plan_undo(const IbhRails *rails, const IbhRails *after, const char *const *only);
+GPtrArray *ibh_plan_undo(const IbhRails *rails, const IbhRails *after);
 
 /* main=spread: TRUE if unbound traffic leaves by this NIC, too. */
 gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic);

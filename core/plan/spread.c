@@ -28,12 +28,12 @@ static void put_rules(const IbhWork *work, gboolean to_main)
 static gboolean may_spread(const IbhWork *work)
 {
     if (work->undo)
-        return work->spread || !work->only;
+        return work->spread || !work->rails->only;
     IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
         if (nic->kept)
             return FALSE;
     }
-    return !work->only;
+    return !work->rails->only;
 }
 
 /* Rules that ask main come first, then routes, then the rules that lead to them; deletions the other way round. */

@@ -50,7 +50,7 @@ void ibh_work_restore_other_answers(IbhWork *work)
 
 void ibh_work_delete_former(IbhWork *work)
 {
-    gboolean orphans = work->undo && !work->only;
+    gboolean orphans = work->undo && !work->rails->only;
 
     IBH_EACH (IbhStale, stale, work->stales) {
         if (!stale->done && !stale->spread && (stale->owner ? ibh_work_todo(work, stale->owner)->undone : orphans))

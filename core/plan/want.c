@@ -130,8 +130,7 @@ GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
 
 #define PAIRS_MAX 8
 
-/* `to` NULL: to all; of length 0, too. */
-static IbhRule rule_to(guint32 table, gint64 suppress_prefixlength, guint32 priority, const IbhPrefix *to)
+IbhRule ibh_rule_of_ours(guint32 table, gint64 suppress_prefixlength, guint32 priority, const IbhPrefix *to)
 {
     IbhRule rule = {
         .priority = priority,
@@ -147,6 +146,12 @@ static IbhRule rule_to(guint32 table, gint64 suppress_prefixlength, guint32 prio
         rule.selectors = IBH_SELECT_TO;
     }
     return rule;
+}
+
+void ibh_rule_set_source(IbhRule *rule, const IbhIp *source)
+{
+    rule->family = source->family;
+    rule->from = ibh_prefix_of_host(source);
 }
 
 static gboolean is_in_table(const IbhRoute *route, int family, guint32 table)
@@ -194,7 +199,7 @@ static void add_rules_inside(const GArray *routes, int family, guint32 table, gu
                              GArray *rules)
 {
     IBH_EACH (const IbhRoute, route, routes) {
-        IbhRule rule = rule_to(IBH_TABLE_MAIN, length, priority, &route->dst);
+        IbhRule rule = ibh_rule_of_ours(IBH_TABLE_MAIN, length, priority, &route->dst);
 
         if (is_in_table(route, family, table) && route->dst.length <= length && length < ibh_ip_bits(&route->dst.ip) &&
             is_outermost(routes, route))
@@ -214,12 +219,12 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const GArray *ro
     g_autoptr(GArray) lengths = find_lengths(routes, family, nic->table);
     const guint outermost = count_outermost(routes, family, nic->table), pairs = MIN(lengths->len, PAIRS_MAX);
     const gboolean wide = outermost > 1 && !stands_in_between(rails, nic, family);
-    IbhRule last = rule_to(nic->table, -1, IBH_PRIORITY_BASE, NULL);
+    IbhRule last = ibh_rule_of_ours(nic->table, -1, IBH_PRIORITY_BASE, NULL);
 
     for (guint i = 0; i < pairs; i++) {
         const guint length = g_array_index(lengths, guint, i);
         const guint32 priority = IBH_PRIORITY_BASE - 2 * (pairs - 1 - i) - (wide ? 1 : 0);
-        IbhRule rule = rule_to(IBH_TABLE_MAIN, length, priority - 1, NULL);
+        IbhRule rule = ibh_rule_of_ours(IBH_TABLE_MAIN, length, priority - 1, NULL);
 
         if (!wide)
             add_rules_inside(routes, family, nic->table, length, priority - 1, rules);
@@ -227,7 +232,7 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const GArray *ro
             g_array_append_val(rules, rule);
         if (i + 1 == pairs)
             break;
-        rule = rule_to(nic->table, g_array_index(lengths, guint, i + 1), priority, NULL);
+        rule = ibh_rule_of_ours(nic->table, g_array_index(lengths, guint, i + 1), priority, NULL);
         g_array_append_val(rules, rule);
     }
     g_array_append_val(rules, last);
@@ -236,8 +241,8 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const GArray *ro
 /* Bridges, containers, specific routes of main, and VPNs win over the rail's own default. */
 static void add_rules_for_default(const IbhNic *nic, const GArray *routes, int family, GArray *rules)
 {
-    const IbhRule to_main = rule_to(IBH_TABLE_MAIN, 0, IBH_PRIORITY_DEFAULTS - 1, NULL);
-    const IbhRule to_defaults = rule_to(ibh_nic_defaults(nic), -1, IBH_PRIORITY_DEFAULTS, NULL);
+    const IbhRule to_main = ibh_rule_of_ours(IBH_TABLE_MAIN, 0, IBH_PRIORITY_DEFAULTS - 1, NULL);
+    const IbhRule to_defaults = ibh_rule_of_ours(ibh_nic_defaults(nic), -1, IBH_PRIORITY_DEFAULTS, NULL);
 
     IBH_EACH (const IbhRoute, route, routes) {
         if (!is_in_table(route, family, ibh_nic_defaults(nic)))
@@ -290,8 +295,7 @@ GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *w
 
             if (led_out && rule.priority >= IBH_PRIORITY_DEFAULTS - 1)
                 continue; /* a blackhole is a kill switch */
-            rule.family = address->local.family;
-            rule.from = ibh_prefix_of_host(&address->local);
+            ibh_rule_set_source(&rule, &address->local);
             g_array_append_val(rules, rule);
         }
     }

@@ -5,7 +5,6 @@
 #include "plan/want.h"
 #include "plan/work.h"
 
-#include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
@@ -50,7 +49,7 @@ static gboolean is_led_in_part(const IbhRails *rails, const IbhPrefix *subnet)
     const IbhIp none = {.family = AF_INET};
 
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (!ibh_rule_is_ours(rule) && rule->priority >= IBH_PRIORITY_BASE + IBH_PRIORITY_SPREAD - 1 &&
+        if (!ibh_rule_is_ours(rule) && rule->priority >= IBH_PRIORITY_SPREAD - 1 &&
             ibh_prefix_contains(&rule->from, &none) && rule->to.length &&
             !(rule->selectors & (IBH_SELECT_NOT | IBH_SELECT_IIF)) && ibh_prefix_is_inside(&rule->to, subnet))
             return TRUE;
@@ -61,22 +60,15 @@ static gboolean is_led_in_part(const IbhRails *rails, const IbhPrefix *subnet)
 static gboolean make_route(const IbhRails *rails, const IbhPrefix *subnet, IbhRoute *ret_route)
 {
     g_autoptr(GArray) hops = g_array_new(FALSE, TRUE, sizeof(IbhHop));
-    IbhRoute route = {.family = AF_INET,
-                      .table = IBH_TABLE_SPREAD,
-                      .dst = *subnet,
-                      .type = RTN_UNICAST,
-                      .protocol = RTPROT_KERNEL,
-                      .scope = RT_SCOPE_LINK,
-                      .metric = IBH_MARK};
+    IbhRoute route = ibh_route_of_ours(IBH_TABLE_SPREAD, subnet);
 
-    for (guint i = 0; i < rails->nics->len; i++) { /* by rank */
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* by rank */
         if (can_carry(rails, nic, subnet))
             g_array_append_val(hops, (IbhHop){.ifindex = nic->link->ifindex});
     }
     if (hops->len < 2 || is_anothers(rails, subnet) || is_led_in_part(rails, subnet))
         return FALSE;
+    route.scope = RT_SCOPE_LINK;
     route.hops = ibh_pool_keep(rails->pool, hops->data, hops->len * sizeof(IbhHop));
     route.nexthops = hops->len;
     route.ifindex = route.hops->ifindex;
@@ -128,22 +120,15 @@ gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic)
 static GArray *want_rules(const GArray *routes)
 {
     GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
-    IbhIp none = {.family = AF_INET};
+    const IbhIp none = {.family = AF_INET};
 
     for (guint to_rails = 0; to_rails < 2; to_rails++) {
         IBH_EACH (const IbhRoute, route, routes) {
-            const IbhPrefix *subnet = &route->dst;
-            IbhRule rule = {.family = AF_INET,
-                            .priority = IBH_PRIORITY_BASE + IBH_PRIORITY_SPREAD - (to_rails ? 0 : 1),
-                            .from = ibh_prefix_of(&none, 32),
-                            .to = *subnet,
-                            .selectors = IBH_SELECT_TO,
-                            .action = FR_ACT_TO_TBL,
-                            .table = to_rails ? IBH_TABLE_SPREAD : IBH_TABLE_MAIN,
-                            .protocol = RTPROT_KERNEL,
-                            .suppress_prefixlength = to_rails ? -1 : (gint64)subnet->length,
-                            .suppress_ifgroup = IBH_MARK};
+            IbhRule rule =
+                to_rails ? ibh_rule_of_ours(IBH_TABLE_SPREAD, -1, IBH_PRIORITY_SPREAD, &route->dst)
+                         : ibh_rule_of_ours(IBH_TABLE_MAIN, route->dst.length, IBH_PRIORITY_SPREAD - 1, &route->dst);
 
+            ibh_rule_set_source(&rule, &none);
             g_array_append_val(rules, rule);
         }
     }

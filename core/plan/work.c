@@ -24,7 +24,7 @@ IbhTodo *ibh_work_todo_of_rail(const IbhWork *work, const IbhNic *nic)
 
 gboolean ibh_work_may_touch(const IbhWork *work, const IbhNic *nic)
 {
-    return nic ? ibh_work_todo(work, nic)->selected : !work->only;
+    return nic ? ibh_work_todo(work, nic)->selected : !work->rails->only;
 }
 
 /* TRUE if the tables of this rail hold something of another NIC: a route, or a rule that leads there. Tables stick to
@@ -49,24 +49,4 @@ void ibh_work_clear(IbhWork *work)
     ibh_todo_clear(&work->of_spread);
     g_array_unref(work->stales);
     g_hash_table_unref(work->led_to_table);
-}
-
-static gint descending(gconstpointer left, gconstpointer right)
-{
-    const IbhRule *a = *(const IbhRule *const *)left, *b = *(const IbhRule *const *)right;
-
-    IBH_COMPARE(b->priority, a->priority);
-    return 0;
-}
-
-GPtrArray *ibh_snapshot_rules_to_delete(const IbhSnapshot *snapshot)
-{
-    GPtrArray *rules = g_ptr_array_new();
-
-    IBH_EACH (IbhRule, rule, snapshot->rules) {
-        if (ibh_rule_is_ours(rule))
-            g_ptr_array_add(rules, rule);
-    }
-    g_ptr_array_sort(rules, descending); /* which keeps the order of equals */
-    return rules;
 }

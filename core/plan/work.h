@@ -34,9 +34,8 @@ typedef struct {
 typedef struct {
     /* Given: */
     const IbhRails *rails;
-    const char *const *only; /* the interfaces this run is about, NULL: all */
-    const IbhRails *spread;  /* over which of them unbound traffic is spread; NULL: none */
-    gboolean undo;           /* nothing is wanted */
+    const IbhRails *spread; /* over which of them unbound traffic is spread; NULL: none */
+    gboolean undo;          /* nothing is wanted */
     /* Made of it: */
     GPtrArray *plan; /* IbhOp * */
     GArray *todos;   /* IbhTodo, one per NIC, by its position */
@@ -53,9 +52,6 @@ gboolean ibh_work_may_touch(const IbhWork *work, const IbhNic *nic);    /* NULL:
 gboolean ibh_todo_wants_place(const IbhTodo *todo, const IbhRoute *route);
 /* TRUE if the tables of this rail hold something of another NIC: a route, or a rule that leads there. */
 gboolean ibh_stale_is_in_the_way(const IbhStale *stale, const IbhTodo *todo);
-/* IbhRule *: rules of ours in the order in which they can be deleted: descending, and of one priority as they stand,
- * because a delete hits the first that matches. */
-GPtrArray *ibh_snapshot_rules_to_delete(const IbhSnapshot *snapshot);
 void ibh_todo_clear(gpointer todo);
 void ibh_work_clear(IbhWork *work); /* not the plan */
 

@@ -40,7 +40,7 @@ void ibh_run_know(const IbhRun *run, GArray *known, gboolean refused)
 
 GArray *ibh_run_missed(const IbhRun *run)
 {
-    GArray *missed = (run->is_event ? ibh_known_judged : ibh_known_missed)(run->rails, run->config);
+    GArray *missed = ibh_known_missed(run->rails, run->config, run->is_event);
 
     IBH_EACH_BACK (IbhKnownRail, one, missed) {
         if (one->why == IBH_IS_GONE && ibh_hardware_is_there(run->sysfs, one))

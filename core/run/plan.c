@@ -6,13 +6,13 @@
 static GPtrArray *plan_apply(IbhRun *run)
 {
     const IbhAsked *asked = run->snapshot->asked;
-    GPtrArray *plan = ibh_plan_apply(run->rails, run->only);
+    GPtrArray *plan = ibh_plan_apply(run->rails);
 
     if (asked->everything || !asked->neighbours ||
         !ibh_snapshot_read_neighbours(run->snapshot, run->netlink, NULL)) /* they age out */
         return plan;
     g_ptr_array_unref(plan);
-    return ibh_plan_apply(run->rails, run->only);
+    return ibh_plan_apply(run->rails);
 }
 
 GPtrArray *ibh_run_plan(IbhRun *run)
@@ -23,5 +23,5 @@ GPtrArray *ibh_run_plan(IbhRun *run)
         return plan_apply(run);
     if (run->only && !run->bad_config) /* else the others stay as they are: their settings are not known */
         after = ibh_rails_without(run->config, run->snapshot, run->only);
-    return ibh_plan_undo(run->rails, after, run->only);
+    return ibh_plan_undo(run->rails, after);
 }

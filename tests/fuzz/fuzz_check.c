@@ -228,9 +228,9 @@ static gboolean configure(IbhConfig *config, const IbhCase *cas, GError **error)
 
 static void check_host(const IbhConfig *config, const IbhRails *rails)
 {
-    g_autoptr(GPtrArray) plan = ibh_plan_apply(rails, NULL), findings = ibh_findings_new();
+    g_autoptr(GPtrArray) plan = ibh_plan_apply(rails), findings = ibh_findings_new();
     g_autoptr(GPtrArray) errors = g_ptr_array_new();
-    g_autoptr(GArray) missed = ibh_known_missed(rails, config);
+    g_autoptr(GArray) missed = ibh_known_missed(rails, config, FALSE);
     g_autoptr(IbhCheck) check = ibh_check_new(rails, NULL);
     IbhReport report = {.rails = rails, .findings = findings, .check = check, .missed = missed};
 

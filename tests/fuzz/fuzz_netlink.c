@@ -155,7 +155,7 @@ static void report(const IbhRails *rails, const GPtrArray *plan)
     g_autoptr(IbhCheck) asked = ibh_check_new(rails, NULL);
     g_autoptr(GPtrArray) findings = ibh_findings_new(), errors = g_ptr_array_new();
     g_autoptr(IbhConfig) config = ibh_config_new();
-    g_autoptr(GArray) missed = ibh_known_missed(rails, config);
+    g_autoptr(GArray) missed = ibh_known_missed(rails, config, FALSE);
 
     ibh_check_judge(asked, plan, missed, findings);
     const IbhReport check = {.action = IBH_ACTION_CHECK, .rails = rails, .findings = findings, .missed = missed};
@@ -186,8 +186,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rails = snapshot ? ibh_rails_find(config, snapshot, TRUE, NULL) : NULL; /* NULL: two NICs with one table */
     if (!rails)
         return 0;
-    apply = ibh_plan_apply(rails, NULL);
-    undo = ibh_plan_undo(rails, NULL, NULL);
+    apply = ibh_plan_apply(rails);
+    undo = ibh_plan_undo(rails, NULL);
     check_plan(apply);
     check_plan(undo);
     ibh_state_remember(snapshot->state, apply, FALSE);

@@ -824,7 +824,7 @@ static Planned *plan_by_what_is_near(const IbhConfig *config, const FakeKernel *
     if (!(planned->seen = fake_near(kernel, all, config)) ||
         !(planned->rails = find_rails(config, kernel, planned->seen, WORLD_EVENT)))
         return NULL;
-    planned->plan = ibh_plan_apply(planned->rails, NULL);
+    planned->plan = ibh_plan_apply(planned->rails);
     if (!fake_near_is_enough(kernel, all, planned->seen))
         return NULL;
     world_looks.near++;
@@ -855,8 +855,8 @@ Planned *world_plan(const IbhConfig *config, const FakeKernel *kernel, WorldActi
     planned->undo = action == WORLD_UNDO;
     if (action == WORLD_UNDO && only)
         planned->after = ibh_rails_without(config, planned->seen, only);
-    planned->plan = action == WORLD_UNDO ? ibh_plan_undo(planned->rails, planned->after, only)
-                                         : ibh_plan_apply(planned->rails, only);
+    planned->plan =
+        action == WORLD_UNDO ? ibh_plan_undo(planned->rails, planned->after) : ibh_plan_apply(planned->rails);
     return g_steal_pointer(&planned);
 }
 

@@ -66,7 +66,8 @@ static World look(const char *text, Answer answer)
     if (!world.rails)
         fail_msg("%s", error->message);
     only = ibh_case_only(world.cas);
-    world.plan = ibh_plan_apply(world.rails, only);
+    world.rails->only = only;
+    world.plan = ibh_plan_apply(world.rails);
     world.check = ibh_check_new(world.rails, only);
     kernel = ibh_fib_new(world.cas->snapshot);
     ibh_fib_add_own_addresses(kernel);
@@ -77,7 +78,7 @@ static World look(const char *text, Answer answer)
             answer(&g_array_index(world.check->questions, IbhQuestion, i));
     }
     world.findings = ibh_findings_new();
-    missed = ibh_known_missed(world.rails, world.config);
+    missed = ibh_known_missed(world.rails, world.config, FALSE);
     ibh_check_judge(world.check, world.plan, missed, world.findings);
     ibh_rails_judge_sections(world.rails, world.config, missed, world.findings);
     assert_findings_speak(world.findings);
@@ -524,7 +525,7 @@ static void test_manager_prunes(void **state)
                               .connection = g_strdup("rail 1"),
                               .prunes4 = cases[i].prunes4,
                               .prunes6 = cases[i].prunes6};
-        g_autoptr(GArray) missed = ibh_known_missed(world.rails, world.config);
+        g_autoptr(GArray) missed = ibh_known_missed(world.rails, world.config, FALSE);
         g_autofree char *found = NULL;
 
         g_array_append_val(world.cas->snapshot->managers, manager);

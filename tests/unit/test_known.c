@@ -97,7 +97,7 @@ static void test_missed(void **state)
     (void)state;
     IBH_EACH_ROW (const Row, row, rows) {
         Host host = look_at(row->lines, row->known, row->settings);
-        g_autoptr(GArray) missed = ibh_known_missed(host.rails, host.config);
+        g_autoptr(GArray) missed = ibh_known_missed(host.rails, host.config, FALSE);
         GArray *known = host.snapshot->state->known;
         const IbhLink *link;
         const IbhMissing why = missed->len ? g_array_index(missed, IbhKnownRail, 0).why : IBH_IS_THERE;

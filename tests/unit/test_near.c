@@ -151,7 +151,7 @@ static gboolean is_enough(const FakeKernel *kernel, const char *settings)
     add_text(config, settings);
     snapshot = fake_near(kernel, all, config);
     rails = snapshot ? ibh_rails_find(config, snapshot, FALSE, NULL) : NULL;
-    plan = rails ? ibh_plan_apply(rails, NULL) : NULL;
+    plan = rails ? ibh_plan_apply(rails) : NULL;
     return plan && fake_near_is_enough(kernel, all, snapshot);
 }
 

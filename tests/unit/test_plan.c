@@ -197,7 +197,7 @@ static GPtrArray *got_lines(const IbhCase *cas)
         g_ptr_array_add(lines, nic_line(rails, g_ptr_array_index(cas->nics, i)));
     rails->only = ibh_case_only(cas);
     after = cas->undo && rails->only ? ibh_rails_without(config, cas->snapshot, rails->only) : NULL;
-    plan = cas->undo ? ibh_plan_undo(rails, after, rails->only) : ibh_plan_apply(rails, rails->only);
+    plan = cas->undo ? ibh_plan_undo(rails, after) : ibh_plan_apply(rails);
     for (guint i = 0; i < plan->len; i++) {
         const IbhOp *op = g_ptr_array_index(plan, i);
         const char *reason = i < cas->ops->len ? strstr(line(cas->ops, i), REASON) : NULL;

@@ -84,7 +84,7 @@ static World look_renamed(const char *text, const char *const *names)
     fake_snapshot_add_main(world.cas->snapshot->routes, world.cas->snapshot, world.config);
     world.rails = ibh_rails_find(world.config, world.cas->snapshot, TRUE, &error);
     world.rails->only = only = ibh_case_only(world.cas);
-    world.plan = world.cas->undo ? ibh_plan_undo(world.rails, NULL, only) : ibh_plan_apply(world.rails, only);
+    world.plan = world.cas->undo ? ibh_plan_undo(world.rails, NULL) : ibh_plan_apply(world.rails);
     world.findings = ibh_findings_new();
     world.errors = g_ptr_array_new_with_free_func(g_free);
     world.missed = g_array_new(FALSE, TRUE, sizeof(IbhKnownRail));
