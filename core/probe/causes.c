@@ -14,6 +14,8 @@
 #define NO_RDMA "rdma-unreachable"
 #define NO_PROBLEM "" /* of the pairs themselves */
 #define FILTERS "nft list ruleset; iptables-save; "
+#define BPF "bpftool net show dev {if}"
+#define MACVLANS "ip -details link show type macvlan"
 #define LEAVE_OUT "{ip} rule; nft list ruleset; iptables-save -t mangle: leave the rails out of it"
 #define IPSEC "ip xfrm policy; leave the rails out of it"
 #define NAT "leave the rails out of it (nft list ruleset, iptables-save -t nat)"
@@ -45,11 +47,15 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                         "the kernel's table of neighbours is full, so echoes were not sent, which is no fault of these "
                         "peers",
                         .advice = "raise net.{ipv}.neigh.default.gc_thresh3, gc_thresh2 and gc_thresh1 (sysctl -w)"},
+    [IBH_LOSS_UNHEARD] = {IBH_STAGE_ENTRY, ibh_proof_is_unheard, HOME, NOT_SENT, NULL,
+                          "{arp answered} answered, and this host drops the answer, so no echo leaves: its own filter, "
+                          "nft (tables arp and netdev, too), arptables or tc",
+                          .advice = FILTERS "arptables-save; tc filter show dev {if} ingress",
+                          .lost = IBH_LOST_FRAMES_IN},
     [IBH_LOSS_HELD] = {IBH_STAGE_SENT, ibh_proof_is_held, HOME, NOT_SENT, NULL,
-                       "no echo leaves by this NIC, or answers to ARP are dropped: this host's own filter or queue: "
-                       "nft (tables arp and netdev, too), arptables or tc",
+                       "no echo leaves by this NIC: this host's own filter or queue: nft (table netdev, too) or tc",
                        .advice = FILTERS "tc -s qdisc show dev {if}; tc filter show dev {if} egress",
-                       .lost = IBH_LOST_OUT | IBH_LOST_ALL},
+                       .lost = IBH_LOST_OUT | IBH_LOST_FRAMES_OUT},
     [IBH_LOSS_FIREWALL] = {IBH_STAGE_SENT, ibh_proof_is_refused, HOME, NOT_SENT, NULL,
                            "this host's own firewall drops the echoes", .advice = FILTERS "ip xfrm policy",
                            .lost = IBH_LOST_OUT},
@@ -65,7 +71,7 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                           "replies come in by {reply if}, and this host drops them: rp_filter, its own firewall, nft's "
                           "table netdev, or tc",
                           .advice = CHECK "; if that is ok: " FILTERS "tc filter show dev {if} ingress",
-                          .lost = IBH_LOST_IN},
+                          .lost = IBH_LOST_IN | IBH_LOST_FRAMES_IN},
     [IBH_LOSS_MANGLED] = {IBH_STAGE_REPLY, ibh_proof_is_mangled, HOME, DROPPED, NULL,
                           "replies come in by this NIC with a wrong checksum, so this host drops them: " DAMAGED,
                           .advice = COUNTERS},
@@ -122,13 +128,25 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
     [IBH_LOCAL_QDISC] = {IBH_STAGE_SENT, NULL, HOME, NOT_SENT, NULL,
                          "this host's own queue of this NIC drops what leaves: the drops of its qdisc grow",
                          .advice = "tc -s qdisc show dev {if}", .lost = IBH_LOST_OUT | IBH_LOST_ALL | IBH_LOST_SOME},
+    [IBH_LOCAL_SOURCE] = {IBH_STAGE_DELIVERED, NULL, HOME, DROPPED, NULL,
+                          "a macvlan in mode source on this NIC takes what the hosts on its list send, before this "
+                          "host gets it",
+                          .advice = MACVLANS, .lost = IBH_LOST_FRAMES_IN},
+    [IBH_LOCAL_TCX_IN] = {IBH_STAGE_DELIVERED, NULL, HOME, DROPPED, NULL,
+                          "what comes in by this NIC does not get to this host's sockets: its own filter, or the tcx "
+                          "program (BPF) that is attached to the NIC",
+                          .advice = FILTERS BPF, .lost = IBH_LOST_FRAMES_IN},
+    [IBH_LOCAL_TCX_OUT] = {IBH_STAGE_SENT, NULL, HOME, NOT_SENT, NULL,
+                           "no echo leaves by this NIC: this host's own filter or queue, or the tcx program (BPF) that "
+                           "is attached to the NIC",
+                           .advice = FILTERS "tc -s qdisc show dev {if}; " BPF, .lost = IBH_LOST_FRAMES_OUT},
     [IBH_LOCAL_XDP] = {IBH_STAGE_DELIVERED, NULL, HOME, DROPPED, NULL,
                        "nothing comes in by this NIC, to which an XDP program is attached: it drops what arrives, "
                        "before this host sees it",
-                       .advice = "ip -details link show dev {if}; bpftool net show dev {if}", .lost = IBH_LOST_ALL},
+                       .advice = "ip -details link show dev {if}; " BPF, .lost = IBH_LOST_ALL},
     [IBH_LOCAL_PASSTHRU] = {IBH_STAGE_DELIVERED, NULL, HOME, DROPPED, NULL,
                             "nothing comes in by this NIC: a macvlan in mode passthru on it takes all that arrives",
-                            .advice = "ip -details link show type macvlan", .lost = IBH_LOST_IN | IBH_LOST_ALL},
+                            .advice = MACVLANS, .lost = IBH_LOST_FRAMES_IN | IBH_LOST_ALL},
 
     [IBH_WAY_NONE] = {IBH_STAGE_WAY, ibh_proof_has_no_route, HOME, "routed-other-nic", NULL,
                       "this address's own traffic does not leave at all: {no route}",

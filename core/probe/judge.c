@@ -77,7 +77,9 @@ static gboolean explains(const IbhProbePair *pair, IbhCause fact, IbhCause loss)
 
     if (grown <= 0 || !(row->lost & ibh_probe_cause(loss)->lost))
         return FALSE;
-    return fact >= IBH_LOCAL_XDP ? is_deaf(pair->probe, pair, fact) : grown >= pair->sent - pair->received;
+    if (fact >= IBH_LOCAL_XDP)
+        return is_deaf(pair->probe, pair, fact);
+    return fact >= IBH_LOCAL_SOURCE || grown >= pair->sent - pair->received;
 }
 
 /* What explains this loss of the pair better; or the same. */

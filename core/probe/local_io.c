@@ -2,9 +2,17 @@
 #include "kernel/dump.h"
 #include "probe/prober_io.h"
 
+#include <linux/bpf.h>
 #include <linux/if_link.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Which older headers do not have. */
+#define NO_DESTINATION 2 /* MACVLAN_FLAG_NODST */
+#define TCX_INGRESS 46   /* BPF_TCX_INGRESS */
+#define TCX_EGRESS 47
 
 typedef struct {
     IbhProbe *probe;
@@ -20,17 +28,24 @@ static gboolean has_xdp(struct nlattr *xdp)
     return xdp && nla_parse_nested(parts, IFLA_XDP_MAX, xdp, NULL) >= 0 && get_u8(parts[IFLA_XDP_ATTACHED]);
 }
 
-static gboolean is_passthru(struct nlattr *info)
+/* In which way a macvlan takes what comes in by the NIC below it; IBH_CAUSE_NONE: it leaves the NIC its own. */
+static IbhCause find_taking(struct nlattr *info)
 {
     struct nlattr *parts[IFLA_INFO_MAX + 1], *data[IFLA_MACVLAN_MAX + 1];
     char kind[16];
+    guint mode, flags;
 
     if (!info || nla_parse_nested(parts, IFLA_INFO_MAX, info, NULL) < 0 || !parts[IFLA_INFO_DATA])
-        return FALSE;
+        return IBH_CAUSE_NONE;
     get_string(parts[IFLA_INFO_KIND], kind, sizeof kind);
-    return (g_str_equal(kind, "macvlan") || g_str_equal(kind, "macvtap")) &&
-           nla_parse_nested(data, IFLA_MACVLAN_MAX, parts[IFLA_INFO_DATA], NULL) >= 0 &&
-           get_u32(data[IFLA_MACVLAN_MODE], 0) == MACVLAN_MODE_PASSTHRU;
+    if ((!g_str_equal(kind, "macvlan") && !g_str_equal(kind, "macvtap")) ||
+        nla_parse_nested(data, IFLA_MACVLAN_MAX, parts[IFLA_INFO_DATA], NULL) < 0)
+        return IBH_CAUSE_NONE;
+    mode = get_u32(data[IFLA_MACVLAN_MODE], 0);
+    flags = data[IFLA_MACVLAN_FLAGS] ? nla_get_u16(data[IFLA_MACVLAN_FLAGS]) : 0;
+    if (mode == MACVLAN_MODE_SOURCE)
+        return flags & NO_DESTINATION ? IBH_LOCAL_SOURCE : IBH_CAUSE_NONE;
+    return mode == MACVLAN_MODE_PASSTHRU ? IBH_LOCAL_PASSTHRU : IBH_CAUSE_NONE;
 }
 
 static gboolean on_link(struct nlmsghdr *header, gpointer data)
@@ -38,14 +53,37 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
     const Reader *reader = data;
     const struct ifinfomsg *info = nlmsg_data(header);
     struct nlattr *attributes[IFLA_MAX + 1];
+    IbhCause taking;
 
     if (header->nlmsg_type != RTM_NEWLINK || !parse(header, sizeof *info, attributes, IFLA_MAX))
         return TRUE;
     if (has_xdp(attributes[IFLA_XDP]))
         ibh_probe_note_local(reader->probe, info->ifi_index, IBH_LOCAL_XDP, 1);
-    if (is_passthru(attributes[IFLA_LINKINFO]))
-        ibh_probe_note_local(reader->probe, (int)get_u32(attributes[IFLA_LINK], 0), IBH_LOCAL_PASSTHRU, 1);
+    taking = find_taking(attributes[IFLA_LINKINFO]);
+    if (taking)
+        ibh_probe_note_local(reader->probe, (int)get_u32(attributes[IFLA_LINK], 0), taking, 1);
     return TRUE;
+}
+
+/* Netlink does not tell it. An older kernel has none. */
+static gint64 count_tcx(int ifindex, guint attach_type)
+{
+    union bpf_attr question;
+
+    memset(&question, 0, sizeof question);
+    question.query.target_fd = (guint32)ifindex;
+    question.query.attach_type = attach_type;
+    return syscall(SYS_bpf, BPF_PROG_QUERY, &question, sizeof question) == 0 ? question.query.prog_cnt : 0;
+}
+
+static void read_tcx(IbhProbe *probe)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+        const int ifindex = nic->link->ifindex;
+
+        ibh_probe_note_local(probe, ifindex, IBH_LOCAL_TCX_IN, count_tcx(ifindex, TCX_INGRESS));
+        ibh_probe_note_local(probe, ifindex, IBH_LOCAL_TCX_OUT, count_tcx(ifindex, TCX_EGRESS));
+    }
 }
 
 /* ---- counters ---- */
@@ -104,7 +142,9 @@ void ibh_prober_read_local(IbhProber *prober, gboolean after)
     read_counters(&reader);
     (void)ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETQDISC, NLM_F_DUMP, &qdiscs, sizeof qdiscs), on_qdisc,
                            &reader, none, "the queues", NULL);
-    if (after)
-        (void)ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETLINK, NLM_F_DUMP, &links, sizeof links), on_link,
-                               &reader, none, "the links", NULL);
+    if (!after)
+        return;
+    read_tcx(prober->probe);
+    (void)ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETLINK, NLM_F_DUMP, &links, sizeof links), on_link,
+                           &reader, none, "the links", NULL);
 }

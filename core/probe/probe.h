@@ -53,6 +53,7 @@ typedef enum {
     IBH_LOSS_OURS,     /* a route says that the peer's address is this host's own, or of many hosts */
     IBH_LOSS_ARP_OFF,  /* the rail sends no ARP request */
     IBH_LOSS_TABLE,    /* the neighbour table was full */
+    IBH_LOSS_UNHEARD,  /* the answer to ARP came in, and was not taken */
     IBH_LOSS_HELD,     /* no echo leaves by the rail */
     IBH_LOSS_FIREWALL, /* the kernel refuses to send */
     IBH_LOSS_MARKED,   /* it has a route by this NIC, and not for what is sent */
@@ -75,6 +76,9 @@ typedef enum {
     IBH_LOCAL_IPSEC_OUT,
     IBH_LOCAL_RP_FILTER,
     IBH_LOCAL_QDISC,
+    IBH_LOCAL_SOURCE, /* from here on, what is attached */
+    IBH_LOCAL_TCX_IN,
+    IBH_LOCAL_TCX_OUT,
     IBH_LOCAL_XDP,
     IBH_LOCAL_PASSTHRU,
     IBH_LOCAL_END,
@@ -127,7 +131,14 @@ typedef enum {
 } IbhProbePlace;
 
 /* What is lost, so that a fact about this host may explain it better. */
-enum { IBH_LOST_OUT = 1, IBH_LOST_IN = 2, IBH_LOST_ALL = 4, IBH_LOST_SOME = 8 };
+enum {
+    IBH_LOST_OUT = 1,
+    IBH_LOST_IN = 2,
+    IBH_LOST_ALL = 4,
+    IBH_LOST_SOME = 8,
+    IBH_LOST_FRAMES_OUT = 16, /* at the NIC, where protocols make no difference */
+    IBH_LOST_FRAMES_IN = 32
+};
 
 typedef struct IbhProbe IbhProbe;
 typedef struct IbhProbePair IbhProbePair;
@@ -458,9 +469,9 @@ char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text);
 
 /* What proves a cause (proofs.c). */
 IbhProof ibh_proof_is_down, ibh_proof_has_no_carrier, ibh_proof_is_ours, ibh_proof_is_arp_off, ibh_proof_was_table_full,
-    ibh_proof_is_held, ibh_proof_is_refused, ibh_proof_is_marked, ibh_proof_is_unsent, ibh_proof_is_dropped,
-    ibh_proof_is_mangled, ibh_proof_answer_was_wrong, ibh_proof_peer_refuses, ibh_proof_way_refuses,
-    ibh_proof_has_reply, ibh_proof_is_translated, ibh_proof_is_redirected, ibh_proof_is_detour,
+    ibh_proof_is_unheard, ibh_proof_is_held, ibh_proof_is_refused, ibh_proof_is_marked, ibh_proof_is_unsent,
+    ibh_proof_is_dropped, ibh_proof_is_mangled, ibh_proof_answer_was_wrong, ibh_proof_peer_refuses,
+    ibh_proof_way_refuses, ibh_proof_has_reply, ibh_proof_is_translated, ibh_proof_is_redirected, ibh_proof_is_detour,
     ibh_proof_is_gateway_silent, ibh_proof_has_answered, ibh_proof_is_silent, ibh_proof_is_unknown,
     ibh_proof_has_no_route, ibh_proof_has_other_route, ibh_proof_is_led_away, ibh_proof_is_entry_fixed,
     ibh_proof_is_entry_wrong, ibh_proof_is_entry_unanswered, ibh_proof_is_flux, ibh_proof_two_hosts_answer,

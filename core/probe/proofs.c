@@ -58,6 +58,11 @@ static gboolean has_none_left(const IbhProbePair *pair)
     return pair->probe->hears && pair->on_link && pair->sent && !pair->received && !pair->trace.left && is_found;
 }
 
+gboolean ibh_proof_is_unheard(const IbhProbePair *pair)
+{
+    return has_none_left(pair) && pair->trace.asks;
+}
+
 gboolean ibh_proof_is_held(const IbhProbePair *pair)
 {
     return pair->send_error == ENOBUFS || has_none_left(pair);

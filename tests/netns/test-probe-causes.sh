@@ -96,6 +96,37 @@ shows "and what sets it" "meta mark set 0x00000007"
 ip -n A rule del priority 50
 on A nft flush ruleset
 
+# What is attached to a NIC takes what comes in, or leaves.
+if ip -n A link add over link ib1 type macvlan mode source nodst 2>$work/macvlan; then # Linux 5.13
+    ip -n A link set over type macvlan macaddr add "$(mac B 0)"
+    ip -n A link set over up
+    is_taken() { ! on A ping -q -c 1 -W 1 -I 172.16.16.2 172.16.34.1 >$work/ping; }
+    wait_until 10 is_taken
+    probe 1 "${both[@]}"
+    expect_equal "a macvlan with a list" "error reply-dropped ib1" "$(codes)"
+    expect_contains "a macvlan with a list: whom it takes from" "ib1 to 172.16.34.1: a macvlan in mode source on this NIC takes" "$(messages)"
+    shows "a macvlan with a list" "macvlan mode source nodst"
+    ip -n A link del over
+fi
+
+# tcx WAY CODE: a tcx program drops what passes ib1 in this way, ingress or egress; Linux before 6.6 has none
+tcx() {
+    if ! on A "$IBH_BUILD/xdp" ib1 "$1" 2>$work/tcx; then
+        echo "# not tried, $1: $(<$work/tcx)"
+        return 0
+    fi
+    probe 1 "${both[@]}"
+    expect_equal "tcx $1" "error $2 ib1" "$(codes)"
+    expect_contains "tcx $1: it is named" "or the tcx program (BPF) that is attached to the NIC" "$(messages)"
+    expect_contains "tcx $1: what lists it" "bpftool net show dev ib1" "$(json '.findings[].advice')"
+    remove_nic A ib1
+    add_nic A ib1 1 172.16.16.2/16
+    wait_until 5 settled A
+    expect_hook 0 A --apply
+}
+tcx ingress reply-dropped
+tcx egress probe-not-sent
+
 # Main has a part of the subnet through another NIC: the rule and the route are found by what is advised.
 add_nic A eth0 9 10.0.0.2/8
 sysctl_set A eth0 arp_ignore 1
