@@ -115,21 +115,21 @@ measure() { # WAY: a line of answers, each "QUESTION|ANSWER"
     echo "traffic from 172.16.34.1 to eno1's 172.16.200.0/24 leaves through|$(leaves_by 172.16.34.1 172.16.200.1)"
     event_"$way" B ib1 >/dev/null 2>&1 || status=$?
     [ "$way" != cni ] || status="no event"
-    echo "exit status of the same event of ib1 again|$status"
-    echo "rules that lead ib1's address to ib1's table after it|$(own_tables_rules 172.16.34.2)"
+    echo "exit status if ib1's event comes again|$status"
+    echo "after that, rules from ib1's address to ib1's table|$(own_tables_rules 172.16.34.2)"
     ip -n B link set ib1 down
     ip -n B link set ib1 up
     wait_until 5 settled B
     event_"$way" B ib1 >/dev/null 2>&1 || true
-    echo "traffic from ib1's address after ib1 went down and up leaves through|$(leaves_by 172.16.34.2 172.16.16.1)"
+    echo "after ib1 went down and up, traffic from its address leaves through|$(leaves_by 172.16.34.2 172.16.16.1)"
     ip -n B address del 172.16.34.2/16 dev ib1
     ip -n B address add 172.16.34.12/16 dev ib1
     event_"$way" B ib1 >/dev/null 2>&1 || true
-    echo "traffic from ib1's new address 172.16.34.12 (DHCP) leaves through|$(leaves_by 172.16.34.12 172.16.16.1)"
+    echo "after DHCP gave ib1 172.16.34.12, traffic from this address leaves through|$(leaves_by 172.16.34.12 172.16.16.1)"
     echo "rules of ib1's old address that are left|$(rules_from 172.16.34.2)"
     while ip -n B rule del from 172.16.34.1 2>/dev/null; do :; done
     event_"$way" B ib0 >/dev/null 2>&1 || true
-    echo "rules of ib0 that the next event restores after another program deleted them|$(own_tables_rules 172.16.34.1)"
+    echo "after another program deleted ib0's rules, rules that the next event restores|$(own_tables_rules 172.16.34.1)"
     [ "$way" != ib_hook ] || undo_is_exact "$before"
 }
 
