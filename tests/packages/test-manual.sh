@@ -47,7 +47,7 @@ ok "its $(find $work -name 'example*' | wc -l) examples are allowed"
 for page in ib-hook.8 ib-hook.conf.5; do
     expect_equal "mandoc -Tlint $page" "" "$(mandoc -Tlint -Wwarning "$manual/$page")"
     expect_equal "man --warnings $page" "" "$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings --local-file "$manual/$page" 2>&1 >/dev/null)"
-    expect_equal "no other system's name in $page" "" "$(LC_ALL=C.UTF-8 man --local-file "$manual/$page" 2>&1 | grep -o BSD)"
+    expect_equal "no other system's name in $page" "" "$(LC_ALL=C.UTF-8 man --local-file "$manual/$page" 2>&1 | grep -o BSD || true)"
 done
 
 # ---- bash ----
