@@ -142,7 +142,7 @@ static void judge_families(const IbhCheck *check, const IbhNic *nic)
                 ibh_remedy_advice("see whether its router or DHCP server still offers the prefix, and whether %s still "
                                   "configures IPv%c on it",
                                   manager && manager->name ? manager->name : "its network manager", version),
-                "nothing leaves or arrives by IPv%c: it had %s, and has no IPv%c address now", version,
+                "nothing leaves or arrives over IPv%c: it had %s, and has no IPv%c address now", version,
                 ibh_ip_format(lost, ip), version);
     }
 }

@@ -17,7 +17,7 @@ static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
     return NULL;
 }
 
-/* What is sent to the rest of a wider subnet leaves by this NIC all the same: remote=, or others lead it there. */
+/* What is sent to the rest of a wider subnet leaves through this NIC all the same: remote=, or others lead it there. */
 static gboolean reaches_rest(const IbhCheck *check, const IbhAddress *address, const IbhPrefix *wide)
 {
     IbhPiece *end, *rest = ibh_check_pieces_inside(check, wide, &end);

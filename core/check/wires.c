@@ -37,7 +37,8 @@ static void judge_duplicate(const IbhCheck *check, const IbhNic *nic, const IbhA
         ->severity = rail ? IBH_ERROR : IBH_WARNING;
 }
 
-/* A bridge, bond or team takes a packet that comes in by its port before IP does. Hosts without rails are left alone.
+/* A bridge, bond or team takes a packet that comes in through its port before IP does. Hosts without rails are left
+ * alone.
  */
 static void judge_port(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const char *ip)
 {

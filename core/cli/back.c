@@ -4,7 +4,7 @@
  * reverse order, as far as all is still as it left it. So the host goes back through states that it has been in.
  *
  *   1. the inverses; rp_filter is loosened in its turn
- *   2. NICs that nothing leaves by any more forget their neighbours   3. addresses whose way changed are announced
+ *   2. NICs that nothing leaves through any more forget their neighbours   3. addresses whose way changed are announced
  *   4. rp_filter tightened
  */
 #include "cli/back.h"

@@ -106,7 +106,7 @@ void ibh_work_emit_sysctl(const IbhWork *work, const IbhNic *nic, IbhSysctl key,
 gboolean ibh_work_emit_arp(const IbhWork *work, const IbhRails *rails, const IbhNic *nic, const char *why)
 {
     static const char *const does[IBH_N_SYSCTLS] = {
-        [IBH_SYSCTL_ARP_FILTER] = "answer ARP only where the reply leaves by",
+        [IBH_SYSCTL_ARP_FILTER] = "answer ARP only on the NIC that the reply leaves through",
         [IBH_SYSCTL_ARP_ANNOUNCE] = "ask peers with an address of",
         [IBH_SYSCTL_ARP_IGNORE] = "answer ARP only for addresses of",
     };
@@ -161,7 +161,7 @@ static void emit_rp_filter(const IbhWork *work, const IbhNic *nic, int want, gbo
 
     if (first && between != now)
         ibh_work_emit_sysctl(work, nic, IBH_SYSCTL_RP_FILTER, now, between,
-                             g_strdup("a packet that still comes in by another NIC is not dropped"));
+                             g_strdup("a packet that still comes in through another NIC is not dropped"));
     if (!first && want != between)
         ibh_work_emit_sysctl(work, nic, IBH_SYSCTL_RP_FILTER, between, want, g_strdup("strict again: peers were told"));
 }

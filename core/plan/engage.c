@@ -201,7 +201,7 @@ static guint32 find_local_rule(const IbhRails *rails, int family)
     return priority;
 }
 
-/* If a rail's rule came before the local table's, traffic to ourselves would leave by a rail. */
+/* If a rail's rule came before the local table's, traffic to ourselves would leave through a rail. */
 static gboolean is_blocked(const IbhRails *rails, IbhNic *nic)
 {
     const guint32 local4 = ibh_nic_serves_family(nic, AF_INET) ? find_local_rule(rails, AF_INET) : 0;

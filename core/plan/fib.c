@@ -58,7 +58,7 @@ static gboolean is_named(const IbhSnapshot *snapshot, const char *name, int ifin
     return g_str_equal(name, link ? link->name : ifindex ? "" : otherwise);
 }
 
-/* As RDMA asks: with mark 0, user 0, tos 0, no protocol and no port. What is sent from here comes in by lo. */
+/* As RDMA asks: with mark 0, user 0, tos 0, no protocol and no port. What is sent from here comes in through lo. */
 static gboolean matches_selection(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet)
 {
     const IbhSelection *by = &rule->by;

@@ -51,8 +51,8 @@ static char *why_rule(const IbhTodo *todo, const IbhRule *rule)
     if (ibh_rule_asks_main(rule))
         return g_strdup_printf("main is asked before the default of %s", todo->nic->link->name);
     if (rule->table != todo->nic->table)
-        return g_strdup_printf("what else %s sends goes by a gateway of %s", from, todo->nic->link->name);
-    return g_strdup_printf("what %s sends leaves by %s", from, todo->nic->link->name);
+        return g_strdup_printf("what else %s sends goes via a gateway of %s", from, todo->nic->link->name);
+    return g_strdup_printf("what %s sends leaves through %s", from, todo->nic->link->name);
 }
 
 /* Those of this priority, in T's turn all that come before; `only_led`: only of addresses that a rule leads to T

@@ -46,8 +46,8 @@ void ibh_work_spread(IbhWork *work)
     put_rules(work, FALSE);
     IBH_EACH (IbhStale, stale, work->stales) {
         if (stale->spread && !stale->done)
-            ibh_work_drop(
-                work, stale,
-                g_strdup(stale->rule ? "unbound traffic goes by main again" : "this subnet is not spread (any more)"));
+            ibh_work_drop(work, stale,
+                          g_strdup(stale->rule ? "unbound traffic follows the main table again"
+                                               : "this subnet is not spread (any more)"));
     }
 }

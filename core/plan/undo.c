@@ -70,7 +70,7 @@ void ibh_work_forget_neighbours(const IbhWork *work, const IbhNic *nic)
     IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
         if (neighbour->ifindex == nic->link->ifindex)
             ibh_work_emit(work, IBH_OP_NEIGH_DEL, nic, AF_INET,
-                          g_strdup_printf("nothing leaves by %s now", nic->link->name))
+                          g_strdup_printf("nothing leaves through %s now", nic->link->name))
                 ->ip = neighbour->ip;
     }
 }

@@ -13,7 +13,8 @@ GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *r
 
 /* TRUE for a rail that has its rules, or gets them in this run (IbhRails.only). */
 gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic);
-/* TRUE if, by the administrator's value, it drops packets that come in by another NIC than the answer would leave by.
+/* TRUE if, by the administrator's value, it drops packets that come in through another NIC than the answer would leave
+ * through.
  */
 gboolean ibh_nic_is_strict(const IbhRails *rails, const IbhNic *nic);
 

@@ -87,8 +87,8 @@ void ibh_work_move_unit(const IbhWork *work, const IbhNic *nic, int family); /* 
 
 typedef void IbhStep(IbhWork *work);
 
-/* emit.c. An rp_filter of 1 drops what comes in on another NIC than the answer would leave by: before rules change, it
- * is loosened, for a moment too; after peers were told, it is tightened. */
+/* emit.c. An rp_filter of 1 drops what comes in on another NIC than the answer would leave through: before rules
+ * change, it is loosened, for a moment too; after peers were told, it is tightened. */
 IbhStep ibh_work_loosen_rp_filters, ibh_work_tighten_rp_filters;
 /* program.c: rails */
 IbhStep ibh_work_program_rails, ibh_work_set_arp, ibh_work_silence_others, ibh_work_announce_changed,

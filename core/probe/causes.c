@@ -52,10 +52,11 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                           "nft (tables arp and netdev, too), arptables or tc",
                           .advice = FILTERS "arptables-save; tc filter show dev {if} ingress",
                           .lost = IBH_LOST_FRAMES_IN},
-    [IBH_LOSS_HELD] = {IBH_STAGE_SENT, ibh_proof_is_held, HOME, NOT_SENT, NULL,
-                       "no echo leaves by this NIC: this host's own filter or queue: nft (table netdev, too) or tc",
-                       .advice = FILTERS "tc -s qdisc show dev {if}; tc filter show dev {if} egress",
-                       .lost = IBH_LOST_OUT | IBH_LOST_FRAMES_OUT},
+    [IBH_LOSS_HELD] =
+        {IBH_STAGE_SENT, ibh_proof_is_held, HOME, NOT_SENT, NULL,
+         "no echo leaves through this NIC: this host's own filter or queue: nft (table netdev, too) or tc",
+         .advice = FILTERS "tc -s qdisc show dev {if}; tc filter show dev {if} egress",
+         .lost = IBH_LOST_OUT | IBH_LOST_FRAMES_OUT},
     [IBH_LOSS_FIREWALL] = {IBH_STAGE_SENT, ibh_proof_is_refused, HOME, NOT_SENT, NULL,
                            "this host's own firewall drops the echoes", .advice = FILTERS "ip xfrm policy",
                            .lost = IBH_LOST_OUT},
@@ -67,13 +68,14 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                          "this host has no way there by this NIC: {refused}",
                          .advice = "ask the kernel: ip route get {peer} from {from} oif {if}; ip rule",
                          .lost = IBH_LOST_OUT},
-    [IBH_LOSS_DROPPED] = {IBH_STAGE_DELIVERED, ibh_proof_is_dropped, HOME, DROPPED, NULL,
-                          "replies come in by {reply if}, and this host drops them: rp_filter, its own firewall, nft's "
-                          "table netdev, or tc",
-                          .advice = CHECK "; if that is ok: " FILTERS "tc filter show dev {if} ingress",
-                          .lost = IBH_LOST_IN | IBH_LOST_FRAMES_IN},
+    [IBH_LOSS_DROPPED] =
+        {IBH_STAGE_DELIVERED, ibh_proof_is_dropped, HOME, DROPPED, NULL,
+         "replies come in through {reply if}, and this host drops them: rp_filter, its own firewall, nft's "
+         "table netdev, or tc",
+         .advice = CHECK "; if that is ok: " FILTERS "tc filter show dev {if} ingress",
+         .lost = IBH_LOST_IN | IBH_LOST_FRAMES_IN},
     [IBH_LOSS_MANGLED] = {IBH_STAGE_REPLY, ibh_proof_is_mangled, HOME, DROPPED, NULL,
-                          "replies come in by this NIC with a wrong checksum, so this host drops them: " DAMAGED,
+                          "replies come in through this NIC with a wrong checksum, so this host drops them: " DAMAGED,
                           .advice = COUNTERS},
     [IBH_LOSS_TOLD] = {IBH_STAGE_REPLY, ibh_proof_answer_was_wrong, HOME, .problem = LOST},
     [IBH_LOSS_REFUSED] = {IBH_STAGE_REPLY, ibh_proof_peer_refuses, PEER, "icmp-refused", LOST,
@@ -132,33 +134,36 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                           "a macvlan in mode source on this NIC takes what the hosts on its list send, before this "
                           "host gets it",
                           .advice = MACVLANS, .lost = IBH_LOST_FRAMES_IN},
-    [IBH_LOCAL_TCX_IN] = {IBH_STAGE_DELIVERED, NULL, HOME, DROPPED, NULL,
-                          "what comes in by this NIC does not get to this host's sockets: its own filter, or the tcx "
-                          "program (BPF) that is attached to the NIC",
-                          .advice = FILTERS BPF, .lost = IBH_LOST_FRAMES_IN},
-    [IBH_LOCAL_TCX_OUT] = {IBH_STAGE_SENT, NULL, HOME, NOT_SENT, NULL,
-                           "no echo leaves by this NIC: this host's own filter or queue, or the tcx program (BPF) that "
-                           "is attached to the NIC",
-                           .advice = FILTERS "tc -s qdisc show dev {if}; " BPF, .lost = IBH_LOST_FRAMES_OUT},
+    [IBH_LOCAL_TCX_IN] =
+        {IBH_STAGE_DELIVERED, NULL, HOME, DROPPED, NULL,
+         "what comes in through this NIC does not get to this host's sockets: its own filter, or the tcx "
+         "program (BPF) that is attached to the NIC",
+         .advice = FILTERS BPF, .lost = IBH_LOST_FRAMES_IN},
+    [IBH_LOCAL_TCX_OUT] =
+        {IBH_STAGE_SENT, NULL, HOME, NOT_SENT, NULL,
+         "no echo leaves through this NIC: this host's own filter or queue, or the tcx program (BPF) that "
+         "is attached to the NIC",
+         .advice = FILTERS "tc -s qdisc show dev {if}; " BPF, .lost = IBH_LOST_FRAMES_OUT},
     [IBH_LOCAL_XDP] = {IBH_STAGE_DELIVERED, NULL, HOME, DROPPED, NULL,
-                       "nothing comes in by this NIC, to which an XDP program is attached: it drops what arrives, "
+                       "nothing comes in through this NIC, to which an XDP program is attached: it drops what arrives, "
                        "before this host sees it",
                        .advice = "ip -details link show dev {if}; " BPF, .lost = IBH_LOST_ALL},
-    [IBH_LOCAL_PASSTHRU] = {IBH_STAGE_DELIVERED, NULL, HOME, DROPPED, NULL,
-                            "nothing comes in by this NIC: a macvlan in mode passthru on it takes all that arrives",
-                            .advice = MACVLANS, .lost = IBH_LOST_FRAMES_IN | IBH_LOST_ALL},
+    [IBH_LOCAL_PASSTHRU] =
+        {IBH_STAGE_DELIVERED, NULL, HOME, DROPPED, NULL,
+         "nothing comes in through this NIC: a macvlan in mode passthru on it takes all that arrives",
+         .advice = MACVLANS, .lost = IBH_LOST_FRAMES_IN | IBH_LOST_ALL},
 
     [IBH_WAY_NONE] = {IBH_STAGE_WAY, ibh_proof_has_no_route, HOME, "routed-other-nic", NULL,
                       "this address's own traffic does not leave at all: {no route}",
                       .advice = CHECK " names the rule or route"},
     [IBH_WAY_OTHER_NIC] =
         {IBH_STAGE_WAY, ibh_proof_has_other_route, HOME, "routed-other-nic", NULL,
-         "the echo was sent by this NIC, but this address's own traffic leaves by {route if}: {route} "
+         "the echo was sent through this NIC, but this address's own traffic leaves through {route if}: {route} "
          "decides",
          .advice = "ip route get {peer} from {from}; ip rule shows who asks that table; " CHECK},
     [IBH_WAY_FILTERED] =
         {IBH_STAGE_WAY, ibh_proof_is_led_away, HOME, "routed-other-nic", NULL,
-         "the kernel's answer is this NIC, but what programs send leaves by {free if}: a filter of this "
+         "the kernel's answer is this NIC, but what programs send leaves through {free if}: a filter of this "
          "host sets a mark or DSCP, for which a rule leads elsewhere",
          .advice = LEAVE_OUT},
 
@@ -193,15 +198,15 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                         .advice = FIND "give one of the two its own"},
 
     [IBH_BACK_TRANSLATED] = {IBH_STAGE_SENT, ibh_proof_is_reply_translated, HOME_WARNING, "address-translated", NULL,
-                             "this host's own address translation changes what leaves by this NIC: the peer sees "
+                             "this host's own address translation changes what leaves through this NIC: the peer sees "
                              "another address",
                              .advice = NAT},
     [IBH_BACK_ENTRY] = {IBH_STAGE_SENDER, ibh_proof_is_back_by_peer, HOME, "reply-other-nic", NULL,
-                        "replies came in by {reply if}: the peer holds its hardware address for this one's",
+                        "replies came in through {reply if}: the peer holds its hardware address for this one's",
                         .advice = CHECK "; if that is ok, on the peer: ip neigh flush to {from}"},
     [IBH_BACK_OTHER] =
         {IBH_STAGE_SENDER, ibh_proof_is_back_by_other, HOME_WARNING, "reply-other-nic", NULL,
-         "replies came in by {reply if}, and not from where echoes go: the way back is another one, by a "
+         "replies came in through {reply if}, and not from where echoes go: the way back is another one, by a "
          "router or another wire",
          .advice = "a strict rp_filter would drop them: " CHECK},
     [IBH_BACK_SENDER] = {IBH_STAGE_SENDER, ibh_proof_is_sender_of_peer, PEER_WARNING, "peer-replies-other-nic", NULL,

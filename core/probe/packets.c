@@ -246,7 +246,7 @@ gboolean ibh_arp_parse(const guint8 *frame, gsize length, guint16 operation, Ibh
     return TRUE;
 }
 
-/* An advertisement came in by `link`. */
+/* An advertisement came in through `link`. */
 static gboolean parse_advertisement(const IbhLink *link, const guint8 *packet, gsize length, IbhArpReply *ret_reply)
 {
     const gsize before = 2 + ibh_nd_pad(link); /* of an option, the hardware address */

@@ -32,7 +32,7 @@
 
 /* The way of a packet. What is told of a pair is of the first stage that was not seen. */
 typedef enum {
-    IBH_STAGE_WAY,       /* the rail's own traffic leaves by the rail */
+    IBH_STAGE_WAY,       /* the rail's own traffic leaves through the rail */
     IBH_STAGE_QUESTION,  /* who has the next hop's address: asked */
     IBH_STAGE_ANSWER,    /* by one host, once */
     IBH_STAGE_ENTRY,     /* which is what the kernel uses */
@@ -54,7 +54,7 @@ typedef enum {
     IBH_LOSS_ARP_OFF,  /* the rail sends no ARP request */
     IBH_LOSS_TABLE,    /* the neighbour table was full */
     IBH_LOSS_UNHEARD,  /* the answer to ARP came in, and was not taken */
-    IBH_LOSS_HELD,     /* no echo leaves by the rail */
+    IBH_LOSS_HELD,     /* no echo leaves through the rail */
     IBH_LOSS_FIREWALL, /* the kernel refuses to send */
     IBH_LOSS_MARKED,   /* it has a route by this NIC, and not for what is sent */
     IBH_LOSS_NO_WAY,   /* it has no route by this NIC, or one that is an error */
@@ -185,7 +185,7 @@ typedef struct {
     IbhIp ip;
 } IbhProbeSource;
 
-/* The result of a pair's TCP SYN, to a port on which no program listens. A reply to an echo leaves by the NIC that
+/* The result of a pair's TCP SYN, to a port on which no program listens. A reply to an echo leaves through the NIC that
  * received the echo, and proves nothing of the peer's rules; the RST follows these rules. Its source hardware address
  * tells which NIC of the peer sent it. */
 typedef enum {
@@ -258,7 +258,7 @@ struct IbhProbePair {
     IbhLladdr entry;                     /* of the neighbour table before the first packet: no answer of now */
     IbhLladdr lladdr;                    /* to which requests go */
     IbhLladdr sender;                    /* from which the last reply came, */
-    IbhLladdr strayed;                   /* or the last that came in by another NIC */
+    IbhLladdr strayed;                   /* or the last that came in through another NIC */
     IbhLladdr answer[IBH_PROBE_ANSWERS]; /* to ARP, asked anew: the first different ones */
     guint answers;                       /* so many, */
     guint times[IBH_PROBE_ANSWERS];      /* and how often each */
@@ -409,7 +409,7 @@ void ibh_probe_sent(IbhProbe *probe, guint pair, guint number, gint64 now);
 void ibh_probe_syn(const IbhProbe *probe, guint pair, guint8 segment[IBH_SYN_LENGTH]);
 
 typedef struct {
-    int ifindex; /* of the NIC that it is for, or came in by */
+    int ifindex; /* of the NIC that it is for, or came in through */
     IbhIp from, to;
     const guint8 *icmp; /* header and payload, from the wire */
     gsize length;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The acting parts of --probe. One loop sends, receives and waits (run_io.c); all that has to be heard comes in by the
- * sockets of below.
+ * The acting parts of --probe. One loop sends, receives and waits (run_io.c); all that has to be heard comes in through
+ * the sockets of below.
  */
 #pragma once
 

@@ -189,7 +189,7 @@ class Truth:
         elif not echo.back_left:
             self.wrong.append(Wrong(rail.nic, f"{echo} is not answered"))
         elif family_of(echo.to) == 4 and echo.back_left != {rail.nic}:
-            self.wrong.append(Wrong(rail.nic, f"the answer to {echo} leaves by {' '.join(sorted(echo.back_left))}"))
+            self.wrong.append(Wrong(rail.nic, f"the answer to {echo} leaves through {' '.join(sorted(echo.back_left))}"))
         elif not echo.answered:
             self.wrong.append(Wrong(rail.nic, f"the answer to {echo} does not arrive"))
 
@@ -202,7 +202,7 @@ class Truth:
         elif not echo.left:
             self.wrong.append(Wrong(rail.nic, f"{echo} does not leave {echo.error}".strip()))
         elif echo.left != {rail.nic}:
-            self.wrong.append(Wrong(rail.nic, f"{echo} leaves by {' '.join(sorted(echo.left))}"))
+            self.wrong.append(Wrong(rail.nic, f"{echo} leaves through {' '.join(sorted(echo.left))}"))
         elif not echo.answered:
             self.wrong.append(Wrong(rail.nic, f"{echo} is not answered"))
 

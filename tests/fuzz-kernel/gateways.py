@@ -188,7 +188,7 @@ class Remote:
         return any(self.ways)
 
     def promised(self):
-        """It has to leave by the rail's own gateway: main has nothing more exact."""
+        """It has to leave through the rail's own gateway: main has nothing more exact."""
         return bool(self.ways) and None not in self.ways and self.in_main <= self.length
 
     def goes_by(self, answer):

@@ -45,7 +45,7 @@ def marks(lines):
 
 
 def foreign_sources(lines, family, device):
-    """What comes in by a NIC from beyond: hosts of its subnets, and sources that rules name."""
+    """What comes in through a NIC from beyond: hosts of its subnets, and sources that rules name."""
     found = {}
     for line in lines:
         if f"dev {device}" in line and "address add" in line or "rule add" in line and " from " in line:

@@ -22,7 +22,7 @@ expect_equal "before: it cannot be mounted from the second NIC" 137 \
     "$(vm A "timeout -s KILL 4 $mount_it 2>/dev/null; echo \$?" | tail -n 1)"
 for host in A B; do hook $host --apply >/dev/null; done
 
-# A mount cannot choose its source. What goes to B's second NIC leaves by the first, or as a route says.
+# A mount cannot choose its source. What goes to B's second NIC leaves through the first, or as a route says.
 read_file() { # leaves the NICs that carried it in $way: all that had more than 100 of its 8192 packets
     local a b
     b=$(counters B) a=$(counters A)

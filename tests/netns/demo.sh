@@ -60,7 +60,7 @@ show_matrix
 on_ib0=$(arp_answers A ib0 172.16.16.1 B 172.16.34.1)
 on_ib1=$(arp_answers A ib0 172.16.16.1 B 172.16.34.2)
 say "  Who answers ARP for 172.16.34.1: $on_ib0. For 172.16.34.2: $on_ib1. The first to answer gets all the traffic," \
-    "  and everything leaves by the first NIC: the second one is idle, and RDMA connections to it are rejected."
+    "  and everything leaves through the first NIC: the second one is idle, and RDMA connections to it are rejected."
 right_before=$n_right
 
 title "2. B starts with ib-hook installed, as A has it already"

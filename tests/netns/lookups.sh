@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the kernel's own routing says, so that two ways to the same end can be compared.
 
-# lookups HOST [PATTERN]: from each address, unbound, and as if it came in by each NIC, to peers, gateways, bridges and itself;
+# lookups HOST [PATTERN]: from each address, unbound, and as if it came in through each NIC, to peers, gateways, bridges and itself;
 # of these only what matches: 'from' without what main alone decides
 # shellcheck disable=SC2154 # of lib.sh
 lookups() {

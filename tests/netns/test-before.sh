@@ -8,7 +8,7 @@ serve A B
 
 expect_equal "both of B's NICs answer for the address of ib0" "ib0 ib1" "$(arp_answers A ib0 172.16.16.1 B 172.16.34.1)"
 expect_equal "both of B's NICs answer for the address of ib1" "ib0 ib1" "$(arp_answers A ib0 172.16.16.1 B 172.16.34.2)"
-expect_equal "B's second address leaves by the first NIC" ib0 \
+expect_equal "B's second address leaves through the first NIC" ib0 \
     "$(ip -n B -j route get 172.16.16.1 from 172.16.34.2 | jq -r '.[0].dev')"
 expect_equal "and two connected routes stand in main" 2 "$(ip -n B route show 172.16.0.0/16 | wc -l)"
 

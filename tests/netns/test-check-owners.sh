@@ -103,7 +103,7 @@ rule add priority 1000 lookup 700
 ~ rule del priority 1000
 ~ rule del priority 900
 ~ route flush table 700"
-row "what is bound to a NIC leaves by it, even where a rule refuses" "" \
+row "what is bound to a NIC leaves through it, even where a rule refuses" "" \
     "rule add priority 100 oif ib1 unreachable
 ~ rule del priority 100"
 row "a gateway for what is bound to a NIC" \

@@ -22,9 +22,9 @@ expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2 ib10:943:172.16.34.3
 expect_sysctls B ib10 arp_ignore=1 arp_announce=2
 for i in 1 2 3; do
     nic=$(ip -n B -j route get 172.16.16.1 from 172.16.34.$i | jq -r '.[0].dev')
-    [ "$nic" = "$(sed -n "${i}p" <<<$'ib0\nib1\nib10')" ] || fail "172.16.34.$i leaves by its own NIC" "got $nic"
+    [ "$nic" = "$(sed -n "${i}p" <<<$'ib0\nib1\nib10')" ] || fail "172.16.34.$i leaves through its own NIC" "got $nic"
 done
-ok "each address leaves by its own NIC"
+ok "each address leaves through its own NIC"
 expect_hook 0 B --check --json
 expect_equal "--check knows the type" infiniband "$(json '[.rails[].type] | unique | .[]')"
 

@@ -15,7 +15,7 @@ counted() { # HOST → packets in and out of each NIC
     done | xargs
 }
 
-busy() { # BEFORE AFTER → the NICs that 20 packets came in by and went out by: "ib0 ib1"
+busy() { # BEFORE AFTER → the NICs that 20 packets came in through and went out by: "ib0 ib1"
     local b0 b1 b2 b3 a0 a1 a2 a3 in="" out=""
     read -r b0 b1 b2 b3 <<<"$1"
     read -r a0 a1 a2 a3 <<<"$2"

@@ -133,7 +133,7 @@ sysctl_set A eth0 arp_ignore 1
 wait_until 5 settled A
 ip -n A route add 172.16.34.0/26 dev eth0
 probe 1 "${both[@]}"
-expect_contains "a part of the subnet" "leaves by eth0: the route to 172.16.34.0/26 in table main decides" "$(messages)"
+expect_contains "a part of the subnet" "leaves through eth0: the route to 172.16.34.0/26 in table main decides" "$(messages)"
 shows "a part of the subnet" "172.16.34.1 from 172.16.16.1 dev eth0"
 shows "and --check the route" "172.16.34.0/26 dev eth0"
 remove_nic A eth0

@@ -114,7 +114,7 @@ damage() { # MATCH…: ICMP that the wire sends to A's ib1, 16 bits behind the c
 damage
 probe 1 "${both[@]}"
 expect_equal "damaged replies are this side's" "error reply-dropped ib1" "$(faults)"
-expect_contains "as that" "replies come in by this NIC with a wrong checksum" "$(messages)"
+expect_contains "as that" "replies come in through this NIC with a wrong checksum" "$(messages)"
 damage ip length gt 1000
 probe 1 "${both[@]}"
 expect_equal "long ones, too" "error reply-dropped ib1" "$(faults)"
@@ -152,7 +152,7 @@ sysctl_set A eth0 arp_ignore 1
 wait_until 5 settled A
 ip -n A route add 172.16.34.0/26 dev eth0
 probe 1 "${both[@]}"
-expect_contains "the route that decides is named" "leaves by eth0: the route to 172.16.34.0/26 in table main decides" "$(messages)"
+expect_contains "the route that decides is named" "leaves through eth0: the route to 172.16.34.0/26 in table main decides" "$(messages)"
 ip -n A route del 172.16.34.0/26 dev eth0
 
 # The kernel is asked, and says ib1; but a filter sets the DSCP of what leaves, and a rule for that leads elsewhere.
@@ -161,7 +161,7 @@ ip -n A rule add tos 0x10 lookup 77 priority 50
 ip -n A route add 172.16.0.0/16 dev eth0 table 77
 probe 1 "${both[@]}"
 expect_equal "what programs send is sent, too" "error routed-other-nic ib1" "$(faults)"
-expect_contains "by which NIC it leaves" "the kernel's answer is this NIC, but what programs send leaves by eth0: a filter" "$(messages)"
+expect_contains "by which NIC it leaves" "the kernel's answer is this NIC, but what programs send leaves through eth0: a filter" "$(messages)"
 on A nft flush ruleset
 ip -n A rule del priority 50
 
@@ -175,7 +175,7 @@ for host in A B; do wait_until 5 settled $host; done
 ip -n B rule add to 172.16.16.0/24 lookup 77 priority 50
 ip -n B route add default via 192.0.2.1 dev side table 77
 probe 1 "${both[@]}"
-expect_contains "which is told" "replies came in by eth1, and not from where echoes go" "$(messages)"
+expect_contains "which is told" "replies came in through eth1, and not from where echoes go" "$(messages)"
 expect_lacks "the peer's entry of us is not blamed" "neigh flush" "$(json '.findings[].advice')"
 ip -n B rule del priority 50
 
@@ -253,7 +253,7 @@ on B nft flush ruleset
 filter wire bridge forward ether daddr "$(mac A 1)" icmpv6 type echo-reply @th,256,16 set 0x5555
 probe 1 "${six[@]}"
 expect_equal "IPv6: damaged replies are this side's" "error reply-dropped ib1" "$(faults)"
-expect_contains "as that, too" "replies come in by this NIC with a wrong checksum" "$(messages)"
+expect_contains "as that, too" "replies come in through this NIC with a wrong checksum" "$(messages)"
 on wire nft flush ruleset
 filter wire bridge forward ether daddr "$(mac A 1)" ip6 length gt 1000 icmpv6 type echo-reply @th,256,16 set 0x5555
 probe 1 "${six[@]}"

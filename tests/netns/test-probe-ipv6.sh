@@ -24,7 +24,7 @@ expect_equal "all right" "true" "$(json .ok)"
 expect_hook 0 A --probe fd00:16::34:1 fd00:16::34:2
 expect_contains "a line for the peers of a rail" "fd00:16::34:1-:2  6/6" "$out"
 
-# A peer without any IPv6 rule answers echoes by the NIC they came in on. Its RST leaves by its first route.
+# A peer without any IPv6 rule answers echoes by the NIC they came in on. Its RST leaves through its first route.
 expect_hook 0 A --probe fd00:16::34:1 fd00:16::34:2 --json
 expect_equal "a SYN is answered by the NIC that has the address" "$(mac B 0) $(mac B 0) $(mac B 1) $(mac B 1)" \
     "$(json '[.pairs[].tcp_lladdr] | join(" ")')"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Pings pass, or do not, and the reason is on this host: a rail without rules, replies that come in by the other NIC, and
+# Pings pass, or do not, and the reason is on this host: a rail without rules, replies that come in through the other NIC, and
 # replies that rp_filter drops there.
 . "$(dirname "$0")/lib.sh"
 
@@ -10,7 +10,7 @@ capture_echoes A 12 expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --json
 expect_equal "no rules: sent by the rail that was named" "ib0 172.16.16.1 ib1 172.16.16.2" \
     "$(cut -d ' ' -f 2-3 $work/echoes | sort -u | xargs)"
 expect_equal "no rules: ib1's echoes were answered" "3 3" "$(json '[.pairs[] | select(.iface == "ib1") | .received] | join(" ")')"
-expect_equal "but its address leaves by ib0" "ib0 routed-other-nic" \
+expect_equal "but its address leaves through ib0" "ib0 routed-other-nic" \
     "$(json '[.pairs[] | select(.iface == "ib1") | "\(.route_iface) \(.problems[])"] | unique | .[]')"
 expect_equal "ib0's are right" "true" "$(json '[.pairs[] | select(.iface == "ib0") | .ok] | unique | .[]')"
 expect_hook 1 A --probe 172.16.34.1 172.16.34.2
@@ -24,7 +24,7 @@ for nic in ib0 ib1; do
     ip -n B neigh replace 172.16.16.2 lladdr "$(mac A 0)" dev $nic nud permanent
 done
 expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --json
-expect_equal "replies to ib1 come in by ib0" "ib0 3 reply-other-nic" \
+expect_equal "replies to ib1 come in through ib0" "ib0 3 reply-other-nic" \
     "$(json '[.pairs[] | select(.iface == "ib1") | "\(.reply_iface) \(.received) \(.problems | join(" "))"] | unique | .[]')"
 expect_contains "the finding says who holds what" "the peer holds its hardware address" \
     "$(json '.findings[] | select((.ifaces | index("ib1"))) | .message')"

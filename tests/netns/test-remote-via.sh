@@ -24,7 +24,7 @@ ip -n office route add 172.16.34.0/24 via 10.20.0.34
 add_nic B eth0 9 10.20.0.34/24
 ip -n B route add default via 10.20.0.1 dev eth0
 for n in 0 1; do ip -n B address add "fd00:16::34:$((n + 1))/64" dev ib$n nodad; done
-for nic in ib0 ib1; do sysctl_set B $nic rp_filter 2; done # replies of the office come in by the rails' wire or by eth0
+for nic in ib0 ib1; do sysctl_set B $nic rp_filter 2; done # replies of the office come in through the rails' wire or by eth0
 wait_until 5 settled B
 
 # shellcheck disable=SC2016 # for awk

@@ -6,7 +6,7 @@
 # other host leaves and arrives by that rail; what main has more exactly stays; without the file nothing changes.
 . "$(dirname "$0")/lib.sh"
 
-RP_FILTER=1 # what came in by another NIC than the answer leaves by would be dropped
+RP_FILTER=1 # what came in through another NIC than the answer leaves through would be dropped
 new_host R
 for host in A B; do
     new_host $host

@@ -9,7 +9,7 @@ serve A B
 spread=$(config '[defaults]
 main=spread')
 
-# Unbound streams of B to 12 peers: some leave by ib1 while it is spread. They are stopped, however long a busy machine takes.
+# Unbound streams of B to 12 peers: some leave through ib1 while it is spread. They are stopped, however long a busy machine takes.
 for i in {3..12}; do ip -n A address add "172.16.16.$i/16" dev ib0; done
 unbound_start() {
     local i

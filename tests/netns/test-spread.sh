@@ -30,7 +30,7 @@ received() { # NIC of B: packets of ICMP that the wire took from it
 
 before=$(state B)
 main=$(main_routes)
-expect_equal "before: all of it leaves by one rail" "ib0 172.16.34.1" "$(by_peer | sort -u)"
+expect_equal "before: all of it leaves through one rail" "ib0 172.16.34.1" "$(by_peer | sort -u)"
 expect_hook 0 B --config "$spread" --plan
 expect_contains "--plan says it" "ip -4 rule add priority 4941 from 0.0.0.0 to 172.16.0.0/16 lookup 940" "$out"
 expect_equal "--plan changes nothing" "$before" "$(state B)"
@@ -45,7 +45,7 @@ expect_equal "each rail is used, each with its own address" "ib0 172.16.34.1
 ib1 172.16.34.2
 ib2 172.16.34.3" "$(by_peer | sort -u)"
 for i in 1 2 3; do
-    expect_equal "172.16.34.$i leaves by its own rail" ib$((i - 1)) \
+    expect_equal "172.16.34.$i leaves through its own rail" ib$((i - 1)) \
         "$(ip -n B -j route get 172.16.16.7 from 172.16.34.$i | jq -r '.[0].dev')"
 done
 expect_hook 0 B --config "$spread" --check

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* For make coverage: whoever leaves by _exit() (hooks, the process that waits for --confirm) or becomes another program
- * (a hook) counts what it did, too. */
+/* For make coverage: whoever leaves through _exit() (hooks, the process that waits for --confirm) or becomes another
+ * program (a hook) counts what it did, too. */
 #pragma once
 
 #include <unistd.h>

@@ -413,7 +413,8 @@ static void add_marked_foreign_rule(Gen *gen)
          almost[roll(gen, G_N_ELEMENTS(almost))], chance(gen, 50) ? 1941 : 32764);
 }
 
-/* What is not from or to there; what comes in or leaves by a NIC; past ours, to the end or to where main is asked. */
+/* What is not from or to there; what comes in or leaves through a NIC; past ours, to the end or to where main is asked.
+ */
 static void add_rare_rule(Gen *gen)
 {
     gboolean v6 = gen->v6 && chance(gen, 40);

@@ -223,7 +223,7 @@ static const Case CASES[] = {
     {"not as configured", RAILS "config [interface ib1] arp=strict\n", NULL, "warning sysctl-wrong ib1"},
     {"rp_filter drops, as newer kernels say it", RAILS, filtered_exdev, "error effective-sysctl ib0"},
 
-    {"it leaves by the other NIC", RAILS, leaves_by_ib0, "warning not-known ib1"},
+    {"it leaves through the other NIC", RAILS, leaves_by_ib0, "warning not-known ib1"},
     {"what is for ourselves fails", RAILS, local_fails,
      "error address-unusable ib0\nerror address-unusable ib1"},
     {"the local table's rule comes late", IB0 IB1 ADDRESSES "ip rule add priority 32000 lookup local\n"

@@ -229,7 +229,7 @@ static const struct {
     {HOST, TWO_PEERS, 8, UNSENT | FULL, ENOBUFS, 0, 1, "ib1 error neighbour-table-small",
      "table of neighbours is full"},
     {HOST6, MIXED_PEERS, 48, UNSENT | FULL, EINVAL, 0, 2, "ib0 error neighbour-table-small", "ib0, ib1 to fd00:16::1"},
-    {HOST, TWO_PEERS, 2, OTHER_NIC, 0, 0, 1, "ib1 error routed-other-nic", "own traffic leaves by eth0"},
+    {HOST, TWO_PEERS, 2, OTHER_NIC, 0, 0, 1, "ib1 error routed-other-nic", "own traffic leaves through eth0"},
     {HOST, TWO_PEERS, 4, NO_ROUTE, 0, 0, 1, "ib0 error routed-other-nic", "not leave at all: an unreachable route"},
     /* one hardware address of several addresses: one NIC has both, or a gateway leads there */
     {HOST, TWO_PEERS, 8, SAME_MAC, 0, 0, 0, "", NULL},

@@ -72,7 +72,7 @@ static void test_nothing_leaves(void **state)
     (void)state;
     pair_at(&world, 1)->send_error = 105; /* of a later echo */
     check_verdict(&world, "ib1 error probe-not-sent", 1);
-    check_message(&world, 0, "ib1 to 172.16.16.1: no echo leaves by this NIC");
+    check_message(&world, 0, "ib1 to 172.16.16.1: no echo leaves through this NIC");
     world.probe->hears = FALSE; /* something was missed */
     check_verdict(&world, "ib1 error probe-not-sent", 1);
     check_message(&world, 0, "this host's own filter or queue");
@@ -111,10 +111,10 @@ static void test_reply_comes(void **state)
     pass(&four, 1, echo_frame(&four, 1, 0, OUT), OUT);
     pass(&four, 1, echo_frame(&four, 1, 0, IN), IN);
     check_lost(&four, "ib1 error reply-dropped",
-               "ib1 to 172.16.16.1: replies come in by this NIC, and this host drops them");
+               "ib1 to 172.16.16.1: replies come in through this NIC, and this host drops them");
     pass(&six, 1, echo_frame(&six, 1, 0, OUT), OUT);
     pass(&six, 1, echo_frame(&six, 1, 0, IN), IN);
-    check_lost(&six, "ib1 error reply-dropped", "ib1 to fd00:16::16:1: replies come in by this NIC");
+    check_lost(&six, "ib1 error reply-dropped", "ib1 to fd00:16::16:1: replies come in through this NIC");
 }
 
 /* A NIC below the rail shows it, too: as a bond's. */

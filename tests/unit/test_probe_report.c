@@ -24,7 +24,7 @@ static void test_text(void **state)
                                        "ib1    172.16.16.1     3/3      1.00  ok\n"
                                        "ib1    172.16.16.2     3/3      1.00  routed-other-nic\n"));
     assert_non_null(
-        strstr(text, "\nib1: error routed-other-nic: ib1 to 172.16.16.2: the echo was sent by this NIC, but"));
+        strstr(text, "\nib1: error routed-other-nic: ib1 to 172.16.16.2: the echo was sent through this NIC, but"));
     assert_non_null(strstr(text, "\nleft out, as addresses of this host: 172.16.34.2\n"));
 }
 

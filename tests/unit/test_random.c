@@ -882,8 +882,8 @@ static gboolean moves_in_circle(const Planned *planned)
     return moves->len > 0;
 }
 
-/* NULL where all is well. What leaves by one NIC before and after leaves by that one in between, too. Where somebody's
- * own rule leads into a rail's table, what the rail needs there is what they get. */
+/* NULL where all is well. What leaves through one NIC before and after leaves through that one in between, too. Where
+ * somebody's own rule leads into a rail's table, what the rail needs there is what they get. */
 static const char *whats_wrong(const Way *before, const Way *after, const Way *now)
 {
     if (before->fate != ARRIVES || before->led || after->fate == LOST || after->led || now->led)
@@ -1601,7 +1601,7 @@ typedef struct {
     gboolean before, after;
 } Inbound;
 
-/* What a peer sends to this address comes in by the NIC it learned, and passes that NIC's rp_filter. */
+/* What a peer sends to this address comes in through the NIC it learned, and passes that NIC's rp_filter. */
 static gboolean comes_in(const FakeKernel *kernel, const Inbound *in)
 {
     const FakeLearned *learned = fake_learned(kernel, &in->ip);
@@ -1823,7 +1823,7 @@ static const IbhRoute *find_ours(const IbhSnapshot *world, guint32 table, const 
     return NULL;
 }
 
-/* The address the kernel would take for what is sent by this NIC. */
+/* The address the kernel would take for what is sent through this NIC. */
 static const IbhAddress *first_primary(const IbhSnapshot *world, int ifindex)
 {
     IBH_EACH (const IbhAddress, address, world->addresses) {
