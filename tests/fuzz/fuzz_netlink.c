@@ -160,7 +160,7 @@ static void report(const IbhRails *rails, const GPtrArray *plan)
     ibh_check_judge(asked, plan, missed, findings);
     const IbhReport check = {.action = IBH_ACTION_CHECK, .rails = rails, .findings = findings, .missed = missed};
     const IbhReport change = {.action = IBH_ACTION_APPLY, .rails = rails, .ops = plan, .errors = errors};
-    g_autofree char *log = ibh_ops_log_text(plan, rails->snapshot);
+    g_autofree char *log = ibh_ops_log_text(plan, rails->snapshot, "fuzz");
 
     check_report(&check);
     check_report(&change);
