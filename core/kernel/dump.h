@@ -16,7 +16,7 @@ typedef struct IbhNetlink IbhNetlink;
 
 #define IBH_RECEIVE_SIZE (32 * 1024) /* as much as the kernel puts into one part of a dump */
 
-/* Called for each message of an answer; FALSE: it could not be read. */
+/* Called for each object of an answer; FALSE: it could not be read. */
 typedef gboolean (*IbhMessageFunc)(struct nlmsghdr *header, gpointer data);
 
 /* Sends a request and reads all of its answer. A dump that changed under way is not repeated here: EINTR. */

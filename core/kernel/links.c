@@ -83,8 +83,6 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
     char port[64];
     IbhLink link = {0};
 
-    if (header->nlmsg_type != RTM_NEWLINK)
-        return TRUE;
     if (!parse(header, sizeof *info, attributes, IFLA_MAX))
         return FALSE;
     link.ifindex = info->ifi_index;
@@ -238,7 +236,7 @@ static void add_address(struct nl_object *object, void *data)
 
 static gboolean on_address(struct nlmsghdr *header, gpointer data)
 {
-    return header->nlmsg_type != RTM_NEWADDR || read_object(header, add_address, data);
+    return read_object(header, add_address, data);
 }
 
 gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, const GArray *ifindexes, GArray *addresses, GError **error)
@@ -264,8 +262,6 @@ static gboolean on_netconf(struct nlmsghdr *header, gpointer data)
     struct nlattr *attributes[NETCONFA_MAX + 1];
     IbhNicFilter nic;
 
-    if (header->nlmsg_type != RTM_NEWNETCONF)
-        return TRUE;
     if (!parse(header, sizeof(struct netconfmsg), attributes, NETCONFA_MAX))
         return FALSE;
     nic.ifindex = (int)get_u32(attributes[NETCONFA_IFINDEX], 0);

@@ -42,8 +42,6 @@ static gboolean on_neighbour(struct nlmsghdr *header, gpointer data)
 {
     struct rtnl_neigh *entry;
 
-    if (header->nlmsg_type != RTM_NEWNEIGH)
-        return TRUE;
     if (rtnl_neigh_parse(header, &entry) < 0)
         return FALSE;
     add_neighbour(entry, nlmsg_find_attr(header, sizeof(struct ndmsg), FLAGS_EXT) != NULL, data);
@@ -72,8 +70,6 @@ static gboolean on_neighbour_table(struct nlmsghdr *header, gpointer data)
     struct ndt_config config = {0};
     struct ndt_stats stats = {0};
 
-    if (header->nlmsg_type != RTM_NEWNEIGHTBL)
-        return TRUE;
     if (!parse(header, sizeof *info, attributes, NDTA_MAX))
         return FALSE;
     if (!attributes[NDTA_THRESH3] || (info->ndtm_family != AF_INET && info->ndtm_family != AF_INET6))

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <netlink/attr.h>
 #include <netlink/socket.h>
 #include <string.h>
@@ -35,6 +36,7 @@ static const char NO_ANSWER[] = "cannot read the answer: none came within a seco
 /* One request and what came back for it. */
 typedef struct {
     guint32 sequence; /* of the request: an answer with another number (a late one) is ignored */
+    guint16 type;     /* of what answers it, RTM_NEWROUTE for RTM_GETROUTE: another one is ignored, too */
     IbhMessageFunc each;
     gpointer data;
     gboolean done;
@@ -196,8 +198,10 @@ static Problem on_message(Exchange *exchange, struct nlmsghdr *header)
     case NLMSG_ERROR:
         return on_error(exchange, header);
     default:
+        if (!exchange->each || header->nlmsg_type != exchange->type)
+            return NULL;
         exchange->done = !(header->nlmsg_flags & NLM_F_MULTI);
-        return !exchange->each || exchange->each(header, exchange->data) ? NULL : UNREADABLE;
+        return exchange->each(header, exchange->data) ? NULL : UNREADABLE;
     }
 }
 
@@ -268,6 +272,7 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
         return FALSE;
     }
     exchange.sequence = nlmsg_hdr(message)->nlmsg_seq;
+    exchange.type = (guint16)(nlmsg_hdr(message)->nlmsg_type - RTM_GETLINK + RTM_NEWLINK);
     problem = receive(netlink, &exchange);
     if (problem) /* the rest of this answer would be taken for the next one */
         return connect_socket(netlink, error) && set_problem(problem, error);

@@ -32,7 +32,7 @@ static gboolean on_object(struct nlmsghdr *header, gpointer data)
     struct nlattr *attributes[NHA_MAX + 1], *group;
     const struct nhmsg *info = nlmsg_data(header);
 
-    if (header->nlmsg_type != RTM_NEWNEXTHOP || !parse(header, sizeof *info, attributes, NHA_MAX))
+    if (!parse(header, sizeof *info, attributes, NHA_MAX))
         return FALSE;
     object->hop.ifindex = (int)get_u32(attributes[NHA_OIF], 0);
     object->hop.gateway = get_ip(attributes[NHA_GATEWAY], info->nh_family);

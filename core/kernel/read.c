@@ -130,8 +130,6 @@ static gboolean on_route(struct nlmsghdr *header, gpointer data)
     const IbhRouteFilter *filter = dump->filter;
     IbhRoute route;
 
-    if (header->nlmsg_type != RTM_NEWROUTE)
-        return TRUE;
     dump->count++;
     if (is_cut(dump) || !read_route(header, dump->pool, &route))
         return FALSE;
@@ -217,7 +215,7 @@ static gboolean on_answer(struct nlmsghdr *header, gpointer data)
 {
     Answer *answer = data;
 
-    if (header->nlmsg_type != RTM_NEWROUTE || !read_route(header, answer->pool, &answer->route))
+    if (!read_route(header, answer->pool, &answer->route))
         return FALSE;
     answer->mtu = get_u32(find_in(nlmsg_find_attr(header, sizeof(struct rtmsg), RTA_METRICS), RTAX_MTU), 0);
     return TRUE;

@@ -166,8 +166,6 @@ static gboolean on_rule(struct nlmsghdr *header, gpointer data)
     const RuleDump *dump = data;
     IbhRule rule;
 
-    if (header->nlmsg_type != RTM_NEWRULE)
-        return TRUE;
     if (!nlmsg_valid_hdr(header, sizeof *info))
         return FALSE;
     /* Multicast routing has rules, too. */

@@ -27,7 +27,6 @@ typedef struct {
 
 struct IbhFib {
     const IbhSnapshot *snapshot;
-    GHashTable *links;  /* ifindex → IbhLink */
     Family families[2]; /* IPv4, IPv6 */
     guint n_rules;
     GPtrArray *made;          /* IbhRoute: of the addresses */
@@ -192,7 +191,7 @@ void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route)
 
 static gboolean is_link_usable(const IbhFib *fib, int ifindex)
 {
-    const IbhLink *link = g_hash_table_lookup(fib->links, GINT_TO_POINTER(ifindex));
+    const IbhLink *link = ibh_snapshot_link(fib->snapshot, ifindex);
 
     return !link || ((link->flags & IFF_UP) && (link->carrier || !link->sysctl[IBH_SYSCTL_IGNORE_LINKDOWN]));
 }
@@ -308,9 +307,6 @@ IbhFib *ibh_fib_new(const IbhSnapshot *snapshot)
     IbhFib *fib = g_new0(IbhFib, 1);
 
     fib->snapshot = snapshot;
-    fib->links = g_hash_table_new(NULL, NULL);
-    IBH_EACH (IbhLink, link, snapshot->links)
-        g_hash_table_insert(fib->links, GINT_TO_POINTER(link->ifindex), link);
     fib->made = g_ptr_array_new_with_free_func(g_free);
     for (Family *family = fib->families; family < fib->families + G_N_ELEMENTS(fib->families); family++) {
         family->rules = g_array_new(FALSE, FALSE, sizeof(Entry));
@@ -332,7 +328,6 @@ void ibh_fib_free(IbhFib *fib)
         g_hash_table_unref(family->priorities);
         g_hash_table_unref(family->tables);
     }
-    g_hash_table_unref(fib->links);
     g_ptr_array_unref(fib->made);
     g_free(fib);
 }

@@ -32,12 +32,11 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
     int left = (int)input_size;
 
     (void)netlink;
-    (void)message;
     memcpy(copy, input, input_size);
     for (; nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
         g_autofree struct nlmsghdr *one = g_memdup(header, header->nlmsg_len);
 
-        if (each && !each(one, data)) {
+        if (header->nlmsg_type == nlmsg_hdr(message)->nlmsg_type - RTM_GETLINK + RTM_NEWLINK && !each(one, data)) {
             g_set_error_literal(error, IBH_NETLINK_ERROR, 0, "unreadable");
             return FALSE;
         }

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <netlink/attr.h>
 #include <netlink/socket.h>
 #include <sanitizer/asan_interface.h>
@@ -119,8 +120,8 @@ static gboolean on_each(struct nlmsghdr *header, gpointer data)
         broken("a message that is not the kernel's, or not whole");
     if (header->nlmsg_seq != sequence)
         broken("a message of another exchange");
-    if (header->nlmsg_type >= NLMSG_NOOP && header->nlmsg_type <= NLMSG_OVERRUN)
-        broken("a message that has another meaning");
+    if (header->nlmsg_type != RTM_NEWLINK)
+        broken("a message that was not asked for");
     return header->nlmsg_len == sizeof *header || at[sizeof *header] != '!';
 }
 
@@ -139,7 +140,7 @@ static void check_words(const GError *error)
 /* FALSE: the exchange failed. */
 static gboolean talk(IbhNetlink *netlink)
 {
-    struct nl_msg *message = nlmsg_alloc_simple(18, NLM_F_REQUEST | NLM_F_DUMP);
+    struct nl_msg *message = nlmsg_alloc_simple(RTM_GETLINK, NLM_F_REQUEST | NLM_F_DUMP);
     g_autoptr(GError) error = NULL;
     guint count = 0;
     gboolean done = ibh_netlink_talk(netlink, message, on_each, &count, &error);
