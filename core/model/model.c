@@ -102,30 +102,10 @@ gboolean ibh_ips_have_one_in(const GArray *sorted, const IbhPrefix *prefix)
     return low < sorted->len && ibh_prefix_contains(prefix, &g_array_index(sorted, IbhIp, low));
 }
 
-/* The first 32 bits: all of an IPv4 address. */
-static guint32 first_word(const IbhIp *ip)
-{
-    guint32 word;
-
-    memcpy(&word, ip->bytes, sizeof word);
-    return g_ntohl(word);
-}
-
-static guint32 mask(guint length) /* of up to 32 */
-{
-    return length ? G_MAXUINT32 << (32 - length) : 0;
-}
-
 IbhPrefix ibh_prefix_of(const IbhIp *ip, guint length)
 {
     IbhPrefix prefix = {.ip = *ip, .length = MIN(length, ibh_ip_bits(ip))};
-    guint32 word;
 
-    if (ip->family == AF_INET) {
-        word = g_htonl(first_word(ip) & mask(prefix.length));
-        memcpy(prefix.ip.bytes, &word, sizeof word);
-        return prefix;
-    }
     for (guint byte = prefix.length / 8, rest = prefix.length % 8; byte < ibh_ip_bits(ip) / 8; byte++, rest = 0)
         prefix.ip.bytes[byte] &= (guint8) ~(0xffu >> rest);
     return prefix;
@@ -188,8 +168,6 @@ gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip)
 
     if (outer->ip.family != ip->family)
         return FALSE;
-    if (ip->family == AF_INET)
-        return ((first_word(&outer->ip) ^ first_word(ip)) & mask(outer->length)) == 0;
     return memcmp(outer->ip.bytes, ip->bytes, whole) == 0 &&
            (!rest || (outer->ip.bytes[whole] ^ ip->bytes[whole]) >> (8 - rest) == 0);
 }
