@@ -505,11 +505,7 @@ void ibh_config_free(IbhConfig *config)
 
 static gboolean setting_matches(const Setting *setting, const char *iface)
 {
-    if (setting->rank == RANK_DEFAULTS)
-        return TRUE;
-    if (setting->rank == RANK_EXACT)
-        return strcmp(setting->pattern, iface) == 0;
-    return fnmatch(setting->pattern, iface, FNM_NOESCAPE) == 0;
+    return setting->rank == RANK_DEFAULTS || fnmatch(setting->pattern, iface, FNM_NOESCAPE) == 0;
 }
 
 /* For each key the setting of the nearest section, and of equally near ones the last; NULL if no section sets it. */

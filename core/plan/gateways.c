@@ -87,23 +87,22 @@ gboolean ibh_route_is_simple(const IbhRoute *route)
     return route->nexthops == 1 && !route->special && !route->encapsulated;
 }
 
-/* A default through this NIC that main prefers to its others, via this gateway (NULL: any). `ret_count`: how many it
- * has, of every kind. */
-static const IbhRoute *find_in_main(const IbhRails *rails, const IbhNic *nic, int family, const IbhIp *gateway,
-                                    guint *ret_count)
+/* The default through this NIC that main prefers to its others via this gateway. `gateway` NULL: its only one, of every
+ * kind: of two routers, or preferences, main alone knows which of them works. */
+static const IbhRoute *find_in_main(const IbhRails *rails, const IbhNic *nic, int family, const IbhIp *gateway)
 {
     const IbhRoute *best = NULL;
+    guint count = 0;
 
-    *ret_count = 0;
     IBH_EACH (const IbhRoute, route, rails->snapshot->main_by_nic) {
         if (route->ifindex != nic->link->ifindex || route->family != family || route->dst.length)
             continue;
-        ++*ret_count;
+        count++;
         if (ibh_route_is_simple(route) && (!gateway || ibh_ip_equal(&route->gateway, gateway)) &&
             (!best || route->metric < best->metric))
             best = route;
     }
-    return best;
+    return gateway || count == 1 ? best : NULL;
 }
 
 /* ---- the configured gateway ---- */
@@ -182,19 +181,18 @@ static gboolean find_default(const IbhRails *rails, const IbhNic *nic, int famil
     IbhRoute route = ibh_route_for_nic(nic, &world);
     const IbhRoute *of_main;
     IbhIp gateway;
-    guint count;
 
     if (!ibh_nic_programs_family(nic, family) || nic->settings.gateway == IBH_GATEWAY_NONE)
         return FALSE;
     if (nic->settings.gateway == IBH_GATEWAY_AUTO) {
-        of_main = find_in_main(rails, nic, family, NULL, &count);
-        if (!of_main || count > 1) /* two routers, preferences: which of them works only main knows */
+        of_main = find_in_main(rails, nic, family, NULL);
+        if (!of_main)
             return FALSE;
         gateway = of_main->gateway;
     } else {
         if (!ibh_nic_find_gateway(nic, family, &gateway))
             return FALSE;
-        of_main = find_in_main(rails, nic, family, &gateway, &count);
+        of_main = find_in_main(rails, nic, family, &gateway);
     }
     if (ibh_rails_have_address(rails, &gateway))
         return FALSE;
@@ -220,7 +218,6 @@ static gboolean find_way(const IbhRails *rails, const IbhNic *nic, const IbhRemo
 {
     const IbhRoute *of_main;
     IbhRoute own;
-    guint count;
 
     if (remote->via.family == AF_UNSPEC) {
         if (!find_default(rails, nic, route->family, &own))
@@ -233,7 +230,7 @@ static gboolean find_way(const IbhRails *rails, const IbhNic *nic, const IbhRemo
         ibh_rails_have_address(rails, &remote->via))
         return FALSE;
     ibh_route_set_gateway(route, &remote->via);
-    if ((of_main = find_in_main(rails, nic, route->family, &remote->via, &count)))
+    if ((of_main = find_in_main(rails, nic, route->family, &remote->via)))
         ibh_route_set_metrics(route, of_main);
     return TRUE;
 }
