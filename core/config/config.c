@@ -192,7 +192,7 @@ static gboolean read_remote(const Reader *reader G_GNUC_UNUSED, Setting *setting
 {
     g_auto(GStrv) items = g_strsplit(setting->text, ",", -1);
 
-    setting->list = g_array_new(FALSE, TRUE, sizeof(IbhRemote));
+    setting->list = IBH_NEW_ARRAY(IbhRemote);
     for (char **item = items; *item; item++) {
         IbhRemote remote = {.via.family = AF_UNSPEC};
 
@@ -476,7 +476,7 @@ IbhConfig *ibh_config_new(void)
     IbhConfig *config = g_new0(IbhConfig, 1);
 
     config->settings = g_ptr_array_new_with_free_func(setting_free);
-    config->no_remote = g_array_new(FALSE, FALSE, sizeof(IbhRemote));
+    config->no_remote = IBH_NEW_ARRAY(IbhRemote);
     config->quotes = TRUE;
     config->fingerprint = FNV_BASIS;
     return config;
@@ -526,7 +526,7 @@ static gboolean is_of_section(const Setting *setting, const IbhSection *section)
 
 GArray *ibh_config_find_unmatched(const IbhConfig *config, const GPtrArray *ifaces)
 {
-    GArray *sections = g_array_new(FALSE, FALSE, sizeof(IbhSection));
+    GArray *sections = IBH_NEW_ARRAY(IbhSection);
 
     IBH_EACH_POINTER (const Setting, setting, config->settings) {
         const IbhSection section = {setting->pattern, setting->origin, setting->rank == RANK_EXACT};

@@ -62,7 +62,7 @@ static gboolean read_named(Look *look, const GPtrArray *names, GError **error)
 
 static gboolean read_kind(Look *look, const char *kind, GError **error)
 {
-    g_autoptr(GArray) found = g_array_new(FALSE, TRUE, sizeof(IbhLink));
+    g_autoptr(GArray) found = IBH_NEW_ARRAY(IbhLink);
 
     if (!ibh_netlink_read_links(look->netlink, kind, found, error))
         return FALSE;
@@ -173,8 +173,8 @@ static gboolean find_candidates(Look *look, GError **error)
  * so does lo (want.c). */
 static gboolean read_answered_for(Look *look, GError **error)
 {
-    g_autoptr(GArray) addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
-    g_autoptr(GArray) others = g_array_new(FALSE, FALSE, sizeof(int));
+    g_autoptr(GArray) addresses = IBH_NEW_ARRAY(IbhAddress);
+    g_autoptr(GArray) others = IBH_NEW_ARRAY(int);
     const int all = look->snapshot->all[IBH_SYSCTL_RP_FILTER], lo = 1;
 
     if (!look->prefixes->len)
@@ -350,7 +350,7 @@ static gboolean read_main(Look *look, GError **error)
 {
     IbhSnapshot *snapshot = look->snapshot;
     IbhMainScope *scope = &look->scope;
-    g_autoptr(GArray) parts = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    g_autoptr(GArray) parts = IBH_NEW_ARRAY(IbhRoute);
 
     ibh_main_scope_add_places(scope, snapshot);
     if (scope->candidates->len &&
@@ -429,8 +429,8 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const IbhConfig *config, con
                          .config = config,
                          .snapshot = ibh_snapshot_new(),
                          .names = g_ptr_array_new_with_free_func(g_free),
-                         .nics = g_array_new(FALSE, FALSE, sizeof(IbhNicFilter)),
-                         .prefixes = g_array_new(FALSE, FALSE, sizeof(IbhPrefix))};
+                         .nics = IBH_NEW_ARRAY(IbhNicFilter),
+                         .prefixes = IBH_NEW_ARRAY(IbhPrefix)};
 
     ibh_state_free(look.snapshot->state);
     look.snapshot->state = state;

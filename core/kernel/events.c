@@ -47,8 +47,8 @@ gboolean ibh_events_open(IbhEvents *events, GError **error)
     /* Before Linux 5.3 there are none. */
     (void)setsockopt(events->netlink, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &nexthops, sizeof nexthops);
     events->uevents = open_socket(NETLINK_KOBJECT_UEVENT, 1);
-    events->taken = g_array_new(FALSE, FALSE, sizeof(IbhTaken));
-    events->moved = g_array_new(FALSE, FALSE, sizeof(int));
+    events->taken = IBH_NEW_ARRAY(IbhTaken);
+    events->moved = IBH_NEW_ARRAY(int);
     return TRUE;
 }
 

@@ -57,7 +57,7 @@ static void add_condition(GArray *code, guint32 value, guint end)
 /* Groups do not say their devices; and an object by another NIC may become one by ours. */
 static GArray *make_nexthop_part(const IbhFocus *focus)
 {
-    GArray *code = g_array_new(FALSE, FALSE, sizeof(struct sock_filter));
+    GArray *code = IBH_NEW_ARRAY(struct sock_filter);
 
     if (focus->objects) {
         ADD(code, PASS);
@@ -104,7 +104,7 @@ static void add_route_part(GArray *code, const IbhFocus *focus)
 
 static GArray *make_filter(const IbhFocus *focus)
 {
-    GArray *code = g_array_new(FALSE, FALSE, sizeof(struct sock_filter));
+    GArray *code = IBH_NEW_ARRAY(struct sock_filter);
     g_autoptr(GArray) nexthops = make_nexthop_part(focus);
 
     /* RTM_NEWROUTE and RTM_DELROUTE differ in the last bit, as all do. */

@@ -119,7 +119,7 @@ static gboolean is_port_of(const GArray *links, const IbhLink *child)
 
 void ibh_netlink_check_parents(GArray *links)
 {
-    g_autoptr(GArray) orphans = g_array_new(FALSE, FALSE, sizeof(guint));
+    g_autoptr(GArray) orphans = IBH_NEW_ARRAY(guint);
 
     for (guint i = 0; i < links->len; i++) {
         const IbhLink *link = &g_array_index(links, IbhLink, i);

@@ -59,8 +59,7 @@ static gboolean ask(IbhNetlink *netlink, guint32 id, Object *object)
 
 void ibh_route_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route)
 {
-    g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(struct nexthop_grp)),
-                      hops = g_array_new(FALSE, TRUE, sizeof(IbhHop));
+    g_autoptr(GArray) members = IBH_NEW_ARRAY(struct nexthop_grp), hops = IBH_NEW_ARRAY(IbhHop);
     Object object = {.members = members};
     guint n;
 

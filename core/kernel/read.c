@@ -39,7 +39,7 @@ static IbhHop read_hop(const struct rtnexthop *hop, int family)
 static void get_nexthops(struct nlattr *multipath, GHashTable *pool, IbhRoute *route)
 {
     const struct rtnexthop *hop = nla_data(multipath);
-    g_autoptr(GArray) hops = g_array_new(FALSE, TRUE, sizeof(IbhHop));
+    g_autoptr(GArray) hops = IBH_NEW_ARRAY(IbhHop);
     int left = nla_len(multipath);
 
     while (left >= (int)sizeof *hop && hop->rtnh_len >= sizeof *hop && hop->rtnh_len <= left) {
@@ -187,7 +187,7 @@ gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int
 {
     const gboolean one_by_one = ifindexes->len <= IBH_NICS_ASKED_FOR_ROUTES && ibh_netlink_is_strict(netlink);
     IbhRouteFilter filter = {.family = family, .table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = keep, .of = of};
-    g_autoptr(GArray) whole = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    g_autoptr(GArray) whole = IBH_NEW_ARRAY(IbhRoute);
 
     if (!one_by_one && !ibh_netlink_read_routes(netlink, &filter, whole, error))
         return FALSE;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Iterators over GLib's arrays. They take elements through g_array_index and g_ptr_array_index, so builds with the
- * sanitizers check their bounds (tests/unit/bounds.h).
+ * GLib's arrays, and iterators over them. They take elements through g_array_index and g_ptr_array_index, so builds
+ * with the sanitizers check their bounds (tests/unit/bounds.h).
  *
  * The array is evaluated again for every element: it must be a name or a member, never a call. Type may be const.
  */
 #pragma once
 
 #include <glib.h>
+
+/* An empty GArray of Type. */
+#define IBH_NEW_ARRAY(Type) g_array_new(FALSE, TRUE, sizeof(Type))
 
 /* Each element of a GArray of Type, first to last: x points to it. The body adds nothing to the array, removes nothing.
  */

@@ -361,11 +361,11 @@ IbhState *ibh_state_new(void)
 {
     IbhState *state = g_new0(IbhState, 1);
 
-    state->sysctls = g_array_new(FALSE, TRUE, sizeof(IbhSavedSysctl));
+    state->sysctls = IBH_NEW_ARRAY(IbhSavedSysctl);
     state->holds = g_ptr_array_new_with_free_func(g_free);
     state->kept = g_ptr_array_new_with_free_func(g_free);
-    state->rails = g_array_new(FALSE, TRUE, sizeof(IbhSavedRail));
-    state->known = g_array_new(FALSE, TRUE, sizeof(IbhKnownRail));
+    state->rails = IBH_NEW_ARRAY(IbhSavedRail);
+    state->known = IBH_NEW_ARRAY(IbhKnownRail);
     return state;
 }
 
@@ -408,20 +408,20 @@ IbhSnapshot *ibh_snapshot_new(void)
     IbhSnapshot *snapshot = g_new0(IbhSnapshot, 1);
 
     snapshot->asked = g_new0(IbhAsked, 1);
-    snapshot->asked->holders = g_array_new(FALSE, FALSE, sizeof(IbhIp));
-    snapshot->asked->tables = g_array_new(FALSE, FALSE, sizeof(guint32));
-    snapshot->links = g_array_new(FALSE, TRUE, sizeof(IbhLink));
+    snapshot->asked->holders = IBH_NEW_ARRAY(IbhIp);
+    snapshot->asked->tables = IBH_NEW_ARRAY(guint32);
+    snapshot->links = IBH_NEW_ARRAY(IbhLink);
     snapshot->places = g_hash_table_new(NULL, NULL);
-    snapshot->addresses = g_array_new(FALSE, TRUE, sizeof(IbhAddress));
-    snapshot->rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
-    snapshot->routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
-    snapshot->main_by_nic = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
-    snapshot->main_to_subnets = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
-    snapshot->more = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
-    snapshot->neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
-    snapshot->managers = g_array_new(FALSE, TRUE, sizeof(IbhManager));
+    snapshot->addresses = IBH_NEW_ARRAY(IbhAddress);
+    snapshot->rules = IBH_NEW_ARRAY(IbhRule);
+    snapshot->routes = IBH_NEW_ARRAY(IbhRoute);
+    snapshot->main_by_nic = IBH_NEW_ARRAY(IbhRoute);
+    snapshot->main_to_subnets = IBH_NEW_ARRAY(IbhRoute);
+    snapshot->more = IBH_NEW_ARRAY(IbhRoute);
+    snapshot->neighbours = IBH_NEW_ARRAY(IbhNeighbour);
+    snapshot->managers = IBH_NEW_ARRAY(IbhManager);
     g_array_set_clear_func(snapshot->managers, manager_clear);
-    snapshot->scripts = g_array_new(FALSE, TRUE, sizeof(IbhScript));
+    snapshot->scripts = IBH_NEW_ARRAY(IbhScript);
     g_array_set_clear_func(snapshot->scripts, script_clear);
     snapshot->state = ibh_state_new();
     return snapshot;

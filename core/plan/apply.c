@@ -55,7 +55,7 @@ static gboolean has_failed(const GArray *failed, const IbhUnit *unit)
 IbhOutcome *ibh_plan_execute(const GPtrArray *plan, IbhExecute execute, gpointer kernel)
 {
     IbhOutcome *outcome = g_new0(IbhOutcome, 1);
-    g_autoptr(GArray) failed = g_array_new(FALSE, FALSE, sizeof(IbhUnit));
+    g_autoptr(GArray) failed = IBH_NEW_ARRAY(IbhUnit);
 
     outcome->done = g_ptr_array_new();
     outcome->errors = g_ptr_array_new_with_free_func(g_free);

@@ -21,7 +21,7 @@ typedef struct {
 
 GArray *ibh_backoff_new(void)
 {
-    return g_array_new(FALSE, TRUE, sizeof(Fight));
+    return IBH_NEW_ARRAY(Fight);
 }
 
 static void forget_sysctls(Fight *fight)

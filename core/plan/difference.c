@@ -169,14 +169,14 @@ static void select_work(IbhWork *work)
 void ibh_work_init(IbhWork *work)
 {
     work->plan = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free);
-    work->todos = g_array_new(FALSE, TRUE, sizeof(IbhTodo));
+    work->todos = IBH_NEW_ARRAY(IbhTodo);
     g_array_set_clear_func(work->todos, ibh_todo_clear);
     IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
         const IbhTodo todo = {.nic = nic, .selected = !nic->kept && ibh_nic_is_selected(nic, work->rails->only)};
 
         g_array_append_val(work->todos, todo);
     }
-    work->stales = g_array_new(FALSE, TRUE, sizeof(IbhStale));
+    work->stales = IBH_NEW_ARRAY(IbhStale);
     work->led_to_table = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal);
     want_all(work);
     ibh_want_spread(work->spread, &work->of_spread);

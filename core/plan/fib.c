@@ -100,7 +100,7 @@ void ibh_fib_add_rule(IbhFib *fib, const IbhRule *rule)
     guint place;
 
     if (is_of_one_source(rule) && !(rules = g_hash_table_lookup(family->by_source, &rule->from.ip))) {
-        rules = g_array_new(FALSE, FALSE, sizeof(Entry));
+        rules = IBH_NEW_ARRAY(Entry);
         g_hash_table_insert(family->by_source, (gpointer)(guintptr)&rule->from.ip, rules);
     }
     place = rules->len;
@@ -309,7 +309,7 @@ IbhFib *ibh_fib_new(const IbhSnapshot *snapshot)
     fib->snapshot = snapshot;
     fib->made = g_ptr_array_new_with_free_func(g_free);
     for (Family *family = fib->families; family < fib->families + G_N_ELEMENTS(fib->families); family++) {
-        family->rules = g_array_new(FALSE, FALSE, sizeof(Entry));
+        family->rules = IBH_NEW_ARRAY(Entry);
         family->by_source =
             g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, NULL, (GDestroyNotify)g_array_unref);
         family->priorities = g_hash_table_new(NULL, NULL);

@@ -108,7 +108,7 @@ static void add_judged(GArray *missed, IbhKnownRail one, const IbhRails *rails, 
 
 GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config, gboolean all)
 {
-    GArray *missed = g_array_new(FALSE, FALSE, sizeof(IbhKnownRail));
+    GArray *missed = IBH_NEW_ARRAY(IbhKnownRail);
     g_autoptr(GPtrArray) names = g_ptr_array_new();
 
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known)

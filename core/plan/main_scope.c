@@ -12,7 +12,7 @@ static gint compare_ips(gconstpointer a, gconstpointer b)
 
 void ibh_main_scope_find(IbhMainScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config)
 {
-    scope->candidates = g_array_new(FALSE, FALSE, sizeof(int));
+    scope->candidates = IBH_NEW_ARRAY(int);
     IBH_EACH (const IbhLink, link, snapshot->links) {
         if (ibh_link_is_candidate(snapshot, link, ibh_config_settings(config, link->name).manage))
             g_array_append_val(scope->candidates, link->ifindex);
@@ -21,7 +21,7 @@ void ibh_main_scope_find(IbhMainScope *scope, const IbhSnapshot *snapshot, const
 
 void ibh_main_scope_add_places(IbhMainScope *scope, const IbhSnapshot *snapshot)
 {
-    scope->places = g_array_new(FALSE, FALSE, sizeof(IbhIp));
+    scope->places = IBH_NEW_ARRAY(IbhIp);
     IBH_EACH (const IbhAddress, address, snapshot->addresses) {
         if (!ibh_address_counts(address) || !ibh_numbers_have(scope->candidates, address->ifindex))
             continue;
@@ -53,7 +53,7 @@ static gboolean names_a_subnet(const IbhMainScope *scope, const IbhSnapshot *sna
 
 GArray *ibh_main_scope_lacks(const IbhMainScope *scope, const IbhSnapshot *snapshot)
 {
-    GArray *subnets = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+    GArray *subnets = IBH_NEW_ARRAY(IbhPrefix);
 
     IBH_EACH (const IbhAddress, address, snapshot->addresses) {
         if (names_a_subnet(scope, snapshot, address) &&

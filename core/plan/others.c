@@ -48,7 +48,7 @@ IbhOthers *ibh_others_new(const IbhRails *rails)
     others->rails = rails;
     others->rules = g_ptr_array_new();
     others->fib = ibh_fib_new(rails->snapshot);
-    others->cuts = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+    others->cuts = IBH_NEW_ARRAY(IbhPrefix);
     add_rules(others, tables);
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
         if (!others->rules->len || !is_read(tables, route))

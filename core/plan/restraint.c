@@ -46,7 +46,7 @@ static gboolean is_left(const IbhRails *rails, const IbhRestraint *restraint, co
 
 GArray *ibh_plan_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestraint *restraint)
 {
-    GArray *spared = g_array_new(FALSE, FALSE, sizeof(int));
+    GArray *spared = IBH_NEW_ARRAY(int);
 
     for (guint i = plan->len; i-- > 0;) {
         if (is_left(rails, restraint, g_ptr_array_index(plan, i), spared))

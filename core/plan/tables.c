@@ -261,7 +261,7 @@ static void give_new(Assignment *all, IbhNic *nic)
 gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error)
 {
     g_autoptr(GHashTable) used = g_hash_table_new(NULL, NULL), needed = g_hash_table_new(NULL, NULL);
-    g_autoptr(GArray) evidence = g_array_new(FALSE, FALSE, sizeof(Evidence));
+    g_autoptr(GArray) evidence = IBH_NEW_ARRAY(Evidence);
     Assignment all = {.rails = rails, .used = used, .needed = needed, .evidence = evidence};
 
     if (!give_explicit(&all, error))
@@ -291,7 +291,7 @@ static gboolean is_kept(const IbhRails *rails, const IbhSavedRail *saved)
 
 GArray *ibh_rails_to_remember(const IbhRails *rails, const char *const *undone, gboolean all)
 {
-    GArray *remembered = g_array_new(FALSE, TRUE, sizeof(IbhSavedRail));
+    GArray *remembered = IBH_NEW_ARRAY(IbhSavedRail);
 
     IBH_EACH (const IbhSavedRail, last, rails->snapshot->state->rails) {
         if (is_kept(rails, last))

@@ -116,7 +116,7 @@ static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *route
 
 GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
 {
-    GArray *routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    GArray *routes = IBH_NEW_ARRAY(IbhRoute);
 
     /* The kernel has no routes for a link that is down, and takes none. Carrier does not matter. */
     if (!(nic->link->flags & IFF_UP))
@@ -162,7 +162,7 @@ static gboolean is_in_table(const IbhRoute *route, int family, guint32 table)
 /* The prefix lengths that T has in this family, the longest first. */
 static GArray *find_lengths(const GArray *routes, int family, guint32 table)
 {
-    GArray *lengths = g_array_new(FALSE, FALSE, sizeof(guint));
+    GArray *lengths = IBH_NEW_ARRAY(guint);
     gboolean has[129] = {FALSE};
 
     IBH_EACH (const IbhRoute, route, routes)
@@ -256,7 +256,7 @@ static void add_rules_for_default(const IbhNic *nic, const GArray *routes, int f
 /* The rules of each address of this family, in ascending order; without the address. */
 static GArray *rules_of_family(const IbhRails *rails, const IbhNic *nic, const GArray *routes, int family)
 {
-    GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
+    GArray *rules = IBH_NEW_ARRAY(IbhRule);
 
     add_pairs(rails, nic, routes, family, rules);
     add_rules_for_default(nic, routes, family, rules);
@@ -270,7 +270,7 @@ static GArray *routes_when_up(const IbhRails *rails, const IbhNic *nic, const GA
 
     if (nic->link->flags & IFF_UP)
         return g_array_ref((GArray *)(guintptr)routes);
-    subnets = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    subnets = IBH_NEW_ARRAY(IbhRoute);
     want_subnets(rails, nic, subnets);
     return subnets;
 }
@@ -280,7 +280,7 @@ GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *w
     g_autoptr(GArray) routes = routes_when_up(rails, nic, wanted);
     g_autoptr(GArray) rules4 = rules_of_family(rails, nic, routes, AF_INET);
     g_autoptr(GArray) rules6 = rules_of_family(rails, nic, routes, AF_INET6);
-    GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
+    GArray *rules = IBH_NEW_ARRAY(IbhRule);
 
     IBH_EACH_POINTER (const IbhAddress, address, nic->programmed) {
         const GArray *of_family = address->local.family == AF_INET6 ? rules6 : rules4;

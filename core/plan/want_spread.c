@@ -59,7 +59,7 @@ static gboolean is_led_in_part(const IbhRails *rails, const IbhPrefix *subnet)
 
 static gboolean make_route(const IbhRails *rails, const IbhPrefix *subnet, IbhRoute *ret_route)
 {
-    g_autoptr(GArray) hops = g_array_new(FALSE, TRUE, sizeof(IbhHop));
+    g_autoptr(GArray) hops = IBH_NEW_ARRAY(IbhHop);
     IbhRoute route = ibh_route_of_ours(IBH_TABLE_SPREAD, subnet);
 
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* by rank */
@@ -92,7 +92,7 @@ static void keep_outermost(GArray *routes, const IbhRoute *route)
 
 static GArray *want_routes(const IbhRails *rails)
 {
-    GArray *routes = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
+    GArray *routes = IBH_NEW_ARRAY(IbhRoute);
     IbhRoute route;
 
     for (guint i = 0; rails && rails->main == IBH_MAIN_SPREAD && i < rails->nics->len; i++) {
@@ -119,7 +119,7 @@ gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic)
  * then the rails. In ascending order. */
 static GArray *want_rules(const GArray *routes)
 {
-    GArray *rules = g_array_new(FALSE, TRUE, sizeof(IbhRule));
+    GArray *rules = IBH_NEW_ARRAY(IbhRule);
     const IbhIp none = {.family = AF_INET};
 
     for (guint to_rails = 0; to_rails < 2; to_rails++) {

@@ -31,9 +31,9 @@ static void focus_on_nic(IbhFocus *focus, const IbhNic *nic)
 
 void ibh_focus_find(IbhFocus *focus, const IbhRails *rails)
 {
-    focus->candidates = g_array_new(FALSE, FALSE, sizeof(int));
-    focus->subnets = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
-    focus->tables = g_array_new(FALSE, FALSE, sizeof(int));
+    focus->candidates = IBH_NEW_ARRAY(int);
+    focus->subnets = IBH_NEW_ARRAY(IbhPrefix);
+    focus->tables = IBH_NEW_ARRAY(int);
     focus->objects = FALSE;
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->rank)

@@ -90,7 +90,7 @@ static void remember_spared(Watch *watch, gint64 now)
 {
     g_autoptr(GArray) before = watch->away;
 
-    watch->away = g_array_new(FALSE, FALSE, sizeof(Away));
+    watch->away = IBH_NEW_ARRAY(Away);
     for (guint i = 0; watch->how.spared && i < watch->how.spared->len; i++) {
         Away away = {.ifindex = g_array_index(watch->how.spared, int, i), .since = now};
 
@@ -105,7 +105,7 @@ static void remember_spared(Watch *watch, gint64 now)
 
 static GArray *find_given_up(const Watch *watch, gint64 now)
 {
-    GArray *given_up = g_array_new(FALSE, FALSE, sizeof(int));
+    GArray *given_up = IBH_NEW_ARRAY(int);
 
     IBH_EACH (const Away, away, watch->away) {
         if (now - away->since >= ADDRESS_MAY_COME_BACK)
@@ -266,9 +266,9 @@ static gboolean start(Watch *watch, GError **error)
 static void run(Watch *watch)
 {
     watch->alive = ibh_notify_interval() ? 0 : NEVER;
-    watch->away = g_array_new(FALSE, FALSE, sizeof(Away));
+    watch->away = IBH_NEW_ARRAY(Away);
     watch->backoff = ibh_backoff_new();
-    watch->missing = g_array_new(FALSE, FALSE, sizeof(IbhKnownRail));
+    watch->missing = IBH_NEW_ARRAY(IbhKnownRail);
     watch->complained = g_string_new(NULL);
     watch->files = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     watch->how.in_force = &watch->in_force;
