@@ -284,8 +284,15 @@ gboolean ibh_iface_name_has_sysctls(const char *name)
     return !g_str_equal(name, "all") && !g_str_equal(name, "default");
 }
 
+static gboolean is_multicast(const IbhIp *ip)
+{
+    return ip->family == AF_INET ? (ip->bytes[0] & 0xf0) == 0xe0 : ip->bytes[0] == 0xff;
+}
+
 gboolean ibh_address_counts(const IbhAddress *address)
 {
+    if (is_multicast(&address->local)) /* a group that the kernel joins: autojoin */
+        return FALSE;
     if (address->local.family == AF_INET)
         return address->scope < RT_SCOPE_HOST;
     return address->scope == RT_SCOPE_UNIVERSE && !address->tentative;

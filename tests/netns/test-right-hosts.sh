@@ -71,6 +71,9 @@ END
 right "link-local addresses, too" <<END
 for n in 1 2; do ip address add 169.254.7.\$n/16 dev ib\$((n - 1)); done
 END
+right "a multicast group that the kernel joins" <<END
+ip address add 239.1.2.3/32 dev ib1 autojoin
+END
 right "a deprecated address" <<END
 ip address add 172.16.41.1/16 dev ib1 preferred_lft 0
 END
