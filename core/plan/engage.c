@@ -247,14 +247,9 @@ static gboolean has_standing_values(const IbhOthers *others, const IbhNic *nic)
 /* It is one for what an earlier run left. */
 static gboolean was_engaged(const IbhRails *rails, const IbhOthers *others, IbhNic *nic)
 {
-    if (nic->settings.manage == IBH_MANAGE_NO)
+    if (nic->settings.manage == IBH_MANAGE_NO || (!has_standing_rule(rails, nic) && !has_standing_values(others, nic)))
         return FALSE;
-    if (has_standing_rule(rails, nic))
-        nic->reason = (IbhReason){.why = IBH_WHY_RULE_STANDS};
-    else if (has_standing_values(others, nic))
-        nic->reason = (IbhReason){.why = IBH_WHY_VALUES_STAND};
-    else
-        return FALSE;
+    nic->reason = (IbhReason){.why = IBH_WHY_STAYS};
     return TRUE;
 }
 

@@ -37,8 +37,7 @@ typedef enum {
     /* engaged */
     IBH_WHY_MANAGED,
     IBH_WHY_SHARES, /* `subnet` with `other` */
-    IBH_WHY_RULE_STANDS,
-    IBH_WHY_VALUES_STAND
+    IBH_WHY_STAYS
 } IbhWhy;
 
 typedef struct {

@@ -13,8 +13,7 @@ static const char *const WORDS[] = {
     [IBH_WHY_UNDONE] = "left alone since it was undone, until --apply or a reboot",
     [IBH_WHY_NO_LOCAL_RULE] = "there is no rule that leads everything to the local table first",
     [IBH_WHY_MANAGED] = "manage=yes",
-    [IBH_WHY_RULE_STANDS] = "it was a rail before, and its rule still stands",
-    [IBH_WHY_VALUES_STAND] = "it was a rail before, and its ARP values still stand",
+    [IBH_WHY_STAYS] = "it stays a rail, though no other RDMA NIC shares its subnet now",
 };
 
 static char *say(const IbhNic *nic)

@@ -378,7 +378,7 @@ static gboolean is_said(Case *c, guint k, int code, const IbhOutcome *outcome)
 static gboolean has_rail_by_rule_alone(const IbhRails *rails)
 {
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (nic->status == IBH_NIC_RAIL && nic->reason.why == IBH_WHY_RULE_STANDS)
+        if (nic->status == IBH_NIC_RAIL && nic->reason.why == IBH_WHY_STAYS)
             return TRUE;
     }
     return FALSE;
