@@ -121,8 +121,7 @@ IbhRemedy ibh_remedy_fix(const char *command, const char *word, ...)
     return (IbhRemedy){.fix = g_strdup_printf("%s %s", command, quoted)};
 }
 
-/* A person who asks is not root. It frees what it takes. */
-static char *with_sudo(char *command)
+char *ibh_command_with_sudo(char *command)
 {
     g_autofree char *plain = command, *quoted = NULL, *all = NULL;
     g_auto(GStrv) commands = NULL;
@@ -149,7 +148,7 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
     finding->astray = g_ptr_array_new_with_free_func(g_free);
     finding->severity = severity;
     finding->code = code;
-    finding->fix = with_sudo(remedy.fix);
+    finding->fix = ibh_command_with_sudo(remedy.fix);
     finding->advice = remedy.advice;
     va_start(args, format);
     finding->message = g_strdup_vprintf(format, args);
@@ -165,7 +164,7 @@ void ibh_finding_cure(IbhFinding *finding, IbhRemedy remedy)
         return;
     g_free(finding->fix);
     g_free(finding->advice);
-    finding->fix = with_sudo(remedy.fix);
+    finding->fix = ibh_command_with_sudo(remedy.fix);
     finding->advice = remedy.advice;
 }
 

@@ -42,6 +42,9 @@ IbhRemedy ibh_remedy_fix(const char *command, const char *word, ...);
 G_GNUC_PRINTF(1, 2)
 IbhRemedy ibh_remedy_advice(const char *format, ...);
 
+/* A person who asks is not root. NULL: NULL. It frees what it takes. */
+char *ibh_command_with_sudo(char *command);
+
 /* A list of IbhFinding *, which it owns. */
 GPtrArray *ibh_findings_new(void);
 /* Takes what `remedy` holds. The finding belongs to the list. */

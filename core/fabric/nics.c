@@ -314,7 +314,7 @@ static void say_mtus(IbhCase *c, const GPtrArray *rails, const IbhPortNic *goal)
             g_string_append_printf(commands, "%sip link set %s mtu %d", commands->len ? "; " : "", name, goal->mtu);
     }
     ibh_case_say(c, "others", "%s", others->str);
-    ibh_case_say(c, "commands", "%s", commands->str);
+    ibh_case_take(c, "commands", ibh_command_with_sudo(g_strdup(commands->str)));
     ibh_case_take(c, "its", describe_mtu(goal));
     ibh_case_say(c, "model", "%s", goal->iface);
     ibh_case_say(c, "subnet", "%s", ibh_prefix_format(&g_array_index(goal->subnets, IbhPrefix, 0), text));

@@ -346,7 +346,7 @@ static gboolean errors_grow(IbhCase *c)
 const IbhRow ibh_rows_of_port[] = {
     {"gid-missing", lacks_guid,
      "the port {port} has no GID with a GUID of its own, as expected: no host can address it, so RDMA by it fails",
-     "give a virtual function its GUID: ip link set PF vf N port_guid …; of an adapter see what its driver says "
+     "give a virtual function its GUID: sudo ip link set PF vf N port_guid …; of an adapter see what its driver says "
      "(dmesg), then load it again or reboot"},
     {"guid-duplicate", shares_guid,
      "ports {first} and {second} have one {what}, {guid}, expected one each: the subnet manager takes them for one, so "

@@ -19,7 +19,7 @@
 #define LEAVE_OUT "{ip} rule; nft list ruleset; iptables-save -t mangle: leave the rails out of it"
 #define IPSEC "ip xfrm policy; leave the rails out of it"
 #define NAT "leave the rails out of it (nft list ruleset, iptables-save -t nat)"
-#define INSTALL "on the peer ({peer}): install ib-hook there, or ib-hook --apply"
+#define INSTALL "on the peer ({peer}): install ib-hook there, or sudo ib-hook --apply"
 #define LONG "packets of {passed} bytes come through, but not {full}, as the rail's MTU allows"
 #define FROM_THERE "seen to leave, and nothing came back: the wire, in either direction, or that host"
 #define FOLLOW                                                                                                         \
@@ -46,7 +46,8 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
     [IBH_LOSS_TABLE] = {IBH_STAGE_QUESTION, ibh_proof_was_table_full, HOME, "neighbour-table-small", NOT_SENT,
                         "the kernel's table of neighbours is full, so echoes were not sent, which is no fault of these "
                         "peers",
-                        .advice = "raise net.{ipv}.neigh.default.gc_thresh3, gc_thresh2 and gc_thresh1 (sysctl -w)"},
+                        .advice =
+                            "raise net.{ipv}.neigh.default.gc_thresh3, gc_thresh2 and gc_thresh1 (sudo sysctl -w)"},
     [IBH_LOSS_UNHEARD] = {IBH_STAGE_ENTRY, ibh_proof_is_unheard, HOME, NOT_SENT, NULL,
                           "{arp answered} answered, and this host drops the answer, so no echo leaves: its own filter, "
                           "nft (tables arp and netdev, too), arptables or tc",
@@ -87,7 +88,7 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
          "packets go via {via}, as an ICMP redirect says that this host accepted, and not as {route} says; nothing "
          "came back",
          .fix = "{flush redirects}",
-         .advice = "so that no other redirect is accepted: sysctl -w net.{ipv}.conf.all.accept_redirects=0 "
+         .advice = "so that no other redirect is accepted: sudo sysctl -w net.{ipv}.conf.all.accept_redirects=0 "
                    "net.{ipv}.conf.{if}.accept_redirects=0"},
     [IBH_LOSS_REFUSED_ON_WAY] = {IBH_STAGE_REPLY, ibh_proof_way_refuses, EITHER, "icmp-refused", LOST,
                                  "{refused by}, on the way, refuses, by ICMP: {icmp}",
@@ -203,7 +204,7 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                              .advice = NAT},
     [IBH_BACK_ENTRY] = {IBH_STAGE_SENDER, ibh_proof_is_back_by_peer, HOME, "reply-other-nic", NULL,
                         "replies came in through {reply if}: the peer holds its hardware address for this one's",
-                        .advice = CHECK "; if that is ok, on the peer: ip neigh flush to {from}"},
+                        .advice = CHECK "; if that is ok, on the peer: sudo ip neigh flush to {from}"},
     [IBH_BACK_OTHER] =
         {IBH_STAGE_SENDER, ibh_proof_is_back_by_other, HOME_WARNING, "reply-other-nic", NULL,
          "replies came in through {reply if}, and not from where echoes go: the way back is another one, by a "

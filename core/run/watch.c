@@ -79,7 +79,7 @@ static void note(gpointer data, const IbhOp *op)
     who = taker ? ibh_netlink_port_holder(taker) : NULL;
     text =
         g_strdup_printf("%s: something undoes again and again what ib-hook does (%s)%s%s: %s of %s is left alone for "
-                        "%d s; stop that program, or ib-hook (manage=no, ib-hook --undo --iface %s)",
+                        "%d s; stop that program, or ib-hook (manage=no, sudo ib-hook --undo --iface %s)",
                         op->iface, command, who ? ", perhaps " : "", who ? who : "",
                         op->unit.family == AF_INET6 ? "IPv6" : "IPv4", op->iface, seconds, op->iface);
     ibh_log_lines(LOG_WARNING, text);

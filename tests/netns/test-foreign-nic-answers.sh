@@ -11,8 +11,8 @@ expect_hook 0 B --check
 # expect_note WHAT NIC | expect_no_note WHAT
 expect_note() {
     expect_hook 0 B --check --json
-    expect_equal "$1: said" "$2 info" \
-        "$(json '.findings[] | select(.code == "foreign-nic-answers") | "\(.ifaces | join("+")) \(.severity)"')"
+    expect_equal "$1: said, and no command silences it: other addresses may need it" "$2 info null" \
+        "$(json '.findings[] | select(.code == "foreign-nic-answers") | "\(.ifaces | join("+")) \(.severity) \(.fix)"')"
 }
 expect_no_note() {
     expect_hook 0 B --check --json

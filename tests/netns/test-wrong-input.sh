@@ -43,6 +43,18 @@ arp=strict')
 chmod 0666 "$file"
 refused "$file" --apply --config "$file"
 
+# A section that matches no NIC: who wrote the wrong name believes that it is off.
+typo=$(config '[interface ibs1]
+manage=no')
+meant="$typo:2: no interface is called ibs1, so this section has no effect; the nearest name that exists is ib1"
+for action in --plan "--show --verbose"; do
+    # shellcheck disable=SC2086 # its words
+    expect_hook 0 B --config "$typo" $action
+    expect_equal "$action names a section that matches no NIC, once" "$meant" "$(grep ibs1 <<<"$err" | sed 's/^ib-hook: //')"
+done
+expect_hook 1 B --config "$typo" --check --verbose
+expect_contains "so does --check" "host: info section-unmatched: $meant" "$out"
+
 expect_hook 2 B --apply --json --iface nosuch
 expect_equal "with --json it is an object" "false 2" "$(json '"\(.ok) \(.error.exit)"')"
 expect_contains "with the message" nosuch "$(json .error.message)"

@@ -37,12 +37,27 @@ static gboolean has_place(const IbhFinding *finding)
            strstr(finding->message, "table ") || strstr(finding->message, "lookup ");
 }
 
+/* A command that changes something begins like this; people know the main table by its name. */
+static gboolean can_be_pasted(const char *text)
+{
+    static const char *const wrong[] = {
+        "(?<!sudo )(ip (-[46] )?(link set|address (add|del)|rule (add|del)|route (add|del|replace)))",
+        "(?<!sudo )(sysctl -w|ib-hook --(apply|undo)|modprobe |ip (-[46] )?neigh (del|flush)|ip (-[46] )?route flush)",
+        "(lookup|table) 254\\b"};
+
+    for (guint i = 0; text && !strstr(text, "sudo sh -c ") && i < G_N_ELEMENTS(wrong); i++) {
+        if (g_regex_match_simple(wrong[i], text, G_REGEX_RAW, 0))
+            return FALSE;
+    }
+    return TRUE;
+}
+
 /* A fix is pasted as it is: it has no remarks. */
 static gboolean has_remedy(const IbhFinding *finding)
 {
     const char *fix = finding->fix, *advice = finding->advice;
 
-    return (fix || advice) && (!fix || (*fix && !strpbrk(fix, "\n#"))) &&
+    return (fix || advice) && can_be_pasted(fix) && can_be_pasted(advice) && (!fix || (*fix && !strpbrk(fix, "\n#"))) &&
            (!advice || (*advice && !strchr(advice, '\n')));
 }
 
