@@ -38,6 +38,40 @@ expect_hook 0 A --apply
 # A gateway that is dead is named, and not the peer.
 ip -n A route add default via 172.16.50.1 dev ib1 metric 101
 expect_hook 0 A --apply
+
+# A router behind it refuses, and says so.
+new_host C
+ip -n C link add ib0 type veth peer name far netns R
+ip -n R address add 198.51.100.1/30 dev far
+ip -n C address add 198.51.100.2/30 dev ib0
+ip -n R link set far up
+ip -n C link set ib0 up
+ip -n C route add default via 198.51.100.1
+ip -n C route add prohibit 203.0.113.0/24
+ip -n R route add 203.0.113.0/24 via 198.51.100.2
+for host in R C; do on $host sysctl -qw net.ipv4.ip_forward=1 net.ipv4.icmp_ratelimit=0; done
+for host in R C; do wait_until 5 settled $host; done
+expect_hook 1 A --probe 203.0.113.1 --json
+expect_equal "a router behind the gateway refuses" "error icmp-refused" "$(codes | xargs)"
+expect_contains "it is named" "203.0.113.1 to every rail: 198.51.100.2, on the way, refuses, by ICMP: administratively prohibited" "$(messages)"
+
+# The gateway sends replies to another NIC of this host: that is no neighbour entry of the peer, two hops away.
+ip -n R neigh replace 172.16.16.1 lladdr "$(mac A 1)" dev eth0 nud permanent
+expect_hook 1 A --probe 198.51.100.2 --json
+expect_equal "replies by another NIC" "warning reply-other-nic ib0" "$(codes)"
+expect_contains "as that" "ib0 to 198.51.100.2: replies came in by ib1, and not from where echoes go" "$(messages)"
+expect_lacks "the peer has no entry of ours" "neigh flush" "$(json '.findings[].advice')"
+ip -n R neigh del 172.16.16.1 dev eth0
+
+# A virtual address of the gateway's inside the subnet, with a route over the gateway: two addresses, and one NIC.
+ip -n R address add 172.16.99.9/32 dev lo
+ip -n A route add 172.16.99.9 via 172.16.50.1 dev ib0
+expect_hook 0 A --apply
+expect_hook 0 A --probe 172.16.50.1 172.16.99.9 --iface ib0 --json
+expect_equal "a virtual address over a gateway inside the subnet" "2 0" "$(json '"\([.pairs[] | select(.ok)] | length) \(.findings | length)"')"
+ip -n A route del 172.16.99.9
+expect_hook 0 A --apply
+
 ip -n wire link set R.0 down
 ip -n A neigh flush all
 expect_hook 1 A --probe 192.0.2.1 --json
