@@ -100,8 +100,7 @@ on A nft flush ruleset
 if ip -n A link add over link ib1 type macvlan mode source nodst 2>$work/macvlan; then # Linux 5.13
     ip -n A link set over type macvlan macaddr add "$(mac B 0)"
     ip -n A link set over up
-    is_taken() { ! on A ping -q -c 1 -W 1 -I 172.16.16.2 172.16.34.1 >$work/ping; }
-    wait_until 10 is_taken
+    forget A # ARP's answer is for the macvlan then
     probe 1 "${both[@]}"
     expect_equal "a macvlan with a list" "error reply-dropped ib1" "$(codes)"
     expect_contains "a macvlan with a list: whom it takes from" "ib1 to 172.16.34.1: a macvlan in mode source on this NIC takes" "$(messages)"
