@@ -234,6 +234,6 @@ echo "ib_hook_host_config: {interface ib0: {arp: perhaps}}" >>"$lab/host_vars/ne
 playbook=$lab/together.yml
 play 2 finding
 expect_contains "a finding" "ib1: error foreign-rule: " "$(<"$lab/finding.log")"
-expect_contains "and its fix" "fix: ip -4 rule del priority 100 from 172.16.34.2 lookup 254" "$(<"$lab/finding.log")"
+expect_contains "and its fix" "fix: sudo ip -4 rule del priority 100 from 172.16.34.2 lookup main" "$(<"$lab/finding.log")"
 expect_contains "a bad configuration" "/etc/ib-hook/ib-hook.conf:7: arp=perhaps" "$(<"$lab/finding.log")"
 expect_equal "networkd is as it was" "$(<"$lab/networkd/before")" "$(state_of networkd)"
