@@ -158,7 +158,7 @@ class Right:
         kinds = [self.bridge_inside, self.static_inside, self.vrf, self.macvlan, self.vlan, self.vip, self.rules_of_others,
                  self.more_addresses, self.forwarding, self.spread, self.strict, self.no_address,
                  self.plain_nic, self.second_subnet, self.other_routes, self.rules_by_mark, self.tailnet, self.second_uplink,
-                 self.vip_of_a_rail, self.main_lacks, self.nexthop_objects, self.local_later]
+                 self.vip_of_a_rail, self.main_lacks, self.nexthop_objects, self.local_later, self.other_names]
         self.chosen = chosen = self.rng.sample(kinds, self.rng.choice((0, 0, 1, 1, 2, 3)))
         if self.vip in chosen and self.no_address in chosen:  # it is left to answer for the VIP, and so for the rails
             chosen.remove(self.no_address)
@@ -173,6 +173,12 @@ class Right:
         net = self.net4
         length = 28 if net.prefixlen == 24 else 24
         return list(net.subnets(new_prefix=length))[number % (1 << (length - net.prefixlen))]
+
+    def other_names(self):
+        """Sections of the configuration that match nothing here: it is one file for many hosts."""
+        for section, setting in (("[interface nosuch7]", "manage=no"), (f"[interface {self.rails[0].nic}x*]", "table=4000")):
+            self.settings.append((section, setting))
+        return True
 
     def bridge_inside(self):
         net = self.piece(13)

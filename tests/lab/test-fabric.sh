@@ -21,8 +21,8 @@ check 0
 expect_equal "a right host: silence" "" "$(codes)"
 
 check 1 'ip link set ib1 mtu 1400'
-expect_equal "another MTU of one of two" "warning mode-mtu ib0, warning mode-mtu ib1" "$(codes)"
-vm B "$(json '.findings[0] | .fix // .advice' | sed 's,^make them alike.* is: ,,')"
+expect_equal "another MTU of one of two" "warning mode-mtu ib0+ib1" "$(codes)"
+vm B "$(json '.findings[0] | .fix // .advice' | sed 's,^make them alike.* fits all: ,,')"
 check 0
 expect_equal "its fix cures it" "" "$(codes)"
 

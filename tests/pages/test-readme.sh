@@ -52,6 +52,19 @@ while read -r command; do
 done < <(block 1)
 expect_equal "commands of the first screen" 3 $n
 
+# ---- switched off ----
+# shellcheck disable=SC2016 # of Markdown
+off=$(sed -n '/^- \*\*Switch it off\*\*/,/^-\|^$/p' "$page" | tr '\n' ' ' | grep -o '`[^`]*`' | tr -d '`')
+expect_equal "what it says to write, and to run" "manage=no [interface ib1] [interface *] /etc/ib-hook/ib-hook.conf sudo ib-hook --apply" \
+    "$(xargs <<<"$off")"
+expect_hook 0 B --apply
+system_config "[interface ib1]
+manage=no"
+follow B "${off##*$'\n'}"
+expect_equal "that command switches it off" "0 $(rule_line 172.16.34.1 941)" "$status $(our_rules B)"
+rm /etc/ib-hook/ib-hook.conf
+expect_hook 0 B --undo
+
 # ---- what it changes ----
 table=$(sed -n '/^## What it changes/,/^## Conf/p' "$page")
 for text in "1941: from 172.16.34.1 lookup 941" "1940: from 172.16.34.1 to 172.16.0.0/16 lookup main suppress_prefixlength 16"; do
