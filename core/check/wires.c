@@ -46,7 +46,7 @@ static void judge_port(const IbhCheck *check, const IbhNic *nic, const IbhAddres
     const IbhPrefix own = ibh_prefix_of_host(&address->local);
 
     if (master && !g_str_equal(master->kind, "vrf") && (nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND) &&
-        ibh_nic_serves(nic, address) && ibh_rails_own_prefix(check->rails, &own))
+        ibh_address_counts(address) && ibh_rails_own_prefix(check->rails, &own))
         ibh_check_tell(
             check, nic, "address-unusable", nic->link->name,
             ibh_remedy_advice("give %s to %s, or take the NIC out of it: sudo ip link set %s nomaster", ip,

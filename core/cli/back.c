@@ -30,15 +30,6 @@ static gboolean has_rule(const IbhSnapshot *snapshot, const IbhRule *rule)
     return FALSE;
 }
 
-static const IbhRoute *find_in_place(const IbhSnapshot *snapshot, const IbhRoute *route)
-{
-    IBH_EACH (const IbhRoute, one, snapshot->routes) {
-        if (ibh_route_same_place(one, route))
-            return one;
-    }
-    return NULL;
-}
-
 static gboolean is_as_left(const IbhRails *rails, const IbhOp *op)
 {
     const IbhNic *nic = ibh_rails_nic(rails, op->ifindex);
@@ -48,7 +39,7 @@ static gboolean is_as_left(const IbhRails *rails, const IbhOp *op)
     case IBH_RULE:
         return has_rule(rails->snapshot, &op->rule) != ibh_op_removes(op->type);
     case IBH_ROUTE:
-        route = find_in_place(rails->snapshot, &op->route);
+        route = ibh_routes_find_place(rails->snapshot->routes, &op->route);
         return ibh_op_removes(op->type) ? !route : route && ibh_route_compare(route, &op->route) == 0;
     default:
         return nic && nic->link->sysctl[op->key] == op->to;

@@ -245,6 +245,7 @@ typedef enum { IBH_ROUTE_BY_GATEWAY, IBH_ROUTE_SUBNET, IBH_N_ROUTE_KINDS } IbhRo
 IbhRouteKind ibh_route_kind(const IbhRoute *route);
 /* TRUE if the kernel would keep only one of them: they have one table, prefix and metric. */
 gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b);
+const IbhRoute *ibh_routes_find_place(const GArray *routes, const IbhRoute *route); /* NULL: none is in its place */
 /* The longer prefix, then the lower metric. Of equals the first decides; NULL: none yet. */
 gboolean ibh_route_is_better(const IbhRoute *route, const IbhRoute *than);
 

@@ -47,7 +47,8 @@ static gboolean is_undecided_route(const IbhTodo *todo, const IbhRoute *route)
 {
     const IbhNic *owner = todo->nic;
 
-    if (route->family != AF_INET6 || !ibh_nic_has_table(owner, route->table) || ibh_todo_wants_place(todo, route))
+    if (route->family != AF_INET6 || !ibh_nic_has_table(owner, route->table) ||
+        ibh_routes_find_place(todo->routes, route))
         return FALSE;
     if (ibh_route_kind(route) == IBH_ROUTE_SUBNET)
         return is_tentative(owner, &route->dst);
@@ -107,7 +108,7 @@ static void subtract_rules(IbhWork *work)
         const IbhTodo *todo = ibh_work_todo_of_rail(work, owner);
 
         /* One in the place of D's rules leads to T only what main does not have: new rules would lead more. */
-        if (todo && owner && owner->table == rule->table && rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
+        if (todo && owner->table == rule->table && rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
             ibh_rails_owner(work->rails, &rule->from.ip) == owner)
             g_hash_table_add(work->led_to_table, (gpointer)(guintptr)&rule->from.ip);
         subtract(

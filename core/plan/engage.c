@@ -87,7 +87,7 @@ static gboolean has_link_local_alone(const IbhNic *nic)
 
 static gboolean can_be_shared(const IbhNic *nic, const IbhAddress *address)
 {
-    if (!ibh_nic_serves(nic, address) || address->subnet.length == ibh_ip_bits(&address->local))
+    if (!ibh_address_counts(address) || address->subnet.length == ibh_ip_bits(&address->local))
         return FALSE;
     if (ibh_ip_is_link_local(&address->subnet.ip))
         return address->local.family == AF_INET && has_link_local_alone(nic);
@@ -157,7 +157,7 @@ static gboolean is_claimed(const IbhRails *rails, const IbhIp *ip)
     IBH_EACH_POINTER (const IbhAddress, address, holders) {
         const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
 
-        if (nic->is_engaged && ibh_nic_serves(nic, address))
+        if (nic->is_engaged && ibh_address_counts(address))
             return TRUE;
     }
     return FALSE;
@@ -172,7 +172,7 @@ static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
 
         if (!address || !ibh_rule_is_ours(rule) || rule->table == IBH_TABLE_MAIN || ibh_rule_owner(rails, rule) != nic)
             continue;
-        if ((rule->table == nic->table || ibh_nic_serves(nic, address)) && !is_claimed(rails, &rule->from.ip))
+        if ((rule->table == nic->table || ibh_address_counts(address)) && !is_claimed(rails, &rule->from.ip))
             return TRUE;
     }
     return FALSE;
@@ -223,7 +223,7 @@ static gboolean has_any_address(const IbhNic *nic)
         IbhAddress settled = *address;
 
         settled.tentative = FALSE;
-        if (ibh_nic_serves(nic, &settled))
+        if (ibh_address_counts(&settled))
             return TRUE;
     }
     return FALSE;
@@ -305,8 +305,6 @@ static void index_addresses(const IbhRails *rails)
 /* A sysctl value that we set, and that still stands, is not the administrator's. */
 static void find_base_values(const IbhRails *rails)
 {
-    IBH_EACH_POINTER (IbhNic, nic, rails->nics)
-        memcpy(nic->base, nic->link->sysctl, sizeof nic->base);
     IBH_EACH_BACK (const IbhSavedSysctl, saved, rails->snapshot->state->sysctls) { /* the first of two counts */
         IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(saved->ifindex));
 
@@ -322,7 +320,7 @@ static void give_addresses(const IbhRails *rails)
         IBH_EACH (IbhAddress, address, rails->snapshot->addresses) {
             const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
 
-            if (!nic || ibh_nic_serves(nic, address) != served)
+            if (!nic || ibh_address_counts(address) != served)
                 continue;
             g_ptr_array_add(nic->addresses, address);
             if (served)
@@ -365,6 +363,7 @@ static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, con
     IbhNic *nic = g_new0(IbhNic, 1);
 
     nic->link = link;
+    memcpy(nic->base, link->sysctl, sizeof nic->base);
     nic->addresses = g_ptr_array_new();
     nic->served = g_ptr_array_new();
     nic->programmed = g_ptr_array_new();

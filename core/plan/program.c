@@ -34,7 +34,7 @@ static void drop_stale_routes(IbhWork *work, IbhTodo *todo, guint32 kind)
     IBH_EACH (IbhStale, stale, work->stales) {
         if (stale->done || !is_route_in_own_table(stale, todo) || ibh_route_kind(stale->route) != (IbhRouteKind)kind)
             continue;
-        if (!ibh_todo_wants_place(todo, stale->route) && ibh_nic_programs_family(todo->nic, stale->family))
+        if (!ibh_routes_find_place(todo->routes, stale->route) && ibh_nic_programs_family(todo->nic, stale->family))
             ibh_work_drop(work, stale, ibh_stale_reason(work, stale));
     }
 }

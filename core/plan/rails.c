@@ -56,7 +56,7 @@ const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *ip)
     IBH_EACH_POINTER (const IbhAddress, address, holders) {
         const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
 
-        if (nic->status == IBH_NIC_RAIL && ibh_nic_serves(nic, address))
+        if (nic->status == IBH_NIC_RAIL && ibh_address_counts(address))
             return nic;
     }
     return NULL;
@@ -95,11 +95,6 @@ gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet)
             return TRUE;
     }
     return FALSE;
-}
-
-gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address)
-{
-    return address->ifindex == nic->link->ifindex && ibh_address_counts(address);
 }
 
 gboolean ibh_nic_has_first(const IbhNic *nic, const IbhAddress *address)

@@ -120,7 +120,6 @@ gboolean ibh_nic_programs_family(const IbhNic *nic, int family); /* rules and ro
 gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
 /* The longest of remote= that contains this prefix; NULL: none does. */
 const IbhRemote *ibh_nic_find_remote(const IbhNic *nic, const IbhPrefix *prefix);
-gboolean ibh_nic_serves(const IbhNic *nic, const IbhAddress *address);
 /* FALSE: the NIC serves this address twice, with two prefix lengths, and this is the second. */
 gboolean ibh_nic_has_first(const IbhNic *nic, const IbhAddress *address);
 gboolean ibh_nic_is_selected(const IbhNic *nic, const char *const *only);

@@ -34,15 +34,6 @@ gboolean ibh_stale_is_in_the_way(const IbhStale *stale, const IbhTodo *todo)
     return !stale->done && stale->owner != todo->nic && ibh_nic_has_table(todo->nic, stale->table);
 }
 
-gboolean ibh_todo_wants_place(const IbhTodo *todo, const IbhRoute *route)
-{
-    for (guint i = 0; i < todo->routes->len; i++) {
-        if (ibh_route_same_place(&g_array_index(todo->routes, IbhRoute, i), route))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 void ibh_work_clear(IbhWork *work)
 {
     g_array_unref(work->todos);

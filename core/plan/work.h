@@ -49,7 +49,6 @@ typedef struct {
 IbhTodo *ibh_work_todo(const IbhWork *work, const IbhNic *nic);
 IbhTodo *ibh_work_todo_of_rail(const IbhWork *work, const IbhNic *nic); /* NULL: no rail of this run */
 gboolean ibh_work_may_touch(const IbhWork *work, const IbhNic *nic);    /* NULL: of no NIC any more */
-gboolean ibh_todo_wants_place(const IbhTodo *todo, const IbhRoute *route);
 /* TRUE if the tables of this rail hold something of another NIC: a route, or a rule that leads there. */
 gboolean ibh_stale_is_in_the_way(const IbhStale *stale, const IbhTodo *todo);
 void ibh_todo_clear(gpointer todo);
