@@ -95,7 +95,7 @@ version=$(dpkg-query -W -f='${Version}' containernetworking-plugins 2>/dev/null 
 expect_contains "the page names the version of CNI's plugins that is measured here" "plugins ${version%%[+-]*}" "$(<"$page")"
 
 renew
-row A B "its NICs as the kernel has them | Linux" "0 or 1"
+row A B "NICs without any set-up | Linux" "0 or 1"
 for host in A B; do for nic in ib0 ib1; do chain $host $nic; done; done
 row A B "Multus: \`tuning\`, \`sbr\` | plugins ${version%%[+-]*}"
 expect_equal "after the chain main has no route to the subnet" "" "$(ip -n A route show table main 172.16.0.0/16)"
