@@ -221,6 +221,14 @@ class World:
             ("XDP", lambda: on(a, os.path.join(BUILD, "xdp"), nic)),
             ("a macvlan that takes all", lambda: shell(a, f"ip link add over link {nic} type macvlan mode passthru; "
                                                           "ip link set over up")),
+            ("a macvlan with a list", lambda: shell(a, f"ip link add over link {nic} type macvlan mode source nodst; "
+                                                       f"ip link set over type macvlan macaddr add {self.peers[0].mac(0)}; "
+                                                       "ip link set over up")),
+            ("tcx, in", lambda: on(a, os.path.join(BUILD, "xdp"), nic, "ingress")),
+            ("tcx, out", lambda: on(a, os.path.join(BUILD, "xdp"), nic, "egress")),
+            ("a rule refuses a mark", lambda: on(
+                a, "sh", "-c", f"ip rule add fwmark 7 prohibit priority 50; nft 'add table ip t; add chain ip t c {{ type route hook "
+                               f"output priority 0; }}; add rule ip t c ip saddr {own} meta mark set 7'")),
             ("source NAT", lambda: on(a, "nft", "add table ip t; add chain ip t c { type nat hook postrouting priority 100; }; "
                                                 f"add rule ip t c oifname {nic} snat to 172.16.200.9")),
             ("a local route", lambda: shell(a, f"ip route add local {peer} dev lo")),
