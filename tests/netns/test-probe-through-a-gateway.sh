@@ -59,7 +59,7 @@ expect_contains "it is named" "203.0.113.1 to every rail: 198.51.100.2, on the w
 ip -n R neigh replace 172.16.16.1 lladdr "$(mac A 1)" dev eth0 nud permanent
 expect_hook 1 A --probe 198.51.100.2 --json
 expect_equal "replies by another NIC" "warning reply-other-nic ib0" "$(codes)"
-expect_contains "as that" "ib0 to 198.51.100.2: replies came in by ib1, and not from where echoes go" "$(messages)"
+expect_contains "as that" "ib0 to 198.51.100.2: replies came in through ib1, and not from where echoes go" "$(messages)"
 expect_lacks "the peer has no entry of ours" "neigh flush" "$(json '.findings[].advice')"
 ip -n R neigh del 172.16.16.1 dev eth0
 
