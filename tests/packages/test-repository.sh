@@ -65,7 +65,7 @@ by_dnf() { # KEY COMMAND…
         "[system]" "name=system" "baseurl=file://$work/system/RPMS/noarch" "gpgcheck=0" \
         "[ib-hook]" "name=ib-hook" "baseurl=file://$work/repo/dnf" "gpgcheck=1" "repo_gpgcheck=1" \
         "gpgkey=file://$root/etc/apt/keyrings/$1.asc" >$work/dnf.conf
-    dnf --config $work/dnf.conf --installroot $root --releasever 9 -y "${@:2}" </dev/null 2>&1
+    dnf --config $work/dnf.conf --installroot "$root" --releasever 9 -y "${@:2}" </dev/null 2>&1
 }
 expect_contains "dnf refuses another key's" "GPG" "$(by_dnf stranger install ib-hook || true)"
 [ ! -e $root/usr/bin/ib-hook ] || fail "it is installed"
@@ -74,3 +74,14 @@ by_dnf ib-hook install ib-hook ib-hook-network-scripts >$work/log || fail "dnf i
 expect_equal "dnf installs it" "ib-hook ib-hook-network-scripts" \
     "$(rpm --root $root -qa 2>/dev/null | sed -n 's/^\(ib-hook.*\)-[0-9].*-.*/\1/p' | grep -v selinux | sort | xargs)"
 expect_equal "and it runs" "$("$IB_HOOK" --version)" "$(inside ib-hook --version)"
+
+# ---- the README's command, with the packages that make rpm left, where SELinux's policy is installed ----
+
+packages=$(sed -n 's,.*sudo dnf install build/\(rpm/[^ ]*\).*,\1,p' "$top/README.md")
+by_readme() { # SYSTEM GLOB
+    # shellcheck disable=SC2086 # the pattern of the README
+    root=$1 by_dnf ib-hook --disablerepo=ib-hook --setopt=tsflags=test install system "$IBH_BUILD"/$2
+}
+by_readme $work/readme "$packages" >$work/log || fail "dnf install $packages" "$(<$work/log)"
+expect_contains "ib-hook alone is refused there: the policy needs a module" "requires (ib-hook-selinux if selinux-policy" \
+    "$(by_readme $work/alone 'rpm/RPMS/*/ib-hook-[0-9]*.rpm' || true)"
