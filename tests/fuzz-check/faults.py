@@ -427,12 +427,11 @@ class Faults:
             steps += [self.ip(f"route del {net} dev soft9"), self.ip(f"route prepend {net} dev soft9 proto kernel scope link")]
         return Fault(f"soft netdev: {kind}{' first in main' if first else ''}", steps, [*self.nics, "soft9"],
                      objects=[] if not first else ["dev soft9 table main", str(self.right.host(net, 91))],
-                     virtual=[] if "strict" in self.right.extras else [str(self.right.host(net, 91))])
+                     virtual=[str(self.right.host(net, 91))])
 
     def virtual(self):
-        """A virtual address of the subnet, which peers ask the rails' wire for, and which main leads back to it. Who writes
-        arp=strict wants none."""
-        if "4" not in self.right.families or self.right.routed or {"main_lacks", "strict"} & set(self.right.extras):
+        """A virtual address of the subnet, which peers ask the rails' wire for, and which main leads back to it."""
+        if "4" not in self.right.families or self.right.routed or "main_lacks" in self.right.extras:
             return None
         address = str(self.right.host(self.right.net4, 92))
         steps = [self.ip("link add soft9 type bridge"), self.ip("link set soft9 up"),

@@ -25,7 +25,8 @@ class Truth:
 
     def judge(self, pieces=(), limits=LIMITS, virtual=()):
         """(what is wrong, what nobody can say)"""
-        self.virtual = [*self.right.virtual, *virtual]
+        # Who writes arp=strict wants no answers for virtual addresses.
+        self.virtual = [] if "strict" in self.right.extras else [*self.right.virtual, *virtual]
         for limit in limits:
             wrong, unclear = self.once(pieces, limit)
             if not wrong:
