@@ -135,16 +135,20 @@ static ssize_t fake_recvfrom(int fd, void *space, size_t room, int flags, struct
 static gboolean has_u32(struct nlmsghdr *header, int fixed, int type, guint32 value)
 {
     struct nlattr *attribute;
+    gboolean has = FALSE;
     int left;
 
     if (!nlmsg_valid_hdr(header, fixed))
         return FALSE;
     nlmsg_for_each_attr(attribute, header, fixed, left)
     {
-        if (nla_type(attribute) == type) /* the first counts */
-            return nla_len(attribute) >= (int)sizeof value && nla_get_u32(attribute) == value;
+        if (nla_type(attribute) != type)
+            continue;
+        has = nla_len(attribute) >= (int)sizeof value && nla_get_u32(attribute) == value;
+        if (header->nlmsg_type != RTM_DELRULE) /* of a route the first counts, of a rule the last */
+            break;
     }
-    return FALSE;
+    return has;
 }
 
 static gboolean is_loss(struct nlmsghdr *header)
