@@ -32,8 +32,8 @@ static const char *const rules[] = {
     "ip rule add from 172.16.34.1 lookup 100 priority $ protocol static;ip route add 172.16.0.0/16 dev ib0 table 100",
     "ip rule add from 172.16.34.1 lookup 100 priority $ protocol static;ip route add 172.16.0.0/16 dev ib1 table 100",
     "ip rule add from 172.16.0.0/16 lookup 100 priority $ protocol static;ip route add blackhole default table 100",
-    "ip rule add from 172.16.34.1 to 172.16.64.0/18 lookup 100 priority $ protocol static;"
-    "ip route add 172.16.64.0/18 dev ib0 table 100",
+    ("ip rule add from 172.16.34.1 to 172.16.64.0/18 lookup 100 priority $ protocol static;"
+     "ip route add 172.16.64.0/18 dev ib0 table 100"),
     "ip rule add not from 172.16.0.0/16 lookup 100 priority $ protocol static;ip route add default dev ib1 table 100",
     "ip rule add lookup 100 priority $ protocol static;ip route add 10.9.0.0/16 dev ib1 table 100",
     "ip rule add from 172.16.34.2 lookup main priority $ protocol static",
@@ -48,8 +48,8 @@ static const char *const places[] = {"1000", "1939", "1940", "1941", "5000", "32
 static const char *const routes[] = {
     "",
     "ip route append default via 172.16.0.1 dev ib0 table main protocol dhcp mtu lock 1400",
-    "ip route append default via 172.16.0.1 dev ib1 table main metric 5 protocol dhcp;"
-    "ip route append default via 172.16.0.2 dev ib1 table main metric 6 protocol dhcp",
+    ("ip route append default via 172.16.0.1 dev ib1 table main metric 5 protocol dhcp;"
+     "ip route append default via 172.16.0.2 dev ib1 table main metric 6 protocol dhcp"),
     "ip route append default table main protocol static nexthop via 172.16.0.1 dev ib0 nexthop via 172.16.0.2 dev ib1",
     "ip route append default encap mpls via 172.16.0.1 dev ib0 table main protocol static",
     "ip route append default via 172.16.34.2 dev ib0 table main protocol static",
