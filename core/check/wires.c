@@ -348,12 +348,8 @@ static const IbhPrefix *find_asked_in(const IbhNic *rail, const IbhAddress *addr
 /* It is this NIC's own address: arp_ignore=1 does not silence that. */
 static gboolean answers_for_itself(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
 {
-    const GPtrArray *holders = ibh_rails_holders(check->rails, &address->local);
-    gboolean has_it = FALSE;
-
-    for (guint i = 0; holders && i < holders->len; i++)
-        has_it |= ((const IbhAddress *)g_ptr_array_index(holders, i))->ifindex == nic->link->ifindex;
-    return has_it && takes_requests(check, nic) && get_effective(check, nic->link->sysctl, IBH_SYSCTL_ARP_IGNORE) != 8;
+    return ibh_rails_address(check->rails, nic, &address->local) && takes_requests(check, nic) &&
+           get_effective(check, nic->link->sysctl, IBH_SYSCTL_ARP_IGNORE) != 8;
 }
 
 /* A NIC answered for it with the administrator's values, and no NIC answers with the present ones. Who writes

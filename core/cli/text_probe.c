@@ -89,7 +89,7 @@ static void add_unfinished(const IbhReport *report)
 {
     const IbhProbe *probe = report->probe;
     const guint n = probe->unfinished->len;
-    g_autoptr(GArray) peers = g_array_new(FALSE, FALSE, sizeof(IbhIp));
+    g_autoptr(GArray) peers = IBH_NEW_ARRAY(IbhIp);
     g_autofree char *names = NULL;
     guint last = G_MAXUINT;
 

@@ -202,7 +202,7 @@ static void clear_unasked(gpointer unasked)
 
 static GArray *new_list_of_unasked(void)
 {
-    GArray *list = g_array_new(FALSE, TRUE, sizeof(IbhProbeUnasked));
+    GArray *list = IBH_NEW_ARRAY(IbhProbeUnasked);
 
     g_array_set_clear_func(list, clear_unasked);
     return list;
