@@ -179,6 +179,13 @@ new_host() {
         ip rule del from 127.0.0.2 lookup main priority 32000'
 }
 
+# With its ends on the wire, at once: the kernel takes its time for what a namespace that is gone leaves behind.
+delete_host() {
+    local end
+    for end in $(ip -n wire -o link show type veth | grep -oE " $1\.[0-9]+"); do ip -n wire link delete "$end"; done
+    ip netns delete "$1"
+}
+
 # The wire: a bridge in a namespace of its own.
 make_wire() {
     ip netns add wire

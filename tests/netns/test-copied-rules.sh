@@ -13,7 +13,7 @@ routes=$(our_routes B | sed -E 's/ metric [0-9]+//')
 expect_equal "routes" 2 "$(wc -l <<<"$routes")"
 
 # An empty namespace in the place of B.
-ip netns del B
+delete_host B
 new_host B
 for n in 0 1; do
     add_nic B ib$n $n 172.16.34.$((n + 1))/16

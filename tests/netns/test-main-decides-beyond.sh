@@ -11,9 +11,8 @@ new_host R
 add_nic R e0 11 172.16.0.254/16 172.16.0.253/16 fd00:16::fe/64 fd00:26::fe/64 fd00:16::99/64
 
 begin() { # a new B: two rails with two IPv6 subnets each
-    local n port
-    ip netns del B 2>/dev/null || true
-    for port in B.0 B.1; do wait_until 5 gone $port; done
+    local n
+    [ ! -e /run/netns/B ] || delete_host B
     new_host B
     for n in 0 1; do
         add_nic B ib$n $n 172.16.34.$((n + 1))/16 fd00:16::34:$((n + 1))/64 fd00:26::34:$((n + 1))/64
@@ -21,7 +20,6 @@ begin() { # a new B: two rails with two IPv6 subnets each
     rdma B ib0 ib1
     wait_until 5 settled B
 }
-gone() { ! ip -n wire link show "$1" >/dev/null 2>&1; }
 
 ways() { # how B reaches what is beyond from each of its addresses: NIC, gateway, or an error
     local from to

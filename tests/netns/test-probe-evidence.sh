@@ -59,7 +59,7 @@ sysctl_set C vrrp arp_ignore 1
 wait_until 5 settled C
 probe 0 172.16.50.1 172.16.70.1
 expect_equal "a virtual router" "00:00:5e:00:01:07 $(mac C 3) " "$(json '.pairs[-1] | "\(.peer_lladdr) \(.reply_lladdr)"') $(faults)"
-ip netns del C
+delete_host C
 
 # ---- this host's neighbour table ---------------------------------------------------------------------
 
@@ -104,7 +104,7 @@ probe 1 192.0.2.1
 expect_contains "a router does" "192.0.2.1 to every rail: 172.16.50.1, on the way, refuses, by ICMP: administratively prohibited" "$(messages)"
 ip -n A route flush default
 expect_hook 0 A --apply
-ip netns del R
+delete_host R
 
 # Every reply is damaged on its way into one of our NICs; then long ones only.
 damage() { # MATCH…: ICMP that the wire sends to A's ib1, 16 bits behind the cookie
@@ -143,7 +143,7 @@ wait_until 5 settled C
 probe 1 "${both[@]}"
 expect_contains "the same with one hardware address" "error duplicate-mac" "$(faults)"
 expect_contains "as that" "one question gets two answers from $(mac B 0)" "$(messages)"
-ip netns del C
+delete_host C
 
 # ---- our own way -----------------------------------------------------------------------------------------
 
@@ -188,7 +188,7 @@ probe 1 "${both[@]}"
 expect_contains "a detour is named, with its route" "packets go via 172.16.50.1, though the peer is a neighbour, and nothing came back: the route to 172.16.34.1/32 in table 941 says so" "$(messages)"
 expect_contains "by what the kernel says" "via 172.16.50.1" "$(on A ip route get 172.16.34.1 from 172.16.16.1 oif ib0)"
 ip -n A route del 172.16.34.1/32 table 941
-ip netns del R
+delete_host R
 
 # A gateway knew a better one for the peer, and said so by an ICMP redirect, which this host accepted. Now the gateway has the
 # peer's address itself, and the better one does not lead there. What this host asks is its own word: ip route get.
@@ -228,7 +228,7 @@ router R 0 172.16.50.1/16
 router C 3 172.16.50.2/16
 redirect 198.51.100.1 172.16.16.1 172.16.50.1 172.16.50.2 ip
 ip -n A route flush default
-for host in R C; do ip netns del $host; done
+for host in R C; do delete_host $host; done
 
 # The same of IPv6: redirected; refused by the peer itself; damaged on the way into one of our NICs.
 [ -d /proc/sys/net/ipv6 ] || exit 0
@@ -244,7 +244,7 @@ router R 0 fd00:16::50:1/64
 router C 3 fd00:16::50:2/64
 redirect fd00:99::1 fd00:16::16:1 "$(link_local R)" "$(link_local C)" ip -6
 ip -n A -6 route flush default
-for host in R C; do ip netns del $host; done
+for host in R C; do delete_host $host; done
 expect_hook 0 A --apply
 filter B ip6 input icmpv6 type echo-request reject with icmpv6 type admin-prohibited
 probe 1 "${six[@]}"

@@ -105,7 +105,7 @@ expect_equal "a proxy for our IPv6 address" "warning proxy-arp ib0" "$(codes)"
 expect_contains "what to do there" "proxy_ndp off there" "$(json '.findings[].advice')"
 
 # A management NIC of our own on the rails' wire: the kernel answers ARP by it for all of this host's addresses.
-ip netns del C
+delete_host C
 add_nic A eth0 9 10.0.0.16/24
 wait_until 5 settled A
 probe 1

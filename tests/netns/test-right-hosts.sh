@@ -10,11 +10,8 @@ for address in 172.16.0.1/16 172.16.0.2/16 10.0.0.1/24; do ip -n A address add $
 ip -n A address add fd00:16::1/64 dev ib0 nodad
 
 begin() { # N_RAILS: B, without what the last one had
-    local i nics=() port
-    ip netns del B 2>/dev/null || true
-    for port in $(ip -n wire -o link show type veth | grep -o 'B\.[0-9]*'); do
-        wait_until 5 gone "$port"
-    done
+    local i nics=()
+    [ ! -e /run/netns/B ] || delete_host B
     new_host B
     for ((i = 0; i < $1; i++)); do
         add_nic B "ib$i" "$i" "172.16.34.$((i + 1))/16"
@@ -24,7 +21,6 @@ begin() { # N_RAILS: B, without what the last one had
     ip -n B route add default via 10.0.0.1 dev eth0
     rdma B "${nics[@]}"
 }
-gone() { ! ip -n wire link show "$1" >/dev/null 2>&1; }
 
 serious() { json '.findings[] | select(.severity != "info") | "\(.ifaces | join("+")) \(.severity) \(.code): \(.message)"'; }
 

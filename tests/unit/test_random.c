@@ -1071,6 +1071,37 @@ static gboolean is_foreign_in_table(const IbhSnapshot *world, guint32 table, con
     return FALSE;
 }
 
+/* Our table of this NIC has four subnets of this family, and not this one. */
+static gboolean has_four_others(const Case *c, const IbhNic *nic, const IbhPrefix *subnet)
+{
+    const GArray *routes = c->after->now->routes;
+    guint others = 0;
+
+    IBH_EACH (const IbhRoute, route, routes) {
+        if (route->table != nic->table || route->family != subnet->ip.family || !fake_is_our_route(route))
+            continue;
+        if (ibh_prefix_equal(&route->dst, subnet))
+            return FALSE;
+        others++;
+    }
+    return others >= 4;
+}
+
+/* Between our rules and main's stands one of others that may match this source, or the kernel's own has gone. */
+static gboolean main_is_not_next(const IbhSnapshot *world, const IbhIp *source)
+{
+    gboolean is_asked = FALSE;
+
+    IBH_EACH (const IbhRule, rule, world->rules) {
+        if (rule->family != source->family || fake_is_our_rule(rule))
+            continue;
+        if (rule->priority >= IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN && rule->priority < IBH_PRIORITY_MAIN)
+            return TRUE;
+        is_asked |= rule->priority == IBH_PRIORITY_MAIN && rule->table == IBH_TABLE_MAIN;
+    }
+    return !is_asked;
+}
+
 static gboolean subnet_is_right(Case *c, const IbhNic *nic, const IbhAddress *source, const IbhPrefix *subnet)
 {
     const IbhSnapshot *now = c->after->now;
@@ -1085,6 +1116,8 @@ static gboolean subnet_is_right(Case *c, const IbhNic *nic, const IbhAddress *so
     answer = fib_lookup(now, &source->local, &neighbour);
     if (answer.kind == FIB_DEVICE && answer.ifindex == nic->link->ifindex)
         return TRUE;
+    if (has_four_others(c, nic, subnet) && main_is_not_next(now, &source->local))
+        return TRUE; /* the rest is left to main */
     if (answer.jump ? answer.jump->priority <= IBH_PRIORITY_BASE
                     : answer.rule && !fake_is_our_rule(answer.rule) && answer.rule->priority <= IBH_PRIORITY_BASE)
         return TRUE;
