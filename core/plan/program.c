@@ -5,11 +5,18 @@
 
 /* ---- rail by rail ---- */
 
-/* It leads to T before the new rules ask main, being of a lower priority or of another length; or it leads an address
- * there that others route. */
+/* Where only D's rules stand. */
+static gboolean is_in_place_of_defaults(const IbhRule *rule)
+{
+    return rule->priority >= IBH_PRIORITY_DEFAULTS - 1;
+}
+
+/* It leads to T before the new rules ask main, being of a lower priority or of another length; or where nothing asks
+ * main for T's sake; or it leads an address there that others route. */
 static gboolean is_too_soon(const IbhStale *stale)
 {
-    return stale->rule->priority < IBH_PRIORITY_BASE || !ibh_stale_is_programmed(stale);
+    return stale->rule->priority < IBH_PRIORITY_BASE || is_in_place_of_defaults(stale->rule) ||
+           !ibh_stale_is_programmed(stale);
 }
 
 /* An old rule would find the new routes: these wait until it is deleted. */
@@ -80,9 +87,11 @@ static gboolean is_rule_superseded(const IbhWork *work, const IbhTodo *todo, con
 }
 
 /* Routes that come would belong to it too soon. */
-static gboolean leads_too_soon(const IbhWork *work, const IbhRule *rule)
+static gboolean leads_too_soon(const IbhWork *work, const IbhTodo *todo, const IbhRule *rule)
 {
-    return rule->priority < IBH_PRIORITY_DEFAULTS - 1 && g_hash_table_contains(work->led_to_table, &rule->from.ip);
+    if (is_in_place_of_defaults(rule))
+        return rule->table == todo->nic->table;
+    return g_hash_table_contains(work->led_to_table, &rule->from.ip);
 }
 
 enum { SUPERSEDED, TOO_SOON };
@@ -90,7 +99,7 @@ enum { SUPERSEDED, TOO_SOON };
 static void drop_rules(IbhWork *work, IbhTodo *todo, guint32 which)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (is_rule_superseded(work, todo, stale) && (which == SUPERSEDED || leads_too_soon(work, stale->rule)))
+        if (is_rule_superseded(work, todo, stale) && (which == SUPERSEDED || leads_too_soon(work, todo, stale->rule)))
             ibh_work_drop(work, stale, ibh_stale_reason(work, stale));
     }
 }
