@@ -67,6 +67,13 @@ expect_contains "what it was" "172.16.34.2 is not reachable: its link has no car
 expect_hook 1 B --check
 expect_equal "the first line says which, and why" "error: ib1: 172.16.34.2 is not reachable: its link has no carrier" "$(sed "1s/;.*//;q" <<<"$out")"
 expect_contains "its row says which port, card and NIC" "ib1  mlx5_1/1  172.16.34.2 is not reachable: its link has no carrier; PCI 0000:81:00.1, MAC $(mac B 1)" "$out"
+links=/run/sys/run/systemd/netif/links # what networkd says, beside the tree of /sys
+mkdir -p $links
+link_file=$links/$(ip -n B -json link show ib1 | jq '.[0].ifindex')
+printf '%s\n' ADMIN_STATE=configured OPER_STATE=no-carrier NETWORK_FILE=/etc/systemd/network/20-ib1.network >"$link_file"
+expect_hook 1 B --check
+expect_contains "and who configures it" ", MAC $(mac B 1), configured by systemd-networkd" "$(grep "^ib1  mlx5_1/1  " <<<"$out")"
+rm "$link_file"
 port "1: DOWN" "2: Polling"
 found "the RDMA port says more" 1 "ib1 error port-not-active"
 expect_hook 1 B --check
