@@ -132,9 +132,9 @@ static char *say_type(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
 {
     static const char *const types[] = {
         [RTN_LOCAL] = "local", [RTN_BROADCAST] = "broadcast", [RTN_ANYCAST] = "anycast"};
-    const guint type = pair->route.type;
+    const char *name = pair->route.type < G_N_ELEMENTS(types) ? types[pair->route.type] : NULL;
 
-    return g_strdup(type < G_N_ELEMENTS(types) && types[type] ? types[type] : "multicast");
+    return g_strdup(name ? name : "multicast");
 }
 
 static char *say_whose(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
