@@ -118,22 +118,36 @@ static GArray *make_filter(const IbhFocus *focus)
 
 /* ---- the whole ---- */
 
+static gboolean attach(const IbhEvents *events)
+{
+    const struct sock_fprog program = {.len = (guint16)events->filter->len,
+                                       .filter = (struct sock_filter *)(gpointer)events->filter->data};
+
+    return events->filter->len <= BPF_MAXINSNS &&
+           setsockopt(events->netlink, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
+}
+
+static void detach(const IbhEvents *events)
+{
+    const int nothing = 0; /* the kernel looks at no option without a value */
+
+    (void)setsockopt(events->netlink, SOL_SOCKET, SO_DETACH_FILTER, &nothing, sizeof nothing);
+}
+
 gboolean ibh_events_focus(IbhEvents *events, const IbhFocus *focus)
 {
     g_autoptr(GArray) before = events->filter;
-    const int nothing = 0; /* the kernel looks at no option without a value */
-    struct sock_fprog program;
 
     events->filter = make_filter(focus);
     if (before && before->len == events->filter->len &&
         memcmp(before->data, events->filter->data, before->len * sizeof(struct sock_filter)) == 0)
         return FALSE;
-    program = (struct sock_fprog){.len = (guint16)events->filter->len,
-                                  .filter = (struct sock_filter *)(gpointer)events->filter->data};
-    if (events->filter->len <= BPF_MAXINSNS)
-        (void)setsockopt(events->netlink, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
-    else
-        (void)setsockopt(events->netlink, SOL_SOCKET, SO_DETACH_FILTER, &nothing, sizeof nothing);
+    /* The old program would drop events of new subnets. The kernel counts both against net.core.optmem_max: so the new
+     * one is tried again without the old one. With none, all events are heard, which only costs time. */
+    if (!attach(events)) {
+        detach(events);
+        (void)attach(events);
+    }
     return before != NULL;
 }
 

@@ -209,6 +209,10 @@ typedef struct {
 GHashTable *ibh_pool_new(void);
 gconstpointer ibh_pool_keep(GHashTable *pool, gconstpointer data, gsize size); /* NULL: of size 0 */
 
+/* A new member has its places in kernel/read.c, in kernel/write.c, and in model/route.c, which compares routes, carries
+ * attributes from main's to ours, and has their words. The kernel must show what it took: else each event would replace
+ * the route again.
+ */
 typedef struct {
     int family;
     guint32 table;
@@ -233,6 +237,7 @@ typedef struct {
 
 /* The part of a route that goes by this device; FALSE: none does. */
 gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part);
+void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from);
 /* Appends the metrics as ip(8) takes them, those that have a name: " mtu lock 1400 advmss 1360". */
 void ibh_route_put_metrics(GString *text, const IbhRoute *route);
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);

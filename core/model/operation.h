@@ -6,7 +6,7 @@
 
 #include "model/model.h"
 
-typedef enum { /* what is missing comes before what is left over, and what only follows comes last */
+typedef enum { /* in the order in which reports name them: what is missing, what is left over, what follows */
                IBH_OP_RULE_ADD,
                IBH_OP_ROUTE_ADD,
                IBH_OP_ROUTE_REPLACE,

@@ -37,6 +37,12 @@ static const char *const metric_words[] = {
     [RTAX_QUICKACK] = "quickack", [RTAX_FASTOPEN_NO_COOKIE] = "fastopen_no_cookie",
 };
 
+void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from)
+{
+    route->metrics = from->metrics;
+    route->metrics_size = from->metrics_size;
+}
+
 typedef struct {
     const IbhRoute *route;
     guint at;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/plan.h"
 
-/* NULL if the unit is as it was before; else the kernel's words for the first step that could not be taken back. */
+/* NULL if the unit is as it was before, but for routes that had no use any more: these are gone. Else the kernel's
+ * words for the first step that could not be taken back. */
 static char *rollback(GPtrArray *done, const IbhUnit *unit, IbhExecute execute, gpointer kernel)
 {
     char *problem = NULL;
@@ -11,7 +12,7 @@ static char *rollback(GPtrArray *done, const IbhUnit *unit, IbhExecute execute, 
         g_autoptr(GError) error = NULL;
         IbhOp inverse;
 
-        if (!ibh_unit_is_same(&op->unit, unit))
+        if (!ibh_unit_is_same(&op->unit, unit) || op->for_good)
             continue;
         if (ibh_op_inverse(op, &inverse) && !execute(kernel, &inverse, &error)) {
             if (!problem)

@@ -8,8 +8,10 @@
 static gboolean take(GArray *wanted, gconstpointer object, GCompareFunc compare)
 {
     for (guint i = 0; i < wanted->len; i++) {
-        if (compare(wanted->data + (gsize)i * g_array_get_element_size(wanted), object) == 0)
-            return g_array_remove_index(wanted, i) != NULL;
+        if (compare(wanted->data + (gsize)i * g_array_get_element_size(wanted), object) == 0) {
+            g_array_remove_index(wanted, i);
+            return TRUE;
+        }
     }
     return FALSE;
 }

@@ -50,12 +50,6 @@ void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway)
     route->onlink = gateway->family == AF_INET;
 }
 
-void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from)
-{
-    route->metrics = from->metrics;
-    route->metrics_size = from->metrics_size;
-}
-
 static gboolean is_on_link(const GArray *routes, const IbhRoute *route)
 {
     IBH_EACH (const IbhRoute, other, routes) {

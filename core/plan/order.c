@@ -3,7 +3,8 @@
  * The order in which a plan changes a host, and the reason for each place in it. What worked before keeps working while
  * the rows are done, one after the other; a row that has nothing to do adds no operation.
  *
- * The order inside a rail (routes, the rules that lead to them) is a table of its own: RAIL in program.c.
+ * The order inside a rail (routes, the rules that lead to them) is a table of its own: RAIL in program.c. Of several
+ * rules that go in one step, difference.c says which goes first.
  */
 #include "plan/plan.h"
 #include "plan/work.h"
@@ -26,7 +27,7 @@ static IbhStep *const FORMER_RAILS[] = {
     ibh_work_restore_other_answers,
 };
 
-static IbhStep undo_former_rails;
+static void undo_former_rails(IbhWork *work);
 
 static IbhStep *const APPLY[] = {
     /* While rules change, packets still arrive on the wrong NIC, where a strict rp_filter would drop them. */
@@ -57,6 +58,7 @@ static IbhStep *const UNDO[] = {
     ibh_work_spread,
     /* As in APPLY. */
     ibh_work_loosen_rp_filters,
+    /* All that depended on them has another way now. */
     undo_former_rails,
 };
 

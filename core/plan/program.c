@@ -13,17 +13,17 @@ static gboolean is_in_place_of_defaults(const IbhRule *rule)
 
 /* It leads to T before the new rules ask main, being of a lower priority or of another length; or where nothing asks
  * main for T's sake; or it leads an address there that others route. */
-static gboolean is_too_soon(const IbhStale *stale)
+static gboolean leads_unasked(const IbhStale *stale)
 {
     return stale->rule->priority < IBH_PRIORITY_BASE || is_in_place_of_defaults(stale->rule) ||
            !ibh_stale_is_programmed(stale);
 }
 
 /* An old rule would find the new routes: these wait until it is deleted. */
-static gboolean is_led_too_soon(const IbhWork *work, const IbhTodo *todo)
+static gboolean has_unasked_rule(const IbhWork *work, const IbhTodo *todo)
 {
     IBH_EACH (const IbhStale, stale, work->stales) {
-        if (!stale->done && stale->rule && stale->owner && stale->table == todo->nic->table && is_too_soon(stale) &&
+        if (!stale->done && stale->rule && stale->owner && stale->table == todo->nic->table && leads_unasked(stale) &&
             ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic)
             return TRUE;
     }
@@ -86,20 +86,20 @@ static gboolean is_rule_superseded(const IbhWork *work, const IbhTodo *todo, con
            ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic;
 }
 
-/* Routes that come would belong to it too soon. */
-static gboolean leads_too_soon(const IbhWork *work, const IbhTodo *todo, const IbhRule *rule)
+/* New routes of T would be its as well, before main is asked. */
+static gboolean is_unasked_rule(const IbhWork *work, const IbhTodo *todo, const IbhRule *rule)
 {
     if (is_in_place_of_defaults(rule))
         return rule->table == todo->nic->table;
     return g_hash_table_contains(work->led_to_table, &rule->from.ip);
 }
 
-enum { SUPERSEDED, TOO_SOON };
+enum { SUPERSEDED, UNASKED };
 
 static void drop_rules(IbhWork *work, IbhTodo *todo, guint32 which)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (is_rule_superseded(work, todo, stale) && (which == SUPERSEDED || leads_too_soon(work, todo, stale->rule)))
+        if (is_rule_superseded(work, todo, stale) && (which == SUPERSEDED || is_unasked_rule(work, todo, stale->rule)))
             ibh_work_drop(work, stale, ibh_stale_reason(work, stale));
     }
 }
@@ -125,23 +125,26 @@ static void add_routes(IbhWork *work, IbhTodo *todo, guint32 above_t)
  * the routes that need them. An address that is not led yet gets its routes first. */
 static const struct {
     void (*step)(IbhWork *work, IbhTodo *todo, guint32 what);
-    guint32 what;           /* a kind of routes, how far above T their table is, a priority of rules, … */
-    gboolean only_too_soon; /* only where an old rule would lead to T's new routes too soon */
+    guint32 what;             /* a kind of routes, how far above T their table is, a priority of rules, … */
+    gboolean only_if_unasked; /* only where an old rule would lead to T's new routes, and main is not asked before */
 } RAIL[] = {
     /* The new rules must not lead to an old route via a gateway. */
     {drop_stale_routes, IBH_ROUTE_BY_GATEWAY, FALSE},
     /* Led addresses ask main for longer prefixes before T gets shorter ones. */
     {add_rules_of_led, IBH_PRIORITY_BASE, FALSE},
-    /* An old rule without such a question before it must not find the new routes. */
+    /* An old rule without such a question before it must find neither old routes that would now be wrong ... */
     {drop_stale_routes, IBH_ROUTE_SUBNET, TRUE},
-    {drop_rules, TOO_SOON, TRUE},
+    /* ... nor the new ones. */
+    {drop_rules, UNASKED, TRUE},
     /* A rule never leads to an empty table. */
     {add_routes, 0, FALSE},
     /* A subnet has its new way before its old one goes. */
     {drop_stale_routes, IBH_ROUTE_SUBNET, FALSE},
+    /* T is as it shall be: now the other addresses are led there. */
     {add_all_rules, IBH_PRIORITY_BASE, FALSE},
     /* Main is asked for its longer routes before there is a default. */
     {add_all_rules, IBH_PRIORITY_DEFAULTS - 1, FALSE},
+    /* D, as T, has its route before a rule leads to it. */
     {add_routes, IBH_TABLE_DEFAULTS, FALSE},
     {add_all_rules, IBH_PRIORITY_DEFAULTS, FALSE},
     /* The new rules decide now. */
@@ -150,10 +153,10 @@ static const struct {
 
 static void program(IbhWork *work, IbhTodo *todo)
 {
-    const gboolean is_too_soon = is_led_too_soon(work, todo);
+    const gboolean is_unasked = has_unasked_rule(work, todo);
 
     for (guint i = 0; i < G_N_ELEMENTS(RAIL); i++) {
-        if (is_too_soon || !RAIL[i].only_too_soon)
+        if (is_unasked || !RAIL[i].only_if_unasked)
             RAIL[i].step(work, todo, RAIL[i].what);
     }
 }

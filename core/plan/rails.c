@@ -141,7 +141,7 @@ const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule)
 
     if (!holder)
         ibh_snapshot_needs_holder(rails->snapshot, &rule->from.ip);
-    if (rule->table == IBH_TABLE_MAIN) { /* a second tier: the address, or its first tier, names the owner */
+    if (rule->table == IBH_TABLE_MAIN) { /* its address, or that address's rule to T or D, names the owner */
         const IbhNic *owner = ibh_rails_owner(rails, &rule->from.ip);
 
         return owner ? owner : holder ? holder : owner_by_other_rule(rails, rule);

@@ -128,6 +128,8 @@ GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
 
 /* ---- rules ---- */
 
+/* Where T has more prefix lengths, the last pair is for all the rest: what main has inside of these, and shorter than
+ * the eighth length, then gives way to T. Rails have one length, or two. */
 #define PAIRS_MAX 8
 
 IbhRule ibh_rule_of_ours(guint32 table, gint64 suppress_prefixlength, guint32 priority, const IbhPrefix *to)

@@ -33,7 +33,6 @@ gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
 gboolean ibh_nic_has_default(const IbhRails *rails, const IbhNic *nic, int family); /* D has a default route */
 
 void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway); /* of ours; AF_UNSPEC: on link */
-void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from);
 void ibh_routes_add_via(const IbhNic *nic, const IbhRoute *route, GArray *routes);
 /* One next hop, for every source and TOS, without an encapsulation: a route of ours can do the same. */
 gboolean ibh_route_is_simple(const IbhRoute *route);

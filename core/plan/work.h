@@ -88,12 +88,26 @@ typedef void IbhStep(IbhWork *work);
 
 /* emit.c. An rp_filter of 1 drops what comes in on another NIC than the answer would leave through: before rules
  * change, it is loosened, for a moment too; after peers were told, it is tightened. */
-IbhStep ibh_work_loosen_rp_filters, ibh_work_tighten_rp_filters;
+void ibh_work_loosen_rp_filters(IbhWork *work);
+void ibh_work_tighten_rp_filters(IbhWork *work);
+
 /* program.c: rails */
-IbhStep ibh_work_program_rails, ibh_work_set_arp, ibh_work_silence_others, ibh_work_announce_changed,
-    ibh_work_collect_garbage, ibh_work_join_units;
-IbhStep ibh_work_spread; /* spread.c */
+void ibh_work_program_rails(IbhWork *work);
+void ibh_work_set_arp(IbhWork *work);
+void ibh_work_silence_others(IbhWork *work);
+void ibh_work_announce_changed(IbhWork *work);
+void ibh_work_collect_garbage(IbhWork *work);
+void ibh_work_join_units(IbhWork *work);
+
+/* spread.c */
+void ibh_work_spread(IbhWork *work);
+
 /* undo.c: NICs that are no rails any more */
-IbhStep ibh_work_restore_announce, ibh_work_delete_former, ibh_work_restore_answers_in_use,
-    ibh_work_restore_other_answers, ibh_work_forget_peers, ibh_work_announce_former, ibh_work_adapt_rails_that_stay;
+void ibh_work_restore_announce(IbhWork *work);
+void ibh_work_delete_former(IbhWork *work);
+void ibh_work_restore_answers_in_use(IbhWork *work);
+void ibh_work_restore_other_answers(IbhWork *work);
+void ibh_work_forget_peers(IbhWork *work);
+void ibh_work_announce_former(IbhWork *work);
+void ibh_work_adapt_rails_that_stay(IbhWork *work);
 void ibh_work_forget_neighbours(const IbhWork *work, const IbhNic *nic); /* no traffic leaves through it now */

@@ -53,7 +53,7 @@ void ibh_run_forget_config(IbhRun *run, const GError *problem);
 
 gboolean ibh_run_look(IbhRun *run, IbhScope scope, GError **error);
 gboolean ibh_run_find_rails(IbhRun *run, GError **error);
-/* Reads what only some plans need. */
+/* Where a first plan has to make a NIC forget its peers, neighbours are read, and it is made again. */
 GPtrArray *ibh_run_plan(IbhRun *run);
 /* Old values are stored before the first change, so that a crash loses none. */
 IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan);
