@@ -9,5 +9,5 @@ guide_section() { # SYMPTOM: how a heading begins → its section
 }
 
 guide_asks() { # SYMPTOM: its commands, one per line
-    guide_section "$1" | sed -n '/^- Ask/,/^- Do/p' | sed '/^- Do/d' | grep -o '`[^`]*`' | tr -d '`' | grep 'ib-hook' || true
+    guide_section "$1" | sed -n '/^- Run/,/^- Do/p' | sed '/^- Do/d' | grep -o '`[^`]*`' | tr -d '`' | grep 'ib-hook' || true
 }
