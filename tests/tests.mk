@@ -35,7 +35,7 @@ check-unit: unit-tests
 
 check-sanitized:
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/sanitized CFLAGS='$(SANITIZE)' all unit-tests
-	@tests/unit/run $(BUILD)/sanitized env IBH_CASES=2000 G_SLICE=always-malloc
+	@tests/unit/run $(BUILD)/sanitized env IBH_CASES=1000 G_SLICE=always-malloc
 
 check-valgrind:
 	@packaging/deps.sh build tests valgrind
