@@ -89,6 +89,7 @@ void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, co
 guint ibh_text_count_slips(const char *word, const char *name);
 
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
+gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
 /* The address of this NIC in whose subnet `ip` lies; NULL: none. It belongs to the snapshot. */
 const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip);
 
@@ -160,6 +161,8 @@ gboolean ibh_link_has_lladdr(const IbhLink *link, const guint8 *lladdr, guint le
 /* gateway= and remote= that cannot be used, and rails that reach no other host without a gateway. */
 void ibh_check_judge_gateway(const IbhCheck *check, const IbhNic *nic);
 void ibh_check_judge_manager(const IbhCheck *check, const IbhNic *nic);
+/* Of what is missing: "its link has no carrier". It ends a sentence. */
+const char *ibh_missing_text(IbhMissing missing);
 /* Of rails that were there and are not, and of those that are down. */
 const char *ibh_known_manager(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL: not known */
 char *ibh_known_pci(const IbhKnownRail *known); /* "0000:81:00.1"; NULL: not known. The caller frees it */

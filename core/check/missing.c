@@ -21,6 +21,21 @@ static const IbhCode rows[] = {
                          "is the card there, and has it another name? else take its section out of the configuration"},
 };
 
+const char *ibh_missing_text(IbhMissing missing)
+{
+    static const char *const texts[] = {
+        [IBH_ON_PURPOSE] = "it is administratively down",
+        [IBH_ELSEWHERE] = "its hardware is there, but has no interface in this network namespace",
+        [IBH_LACKS_ADDRESS] = "it has link, but no address",
+        [IBH_LACKS_CARRIER] = "its link has no carrier",
+        [IBH_LACKS_RDMA] = "its RDMA device is gone",
+        [IBH_IS_GONE] = "its hardware is gone, or no driver has it",
+        [IBH_NO_SUCH_NIC] = "no NIC has this name",
+    };
+
+    return texts[missing];
+}
+
 /* ---- which card and cable ---- */
 
 const char *ibh_known_manager(const IbhSnapshot *snapshot, const IbhKnownRail *known)

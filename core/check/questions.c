@@ -13,6 +13,15 @@ gboolean ibh_nic_is_usable(const IbhNic *nic)
     return (nic->link->flags & IFF_UP) && nic->link->carrier;
 }
 
+gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
+        if (ibh_prefix_equal(&address->subnet, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {

@@ -138,26 +138,9 @@ IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic)
     return IBH_IS_THERE;
 }
 
-/* ---- in words ---- */
-
 gboolean ibh_missing_is_fault(IbhMissing missing)
 {
     return missing >= IBH_LACKS_ADDRESS;
-}
-
-const char *ibh_missing_text(IbhMissing missing)
-{
-    static const char *const texts[] = {
-        [IBH_ON_PURPOSE] = "it is administratively down",
-        [IBH_ELSEWHERE] = "its hardware is there, but has no interface in this network namespace",
-        [IBH_LACKS_ADDRESS] = "it has link, but no address",
-        [IBH_LACKS_CARRIER] = "its link has no carrier",
-        [IBH_LACKS_RDMA] = "its RDMA device is gone",
-        [IBH_IS_GONE] = "its hardware is gone, or no driver has it",
-        [IBH_NO_SUCH_NIC] = "no NIC has this name",
-    };
-
-    return texts[missing];
 }
 
 /* ---- the list ---- */

@@ -23,8 +23,6 @@ GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config, gboolea
 IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic);
 
 gboolean ibh_missing_is_fault(IbhMissing missing); /* neither there nor away on purpose */
-/* Of what is missing: "its link has no carrier". It ends a sentence. */
-const char *ibh_missing_text(IbhMissing missing);
 
 /* NULL: none. */
 const IbhKnownRail *ibh_known_named(const GArray *known, const char *iface);

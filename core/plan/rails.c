@@ -88,15 +88,6 @@ gboolean ibh_rails_have_address(const IbhRails *rails, const IbhIp *ip)
     return FALSE;
 }
 
-gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (ibh_prefix_equal(&address->subnet, subnet))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 gboolean ibh_nic_has_first(const IbhNic *nic, const IbhAddress *address)
 {
     IBH_EACH_POINTER (const IbhAddress, other, nic->served) {

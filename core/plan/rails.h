@@ -117,7 +117,6 @@ gboolean ibh_rails_have_address(const IbhRails *rails, const IbhIp *address); /*
 /* An address of this NIC that it serves as a rail. */
 gboolean ibh_nic_serves_family(const IbhNic *nic, int family);
 gboolean ibh_nic_programs_family(const IbhNic *nic, int family); /* rules and routes of ours serve it */
-gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
 /* The longest of remote= that contains this prefix; NULL: none does. */
 const IbhRemote *ibh_nic_find_remote(const IbhNic *nic, const IbhPrefix *prefix);
 /* FALSE: the NIC serves this address twice, with two prefix lengths, and this is the second. */
