@@ -7,8 +7,6 @@
 #include <linux/rtnetlink.h>
 #include <netlink/route/neighbour.h>
 
-/* ---- entries ---- */
-
 #define FLAGS_EXT 15 /* NDA_FLAGS_EXT, which headers before 5.16 do not have, nor an rtnl_neigh before libnl 3.10 */
 
 typedef struct {
@@ -57,38 +55,4 @@ gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, IbhNeighbo
 
     return ibh_netlink_dump(netlink, ibh_message_new(RTM_GETNEIGH, NLM_F_DUMP, &fixed, sizeof fixed), on_neighbour,
                             &dump, neighbours, "the neighbours", error);
-}
-
-/* ---- the tables ---- */
-
-/* Beside the table itself, a message for each of its devices: without limits. */
-static gboolean on_neighbour_table(struct nlmsghdr *header, gpointer data)
-{
-    const struct ndtmsg *info = nlmsg_data(header);
-    IbhNeighbourTable *tables = data, *table;
-    struct nlattr *attributes[NDTA_MAX + 1];
-    struct ndt_config config = {0};
-    struct ndt_stats stats = {0};
-
-    if (!parse(header, sizeof *info, attributes, NDTA_MAX))
-        return FALSE;
-    if (!attributes[NDTA_THRESH3] || (info->ndtm_family != AF_INET && info->ndtm_family != AF_INET6))
-        return TRUE;
-    table = &tables[info->ndtm_family == AF_INET6];
-    table->limit = get_u32(attributes[NDTA_THRESH3], 0);
-    nla_memcpy(&config, attributes[NDTA_CONFIG], sizeof config);
-    nla_memcpy(&stats, attributes[NDTA_STATS], sizeof stats);
-    table->used = config.ndtc_entries;
-    table->full = stats.ndts_table_fulls;
-    return TRUE;
-}
-
-gboolean ibh_netlink_read_neighbour_tables(IbhNetlink *netlink, IbhNeighbourTable ret_tables[2], GError **error)
-{
-    struct ndtmsg fixed = {.ndtm_family = AF_UNSPEC};
-    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, 1);
-
-    ret_tables[0] = ret_tables[1] = (IbhNeighbourTable){0};
-    return ibh_netlink_dump(netlink, ibh_message_new(RTM_GETNEIGHTBL, NLM_F_DUMP, &fixed, sizeof fixed),
-                            on_neighbour_table, ret_tables, none, "the neighbour tables", error);
 }

@@ -77,8 +77,6 @@ typedef enum {
 } IbhNeighbours;
 gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, IbhNeighbours which, GArray *neighbours,
                                      GError **error);
-/* IPv4's, IPv6's: every network namespace can read their limits. */
-gboolean ibh_netlink_read_neighbour_tables(IbhNetlink *netlink, IbhNeighbourTable ret_tables[2], GError **error);
 
 /* ---- asking the kernel how it would route ---- */
 

@@ -331,13 +331,6 @@ typedef struct {
     gboolean no_arp;  /* of a kind that is not asked for: ibh_neighbour_is_unasked() */
 } IbhNeighbour;
 
-/* The kernel's table of neighbours of one family, which the whole machine shares. */
-typedef struct {
-    guint limit;  /* gc_thresh3; 0: not known */
-    guint used;   /* entries, of all network namespaces */
-    guint64 full; /* number of entries that could not be added, since the boot */
-} IbhNeighbourTable;
-
 /* The manager that configures a netdev, as its state files show. */
 typedef struct {
     int ifindex;

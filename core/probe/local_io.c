@@ -4,6 +4,7 @@
 
 #include <linux/bpf.h>
 #include <linux/if_link.h>
+#include <linux/neighbour.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <sys/syscall.h>
@@ -147,4 +148,38 @@ void ibh_prober_read_local(IbhProber *prober, gboolean after)
     read_tcx(prober->probe);
     (void)ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETLINK, NLM_F_DUMP, &links, sizeof links), on_link,
                            &reader, none, "the links", NULL);
+}
+
+/* ---- the limits of neighbour tables ---- */
+
+/* Beside the table itself, a message for each of its devices: without limits. */
+static gboolean on_neighbour_table(struct nlmsghdr *header, gpointer data)
+{
+    const struct ndtmsg *info = nlmsg_data(header);
+    IbhNeighbourTable *tables = data, *table;
+    struct nlattr *attributes[NDTA_MAX + 1];
+    struct ndt_config config = {0};
+    struct ndt_stats stats = {0};
+
+    if (!parse(header, sizeof *info, attributes, NDTA_MAX))
+        return FALSE;
+    if (!attributes[NDTA_THRESH3] || (info->ndtm_family != AF_INET && info->ndtm_family != AF_INET6))
+        return TRUE;
+    table = &tables[info->ndtm_family == AF_INET6];
+    table->limit = get_u32(attributes[NDTA_THRESH3], 0);
+    nla_memcpy(&config, attributes[NDTA_CONFIG], sizeof config);
+    nla_memcpy(&stats, attributes[NDTA_STATS], sizeof stats);
+    table->used = config.ndtc_entries;
+    table->full = stats.ndts_table_fulls;
+    return TRUE;
+}
+
+gboolean ibh_prober_read_tables(IbhProber *prober, IbhNeighbourTable ret_tables[2], GError **error)
+{
+    struct ndtmsg fixed = {.ndtm_family = AF_UNSPEC};
+    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, 1);
+
+    ret_tables[0] = ret_tables[1] = (IbhNeighbourTable){0};
+    return ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETNEIGHTBL, NLM_F_DUMP, &fixed, sizeof fixed),
+                            on_neighbour_table, ret_tables, none, "the neighbour tables", error);
 }

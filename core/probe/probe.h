@@ -396,6 +396,13 @@ void ibh_flight_launched(IbhFlight *flight, const IbhShot *shot, gint64 now, gbo
 /* The finished pair is over, and its entry deleted. */
 void ibh_flight_end(IbhFlight *flight, guint pair);
 
+/* The kernel's table of neighbours of one family, which the whole machine shares. */
+typedef struct {
+    guint limit;  /* gc_thresh3; 0: not known */
+    guint used;   /* entries, of all network namespaces */
+    guint64 full; /* number of entries that could not be added, since the boot */
+} IbhNeighbourTable;
+
 /* How many entries may be added to a table with so many entries: up to half of its limit, above which the kernel
  * deletes old ones, perhaps those of other programs; a fuller table gets half of its free room. */
 guint ibh_probe_room(const IbhNeighbourTable *table);

@@ -74,6 +74,8 @@ gboolean ibh_prober_heard_all(IbhProber *prober);
 
 /* The kernel's counters, before and after; after, what is attached to NICs, too. */
 void ibh_prober_read_local(IbhProber *prober, gboolean after);
+/* IPv4's, IPv6's: every network namespace can read their limits. */
+gboolean ibh_prober_read_tables(IbhProber *prober, IbhNeighbourTable ret_tables[2], GError **error);
 /* Another process asks the pair by RDMA. If the kernel blocks that process, nothing waits for it. */
 int ibh_prober_send_rdma(IbhProber *prober, guint32 pair);
 void ibh_prober_take_rdma(IbhProber *prober, IbhProbeSocket *sock);

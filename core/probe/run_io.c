@@ -173,13 +173,13 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     IbhNeighbourTable before[2], after[2];
     gint64 proxies;
 
-    if (!learn(prober, error) || !ibh_netlink_read_neighbour_tables(prober->netlink, before, error))
+    if (!learn(prober, error) || !ibh_prober_read_tables(prober, before, error))
         return FALSE;
     for (int six = 0; six <= 1; six++)
         prober->flight.room[six] = ibh_probe_room(&before[six]);
     ibh_prober_read_local(prober, FALSE);
     proxies = ask_own(prober);
-    if (!ask_pairs(prober, error) || !ibh_netlink_read_neighbour_tables(prober->netlink, after, error))
+    if (!ask_pairs(prober, error) || !ibh_prober_read_tables(prober, after, error))
         return FALSE;
     ibh_prober_read_local(prober, TRUE);
     for (int six = 0; six <= 1; six++)
