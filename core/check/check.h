@@ -56,6 +56,7 @@ typedef struct {
     GArray *questions; /* IbhQuestion */
 
     GArray *rules, *routes; /* IbhRule, IbhRoute: what we want of all rails */
+    GArray *own;            /* IbhRoute: to the host's own addresses */
     /* The host's routing, as the snapshot has it; as it should be; and with all of ours in place. */
     IbhFib *actual, *ideal, *repaired;
     GPtrArray *taken_away; /* rules and routes that the last two pass by as if they were not there */
@@ -103,6 +104,8 @@ typedef enum {
 
 void ibh_check_want(IbhCheck *check); /* sets its rules and routes */
 
+/* IbhRoute: table local, as the kernel makes it of the addresses. */
+GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot);
 /* All that the snapshot has; without `ours` as the host would be if we had never been there. */
 void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean ours);
 IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind);

@@ -4,6 +4,7 @@
 #include "plan/want.h"
 
 #include <linux/fib_rules.h>
+#include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
 void ibh_check_want(IbhCheck *check)
@@ -40,6 +41,26 @@ static const IbhRule plain[] = {
     {.family = AF_INET6, .from.ip.family = AF_INET6, .priority = 32767, .table = IBH_TABLE_MAIN - 1, PLAIN},
 };
 
+GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot)
+{
+    GArray *routes = IBH_NEW_ARRAY(IbhRoute);
+
+    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
+        const IbhRoute route = {.family = address->local.family,
+                                .table = IBH_TABLE_LOCAL,
+                                .type = RTN_LOCAL,
+                                .protocol = RTPROT_KERNEL,
+                                .scope = RT_SCOPE_HOST,
+                                .dst = ibh_prefix_of_host(&address->local),
+                                .nexthops = 1,
+                                .ifindex = address->ifindex};
+
+        if (!address->tentative && !address->failed)
+            g_array_append_val(routes, route);
+    }
+    return routes;
+}
+
 void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean ours)
 {
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
@@ -57,7 +78,8 @@ IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
     const IbhSnapshot *snapshot = check->rails->snapshot;
     IbhFib *fib = ibh_fib_new(snapshot);
 
-    ibh_fib_add_own_addresses(fib);
+    IBH_EACH (const IbhRoute, route, check->own)
+        ibh_fib_add_route(fib, route);
     if (kind != IBH_MODEL_IDEAL)
         ibh_fib_add_snapshot(fib, snapshot, kind == IBH_MODEL_ACTUAL);
     if (kind == IBH_MODEL_ACTUAL)

@@ -250,6 +250,7 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const char *const *only)
     check->classes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     check->clashes = g_ptr_array_new();
     ibh_check_want(check);
+    check->own = ibh_snapshot_own_routes(rails->snapshot);
     check->actual = ibh_check_model_new(check, IBH_MODEL_ACTUAL);
     check->ideal = ibh_check_model_new(check, IBH_MODEL_IDEAL);
     check->repaired = ibh_check_model_new(check, IBH_MODEL_REPAIRED);
@@ -273,6 +274,7 @@ void ibh_check_free(IbhCheck *check)
     g_ptr_array_unref(check->clashes);
     g_array_unref(check->rules);
     g_array_unref(check->routes);
+    g_array_unref(check->own);
     g_array_unref(check->pieces);
     ibh_fib_free(check->actual);
     ibh_fib_free(check->ideal);

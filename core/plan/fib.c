@@ -29,7 +29,6 @@ struct IbhFib {
     const IbhSnapshot *snapshot;
     Family families[2]; /* IPv4, IPv6 */
     guint n_rules;
-    GPtrArray *made;          /* IbhRoute: of the addresses */
     const GPtrArray *ignored; /* rules and routes; NULL: none */
 };
 
@@ -307,7 +306,6 @@ IbhFib *ibh_fib_new(const IbhSnapshot *snapshot)
     IbhFib *fib = g_new0(IbhFib, 1);
 
     fib->snapshot = snapshot;
-    fib->made = g_ptr_array_new_with_free_func(g_free);
     for (Family *family = fib->families; family < fib->families + G_N_ELEMENTS(fib->families); family++) {
         family->rules = IBH_NEW_ARRAY(Entry);
         family->by_source =
@@ -328,27 +326,5 @@ void ibh_fib_free(IbhFib *fib)
         g_hash_table_unref(family->priorities);
         g_hash_table_unref(family->tables);
     }
-    g_ptr_array_unref(fib->made);
     g_free(fib);
-}
-
-void ibh_fib_add_own_addresses(IbhFib *fib)
-{
-    IBH_EACH (const IbhAddress, address, fib->snapshot->addresses) {
-        IbhRoute *route;
-
-        if (address->tentative || address->failed)
-            continue;
-        route = g_new0(IbhRoute, 1);
-        *route = (IbhRoute){.family = address->local.family,
-                            .table = IBH_TABLE_LOCAL,
-                            .type = RTN_LOCAL,
-                            .protocol = RTPROT_KERNEL,
-                            .scope = RT_SCOPE_HOST,
-                            .dst = ibh_prefix_of_host(&address->local),
-                            .nexthops = 1,
-                            .ifindex = address->ifindex};
-        g_ptr_array_add(fib->made, route);
-        ibh_fib_add_route(fib, route);
-    }
 }

@@ -27,8 +27,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhFib, ibh_fib_free)
 /* Of one priority, the first that is added is asked first; of routes with one prefix and metric likewise. */
 void ibh_fib_add_rule(IbhFib *fib, const IbhRule *rule);
 void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route);
-/* Table local, as the kernel makes it of the addresses. */
-void ibh_fib_add_own_addresses(IbhFib *fib);
 
 /* Rules and routes that the walk passes by as if they were not there; NULL: none. */
 void ibh_fib_without(IbhFib *fib, const GPtrArray *ignored);

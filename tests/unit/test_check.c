@@ -55,7 +55,7 @@ static World look(const char *text, Answer answer)
     g_autoptr(GError) error = NULL;
     World world = {.cas = ibh_case_parse("world", text, &error), .config = ibh_config_new()};
     g_autoptr(IbhFib) kernel = NULL;
-    g_autoptr(GArray) missed = NULL;
+    g_autoptr(GArray) missed = NULL, own = NULL;
     const char *const *only;
 
     if (!world.cas ||
@@ -70,7 +70,9 @@ static World look(const char *text, Answer answer)
     world.plan = ibh_plan_apply(world.rails);
     world.check = ibh_check_new(world.rails, only);
     kernel = ibh_fib_new(world.cas->snapshot);
-    ibh_fib_add_own_addresses(kernel);
+    own = ibh_snapshot_own_routes(world.cas->snapshot);
+    IBH_EACH (const IbhRoute, route, own)
+        ibh_fib_add_route(kernel, route);
     ibh_fib_add_snapshot(kernel, world.cas->snapshot, TRUE);
     for (guint i = 0; i < world.check->questions->len; i++) {
         answer_as_kernel(kernel, &g_array_index(world.check->questions, IbhQuestion, i));

@@ -249,13 +249,16 @@ static void test_without_ours(void **state)
     World world =
         world_of("ip route add 172.16.0.0/16 dev ib1 table 942 metric mark protocol kernel\n"
                  "ip rule add from 172.16.34.2 lookup 942 priority 1941 suppress_ifgroup mark protocol kernel");
+    g_autoptr(GArray) own = NULL;
 
     (void)state;
     assert_leaves(&world, "172.16.34.2", "172.16.1.1", "ib1");
     ibh_fib_free(world.fib);
     world.fib = ibh_fib_new(world.kernel->now);
     ibh_fib_add_snapshot(world.fib, world.kernel->now, FALSE);
-    ibh_fib_add_own_addresses(world.fib);
+    own = ibh_snapshot_own_routes(world.kernel->now);
+    IBH_EACH (const IbhRoute, route, own)
+        ibh_fib_add_route(world.fib, route);
     assert_leaves(&world, "172.16.34.2", "172.16.1.1", "ib0");
     assert_int_equal(walk(&world, "172.16.34.2", "172.16.34.1").route->type, RTN_LOCAL);
     end(&world);
