@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nm.so: what NetworkManager calls its connections. The only thing that links libnm; core/host/manager.c loads it, for
+ * nm.so: what NetworkManager calls its connections. The only thing that links libnm; core/check/managers_io.c loads it,
+ * for
  * --show, --check and --render only.
  */
 #define NM_VERSION_MIN_REQUIRED NM_VERSION_1_22

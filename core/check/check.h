@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "check/facts.h"
 #include "check/finding.h"
 #include "plan/fib.h"
 #include "plan/known.h"
@@ -52,6 +53,7 @@ typedef struct {
 
 typedef struct {
     const IbhRails *rails;
+    const IbhFacts *facts;
     const char *const *only;
     GArray *questions; /* IbhQuestion */
 
@@ -74,8 +76,8 @@ typedef struct {
     guint tried; /* how many fixes were looked for */
 } IbhCheck;
 
-/* With the questions for the kernel. */
-IbhCheck *ibh_check_new(const IbhRails *rails, const char *const *only);
+/* With the questions for the kernel. Of the facts the routes are needed, the others before it judges. */
+IbhCheck *ibh_check_new(const IbhRails *rails, const IbhFacts *facts, const char *const *only);
 void ibh_check_free(IbhCheck *check);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhCheck, ibh_check_free)
 
@@ -110,11 +112,11 @@ GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot);
 void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean ours);
 IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind);
 
-/* Each route of the snapshot, those of foreign tables too; `break` ends one list of the two. Tables that were read
- * whole come first, in the kernel's order: of routes with one prefix and metric the first one counts. */
-#define IBH_EACH_ROUTE(x, snapshot)                                                                                    \
+/* Each route of the host, those of foreign tables too; `break` ends one list of the two. Tables that were read whole
+ * come first, in the kernel's order: of routes with one prefix and metric the first one counts. */
+#define IBH_EACH_ROUTE(x, check)                                                                                       \
     for (int x##_list = 0; x##_list < 2; x##_list++)                                                                   \
-        IBH_EACH (const IbhRoute, x, x##_list ? (snapshot)->routes : (snapshot)->more)
+        IBH_EACH (const IbhRoute, x, x##_list ? (check)->rails->snapshot->routes : (check)->facts->routes)
 
 /* One of ours, or of those that every host has. */
 gboolean ibh_rule_is_expected(const IbhRule *rule);
@@ -167,7 +169,7 @@ void ibh_check_judge_manager(const IbhCheck *check, const IbhNic *nic);
 /* Of what is missing: "its link has no carrier". It ends a sentence. */
 const char *ibh_missing_text(IbhMissing missing);
 /* Of rails that were there and are not, and of those that are down. */
-const char *ibh_known_manager(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL: not known */
+const char *ibh_known_manager(const IbhFacts *facts, const IbhKnownRail *known); /* NULL: not known */
 char *ibh_known_pci(const IbhKnownRail *known); /* "0000:81:00.1"; NULL: not known. The caller frees it */
 void ibh_check_judge_missing(const IbhCheck *check);
 /* The address of this family that a rail had, and now it has none; NULL: it has one, or never had. */

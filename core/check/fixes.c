@@ -40,7 +40,7 @@ static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const 
         if (other != rule && other->family == rule->family && other->table == rule->table)
             return FALSE;
     }
-    IBH_EACH_ROUTE (route, check->rails->snapshot) {
+    IBH_EACH_ROUTE (route, check) {
         if (route->table == rule->table && route->family == rule->family && ibh_route_compare(route, wrong) != 0 &&
             !ibh_rails_own_prefix(check->rails, &route->dst))
             return TRUE;
@@ -53,7 +53,7 @@ static void take_away(const IbhCheck *check, const IbhOwner *object)
 {
     if (object->rule)
         g_ptr_array_add(check->taken_away, (gpointer)(guintptr)object->rule);
-    IBH_EACH_ROUTE (route, check->rails->snapshot) {
+    IBH_EACH_ROUTE (route, check) {
         if (object->route && ibh_route_compare(route, object->route) == 0)
             g_ptr_array_add(check->taken_away, (gpointer)(guintptr)route);
     }

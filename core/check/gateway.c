@@ -11,7 +11,7 @@
 
 static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int family)
 {
-    IBH_EACH_ROUTE (route, check->rails->snapshot) {
+    IBH_EACH_ROUTE (route, check) {
         const IbhIp *to = &route->dst.ip;
 
         if (route->family != family || route->ifindex != nic->link->ifindex || route->type != RTN_UNICAST ||

@@ -9,11 +9,11 @@
 
 #define ROUTES_MAX 10000 /* more of them come from a routing protocol: any answer counts as right */
 
-static gboolean look_into(IbhSnapshot *snapshot, IbhNetlink *netlink, guint32 table, GError **error)
+static gboolean look_into(IbhFacts *facts, IbhNetlink *netlink, guint32 table, GError **error)
 {
     const IbhRouteFilter filter = {.table = table, .limit = ROUTES_MAX};
 
-    return ibh_netlink_read_routes(netlink, &filter, snapshot->more, error);
+    return ibh_netlink_read_routes(netlink, &filter, facts->routes, error);
 }
 
 static gboolean is_anothers_table(const IbhRails *rails, const IbhRule *rule)
@@ -37,7 +37,8 @@ static gboolean look_for_errors_in_main(IbhSnapshot *snapshot, IbhNetlink *netli
 
 /* Foreign routes in the rails' tables concern only --check. Tables of foreign rules cut the rails' subnets into pieces.
  * The local table is asked first, main last. */
-static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
+static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
+                                 GError **error)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 
@@ -51,11 +52,11 @@ static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, I
         return FALSE;
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
         if (is_anothers_table(rails, rule) && g_hash_table_add(seen, GUINT_TO_POINTER(rule->table)) &&
-            !look_into(snapshot, netlink, rule->table, error))
+            !look_into(facts, netlink, rule->table, error))
             return FALSE;
     }
-    return look_for_errors_in_main(snapshot, netlink, error) && look_into(snapshot, netlink, IBH_TABLE_MAIN, error) &&
-           look_into(snapshot, netlink, IBH_TABLE_LOCAL, error);
+    return look_for_errors_in_main(snapshot, netlink, error) && look_into(facts, netlink, IBH_TABLE_MAIN, error) &&
+           look_into(facts, netlink, IBH_TABLE_LOCAL, error);
 }
 
 /* It sends no solicitation. */
@@ -65,27 +66,32 @@ static gboolean is_mute(const char *iface, char version)
            ibh_sysctl_read("ipv%c/neigh/%s/app_solicit", version, iface) == 0;
 }
 
-static void look_at_settings(const IbhRails *rails, IbhSnapshot *snapshot)
+static void look_at_settings(const IbhRails *rails, IbhFacts *facts)
 {
-    snapshot->proxy_arp = ibh_sysctl_read("ipv4/conf/all/proxy_arp") > 0;
-    IBH_EACH (IbhLink, link, snapshot->links) {
-        const IbhNic *nic = ibh_rails_nic(rails, link->ifindex);
+    facts->hash_policy = MAX(ibh_sysctl_read("ipv4/fib_multipath_hash_policy"), 0);
+    facts->proxy_arp = ibh_sysctl_read("ipv4/conf/all/proxy_arp") > 0;
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        const IbhLink *link = nic->link;
 
-        if (!nic || nic->status != IBH_NIC_RAIL)
+        if (nic->status != IBH_NIC_RAIL)
             continue;
-        g_snprintf(link->mute, sizeof link->mute, "%s%s", is_mute(link->name, '4') ? "4" : "",
-                   is_mute(link->name, '6') ? "6" : "");
-        link->no_ipv6 = ibh_sysctl_read("ipv6/conf/%s/disable_ipv6", link->name) == 1;
+        for (int six = 0; six <= 1; six++) {
+            if (is_mute(link->name, six ? '6' : '4'))
+                g_array_append_val(facts->mute[six], link->ifindex);
+        }
+        if (ibh_sysctl_read("ipv6/conf/%s/disable_ipv6", link->name) == 1)
+            g_array_append_val(facts->no_ipv6, link->ifindex);
     }
 }
 
-gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
+gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
+                        GError **error)
 {
     GArray *list = snapshot->neighbours;
 
-    look_at_settings(rails, snapshot);
+    look_at_settings(rails, facts);
     g_array_set_size(list, 0);
-    return look_into_tables(rails, snapshot, netlink, error) &&
+    return look_into_tables(rails, snapshot, facts, netlink, error) &&
            ibh_netlink_read_neighbours(netlink, AF_INET, IBH_NEIGHBOURS_ALL, list, error) &&
            ibh_netlink_read_neighbours(netlink, AF_INET6, IBH_NEIGHBOURS_ALL, list, error) &&
            ibh_netlink_read_neighbours(netlink, AF_INET, IBH_NEIGHBOURS_PROXY, list, error);

@@ -5,15 +5,18 @@
  */
 #pragma once
 
+#include "check/facts.h"
 #include "kernel/netlink.h"
 #include "plan/rails.h"
 
-/* Foreign routes in rails' tables, the tables that foreign rules lead to, neighbours, settings of rails. */
-gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
+/* Foreign routes in rails' tables and neighbours into the snapshot; the tables that foreign rules lead to, and settings
+ * of rails, into the facts. */
+gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
+                        GError **error);
 
-/* Fills in the snapshot's managers, with what keeps them from calling our hook, and hand-written scripts. `sysfs`
+/* Fills in the managers of all links, with what keeps them from calling our hook, and hand-written scripts. `sysfs`
  * stands for /sys. A manager whose files cannot be read is unknown. */
-void ibh_managers_read(const char *sysfs, IbhSnapshot *snapshot);
+void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts *facts);
 
 /* What nm.so exports. For each IbhManager of NetworkManager's it sets the connection's name, sets the manager to NULL
  * if NetworkManager only watches, and notes where NetworkManager prunes. Returns after this time at the latest. */

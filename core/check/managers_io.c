@@ -227,13 +227,13 @@ static const struct {
 
 /* Links are not followed: our hooks are links, and a link to /dev/null masks. Managers do not run what is not root's.
  */
-static void read_script(const char *file, gsize root, gboolean is_hook, IbhSnapshot *snapshot)
+static void read_script(const char *file, gsize root, gboolean is_hook, IbhFacts *facts)
 {
     IbhScript script = {0};
     GString *text;
     struct stat status;
 
-    if (snapshot->scripts->len == N_SCRIPTS || lstat(file, &status) < 0 ||
+    if (facts->scripts->len == N_SCRIPTS || lstat(file, &status) < 0 ||
         (status.st_uid != 0 && status.st_uid != geteuid()) || (is_hook && !(status.st_mode & S_IXUSR)))
         return;
     text = ibh_file_read(file, FALSE, &script.is_public, NULL);
@@ -245,10 +245,10 @@ static void read_script(const char *file, gsize root, gboolean is_hook, IbhSnaps
     }
     script.path = ibh_text_printable(file + root);
     script.text = g_string_free(text, FALSE);
-    g_array_append_val(snapshot->scripts, script);
+    g_array_append_val(facts->scripts, script);
 }
 
-static void read_scripts(const char *root, IbhSnapshot *snapshot)
+static void read_scripts(const char *root, IbhFacts *facts)
 {
     for (gsize i = 0; i < G_N_ELEMENTS(PLACES); i++) {
         g_autofree char *pattern = g_strconcat(root, PLACES[i].pattern, NULL);
@@ -256,7 +256,7 @@ static void read_scripts(const char *root, IbhSnapshot *snapshot)
 
         if (glob(pattern, 0, NULL, &found) == 0) {
             for (gsize n = 0; n < found.gl_pathc; n++)
-                read_script(found.gl_pathv[n], strlen(root), PLACES[i].is_hook, snapshot);
+                read_script(found.gl_pathv[n], strlen(root), PLACES[i].is_hook, facts);
         }
         globfree(&found);
     }
@@ -264,7 +264,7 @@ static void read_scripts(const char *root, IbhSnapshot *snapshot)
 
 /* ---- all ---- */
 
-void ibh_managers_read(const char *sysfs, IbhSnapshot *snapshot)
+void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts *facts)
 {
     g_autofree char *root = find_root(sysfs);
     gboolean hooks, asks = FALSE;
@@ -273,10 +273,10 @@ void ibh_managers_read(const char *sysfs, IbhSnapshot *snapshot)
         return;
     hooks = hooks_are_called(root);
     IBH_EACH (const IbhLink, link, snapshot->links)
-        find_manager(root, link, hooks, snapshot->managers);
-    read_scripts(root, snapshot);
-    IBH_EACH (const IbhManager, manager, snapshot->managers)
+        find_manager(root, link, hooks, facts->managers);
+    read_scripts(root, facts);
+    IBH_EACH (const IbhManager, manager, facts->managers)
         asks |= !root[0] && g_str_equal(manager->name, NETWORK_MANAGER);
     if (asks)
-        name_connections(snapshot->managers);
+        name_connections(facts->managers);
 }

@@ -38,9 +38,9 @@ const char *ibh_missing_text(IbhMissing missing)
 
 /* ---- which card and cable ---- */
 
-const char *ibh_known_manager(const IbhSnapshot *snapshot, const IbhKnownRail *known)
+const char *ibh_known_manager(const IbhFacts *facts, const IbhKnownRail *known)
 {
-    const IbhManager *manager = known->link ? ibh_snapshot_manager(snapshot, known->link->ifindex) : NULL;
+    const IbhManager *manager = known->link ? ibh_facts_manager(facts, known->link->ifindex) : NULL;
 
     return manager ? manager->name : NULL;
 }
@@ -53,14 +53,14 @@ char *ibh_known_pci(const IbhKnownRail *known)
 #define GUID_TEXT_LEN (8 * 3 - 1)
 
 /* "; PCI 0000:81:00.1, MAC 0c:42:a1:00:00:01, configured by NetworkManager"; "": none of them is known. */
-static char *say_hardware(const IbhSnapshot *snapshot, const IbhKnownRail *known)
+static char *say_hardware(const IbhFacts *facts, const IbhKnownRail *known)
 {
     g_autofree char *pci = ibh_known_pci(known);
     const struct {
         const char *label, *text;
     } parts[] = {{"PCI", pci},
                  {strlen(known->hardware) == GUID_TEXT_LEN ? "GUID" : "MAC", known->hardware},
-                 {"configured by", ibh_known_manager(snapshot, known)}};
+                 {"configured by", ibh_known_manager(facts, known)}};
     GString *text = g_string_new(NULL);
 
     for (guint i = 0; i < G_N_ELEMENTS(parts); i++) {
@@ -70,9 +70,9 @@ static char *say_hardware(const IbhSnapshot *snapshot, const IbhKnownRail *known
     return g_string_free(text, FALSE);
 }
 
-static IbhRemedy advise(const IbhRails *rails, const IbhKnownRail *missed, const IbhCode *row)
+static IbhRemedy advise(const IbhFacts *facts, const IbhKnownRail *missed, const IbhCode *row)
 {
-    const IbhManager *manager = missed->link ? ibh_snapshot_manager(rails->snapshot, missed->link->ifindex) : NULL;
+    const IbhManager *manager = missed->link ? ibh_facts_manager(facts, missed->link->ifindex) : NULL;
 
     if (row->advice || missed->why == IBH_LACKS_CARRIER)
         return ibh_remedy_advice("%s", row->advice ? row->advice : ibh_code_find(row->code)->advice);
@@ -97,7 +97,7 @@ static void tell(const IbhCheck *check, const IbhKnownRail *missed)
     const char *iface = missed->link ? missed->link->name : missed->iface;
     const IbhCode *row = &rows[missed->why];
     IbhFinding *finding = find_explanation(check->findings, missed, iface);
-    g_autofree char *hardware = say_hardware(check->rails->snapshot, missed), *text = NULL;
+    g_autofree char *hardware = say_hardware(check->facts, missed), *text = NULL;
     char ip[IBH_IP_STRLEN] = "";
 
     if (check->only && !g_strv_contains(check->only, iface))
@@ -107,7 +107,7 @@ static void tell(const IbhCheck *check, const IbhKnownRail *missed)
     text = g_strdup_printf("%s%s: %s%s", ip, ip[0] ? " is not reachable" : "it is no rail, as manage=yes wants it",
                            finding ? finding->message : ibh_missing_text(missed->why), hardware);
     if (!finding)
-        finding = ibh_finding_add(check->findings, iface, row->severity, row->code, advise(check->rails, missed, row),
+        finding = ibh_finding_add(check->findings, iface, row->severity, row->code, advise(check->facts, missed, row),
                                   "%s", text);
     ibh_finding_says(finding, iface, g_steal_pointer(&text));
 }
@@ -130,7 +130,7 @@ const IbhIp *ibh_check_find_lost_address(const IbhCheck *check, const IbhNic *ni
     const IbhSnapshot *snapshot = check->rails->snapshot;
 
     if (nic->status != IBH_NIC_RAIL || !ibh_nic_is_usable(nic) || ibh_nic_serves_family(nic, family) ||
-        (family == AF_INET6 && nic->link->no_ipv6))
+        (family == AF_INET6 && ibh_numbers_have(check->facts->no_ipv6, nic->link->ifindex)))
         return NULL;
     IBH_EACH (const IbhKnownRail, known, snapshot->state->known) {
         for (guint i = 0; i < known->n_addresses && ibh_known_link(snapshot, known) == nic->link; i++) {
@@ -144,7 +144,7 @@ const IbhIp *ibh_check_find_lost_address(const IbhCheck *check, const IbhNic *ni
 static void judge_families(const IbhCheck *check, const IbhNic *nic)
 {
     static const int families[] = {AF_INET, AF_INET6};
-    const IbhManager *manager = ibh_snapshot_manager(check->rails->snapshot, nic->link->ifindex);
+    const IbhManager *manager = ibh_facts_manager(check->facts, nic->link->ifindex);
 
     IBH_EACH_ROW (const int, family, families) {
         const IbhIp *lost = ibh_check_find_lost_address(check, nic, *family);

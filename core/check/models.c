@@ -61,16 +61,21 @@ GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot)
     return routes;
 }
 
+static void add_routes(IbhFib *fib, const GArray *routes, gboolean ours)
+{
+    IBH_EACH (const IbhRoute, route, routes) {
+        if (ours || !ibh_route_is_ours(route))
+            ibh_fib_add_route(fib, route);
+    }
+}
+
 void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean ours)
 {
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
         if (ours || !ibh_rule_is_ours(rule))
             ibh_fib_add_rule(fib, rule);
     }
-    IBH_EACH_ROUTE (route, snapshot) {
-        if (ours || !ibh_route_is_ours(route))
-            ibh_fib_add_route(fib, route);
-    }
+    add_routes(fib, snapshot->routes, ours);
 }
 
 IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
@@ -78,10 +83,11 @@ IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
     const IbhSnapshot *snapshot = check->rails->snapshot;
     IbhFib *fib = ibh_fib_new(snapshot);
 
-    IBH_EACH (const IbhRoute, route, check->own)
-        ibh_fib_add_route(fib, route);
-    if (kind != IBH_MODEL_IDEAL)
+    add_routes(fib, check->own, TRUE);
+    if (kind != IBH_MODEL_IDEAL) {
+        add_routes(fib, check->facts->routes, kind == IBH_MODEL_ACTUAL);
         ibh_fib_add_snapshot(fib, snapshot, kind == IBH_MODEL_ACTUAL);
+    }
     if (kind == IBH_MODEL_ACTUAL)
         return fib;
     for (guint i = 0; kind == IBH_MODEL_IDEAL && i < G_N_ELEMENTS(plain); i++)
@@ -91,7 +97,7 @@ IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
         if (ibh_rule_is_spread(rule))
             ibh_fib_add_rule(fib, rule);
     }
-    IBH_EACH_ROUTE (route, snapshot) {
+    IBH_EACH_ROUTE (route, check) {
         if (ibh_route_is_spread(route) ||
             (kind == IBH_MODEL_IDEAL && (route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_MAIN - 1)))
             ibh_fib_add_route(fib, route);

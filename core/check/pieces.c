@@ -110,7 +110,7 @@ void ibh_check_cut_pieces(IbhCheck *check)
     add_networks(&cuts, check->rails);
     add_rules(&cuts, snapshot->rules);
     add_routes(&cuts, snapshot->routes);
-    add_routes(&cuts, snapshot->more);
+    add_routes(&cuts, check->facts->routes);
     add_routes(&cuts, check->routes);
     add_beyond(&cuts);
     g_array_sort(prefixes, (GCompareFunc)ibh_prefix_compare);

@@ -231,7 +231,7 @@ static void look_at_rules(IbhCheck *check)
 /* What is bound to a NIC passes by routes of other NICs, and comes to an error route behind them. */
 static void look_at_routes(IbhCheck *check)
 {
-    IBH_EACH_ROUTE (route, check->rails->snapshot) {
+    IBH_EACH_ROUTE (route, check) {
         check->bound |= route->family == AF_INET && ibh_route_is_error(route);
         if (route->special && route->family == AF_INET6)
             check->special = TRUE;
@@ -240,11 +240,12 @@ static void look_at_routes(IbhCheck *check)
     }
 }
 
-IbhCheck *ibh_check_new(const IbhRails *rails, const char *const *only)
+IbhCheck *ibh_check_new(const IbhRails *rails, const IbhFacts *facts, const char *const *only)
 {
     IbhCheck *check = g_new0(IbhCheck, 1);
 
     check->rails = rails;
+    check->facts = facts;
     check->only = only;
     check->questions = g_array_new(FALSE, TRUE, sizeof(IbhQuestion));
     check->classes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);

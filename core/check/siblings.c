@@ -121,7 +121,7 @@ static void judge_ipv6(const IbhCheck *check, const IbhNic *nic, const IbhNic *o
             "its IPv6 MTU is %d, below that of its link (%d) and that of %s (%d): it sends larger packets in "
             "fragments, or not at all",
             link->mtu6, link->mtu, theirs->name, theirs->mtu6);
-    if (link->no_ipv6)
+    if (ibh_numbers_have(check->facts->no_ipv6, link->ifindex))
         ibh_check_tell(check, nic, "address-unusable", link->name,
                        ibh_remedy_fix("sysctl -w", "net/ipv6/conf/%s/disable_ipv6=0", link->name),
                        "IPv6 is switched off on it (disable_ipv6), and %s has it: it can keep no IPv6 address",

@@ -89,9 +89,9 @@ static gboolean routes(char *const *words, const IbhRails *rails, const IbhNic *
 }
 
 /* systemd-networkd configures the NIC by this file, or by the file that this one is a drop-in of. */
-static gboolean is_file_of(const IbhScript *script, const IbhRails *rails, const IbhNic *nic)
+static gboolean is_file_of(const IbhScript *script, const IbhFacts *facts, const IbhNic *nic)
 {
-    const IbhManager *manager = ibh_snapshot_manager(rails->snapshot, nic->link->ifindex);
+    const IbhManager *manager = ibh_facts_manager(facts, nic->link->ifindex);
     g_autofree char *file = NULL;
 
     if (!manager || !manager->connection)
@@ -109,7 +109,7 @@ static void judge_line(const IbhCheck *check, const IbhScript *script, gboolean 
         IbhFinding *finding;
 
         if (nic->status != IBH_NIC_RAIL || !ibh_nic_is_selected(nic, check->only) ||
-            !routes(words, check->rails, nic, is_route && is_file_of(script, check->rails, nic), netplan))
+            !routes(words, check->rails, nic, is_route && is_file_of(script, check->facts, nic), netplan))
             continue;
         finding = ibh_check_tell(check, nic, "legacy-script", script->path, (IbhRemedy){0},
                                  "%s routes it by hand, and follows no change: line %u: %s", script->path, line,
@@ -152,7 +152,7 @@ static void judge_script(const IbhCheck *check, const IbhScript *script)
 
 void ibh_check_judge_manager(const IbhCheck *check, const IbhNic *nic)
 {
-    const IbhManager *manager = ibh_snapshot_manager(check->rails->snapshot, nic->link->ifindex);
+    const IbhManager *manager = ibh_facts_manager(check->facts, nic->link->ifindex);
 
     if (manager && manager->inactive)
         judge_hook(check, nic, manager);
@@ -162,6 +162,6 @@ void ibh_check_judge_manager(const IbhCheck *check, const IbhNic *nic)
 
 void ibh_check_judge_scripts(const IbhCheck *check)
 {
-    IBH_EACH (const IbhScript, script, check->rails->snapshot->scripts)
+    IBH_EACH (const IbhScript, script, check->facts->scripts)
         judge_script(check, script);
 }

@@ -34,12 +34,12 @@ static gboolean is_found(const IbhRoute *route, const IbhPrefix *dst, const IbhL
 
 /* Of routes with one prefix and metric the kernel may take another one than the first, and of IPv6 one for this source
  * alone: its answer tells which. */
-static gboolean settle(const IbhSnapshot *snapshot, IbhQuestion *question, const IbhLookup *answer)
+static gboolean settle(const IbhCheck *check, IbhQuestion *question, const IbhLookup *answer)
 {
     IbhTrace *got = &question->got;
     const IbhPrefix dst = ibh_prefix_of(&question->lookup.to, answer->length);
 
-    IBH_EACH_ROUTE (route, snapshot) {
+    IBH_EACH_ROUTE (route, check) {
         if (!answer->error && !is_local(got) && is_found(route, &dst, answer)) {
             got->route = route;
             got->refused = FALSE;
@@ -213,7 +213,7 @@ static void judge(IbhCheck *check, IbhQuestion *question)
                                                                                                          question);
         return;
     }
-    if (!agrees(got, answer) && settle(check->rails->snapshot, question, answer))
+    if (!agrees(got, answer) && settle(check, question, answer))
         question->grade = ibh_question_grade(check, question, got);
     if (!agrees(got, answer)) {
         (is_local(got) ? report_lacking_address : report_unknown)(check, question);

@@ -158,14 +158,17 @@ static void judge_neighbours(const IbhCheck *check, const IbhNic *nic)
 
 static void judge_solicitations(const IbhCheck *check, const IbhNic *nic)
 {
-    for (const char *version = nic->link->mute; *version; version++) {
-        if (ibh_nic_serves_family(nic, *version == '4' ? AF_INET : AF_INET6))
+    for (int six = 0; six <= 1; six++) {
+        const char version = six ? '6' : '4';
+
+        if (ibh_numbers_have(check->facts->mute[six], nic->link->ifindex) &&
+            ibh_nic_serves_family(nic, six ? AF_INET6 : AF_INET))
             ibh_check_tell(
                 check, nic, "arp-off", NULL,
-                ibh_remedy_fix("sysctl -w", "net/ipv%c/neigh/%s/mcast_solicit=3", *version, nic->link->name),
+                ibh_remedy_fix("sysctl -w", "net/ipv%c/neigh/%s/mcast_solicit=3", version, nic->link->name),
                 "its IPv%c mcast_solicit is 0: it asks for no hardware address, so it reaches only hosts that "
                 "ask for its own address",
-                *version);
+                version);
     }
 }
 
@@ -198,14 +201,14 @@ static void tell_proxy(const IbhCheck *check, const IbhNic *nic, const IbhIp *ho
  * that the rest of the subnet's route does not lead to are not on this wire. */
 static void judge_proxy(const IbhCheck *check, const IbhNic *nic, const IbhQuestion *question)
 {
-    const char *iface = check->rails->snapshot->proxy_arp ? "all" : nic->link->name;
+    const char *iface = check->facts->proxy_arp ? "all" : nic->link->name;
     const IbhIp *to = &question->lookup.to;
     const IbhRoute *way = find_forwarding(check, nic, to);
     g_autofree char *setting = g_strdup_printf("net.ipv4.conf.%s.proxy_arp", iface),
                     *pvlan = g_strdup_printf("net.ipv4.conf.%s.proxy_arp_pvlan", nic->link->name);
     char ip[IBH_IP_STRLEN];
 
-    if (way && (check->rails->snapshot->proxy_arp || nic->link->proxy_arp))
+    if (way && (check->facts->proxy_arp || nic->link->proxy_arp))
         tell_proxy(check, nic, to, setting, ibh_remedy_fix("sysctl -w", "net/ipv4/conf/%s/proxy_arp=0", iface));
     if (nic->link->proxy_arp_pvlan)
         tell_proxy(check, nic, to, pvlan,

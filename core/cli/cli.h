@@ -74,6 +74,7 @@ char *ibh_caller(const char *action);
 typedef struct {
     IbhAction action;
     const IbhRails *rails;
+    const IbhFacts *facts;     /* --check, --show */
     const GPtrArray *ops;      /* const IbhOp *: what --plan would do; what --apply and --undo did, and stands */
     const GPtrArray *errors;   /* char *: operations that failed */
     const GPtrArray *findings; /* IbhFinding * */

@@ -113,7 +113,7 @@ static void put_lladdr(GString *out, const char *key, const IbhLladdr *lladdr)
 
 static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
 {
-    const IbhManager *manager = ibh_snapshot_manager(report->rails->snapshot, nic->link->ifindex);
+    const IbhManager *manager = ibh_facts_manager(report->facts, nic->link->ifindex);
     const IbhLink *link = nic->link;
     g_autoptr(GPtrArray) addresses = ibh_nic_address_texts(nic);
     g_autofree char *why = ibh_nic_why(report->rails, nic);
@@ -146,7 +146,7 @@ static void put_missed(GString *out, const IbhReport *report, const IbhKnownRail
     put_name(out, "rdma", missed->port);
     put_text(out, "pci", pci);
     put_name(out, "mac", missed->hardware);
-    put_text(out, "manager", ibh_known_manager(report->rails->snapshot, missed));
+    put_text(out, "manager", ibh_known_manager(report->facts, missed));
     put_text(out, "since", time);
     put_text(out, "why", ibh_missing_text(missed->why));
     end(out, '}');

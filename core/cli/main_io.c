@@ -99,35 +99,38 @@ static int do_check(Command *command, GError **error)
 {
     g_autoptr(GArray) missed = NULL;
     g_autoptr(GPtrArray) plan = ibh_run_plan(&command->run);
+    g_autoptr(IbhFacts) facts = ibh_facts_new();
     g_autoptr(IbhCheck) check = NULL;
     g_autoptr(IbhFabric) fabric = NULL;
     g_autoptr(GPtrArray) findings = ibh_findings_new();
 
-    if (!ibh_check_look(command->run.rails, command->run.snapshot, command->run.netlink, error))
+    if (!ibh_check_look(command->run.rails, command->run.snapshot, facts, command->run.netlink, error))
         return IBH_EXIT_SYSTEM;
-    check = ibh_check_new(command->run.rails, command->run.only);
+    check = ibh_check_new(command->run.rails, facts, command->run.only);
     IBH_EACH (IbhQuestion, question, check->questions) {
         if (question->asked && !ibh_netlink_lookup(command->run.netlink, &question->lookup, error))
             return IBH_EXIT_SYSTEM;
     }
     fabric = look_at_fabric(command);
-    ibh_managers_read(command->options->sysfs, command->run.snapshot);
+    ibh_managers_read(command->options->sysfs, command->run.snapshot, facts);
     ibh_fabric_judge(fabric, command->run.only, findings);
     missed = ibh_run_missed(&command->run);
     ibh_check_judge(check, plan, missed, findings);
     judge_sections(command, missed, command->options->action == IBH_ACTION_SHOW && command->options->style.verbose,
                    findings);
-    return say(command, &(IbhReport){.check = check, .findings = findings, .missed = missed, .fabric = fabric});
+    return say(command,
+               &(IbhReport){.facts = facts, .check = check, .findings = findings, .missed = missed, .fabric = fabric});
 }
 
 static int do_render(Command *command, GError **error G_GNUC_UNUSED)
 {
     const char *format = command->options->render;
     g_autoptr(IbhFabric) fabric = g_str_equal(format, "env") ? look_at_fabric(command) : NULL;
+    g_autoptr(IbhFacts) facts = ibh_facts_new();
     g_autofree char *text = NULL;
 
-    ibh_managers_read(command->options->sysfs, command->run.snapshot);
-    text = ibh_render(format, command->run.rails, fabric);
+    ibh_managers_read(command->options->sysfs, command->run.snapshot, facts);
+    text = ibh_render(format, command->run.rails, facts, fabric);
     g_string_append(command->out, text);
     return IBH_EXIT_OK;
 }
@@ -440,7 +443,6 @@ static int run_live(Command *command, GError **error)
     if (!ibh_run_look(run, IBH_EVERYTHING, error) || !check_names(run, error) || !ibh_run_find_rails(run, error) ||
         (!run->undo && !ibh_rails_check_remote(run->rails, error)))
         return IBH_EXIT_SYSTEM;
-    run->snapshot->hash_policy = MAX(ibh_sysctl_read("ipv4/fib_multipath_hash_policy"), 0); /* reported */
     return acts[command->options->action](command, error);
 }
 

@@ -294,12 +294,13 @@ static void append_place(GString *text, const IbhFabric *fabric, const IbhNic *n
 /* Of a rail, in a line: where it is, and what it has. NULL: it is none, or so much was not asked for. */
 static char *tell_facts(const IbhReport *report, const IbhNic *nic)
 {
-    const IbhManager *manager = ibh_snapshot_manager(report->rails->snapshot, nic->link->ifindex);
     g_autoptr(GArray) routes = NULL, rules = NULL;
+    const IbhManager *manager;
     GString *text;
 
     if (nic->status != IBH_NIC_RAIL || !report->style->verbose || !report->findings)
         return NULL;
+    manager = ibh_facts_manager(report->facts, nic->link->ifindex);
     text = g_string_new(nic->link->rdma[0] ? nic->link->rdma : "no RDMA port");
     append_place(text, report->fabric, nic);
     g_string_append_printf(text, ", %s", manager ? manager->name : "no manager known");
@@ -419,7 +420,7 @@ static void tell_findings(const IbhReport *report)
         return;
     if (!style->quiet && report->rails->main == IBH_MAIN_SPREAD) /* a global setting, which we do not change */
         ibh_rows_add(report, "main=spread: net.ipv4.fib_multipath_hash_policy=%d (0: by peer, 1: by flow)",
-                     report->rails->snapshot->hash_policy);
+                     report->facts->hash_policy);
     if (style->verbose)
         add_reasons(report, "");
 }

@@ -398,18 +398,6 @@ gboolean ibh_state_is_kept(const IbhState *state, const char *iface)
     return g_ptr_array_find_with_equal_func(state->kept, iface, g_str_equal, NULL);
 }
 
-static void manager_clear(gpointer data)
-{
-    g_free(((IbhManager *)data)->connection);
-    g_free(((IbhManager *)data)->inactive);
-}
-
-static void script_clear(gpointer data)
-{
-    g_free(((IbhScript *)data)->path);
-    g_free(((IbhScript *)data)->text);
-}
-
 IbhSnapshot *ibh_snapshot_new(void)
 {
     IbhSnapshot *snapshot = g_new0(IbhSnapshot, 1);
@@ -424,12 +412,7 @@ IbhSnapshot *ibh_snapshot_new(void)
     snapshot->routes = IBH_NEW_ARRAY(IbhRoute);
     snapshot->main_by_nic = IBH_NEW_ARRAY(IbhRoute);
     snapshot->main_to_subnets = IBH_NEW_ARRAY(IbhRoute);
-    snapshot->more = IBH_NEW_ARRAY(IbhRoute);
     snapshot->neighbours = IBH_NEW_ARRAY(IbhNeighbour);
-    snapshot->managers = IBH_NEW_ARRAY(IbhManager);
-    g_array_set_clear_func(snapshot->managers, manager_clear);
-    snapshot->scripts = IBH_NEW_ARRAY(IbhScript);
-    g_array_set_clear_func(snapshot->scripts, script_clear);
     snapshot->state = ibh_state_new();
     return snapshot;
 }
@@ -449,10 +432,7 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
     g_array_unref(snapshot->routes);
     g_array_unref(snapshot->main_by_nic);
     g_array_unref(snapshot->main_to_subnets);
-    g_array_unref(snapshot->more);
     g_array_unref(snapshot->neighbours);
-    g_array_unref(snapshot->managers);
-    g_array_unref(snapshot->scripts);
     ibh_state_free(snapshot->state);
     g_free(snapshot);
 }
@@ -511,15 +491,6 @@ const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char
     IBH_EACH (const IbhLink, link, snapshot->links) {
         if (g_str_equal(link->name, name))
             return link;
-    }
-    return NULL;
-}
-
-const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex)
-{
-    IBH_EACH (const IbhManager, manager, snapshot->managers) {
-        if (manager->ifindex == ifindex && manager->name)
-            return manager;
     }
     return NULL;
 }

@@ -113,8 +113,6 @@ typedef struct {
     guint8 broadcast[IBH_LLADDR_MAX]; /* as long as lladdr */
     int sysctl[IBH_N_SYSCTLS];
     gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* its own IPv4 sysctls that ib-hook never sets */
-    char mute[3];     /* "46": by IPv4 and IPv6 it asks for no neighbour's hardware address; read only for --check */
-    gboolean no_ipv6; /* disable_ipv6; read only for --check */
 } IbhLink;
 
 /* By what a NIC is recognised later: what of its hardware address belongs to the hardware (of InfiniBand the port's
@@ -331,24 +329,6 @@ typedef struct {
     gboolean no_arp;  /* of a kind that is not asked for: ibh_neighbour_is_unasked() */
 } IbhNeighbour;
 
-/* The manager that configures a netdev, as its state files show. */
-typedef struct {
-    int ifindex;
-    const char *name; /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: none */
-    char *connection; /* its name for the configuration of this netdev; NULL: unknown, or none */
-    gboolean prunes4; /* it deletes foreign routes by this netdev, in all tables */
-    gboolean prunes6;
-    char *inactive;     /* why its next event will not be answered; NULL: it will, or this is not known */
-    gboolean by_choice; /* … because presets or an administrator have not enabled a unit */
-} IbhManager;
-
-/* A hand-written file. */
-typedef struct {
-    char *path; /* printable */
-    char *text; /* of any bytes */
-    gboolean is_public;
-} IbhScript;
-
 /* What a decision asked for, and the snapshot does not hold: marked at the line that asks (ibh_needs_…), for those who
  * can read it. Of a snapshot that is const, only the marks change. */
 typedef struct {
@@ -373,13 +353,8 @@ typedef struct {
                                 addresses or subnets inside. Of a multipath route, each NIC's part */
     GArray *main_to_subnets; /* IbhRoute, in the kernel's order: main's to the subnets of candidates that it does not
                                 reach through their own NIC */
-    GArray *more;            /* IbhRoute: other routes of main, and of the tables of foreign rules; only for --check */
     GArray *neighbours;      /* IbhNeighbour: for --undo dynamic entries of IPv4, for --check all */
-    GArray *managers;        /* IbhManager; read only for --show and --check */
-    GArray *scripts;         /* IbhScript; read only for --show and --check */
     int all[IBH_N_SYSCTLS];  /* net.ipv4.conf.all */
-    gboolean proxy_arp;      /* its proxy_arp; read only for --check */
-    int hash_policy;         /* net.ipv4.fib_multipath_hash_policy */
     IbhState *state;
 } IbhSnapshot;
 
@@ -412,7 +387,6 @@ void ibh_snapshot_needs_number(const IbhSnapshot *snapshot,
 void ibh_snapshot_needs_table(const IbhSnapshot *snapshot, guint32 table); /* all of its routes */
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);
 const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name);
-const IbhManager *ibh_snapshot_manager(const IbhSnapshot *snapshot, int ifindex); /* NULL: none */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhSnapshot, ibh_snapshot_free)
 
 /* ---- texts that others wrote, made safe to show and to paste ---- */

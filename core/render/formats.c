@@ -213,12 +213,12 @@ static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
 
 /* The name of its connection, or of its file, if this manager has it, and for no other NIC: each of several would get
  * the routes of all. NULL: none. */
-static const char *find_connection(const IbhRails *rails, const IbhNic *nic, const char *name)
+static const char *find_connection(const IbhFacts *facts, const IbhNic *nic, const char *name)
 {
-    const IbhManager *own = ibh_snapshot_manager(rails->snapshot, nic->link->ifindex);
+    const IbhManager *own = ibh_facts_manager(facts, nic->link->ifindex);
     guint n = 0;
 
-    IBH_EACH (const IbhManager, manager, rails->snapshot->managers)
+    IBH_EACH (const IbhManager, manager, facts->managers)
         n += own && g_strcmp0(manager->connection, own->connection) == 0;
     return n == 1 && g_strcmp0(own->name, name) == 0 ? own->connection : NULL;
 }
@@ -279,11 +279,12 @@ static void put_family(GString *out, const Format *format, const IbhRails *rails
     }
 }
 
-static void put_rail(GString *out, const Format *format, const IbhRails *rails, const IbhNic *nic)
+static void put_rail(GString *out, const Format *format, const IbhRails *rails, const IbhFacts *facts,
+                     const IbhNic *nic)
 {
-    const char *network = find_connection(rails, nic, "systemd-networkd");
-    const char *netplan = find_connection(rails, nic, "netplan");
-    const char *connection = find_connection(rails, nic, "NetworkManager"), *name = nic->link->name;
+    const char *network = find_connection(facts, nic, "systemd-networkd");
+    const char *netplan = find_connection(facts, nic, "netplan");
+    const char *connection = find_connection(facts, nic, "NetworkManager"), *name = nic->link->name;
     g_autofree char *safe = ibh_text_printable(connection ? connection : name), *word = ibh_text_shell_word(safe);
     g_autofree char *generated =
         g_strdup_printf("10-netplan-%s.network", netplan && ibh_render_is_plain(netplan) ? netplan : name);
@@ -333,7 +334,7 @@ char *ibh_render_formats(void)
     return g_string_free(names, FALSE);
 }
 
-char *ibh_render(const char *name, const IbhRails *rails, const IbhFabric *fabric)
+char *ibh_render(const char *name, const IbhRails *rails, const IbhFacts *facts, const IbhFabric *fabric)
 {
     const Format *format = find(name);
     g_autoptr(GPtrArray) chosen = NULL;
@@ -353,6 +354,6 @@ char *ibh_render(const char *name, const IbhRails *rails, const IbhFabric *fabri
     }
     chosen = choose(out, rails);
     IBH_EACH_POINTER (const IbhNic, nic, chosen)
-        put_rail(out, format, rails, nic);
+        put_rail(out, format, rails, facts, nic);
     return g_string_free(out, FALSE);
 }

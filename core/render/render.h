@@ -4,13 +4,14 @@
  */
 #pragma once
 
+#include "check/facts.h"
 #include "fabric/fabric.h"
 #include "plan/rails.h"
 
 gboolean ibh_render_knows(const char *format);
 char *ibh_render_formats(void); /* "netplan, networkd, …" */
-/* `fabric`: RDMA ports, for env alone. */
-char *ibh_render(const char *format, const IbhRails *rails, const IbhFabric *fabric);
+/* `facts`: the managers, for managers' formats; `fabric`: RDMA ports, for env alone. */
+char *ibh_render(const char *format, const IbhRails *rails, const IbhFacts *facts, const IbhFabric *fabric);
 
 gboolean ibh_render_is_plain(const char *name); /* letters, digits, and what means nothing to a shell or a list */
 

@@ -226,13 +226,13 @@ static gboolean configure(IbhConfig *config, const IbhCase *cas, GError **error)
            (!file || ibh_config_add(config, file->path, file->text->str, file->text->len, find_table, NULL, error));
 }
 
-static void check_host(const IbhConfig *config, const IbhRails *rails)
+static void check_host(const IbhConfig *config, const IbhRails *rails, const IbhFacts *facts)
 {
     g_autoptr(GPtrArray) plan = ibh_plan_apply(rails), findings = ibh_findings_new();
     g_autoptr(GPtrArray) errors = g_ptr_array_new();
     g_autoptr(GArray) missed = ibh_known_missed(rails, config, FALSE);
-    g_autoptr(IbhCheck) check = ibh_check_new(rails, NULL);
-    IbhReport report = {.rails = rails, .findings = findings, .check = check, .missed = missed};
+    g_autoptr(IbhCheck) check = ibh_check_new(rails, facts, NULL);
+    IbhReport report = {.rails = rails, .facts = facts, .findings = findings, .check = check, .missed = missed};
 
     walk_answer(check);
     ibh_check_judge(check, plan, missed, findings);
@@ -270,11 +270,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cas = read_input((const char *)data, size);
     if (configure(config, cas, &error)) {
         fake_snapshot_add_main(cas->snapshot->routes, cas->snapshot, config);
-        ibh_managers_read(ROOT "/sys", cas->snapshot);
+        ibh_managers_read(ROOT "/sys", cas->snapshot, cas->facts);
         rails = ibh_rails_find(config, cas->snapshot, TRUE, &error);
     }
     if (rails)
-        check_host(config, rails);
+        check_host(config, rails, cas->facts);
     else
         check_report(&(IbhReport){.status = IBH_EXIT_USAGE, .message = error->message});
     return 0;

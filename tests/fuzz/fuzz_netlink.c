@@ -151,13 +151,15 @@ static void check_plan(const GPtrArray *plan)
 
 static void report(const IbhRails *rails, const GPtrArray *plan)
 {
-    g_autoptr(IbhCheck) asked = ibh_check_new(rails, NULL);
+    g_autoptr(IbhFacts) facts = ibh_facts_new();
+    g_autoptr(IbhCheck) asked = ibh_check_new(rails, facts, NULL);
     g_autoptr(GPtrArray) findings = ibh_findings_new(), errors = g_ptr_array_new();
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(GArray) missed = ibh_known_missed(rails, config, FALSE);
 
     ibh_check_judge(asked, plan, missed, findings);
-    const IbhReport check = {.action = IBH_ACTION_CHECK, .rails = rails, .findings = findings, .missed = missed};
+    const IbhReport check = {
+        .action = IBH_ACTION_CHECK, .rails = rails, .facts = facts, .findings = findings, .missed = missed};
     const IbhReport change = {.action = IBH_ACTION_APPLY, .rails = rails, .ops = plan, .errors = errors};
     g_autofree char *log = ibh_ops_log_text(plan, rails->snapshot, "fuzz");
 

@@ -248,7 +248,8 @@ static void report_host(const IbhFabric *fabric)
     g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
     g_autoptr(IbhRails) rails = ibh_rails_find(config, snapshot, TRUE, NULL);
     g_autoptr(GArray) missed = g_array_new(FALSE, TRUE, sizeof(IbhKnownRail));
-    IbhReport report = {.findings = findings, .rails = rails, .fabric = fabric, .missed = missed};
+    g_autoptr(IbhFacts) none = ibh_facts_new();
+    IbhReport report = {.findings = findings, .rails = rails, .facts = none, .fabric = fabric, .missed = missed};
 
     ibh_fabric_judge(fabric, NULL, findings);
     check_report(&report);

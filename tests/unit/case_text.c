@@ -73,7 +73,6 @@ static const Attribute link_words[] = {
     {"down", SET, TO(IbhLink, flags, 0), NULL},
     {"no-carrier", SET, TO(IbhLink, carrier, FALSE), NULL},
     {"vf", SET, TO(IbhLink, vf, TRUE), NULL},
-    {"no-ipv6", SET, TO(IbhLink, no_ipv6, TRUE), NULL},
     {"representor", SET, TO(IbhLink, representor, TRUE), NULL},
     {"address", HARDWARE, AT(IbhLink, lladdr), NULL},
     {"master", DEVICE, AT(IbhLink, master), NULL},
@@ -694,6 +693,13 @@ static void read_keep(Line *line, Verb verb G_GNUC_UNUSED)
     ibh_state_keep(line->kernel->now->state, next(line));
 }
 
+static void read_no_ipv6(Line *line, Verb verb G_GNUC_UNUSED)
+{
+    const int ifindex = device(line, next(line));
+
+    g_array_append_val(line->cas->facts->no_ipv6, ifindex);
+}
+
 static void read_seed(Line *line, Verb verb G_GNUC_UNUSED)
 {
     char *end;
@@ -919,6 +925,7 @@ static const struct {
     {"seed", read_seed, CASE},
     {"config", read_config, CASE},
     {"do", read_do, CASE},
+    {"no-ipv6", read_no_ipv6, CASE},
     {"expect nic", read_expected_nic, CASE},
     {"expect op", read_expected_op, CASE},
     {"expect rail", read_expected_rail, IN_WORDS},
@@ -964,6 +971,7 @@ IbhCase *ibh_case_new(void)
 
     cas->kernel = fake_kernel_new();
     cas->snapshot = cas->kernel->now;
+    cas->facts = ibh_facts_new();
     cas->config = g_string_new(NULL);
     cas->written = g_string_new(NULL);
     cas->only = g_ptr_array_new_with_free_func(g_free);
@@ -1038,6 +1046,7 @@ void ibh_case_free(IbhCase *cas)
     if (!cas)
         return;
     fake_kernel_free(cas->kernel);
+    ibh_facts_free(cas->facts);
     g_string_free(cas->config, TRUE);
     g_string_free(cas->written, TRUE);
     g_ptr_array_unref(cas->only);

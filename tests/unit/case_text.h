@@ -28,6 +28,7 @@
  *   rail ib0 table=945 [explicit] [device] [ifindex=N]    a rail of the last run, and its table
  *   hold ib0                                              --undo has left it alone
  *   keep ib0                                              it stays as it is: an --apply was not confirmed
+ *   no-ipv6 ib0                                           IPv6 is switched off on it
  *   config [interface ib0] table=941                      one setting
  *   rails N [WORD …]                                      N nics, as WORDs say, on ports of their own, in 172.16.0.0/16
  *   programmed ib0 172.16.34.1/16 941                     the route and the two rules that such a rail has
@@ -48,6 +49,7 @@
 #pragma once
 
 #include "fake_kernel.h"
+#include "check/facts.h"
 #include "model/model.h"
 #include "model/operation.h"
 #include "plan/rails.h"
@@ -64,7 +66,8 @@ typedef struct {
     char *title; /* NULL: none */
     FakeKernel *kernel;
     IbhSnapshot *snapshot; /* the kernel's */
-    GString *config;       /* the configuration's text */
+    IbhFacts *facts;
+    GString *config; /* the configuration's text */
     guint64 seed;
     gboolean by_chance; /* a line may be refused, and what is left over has to be possible */
     gboolean asked;     /* to do something: what the last `do` said */

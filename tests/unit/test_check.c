@@ -68,7 +68,7 @@ static World look(const char *text, Answer answer)
     only = ibh_case_only(world.cas);
     world.rails->only = only;
     world.plan = ibh_plan_apply(world.rails);
-    world.check = ibh_check_new(world.rails, only);
+    world.check = ibh_check_new(world.rails, world.cas->facts, only);
     kernel = ibh_fib_new(world.cas->snapshot);
     own = ibh_snapshot_own_routes(world.cas->snapshot);
     IBH_EACH (const IbhRoute, route, own)
@@ -308,7 +308,7 @@ static const Case CASES[] = {
     {"IPv6: deprecated everywhere", IB0 IB1 SIX("1", "0 deprecated") SIX("2", "1 deprecated") RAIL60 RAIL61, NULL,
      "warning address-unusable ib0+ib1"},
     {"IPv6: deprecated on one", IB0 IB1 SIX("1", "0") SIX("2", "1 deprecated") RAIL60 RAIL61, NULL, ""},
-    {"IPv6: switched off on one", IB0 "nic ib1 infiniband rdma mlx5_1/1 no-ipv6 " RIGHT "\n" ADDRESSES
+    {"IPv6: switched off on one", IB0 "nic ib1 infiniband rdma mlx5_1/1 " RIGHT "\nno-ipv6 ib1\n" ADDRESSES
      "ip address add fd00:16::34:1/64 dev ib0\n" RAIL0 RAIL1 RAIL60, NULL, "info address-unusable ib1"},
     {"IPv6: a bridge inside the subnet", IB0 IB1
      "ip link add docker0 up type bridge\n"
@@ -530,7 +530,7 @@ static void test_manager_prunes(void **state)
         g_autoptr(GArray) missed = ibh_known_missed(world.rails, world.config, FALSE);
         g_autofree char *found = NULL;
 
-        g_array_append_val(world.cas->snapshot->managers, manager);
+        g_array_append_val(world.cas->facts->managers, manager);
         g_ptr_array_unref(world.findings);
         world.findings = ibh_findings_new();
         ibh_check_judge(world.check, world.plan, missed, world.findings);

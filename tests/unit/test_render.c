@@ -48,12 +48,12 @@ static char *render(const Request *request)
     for (guint i = 0; i < G_N_ELEMENTS(request->managers); i++) {
         IbhManager manager = request->managers[i];
 
-        manager.connection = g_strdup(manager.connection); /* the snapshot's */
+        manager.connection = g_strdup(manager.connection); /* the facts' */
         if (manager.name)
-            g_array_append_val(cas->snapshot->managers, manager);
+            g_array_append_val(cas->facts->managers, manager);
     }
     rails->only = ibh_case_only(cas);
-    return ibh_render(request->format, rails, NULL);
+    return ibh_render(request->format, rails, cas->facts, NULL);
 }
 
 static const char *body(const char *text)

@@ -88,7 +88,8 @@ static World look_renamed(const char *text, const char *const *names)
     world.findings = ibh_findings_new();
     world.errors = g_ptr_array_new_with_free_func(g_free);
     world.missed = g_array_new(FALSE, TRUE, sizeof(IbhKnownRail));
-    world.report = (IbhReport){.rails = world.rails, .findings = world.findings, .missed = world.missed};
+    world.report = (IbhReport){
+        .rails = world.rails, .facts = world.cas->facts, .findings = world.findings, .missed = world.missed};
     return world;
 }
 
@@ -169,7 +170,7 @@ static void test_screen(void **state)
     g_auto(World) world = look(screens[i].host);
     g_autofree char *screen = NULL, *whole = NULL, *both = NULL;
 
-    world.report.check = world.check = ibh_check_new(world.rails, NULL);
+    world.report.check = world.check = ibh_check_new(world.rails, world.cas->facts, NULL);
     walk_answer(world.check);
     ibh_check_judge(world.check, world.plan, world.missed, world.findings);
     world.report.action = IBH_ACTION_CHECK;
