@@ -3,6 +3,7 @@
 #include "check/look_io.h"
 #include "cli/back.h"
 #include "cli/cli.h"
+#include "cli/tokens_io.h"
 #include "fabric/read_io.h"
 #include "kernel/netlink.h"
 #include "probe/prober_io.h"
@@ -151,16 +152,11 @@ static int do_probe(Command *command, GError **error)
     return probe->interrupted ? IBH_EXIT_INTERRUPTED : status;
 }
 
-/* ---- the tokens of those that wait for --confirm: a line each, the latest --apply last ---- */
-
-static char *get_tokens(const Command *command)
-{
-    return command->run.store ? ibh_store_get_token(command->run.store) : NULL;
-}
+/* ---- a token of one that waits for --confirm ---- */
 
 static gboolean is_waited_for(const Command *command)
 {
-    g_autofree char *tokens = get_tokens(command);
+    g_autofree char *tokens = command->run.store ? ibh_tokens_read(command->run.store) : NULL;
 
     return tokens != NULL;
 }
@@ -177,27 +173,6 @@ static gint64 get_time_left(const char *token)
     const char *time = strchr(token, ' ');
 
     return time ? g_ascii_strtoll(time, NULL, 10) - g_get_monotonic_time() : 0;
-}
-
-static gboolean add_token(const Command *command, const char *token, GError **error)
-{
-    g_autofree char *before = get_tokens(command);
-    g_autofree char *tokens = g_strdup_printf("%s%s\n", before ? before : "", token);
-
-    return ibh_store_set_token(command->run.store, tokens, error);
-}
-
-static void remove_token(const Command *command, const char *token)
-{
-    g_autofree char *before = get_tokens(command);
-    g_auto(GStrv) lines = g_strsplit(before ? before : "", "\n", -1);
-    g_autoptr(GString) tokens = g_string_new(NULL);
-
-    for (char **line = lines; *line; line++) {
-        if (**line && !g_str_equal(*line, token))
-            g_string_append_printf(tokens, "%s\n", *line);
-    }
-    (void)ibh_store_set_token(command->run.store, tokens->len ? tokens->str : NULL, NULL);
 }
 
 /* ---- the process that waits for --confirm ---- */
@@ -223,7 +198,7 @@ static void wait_for(guint seconds)
  * seconds; 0: it is this one's turn, or (`ret_confirmed`) it was confirmed. */
 static guint find_turn(const Command *command, gboolean *ret_confirmed)
 {
-    g_autofree char *tokens = get_tokens(command);
+    g_autofree char *tokens = command->run.store ? ibh_tokens_read(command->run.store) : NULL;
     g_auto(GStrv) lines = g_strsplit(tokens ? tokens : "", "\n", -1);
     gint64 left = -PAUSE * G_USEC_PER_SEC;
     char **line = lines;
@@ -272,7 +247,7 @@ static int give_back(Command *command, GError **error)
         outcome->done->len, outcome->done->len == 1 ? "" : "s");
     if (outcome->errors->len)
         return IBH_EXIT_SYSTEM;
-    remove_token(command, waiter->token);
+    ibh_tokens_drop(command->run.store, waiter->token);
     return IBH_EXIT_OK;
 }
 
@@ -340,12 +315,12 @@ static gboolean start_waiting(const Command *command, const GPtrArray *plan, GEr
     const Waiter waiter = {
         .trial = {.made = plan, .before = command->run.snapshot->state}, .token = token, .seconds = seconds};
 
-    if (command->run.store && !add_token(command, token, error))
+    if (command->run.store && !ibh_tokens_add(command->run.store, token, error))
         return FALSE;
     if (command->run.store && start_process(command->options, &waiter))
         return TRUE;
     if (command->run.store)
-        remove_token(command, token);
+        ibh_tokens_drop(command->run.store, token);
     g_set_error(error, IBH_RUN_ERROR, 0, "--confirm needs %s; nothing was changed",
                 command->run.store ? "one more process, which cannot be started" : IBH_RUN_DIR);
     return FALSE;
@@ -360,7 +335,7 @@ static int do_confirm(Command *command, GError **error)
                             "nothing waits for a confirmation: --apply --confirm changed nothing, or its time is over");
         return IBH_EXIT_USAGE;
     }
-    if (!ibh_store_set_token(command->run.store, NULL, error))
+    if (!ibh_tokens_clear(command->run.store, error))
         return IBH_EXIT_SYSTEM;
     caller = ibh_caller("the change stays: --confirm");
     ibh_log_command(LOG_INFO, caller);
@@ -389,7 +364,7 @@ static int do_change(Command *command, GError **error)
     outcome = ibh_run_change(&command->run, plan);
     log_change(command, outcome, undo ? "--undo" : "--apply");
     if (undo && command->run.store && !outcome->errors->len && !command->run.only)
-        (void)ibh_store_set_token(command->run.store, NULL, NULL); /* there is nothing left to confirm */
+        (void)ibh_tokens_clear(command->run.store, NULL); /* there is nothing left to confirm */
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(&command->run, message);
     return say(command, &(IbhReport){.ops = outcome->done,

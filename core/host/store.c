@@ -77,6 +77,11 @@ void ibh_store_close(IbhStore *store)
     g_free(store);
 }
 
+char *ibh_store_file(const IbhStore *store, const char *end)
+{
+    return g_strconcat(store->path, end, NULL);
+}
+
 /* ---- the lock ---- */
 
 /* Polls instead of sleeping in flock(): so the wait ends without a signal or timer, which a caller may have blocked. */
@@ -115,7 +120,7 @@ static int open_lock(const char *path, GError **error)
 /* If the file is removed while a process has its lock, or waits for it, later processes lock a new file. */
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 {
-    g_autofree char *path = g_strconcat(store->path, ".lock", NULL);
+    g_autofree char *path = ibh_store_file(store, ".lock");
     struct stat info;
 
     do {
@@ -193,7 +198,7 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
     static const int passing[] = {G_FILE_ERROR_MFILE, G_FILE_ERROR_NFILE, G_FILE_ERROR_NOMEM, G_FILE_ERROR_IO,
                                   G_FILE_ERROR_INTR};
     g_autoptr(GError) local = NULL;
-    g_autofree char *path = g_strconcat(store->path, ".state", NULL);
+    g_autofree char *path = ibh_store_file(store, ".state");
     g_autoptr(GString) text = ibh_file_read(path, TRUE, NULL, &local), kept = NULL;
     const GString *source;
     IbhState *state;
@@ -213,7 +218,7 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
 
 gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
 {
-    g_autofree char *path = g_strconcat(store->path, ".state", NULL), *text = ibh_state_format(state);
+    g_autofree char *path = ibh_store_file(store, ".state"), *text = ibh_state_format(state);
 
     if (g_strcmp0(text, store->state) == 0)
         return TRUE;
@@ -224,25 +229,6 @@ gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
     g_free(store->state);
     store->state = g_steal_pointer(&text);
     return TRUE;
-}
-
-/* ---- the confirmation that is waited for ---- */
-
-char *ibh_store_get_token(IbhStore *store)
-{
-    g_autofree char *path = g_strconcat(store->path, ".confirm", NULL);
-    GString *token = ibh_file_read(path, TRUE, NULL, NULL);
-
-    return token ? g_string_free(token, FALSE) : NULL;
-}
-
-gboolean ibh_store_set_token(IbhStore *store, const char *token, GError **error)
-{
-    g_autofree char *path = g_strconcat(store->path, ".confirm", NULL);
-
-    if (token)
-        return ibh_file_write(path, token, error);
-    return unlink(path) == 0 || errno == ENOENT || fail("remove", path, error);
 }
 
 /* ---- whether --watch runs ---- */

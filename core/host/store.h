@@ -21,9 +21,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhStore, ibh_store_close)
 /* Takes the lock; waits for it for at most `seconds`. */
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error);
 
-/* The state of --apply --confirm, for the process that waits. NULL: none. Call it with the lock held. */
-char *ibh_store_get_token(IbhStore *store);
-gboolean ibh_store_set_token(IbhStore *store, const char *token, GError **error);
+/* The path of its file with this end, ".state". The caller frees it. */
+char *ibh_store_file(const IbhStore *store, const char *end);
 
 /* Empty if there is no state or it cannot be trusted; NULL if there is one that cannot be read. Hardware that was a
  * rail in an earlier boot is part of it, of this machine and in the network namespace of process 1 only: it is kept in

@@ -18,6 +18,7 @@ static int fsync_or_fail(int fd)
 }
 #define fsync fsync_or_fail
 
+#include "cli/tokens_io.c"
 #include "host/bounded.c"
 #include "kernel/holder.c"
 #include "host/store.c"
@@ -41,7 +42,7 @@ static int fsync_or_fail(int fd)
 #define KEY IBH_RUN_DIR "/n1234abcd"
 #define STATE KEY ".state"
 #define LOCK KEY ".lock"
-#define TOKEN KEY ".confirm"
+#define TOKENS KEY ".confirm"
 #define SOME "sysctl ib0 2 02:00 rp_filter 1 2\nhold ib1\n"
 #define MORE "hold ib0\n"
 
@@ -190,27 +191,33 @@ static void test_busy(void **state G_GNUC_UNUSED)
 
 /* ---- what --confirm leaves ----------------------------------------------------------------------------- */
 
-static void assert_token(const char *expected)
+static void assert_tokens(const char *expected)
 {
     g_autoptr(IbhStore) store = open_store(FALSE);
-    g_autofree char *token = ibh_store_get_token(store);
+    g_autofree char *tokens = ibh_tokens_read(store);
 
-    assert_true(g_strcmp0(token, expected) == 0);
+    assert_true(g_strcmp0(tokens, expected) == 0);
 }
 
-static void test_token(void **state G_GNUC_UNUSED)
+static void test_tokens(void **state G_GNUC_UNUSED)
 {
     g_autoptr(IbhStore) store = open_store(TRUE);
 
-    assert_token(NULL);
-    assert_true(ibh_store_set_token(store, NULL, NULL)); /* none to remove is no error */
-    assert_true(ibh_store_set_token(store, "1 2\n", NULL));
-    assert_token("1 2\n");
-    assert_true(ibh_store_set_token(store, NULL, NULL));
-    assert_token(NULL);
-    assert_int_equal(mkdir(TOKEN, 0755), 0);
-    assert_false(ibh_store_set_token(store, "1 2\n", NULL));
-    assert_false(ibh_store_set_token(store, NULL, NULL));
+    assert_tokens(NULL);
+    assert_true(ibh_tokens_clear(store, NULL)); /* none to remove is no error */
+    assert_true(ibh_tokens_add(store, "1 2", NULL));
+    assert_true(ibh_tokens_add(store, "3 4", NULL));
+    assert_tokens("1 2\n3 4\n");
+    ibh_tokens_drop(store, "1 2");
+    assert_tokens("3 4\n");
+    ibh_tokens_drop(store, "3 4");
+    assert_tokens(NULL);
+    assert_true(ibh_tokens_add(store, "1 2", NULL));
+    assert_true(ibh_tokens_clear(store, NULL));
+    assert_tokens(NULL);
+    assert_int_equal(mkdir(TOKENS, 0755), 0);
+    assert_false(ibh_tokens_add(store, "1 2", NULL));
+    assert_false(ibh_tokens_clear(store, NULL));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -221,7 +228,7 @@ int main(void)
         TEST(test_round_trip),
         TEST(test_full_disk),
         TEST(test_busy),
-        TEST(test_token),
+        TEST(test_tokens),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The tokens of those that wait for --confirm: a file beside the state, a line for each, the latest --apply last. A
+ * token has no line end. Called with the store's lock held.
+ */
+#pragma once
+
+#include "host/store.h"
+
+char *ibh_tokens_read(const IbhStore *store); /* NULL: none waits; the caller frees it */
+gboolean ibh_tokens_add(const IbhStore *store, const char *token, GError **error);
+void ibh_tokens_drop(const IbhStore *store, const char *token);
+gboolean ibh_tokens_clear(const IbhStore *store, GError **error); /* none is no error */
