@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include "plan/want.h"
+#include "plan/work.h"
 
 #include <linux/if_arp.h>
 #include <string.h>
@@ -111,6 +112,21 @@ static void put_lladdr(GString *out, const char *key, const IbhLladdr *lladdr)
 
 /* ---- NICs ---- */
 
+/* main=spread: unbound traffic leaves through this NIC, too. */
+static gboolean is_spread(const IbhRails *rails, const IbhNic *nic)
+{
+    IbhTodo todo = {.nic = NULL};
+    gboolean has = FALSE;
+
+    ibh_want_spread(rails, &todo);
+    IBH_EACH (const IbhRoute, route, todo.routes) {
+        IBH_EACH_HOP (hop, route)
+            has |= hop->ifindex == nic->link->ifindex;
+    }
+    ibh_todo_clear(&todo);
+    return has;
+}
+
 static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
 {
     const IbhManager *manager = ibh_facts_manager(report->facts, nic->link->ifindex);
@@ -126,7 +142,7 @@ static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
     put_texts(out, "addresses", addresses);
     if (nic->status == IBH_NIC_RAIL) {
         put_number(out, "table", nic->table);
-        put_text(out, "main", ibh_spread_has(report->rails, nic) ? "spread" : "keep");
+        put_text(out, "main", is_spread(report->rails, nic) ? "spread" : "keep");
     }
     put_text(out, "manager", manager ? manager->name : NULL);
     put_text(out, "connection", manager ? manager->connection : NULL);

@@ -14,9 +14,6 @@ GPtrArray *ibh_plan_apply(const IbhRails *rails);
  * interfaces are held; NULL: none stays. */
 GPtrArray *ibh_plan_undo(const IbhRails *rails, const IbhRails *after);
 
-/* main=spread: TRUE if unbound traffic leaves through this NIC, too. */
-gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic);
-
 /* ---- running it: all or nothing per unit; the kernel is a function, which tests replace ---- */
 
 typedef gboolean (*IbhExecute)(gpointer kernel, const IbhOp *op, GError **error);

@@ -104,17 +104,6 @@ static GArray *want_routes(const IbhRails *rails)
     return routes;
 }
 
-gboolean ibh_spread_has(const IbhRails *rails, const IbhNic *nic)
-{
-    g_autoptr(GArray) routes = want_routes(rails);
-
-    IBH_EACH (const IbhRoute, route, routes) {
-        if (can_carry(rails, nic, &route->dst))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* For traffic without a source yet: first main's longer prefixes inside a subnet (bridges, hosts, other networks),
  * then the rails. In ascending order. */
 static GArray *want_rules(const GArray *routes)
