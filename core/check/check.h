@@ -133,19 +133,22 @@ void ibh_check_cut_pieces(IbhCheck *check); /* sets its pieces */
 /* The first piece inside this prefix, and what comes after the last one. */
 IbhPiece *ibh_check_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix, IbhPiece **ret_end);
 
-/* ---- say.c: where a packet goes, in words; the caller frees them ---- */
+/* ---- owner.c: causes, in words; the caller frees them ---- */
 
 /* "rule 100: from all lookup 700"; "": none */
 char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner);
 char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner); /* a command */
+/* "rule 100 (from all lookup 700)" */
+char *ibh_owner_text(const IbhCheck *check, const IbhOwner *owner);
+
+/* ---- say.c: where a packet goes, in words; the caller frees them ---- */
+
 /* "172.16.34.2 leaves through ib0" */
 char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
 /* "but 172.16.34.0/26 through eth0: route …": behind what all else does */
 char *ibh_question_exception_text(const IbhCheck *check, const IbhQuestion *question);
 /* Another NIC sends it. */
 gboolean ibh_question_goes_astray(const IbhQuestion *question);
-/* "rule 100 (from all lookup 700)" */
-char *ibh_owner_text(const IbhCheck *check, const IbhOwner *owner);
 
 /* ---- what judges share ---- */
 

@@ -5,55 +5,6 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* ---- owners ---- */
-
-/* Of a command: people know table main by its name. */
-static char *name_main(const char *text)
-{
-    g_auto(GStrv) rule = g_strsplit(text, " lookup 254", 2);
-    g_autofree char *named = g_strjoinv(" lookup main", rule);
-    g_auto(GStrv) route = g_strsplit(named, " table 254", 2);
-
-    return g_strjoinv(" table main", route);
-}
-
-/* As a command: one that takes it away. */
-static char *write_owner(const IbhSnapshot *snapshot, const IbhOwner *owner, gboolean command)
-{
-    const IbhRule *rule = owner->rule;
-    const IbhLink *link = rule ? NULL : ibh_snapshot_link(snapshot, owner->route->ifindex);
-    g_autofree char *iface = link ? ibh_text_shell_word(link->name) : NULL,
-                    *text = rule ? ibh_rule_text(rule, command) : ibh_route_text(owner->route, iface, NULL, command),
-                    *named = NULL;
-    char version = (rule ? rule->family : owner->route->family) == AF_INET6 ? '6' : '4';
-
-    if (!command)
-        return rule ? g_strdup_printf("rule %u: %s", rule->priority, text) : g_strconcat("route ", text, NULL);
-    named = name_main(text);
-    return rule ? g_strdup_printf("sudo ip -%c rule del priority %u %s", version, rule->priority, named)
-                : g_strdup_printf("sudo ip -%c route del %s", version, named);
-}
-
-char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner)
-{
-    return owner->rule || owner->route ? write_owner(snapshot, owner, FALSE) : g_strdup("");
-}
-
-char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner)
-{
-    return write_owner(snapshot, owner, TRUE);
-}
-
-char *ibh_owner_text(const IbhCheck *check, const IbhOwner *owner)
-{
-    g_autofree char *text = owner->rule ? ibh_rule_text(owner->rule, FALSE) : NULL;
-
-    return text ? g_strdup_printf("rule %u (%s)", owner->rule->priority, text)
-                : ibh_owner_describe(check->rails->snapshot, owner);
-}
-
-/* ---- packets ---- */
-
 /* A single host, or the piece that it stands for. */
 static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_STRLEN])
 {

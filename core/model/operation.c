@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/operation.h"
 
-#include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
@@ -55,8 +54,7 @@ void ibh_op_free(IbhOp *op)
     g_free(op);
 }
 
-/* As ip(8) names it, or the number. */
-static const char *protocol_name(guint8 protocol, char buffer[8])
+const char *ibh_protocol_name(guint8 protocol, char buffer[8])
 {
     static const char *const protocols[] = {
         [RTPROT_KERNEL] = "kernel", [RTPROT_BOOT] = "boot",   [RTPROT_STATIC] = "static",
@@ -72,83 +70,12 @@ static const char *protocol_name(guint8 protocol, char buffer[8])
 
 /* ---- in the words of ip ---- */
 
-static void put_range(GString *text, const char *word, guint32 first, guint32 last)
-{
-    if (last == first)
-        g_string_append_printf(text, " %s %u", word, first);
-    else
-        g_string_append_printf(text, " %s %u-%u", word, first, last);
-}
-
-static void put_selection(GString *text, const IbhRule *rule)
-{
-    const IbhSelection *by = &rule->by;
-
-    if (by->dscp_mask) {
-        g_string_append_printf(text, " dscp %d", by->tos >> 2);
-        if (by->dscp_mask != IBH_DSCP_ALL)
-            g_string_append_printf(text, "/0x%x", by->dscp_mask);
-    } else if (rule->selectors & IBH_SELECT_TOS) {
-        g_string_append_printf(text, " tos 0x%x", by->tos);
-    }
-    if (rule->selectors & IBH_SELECT_FWMARK)
-        g_string_append_printf(text, by->mask == G_MAXUINT32 ? " fwmark 0x%x" : " fwmark 0x%x/0x%x", by->mark,
-                               by->mask);
-    if (rule->selectors & IBH_SELECT_IIF)
-        g_string_append_printf(text, " iif %s", by->iif);
-    if (rule->selectors & IBH_SELECT_OIF)
-        g_string_append_printf(text, " oif %s", by->oif);
-    if (rule->selectors & IBH_SELECT_UID)
-        g_string_append_printf(text, " uidrange %u-%u", by->uid[0], by->uid[1]);
-    if (by->ip_protocol)
-        g_string_append_printf(text, " ipproto %u", by->ip_protocol);
-    if (by->sport[1])
-        put_range(text, "sport", by->sport[0], by->sport[1]);
-    if (by->dport[1])
-        put_range(text, "dport", by->dport[0], by->dport[1]);
-}
-
-static void put_table(GString *text, const char *word, guint32 table, gboolean command)
+static void put_table(GString *text, guint32 table, gboolean command)
 {
     if (!command && (table == IBH_TABLE_MAIN || table == IBH_TABLE_LOCAL))
-        g_string_append_printf(text, " %s %s", word, table == IBH_TABLE_MAIN ? "main" : "local");
+        g_string_append_printf(text, " table %s", table == IBH_TABLE_MAIN ? "main" : "local");
     else
-        g_string_append_printf(text, " %s %u", word, table);
-}
-
-static void put_action(GString *text, const IbhRule *rule, gboolean command)
-{
-    static const char *const refusals[] = {
-        [FR_ACT_BLACKHOLE] = " blackhole", [FR_ACT_UNREACHABLE] = " unreachable", [FR_ACT_PROHIBIT] = " prohibit"};
-
-    if (rule->action == FR_ACT_GOTO)
-        g_string_append_printf(text, " goto %u", rule->target);
-    else if (rule->action == FR_ACT_TO_TBL)
-        put_table(text, "lookup", rule->table, command);
-    else if (rule->action < G_N_ELEMENTS(refusals) && refusals[rule->action])
-        g_string_append(text, refusals[rule->action]);
-    if (rule->suppress_prefixlength >= 0)
-        g_string_append_printf(text, " suppress_prefixlength %d", (int)rule->suppress_prefixlength);
-    if (rule->suppress_ifgroup >= 0)
-        g_string_append_printf(text, " suppress_ifgroup %u", (guint)rule->suppress_ifgroup);
-}
-
-char *ibh_rule_text(const IbhRule *rule, gboolean command)
-{
-    GString *text = g_string_new(rule->selectors & IBH_SELECT_NOT ? "not from " : "from ");
-    gboolean single = command && rule->from.length == ibh_ip_bits(&rule->from.ip);
-    char ip[IBH_IP_STRLEN], prefix[IBH_PREFIX_STRLEN], protocol[8];
-
-    g_string_append(text, !rule->from.length ? "all"
-                          : single           ? ibh_ip_format(&rule->from.ip, ip)
-                                             : ibh_prefix_format(&rule->from, prefix));
-    if (rule->to.length)
-        g_string_append_printf(text, " to %s", ibh_prefix_format(&rule->to, prefix));
-    put_selection(text, rule);
-    put_action(text, rule, command);
-    if (command && rule->protocol != RTPROT_UNSPEC)
-        g_string_append_printf(text, " protocol %s", protocol_name(rule->protocol, protocol));
-    return g_string_free(text, FALSE);
+        g_string_append_printf(text, " table %u", table);
 }
 
 char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops, gboolean command)
@@ -169,8 +96,8 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
         g_string_append_printf(text, " nhid %u", route->object);
     else if (iface && !hops && route->nexthops <= 1)
         g_string_append_printf(text, " dev %s%s", iface, command && route->onlink ? " onlink" : "");
-    put_table(text, "table", route->table, command);
-    g_string_append_printf(text, " proto%s %s", command ? "col" : "", protocol_name(route->protocol, protocol));
+    put_table(text, route->table, command);
+    g_string_append_printf(text, " proto%s %s", command ? "col" : "", ibh_protocol_name(route->protocol, protocol));
     if (command && route->scope == RT_SCOPE_LINK)
         g_string_append(text, " scope link");
     if (command && route->src.family != AF_UNSPEC)
@@ -194,12 +121,24 @@ static char *describe_rule(const IbhOp *op)
     return g_strdup_printf("rule from %s to table %u", ibh_ip_format(&op->rule.from.ip, from), op->rule.table);
 }
 
+/* One of ours: from one address, and by nothing else but where it goes. */
 static char *command_rule(const IbhOp *op)
 {
-    g_autofree char *text = ibh_rule_text(&op->rule, TRUE);
+    const IbhRule *rule = &op->rule;
+    GString *text = g_string_new(NULL);
+    char ip[IBH_IP_STRLEN], prefix[IBH_PREFIX_STRLEN], protocol[8];
 
-    return g_strdup_printf("ip -%c rule %s priority %u %s", op->rule.family == AF_INET6 ? '6' : '4',
-                           FORMS[op->type].verb, op->rule.priority, text);
+    g_string_printf(text, "ip -%c rule %s priority %u from %s", rule->family == AF_INET6 ? '6' : '4',
+                    FORMS[op->type].verb, rule->priority, ibh_ip_format(&rule->from.ip, ip));
+    if (rule->to.length)
+        g_string_append_printf(text, " to %s", ibh_prefix_format(&rule->to, prefix));
+    g_string_append_printf(text, " lookup %u", rule->table);
+    if (rule->suppress_prefixlength >= 0)
+        g_string_append_printf(text, " suppress_prefixlength %d", (int)rule->suppress_prefixlength);
+    g_string_append_printf(text, " suppress_ifgroup %u", (guint)rule->suppress_ifgroup);
+    if (rule->protocol != RTPROT_UNSPEC)
+        g_string_append_printf(text, " protocol %s", ibh_protocol_name(rule->protocol, protocol));
+    return g_string_free(text, FALSE);
 }
 
 static char *describe_route(const IbhOp *op)

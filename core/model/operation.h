@@ -62,10 +62,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOp, ibh_op_free)
 
 /* The command that does the same. The caller frees it. */
 char *ibh_op_command(const IbhOp *op);
-/* In the words of ip, behind its verb: for a person, or as a command takes them. The caller frees it. `iface`: of the
- * route, quoted, NULL: none; `hops`: of a multipath route's command. */
-char *ibh_rule_text(const IbhRule *rule, gboolean command);
+/* Of any route, in the words of ip, behind its verb: for a person, or as a command takes them. The caller frees it.
+ * `iface`: of the route, quoted, NULL: none; `hops`: of a multipath route's command. */
 char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops, gboolean command);
+
+const char *ibh_protocol_name(guint8 protocol, char buffer[8]); /* as ip names it, or the number */
 
 /* The domain of an error after which it is not known whether the operation was done: rolling back assumes it was. */
 #define IBH_ANSWER_LOST (g_quark_from_static_string("ibh-answer-lost"))

@@ -415,6 +415,10 @@ static void test_fixes(void **state)
                      "ip address add 172.16.34.2/24 dev ib1\nip address add 172.16.34.3/24 dev ib2\n",
              NULL);
     g_auto(World) meant = look(RAILS "config [interface ibs1] manage=no\n", NULL);
+    g_auto(World) begins_like_main = /* 254 */
+        look(RAILS
+             "ip rule add priority 1500 from 172.16.34.2 lookup 2541\nip route add 172.16.0.0/16 dev ib0 table 2541\n",
+             NULL);
     g_auto(World) hidden = look(ASTRAY "ip rule add priority 1600 from 172.16.34.2 unreachable\n", NULL);
 
     (void)state;
@@ -423,6 +427,8 @@ static void test_fixes(void **state)
     assert_string_equal(find_code(&values, "sysctl-wrong")->fix, "sudo ib-hook --apply");
     assert_string_equal(find_code(&rule, "foreign-rule")->fix,
                         "sudo ip -4 rule del priority 1500 from 172.16.34.2 lookup 52 protocol boot");
+    assert_string_equal(find_code(&begins_like_main, "foreign-rule")->fix,
+                        "sudo ip -4 rule del priority 1500 from 172.16.34.2 lookup 2541 protocol boot");
     assert_null(find_code(&daemon, "foreign-rule")->fix);
     assert_non_null(find_code(&daemon, "foreign-rule")->advice);
     SAID(find_code(&meant, "section-unmatched")->message, "no interface is called ibs1",
