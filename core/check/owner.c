@@ -95,9 +95,9 @@ static char *write_rule(const IbhRule *rule, gboolean command)
 /* Of a route's command: people know table main by its name. */
 static char *name_main(const char *text)
 {
-    g_auto(GStrv) parts = g_strsplit(text, " table 254", 2);
+    g_auto(GStrv) parts = g_strsplit(text, " table 254 ", 2);
 
-    return g_strjoinv(" table main", parts);
+    return g_strjoinv(" table main ", parts);
 }
 
 /* As a command: one that takes it away. */
