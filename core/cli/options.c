@@ -48,7 +48,7 @@ static const Option table[] = {
      0},
     {"rdma", NULL, "with --probe: ask by RDMA, too", FLAG, WITH(PROBE), AT(probe.rdma), 0, 0},
     {"config", "PATH", "read this file or directory, not /etc/ib-hook", TEXT, ALL, AT(config), 0, 0},
-    {"sysfs", "DIR", "read this copy of /sys, with /proc and /run beside it", TEXT, ALL, AT(sysfs), 0, 0},
+    {"sysfs", "DIR", "read a copy of /sys (and of /proc and /run beside it)", TEXT, ALL, AT(sysfs), 0, 0},
     {"verbose", NULL, "print more: every netdev, every change", FLAG, ALL, AT(style.verbose), 0, 'v'},
     {"quiet", NULL, "print problems only", FLAG, ALL, AT(style.quiet), 0, 'q'},
 };
@@ -58,8 +58,8 @@ void ibh_options_help(GString *out)
     g_autofree char *formats = ibh_render_formats();
 
     g_string_append(out, "Usage: ib-hook [ACTION] [OPTION...] [PEER...]\n\n"
-                         "Makes each of a host's RDMA NICs that share an IP subnet a rail: traffic from\n"
-                         "the NIC's address leaves through it, and traffic to that address arrives on\n"
+                         "Makes rails of a host's RDMA NICs that share an IP subnet: traffic from a\n"
+                         "NIC's address leaves through this NIC, and traffic to the address arrives on\n"
                          "it. One action for each call; without --iface, it covers all rails.\n\n");
     IBH_EACH_ROW (const Option, option, table) {
         g_autofree char *word = g_strjoin(" ", option->name, option->value, NULL);
