@@ -115,7 +115,7 @@ forget A B
 n=0
 while read -r command; do
     [[ $command != *--rdma ]] || continue # lab/test-probe-rdma
-    follow A "$command"
+    follow B "$command"
     expect_equal "$command: exit status" 0 "$status"
     n=$((n + 1))
 done < <(block 2)
