@@ -184,13 +184,39 @@ static void test_tables(void **state)
     leave(&host);
 }
 
+/* The state could not be written, or was removed: each value of a rail that may be ours is lost. */
+static void test_lost_values(void **state G_GNUC_UNUSED)
+{
+    static const char *const lines[] = {
+        "nic ib0 rdma mlx5_0/1 arp_ignore=1 arp_announce=2 arp_filter=0",
+        "ip address add 172.16.34.1/16 dev ib0",
+        "nic ib1 rdma mlx5_1/1 arp_ignore=1 arp_announce=2",
+        "ip address add 172.16.34.2/16 dev ib1",
+        "ip rule add from 172.16.34.1 lookup 941 priority 1941 suppress_ifgroup mark protocol kernel",
+        NULL};
+    static const IbhSysctl keys[] = {IBH_SYSCTL_ARP_ANNOUNCE, IBH_SYSCTL_ARP_IGNORE};
+    Host host = look_at(lines, "", "");
+    g_autoptr(IbhState) after = ibh_state_copy(host.snapshot->state);
+
+    for (int again = 0; again < 2; again++) { /* what is remembered is not remembered twice */
+        ibh_known_note_lost_values(host.rails, after);
+        assert_int_equal(after->sysctls->len, G_N_ELEMENTS(keys));
+        for (guint i = 0; i < after->sysctls->len; i++) {
+            const IbhSavedSysctl *saved = &g_array_index(after->sysctls, IbhSavedSysctl, i);
+
+            assert_string_equal(saved->iface, "ib0"); /* no rule of ours is for ib1 */
+            assert_int_equal(saved->key, keys[i]);
+            assert_int_equal(saved->old, saved->set);
+        }
+    }
+    leave(&host);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missed),
-        cmocka_unit_test(test_put),
-        cmocka_unit_test(test_file),
-        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_missed), cmocka_unit_test(test_put),         cmocka_unit_test(test_file),
+        cmocka_unit_test(test_tables), cmocka_unit_test(test_lost_values),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
