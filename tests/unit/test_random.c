@@ -1406,6 +1406,16 @@ static gboolean is_tentative_somewhere(const FakeKernel *kernel)
     return FALSE;
 }
 
+/* The kernel takes a route via an address that is not its own yet, and refuses one via an address that is. */
+static gboolean is_gateway_its_own(const FakeKernel *kernel)
+{
+    IBH_EACH (const IbhRoute, route, kernel->now->routes) {
+        if (route->gateway.family != AF_UNSPEC && is_local_address(kernel->now, &route->gateway))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* Two links of one name, or a port before its bond: other lines would be refused in another order. */
 /* A multipath route can't be there before both are. */
 static gboolean mentions_two_nics(const GPtrArray *piece)
@@ -1452,7 +1462,7 @@ static gboolean order_does_not_matter(Case *c)
     expected = world_build(straight);
     found = world_build(shuffled);
     planned = world_plan(expected->config, expected->kernel, WORLD_APPLY, NULL);
-    if (is_tentative_somewhere(found->kernel))
+    if (is_tentative_somewhere(found->kernel) || is_gateway_its_own(found->kernel))
         return TRUE;
     if (!planned || any_blocked(planned->rails)) /* what is blocked is left as it happens to be */
         return TRUE;
