@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A pod takes a NIC into its network namespace and gives it back: it is a rail again, ARP values included, within a second
-# where --watch runs, else at the next event, whether or not one was seen meanwhile. Nothing of the others is changed. So do all
-# NICs of a host, one after the other, whether they come home with their address or get it later; --check accuses
-# none while a pod has it, and says of one without its address that it lacks it.
+# where --watch runs, else at the next event, whether or not one was seen meanwhile. Nothing of the others is changed. The same
+# holds of all NICs of a host, one after the other, whether they come home with their address or get it later. --check
+# accuses none while a pod has it, and says of one without its address that it lacks it.
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 3 B

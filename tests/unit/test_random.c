@@ -1087,7 +1087,7 @@ static gboolean has_four_others(const Case *c, const IbhNic *nic, const IbhPrefi
     return others >= 4;
 }
 
-/* Between our rules and main's stands one of others that may match this source, or the kernel's own has gone. */
+/* Between our rules and main's stands one of others, of this family, or the kernel's own has gone. */
 static gboolean main_is_not_next(const IbhSnapshot *world, const IbhIp *source)
 {
     gboolean is_asked = FALSE;
