@@ -46,14 +46,6 @@ static void put_selection(GString *text, const IbhRule *rule)
         put_range(text, "dport", by->dport[0], by->dport[1]);
 }
 
-static void put_table(GString *text, guint32 table)
-{
-    if (table == IBH_TABLE_MAIN || table == IBH_TABLE_LOCAL)
-        g_string_append_printf(text, " lookup %s", table == IBH_TABLE_MAIN ? "main" : "local");
-    else
-        g_string_append_printf(text, " lookup %u", table);
-}
-
 static void put_action(GString *text, const IbhRule *rule)
 {
     static const char *const refusals[] = {
@@ -62,7 +54,7 @@ static void put_action(GString *text, const IbhRule *rule)
     if (rule->action == FR_ACT_GOTO)
         g_string_append_printf(text, " goto %u", rule->target);
     else if (rule->action == FR_ACT_TO_TBL)
-        put_table(text, rule->table);
+        ibh_table_put(text, "lookup", rule->table);
     else if (rule->action < G_N_ELEMENTS(refusals) && refusals[rule->action])
         g_string_append(text, refusals[rule->action]);
     if (rule->suppress_prefixlength >= 0)
@@ -92,31 +84,19 @@ static char *write_rule(const IbhRule *rule, gboolean command)
 
 /* ---- owners ---- */
 
-/* Of a route's command: people know table main by its name. */
-static char *name_main(const char *text)
-{
-    g_auto(GStrv) parts = g_strsplit(text, " table 254 ", 2);
-
-    return g_strjoinv(" table main ", parts);
-}
-
 /* As a command: one that takes it away. */
 static char *write_owner(const IbhSnapshot *snapshot, const IbhOwner *owner, gboolean command)
 {
     const IbhRule *rule = owner->rule;
     const IbhLink *link = rule ? NULL : ibh_snapshot_link(snapshot, owner->route->ifindex);
     g_autofree char *iface = link ? ibh_text_shell_word(link->name) : NULL,
-                    *text = rule ? write_rule(rule, command) : ibh_route_text(owner->route, iface, NULL, command),
-                    *named = NULL;
+                    *text = rule ? write_rule(rule, command) : ibh_route_text(owner->route, iface, NULL, command);
     char version = (rule ? rule->family : owner->route->family) == AF_INET6 ? '6' : '4';
 
     if (rule)
         return command ? g_strdup_printf("sudo ip -%c rule del priority %u %s", version, rule->priority, text)
                        : g_strdup_printf("rule %u: %s", rule->priority, text);
-    if (!command)
-        return g_strconcat("route ", text, NULL);
-    named = owner->route->table == IBH_TABLE_MAIN ? name_main(text) : g_strdup(text);
-    return g_strdup_printf("sudo ip -%c route del %s", version, named);
+    return command ? g_strdup_printf("sudo ip -%c route del %s", version, text) : g_strconcat("route ", text, NULL);
 }
 
 char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner)

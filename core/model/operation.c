@@ -70,12 +70,12 @@ const char *ibh_protocol_name(guint8 protocol, char buffer[8])
 
 /* ---- in the words of ip ---- */
 
-static void put_table(GString *text, guint32 table, gboolean command)
+void ibh_table_put(GString *text, const char *word, guint32 table)
 {
-    if (!command && (table == IBH_TABLE_MAIN || table == IBH_TABLE_LOCAL))
-        g_string_append_printf(text, " table %s", table == IBH_TABLE_MAIN ? "main" : "local");
+    if (table == IBH_TABLE_MAIN || table == IBH_TABLE_LOCAL)
+        g_string_append_printf(text, " %s %s", word, table == IBH_TABLE_MAIN ? "main" : "local");
     else
-        g_string_append_printf(text, " table %u", table);
+        g_string_append_printf(text, " %s %u", word, table);
 }
 
 char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops, gboolean command)
@@ -96,7 +96,10 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
         g_string_append_printf(text, " nhid %u", route->object);
     else if (iface && !hops && route->nexthops <= 1)
         g_string_append_printf(text, " dev %s%s", iface, command && route->onlink ? " onlink" : "");
-    put_table(text, route->table, command);
+    if (command && route->table == IBH_TABLE_LOCAL)
+        g_string_append_printf(text, " table %u", route->table);
+    else
+        ibh_table_put(text, "table", route->table);
     g_string_append_printf(text, " proto%s %s", command ? "col" : "", ibh_protocol_name(route->protocol, protocol));
     if (command && route->scope == RT_SCOPE_LINK)
         g_string_append(text, " scope link");

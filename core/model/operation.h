@@ -66,6 +66,8 @@ char *ibh_op_command(const IbhOp *op);
  * `iface`: of the route, quoted, NULL: none; `hops`: of a multipath route's command. */
 char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops, gboolean command);
 
+/* " table 941", " lookup main": main and local by name. */
+void ibh_table_put(GString *text, const char *word, guint32 table);
 const char *ibh_protocol_name(guint8 protocol, char buffer[8]); /* as ip names it, or the number */
 
 /* The domain of an error after which it is not known whether the operation was done: rolling back assumes it was. */
