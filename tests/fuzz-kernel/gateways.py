@@ -174,7 +174,8 @@ class Remote:
         self.device, to = device, question.to
         family = family_of(to)
         one = ipaddress.ip_address(to)
-        found = [(net.prefixlen, ways) for net, ways in facts.gateways_of.remote(device, family) if one in net]
+        # A prefix without a gateway is in no table: the next shorter one has it.
+        found = [(net.prefixlen, ways) for net, ways in facts.gateways_of.remote(device, family) if one in net and any(ways)]
         self.length = max((length for length, _ in found), default=-1)
         self.ways = [way for length, ways in found if length == self.length for way in ways]
         self.in_main = facts.in_main(to, question.source)

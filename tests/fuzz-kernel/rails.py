@@ -117,7 +117,7 @@ class Rails:
         if own and (remote.in_main <= remote.length or remote.crowded):
             return True, "", ""
         if own and not as_main and self.rule_to_our_table(facts):
-            self.remote_taken |= not question.mark
+            self.remote_taken |= not question.mark and mine.dev != main.dev
             return True, "", ""
         if None in remote.ways and same(mine, other):
             return True, "", ""
