@@ -30,6 +30,7 @@ typedef struct {
     IbhRun run;
     const IbhOptions *options;
     Waiter *waiter; /* NULL: it is another one */
+    GPtrArray *plan;
     GString *out;
 } Command;
 
@@ -67,6 +68,29 @@ static int fail(const IbhOptions *options, const GError *error, GString *out, GS
 
 /* ---- looking: where `error` is set, it is told instead of a report, and decides the exit status ---- */
 
+static gboolean check_names(const IbhRun *run, GError **error)
+{
+    for (guint i = 0; run->only && run->only[i]; i++) {
+        if (!ibh_snapshot_link_by_name(run->snapshot, run->only[i]) &&
+            !(run->undo && ibh_known_named(run->snapshot->state->known, run->only[i]))) { /* which is forgotten */
+            g_set_error(error, IBH_CONFIG_ERROR, 0,
+                        "--iface %s: there is no such interface here; ib-hook --show lists them", run->only[i]);
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+static gboolean look_and_decide(Command *command, GError **error)
+{
+    IbhRun *run = &command->run;
+
+    if (!ibh_run_look(run, IBH_EVERYTHING, error) || !check_names(run, error))
+        return FALSE;
+    command->plan = ibh_run_decide(run, error);
+    return command->plan != NULL;
+}
+
 static IbhFabric *look_at_fabric(Command *command)
 {
     g_auto(IbhTree) tree = {0};
@@ -99,7 +123,6 @@ static void judge_sections(Command *command, const GArray *missed, gboolean warn
 static int do_check(Command *command, GError **error)
 {
     g_autoptr(GArray) missed = NULL;
-    g_autoptr(GPtrArray) plan = ibh_run_plan(&command->run);
     g_autoptr(IbhFacts) facts = ibh_facts_new();
     g_autoptr(IbhCheck) check = NULL;
     g_autoptr(IbhFabric) fabric = NULL;
@@ -116,7 +139,7 @@ static int do_check(Command *command, GError **error)
     ibh_managers_read(command->options->sysfs, command->run.snapshot, facts);
     ibh_fabric_judge(fabric, command->run.only, findings);
     missed = ibh_run_missed(&command->run);
-    ibh_check_judge(check, plan, missed, findings);
+    ibh_check_judge(check, command->plan, missed, findings);
     judge_sections(command, missed, command->options->action == IBH_ACTION_SHOW && command->options->style.verbose,
                    findings);
     return say(command,
@@ -211,6 +234,11 @@ static guint find_turn(const Command *command, gboolean *ret_confirmed)
     return left <= -PAUSE * G_USEC_PER_SEC ? 0 : (guint)(MAX(left, 0) / G_USEC_PER_SEC) + 1;
 }
 
+static GPtrArray *plan_back(const IbhRun *run)
+{
+    return ibh_trial_plan_back(run->rails, run->data);
+}
+
 static void remember_trial(const IbhRun *run, IbhState *state)
 {
     ibh_trial_remember(run->data, run->rails, state);
@@ -230,13 +258,11 @@ static void log_change(const Command *command, const IbhOutcome *outcome, const 
 static int give_back(Command *command, GError **error)
 {
     Waiter *waiter = command->waiter;
-    g_autoptr(GPtrArray) plan = NULL;
     g_autoptr(IbhOutcome) outcome = NULL;
 
-    if (!ibh_run_look(&command->run, IBH_EVERYTHING, error) || !ibh_run_find_rails(&command->run, error))
+    if (!look_and_decide(command, error))
         return IBH_EXIT_SYSTEM;
-    plan = ibh_trial_plan_back(command->run.rails, &waiter->trial);
-    outcome = ibh_run_change(&command->run, plan);
+    outcome = ibh_run_change(&command->run, command->plan);
     log_change(command, outcome, "--apply was not confirmed");
     waiter->trial.tried = TRUE;
     IBH_EACH_POINTER (const char, message, outcome->errors)
@@ -349,7 +375,7 @@ static int do_change(Command *command, GError **error)
 {
     const IbhOptions *options = command->options;
     const gboolean undo = options->action == IBH_ACTION_UNDO;
-    g_autoptr(GPtrArray) plan = ibh_run_plan(&command->run);
+    const GPtrArray *plan = command->plan;
     g_autoptr(IbhOutcome) outcome = NULL;
 
     if (options->action == IBH_ACTION_PLAN) {
@@ -385,19 +411,6 @@ static gboolean check_privileges(const Command *command, GError **error)
     return FALSE;
 }
 
-static gboolean check_names(const IbhRun *run, GError **error)
-{
-    for (guint i = 0; run->only && run->only[i]; i++) {
-        if (!ibh_snapshot_link_by_name(run->snapshot, run->only[i]) &&
-            !(run->undo && ibh_known_named(run->snapshot->state->known, run->only[i]))) { /* which is forgotten */
-            g_set_error(error, IBH_CONFIG_ERROR, 0,
-                        "--iface %s: there is no such interface here; ib-hook --show lists them", run->only[i]);
-            return FALSE;
-        }
-    }
-    return TRUE;
-}
-
 typedef int Act(Command *command, GError **error);
 
 static Act *const acts[] = {
@@ -415,8 +428,7 @@ static int run_live(Command *command, GError **error)
         return do_confirm(command, error);
     if (command->waiter)
         return do_wait(command, error);
-    if (!ibh_run_look(run, IBH_EVERYTHING, error) || !check_names(run, error) || !ibh_run_find_rails(run, error) ||
-        (!run->undo && !ibh_rails_check_remote(run->rails, error)))
+    if (!look_and_decide(command, error) || (!run->undo && !ibh_rails_check_remote(run->rails, error)))
         return IBH_EXIT_SYSTEM;
     return acts[command->options->action](command, error);
 }
@@ -430,8 +442,6 @@ static int act(const IbhOptions *options, Waiter *waiter, GString *out, GString 
                 .only = (const char *const *)options->ifaces,
                 .writes = action == IBH_ACTION_APPLY || action == IBH_ACTION_UNDO || action == IBH_ACTION_CONFIRM,
                 .undo = action == IBH_ACTION_UNDO,
-                .remember = waiter ? remember_trial : NULL,
-                .data = waiter ? &waiter->trial : NULL,
                 /* --plan shows what --apply would do, and --apply lifts holds */
                 .respects_holds = action == IBH_ACTION_SHOW || action == IBH_ACTION_CHECK,
                 .speaker = "ib-hook: ",
@@ -441,10 +451,18 @@ static int act(const IbhOptions *options, Waiter *waiter, GString *out, GString 
         .waiter = waiter,
         .out = out};
     g_autoptr(GError) error = NULL;
-    int status = run_live(&command, &error);
+    int status;
+
+    if (waiter) {
+        command.run.plan = plan_back;
+        command.run.remember = remember_trial;
+        command.run.data = &waiter->trial;
+    }
+    status = run_live(&command, &error);
 
     if (error)
         status = fail(options, error, out, warnings);
+    g_clear_pointer(&command.plan, g_ptr_array_unref);
     ibh_run_close(&command.run);
     return status;
 }

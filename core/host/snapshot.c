@@ -381,8 +381,8 @@ gboolean ibh_snapshot_read_tables(IbhSnapshot *snapshot, IbhNetlink *netlink, GE
     IbhAsked *asked = snapshot->asked;
     IbhRouteFilter filter = {.keep = is_new};
 
-    for (; asked->n_read < asked->tables->len; asked->n_read++) {
-        filter.table = g_array_index(asked->tables, guint32, asked->n_read);
+    for (; asked->n_tables_read < asked->tables->len; asked->n_tables_read++) {
+        filter.table = g_array_index(asked->tables, guint32, asked->n_tables_read);
         if (!ibh_netlink_read_routes(netlink, &filter, snapshot->routes, error))
             return FALSE;
     }
@@ -448,23 +448,45 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const IbhConfig *config, con
 
 /* ---- what was asked for ---- */
 
-gboolean ibh_snapshot_read_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
+/* Where one of these addresses is of this host, any NIC may have it: that needs everything. */
+static gboolean find_holders(const IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
 {
-    g_array_set_size(snapshot->neighbours, 0);
-    return ibh_netlink_read_neighbours(netlink, AF_INET, IBH_NEIGHBOURS_FOUND, snapshot->neighbours, error);
-}
+    IbhAsked *asked = snapshot->asked;
 
-gboolean ibh_snapshot_find_holders(const IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
-{
-    IBH_EACH (const IbhIp, ip, snapshot->asked->holders) {
+    for (; !asked->everything && asked->n_holders_found < asked->holders->len; asked->n_holders_found++) {
+        const IbhIp *ip = &g_array_index(asked->holders, IbhIp, asked->n_holders_found);
         IbhLookup lookup = {.from = {.family = ip->family}, .to = *ip};
 
-        if (snapshot->asked->everything)
-            break;
         if (!ibh_netlink_lookup(netlink, &lookup, error))
             return FALSE;
         if (lookup.type == RTN_LOCAL)
             ibh_snapshot_needs_everything(snapshot);
     }
+    return TRUE;
+}
+
+/* Of neighbours, a fabric has thousands. Those that cannot be read age out. */
+static void read_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink)
+{
+    snapshot->has_neighbours = TRUE;
+    snapshot->asked->neighbours = FALSE;
+    (void)ibh_netlink_read_neighbours(netlink, AF_INET, IBH_NEIGHBOURS_FOUND, snapshot->neighbours, NULL);
+}
+
+gboolean ibh_snapshot_read_asked(IbhSnapshot *snapshot, IbhNetlink *netlink, gboolean *ret_knows_more, GError **error)
+{
+    const IbhAsked *asked = snapshot->asked;
+    const guint before = snapshot->routes->len;
+
+    *ret_knows_more = asked->neighbours;
+    if (!find_holders(snapshot, netlink, error))
+        return FALSE;
+    if (asked->everything) /* and then all is asked for again */
+        return TRUE;
+    if (asked->neighbours)
+        read_neighbours(snapshot, netlink);
+    if (!ibh_snapshot_read_tables(snapshot, netlink, error))
+        return FALSE;
+    *ret_knows_more |= snapshot->routes->len > before;
     return TRUE;
 }

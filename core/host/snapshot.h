@@ -22,6 +22,5 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const IbhConfig *config, con
 /* ---- what was asked for ---- */
 
 gboolean ibh_snapshot_read_tables(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
-gboolean ibh_snapshot_read_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
-/* Where one of these addresses is of this host, any NIC may have it: that needs everything. */
-gboolean ibh_snapshot_find_holders(const IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error);
+/* All that decisions asked for, but everything, which is another snapshot. */
+gboolean ibh_snapshot_read_asked(IbhSnapshot *snapshot, IbhNetlink *netlink, gboolean *ret_knows_more, GError **error);

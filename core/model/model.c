@@ -444,7 +444,7 @@ void ibh_snapshot_needs_everything(const IbhSnapshot *snapshot)
 
 void ibh_snapshot_needs_neighbours(const IbhSnapshot *snapshot)
 {
-    snapshot->asked->neighbours = TRUE;
+    snapshot->asked->neighbours |= !snapshot->has_neighbours;
 }
 
 void ibh_snapshot_needs_holder(const IbhSnapshot *snapshot, const IbhIp *ip)

@@ -334,9 +334,10 @@ typedef struct {
 typedef struct {
     gboolean everything; /* not only what is near */
     gboolean neighbours;
-    GArray *holders; /* IbhIp: is it an address of this host? */
-    GArray *tables;  /* guint32: all of their routes */
-    guint n_read;    /* of these tables */
+    GArray *holders;       /* IbhIp: is it an address of this host? */
+    GArray *tables;        /* guint32: all of their routes */
+    guint n_holders_found; /* the kernel has been asked about these */
+    guint n_tables_read;
 } IbhAsked;
 
 typedef struct {
@@ -353,7 +354,8 @@ typedef struct {
                                 addresses or subnets inside. Of a multipath route, each NIC's part */
     GArray *main_to_subnets; /* IbhRoute, in the kernel's order: main's to the subnets of candidates that it does not
                                 reach through their own NIC */
-    GArray *neighbours;      /* IbhNeighbour: for --undo dynamic entries of IPv4, for --check all */
+    GArray *neighbours;      /* IbhNeighbour: for a plan that asked, dynamic entries of IPv4; for --check all */
+    gboolean has_neighbours; /* they were read for a plan */
     int all[IBH_N_SYSCTLS];  /* net.ipv4.conf.all */
     IbhState *state;
 } IbhSnapshot;

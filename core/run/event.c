@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One event, a step after the other: open and configure (open.c) → look (look.c) → plan (plan.c) → change (change.c).
+ * One event, a step after the other: open and configure (open.c) → look and decide (decide.c) → change (change.c).
  */
 #include "run/run.h"
 
@@ -36,22 +36,6 @@ static gboolean report(const IbhEvent *event, IbhRun *run, const IbhOutcome *out
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(run, message);
     return outcome->errors->len == 0;
-}
-
-/* First by what is near. Where a decision needed more, by everything. NULL: an error. */
-static GPtrArray *look_and_plan(IbhRun *run, GError **error)
-{
-    for (IbhScope scope = IBH_NEAR;; scope = IBH_EVERYTHING) {
-        g_autoptr(GPtrArray) plan = NULL;
-
-        if (!ibh_run_look(run, scope, error) || !ibh_run_find_rails(run, error))
-            return NULL;
-        plan = ibh_run_plan(run);
-        if (!ibh_snapshot_find_holders(run->snapshot, run->netlink, error))
-            return NULL;
-        if (!run->snapshot->asked->everything)
-            return g_steal_pointer(&plan);
-    }
 }
 
 /* TRUE: --watch goes by what the files say now. */
@@ -123,7 +107,7 @@ static gboolean act(IbhEvent *event, IbhRun *run, GString *out, gboolean *ret_re
     g_autoptr(GError) error = NULL;
 
     if (!ibh_run_open(run, LOCK_SECONDS, &error) || !configure(event, run, &error) ||
-        !(plan = look_and_plan(run, &error))) {
+        !ibh_run_look(run, IBH_NEAR, &error) || !(plan = ibh_run_decide(run, &error))) {
         ibh_run_warn(run, error->message);
         return FALSE;
     }

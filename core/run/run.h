@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The steps of one run, for events (event.c) and commands: open → configure → look → plan → change.
+ * The steps of one run, for events (event.c) and commands: open → configure → look → decide → change.
  */
 #pragma once
 
@@ -21,9 +21,10 @@ typedef struct IbhRun {
     gboolean is_event;       /* holds stay, and its own time limit holds during a change */
     gboolean writes;
     gboolean undo;
-    /* What is remembered instead of rails and holds; NULL: these. */
+    /* What is planned instead of --apply or --undo, and remembered instead of rails and holds; NULL: these. */
+    GPtrArray *(*plan)(const struct IbhRun *run);
     void (*remember)(const struct IbhRun *run, IbhState *state);
-    gconstpointer data;      /* for that function */
+    gconstpointer data;      /* for these functions */
     gboolean respects_holds; /* when it looks for rails */
     const char *speaker;     /* before each warning */
     GString *warnings;
@@ -52,9 +53,8 @@ gboolean ibh_run_configure(IbhRun *run, GError **error);
 void ibh_run_forget_config(IbhRun *run, const GError *problem);
 
 gboolean ibh_run_look(IbhRun *run, IbhScope scope, GError **error);
-gboolean ibh_run_find_rails(IbhRun *run, GError **error);
-/* Where a first plan has to make a NIC forget its peers, neighbours are read, and it is made again. */
-GPtrArray *ibh_run_plan(IbhRun *run);
+/* Finds the rails, and plans. If a decision asked for what was not read, this is read, and all is decided again. */
+GPtrArray *ibh_run_decide(IbhRun *run, GError **error);
 /* Old values are stored before the first change, so that a crash loses none. */
 IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan);
 /* missing.c: brings what is known of hardware that was a rail (IbhKnownRail) up to date. Where something was refused, a

@@ -266,10 +266,11 @@ void fake_read_tables(const FakeKernel *kernel, IbhSnapshot *snapshot)
     (void)ibh_snapshot_read_tables(snapshot, &netlink, NULL);
 }
 
-gboolean fake_near_is_enough(const FakeKernel *kernel, const IbhSnapshot *all, const IbhSnapshot *near)
+gboolean fake_near_is_enough(const FakeKernel *kernel, const IbhSnapshot *all, IbhSnapshot *near)
 {
     IbhNetlink netlink = {.kernel = kernel, .all = all};
+    gboolean knows_more;
 
     asked = &netlink;
-    return ibh_snapshot_find_holders(near, &netlink, NULL) && !near->asked->everything;
+    return ibh_snapshot_read_asked(near, &netlink, &knows_more, NULL) && !near->asked->everything;
 }

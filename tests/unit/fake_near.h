@@ -15,4 +15,4 @@ IbhSnapshot *fake_near(const FakeKernel *kernel, const IbhSnapshot *all, const I
 /* The tables that were asked for, of near and of everything. */
 void fake_read_tables(const FakeKernel *kernel, IbhSnapshot *snapshot);
 /* Once it was planned by: did that ask for no more? */
-gboolean fake_near_is_enough(const FakeKernel *kernel, const IbhSnapshot *all, const IbhSnapshot *near);
+gboolean fake_near_is_enough(const FakeKernel *kernel, const IbhSnapshot *all, IbhSnapshot *near);

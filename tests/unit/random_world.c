@@ -799,7 +799,7 @@ void world_free(World *world)
 
 WorldLooks world_looks;
 
-/* As run/look.c does it. NULL: the configuration is refused. */
+/* As run/decide.c does it. NULL: the configuration is refused. */
 static IbhRails *find_rails(const IbhConfig *config, const FakeKernel *kernel, IbhSnapshot *seen, WorldAction action)
 {
     IbhRails *rails = NULL;
@@ -809,7 +809,7 @@ static IbhRails *find_rails(const IbhConfig *config, const FakeKernel *kernel, I
         before = seen->routes->len;
         ibh_rails_free(rails);
         rails = ibh_rails_find(config, seen, action != WORLD_UNDO, NULL);
-        if (rails && action != WORLD_UNDO)
+        if (rails)
             fake_read_tables(kernel, seen);
     } while (seen->routes->len != before);
     return rails;

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The second and the third step of a run: look, and decide. */
+#include "run/run.h"
+
+/* ---- look ---- */
+
+gboolean ibh_run_look(IbhRun *run, IbhScope scope, GError **error)
+{
+    g_clear_pointer(&run->rails, ibh_rails_free);
+    g_clear_pointer(&run->snapshot, ibh_snapshot_free);
+    run->snapshot = ibh_snapshot_take(run->netlink, run->config, run->sysfs, scope, ibh_state_copy(run->state), error);
+    if (!run->snapshot)
+        return FALSE;
+    ibh_state_match_links(run->snapshot->state, run->snapshot);
+    return TRUE;
+}
+
+/* ---- decide ---- */
+
+static gboolean find_rails(IbhRun *run, GError **error)
+{
+    g_autoptr(GError) problem = NULL;
+
+    g_clear_pointer(&run->rails, ibh_rails_free);
+    run->rails = ibh_rails_find(run->config, run->snapshot, run->respects_holds, &problem);
+    if (!run->rails && !run->undo) {
+        g_propagate_error(error, g_steal_pointer(&problem));
+        return FALSE;
+    }
+    if (!run->rails) { /* two NICs with one table */
+        ibh_run_forget_config(run, problem);
+        run->rails = ibh_rails_find(run->config, run->snapshot, run->respects_holds, error);
+    }
+    if (run->rails)
+        run->rails->only = run->only;
+    return run->rails != NULL;
+}
+
+static GPtrArray *plan_undo(const IbhRun *run)
+{
+    g_autoptr(IbhRails) after = NULL;
+
+    if (run->only && !run->bad_config) /* else the others stay as they are: their settings are not known */
+        after = ibh_rails_without(run->config, run->snapshot, run->only);
+    return ibh_plan_undo(run->rails, after);
+}
+
+static GPtrArray *make_plan(const IbhRun *run)
+{
+    if (run->plan)
+        return run->plan(run);
+    return run->undo ? plan_undo(run) : ibh_plan_apply(run->rails);
+}
+
+GPtrArray *ibh_run_decide(IbhRun *run, GError **error)
+{
+    for (;;) {
+        g_autoptr(GPtrArray) plan = NULL;
+        gboolean knows_more;
+
+        if (!find_rails(run, error))
+            return NULL;
+        plan = make_plan(run);
+        if (!ibh_snapshot_read_asked(run->snapshot, run->netlink, &knows_more, error))
+            return NULL;
+        if (run->snapshot->asked->everything) {
+            if (!ibh_run_look(run, IBH_EVERYTHING, error))
+                return NULL;
+        } else if (!knows_more)
+            return g_steal_pointer(&plan);
+    }
+}
