@@ -105,7 +105,7 @@ help:
 	@echo "            make clean    $(BUILD)/ goes"
 	@echo "More tests: make lint fuzz fuzz-kernel fuzz-check fuzz-probe coverage bench bench-guard mutate"
 	@echo "            make check-faults check-packages check-platforms check-managers check-lab check-selinux"
-	@echo "            make check-fleet check-fresh check-pages check-times check-all"
+	@echo "            make check-fleet check-fresh check-shell check-pages check-times check-all"
 	@echo "            V=1 shows all that tests print; tests/README.md says what they are"
 
 deps:
