@@ -261,8 +261,10 @@ class Rails:
             nics = [nic for nic in self.host.nics if nic in facts.links and facts.up(nic) and within(vip, facts.subnets.get(nic, ())) >= 0]
             if not set(nics) & facts.devices:
                 continue
+            # Of main's multipath route, the kernel may choose a NIC of another wire, on which nobody asked.
+            spread = [one.net for one in facts.main_routes if facts.gateways_of.has_several(one)]
             peers = [to for to in destinations(self.lines, 4) if within(to, facts.subnets[nics[0]]) >= 0 and
-                     to not in facts.of_host | facts.broadcasts]
+                     to not in facts.of_host | facts.broadcasts and within(to, spread) < 0]
             answers = self.ask(self.host.twin, [Question(4, to, vip) for to in peers])
             asker = next((to for to, answer in zip(peers, answers) if any(by(answer, nic) for nic in nics)), None)
             if asker and self.host.who_answers("t", nics, vip, asker):
