@@ -106,7 +106,7 @@ measure() { # WAY: a line of answers, each "QUESTION|ANSWER"
     before=$(state B)
     setup_"$way" A
     setup_"$way" B
-    echo "pairs of addresses (of ten) that use the right NIC on both hosts|$(matrix 2>/dev/null | grep -c ' right: ' || true)"
+    echo "connections (of ten) that use the right NIC on both hosts|$(matrix 2>/dev/null | grep -c ' right: ' || true)"
     forget A B
     echo "NICs that answer ARP for ib1's address|$(arp_answers A ib0 172.16.16.1 B 172.16.34.2)"
     echo "\`ping\` that names no source is answered|$(answered on B ping -q -n -c 1 -W 1 172.16.16.1)"
@@ -129,7 +129,7 @@ measure() { # WAY: a line of answers, each "QUESTION|ANSWER"
     echo "rules of ib1's old address that are left|$(rules_from 172.16.34.2)"
     while ip -n B rule del from 172.16.34.1 2>/dev/null; do :; done
     event_"$way" B ib0 >/dev/null 2>&1 || true
-    echo "after another program deleted ib0's rules, rules that the next event restores|$(own_tables_rules 172.16.34.1)"
+    echo "after another program deleted ib0's rules, rules to ib0's table that the next event restores|$(own_tables_rules 172.16.34.1)"
     [ "$way" != ib_hook ] || undo_is_exact "$before"
 }
 
