@@ -14,17 +14,21 @@ static const IbhCode codes[] = {
     {"table-clash", IBH_WARNING,
      "find the program that writes into this table, or give the rail another one: table= in the configuration"},
     {"local-rule-late", IBH_ERROR,
-     "let table local be asked first, at priority 0, as on every other host: VRF set-ups move its rule"},
+     "restore the rule: sudo ip rule add priority 0 lookup local (IPv6: sudo ip -6 rule ...); if a VRF set-up needs it "
+     "elsewhere, ib-hook cannot help"},
     {"duplicate-address", IBH_ERROR, "take the address from one of the two"},
     {"address-unusable", IBH_ERROR, NULL},
     {"foreign-rule", IBH_ERROR,
-     "find the program that made the rule; a priority above 32766 leaves the rails alone, so does a selector that no "
-     "packet of a rail has"},
+     "find the program that made the rule; it leaves the rails alone if its priority is above 32766, or if no packet "
+     "of a rail matches its selectors"},
     {"foreign-route", IBH_ERROR, "find the program that made the route, and let it leave the rails' subnet alone"},
     {"effective-sysctl", IBH_ERROR, NULL},
     {"foreign-nic-answers", IBH_INFO, NULL},
-    {"gateway-missing", IBH_WARNING, "name one that it has: gateway= in the configuration, or a default route in main"},
-    {"unbound", IBH_WARNING, "let main have its route to the rails' subnet again, and its rule"},
+    {"gateway-missing", IBH_WARNING,
+     "set gateway= in the configuration to a gateway that the rail can reach, or add a default route through the rail "
+     "to the main table"},
+    {"unbound", IBH_WARNING,
+     "restore what is missing: the main table's route to the rails' subnet, or the rule 32766: from all lookup main"},
     {"address-silent", IBH_WARNING,
      "give the address to a rail, or write arp=keep for the rails into the configuration and run sudo ib-hook --apply"},
     {"prefix-differs", IBH_WARNING, NULL},
@@ -52,13 +56,14 @@ static const IbhCode codes[] = {
     {"guid-duplicate", IBH_ERROR, NULL},
     {"memlock-low", IBH_INFO, NULL},
     {"hook-inactive", IBH_WARNING,
-     "put the link back (reinstalling the package makes it), under SELinux install ib-hook-selinux and run restorecon; "
-     "or let ib-hook-watch.service run"},
+     "restore the hook's symbolic link (reinstall the package); under SELinux, install ib-hook-selinux and run "
+     "restorecon; or run ib-hook-watch.service"},
     {"manager-removes-foreign", IBH_WARNING, NULL},
-    {"legacy-script", IBH_INFO, "look at it first; what it does for these NICs is not needed: take that out"},
-    {"not-engaged", IBH_WARNING, "ib-hook --show says why of all NICs; manage=yes makes one a rail"},
+    {"legacy-script", IBH_INFO, "look at the script, then delete the lines that route these NICs: ib-hook does that"},
+    {"not-engaged", IBH_WARNING,
+     "ib-hook --show says why each NIC is, or is not, a rail; manage=yes makes a NIC a rail"},
     {"section-unmatched", IBH_INFO, NULL},
-    {"table-moved", IBH_INFO, "table= promises a number, where one is needed"},
+    {"table-moved", IBH_INFO, "if programs need a fixed number, set table= in the configuration"},
 };
 
 const char *ibh_severity_name(IbhSeverity severity)

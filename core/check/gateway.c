@@ -62,11 +62,11 @@ static gboolean needs_own_gateway(const IbhNic *nic, int family)
 static const char *why_missing(const IbhCheck *check, const IbhNic *nic, int family)
 {
     if (is_named_in_vain(check, nic, family))
-        return "gateway= asks for one that is no other host of its subnets";
+        return "gateway= does not name another host in one of its subnets";
     if (ibh_nic_has_default(check->rails, nic, family))
         return NULL;
     if (needs_own_gateway(nic, family))
-        return "remote= needs the gateway of a default route, and it has none";
+        return "remote= without via needs a default route of the rail, and the rail has none";
     return has_no_room(nic, family) && !leads_further(check, nic, family) &&
                    !ibh_findings_find(check->findings, "address-unusable", nic->link->name, NULL)
                ? "its subnets have room for one peer at most, and no route leads further through this NIC"
@@ -126,7 +126,7 @@ void ibh_check_judge_gateway(const IbhCheck *check, const IbhNic *nic)
 
         if (why)
             ibh_check_tell(check, nic, "gateway-missing", NULL, (IbhRemedy){0},
-                           "what it sends beyond its subnet leaves as the main table says: %s", why);
+                           "the main table decides how traffic beyond its subnets leaves: %s", why);
         else if (ibh_nic_programs_family(nic, *family) && !ibh_nic_has_default(check->rails, nic, *family))
             note_way_beyond(check, nic, *family);
     }

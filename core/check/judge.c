@@ -48,7 +48,7 @@ static gboolean report_place_taken(const IbhCheck *check, const IbhOp *op)
             continue;
         text = ibh_owner_describe(check->rails->snapshot, &owner);
         ibh_check_tell(check, ibh_rails_nic(check->rails, op->ifindex), "table-clash", text, (IbhRemedy){0},
-                       "%s stands in the place of a route of ib-hook's", text)
+                       "%s prevents a route of ib-hook: both have the same table, prefix and metric", text)
             ->severity = IBH_ERROR;
         return TRUE;
     }
@@ -67,7 +67,7 @@ static const char *const codes[] = {[IBH_OP_RULE_ADD] = "rule-missing",
 static const char *const effects[] = {
     [IBH_SYSCTL_RP_FILTER] = "drops packets whose answer another NIC would send",
     [IBH_SYSCTL_ARP_FILTER] = "does not answer ARP as its rail needs it",
-    [IBH_SYSCTL_ARP_ANNOUNCE] = "may ask for hardware addresses in the name of another NIC's address",
+    [IBH_SYSCTL_ARP_ANNOUNCE] = "may send ARP requests with another NIC's address as the sender",
     [IBH_SYSCTL_ARP_IGNORE] = "answers ARP for other NICs' addresses, too",
 };
 
@@ -117,7 +117,7 @@ static char *say_state(const IbhCheck *check, const IbhNic *nic, const IbhRoute 
     if (!has_own_rule(check, nic))
         return g_strdup("not routed yet");
     if (taken)
-        return g_strdup_printf("main has a new %s", text);
+        return g_strdup_printf("the main table has a new %s", text);
     if (first->type == IBH_OP_RULE_ADD)
         return g_strdup_printf("ib-hook's rule %u is missing", first->rule.priority);
     return g_strdup_printf("ib-hook's route to %s in table %u %s", ibh_prefix_format(&first->route.dst, dst),
@@ -157,7 +157,7 @@ static char *say_ours(const IbhCheck *check, const IbhNic *nic, const GPtrArray 
         return g_strdup_printf("it %s: %s=%d instead of %d", effects[first->key], ibh_sysctl_name(first->key),
                                first->from, first->to);
     if (first->type >= IBH_OP_RULE_DEL)
-        return g_strdup_printf("something of ib-hook's is left over: %s", first->why);
+        return g_strdup_printf("an old rule or route of ib-hook is left over: %s", first->why);
     state = say_state(check, nic, taken, first);
     way = astray ? ibh_question_way_text(check, astray, &astray->got) : say_unled(nic, first->unit.family, taken);
     return g_strdup_printf("%s: %s", way, state);
@@ -252,7 +252,7 @@ static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
     g_autofree char *why = ibh_nic_why(check->rails, nic);
 
     if (nic->status == IBH_NIC_HELD) {
-        const char *then = nic->kept ? "" : ": it is no rail meanwhile";
+        const char *then = nic->kept ? "" : ": until then it is no rail";
 
         ibh_check_tell(check, nic, "held", all ? "" : NULL,
                        all ? ibh_remedy_fix("sudo ib-hook", "--apply")

@@ -5,20 +5,22 @@
 #include <sys/socket.h>
 
 static const IbhCode rows[] = {
-    [IBH_ON_PURPOSE] = {"carrier-down", IBH_INFO, "sudo ip link set it up to have it back"},
+    [IBH_ON_PURPOSE] = {"carrier-down", IBH_INFO,
+                        "the NIC was set down on purpose; to use it again: sudo ip link set NAME up"},
     [IBH_ELSEWHERE] =
         {"nic-gone", IBH_INFO,
-         "another network namespace has it, or a virtual machine; sudo ib-hook --undo --iface forgets it"},
+         "another network namespace or a virtual machine has it; if it stays there: sudo ib-hook --undo --iface NAME"},
     [IBH_LACKS_ADDRESS] = {"no-address", IBH_WARNING, NULL},
     [IBH_LACKS_CARRIER] = {"carrier-down", IBH_ERROR, NULL},
     [IBH_LACKS_RDMA] = {"nic-gone", IBH_ERROR,
-                        "is the card's RDMA driver loaded? if `rdma system` says exclusive, a container may "
-                        "have kept the device; sudo ib-hook --undo --iface forgets the rail"},
+                        "is the card's RDMA driver loaded? If `rdma system` prints exclusive, a container may have "
+                        "kept the device. If the rail is gone for good: sudo ib-hook --undo --iface NAME"},
     [IBH_IS_GONE] = {"nic-gone", IBH_ERROR,
-                     "look at the card, and at dmesg for why it left the bus; if it was taken out for good, sudo "
-                     "ib-hook --undo --iface forgets it"},
-    [IBH_NO_SUCH_NIC] = {"nic-gone", IBH_ERROR,
-                         "is the card there, and has it another name? else take its section out of the configuration"},
+                     "look at the card, and in dmesg for why it left the bus; if it was removed for good: sudo ib-hook "
+                     "--undo --iface NAME"},
+    [IBH_NO_SUCH_NIC] =
+        {"nic-gone", IBH_ERROR,
+         "is the card there, perhaps with another NIC name? If not, delete its section from the configuration"},
 };
 
 const char *ibh_missing_text(IbhMissing missing)
@@ -70,16 +72,26 @@ static char *say_hardware(const IbhFacts *facts, const IbhKnownRail *known)
     return g_string_free(text, FALSE);
 }
 
-static IbhRemedy advise(const IbhFacts *facts, const IbhKnownRail *missed, const IbhCode *row)
+/* With the name of the NIC, so that a command can be pasted. */
+static IbhRemedy advise_by_row(const IbhCode *row, const char *iface)
+{
+    g_auto(GStrv) parts = g_strsplit(row->advice, "NAME", 2);
+    g_autofree char *text = g_strjoinv(iface, parts);
+
+    return ibh_remedy_advice("%s", text);
+}
+
+static IbhRemedy advise(const IbhFacts *facts, const IbhKnownRail *missed, const IbhCode *row, const char *iface)
 {
     const IbhManager *manager = missed->link ? ibh_facts_manager(facts, missed->link->ifindex) : NULL;
 
     if (row->advice || missed->why == IBH_LACKS_CARRIER)
-        return ibh_remedy_advice("%s", row->advice ? row->advice : ibh_code_find(row->code)->advice);
+        return advise_by_row(row->advice ? row : ibh_code_find(row->code), iface);
     if (manager && manager->name)
-        return ibh_remedy_advice("%s configures it%s%s: ask it why it gives none", manager->name,
+        return ibh_remedy_advice("%s configures this NIC%s%s: look there for why it has no address", manager->name,
                                  manager->connection ? ", as " : "", manager->connection ? manager->connection : "");
-    return ibh_remedy_advice("no network manager says that it configures it: give it its address where it had it from");
+    return ibh_remedy_advice(
+        "no known network manager configures this NIC: set its address again where it was set before");
 }
 
 /* What its port says of it, which is more; NULL: nothing. */
@@ -104,11 +116,11 @@ static void tell(const IbhCheck *check, const IbhKnownRail *missed)
         return;
     if (missed->n_addresses)
         ibh_ip_format(&missed->addresses[0], ip);
-    text = g_strdup_printf("%s%s: %s%s", ip, ip[0] ? " is not reachable" : "it is no rail, as manage=yes wants it",
+    text = g_strdup_printf("%s%s: %s%s", ip, ip[0] ? " is not reachable" : "it is no rail, although manage=yes is set",
                            finding ? finding->message : ibh_missing_text(missed->why), hardware);
     if (!finding)
-        finding = ibh_finding_add(check->findings, iface, row->severity, row->code, advise(check->facts, missed, row),
-                                  "%s", text);
+        finding = ibh_finding_add(check->findings, iface, row->severity, row->code,
+                                  advise(check->facts, missed, row, iface), "%s", text);
     ibh_finding_says(finding, iface, g_steal_pointer(&text));
 }
 

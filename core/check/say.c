@@ -57,7 +57,7 @@ char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question, 
     if (got->route->type == RTN_LOCAL)
         return g_strdup_printf("%s stays on this host", packet);
     if (got->route->type != RTN_UNICAST)
-        return g_strdup_printf("%s is sent to many", packet);
+        return g_strdup_printf("%s goes to a broadcast, multicast or anycast address", packet);
     through = say_through(check, got->route);
     return g_strdup_printf("%s %s %s", packet, arrives ? "is forwarded" : "leaves", through);
 }

@@ -54,7 +54,7 @@ static void tell_prefix(const IbhCheck *check, const IbhNic *nic, const IbhAddre
     const gboolean single = ibh_address_is_host(address);
     char own[IBH_IP_STRLEN], ip[IBH_IP_STRLEN], wide[IBH_PREFIX_STRLEN];
     g_autofree char *text = g_strdup_printf(
-        "what it sends to the rest of %s leaves as the main table says: it has %s/%u, and %s has %s/%u",
+        "the main table decides how its traffic to the rest of %s leaves: it has %s/%u, and %s has %s/%u",
         ibh_prefix_format(&wider->subnet, wide), ibh_ip_format(&address->local, own), address->subnet.length,
         other->link->name, ibh_ip_format(&wider->local, ip), wider->subnet.length);
     IbhRemedy remedy =
@@ -122,10 +122,11 @@ static void judge_ipv6(const IbhCheck *check, const IbhNic *nic, const IbhNic *o
             "fragments, or not at all",
             link->mtu6, link->mtu, theirs->name, theirs->mtu6);
     if (ibh_numbers_have(check->facts->no_ipv6, link->ifindex))
-        ibh_check_tell(check, nic, "address-unusable", link->name,
-                       ibh_remedy_fix("sysctl -w", "net/ipv6/conf/%s/disable_ipv6=0", link->name),
-                       "IPv6 is switched off on it (disable_ipv6), and %s has it: it can keep no IPv6 address",
-                       theirs->name)
+        ibh_check_tell(
+            check, nic, "address-unusable", link->name,
+            ibh_remedy_fix("sysctl -w", "net/ipv6/conf/%s/disable_ipv6=0", link->name),
+            "IPv6 is switched off on this NIC (disable_ipv6), but not on %s: this NIC cannot keep an IPv6 address",
+            theirs->name)
             ->severity = IBH_INFO;
 }
 

@@ -31,9 +31,8 @@ static void judge_pruning(const IbhCheck *check, const IbhNic *nic, const IbhMan
             check, nic, "manager-removes-foreign", NULL,
             ibh_remedy_advice("sudo nmcli connection modify %s%s%s, and activate it again", connection,
                               four ? " ipv4.route-table 0" : "", six ? " ipv6.route-table 0" : ""),
-            "this %s removes the routes of table %u each time it configures the NIC, and its traffic takes "
-            "another way until that is repaired, because its connection sets route-table (from 1.36 on it does "
-            "not)",
+            "this %s (before 1.36) removes the routes of table %u each time it configures the NIC, because the NIC's "
+            "connection sets route-table; until the routes are restored, the NIC's traffic takes another way",
             manager->name, nic->table);
 }
 
@@ -111,9 +110,10 @@ static void judge_line(const IbhCheck *check, const IbhScript *script, gboolean 
         if (nic->status != IBH_NIC_RAIL || !ibh_nic_is_selected(nic, check->only) ||
             !routes(words, check->rails, nic, is_route && is_file_of(script, check->facts, nic), netplan))
             continue;
-        finding = ibh_check_tell(check, nic, "legacy-script", script->path, (IbhRemedy){0},
-                                 "%s routes it by hand, and follows no change: line %u: %s", script->path, line,
-                                 script->is_public ? g_strstrip(g_strdelimit(text, "\t\r", ' ')) : IBH_NOT_PUBLIC);
+        finding = ibh_check_tell(
+            check, nic, "legacy-script", script->path, (IbhRemedy){0},
+            "%s sets fixed routes for this NIC, and does not follow changes of addresses: line %u: %s", script->path,
+            line, script->is_public ? g_strstrip(g_strdelimit(text, "\t\r", ' ')) : IBH_NOT_PUBLIC);
         if (nic->programmed->len)
             finding->severity = IBH_WARNING;
     }

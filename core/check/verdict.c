@@ -149,7 +149,7 @@ static void report_unknown(IbhCheck *check, const IbhQuestion *question)
     const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->like).lookup;
 
     ibh_check_tell(check, question->nic, "not-known", "", (IbhRemedy){0},
-                   "where its traffic goes is not known: by its rules and routes %s, but the kernel says %s%s",
+                   "the kernel does not follow the rules and routes: by these, %s, but the kernel answers %s%s",
                    expected, answer->error ? g_strerror(answer->error) : "through ",
                    answer->error ? "" : ibh_check_link_name(check, answer->oif));
 }
@@ -244,12 +244,11 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
     met.selectors &= ~(guint)(SELECTIVE | IBH_SELECT_OIF);
     IBH_EACH (const IbhQuestion, question, check->questions) {
         if (question->kind == IBH_ASK_LEAVES && ibh_rule_matches(snapshot, &met, &question->lookup))
-            ibh_check_tell(
-                check, question->nic, "foreign-rule", text,
-                ibh_remedy_advice(
-                    "nothing has to be done for RDMA; ip route get PEER from ADDRESS, with their mark, uid or "
-                    "ipproto, says where they go"),
-                "%s comes before ours, for packets that RDMA does not send", text)
+            ibh_check_tell(check, question->nic, "foreign-rule", text,
+                           ibh_remedy_advice("RDMA needs no change; to see where the packets of this rule go: ip route "
+                                             "get PEER from ADDRESS, with the rule's mark, uid or ipproto"),
+                           "%s is checked before ib-hook's rules, but matches only packets that RDMA does not send",
+                           text)
                 ->severity = IBH_INFO;
     }
 }

@@ -32,8 +32,9 @@ static void judge_duplicate(const IbhCheck *check, const IbhNic *nic, const IbhA
          (ibh_link_is_of_the_host(nic->link) || !(nic->link->flags & IFF_UP) || owner->link->type != nic->link->type)))
         return;
     ibh_check_tell(check, nic, "duplicate-address", NULL, ibh_remedy_advice("take %s from one of the two", ip),
-                   "%s is also an address of the rail %s, which has its rule: peers learn either", ip,
-                   owner->link->name)
+                   "%s is also an address of the rail %s, which has the rule for it: peers learn the hardware address "
+                   "of one NIC or the other",
+                   ip, owner->link->name)
         ->severity = rail ? IBH_ERROR : IBH_WARNING;
 }
 
@@ -67,12 +68,12 @@ static void judge_addresses(const IbhCheck *check, const IbhNic *nic)
         judge_duplicate(check, nic, address, ip);
         judge_port(check, nic, address, ip);
         if (may_be_served && address->failed)
-            ibh_check_tell(
-                check, nic, "address-unusable", NULL,
-                ibh_remedy_advice("find the other host that has it, then take it away here and add it again"),
-                "%s failed the detection of duplicates: another host has it, so nothing is sent from it or "
-                "accepted for it here",
-                ip);
+            ibh_check_tell(check, nic, "address-unusable", NULL,
+                           ibh_remedy_advice("find the other host that has this address, and remove it there; then "
+                                             "delete the address here and add it again"),
+                           "%s failed the detection of duplicates: another host has it, so nothing is sent from it or "
+                           "accepted for it here",
+                           ip);
     }
 }
 
@@ -86,9 +87,10 @@ static void judge_deprecated(const IbhCheck *check, const IbhNic *nic)
     }
     if (!ibh_nic_serves_family(nic, AF_INET6))
         return;
-    ibh_check_tell(check, nic, "address-unusable", "deprecated",
-                   ibh_remedy_advice("see whether the router or DHCP server still announces their prefix"),
-                   "this host has deprecated IPv6 addresses only: no new connection is to use them, and they will end")
+    ibh_check_tell(
+        check, nic, "address-unusable", "deprecated",
+        ibh_remedy_advice("see whether the router or DHCP server still announces their prefix"),
+        "this host has deprecated IPv6 addresses only: new connections should not use them, and they will expire")
         ->severity = IBH_WARNING;
 }
 
@@ -140,12 +142,11 @@ static void judge_neighbours(const IbhCheck *check, const IbhNic *nic)
                 ip, own->name);
         } else if (ibh_nic_address_near(nic, &neighbour->ip)) {
             written = TRUE;
-            ibh_check_tell(
-                check, nic, "neighbour-static", "permanent entries",
-                ibh_remedy_advice("sudo ib-hook --probe %s asks the wire", ip),
-                "neighbours have permanent entries, %s is the first: whether these are right was not asked, and "
-                "the kernel does not ask either",
-                ip)
+            ibh_check_tell(check, nic, "neighbour-static", "permanent entries",
+                           ibh_remedy_advice("to test this neighbour: sudo ib-hook --probe %s", ip),
+                           "neighbours have permanent entries, the first is %s: --check did not test whether they are "
+                           "right, and the kernel never does",
+                           ip)
                 ->severity = IBH_INFO;
         }
     }
@@ -219,8 +220,8 @@ static void judge_proxy(const IbhCheck *check, const IbhNic *nic, const IbhQuest
         if (!way || !other->proxied || other->ifindex != nic->link->ifindex ||
             !ibh_prefix_contains(&question->piece, &other->ip) || find_forwarding(check, nic, &other->ip) != way)
             continue;
-        entry = g_strdup_printf("proxy %s dev", ibh_ip_format(&other->ip, ip));
-        command = g_strconcat("ip neigh del ", entry, NULL);
+        entry = g_strdup_printf("proxy entry for %s", ibh_ip_format(&other->ip, ip));
+        command = g_strdup_printf("ip neigh del proxy %s dev", ip);
         tell_proxy(check, nic, &other->ip, entry, ibh_remedy_fix(command, "%s", nic->link->name));
     }
 }
@@ -306,9 +307,8 @@ static void judge_foreign_nic(const IbhCheck *check, const IbhNic *nic)
             ibh_check_tell(
                 check, nic, "foreign-nic-answers", nic->link->name,
                 ibh_remedy_advice(
-                    "sudo ib-hook --probe asks the wire; arp_ignore=1 silences this NIC, and with it every "
-                    "address of the "
-                    "host that only this NIC answers for"),
+                    "sudo ib-hook --probe PEER shows which NIC answers; with arp_ignore=1, this NIC answers only for "
+                    "its own addresses, and peers lose this host's other addresses that no other NIC answers for"),
                 "peers may send to it what is for %s: it is on the same wire and answers ARP for all addresses of "
                 "this host (%s)",
                 rail->link->name,

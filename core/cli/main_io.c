@@ -74,7 +74,7 @@ static gboolean check_names(const IbhRun *run, GError **error)
         if (!ibh_snapshot_link_by_name(run->snapshot, run->only[i]) &&
             !(run->undo && ibh_known_named(run->snapshot->state->known, run->only[i]))) { /* which is forgotten */
             g_set_error(error, IBH_CONFIG_ERROR, 0,
-                        "--iface %s: there is no such interface here; ib-hook --show lists them", run->only[i]);
+                        "--iface %s: there is no such interface here; ip -br link lists them", run->only[i]);
             return FALSE;
         }
     }

@@ -45,7 +45,8 @@ gboolean ibh_options_resolve(IbhOptions *options, GString *said, GError **error)
             freeaddrinfo(found);
         if (problem || !text->len) {
             g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "--probe %s: %s", name,
-                        problem ? gai_strerror(problem) : "the name has no address that a peer can have in the fabric");
+                        problem ? gai_strerror(problem)
+                                : "the name has only loopback, multicast or link-local addresses");
             return FALSE;
         }
         g_string_append_printf(said, "ib-hook: %s is %s\n", name, text->str);

@@ -34,7 +34,7 @@ static const Option table[] = {
     {"confirm", "SECONDS", "with --apply: go back after SECONDS, unless confirmed", NUMBER, WITH(APPLY), AT(confirm),
      24 * 3600, 0},
     {"confirm", NULL, "keep the changes of --apply --confirm SECONDS", ACTION, WITH(CONFIRM), 0, 0, 0},
-    {"undo", NULL, "remove them, until --apply or a reboot", ACTION, WITH(UNDO), 0, 0, 0},
+    {"undo", NULL, "remove these changes, until --apply or a reboot", ACTION, WITH(UNDO), 0, 0, 0},
     {"render", "FORMAT", "print the same routing for another tool", FORMAT, WITH(RENDER), AT(render), 0, 0},
     {"watch", NULL, "keep running, and repair what changes", ACTION, WITH(WATCH), 0, 0, 0},
     {"probe", NULL, "send echoes from every rail to every PEER", ACTION, WITH(PROBE), 0, 0, 0},
@@ -46,10 +46,10 @@ static const Option table[] = {
      0},
     {"count", "N", "with --probe: echoes from each rail to each PEER (3)", NUMBER, WITH(PROBE), AT(probe.count), 1000,
      0},
-    {"rdma", NULL, "with --probe: ask by RDMA, too", FLAG, WITH(PROBE), AT(probe.rdma), 0, 0},
+    {"rdma", NULL, "with --probe: also connect with RDMA", FLAG, WITH(PROBE), AT(probe.rdma), 0, 0},
     {"config", "PATH", "read this file or directory, not /etc/ib-hook", TEXT, ALL, AT(config), 0, 0},
-    {"sysfs", "DIR", "read a copy of /sys (and of /proc and /run beside it)", TEXT, ALL, AT(sysfs), 0, 0},
-    {"verbose", NULL, "print more: every netdev, every change", FLAG, ALL, AT(style.verbose), 0, 'v'},
+    {"sysfs", "DIR", "read a copy of /sys (proc, run, etc may lie beside it)", TEXT, ALL, AT(sysfs), 0, 0},
+    {"verbose", NULL, "print more: findings in full, every netdev and change", FLAG, ALL, AT(style.verbose), 0, 'v'},
     {"quiet", NULL, "print problems only", FLAG, ALL, AT(style.quiet), 0, 'q'},
 };
 
@@ -96,7 +96,7 @@ static char *take_value(IbhOptions *options, const Option *option, char *value)
         *(int *)place = (int)number;
     }
     if (option->kind == FORMAT && !ibh_render_knows(value))
-        return g_strdup_printf("--render %s: one of %s", value, formats);
+        return g_strdup_printf("--render %s: unknown format; formats: %s", value, formats);
     if (option->kind == NAME && !ibh_iface_name_is_valid(value))
         return g_strdup_printf("--iface %s: no interface can have this name", value);
     if (option->kind == TEXT && !value[0])
@@ -238,7 +238,8 @@ static char *take_peers(IbhOptions *options, const GPtrArray *words)
                 return g_strdup_printf("--probe \"%s\": an address or a host name is wanted", word);
             g_ptr_array_add(options->names, (gpointer)(guintptr)word);
         } else if (!ibh_ip_is_unicast(&ip) || ibh_ip_is_link_local(&ip)) {
-            return g_strdup_printf("--probe %s: no address that a peer has in the fabric", word);
+            return g_strdup_printf("--probe %s: a peer needs a unicast address, not a loopback or link-local one",
+                                   word);
         } else {
             g_array_append_val(options->probe.peers, ip);
         }
@@ -254,9 +255,8 @@ static char *check_together(const IbhOptions *options, guint used)
 
     for (guint i = 0; i < G_N_ELEMENTS(table); i++) {
         if (used & 1u << i && !(table[i].with & chosen->with))
-            return table[i].kind <= FORMAT
-                       ? g_strdup("two actions: one at a time (--confirm with --apply wants seconds)")
-                       : g_strdup_printf("--%s does not go with --%s", table[i].name, chosen->name);
+            return table[i].kind <= FORMAT ? g_strdup("give one action in each call (--apply --confirm needs SECONDS)")
+                                           : g_strdup_printf("--%s does not go with --%s", table[i].name, chosen->name);
     }
     return options->style.verbose && options->style.quiet ? g_strdup("--verbose and --quiet contradict each other")
            : options->json && options->prometheus         ? g_strdup("--json and --prometheus contradict each other")

@@ -80,7 +80,7 @@ static void put_look(const IbhReport *report)
 {
     GString *out = report->out;
 
-    put_family(out, "ib_hook_info", "The ib-hook that looked.");
+    put_family(out, "ib_hook_info", "The version of ib-hook.");
     g_string_append(out, "ib_hook_info{version=\"" IBH_VERSION "\"} 1\n");
     put_number(out, "ib_hook_check_ok", "Whether nothing is wrong with this host: no error and no warning.",
                ibh_report_is_ok(report));

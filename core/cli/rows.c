@@ -163,7 +163,7 @@ static void add_no_rails(const IbhReport *report)
     }
     names = ibh_names_shorten(missing->len ? missing : unmanaged);
     if (missing->len)
-        ibh_rows_add(report, "no rails: %s %s known and missing: %s", names, missing->len == 1 ? "is" : "are", why);
+        ibh_rows_add(report, "no rails: %s %s missing: %s", names, missing->len == 1 ? "is" : "are", why);
     else if (unmanaged->len)
         ibh_rows_add(report, "no rails: manage=no switches off %s", names);
     else

@@ -385,7 +385,7 @@ static void tell_changes(const IbhReport *report)
 
 static void tell_confirmed(const IbhReport *report)
 {
-    ibh_rows_add(report, "confirmed: it stays");
+    ibh_rows_add(report, "confirmed: the changes stay");
 }
 
 static void tell_probe(const IbhReport *report)

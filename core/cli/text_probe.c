@@ -100,7 +100,8 @@ static void add_unfinished(const IbhReport *report)
     }
     names = ibh_probe_name_peers(peers, report->style->width ? 1 : G_MAXUINT);
     if (n)
-        ibh_rows_add(report, "interrupted before %u of %u pairs had a result: to %s", n, n + probe->pairs->len, names);
+        ibh_rows_add(report, "interrupted: %u of %u pairs have no result; their peers: %s", n, n + probe->pairs->len,
+                     names);
 }
 
 void ibh_rows_add_probe(const IbhReport *report)

@@ -21,7 +21,8 @@
 #define NAT "leave the rails out of it (nft list ruleset, iptables-save -t nat)"
 #define INSTALL "on the peer ({peer}): install ib-hook there, or sudo ib-hook --apply"
 #define LONG "packets of {passed} bytes come through, but not {full}, as the rail's MTU allows"
-#define FROM_THERE "seen to leave, and nothing came back: the wire, in either direction, or that host"
+#define FROM_THERE                                                                                                     \
+    "seen to leave, and nothing came back: the fault is in the wire, in either direction, or in that host"
 #define FOLLOW                                                                                                         \
     "follow one on its way: tcpdump -eni {if} host {peer} here, the counters of the switch's ports, the other end"
 #define CHECK "ib-hook --check --iface {if}"
@@ -62,11 +63,11 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                            "this host's own firewall drops the echoes", .advice = FILTERS "ip xfrm policy",
                            .lost = IBH_LOST_OUT},
     [IBH_LOSS_MARKED] = {IBH_STAGE_WAY, ibh_proof_is_marked, HOME, NOT_SENT, NULL,
-                         "the kernel's answer is this NIC, but what is sent is refused, as by {refused}: a filter of "
-                         "this host sets a mark or DSCP for which a rule says so, or a rule looks at the NIC",
+                         "a route look-up finds this NIC, but packets are refused, as by {refused}: a filter of this "
+                         "host sets a mark or DSCP that a rule refuses, or a rule depends on the NIC",
                          .advice = LEAVE_OUT},
     [IBH_LOSS_NO_WAY] = {IBH_STAGE_WAY, ibh_proof_is_unsent, HOME, NOT_SENT, NULL,
-                         "this host has no way there by this NIC: {refused}",
+                         "this host has no way there through this NIC: {refused}",
                          .advice = "ask the kernel: ip route get {peer} from {from} oif {if}; ip rule",
                          .lost = IBH_LOST_OUT},
     [IBH_LOSS_DROPPED] =
@@ -79,20 +80,22 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                           "replies come in through this NIC with a wrong checksum, so this host drops them: " DAMAGED,
                           .advice = COUNTERS},
     [IBH_LOSS_TOLD] = {IBH_STAGE_REPLY, ibh_proof_answer_was_wrong, HOME, .problem = LOST},
-    [IBH_LOSS_REFUSED] = {IBH_STAGE_REPLY, ibh_proof_peer_refuses, PEER, "icmp-refused", LOST,
-                          "the peer itself refuses, by ICMP: {icmp}",
-                          .advice =
-                              "on the peer ({peer}): what sends that: its firewall (nft list ruleset), its routes"},
+    [IBH_LOSS_REFUSED] =
+        {IBH_STAGE_REPLY, ibh_proof_peer_refuses, PEER, "icmp-refused", LOST,
+         "the peer itself sends an ICMP error: {icmp}",
+         .advice =
+             "on the peer ({peer}): look for what sends these errors: its firewall (nft list ruleset), its routes"},
     [IBH_LOSS_REDIRECT] =
         {IBH_STAGE_WAY, ibh_proof_is_redirected, EITHER, LOST, NULL,
-         "packets go via {via}, as an ICMP redirect says that this host accepted, and not as {route} says; nothing "
-         "came back",
+         "packets go via {via}, because this host accepted an ICMP redirect, and not as {route} says; nothing came "
+         "back",
          .fix = "{flush redirects}",
          .advice = "so that no other redirect is accepted: sudo sysctl -w net.{ipv}.conf.all.accept_redirects=0 "
                    "net.{ipv}.conf.{if}.accept_redirects=0"},
     [IBH_LOSS_REFUSED_ON_WAY] = {IBH_STAGE_REPLY, ibh_proof_way_refuses, EITHER, "icmp-refused", LOST,
-                                 "{refused by}, on the way, refuses, by ICMP: {icmp}",
-                                 .advice = "on {refused by}: what sends that: its routes, its firewall"},
+                                 "{refused by}, on the way, sends an ICMP error: {icmp}",
+                                 .advice =
+                                     "on {refused by}: look for what sends these errors: its routes, its firewall"},
     [IBH_LOSS_SOME] = {IBH_STAGE_REPLY, ibh_proof_has_reply, EITHER, LOST, NULL,
                        "some echoes get lost: load, a cable, a full queue, or a limit on the peer's side",
                        .advice = "more echoes tell how many (--count 100); ethtool -S {if} shows what this NIC drops",
@@ -102,7 +105,7 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                              "{leaves to}",
                              .advice = NAT},
     [IBH_LOSS_DETOUR] = {IBH_STAGE_WAY, ibh_proof_is_detour, EITHER, LOST, NULL,
-                         "packets go via {via}, though the peer is a neighbour, and nothing came back: {route} says so",
+                         "packets go via {via}, although the peer is a neighbour: {route} decides; nothing came back",
                          .advice = "delete {route}; or see why {via} does not forward"},
     [IBH_LOSS_GATEWAY] = {IBH_STAGE_ANSWER, ibh_proof_is_gateway_silent, EITHER, "gateway-down", LOST,
                           "the gateway {via} does not answer {arp}, so nothing beyond it is reached",
@@ -114,8 +117,8 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                           "nothing answers, not even {arp}: questions were " FROM_THERE, .advice = FOLLOW,
                           .peer_code = "peer-down", .lost = IBH_LOST_ALL},
     [IBH_LOSS_UNKNOWN] = {IBH_STAGE_REPLY, ibh_proof_is_unknown, EITHER, LOST, NULL,
-                          "no reply: the wire, in either direction, a router, or that host", .advice = FOLLOW,
-                          .peer_code = "peer-down", .lost = IBH_LOST_ALL},
+                          "no reply: the fault is in the wire, in either direction, in a router, or in that host",
+                          .advice = FOLLOW, .peer_code = "peer-down", .lost = IBH_LOST_ALL},
 
     [IBH_LOCAL_IPSEC_IN] = {IBH_STAGE_DELIVERED, NULL, HOME, DROPPED, NULL,
                             "this host's IPsec policies drop replies: an XfrmIn counter of /proc/net/xfrm_stat grows",
@@ -161,12 +164,11 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
         {IBH_STAGE_WAY, ibh_proof_has_other_route, HOME, "routed-other-nic", NULL,
          "the echo was sent through this NIC, but this address's own traffic leaves through {route if}: {route} "
          "decides",
-         .advice = "ip route get {peer} from {from}; ip rule shows who asks that table; " CHECK},
-    [IBH_WAY_FILTERED] =
-        {IBH_STAGE_WAY, ibh_proof_is_led_away, HOME, "routed-other-nic", NULL,
-         "the kernel's answer is this NIC, but what programs send leaves through {free if}: a filter of this "
-         "host sets a mark or DSCP, for which a rule leads elsewhere",
-         .advice = LEAVE_OUT},
+         .advice = "ip route get {peer} from {from}; ip rule shows which rule leads to that table; " CHECK},
+    [IBH_WAY_FILTERED] = {IBH_STAGE_WAY, ibh_proof_is_led_away, HOME, "routed-other-nic", NULL,
+                          "a route look-up finds this NIC, but what programs send leaves through {free if}: a filter "
+                          "of this host sets a mark or DSCP, and a rule sends such packets elsewhere",
+                          .advice = LEAVE_OUT},
 
     [IBH_ENTRY_FIXED] = {IBH_STAGE_ENTRY, ibh_proof_is_entry_fixed, HOME_WARNING, "neighbour-static", NULL,
                          "a permanent entry of this host's neighbour table has another hardware address than the one "
@@ -178,8 +180,8 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
          "so packets went to another NIC or host, or to none",
          .fix = "ip neigh del {peer} dev {if}"},
     [IBH_ENTRY_UNANSWERED] = {IBH_STAGE_ENTRY, ibh_proof_is_entry_unanswered, EITHER_WARNING, "arp-unanswered", NULL,
-                              "echoes come back, but {arp}, asked anew, is not answered: this host uses an entry from "
-                              "before, and loses the way when that ends",
+                              "echoes come back, but nothing answers {arp} when --probe asks again: this host uses an "
+                              "old neighbour entry, and loses the peer when the entry expires",
                               .advice = FOLLOW},
 
     [IBH_PEER_FLUX] = {IBH_STAGE_ANSWER, ibh_proof_is_flux, PEER_WARNING, "peer-flux", NULL,
@@ -187,8 +189,8 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                        "the wrong NIC",
                        .advice = INSTALL},
     [IBH_PEER_TWO] = {IBH_STAGE_ANSWER, ibh_proof_two_hosts_answer, PEER, "duplicate-address", NULL,
-                      "{answers} answer for the address, and one NIC for each other address: two hosts have it, or one "
-                      "host answers by two NICs",
+                      "{answers} answer for the address, but only one NIC answers for each other address: two hosts "
+                      "have the address, or one host answers through two NICs",
                       .advice = FIND "take the address from one of them"},
     [IBH_PEER_MANY] = {IBH_STAGE_ANSWER, ibh_proof_many_addresses_answer, PEER_WARNING, "peer-flux", NULL,
                        "{answers} answer for the address: one host mixes its NICs (ARP flux), or two hosts have it",
@@ -203,26 +205,26 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                              "another address",
                              .advice = NAT},
     [IBH_BACK_ENTRY] = {IBH_STAGE_SENDER, ibh_proof_is_back_by_peer, HOME, "reply-other-nic", NULL,
-                        "replies came in through {reply if}: the peer holds its hardware address for this one's",
+                        "replies came in through {reply if}: the peer's neighbour table has the hardware address of "
+                        "{reply if} for this NIC's address",
                         .advice = CHECK "; if that is ok, on the peer: sudo ip neigh flush to {from}"},
-    [IBH_BACK_OTHER] =
-        {IBH_STAGE_SENDER, ibh_proof_is_back_by_other, HOME_WARNING, "reply-other-nic", NULL,
-         "replies came in through {reply if}, and not from where echoes go: the way back is another one, by a "
-         "router or another wire",
-         .advice = "a strict rp_filter would drop them: " CHECK},
+    [IBH_BACK_OTHER] = {IBH_STAGE_SENDER, ibh_proof_is_back_by_other, HOME_WARNING, "reply-other-nic", NULL,
+                        "replies came in through {reply if}, and not from the hardware address that echoes go to: they "
+                        "take another way back, through a router or another wire",
+                        .advice = "a strict rp_filter would drop these replies: " CHECK},
     [IBH_BACK_SENDER] = {IBH_STAGE_SENDER, ibh_proof_is_sender_of_peer, PEER_WARNING, "peer-replies-other-nic", NULL,
-                         "replies come from the NIC of another address, not from the one that answers for this: the "
-                         "routing of that host "
-                         "mixes its rails, or leads over the other host",
+                         "replies come from the NIC of another address, not from the NIC that answers ARP for this "
+                         "address: that host's routing mixes its rails, or goes through another host",
                          .advice = INSTALL},
     [IBH_BACK_STRANGER] = {IBH_STAGE_SENDER, ibh_proof_is_sender_unknown, IBH_AT_PEER, IBH_INFO,
                            "peer-replies-other-nic", NO_PROBLEM,
                            "replies come from {foreign}, which answers for no address that was asked: another NIC of "
                            "that host, or a router",
-                           .advice = "ask all addresses of that host: then it is known"},
-    [IBH_WAY_NOT_KNOWN] = {IBH_STAGE_ANSWER, ibh_proof_is_lladdr_unknown, EITHER_WARNING, "not-known", NULL,
-                           "echoes come back, but no hardware address of the peer was seen: by which NIC is not known",
-                           .advice = "as root; ip neigh show to {peer} dev {if}"},
+                           .advice = "probe all addresses of that host: then the report names the sender"},
+    [IBH_WAY_NOT_KNOWN] =
+        {IBH_STAGE_ANSWER, ibh_proof_is_lladdr_unknown, EITHER_WARNING, "not-known", NULL,
+         "echoes come back, but the peer's hardware address was not seen: which of its NICs answers is not known",
+         .advice = "run --probe as root; ip neigh show to {peer} dev {if}"},
 
     [IBH_SIZE_PIECES] = {IBH_STAGE_SIZE, ibh_proof_reply_is_in_pieces, EITHER_WARNING, "path-mtu", NULL,
                          "packets of {full} bytes, as the rail's MTU allows, arrive, but replies of that size come in "
@@ -245,17 +247,17 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                                    "firewalls there"},
 
     [IBH_RDMA_NO_MODULE] = {IBH_STAGE_RDMA, NULL, HOME, "module-missing", NO_PROBLEM,
-                            "not asked by RDMA: the module rdma_ucm is not loaded", .fix = "modprobe rdma_ucm"},
+                            "RDMA was not tested: the module rdma_ucm is not loaded", .fix = "modprobe rdma_ucm"},
     [IBH_RDMA_FILTERED] = {IBH_STAGE_RDMA, NULL, HOME, NO_RDMA, NULL,
-                           "RDMA not asked: this host's own firewall drops UDP 4791, by which Soft-RoCE sends",
+                           "RDMA was not tested: this host's own firewall drops UDP 4791, which Soft-RoCE uses",
                            .advice = "let UDP port 4791 out (nft list ruleset, iptables -S OUTPUT)"},
-    [IBH_RDMA_BLOCKED] = {IBH_STAGE_RDMA, NULL, HOME, NO_RDMA, NULL,
-                          "RDMA not asked: the kernel did not let go of the process that should ask",
-                          .advice = "dmesg; a process ib-hook in state D (ps -eo pid,stat,wchan:30,comm) ends with its "
-                                    "cause"},
+    [IBH_RDMA_BLOCKED] =
+        {IBH_STAGE_RDMA, NULL, HOME, NO_RDMA, NULL,
+         "RDMA was not tested: the process that sends the request hangs in the kernel",
+         .advice =
+             "look at dmesg; a process ib-hook in state D (ps -eo pid,stat,wchan:30,comm) ends when its cause is gone"},
     [IBH_RDMA_NO_DEVICE] = {IBH_STAGE_RDMA, NULL, HOME, "rdma-no-device", NULL,
-                            "no RDMA device is behind this NIC, so it cannot be asked by RDMA",
-                            .advice = CHECK "; dmesg"},
+                            "RDMA was not tested: no RDMA device is behind this NIC", .advice = CHECK "; dmesg"},
     [IBH_RDMA_NO_GID] = {IBH_STAGE_RDMA, NULL, HOME, NO_RDMA, NULL,
                          "no RDMA: the NIC's RDMA device has no GID for its address",
                          .advice = CHECK "; take the address away and add it again"},

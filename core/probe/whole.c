@@ -51,7 +51,7 @@ static void report_blocked(IbhProbe *probe)
             continue;
         why = ibh_nic_why(probe->rails, nic);
         ibh_finding_add(probe->findings, nic->link->name, IBH_ERROR, "local-rule-late",
-                        ibh_remedy_advice("ib-hook --check has the fix; then probe again"),
+                        ibh_remedy_advice("ib-hook --check says what to do; then probe again"),
                         "not programmed, so it was not probed: %s", why);
     }
 }

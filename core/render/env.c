@@ -222,12 +222,12 @@ static const char lists[] =
     "export NCCL_IB_HCA='=$p'\n"
     "export NCCL_SOCKET_IFNAME='=$i'\n"
     "#\n"
-    "{# $x works, too, but is no rail: without this list UCX uses it. It is the list for tcp as well.\n}"
-    "{# UCX uses all that works, and here that is the rails. The list is the one for tcp, too.\n# $o}"
+    "{# $x works, too, but is no rail: without this list, UCX uses it. UCX uses the same list for tcp.\n}"
+    "{# UCX uses every device that works; here, these are the rails. UCX uses the same list for tcp.\n# $o}"
     "export UCX_NET_DEVICES='$p,$i'\n";
 
-static const char others[] = "#\n# NVSHMEM takes the nearest NIC by itself. This list does nothing without\n"
-                             "# NVSHMEM_ENABLE_NIC_PE_MAPPING=1, and with it the nearest NIC is lost.\n"
+static const char others[] = "#\n# NVSHMEM chooses the nearest NIC by itself. This list has an effect only with\n"
+                             "# NVSHMEM_ENABLE_NIC_PE_MAPPING=1; then NVSHMEM no longer chooses the nearest NIC.\n"
                              "# export NVSHMEM_HCA_LIST='$p'\n"
                              "# Open MPI without UCX, by TCP:\n"
                              "# export OMPI_MCA_btl_tcp_if_include='$i'\n";

@@ -86,12 +86,13 @@ static void put_sysctls(GString *out, const IbhRails *rails, const IbhNic *nic)
 
 static const char native_why[] =
     "#\n"
-    "# Rules and routes have no mark, and their tables have other numbers: so ib-hook finds that the manager routes a\n"
-    "# NIC, and takes its own away. Addresses and gateways are those of now.\n"
+    "# These rules and routes have no mark, and their tables have other numbers. So ib-hook, if it is installed, sees\n"
+    "# that the manager routes an address, and removes its own rules for it. After a change of addresses or gateways,\n"
+    "# render again.\n"
     "#\n"
-    "# No manager sets ARP values, which ib-hook gives the rails as well: these lines are for\n"
-    "# /etc/sysctl.d/90-ib-hook.conf. Set rp_filter=1 once the rules are there and peers have learned the right "
-    "NICs.\n";
+    "# No manager sets the ARP values of ib-hook: write these lines into /etc/sysctl.d/90-ib-hook.conf. Set "
+    "rp_filter=1\n"
+    "# only after the rules are in force and peers have learned the right NICs.\n";
 
 /* ---- the table ---- */
 
@@ -121,31 +122,34 @@ typedef struct {
 
 static const Format formats[] = {
     {"netplan",
-     "# For netplan with systemd-networkd; with NetworkManager as its renderer, it drops rules: take nmcli.\n"
-     "# netplan cannot say suppress_prefixlength, without which these rules take too much: so all is in a drop-in for\n"
-     "# the file that netplan makes of each NIC (by netplan's names for them as far as known, else those of the\n"
-     "# interfaces). In force after netplan apply.\n",
+     "# For netplan with the renderer networkd. With the renderer NetworkManager, these rules are lost: use nmcli.\n"
+     "# netplan cannot express suppress_prefixlength, and without it, these rules match too much traffic. So each NIC\n"
+     "# gets a drop-in for the .network file that netplan generates. The file has netplan's name for the NIC or, if "
+     "that\n"
+     "# is not known, the name of the interface. In force after netplan apply.\n",
      DROP_IN("$g")},
     {"networkd",
-     "# For systemd-networkd 245 and later: a drop-in for the .network file of each NIC, which keeps its addresses.\n"
-     "# After networkctl reload, networkctl reconfigure NIC. NICs that share a .network file need one each first,\n"
-     "# which is NIC.network here.\n",
+     "# For systemd-networkd 245 and later: a drop-in for the .network file of each NIC; that file keeps the "
+     "addresses.\n"
+     "# Then run networkctl reload and networkctl reconfigure NIC. If NICs share one .network file, first give each "
+     "NIC\n"
+     "# its own, here named NIC.network.\n",
      DROP_IN("$f")},
     {"nmcli",
-     "# For NetworkManager 1.20 and later: what is added to the connection of each NIC (as far as known; else the\n"
-     "# name of its interface stands there). In force from its next activation on, or after nmcli device reapply NIC.\n"
-     "# Said again, nothing is added.\n",
+     "# For NetworkManager 1.20 and later: commands that change the connection of each NIC. If the connection is not\n"
+     "# known, the name of the interface stands in its place. In force at the next activation, or after nmcli device\n"
+     "# reapply NIC. If you run the commands twice, nothing is added twice.\n",
      WORDS_OF_NMCLI, FALSE, "\n# $n, IPv$4\n",
      "nmcli connection modify $c +ipv$4.routes '$d{ $a}{ onlink=true$o} table=$t{$m}'\n", "",
      "nmcli connection modify $c +ipv$4.routing-rules '" IP_RULE "'\n"},
     {"ifupdown",
      "# For ifupdown, ifupdown-ng and ifupdown2: lines for the stanza of each NIC, after its addresses. A link that\n"
-     "# was set down and up again by hand loses its table: ifdown NIC; ifup NIC.\n",
+     "# you set down and up by hand loses its routes: to restore them, run ifdown NIC, then ifup NIC.\n",
      WORDS_OF_IP, FALSE, "\n# /etc/network/interfaces: iface $n inet$6\n", "    up ip -$4 route replace " IP_ROUTE "\n",
      "", "    up ip -$4 rule add " IP_RULE " || true\n    down ip -$4 rule del " IP_RULE " || true\n"},
     {"ifcfg",
-     "# For RHEL's network-scripts (RHEL 8 and before) with NM_CONTROLLED=no in ifcfg-NIC, or without NetworkManager,\n"
-     "# which passes over these files: take nmcli for it. ifdown deletes the rules.\n",
+     "# For RHEL's network-scripts (RHEL 8 and before) with NM_CONTROLLED=no in ifcfg-NIC, or without NetworkManager.\n"
+     "# NetworkManager ignores these files: use nmcli. ifdown deletes the rules.\n",
      WORDS_OF_IP, FALSE, "\n# /etc/sysconfig/network-scripts/route$6-$n\n", IP_ROUTE "\n",
      "\n# /etc/sysconfig/network-scripts/rule$6-$n\n", IP_RULE "\n"},
     {"rt_tables",

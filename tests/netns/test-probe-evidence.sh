@@ -90,7 +90,7 @@ on B nft flush ruleset
 filter B ip input icmp type echo-request reject with icmp type admin-prohibited
 probe 1 "${both[@]}"
 expect_equal "the peer says so itself" "error icmp-refused " "$(faults)"
-expect_contains "what it says" "172.16.34.1-.2: the peer itself refuses, by ICMP: administratively prohibited" "$(messages)"
+expect_contains "what it says" "172.16.34.1-.2: the peer itself sends an ICMP error: administratively prohibited" "$(messages)"
 on B nft flush ruleset
 
 new_host R
@@ -101,7 +101,7 @@ wait_until 5 settled R
 for n in 0 1; do ip -n A route add default via 172.16.50.1 dev ib$n metric 10$n; done
 expect_hook 0 A --apply
 probe 1 192.0.2.1
-expect_contains "a router does" "192.0.2.1 to every rail: 172.16.50.1, on the way, refuses, by ICMP: administratively prohibited" "$(messages)"
+expect_contains "a router does" "192.0.2.1 to every rail: 172.16.50.1, on the way, sends an ICMP error: administratively prohibited" "$(messages)"
 ip -n A route flush default
 expect_hook 0 A --apply
 delete_host R
@@ -124,7 +124,7 @@ on wire nft flush ruleset
 # The switch drops what one port sends: nobody was seen to do it.
 filter wire bridge forward ether saddr "$(mac A 1)" ether daddr "$(mac B 0)" ip protocol icmp drop
 probe 1 "${both[@]}"
-expect_contains "what lies between" "ib1 to 172.16.34.1: ARP is answered, echoes are not: they were seen to leave, and nothing came back: the wire, in either direction, or that host" "$(messages)"
+expect_contains "what lies between" "ib1 to 172.16.34.1: ARP is answered, echoes are not: they were seen to leave, and nothing came back: the fault is in the wire, in either direction, or in that host" "$(messages)"
 expect_lacks "no advice for another host" "on the peer" "$(json '.findings[].advice')"
 on wire nft flush ruleset
 
@@ -161,7 +161,7 @@ ip -n A rule add tos 0x10 lookup 77 priority 50
 ip -n A route add 172.16.0.0/16 dev eth0 table 77
 probe 1 "${both[@]}"
 expect_equal "what programs send is sent, too" "error routed-other-nic ib1" "$(faults)"
-expect_contains "by which NIC it leaves" "the kernel's answer is this NIC, but what programs send leaves through eth0: a filter" "$(messages)"
+expect_contains "by which NIC it leaves" "a route look-up finds this NIC, but what programs send leaves through eth0: a filter" "$(messages)"
 on A nft flush ruleset
 ip -n A rule del priority 50
 
@@ -185,7 +185,7 @@ new_host R
 add_nic R eth0 0 172.16.50.1/16
 wait_until 5 settled R
 probe 1 "${both[@]}"
-expect_contains "a detour is named, with its route" "packets go via 172.16.50.1, though the peer is a neighbour, and nothing came back: the route to 172.16.34.1/32 in table 941 says so" "$(messages)"
+expect_contains "a detour is named, with its route" "packets go via 172.16.50.1, although the peer is a neighbour: the route to 172.16.34.1/32 in table 941 decides; nothing came back" "$(messages)"
 expect_contains "by what the kernel says" "via 172.16.50.1" "$(on A ip route get 172.16.34.1 from 172.16.16.1 oif ib0)"
 ip -n A route del 172.16.34.1/32 table 941
 delete_host R
@@ -248,7 +248,7 @@ for host in R C; do delete_host $host; done
 expect_hook 0 A --apply
 filter B ip6 input icmpv6 type echo-request reject with icmpv6 type admin-prohibited
 probe 1 "${six[@]}"
-expect_contains "IPv6: the peer says so itself" "the peer itself refuses, by ICMP: administratively prohibited" "$(messages)"
+expect_contains "IPv6: the peer says so itself" "the peer itself sends an ICMP error: administratively prohibited" "$(messages)"
 on B nft flush ruleset
 filter wire bridge forward ether daddr "$(mac A 1)" icmpv6 type echo-reply @th,256,16 set 0x5555
 probe 1 "${six[@]}"

@@ -53,7 +53,7 @@ for host in R C; do on $host sysctl -qw net.ipv4.ip_forward=1 net.ipv4.icmp_rate
 for host in R C; do wait_until 5 settled $host; done
 expect_hook 1 A --probe 203.0.113.1 --json
 expect_equal "a router behind the gateway refuses" "error icmp-refused" "$(codes | xargs)"
-expect_contains "it is named" "203.0.113.1 to every rail: 198.51.100.2, on the way, refuses, by ICMP: administratively prohibited" "$(messages)"
+expect_contains "it is named" "203.0.113.1 to every rail: 198.51.100.2, on the way, sends an ICMP error: administratively prohibited" "$(messages)"
 
 # The gateway sends replies to another NIC of this host: that is no neighbour entry of the peer, two hops away.
 ip -n R neigh replace 172.16.16.1 lladdr "$(mac A 1)" dev eth0 nud permanent

@@ -26,7 +26,7 @@ done
 expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --json
 expect_equal "replies to ib1 come in through ib0" "ib0 3 reply-other-nic" \
     "$(json '[.pairs[] | select(.iface == "ib1") | "\(.reply_iface) \(.received) \(.problems | join(" "))"] | unique | .[]')"
-expect_contains "the finding says who holds what" "the peer holds its hardware address" \
+expect_contains "the finding says who holds what" "the peer's neighbour table has the hardware address of" \
     "$(json '.findings[] | select((.ifaces | index("ib1"))) | .message')"
 
 # With a strict rp_filter on ib0 they are dropped: seen all the same.

@@ -38,7 +38,7 @@ expect_hook 0 A --probe node34 172.16.34.2 --json
 expect_equal "the addresses of the name, and no address twice" "172.16.34.1 172.16.34.2" "$(json '[.pairs[].peer] | unique | join(" ")')"
 expect_equal "which addresses it has" "ib-hook: node34 is 172.16.34.1, 172.16.34.2" "$err"
 expect_hook 2 A --probe only-lo
-expect_contains "no address for a peer" "no address that a peer can have" "$err"
+expect_contains "no address for a peer" "only loopback, multicast or link-local addresses" "$err"
 
 # A signal ends it in what is known so far.
 interrupt() { # SIGNAL [REPORT]
@@ -68,7 +68,7 @@ for report in --verbose --prometheus; do
     interrupt INT $report
     expect_equal "$report: the exit status says so, too" 130 $status
     case $report in
-        --verbose) expect_equal "a line says what was interrupted" "interrupted before 4 of 4 pairs had a result: to 172.16.34.1-.2" "$out" ;;
+        --verbose) expect_equal "a line says what was interrupted" "interrupted: 4 of 4 pairs have no result; their peers: 172.16.34.1-.2" "$out" ;;
         *) expect_lacks "no pair is measured" "ib_hook_probe_ok{" "$out" ;;
     esac
 done

@@ -221,9 +221,9 @@ static const struct {
     {HOST, FOUR_PEERS, 63, LOST, 0, 0, 6, "error peer-down", "172.16.16.1-.3 to every rail: no reply"},
     {DOWN, TWO_PEERS, 63, LOST, 0, 0, 6, "ib2 error carrier-down, error peer-down",
      "ib2 to 172.16.16.1-.2: the link has no"},
-    {HOST, TWO_PEERS, 8, UNSENT, ENETUNREACH, 0, 1, NOT_SENT, "the kernel's answer is this NIC, but what is sent"},
+    {HOST, TWO_PEERS, 8, UNSENT, ENETUNREACH, 0, 1, NOT_SENT, "a route look-up finds this NIC, but packets are refused"},
     {HOST, TWO_PEERS, 8, UNSENT | NO_ROUTE, ENETUNREACH, 0, 1, NOT_SENT ", ib1 error routed-other-nic",
-     "no way there by this NIC: no route"},
+     "no way there through this NIC: no route"},
     {HOST, TWO_PEERS, 8, UNSENT, EPERM, 0, 1, NOT_SENT, "this host's own firewall"},
     {HOST, TWO_PEERS, 8, UNSENT, ENOBUFS, 0, 1, NOT_SENT, "this host's own filter or queue"}, /* not the table */
     {HOST, TWO_PEERS, 8, UNSENT | FULL, ENOBUFS, 0, 1, "ib1 error neighbour-table-small",
@@ -243,12 +243,12 @@ static const struct {
      "172.16.16.2 to every rail: RDMA"},
     {HOST, TWO_PEERS RDMA, 10, 0, 0, IBH_RDMA_SILENT, 2, NO_RDMA, "ib1 to 172.16.16.1-.2: RDMA requests get no answer"},
     {HOST, TWO_PEERS RDMA, 2, 0, 0, IBH_RDMA_FILTERED, 1, NO_RDMA,
-     "ib1 to 172.16.16.1: RDMA not asked: this host's own"},
+     "ib1 to 172.16.16.1: RDMA was not tested: this host's own"},
     {HOST, TWO_PEERS RDMA, 10, 0, 0, IBH_RDMA_NO_GID, 2, NO_RDMA, "no RDMA: the NIC's RDMA device has no GID"},
     {HOST, TWO_PEERS RDMA, 2, 0, EINVAL, IBH_RDMA_NO_WAY, 1, NO_RDMA, "does not find the way: Invalid argument"},
     {HOST, TWO_PEERS RDMA, 2, 0, EINVAL, IBH_RDMA_NO_PATH, 1, NO_RDMA, "manager tells no path: Invalid argument"},
     {HOST, TWO_PEERS RDMA, 2, 0, EINVAL, IBH_RDMA_REFUSED, 1, NO_RDMA, "does not send RDMA requests: Invalid argument"},
-    {HOST, TWO_PEERS RDMA, 2, 0, 0, IBH_RDMA_BLOCKED, 1, NO_RDMA, "did not let go of the process"},
+    {HOST, TWO_PEERS RDMA, 2, 0, 0, IBH_RDMA_BLOCKED, 1, NO_RDMA, "hangs in the kernel"},
     {HOST, TWO_PEERS RDMA, 10, 0, 0, IBH_RDMA_NO_DEVICE, 2, "ib1 error rdma-no-device",
      "no RDMA device is behind this NIC"},
     {HOST, TWO_PEERS RDMA, 10, 0, 0, IBH_RDMA_NO_ECHO, 0, "", NULL},
@@ -348,7 +348,7 @@ static void test_reply_by_other_nic(void **state)
     exchange(&world, 1, 4, 1); /* one that went right afterwards does not make up for it */
     check_verdict(&world, "ib1 error reply-other-nic", 1);
     assert_int_equal(pair_at(&world, 1)->reply_ifindex, 9);
-    check_message(&world, 0, "the peer holds its hardware address");
+    check_message(&world, 0, "the peer's neighbour table has the hardware address of");
     frame.sender = OF_ROUTER; /* the peer did not do it */
     pass_by(&world, 9, frame, IN);
     check_verdict(&world, "ib1 warning reply-other-nic", 1);

@@ -272,13 +272,13 @@ static void test_text_of_interrupted(void **state)
          "IFACE  PEERS           REPLIES  MS    STATE\n"
          "ib0    172.16.16.1     3/3      1.00  ok\n"
          "ib1    172.16.16.1-.2  6/6      1.00  ok\n"
-         "interrupted before 1 of 4 pairs had a result: to 172.16.16.2\n"},
-        {2, 2, 0, 3, "interrupted before 4 of 4 pairs had a result: to 172.16.16.1-.2\n"},
+         "interrupted: 1 of 4 pairs have no result; their peers: 172.16.16.2\n"},
+        {2, 2, 0, 3, "interrupted: 4 of 4 pairs have no result; their peers: 172.16.16.1-.2\n"},
         {2, 10, 17, 19,
          "IFACE  PEERS           REPLIES  MS    STATE\n"
          "ib0    172.16.16.1-.9  27/27    1.00  8 of 9 ok\n"
          "ib1    172.16.16.1-.8  24/24    1.00  8 of 8 ok\n"
-         "interrupted before 3 of 20 pairs had a result: to 172.16.16.9-.10\n"
+         "interrupted: 3 of 20 pairs have no result; their peers: 172.16.16.9-.10\n"
          "ib0: error routed-other-nic: "},
     };
 

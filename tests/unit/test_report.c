@@ -313,7 +313,7 @@ static void test_no_rails(void **state)
     off = ibh_report(&none.report, ibh_report_text, &(IbhStyle){0});
     missing = ibh_report(&away.report, ibh_report_text, &(IbhStyle){0});
     assert_string_equal(off, "no rails: manage=no switches off ib0, ib1 and ib2\n");
-    assert_string_equal(missing, "no rails: ib7 is known and missing: its hardware is there, but has no interface in "
+    assert_string_equal(missing, "no rails: ib7 is missing: its hardware is there, but has no interface in "
                                  "this network namespace\n");
 }
 
