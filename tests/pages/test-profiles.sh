@@ -40,9 +40,9 @@ expect_hook 0 A --apply
 
 profiles=0
 for profile in WEKA DAOS Lustre NFS; do
-    page_file "$page" "ested, the configuration for $profile" >$work/ib-hook.conf
-    lines=$(page_file "$page" "ested, the sysctls for $profile" | grep . || true)
-    wanted=$({ page_file "$page" "ested, the values for $profile" && sed -n 's/.*\.ib0\.//p' <<<"$lines"; } | grep .)
+    page_file "$page" "ested (the configuration for $profile" >$work/ib-hook.conf
+    lines=$(page_file "$page" "ested (the sysctls for $profile" | grep . || true)
+    wanted=$({ page_file "$page" "ested (the values for $profile" && sed -n 's/.*\.ib0\.//p' <<<"$lines"; } | grep .)
     expect_at_least "$profile: the page has values" 2 "$(wc -l <<<"$wanted")"
     [ -z "$lines" ] || sysctls B < <(echo "$lines" && sed -n 's/\.ib0\./.ib1./p' <<<"$lines")
     old=$(values_of B)
@@ -78,4 +78,4 @@ for profile in WEKA DAOS Lustre NFS; do
     while IFS=: read -r key value; do on B tee "$key" <<<"$value" >/dev/null; done <<<"$start"
     profiles=$((profiles + 1))
 done
-expect_equal "every configuration of the page was applied" "$profiles" "$(page_blocks "$page" | grep -c '^@ [Tt]ested, the configuration')"
+expect_equal "every configuration of the page was applied" "$profiles" "$(page_blocks "$page" | grep -c '^@ [Tt]ested (the configuration')"
