@@ -69,8 +69,9 @@ void ibh_options_help(GString *out)
     }
     g_string_append_printf(out,
                            "\nA PEER is an address or a host name.\nFormats: %s\n\n"
-                           "Exit status: 0 clean or done, 1 findings, 2 wrong usage or configuration\n"
-                           "(nothing changed), 3 the system refused, 130 --probe was interrupted\n",
+                           "Exit status: 0 clean or done, 1 errors or warnings, 2 wrong usage or\n"
+                           "configuration (nothing changed), 3 the system refused, 130 --probe was\n"
+                           "interrupted\n",
                            formats);
 }
 
