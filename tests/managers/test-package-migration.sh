@@ -10,7 +10,7 @@ only nm-1.42 nm-1.52 networkd-252 networkd-257 netplan ifupdown ifupdown2
 
 page=$managers/../../packaging/doc/migration.md
 commands() { # STEP: of the page, as root has them here, with the package beside
-    sed -n "/^$1\. /,/^$(($1 + 1))\. \|^\*\*To go back/s/^ \{7\}//p" "$page" | sed 's,^sudo ,,; s,apt install ./,dpkg -i /root/,; s,_\*\.deb,.deb,'
+    sed -n "/^$1\. /,/^$(($1 + 1))\. \|^\*\*To go back/s/^ \{7\}//p" "$page" | sed 's,^sudo ,,; s,apt install ./build/deb/,dpkg -i /root/,; s,_\*\.deb,.deb,'
 }
 routed_by_hand() {
     ip -n B rule | grep -c -E 'from 172.16.34.[12] lookup (94|10)[0-9]( proto static)? *$' || true
