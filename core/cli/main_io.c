@@ -357,8 +357,10 @@ static int do_confirm(Command *command, GError **error)
     g_autofree char *caller = NULL;
 
     if (!is_waited_for(command)) {
-        g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                            "nothing waits for a confirmation: --apply --confirm changed nothing, or its time is over");
+        g_set_error_literal(
+            error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+            "nothing waits for a confirmation: there was no --apply --confirm that changed anything, or it was "
+            "confirmed or undone, or its time is over");
         return IBH_EXIT_USAGE;
     }
     if (!ibh_tokens_clear(command->run.store, error))

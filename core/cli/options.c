@@ -34,7 +34,7 @@ static const Option table[] = {
     {"confirm", "SECONDS", "with --apply: go back after SECONDS, unless confirmed", NUMBER, WITH(APPLY), AT(confirm),
      24 * 3600, 0},
     {"confirm", NULL, "keep the changes of --apply --confirm SECONDS", ACTION, WITH(CONFIRM), 0, 0, 0},
-    {"undo", NULL, "remove these changes, until --apply or a reboot", ACTION, WITH(UNDO), 0, 0, 0},
+    {"undo", NULL, "remove what ib-hook set, until --apply or a reboot", ACTION, WITH(UNDO), 0, 0, 0},
     {"render", "FORMAT", "print the same routing for another tool", FORMAT, WITH(RENDER), AT(render), 0, 0},
     {"watch", NULL, "keep running, and repair what changes", ACTION, WITH(WATCH), 0, 0, 0},
     {"probe", NULL, "send echoes from every rail to every PEER", ACTION, WITH(PROBE), 0, 0, 0},
@@ -48,7 +48,7 @@ static const Option table[] = {
      0},
     {"rdma", NULL, "with --probe: also connect with RDMA", FLAG, WITH(PROBE), AT(probe.rdma), 0, 0},
     {"config", "PATH", "read this file or directory, not /etc/ib-hook", TEXT, ALL, AT(config), 0, 0},
-    {"sysfs", "DIR", "read a copy of /sys (proc, run, etc may lie beside it)", TEXT, ALL, AT(sysfs), 0, 0},
+    {"sysfs", "DIR", "read a copy of /sys; proc/, run/, etc/ may be beside it", TEXT, ALL, AT(sysfs), 0, 0},
     {"verbose", NULL, "print more: findings in full, every netdev and change", FLAG, ALL, AT(style.verbose), 0, 'v'},
     {"quiet", NULL, "print problems only", FLAG, ALL, AT(style.quiet), 0, 'q'},
 };

@@ -362,7 +362,7 @@ static void tell_outcome(const IbhReport *report)
         tell_operations(report);
     if (report->failed) {
         done = "failed";
-        until = " stand; what failed is on standard error";
+        until = " in force; what failed is on standard error";
     } else if (report->forgets) {
         until = ", until the next event";
     }

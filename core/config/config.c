@@ -137,7 +137,8 @@ static gboolean read_table(const Reader *reader, Setting *setting, char **ret_re
     else if (table == IBH_TABLE_SPREAD)
         *ret_reason = g_strdup("reserved for main=spread");
     else if (table > G_MAXUINT32 - IBH_TABLE_DEFAULTS)
-        *ret_reason = g_strdup_printf("default routes lie in a table %u above it", IBH_TABLE_DEFAULTS);
+        *ret_reason = g_strdup_printf(
+            "too large: the number of the table for default routes, %u higher, would not exist", IBH_TABLE_DEFAULTS);
     setting->value = table;
     return !*ret_reason;
 }

@@ -6,7 +6,8 @@ static const char *const WORDS[] = {
     [IBH_WHY_LOOPBACK] = "loopback",
     [IBH_WHY_REPRESENTOR] = "a switchdev representor: it stands for another function's port",
     [IBH_WHY_NOT_RDMA] = "not RDMA-capable (manage=yes would make it a candidate)",
-    [IBH_WHY_KEPT] = "as it was before --apply, which was not confirmed, until --apply, --undo or a reboot",
+    [IBH_WHY_KEPT] =
+        "left as it was before an --apply that was not confirmed; this ends with --apply, --undo or a reboot",
     [IBH_WHY_UNMANAGED] = "manage=no",
     [IBH_WHY_NO_ADDRESS] = "it has no address",
     [IBH_WHY_NOT_SHARED] = "no other RDMA NIC shares one of its subnets",

@@ -16,11 +16,12 @@
 #define FILTERS "nft list ruleset; iptables-save; "
 #define BPF "bpftool net show dev {if}"
 #define MACVLANS "ip -details link show type macvlan"
-#define LEAVE_OUT "{ip} rule; nft list ruleset; iptables-save -t mangle: leave the rails out of it"
-#define IPSEC "ip xfrm policy; leave the rails out of it"
-#define NAT "leave the rails out of it (nft list ruleset, iptables-save -t nat)"
+#define LEAVE_OUT                                                                                                      \
+    "exempt the rails from the filter or rule: {ip} rule; nft list ruleset; iptables-save -t mangle show it"
+#define IPSEC "ip xfrm policy shows the policies: exempt the rails from them"
+#define NAT "exempt the rails from the translation (nft list ruleset, iptables-save -t nat show it)"
 #define INSTALL "on the peer ({peer}): install ib-hook there, or sudo ib-hook --apply"
-#define LONG "packets of {passed} bytes come through, but not {full}, as the rail's MTU allows"
+#define LONG "packets of {passed} bytes come through, but not those of {full} bytes, which the rail's MTU allows"
 #define FROM_THERE                                                                                                     \
     "seen to leave, and nothing came back: the fault is in the wire, in either direction, or in that host"
 #define FOLLOW                                                                                                         \
@@ -63,7 +64,7 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                            "this host's own firewall drops the echoes", .advice = FILTERS "ip xfrm policy",
                            .lost = IBH_LOST_OUT},
     [IBH_LOSS_MARKED] = {IBH_STAGE_WAY, ibh_proof_is_marked, HOME, NOT_SENT, NULL,
-                         "a route look-up finds this NIC, but packets are refused, as by {refused}: a filter of this "
+                         "a route look-up finds this NIC, but packets are refused ({refused}): a filter of this "
                          "host sets a mark or DSCP that a rule refuses, or a rule depends on the NIC",
                          .advice = LEAVE_OUT},
     [IBH_LOSS_NO_WAY] = {IBH_STAGE_WAY, ibh_proof_is_unsent, HOME, NOT_SENT, NULL,
@@ -101,8 +102,8 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                        .advice = "more echoes tell how many (--count 100); ethtool -S {if} shows what this NIC drops",
                        .lost = IBH_LOST_SOME},
     [IBH_LOSS_TRANSLATED] = {IBH_STAGE_SENT, ibh_proof_is_translated, HOME, "address-translated", LOST,
-                             "this host's own address translation (nft, iptables) sends echoes from {leaves from} to "
-                             "{leaves to}",
+                             "this host's own address translation (nft, iptables) changes the echoes: they leave with "
+                             "the source {leaves from} and the destination {leaves to}",
                              .advice = NAT},
     [IBH_LOSS_DETOUR] = {IBH_STAGE_WAY, ibh_proof_is_detour, EITHER, LOST, NULL,
                          "packets go via {via}, although the peer is a neighbour: {route} decides; nothing came back",
@@ -189,15 +190,15 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                        "the wrong NIC",
                        .advice = INSTALL},
     [IBH_PEER_TWO] = {IBH_STAGE_ANSWER, ibh_proof_two_hosts_answer, PEER, "duplicate-address", NULL,
-                      "{answers} answer for the address, but only one NIC answers for each other address: two hosts "
+                      "{answers} answer for the address, but only one NIC answers for every other address: two hosts "
                       "have the address, or one host answers through two NICs",
                       .advice = FIND "take the address from one of them"},
     [IBH_PEER_MANY] = {IBH_STAGE_ANSWER, ibh_proof_many_addresses_answer, PEER_WARNING, "peer-flux", NULL,
                        "{answers} answer for the address: one host mixes its NICs (ARP flux), or two hosts have it",
                        .advice = INSTALL "; if these are two hosts, take the address from one"},
     [IBH_PEER_TWICE] = {IBH_STAGE_ANSWER, ibh_proof_one_answers_twice, PEER, "duplicate-mac", NULL,
-                        "one question gets two answers from {answers}: two hosts have this hardware address, and this "
-                        "address, so packets go to the one or the other",
+                        "one question gets two answers from {answers}: two hosts have both this hardware address and "
+                        "the peer's IP address, so packets go to one or the other",
                         .advice = FIND "give one of the two its own"},
 
     [IBH_BACK_TRANSLATED] = {IBH_STAGE_SENT, ibh_proof_is_reply_translated, HOME_WARNING, "address-translated", NULL,

@@ -37,7 +37,7 @@ static void report_unasked(IbhProbe *probe)
                 probe->findings, "", IBH_ERROR, "no-source",
                 ibh_remedy_advice("give a rail an address in that subnet, with its right prefix, or a gateway "
                                   "(gateway= or remote= in the configuration); or leave these peers out"),
-                "%u of %u peers were not asked by any rail, %s: %s", peers->len, probe->peers->len, names, why);
+                "%u of %u peers (%s) were not asked by any rail: %s", peers->len, probe->peers->len, names, why);
     }
 }
 

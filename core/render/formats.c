@@ -61,7 +61,7 @@ static GPtrArray *choose(GString *out, const IbhRails *rails)
         if (!never)
             g_ptr_array_add(chosen, nic);
         if ((never || now) && (nic->rank || rails->only))
-            g_string_append_printf(out, "#\n# Without all of %s: %s\n", name, never ? never : now);
+            g_string_append_printf(out, "#\n# Nothing of %s is in this output: %s\n", name, never ? never : now);
     }
     if (!chosen->len)
         g_string_append(out, "#\n# There is no rail.\n");

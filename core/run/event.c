@@ -52,7 +52,7 @@ static void say_that_it_waits(const IbhEvent *event)
     const char *path = event->config;
     g_autofree char *text =
         g_strdup_printf("the configuration in %s changed: \"sudo ib-hook %s%s%s--apply\" puts it into force; until "
-                        "then, --watch uses the one before",
+                        "then, or until a hook has used it, --watch uses the one before",
                         path ? path : IBH_CONFIG_DIR, path ? "--config " : "", path ? path : "", path ? " " : "");
 
     ibh_log_lines(LOG_NOTICE, text);

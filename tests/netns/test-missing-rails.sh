@@ -94,7 +94,7 @@ links=/run/sys/run/systemd/netif/links # beside /run/sys/B
 mkdir -p $links
 printf 'ADMIN_STATE=configured\nNETWORK_FILE=/etc/systemd/network/20-ib1.network\n' >$links/"$(ip -n B -json link show ib1 | jq '.[].ifindex')"
 found "link, and no address" 1 "ib1 warning no-address"
-expect_contains "and who should give one" "systemd-networkd configures it, as 20-ib1.network" "$(json '.findings[].advice')"
+expect_contains "and who should give one" "systemd-networkd configures this NIC, as 20-ib1.network" "$(json '.findings[].advice')"
 rm -r /run/sys/run
 ip -n B link set ib1 down
 found "taken down on purpose" 0 ""

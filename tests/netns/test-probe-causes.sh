@@ -90,7 +90,7 @@ on A nft "add table ip t; add chain ip t c { type route hook output priority 0; 
 ip -n A rule add fwmark 7 prohibit priority 50
 probe 1 "${both[@]}"
 expect_equal "a rule refuses a mark: one finding" "error probe-not-sent ib1" "$(codes)"
-expect_contains "a rule refuses a mark" "ib1 to 172.16.34.1-.2: a route look-up finds this NIC, but packets are refused, as by a prohibit route: a filter of this host sets a mark" "$(messages)"
+expect_contains "a rule refuses a mark" "ib1 to 172.16.34.1-.2: a route look-up finds this NIC, but packets are refused (a prohibit route): a filter of this host sets a mark" "$(messages)"
 shows "a rule refuses a mark" "fwmark 0x7 prohibit"
 shows "and what sets it" "meta mark set 0x00000007"
 ip -n A rule del priority 50

@@ -118,7 +118,7 @@ expect_contains "as that" "replies come in through this NIC with a wrong checksu
 damage ip length gt 1000
 probe 1 "${both[@]}"
 expect_equal "long ones, too" "error reply-dropped ib1" "$(faults)"
-expect_contains "with what comes through" "but not 1500, as the rail's MTU allows: the replies come in with a wrong checksum" "$(messages)"
+expect_contains "with what comes through" "but not those of 1500 bytes, which the rail's MTU allows: the replies come in with a wrong checksum" "$(messages)"
 on wire nft flush ruleset
 
 # The switch drops what one port sends: nobody was seen to do it.

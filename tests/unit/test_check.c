@@ -497,7 +497,7 @@ static void test_messages(void **state)
     SAID(find_code(&unknown, "not-known")->message, "through ib0");
     SAID(find_code(&held, "held")->message, "undone");
     SAID(find_code(&held, "held")->fix, "--iface ib1", "--apply");
-    SAID(find_code(&kept, "held")->message, "as it was before --apply");
+    SAID(find_code(&kept, "held")->message, "left as it was before an --apply that was not confirmed");
     assert_null(strstr(find_code(&kept, "held")->message, "no rail"));
     assert_string_equal(find_code(&all_held, "held")->fix, "sudo ib-hook --apply");
 }

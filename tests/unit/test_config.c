@@ -217,7 +217,7 @@ static const Bad BAD[] = {
     SET("table=940", "reserved for main=spread; " TABLE_ALLOWED),
     SET("table=spread", "reserved for main=spread; " TABLE_ALLOWED),
     SET("table=4294967296", NO_TABLE),
-    SET("table=4294965296", "default routes lie in a table 2000 above it; " TABLE_ALLOWED),
+    SET("table=4294965296", "too large: the number of the table for default routes, 2000 higher, would not exist; " TABLE_ALLOWED),
     SET("table=0x", NO_TABLE),
     SET("table=-1", NO_TABLE),
     SET("table=0100", LEADING_ZERO TABLE_ALLOWED),

@@ -133,8 +133,8 @@ static void test_translation(void **state)
         gsize at;
         const char *message;
     } CASES[] = {
-        {15, "address translation (nft, iptables) sends echoes from 172.16.34.99 to"},
-        {19, "sends echoes from 172.16.34.2 to 172.16.16.99"},
+        {15, "address translation (nft, iptables) changes the echoes: they leave with the source 172.16.34.99"},
+        {19, "they leave with the source 172.16.34.2 and the destination 172.16.16.99"},
     };
 
     (void)state;
@@ -239,8 +239,8 @@ static void test_own_firewall(void **state)
     }
     check_verdict(&world, "ib0 error path-mtu, ib0 error path-mtu", 3);
     check_message(&world, 0,
-                  "ib0, ib1 to 172.16.16.1: packets of 1500 bytes come through, but not 9000, as the rail's "
-                  "MTU allows: this host's own firewall drops them, or the replies");
+                  "ib0, ib1 to 172.16.16.1: packets of 1500 bytes come through, but not those of 9000 "
+                  "bytes, which the rail's MTU allows: this host's own firewall drops them, or the replies");
     check_message(&world, 1, "without an ICMP error");
 }
 

@@ -164,9 +164,9 @@ static void test_left_out(void **state)
     for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
         Request request = {.format = formats[i], .text = down};
 
-        expect(&request, "# Without all of ib2: it is down, so its routes are not known");
+        expect(&request, "# Nothing of ib2 is in this output: it is down, so its routes are not known");
         request.text = escape;
-        expect(&request, "# Without all of x?[1m: its name cannot stand in such a file\n");
+        expect(&request, "# Nothing of x?[1m is in this output: its name cannot stand in such a file\n");
         expect_not(&request, "\033");
         expect_not(&request, "There is no rail");
         expect(&request, "Without what main=spread");

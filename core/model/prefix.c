@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Addresses and prefixes. */
+#include "model/model.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+static guint family_bits(int family)
+{
+    return family == AF_INET6 ? 128 : family == AF_INET ? 32 : 0;
+}
+
+guint ibh_ip_bits(const IbhIp *ip)
+{
+    return family_bits(ip->family);
+}
+
+gboolean ibh_ip_parse(const char *text, IbhIp *ret_ip)
+{
+    IbhIp ip = {.family = strchr(text, ':') ? AF_INET6 : AF_INET};
+
+    if (inet_pton(ip.family, text, ip.bytes) != 1)
+        return FALSE;
+    *ret_ip = ip;
+    return TRUE;
+}
+
+IbhIp ibh_ip_from_bytes(int family, const void *bytes)
+{
+    IbhIp ip = {.family = family};
+
+    memcpy(ip.bytes, bytes, ibh_ip_bits(&ip) / 8);
+    return ip;
+}
+
+const char *ibh_ip_format(const IbhIp *ip, char buffer[IBH_IP_STRLEN])
+{
+    if (ip->family == AF_UNSPEC || !inet_ntop(ip->family, ip->bytes, buffer, IBH_IP_STRLEN))
+        g_strlcpy(buffer, "none", IBH_IP_STRLEN);
+    return buffer;
+}
+
+int ibh_ip_compare(const IbhIp *a, const IbhIp *b)
+{
+    IBH_COMPARE(a->family, b->family);
+    return memcmp(a->bytes, b->bytes, ibh_ip_bits(a) / 8);
+}
+
+gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b)
+{
+    return a->family == b->family && memcmp(a->bytes, b->bytes, family_bits(a->family) / 8) == 0;
+}
+
+guint ibh_ip_hash(gconstpointer data)
+{
+    const IbhIp *ip = data;
+    guint hash = (guint)ip->family;
+
+    for (guint i = 0; i < ibh_ip_bits(ip) / 8; i++)
+        hash = hash * 33 + ip->bytes[i];
+    return hash;
+}
+
+gboolean ibh_ip_is_unicast(const IbhIp *ip)
+{
+    static const guint8 zeros[15] = {0};
+
+    if (ip->family == AF_INET)
+        return ip->bytes[0] && ip->bytes[0] != 127 && ip->bytes[0] < 224;
+    return ip->bytes[0] != 0xff && memcmp(ip->bytes, zeros, sizeof zeros) != 0; /* ::, ::1 */
+}
+
+gboolean ibh_ip_is_link_local(const IbhIp *ip)
+{
+    if (ip->family == AF_INET)
+        return ip->bytes[0] == 169 && ip->bytes[1] == 254;
+    return ibh_ip_is_fe80(ip);
+}
+
+gboolean ibh_ip_is_fe80(const IbhIp *ip)
+{
+    return ip->family == AF_INET6 && ip->bytes[0] == 0xfe && (ip->bytes[1] & 0xc0) == 0x80;
+}
+
+gboolean ibh_ips_have_one_in(const GArray *sorted, const IbhPrefix *prefix)
+{
+    guint low = 0, high = sorted->len;
+
+    while (low < high) {
+        guint middle = low + (high - low) / 2;
+
+        if (ibh_ip_compare(&g_array_index(sorted, IbhIp, middle), &prefix->ip) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < sorted->len && ibh_prefix_contains(prefix, &g_array_index(sorted, IbhIp, low));
+}
+
+IbhPrefix ibh_prefix_of(const IbhIp *ip, guint length)
+{
+    IbhPrefix prefix = {.ip = *ip, .length = MIN(length, ibh_ip_bits(ip))};
+
+    for (guint byte = prefix.length / 8, rest = prefix.length % 8; byte < ibh_ip_bits(ip) / 8; byte++, rest = 0)
+        prefix.ip.bytes[byte] &= (guint8) ~(0xffu >> rest);
+    return prefix;
+}
+
+IbhPrefix ibh_prefix_of_host(const IbhIp *ip)
+{
+    return (IbhPrefix){*ip, ibh_ip_bits(ip)};
+}
+
+IbhPrefix ibh_prefix_of_world(int family)
+{
+    return (IbhPrefix){{.family = family}, 0};
+}
+
+gboolean ibh_prefix_parse(const char *text, IbhPrefix *ret_prefix)
+{
+    g_autofree char *address = g_strdup(text);
+    char *slash = strchr(address, '/');
+    guint64 length = 0;
+    IbhIp ip;
+
+    if (slash)
+        *slash = '\0';
+    if (!ibh_ip_parse(address, &ip))
+        return FALSE;
+    length = ibh_ip_bits(&ip);
+    if (slash && !g_ascii_string_to_unsigned(slash + 1, 10, 0, length, &length, NULL))
+        return FALSE;
+    *ret_prefix = ibh_prefix_of(&ip, (guint)length);
+    return TRUE;
+}
+
+const char *ibh_prefix_format(const IbhPrefix *prefix, char buffer[IBH_PREFIX_STRLEN])
+{
+    char ip[IBH_IP_STRLEN];
+
+    g_snprintf(buffer, IBH_PREFIX_STRLEN, "%s/%u", ibh_ip_format(&prefix->ip, ip), prefix->length);
+    return buffer;
+}
+
+int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b)
+{
+    int order = ibh_ip_compare(&a->ip, &b->ip);
+
+    if (order)
+        return order;
+    IBH_COMPARE(a->length, b->length);
+    return 0;
+}
+
+gboolean ibh_prefix_equal(const IbhPrefix *a, const IbhPrefix *b)
+{
+    return a->length == b->length && ibh_ip_equal(&a->ip, &b->ip);
+}
+
+gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip)
+{
+    guint whole = outer->length / 8, rest = outer->length % 8;
+
+    if (outer->ip.family != ip->family)
+        return FALSE;
+    return memcmp(outer->ip.bytes, ip->bytes, whole) == 0 &&
+           (!rest || (outer->ip.bytes[whole] ^ ip->bytes[whole]) >> (8 - rest) == 0);
+}
+
+gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b)
+{
+    return a->length <= b->length ? ibh_prefix_contains(a, &b->ip) : ibh_prefix_contains(b, &a->ip);
+}
+
+gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer)
+{
+    return inner->length > outer->length && ibh_prefix_contains(outer, &inner->ip);
+}
+
+gboolean ibh_prefixes_have(const GArray *prefixes, const IbhPrefix *prefix)
+{
+    IBH_EACH (const IbhPrefix, one, prefixes) {
+        if (ibh_prefix_equal(one, prefix))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean ibh_prefixes_overlap(const GArray *prefixes, const IbhPrefix *prefix)
+{
+    IBH_EACH (const IbhPrefix, other, prefixes) {
+        if (ibh_prefix_overlaps(other, prefix))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The first address behind this prefix; FALSE: there is none. */
+static gboolean step_over(const IbhPrefix *prefix, IbhIp *ret_ip)
+{
+    *ret_ip = prefix->ip;
+    for (guint bit = prefix->length; bit-- > 0;) {
+        guint8 *byte = &ret_ip->bytes[bit / 8], mask = (guint8)(0x80u >> (bit % 8));
+
+        *byte ^= mask;
+        if (*byte & mask)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean ibh_prefixes_find_gap(const GArray *sorted, guint first, const IbhPrefix *prefix, IbhIp *ret_ip)
+{
+    *ret_ip = prefix->ip;
+    for (guint i = first; i < sorted->len; i++) {
+        const IbhPrefix *inner = &g_array_index(sorted, IbhPrefix, i);
+
+        if (ibh_ip_compare(&inner->ip, ret_ip) > 0)
+            break;
+        if (ibh_prefix_is_inside(inner, prefix) && ibh_prefix_contains(inner, ret_ip) &&
+            (!step_over(inner, ret_ip) || !ibh_prefix_contains(prefix, ret_ip)))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+void ibh_prefixes_add(GArray *prefixes, const IbhPrefix *prefix)
+{
+    IBH_EACH (const IbhPrefix, other, prefixes) {
+        if (other->length <= prefix->length && ibh_prefix_contains(other, &prefix->ip))
+            return;
+    }
+    g_array_append_val(prefixes, *prefix);
+}
