@@ -23,10 +23,12 @@ static gboolean is_held(guint32 port)
 {
     const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_pid = port};
     const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-    const gboolean held = bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 && errno == EADDRINUSE;
+    gboolean held;
 
-    if (fd >= 0)
-        close(fd);
+    if (fd < 0)
+        return FALSE;
+    held = bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 && errno == EADDRINUSE;
+    close(fd);
     return held;
 }
 
