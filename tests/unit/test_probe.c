@@ -221,7 +221,8 @@ static const struct {
     {HOST, FOUR_PEERS, 63, LOST, 0, 0, 6, "error peer-down", "172.16.16.1-.3 to every rail: no reply"},
     {DOWN, TWO_PEERS, 63, LOST, 0, 0, 6, "ib2 error carrier-down, error peer-down",
      "ib2 to 172.16.16.1-.2: the link has no"},
-    {HOST, TWO_PEERS, 8, UNSENT, ENETUNREACH, 0, 1, NOT_SENT, "a route look-up finds this NIC, but packets are refused"},
+    {HOST, TWO_PEERS, 8, UNSENT, ENETUNREACH, 0, 1, NOT_SENT,
+     "a route look-up finds this NIC, but packets are refused"},
     {HOST, TWO_PEERS, 8, UNSENT | NO_ROUTE, ENETUNREACH, 0, 1, NOT_SENT ", ib1 error routed-other-nic",
      "no way there through this NIC: no route"},
     {HOST, TWO_PEERS, 8, UNSENT, EPERM, 0, 1, NOT_SENT, "this host's own firewall"},
@@ -234,8 +235,7 @@ static const struct {
     /* one hardware address of several addresses: one NIC has both, or a gateway leads there */
     {HOST, TWO_PEERS, 8, SAME_MAC, 0, 0, 0, "", NULL},
     {HOST6, "--probe fd00:16::1 fd00:16::2 192.0.2.1", 52, SAME_MAC, 0, 0, 0, "", NULL},
-    {HOST, "--probe 172.16.16.1 fd00:16::1 fd00:16::2", 0, 0, 0, 0, 0, "error no-source",
-     "2 of 3 peers ("},
+    {HOST, "--probe 172.16.16.1 fd00:16::1 fd00:16::2", 0, 0, 0, 0, 0, "error no-source", "2 of 3 peers ("},
     {IDLE, TWO_PEERS, 0, 0, 0, 0, 0, "", NULL}, /* rails of another subnet are right */
     /* RDMA: the same cause is one line, whatever the errno of a silence */
     {HOST, TWO_PEERS RDMA, 0, 0, 0, 0, 0, "", NULL},

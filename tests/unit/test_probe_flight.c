@@ -306,7 +306,9 @@ static void test_refused(void **state)
         refuse(&world, i, 1400);
     assert_int_equal(pair_at(&world, 0)->mtu.limit, 1400);
     check_verdict(&world, "error path-mtu, info path-mtu", 2);
-    check_message(&world, 1, "packets of 1400 bytes come through, but not those of 9000 bytes, which the rail's MTU allows: 172.16.16.9");
+    check_message(
+        &world, 1,
+        "packets of 1400 bytes come through, but not those of 9000 bytes, which the rail's MTU allows: 172.16.16.9");
 }
 
 int main(void)
