@@ -85,7 +85,8 @@ static gboolean look_and_decide(Command *command, GError **error)
 {
     IbhRun *run = &command->run;
 
-    if (!ibh_run_look(run, IBH_EVERYTHING, error) || !check_names(run, error))
+    /* The state before an --apply comes back whatever its NICs are called now. */
+    if (!ibh_run_look(run, IBH_EVERYTHING, error) || (!command->waiter && !check_names(run, error)))
         return FALSE;
     command->plan = ibh_run_decide(run, error);
     return command->plan != NULL;
@@ -296,7 +297,7 @@ G_GNUC_NORETURN static void live(IbhOptions options, Waiter waiter)
 
     options.action = IBH_ACTION_UNDO;
     options.json = FALSE;
-    for (int tries = 0; tries < TRIES && status != IBH_EXIT_OK; tries += status == IBH_EXIT_SYSTEM ? 1 : 0) {
+    for (int tries = 0; tries < TRIES && status != IBH_EXIT_OK; tries += status == IBH_EXIT_FINDINGS ? 0 : 1) {
         wait_for(waiter.seconds);
         g_string_truncate(out, 0);
         g_string_truncate(warnings, 0);

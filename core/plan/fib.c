@@ -216,19 +216,31 @@ static gboolean is_alive(const IbhFib *fib, const IbhRoute *route, int bound)
     return FALSE;
 }
 
+/* Of IPv4, Linux passes a nexthop object without a usable hop together with all that begins at the same address, also
+ * with shorter prefixes (fib_table_lookup). */
+static gboolean passes_all_that_begins_there(const IbhRoute *route)
+{
+    return route->object && route->family == AF_INET;
+}
+
 const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to, int bound)
 {
     const Table *table = g_hash_table_lookup(family_of(fib, to->family)->tables, GUINT_TO_POINTER(number));
+    const IbhRoute *passed = NULL;
 
     for (guint length = ibh_ip_bits(to) + 1; table && length-- > 0;) {
         const IbhPrefix prefix = ibh_prefix_of(to, length);
         const GPtrArray *routes = table->counts[length] ? g_hash_table_lookup(table->routes, &prefix) : NULL;
 
-        for (guint i = 0; routes && i < routes->len; i++) {
+        for (guint i = 0; routes && i < routes->len && !(passed && ibh_ip_equal(&passed->dst.ip, &prefix.ip)); i++) {
             const IbhRoute *route = g_ptr_array_index(routes, i);
 
-            if (is_alive(fib, route, bound) && !is_gone(fib, route))
+            if (is_gone(fib, route))
+                continue;
+            if (is_alive(fib, route, bound))
                 return route;
+            if (passes_all_that_begins_there(route))
+                passed = route;
         }
     }
     return NULL;

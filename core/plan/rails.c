@@ -88,6 +88,19 @@ gboolean ibh_rails_have_address(const IbhRails *rails, const IbhIp *ip)
     return FALSE;
 }
 
+gboolean ibh_rails_have_gateway(const IbhRails *rails, int ifindex, const IbhIp *gateway)
+{
+    const GPtrArray *holders = ibh_rails_holders(rails, gateway);
+
+    if (!ibh_ip_is_fe80(gateway))
+        return ibh_rails_have_address(rails, gateway);
+    IBH_EACH_POINTER (const IbhAddress, address, holders) {
+        if (address->ifindex == ifindex)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 gboolean ibh_nic_has_first(const IbhNic *nic, const IbhAddress *address)
 {
     IBH_EACH_POINTER (const IbhAddress, other, nic->served) {

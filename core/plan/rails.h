@@ -113,7 +113,10 @@ const IbhRule *ibh_rails_foreign_rule(const IbhRails *rails, const IbhAddress *a
 gboolean ibh_rails_lead_out(const IbhRails *rails, const IbhAddress *address);
 /* The NIC that has this address; NULL: none of this host. */
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
-gboolean ibh_rails_have_address(const IbhRails *rails, const IbhIp *address); /* it is one of this host's: no gateway */
+gboolean ibh_rails_have_address(const IbhRails *rails, const IbhIp *address); /* it is one of this host's */
+/* A gateway through this NIC that is this host itself leads nowhere. An address fe80:: of another NIC is another one.
+ */
+gboolean ibh_rails_have_gateway(const IbhRails *rails, int ifindex, const IbhIp *gateway);
 /* An address of this NIC that it serves as a rail. */
 gboolean ibh_nic_serves_family(const IbhNic *nic, int family);
 gboolean ibh_nic_programs_family(const IbhNic *nic, int family); /* rules and routes of ours serve it */

@@ -30,7 +30,8 @@ static void announce(IbhRun *run, const IbhOp *op)
 /* Packets that peers sent before they heard of it are still on their way: a strict rp_filter would drop them. */
 static void let_peers_switch(IbhRun *run, const IbhOp *op)
 {
-    if (run->announced && op->key == IBH_SYSCTL_RP_FILTER && op->to == 1) {
+    if (run->announced && op->key == IBH_SYSCTL_RP_FILTER &&
+        ibh_sysctl_effective(op->key, op->to, run->snapshot->all[op->key]) == 1) {
         g_usleep(PEERS_SWITCH_WITHIN);
         run->announced = FALSE;
     }

@@ -6,6 +6,7 @@
 
 gboolean ibh_run_look(IbhRun *run, IbhScope scope, GError **error)
 {
+    g_clear_pointer(&run->after, ibh_rails_free);
     g_clear_pointer(&run->rails, ibh_rails_free);
     g_clear_pointer(&run->snapshot, ibh_snapshot_free);
     run->snapshot = ibh_snapshot_take(run->netlink, run->config, run->sysfs, scope, ibh_state_copy(run->state), error);
@@ -36,16 +37,15 @@ static gboolean find_rails(IbhRun *run, GError **error)
     return run->rails != NULL;
 }
 
-static GPtrArray *plan_undo(const IbhRun *run)
+static GPtrArray *plan_undo(IbhRun *run)
 {
-    g_autoptr(IbhRails) after = NULL;
-
+    g_clear_pointer(&run->after, ibh_rails_free);
     if (run->only && !run->bad_config) /* else the others stay as they are: their settings are not known */
-        after = ibh_rails_without(run->config, run->snapshot, run->only);
-    return ibh_plan_undo(run->rails, after);
+        run->after = ibh_rails_without(run->config, run->snapshot, run->only);
+    return ibh_plan_undo(run->rails, run->after);
 }
 
-static GPtrArray *make_plan(const IbhRun *run)
+static GPtrArray *make_plan(IbhRun *run)
 {
     if (run->plan)
         return run->plan(run);

@@ -38,6 +38,7 @@ typedef struct IbhRun {
     IbhState *state;  /* as it was read, before parts of it were dropped */
     IbhSnapshot *snapshot;
     IbhRails *rails;
+    IbhRails *after;     /* of an --undo of single NICs: the rails that stay; the plan has hops of theirs. NULL: none */
     gboolean restrained; /* some operation was left undone on purpose */
     gboolean announced;  /* just now: peers may still send to the other NIC */
     IbhAnnouncer announcer;

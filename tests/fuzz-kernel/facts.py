@@ -45,6 +45,7 @@ class Facts:
         self.links = host.host.links()
         everywhere = host.host.addresses()
         self.of_host = {one[1] for one in everywhere}  # of lo, too
+        self.of_links = {one[:2] for one in everywhere}
         self.vips = [one[1] for one in everywhere if one[0] == "lo" and one[5] == 0 and family_of(one[1]) == 4]
         self.addresses = [one for one in everywhere if one[0] != "lo" and (one[5] == 0 or family_of(one[1]) == 4)]
         self.usable = [one for one in self.addresses if not one[4] & 0x48]  # neither tentative nor failed
@@ -75,6 +76,10 @@ class Facts:
         self.gateways_of = Gateways(self, config.keys)
         self.last_of_others = any(number(dict(known).get(FRA_PRIORITY, bytes(4))) in (LAST_PAIR, LAST_PAIR + 1)
                                   for _, known in self.state.rules)
+
+    def is_own(self, device, via):
+        """A gateway that is this host: of fe80::, only an address of the NIC itself."""
+        return (device, via) in self.of_links if via and via.startswith("fe80:") else via in self.of_host
 
     def subnets_of(self, device, scopes=None):
         """A peer's address is one, too, but none by which a NIC becomes a rail."""

@@ -73,7 +73,7 @@ class Gateways:
         own = [one for one in rows if one.dev == device and one.kind == "unicast" and not one.tos]
         if own:
             hops = [one for one in own if one.which == own[0].which]
-            if len(hops) > 1 or is_encapsulated(own[0].carried) or own[0].via in self.facts.of_host:
+            if len(hops) > 1 or is_encapsulated(own[0].carried) or self.facts.is_own(device, own[0].via):
                 return [None, Way(None, ANYTHING)] + [Way(one.via, ANYTHING) for one in hops]
             return [Way(own[0].via, ANYTHING if net.version == 6 and self.has_several(own[0]) else own[0].carried)]
         if rows and rows[0].kind == "unicast" and rows[0].via:
@@ -100,7 +100,7 @@ class Gateways:
 
     def through(self, device, family, via):
         """A gateway that the configuration names; an address of this host is none."""
-        return [None if via in self.facts.of_host else Way(via, self.carried(device, family, via))]
+        return [None if self.facts.is_own(device, via) else Way(via, self.carried(device, family, via))]
 
     def named(self, device, family, setting):
         """The gateways that gateway= names."""
@@ -131,7 +131,7 @@ class Gateways:
         if len(found) != 1 or len(found[0]) != 1:
             return None
         one = found[0][0]
-        if not self.is_simple(one) or one.via in self.facts.of_host:
+        if not self.is_simple(one) or self.facts.is_own(device, one.via):
             return None
         return Way(one.via, ANYTHING if family == 6 and self.has_several(one) else one.carried)
 

@@ -151,6 +151,8 @@ class Leaves:
             self.inside_remote()
         if self.leaves and self.v4 and self.chance(0.3):
             self.bridge("br-far", self.rng.choice(("10.88.0.1/16", "10.131.200.1/24", "10.96.0.1/12")))
+            if self.v6 and self.chance(0.5):  # which a router has, too
+                self.add("ip address add fe80::1/64 dev br-far nodad")
 
     def inside_remote(self):
         pool = ["10.130.0.0/16", "10.131.200.0/24", "10.129.1.9/32", "10.0.0.0/8", "10.128.0.0/10", "198.18.7.0/24"]

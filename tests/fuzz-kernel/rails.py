@@ -250,7 +250,8 @@ class Rails:
             nets = [net for net in facts.our_prefixes.get(facts.ours[address], ()) if net.version == family]
             outermost = [net for net in nets if not any(net != one and net.subnet_of(one) for one in nets)]
             pairs = min(max(len({net.prefixlen for net in nets}), 1), MOST_LENGTHS)
-            most = pairs * (2 if alone else 1 + max(1, min(len(outermost), MOST_PREFIXES)))
+            named = len([net for net in outermost if net not in facts.subnets[device]])  # by remote=
+            most = pairs * (2 if alone else 1 + max(1, min(len(outermost) - named, MOST_PREFIXES) + named))
             most += 2 if any(one.priority == LAST_PAIR + 1 for one in by_source.get(address, ())) else 0
             if len(by_source.get(address, ())) > most:
                 raise Trouble("h-bounded", f"{address}: expected at most {most} rules, got {len(by_source[address])}", "rules")

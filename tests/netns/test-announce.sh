@@ -32,3 +32,14 @@ expect_hook 0 B --apply
 expect_equal "a second --apply changes nothing and announces nothing" "$(mac B 0)" \
     "$(learned_mac A 172.16.34.2 | sort -u)"
 
+# --undo gives rp_filter=0 back, which is strict where `all` has 1: not before peers have had 50 ms to use the other NIC.
+new_host C
+for i in 0 1; do add_nic C ib$i $i 172.16.50.$((i + 1))/16; done
+rdma C ib0 ib1
+on C sh -c "echo 1 >$CONF/all/rp_filter"
+wait_until 5 settled C
+expect_hook 0 C --apply
+expect_equal "it is loose meanwhile" 2 "$(on C cat $CONF/ib1/rp_filter)"
+on C strace -f -o "$work/calls" -e trace=clock_nanosleep "$IB_HOOK" --sysfs /run/sys/C --undo >/dev/null
+expect_equal "it was given back" 0 "$(on C cat $CONF/ib1/rp_filter)"
+expect_contains "peers had time" "tv_nsec=50000000" "$(<"$work/calls")"

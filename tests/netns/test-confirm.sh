@@ -178,7 +178,7 @@ for change in "$bad" "$worse"; do
 done
 expect_hook 1 C --check --json
 expect_equal "--check" "warning held ib0+ib1" "$(codes)"
-expect_contains "as it was" "as it was before --apply" "$(messages)"
+expect_contains "as it was" "left as it was before an --apply" "$(messages)"
 expect_hook 0 C --undo
 expect_equal "--undo takes what came back" "$plain" "$(state C)"
 system_config "$good"
@@ -248,6 +248,19 @@ give_back
 goes_on "ib0 vanished meanwhile"
 event C
 goes_on "after the next hook"
+
+# A NIC that was never a rail before has another name when the time is over.
+new_host E
+for i in 0 1; do add_nic E ib$i $i 172.16.60.$((i + 1))/16; done
+wait_until 5 settled E
+expect_hook 0 E --config "$(config '[interface ib*]
+manage=yes')" --apply --iface ib1 --confirm 1
+expect_contains "it is routed" "1941: from 172.16.60.2 lookup" "$(our_rules E)"
+ip -n E link set ib1 name other1
+not_routed() { [ -z "$(our_rules E)" ]; }
+wait_until 10 not_routed
+wait_until 5 nobody_waits
+ok "a NIC with another name: its rules are gone"
 
 # Without a place for what it has to remember, nothing begins.
 rm -rf /run/ib-hook

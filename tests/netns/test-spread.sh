@@ -105,3 +105,18 @@ expect_equal "the state after --undo" "$before" "$(state B)"
 expect_hook 0 B --config "$spread" --apply
 expect_hook 0 B --undo
 expect_equal "the state after --undo without the configuration" "$before" "$(state B)"
+
+# --undo of one NIC, while another subnet's spread loses a rail: its route gets the hops that are left. Memory that is free
+# already reads as garbage.
+new_host D
+for i in 0 1; do add_nic D ib$i $i 10.9.0.$((i + 1))/24; done
+for i in 2 3 4; do add_nic D ib$i $i 10.10.0.$((i + 1))/24; done
+rdma D ib0 ib1 ib2 ib3 ib4
+wait_until 5 settled D
+expect_hook 0 D --config "$spread" --apply
+ip -n wire link set D.4 down
+no_carrier() { ip -n D link show ib4 | grep -q NO-CARRIER; }
+wait_until 5 no_carrier
+MALLOC_PERTURB_=165 expect_hook 0 D --config "$spread" --undo --iface ib0
+expect_equal "the others are left" "10.10.0.0/24 proto kernel scope link metric $MARK nexthop dev ib2 weight 1 nexthop dev ib3 weight 1" \
+    "$(ip -n D route show table 940 | tr -s '\n\t ' ' ' | sed 's/ *$//')"
