@@ -85,7 +85,7 @@ static gboolean look_and_decide(Command *command, GError **error)
 {
     IbhRun *run = &command->run;
 
-    /* The state before an --apply comes back whatever its NICs are called now. */
+    /* The state before an --apply comes back also if its NICs have other names now. */
     if (!ibh_run_look(run, IBH_EVERYTHING, error) || (!command->waiter && !check_names(run, error)))
         return FALSE;
     command->plan = ibh_run_decide(run, error);
