@@ -22,7 +22,7 @@ typedef enum {
     IBH_GATEWAY_LAST
 } IbhGateway;
 
-#define IBH_TABLE_BASE 940u /* automatic tables are this plus the rank */
+#define IBH_TABLE_BASE 940u       /* automatic tables are this plus the rank */
 #define IBH_PRIORITY_BASE 1941u   /* of the rule to a rail's table; 1940, before it, asks main for longer prefixes */
 #define IBH_PRIORITY_SPAN 16u     /* a rail's rules have priorities of so many below that one, and that */
 #define IBH_PRIORITY_SPREAD 4941u /* of the rules that lead unbound traffic to the rails */
