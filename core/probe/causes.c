@@ -16,10 +16,9 @@
 #define FILTERS "nft list ruleset; iptables-save; "
 #define BPF "bpftool net show dev {if}"
 #define MACVLANS "ip -details link show type macvlan"
-#define LEAVE_OUT                                                                                                      \
-    "exempt the rails from the filter or rule: {ip} rule; nft list ruleset; iptables-save -t mangle show it"
-#define IPSEC "ip xfrm policy shows the policies: exempt the rails from them"
-#define NAT "exempt the rails from the translation (nft list ruleset, iptables-save -t nat show it)"
+#define LEAVE_OUT "{ip} rule; nft list ruleset; iptables-save -t mangle: exempt the rails from the filter or the rule"
+#define IPSEC "ip xfrm policy; exempt the rails from these policies"
+#define NAT "exempt the rails from the translation (nft list ruleset, iptables-save -t nat)"
 #define INSTALL "on the peer ({peer}): install ib-hook there, or sudo ib-hook --apply"
 #define LONG "packets of {passed} bytes come through, but not those of {full} bytes, which the rail's MTU allows"
 #define FROM_THERE                                                                                                     \

@@ -39,7 +39,7 @@ expect_equal "the rails are those outside of the VRF, and all is well with them"
     "$(json '.rails[] | "\(.iface) \(.ok)"' | xargs)"
 expect_equal "that the others answer is noted" "foreign-nic-answers ib2 foreign-nic-answers ib3" \
     "$(json '.findings[] | select(.ifaces != []) | "\(.code) \(.ifaces | join("+"))"' | xargs)"
-expect_contains "and what silences them" "arp_ignore=1 silences this NIC" "$(json '.findings[] | select(.ifaces != []).advice')"
+expect_contains "and what silences them" "with arp_ignore=1, this NIC answers only for its own addresses" "$(json '.findings[] | select(.ifaces != []).advice')"
 vm B 'sysctl -q -w net.ipv4.conf.ib2.arp_ignore=1 net.ipv4.conf.ib3.arp_ignore=1'
 expect_hook 0 B --check
 expect_equal "which is so" "ib0" "$(answers 172.16.34.1)"

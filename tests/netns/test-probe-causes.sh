@@ -48,7 +48,7 @@ probe 0 "${both[@]}"
 firewall B input icmp type echo-request drop
 probe 1 "${both[@]}"
 expect_equal "a peer that drops echoes" "error peer-down " "$(codes)"
-expect_contains "but answers ARP" "172.16.34.1-.2 to every rail: ARP is answered, echoes are not: they were seen to leave, and nothing came back: the wire" "$(messages)"
+expect_contains "but answers ARP" "172.16.34.1-.2 to every rail: ARP is answered, echoes are not: they were seen to leave, and nothing came back: the fault is in the wire" "$(messages)"
 on B nft flush ruleset
 probe 1 172.16.34.1 172.16.34.77
 expect_contains "who answers nothing" "172.16.34.77 to every rail: nothing answers, not even ARP" "$(messages)"

@@ -175,7 +175,7 @@ for host in A B; do wait_until 5 settled $host; done
 ip -n B rule add to 172.16.16.0/24 lookup 77 priority 50
 ip -n B route add default via 192.0.2.1 dev side table 77
 probe 1 "${both[@]}"
-expect_contains "which is told" "replies came in through eth1, and not from where echoes go" "$(messages)"
+expect_contains "which is told" "replies came in through eth1, and not from the hardware address that echoes go to" "$(messages)"
 expect_lacks "the peer's entry of us is not blamed" "neigh flush" "$(json '.findings[].advice')"
 ip -n B rule del priority 50
 
@@ -217,7 +217,7 @@ redirect() { # PEER SOURCE GATEWAY BETTER IP…: `ip` or `ip -6`
     probe 1 "$peer"
     expect_equal "$peer: one finding" "error probe-lost ib0" "$(faults)"
     expect_contains "$peer: the gateway in use is named, and what made it" \
-        "packets go via $better, as an ICMP redirect says that this host accepted, and not as the route to" "$(messages)"
+        "packets go via $better, because this host accepted an ICMP redirect, and not as the route to" "$(messages)"
     advice=$(json '.findings[].advice')
     as_pasted A "$(json '.findings[].fix')"
     probe 0 "$peer"

@@ -59,7 +59,7 @@ expect_contains "it is named" "203.0.113.1 to every rail: 198.51.100.2, on the w
 ip -n R neigh replace 172.16.16.1 lladdr "$(mac A 1)" dev eth0 nud permanent
 expect_hook 1 A --probe 198.51.100.2 --json
 expect_equal "replies by another NIC" "warning reply-other-nic ib0" "$(codes)"
-expect_contains "as that" "ib0 to 198.51.100.2: replies came in through ib1, and not from where echoes go" "$(messages)"
+expect_contains "as that" "ib0 to 198.51.100.2: replies came in through ib1, and not from the hardware address that echoes go to" "$(messages)"
 expect_lacks "the peer has no entry of ours" "neigh flush" "$(json '.findings[].advice')"
 ip -n R neigh del 172.16.16.1 dev eth0
 
@@ -85,11 +85,11 @@ ip -n A route add default via 10.0.0.1 dev eth0
 expect_hook 0 A --apply
 expect_hook 1 A --probe 192.0.2.1 --json
 expect_equal "no rail is at fault" "error no-source " "$(codes)"
-expect_contains "where it would go" "192.0.2.1: no gateway of its own: main sends it through eth0" "$(messages)"
+expect_contains "where it would go" "(192.0.2.1) were not asked by any rail: no gateway of its own: main sends it through eth0" "$(messages)"
 ip -n A route flush default
 expect_hook 0 A --apply
 expect_hook 1 A --probe 192.0.2.1 --json
-expect_contains "nor where there is no way at all" "192.0.2.1: outside its subnets, and no route leads there" "$(messages)"
+expect_contains "nor where there is no way at all" "(192.0.2.1) were not asked by any rail: outside its subnets, and no route leads there" "$(messages)"
 
 # A prefix that is too short for the peers looks the same.
 for n in 0 1; do
@@ -98,4 +98,4 @@ for n in 0 1; do
 done
 expect_hook 0 A --apply
 expect_hook 1 A --probe 172.16.50.1 --json
-expect_contains "the peer is outside the prefix" "172.16.50.1: outside its subnets" "$(messages)"
+expect_contains "the peer is outside the prefix" "(172.16.50.1) were not asked by any rail: outside its subnets" "$(messages)"
