@@ -76,7 +76,7 @@ static char *say_hardware(const IbhFacts *facts, const IbhKnownRail *known)
 static IbhRemedy advise_by_row(const IbhCode *row, const char *iface)
 {
     g_auto(GStrv) parts = g_strsplit(row->advice, "NAME", 2);
-    g_autofree char *text = g_strjoinv(iface, parts);
+    g_autofree char *word = ibh_text_shell_word(iface), *text = g_strjoinv(word, parts);
 
     return ibh_remedy_advice("%s", text);
 }

@@ -88,3 +88,12 @@ for name in "${names[@]}"; do
     expect_hook 0 B --check --iface "$name"
 done
 undone
+
+# Advice with a command at its end, too.
+expect_hook 0 B --apply
+for name in "${names[@]}"; do ip -n B link set "$name" down; done
+expect_hook 0 B --check --json
+advised() { json '.findings[] | select(.code == "carrier-down") | .advice' | sed -n 's/.*: \(sudo ip link set .* up\)$/\1/p'; }
+expect_equal "each NIC that is down has such advice" ${#names[@]} "$(advised | wc -l)"
+paste "where NICs are down, the advice of --check" sh < <(advised)
+expect_equal "all are up" ${#names[@]} "$(ip -n B -j link show up | jq '[.[] | select(.ifname != "lo")] | length')"
