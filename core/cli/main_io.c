@@ -81,14 +81,9 @@ static gboolean check_names(const IbhRun *run, GError **error)
     return TRUE;
 }
 
-static gboolean look_and_decide(Command *command, GError **error)
+static gboolean decide(Command *command, GError **error)
 {
-    IbhRun *run = &command->run;
-
-    /* The state before an --apply comes back also if its NICs have other names now. */
-    if (!ibh_run_look(run, IBH_EVERYTHING, error) || (!command->waiter && !check_names(run, error)))
-        return FALSE;
-    command->plan = ibh_run_decide(run, error);
+    command->plan = ibh_run_decide(&command->run, error);
     return command->plan != NULL;
 }
 
@@ -261,7 +256,8 @@ static int give_back(Command *command, GError **error)
     Waiter *waiter = command->waiter;
     g_autoptr(IbhOutcome) outcome = NULL;
 
-    if (!look_and_decide(command, error))
+    /* The NICs may have other names by now. */
+    if (!ibh_run_look(&command->run, IBH_EVERYTHING, error) || !decide(command, error))
         return IBH_EXIT_SYSTEM;
     outcome = ibh_run_change(&command->run, command->plan);
     log_change(command, outcome, "--apply was not confirmed");
@@ -431,7 +427,8 @@ static int run_live(Command *command, GError **error)
         return do_confirm(command, error);
     if (command->waiter)
         return do_wait(command, error);
-    if (!look_and_decide(command, error) || (!run->undo && !ibh_rails_check_remote(run->rails, error)))
+    if (!ibh_run_look(run, IBH_EVERYTHING, error) || !check_names(run, error) || !decide(command, error) ||
+        (!run->undo && !ibh_rails_check_remote(run->rails, error)))
         return IBH_EXIT_SYSTEM;
     return acts[command->options->action](command, error);
 }

@@ -70,7 +70,8 @@ static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
             return TRUE;
     }
     return (route->src.family != AF_UNSPEC && !ibh_rails_have_address(rails, &route->src)) ||
-           (route->gateway.family != AF_UNSPEC && ibh_rails_have_gateway(rails, route->ifindex, &route->gateway));
+           (route->gateway.family != AF_UNSPEC &&
+            ibh_rails_have_gateway(rails, ibh_rails_nic(rails, route->ifindex), &route->gateway));
 }
 
 static void emit_route(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRoute *route,

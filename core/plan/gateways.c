@@ -188,7 +188,7 @@ static gboolean find_default(const IbhRails *rails, const IbhNic *nic, int famil
             return FALSE;
         of_main = find_in_main(rails, nic, family, &gateway);
     }
-    if (ibh_rails_have_gateway(rails, nic->link->ifindex, &gateway))
+    if (ibh_rails_have_gateway(rails, nic, &gateway))
         return FALSE;
     route.table = ibh_nic_defaults(nic);
     ibh_route_set_gateway(&route, &gateway);
@@ -221,7 +221,7 @@ static gboolean find_way(const IbhRails *rails, const IbhNic *nic, const IbhRemo
         return TRUE;
     }
     if (!ibh_nic_programs_family(nic, route->family) || !is_reachable(nic, &remote->via) ||
-        ibh_rails_have_gateway(rails, nic->link->ifindex, &remote->via))
+        ibh_rails_have_gateway(rails, nic, &remote->via))
         return FALSE;
     ibh_route_set_gateway(route, &remote->via);
     if ((of_main = find_in_main(rails, nic, route->family, &remote->via)))

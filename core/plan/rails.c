@@ -88,17 +88,11 @@ gboolean ibh_rails_have_address(const IbhRails *rails, const IbhIp *ip)
     return FALSE;
 }
 
-gboolean ibh_rails_have_gateway(const IbhRails *rails, int ifindex, const IbhIp *gateway)
+gboolean ibh_rails_have_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway)
 {
-    const GPtrArray *holders = ibh_rails_holders(rails, gateway);
-
-    if (!ibh_ip_is_fe80(gateway))
-        return ibh_rails_have_address(rails, gateway);
-    IBH_EACH_POINTER (const IbhAddress, address, holders) {
-        if (address->ifindex == ifindex)
-            return TRUE;
-    }
-    return FALSE;
+    if (ibh_ip_is_fe80(gateway))
+        return nic && ibh_rails_address(rails, nic, gateway);
+    return ibh_rails_have_address(rails, gateway);
 }
 
 gboolean ibh_nic_has_first(const IbhNic *nic, const IbhAddress *address)

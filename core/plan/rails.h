@@ -116,7 +116,7 @@ const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
 gboolean ibh_rails_have_address(const IbhRails *rails, const IbhIp *address); /* it is one of this host's */
 /* A gateway through this NIC that is this host itself leads nowhere. An address fe80:: of another NIC is another one.
  */
-gboolean ibh_rails_have_gateway(const IbhRails *rails, int ifindex, const IbhIp *gateway);
+gboolean ibh_rails_have_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway);
 /* An address of this NIC that it serves as a rail. */
 gboolean ibh_nic_serves_family(const IbhNic *nic, int family);
 gboolean ibh_nic_programs_family(const IbhNic *nic, int family); /* rules and routes of ours serve it */

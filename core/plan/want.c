@@ -20,7 +20,7 @@ static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAdd
         return TRUE;
     if (!own)
         return !ibh_main_needs_gateway(snapshot, &address->subnet) && (route->family == AF_INET || address->is_on_link);
-    if (!ibh_route_is_simple(own) || ibh_rails_have_gateway(rails, own->ifindex, &own->gateway))
+    if (!ibh_route_is_simple(own) || ibh_rails_have_gateway(rails, nic, &own->gateway))
         return FALSE;
     if (own->gateway.family != AF_UNSPEC)
         ibh_route_set_gateway(route, &own->gateway);

@@ -69,8 +69,8 @@ void ibh_confined_explain(GString *warnings)
     if ((domain = read_domain()))
         g_string_append_printf(warnings,
                                "SELinux forbids access to %s to this hook, which runs as %s: install ib-hook-selinux, "
-                               "or, if it is installed, run: sudo "
-                               "restorecon -R /usr/lib/NetworkManager/dispatcher.d /usr/libexec/ib-hook\n",
+                               "or, if it is installed, run: sudo restorecon -R /usr/lib/NetworkManager/dispatcher.d "
+                               "/usr/libexec/ib-hook\n",
                                forbidden, domain);
     else
         g_string_append_printf(warnings,
