@@ -235,7 +235,8 @@ static const struct {
     /* one hardware address of several addresses: one NIC has both, or a gateway leads there */
     {HOST, TWO_PEERS, 8, SAME_MAC, 0, 0, 0, "", NULL},
     {HOST6, "--probe fd00:16::1 fd00:16::2 192.0.2.1", 52, SAME_MAC, 0, 0, 0, "", NULL},
-    {HOST, "--probe 172.16.16.1 fd00:16::1 fd00:16::2", 0, 0, 0, 0, 0, "error no-source", "2 of 3 peers ("},
+    {HOST, "--probe 172.16.16.1 fd00:16::1 fd00:16::2", 0, 0, 0, 0, 0, "error no-source",
+     "2 of 3 peers (fd00:16::1-:2) were not asked"},
     {IDLE, TWO_PEERS, 0, 0, 0, 0, 0, "", NULL}, /* rails of another subnet are right */
     /* RDMA: the same cause is one line, whatever the errno of a silence */
     {HOST, TWO_PEERS RDMA, 0, 0, 0, 0, 0, "", NULL},
