@@ -9,6 +9,7 @@ import time
 from facts import UP, LOWER_UP, Config, Facts, equal, rule, within
 from hosts import GONE, Trouble, run
 from kernel import FRA_TABLE, MAIN, RTA_TABLE, WALL, Question, State, family_of, number, walled
+from others import SETTLED
 from questions import destinations, foreign_sources, marks
 from rails import ERRORS, Rails
 from texts import asked, changed, lines_of, operations, said, words
@@ -308,8 +309,11 @@ class Judge(Rails):
     def first_hops(self, questions, answers):
         """Of several hops the kernel takes one by what it knows of neighbours, which the twin does not ask: any is the first.
         By a gateway that is an address of this host it names none. Of the same gateway one hop may encapsulate, another not;
-        and all routes of a nexthop object share what the kernel remembers of a hop, the metrics of the one that was asked first."""
+        and all routes of a nexthop object share what the kernel remembers of a hop, the metrics of the one that was asked first.
+        A host without rules of its own says table main for its own addresses and broadcasts, too: these have one way."""
         def first(question, answer):
+            if answer.kind in SETTLED:
+                return answer
             for table, net, ways in self.several:
                 if answer.table == table and any(answer.dev == dev and answer.via in (via, None) for dev, via in ways) and \
                         within(question.to, [net]) >= 0 and within(question.to, self.twins[table]) == net.prefixlen:
