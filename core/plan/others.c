@@ -10,9 +10,10 @@
 
 struct IbhOthers {
     const IbhRails *rails;
-    GPtrArray *rules; /* const IbhRule *: that lead a source to a table of theirs */
-    IbhFib *fib;      /* the host without us; NULL: there is no such rule */
-    GArray *cuts;     /* IbhPrefix, in order: each that a rule or a route names */
+    GPtrArray *rules;      /* const IbhRule *: that lead a source to a table of theirs */
+    IbhFib *fib;           /* the host without us; NULL: there is no such rule */
+    GArray *cuts;          /* IbhPrefix, in order: each that a rule or a route names */
+    gboolean asks_main[2]; /* of IPv4, of IPv6: a rule of theirs asks main before one of `rules` leads to their table */
 };
 
 /* ---- the host without us ---- */
@@ -27,14 +28,19 @@ static gboolean is_read(GHashTable *tables, const IbhRoute *route)
 
 static void add_rules(IbhOthers *others, GHashTable *tables)
 {
+    int family_of_main = AF_UNSPEC; /* the rules are in order */
+
     IBH_EACH (IbhRule, rule, others->rails->snapshot->rules) {
         if (ibh_rule_is_ours(rule))
             continue;
         ibh_fib_add_rule(others->fib, rule);
         if (rule->to.length)
             g_array_append_val(others->cuts, rule->to);
+        if (rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_MAIN)
+            family_of_main = rule->family;
         if (!ibh_rule_is_of_a_source(rule))
             continue;
+        others->asks_main[rule->family == AF_INET6] |= family_of_main == rule->family;
         g_ptr_array_add(others->rules, rule);
         g_hash_table_add(tables, GUINT_TO_POINTER(rule->table));
     }
@@ -159,9 +165,11 @@ const IbhRule *ibh_others_route(const IbhOthers *others, const IbhNic *nic, cons
 {
     Asked asked = {.nic = nic, .address = address};
 
-    return is_named(others, address) && are_subnets_routed(others, &asked) && is_beyond_routed(others, &asked)
-               ? asked.rule
-               : NULL;
+    if (!is_named(others, address))
+        return NULL;
+    if (others->asks_main[address->local.family == AF_INET6])
+        ibh_snapshot_needs_everything(others->rails->snapshot); /* what is near lacks main's routes by other NICs */
+    return are_subnets_routed(others, &asked) && is_beyond_routed(others, &asked) ? asked.rule : NULL;
 }
 
 gboolean ibh_others_lead_out(const IbhOthers *others, const IbhAddress *address)
