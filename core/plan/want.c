@@ -326,12 +326,13 @@ gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* Another NIC has this address as well, and answers for it: a rail with its rules. */
+/* Another NIC has this address as well, and answers for it: a rail that is up, with its rules. */
 static gboolean is_a_rails_too(const IbhRails *rails, const IbhAddress *address)
 {
     const IbhNic *owner = ibh_rails_owner(rails, &address->local);
 
-    return owner && owner->link->ifindex != address->ifindex && ibh_nic_is_programmed(rails, owner);
+    return owner && owner->link->ifindex != address->ifindex && owner->link->flags & IFF_UP &&
+           ibh_nic_is_programmed(rails, owner);
 }
 
 /* Of its addresses in a subnet of the rail. */

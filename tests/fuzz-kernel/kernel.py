@@ -349,13 +349,15 @@ class State:
         return found
 
     def several(self):
-        """(table, prefix, ((device, gateway), …)) of each route of several hops"""
-        found = []
+        """(table, prefix, ((device, gateway), …)) of each route of several hops that a packet may take: the best comes first"""
+        found, taken = [], set()
         for raw, _, known in self.routes:
             known = dict(known)
-            if RTA_MULTIPATH in known:
+            to = (number(known[RTA_TABLE]), prefix(raw, known))
+            if RTA_MULTIPATH in known and to not in taken:
                 ways = [(device, gateway(attributes(rest, 0))) for device, _, _, rest in known[RTA_MULTIPATH]]
-                found.append((number(known[RTA_TABLE]), prefix(raw, known), ways))
+                found.append((*to, ways))
+            taken.add(to)
         return found
 
 
