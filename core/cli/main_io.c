@@ -175,7 +175,7 @@ static int do_probe(Command *command, GError **error)
 
 static gboolean is_waited_for(const Command *command)
 {
-    g_autofree char *tokens = command->run.store ? ibh_tokens_read(command->run.store) : NULL;
+    g_autofree char *tokens = command->run.store ? ibh_tokens_read(command->run.store, NULL) : NULL;
 
     return tokens != NULL;
 }
@@ -192,6 +192,21 @@ static gint64 get_time_left(const char *token)
     const char *time = strchr(token, ' ');
 
     return time ? g_ascii_strtoll(time, NULL, 10) - g_get_monotonic_time() : 0;
+}
+
+/* For how long this --apply waits for --confirm; 0: it does not. Until a former one is confirmed, a plain --apply is
+ * part of its trial: what comes back has to be a state that the host was in. */
+static guint find_seconds(const Command *command, const GPtrArray *plan)
+{
+    g_autofree char *tokens = command->run.store ? ibh_tokens_read(command->run.store, NULL) : NULL;
+    g_auto(GStrv) lines = g_strsplit(tokens ? tokens : "", "\n", -1);
+    gint64 left = 1;
+
+    if (command->options->confirm)
+        return plan->len || tokens ? (guint)command->options->confirm : 0;
+    for (char **line = lines; *line; line++)
+        left = MAX(left, get_time_left(*line) / G_USEC_PER_SEC + 1);
+    return plan->len && tokens ? (guint)left : 0;
 }
 
 /* ---- the process that waits for --confirm ---- */
@@ -217,7 +232,7 @@ static void wait_for(guint seconds)
  * seconds; 0: it is this one's turn, or (`ret_confirmed`) it was confirmed. */
 static guint find_turn(const Command *command, gboolean *ret_confirmed)
 {
-    g_autofree char *tokens = command->run.store ? ibh_tokens_read(command->run.store) : NULL;
+    g_autofree char *tokens = command->run.store ? ibh_tokens_read(command->run.store, command->waiter->token) : NULL;
     g_auto(GStrv) lines = g_strsplit(tokens ? tokens : "", "\n", -1);
     gint64 left = -PAUSE * G_USEC_PER_SEC;
     char **line = lines;
@@ -260,10 +275,13 @@ static int give_back(Command *command, GError **error)
     if (!ibh_run_look(&command->run, IBH_EVERYTHING, error) || !decide(command, error))
         return IBH_EXIT_SYSTEM;
     outcome = ibh_run_change(&command->run, command->plan);
-    log_change(command, outcome, "--apply was not confirmed");
-    waiter->trial.tried = TRUE;
+    if (outcome->done->len || !command->run.forgets)
+        log_change(command, outcome, "--apply was not confirmed");
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(&command->run, message);
+    if (command->run.forgets) /* the next event would do it all again: so will this */
+        return IBH_EXIT_SYSTEM;
+    waiter->trial.tried = TRUE;
     g_string_append_printf(
         command->out, "%s (%u change%s); hooks and --watch leave it so until --apply, --undo or a reboot\n",
         outcome->errors->len ? "not all of the state before --apply is back" : "the state before --apply is back",
@@ -331,9 +349,8 @@ static gboolean start_process(const IbhOptions *options, const Waiter *waiter)
 
 /* ---- --confirm ---- */
 
-static gboolean start_waiting(const Command *command, const GPtrArray *plan, GError **error)
+static gboolean start_waiting(const Command *command, const GPtrArray *plan, guint seconds, GError **error)
 {
-    const guint seconds = (guint)command->options->confirm;
     g_autofree char *token = make_token(seconds);
     const Waiter waiter = {
         .trial = {.made = plan, .before = command->run.snapshot->state}, .token = token, .seconds = seconds};
@@ -376,6 +393,7 @@ static int do_change(Command *command, GError **error)
     const gboolean undo = options->action == IBH_ACTION_UNDO;
     const GPtrArray *plan = command->plan;
     g_autoptr(IbhOutcome) outcome = NULL;
+    guint seconds;
 
     if (options->action == IBH_ACTION_PLAN) {
         g_autoptr(GArray) missed = ibh_run_missed(&command->run);
@@ -384,7 +402,8 @@ static int do_change(Command *command, GError **error)
         judge_sections(command, missed, TRUE, findings);
         return say(command, &(IbhReport){.ops = plan});
     }
-    if (!undo && options->confirm && (plan->len || is_waited_for(command)) && !start_waiting(command, plan, error))
+    seconds = undo ? 0 : find_seconds(command, plan);
+    if (seconds && !start_waiting(command, plan, seconds, error))
         return IBH_EXIT_SYSTEM;
     outcome = ibh_run_change(&command->run, plan);
     log_change(command, outcome, undo ? "--undo" : "--apply");
@@ -395,7 +414,7 @@ static int do_change(Command *command, GError **error)
     return say(command, &(IbhReport){.ops = outcome->done,
                                      .errors = outcome->errors,
                                      .forgets = undo && command->run.forgets,
-                                     .confirm = is_waited_for(command) ? options->confirm : 0});
+                                     .confirm = seconds && is_waited_for(command) ? (int)seconds : 0});
 }
 
 /* ---- from the options to an action ---- */

@@ -6,17 +6,20 @@
 
 #define END ".confirm"
 
-char *ibh_tokens_read(const IbhStore *store)
+char *ibh_tokens_read(const IbhStore *store, const char *unreadable)
 {
     g_autofree char *path = ibh_store_file(store, END);
-    GString *tokens = ibh_file_read(path, TRUE, NULL, NULL);
+    g_autoptr(GError) problem = NULL;
+    GString *tokens = ibh_file_read(path, TRUE, NULL, &problem);
 
-    return tokens ? g_string_free(tokens, FALSE) : NULL;
+    if (tokens)
+        return g_string_free(tokens, FALSE);
+    return g_error_matches(problem, G_FILE_ERROR, G_FILE_ERROR_NOENT) ? NULL : g_strdup(unreadable);
 }
 
 gboolean ibh_tokens_add(const IbhStore *store, const char *token, GError **error)
 {
-    g_autofree char *path = ibh_store_file(store, END), *before = ibh_tokens_read(store);
+    g_autofree char *path = ibh_store_file(store, END), *before = ibh_tokens_read(store, NULL);
     g_autofree char *tokens = g_strdup_printf("%s%s\n", before ? before : "", token);
 
     return ibh_file_write(path, tokens, error);
@@ -24,7 +27,7 @@ gboolean ibh_tokens_add(const IbhStore *store, const char *token, GError **error
 
 void ibh_tokens_drop(const IbhStore *store, const char *token)
 {
-    g_autofree char *path = ibh_store_file(store, END), *before = ibh_tokens_read(store);
+    g_autofree char *path = ibh_store_file(store, END), *before = ibh_tokens_read(store, NULL);
     g_auto(GStrv) lines = g_strsplit(before ? before : "", "\n", -1);
     g_autoptr(GString) tokens = g_string_new(NULL);
 

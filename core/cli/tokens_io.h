@@ -7,7 +7,8 @@
 
 #include "host/store.h"
 
-char *ibh_tokens_read(const IbhStore *store); /* NULL: none waits; the caller frees it */
+/* NULL: none waits; a copy of `unreadable`: who waits cannot be read. The caller frees it. */
+char *ibh_tokens_read(const IbhStore *store, const char *unreadable);
 gboolean ibh_tokens_add(const IbhStore *store, const char *token, GError **error);
 void ibh_tokens_drop(const IbhStore *store, const char *token);
 gboolean ibh_tokens_clear(const IbhStore *store, GError **error); /* none is no error */

@@ -192,6 +192,8 @@ static gboolean is_link_usable(const IbhFib *fib, int ifindex)
 {
     const IbhLink *link = ibh_snapshot_link(fib->snapshot, ifindex);
 
+    if (!link)
+        ibh_snapshot_needs_everything(fib->snapshot);
     return !link || ((link->flags & IFF_UP) && (link->carrier || !link->sysctl[IBH_SYSCTL_IGNORE_LINKDOWN]));
 }
 
@@ -273,6 +275,19 @@ static gboolean is_suppressed(const IbhRule *rule, const IbhRoute *route)
            ((gint64)route->dst.length <= rule->suppress_prefixlength || rule->suppress_ifgroup == 0);
 }
 
+/* Which priority is next. To one that no rule has, a goto does nothing; what is near lacks rules. */
+static guint32 jump(const IbhFib *fib, const Family *family, const IbhRule *rule, IbhTrace *trace, guint32 next)
+{
+    const IbhRule *target = g_hash_table_lookup(family->priorities, GUINT_TO_POINTER(rule->target));
+
+    if (!target)
+        ibh_snapshot_needs_everything(fib->snapshot);
+    if (!target || is_gone(fib, target))
+        return next;
+    trace->jump = trace->jump ? trace->jump : rule;
+    return rule->target;
+}
+
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
 {
     const Family *family = family_of(fib, packet->to.family);
@@ -286,18 +301,14 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
         if (rule->priority < next || !ibh_rule_matches(fib->snapshot, rule, packet) || rule->action == FR_ACT_NOP ||
             is_gone(fib, rule))
             continue;
-        if (rule->action == FR_ACT_GOTO) { /* to a priority that no rule has: it does nothing */
-            const IbhRule *target = g_hash_table_lookup(family->priorities, GUINT_TO_POINTER(rule->target));
-
-            if (target && !is_gone(fib, target)) {
-                next = rule->target;
-                trace.jump = trace.jump ? trace.jump : rule;
-            }
+        if (rule->action == FR_ACT_GOTO) {
+            next = jump(fib, family, rule, &trace, next);
             continue;
         }
         trace.rule = rule;
         if (rule->action != FR_ACT_TO_TBL)
             return trace;
+        trace.asked_main |= rule->table == IBH_TABLE_MAIN;
         route = ibh_fib_find(fib, rule->table, &packet->to, packet->to.family == AF_INET ? packet->bound : 0);
         if (route && route->type == RTN_THROW) {
             trace.first_throw = trace.first_throw ? trace.first_throw : route;

@@ -238,8 +238,8 @@ static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote
         ibh_routes_add_via(nic, &route, routes);
 }
 
-/* Main has the siblings' subnets as longer prefixes than remote=: they need routes of their own. It has none of a
- * sibling that is down. */
+/* Main has the siblings' subnets as longer prefixes than remote=: they need routes of their own, whether the sibling is
+ * a rail now or held. Main has none of a sibling that is down. */
 static void want_remote(const IbhRails *rails, const IbhNic *nic, GArray *routes)
 {
     if (!nic->settings.remote->len)
@@ -247,7 +247,9 @@ static void want_remote(const IbhRails *rails, const IbhNic *nic, GArray *routes
     IBH_EACH (const IbhRemote, remote, nic->settings.remote)
         add_remote(rails, nic, remote, &remote->prefix, routes);
     IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
-        if (other == nic || other->status != IBH_NIC_RAIL || !(other->link->flags & IFF_UP))
+        const gboolean is_sibling = other != nic && (other->status == IBH_NIC_RAIL || other->status == IBH_NIC_HELD);
+
+        if (!is_sibling || !(other->link->flags & IFF_UP))
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, other->served) {
             const IbhRemote *remote = ibh_address_is_host(address) ? NULL : ibh_nic_find_remote(nic, &address->subnet);

@@ -10,10 +10,9 @@
 
 struct IbhOthers {
     const IbhRails *rails;
-    GPtrArray *rules;      /* const IbhRule *: that lead a source to a table of theirs */
-    IbhFib *fib;           /* the host without us; NULL: there is no such rule */
-    GArray *cuts;          /* IbhPrefix, in order: each that a rule or a route names */
-    gboolean asks_main[2]; /* of IPv4, of IPv6: a rule of theirs asks main before one of `rules` leads to their table */
+    GPtrArray *rules; /* const IbhRule *: that lead a source to a table of theirs */
+    IbhFib *fib;      /* the host without us; NULL: there is no such rule */
+    GArray *cuts;     /* IbhPrefix, in order: each that a rule or a route names */
 };
 
 /* ---- the host without us ---- */
@@ -28,19 +27,14 @@ static gboolean is_read(GHashTable *tables, const IbhRoute *route)
 
 static void add_rules(IbhOthers *others, GHashTable *tables)
 {
-    int family_of_main = AF_UNSPEC; /* the rules are in order */
-
     IBH_EACH (IbhRule, rule, others->rails->snapshot->rules) {
         if (ibh_rule_is_ours(rule))
             continue;
         ibh_fib_add_rule(others->fib, rule);
         if (rule->to.length)
             g_array_append_val(others->cuts, rule->to);
-        if (rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_MAIN)
-            family_of_main = rule->family;
         if (!ibh_rule_is_of_a_source(rule))
             continue;
-        others->asks_main[rule->family == AF_INET6] |= family_of_main == rule->family;
         g_ptr_array_add(others->rules, rule);
         g_hash_table_add(tables, GUINT_TO_POINTER(rule->table));
     }
@@ -82,6 +76,7 @@ typedef struct {
     const IbhNic *nic;
     const IbhAddress *address;
     const IbhRule *rule; /* the first of theirs that decided */
+    gboolean needs_main; /* the answer depends on main's routes by other NICs, which what is near lacks */
 } Asked;
 
 /* In their table, an error is meant; and a route by a gateway is one to the subnet, not a default: IPoIB cannot resolve
@@ -91,12 +86,16 @@ static gboolean is_routed_to(const IbhOthers *others, Asked *asked, const IbhPre
     const IbhLookup packet = {.from = asked->address->local, .to = *to};
     const IbhTrace trace = ibh_fib_walk(others->fib, &packet);
     const IbhRoute *route = trace.route;
+    const gboolean is_theirs = route && ibh_rule_is_of_a_source(trace.rule);
 
-    if (!route)
-        return FALSE;
-    if (!ibh_rule_is_of_a_source(trace.rule))
-        return route->table == IBH_TABLE_MAIN && route->dst.length > whole->length;
-    asked->rule = asked->rule ? asked->rule : trace.rule;
+    if (is_theirs && !asked->rule)
+        asked->rule = trace.rule;
+    if (trace.asked_main && others->rails->snapshot->is_near) {
+        asked->needs_main = TRUE;
+        return TRUE;
+    }
+    if (!is_theirs)
+        return route && route->table == IBH_TABLE_MAIN && route->dst.length > whole->length;
     return ibh_route_is_error(route) ||
            (route->type == RTN_UNICAST && ibh_route_leads_by(route, asked->nic->link->ifindex) &&
             ((route->gateway.family == AF_UNSPEC && route->nexthops < 2) || route->dst.length >= whole->length));
@@ -110,8 +109,11 @@ static gboolean is_whole_routed(const IbhOthers *others, Asked *asked, const Ibh
         return TRUE;
     if (ibh_prefixes_find_gap(others->cuts, 0, whole, &ip) && !is_routed_to(others, asked, whole, &ip))
         return FALSE;
-    IBH_EACH (const IbhPrefix, cut, others->cuts) {
-        if (ibh_prefix_is_inside(cut, whole) && ibh_prefixes_find_gap(others->cuts, 0, cut, &ip) &&
+    for (guint i = 0; i < others->cuts->len; i++) {
+        const IbhPrefix *cut = &g_array_index(others->cuts, IbhPrefix, i);
+
+        /* What lies inside it comes after it. */
+        if (ibh_prefix_is_inside(cut, whole) && ibh_prefixes_find_gap(others->cuts, i + 1, cut, &ip) &&
             !is_routed_to(others, asked, whole, &ip))
             return FALSE;
     }
@@ -130,13 +132,15 @@ static gboolean are_subnets_routed(const IbhOthers *others, Asked *asked)
     return TRUE;
 }
 
-/* What remote= names, its siblings' subnets there, and the world beyond where gateway= is an address. */
+/* What remote= names, its siblings' subnets there, and the world beyond where gateway= names a gateway. */
 static gboolean is_beyond_routed(const IbhOthers *others, Asked *asked)
 {
     const IbhNic *nic = asked->nic;
-    const IbhPrefix world = ibh_prefix_of_world(asked->address->local.family);
+    const int family = asked->address->local.family;
+    const IbhPrefix world = ibh_prefix_of_world(family);
+    IbhIp gateway;
 
-    if (nic->settings.gateway > IBH_GATEWAY_AUTO && !is_whole_routed(others, asked, &world))
+    if (ibh_nic_find_gateway(nic, family, &gateway) && !is_whole_routed(others, asked, &world))
         return FALSE;
     IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
         if (!is_whole_routed(others, asked, &remote->prefix))
@@ -165,11 +169,11 @@ const IbhRule *ibh_others_route(const IbhOthers *others, const IbhNic *nic, cons
 {
     Asked asked = {.nic = nic, .address = address};
 
-    if (!is_named(others, address))
+    if (!is_named(others, address) || !are_subnets_routed(others, &asked) || !is_beyond_routed(others, &asked))
         return NULL;
-    if (others->asks_main[address->local.family == AF_INET6])
-        ibh_snapshot_needs_everything(others->rails->snapshot); /* what is near lacks main's routes by other NICs */
-    return are_subnets_routed(others, &asked) && is_beyond_routed(others, &asked) ? asked.rule : NULL;
+    if (asked.rule && asked.needs_main)
+        ibh_snapshot_needs_everything(others->rails->snapshot);
+    return asked.rule;
 }
 
 gboolean ibh_others_lead_out(const IbhOthers *others, const IbhAddress *address)

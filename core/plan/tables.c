@@ -25,6 +25,7 @@ typedef struct {
     GHashTable *used;   /* table numbers that hold a route, or that a rule of ours leads to */
     GHashTable *needed; /* those of them that a present NIC uses */
     GArray *evidence;   /* Evidence */
+    gboolean kept;      /* NICs that are kept as they are come first: it is their turn */
 } Assignment;
 
 static gboolean is_automatic(const IbhNic *nic)
@@ -104,7 +105,7 @@ static void note(const Assignment *all, Strength strength, const IbhNic *nic, gu
 {
     const Evidence evidence = {strength, (IbhNic *)(guintptr)nic, table};
 
-    if (can_stick(all, nic, table))
+    if (nic->kept == all->kept && can_stick(all, nic, table))
         g_array_append_val(all->evidence, evidence);
 }
 
@@ -195,7 +196,8 @@ static gboolean give(Assignment *all, IbhNic *nic, guint32 table)
     return TRUE;
 }
 
-/* Fails where a NIC of lower rank has one of its two tables. */
+/* Fails where a NIC of lower rank has one of its two tables. That of a NIC that is kept as it is becomes free later:
+ * until then, an automatic one serves. */
 static gboolean give_explicit(Assignment *all, GError **error)
 {
     IBH_EACH_POINTER (IbhNic, nic, all->rails->nics) {
@@ -204,6 +206,10 @@ static gboolean give_explicit(Assignment *all, GError **error)
 
         if (!is_explicit(nic) || give(all, nic, nic->table))
             continue;
+        if (other->kept) {
+            nic->settings.table = nic->table = IBH_TABLE_AUTO;
+            continue;
+        }
         g_set_error(error, IBH_CONFIG_ERROR, 0,
                     "%s: table=%u of %s, and %s has table=%u: each NIC needs two of its own, N and N + %u",
                     nic->settings.table_origin, nic->table, nic->link->name, other->link->name, other->table,
@@ -223,8 +229,13 @@ static gint stronger_first(gconstpointer left, gconstpointer right)
     return 0;
 }
 
-static void give_by_evidence(Assignment *all)
+static void give_by_evidence(Assignment *all, gboolean kept)
 {
+    g_array_set_size(all->evidence, 0);
+    all->kept = kept;
+    note_rules(all);
+    note_routes(all);
+    note_memory(all);
     g_array_sort(all->evidence, stronger_first);
     IBH_EACH (const Evidence, one, all->evidence) {
         /* With nothing but a route in D, T may be the number of others, as a new one may. */
@@ -264,12 +275,11 @@ gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error)
     g_autoptr(GArray) evidence = IBH_NEW_ARRAY(Evidence);
     Assignment all = {.rails = rails, .used = used, .needed = needed, .evidence = evidence};
 
+    if (rails->snapshot->state->kept->len)
+        give_by_evidence(&all, TRUE);
     if (!give_explicit(&all, error))
         return FALSE;
-    note_rules(&all);
-    note_routes(&all);
-    note_memory(&all);
-    give_by_evidence(&all);
+    give_by_evidence(&all, FALSE);
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (!nic->rank || nic->table)
             continue;

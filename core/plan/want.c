@@ -315,12 +315,15 @@ gboolean ibh_nic_is_strict(const IbhRails *rails, const IbhNic *nic)
 /* TRUE for a rail that has its rules, those of others too, or gets them in this run. */
 gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic)
 {
-    if (nic->status != IBH_NIC_RAIL)
+    const gboolean is_rail = nic->status == IBH_NIC_RAIL;
+
+    if (!is_rail && !nic->kept)
         return FALSE;
-    if (!rails->only || g_strv_contains(rails->only, nic->link->name) || nic->programmed->len < nic->served->len)
+    if (is_rail &&
+        (!rails->only || g_strv_contains(rails->only, nic->link->name) || nic->programmed->len < nic->served->len))
         return TRUE;
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (ibh_rule_is_ours(rule) && ibh_rails_owner(rails, &rule->from.ip) == nic)
+        if (ibh_rule_is_ours(rule) && ibh_rule_owner(rails, rule) == nic)
             return TRUE;
     }
     return FALSE;

@@ -193,7 +193,7 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     else
         update(run, plan, after);
     ibh_run_know(run, after->known, outcome->errors->len > 0);
-    if (run->undo)
+    if (run->undo && !run->remember)
         drop_lost_values(run, after);
     run->forgets = !save(run, after, &problem);
     if (run->forgets)

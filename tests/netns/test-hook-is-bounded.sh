@@ -49,3 +49,21 @@ ok "neither waited for its alarm"
     manager_calls B "$HOOKS/networkd-dispatcher"
 )
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+
+# With gateway=, a rule of others to a large table by this rail is asked at every event whether it routes the world.
+system_config '[interface ib1]
+gateway=172.16.0.254'
+{
+    echo "route add 172.16.0.0/16 dev ib1 table 200"
+    echo "route add default via 172.16.0.254 dev ib1 onlink table 200"
+    for ((i = 0; i < 64000; i++)); do
+        echo "route add 20.0.$((i / 256)).$((i % 256)) via 172.16.0.254 dev ib1 onlink table 200 proto bgp"
+    done
+} >$work/batch
+ip -n B -batch $work/batch
+ip -n B rule add from 172.16.34.2 lookup 200 priority 30000
+start=$EPOCHREALTIME
+with_sys B env -i IFACE=ib1 MODE=start "$HOOKS/ifupdown" >$work/said 2>&1
+took=$((${EPOCHREALTIME/[.,]/} - ${start/[.,]/}))
+[ $took -lt 5000000 ] || fail "beside a table of 64,000 routes the hook took $took us"
+expect_contains "it found that all of it goes by this rail" "ib1: removed rule from 172.16.34.2 to table 942" "$(<$work/said)"

@@ -194,7 +194,7 @@ static void test_busy(void **state G_GNUC_UNUSED)
 static void assert_tokens(const char *expected)
 {
     g_autoptr(IbhStore) store = open_store(FALSE);
-    g_autofree char *tokens = ibh_tokens_read(store);
+    g_autofree char *tokens = ibh_tokens_read(store, "unreadable");
 
     assert_true(g_strcmp0(tokens, expected) == 0);
 }
