@@ -139,7 +139,7 @@ IbhPiece *ibh_check_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix
 char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner);
 char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner); /* a command */
 /* "rule 100 (from all lookup 700)" */
-char *ibh_owner_text(const IbhCheck *check, const IbhOwner *owner);
+char *ibh_owner_text(const IbhSnapshot *snapshot, const IbhOwner *owner);
 
 /* ---- say.c: where a packet goes, in words; the caller frees them ---- */
 

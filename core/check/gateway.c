@@ -102,7 +102,7 @@ static void note_way_beyond(const IbhCheck *check, const IbhNic *nic, int family
         if (!ibh_question_goes_astray(&question))
             return;
         way = ibh_question_way_text(check, &question, &question.got);
-        why = ibh_owner_text(check, &question.owner);
+        why = ibh_owner_text(check->rails->snapshot, &question.owner);
         note =
             ibh_check_tell(check, nic, "gateway-missing", why,
                            ibh_remedy_advice("nothing has to be done; gateway= gives each rail a gateway of its own"),

@@ -109,10 +109,9 @@ char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner)
     return write_owner(snapshot, owner, TRUE);
 }
 
-char *ibh_owner_text(const IbhCheck *check, const IbhOwner *owner)
+char *ibh_owner_text(const IbhSnapshot *snapshot, const IbhOwner *owner)
 {
     g_autofree char *text = owner->rule ? write_rule(owner->rule, FALSE) : NULL;
 
-    return text ? g_strdup_printf("rule %u (%s)", owner->rule->priority, text)
-                : ibh_owner_describe(check->rails->snapshot, owner);
+    return text ? g_strdup_printf("rule %u (%s)", owner->rule->priority, text) : ibh_owner_describe(snapshot, owner);
 }

@@ -73,7 +73,7 @@ gboolean ibh_question_goes_astray(const IbhQuestion *question)
 char *ibh_question_exception_text(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhTrace *got = &question->got;
-    g_autofree char *owner = ibh_owner_text(check, &question->owner), *through = NULL;
+    g_autofree char *owner = ibh_owner_text(check->rails->snapshot, &question->owner), *through = NULL;
     char to[IBH_PREFIX_STRLEN];
 
     write_destination(question, to);

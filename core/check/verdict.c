@@ -87,7 +87,7 @@ static IbhRemedy advise(const IbhCheck *check, const IbhQuestion *question)
 static void say_of(const IbhCheck *check, IbhFinding *finding, const IbhQuestion *question)
 {
     g_autofree char *what = ibh_question_way_text(check, question, &question->got),
-                    *why = ibh_owner_text(check, &question->owner);
+                    *why = ibh_owner_text(check->rails->snapshot, &question->owner);
     const char *iface = question->nic->link->name;
 
     if (!why[0])
@@ -105,7 +105,7 @@ static void tell(IbhCheck *check, const IbhQuestion *worst)
     static const IbhSeverity severities[] = {
         [IBH_NOTED] = IBH_INFO, [IBH_DOUBTFUL] = IBH_WARNING, [IBH_WRONG] = IBH_ERROR};
     g_autofree char *what = ibh_question_way_text(check, worst, &worst->got),
-                    *why = ibh_owner_text(check, &worst->owner),
+                    *why = ibh_owner_text(check->rails->snapshot, &worst->owner),
                     *owner = ibh_owner_describe(check->rails->snapshot, &worst->owner);
     IbhFinding *finding =
         ibh_check_tell(check, NULL, code_of(check, worst), owner, advise(check, worst), "%s: %s", what,

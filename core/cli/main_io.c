@@ -142,13 +142,19 @@ static int do_check(Command *command, GError **error)
                &(IbhReport){.facts = facts, .check = check, .findings = findings, .missed = missed, .fabric = fabric});
 }
 
-static int do_render(Command *command, GError **error G_GNUC_UNUSED)
+static int do_render(Command *command, GError **error)
 {
     const char *format = command->options->render;
-    g_autoptr(IbhFabric) fabric = g_str_equal(format, "env") ? look_at_fabric(command) : NULL;
+    g_autoptr(IbhFabric) fabric = NULL;
     g_autoptr(IbhFacts) facts = ibh_facts_new();
     g_autofree char *text = NULL;
 
+    ibh_render_adopt_rules(command->run.rails, command->run.snapshot);
+    g_clear_pointer(&command->plan, g_ptr_array_unref);
+    if (!decide(command, error))
+        return IBH_EXIT_SYSTEM;
+    if (g_str_equal(format, "env"))
+        fabric = look_at_fabric(command);
     ibh_managers_read(command->options->sysfs, command->run.snapshot, facts);
     text = ibh_render(format, command->run.rails, facts, fabric);
     g_string_append(command->out, text);

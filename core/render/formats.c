@@ -12,16 +12,53 @@
  */
 #include "render/render.h"
 
+#include "check/check.h"
+#include "plan/fib.h"
 #include "plan/want.h"
 
+#include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 
 /* ---- tables of other numbers ---- */
 
-static gboolean is_taken(const IbhRails *rails, guint32 table)
+static gboolean is_priority_of_ours(guint32 priority)
 {
-    return table <= IBH_TABLE_LOCAL || table == IBH_TABLE_SPREAD || ibh_rails_nic_by_table(rails, table);
+    return (priority > IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN && priority <= IBH_PRIORITY_BASE) ||
+           priority == IBH_PRIORITY_DEFAULTS;
+}
+
+/* Of a rule that leads to T' or D' of this NIC: it is of files that were rendered before. Until they are replaced, they
+ * also lead addresses that the NIC had then. */
+static gboolean is_rendered(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule)
+{
+    const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
+
+    if (!ibh_rule_is_of_a_source(rule) || rule->to.length || rule->from.length != ibh_ip_bits(&rule->from.ip))
+        return FALSE;
+    return ibh_rails_address(rails, nic, &rule->from.ip) ||
+           (is_priority_of_ours(rule->priority) && (!holder || holder->rank));
+}
+
+/* Another program's routes would decide for the rail, and the rail's for that program. */
+static gboolean is_anothers(const IbhRails *rails, const IbhNic *nic, guint32 table)
+{
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (rule->table == table && rule->action == FR_ACT_TO_TBL && !ibh_rule_is_ours(rule) &&
+            !is_rendered(rails, nic, rule))
+            return TRUE;
+    }
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
+        if (route->table == table && !ibh_route_is_ours(route) && !ibh_route_leads_by(route, nic->link->ifindex))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table)
+{
+    return table <= IBH_TABLE_LOCAL || table == IBH_TABLE_SPREAD || ibh_rails_nic_by_table(rails, table) ||
+           is_anothers(rails, nic, table);
 }
 
 /* The same distance for all, so that no two NICs get the same table: T' = T + distance, D' = T' + 2000. */
@@ -33,12 +70,31 @@ static guint32 find_distance(const IbhRails *rails)
         const IbhNic *nic = g_ptr_array_index(rails->nics, i);
 
         if (nic->rank &&
-            (is_taken(rails, nic->table + distance) || is_taken(rails, ibh_nic_defaults(nic) + distance))) {
+            (is_taken(rails, nic, nic->table + distance) || is_taken(rails, nic, ibh_nic_defaults(nic) + distance))) {
             distance += 1000;
             i = G_MAXUINT; /* from the first one again */
         }
     }
     return distance;
+}
+
+void ibh_render_adopt_rules(const IbhRails *rails, IbhSnapshot *snapshot)
+{
+    const guint32 distance = find_distance(rails);
+
+    for (guint i = snapshot->rules->len; i-- > 0;) {
+        IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
+        const IbhNic *nic = ibh_rails_nic_by_table(rails, rule->table - distance);
+
+        if (!nic || !is_rendered(rails, nic, rule))
+            continue;
+        if (ibh_rails_address(rails, nic, &rule->from.ip)) {
+            rule->table -= distance;
+            rule->suppress_ifgroup = IBH_MARK;
+        } else {
+            g_array_remove_index(snapshot->rules, i);
+        }
+    }
 }
 
 /* ---- what is said before ---- */
@@ -257,59 +313,83 @@ static void put_route(GString *out, const Format *format, IbhValues *values, con
                                ibh_prefix_format(&route->dst, dst));
 }
 
-static void put_family(GString *out, const Format *format, const IbhRails *rails, const IbhNic *nic, int family,
-                       IbhValues *values)
+typedef struct {
+    GString *out;
+    const Format *format;
+    const IbhRails *rails;
+    const IbhFacts *facts;
+    guint32 distance;
+} Rendering;
+
+static void put_routed_by_others(const Rendering *all, const IbhNic *nic, int family)
 {
-    const guint32 distance = find_distance(rails);
-    g_autoptr(GArray) routes = ibh_want_routes(rails, nic), rules = ibh_want_rules(rails, nic, routes);
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
+        const IbhOwner owner = {.rule = ibh_rails_foreign_rule(all->rails, address)};
+        g_autofree char *rule = owner.rule ? ibh_owner_text(all->rails->snapshot, &owner) : NULL;
+        char ip[IBH_IP_STRLEN];
+
+        if (rule && (family == AF_UNSPEC || family == address->local.family) && ibh_nic_has_first(nic, address))
+            g_string_append_printf(all->out, "# Without %s: %s routes it.\n", ibh_ip_format(&address->local, ip), rule);
+    }
+}
+
+static void put_rules(const Rendering *all, const IbhNic *nic, int family, const GArray *rules, IbhValues *values)
+{
     char priority[12], length[12];
 
-    values->of['4'] = family == AF_INET6 ? "6" : "4";
-    values->of['6'] = family == AF_INET6 ? "6" : "";
-    ibh_template_fill(out, format->routes, values);
-    IBH_EACH (const IbhRoute, route, routes) {
-        if (family == AF_UNSPEC || family == route->family)
-            put_route(out, format, values, route, route->table + distance);
-    }
-    ibh_template_fill(out, format->rules, values);
+    ibh_template_fill(all->out, all->format->rules, values);
+    if (all->format->rule[0])
+        put_routed_by_others(all, nic, family);
     IBH_EACH (const IbhRule, rule, rules) {
         g_snprintf(priority, sizeof priority, "%u", rule->priority);
         g_snprintf(length, sizeof length, "%" G_GINT64_FORMAT, rule->suppress_prefixlength);
         values->of['p'] = priority;
         values->of['l'] = rule->suppress_prefixlength >= 0 ? length : NULL;
         if (family == AF_UNSPEC || family == rule->family)
-            put_row(out, format->rule, values, rule->to.length ? &rule->to : NULL, &rule->from.ip,
-                    rule->table + (ibh_nic_has_table(nic, rule->table) ? distance : 0));
+            put_row(all->out, all->format->rule, values, rule->to.length ? &rule->to : NULL, &rule->from.ip,
+                    rule->table + (ibh_nic_has_table(nic, rule->table) ? all->distance : 0));
     }
 }
 
-static void put_rail(GString *out, const Format *format, const IbhRails *rails, const IbhFacts *facts,
-                     const IbhNic *nic)
+static void put_family(const Rendering *all, const IbhNic *nic, int family, IbhValues *values)
 {
-    const char *network = find_connection(facts, nic, "systemd-networkd");
-    const char *netplan = find_connection(facts, nic, "netplan");
-    const char *connection = find_connection(facts, nic, "NetworkManager"), *name = nic->link->name;
+    g_autoptr(GArray) routes = ibh_want_routes(all->rails, nic), rules = ibh_want_rules(all->rails, nic, routes);
+
+    values->of['4'] = family == AF_INET6 ? "6" : "4";
+    values->of['6'] = family == AF_INET6 ? "6" : "";
+    ibh_template_fill(all->out, all->format->routes, values);
+    IBH_EACH (const IbhRoute, route, routes) {
+        if (family == AF_UNSPEC || family == route->family)
+            put_route(all->out, all->format, values, route, route->table + all->distance);
+    }
+    put_rules(all, nic, family, rules, values);
+}
+
+static void put_rail(const Rendering *all, const IbhNic *nic)
+{
+    const char *network = find_connection(all->facts, nic, "systemd-networkd");
+    const char *netplan = find_connection(all->facts, nic, "netplan");
+    const char *connection = find_connection(all->facts, nic, "NetworkManager"), *name = nic->link->name;
     g_autofree char *safe = ibh_text_printable(connection ? connection : name), *word = ibh_text_shell_word(safe);
     g_autofree char *generated =
         g_strdup_printf("10-netplan-%s.network", netplan && ibh_render_is_plain(netplan) ? netplan : name);
     g_autofree char *file = network   ? ibh_text_printable(network)
                             : netplan ? g_strdup(generated)
                                       : g_strdup_printf("%s.network", name);
-    const guint32 distance = find_distance(rails);
     IbhValues values = {.of = {['n'] = name, ['c'] = word, ['f'] = file, ['g'] = generated}};
     char numbers[4][12];
 
     for (int i = 0; i < 4; i++) { /* for rt_tables, where a decimal number is read as a signed one */
-        const guint32 table = nic->table + (i % 2 ? IBH_TABLE_DEFAULTS : 0) + (i < 2 ? 0 : distance);
+        const guint32 table = nic->table + (i % 2 ? IBH_TABLE_DEFAULTS : 0) + (i < 2 ? 0 : all->distance);
 
         g_snprintf(numbers[i], sizeof numbers[i], table > G_MAXINT32 ? "0x%x" : "%u", table);
         values.of[(guchar) "TDNM"[i]] = numbers[i];
     }
-    if (format->both)
-        put_family(out, format, rails, nic, AF_UNSPEC, &values);
-    for (int i = 0; i < 2 && !format->both; i++) {
+    if (all->format->both)
+        put_family(all, nic, AF_UNSPEC, &values);
+    for (int i = 0; i < 2 && !all->format->both; i++) {
         if (ibh_nic_serves_family(nic, i ? AF_INET6 : AF_INET))
-            put_family(out, format, rails, nic, i ? AF_INET6 : AF_INET, &values);
+            put_family(all, nic, i ? AF_INET6 : AF_INET, &values);
     }
 }
 
@@ -343,6 +423,7 @@ char *ibh_render(const char *name, const IbhRails *rails, const IbhFacts *facts,
     const Format *format = find(name);
     g_autoptr(GPtrArray) chosen = NULL;
     GString *out = g_string_new(NULL);
+    Rendering all;
 
     if (!format->why) {
         ibh_render_env(out, rails, fabric);
@@ -357,7 +438,8 @@ char *ibh_render(const char *name, const IbhRails *rails, const IbhFacts *facts,
             g_string_append(out, "#\n# Without what main=spread does: only ib-hook itself keeps that right.\n");
     }
     chosen = choose(out, rails);
+    all = (Rendering){out, format, rails, facts, find_distance(rails)};
     IBH_EACH_POINTER (const IbhNic, nic, chosen)
-        put_rail(out, format, rails, facts, nic);
+        put_rail(&all, nic);
     return g_string_free(out, FALSE);
 }

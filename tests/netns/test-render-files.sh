@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # --render rt_tables, and the ARP values that all other formats have as comments: their readers take them, and --apply gives the same.
+# Once what is rendered is in force, the same is rendered again.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lookups.sh"
 
@@ -51,3 +52,41 @@ expect_contains "and shows it" "lookup rail-ib0" "$(ip -n B rule)"
 expect_hook 0 B --plan --config "$(config "[interface ib0]
 table=native-ib0")"
 expect_contains "so does ib-hook: the tables of native formats are other ones" "table 1942" "$out"
+
+# What is rendered while an earlier rendering is in force, as the manual says: after a change of addresses.
+render_all() {
+    local format
+    for format in netplan networkd nmcli ifupdown ifcfg rt_tables env; do
+        echo "$format"
+        hook B --render $format
+    done
+}
+
+expect_hook 0 B --apply
+render_all >$work/first
+sed -n 's/^ *up //p' $work/first >$work/lines
+expect_differs "there are lines for ifup" "" "$(<$work/lines)"
+on B sh -e $work/lines
+expect_hook 0 B --apply
+expect_equal "ib-hook leaves the rails to them" "" "$(our_rules B)"
+render_all >$work/second
+expect_equal "rendered again, it is the same in every format" "" "$(diff $work/first $work/second || true)"
+ip -n B address add 172.16.35.1/16 dev ib0
+render_all >$work/third
+expect_equal "with a new address, only lines for this one are added" "" \
+    "$(diff $work/first $work/third | grep '^[<>]' | grep -v -e '^> .*172\.16\.35\.1\b' -e '^> *$' -e '^> \[RoutingPolicyRule\]' \
+        -e '^> \(Priority\|To\|Table\|SuppressPrefixLength\)=' || true)"
+expect_equal "two rules" 2 "$(grep -c '^ *up .* rule add .*172\.16\.35\.1 ' $work/third)"
+
+# An address that a rule of somebody else routes, and a table that somebody else has, are not written.
+ip -n B route add 172.16.0.0/16 dev ib0 table 200
+ip -n B rule add from 172.16.35.1 lookup 200 priority 100
+expect_hook 0 B --render ifupdown
+expect_contains "it says which rule routes the address" \
+    "# Without 172.16.35.1: rule 100 (from 172.16.35.1/32 lookup 200) routes it." "$out"
+expect_contains "the others are still in it" "from 172.16.34.1 table 1942" "$out"
+while read -r line; do on B sh -c "${line/rule add/rule del}"; done < <(grep 'rule add' $work/lines)
+ip -n B rule add from 10.0.0.34 lookup 1941 priority 500
+expect_hook 0 B --render ifupdown
+expect_lacks "a table that another program's rule leads to is not written" "table 1941" "$out"
+expect_contains "but one that is free" "from 172.16.34.1 table 3942" "$out"

@@ -43,8 +43,13 @@ static char *render(const Request *request)
     if (!cas || !ibh_config_add(config, "config", cas->config->str, cas->config->len, NULL, NULL, &local))
         fail_msg("%s", local->message);
     fake_snapshot_add_main(cas->snapshot->routes, cas->snapshot, config);
-    if (!(rails = ibh_rails_find(config, cas->snapshot, cas->respect_holds, &local)))
-        fail_msg("%s", local->message);
+    for (int i = 0; i < 2; i++) {
+        if (rails)
+            ibh_render_adopt_rules(rails, cas->snapshot);
+        g_clear_pointer(&rails, ibh_rails_free);
+        if (!(rails = ibh_rails_find(config, cas->snapshot, cas->respect_holds, &local)))
+            fail_msg("%s", local->message);
+    }
     for (guint i = 0; i < G_N_ELEMENTS(request->managers); i++) {
         IbhManager manager = request->managers[i];
 
@@ -188,6 +193,99 @@ static void test_tables(void **state)
                      "\n1941 rail-ib1\n3941 default-ib1\n5941 native-ib1\n7941 native-default-ib1\n");
 }
 
+/* What these files do when they are in force, as lines of a case. */
+static void put_in_force(GString *text, const char *files)
+{
+    g_auto(GStrv) lines = g_strsplit(files, "\n", -1);
+    const char *version = "";
+
+    for (char **line = lines; *line; line++) {
+        if (g_str_has_prefix(*line, "# /"))
+            version = strstr(*line, "6-") ? "-6 " : "";
+        if (g_str_has_prefix(*line, "priority")) {
+            g_auto(GStrv) words = g_strsplit(*line, " table ", -1);
+            g_autofree char *rule = g_strjoinv(" lookup ", words);
+
+            g_string_append_printf(text, "ip %srule add %s\n", version, rule);
+        } else if (**line && **line != '#') {
+            g_string_append_printf(text, "ip %sroute add %s\n", version, *line);
+        }
+    }
+}
+
+/* Once what is rendered of a host is in force, the same is rendered, also after a change, as if nothing were in force.
+ */
+static void test_again(void **state)
+{
+    static const struct {
+        const char *before, *change;
+    } rows[] = {
+        {"", ""},
+        {"", "ip address add 172.16.35.1/16 dev ib0\n"},
+        {"", "ip address del 172.16.34.1/16 dev ib0\nip address add 172.16.35.1/16 dev ib0\n"},
+        {"ip address add 10.1.0.1/24 dev ib0\nip route add default via 172.16.0.254 dev ib1 protocol static\n",
+         "ip address add 172.17.0.1/20 dev ib1\n"},
+        {"ip route add default via 172.16.0.254 dev ib0 protocol static\n", /* they are swapped */
+         "ip address del 172.16.34.1/16 dev ib0\nip address del 172.16.34.2/16 dev ib1\n"
+         "ip address add 172.16.34.2/16 dev ib0\nip address add 172.16.34.1/16 dev ib1\n"
+         "ip route replace default via 172.16.0.254 dev ib0 protocol static\n"},
+        {"ip rule add priority 500 from 10.0.0.34 lookup 1941\n", ""},
+        {NULL, ""},
+    };
+    g_autofree char *names = ibh_render_formats(), *everything = read_file("everything", "case");
+    g_auto(GStrv) formats = g_strsplit(names, ", ", -1);
+
+    (void)state;
+    for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *before = rows[i].before ? g_strconcat(two_rails, rows[i].before, NULL) : g_strdup(everything);
+        g_autofree char *after = g_strconcat(before, rows[i].change, NULL);
+        g_autofree char *files = render(&(Request){.format = "ifcfg", .text = before});
+        g_autoptr(GString) again = g_string_new(before);
+
+        put_in_force(again, body(files));
+        g_string_append(again, rows[i].change);
+        for (char **format = formats; *format; format++) {
+            g_autofree char *wanted = NULL, *got = NULL;
+
+            if (g_str_equal(*format, "env"))
+                continue;
+            wanted = render(&(Request){.format = *format, .text = after});
+            got = render(&(Request){.format = *format, .text = again->str});
+            if (!g_str_equal(wanted, got))
+                fail_msg("row %u, %s: expected:\n%s\ngot:\n%s", i, *format, wanted, got);
+        }
+    }
+}
+
+/* What others route is said; a table of theirs is not written. */
+static void test_others(void **state)
+{
+    static const struct {
+        const char *others, *part;
+    } rows[] = {
+        {"ip rule add priority 100 from 172.16.34.1 lookup 200\nip route add 172.16.0.0/16 dev ib0 table 200\n",
+         "\n# Without 172.16.34.1: rule 100 (from 172.16.34.1/32 lookup 200) routes it.\n"},
+        {"", "priority 1941 from 172.16.34.1 table 1941\n"},
+        {"ip rule add priority 500 from 10.0.0.34 lookup 1941\n", "priority 1941 from 172.16.34.1 table 3941\n"},
+        {"ip rule add priority 500 fwmark 7 lookup 3942\n", "priority 1941 from 172.16.34.1 table 4941\n"},
+        {"ip rule add priority 500 from 172.16.34.1 to 10.0.0.0/8 lookup 1941\n",
+         "priority 1941 from 172.16.34.1 table 3941\n"},
+        {"ip rule add priority 1941 from 172.16.34.1 lookup 1941\n", "priority 1941 from 172.16.34.1 table 1941\n"},
+        {"ip rule add priority 1941 from 172.16.34.9 lookup 1941\n", "priority 1941 from 172.16.34.1 table 1941\n"},
+        {"ip rule add priority 1000 from 172.16.34.9 lookup 1941\n", "priority 1941 from 172.16.34.1 table 3941\n"},
+        {"ip route add 10.0.0.0/8 dev ib0 table 1941\n", "priority 1941 from 172.16.34.1 table 1941\n"},
+        {"ip route add 10.0.0.0/8 dev ib1 table 1941\n", "priority 1941 from 172.16.34.1 table 3941\n"},
+        {"ip route add throw 10.0.0.0/8 table 3941\n", "priority 1941 from 172.16.34.1 table 4941\n"},
+    };
+
+    (void)state;
+    for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *text = g_strconcat(two_rails, rows[i].others, NULL);
+
+        expect(&(Request){.format = "ifcfg", .text = text}, rows[i].part);
+    }
+}
+
 static void test_formats(void **state)
 {
     g_autofree char *text = ibh_render_formats();
@@ -229,7 +327,8 @@ int main(void)
 {
     static const struct CMUnitTest others[] = {
         cmocka_unit_test(test_formats),  cmocka_unit_test(test_netplan), cmocka_unit_test(test_managers),
-        cmocka_unit_test(test_left_out), cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_left_out), cmocka_unit_test(test_tables),  cmocka_unit_test(test_again),
+        cmocka_unit_test(test_others),
     };
     g_autoptr(GPtrArray) files = find_files();
     g_autofree struct CMUnitTest *tests = g_new0(struct CMUnitTest, files->len + G_N_ELEMENTS(others));
