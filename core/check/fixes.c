@@ -174,15 +174,47 @@ typedef struct {
     gboolean differs;
 } Change;
 
-/* `gone`: an IbhRule or IbhRoute of the snapshot. */
-static gboolean may_decide(const IbhSnapshot *snapshot, gconstpointer taken_away, const IbhLookup *packet)
+/* Of what is taken away; NULL: it is a route. */
+static const IbhRule *get_rule(const IbhSnapshot *snapshot, gconstpointer taken_away)
 {
     const IbhRule *rules = (const IbhRule *)(const void *)snapshot->rules->data;
+
+    return taken_away >= (gconstpointer)rules && taken_away < (gconstpointer)(rules + snapshot->rules->len) ? taken_away
+                                                                                                            : NULL;
+}
+
+static gboolean may_decide(const IbhSnapshot *snapshot, gconstpointer taken_away, const IbhLookup *packet)
+{
+    const IbhRule *rule = get_rule(snapshot, taken_away);
     const IbhRoute *route = taken_away;
 
-    if (taken_away >= (gconstpointer)rules && taken_away < (gconstpointer)(rules + snapshot->rules->len))
-        return ibh_rule_matches(snapshot, taken_away, packet);
-    return ibh_prefix_contains(&route->dst, &packet->to);
+    return rule ? ibh_rule_matches(snapshot, rule, packet) : ibh_prefix_contains(&route->dst, &packet->to);
+}
+
+static gboolean is_asked_about(const IbhIp *from)
+{
+    return ibh_ip_is_unicast(from) && !ibh_ip_is_link_local(from);
+}
+
+/* IbhAddress of this host, from which something that is taken away can decide. A host may have thousands, and rules
+ * that are taken away mostly name one. */
+static GPtrArray *find_senders(const IbhSnapshot *snapshot, const GPtrArray *taken_away)
+{
+    GPtrArray *senders = g_ptr_array_new();
+
+    IBH_EACH (IbhAddress, address, snapshot->addresses) {
+        gboolean may = FALSE;
+
+        IBH_EACH_POINTER (const void, object, taken_away) {
+            const IbhRule *rule = get_rule(snapshot, object);
+            const IbhRoute *route = object;
+
+            may |= rule ? ibh_prefix_contains(&rule->from, &address->local) : route->family == address->local.family;
+        }
+        if (may && is_asked_about(&address->local))
+            g_ptr_array_add(senders, address);
+    }
+    return senders;
 }
 
 /* Most packets meet none of these objects, and need not be walked. */
@@ -209,17 +241,11 @@ static gboolean is_like(const Change *change, const Change *unbound)
            ibh_trace_is_same_way(&change->after, &unbound->after);
 }
 
-static gboolean is_asked_about(const IbhIp *from)
-{
-    return ibh_ip_is_unicast(from) && !ibh_ip_is_link_local(from);
-}
-
 /* A packet to this piece whose way changes, though it is none that a rail's questions are about: from an address of
  * this host, or from none. FALSE: there is none. */
-static gboolean find_harmed(const IbhCheck *check, const GPtrArray *taken_away, const IbhPiece *piece,
-                            IbhQuestion *harmed)
+static gboolean find_harmed(const IbhCheck *check, const GPtrArray *taken_away, const GPtrArray *senders,
+                            const IbhPiece *piece, IbhQuestion *harmed)
 {
-    const IbhSnapshot *snapshot = check->rails->snapshot;
     const IbhIp none = {.family = piece->host.family};
     const IbhLookup plain = {.from = none, .to = piece->host};
     const Change unbound = walk_twice(check, taken_away, &plain);
@@ -227,11 +253,11 @@ static gboolean find_harmed(const IbhCheck *check, const GPtrArray *taken_away, 
     *harmed = (IbhQuestion){.kind = IBH_ASK_UNBOUND, .piece = piece->prefix, .lookup = plain, .got = unbound.before};
     if (unbound.differs && !is_question(check, &(IbhIp){0}, piece))
         return TRUE;
-    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
+    IBH_EACH_POINTER (const IbhAddress, address, senders) {
         const IbhLookup packet = {.from = address->local, .to = piece->host};
         Change change;
 
-        if (address->local.family != none.family || !is_asked_about(&address->local))
+        if (address->local.family != none.family)
             continue;
         change = walk_twice(check, taken_away, &packet);
         if (!change.differs || is_like(&change, &unbound) || is_question(check, &address->local, piece))
@@ -245,14 +271,15 @@ static gboolean find_harmed(const IbhCheck *check, const GPtrArray *taken_away, 
 /* What else these objects do, in words; NULL: nothing. */
 static char *find_harm(const IbhCheck *check, const IbhOwner *owner)
 {
-    g_autoptr(GPtrArray) taken_away = g_ptr_array_new();
+    g_autoptr(GPtrArray) taken_away = g_ptr_array_new(), senders = NULL;
     IbhQuestion harmed;
 
     for (guint i = 0; i < check->taken_away->len; i++)
         g_ptr_array_add(taken_away, check->taken_away->pdata[i]);
     g_ptr_array_set_size(check->taken_away, 0);
+    senders = find_senders(check->rails->snapshot, taken_away);
     IBH_EACH (const IbhPiece, piece, check->pieces) {
-        if (find_harmed(check, taken_away, piece, &harmed)) {
+        if (find_harmed(check, taken_away, senders, piece, &harmed)) {
             g_autofree char *way = ibh_question_way_text(check, &harmed, &harmed.got);
 
             return g_strdup_printf("look for what needs %s before you delete it: %s because of it, too",
