@@ -107,8 +107,22 @@ ib1 info /etc/systemd/network/20-ib1.network.d/table.conf line 1: [Route] Destin
 ib1 info /etc/systemd/system/rails.service line 2: ExecStart=/sbin/ip rule add from 172.16.34.2 table 942" "$(found | sort)"
 rm -r "${tree:?}"/etc
 
-# What is not meant: others' addresses, main's table, what nobody runs, links, what is not root's, what is too long.
+# A route's table counts if a rule leads a rail's address there: another line has it, or the kernel.
+printf '%s\n' 'ip route add 172.16.0.0/16 dev ib0 table t7' 'ip rule add from 172.16.34.1 table t7' | write 0755 etc/cron.d/rails
+printf '%s\n' 'ip route add 172.16.0.0/16 dev ib1 table 0x4d' | write 0755 etc/rc.local
+ip -n B rule add from 172.16.34.0/28 lookup 77 priority 30000
+check
+expect_equal "routes of tables that a rail's address is led to" "ib0 warning /etc/cron.d/rails line 1: ip route add 172.16.0.0/16 dev ib0 table t7
+ib1 info /etc/rc.local line 1: ip route add 172.16.0.0/16 dev ib1 table 0x4d" "$(found | sort)"
+ip -n B rule del priority 30000
+rm -r "${tree:?}"/etc
+
+# What is not meant: others' addresses, main's table, a table for a mark, what nobody runs, links, what is not root's, what is
+# too long.
 write 0755 etc/network/if-up.d/others <<-'END'
+	ip route add default via 172.16.0.1 dev ib0 table 100
+	ip route add default via 172.16.0.1 dev $1 table 100
+	ip rule add fwmark 0x64 lookup 100
 	ip rule add from 192.168.7.1 table 941
 	ip rule add from 172.16.34.1 table main
 	ip rule del from 172.16.34.1 table 941
