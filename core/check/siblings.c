@@ -106,6 +106,33 @@ static void judge_hardware_address(const IbhCheck *check, const IbhNic *nic, con
         nic->link->name, other->link->name);
 }
 
+/* What one of them says of its wire concerns only what is on the same one. */
+static gboolean share_subnet(const IbhNic *nic, const IbhNic *other, int family)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
+        if (address->local.family == family && !ibh_address_is_host(address) &&
+            ibh_nic_serves_subnet(other, &address->subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The other's may as well be too large for the wire: no command is right for sure. */
+static void tell_mtu6(const IbhCheck *check, const IbhNic *nic, const IbhNic *other)
+{
+    const IbhLink *link = nic->link, *theirs = other->link;
+    const int mtu = MIN(link->mtu, theirs->mtu6);
+    g_autofree char *word = ibh_text_shell_word(link->name);
+
+    ibh_check_tell(check, nic, "mode-mtu", link->name,
+                   ibh_remedy_advice("if every switch and host of their subnet carries %d bytes: sudo sysctl -w "
+                                     "net/ipv6/conf/%s/mtu=%d; otherwise give %s the smaller IPv6 MTU, too",
+                                     mtu, word, mtu, theirs->name),
+                   "its IPv6 MTU is %d, below that of its link (%d) and that of %s (%d): it sends larger packets in "
+                   "fragments, or not at all",
+                   link->mtu6, link->mtu, theirs->name, theirs->mtu6);
+}
+
 /* A router's advertisement may lower the MTU on all rails. Without IPv6, which may be on purpose, it is a rail all the
  * same. */
 static void judge_ipv6(const IbhCheck *check, const IbhNic *nic, const IbhNic *other)
@@ -114,14 +141,9 @@ static void judge_ipv6(const IbhCheck *check, const IbhNic *nic, const IbhNic *o
 
     if (other->status != IBH_NIC_RAIL || !ibh_nic_serves_family(other, AF_INET6))
         return;
-    if (link->mtu6 && link->mtu6 < MIN(link->mtu, theirs->mtu6) && ibh_nic_serves_family(nic, AF_INET6))
-        ibh_check_tell(
-            check, nic, "mode-mtu", link->name,
-            ibh_remedy_fix("sysctl -w", "net/ipv6/conf/%s/mtu=%d", link->name, MIN(link->mtu, theirs->mtu6)),
-            "its IPv6 MTU is %d, below that of its link (%d) and that of %s (%d): it sends larger packets in "
-            "fragments, or not at all",
-            link->mtu6, link->mtu, theirs->name, theirs->mtu6);
-    if (ibh_numbers_have(check->facts->no_ipv6, link->ifindex))
+    if (link->mtu6 && link->mtu6 < MIN(link->mtu, theirs->mtu6) && share_subnet(nic, other, AF_INET6))
+        tell_mtu6(check, nic, other);
+    if (ibh_numbers_have(check->facts->no_ipv6, link->ifindex) && share_subnet(nic, other, AF_INET))
         ibh_check_tell(
             check, nic, "address-unusable", link->name,
             ibh_remedy_fix("sysctl -w", "net/ipv6/conf/%s/disable_ipv6=0", link->name),
