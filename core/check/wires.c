@@ -198,32 +198,108 @@ static void tell_proxy(const IbhCheck *check, const IbhNic *nic, const IbhIp *ho
                    ibh_ip_format(host, ip));
 }
 
-/* proxy_arp_pvlan is for switches that isolate their ports: on any other wire it attracts all traffic. Single hosts
- * that the rest of the subnet's route does not lead to are not on this wire. */
-static void judge_proxy(const IbhCheck *check, const IbhNic *nic, const IbhQuestion *question)
+static gboolean is_rail(const IbhCheck *check, int ifindex)
 {
-    const char *iface = check->facts->proxy_arp ? "all" : nic->link->name;
-    const IbhIp *to = &question->lookup.to;
-    const IbhRoute *way = find_forwarding(check, nic, to);
-    g_autofree char *setting = g_strdup_printf("net.ipv4.conf.%s.proxy_arp", iface),
-                    *pvlan = g_strdup_printf("net.ipv4.conf.%s.proxy_arp_pvlan", nic->link->name);
-    char ip[IBH_IP_STRLEN];
+    const IbhNic *nic = ibh_rails_nic(check->rails, ifindex);
 
-    if (way && (check->facts->proxy_arp || nic->link->proxy_arp))
-        tell_proxy(check, nic, to, setting, ibh_remedy_fix("sysctl -w", "net/ipv4/conf/%s/proxy_arp=0", iface));
-    if (nic->link->proxy_arp_pvlan)
-        tell_proxy(check, nic, to, pvlan,
-                   ibh_remedy_fix("sysctl -w", "net/ipv4/conf/%s/proxy_arp_pvlan=0", nic->link->name));
+    return nic && nic->status == IBH_NIC_RAIL;
+}
+
+/* All that it sends goes by rails, whose wire has the other hosts of the subnet, too. */
+static gboolean leads_by_rails(const IbhCheck *check, const IbhRoute *route)
+{
+    IBH_EACH_HOP (hop, route) {
+        if (!is_rail(check, hop->ifindex))
+            return FALSE;
+    }
+    return route->hops || is_rail(check, route->ifindex);
+}
+
+#define GUESTS_NAMED 4
+
+/* The hosts that it answers for and that are behind a NIC that is no rail, such as virtual machines and pods. Peers ask
+ * for those of the rails' subnets, and may have a route to a single one. In words; NULL: there are none. */
+static char *find_guests(const IbhCheck *check, const IbhNic *nic)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    char prefix[IBH_PREFIX_STRLEN];
+    guint n = 0;
+
+    IBH_EACH (const IbhPiece, piece, check->pieces) {
+        const gboolean single = piece->prefix.length == ibh_ip_bits(&piece->host);
+        const IbhRoute *way;
+
+        if (piece->host.family != AF_INET || (!single && !ibh_rails_own_prefix(check->rails, &piece->prefix)))
+            continue;
+        way = find_forwarding(check, nic, &piece->host);
+        if (!way || leads_by_rails(check, way) || n++ >= GUESTS_NAMED)
+            continue;
+        g_string_append_printf(text, "%s%s through %s", text->len ? ", " : "",
+                               single ? ibh_ip_format(&piece->host, prefix) : ibh_prefix_format(&piece->prefix, prefix),
+                               ibh_check_link_name(check, way->ifindex));
+    }
+    if (n > GUESTS_NAMED)
+        g_string_append_printf(text, " and %u more", n - GUESTS_NAMED);
+    return n ? g_string_free(g_steal_pointer(&text), FALSE) : NULL;
+}
+
+/* Of its own value: that of all is other NICs', too. */
+static IbhRemedy stop_proxy(const IbhCheck *check, const IbhNic *nic)
+{
+    g_autofree char *guests = find_guests(check, nic), *word = ibh_text_shell_word(nic->link->name);
+
+    if (!guests)
+        return ibh_remedy_fix("sysctl -w", "net/ipv4/conf/%s/proxy_arp=0", nic->link->name);
+    return ibh_remedy_advice("it answers for hosts behind NICs that are no rails, too (%s): for each that needs "
+                             "it, sudo ip neigh add proxy ADDRESS dev %s; then sudo sysctl -w "
+                             "net/ipv4/conf/%s/proxy_arp=0",
+                             guests, word, word);
+}
+
+static void judge_proxy_entries(const IbhCheck *check, const IbhNic *nic, const IbhQuestion *question,
+                                const IbhRoute *way)
+{
     IBH_EACH (const IbhNeighbour, other, check->rails->snapshot->neighbours) {
         g_autofree char *entry = NULL, *command = NULL;
+        char ip[IBH_IP_STRLEN];
+        IbhRemedy remedy;
 
-        if (!way || !other->proxied || other->ifindex != nic->link->ifindex ||
+        if (!other->proxied || other->ifindex != nic->link->ifindex ||
             !ibh_prefix_contains(&question->piece, &other->ip) || find_forwarding(check, nic, &other->ip) != way)
             continue;
         entry = g_strdup_printf("proxy entry for %s", ibh_ip_format(&other->ip, ip));
         command = g_strdup_printf("ip neigh del proxy %s dev", ip);
-        tell_proxy(check, nic, &other->ip, entry, ibh_remedy_fix(command, "%s", nic->link->name));
+        remedy = ibh_remedy_fix(command, "%s", nic->link->name);
+        if (!leads_by_rails(check, way)) {
+            g_autofree char *fix = g_steal_pointer(&remedy.fix);
+
+            remedy =
+                ibh_remedy_advice("if %s is not behind %s: sudo %s", ip, ibh_check_link_name(check, way->ifindex), fix);
+        }
+        tell_proxy(check, nic, &other->ip, entry, remedy);
     }
+}
+
+/* proxy_arp_pvlan is for switches that isolate their ports: on any other wire it attracts all traffic. Single hosts
+ * that the rest of the subnet's route does not lead to are not on this wire. */
+static void judge_proxy(const IbhCheck *check, const IbhNic *nic, const IbhQuestion *question)
+{
+    const char *iface = nic->link->name;
+    const IbhIp *to = &question->lookup.to;
+    const IbhRoute *way = find_forwarding(check, nic, to);
+    g_autofree char *own = g_strdup_printf("net.ipv4.conf.%s.proxy_arp", iface),
+                    *pvlan = g_strdup_printf("net.ipv4.conf.%s.proxy_arp_pvlan", iface);
+
+    if (way && check->facts->proxy_arp)
+        tell_proxy(check, nic, to, "net.ipv4.conf.all.proxy_arp",
+                   ibh_remedy_advice("set proxy_arp=1 on each other NIC that needs it, then: sudo sysctl -w "
+                                     "net.ipv4.conf.all.proxy_arp=0"));
+    if (way && nic->link->proxy_arp)
+        tell_proxy(check, nic, to, own, stop_proxy(check, nic));
+    if (nic->link->proxy_arp_pvlan)
+        tell_proxy(check, nic, to, pvlan, ibh_remedy_fix("sysctl -w", "net/ipv4/conf/%s/proxy_arp_pvlan=0", iface));
+    if (way)
+        judge_proxy_entries(check, nic, question, way);
 }
 
 /* Rails, and NICs that are kept silent on the rails' wire, for the hosts that unbound traffic is asked about. A bridge
