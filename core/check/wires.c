@@ -431,6 +431,18 @@ static gboolean answers_for_itself(const IbhCheck *check, const IbhNic *nic, con
            get_effective(check, nic->link->sysctl, IBH_SYSCTL_ARP_IGNORE) != 8;
 }
 
+/* A NIC of the rail's wire that is no rail answers for it. */
+static gboolean is_answered_beside(const IbhCheck *check, const IbhNic *rail, const IbhAddress *address,
+                                   const IbhPrefix *subnet)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        if (nic->status != IBH_NIC_RAIL && is_on_wire_of(nic, rail) &&
+            would_answer(check, nic, nic->link->sysctl, address, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* A NIC answered for it with the administrator's values, and no NIC answers with the present ones. Who writes
  * arp=strict wants no virtual addresses. */
 static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
@@ -444,7 +456,8 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
             return FALSE;
         if (!subnet)
             continue;
-        if (would_answer(check, nic, nic->link->sysctl, address, subnet))
+        if (would_answer(check, nic, nic->link->sysctl, address, subnet) ||
+            is_answered_beside(check, nic, address, subnet))
             return FALSE;
         was_answered |= nic->settings.arp == IBH_ARP_AUTO && would_answer(check, nic, nic->base, address, subnet);
     }
