@@ -174,8 +174,8 @@ typedef struct {
     gboolean differs;
 } Change;
 
-/* Of what is taken away; NULL: it is a route. */
-static const IbhRule *get_rule(const IbhSnapshot *snapshot, gconstpointer taken_away)
+/* Of an IbhRule or IbhRoute of the snapshot; NULL: it is a route. */
+static const IbhRule *as_rule(const IbhSnapshot *snapshot, gconstpointer taken_away)
 {
     const IbhRule *rules = (const IbhRule *)(const void *)snapshot->rules->data;
 
@@ -185,7 +185,7 @@ static const IbhRule *get_rule(const IbhSnapshot *snapshot, gconstpointer taken_
 
 static gboolean may_decide(const IbhSnapshot *snapshot, gconstpointer taken_away, const IbhLookup *packet)
 {
-    const IbhRule *rule = get_rule(snapshot, taken_away);
+    const IbhRule *rule = as_rule(snapshot, taken_away);
     const IbhRoute *route = taken_away;
 
     return rule ? ibh_rule_matches(snapshot, rule, packet) : ibh_prefix_contains(&route->dst, &packet->to);
@@ -206,7 +206,7 @@ static GPtrArray *find_senders(const IbhSnapshot *snapshot, const GPtrArray *tak
         gboolean may = FALSE;
 
         IBH_EACH_POINTER (const void, object, taken_away) {
-            const IbhRule *rule = get_rule(snapshot, object);
+            const IbhRule *rule = as_rule(snapshot, object);
             const IbhRoute *route = object;
 
             may |= rule ? ibh_prefix_contains(&rule->from, &address->local) : route->family == address->local.family;
@@ -268,9 +268,37 @@ static gboolean find_harmed(const IbhCheck *check, const GPtrArray *taken_away, 
     return FALSE;
 }
 
+static gboolean forwards(const IbhSnapshot *snapshot, int family)
+{
+    IBH_EACH (const IbhLink, link, snapshot->links) {
+        if (family == AF_INET6 ? link->forwarding6 : link->forwarding)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Packets of other hosts meet it, whose sources are not known. What meets only the rules that every host has goes as
+ * unbound traffic does. */
+static gboolean is_for_forwarded(const IbhSnapshot *snapshot, gconstpointer taken_away)
+{
+    const IbhRule *gone = as_rule(snapshot, taken_away);
+    const IbhRoute *route = taken_away;
+
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        const gboolean leads = gone ? rule == gone
+                                    : rule->action == FR_ACT_TO_TBL && rule->table == route->table &&
+                                          rule->family == route->family && !ibh_rule_is_expected(rule);
+
+        if (leads && rule->from.length < ibh_ip_bits(&rule->from.ip) && forwards(snapshot, rule->family))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* What else these objects do, in words; NULL: nothing. */
 static char *find_harm(const IbhCheck *check, const IbhOwner *owner)
 {
+    const char *what = owner->rule ? "the rule" : "the route";
     g_autoptr(GPtrArray) taken_away = g_ptr_array_new(), senders = NULL;
     IbhQuestion harmed;
 
@@ -282,9 +310,14 @@ static char *find_harm(const IbhCheck *check, const IbhOwner *owner)
         if (find_harmed(check, taken_away, senders, piece, &harmed)) {
             g_autofree char *way = ibh_question_way_text(check, &harmed, &harmed.got);
 
-            return g_strdup_printf("look for what needs %s before you delete it: %s because of it, too",
-                                   owner->rule ? "the rule" : "the route", way);
+            return g_strdup_printf("look for what needs %s before you delete it: %s because of it, too", what, way);
         }
+    }
+    IBH_EACH_POINTER (const void, object, taken_away) {
+        if (is_for_forwarded(check->rails->snapshot, object))
+            return g_strdup_printf("look for what needs %s before you delete it: this host forwards packets of other "
+                                   "hosts, which it may lead, too",
+                                   what);
     }
     return NULL;
 }

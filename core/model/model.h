@@ -113,6 +113,7 @@ typedef struct {
     guint8 broadcast[IBH_LLADDR_MAX]; /* as long as lladdr */
     int sysctl[IBH_N_SYSCTLS];
     gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* its own IPv4 sysctls that ib-hook never sets */
+    gboolean forwarding6;
 } IbhLink;
 
 /* By what a NIC is recognised later: what of its hardware address belongs to the hardware (of InfiniBand the port's
