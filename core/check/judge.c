@@ -245,6 +245,47 @@ static void judge_table(const IbhCheck *check, const IbhNic *nic)
 
 /* ---- other NICs ---- */
 
+/* The table that our rule leads this address's own traffic to; 0: no rule does. */
+static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *address)
+{
+    const IbhPrefix own = ibh_prefix_of_host(&address->local);
+
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        if (ibh_rule_is_ours(rule) && ibh_prefix_equal(&rule->from, &own) && rule->table != IBH_TABLE_MAIN &&
+            rule->priority < IBH_PRIORITY_DEFAULTS)
+            return rule->table;
+    }
+    return 0;
+}
+
+/* It is kept with its rules, and an event has taken the route that they lead to: what the configuration wants of it
+ * counts for nothing here. */
+static void judge_kept(const IbhCheck *check, const IbhNic *nic)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
+        const guint32 table = find_ruled_table(check->rails->snapshot, address);
+        IbhPiece *end, *rest = ibh_check_pieces_inside(check, &address->subnet, &end);
+        IbhQuestion question = {.kind = IBH_ASK_LEAVES, .nic = nic};
+        g_autofree char *way = NULL;
+        char subnet[IBH_PREFIX_STRLEN];
+
+        if (!table || rest == end || ibh_fib_find(check->actual, table, &rest->host, 0))
+            continue;
+        question.piece = rest->prefix;
+        question.lookup = (IbhLookup){.from = address->local, .to = rest->host};
+        question.got = ibh_fib_walk(check->actual, &question.lookup);
+        if (!ibh_question_goes_astray(&question))
+            continue;
+        way = ibh_question_way_text(check, &question, &question.got);
+        ibh_finding_leads_astray(ibh_check_tell(check, nic, "route-missing", NULL,
+                                                ibh_remedy_fix("sudo ib-hook", "--apply"),
+                                                "%s: ib-hook's route to %s in table %u is missing", way,
+                                                ibh_prefix_format(&address->subnet, subnet), table),
+                                 nic->link->name);
+        return;
+    }
+}
+
 static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
 {
     /* No rail is left: one command ends all holds, silent NICs', too. */
@@ -267,6 +308,8 @@ static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
             "%s: nothing to route", why)
             ->severity = IBH_INFO;
     }
+    if (nic->kept && ibh_nic_is_usable(nic))
+        judge_kept(check, nic);
     if (check->only && !nic->kept)
         ibh_check_tell(check, nic, "not-engaged", NULL, (IbhRemedy){0}, "it is no rail: %s", why);
 }
