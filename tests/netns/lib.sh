@@ -172,6 +172,7 @@ new_host() {
         for c in all default; do for k in '"$ARP_KEYS"'; do echo 0 > '$CONF'/$c/$k; done; done
         echo '"${RP_FILTER:-0}"' > '$CONF'/all/rp_filter
         echo '"${RP_FILTER:-0}"' > '$CONF'/default/rp_filter
+        echo 0 > /proc/sys/net/ipv4/ip_forward # it may be inherited, and decides about fixes
         [ ! -d /proc/sys/net/ipv6 ] || echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad
         [ ! -d /proc/sys/net/ipv6 ] || echo 0 > /proc/sys/net/ipv6/conf/default/router_solicitations
         ip link set lo up

@@ -13,13 +13,22 @@ expect_hook 0 B --check
 # names WHAT FINDINGS BREAK…: where one has a fix, it cures; else `mend` does
 names() {
     local fix
+    mended=
     "${@:3}"
     expect_hook 1 B --check --json
     expect_equal "$1" "$2" "$(findings)"
     fix=$(json '[.findings[] | select(.severity != "info") | .fix // empty] | unique | join("; ")')
     [ -z "$fix" ] || as_pasted B "$fix" >/dev/null || fail "$1: its fix can be pasted" "$fix"
-    [ -n "$fix" ] || mend
+    if [ -z "$fix" ]; then
+        mend
+        mended=1
+    fi
     expect_hook 0 B --check
+}
+# advises WHAT FINDINGS BREAK…: no command is right on every such host
+advises() {
+    names "$@"
+    expect_equal "$1: there is advice, and no fix" 1 "$mended"
 }
 set_proxy() { for key in proxy_arp forwarding; do on B sh -c "echo 1 >/proc/sys/net/ipv4/conf/ib1/$key"; done; }
 
@@ -36,7 +45,8 @@ names "a permanent entry with our own other NIC's address" "ib1 warning neighbou
 set_of() { on B sh -c "echo $2 >/proc/sys/net/$1"; }
 names "it asks for no hardware address" "ib1 warning arp-off" set_of ipv4/neigh/ib1/mcast_solicit 0
 names "of IPv6" "ib0 warning arp-off" set_of ipv6/neigh/ib0/mcast_solicit 0
-names "IPv6's own MTU is smaller" "ib1 warning mode-mtu" set_of ipv6/conf/ib1/mtu 1280
+mend() { set_of ipv6/conf/ib1/mtu 1500; }
+advises "IPv6's own MTU is smaller" "ib1 warning mode-mtu" set_of ipv6/conf/ib1/mtu 1280
 for nic in ib0 ib1; do set_of ipv6/conf/$nic/mtu 1400; done
 expect_hook 0 B --check # as a router's advertisement has it
 for nic in ib0 ib1; do set_of ipv6/conf/$nic/mtu 1500; done
@@ -116,6 +126,55 @@ hook B --apply >/dev/null
 on B sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
 names "proxy_arp_pvlan" "ib1 warning proxy-arp" on B sh -c 'echo 1 >/proc/sys/net/ipv4/conf/ib1/proxy_arp_pvlan'
 names "it answers ARP for a peer" "ib1 warning proxy-arp" ip -n B neigh add proxy 172.16.16.1 dev ib1
+
+# A pod behind B, which B answers ARP for; by a rule of its own it reaches a network behind eth0. Neither fix may cut it.
+answered() { # HOST PING…: how many of its packets; A asks for addresses anew
+    ip -n A neigh flush dev ib0
+    on "$@" | sed -n 's/.* \([0-9]*\) received.*/\1/p'
+}
+add_host() { ip netns add "$1" && ip -n "$1" link set lo up; }
+add_host P
+ip -n B link add cali1 type veth peer name eth0 netns P
+ip -n B link set cali1 up
+ip -n B address add 169.254.1.1/32 dev cali1
+ip -n B route add 172.16.34.77/32 dev cali1
+ip -n P link set eth0 up
+ip -n P address add 172.16.34.77/32 dev eth0
+ip -n P route add 169.254.1.1 dev eth0
+ip -n P route add default via 169.254.1.1 dev eth0
+expect_hook 0 B --check
+mend() {
+    expect_equal "the pod is reached by it" 2 "$(answered A ping -c2 -W2 -I 172.16.16.1 172.16.34.77)"
+    expect_contains "which the advice names" "172.16.34.77 through cali1" "$(json '.findings[].advice')"
+    ip -n B neigh add proxy 172.16.34.77 dev ib1
+    set_of ipv4/conf/ib1/proxy_arp 0
+    expect_equal "and by the entry that is advised" 2 "$(answered A ping -c2 -W2 -I 172.16.16.1 172.16.34.77)"
+}
+advises "proxy_arp, for a pod, too" "ib1 warning proxy-arp" set_of ipv4/conf/ib1/proxy_arp 1
+mend() { set_of ipv4/conf/all/proxy_arp 0; }
+advises "proxy_arp of all" "ib1 warning proxy-arp" set_of ipv4/conf/all/proxy_arp 1
+both() { for nic in all ib1; do set_of ipv4/conf/$nic/proxy_arp 1; done; }
+mend() { for nic in all ib1; do set_of ipv4/conf/$nic/proxy_arp 0; done; }
+advises "both: each is named" "ib1 warning proxy-arp, ib1 warning proxy-arp" both
+add_host G
+add_nic B eth0 99 10.0.0.34/24
+ip -n wire link add G.0 type veth peer name g0 netns G
+ip -n wire link set G.0 master br0 up
+ip -n G link set g0 up
+ip -n G address add 10.0.0.1/24 dev g0
+ip -n G address add 172.16.200.9/32 dev lo
+on G sh -c 'echo 1 >/proc/sys/net/ipv4/conf/g0/arp_ignore'
+ip -n G route add default via 10.0.0.34
+ip -n B route add 172.16.200.0/24 via 10.0.0.1 dev eth0 table 200
+for_pods() { ip -n B rule add from 172.16.34.0/24 to 172.16.200.0/24 lookup 200 priority 100; }
+mend() {
+    expect_equal "the pod needs the rule" 2 "$(answered P ping -c2 -W2 172.16.200.9)"
+    ip -n B rule del priority 100
+}
+advises "a rule for packets that are forwarded, too" "ib0+ib1 error foreign-rule" for_pods
+ip -n B link del eth0
+ip -n B link del cali1
+ip -n B neigh del proxy 172.16.34.77 dev ib1
 on B sh -c 'echo 0 >/proc/sys/net/ipv4/ip_forward'
 
 # What is no rail's packet: unbound traffic, and virtual addresses.
@@ -142,6 +201,14 @@ virtual() {
     expect_equal "and is not since --apply" "" "$(on A ping -c1 -W1 172.16.99.1 | grep -o '1 received' || true)"
 }
 names "nobody answers for a virtual address" "br9 warning address-silent" virtual
+virtual
+add_nic B eth0 98 172.16.34.9/16
+wait_until 5 settled B
+expect_equal "a NIC that is no rail answers for it" 2 "$(answered A ping -c2 -W2 172.16.99.1)"
+expect_hook 0 B --check
+ip -n B link del eth0
+ip -n B link del br9
+hook B --apply >/dev/null
 
 # Another host has the address: the kernel gives it up.
 has_failed() { ip -n B address show dev ib1 | grep -q dadfailed; }

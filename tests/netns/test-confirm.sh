@@ -179,6 +179,9 @@ done
 expect_hook 1 C --check --json
 expect_equal "--check" "warning held ib0+ib1" "$(codes)"
 expect_contains "as it was" "left as it was before an --apply" "$(messages)"
+ip -n C route flush table 942 # as the kernel does when the link goes down
+expect_hook 1 C --check --json
+expect_contains "its routes went, its rules stand" "ib-hook's route to 172.16.0.0/16 in table 942 is missing" "$(messages)"
 expect_hook 0 C --undo
 expect_equal "--undo takes what came back" "$plain" "$(state C)"
 system_config "$good"

@@ -81,6 +81,11 @@ static const Attribute link_words[] = {
     {"arp_announce", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_ARP_ANNOUNCE]), NULL},
     {"arp_ignore", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_ARP_IGNORE]), NULL},
     {"ignore_routes_with_linkdown", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_IGNORE_LINKDOWN]), NULL},
+    {"proxy_arp", EQUALS, AT(IbhLink, proxy_arp), NULL},
+    {"forwarding", EQUALS, AT(IbhLink, forwarding), NULL},
+    {"forwarding6", EQUALS, AT(IbhLink, forwarding6), NULL},
+    {"mtu", EQUALS, AT(IbhLink, mtu), NULL},
+    {"mtu6", EQUALS, AT(IbhLink, mtu6), NULL},
     {"type", NAME, AT(IbhLink, kind), NULL},
     {0}};
 

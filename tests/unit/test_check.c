@@ -135,6 +135,12 @@ static World look(const char *text, Answer answer)
         "ip route add 10.1.0.0/30 dev ib0 src 10.1.0.2 table 941 metric mark protocol kernel\n"                        \
         "ip route add default via 10.1.0.1 dev ib0 onlink table 2941 metric mark protocol kernel\n" RULE_IN(           \
             "10.1.0.0", "30", "10.1.0.2", "941") TIERS("10.1.0.2", "941")
+#define MTU6(rails)                                                                                                    \
+    "nic ib0 infiniband rdma mlx5_0/1 mtu=9000 mtu6=9000 " RIGHT                                                       \
+    "\nnic ib1 infiniband rdma mlx5_1/1 mtu=9000 mtu6=1500 " RIGHT "\n" rails
+#define ELSEWHERE6                                                                                                     \
+    "ip address add fd00:80::34:2/64 dev ib1\nip route add fd00:80::/64 dev ib1 table 942 metric mark protocol "       \
+    "kernel\n" RULE_IN("fd00:80::", "64", "fd00:80::34:2", "942") "config [interface ib*] manage=yes\n"
 #define ETH0 "nic eth0\nip address add 192.168.1.5/24 dev eth0\n"
 
 /* ---- answers that are wrong ---------------------------------------------------------------------------- */
@@ -209,6 +215,14 @@ static const Case CASES[] = {
     {"but not while its cable is out", IB0 "nic ib1 infiniband rdma mlx5_1/1 no-carrier " RIGHT "\n" ADDRESSES RAIL0 RAIL1
      "ip link add d9 up type dummy\nip address add 172.16.34.2/32 dev d9\nsaved ib0 arp_ignore old=0 set=1\n", NULL,
      "error carrier-down ib1\nwarning address-silent d9"},
+    {"but a NIC of their wire that is no rail does", SILENT("br9 up type bridge", "br9", "16")
+     "nic eth9 infiniband\nip address add 172.16.34.9/16 dev eth9\nconfig [interface eth9] manage=no\n",
+     NULL, "info foreign-nic-answers eth9"},
+    {"which does not if it is told so", SILENT("br9 up type bridge", "br9", "16")
+     "nic eth9 infiniband arp_ignore=1\nip address add 172.16.34.9/16 dev eth9\nconfig [interface eth9] manage=no\n",
+     NULL, "warning address-silent br9"},
+    {"nor on another wire", SILENT("br9 up type bridge", "br9", "16") "nic eth9\nip address add 172.16.34.9/16 dev eth9\n",
+     NULL, "warning address-silent br9"},
     {"its administrator had silenced the rails before", RAILS "ip link add br9 up type bridge\nip address add 172.16.99.1/16 dev br9\n", NULL, ""},
     {"a service's address", RAILS "ip address add 172.16.99.1/32 dev lo\n", NULL, "info foreign-route ib0+ib1"},
     {"a rule for an address that is gone", RAILS STALE("172.16.34.7", "942"), NULL, "warning stale ib1"},
@@ -264,6 +278,10 @@ static const Case CASES[] = {
     {"kept as it was, without a rail", HOST RAIL0 "keep ib1\ndo apply respect-holds\n", NULL, "warning held ib1"},
     {"kept as it was, its rail standing", HOST RAIL0 RAIL1 "keep ib1\nconfig [interface ib1] manage=no\n"
      "do apply respect-holds only ib1\n", NULL, "warning held ib1"},
+    {"kept as it was, and an event took its route", HOST RAIL0 RULE1 "keep ib1\ndo apply respect-holds\n", NULL,
+     "error route-missing ib1\nwarning held ib1"},
+    {"the same of one that is down", IB0 "nic ib1 infiniband rdma mlx5_1/1 down " RIGHT "\n" ADDRESSES RAIL0 RULE1
+     "keep ib1\ndo apply respect-holds\n", NULL, "warning held ib1"},
     {"others route it", HOST RAIL0 "ip rule add priority 1500 from 172.16.34.2 lookup 52\n"
 "ip route add 172.16.0.0/16 dev ib1 table 52\n", NULL,
      ""},
@@ -310,6 +328,12 @@ static const Case CASES[] = {
     {"IPv6: deprecated on one", IB0 IB1 SIX("1", "0") SIX("2", "1 deprecated") RAIL60 RAIL61, NULL, ""},
     {"IPv6: switched off on one", IB0 "nic ib1 infiniband rdma mlx5_1/1 " RIGHT "\nno-ipv6 ib1\n" ADDRESSES
      "ip address add fd00:16::34:1/64 dev ib0\n" RAIL0 RAIL1 RAIL60, NULL, "info address-unusable ib1"},
+    {"IPv6: switched off on one of another subnet", IB0 "nic ib1 infiniband rdma mlx5_1/1 " RIGHT "\nno-ipv6 ib1\n"
+     "ip address add 172.16.34.1/16 dev ib0\nip address add 172.17.34.2/16 dev ib1\nip address add fd00:16::34:1/64 dev ib0\n"
+     "config [interface ib*] manage=yes\n" RAIL0 RAIL60 RULE_IN("172.17.0.0", "16", "172.17.34.2", "942")
+     "ip route add 172.17.0.0/16 dev ib1 src 172.17.34.2 table 942 metric mark protocol kernel\n", NULL, ""},
+    {"IPv6: a smaller MTU", MTU6(ADDRESSES6 RAIL60 RAIL61), NULL, "warning mode-mtu ib1"},
+    {"IPv6: a smaller MTU in another subnet", MTU6("ip address add fd00:16::34:1/64 dev ib0\n" RAIL60 ELSEWHERE6), NULL, ""},
     {"IPv6: a bridge inside the subnet", IB0 IB1
      "ip link add docker0 up type bridge\n"
 "ip address add fd00:16:0:5::1/64 dev docker0\n"
@@ -456,6 +480,19 @@ static void test_harm(void **state)
          "protocol static\nip rule add priority 100 from 192.168.5.5 to 172.16.0.0/16 lookup 200\n"
          "ip route add throw 172.16.20.0/24 table 200\nip route add 172.16.0.0/16 dev eth5 table 200\n",
          NULL},
+        {"nic eth5 forwarding=1\nip rule add priority 100 from 172.16.34.0/24 lookup 200\n"
+         "ip route add 172.16.0.0/16 dev ib0 table 200\n",
+         "this host forwards packets of other hosts"},
+        {"nic eth5 forwarding=1\nip rule add priority 100 from 172.16.34.2 lookup 200\n"
+         "ip route add 172.16.0.0/16 dev ib0 table 200\n",
+         NULL},
+        {"nic eth5 forwarding6=1\nip rule add priority 100 from 172.16.34.0/24 lookup 200\n"
+         "ip route add 172.16.0.0/16 dev ib0 table 200\n",
+         NULL},
+        {"nic eth5 forwarding=1\nip rule add priority 100 lookup 200\nip route add 172.16.20.0/24 dev ib0 table 200\n"
+         "ip route add 10.60.0.0/16 dev eth5 table 200\n",
+         "before you delete it: this host forwards"},
+        {"nic eth5 forwarding=1\nip route add 172.16.20.0/24 dev ib0 table 942\n", NULL},
         {"ip rule add priority 100 from 172.16.34.2 to 172.16.20.0/24 lookup main\n"
          "ip rule add priority 90 from 172.16.34.2 to 172.16.16.0/20 lookup main\n",
          NULL},
@@ -478,6 +515,47 @@ static void test_harm(void **state)
     }
 }
 
+/* A NIC that stops answering ARP for others cuts no guest of this host. */
+static void test_proxies(void **state)
+{
+#define PROXY(own)                                                                                                     \
+    IB0 "nic ib1 infiniband rdma mlx5_1/1 forwarding=1 " own RIGHT "\n" ADDRESSES RAIL0 RAIL1 "nic cali1\n"
+    g_auto(World) plain = look(PROXY("proxy_arp=1 "), NULL);
+    g_auto(World) pods = look(PROXY("proxy_arp=1 ") "ip route add 172.16.77.0/26 dev cali1 protocol static\n"
+                                                    "ip route add 172.16.78.5/32 dev cali1 protocol static\n"
+                                                    "ip route add 10.0.0.77/32 dev cali1 protocol static\n"
+                                                    "ip route add 10.1.0.0/16 dev cali1 protocol static\n",
+                              NULL);
+
+    (void)state;
+    assert_string_equal(find_code(&plain, "proxy-arp")->fix, "sudo sysctl -w net/ipv4/conf/ib1/proxy_arp=0");
+    assert_null(find_code(&pods, "proxy-arp")->fix);
+    SAID(find_code(&pods, "proxy-arp")->advice,
+         "(10.0.0.77 through cali1, 172.16.77.0/26 through cali1, 172.16.78.5 through cali1)",
+         "sudo ip neigh add proxy ADDRESS dev ib1", "net/ipv4/conf/ib1/proxy_arp=0");
+}
+
+/* The value of all is not one NIC's: where both are set, both are named, each with its own step. */
+static void test_proxy_of_all(void **state)
+{
+    g_auto(World) world = look(PROXY("proxy_arp=1 "), NULL);
+    g_autoptr(GArray) missed = ibh_known_missed(world.rails, world.config, FALSE);
+    const IbhFinding *all, *own;
+
+    (void)state;
+    world.cas->facts->proxy_arp = TRUE;
+    g_ptr_array_unref(world.findings);
+    world.findings = ibh_findings_new();
+    ibh_check_judge(world.check, world.plan, missed, world.findings);
+    all = ibh_findings_find(world.findings, "proxy-arp", NULL, "net.ipv4.conf.all.proxy_arp");
+    own = ibh_findings_find(world.findings, "proxy-arp", NULL, "net.ipv4.conf.ib1.proxy_arp");
+    assert_non_null(all);
+    assert_null(all->fix);
+    SAID(all->advice, "sudo sysctl -w net.ipv4.conf.all.proxy_arp=0");
+    assert_non_null(own);
+    assert_non_null(own->fix);
+}
+
 static void test_messages(void **state)
 {
     g_auto(World) missing = look(HOST RAIL0, NULL);
@@ -487,7 +565,9 @@ static void test_messages(void **state)
                               "hold ib1\ndo apply respect-holds\n",
                               NULL);
     g_auto(World) kept = look(HOST RAIL0 RAIL1 "keep ib1\ndo apply respect-holds\n", NULL);
+    g_auto(World) kept_astray = look(HOST RAIL0 RULE1 "keep ib1\ndo apply respect-holds\n", NULL);
     g_auto(World) all_held = look(HOST "hold ib0\nhold ib1\ndo apply respect-holds\n", NULL);
+    g_auto(World) mtu6 = look(MTU6(ADDRESSES6 RAIL60 RAIL61), NULL);
 
     (void)state;
     SAID(find_code(&missing, "rule-missing")->message, "172.16.34.2 leaves through ib0: not routed yet");
@@ -499,7 +579,12 @@ static void test_messages(void **state)
     SAID(find_code(&held, "held")->fix, "--iface ib1", "--apply");
     SAID(find_code(&kept, "held")->message, "left as it was before an --apply that was not confirmed");
     assert_null(strstr(find_code(&kept, "held")->message, "no rail"));
+    SAID(find_code(&kept_astray, "route-missing")->message,
+         "172.16.34.2 leaves through ib0: ib-hook's route to 172.16.0.0/16 in table 942 is missing");
+    assert_string_equal(find_code(&kept_astray, "route-missing")->fix, "sudo ib-hook --apply");
     assert_string_equal(find_code(&all_held, "held")->fix, "sudo ib-hook --apply");
+    assert_null(find_code(&mtu6, "mode-mtu")->fix);
+    SAID(find_code(&mtu6, "mode-mtu")->advice, "carries 9000 bytes: sudo sysctl -w net/ipv6/conf/ib1/mtu=9000;");
 }
 
 static void test_is_ok(void **state)
@@ -552,8 +637,9 @@ static void test_manager_prunes(void **state)
 int main(void)
 {
     static const struct CMUnitTest OTHERS[] = {
-        cmocka_unit_test(test_fixes), cmocka_unit_test(test_harm),           cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_is_ok), cmocka_unit_test(test_manager_prunes),
+        cmocka_unit_test(test_fixes),        cmocka_unit_test(test_harm),           cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_is_ok),        cmocka_unit_test(test_manager_prunes), cmocka_unit_test(test_proxies),
+        cmocka_unit_test(test_proxy_of_all),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(CASES) + G_N_ELEMENTS(OTHERS)] = {0};
 
