@@ -239,8 +239,7 @@ void ibh_work_drop(IbhWork *work, IbhStale *stale, char *why)
 static IbhStale *find_in_place(const IbhWork *work, const IbhRoute *route)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (!stale->done && stale->route && ibh_work_may_touch(work, stale->owner) &&
-            ibh_route_same_place(stale->route, route))
+        if (!stale->done && stale->route && ibh_route_same_place(stale->route, route))
             return stale;
     }
     return NULL;
