@@ -12,6 +12,7 @@
 #define NOT_SENT "probe-not-sent"
 #define DROPPED "reply-dropped"
 #define NO_RDMA "rdma-unreachable"
+#define BESIDE NULL   /* what proves nothing is told beside the loss */
 #define NO_PROBLEM "" /* of the pairs themselves */
 #define FILTERS "nft list ruleset; iptables-save; "
 #define BPF "bpftool net show dev {if}"
@@ -148,12 +149,11 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
          "no echo leaves through this NIC: this host's own filter or queue, or the tcx program (BPF) that "
          "is attached to the NIC",
          .advice = FILTERS "tc -s qdisc show dev {if}; " BPF, .lost = IBH_LOST_FRAMES_OUT},
-    [IBH_LOCAL_XDP] = {IBH_STAGE_DELIVERED, NULL, HOME, DROPPED, NULL,
-                       "nothing comes in through this NIC, to which an XDP program is attached: it drops what arrives, "
-                       "before this host sees it",
-                       .advice = "ip -details link show dev {if}; " BPF, .lost = IBH_LOST_ALL},
+    [IBH_LOCAL_XDP] = {IBH_STAGE_DELIVERED, NULL, HOME, BESIDE, NULL,
+                       "an XDP program is attached to {if}, which could drop what arrives, too", .advice = BPF,
+                       .lost = IBH_LOST_ALL},
     [IBH_LOCAL_PASSTHRU] =
-        {IBH_STAGE_DELIVERED, NULL, HOME, DROPPED, NULL,
+        {IBH_STAGE_DELIVERED, ibh_proof_is_deaf, HOME, DROPPED, NULL,
          "nothing comes in through this NIC: a macvlan in mode passthru on it takes all that arrives",
          .advice = MACVLANS, .lost = IBH_LOST_FRAMES_IN | IBH_LOST_ALL},
 

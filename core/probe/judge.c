@@ -52,24 +52,8 @@ void ibh_probe_note_local(IbhProbe *probe, int ifindex, IbhCause fact, gint64 va
     g_hash_table_insert(probe->local, key_of(ifindex, fact), GSIZE_TO_POINTER(before + (gsize)value));
 }
 
-/* The rail hears of no peer, and the peer is heard by another rail, or there is none. What a macvlan takes is heard all
- * the same. */
-static gboolean is_deaf(const IbhProbe *probe, const IbhProbePair *of, IbhCause fact)
-{
-    gboolean others = FALSE, reached = FALSE;
-
-    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-        if (pair->source == of->source && (pair->received || (pair->answers && fact == IBH_LOCAL_XDP)))
-            return FALSE;
-        if (pair->source == of->source || pair->peer != of->peer)
-            continue;
-        others = TRUE;
-        reached |= pair->received > 0;
-    }
-    return reached || !others;
-}
-
-static gboolean explains(const IbhProbePair *pair, IbhCause fact, IbhCause loss)
+/* It is of the pair's NIC or host, and could lose what was lost. */
+static gboolean could_lose(const IbhProbePair *pair, IbhCause fact, IbhCause loss)
 {
     const IbhCauseRow *row = ibh_probe_cause(fact);
     const int ifindex = row->file ? 0 : ibh_probe_link(pair)->ifindex;
@@ -77,9 +61,19 @@ static gboolean explains(const IbhProbePair *pair, IbhCause fact, IbhCause loss)
 
     if (grown <= 0 || !(row->lost & ibh_probe_cause(loss)->lost))
         return FALSE;
-    if (fact >= IBH_LOCAL_XDP)
-        return is_deaf(pair->probe, pair, fact);
     return fact >= IBH_LOCAL_SOURCE || grown >= pair->sent - pair->received;
+}
+
+static gboolean explains(const IbhProbePair *pair, IbhCause fact, IbhCause loss)
+{
+    const IbhCauseRow *row = ibh_probe_cause(fact);
+
+    return row->code && could_lose(pair, fact, loss) && (!row->proof || row->proof(pair));
+}
+
+gboolean ibh_probe_is_beside(const IbhProbePair *pair, IbhCause fact)
+{
+    return !ibh_probe_cause(fact)->code && pair->loss < IBH_LOCAL_IPSEC_IN && could_lose(pair, fact, pair->loss);
 }
 
 /* What explains this loss of the pair better; or the same. */

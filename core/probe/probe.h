@@ -151,7 +151,7 @@ typedef struct {
     IbhProof *proof; /* what was seen; NULL: judge.c, or the child that asks by RDMA, knows it */
     IbhProbePlace place;
     IbhSeverity severity;
-    const char *code;    /* NULL: told elsewhere, or no fault */
+    const char *code;    /* NULL: told elsewhere, beside a loss, or no fault */
     const char *problem; /* of its pairs, a code, too; NULL: the same */
     const char *why;
     const char *fix, *advice;
@@ -463,6 +463,8 @@ void ibh_probe_note_local(IbhProbe *probe, int ifindex, IbhCause fact, gint64 va
 /* Once all is over: sets causes and findings. */
 void ibh_probe_judge(IbhProbe *probe);
 gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause);
+/* A fact about this host that proves nothing, and could be why the pair's echoes were lost. */
+gboolean ibh_probe_is_beside(const IbhProbePair *pair, IbhCause fact);
 const char *ibh_probe_stage(const IbhProbePair *pair);   /* the first that was not seen; NULL: all were */
 GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: codes, each once */
 /* "172.16.34.1-.8, 172.16.35.1 and 3 more"; IbhIp. Consecutive ones are one; so many at most. */
@@ -477,7 +479,7 @@ char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text);
 /* What proves a cause (proofs.c). */
 IbhProof ibh_proof_is_down, ibh_proof_has_no_carrier, ibh_proof_is_ours, ibh_proof_is_arp_off, ibh_proof_was_table_full,
     ibh_proof_is_unheard, ibh_proof_is_held, ibh_proof_is_refused, ibh_proof_is_marked, ibh_proof_is_unsent,
-    ibh_proof_is_dropped, ibh_proof_is_mangled, ibh_proof_answer_was_wrong, ibh_proof_peer_refuses,
+    ibh_proof_is_dropped, ibh_proof_is_mangled, ibh_proof_is_deaf, ibh_proof_answer_was_wrong, ibh_proof_peer_refuses,
     ibh_proof_way_refuses, ibh_proof_has_reply, ibh_proof_is_translated, ibh_proof_is_redirected, ibh_proof_is_detour,
     ibh_proof_is_gateway_silent, ibh_proof_has_answered, ibh_proof_is_silent, ibh_proof_is_unknown,
     ibh_proof_has_no_route, ibh_proof_has_other_route, ibh_proof_is_led_away, ibh_proof_is_entry_fixed,

@@ -88,6 +88,22 @@ gboolean ibh_proof_is_mangled(const IbhProbePair *pair)
     return pair->mangled;
 }
 
+/* The rail hears of no peer, and the peer is heard by another rail, or there is none. */
+gboolean ibh_proof_is_deaf(const IbhProbePair *of)
+{
+    gboolean others = FALSE, reached = FALSE;
+
+    IBH_EACH (const IbhProbePair, pair, of->probe->pairs) {
+        if (pair->source == of->source && pair->received)
+            return FALSE;
+        if (pair->source == of->source || pair->peer != of->peer)
+            continue;
+        others = TRUE;
+        reached |= pair->received > 0;
+    }
+    return reached || !others;
+}
+
 /* ---- the way that the kernel says ---- */
 
 gboolean ibh_proof_has_no_route(const IbhProbePair *pair)

@@ -54,53 +54,106 @@ static void add_once(GPtrArray *names, char *name)
         g_ptr_array_add(names, name);
 }
 
+/* What is told together. */
+typedef struct {
+    GArray *peers;
+    GPtrArray *rails, *pairs, *whys, *fixes, *advice;
+} Told;
+
+static void told_clear(Told *told)
+{
+    g_array_unref(told->peers);
+    g_ptr_array_unref(told->rails);
+    g_ptr_array_unref(told->pairs);
+    g_ptr_array_unref(told->whys);
+    g_ptr_array_unref(told->fixes);
+    g_ptr_array_unref(told->advice);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Told, told_clear)
+
+static GPtrArray *new_texts(void)
+{
+    return g_ptr_array_new_with_free_func(g_free);
+}
+
+/* NULL: there are none. */
+static char *join_texts(GPtrArray *texts)
+{
+    if (!texts->len)
+        return NULL;
+    g_ptr_array_add(texts, NULL);
+    return g_strjoinv("; ", (char **)texts->pdata);
+}
+
+/* What this host has that could lose the same: it belongs to the rail, so it does not decide which pairs share a cause.
+ */
+static void add_facts(const IbhProbePair *pair, Told *told)
+{
+    for (int fact = IBH_LOCAL_IPSEC_IN; fact < IBH_LOCAL_END; fact++) {
+        const IbhCauseRow *row = ibh_probe_cause((IbhCause)fact);
+
+        if (!ibh_probe_is_beside(pair, (IbhCause)fact))
+            continue;
+        add_once(told->whys, ibh_probe_fill_in(pair, row->why));
+        add_once(told->advice, ibh_probe_fill_in(pair, row->advice));
+    }
+}
+
+static void add_pair(const Cause *cause, const IbhProbePair *pair, Told *told)
+{
+    const IbhCauseRow *row = cause->row;
+    const IbhIp *peer = ibh_probe_peer(pair);
+    const char *rail = ibh_probe_link(pair)->name;
+    char ip[IBH_IP_STRLEN];
+
+    if (!told->pairs->len) {
+        g_ptr_array_add(told->whys, g_strdup(cause->why));
+        if (row->advice)
+            g_ptr_array_add(told->advice, ibh_probe_fill_in(pair, row->advice));
+    }
+    g_ptr_array_add(told->pairs, g_strdup_printf("%s to %s", rail, ibh_ip_format(peer, ip)));
+    add_once(told->rails, g_strdup(rail));
+    if (row->fix)
+        add_once(told->fixes, ibh_probe_fill_in(pair, row->fix));
+    if (!told->peers->len || !ibh_ip_equal(&g_array_index(told->peers, IbhIp, told->peers->len - 1), peer))
+        g_array_append_vals(told->peers, peer, 1);
+    if (ibh_probe_cause(pair->loss) == row)
+        add_facts(pair, told);
+}
+
 /* The peers that have it towards all rails, then the rails that have it towards all peers, then what is left. */
 static void report_share(Cause *cause, Share share)
 {
     IbhProbe *probe = cause->probe;
     const IbhCauseRow *row = cause->row;
     const gboolean at_peer = share == OF_PEERS;
-    g_autoptr(GArray) peers = g_array_new(FALSE, FALSE, sizeof(IbhIp));
-    g_autoptr(GPtrArray) rails = g_ptr_array_new_with_free_func(g_free), pairs = g_ptr_array_new_with_free_func(g_free),
-                         fixes = g_ptr_array_new_with_free_func(g_free);
-    g_autofree char *to = NULL, *who = NULL, *advice = NULL, *fix = NULL, *by = NULL;
+    g_auto(Told) told = {
+        g_array_new(FALSE, FALSE, sizeof(IbhIp)), new_texts(), new_texts(), new_texts(), new_texts(), new_texts()};
+    g_autofree char *to = NULL, *who = NULL, *why = NULL, *by = NULL;
     gboolean of_rails;
     IbhFinding *finding;
 
     for (guint i = 0; i < probe->pairs->len; i++) {
-        const IbhProbePair *pair = ibh_probe_pair(probe, i);
-        const IbhIp *peer = ibh_probe_peer(pair);
-        const char *rail = ibh_probe_link(pair)->name;
-        char ip[IBH_IP_STRLEN];
-
         if (!is_of(cause, i, share))
             continue;
         cause->has[i] = FALSE;
-        g_ptr_array_add(pairs, g_strdup_printf("%s to %s", rail, ibh_ip_format(peer, ip)));
-        add_once(rails, g_strdup(rail));
-        if (row->fix)
-            add_once(fixes, ibh_probe_fill_in(pair, row->fix));
-        if (!peers->len || !ibh_ip_equal(&g_array_index(peers, IbhIp, peers->len - 1), peer))
-            g_array_append_val(peers, *peer);
-        if (pairs->len == 1)
-            advice = ibh_probe_fill_in(pair, row->advice);
+        add_pair(cause, ibh_probe_pair(probe, i), &told);
     }
-    if (!pairs->len)
+    if (!told.pairs->len)
         return;
-    to = ibh_probe_name_peers(peers, IBH_PROBE_NAMED);
-    by = ibh_probe_join_names(rails, IBH_PROBE_NAMED, 0);
-    of_rails = share == OF_RAILS || (share == OF_PAIRS && rails->len == 1);
+    to = ibh_probe_name_peers(told.peers, IBH_PROBE_NAMED);
+    by = ibh_probe_join_names(told.rails, IBH_PROBE_NAMED, 0);
+    of_rails = share == OF_RAILS || (share == OF_PAIRS && told.rails->len == 1);
     who = at_peer    ? g_strdup_printf("%s%s", to, row->place == IBH_AT_EITHER ? " to every rail" : "")
           : of_rails ? g_strdup_printf("%s to %s", by, to)
-                     : ibh_probe_join_names(pairs, IBH_PROBE_NAMED, 0);
-    g_ptr_array_add(fixes, NULL);
-    fix = row->fix ? g_strjoinv("; ", (char **)fixes->pdata) : NULL;
-    finding = ibh_finding_add(probe->findings, of_rails ? rails->pdata[0] : "", row->severity,
+                     : ibh_probe_join_names(told.pairs, IBH_PROBE_NAMED, 0);
+    why = join_texts(told.whys);
+    finding = ibh_finding_add(probe->findings, of_rails ? told.rails->pdata[0] : "", row->severity,
                               at_peer && row->peer_code ? row->peer_code : row->code,
-                              (IbhRemedy){.fix = g_steal_pointer(&fix), .advice = g_steal_pointer(&advice)},
-                              "%s: %s; %u of %u pairs", who, cause->why, pairs->len, probe->pairs->len);
-    for (guint i = 1; of_rails && i < rails->len; i++)
-        ibh_finding_hits(finding, rails->pdata[i]);
+                              (IbhRemedy){.fix = join_texts(told.fixes), .advice = join_texts(told.advice)},
+                              "%s: %s; %u of %u pairs", who, why, told.pairs->len, probe->pairs->len);
+    for (guint i = 1; of_rails && i < told.rails->len; i++)
+        ibh_finding_hits(finding, told.rails->pdata[i]);
     finding->owner = at_peer ? g_steal_pointer(&to) : share == OF_RAILS ? NULL : g_steal_pointer(&who);
 }
 
