@@ -27,8 +27,10 @@
 #define FOLLOW                                                                                                         \
     "follow one on its way: tcpdump -eni {if} host {peer} here, the counters of the switch's ports, the other end"
 #define CHECK "ib-hook --check --iface {if}"
-#define DAMAGED "this NIC, its cable or the switch's port damages what arrives"
-#define COUNTERS "ethtool -S {if} and the counters of its switch port; another cable or transceiver"
+#define DAMAGED "that host's NIC, a cable, a switch or this NIC damages them"
+#define COUNTERS                                                                                                       \
+    "ethtool -S {if}; the error counters of the peer's NIC and of the switch's ports on the way; another cable or "    \
+    "transceiver"
 #define FIND "find them (the switches' tables of hardware addresses), and "
 
 static const IbhCauseRow rows[IBH_N_CAUSES] = {
@@ -77,7 +79,7 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
          "table netdev, or tc",
          .advice = CHECK "; if that is ok: " FILTERS "tc filter show dev {if} ingress",
          .lost = IBH_LOST_IN | IBH_LOST_FRAMES_IN},
-    [IBH_LOSS_MANGLED] = {IBH_STAGE_REPLY, ibh_proof_is_mangled, HOME, DROPPED, NULL,
+    [IBH_LOSS_MANGLED] = {IBH_STAGE_REPLY, ibh_proof_is_mangled, EITHER, DROPPED, NULL,
                           "replies come in through this NIC with a wrong checksum, so this host drops them: " DAMAGED,
                           .advice = COUNTERS},
     [IBH_LOSS_TOLD] = {IBH_STAGE_REPLY, ibh_proof_answer_was_wrong, HOME, .problem = LOST},
@@ -236,7 +238,7 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
     [IBH_SIZE_BEYOND] = {IBH_STAGE_SIZE, ibh_proof_router_says_too_long, IBH_AT_EITHER, IBH_INFO, "path-mtu",
                          NO_PROBLEM, LONG ": {told by} says that they are too long",
                          .advice = "look at the MTU of the next link of {told by}"},
-    [IBH_SIZE_MANGLED] = {IBH_STAGE_SIZE, ibh_proof_is_size_mangled, HOME, DROPPED, NULL,
+    [IBH_SIZE_MANGLED] = {IBH_STAGE_SIZE, ibh_proof_is_size_mangled, EITHER, DROPPED, NULL,
                           LONG ": the replies come in with a wrong checksum: " DAMAGED, .advice = COUNTERS},
     [IBH_SIZE_OURS] = {IBH_STAGE_SIZE, ibh_proof_is_size_ours, HOME, "path-mtu", NULL,
                        LONG ": this host's own firewall drops them, or the replies",
