@@ -377,12 +377,24 @@ gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other)
     return one->len == other->len && memcmp(one->bytes, other->bytes, one->len) == 0;
 }
 
-/* RFC 5798: 00:00:5e:00:01 and :02, and the number of the virtual router. */
 gboolean ibh_lladdr_is_virtual(const IbhLladdr *lladdr)
 {
-    static const guint8 begin[] = {0, 0, 0x5e, 0};
+    static const struct {
+        guint64 first;                   /* address of a range, */
+        guint length;                    /* whose first bits are the same */
+    } ranges[] = {{0x00005e000100, 40},  /* VRRP (RFC 5798), for IPv4, */
+                  {0x00005e000200, 40},  /* and for IPv6 */
+                  {0x00000c07ac00, 40},  /* HSRP */
+                  {0x00000c9ff000, 36},  /* HSRP version 2, for IPv4, */
+                  {0x000573a00000, 36},  /* and for IPv6 */
+                  {0x0007b4000000, 30}}; /* GLBP: groups have 10 bits */
+    const guint64 number = (guint64)ibh_get16(lladdr->bytes) << 32 | ibh_get32(lladdr->bytes + 2);
 
-    return lladdr->len == 6 && memcmp(lladdr->bytes, begin, sizeof begin) == 0;
+    for (guint i = 0; i < G_N_ELEMENTS(ranges); i++) {
+        if (lladdr->len == 6 && (number ^ ranges[i].first) >> (48 - ranges[i].length) == 0)
+            return TRUE;
+    }
+    return FALSE;
 }
 
 gboolean ibh_probe_has_answer(const IbhProbePair *pair, const IbhLladdr *lladdr)

@@ -353,7 +353,7 @@ guint ibh_probe_full_size(const IbhProbePair *pair);
 IbhLladdr ibh_lladdr_from_bytes(const guint8 *bytes, guint length);
 gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other);
 char *ibh_lladdr_format(const IbhLladdr *lladdr);        /* NULL: not known */
-gboolean ibh_lladdr_is_virtual(const IbhLladdr *lladdr); /* VRRP: of no NIC */
+gboolean ibh_lladdr_is_virtual(const IbhLladdr *lladdr); /* of a router: of no NIC */
 /* A host answered for the pair's address from there, now. */
 gboolean ibh_probe_has_answer(const IbhProbePair *pair, const IbhLladdr *lladdr);
 
