@@ -23,7 +23,9 @@ static const IbhCode codes[] = {
      "of a rail matches its selectors"},
     {"foreign-route", IBH_ERROR, "find the program that made the route, and let it leave the rails' subnet alone"},
     {"effective-sysctl", IBH_ERROR, NULL},
-    {"foreign-nic-answers", IBH_INFO, NULL},
+    {"foreign-nic-answers", IBH_INFO,
+     "sudo ib-hook --probe PEER shows which NIC answers; with arp_ignore=1, this NIC answers only for its own "
+     "addresses, and peers lose this host's other addresses that no other NIC answers for"},
     {"gateway-missing", IBH_WARNING,
      "set gateway= in the configuration to a gateway that the rail can reach, or add a default route through the rail "
      "to the main table"},

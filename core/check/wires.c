@@ -381,10 +381,7 @@ static void judge_foreign_nic(const IbhCheck *check, const IbhNic *nic)
     IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
         if (rail != nic && rail->status == IBH_NIC_RAIL && is_on_wire_of(nic, rail))
             ibh_check_tell(
-                check, nic, "foreign-nic-answers", nic->link->name,
-                ibh_remedy_advice(
-                    "sudo ib-hook --probe PEER shows which NIC answers; with arp_ignore=1, this NIC answers only for "
-                    "its own addresses, and peers lose this host's other addresses that no other NIC answers for"),
+                check, nic, "foreign-nic-answers", nic->link->name, (IbhRemedy){0},
                 "peers may send to it what is for %s: it is on the same wire and answers ARP for all addresses of "
                 "this host (%s)",
                 rail->link->name,

@@ -175,7 +175,7 @@ static IbhFinding *report_one(IbhProbe *probe, const IbhProbeStranger *stranger,
     if (own)
         return ibh_finding_add(
             probe->findings, own->name, IBH_WARNING, "foreign-nic-answers",
-            ibh_remedy_fix("sysctl -w", "net/ipv4/conf/%s/arp_ignore=1", own->name),
+            ibh_remedy_advice("%s", ibh_code_find("foreign-nic-answers")->advice),
             "it is no rail, but on the wire of %s, and answered ARP for %s: peers may send to the wrong NIC", rail,
             ips);
     if (stranger->proxy)
