@@ -247,6 +247,8 @@ class World:
             ("the peer's rule is gone", lambda: shell(b, f"ip rule del priority 1941 from {address}")),
             ("the peer is without ib-hook", lambda: host.hook("--undo", check=True)),
             ("the peer's NIC takes less", lambda: shell(b, f"ip link set {nic} mtu 1400")),
+            ("what the peer sends is damaged", lambda: nft("wire", "bridge", "forward",
+                                                           f"ether saddr {host.mac(i)} ip protocol icmp @th,256,16 set 0x5555")),
             ("the peer drops long packets", lambda: nft(b, "ip", "input", f"ip daddr {address} ip length > 1000 drop")),
             ("the peer has no such address", lambda: shell(b, f"ip address del {address}/16 dev {nic}")),
         ]
@@ -280,7 +282,8 @@ class World:
         k = self.random.randrange(host.rails)
         if side == "us":
             said, act = self.random.choice(self.our_faults(i))
-            self.fault(f"{said} ({self.us.nics[i]})", {"us"}, None if said == "a local route" else self.us.nics[i],
+            seen_like_wire = said == "XDP" or said.endswith("damaged")  # what only a wire does, too
+            self.fault(f"{said} ({self.us.nics[i]})", {"us", "rail"} if seen_like_wire else {"us"}, None if said == "a local route" else self.us.nics[i],
                        said not in ("source NAT", "a wrong neighbour from before"))
         elif side == "peer":
             said, act = self.random.choice(self.peer_faults(host, k))
@@ -319,7 +322,7 @@ class World:
 
     @staticmethod
     def party(finding):
-        if finding["code"] in US:
+        if finding["code"] in US and "wrong checksum" not in finding["message"]:
             return "us"
         if finding["code"] in WIRE:
             return "wire"

@@ -126,6 +126,22 @@ tcx() {
 tcx ingress reply-dropped
 tcx egress probe-not-sent
 
+# An XDP program takes all that comes in: no packet shows it, and the wire may do the same. It is told beside what is seen.
+if on A "$IBH_BUILD/xdp" ib1 2>$work/xdp; then
+    probe 1 "${both[@]}"
+    expect_equal "XDP" "error probe-lost ib1" "$(codes)"
+    expect_contains "XDP: it is named" "an XDP program is attached to ib1, which could drop what arrives, too" "$(messages)"
+    expect_contains "XDP: what lists it" "; bpftool net show dev ib1" "$(json '.findings[].advice')"
+    probe 1 "${both[@]}" 172.16.34.77
+    expect_contains "XDP: a peer that answers no rail stays one finding" "172.16.34.77 to every rail: nothing answers" "$(messages)"
+    remove_nic A ib1
+    add_nic A ib1 1 172.16.16.2/16
+    wait_until 5 settled A
+    expect_hook 0 A --apply
+else
+    echo "# not tried, XDP: $(<$work/xdp)"
+fi
+
 # Main has a part of the subnet through another NIC: the rule and the route are found by what is advised.
 add_nic A eth0 9 10.0.0.2/8
 sysctl_set A eth0 arp_ignore 1

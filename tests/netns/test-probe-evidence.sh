@@ -50,15 +50,30 @@ wait_until 5 settled C
 probe 0 172.16.50.1 172.16.60.1 172.16.60.2
 expect_equal "containers behind one NIC" "" "$(faults)"
 
-# keepalived with use_vmac: a macvlan with the router's virtual address answers; replies come from the NIC itself.
-ip -n C link add vrrp link eth0 address 00:00:5e:00:01:07 type macvlan mode bridge
-ip -n C address add 172.16.70.1/32 dev vrrp
-ip -n C link set vrrp up
+# keepalived with use_vmac: a macvlan with the router's virtual address answers; replies come from the NIC itself. The same
+# of HSRP and GLBP.
 sysctl_set C eth0 arp_ignore 1
-sysctl_set C vrrp arp_ignore 1
-wait_until 5 settled C
-probe 0 172.16.50.1 172.16.70.1
-expect_equal "a virtual router" "00:00:5e:00:01:07 $(mac C 3) " "$(json '.pairs[-1] | "\(.peer_lladdr) \(.reply_lladdr)"') $(faults)"
+for virtual in 00:00:5e:00:01:07 00:00:0c:07:ac:01 00:00:0c:9f:f0:01 00:07:b4:00:01:01; do
+    ip -n C link add vrrp link eth0 address $virtual type macvlan mode bridge
+    ip -n C address add 172.16.70.1/32 dev vrrp
+    ip -n C link set vrrp up
+    sysctl_set C vrrp arp_ignore 1
+    wait_until 5 settled C
+    probe 0 172.16.50.1 172.16.70.1
+    expect_equal "a virtual router" "$virtual $(mac C 3) " "$(json '.pairs[-1] | "\(.peer_lladdr) \(.reply_lladdr)"') $(faults)"
+    ip -n C link del vrrp
+done
+
+# A host damages what it sends: our NICs, which get intact replies of others, are not at fault.
+filter wire bridge forward ether saddr "$(mac C 3)" ip protocol icmp @th,256,16 set 0x5555
+probe 1 "${both[@]}" 172.16.50.1
+expect_equal "a host that damages what it sends: its pairs alone" "error reply-dropped " "$(faults)"
+expect_contains "who could have done it" "172.16.50.1 to every rail: replies come in through this NIC with a wrong checksum, so this host drops them: that host's NIC, a cable, a switch or this NIC damages them; 2 of 6 pairs" "$(messages)"
+on wire nft flush ruleset
+filter wire bridge forward ether saddr "$(mac C 3)" ip protocol icmp ip length gt 1000 @th,256,16 set 0x5555
+probe 1 "${both[@]}" 172.16.50.1
+expect_contains "the same of long ones" "172.16.50.1 to every rail: packets of" "$(messages)"
+on wire nft flush ruleset
 delete_host C
 
 # ---- this host's neighbour table ---------------------------------------------------------------------
@@ -113,7 +128,7 @@ damage() { # MATCH…: ICMP that the wire sends to A's ib1, 16 bits behind the c
 }
 damage
 probe 1 "${both[@]}"
-expect_equal "damaged replies are this side's" "error reply-dropped ib1" "$(faults)"
+expect_equal "damaged replies, of all peers, into one rail" "error reply-dropped ib1" "$(faults)"
 expect_contains "as that" "replies come in through this NIC with a wrong checksum" "$(messages)"
 damage ip length gt 1000
 probe 1 "${both[@]}"
@@ -252,7 +267,7 @@ expect_contains "IPv6: the peer says so itself" "the peer itself sends an ICMP e
 on B nft flush ruleset
 filter wire bridge forward ether daddr "$(mac A 1)" icmpv6 type echo-reply @th,256,16 set 0x5555
 probe 1 "${six[@]}"
-expect_equal "IPv6: damaged replies are this side's" "error reply-dropped ib1" "$(faults)"
+expect_equal "IPv6: damaged replies into one rail" "error reply-dropped ib1" "$(faults)"
 expect_contains "as that, too" "replies come in through this NIC with a wrong checksum" "$(messages)"
 on wire nft flush ruleset
 filter wire bridge forward ether daddr "$(mac A 1)" ip6 length gt 1000 icmpv6 type echo-reply @th,256,16 set 0x5555

@@ -409,6 +409,40 @@ static void test_answers(void **state)
     check_verdict(&world, "ib0 warning neighbour-wrong, ib0 warning arp-unanswered, error duplicate-mac", 3);
 }
 
+/* Hardware addresses of virtual routers, and their neighbours, which a NIC may have. */
+static void test_virtual_routers(void **state)
+{
+    static const struct {
+        guint8 bytes[6];
+        gboolean is_virtual;
+    } cases[] = {
+        {{0, 0, 0x5e, 0, 1, 7}, TRUE},
+        {{0, 0, 0x5e, 0, 2, 7}, TRUE},
+        {{0, 0, 0x5e, 0, 0, 7}, FALSE},
+        {{0, 0, 0x5e, 0, 3, 7}, FALSE},
+        {{0, 0, 0x0c, 0x07, 0xac, 1}, TRUE},
+        {{0, 0, 0x0c, 0x07, 0xad, 1}, FALSE},
+        {{0, 0, 0x0c, 0x9f, 0xf0, 1}, TRUE},
+        {{0, 0, 0x0c, 0x9f, 0xff, 0xff}, TRUE},
+        {{0, 0, 0x0c, 0x9f, 0xe0, 1}, FALSE},
+        {{0, 0x05, 0x73, 0xa0, 0x0f, 1}, TRUE},
+        {{0, 0x05, 0x73, 0xa0, 0x10, 1}, FALSE},
+        {{0, 0x07, 0xb4, 0, 1, 1}, TRUE},
+        {{0, 0x07, 0xb4, 3, 0xff, 4}, TRUE},
+        {{0, 0x07, 0xb4, 4, 0, 1}, FALSE},
+        {{MAC(16)}, FALSE},
+    };
+
+    (void)state;
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const IbhLladdr lladdr = ibh_lladdr_from_bytes(cases[i].bytes, 6);
+        g_autofree char *text = ibh_lladdr_format(&lladdr);
+
+        if (ibh_lladdr_is_virtual(&lladdr) != cases[i].is_virtual)
+            fail_msg("%s", text);
+    }
+}
+
 /* Who answers for our own addresses: to nobody, a host that has it; to another rail, a proxy, too. */
 static void test_strangers(void **state)
 {
@@ -488,6 +522,7 @@ int main(void)
         cmocka_unit_test(test_reply_by_other_nic),
         cmocka_unit_test(test_flux_of_two_answers),
         cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_virtual_routers),
         cmocka_unit_test(test_strangers),
         cmocka_unit_test(test_peer_replies_by_another_nic),
         cmocka_unit_test(test_separate_wires),
