@@ -123,20 +123,24 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                           "no reply: the fault is in the wire, in either direction, in a router, or in that host",
                           .advice = FOLLOW, .peer_code = "peer-down", .lost = IBH_LOST_ALL},
 
-    [IBH_LOCAL_IPSEC_IN] = {IBH_STAGE_DELIVERED, NULL, HOME, DROPPED, NULL,
-                            "this host's IPsec policies drop replies: an XfrmIn counter of /proc/net/xfrm_stat grows",
-                            .advice = IPSEC, .lost = IBH_LOST_IN, .file = "xfrm_stat", .key = "XfrmIn"},
+    [IBH_LOCAL_IPSEC_IN] = {IBH_STAGE_DELIVERED, NULL, HOME, BESIDE, NULL,
+                            "an XfrmIn counter of /proc/net/xfrm_stat grows, too: this host's IPsec policies drop "
+                            "packets, perhaps these",
+                            .advice = "ip xfrm policy: if these drop the replies, exempt the rails",
+                            .lost = IBH_LOST_IN, .file = "xfrm_stat", .key = "XfrmIn"},
     [IBH_LOCAL_IPSEC_OUT] =
         {IBH_STAGE_SENT, NULL, HOME, NOT_SENT, NULL,
          "this host's IPsec policies drop what leaves, or have no key for it: an XfrmOut counter of "
          "/proc/net/xfrm_stat grows",
          .advice = "ip xfrm state; " IPSEC, .lost = IBH_LOST_OUT, .file = "xfrm_stat", .key = "XfrmOut"},
-    [IBH_LOCAL_RP_FILTER] = {IBH_STAGE_DELIVERED, NULL, HOME, DROPPED, NULL,
-                             "this host's rp_filter drops the replies: IPReversePathFilter grows", .advice = CHECK,
-                             .lost = IBH_LOST_IN, .file = "netstat", .key = "IPReversePathFilter"},
-    [IBH_LOCAL_QDISC] = {IBH_STAGE_SENT, NULL, HOME, NOT_SENT, NULL,
+    [IBH_LOCAL_RP_FILTER] = {IBH_STAGE_DELIVERED, NULL, HOME, BESIDE, NULL,
+                             "IPReversePathFilter grows, too: this host's rp_filter drops packets, perhaps these",
+                             .advice = "nstat -az TcpExtIPReversePathFilter", .lost = IBH_LOST_IN, .file = "netstat",
+                             .key = "IPReversePathFilter"},
+    [IBH_LOCAL_QDISC] = {IBH_STAGE_SENT, ibh_proof_is_unseen, HOME, NOT_SENT, NULL,
                          "this host's own queue of this NIC drops what leaves: the drops of its qdisc grow",
-                         .advice = "tc -s qdisc show dev {if}", .lost = IBH_LOST_OUT | IBH_LOST_ALL | IBH_LOST_SOME},
+                         .advice = "tc -s qdisc show dev {if}",
+                         .lost = IBH_LOST_FRAMES_OUT | IBH_LOST_ALL | IBH_LOST_SOME},
     [IBH_LOCAL_SOURCE] = {IBH_STAGE_DELIVERED, NULL, HOME, DROPPED, NULL,
                           "a macvlan in mode source on this NIC takes what the hosts on its list send, before this "
                           "host gets it",

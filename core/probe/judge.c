@@ -148,9 +148,11 @@ static void sum_up(const IbhProbe *probe, guint i)
     IbhProbePair *pair = ibh_probe_pair(probe, i);
     IbhProbeSize *mtu = &pair->mtu;
 
+    pair->gone = FALSE;
     for (guint number = 0; number < (guint)probe->count; number++) {
         const IbhProbeEcho *echo = ibh_probe_echo(probe, i, number);
 
+        pair->gone |= echo->left && !echo->received;
         pair->dropped |= echo->seen && !echo->received;
         if (echo->seen && (!pair->reply_ifindex || echo->seen != ibh_probe_link(pair)->ifindex))
             pair->reply_ifindex = echo->seen;

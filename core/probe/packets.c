@@ -271,7 +271,7 @@ static gboolean parse_advertisement(const IbhLink *link, const guint8 *packet, g
 /* Translation of addresses leaves the cookie as it is. */
 static void hear_request(IbhProbe *probe, const IbhHeard *heard, const IbhProbeReply *packet)
 {
-    guint32 i = packet->length >= IBH_PROBE_PACKET ? ibh_get32(packet->icmp + 24) : G_MAXUINT32;
+    guint32 i = packet->length >= IBH_PROBE_PACKET ? ibh_get32(packet->icmp + 24) : G_MAXUINT32, number;
     IbhProbePair *pair = i < probe->pairs->len ? ibh_probe_pair(probe, i) : NULL;
     gboolean is_right;
 
@@ -279,11 +279,14 @@ static void hear_request(IbhProbe *probe, const IbhHeard *heard, const IbhProbeR
         memcmp(packet->icmp + 8, probe->cookie, sizeof probe->cookie) != 0)
         return;
     is_right = ibh_probe_link(pair)->ifindex == heard->ifindex;
-    if (ibh_get32(packet->icmp + 28) == IBH_PROBE_FREE) /* a NIC below shows it, too: by the right NIC counts */
+    number = ibh_get32(packet->icmp + 28);
+    if (number == IBH_PROBE_FREE) /* a NIC below shows it, too: by the right NIC counts */
         pair->free_ifindex = is_right || !pair->free_ifindex ? heard->ifindex : pair->free_ifindex;
     if (!is_right || pair->step > IBH_STEP_ECHOES)
         return; /* by an answer to our own questions, what waited for the kernel's leaves, too */
     pair->trace.left = TRUE;
+    if (number < (guint)probe->count)
+        ibh_probe_echo(probe, i, number)->left = TRUE;
     pair->trace.from = packet->from;
     pair->trace.to = packet->to;
     pair->trace.is_translated =

@@ -252,6 +252,7 @@ struct IbhProbePair {
     int send_error;    /* errno, 0: none */
     IbhLookup route;   /* the kernel's answer where no device is named */
     int reply_ifindex; /* where replies came in: a wrong NIC, if any did; 0: none came */
+    gboolean gone;     /* an echo left, and its reply was not delivered */
     gboolean dropped;  /* a reply came in and was not delivered */
     gboolean mangled;  /* or with a wrong checksum */
     IbhProbeRefusal refusal;
@@ -300,6 +301,7 @@ typedef struct {
 
 typedef struct {
     gint64 sent_at; /* µs; 0: it was not */
+    gboolean left;  /* through the pair's NIC */
     gboolean received;
     int seen; /* ifindex where a reply came in, delivered or not: the right NIC, if it did there; 0: none did */
 } IbhProbeEcho;
@@ -479,14 +481,14 @@ char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text);
 /* What proves a cause (proofs.c). */
 IbhProof ibh_proof_is_down, ibh_proof_has_no_carrier, ibh_proof_is_ours, ibh_proof_is_arp_off, ibh_proof_was_table_full,
     ibh_proof_is_unheard, ibh_proof_is_held, ibh_proof_is_refused, ibh_proof_is_marked, ibh_proof_is_unsent,
-    ibh_proof_is_dropped, ibh_proof_is_mangled, ibh_proof_is_deaf, ibh_proof_answer_was_wrong, ibh_proof_peer_refuses,
-    ibh_proof_way_refuses, ibh_proof_has_reply, ibh_proof_is_translated, ibh_proof_is_redirected, ibh_proof_is_detour,
-    ibh_proof_is_gateway_silent, ibh_proof_has_answered, ibh_proof_is_silent, ibh_proof_is_unknown,
-    ibh_proof_has_no_route, ibh_proof_has_other_route, ibh_proof_is_led_away, ibh_proof_is_entry_fixed,
-    ibh_proof_is_entry_wrong, ibh_proof_is_entry_unanswered, ibh_proof_is_flux, ibh_proof_two_hosts_answer,
-    ibh_proof_many_addresses_answer, ibh_proof_one_answers_twice, ibh_proof_is_reply_translated,
-    ibh_proof_is_back_by_peer, ibh_proof_is_back_by_other, ibh_proof_is_sender_of_peer, ibh_proof_is_sender_unknown,
-    ibh_proof_is_lladdr_unknown, ibh_proof_reply_is_in_pieces, ibh_proof_link_is_smaller,
+    ibh_proof_is_dropped, ibh_proof_is_mangled, ibh_proof_is_deaf, ibh_proof_is_unseen, ibh_proof_answer_was_wrong,
+    ibh_proof_peer_refuses, ibh_proof_way_refuses, ibh_proof_has_reply, ibh_proof_is_translated,
+    ibh_proof_is_redirected, ibh_proof_is_detour, ibh_proof_is_gateway_silent, ibh_proof_has_answered,
+    ibh_proof_is_silent, ibh_proof_is_unknown, ibh_proof_has_no_route, ibh_proof_has_other_route, ibh_proof_is_led_away,
+    ibh_proof_is_entry_fixed, ibh_proof_is_entry_wrong, ibh_proof_is_entry_unanswered, ibh_proof_is_flux,
+    ibh_proof_two_hosts_answer, ibh_proof_many_addresses_answer, ibh_proof_one_answers_twice,
+    ibh_proof_is_reply_translated, ibh_proof_is_back_by_peer, ibh_proof_is_back_by_other, ibh_proof_is_sender_of_peer,
+    ibh_proof_is_sender_unknown, ibh_proof_is_lladdr_unknown, ibh_proof_reply_is_in_pieces, ibh_proof_link_is_smaller,
     ibh_proof_router_says_too_long, ibh_proof_is_size_mangled, ibh_proof_is_size_ours, ibh_proof_is_size_silent;
 
 /* Parts of ibh_probe_judge(): a finding for each cause, keyed by who is at fault: a rail of this host, a peer, a pair,

@@ -104,6 +104,14 @@ gboolean ibh_proof_is_deaf(const IbhProbePair *of)
     return reached || !others;
 }
 
+/* No lost echo was seen to leave, nor did it wait for a hardware address. */
+gboolean ibh_proof_is_unseen(const IbhProbePair *pair)
+{
+    const gboolean has_way = ibh_proof_is_held(pair) || (pair->probe->hears && (pair->answers || pair->received));
+
+    return has_way && !pair->gone;
+}
+
 /* ---- the way that the kernel says ---- */
 
 gboolean ibh_proof_has_no_route(const IbhProbePair *pair)

@@ -283,7 +283,8 @@ class World:
         if side == "us":
             said, act = self.random.choice(self.our_faults(i))
             seen_like_wire = said == "XDP" or said.endswith("damaged")  # what only a wire does, too
-            self.fault(f"{said} ({self.us.nics[i]})", {"us", "rail"} if seen_like_wire else {"us"}, None if said == "a local route" else self.us.nics[i],
+            self.fault(f"{said} ({self.us.nics[i]})", {"us", "rail"} if seen_like_wire else {"us"},
+                       None if said == "a local route" else self.us.nics[i],
                        said not in ("source NAT", "a wrong neighbour from before"))
         elif side == "peer":
             said, act = self.random.choice(self.peer_faults(host, k))

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <linux/if_ether.h>
+#include <errno.h>
 #include <string.h>
 
 #define PEERS6 "--probe fd00:16::16:1 fd00:16::16:2"
@@ -115,6 +116,88 @@ static void test_reply_comes(void **state)
     pass(&six, 1, echo_frame(&six, 1, 0, OUT), OUT);
     pass(&six, 1, echo_frame(&six, 1, 0, IN), IN);
     check_lost(&six, "ib1 error reply-dropped", "ib1 to fd00:16::16:1: replies come in through this NIC");
+}
+
+#define AFTER_ARP                                                                                                      \
+    "ARP is answered, echoes are not: they were seen to leave, and nothing came back: the fault is in the "
+#define NOBODY_ELSE "wire, in either direction, or in that host; 1 of 4 pairs"
+#define OTHER_CAUSES "and this host drops them: rp_filter, its own firewall, nft's table netdev, or tc; "
+
+/* Of pair 1's three echoes. */
+enum { LEFT = 1, BACK = 2 /* to the NIC */, ONE = 4 /* came back to us */, ASKED = 8 /* in vain */, REFUSED = 16 };
+
+static const struct {
+    IbhCause fact;
+    int ifindex; /* 3: the pair's NIC; 0: counted of the whole host */
+    gint64 value;
+    guint seen;
+    const char *code, *message;
+} facts[] = {
+    /* a queue drops what was not seen to leave, and did not wait for a hardware address */
+    {IBH_LOCAL_QDISC, 3, 9, 0, "ib1 error probe-not-sent", "the drops of its qdisc grow"},
+    {IBH_LOCAL_QDISC, 3, 9, LEFT, "ib1 error probe-lost", AFTER_ARP NOBODY_ELSE},
+    {IBH_LOCAL_QDISC, 3, 9, ONE, "ib1 error probe-not-sent", "the drops of its qdisc grow"},
+    {IBH_LOCAL_QDISC, 3, 1, ONE, "ib1 error probe-lost", "some echoes get lost"},
+    {IBH_LOCAL_QDISC, 3, 9, ONE | LEFT, "ib1 error probe-lost", "some echoes get lost"},
+    {IBH_LOCAL_QDISC, 3, 9, ASKED, "ib1 error probe-lost", "nothing answers, not even ARP"},
+    {IBH_LOCAL_QDISC, 3, 9, REFUSED, "ib1 error probe-not-sent", "this host's own firewall drops the echoes"},
+    /* what others may have made grow, or may pass, is told beside */
+    {IBH_LOCAL_RP_FILTER, 0, 3, LEFT | BACK, "ib1 error reply-dropped", OTHER_CAUSES "IPReversePathFilter grows, too"},
+    {IBH_LOCAL_RP_FILTER, 0, 2, LEFT | BACK, "ib1 error reply-dropped", OTHER_CAUSES "1 of 4 pairs"},
+    {IBH_LOCAL_RP_FILTER, 0, 3, LEFT, "ib1 error probe-lost", AFTER_ARP NOBODY_ELSE},
+    {IBH_LOCAL_IPSEC_IN, 0, 3, LEFT | BACK, "ib1 error reply-dropped", OTHER_CAUSES "an XfrmIn counter"},
+    {IBH_LOCAL_XDP, 3, 1, LEFT, "ib1 error probe-lost", "or in that host; an XDP program is attached to ib1"},
+    {IBH_LOCAL_XDP, 2, 1, LEFT, "ib1 error probe-lost", AFTER_ARP NOBODY_ELSE},
+    {IBH_LOCAL_PASSTHRU, 3, 1, LEFT, "ib1 error probe-lost", AFTER_ARP NOBODY_ELSE}, /* it hears the other peer */
+};
+
+static void see(const World *world, guint seen)
+{
+    IbhProbePair *pair = pair_at(world, 1);
+
+    for (guint number = 0; number < 3; number++) {
+        if (number == 0 && seen & ONE) {
+            exchange(world, 1, number, 1);
+            pair->sent--;
+            continue;
+        }
+        if (seen & LEFT)
+            pass(world, 1, echo_frame(world, 1, number, OUT), OUT);
+        if (seen & BACK)
+            pass(world, 1, echo_frame(world, 1, number, IN), IN);
+    }
+    if (seen & ASKED)
+        pass(world, 1, arp_of(world, 1, OUT), OUT);
+    pair->answers = seen & ASKED ? 0 : pair->answers;
+    pair->sent = seen & REFUSED ? 0 : pair->sent;
+    pair->send_error = seen & REFUSED ? EPERM : 0;
+}
+
+static void test_facts(void **state)
+{
+    (void)state;
+    for (guint i = 0; i < G_N_ELEMENTS(facts); i++) {
+        g_auto(World) world = look_lost(TWO_PEERS);
+
+        see(&world, facts[i].seen);
+        ibh_probe_note_local(world.probe, facts[i].ifindex, facts[i].fact, facts[i].value);
+        check_lost(&world, facts[i].code, facts[i].message);
+    }
+}
+
+/* It is of one rail, and does not part the peer's pairs. */
+static void test_fact_of_one_rail(void **state)
+{
+    g_auto(World) world = look_lost(TWO_PEERS);
+
+    (void)state;
+    pair_at(&world, 0)->received = 0;
+    for (guint i = 0; i < 2; i++)
+        pass(&world, i, echo_frame(&world, i, 0, OUT), OUT);
+    ibh_probe_note_local(world.probe, 3, IBH_LOCAL_XDP, 1);
+    check_verdict(&world, "error peer-down", 2);
+    check_message(&world, 0, "172.16.16.1 to every rail: ARP is answered");
+    check_message(&world, 0, "an XDP program is attached to ib1, which could drop what arrives, too; 2 of 4 pairs");
 }
 
 /* A NIC below the rail shows it, too: as a bond's. */
@@ -338,10 +421,13 @@ static void test_not_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_leaves),  cmocka_unit_test(test_questions),   cmocka_unit_test(test_reply_comes),
-        cmocka_unit_test(test_reply_by_two),    cmocka_unit_test(test_translation), cmocka_unit_test(test_gateway),
-        cmocka_unit_test(test_what_is_no_echo), cmocka_unit_test(test_pieces),      cmocka_unit_test(test_own_firewall),
-        cmocka_unit_test(test_answers),         cmocka_unit_test(test_other_nic),   cmocka_unit_test(test_not_known),
+        cmocka_unit_test(test_nothing_leaves),   cmocka_unit_test(test_questions),
+        cmocka_unit_test(test_reply_comes),      cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_fact_of_one_rail), cmocka_unit_test(test_reply_by_two),
+        cmocka_unit_test(test_translation),      cmocka_unit_test(test_gateway),
+        cmocka_unit_test(test_what_is_no_echo),  cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_own_firewall),     cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_other_nic),        cmocka_unit_test(test_not_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
