@@ -205,6 +205,12 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                         "one question gets two answers from {answers}: two hosts have both this hardware address and "
                         "the peer's IP address, so packets go to one or the other",
                         .advice = FIND "give one of the two its own"},
+    [IBH_PEER_DOUBLED] =
+        {IBH_STAGE_ANSWER, ibh_proof_is_doubled, EITHER_WARNING, "frames-doubled", NULL,
+         "each frame comes in twice, answers to {arp} and replies to echoes: a mirror port, an MLAG or "
+         "a bond in mode broadcast doubles them",
+         .advice = "tcpdump -eni {if} host {peer}: shows both frames; look for mirror ports (SPAN) and "
+                   "MLAGs of the switches, and for bonds in mode broadcast"},
 
     [IBH_BACK_TRANSLATED] = {IBH_STAGE_SENT, ibh_proof_is_reply_translated, HOME_WARNING, "address-translated", NULL,
                              "this host's own address translation changes what leaves through this NIC: the peer sees "

@@ -113,7 +113,7 @@ static const struct {
     {IBH_LOSS_DOWN, IBH_LOSS_UNKNOWN, has_loss},
     {IBH_WAY_NONE, IBH_WAY_FILTERED, could_leave},
     {IBH_ENTRY_FIXED, IBH_ENTRY_UNANSWERED, NULL},
-    {IBH_PEER_FLUX, IBH_PEER_TWICE, NULL},
+    {IBH_PEER_FLUX, IBH_PEER_DOUBLED, NULL},
     {IBH_BACK_TRANSLATED, IBH_WAY_NOT_KNOWN, is_not_led_away},
     {IBH_SIZE_PIECES, IBH_SIZE_SILENT, NULL},
 };
@@ -154,6 +154,7 @@ static void sum_up(const IbhProbe *probe, guint i)
 
         pair->gone |= echo->left && !echo->received;
         pair->dropped |= echo->seen && !echo->received;
+        pair->doubled |= echo->twice;
         if (echo->seen && (!pair->reply_ifindex || echo->seen != ibh_probe_link(pair)->ifindex))
             pair->reply_ifindex = echo->seen;
     }

@@ -300,6 +300,7 @@ static void hear_echo(IbhProbePair *pair, IbhProbeEcho *echo, const IbhHeard *he
 
     if (comes_too_late(pair))
         return;
+    echo->twice |= echo->seen == heard->ifindex;
     if (echo->seen != right)
         echo->seen = heard->ifindex;
     if (heard->ifindex == right)

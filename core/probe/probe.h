@@ -91,10 +91,11 @@ typedef enum {
     IBH_ENTRY_WRONG,
     IBH_ENTRY_UNANSWERED,
     /* of those who answer for the peer's address */
-    IBH_PEER_FLUX,  /* NICs of one host, as other addresses show */
-    IBH_PEER_TWO,   /* others do not */
-    IBH_PEER_MANY,  /* nothing to compare with */
-    IBH_PEER_TWICE, /* two, with one hardware address */
+    IBH_PEER_FLUX,    /* NICs of one host, as other addresses show */
+    IBH_PEER_TWO,     /* others do not */
+    IBH_PEER_MANY,    /* nothing to compare with */
+    IBH_PEER_TWICE,   /* two, with one hardware address */
+    IBH_PEER_DOUBLED, /* one, and the wire doubles what it says */
     /* of the way of replies */
     IBH_BACK_TRANSLATED,
     IBH_BACK_ENTRY, /* the peer sent them to another NIC of this host, */
@@ -254,6 +255,7 @@ struct IbhProbePair {
     int reply_ifindex; /* where replies came in: a wrong NIC, if any did; 0: none came */
     gboolean gone;     /* an echo left, and its reply was not delivered */
     gboolean dropped;  /* a reply came in and was not delivered */
+    gboolean doubled;  /* or came in twice */
     gboolean mangled;  /* or with a wrong checksum */
     IbhProbeRefusal refusal;
     IbhLladdr entry;                     /* of the neighbour table before the first packet: no answer of now */
@@ -303,7 +305,8 @@ typedef struct {
     gint64 sent_at; /* µs; 0: it was not */
     gboolean left;  /* through the pair's NIC */
     gboolean received;
-    int seen; /* ifindex where a reply came in, delivered or not: the right NIC, if it did there; 0: none did */
+    gboolean twice; /* its reply came in, through one NIC */
+    int seen;       /* ifindex where a reply came in, delivered or not: the right NIC, if it did there; 0: none did */
 } IbhProbeEcho;
 
 typedef struct {
@@ -486,7 +489,7 @@ IbhProof ibh_proof_is_down, ibh_proof_has_no_carrier, ibh_proof_is_ours, ibh_pro
     ibh_proof_is_redirected, ibh_proof_is_detour, ibh_proof_is_gateway_silent, ibh_proof_has_answered,
     ibh_proof_is_silent, ibh_proof_is_unknown, ibh_proof_has_no_route, ibh_proof_has_other_route, ibh_proof_is_led_away,
     ibh_proof_is_entry_fixed, ibh_proof_is_entry_wrong, ibh_proof_is_entry_unanswered, ibh_proof_is_flux,
-    ibh_proof_two_hosts_answer, ibh_proof_many_addresses_answer, ibh_proof_one_answers_twice,
+    ibh_proof_two_hosts_answer, ibh_proof_many_addresses_answer, ibh_proof_one_answers_twice, ibh_proof_is_doubled,
     ibh_proof_is_reply_translated, ibh_proof_is_back_by_peer, ibh_proof_is_back_by_other, ibh_proof_is_sender_of_peer,
     ibh_proof_is_sender_unknown, ibh_proof_is_lladdr_unknown, ibh_proof_reply_is_in_pieces, ibh_proof_link_is_smaller,
     ibh_proof_router_says_too_long, ibh_proof_is_size_mangled, ibh_proof_is_size_ours, ibh_proof_is_size_silent;

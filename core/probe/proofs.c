@@ -226,7 +226,7 @@ gboolean ibh_proof_many_addresses_answer(const IbhProbePair *pair)
 }
 
 /* Each question has two answers from one hardware address. */
-gboolean ibh_proof_one_answers_twice(const IbhProbePair *pair)
+static gboolean has_double_answers(const IbhProbePair *pair)
 {
     if (!ibh_probe_is_direct(pair) || !pair->questions || ibh_probe_family(pair))
         return FALSE;
@@ -235,6 +235,17 @@ gboolean ibh_proof_one_answers_twice(const IbhProbePair *pair)
             return TRUE;
     }
     return FALSE;
+}
+
+/* Two hosts: all get a question, but a switch delivers an echo to one of them only. */
+gboolean ibh_proof_one_answers_twice(const IbhProbePair *pair)
+{
+    return has_double_answers(pair) && pair->probe->hears && pair->received && !pair->doubled;
+}
+
+gboolean ibh_proof_is_doubled(const IbhProbePair *pair)
+{
+    return has_double_answers(pair) && pair->doubled;
 }
 
 /* ---- losses that something else explains ---- */

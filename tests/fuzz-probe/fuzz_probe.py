@@ -25,7 +25,7 @@ RIGHT_AT_LEAST = 0.97
 US = {"probe-not-sent", "reply-dropped", "reply-other-nic", "routed-other-nic", "neighbour-static", "arp-off", "carrier-down",
       "address-translated", "foreign-nic-answers", "neighbour-table-small", "neighbour-wrong"}
 WIRE = {"duplicate-address", "duplicate-mac", "proxy-arp"}
-BETWEEN = {"probe-lost", "peer-down", "path-mtu", "gateway-down", "arp-unanswered", "not-known"}
+BETWEEN = {"probe-lost", "peer-down", "path-mtu", "gateway-down", "arp-unanswered", "not-known", "frames-doubled"}
 QUIET = {"info"}
 
 

@@ -143,6 +143,13 @@ expect_contains "what lies between" "ib1 to 172.16.34.1: ARP is answered, echoes
 expect_lacks "no advice for another host" "on the peer" "$(json '.findings[].advice')"
 on wire nft flush ruleset
 
+# The switch delivers twice what is for one NIC: a mirror port, an MLAG. Nobody has a double.
+on wire nft "add table netdev t; add chain netdev t c { type filter hook ingress devices = { B.0, B.1 } priority 0; }; add rule netdev t c ether daddr $(mac A 1) dup to \"A.1\""
+probe 1 "${both[@]}"
+expect_equal "doubled frames" "warning frames-doubled ib1" "$(faults)"
+expect_contains "as that" "ib1 to 172.16.34.1-.2: each frame comes in twice" "$(messages)"
+on wire nft flush ruleset
+
 # ---- who answers ---------------------------------------------------------------------------------------
 
 new_host C

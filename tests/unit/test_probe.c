@@ -399,14 +399,36 @@ static void test_answers(void **state)
     answer_arp(&world, 3, "172.16.16.1", "172.16.34.2", 16);
     check_verdict(&world, "", 0);
     pair->times[1] = 2;
+    check_verdict(&world, "", 0); /* whether one echo has two replies is not known */
+    world.probe->hears = TRUE;
     check_verdict(&world, "error duplicate-mac", 1);
     pair_at(&world, 0)->entry = (IbhLladdr){{MAC(77)}, 6}; /* before the first packet */
     check_verdict(&world, "ib0 warning neighbour-wrong, error duplicate-mac", 2);
     check_message(&world, 0, "had 02:00:00:00:00:4d, before the first packet, but 02:00:00:00:00:10 answers ARP");
     assert_string_equal(ibh_probe_stage(pair_at(&world, 0)), "entry");
     pair_at(&world, 2)->answers = 0;
-    world.probe->hears = TRUE;
     check_verdict(&world, "ib0 warning neighbour-wrong, ib0 warning arp-unanswered, error duplicate-mac", 3);
+}
+
+/* All that comes in through ib1 comes twice: the wire does that, and no loss beside it is explained. */
+static void test_doubled(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    world.probe->hears = TRUE;
+    for (guint i = 1; i < 4; i += 2) {
+        pair_at(&world, i)->times[0] = 2;
+        pass(&world, i, echo_frame(&world, i, 0, IN), IN);
+    }
+    check_verdict(&world, "ib1 warning frames-doubled", 2);
+    check_message(&world, 0, "ib1 to 172.16.16.1-.2: each frame comes in twice");
+    pair_at(&world, 1)->received = 0;
+    ibh_probe_echo(world.probe, 1, 0)->twice = FALSE;
+    pair_at(&world, 1)->doubled = FALSE;
+    for (guint number = 0; number < 3; number++)
+        ibh_probe_echo(world.probe, 1, number)->seen = 0;
+    check_verdict(&world, "ib1 error probe-lost, ib1 warning frames-doubled", 2); /* nor are two hosts named */
 }
 
 /* Hardware addresses of virtual routers, and their neighbours, which a NIC may have. */
@@ -522,6 +544,7 @@ int main(void)
         cmocka_unit_test(test_reply_by_other_nic),
         cmocka_unit_test(test_flux_of_two_answers),
         cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_doubled),
         cmocka_unit_test(test_virtual_routers),
         cmocka_unit_test(test_strangers),
         cmocka_unit_test(test_peer_replies_by_another_nic),
