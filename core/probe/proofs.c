@@ -196,16 +196,28 @@ static guint count_shared(const IbhProbePair *pair, const IbhProbePair *other)
     return n;
 }
 
-/* Several that answer for one address, and for another one, too: these are NICs of one host. */
+/* Of those that answer for the pair's address, this is the only one that answers for the other's. */
+static gboolean has_one_of(const IbhProbePair *pair, const IbhProbePair *other)
+{
+    return count_hosts(other) == 1 && count_shared(pair, other) == 1;
+}
+
+/* Several that answer for one address, and for another one, too: these are NICs of one host; unless one of them has an
+ * address for itself, as two hosts would that share virtual addresses. */
 gboolean ibh_proof_is_flux(const IbhProbePair *pair)
 {
+    gboolean is_mixed = FALSE;
+
     if (count_hosts(pair) < 2)
         return FALSE;
     IBH_EACH (const IbhProbePair, other, pair->probe->pairs) {
-        if (other->source == pair->source && other != pair && count_shared(pair, other) > 1)
-            return TRUE;
+        if (other->source != pair->source || other == pair)
+            continue;
+        if (has_one_of(pair, other))
+            return FALSE;
+        is_mixed |= count_shared(pair, other) > 1;
     }
-    return FALSE;
+    return is_mixed;
 }
 
 /* Several for this address, and one for each other: hosts there do not mix their NICs. */
@@ -215,8 +227,13 @@ gboolean ibh_proof_two_hosts_answer(const IbhProbePair *pair)
 
     if (count_hosts(pair) < 2)
         return FALSE;
-    IBH_EACH (const IbhProbePair, other, pair->probe->pairs)
-        is_compared |= other->source == pair->source && other != pair && other->answers;
+    IBH_EACH (const IbhProbePair, other, pair->probe->pairs) {
+        if (other->source != pair->source || other == pair)
+            continue;
+        if (count_hosts(other) > 1)
+            return FALSE;
+        is_compared |= other->answers > 0;
+    }
     return is_compared;
 }
 

@@ -387,6 +387,25 @@ static void test_flux_of_two_answers(void **state)
     check_verdict(&world, "warning peer-flux", 2);
 }
 
+/* Two hosts with two virtual addresses are no host that mixes its NICs, if one of them is seen to have its own address.
+ */
+static void test_shared_virtual_addresses(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS " 172.16.16.3");
+
+    (void)state;
+    for (guint i = 0; i < 2; i++)
+        pair_at(&world, i)->answer[pair_at(&world, i)->answers++] = (IbhLladdr){{MAC(17)}, 6};
+    for (guint i = 2; i < 4; i++)
+        pair_at(&world, i)->answer[pair_at(&world, i)->answers++] = (IbhLladdr){{MAC(16)}, 6};
+    check_verdict(&world, "warning peer-flux", 4);
+    check_message(&world, 0, "several NICs of that host answer for each address");
+    for (guint i = 4; i < 6; i++)
+        pair_at(&world, i)->answer[0] = pair_at(&world, i)->lladdr = (IbhLladdr){{MAC(17)}, 6};
+    check_verdict(&world, "warning peer-flux", 4);
+    check_message(&world, 0, "one host mixes its NICs (ARP flux), or two hosts have it");
+}
+
 /* One question has one answer from each; virtual routers are no NICs. */
 static void test_answers(void **state)
 {
@@ -544,6 +563,7 @@ int main(void)
         cmocka_unit_test(test_reply_by_other_nic),
         cmocka_unit_test(test_flux_of_two_answers),
         cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_shared_virtual_addresses),
         cmocka_unit_test(test_doubled),
         cmocka_unit_test(test_virtual_routers),
         cmocka_unit_test(test_strangers),
