@@ -209,7 +209,8 @@ static GPtrArray *find_senders(const IbhSnapshot *snapshot, const GPtrArray *tak
             const IbhRule *rule = as_rule(snapshot, object);
             const IbhRoute *route = object;
 
-            may |= rule ? ibh_prefix_contains(&rule->from, &address->local) : route->family == address->local.family;
+            may |= rule ? (rule->selectors & IBH_SELECT_NOT) || ibh_prefix_contains(&rule->from, &address->local)
+                        : route->family == address->local.family;
         }
         if (may && is_asked_about(&address->local))
             g_ptr_array_add(senders, address);
