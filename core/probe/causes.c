@@ -299,3 +299,50 @@ gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause)
         i++;
     return i < IBH_PROBE_LISTS;
 }
+
+/* ---- what the kernel itself says of packets that this host drops ---- */
+
+static gpointer key_of(int ifindex, IbhCause fact)
+{
+    return GUINT_TO_POINTER((guint)ifindex * IBH_N_CAUSES + fact);
+}
+
+void ibh_probe_note_local(IbhProbe *probe, int ifindex, IbhCause fact, gint64 value)
+{
+    const gsize before = GPOINTER_TO_SIZE(g_hash_table_lookup(probe->local, key_of(ifindex, fact)));
+
+    g_hash_table_insert(probe->local, key_of(ifindex, fact), GSIZE_TO_POINTER(before + (gsize)value));
+}
+
+/* It is of the pair's NIC or host, and could lose what was lost. */
+static gboolean could_lose(const IbhProbePair *pair, IbhCause fact, IbhCause loss)
+{
+    const IbhCauseRow *row = ibh_probe_cause(fact);
+    const int ifindex = row->file ? 0 : ibh_probe_link(pair)->ifindex;
+    const gssize grown = (gssize)GPOINTER_TO_SIZE(g_hash_table_lookup(pair->probe->local, key_of(ifindex, fact)));
+
+    if (grown <= 0 || !(row->lost & ibh_probe_cause(loss)->lost))
+        return FALSE;
+    return fact >= IBH_LOCAL_SOURCE || grown >= pair->sent - pair->received;
+}
+
+static gboolean explains(const IbhProbePair *pair, IbhCause fact, IbhCause loss)
+{
+    const IbhCauseRow *row = ibh_probe_cause(fact);
+
+    return row->code && could_lose(pair, fact, loss) && (!row->proof || row->proof(pair));
+}
+
+gboolean ibh_probe_is_beside(const IbhProbePair *pair, IbhCause fact)
+{
+    return !ibh_probe_cause(fact)->code && pair->loss < IBH_LOCAL_IPSEC_IN && could_lose(pair, fact, pair->loss);
+}
+
+IbhCause ibh_probe_explain(const IbhProbePair *pair, IbhCause loss)
+{
+    for (int fact = IBH_LOCAL_IPSEC_IN; fact < IBH_LOCAL_END; fact++) {
+        if (explains(pair, (IbhCause)fact, loss))
+            return (IbhCause)fact;
+    }
+    return loss;
+}

@@ -149,7 +149,7 @@ typedef gboolean IbhProof(const IbhProbePair *pair);
  * texts, words in braces stand for the pair's (words.c). */
 typedef struct {
     IbhProbeStage stage;
-    IbhProof *proof; /* what was seen; NULL: judge.c, or the child that asks by RDMA, knows it */
+    IbhProof *proof; /* what was seen; NULL: what the kernel says, or the child that asks by RDMA */
     IbhProbePlace place;
     IbhSeverity severity;
     const char *code;    /* NULL: told elsewhere, beside a loss, or no fault */
@@ -334,7 +334,7 @@ struct IbhProbe {
     guint8 cookie[16];    /* so that a reply cannot be guessed */
     gboolean interrupted; /* by a signal */
     gboolean was_full[2]; /* the kernel's table of neighbours, meanwhile: IPv4, IPv6 */
-    GHashTable *local;    /* what the kernel says of packets that this host drops (judge.c) */
+    GHashTable *local;    /* what the kernel says of packets that this host drops (causes.c) */
     GPtrArray *findings;  /* IbhFinding *; NULL: not judged yet */
 };
 
@@ -468,6 +468,8 @@ void ibh_probe_note_local(IbhProbe *probe, int ifindex, IbhCause fact, gint64 va
 /* Once all is over: sets causes and findings. */
 void ibh_probe_judge(IbhProbe *probe);
 gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause);
+/* The fact about this host that explains this loss of the pair better; or the same. */
+IbhCause ibh_probe_explain(const IbhProbePair *pair, IbhCause loss);
 /* A fact about this host that proves nothing, and could be why the pair's echoes were lost. */
 gboolean ibh_probe_is_beside(const IbhProbePair *pair, IbhCause fact);
 const char *ibh_probe_stage(const IbhProbePair *pair);   /* the first that was not seen; NULL: all were */
