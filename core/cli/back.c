@@ -289,17 +289,14 @@ static void keep(const IbhTrial *trial, const IbhState *now, const char *iface, 
         ibh_state_keep(state, iface);
 }
 
-/* Else the next hook would do the same again. A rail that the trial did not change stays one, and is cared for. */
+/* Else the next hook would do the same again, to main=spread and to NICs that the trial did not change, too. */
 void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *state)
 {
     const IbhState *now = rails->snapshot->state;
 
     recall(trial, now, state);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        const gboolean was_held = ibh_state_is_held(trial->before, nic->link->name);
-
-        if (nic->rank && (nic->status != IBH_NIC_RAIL || was_held) && nic->status != IBH_NIC_UNMANAGED &&
-            ibh_nic_is_selected(nic, rails->only))
+        if (nic->rank && nic->status != IBH_NIC_UNMANAGED && ibh_nic_is_selected(nic, rails->only))
             keep(trial, now, nic->link->name, state);
     }
     IBH_EACH_POINTER (const IbhOp, op, trial->made)
