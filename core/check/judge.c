@@ -258,6 +258,17 @@ static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *a
     return 0;
 }
 
+/* A trial was perhaps not confirmed because it cut somebody off: its configuration is read first. */
+static IbhRemedy end_hold(const IbhCheck *check, const IbhNic *nic)
+{
+    if (nic->kept)
+        return ibh_remedy_advice("correct the configuration, then: sudo ib-hook --apply --confirm 60");
+    /* No rail is left: one command ends all holds, silent NICs', too. */
+    if (check->rails->no_rails->len == check->rails->nics->len)
+        return ibh_remedy_fix("sudo ib-hook", "--apply");
+    return ibh_remedy_fix("sudo ib-hook --apply --iface", "%s", nic->link->name);
+}
+
 /* It is kept with its rules, and an event has taken the route that they lead to: what the configuration wants of it
  * counts for nothing here. */
 static void judge_kept(const IbhCheck *check, const IbhNic *nic)
@@ -277,8 +288,7 @@ static void judge_kept(const IbhCheck *check, const IbhNic *nic)
         if (!ibh_question_goes_astray(&question))
             continue;
         way = ibh_question_way_text(check, &question, &question.got);
-        ibh_finding_leads_astray(ibh_check_tell(check, nic, "route-missing", NULL,
-                                                ibh_remedy_fix("sudo ib-hook", "--apply"),
+        ibh_finding_leads_astray(ibh_check_tell(check, nic, "route-missing", NULL, end_hold(check, nic),
                                                 "%s: ib-hook's route to %s in table %u is missing", way,
                                                 ibh_prefix_format(&address->subnet, subnet), table),
                                  nic->link->name);
@@ -288,17 +298,13 @@ static void judge_kept(const IbhCheck *check, const IbhNic *nic)
 
 static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
 {
-    /* No rail is left: one command ends all holds, silent NICs', too. */
     const gboolean all = check->rails->no_rails->len == check->rails->nics->len;
     g_autofree char *why = ibh_nic_why(check->rails, nic);
 
     if (nic->status == IBH_NIC_HELD) {
         const char *then = nic->kept ? "" : ": until then it is no rail";
 
-        ibh_check_tell(check, nic, "held", all ? "" : NULL,
-                       all ? ibh_remedy_fix("sudo ib-hook", "--apply")
-                           : ibh_remedy_fix("sudo ib-hook --apply --iface", "%s", nic->link->name),
-                       "%s%s", why, then);
+        ibh_check_tell(check, nic, "held", all ? "" : NULL, end_hold(check, nic), "%s%s", why, then);
     } else if (nic->status == IBH_NIC_BLOCKED) {
         ibh_check_tell(check, nic, "local-rule-late", "", (IbhRemedy){0}, "not programmed: %s", why);
     } else if (nic->status == IBH_NIC_NO_ADDRESS && !is_missed(check, nic->link)) {

@@ -149,7 +149,7 @@ static int do_render(Command *command, GError **error)
     g_autoptr(IbhFacts) facts = ibh_facts_new();
     g_autofree char *text = NULL;
 
-    ibh_render_adopt_rules(command->run.rails, command->run.snapshot);
+    ibh_render_forget_former(command->run.rails, command->run.snapshot);
     g_clear_pointer(&command->plan, g_ptr_array_unref);
     if (!decide(command, error))
         return IBH_EXIT_SYSTEM;
@@ -200,25 +200,33 @@ static gint64 get_time_left(const char *token)
     return time ? g_ascii_strtoll(time, NULL, 10) - g_get_monotonic_time() : 0;
 }
 
+/* Whose time has been over for so long does not answer any more: it was killed, or tries in vain. */
+#define PAUSE 5 /* seconds */
+#define LATE ((gint64)-PAUSE * G_USEC_PER_SEC)
+
+static guint get_seconds(gint64 left)
+{
+    return (guint)(MAX(left, 0) / G_USEC_PER_SEC) + 1;
+}
+
 /* For how long this --apply waits for --confirm; 0: it does not. Until a former one is confirmed, a plain --apply is
  * part of its trial: what comes back has to be a state that the host was in. */
 static guint find_seconds(const Command *command, const GPtrArray *plan)
 {
     g_autofree char *tokens = command->run.store ? ibh_tokens_read(command->run.store, NULL) : NULL;
     g_auto(GStrv) lines = g_strsplit(tokens ? tokens : "", "\n", -1);
-    gint64 left = 1;
+    gint64 left = LATE;
 
     if (command->options->confirm)
         return plan->len || tokens ? (guint)command->options->confirm : 0;
     for (char **line = lines; *line; line++)
-        left = MAX(left, get_time_left(*line) / G_USEC_PER_SEC + 1);
-    return plan->len && tokens ? (guint)left : 0;
+        left = MAX(left, **line ? get_time_left(*line) : left);
+    return plan->len && left > LATE ? get_seconds(left) : 0;
 }
 
 /* ---- the process that waits for --confirm ---- */
 
 #define TRIES 720 /* a host that may be cut off is worth an hour */
-#define PAUSE 5   /* seconds */
 #define LONG_PAUSE 60
 
 /* Ended early by a signal (a service that stops, a machine that shuts down), it gives the state before back at once. */
@@ -240,7 +248,7 @@ static guint find_turn(const Command *command, gboolean *ret_confirmed)
 {
     g_autofree char *tokens = command->run.store ? ibh_tokens_read(command->run.store, command->waiter->token) : NULL;
     g_auto(GStrv) lines = g_strsplit(tokens ? tokens : "", "\n", -1);
-    gint64 left = -PAUSE * G_USEC_PER_SEC;
+    gint64 left = LATE;
     char **line = lines;
 
     while (*line && !g_str_equal(*line, command->waiter->token))
@@ -248,7 +256,7 @@ static guint find_turn(const Command *command, gboolean *ret_confirmed)
     *ret_confirmed = !*line;
     for (line += *line ? 1 : 0; *line; line++)
         left = MAX(left, **line ? get_time_left(*line) : left);
-    return left <= -PAUSE * G_USEC_PER_SEC ? 0 : (guint)(MAX(left, 0) / G_USEC_PER_SEC) + 1;
+    return left > LATE ? get_seconds(left) : 0;
 }
 
 static GPtrArray *plan_back(const IbhRun *run)

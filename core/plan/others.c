@@ -81,7 +81,8 @@ typedef struct {
 
 /* In their table, an error is meant; and a route by a gateway is one to the subnet, not a default: IPoIB cannot resolve
  * an address of the own wire by a gateway. In main, what is more exact stays so with rules of ours, too. */
-static gboolean is_routed_to(const IbhOthers *others, Asked *asked, const IbhPrefix *whole, const IbhIp *to)
+static gboolean is_routed_to(const IbhOthers *others, Asked *asked, const IbhPrefix *whole, const IbhIp *to,
+                             gboolean may_be_of_main)
 {
     const IbhLookup packet = {.from = asked->address->local, .to = *to};
     const IbhTrace trace = ibh_fib_walk(others->fib, &packet);
@@ -90,7 +91,7 @@ static gboolean is_routed_to(const IbhOthers *others, Asked *asked, const IbhPre
 
     if (is_theirs && !asked->rule)
         asked->rule = trace.rule;
-    if (trace.asked_main && others->rails->snapshot->is_near) {
+    if (trace.asked_main && may_be_of_main && others->rails->snapshot->is_near) {
         asked->needs_main = TRUE;
         return TRUE;
     }
@@ -107,14 +108,16 @@ static gboolean is_whole_routed(const IbhOthers *others, Asked *asked, const Ibh
 
     if (whole->ip.family != asked->address->local.family)
         return TRUE;
-    if (ibh_prefixes_find_gap(others->cuts, 0, whole, &ip) && !is_routed_to(others, asked, whole, &ip))
+    /* The rest of the world is in no prefix of main but its default. */
+    if (ibh_prefixes_find_gap(others->cuts, 0, whole, &ip) &&
+        !is_routed_to(others, asked, whole, &ip, whole->length > 0))
         return FALSE;
     for (guint i = 0; i < others->cuts->len; i++) {
         const IbhPrefix *cut = &g_array_index(others->cuts, IbhPrefix, i);
 
         /* What lies inside it comes after it. */
         if (ibh_prefix_is_inside(cut, whole) && ibh_prefixes_find_gap(others->cuts, i + 1, cut, &ip) &&
-            !is_routed_to(others, asked, whole, &ip))
+            !is_routed_to(others, asked, whole, &ip, TRUE))
             return FALSE;
     }
     return TRUE;

@@ -232,6 +232,8 @@ static gint stronger_first(gconstpointer left, gconstpointer right)
 static void give_by_evidence(Assignment *all, gboolean kept)
 {
     g_array_set_size(all->evidence, 0);
+    g_hash_table_remove_all(all->used);
+    g_hash_table_remove_all(all->needed);
     all->kept = kept;
     note_rules(all);
     note_routes(all);

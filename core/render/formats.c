@@ -22,30 +22,11 @@
 
 /* ---- tables of other numbers ---- */
 
-static gboolean is_priority_of_ours(guint32 priority)
-{
-    return (priority > IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN && priority <= IBH_PRIORITY_BASE) ||
-           priority == IBH_PRIORITY_DEFAULTS;
-}
-
-/* Of a rule that leads to T' or D' of this NIC: it is of files that were rendered before. Until they are replaced, they
- * also lead addresses that the NIC had then. */
-static gboolean is_rendered(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule)
-{
-    const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
-
-    if (!ibh_rule_is_of_a_source(rule) || rule->to.length || rule->from.length != ibh_ip_bits(&rule->from.ip))
-        return FALSE;
-    return ibh_rails_address(rails, nic, &rule->from.ip) ||
-           (is_priority_of_ours(rule->priority) && (!holder || holder->rank));
-}
-
 /* Another program's routes would decide for the rail, and the rail's for that program. */
 static gboolean is_anothers(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (rule->table == table && rule->action == FR_ACT_TO_TBL && !ibh_rule_is_ours(rule) &&
-            !is_rendered(rails, nic, rule))
+        if (rule->table == table && rule->action == FR_ACT_TO_TBL && !ibh_rule_is_ours(rule))
             return TRUE;
     }
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
@@ -76,25 +57,6 @@ static guint32 find_distance(const IbhRails *rails)
         }
     }
     return distance;
-}
-
-void ibh_render_adopt_rules(const IbhRails *rails, IbhSnapshot *snapshot)
-{
-    const guint32 distance = find_distance(rails);
-
-    for (guint i = snapshot->rules->len; i-- > 0;) {
-        IbhRule *rule = &g_array_index(snapshot->rules, IbhRule, i);
-        const IbhNic *nic = ibh_rails_nic_by_table(rails, rule->table - distance);
-
-        if (!nic || !is_rendered(rails, nic, rule))
-            continue;
-        if (ibh_rails_address(rails, nic, &rule->from.ip)) {
-            rule->table -= distance;
-            rule->suppress_ifgroup = IBH_MARK;
-        } else {
-            g_array_remove_index(snapshot->rules, i);
-        }
-    }
 }
 
 /* ---- what is said before ---- */

@@ -10,9 +10,8 @@
 
 gboolean ibh_render_knows(const char *format);
 char *ibh_render_formats(void); /* "netplan, networkd, …" */
-/* Files that were rendered before may be in force. Their rules become ours in the snapshot, or go with the address, so
- * that the same is rendered again. The rails have to be found again then. */
-void ibh_render_adopt_rules(const IbhRails *rails, IbhSnapshot *snapshot);
+/* former.c: takes files that were rendered before out of the snapshot. The rails have to be found again then. */
+void ibh_render_forget_former(const IbhRails *rails, IbhSnapshot *snapshot);
 /* `facts`: the managers, for managers' formats; `fabric`: RDMA ports, for env alone. */
 char *ibh_render(const char *format, const IbhRails *rails, const IbhFacts *facts, const IbhFabric *fabric);
 

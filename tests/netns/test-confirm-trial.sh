@@ -59,3 +59,16 @@ ip -n B link set ib0 up
 event
 expect_contains "and it is routed again" "dev ib0 table" \
     "$(ip -n B route get 172.16.16.1 from 172.16.34.1)"
+
+# Whose time has long been over, since its process was killed, or tries in vain, no plain --apply is part of.
+configured 0 --undo -q
+configured 0 --apply --confirm 1
+pid=$(pgrep -f -x -- "$IB_HOOK .*--apply .*")
+kill -KILL "$pid"
+wait_until 5 nobody_waits
+past() { [ $((${EPOCHREALTIME/[.,]/} - start)) -gt 7000000 ]; }
+start=${EPOCHREALTIME/[.,]/}
+wait_until 10 past
+expect_hook 0 B --undo --iface ib0 --iface ib1 -q
+configured 0 --apply
+expect_equal "it is no part of one that was killed" "" "$(grep "comes back" <<<"$out" || true)"

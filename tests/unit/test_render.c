@@ -45,7 +45,7 @@ static char *render(const Request *request)
     fake_snapshot_add_main(cas->snapshot->routes, cas->snapshot, config);
     for (int i = 0; i < 2; i++) {
         if (rails)
-            ibh_render_adopt_rules(rails, cas->snapshot);
+            ibh_render_forget_former(rails, cas->snapshot);
         g_clear_pointer(&rails, ibh_rails_free);
         if (!(rails = ibh_rails_find(config, cas->snapshot, cas->respect_holds, &local)))
             fail_msg("%s", local->message);
@@ -230,6 +230,10 @@ static void test_again(void **state)
          "ip address add 172.16.34.2/16 dev ib0\nip address add 172.16.34.1/16 dev ib1\n"
          "ip route replace default via 172.16.0.254 dev ib0 protocol static\n"},
         {"ip rule add priority 500 from 10.0.0.34 lookup 1941\n", ""},
+        {"", "ip rule add priority 500 fwmark 7 lookup 1941\n"}, /* another program comes */
+        {"nic ib2 infiniband\nip address add 172.16.34.3/16 dev ib2\n", "ip link del ib0\n"},
+        {"ip route add default via 172.16.0.254 dev ib1 protocol static\n", /* one that is sorted first comes */
+         "nic ia0 infiniband\nip address add 172.16.34.9/16 dev ia0\n"},
         {NULL, ""},
     };
     g_autofree char *names = ibh_render_formats(), *everything = read_file("everything", "case");

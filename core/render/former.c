@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files that were rendered before, and are in force. They are about to be replaced: what is rendered is what the host
+ * needs without them. Their rules have no mark, and tables that depend on what the host had then, so their form tells.
+ */
+#include "render/render.h"
+
+#include <linux/fib_rules.h>
+
+static gboolean is_priority_of_ours(guint32 priority)
+{
+    return (priority > IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN && priority <= IBH_PRIORITY_BASE) ||
+           priority == IBH_PRIORITY_DEFAULTS - 1 || priority == IBH_PRIORITY_DEFAULTS;
+}
+
+/* All that others have in this table leads by one and the same candidate. */
+static gboolean is_of_one_candidate(const IbhRails *rails, guint32 table)
+{
+    const IbhNic *one = NULL;
+
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
+        const IbhNic *nic = route->hops ? NULL : ibh_rails_nic(rails, route->ifindex);
+
+        if (route->table != table || ibh_route_is_ours(route))
+            continue;
+        if (!nic || !nic->rank || (one && one != nic))
+            return FALSE;
+        one = nic;
+    }
+    return TRUE;
+}
+
+/* The address may have gone, or moved to another candidate. */
+static gboolean is_rule_of_files(const IbhRails *rails, const IbhRule *rule)
+{
+    const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
+
+    if (ibh_rule_is_ours(rule) || rule->action != FR_ACT_TO_TBL || !is_priority_of_ours(rule->priority) ||
+        rule->from.length != ibh_ip_bits(&rule->from.ip) || (holder && !holder->rank))
+        return FALSE;
+    if (rule->table == IBH_TABLE_MAIN)
+        return rule->suppress_prefixlength >= 0 && (rule->selectors | IBH_SELECT_TO) == IBH_SELECT_TO;
+    return ibh_rule_is_of_a_source(rule) && !rule->to.length && is_of_one_candidate(rails, rule->table);
+}
+
+static gboolean is_led_to(const IbhSnapshot *snapshot, guint32 table)
+{
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        if (rule->table == table && rule->action == FR_ACT_TO_TBL)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Where another program leads to such a table, too, it is that program's. */
+static void forget_routes(IbhSnapshot *snapshot, const GArray *tables)
+{
+    IBH_EACH (const int, table, tables) {
+        if (is_led_to(snapshot, (guint32)*table))
+            continue;
+        IBH_EACH_BACK (const IbhRoute, route, snapshot->routes) {
+            if (route->table == (guint32)*table && !ibh_route_is_ours(route))
+                IBH_REMOVE(IbhRoute, route, snapshot->routes);
+        }
+    }
+}
+
+void ibh_render_forget_former(const IbhRails *rails, IbhSnapshot *snapshot)
+{
+    g_autoptr(GArray) tables = IBH_NEW_ARRAY(int);
+
+    IBH_EACH_BACK (const IbhRule, rule, snapshot->rules) {
+        const int table = (int)rule->table;
+
+        if (!is_rule_of_files(rails, rule))
+            continue;
+        if (rule->table != IBH_TABLE_MAIN && !ibh_numbers_have(tables, table))
+            g_array_append_val(tables, table);
+        IBH_REMOVE(IbhRule, rule, snapshot->rules);
+    }
+    forget_routes(snapshot, tables);
+}
