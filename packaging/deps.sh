@@ -20,7 +20,7 @@ packages() { # MANAGER GROUP
         apt/valgrind) echo valgrind ;;
         apt/coverage) echo gcovr ;;
         apt/fuzz) echo clang libclang-rt-dev ;;
-        apt/lint) echo jq clang clang-format clang-tidy cppcheck shellcheck ;;
+        apt/lint) echo jq clang clang-format clang-tidy cppcheck shellcheck zsh ;;
         apt/lab) echo jq dash kmod cpio busybox-static nftables iproute2 iputils-ping qemu-system-x86 seabios rdmacm-utils perftest ibverbs-utils ibverbs-providers ucx-utils ;;
         apt/selinux) echo "$(packages apt lab)" checkpolicy semodule-utils selinux-policy-dev policycoreutils bzip2 ;;
         apt/managers) echo jq iproute2 iputils-ping util-linux procps dnsmasq-base mmdebstrap ;;
@@ -37,7 +37,7 @@ packages() { # MANAGER GROUP
         dnf/valgrind) echo valgrind ;;
         dnf/coverage) echo gcovr ;;
         dnf/fuzz) echo clang compiler-rt ;;
-        dnf/lint) echo jq clang clang-tools-extra cppcheck ShellCheck ;;
+        dnf/lint) echo jq clang clang-tools-extra cppcheck ShellCheck zsh ;;
         dnf/rpm) echo rpm-build cpio selinux-policy-devel bzip2 ;;
         dnf/packages) echo "$(packages dnf tests)" clang lld llvm rpmlint mandoc man-db zsh bash-completion ;;
         dnf/deb | dnf/repo | dnf/lab | dnf/selinux | dnf/managers | dnf/platforms | dnf/fresh | dnf/fleet)

@@ -238,6 +238,7 @@ lint-with-tools:
 	@[ "$$(jq '[.[].file | select(startswith("core/"))] | unique | length' compile_commands.json)" = $(words $(wildcard core/*/*.c)) ] || \
 	    { echo "compile_commands.json lacks files of core/" >&2; exit 1; }
 	@clang-format --dry-run --Werror $(C_FILES)
+	@zsh -n packaging/completions/_ib-hook
 	@printf '%s\n' $(filter-out $(SHELL_TESTS),$(sort $(SHELL_FILES))) | xargs -P 2 -n 8 shellcheck -x
 	@printf '%s\n' $(SHELL_TESTS) | xargs -P 2 -n 16 shellcheck --norc --exclude=$(SHELLCHECK_OF_LIBRARIES)
 	@$(MAKE) -s -j2 BUILD=$(BUILD)/gcc CC=gcc WERROR=-Werror all tools unit-tests

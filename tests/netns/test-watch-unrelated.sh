@@ -43,20 +43,24 @@ ip -n B route del default
 
 # No event of a route tells that its object has changed, or is gone.
 gateway_is() { [ "$(ip -n B route show table 2941 default | awk '{ print $3 }')" = "$1" ]; }
-ip -n B nexthop add id 5 via 172.16.0.1 dev ib0
-ip -n B route add default nhid 5
-wait_until 5 gateway_is 172.16.0.1
-ip -n B nexthop replace id 5 via 172.16.0.2 dev ib0
-wait_until 5 gateway_is 172.16.0.2
-ok "a nexthop object that changes is followed"
-ip -n B nexthop replace id 5 via 10.9.0.2 dev other
-wait_until 5 gateway_is ""
-ip -n B nexthop replace id 5 via 172.16.0.2 dev ib0
-wait_until 5 gateway_is 172.16.0.2
-ok "also to another NIC and back"
-ip -n B nexthop del id 5
-wait_until 5 gateway_is ""
-ok "and its end"
+for compat in 1 0; do # 0: routes do not name the NICs of their objects
+    on B sh -c "echo $compat >/proc/sys/net/ipv4/nexthop_compat_mode"
+    ip -n B nexthop add id 5 via 172.16.0.1 dev ib0
+    ip -n B route add default nhid 5 proto static
+    wait_until 5 gateway_is 172.16.0.1
+    ip -n B nexthop replace id 5 via 172.16.0.2 dev ib0
+    wait_until 5 gateway_is 172.16.0.2
+    ok "a nexthop object that changes is followed (nexthop_compat_mode=$compat)"
+    ip -n B nexthop replace id 5 via 10.9.0.2 dev other
+    wait_until 5 gateway_is ""
+    ip -n B nexthop replace id 5 via 172.16.0.2 dev ib0
+    wait_until 5 gateway_is 172.16.0.2
+    ok "also to another NIC and back"
+    ip -n B nexthop del id 5
+    wait_until 5 gateway_is ""
+    ok "and its end"
+done
+on B sh -c "echo 1 >/proc/sys/net/ipv4/nexthop_compat_mode"
 
 # A table that a rule of others leads ib1 to.
 ours() { our_rules B | grep -c "from 172.16.34.2 lookup 942" || true; }

@@ -23,6 +23,10 @@ repaired "rules that somebody flushed"
 ip -n B route flush table 942
 repaired "a table that somebody flushed"
 
+ip -n B route replace 172.16.0.0/16 dev ib1 table 942 proto static metric 1768056939
+ip -n B route del 172.16.0.0/16 dev ib1 table 942 proto static metric 1768056939
+repaired "a route of another protocol that took the place of ours, and went"
+
 sysctl_set B ib0 rp_filter 1
 loose() { [ "$(sysctl_get B ib0 rp_filter)" = 2 ]; }
 wait_until 5 loose
