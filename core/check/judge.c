@@ -258,7 +258,7 @@ static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *a
     return 0;
 }
 
-/* A trial was perhaps not confirmed because it cut somebody off: its configuration is read first. */
+/* A trial was perhaps not confirmed because it cut its user off: the configuration is read first. */
 static IbhRemedy end_hold(const IbhCheck *check, const IbhNic *nic)
 {
     if (nic->kept)
