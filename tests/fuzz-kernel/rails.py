@@ -87,7 +87,7 @@ class Rails:
             return right, "as without: a rule of somebody else answers first", "early"
         if around and same(mine, other):
             return True, "", ""
-        if self.too_many_prefixes(facts, device, question.family) and same(mine, other):
+        if self.too_many_prefixes(facts, device, question.family) and (same(mine, other) or self.rule_to_our_table(facts)):
             self.count("a table has more prefixes than rules name")
             return True, "", LEFT_TO_MAIN
         if inside >= 0 and remote.length <= inside:
