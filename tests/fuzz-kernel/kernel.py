@@ -348,13 +348,14 @@ class State:
                                        source, raw[3], carried(way), which))
         return found
 
-    def several(self):
-        """(table, prefix, ((device, gateway), …)) of each route of several hops that a packet may take: the best comes first"""
+    def several(self, bound):
+        """(table, prefix, ((device, gateway), …)) of each route of several hops that a packet may take. The best comes first;
+        what is bound to a NIC passes those of others."""
         found, taken = [], set()
         for raw, _, known in self.routes:
             known = dict(known)
             to = (number(known[RTA_TABLE]), prefix(raw, known))
-            if RTA_MULTIPATH in known and to not in taken:
+            if RTA_MULTIPATH in known and (bound or to not in taken):
                 ways = [(device, gateway(attributes(rest, 0))) for device, _, _, rest in known[RTA_MULTIPATH]]
                 found.append((*to, ways))
             taken.add(to)

@@ -13,6 +13,7 @@ from texts import asked, said, ways_said
 
 ERRORS = ("unreachable", "prohibit", "blackhole")
 FIRST_PAIR, FROM = 1925, 1941  # the priorities of a rail's rules: at most eight pairs, the last rule is `from ADDRESS lookup T`
+DEFAULTS = 2000  # D = T + this
 LEFT_TO_MAIN = "left to main"
 MOST_PREFIXES = 4  # of a table, that rules name where somebody else's rules come between ours and main's
 
@@ -34,7 +35,10 @@ class Rails:
                       self.ask(twin, questions, LAST_PAIR - 1), self.ask(twin, questions, "main"))
         for question, mine, other, early, around, before_last, main in answers:
             early, around, last = (one.table != WALL for one in (early, around, before_last))
-            decided = early and last, around, last  # who jumps over the first wall may still meet the last one
+            # Who jumps over the first wall may still meet the last one, and then the rail's default.
+            if early and not last and mine.table == facts.ours.get(question.source, 0) + DEFAULTS:
+                continue
+            decided = early and last, around, last
             self.rail(facts, question, mine, other, decided, main)
 
     def must_be_said(self, question, what):
