@@ -76,8 +76,9 @@ class Gateways:
             if len(hops) > 1 or is_encapsulated(own[0].carried) or self.facts.is_own(device, own[0].via):
                 return [None, Way(None, ANYTHING)] + [Way(one.via, ANYTHING) for one in hops]
             return [Way(own[0].via, ANYTHING if net.version == 6 and self.has_several(own[0]) else own[0].carried)]
-        if rows and rows[0].kind == "unicast" and rows[0].via:
-            return [None, Way(None, ())] if self.has_several(rows[0]) else [None]
+        led = [one for one in rows if one.kind == "unicast"]
+        if led and led[0].via:
+            return [None, Way(None, ())] if self.has_several(led[0]) else [None]
         return [Way(None, ())]
 
     # ---- the default ----

@@ -32,22 +32,25 @@ expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
 expect_contains "before that, /run/ib-hook has got its label" "systemd-tmpfiles --create ib-hook.conf: 0 rules" "$(calls tmpfiles)"
 expect_contains "by its service, which starts as those of all packages do" start "$(calls " ib-hook.service")"
 expect_contains "ib-hook-watch.service starts" "start ib-hook-watch.service" "$(calls watch)"
-expect_contains "and networkd-dispatcher, which had no hook" "--system start networkd-dispatcher.service: 4 rules" "$(calls networkd-dispatcher)"
+expect_contains "and networkd-dispatcher, which had no hook" "--system start networkd-dispatcher.service: 4 rules" "$(calls "start networkd-dispatcher")"
 
 # --undo lasts.
 inside ib-hook --undo >$work/log
 dpkg_says -i /newer.deb >$work/said || true
 expect_nothing_of_ours B
 expect_contains "an upgrade starts ib-hook-watch.service anew" "--system restart ib-hook-watch.service" "$(calls watch)"
-expect_equal "and not networkd-dispatcher" "" "$(calls networkd-dispatcher)"
+expect_equal "and not networkd-dispatcher" "" "$(calls "start networkd-dispatcher")"
 
 inside ib-hook --apply >$work/log
 dpkg_says -r ib-hook >$work/said || true
 expect_equal "removed, all is as it was before" "$pure" "$(state B)"
 expect_contains "ib-hook-watch.service stopped before anything was undone" "stop ib-hook-watch.service ib-hook.service: 4 rules" "$(calls stop)"
 
+rm $root/run/dispatching # a reboot, at which it had no hook
 dpkg_says -i /ib-hook.deb >$work/said || true
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
 ok "installed again, nothing is held"
+expect_contains "and networkd-dispatcher starts, also after a removal that left the configuration" \
+    "start networkd-dispatcher.service" "$(calls "start networkd-dispatcher")"
 dpkg_says -P ib-hook >$work/said || true
 expect_equal "purged, too" "$pure" "$(state B)"

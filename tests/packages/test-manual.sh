@@ -12,13 +12,13 @@ expect_at_least "ib-hook --help lists options" 15 "$(wc -l <<<"$options")"
 expect_equal "ib-hook(8) has them all, and no other" "$options" \
     "$(grep -o 'Fl Fl [a-z]*' "$manual/ib-hook.8" | sed 's/Fl Fl /--/' | sort -u)"
 expect_equal "each has an entry" "$options" "$(sed -n 's/^\.It Fl Fl \([a-z]*\).*/--\1/p' "$manual/ib-hook.8" | sort -u)"
-formats=$({ "$IB_HOOK" --render no-such-format 2>&1 || true; } | sed -n 's/.*one of //p' | tr -d ' ' | tr , '\n' | sort)
+formats=$({ "$IB_HOOK" --render no-such-format 2>&1 || true; } | sed -n 's/.*formats: //p' | tr -d ' ' | tr , '\n' | sort)
 expect_at_least "--render has formats" 1 "$(wc -w <<<"$formats")"
 expect_equal "ib-hook(8) has them all, and no other" "$formats" \
     "$(sed -n '/^.Sh NATIVE CONFIGURATION/,/^.Sh FILES/s/^\.It Cm //p' "$manual/ib-hook.8" | sort)"
 expect_equal "so has --help" "$formats" \
     "$("$IB_HOOK" --help | sed -n 's/^Formats: //p' | tr -d ' ' | tr ',' '\n' | sort)"
-help=$("$IB_HOOK" --help | tail -n 2 | tr '\n' ' ')
+help=$("$IB_HOOK" --help | tail -n 3 | tr '\n' ' ')
 for status in 0 1 2 3; do
     expect_contains "--help has the exit status $status" " $status " "$help"
     expect_contains "so has ib-hook(8)" "
