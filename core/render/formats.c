@@ -16,7 +16,6 @@
 #include "plan/fib.h"
 #include "plan/want.h"
 
-#include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 
@@ -25,10 +24,8 @@
 /* Another program's routes would decide for the rail, and the rail's for that program. */
 static gboolean is_anothers(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
-    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (rule->table == table && rule->action == FR_ACT_TO_TBL && !ibh_rule_is_ours(rule))
-            return TRUE;
-    }
+    if (ibh_render_is_led_to(rails->snapshot, table))
+        return TRUE;
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
         if (route->table == table && !ibh_route_is_ours(route) && !ibh_route_leads_by(route, nic->link->ifindex))
             return TRUE;

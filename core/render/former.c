@@ -43,10 +43,10 @@ static gboolean is_rule_of_files(const IbhRails *rails, const IbhRule *rule)
     return ibh_rule_is_of_a_source(rule) && !rule->to.length && is_of_one_candidate(rails, rule->table);
 }
 
-static gboolean is_led_to(const IbhSnapshot *snapshot, guint32 table)
+gboolean ibh_render_is_led_to(const IbhSnapshot *snapshot, guint32 table)
 {
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        if (rule->table == table && rule->action == FR_ACT_TO_TBL)
+        if (rule->table == table && rule->action == FR_ACT_TO_TBL && !ibh_rule_is_ours(rule))
             return TRUE;
     }
     return FALSE;
@@ -56,7 +56,7 @@ static gboolean is_led_to(const IbhSnapshot *snapshot, guint32 table)
 static void forget_routes(IbhSnapshot *snapshot, const GArray *tables)
 {
     IBH_EACH (const int, table, tables) {
-        if (is_led_to(snapshot, (guint32)*table))
+        if (ibh_render_is_led_to(snapshot, (guint32)*table))
             continue;
         IBH_EACH_BACK (const IbhRoute, route, snapshot->routes) {
             if (route->table == (guint32)*table && !ibh_route_is_ours(route))

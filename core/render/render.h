@@ -12,6 +12,8 @@ gboolean ibh_render_knows(const char *format);
 char *ibh_render_formats(void); /* "netplan, networkd, …" */
 /* former.c: takes files that were rendered before out of the snapshot. The rails have to be found again then. */
 void ibh_render_forget_former(const IbhRails *rails, IbhSnapshot *snapshot);
+/* By a rule of others. */
+gboolean ibh_render_is_led_to(const IbhSnapshot *snapshot, guint32 table);
 /* `facts`: the managers, for managers' formats; `fabric`: RDMA ports, for env alone. */
 char *ibh_render(const char *format, const IbhRails *rails, const IbhFacts *facts, const IbhFabric *fabric);
 
