@@ -258,13 +258,18 @@ static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *a
     return 0;
 }
 
+static gboolean is_no_rail_left(const IbhCheck *check)
+{
+    return check->rails->no_rails->len == check->rails->nics->len;
+}
+
 /* A trial was perhaps not confirmed because it cut its user off: the configuration is read first. */
 static IbhRemedy end_hold(const IbhCheck *check, const IbhNic *nic)
 {
     if (nic->kept)
         return ibh_remedy_advice("correct the configuration, then: sudo ib-hook --apply --confirm 60");
     /* No rail is left: one command ends all holds, silent NICs', too. */
-    if (check->rails->no_rails->len == check->rails->nics->len)
+    if (is_no_rail_left(check))
         return ibh_remedy_fix("sudo ib-hook", "--apply");
     return ibh_remedy_fix("sudo ib-hook --apply --iface", "%s", nic->link->name);
 }
@@ -298,13 +303,12 @@ static void judge_kept(const IbhCheck *check, const IbhNic *nic)
 
 static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
 {
-    const gboolean all = check->rails->no_rails->len == check->rails->nics->len;
     g_autofree char *why = ibh_nic_why(check->rails, nic);
 
     if (nic->status == IBH_NIC_HELD) {
         const char *then = nic->kept ? "" : ": until then it is no rail";
 
-        ibh_check_tell(check, nic, "held", all ? "" : NULL, end_hold(check, nic), "%s%s", why, then);
+        ibh_check_tell(check, nic, "held", is_no_rail_left(check) ? "" : NULL, end_hold(check, nic), "%s%s", why, then);
     } else if (nic->status == IBH_NIC_BLOCKED) {
         ibh_check_tell(check, nic, "local-rule-late", "", (IbhRemedy){0}, "not programmed: %s", why);
     } else if (nic->status == IBH_NIC_NO_ADDRESS && !is_missed(check, nic->link)) {

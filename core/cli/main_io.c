@@ -204,9 +204,14 @@ static gint64 get_time_left(const char *token)
 #define PAUSE 5 /* seconds */
 #define LATE ((gint64)-PAUSE * G_USEC_PER_SEC)
 
-static guint get_seconds(gint64 left)
+/* Until the last of those that made these tokens answers; 0: none will. */
+static guint find_seconds_left(char *const *tokens)
 {
-    return (guint)(MAX(left, 0) / G_USEC_PER_SEC) + 1;
+    gint64 left = LATE;
+
+    for (char *const *token = tokens; *token; token++)
+        left = MAX(left, **token ? get_time_left(*token) : left);
+    return left > LATE ? (guint)(MAX(left, 0) / G_USEC_PER_SEC) + 1 : 0;
 }
 
 /* For how long this --apply waits for --confirm; 0: it does not. Until a former one is confirmed, a plain --apply is
@@ -215,13 +220,10 @@ static guint find_seconds(const Command *command, const GPtrArray *plan)
 {
     g_autofree char *tokens = command->run.store ? ibh_tokens_read(command->run.store, NULL) : NULL;
     g_auto(GStrv) lines = g_strsplit(tokens ? tokens : "", "\n", -1);
-    gint64 left = LATE;
 
     if (command->options->confirm)
         return plan->len || tokens ? (guint)command->options->confirm : 0;
-    for (char **line = lines; *line; line++)
-        left = MAX(left, **line ? get_time_left(*line) : left);
-    return plan->len && left > LATE ? get_seconds(left) : 0;
+    return plan->len ? find_seconds_left(lines) : 0;
 }
 
 /* ---- the process that waits for --confirm ---- */
@@ -248,15 +250,12 @@ static guint find_turn(const Command *command, gboolean *ret_confirmed)
 {
     g_autofree char *tokens = command->run.store ? ibh_tokens_read(command->run.store, command->waiter->token) : NULL;
     g_auto(GStrv) lines = g_strsplit(tokens ? tokens : "", "\n", -1);
-    gint64 left = LATE;
     char **line = lines;
 
     while (*line && !g_str_equal(*line, command->waiter->token))
         line++;
     *ret_confirmed = !*line;
-    for (line += *line ? 1 : 0; *line; line++)
-        left = MAX(left, **line ? get_time_left(*line) : left);
-    return left > LATE ? get_seconds(left) : 0;
+    return find_seconds_left(*line ? line + 1 : line);
 }
 
 static GPtrArray *plan_back(const IbhRun *run)
