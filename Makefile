@@ -27,16 +27,16 @@ HARDEN_LD := -fPIE -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_56 -DGLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_56 -DIBH_VERSION='"$(VERSION)"' -Icore $(WARNINGS) $(WERROR) \
              $(patsubst -I%,-isystem %,$(PKG_CFLAGS)) $(CPPFLAGS) $(CFLAGS) $(HARDEN)
 
-# The library: what an event runs. The hooks link it, and nothing else of core/; the doctor is what a person asks.
+# The library: what an event runs. The hooks link it, and nothing else of core/. The rest: the command ib-hook has it.
 LIBRARY_PURE := model config plan
 LIBRARY_ACTING := kernel host run
-DOCTOR := check fabric render probe cli
+COMMAND_ROOMS := check fabric render probe watch cli
 sources = $(patsubst %.c,%,$(wildcard $(addprefix core/,$(addsuffix /*.c,$(1)))))
 # What decides (no I/O, no libnl) and what acts: whole rooms, or in a room that has both the files *_io.c. The unit tests
 # link only the first: the linker keeps it pure.
 COMMAND := core/cli/main_io
-PURE := $(call sources,$(LIBRARY_PURE)) $(filter-out %_io,$(call sources,$(DOCTOR)))
-EFFECT := $(filter-out $(COMMAND),$(call sources,$(LIBRARY_ACTING)) $(filter %_io,$(call sources,$(DOCTOR))))
+PURE := $(call sources,$(LIBRARY_PURE)) $(filter-out %_io,$(call sources,$(COMMAND_ROOMS)))
+EFFECT := $(filter-out $(COMMAND),$(call sources,$(LIBRARY_ACTING)) $(filter %_io,$(call sources,$(COMMAND_ROOMS))))
 
 # One line for a file, the whole command with V=1, nothing with -s: $(call quiet,WHAT).
 quiet = $(if $(V),,@$(if $(findstring s,$(firstword -$(MAKEFLAGS))),,printf '  %-4s %s\n' $(1) $@;))
@@ -59,7 +59,7 @@ $(HOOKS:%=$(BUILD)/hooks/%): $(BUILD)/libibhook.a
 	@mkdir -p $(@D)
 	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(HOOK_LIBS)
 
-$(BUILD)/ib-hook: $(call objects,$(COMMAND)) $(BUILD)/libibhook-doctor.a $(BUILD)/libibhook.a
+$(BUILD)/ib-hook: $(call objects,$(COMMAND)) $(BUILD)/libibhook-command.a $(BUILD)/libibhook.a
 	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PKG_LIBS)
 
 $(BUILD)/core/check/managers_io.o: ALL_CFLAGS += -DIBH_PLUGIN_DIR='"$(PLUGINDIR)"'
@@ -70,7 +70,7 @@ $(BUILD)/nm.so: nm-dispatcher/connections.c
 	    $(LDFLAGS) $(filter-out -fPIE -pie,$(HARDEN_LD)) -shared -fvisibility=hidden -o $@ $(filter %.c,$^) $(shell $(PKG_CONFIG) --libs libnm)
 
 $(BUILD)/libibhook.a: $(call objects,$(call sources,$(LIBRARY_PURE) $(LIBRARY_ACTING)))
-$(BUILD)/libibhook-doctor.a: $(call objects,$(filter-out $(COMMAND),$(call sources,$(DOCTOR))))
+$(BUILD)/libibhook-command.a: $(call objects,$(filter-out $(COMMAND),$(call sources,$(COMMAND_ROOMS))))
 $(BUILD)/libibhook-pure.a: $(call objects,$(PURE))
 $(BUILD)/%.a:
 	$(call quiet,AR)rm -f $@ && $(AR) qcs $@ $^ # appended: two rooms may have files of one name

@@ -9,6 +9,7 @@
 #include "probe/prober_io.h"
 #include "render/render.h"
 #include "run/run.h"
+#include "watch/watch.h"
 
 #include <linux/capability.h>
 #include <signal.h>

@@ -135,9 +135,6 @@ gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *ifindexe
 
 /* The netlink port of the process that deleted what this operation adds; 0: none did. */
 guint32 ibh_events_taker(const IbhEvents *events, const IbhOp *op);
-/* "NAME (PID)" of the one process of this network namespace that can have this netlink port; NULL: there is none, or
- * it has ended. A guess: a process may choose its port. */
-char *ibh_netlink_port_holder(guint32 port);
 /* `process`: its number, "1". The files of a network namespace in /proc have inodes of its own, and unlike its handle
  * they may be looked at without any capability. */
 gboolean ibh_process_is_in_this_netns(const char *process);

@@ -34,28 +34,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOutcome, ibh_outcome_free)
 typedef struct {
     const char *const *down; /* interfaces that were taken down on purpose, NULL at the end; NULL: none */
     const GArray *given_up;  /* int: NICs whose addresses have been away for long enough; NULL: none */
-    const GArray *backoff;   /* which units another program undoes again and again … */
-    gint64 now;              /* … at this time; NULL: none */
+    gboolean (*leaves)(gconstpointer data, const IbhUnit *unit); /* this unit alone: of --watch; NULL: none */
+    gconstpointer data;
 } IbhRestraint;
 
 /* Removes operations that should not run now. Returns the NICs (int) that were spared: their addresses may come back in
  * a moment. */
 GArray *ibh_plan_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestraint *restraint);
-
-/* ---- when another program undoes our changes again and again; times are in microseconds ---- */
-
-GArray *ibh_backoff_new(void);
-
-/* Notes a change that was made by the run of that time; `was_taken`: another process had deleted what it adds. Returns
- * for how many seconds its unit is left alone from now on; 0: it is not. */
-int ibh_backoff_note(GArray *backoff, const IbhOp *op, gboolean was_taken, gint64 now);
-
-/* What this NIC should have has changed meanwhile: its sysctls may have been set by another hook, and rightly. */
-void ibh_backoff_forgive(GArray *backoff, int ifindex);
-
-gboolean ibh_backoff_leaves(const GArray *backoff, const IbhUnit *unit, gint64 now); /* alone, at that time */
-/* When the first of those that are left alone may be tried again; G_MAXINT64: none is. */
-gint64 ibh_backoff_next(const GArray *backoff, gint64 now);
 
 /* ---- what a run on an event says of its changes: one line per interface ---- */
 

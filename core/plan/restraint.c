@@ -35,7 +35,7 @@ static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, 
 
 static gboolean is_left(const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op, GArray *spared)
 {
-    if (restraint->backoff && ibh_backoff_leaves(restraint->backoff, &op->unit, restraint->now))
+    if (restraint->leaves && restraint->leaves(restraint->data, &op->unit))
         return TRUE;
     if (!is_spared(rails, restraint, op))
         return FALSE;

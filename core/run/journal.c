@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -13,9 +12,7 @@
 /* Hundreds of lines at once: none is lost because the reader is slow. */
 #define BUFFER_SIZE (1024 * 1024)
 
-/* Sends a datagram to the socket at this path, or ("@…") of this abstract name; FALSE: nothing listens there, or not
- * now. */
-static gboolean send_to(int fd, const char *path, const char *text, gsize length)
+gboolean ibh_datagram_send(int fd, const char *path, const char *text, gsize length)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const gsize size = strlen(path);
@@ -39,14 +36,14 @@ static gboolean to_journal(int fd, int priority, const char *message)
     g_string_append_len(text, (const char *)&length, sizeof length);
     g_string_append(text, message);
     g_string_append_c(text, '\n');
-    return send_to(fd, "/run/systemd/journal/socket", text->str, text->len);
+    return ibh_datagram_send(fd, "/run/systemd/journal/socket", text->str, text->len);
 }
 
 static gboolean to_syslog(int fd, int priority, const char *message)
 {
     g_autofree char *text = g_strdup_printf("<%d>ib-hook[%d]: %s", LOG_DAEMON | priority, (int)getpid(), message);
 
-    return send_to(fd, "/dev/log", text, strlen(text));
+    return ibh_datagram_send(fd, "/dev/log", text, strlen(text));
 }
 
 /* To standard error, and only if that does not block. */
@@ -86,29 +83,4 @@ void ibh_log_lines(int priority, const char *lines)
 void ibh_log_command(int priority, const char *lines)
 {
     send_lines(priority, lines, TRUE);
-}
-
-/* ---- to systemd ---- */
-
-void ibh_notify(const char *state)
-{
-    const char *path = getenv("NOTIFY_SOCKET");
-    int fd = path && (path[0] == '/' || path[0] == '@') ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
-
-    if (fd < 0)
-        return;
-    (void)send_to(fd, path, state, strlen(state));
-    close(fd);
-}
-
-gint64 ibh_notify_interval(void)
-{
-    const char *interval = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
-    guint64 value;
-
-    if (!interval || !g_ascii_string_to_unsigned(interval, 10, 1, G_MAXINT64, &value, NULL))
-        return 0;
-    if (pid && g_ascii_strtoll(pid, NULL, 10) != getpid())
-        return 0;
-    return (gint64)value;
 }

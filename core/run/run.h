@@ -105,30 +105,13 @@ int ibh_hook_run(const IbhTrigger *trigger); /* returns 0, the exit status */
 void ibh_log_lines(int priority, const char *lines); /* LOG_WARNING, LOG_INFO … */
 /* Of a command: never to standard error, which has its report. */
 void ibh_log_command(int priority, const char *lines);
-
-/* ---- which rails are missing, in the journal: once when it begins, once when it ends ---- */
-
-/* `last`: what was found at the last look, first empty. `missed`: NULL: not known now. What has been missing for a
- * while is said, and its end at once. Returns when there may be more to say (G_MAXINT64: when something happens). */
-gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now);
-
-/* ---- messages to and from systemd (sd_notify's protocol): silent without it ---- */
-
-void ibh_notify(const char *state); /* "READY=1", "STATUS=…", "WATCHDOG=1" … */
-
-/* How often systemd expects a sign of life, in microseconds; 0: never. */
-gint64 ibh_notify_interval(void);
+/* Sends a datagram to the socket at this path, or ("@…") of this abstract name; FALSE: nothing listens there, or not
+ * now. */
+gboolean ibh_datagram_send(int fd, const char *path, const char *text, gsize length);
 
 /* ---- the first code of main(): the caller's leftovers are put into an order that later code relies on ---- */
 
 void ibh_process_start(void);
-
-/* ---- --watch: stays, and repairs what no network manager announces ---- */
-
-/* `config`, `sysfs`: NULL for the system's. Until SIGTERM or SIGINT; SIGHUP looks at once, by
- * the configuration that the files have. FALSE: it could not begin.
- */
-gboolean ibh_watch_run(const char *config, const char *sysfs);
 
 /* ---- a hook that may not act although it is root's: SELinux does not let it ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A fight is noticed, costs only its own unit, and is tried again: later and later. */
-#include "plan/plan.h"
+#include "watch/backoff.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -135,16 +135,16 @@ static void test_what_happened(void **state)
     }
 }
 
-static void test_backed_off(void **state)
+static gboolean leaves_ib1(gconstpointer peace, const IbhUnit *unit)
 {
-    g_autoptr(GArray) backoff = ibh_backoff_new();
-    const IbhOp rule = {.type = IBH_OP_RULE_ADD, .unit = {IBH_UNIT_NIC, AF_INET, 3}}; /* of ib1 */
-    IbhRestraint restraint = {.down = IB1, .backoff = backoff, .now = G_USEC_PER_SEC};
+    return !*(const gboolean *)peace && unit->kind == IBH_UNIT_NIC && unit->family == AF_INET && unit->ifindex == 3;
+}
 
+static void test_a_unit_that_is_left_alone(void **state)
+{
     (void)state;
-    for (int i = 0; i < 5; i++)
-        (void)ibh_backoff_note(backoff, &rule, TRUE, restraint.now + i);
-    for (guint peace = 0; peace < 2; peace++, restraint.now += G_USEC_PER_SEC * 60) {
+    for (gboolean peace = FALSE; peace <= TRUE; peace++) {
+        const IbhRestraint restraint = {.down = IB1, .leaves = leaves_ib1, .data = &peace};
         World world = restrain("ip address add 172.16.34.2/16 dev ib1\n", &restraint); /* its route is missing */
 
         assert_int_equal(count(&world, IBH_OP_ROUTE_ADD, "ib1"), peace);
@@ -230,10 +230,8 @@ static void test_hostile_names_in_the_journal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_address_that_may_come_back),
-        cmocka_unit_test(test_what_happened),
-        cmocka_unit_test(test_backed_off),
-        cmocka_unit_test(test_the_journal),
+        cmocka_unit_test(test_an_address_that_may_come_back), cmocka_unit_test(test_what_happened),
+        cmocka_unit_test(test_a_unit_that_is_left_alone),     cmocka_unit_test(test_the_journal),
         cmocka_unit_test(test_hostile_names_in_the_journal),
     };
 

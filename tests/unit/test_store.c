@@ -20,7 +20,7 @@ static int fsync_or_fail(int fd)
 
 #include "cli/tokens_io.c"
 #include "host/bounded.c"
-#include "kernel/holder.c"
+#include "kernel/namespace.c"
 #include "host/store.c"
 #include "host/trusted.c"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plan/plan.h"
+#include "watch/backoff.h"
 
 #define TIMES 5                      /* undone so often … */
 #define WITHIN (10 * G_USEC_PER_SEC) /* … in this time, is a fight */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "watch/watch.h"
+
 #include "run/run.h"
+#include "watch/backoff.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -85,6 +88,13 @@ static void note(gpointer data, const IbhOp *op)
     ibh_log_lines(LOG_WARNING, text);
 }
 
+static gboolean leaves(gconstpointer data, const IbhUnit *unit)
+{
+    const Watch *watch = data;
+
+    return ibh_backoff_leaves(watch->backoff, unit, watch->looking);
+}
+
 /* Since when addresses have been away, for NICs that were spared before, and are again. */
 static void remember_spared(Watch *watch, gint64 now)
 {
@@ -160,7 +170,7 @@ static void look(Watch *watch)
         g_strdup_printf("--watch%s%s", watch->events.first ? ": " : "", watch->events.first ? watch->events.first : "");
     watch->events.first = NULL;
     watch->how.cause = cause;
-    watch->how.restraint = (IbhRestraint){.given_up = given_up, .backoff = watch->backoff, .now = now};
+    watch->how.restraint = (IbhRestraint){.given_up = given_up, .leaves = leaves, .data = watch};
     ok = ibh_event_run(&watch->how, watch->complained);
     g_array_set_size(watch->events.taken, 0);
     g_array_set_size(watch->events.moved, 0);

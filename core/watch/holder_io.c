@@ -3,6 +3,8 @@
  * Which process has a netlink port, as far as a process without CAP_SYS_PTRACE can tell: it may not look at the
  * descriptors of others.
  */
+#include "watch/watch.h"
+
 #include "kernel/netlink.h"
 
 #include <errno.h>
@@ -10,13 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-/* What headers of Linux 4.18 do not have. */
-#ifndef SO_NETNS_COOKIE
-#define SO_NETNS_COOKIE 71
-#endif
 
 /* No other socket of this network namespace can be given a port that one of them has. */
 static gboolean is_held(guint32 port)
@@ -30,23 +26,6 @@ static gboolean is_held(guint32 port)
     held = bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 && errno == EADDRINUSE;
     close(fd);
     return held;
-}
-
-gboolean ibh_process_is_in_this_netns(const char *process)
-{
-    g_autofree char *path = g_strdup_printf("/proc/%s/net/dev", process);
-    struct stat own, other;
-
-    return stat("/proc/self/net/dev", &own) == 0 && stat(path, &other) == 0 && own.st_ino == other.st_ino &&
-           own.st_dev == other.st_dev;
-}
-
-guint64 ibh_socket_netns_cookie(int fd)
-{
-    guint64 cookie = 0;
-    socklen_t size = sizeof cookie;
-
-    return getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) < 0 ? 0 : cookie;
 }
 
 /* The rest of a line of /proc/PROCESS/status, which begins with this key; NULL: there is none. */
