@@ -21,8 +21,9 @@ stop_fighter() {
     wait $fighter || true
 }
 stands() { ip -n B rule show | grep -q "from $1 lookup $2"; }
-complaints() { journal 1 | grep "something undoes again and again" || true; }
-complaints_are() { [ "$(complaints | wc -l)" = "$1" ]; }
+# Where the machine is slow, a rail's pause ends, and it is fought over anew.
+complaints() { journal 1 | grep "^4 $1: something undoes again and again" || true; }
+complained_of() { [ -n "$(complaints ib0)" ] && [ -n "$(complaints ib1)" ]; }
 
 # Two rails are fought over; a third one goes down and up, and an address of its own comes and goes, while a hook collects
 # what belonged to it.
@@ -30,7 +31,7 @@ watch_start B
 start_fighter ip
 third() { stands 172.16.34.3 943; }
 for n in $(seq 200); do
-    ! complaints_are 2 || [ "$n" -lt 8 ] || break
+    ! complained_of || [ "$n" -lt 8 ] || break
     ip -n B link set ib2 down
     ip -n B address del 172.16.34.3/16 dev ib2
     on B "$IB_HOOK" --sysfs /run/sys/B --apply >/dev/null
@@ -39,19 +40,21 @@ for n in $(seq 200); do
     for i in 1 2; do ! stands 172.16.34.$i 94$i || fight rule del from 172.16.34.$i lookup 94$i; done
     wait_until 5 third
 done
-wait_until 5 complaints_are 2
-line=$(complaints | grep "^4 ib1:")
+wait_until 5 complained_of
+line=$(complaints ib1 | head -n 1)
 expect_contains "with what" "ip -4 rule add priority 1941 from 172.16.34.2 lookup 942" "$line"
 expect_contains "and for how long" "left alone for 10 s" "$line"
 expect_contains "who it may be" "perhaps ip ($fighter)" "$line"
-expect_contains "ib0 as well" "from 172.16.34.1 lookup 941" "$(complaints | grep "^4 ib0:")"
-expect_equal "not the third one" "" "$(complaints | grep "^4 ib2:" || true)"
+expect_contains "ib0 as well" "from 172.16.34.1 lookup 941" "$(complaints ib0)"
+expect_equal "not the third one" "" "$(complaints ib2)"
 
 # What it complains of it has yet to do, once.
-away=0
+away=0 last_fight=$SECONDS
 stays_away() {
     away=$((away + 1))
-    for i in 1 2; do ! stands 172.16.34.$i 94$i || { fight rule del from 172.16.34.$i lookup 94$i && away=0; }; done
+    for i in 1 2; do
+        ! stands 172.16.34.$i 94$i || { fight rule del from 172.16.34.$i lookup 94$i && away=0 last_fight=$SECONDS; }
+    done
     [ $away -ge 20 ]
 }
 wait_until 5 stays_away
@@ -60,23 +63,28 @@ ip -n B route flush table 943
 ip -n B rule del from 172.16.34.3 lookup 943
 other() { third && [ -n "$(ip -n B route show table 943)" ]; }
 wait_until 5 other
+fought_over=$(stands 172.16.34.2 942 && echo repaired || echo left)
 ok "the other rail is repaired"
-expect_equal "these are left alone" no "$(stands 172.16.34.2 942 && echo yes || echo no)"
+[ $((SECONDS - last_fight)) -ge 9 ] || expect_equal "these are left alone" left "$fought_over"
 
 back() { stands 172.16.34.1 941 && stands 172.16.34.2 942; }
 wait_until 20 back
 ok "and tried again"
-expect_equal "said once for each" 2 "$(complaints | wc -l)"
+for rail in ib0 ib1; do # each pause is longer than the one before
+    expect_equal "said once for each pause of $rail" "" "$(complaints $rail | grep -o "alone for [0-9]* s" | sort | uniq -d)"
+done
 watch_stop
 
 # A process is known by its number in its own PID namespace. Here it is 1, which is another one in this test's.
 watch_start B
 start_fighter unshare --pid --fork ip
+before=$(complaints ib1 | wc -l)
+complained_again() { [ "$(complaints ib1 | wc -l)" -gt "$before" ]; }
 for _ in $(seq 200); do
-    ! complaints_are 3 || break
+    ! complained_again || break
     ! stands 172.16.34.2 942 || fight rule del from 172.16.34.2 lookup 942
 done
-wait_until 5 complaints_are 3
-expect_contains "who it may be, from another PID namespace" "perhaps ip ($(pgrep -P $fighter))" "$(complaints | tail -1)"
+wait_until 5 complained_again
+expect_contains "who it may be, from another PID namespace" "perhaps ip ($(pgrep -P $fighter))" "$(complaints ib1 | tail -n 1)"
 stop_fighter
 watch_stop

@@ -114,7 +114,9 @@ ok "peak memory is $peak KiB"
 watch_stop
 expect_equal "what it did stays when it ends" "$applied" "$(state B | tidy)"
 expect_contains "systemd is told" "STOPPING=1" "$(<$work/notified)"
-expect_lacks "no warning but of the bad file" "4 " "$(journal 1 | grep -v "^4 /etc/ib-hook/conf.d/50.conf")"
+# Where the machine is slow, it looks while the other route is in the place of ours.
+expect_lacks "no warning but of the bad file" "4 " \
+    "$(journal 1 | grep -v "^4 /etc/ib-hook/conf.d/50.conf\|^4 ib1: route-add failed: File exists (ip -4 route add 172.16.0.0/16 ")"
 
 # What the kernel refuses is said once, tried again, and said again to whoever asks by SIGHUP.
 ip -n B address add 10.1.0.2/24 dev ib1
