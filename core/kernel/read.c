@@ -114,15 +114,11 @@ static gboolean passes(const IbhRoute *route, const IbhRouteFilter *filter)
 
 typedef struct {
     const IbhRouteFilter *filter;
-    guint count;
     GHashTable *pool;
     GArray *routes;
+    guint before;    /* so many of them were there already */
+    gboolean is_cut; /* more came than the limit allows */
 } RouteDump;
-
-static gboolean is_cut(const RouteDump *dump)
-{
-    return dump->filter->limit && dump->count > dump->filter->limit;
-}
 
 static gboolean on_route(struct nlmsghdr *header, gpointer data)
 {
@@ -130,12 +126,14 @@ static gboolean on_route(struct nlmsghdr *header, gpointer data)
     const IbhRouteFilter *filter = dump->filter;
     IbhRoute route;
 
-    dump->count++;
-    if (is_cut(dump) || !read_route(header, dump->pool, &route))
+    if (!read_route(header, dump->pool, &route))
         return FALSE;
-    if (passes(&route, filter) && (!filter->keep || filter->keep(filter->of, &route)))
+    if (!passes(&route, filter) || (filter->keep && !filter->keep(filter->of, &route)))
+        return TRUE;
+    dump->is_cut = filter->limit && dump->routes->len - dump->before == filter->limit;
+    if (!dump->is_cut)
         g_array_append_val(dump->routes, route);
-    return TRUE;
+    return !dump->is_cut;
 }
 
 static struct nl_msg *route_request(const IbhRouteFilter *filter)
@@ -156,12 +154,12 @@ static struct nl_msg *route_request(const IbhRouteFilter *filter)
 /* None, if more came than the limit allows. */
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error)
 {
-    RouteDump dump = {.filter = filter, .pool = ibh_netlink_pool(netlink), .routes = routes};
-    g_autoptr(GError) local = NULL;
     const guint before = routes->len;
+    RouteDump dump = {.filter = filter, .pool = ibh_netlink_pool(netlink), .routes = routes, .before = before};
+    g_autoptr(GError) local = NULL;
 
     if (!ibh_netlink_dump(netlink, route_request(filter), on_route, &dump, routes, "the routes", &local) &&
-        !is_cut(&dump)) {
+        !dump.is_cut) {
         g_propagate_error(error, g_steal_pointer(&local));
         return FALSE;
     }
