@@ -61,6 +61,10 @@ static void put_action(GString *text, const IbhRule *rule)
         g_string_append_printf(text, " suppress_prefixlength %d", (int)rule->suppress_prefixlength);
     if (rule->suppress_ifgroup >= 0)
         g_string_append_printf(text, " suppress_ifgroup %u", (guint)rule->suppress_ifgroup);
+    if (rule->realms > G_MAXUINT16)
+        g_string_append_printf(text, " realms %u/%u", rule->realms >> 16, rule->realms & G_MAXUINT16);
+    else if (rule->realms)
+        g_string_append_printf(text, " realms %u", rule->realms);
 }
 
 /* Behind its verb. */

@@ -48,16 +48,18 @@ static GArray *find_zones(const IbhNic *nic)
 /* ---- questions and their classes ---- */
 
 /* `as`: what decides about it beside rules and routes of its own way, as the number of a class. Our own rules to one
- * table are alike; every other object counts for itself. */
+ * table are alike; every other object counts for itself, and so do the rules of which only the kernel knows whether
+ * they match: it is asked. */
 static char *name_class(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace, guint as)
 {
     gboolean ours = trace->rule && ibh_rule_is_ours(trace->rule),
              alone = check->special && question->lookup.to.family == AF_INET6;
 
-    return g_strdup_printf("%u %d %u %d %d %p %u/%u %p %p %u", alone ? check->questions->len : 0, question->kind,
-                           question->nic->position, question->lookup.to.family, question->lookup.bound,
+    return g_strdup_printf("%u %d %u %d %d %p %u/%u %p %p %" G_GSIZE_FORMAT " %u", alone ? check->questions->len : 0,
+                           question->kind, question->nic->position, question->lookup.to.family, question->lookup.bound,
                            ours ? NULL : (gconstpointer)trace->rule, ours ? trace->rule->priority : 0,
-                           ours ? trace->rule->table : 0, (gconstpointer)trace->jump, (gconstpointer)trace->route, as);
+                           ours ? trace->rule->table : 0, (gconstpointer)trace->jump, (gconstpointer)trace->route,
+                           trace->unknown, as);
 }
 
 static IbhTrace ask(const IbhCheck *check, IbhQuestion *question, guint as)

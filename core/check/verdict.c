@@ -243,7 +243,8 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
         return;
     met.selectors &= ~(guint)(SELECTIVE | IBH_SELECT_OIF);
     IBH_EACH (const IbhQuestion, question, check->questions) {
-        if (question->kind == IBH_ASK_LEAVES && ibh_rule_matches(snapshot, &met, &question->lookup))
+        if (question->kind == IBH_ASK_LEAVES && ibh_rule_matches(snapshot, &met, &question->lookup) &&
+            !ibh_rule_matches(snapshot, rule, &question->lookup))
             ibh_check_tell(
                 check, question->nic, "foreign-rule", text,
                 ibh_remedy_advice("RDMA hardware needs no change; to see where the packets of this rule go: ip route "

@@ -27,6 +27,7 @@ static const struct {
     [FRA_TABLE] = {FIELD(table, 0)},
     [FRA_GOTO] = {FIELD(target, 0)},
     [FRA_PROTOCOL] = {FIELD(protocol, 0)},
+    [FRA_FLOW] = {FIELD(realms, 0)},
     [FRA_FWMARK] = {FIELD(by.mark, IBH_SELECT_FWMARK)},
     [FRA_FWMASK] = {FIELD(by.mask, IBH_SELECT_FWMARK)},
     [FRA_UID_RANGE] = {FIELD(by.uid, IBH_SELECT_UID)},

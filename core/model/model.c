@@ -92,12 +92,13 @@ int ibh_rule_compare(const IbhRule *a, const IbhRule *b)
     IBH_COMPARE(a->suppress_ifgroup, b->suppress_ifgroup);
     IBH_COMPARE(a->selectors, b->selectors);
     IBH_COMPARE(a->l3mdev, b->l3mdev);
+    IBH_COMPARE(a->realms, b->realms);
     return 0;
 }
 
 static gboolean is_marked(const IbhRule *rule)
 {
-    return rule->suppress_ifgroup == IBH_MARK && rule->action == FR_ACT_TO_TBL && !rule->l3mdev &&
+    return rule->suppress_ifgroup == IBH_MARK && rule->action == FR_ACT_TO_TBL && !rule->l3mdev && !rule->realms &&
            rule->selectors == (rule->to.length ? IBH_SELECT_TO : 0u);
 }
 

@@ -185,6 +185,7 @@ typedef struct {
     guint selectors;              /* IbhSelector */
     IbhSelection by;
     gboolean l3mdev;
+    guint32 realms; /* of IPv4: which packets count as, for accounting; 0: none */
 } IbhRule;
 
 int ibh_rule_compare(const IbhRule *a, const IbhRule *b); /* total order over the complete key */

@@ -62,7 +62,7 @@ static gboolean matches_selection(const IbhSnapshot *snapshot, const IbhRule *ru
     const IbhSelection *by = &rule->by;
     const guint selectors = rule->selectors;
 
-    if (selectors & IBH_SELECT_FWMARK && by->mark)
+    if (selectors & IBH_SELECT_FWMARK && by->mark & by->mask)
         return FALSE;
     if (selectors & IBH_SELECT_TOS && (by->dscp_mask ? by->tos >> 2 : by->tos))
         return FALSE;
@@ -82,6 +82,15 @@ gboolean ibh_rule_matches(const IbhSnapshot *snapshot, const IbhRule *rule, cons
     return ((!rule->from.length || ibh_prefix_contains(&rule->from, &packet->from)) &&
             (!rule->to.length || ibh_prefix_contains(&rule->to, &packet->to)) &&
             matches_selection(snapshot, rule, packet)) != ((rule->selectors & IBH_SELECT_NOT) != 0);
+}
+
+/* It matches as far as can be told; whether it does in the end, only the kernel knows. */
+static gboolean may_match(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet)
+{
+    IbhRule told = *rule;
+
+    told.selectors &= ~(guint)(IBH_SELECT_OTHER | IBH_SELECT_NOT);
+    return ibh_rule_matches(snapshot, &told, packet) || (rule->selectors & IBH_SELECT_NOT);
 }
 
 /* ---- rules in order ---- */
@@ -298,8 +307,11 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
     for (const IbhRule *rule; (rule = next_rule(&cursor));) {
         const IbhRoute *route;
 
-        if (rule->priority < next || !ibh_rule_matches(fib->snapshot, rule, packet) || rule->action == FR_ACT_NOP ||
-            is_gone(fib, rule))
+        if (rule->priority < next || is_gone(fib, rule))
+            continue;
+        if (rule->selectors & IBH_SELECT_OTHER && may_match(fib->snapshot, rule, packet))
+            trace.unknown += (gsize)rule;
+        if (!ibh_rule_matches(fib->snapshot, rule, packet) || rule->action == FR_ACT_NOP)
             continue;
         if (rule->action == FR_ACT_GOTO) {
             next = jump(fib, family, rule, &trace, next);

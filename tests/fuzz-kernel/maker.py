@@ -295,7 +295,7 @@ class Maker(Leaves, Rare, Defaults):
             net = self.subnet[nic]
             self.add(f"ip route add {net.address(0)}/{net.length} dev {nic} proto kernel scope link src {self.addresses[nic][0]} "
                      f"table {number}", False)
-        self.add(f"ip rule add from {self.addresses[nic][0]} table {number}", self.chance(0.7))
+        self.add(f"ip rule add from {self.addresses[nic][0]} table {number}{self.realms()}", self.chance(0.7))
 
     def wg_quick(self):
         late = self.chance(0.5)
@@ -333,7 +333,11 @@ class Maker(Leaves, Rare, Defaults):
         if "None" in what:
             return
         priority = "" if self.chance(0.15) else f"priority {self.priority()} "
-        self.add(f"ip rule add {priority}{what} {where}", late)
+        self.add(f"ip rule add {priority}{what} {where}{self.realms()}", late)
+
+    def realms(self):
+        """Matches nothing, and changes no way."""
+        return " realms 5" if self.rare and self.chance(0.05) else ""
 
     def rules(self):
         self.rare_rules()

@@ -150,7 +150,7 @@ class Rare:
 
     def by_mark(self):
         number = self.table_of_others(303)
-        mark = self.rng.choice(("0x10/0xf0", "0x80/0x80", "0x1"))
+        mark = self.rng.choice(("0x10/0xf0", "0x80/0x80", "0x1", "0x10/0xf"))
         where = self.rng.choice((f"table {number}", "table main", "prohibit"))
         self.add(f"ip rule add priority {self.priority()} {self.rng.choice(('', 'not '))}fwmark {mark} {where}", self.chance(0.2))
 

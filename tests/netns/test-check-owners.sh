@@ -52,6 +52,15 @@ done
 row "a mark of Kubernetes' that no packet of RDMA has" "" \
     "rule add priority 1024 fwmark 0x80/0x80 lookup main
 ~ rule del priority 1024"
+lead_by() { # WHAT RULE: a rule of others leads a part of the subnet by ib0
+    row "$1" "$but_ib0 error foreign-rule: rule 1024: from all to 172.16.20.0/24 $2" \
+        "route add default dev ib0 table 700
+rule add priority 1024 to 172.16.20.0/24 $2
+~ rule del priority 1024
+~ route flush table 700"
+}
+lead_by "a mark whose bits its mask does not ask for" "fwmark 0x10/0xf lookup 700"
+lead_by "an accounting class, which matches nothing" "lookup 700 realms 5"
 row "a daemon's route by a gateway that is our own address" \
     "$all error foreign-route: route 172.16.34.0/25 via 172.16.34.1 dev ib0 table main proto zebra" \
     "route add 172.16.34.0/25 via 172.16.34.1 dev ib0 proto zebra
@@ -153,3 +162,9 @@ row "main lacks the rails' subnet, and refuses what it lacks" \
     "route flush table main
 route add blackhole 172.0.0.0/8
 ~ route del blackhole 172.0.0.0/8"
+
+# An accounting class matches nothing: a rule of others with one routes its rail as one without it does.
+ip -n B route add 172.16.0.0/16 dev ib3 table 701
+ip -n B rule add priority 3000 from 172.16.34.4 lookup 701 realms 3
+expect_hook 0 B --apply
+expect_equal "others route it" "" "$(own_rules B | grep "from 172.16.34.4 " || true)"

@@ -121,6 +121,7 @@ static const Attribute rule_words[] = {{"not", ADD_BIT, TO(IbhRule, selectors, I
                                        {"priority", NUMBER, AT(IbhRule, priority), NULL},
                                        {"suppress_prefixlength", NUMBER, AT(IbhRule, suppress_prefixlength), NULL},
                                        {"suppress_ifgroup", NUMBER, AT(IbhRule, suppress_ifgroup), marks},
+                                       {"realms", NUMBER, AT(IbhRule, realms), NULL},
                                        {"protocol", NUMBER, AT(IbhRule, protocol), protocols},
                                        {0}};
 
@@ -543,6 +544,8 @@ static void read_rule(Line *line, Verb verb)
     if (!read_words(line, rule_words, &rule))
         return;
     rule.selectors |= rule.to.length ? IBH_SELECT_TO : 0u;
+    if (rule.selectors & IBH_SELECT_FWMARK)
+        rule.by = (IbhSelection){.mark = 1, .mask = G_MAXUINT32};
     rule.action = rule.target ? FR_ACT_GOTO : rule.action;
     rule.family = rule.to.length && !rule.from.length ? rule.to.ip.family : rule.from.ip.family;
     rule.from.ip.family = rule.family;

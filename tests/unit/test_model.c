@@ -333,6 +333,7 @@ static GArray *rule_variants(void)
     ADD_RULE(variants, action, FR_ACT_GOTO, FALSE);
     ADD_RULE(variants, action, FR_ACT_UNREACHABLE, FALSE);
     ADD_RULE(variants, l3mdev, TRUE, FALSE);
+    ADD_RULE(variants, realms, 5, FALSE);
     add_selectors(variants);
     add_rules_to(variants);
     return variants;

@@ -177,6 +177,7 @@ static void test_selections(void **state)
     } rows[] = {
         {IBH_SELECT_FWMARK, {.mark = 1, .mask = 3}, FALSE},
         {IBH_SELECT_FWMARK, {.mark = 0, .mask = 0xff}, TRUE},
+        {IBH_SELECT_FWMARK, {.mark = 0x10, .mask = 0xf}, TRUE},
         {IBH_SELECT_UID, {.uid = {1000, 2000}}, FALSE},
         {IBH_SELECT_UID, {.uid = {0, 0}}, TRUE},
         {IBH_SELECT_PORT, {.dport = {80, 90}}, FALSE},
