@@ -135,6 +135,7 @@ void ibh_rows_add(const IbhReport *report, const char *format, ...);
 gboolean ibh_finding_is_down(const IbhFinding *finding);
 char *ibh_names_shorten(const GPtrArray *names); /* "ib1, ib3, ib4 and 5 more"; the caller frees it */
 gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic);
+guint ibh_report_count_standing(const IbhReport *report); /* the rails that have carrier */
 
 void ibh_rows_add_verdict(const IbhReport *report); /* the host's line */
 void ibh_rows_add_probe(const IbhReport *report);   /* text_probe.c */

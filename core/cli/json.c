@@ -345,6 +345,11 @@ static void put_end(const IbhReport *report)
     g_string_append_c(report->out, '\n');
 }
 
+static void put_confirmed(const IbhReport *report)
+{
+    put_truth(report->out, "confirmed", TRUE);
+}
+
 void ibh_report_json(const IbhReport *report)
 {
     static const IbhLanguage language = {.begin = put_begin,
@@ -353,6 +358,7 @@ void ibh_report_json(const IbhReport *report)
                                          .probe = put_probe,
                                          .look = put_look,
                                          .findings = put_findings,
+                                         .confirmed = put_confirmed,
                                          .end = put_end};
 
     ibh_report_walk(report, &language);

@@ -84,7 +84,7 @@ static void put_look(const IbhReport *report)
     g_string_append(out, "ib_hook_info{version=\"" IBH_VERSION "\"} 1\n");
     put_number(out, "ib_hook_check_ok", "Whether nothing is wrong with this host: no error and no warning.",
                ibh_report_is_ok(report));
-    put_number(out, "ib_hook_rails", "NICs that are rails.", (int)report->nics[TRUE]->len);
+    put_number(out, "ib_hook_rails", "Rails that have a link.", (int)ibh_report_count_standing(report));
     put_rails(out, report);
 }
 

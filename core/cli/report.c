@@ -56,7 +56,9 @@ void ibh_report_walk(const IbhReport *report, const IbhLanguage *language)
 
 gboolean ibh_report_is_ok(const IbhReport *report)
 {
-    return !report->failed && (!report->findings || !ibh_findings_worst(report->findings, NULL));
+    const gboolean is_whole = !report->failed && !(report->probe && report->probe->interrupted);
+
+    return is_whole && (!report->findings || !ibh_findings_worst(report->findings, NULL));
 }
 
 char *ibh_texts_join(const GPtrArray *texts, const char *separator)

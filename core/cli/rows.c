@@ -27,6 +27,15 @@ gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic)
     return !ibh_findings_find(report->findings, "carrier-down", nic->link->name, NULL);
 }
 
+guint ibh_report_count_standing(const IbhReport *report)
+{
+    guint standing = 0;
+
+    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE])
+        standing += ibh_report_has_carrier(report, rail) ? 1 : 0;
+    return standing;
+}
+
 char *ibh_names_shorten(const GPtrArray *names)
 {
     GString *text = g_string_new(NULL);
@@ -128,10 +137,8 @@ static void add_wrong(const IbhReport *report, const IbhFinding *worst)
 static void add_right(const IbhReport *report)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    guint right = 0;
+    const guint right = ibh_report_count_standing(report);
 
-    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE])
-        right += ibh_report_has_carrier(report, rail) ? 1 : 0;
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         g_autofree char *names = ibh_texts_join(finding->ifaces, ",");
 

@@ -86,3 +86,11 @@ with_sys B prlimit --fsize=10 "$IB_HOOK" --show 2>&1 >$work/short </dev/null | c
 expect_equal "output into a file that may not grow: exit status" 3 "$status"
 expect_contains "it is said" "cannot write to standard output" "$(<$work/said)"
 fresh "output into a file"
+
+# A report of what is wrong that was cut is no report: a program that keeps the last one must not take it for one.
+hook B --apply >/dev/null
+ip -n B rule del priority 1941 from 172.16.34.2
+status=0
+with_sys B "$IB_HOOK" --check --json 2>$work/said >/dev/full </dev/null || status=$?
+expect_equal "findings on a full disk: exit status" 3 "$status"
+fresh "findings on a full disk"

@@ -39,13 +39,17 @@ prints 1 --probe 172.16.16.1 172.16.16.2 172.16.34.1 --count 1
 prints 1 --probe 172.16.16.1 10.99.0.1 --count 1 --rdma
 prints 0 --undo
 prints 1 --check
+prints 0 --apply --confirm 60
+prints 0 --confirm
+prints 2 --confirm
+prints 0 --undo
 sysctl_set B ib0 arp_ignore 0
 on B sh -c "ip link set ib1 down"
 prints 1 --check
 plant mlx5-infiniband $work/host
 prints 1 --check --verbose --sysfs $work/host/sys
 expect_equal "each is as the schema says" "" "$("$tests/../tools/schema.py" "$schema" "$work"/json.* 2>&1)"
-expect_at_least "objects" 19 $n
+expect_at_least "objects" 23 $n
 
 # The schema holds what it says.
 jq '.findings[0].severity = "fatal"' $work/json.2 >$work/wrong.1

@@ -106,6 +106,8 @@ expect_equal "the same note" "$down" "$(json .findings)"
 expect_contains "which names it" "172.16.34.2 is not reachable: it is administratively down" "$down"
 expect_hook 0 B --check
 expect_equal "it is no right rail" "ok: 1 rail; ib1 is down" "${out%%$'\n'*}"
+expect_hook 0 B --check --prometheus
+expect_contains "nor is it counted as one" "ib_hook_rails 1" "$out"
 takes_address
 gives_address
 found "all is well again" 0 ""

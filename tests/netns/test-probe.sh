@@ -61,7 +61,7 @@ for signal in INT TERM; do
     interrupt $signal
     expect_equal "$signal: the exit status says so" 130 $status
     expect_equal "$signal: no pair is judged that was under way" "null interrupted" "$(json '[.pairs[] | "\(.ok) \(.reason)"] | unique | join(", ")')"
-    expect_equal "$signal: nobody is accused" 0 "$(json '.findings | length')"
+    expect_equal "$signal: nobody is accused, and nothing is right" "0 false" "$(json '"\(.findings | length) \(.ok)"')"
 done
 for report in --verbose --prometheus; do
     before=$(($(sent_by_ib0) + 2))
@@ -69,7 +69,10 @@ for report in --verbose --prometheus; do
     expect_equal "$report: the exit status says so, too" 130 $status
     case $report in
         --verbose) expect_equal "a line says what was interrupted" "interrupted: 4 of 4 pairs have no result; their peers: 172.16.34.1-.2" "$out" ;;
-        *) expect_lacks "no pair is measured" "ib_hook_probe_ok{" "$out" ;;
+        *)
+            expect_lacks "no pair is measured" "ib_hook_probe_ok{" "$out"
+            expect_contains "what was not tested is not right" "ib_hook_probe_all_ok 0" "$out"
+            ;;
     esac
 done
 
