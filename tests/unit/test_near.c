@@ -235,6 +235,19 @@ static void test_gateways(void **state)
     assert_true(is_enough(kernel, "")); /* nothing is copied */
 }
 
+/* Whose rules lead a rail: where their table answers, main is not asked; where main is asked before, all of it counts.
+ */
+static void test_rules_of_others(void **state)
+{
+    g_autoptr(FakeKernel) kernel = make_host();
+
+    (void)state;
+    fake_do(kernel, "ip route add 172.16.0.0/16 dev ib0 table 300", NULL);
+    assert_true(is_enough(kernel, ""));
+    fake_do(kernel, "ip rule add lookup main priority 50 suppress_prefixlength 16", NULL);
+    assert_false(is_enough(kernel, ""));
+}
+
 /* Names are asked for, and the links that are managed by theirs. */
 static void test_globs(void **state)
 {
@@ -256,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_gateways),
         cmocka_unit_test(test_what_stands),
         cmocka_unit_test(test_tables_of_its_own),
+        cmocka_unit_test(test_rules_of_others),
         cmocka_unit_test(test_globs),
         cmocka_unit_test(test_rule_without_address),
     };

@@ -324,6 +324,39 @@ static void test_bad_lines(void **state G_GNUC_UNUSED)
     }
 }
 
+/* A prefix of remote= that can have no gateway is an error of the configuration; of a NIC that is no rail it may yet.
+ */
+static void test_remote_without_a_gateway(void **state G_GNUC_UNUSED)
+{
+    static const struct {
+        const char *settings, *error; /* a part of it; NULL: none */
+    } rows[] = {
+        {"remote=10.0.0.0/8", NULL},
+        {"gateway=none\nremote=10.0.0.0/8 via 172.16.16.1", NULL},
+        {"remote=fd00::/8 via fd00:1::1", NULL}, /* an address of IPv6 may come */
+        {"gateway=none\nremote=fd00::/8", NULL},
+        {"manage=no\nremote=10.0.0.0/8 via 10.9.0.1", NULL},
+        {"gateway=none\nremote=10.0.0.0/8", "c:4: remote=10.0.0.0/8: gateway=none leaves it no gateway"},
+        {"remote=10.0.0.0/8, 11.0.0.0/8 via 10.9.0.1",
+         "c:3: remote=11.0.0.0/8: the gateway 10.9.0.1 is in no subnet of ib1"},
+    };
+    g_autoptr(IbhCase) cas = ibh_case_parse("two", "rails 2\n", NULL);
+
+    for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *text = g_strdup_printf("[interface ib1]\n\n%s\n", rows[i].settings);
+        g_autoptr(IbhConfig) config = ibh_config_new();
+        g_autoptr(IbhRails) rails = NULL;
+        g_autoptr(GError) error = NULL;
+
+        assert_true(ibh_config_add(config, "c", text, strlen(text), NULL, NULL, NULL));
+        rails = ibh_rails_find(config, cas->snapshot, FALSE, NULL);
+        assert_int_equal(ibh_rails_check_remote(rails, &error), !rows[i].error);
+        assert_int_equal(error == NULL, !rows[i].error);
+        if (error && !g_str_has_prefix(error->message, rows[i].error))
+            fail_msg("expected: %s\ngot: %s", rows[i].error, error->message);
+    }
+}
+
 static int by_name(gconstpointer a, gconstpointer b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -352,7 +385,7 @@ static GPtrArray *find_cases(void)
 int main(void)
 {
     g_autoptr(GPtrArray) names = find_cases();
-    g_autofree struct CMUnitTest *tests = g_new0(struct CMUnitTest, names->len + 1);
+    g_autofree struct CMUnitTest *tests = g_new0(struct CMUnitTest, names->len + 2);
 
     if (!names->len) {
         g_printerr("no case in %s\n", CASES);
@@ -361,5 +394,6 @@ int main(void)
     for (guint i = 0; i < names->len; i++)
         tests[i] = (struct CMUnitTest){line(names, i), test_case, NULL, NULL, g_ptr_array_index(names, i)};
     tests[names->len] = (struct CMUnitTest)cmocka_unit_test(test_bad_lines);
-    return _cmocka_run_group_tests("plan", tests, names->len + 1, NULL, NULL);
+    tests[names->len + 1] = (struct CMUnitTest)cmocka_unit_test(test_remote_without_a_gateway);
+    return _cmocka_run_group_tests("plan", tests, names->len + 2, NULL, NULL);
 }
