@@ -65,6 +65,7 @@ typedef struct {
     GArray *pieces;        /* IbhPiece, in order; none that has no other host, or that smaller ones cover */
     GHashTable *classes;   /* what decides, as text → index of the question that is asked, + 1 */
     GPtrArray *clashes;    /* const IbhRoute *: of others, in rails' tables */
+    GPtrArray *cached;     /* const IbhRoute *: what the kernel has learned of single hosts */
     gboolean special;      /* routes of IPv6 are for one source: only the kernel knows what they do */
     gboolean before_local; /* foreign rules, or that of VRFs, come before table local's */
     gboolean bound;        /* rules name a NIC by oif, or IPv4 has error routes */

@@ -28,7 +28,8 @@ typedef struct {
 typedef struct {
     GArray *managers;   /* IbhManager */
     GArray *scripts;    /* IbhScript */
-    GArray *routes;     /* IbhRoute: of main, table local and the tables of foreign rules, what the snapshot lacks */
+    GArray *routes;     /* IbhRoute: of main, table local and the tables of foreign rules, what the snapshot lacks; last
+                           what is cached and may lead rails' packets astray */
     GArray *mute[2];    /* int: rails that by IPv4, by IPv6 ask for no neighbour's hardware address */
     GArray *no_ipv6;    /* int: rails on which IPv6 is switched off (disable_ipv6) */
     gboolean proxy_arp; /* net.ipv4.conf.all's */

@@ -121,6 +121,7 @@ static gboolean is_first_alike(const IbhSnapshot *snapshot, const IbhRule *rule)
     return FALSE;
 }
 
+/* What is cached may go: the kernel learns it again if it needs it. */
 static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
 {
     const IbhRule *rule = owner->rule;
@@ -130,6 +131,8 @@ static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
         return is_of_rails_by_hand(check, &rule->from, rule->protocol) && rule->priority < IBH_PRIORITY_MAIN &&
                !(rule->selectors & ~(guint)IBH_SELECT_TO) && !rule->l3mdev &&
                is_first_alike(check->rails->snapshot, rule);
+    if (route && route->cached)
+        return TRUE;
     return route && is_of_rails_by_hand(check, &route->dst, route->protocol) && route->table != IBH_TABLE_LOCAL &&
            route->nexthops <= 1 && !route->special;
 }
@@ -303,8 +306,10 @@ static char *find_harm(const IbhCheck *check, const IbhOwner *owner)
     g_autoptr(GPtrArray) taken_away = g_ptr_array_new(), senders = NULL;
     IbhQuestion harmed;
 
-    for (guint i = 0; i < check->taken_away->len; i++)
-        g_ptr_array_add(taken_away, check->taken_away->pdata[i]);
+    IBH_EACH_POINTER (void, object, check->taken_away) {
+        if (as_rule(check->rails->snapshot, object) || !((const IbhRoute *)object)->cached)
+            g_ptr_array_add(taken_away, object);
+    }
     g_ptr_array_set_size(check->taken_away, 0);
     senders = find_senders(check->rails->snapshot, taken_away);
     IBH_EACH (const IbhPiece, piece, check->pieces) {

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/look_io.h"
 
+#include "check/check.h"
 #include "host/snapshot.h"
+#include "plan/want.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
 #define ROUTES_MAX 10000 /* more of them come from a routing protocol: any answer counts as right */
+#define CACHED_MAX 256   /* each is a question for each rail, and may be a finding */
 
 static gboolean look_into(IbhFacts *facts, IbhNetlink *netlink, guint32 table, GError **error)
 {
@@ -59,6 +62,47 @@ static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, I
            look_into(facts, netlink, IBH_TABLE_LOCAL, error);
 }
 
+typedef struct {
+    const IbhRails *rails;
+    const GArray *cached; /* IbhRoute: what was kept so far */
+} Cached;
+
+/* In its subnets and remote=, and where gateway= leads, a rail's packets are to leave through it. */
+static gboolean is_to_lead(const IbhNic *nic, const IbhPrefix *dst)
+{
+    return nic->status == IBH_NIC_RAIL && ibh_nic_serves_family(nic, dst->ip.family) &&
+           (nic->settings.gateway > IBH_GATEWAY_AUTO || ibh_nic_address_near(nic, &dst->ip) ||
+            ibh_nic_find_remote(nic, dst));
+}
+
+static gboolean may_lead_astray(gconstpointer of, const IbhRoute *route)
+{
+    const Cached *cached = of;
+
+    IBH_EACH_POINTER (const IbhNic, nic, cached->rails->nics) {
+        if (nic->link->ifindex != route->ifindex && is_to_lead(nic, &route->dst))
+            return cached->cached->len < CACHED_MAX;
+    }
+    return FALSE;
+}
+
+/* What the kernel has learned of single hosts by main's routes of IPv6. */
+static gboolean look_into_cache(const IbhRails *rails, IbhFacts *facts, IbhNetlink *netlink, GError **error)
+{
+    g_autoptr(GArray) routes = IBH_NEW_ARRAY(IbhRoute);
+    const Cached cached = {.rails = rails, .cached = routes};
+    const IbhRouteFilter filter = {
+        .family = AF_INET6, .table = IBH_TABLE_MAIN, .cached = TRUE, .keep = may_lead_astray, .of = &cached};
+    gboolean is_needed = FALSE;
+
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics)
+        is_needed |= nic->status == IBH_NIC_RAIL && ibh_nic_serves_family(nic, AF_INET6);
+    if (is_needed && !ibh_netlink_read_routes(netlink, &filter, routes, error))
+        return FALSE;
+    g_array_append_vals(facts->routes, routes->data, routes->len);
+    return TRUE;
+}
+
 /* It sends no solicitation. */
 static gboolean is_mute(const char *iface, char version)
 {
@@ -91,7 +135,7 @@ gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *
 
     look_at_settings(rails, facts);
     g_array_set_size(list, 0);
-    return look_into_tables(rails, snapshot, facts, netlink, error) &&
+    return look_into_tables(rails, snapshot, facts, netlink, error) && look_into_cache(rails, facts, netlink, error) &&
            ibh_netlink_read_neighbours(netlink, AF_INET, IBH_NEIGHBOURS_ALL, list, error) &&
            ibh_netlink_read_neighbours(netlink, AF_INET6, IBH_NEIGHBOURS_ALL, list, error) &&
            ibh_netlink_read_neighbours(netlink, AF_INET, IBH_NEIGHBOURS_PROXY, list, error);

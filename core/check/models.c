@@ -78,6 +78,12 @@ void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean our
     add_routes(fib, snapshot->routes, ours);
 }
 
+/* What main says is as it should be, but not what the kernel has learned by it of another NIC's packets. */
+static gboolean is_ideal(const IbhRoute *route)
+{
+    return !route->cached && (route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_MAIN - 1);
+}
+
 IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
@@ -98,8 +104,7 @@ IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
             ibh_fib_add_rule(fib, rule);
     }
     IBH_EACH_ROUTE (route, check) {
-        if (ibh_route_is_spread(route) ||
-            (kind == IBH_MODEL_IDEAL && (route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_MAIN - 1)))
+        if (ibh_route_is_spread(route) || (kind == IBH_MODEL_IDEAL && is_ideal(route)))
             ibh_fib_add_route(fib, route);
     }
     IBH_EACH (const IbhRule, rule, check->rules)

@@ -97,6 +97,12 @@ static char *write_owner(const IbhSnapshot *snapshot, const IbhOwner *owner, gbo
                     *text = rule ? write_rule(rule, command) : ibh_route_text(owner->route, iface, NULL, command);
     char version = (rule ? rule->family : owner->route->family) == AF_INET6 ? '6' : '4';
 
+    if (!rule && owner->route->cached) {
+        char ip[IBH_IP_STRLEN];
+
+        return command ? g_strconcat("sudo ip -6 route flush cache ", ibh_ip_format(&owner->route->dst.ip, ip), NULL)
+                       : g_strconcat("cached route ", text, NULL);
+    }
     if (rule)
         return command ? g_strdup_printf("sudo ip -%c rule del priority %u %s", version, rule->priority, text)
                        : g_strdup_printf("rule %u: %s", rule->priority, text);

@@ -107,16 +107,31 @@ static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress
     ask(check, &out, 0);
 }
 
+/* Main's routes to parts of the world win, and what the kernel has learned by them with them. */
+static void ask_cached(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
+{
+    IBH_EACH_POINTER (const IbhRoute, route, check->cached) {
+        const IbhLookup packet = {.from = address->local, .to = route->dst.ip};
+        IbhPiece *end, *piece = ibh_check_pieces_inside(check, &route->dst, &end);
+
+        if (route->family == address->local.family && piece < end && !ibh_prefixes_overlap(zones, &route->dst) &&
+            ibh_fib_walk(check->actual, &packet).route == route)
+            ask_piece(check, nic, address, piece);
+    }
+}
+
 /* Where gateway= was set, and names one. */
-static void ask_beyond(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
+static void ask_beyond(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
     const IbhPrefix world = ibh_prefix_of(&(IbhIp){.family = address->local.family}, 0);
     IbhPiece *end, *first = ibh_check_pieces_inside(check, &world, &end);
     IbhIp gateway;
 
-    if (nic->settings.gateway > IBH_GATEWAY_AUTO && ibh_nic_find_gateway(nic, world.ip.family, &gateway) &&
-        first < end && !first->prefix.length)
+    if (nic->settings.gateway <= IBH_GATEWAY_AUTO || !ibh_nic_find_gateway(nic, world.ip.family, &gateway))
+        return;
+    if (first < end && !first->prefix.length)
         ask_piece(check, nic, address, first);
+    ask_cached(check, nic, address, zones);
 }
 
 /* Our rule leads all that the rail sends into its table. What a route of others in it takes from main, but for its
@@ -164,7 +179,7 @@ static void ask_from(const IbhCheck *check, const IbhNic *nic, const IbhAddress 
             ask_unbound(check, nic, piece);
         }
     }
-    ask_beyond(check, nic, address);
+    ask_beyond(check, nic, address, zones);
     ask_clashes(check, nic, address);
 }
 
@@ -235,7 +250,9 @@ static void look_at_routes(IbhCheck *check)
 {
     IBH_EACH_ROUTE (route, check) {
         check->bound |= route->family == AF_INET && ibh_route_is_error(route);
-        if (route->special && route->family == AF_INET6)
+        if (route->cached)
+            g_ptr_array_add(check->cached, (gpointer)(guintptr)route);
+        else if (route->special && route->family == AF_INET6)
             check->special = TRUE;
         else if (!ibh_route_is_ours(route) && ibh_rails_nic_by_table(check->rails, route->table))
             g_ptr_array_add(check->clashes, (gpointer)(guintptr)route);
@@ -252,6 +269,7 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const IbhFacts *facts, const char
     check->questions = g_array_new(FALSE, TRUE, sizeof(IbhQuestion));
     check->classes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     check->clashes = g_ptr_array_new();
+    check->cached = g_ptr_array_new();
     ibh_check_want(check);
     check->own = ibh_snapshot_own_routes(rails->snapshot);
     check->actual = ibh_check_model_new(check, IBH_MODEL_ACTUAL);
@@ -275,6 +293,7 @@ void ibh_check_free(IbhCheck *check)
     g_array_unref(check->questions);
     g_hash_table_unref(check->classes);
     g_ptr_array_unref(check->clashes);
+    g_ptr_array_unref(check->cached);
     g_array_unref(check->rules);
     g_array_unref(check->routes);
     g_array_unref(check->own);

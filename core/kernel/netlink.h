@@ -40,6 +40,7 @@ typedef struct {
     guint8 protocol;      /* 0: all */
     guint8 type;          /* 0: all */
     int ifindex;          /* of the device, 0: any */
+    gboolean cached;      /* only what is cached (IPv6), which is else left out */
     guint limit;          /* none, if more would come; 0: any number */
     IbhRouteMatters keep; /* which gets `of`; NULL: all are kept */
     gconstpointer of;

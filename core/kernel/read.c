@@ -74,6 +74,7 @@ static gboolean read_route(struct nlmsghdr *header, GHashTable *pool, IbhRoute *
     route.nexthops = route.ifindex ? 1 : 0;
     route.onlink = (info->rtm_flags & RTNH_F_ONLINK) != 0;
     route.encapsulated = attributes[RTA_ENCAP_TYPE] != NULL;
+    route.cached = (info->rtm_flags & RTM_F_CLONED) != 0;
     if (attributes[RTA_MULTIPATH])
         get_nexthops(attributes[RTA_MULTIPATH], pool, &route);
     if (attributes[RTA_METRICS]) {
@@ -107,9 +108,10 @@ static gboolean is_wanted(guint32 value, guint32 wanted)
 /* A kernel without strict dumps sends everything. MPLS and multicast are none of ours. */
 static gboolean passes(const IbhRoute *route, const IbhRouteFilter *filter)
 {
-    return (route->family == AF_INET || route->family == AF_INET6) && is_wanted(route->table, filter->table) &&
-           is_wanted(route->protocol, filter->protocol) && is_wanted(route->type, filter->type) &&
-           goes_by(route, filter->ifindex);
+    if (route->cached != filter->cached || (route->family != AF_INET && route->family != AF_INET6))
+        return FALSE;
+    return is_wanted(route->table, filter->table) && is_wanted(route->protocol, filter->protocol) &&
+           is_wanted(route->type, filter->type) && goes_by(route, filter->ifindex);
 }
 
 typedef struct {
@@ -141,7 +143,8 @@ static struct nl_msg *route_request(const IbhRouteFilter *filter)
     struct rtmsg fixed = {.rtm_family = (guint8)filter->family,
                           .rtm_table = filter->table < 256 ? (guint8)filter->table : RT_TABLE_UNSPEC,
                           .rtm_protocol = filter->protocol,
-                          .rtm_type = filter->type};
+                          .rtm_type = filter->type,
+                          .rtm_flags = filter->cached ? RTM_F_CLONED : 0};
     struct nl_msg *message = ibh_message_new(RTM_GETROUTE, NLM_F_DUMP, &fixed, sizeof fixed);
 
     if (filter->table)

@@ -231,6 +231,7 @@ typedef struct {
     guint32 object;        /* the nexthop object (ip nexthop) that it goes by; 0: none */
     gboolean special;      /* for one TOS or source prefix only: never ours */
     gboolean encapsulated; /* of a multipath route, its hops have that */
+    gboolean cached;       /* of IPv6: what the kernel has learned of one host, beside the route that leads there */
     const guint8 *metrics; /* mtu, advmss, locks, …: the kernel's attributes, `metrics_size` bytes of a pool */
     guint metrics_size;    /* 0: none */
 } IbhRoute;

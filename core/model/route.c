@@ -142,6 +142,7 @@ int ibh_route_compare(const IbhRoute *a, const IbhRoute *b)
     IBH_COMPARE(a->onlink, b->onlink);
     IBH_COMPARE(a->special, b->special);
     IBH_COMPARE(a->encapsulated, b->encapsulated);
+    IBH_COMPARE(a->cached, b->cached);
     IBH_COMPARE(a->metrics_size, b->metrics_size);
     if (a->metrics_size && (order = memcmp(a->metrics, b->metrics, a->metrics_size)))
         return order;

@@ -246,7 +246,7 @@ const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to,
         for (guint i = 0; routes && i < routes->len && !(passed && ibh_ip_equal(&passed->dst.ip, &prefix.ip)); i++) {
             const IbhRoute *route = g_ptr_array_index(routes, i);
 
-            if (is_gone(fib, route))
+            if (is_gone(fib, route) || route->cached)
                 continue;
             if (is_alive(fib, route, bound))
                 return route;
@@ -282,6 +282,25 @@ static gboolean is_suppressed(const IbhRule *rule, const IbhRoute *route)
 {
     return !ibh_route_is_error(route) &&
            ((gint64)route->dst.length <= rule->suppress_prefixlength || rule->suppress_ifgroup == 0);
+}
+
+/* What the kernel has learned of one host is as long as an address: a rule that suppresses the route that it was
+ * learned by, for its length, lets it pass. */
+static const IbhRoute *find_cached(const IbhFib *fib, const IbhRule *rule, const IbhRoute *by, const IbhIp *to)
+{
+    const Table *table = g_hash_table_lookup(family_of(fib, to->family)->tables, GUINT_TO_POINTER(rule->table));
+    const IbhPrefix host = ibh_prefix_of_host(to);
+    const GPtrArray *routes = table && table->counts[host.length] ? g_hash_table_lookup(table->routes, &host) : NULL;
+    IbhRoute part;
+
+    for (guint i = 0; routes && i < routes->len; i++) {
+        const IbhRoute *route = g_ptr_array_index(routes, i);
+
+        if (route->cached && !is_gone(fib, route) && !is_suppressed(rule, route) &&
+            ibh_route_part(by, route->ifindex, &part))
+            return route;
+    }
+    return NULL;
 }
 
 /* Which priority is next. To one that no rule has, a goto does nothing; what is near lacks rules. */
@@ -324,7 +343,11 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
         route = ibh_fib_find(fib, rule->table, &packet->to, packet->to.family == AF_INET ? packet->bound : 0);
         if (route && route->type == RTN_THROW) {
             trace.first_throw = trace.first_throw ? trace.first_throw : route;
-        } else if (route && !is_suppressed(rule, route)) {
+            continue;
+        }
+        if (route && is_suppressed(rule, route))
+            route = find_cached(fib, rule, route, &packet->to);
+        if (route) {
             trace.route = route;
             trace.refused = ibh_route_is_error(route);
             return trace;

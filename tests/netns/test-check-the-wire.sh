@@ -104,6 +104,24 @@ names "a route in its table cuts large packets" "ib1 warning foreign-route" \
 names "a route in its table leads to a neighbour by a gateway" "ib1 warning foreign-route" \
     ip -n B route add 172.16.16.1 via 172.16.0.1 dev ib1 table 942
 
+# What the kernel of IPv6 learns about one host, no rule suppresses: here of packets from an address that is no rail's, which
+# main sends through ib0.
+too_big() { # A router says that packets to this host have to be smaller.
+    on A python3 - "$1" <<'END'
+import socket, struct, sys
+echo = struct.pack("!BBHHH", 128, 0, 0, 1, 1)
+packet = struct.pack("!IHBB", 6 << 28, len(echo), 58, 64) + b"".join(
+    socket.inet_pton(socket.AF_INET6, ip) for ip in ("fd00:98::1", sys.argv[1])
+) + echo
+s = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
+s.sendto(struct.pack("!BBHI", 2, 0, 0, 1300) + packet, ("fd00:16::34:1", 0))
+END
+    wait_until 5 has_learned "$1"
+}
+has_learned() { ip -n B -6 route show cache "$1" | grep -q .; }
+ip -n A address add fd00:16::16:1/64 dev ib0 nodad
+names "a path MTU was learned by ib0: ib1's packets follow" "ib1 error foreign-route" too_big fd00:16::77
+
 # One cause, one finding.
 mend() { ip -n B rule del from 172.16.34.2 priority 9; }
 names "a rule jumps over the rail's" "ib1 error foreign-rule" ip -n B rule add from 172.16.34.2 goto 32766 priority 9

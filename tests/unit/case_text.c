@@ -141,6 +141,7 @@ static const Attribute route_words[] = {{"local", SET, TO(IbhRoute, type, RTN_LO
                                         {"metric", NUMBER, AT(IbhRoute, metric), marks},
                                         {"protocol", NUMBER, AT(IbhRoute, protocol), protocols},
                                         {"scope", NUMBER, AT(IbhRoute, scope), scopes},
+                                        {"cached", SET, TO(IbhRoute, cached, TRUE), NULL},
                                         {"encap", ADD_BIT_OF, TO(IbhRoute, encapsulated, TRUE), NULL},
                                         {"mtu", METRIC, 0, 0, RTAX_MTU, NULL},
                                         {"advmss", METRIC, 0, 0, RTAX_ADVMSS, NULL},

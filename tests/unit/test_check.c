@@ -141,6 +141,16 @@ static World look(const char *text, Answer answer)
 #define ELSEWHERE6                                                                                                     \
     "ip address add fd00:80::34:2/64 dev ib1\nip route add fd00:80::/64 dev ib1 table 942 metric mark protocol "       \
     "kernel\n" RULE_IN("fd00:80::", "64", "fd00:80::34:2", "942") "config [interface ib*] manage=yes\n"
+/* What a packet that was too big, or a redirect, has taught the kernel about one host. */
+#define LEARNED(host) "ip route add " host " dev ib0 protocol kernel mtu 1300 cached\n"
+#define LEARNED_BEYOND "ip route add fd00:88::1 via fd00:99::1 dev eth0 mtu 1300 cached\n"
+#define GATEWAY6(nic, ip, table)                                                                                       \
+    "ip -6 route add default via fd00:16::16:1 dev " nic " table 2" table " metric mark protocol kernel\n"             \
+    "ip route add fd00:16::16:1/128 dev " nic " table 2" table " metric mark protocol kernel\n" TIERS(ip, table)
+#define GATEWAYS6                                                                                                      \
+    "config [interface ib*] gateway=fd00:16::16:1\n" GATEWAY6("ib0", "fd00:16::34:1", "941")                           \
+        GATEWAY6("ib1", "fd00:16::34:2", "942")
+#define ETH6 "nic eth0\nip address add fd00:99::34/64 dev eth0\n"
 #define ETH0 "nic eth0\nip address add 192.168.1.5/24 dev eth0\n"
 
 /* ---- answers that are wrong ---------------------------------------------------------------------------- */
@@ -322,6 +332,17 @@ static const Case CASES[] = {
      "error rule-missing ib1"},
     {"IPv6: a tentative address", RAILS6 "ip address add fd00:16::34:9/64 dev ib1 tentative\n", NULL, ""},
     {"IPv6: a lease without its rule", RAILS6 "ip address add fd00:99::9/128 dev ib1\n", NULL, "error rule-missing ib1"},
+    {"IPv6: what the kernel has learned of a host by ib0 is right for ib0 alone", RAILS6 LEARNED("fd00:16::77"), NULL, "error foreign-route ib1"},
+    {"IPv6: a container's bridge leads there anyway", RAILS6 "ip link add br9 up type bridge\n"
+     "ip route add fd00:16::70/124 dev br9\nip route add fd00:16::77 dev br9 cached\n", NULL, "info foreign-route ib0+ib1"},
+    {"IPv6: it was learned by a route that main has no more", RAILS6 "ip route add fd00:16::70/124 dev ib1\n" LEARNED("fd00:16::77"), NULL,
+     "warning foreign-route ib0"},
+    {"IPv6: beyond the subnets main decides", RAILS6 ETH6 "ip -6 route add default via fd00:99::1 dev eth0\n" LEARNED_BEYOND, NULL,
+     "info gateway-missing ib0+ib1"},
+    {"IPv6: unless gateway= does", RAILS6 ETH6 "ip -6 route add default via fd00:99::1 dev eth0\n" LEARNED_BEYOND
+     GATEWAYS6, NULL, "error foreign-route ib0+ib1"},
+    {"IPv6: a part of the world, which main leads elsewhere", RAILS6 ETH6 "ip route add fd00:88::/64 via fd00:99::1 dev eth0\n" LEARNED_BEYOND
+     GATEWAYS6, NULL, ""},
 #define SIX(n, more) "ip address add fd00:16::34:" n "/64 dev ib" more "\n"
     {"IPv6: deprecated everywhere", IB0 IB1 SIX("1", "0 deprecated") SIX("2", "1 deprecated") RAIL60 RAIL61, NULL,
      "warning address-unusable ib0+ib1"},
@@ -443,6 +464,10 @@ static void test_fixes(void **state)
         look(RAILS
              "ip rule add priority 1500 from 172.16.34.2 lookup 2541\nip route add 172.16.0.0/16 dev ib0 table 2541\n",
              NULL);
+    g_auto(World) learned =
+        look("nic ib0 infiniband rdma mlx5_0/1 forwarding6=1 " RIGHT "\n" IB1 ADDRESSES6 RAIL60 RAIL61
+             "ip rule add priority 1000 from fd00:98::/64 lookup main suppress_prefixlength 0\n" LEARNED("fd00:16::77"),
+             NULL);
     g_auto(World) hidden = look(ASTRAY "ip rule add priority 1600 from 172.16.34.2 unreachable\n", NULL);
 
     (void)state;
@@ -460,6 +485,9 @@ static void test_fixes(void **state)
     SAID(find_code(&longer, "prefix-differs")->advice, "give all of them", "/24 as far as");
     assert_string_equal(find_code(&single, "address-unusable")->advice,
                         "give it the prefix of the subnet: 172.16.34.2/16");
+    assert_string_equal(find_code(&learned, "foreign-route")->fix, "sudo ip -6 route flush cache fd00:16::77");
+    SAID(find_code(&learned, "foreign-route")->message,
+         "fd00:16::34:2 to fd00:16::77 leaves through ib0: cached route");
     SAID(find_code(&hidden, "foreign-rule")->fix, "sudo ip -4 rule del priority 1500 ",
          " && sudo ip -4 rule del priority 1600 ");
 }
