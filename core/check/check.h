@@ -33,6 +33,7 @@ typedef struct {
     const IbhNic *nic;
     IbhPrefix piece;
     gboolean theirs; /* rules of others route its address */
+    guint on_link;   /* its address names no subnet: the length of main's prefix around it; 0: it does */
     IbhLookup lookup;
     gboolean asked; /* the kernel is; else the answer of `like` stands for it, too */
     guint like;     /* the index of the question that is asked for this class */
@@ -94,6 +95,10 @@ guint ibh_text_count_slips(const char *word, const char *name);
 
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
+/* Of an address that names no subnet, the widest prefix around it that main has on the link of its NIC. FALSE: none. */
+gboolean ibh_check_find_link(const IbhCheck *check, const IbhAddress *address, IbhPrefix *ret_prefix);
+/* It asks about packets from this address of the NIC to other hosts. */
+gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const IbhIp *from);
 /* The address of this NIC in whose subnet `ip` lies; NULL: none. It belongs to the snapshot. */
 const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip);
 

@@ -77,7 +77,10 @@ static IbhGrade grade_leaving(const Answer *answer)
         return grade_by_itself(answer);
     if (!ibh_trace_is_same_way(got, ideal))
         return IBH_WRONG;
-    if (!near) /* in remote= what main has more exactly wins, through any NIC */
+    /* Main, the table of all NICs, leads all that is on its link through another one. */
+    if (answer->question->on_link && got->route->dst.length <= answer->question->on_link)
+        return IBH_WRONG;
+    if (!near && !answer->question->on_link) /* in remote= what main has more exactly wins, through any NIC */
         return IBH_NOTED;
     return got->route->hops || (by && by->status == IBH_NIC_RAIL && !is_connected(answer)) ? IBH_DOUBTFUL : IBH_NOTED;
 }

@@ -45,6 +45,33 @@ static GArray *find_zones(const IbhNic *nic)
     return zones;
 }
 
+gboolean ibh_check_find_link(const IbhCheck *check, const IbhAddress *address, IbhPrefix *ret_prefix)
+{
+    guint length = ibh_ip_bits(&address->local);
+    gboolean is_found = FALSE;
+
+    IBH_EACH (const IbhRoute, route, check->rails->snapshot->main_by_nic) {
+        const IbhPrefix *dst = &route->dst;
+
+        if (route->ifindex != address->ifindex || route->gateway.family != AF_UNSPEC || route->special ||
+            !dst->length || dst->length >= length || !ibh_prefix_contains(dst, &address->local))
+            continue;
+        *ret_prefix = *dst;
+        length = dst->length;
+        is_found = TRUE;
+    }
+    return is_found && ibh_address_is_host(address);
+}
+
+gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const IbhIp *from)
+{
+    IBH_EACH (const IbhQuestion, question, check->questions) {
+        if (question->kind == IBH_ASK_LEAVES && question->nic == nic && ibh_ip_equal(&question->lookup.from, from))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* ---- questions and their classes ---- */
 
 /* `as`: what decides about it beside rules and routes of its own way, as the number of a class. Our own rules to one
@@ -83,13 +110,15 @@ static gboolean leads_to_a_host(const IbhTrace *trace, int ifindex)
     return trace->route && trace->route->type == RTN_UNICAST && ibh_route_leads_by(trace->route, ifindex);
 }
 
-static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece)
+static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece,
+                      guint on_link)
 {
     const int ifindex = nic->link->ifindex;
     IbhQuestion out = {.kind = IBH_ASK_LEAVES,
                        .nic = nic,
                        .piece = piece->prefix,
                        .theirs = ibh_rails_foreign_rule(check->rails, address) != NULL,
+                       .on_link = on_link,
                        .lookup = {.from = address->local, .to = piece->host, .match = TRUE}};
     const IbhTrace trace = ask(check, &out, 0);
     IbhQuestion back = {.kind = IBH_ASK_ARRIVES,
@@ -116,7 +145,7 @@ static void ask_cached(const IbhCheck *check, const IbhNic *nic, const IbhAddres
 
         if (route->family == address->local.family && piece < end && !ibh_prefixes_overlap(zones, &route->dst) &&
             ibh_fib_walk(check->actual, &packet).route == route)
-            ask_piece(check, nic, address, piece);
+            ask_piece(check, nic, address, piece, 0);
     }
 }
 
@@ -130,7 +159,7 @@ static void ask_beyond(const IbhCheck *check, const IbhNic *nic, const IbhAddres
     if (nic->settings.gateway <= IBH_GATEWAY_AUTO || !ibh_nic_find_gateway(nic, world.ip.family, &gateway))
         return;
     if (first < end && !first->prefix.length)
-        ask_piece(check, nic, address, first);
+        ask_piece(check, nic, address, first, 0);
     ask_cached(check, nic, address, zones);
 }
 
@@ -148,7 +177,7 @@ static void ask_clashes(const IbhCheck *check, const IbhNic *nic, const IbhAddre
             const IbhRoute *main_route = ibh_fib_find(check->actual, IBH_TABLE_MAIN, &piece->host, 0);
 
             if (main_route && main_route->dst.length && !ibh_route_is_error(main_route))
-                ask_piece(check, nic, address, piece);
+                ask_piece(check, nic, address, piece, 0);
         }
     }
 }
@@ -167,6 +196,22 @@ static void ask_unbound(const IbhCheck *check, const IbhNic *nic, IbhPiece *piec
     ask(check, &question, 0);
 }
 
+/* Unless a zone has all of it. */
+static void ask_on_link(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
+{
+    IbhPrefix link;
+    IbhPiece *end;
+
+    if (!ibh_check_find_link(check, address, &link))
+        return;
+    IBH_EACH (const IbhPrefix, zone, zones) {
+        if (zone->length <= link.length && ibh_prefix_contains(zone, &link.ip))
+            return;
+    }
+    for (const IbhPiece *piece = ibh_check_pieces_inside(check, &link, &end); piece < end; piece++)
+        ask_piece(check, nic, address, piece, link.length);
+}
+
 static void ask_from(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
     IbhPiece *end;
@@ -175,10 +220,11 @@ static void ask_from(const IbhCheck *check, const IbhNic *nic, const IbhAddress 
         if (zone->ip.family != address->local.family)
             continue;
         for (IbhPiece *piece = ibh_check_pieces_inside(check, zone, &end); piece < end; piece++) {
-            ask_piece(check, nic, address, piece);
+            ask_piece(check, nic, address, piece, 0);
             ask_unbound(check, nic, piece);
         }
     }
+    ask_on_link(check, nic, address, zones);
     ask_beyond(check, nic, address, zones);
     ask_clashes(check, nic, address);
 }

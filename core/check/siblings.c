@@ -68,13 +68,16 @@ static void tell_prefix(const IbhCheck *check, const IbhNic *nic, const IbhAddre
                      nic->link->name, g_strdup(text));
 }
 
-/* The subnet of a cable's two ends has no other hosts that a longer prefix could hide. */
+/* The subnet of a cable's two ends has no other hosts that a longer prefix could hide. What main has on the NIC's link
+ * around a single address is asked about. */
 static void judge_prefix(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhNic *other)
 {
     const IbhAddress *wider = find_wider(other, &address->subnet);
+    IbhPrefix link;
     gboolean cable = !ibh_address_is_host(address) && address->subnet.length + 2 >= ibh_ip_bits(&address->local);
 
-    if (!wider || cable || other->status != IBH_NIC_RAIL || other->link->type != nic->link->type)
+    if (!wider || cable || ibh_check_find_link(check, address, &link) || other->status != IBH_NIC_RAIL ||
+        other->link->type != nic->link->type)
         return;
     if (!find_wider(nic, &address->subnet) && !ibh_nic_serves_subnet(other, &address->subnet) &&
         !reaches_rest(check, address, &wider->subnet))

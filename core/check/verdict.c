@@ -61,6 +61,27 @@ static gboolean is_main_astray(const IbhCheck *check, const IbhQuestion *questio
            (ibh_route_is_error(route) || (link && ibh_link_has_no_wire(check->rails, link)));
 }
 
+/* Its address names no subnet, so the rail's table has no route to it, and main's is another NIC's. */
+static gboolean lacks_subnet(const IbhQuestion *question)
+{
+    const IbhRoute *route = question->owner.route;
+
+    return question->on_link && route && route->table == IBH_TABLE_MAIN && route->dst.length <= question->on_link &&
+           ibh_question_goes_astray(question);
+}
+
+static IbhRemedy advise_subnet(const IbhQuestion *question)
+{
+    const IbhIp *ip = &question->lookup.from;
+    char text[IBH_IP_STRLEN];
+
+    ibh_ip_format(ip, text);
+    return ibh_remedy_advice(
+        "give each NIC in that subnet an address with the prefix length of the subnet, such as %s/%u "
+        "in place of %s/%u: ib-hook then has a route to the subnet in the table of each rail",
+        text, question->on_link, text, ibh_ip_bits(ip));
+}
+
 static const char *code_of(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->owner.route;
@@ -68,6 +89,8 @@ static const char *code_of(const IbhCheck *check, const IbhQuestion *question)
 
     if (nic && !ibh_nic_address_near(nic, &question->lookup.to))
         return "table-clash";
+    if (lacks_subnet(question))
+        return "address-unusable";
     if (question->owner.rule)
         return "foreign-rule";
     return !route || is_main_astray(check, question) ? "unbound" : "foreign-route";
@@ -77,6 +100,8 @@ static IbhRemedy advise(const IbhCheck *check, const IbhQuestion *question)
 {
     if (question->grade == IBH_NOTED)
         return ibh_remedy_advice("nothing has to be done");
+    if (lacks_subnet(question))
+        return advise_subnet(question);
     if (question->owner.route && is_main_astray(check, question) && !ibh_route_is_error(question->owner.route))
         return ibh_remedy_advice("give %s a subnet of its own, or its route a higher metric than those of the rails",
                                  ibh_check_link_name(check, question->owner.route->ifindex));
@@ -114,7 +139,7 @@ static void tell(IbhCheck *check, const IbhQuestion *worst)
                                          : "no rule leads there");
 
     finding->severity = severities[worst->grade];
-    if (worst->grade >= IBH_DOUBTFUL && check->tried++ < FIXES_MAX)
+    if (worst->grade >= IBH_DOUBTFUL && !lacks_subnet(worst) && check->tried++ < FIXES_MAX)
         ibh_finding_cure(finding, ibh_check_find_fix(check, &worst->owner));
     IBH_EACH (IbhQuestion, question, check->questions) {
         if (question->is_explained || !ibh_question_is_caused_by(question, &worst->owner))
@@ -258,14 +283,19 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
 
 guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic)
 {
+    guint32 on_link = 0;
+
     IBH_EACH (const IbhQuestion, question, check->questions) {
         const IbhRoute *route = question->got.route;
 
-        if (question->kind == IBH_ASK_LEAVES && question->nic == nic && route && !question->got.refused &&
-            ibh_nic_address_near(nic, &question->lookup.to))
+        if (question->kind != IBH_ASK_LEAVES || question->nic != nic || !route || question->got.refused)
+            continue;
+        if (ibh_nic_address_near(nic, &question->lookup.to))
             return route->table;
+        if (question->on_link && !on_link)
+            on_link = route->table;
     }
-    return 0;
+    return on_link;
 }
 
 /* ---- all ---- */

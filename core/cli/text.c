@@ -174,10 +174,8 @@ static void add_other_findings(const IbhReport *report)
 /* ---- a line for each NIC or cause ---- */
 
 /* On a terminal the first address, and how many more. */
-static char *join_addresses(const IbhReport *report, const IbhNic *nic, gboolean with_length)
+static char *join_addresses(const IbhReport *report, const GPtrArray *addresses, gboolean with_length)
 {
-    g_autoptr(GPtrArray) addresses = ibh_nic_address_texts(nic);
-
     IBH_EACH_POINTER (char, address, addresses) {
         if (!with_length)
             address[strcspn(address, "/")] = '\0';
@@ -199,13 +197,50 @@ static const char *find_exception(const IbhReport *report, const char *iface)
     return NULL;
 }
 
+/* Main has nothing on the NIC's link around a single address, and the NIC has no subnet: nothing was asked about it. */
+static GPtrArray *take_unasked(const IbhReport *report, const IbhNic *rail, GPtrArray *addresses)
+{
+    GPtrArray *unasked = g_ptr_array_new_with_free_func(g_free);
+    char ip[IBH_PREFIX_STRLEN];
+
+    IBH_EACH_POINTER (const IbhAddress, address, rail->addresses) {
+        guint place;
+
+        if (!report->check || !ibh_address_is_host(address) ||
+            ibh_check_asks_from(report->check, rail, &address->local) ||
+            !g_ptr_array_find_with_equal_func(addresses, ibh_prefix_format(&address->subnet, ip), g_str_equal, &place))
+            continue;
+        g_ptr_array_remove_index(addresses, place);
+        g_ptr_array_add(unasked, g_strdup(ip));
+    }
+    return unasked;
+}
+
+static char *say_ok(const IbhReport *report, const IbhNic *rail, const char *but)
+{
+    const guint32 decides = report->check ? ibh_check_find_table(report->check, rail) : 0,
+                  table = decides ? decides : rail->table;
+    g_autoptr(GPtrArray) addresses = ibh_nic_address_texts(rail), unasked = take_unasked(report, rail, addresses);
+    g_autofree char *led = join_addresses(report, addresses, !but), *left = join_addresses(report, unasked, TRUE),
+                    *number = g_strdup_printf("%u", table);
+    const gboolean is_led = addresses->len || !unasked->len;
+    GString *text = g_string_new(NULL);
+
+    if (is_led && but)
+        g_string_append_printf(text, "ok: %s through it, %s", led, but);
+    else if (is_led)
+        g_string_append_printf(text, "ok: %s leaves through it (table %s)", led,
+                               table == IBH_TABLE_MAIN ? "main" : number);
+    if (unasked->len)
+        g_string_append_printf(text, "%snot checked: %s (no subnet)", text->len ? "; " : "", left);
+    return g_string_free(text, FALSE);
+}
+
 /* Of --check: a row for each rail, or for each of its problems. */
 static void add_rail(const IbhReport *report, const IbhNic *rail)
 {
-    const char *iface = rail->link->name, *but = find_exception(report, iface);
-    const guint32 decides = report->check ? ibh_check_find_table(report->check, rail) : 0,
-                  table = decides ? decides : rail->table;
-    g_autofree char *addresses = join_addresses(report, rail, !but), *number = g_strdup_printf("%u", table);
+    const char *iface = rail->link->name;
+    g_autofree char *ok = say_ok(report, rail, find_exception(report, iface));
 
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         const gboolean is_its_own = ibh_finding_is_about(finding, iface) && is_told_alone(finding, iface);
@@ -213,13 +248,8 @@ static void add_rail(const IbhReport *report, const IbhNic *rail)
         if (is_shown(finding) && is_its_own && !report->style->verbose)
             add_finding_of(report, finding, iface);
     }
-    if (ibh_findings_worst(report->findings, iface) || !ibh_report_has_carrier(report, rail))
-        return;
-    if (but)
-        ibh_rows_add(report, "%s\t%s\tok: %s through it, %s", iface, rail->link->rdma, addresses, but);
-    else
-        ibh_rows_add(report, "%s\t%s\tok: %s leaves through it (table %s)", iface, rail->link->rdma, addresses,
-                     table == IBH_TABLE_MAIN ? "main" : number);
+    if (!ibh_findings_worst(report->findings, iface) && ibh_report_has_carrier(report, rail))
+        ibh_rows_add(report, "%s\t%s\t%s", iface, rail->link->rdma, ok);
 }
 
 static void add_rails(const IbhReport *report)
@@ -233,7 +263,8 @@ static void add_nic(const IbhReport *report, const char *iface, const IbhNic *ni
 {
     const IbhFinding *worst = ibh_findings_worst(report->findings, iface);
     const char *said = worst ? ibh_finding_said(worst, iface) : NULL;
-    g_autofree char *addresses = nic ? join_addresses(report, nic, TRUE) : g_strdup("-");
+    g_autoptr(GPtrArray) texts = nic ? ibh_nic_address_texts(nic) : NULL;
+    g_autofree char *addresses = nic ? join_addresses(report, texts, TRUE) : g_strdup("-");
     const char *link = !nic ? "-" : !(nic->link->flags & IFF_UP) ? "down" : nic->link->carrier ? "up" : "no carrier";
     const char *state = !nic                                  ? "missing"
                         : nic->status != IBH_NIC_RAIL         ? "no rail"

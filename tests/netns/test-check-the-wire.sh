@@ -91,6 +91,25 @@ readdress() { # OLD NEW…
 mend() { readdress 172.16.34.2/32 172.16.34.2/16; }
 names "a single address, that reaches nobody" "ib1 error address-unusable" \
     readdress 172.16.34.2/16 172.16.34.2/32
+# Leases of DHCPv6, and what a router's advertisement says is on the link.
+leases() {
+    for n in 0 1; do
+        readdress6 ib$n fd00:16::34:$((n + 1))/64 fd00:16::34:$((n + 1))/128
+        ip -n B -6 route add fd00:16::/64 dev ib$n proto ra metric 102$n
+    done
+    hook B --apply >/dev/null
+}
+readdress6() { # NIC OLD NEW
+    ip -n B address del "$2" dev "$1"
+    ip -n B address add "$3" dev "$1" nodad
+}
+mend() { # as the advice says
+    for n in 0 1; do readdress6 ib$n fd00:16::34:$((n + 1))/128 fd00:16::34:$((n + 1))/64; done
+    hook B --apply >/dev/null
+}
+advises "main's first route to the subnet of single addresses is another NIC's" "ib1 error address-unusable" leases
+expect_contains "the kernel says the same" "dev ib1" "$(ip -n B -6 route get fd00:16::16:1 from fd00:16::34:2)"
+ip -n B -6 route flush proto ra
 mend() { ip -n B link set ib1 address "$(mac B 1)"; }
 names "both have one hardware address" "ib0+ib1 warning duplicate-mac" \
     ip -n B link set ib1 address "$(mac B 0)"

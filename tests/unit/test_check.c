@@ -141,6 +141,13 @@ static World look(const char *text, Answer answer)
 #define ELSEWHERE6                                                                                                     \
     "ip address add fd00:80::34:2/64 dev ib1\nip route add fd00:80::/64 dev ib1 table 942 metric mark protocol "       \
     "kernel\n" RULE_IN("fd00:80::", "64", "fd00:80::34:2", "942") "config [interface ib*] manage=yes\n"
+/* DHCPv6 gives single addresses, and a router's advertisement says what is on the link. */
+#define LEASES6                                                                                                        \
+    RAILS "ip address add fd00:16::34:1/128 dev ib0\nip address add fd00:16::34:2/128 dev ib1\n" STALE(                \
+        "fd00:16::34:1", "941") STALE("fd00:16::34:2", "942")
+#define ON_LINK6                                                                                                       \
+    "ip route add fd00:16::/64 dev ib0 protocol ra metric 1024\n"                                                      \
+    "ip route add fd00:16::/64 dev ib1 protocol ra metric 1025\n"
 /* What a packet that was too big, or a redirect, has taught the kernel about one host. */
 #define LEARNED(host) "ip route add " host " dev ib0 protocol kernel mtu 1300 cached\n"
 #define LEARNED_BEYOND "ip route add fd00:88::1 via fd00:99::1 dev eth0 mtu 1300 cached\n"
@@ -332,6 +339,13 @@ static const Case CASES[] = {
      "error rule-missing ib1"},
     {"IPv6: a tentative address", RAILS6 "ip address add fd00:16::34:9/64 dev ib1 tentative\n", NULL, ""},
     {"IPv6: a lease without its rule", RAILS6 "ip address add fd00:99::9/128 dev ib1\n", NULL, "error rule-missing ib1"},
+    {"IPv6: leases, and main's first route to their subnet is ib0's", LEASES6 ON_LINK6, NULL, "error address-unusable ib1"},
+    {"IPv6: leases, of one of which main has no subnet", LEASES6 "ip route add fd00:16::/64 dev ib0 protocol ra metric 1024\n", NULL,
+     "warning gateway-missing ib1"},
+    {"IPv6: leases, and a container's bridge inside their subnet", LEASES6 "ip link add br9 up type bridge\n"
+     "ip route add fd00:16::/80 dev br9\nip route add fd00:16::/64 dev ib0 protocol ra metric 1024\n", NULL,
+     "info foreign-route ib0\nwarning gateway-missing ib1"},
+    {"a lease of /32 beside a subnet", RAILS "ip address add 172.16.99.9/32 dev ib1\n" RULE("172.16.99.9", "942"), NULL, ""},
     {"IPv6: what the kernel has learned of a host by ib0 is right for ib0 alone", RAILS6 LEARNED("fd00:16::77"), NULL, "error foreign-route ib1"},
     {"IPv6: a container's bridge leads there anyway", RAILS6 "ip link add br9 up type bridge\n"
      "ip route add fd00:16::70/124 dev br9\nip route add fd00:16::77 dev br9 cached\n", NULL, "info foreign-route ib0+ib1"},
@@ -464,6 +478,7 @@ static void test_fixes(void **state)
         look(RAILS
              "ip rule add priority 1500 from 172.16.34.2 lookup 2541\nip route add 172.16.0.0/16 dev ib0 table 2541\n",
              NULL);
+    g_auto(World) leases = look(LEASES6 ON_LINK6, NULL);
     g_auto(World) learned =
         look("nic ib0 infiniband rdma mlx5_0/1 forwarding6=1 " RIGHT "\n" IB1 ADDRESSES6 RAIL60 RAIL61
              "ip rule add priority 1000 from fd00:98::/64 lookup main suppress_prefixlength 0\n" LEARNED("fd00:16::77"),
@@ -485,6 +500,8 @@ static void test_fixes(void **state)
     SAID(find_code(&longer, "prefix-differs")->advice, "give all of them", "/24 as far as");
     assert_string_equal(find_code(&single, "address-unusable")->advice,
                         "give it the prefix of the subnet: 172.16.34.2/16");
+    SAID(find_code(&leases, "address-unusable")->message, "fd00:16::34:2 to fd00:16::/64 leaves through ib0: route ");
+    SAID(find_code(&leases, "address-unusable")->advice, "such as fd00:16::34:2/64 in place of fd00:16::34:2/128");
     assert_string_equal(find_code(&learned, "foreign-route")->fix, "sudo ip -6 route flush cache fd00:16::77");
     SAID(find_code(&learned, "foreign-route")->message,
          "fd00:16::34:2 to fd00:16::77 leaves through ib0: cached route");

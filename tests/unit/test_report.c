@@ -160,6 +160,12 @@ static const struct {
             "ip route add default via 172.16.0.254 dev ib0 onlink table 2941 metric mark protocol kernel\n"
             "ip rule add priority 32764 from 172.16.34.1 lookup main suppress_prefixlength 0" OURS
             "ip rule add priority 32765 from 172.16.34.1 lookup 2941" OURS},
+    {"screen-single-address", RIGHT2
+     "ip address add fd00:99::9/128 dev ib1\nip -6 route add default via fe80::1 dev ib1 protocol ra metric 1024\n"
+     "ip -6 route add default via fe80::1 dev ib1 table 2942 metric mark protocol kernel\n"
+     "ip rule add priority 1941 from fd00:99::9 lookup 942" OURS
+     "ip rule add priority 32764 from fd00:99::9 lookup main suppress_prefixlength 0" OURS
+     "ip rule add priority 32765 from fd00:99::9 lookup 2942" OURS},
     {"screen-no-gateway-yet", RIGHT2 "ip route add default via 172.16.0.254 dev ib0 protocol static\n"},
 };
 
