@@ -530,7 +530,7 @@ int main(int argc G_GNUC_UNUSED, char **argv)
     fputs(out->str, stdout);
     if (fflush(stdout) != 0) {
         fputs("ib-hook: cannot write to standard output\n", stderr);
-        status = IBH_EXIT_SYSTEM; /* whatever it says: nobody has it */
+        status = IBH_EXIT_SYSTEM; /* also where the report has findings: no reader has it */
     }
     return status;
 }

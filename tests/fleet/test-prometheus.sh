@@ -47,6 +47,7 @@ expect_contains "the unit runs ib-hook --check" "/usr/bin/ib-hook --check --prom
 run_unit() { # [IB_HOOK]
     STATE_DIRECTORY=$work/metrics with_sys B setpriv --bounding-set -all sh -c "${unit//\/usr\/bin\/ib-hook/${1:-$IB_HOOK}}"
 }
+touch $work/metrics/new # of a run that was ended
 run_unit
 expect_equal "it writes one file, without any capability" ib-hook.prom "$(ls -A $work/metrics)"
 out=$(with_sys B "$IB_HOOK" --check --prometheus)

@@ -201,6 +201,11 @@ break_rail n1
 expect_contains "something else is no second time" "not for long: ib1 rule-missing: " "$(health n1)"
 at n1 ip link set ib0 up
 at n1 ib-hook --apply --quiet >/dev/null
+instead_of sleep <<<'ib-hook --apply --iface ib0 --quiet >/dev/null'
+break_rail n1
+at n1 ip rule del priority 1941
+expect_contains "what lasts on one of two rails lasts" "drain: ib-hook: ib1 rule-missing: " "$(health n1)"
+at n1 ib-hook --apply --quiet >/dev/null
 expect_equal "nothing to look at again" "" "$(health n1)"
 rm "$work/bin/sleep"
 settings

@@ -26,6 +26,15 @@ for unit in ib-hook-watch.service:25 ib-hook.service:25 fleet/ib-hook-prometheus
     systemd-analyze security --offline=yes --threshold="${unit#*:}" "$work/${unit%:*}" >$work/log || fail "systemd-analyze security" "$(<$work/log)"
     ok "systemd-analyze security: $(tail -n 1 $work/log)"
 done
+# What --check reads of managers is no directory that the unit hides.
+for file in $(sed -n '/^} rows\[\] = {/,/^};/s/^    {[^,]*, "\(\/[^"]*\)".*/\1/p' "$top/core/check/managers_io.c"); do
+    case $file in
+        /tmp/* | /var/tmp/*) hides=PrivateTmp ;;
+        /home/* | /root/* | /run/user/*) hides=ProtectHome ;;
+        *) continue ;;
+    esac
+    expect_equal "ib-hook-prometheus.service sees $file" "" "$(grep "^$hides=" "$work/fleet/ib-hook-prometheus.service" || true)"
+done
 expect_equal "a stop keeps the holds of --undo" "$(grep -l ^RuntimeDirectory= $work/*.service)" "$(grep -l ^RuntimeDirectoryPreserve=yes $work/*.service)"
 expect_equal "what routes at boot waits for no /var from the network" "" "$(grep -e ^StateDirectory= -e ^PrivateTmp= $work/ib-hook.service || true)"
 
