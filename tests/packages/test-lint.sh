@@ -26,8 +26,10 @@ for unit in ib-hook-watch.service:25 ib-hook.service:25 fleet/ib-hook-prometheus
     systemd-analyze security --offline=yes --threshold="${unit#*:}" "$work/${unit%:*}" >$work/log || fail "systemd-analyze security" "$(<$work/log)"
     ok "systemd-analyze security: $(tail -n 1 $work/log)"
 done
-# What --check reads of managers is no directory that the unit hides.
-for file in $(sed -n '/^} rows\[\] = {/,/^};/s/^    {[^,]*, "\(\/[^"]*\)".*/\1/p' "$top/core/check/managers_io.c"); do
+# What --check reads of managers is in no directory that the unit hides.
+mapfile -t files < <(sed -n '/^} rows\[\] = {/,/^};/s/^    {[^,]*, "\(\/[^"]*\)".*/\1/p' "$top/core/check/managers_io.c")
+expect_at_least "files of managers" 6 ${#files[@]}
+for file in "${files[@]}"; do
     case $file in
         /tmp/* | /var/tmp/*) hides=PrivateTmp ;;
         /home/* | /root/* | /run/user/*) hides=ProtectHome ;;
