@@ -82,6 +82,7 @@ typedef struct {
     const GArray *missed;      /* --check, --show: IbhKnownRail */
     const IbhFabric *fabric;   /* --check, --show */
     gboolean forgets;          /* --undo: no hold could be saved */
+    gboolean holds;            /* --undo: a hold was saved */
     int confirm;               /* --apply: seconds after which the state before comes back, if it is not confirmed */
     const IbhProbe *probe;     /* --probe: judged */
     int status;                /* of an error, with its message: nothing else counts then */

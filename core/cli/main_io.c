@@ -428,6 +428,7 @@ static int do_change(Command *command, GError **error)
     return say(command, &(IbhReport){.ops = outcome->done,
                                      .errors = outcome->errors,
                                      .forgets = undo && command->run.forgets,
+                                     .holds = undo && command->run.holds,
                                      .confirm = seconds && is_waited_for(command) ? (int)seconds : 0});
 }
 

@@ -387,7 +387,8 @@ static void tell_outcome(const IbhReport *report)
 {
     const gboolean undo = report->action == IBH_ACTION_UNDO;
     const guint changes = report->ops->len;
-    const char *done = undo ? "undone" : "applied", *until = undo && changes ? ", until --apply or a reboot" : "";
+    const char *done = undo ? "undone" : "applied",
+               *until = report->holds && changes ? ", until --apply or a reboot" : "";
 
     if (report->style->verbose)
         tell_operations(report);

@@ -102,29 +102,33 @@ static void drop_lost_values(IbhRun *run, IbhState *state)
     }
 }
 
-/* After a whole --undo: all candidates, and all NICs that were undone (without RDMA modules a rail is no candidate). */
+/* A known rail that is away now, as while its driver restarts, comes back under its name. */
+static void hold_known(const IbhRun *run, IbhState *state)
+{
+    IBH_EACH (IbhKnownRail, known, state->known) {
+        ibh_known_look(known, run->rails, run->config);
+        if (known->why != IBH_FORGOTTEN)
+            ibh_state_hold(state, known->link ? known->link->name : known->iface);
+    }
+}
+
+/* After a whole --undo: all candidates, all known rails, and all NICs that were undone (without RDMA modules a rail is
+ * no candidate). */
 static void hold_all(const IbhRun *run, const GPtrArray *plan, IbhState *state)
 {
     IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
         if (nic->rank && nic->status != IBH_NIC_UNMANAGED)
             ibh_state_hold(state, nic->link->name);
     }
+    hold_known(run, state);
     IBH_EACH_POINTER (const IbhOp, op, plan) {
         if (op->iface[0])
             ibh_state_hold(state, op->iface);
     }
 }
 
-/* --undo only forgets that it was a rail. */
-static gboolean is_missing(const IbhRun *run, const char *iface)
-{
-    const IbhLink *link = ibh_snapshot_link_by_name(run->snapshot, iface);
-    const IbhNic *nic = link ? ibh_rails_nic(run->rails, link->ifindex) : NULL;
-
-    return !nic || ibh_nic_missing(run->rails, nic) != IBH_IS_THERE;
-}
-
-/* What a command holds back, or releases. */
+/* What a command holds back, or releases. By name, --undo holds what is here, even if it has no address or carrier now;
+ * of a NIC that is gone it only forgets that it was a rail. */
 static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *state)
 {
     if (!run->only && run->undo)
@@ -134,7 +138,7 @@ static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *sta
     for (guint i = 0; run->only && run->only[i]; i++) {
         if (!run->undo)
             ibh_state_lift(state, run->only[i]);
-        else if (!is_missing(run, run->only[i]))
+        else if (ibh_snapshot_link_by_name(run->snapshot, run->only[i]))
             ibh_state_hold(state, run->only[i]);
     }
 }
@@ -196,6 +200,7 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     if (run->undo && !run->remember)
         drop_lost_values(run, after);
     run->forgets = !save(run, after, &problem);
+    run->holds = !run->forgets && after->holds->len > 0;
     if (run->forgets)
         tell_forgotten(run, problem);
     sigprocmask(SIG_SETMASK, &signals, NULL);

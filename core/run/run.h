@@ -35,6 +35,7 @@ typedef struct IbhRun {
     IbhNetlink *netlink;
     IbhStore *store;  /* NULL: without one; then old sysctl values and holds are not remembered */
     gboolean forgets; /* the state could not be written */
+    gboolean holds;   /* the state that was written has holds */
     IbhState *state;  /* as it was read, before parts of it were dropped */
     IbhSnapshot *snapshot;
     IbhRails *rails;

@@ -159,6 +159,40 @@ on_pci
 gives_address
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
 
+# --undo holds a NIC that is here without an address, as while systemd-networkd or DHCP sets it again; and a known rail
+# that is away, as while its driver restarts. So they stay undone when they are back.
+held() { sed -n 's/^hold //p' /run/ib-hook/*.state | sort | xargs; }
+takes_address
+expect_hook 0 B --undo --iface ib1
+expect_contains "the rules that its address left behind are removed" ", until --apply or a reboot" "$out"
+expect_equal "it has no address, and is held" ib1 "$(held)"
+gives_address
+expect_equal "its address is back: no rail" "" "$(own_rules B | grep 172.16.34.2 || true)"
+expect_hook 0 B --apply
+ip -n wire link set B.1 down
+takes_address
+event
+expect_hook 0 B --undo --iface ib1
+expect_equal "it has no carrier, and is held" ib1 "$(held)"
+ip -n wire link set B.1 up
+gives_address
+expect_equal "its link is back: no rail" "" "$(own_rules B | grep 172.16.34.2 || true)"
+expect_hook 0 B --apply
+expect_equal "--apply releases it" "" "$(held)"
+remove_nic B ib1
+rdma B ib0
+event
+expect_hook 0 B --undo
+expect_contains "the whole host is undone" ", until --apply or a reboot" "$out"
+expect_equal "what is away is held, too" "ib0 ib1" "$(held)"
+add_nic B ib1 1
+rdma B ib0 ib1
+on_pci
+gives_address
+expect_equal "its driver is back: no rail" "" "$(own_rules B)"
+expect_hook 0 B --apply
+expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+
 # A section of its own wants it, as on a host without a disk.
 ip -n B address flush dev ib1 scope global
 expect_hook 0 B --undo

@@ -258,11 +258,37 @@ static void test_file(void **state)
         report.findings = NULL;
         report.ops = world.plan;
         report.errors = world.errors;
+        report.holds = cases[i].action == IBH_ACTION_UNDO;
     }
     if (cases[i].wrong)
         make_wrong(&world, cases[i].action);
     got = ibh_report(&report, cases[i].writer, &cases[i].style);
     check_report_file(cases[i].file, got);
+}
+
+/* How long it stays undone: as long as the hold that was saved; of a NIC that is gone there is none. */
+static void test_undone(void **state G_GNUC_UNUSED)
+{
+    static const struct {
+        gboolean holds, forgets;
+        const char *line;
+    } undone[] = {
+        {TRUE, FALSE, "undone: 9 changes, until --apply or a reboot\n"},
+        {FALSE, TRUE, "undone: 9 changes, until the next event\n"},
+        {FALSE, FALSE, "undone: 9 changes\n"},
+    };
+    g_auto(World) world = look(HOST "do undo\n");
+
+    for (gsize i = 0; i < G_N_ELEMENTS(undone); i++) {
+        const IbhReport report = {.action = IBH_ACTION_UNDO,
+                                  .rails = world.report.rails,
+                                  .ops = world.plan,
+                                  .holds = undone[i].holds,
+                                  .forgets = undone[i].forgets};
+        g_autofree char *text = ibh_report(&report, ibh_report_text, &(IbhStyle){0});
+
+        assert_string_equal(text, undone[i].line);
+    }
 }
 
 /* What the host's line says is enough, where it names a command. */
@@ -453,9 +479,13 @@ static void test_names_that_look_alike(void **state)
 int main(void)
 {
     static const struct CMUnitTest others[] = {
-        cmocka_unit_test(test_verdicts),      cmocka_unit_test(test_no_rails),
-        cmocka_unit_test(test_error),         cmocka_unit_test(test_operation_names),
-        cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_names_that_look_alike),
+        cmocka_unit_test(test_undone),
+        cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_no_rails),
+        cmocka_unit_test(test_error),
+        cmocka_unit_test(test_operation_names),
+        cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_names_that_look_alike),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(cases) + G_N_ELEMENTS(screens) + G_N_ELEMENTS(others)], *next = tests;
 
