@@ -54,15 +54,22 @@ char *ibh_known_pci(const IbhKnownRail *known)
 
 #define GUID_TEXT_LEN (8 * 3 - 1)
 
+/* It is gone, and another NIC has its name now, whose fault it is not. */
+static gboolean has_lost_its_name(const IbhCheck *check, const IbhKnownRail *known)
+{
+    return !known->link && ibh_snapshot_link_by_name(check->rails->snapshot, known->iface);
+}
+
 /* "; PCI 0000:81:00.1, MAC 0c:42:a1:00:00:01, configured by NetworkManager"; "": none of them is known. */
-static char *say_hardware(const IbhFacts *facts, const IbhKnownRail *known)
+static char *say_hardware(const IbhCheck *check, const IbhKnownRail *known)
 {
     g_autofree char *pci = ibh_known_pci(known);
     const struct {
         const char *label, *text;
-    } parts[] = {{"PCI", pci},
+    } parts[] = {{"formerly", has_lost_its_name(check, known) ? known->iface : NULL},
+                 {"PCI", pci},
                  {strlen(known->hardware) == GUID_TEXT_LEN ? "GUID" : "MAC", known->hardware},
-                 {"configured by", ibh_known_manager(facts, known)}};
+                 {"configured by", ibh_known_manager(check->facts, known)}};
     GString *text = g_string_new(NULL);
 
     for (guint i = 0; i < G_N_ELEMENTS(parts); i++) {
@@ -81,10 +88,21 @@ static IbhRemedy advise_by_row(const IbhCode *row, const char *iface)
     return ibh_remedy_advice("%s", text);
 }
 
-static IbhRemedy advise(const IbhFacts *facts, const IbhKnownRail *missed, const IbhCode *row, const char *iface)
+/* To forget it by its name undoes the NIC that has this name now. */
+static IbhRemedy advise_to_apply_again(IbhRemedy remedy, const char *iface)
 {
-    const IbhManager *manager = missed->link ? ibh_facts_manager(facts, missed->link->ifindex) : NULL;
+    g_autofree char *word = ibh_text_shell_word(iface), *advice = remedy.advice;
 
+    return ibh_remedy_advice("%s, and then, for the NIC that has this name now: sudo ib-hook --apply --iface %s",
+                             advice, word);
+}
+
+static IbhRemedy advise(const IbhCheck *check, const IbhKnownRail *missed, const IbhCode *row, const char *iface)
+{
+    const IbhManager *manager = missed->link ? ibh_facts_manager(check->facts, missed->link->ifindex) : NULL;
+
+    if (has_lost_its_name(check, missed))
+        return advise_to_apply_again(advise_by_row(row, iface), iface);
     if (row->advice || missed->why == IBH_LACKS_CARRIER)
         return advise_by_row(row->advice ? row : ibh_code_find(row->code), iface);
     if (manager && manager->name)
@@ -104,24 +122,45 @@ static IbhFinding *find_explanation(const GPtrArray *findings, const IbhKnownRai
     return port ? port : ibh_findings_find(findings, "sm-missing", iface, NULL);
 }
 
+/* Where it is gone, another NIC may have its address. */
+static const IbhIp *find_address(const IbhCheck *check, const IbhKnownRail *missed)
+{
+    for (guint i = 0; i < missed->n_addresses; i++) {
+        if (missed->link || !ibh_rails_have_address(check->rails, &missed->addresses[i]))
+            return &missed->addresses[i];
+    }
+    return NULL;
+}
+
+/* What follows from it. */
+static char *say_consequence(const IbhCheck *check, const IbhKnownRail *missed)
+{
+    const IbhIp *address = find_address(check, missed);
+    char ip[IBH_IP_STRLEN];
+
+    if (address)
+        return g_strdup_printf("%s is not reachable", ibh_ip_format(address, ip));
+    return g_strdup(missed->hardware[0] ? "a rail is missing" : "it is no rail, although manage=yes is set");
+}
+
 static void tell(const IbhCheck *check, const IbhKnownRail *missed)
 {
-    const char *iface = missed->link ? missed->link->name : missed->iface;
+    const char *iface = missed->link ? missed->link->name : missed->iface,
+               *hit = has_lost_its_name(check, missed) ? "" : iface;
     const IbhCode *row = &rows[missed->why];
     IbhFinding *finding = find_explanation(check->findings, missed, iface);
-    g_autofree char *hardware = say_hardware(check->facts, missed), *text = NULL;
-    char ip[IBH_IP_STRLEN] = "";
+    g_autofree char *hardware = say_hardware(check, missed), *consequence = say_consequence(check, missed);
+    g_autofree char *text = NULL;
 
     if (check->only && !g_strv_contains(check->only, iface))
         return;
-    if (missed->n_addresses)
-        ibh_ip_format(&missed->addresses[0], ip);
-    text = g_strdup_printf("%s%s: %s%s", ip, ip[0] ? " is not reachable" : "it is no rail, although manage=yes is set",
-                           finding ? finding->message : ibh_missing_text(missed->why), hardware);
+    text =
+        g_strdup_printf("%s: %s%s", consequence, finding ? finding->message : ibh_missing_text(missed->why), hardware);
     if (!finding)
-        finding = ibh_finding_add(check->findings, iface, row->severity, row->code,
-                                  advise(check->facts, missed, row, iface), "%s", text);
-    ibh_finding_says(finding, iface, g_steal_pointer(&text));
+        finding = ibh_finding_add(check->findings, hit, row->severity, row->code, advise(check, missed, row, iface),
+                                  "%s", text);
+    if (hit[0])
+        ibh_finding_says(finding, hit, g_steal_pointer(&text));
 }
 
 /* Its manager leaves it its address: it is as far away as one without. */

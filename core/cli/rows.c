@@ -161,7 +161,7 @@ static void add_no_rails(const IbhReport *report)
     for (guint i = 0; report->missed && i < report->missed->len; i++) { /* --probe has none */
         const IbhKnownRail *missed = &g_array_index(report->missed, IbhKnownRail, i);
 
-        g_ptr_array_add(missing, (char *)(guintptr)missed->iface);
+        add_name(missing, missed->iface);
         why = i ? why : ibh_missing_text(missed->why);
     }
     IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {

@@ -296,6 +296,8 @@ static void add_nics(const IbhReport *report)
     IBH_EACH (IbhKnownRail, missed, report->missed) {
         if (g_hash_table_add(seen, missed->iface))
             add_nic(report, missed->iface, NULL, ibh_missing_text(missed->why));
+        else if (!missed->link) /* another NIC has its name now */
+            ibh_rows_add(report, "%s\t-\t-\tmissing: %s", missed->iface, ibh_missing_text(missed->why));
     }
 }
 

@@ -163,6 +163,7 @@ static gboolean find_candidates(Look *look, GError **error)
     ibh_netlink_check_parents(look->snapshot->links);
     if (!ibh_sysfs_find_rdma(&look->tree, look->ports, look->snapshot->links, error))
         return FALSE;
+    ibh_sysfs_find_slots(&look->tree, look->snapshot->state->known, look->snapshot->links);
     ibh_main_scope_find(&look->scope, look->snapshot, look->config);
     return TRUE;
 }

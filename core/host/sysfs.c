@@ -295,26 +295,44 @@ gboolean ibh_sysfs_find_rdma(IbhTree *tree, const GPtrArray *ports, GArray *link
 #define DEVICE "sys/class/infiniband/%.*s"
 
 /* "mlx5_1" of "mlx5_1/1" */
-static int device_length(const IbhKnownRail *known)
+static int device_length(const char *port)
 {
-    return (int)strcspn(known->port, "/");
+    return (int)strcspn(port, "/");
+}
+
+static gboolean find_slot(IbhTree *tree, const char *port, char slot[IBH_SLOT_LEN])
+{
+    const int length = device_length(port);
+    g_autofree char *bus = ibh_tree_real(tree, DEVICE "/device", length, port), *address = NULL;
+
+    if (!bus || g_str_has_prefix(bus, "devices/virtual/") || ibh_tree_has(tree, DEVICE "/parent", length, port))
+        return FALSE;
+    address = g_path_get_basename(bus);
+    g_strlcpy(slot, port, IBH_SLOT_LEN);
+    if (strchr(address, ':'))
+        g_snprintf(slot, IBH_SLOT_LEN, "%s%s", address, port + length);
+    return TRUE;
 }
 
 gboolean ibh_hardware_find(const char *sysfs, IbhKnownRail *known)
 {
     g_auto(IbhTree) tree = {0};
-    g_autofree char *bus = NULL, *address = NULL;
 
     ibh_tree_open(&tree, sysfs);
-    bus = ibh_tree_real(&tree, DEVICE "/device", device_length(known), known->port);
-    if (!bus || g_str_has_prefix(bus, "devices/virtual/") ||
-        ibh_tree_has(&tree, DEVICE "/parent", device_length(known), known->port))
-        return FALSE;
-    address = g_path_get_basename(bus);
-    g_strlcpy(known->slot, known->port, sizeof known->slot);
-    if (strchr(address, ':'))
-        g_snprintf(known->slot, sizeof known->slot, "%s%s", address, known->port + device_length(known));
-    return TRUE;
+    return find_slot(&tree, known->port, known->slot);
+}
+
+void ibh_sysfs_find_slots(IbhTree *tree, const GArray *known, GArray *links)
+{
+    IBH_EACH (IbhLink, link, links) {
+        for (guint i = 0; link->rdma[0] && i < known->len; i++) {
+            const IbhKnownRail *one = &g_array_index(known, IbhKnownRail, i);
+
+            if (g_str_equal(link->name, one->iface) && g_str_equal(link->rdma, one->port) &&
+                !ibh_link_has_hardware(link, one->hardware))
+                (void)find_slot(tree, link->rdma, link->slot);
+        }
+    }
 }
 
 gboolean ibh_hardware_is_there(const char *sysfs, const IbhKnownRail *known)
@@ -323,6 +341,6 @@ gboolean ibh_hardware_is_there(const char *sysfs, const IbhKnownRail *known)
 
     ibh_tree_open(&tree, sysfs);
     if (!strchr(known->slot, ':'))
-        return ibh_tree_has(&tree, DEVICE, device_length(known), known->port);
+        return ibh_tree_has(&tree, DEVICE, device_length(known->port), known->port);
     return ibh_tree_has(&tree, "sys/bus/pci/devices/%.*s/driver", (int)strcspn(known->slot, "/"), known->slot);
 }

@@ -94,6 +94,8 @@ gboolean ibh_iface_name_is_valid(const char *name);
  * netdev has no settings of its own there. */
 gboolean ibh_iface_name_has_sysctls(const char *name);
 
+#define IBH_SLOT_LEN 40
+
 typedef struct {
     int ifindex;
     char name[IFNAMSIZ];
@@ -106,8 +108,9 @@ typedef struct {
     int parent;    /* ifindex of the link it is stacked on in this namespace, 0: none */
     char kind[16]; /* "ipoib", "vlan", "veth", …; "": hardware */
     gboolean representor;
-    gboolean vf;   /* a virtual function: ranks after physical ones */
-    char rdma[72]; /* "mlx5_1/1", "": no RDMA port known */
+    gboolean vf;             /* a virtual function: ranks after physical ones */
+    char rdma[72];           /* "mlx5_1/1", "": no RDMA port known */
+    char slot[IBH_SLOT_LEN]; /* of IbhKnownRail; read only where a known rail has its name and port, and is not it */
     guint8 lladdr[IBH_LLADDR_MAX];
     guint lladdr_len;
     guint8 broadcast[IBH_LLADDR_MAX]; /* as long as lladdr */
@@ -292,7 +295,7 @@ typedef enum {
 typedef struct {
     char iface[IFNAMSIZ];            /* its last name */
     char port[72];                   /* "mlx5_1/1" */
-    char slot[40];                   /* PCI address and port, "0000:81:00.0/1" (host/sysfs.c) */
+    char slot[IBH_SLOT_LEN];         /* PCI address and port, "0000:81:00.0/1" (host/sysfs.c) */
     char hardware[IBH_HARDWARE_LEN]; /* port GUID or MAC */
     IbhIp addresses[IBH_KNOWN_ADDRESSES];
     guint n_addresses;

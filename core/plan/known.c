@@ -35,7 +35,13 @@ gboolean ibh_known_of(const IbhNic *nic, const GArray *known, IbhKnownRail *ret_
     return nic->status == IBH_NIC_RAIL && stays(link);
 }
 
-/* An administrator may have given it another hardware address: then its name and port tell. */
+/* It may have got another hardware address, or have been replaced in its slot: then its name and port tell. A NIC in
+ * another slot is another one, whatever its name. */
+static gboolean is_in_its_place(const IbhLink *link, const IbhKnownRail *known)
+{
+    return g_str_equal(link->rdma, known->port) && (!link->slot[0] || g_str_equal(link->slot, known->slot));
+}
+
 const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known)
 {
     const IbhLink *named = ibh_snapshot_link_by_name(snapshot, known->iface);
@@ -46,7 +52,7 @@ const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *k
         if (ibh_link_has_hardware(link, known->hardware) && stays(link))
             return link;
     }
-    return named && g_str_equal(named->rdma, known->port) ? named : NULL;
+    return named && is_in_its_place(named, known) ? named : NULL;
 }
 
 /* ---- is it missing? ---- */
@@ -102,8 +108,20 @@ void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig 
 static void add_judged(GArray *missed, IbhKnownRail one, const IbhRails *rails, const IbhConfig *config)
 {
     ibh_known_look(&one, rails, config);
-    if (one.why != IBH_FORGOTTEN && !ibh_known_named(missed, one.iface))
+    if (one.why != IBH_FORGOTTEN)
         g_array_append_val(missed, one);
+}
+
+/* Two known rails may have had one name. */
+static gboolean is_known(const GArray *missed, const IbhRails *rails, const char *name)
+{
+    const IbhLink *link = ibh_snapshot_link_by_name(rails->snapshot, name);
+
+    IBH_EACH (const IbhKnownRail, one, missed) {
+        if (link ? one->link == link : g_str_equal(one->iface, name))
+            return TRUE;
+    }
+    return FALSE;
 }
 
 GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config, gboolean all)
@@ -118,7 +136,8 @@ GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config, gboolea
         IbhKnownRail wanted = {.since = 0};
 
         g_strlcpy(wanted.iface, name, sizeof wanted.iface);
-        add_judged(missed, wanted, rails, config);
+        if (!is_known(missed, rails, name))
+            add_judged(missed, wanted, rails, config);
     }
     IBH_EACH_BACK (const IbhKnownRail, one, missed) {
         if (!all && one->why == IBH_IS_THERE)
@@ -154,6 +173,21 @@ const IbhKnownRail *ibh_known_named(const GArray *known, const char *iface)
     return NULL;
 }
 
+const IbhKnownRail *ibh_known_again(const GArray *known, const IbhKnownRail *now)
+{
+    const IbhKnownRail *named = NULL;
+
+    IBH_EACH (const IbhKnownRail, one, known) {
+        const gboolean has_its_name = g_str_equal(one->iface, now->iface), has_slots = one->slot[0] && now->slot[0];
+
+        if (g_str_equal(one->slot, now->slot) && (has_slots || has_its_name))
+            return one;
+        if (has_its_name && !has_slots)
+            named = one;
+    }
+    return named;
+}
+
 const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip)
 {
     IBH_EACH (const IbhKnownRail, one, known) {
@@ -170,12 +204,13 @@ void ibh_known_put(GArray *known, const IbhKnownRail *now)
     gboolean stands = FALSE;
 
     IBH_EACH_BACK (IbhKnownRail, one, known) {
-        if (g_str_equal(one->hardware, now->hardware) && !stands) {
-            *one = *now;
-            stands = TRUE;
-        } else if (g_str_equal(one->iface, now->iface) || g_str_equal(one->slot, now->slot)) {
+        if (!g_str_equal(one->hardware, now->hardware) && !g_str_equal(one->slot, now->slot))
+            continue;
+        if (stands)
             IBH_REMOVE(IbhKnownRail, one, known);
-        }
+        else
+            *one = *now;
+        stands = TRUE;
     }
     if (!stands)
         g_array_append_vals(known, now, 1);

@@ -10,7 +10,8 @@
 /* What a rail that shall be remembered looks like now; its slot and since when it is missing are as in `known`, slot
  * "": not known. FALSE: it is none, or nothing that stays (a virtual function, a VLAN, a bond). */
 gboolean ibh_known_of(const IbhNic *nic, const GArray *known, IbhKnownRail *ret_known);
-/* In the place of what is known of the same hardware, has its name, or was in its slot. */
+/* In the place of what is known of the same hardware, or was in its slot. What only had its name, and is in another
+ * slot, is another one. */
 void ibh_known_put(GArray *known, const IbhKnownRail *now);
 
 const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL: it is not here */
@@ -24,8 +25,10 @@ IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic);
 
 gboolean ibh_missing_is_fault(IbhMissing missing); /* neither there nor away on purpose */
 
-/* NULL: none. */
+/* NULL: none. Of two, any: a name may have gone from one to another. */
 const IbhKnownRail *ibh_known_named(const GArray *known, const char *iface);
+/* The same one in an earlier list: its slot tells, or, where one of both has none, its name; NULL: none. */
+const IbhKnownRail *ibh_known_again(const GArray *known, const IbhKnownRail *now);
 /* What had this address; NULL: nothing. */
 const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip);
 

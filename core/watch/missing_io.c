@@ -5,9 +5,12 @@
 #include "plan/known.h"
 #include "run/run.h"
 
+#include <string.h>
+
 /* A link that trains again, a DHCP server that takes its time: no fault yet. */
 #define WHILE (10 * G_USEC_PER_SEC)
 
+/* Another NIC may have the name of one that is gone: the PCI address tells. */
 static void say(int priority, const IbhKnownRail *one)
 {
     static const char *const happened[] = {
@@ -20,7 +23,9 @@ static void say(int priority, const IbhKnownRail *one)
         [IBH_IS_GONE] = "is gone: its hardware is not there, or no driver has it",
         [IBH_NO_SUCH_NIC] = "is not there: the configuration has manage=yes for it, and no NIC has this name",
     };
-    g_autofree char *port = one->port[0] ? g_strdup_printf(" (%s)", one->port) : g_strdup("");
+    const int pci_length = one->link || !strchr(one->slot, ':') ? 0 : (int)strcspn(one->slot, "/");
+    g_autofree char *pci = g_strdup_printf("%s%.*s", pci_length ? ", PCI " : "", pci_length, one->slot);
+    g_autofree char *port = one->port[0] ? g_strdup_printf(" (%s%s)", one->port, pci) : g_strdup("");
     g_autofree char *what = NULL, *text = NULL;
     char ip[IBH_IP_STRLEN];
 
@@ -42,7 +47,7 @@ gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now)
     before = *last;
     *last = g_array_ref(missed);
     IBH_EACH (IbhKnownRail, one, missed) {
-        const IbhKnownRail *old = ibh_known_named(before, one->iface);
+        const IbhKnownRail *old = ibh_known_again(before, one);
         const gboolean stays = old && old->why == one->why;
 
         one->due = stays ? old->due : now + WHILE;

@@ -193,6 +193,61 @@ expect_equal "its driver is back: no rail" "" "$(own_rules B)"
 expect_hook 0 B --apply
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
 
+# The first of three cards dies, and the others get the names before theirs: it is missed, and no other.
+new_host C
+for n in 0 1 2; do add_nic C ib$n $n 172.16.34.2$n/16; done
+rdma C ib0 ib1 ib2
+wait_until 5 settled C
+slots() { # NUMBER...: the cards' slots, in the order of their RDMA devices
+    local device=0 number path
+    for number in "$@"; do
+        path=devices/pci0000:80/0000:8$number:00.0
+        mkdir -p /run/sys/C/$path/driver /run/sys/C/bus/pci/devices
+        ln -sfn ../../../$path /run/sys/C/bus/pci/devices/0000:8$number:00.0
+        cp -r /run/sys/C/class/infiniband/mlx5_$device/device/. /run/sys/C/$path
+        rm -r /run/sys/C/class/infiniband/mlx5_$device/device
+        ln -s ../../../$path /run/sys/C/class/infiniband/mlx5_$device/device
+        device=$((device + 1))
+    done
+}
+names_shift() {
+    local n
+    remove_nic C ib0
+    for n in 1 2; do
+        ip -n C link set ib$n down
+        ip -n C link set ib$n name ib$((n - 1))
+        ip -n C link set ib$((n - 1)) up
+    done
+    rm -r /run/sys/C
+    rdma C ib0 ib1
+    slots 1 2
+    wait_until 5 settled C
+}
+slots 0 1 2
+dead=$(mac C 0)
+with_sys C "$HOOKS/nm-dispatcher" ib0 up
+expect_hook 0 C --check
+names_shift
+with_sys C "$HOOKS/nm-dispatcher" ib0 up
+expect_hook 1 C --check
+expect_equal "the first line accuses no NIC that is there" "error: 172.16.34.20 is not reachable: its hardware is gone, or no driver has it" "$(sed "1s/;.*//;q" <<<"$out")"
+expect_contains "a row says which it was" "172.16.34.20 is not reachable: its hardware is gone, or no driver has it; formerly ib0, PCI 0000:80:00.0, MAC $dead" "$(grep ^host <<<"$out")"
+expect_equal "the others are right" 2 "$(grep -c "^ib[01] .* ok: " <<<"$out")"
+expect_hook 0 C --show
+expect_contains "--show has it, too" "missing: its hardware is gone" "$out"
+expect_hook 1 C --check --json
+expect_equal "one finding" "nic-gone 0000:80:00.0" "$(json '"\(.findings[].code) \(.missing[].pci)"')"
+expect_contains "how it is forgotten" "sudo ib-hook --undo --iface ib0, and then, for the NIC that has this name now: sudo ib-hook --apply --iface ib0" "$(json '.findings[].advice')"
+ip -n C address del 172.16.34.21/16 dev ib0
+ip -n C address add 172.16.34.20/16 dev ib0
+with_sys C "$HOOKS/nm-dispatcher" ib0 up
+expect_hook 1 C --check
+expect_equal "its address goes with its name" "error: a rail is missing: its hardware is gone, or no driver has it" "$(sed "1s/;.*//;q" <<<"$out")"
+expect_hook 0 C --undo --iface ib0
+expect_hook 0 C --apply --iface ib0
+expect_hook 0 C --check
+delete_host C
+
 # A section of its own wants it, as on a host without a disk.
 ip -n B address flush dev ib1 scope global
 expect_hook 0 B --undo

@@ -69,6 +69,7 @@ static const Attribute link_words[] = {
     {"ether", SET, TO(IbhLink, type, ARPHRD_ETHER), NULL},
     {"loopback", SET, TO(IbhLink, type, ARPHRD_LOOPBACK), NULL},
     {"rdma", NAME, AT(IbhLink, rdma), NULL},
+    {"slot", NAME, AT(IbhLink, slot), NULL},
     {"up", SET, TO(IbhLink, flags, IFF_UP), NULL},
     {"down", SET, TO(IbhLink, flags, 0), NULL},
     {"no-carrier", SET, TO(IbhLink, carrier, FALSE), NULL},

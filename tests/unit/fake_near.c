@@ -14,6 +14,7 @@
 #define ibh_netlink_lookup fake_lookup
 #define ibh_sysctl_read_all fake_read_all
 #define ibh_sysfs_find_rdma fake_find_rdma
+#define ibh_sysfs_find_slots fake_find_slots
 #define ibh_sysfs_ports fake_ports
 #define ibh_sysfs_name_links fake_name_links
 #define ibh_sysfs_name_upper fake_name_upper
@@ -80,6 +81,10 @@ gboolean fake_find_rdma(IbhTree *tree G_GNUC_UNUSED, const GPtrArray *ports G_GN
                         GError **error)
 {
     return !fails(error); /* the fake kernel's links have it */
+}
+
+void fake_find_slots(IbhTree *tree G_GNUC_UNUSED, const GArray *known G_GNUC_UNUSED, GArray *links G_GNUC_UNUSED)
+{
 }
 
 /* ---- netlink ---- */

@@ -73,6 +73,17 @@ static const Row rows[] = {
     /* It was renamed; another one has its name. */
     {{NIC0, "nic ib7 rdma mlx5_1/1 address=02:00:00:00:00:01", NULL}, KNOWN1, "", IBH_LACKS_ADDRESS, TRUE},
     {{NIC0, "nic ib1 rdma mlx5_2/1 address=02:00:00:00:00:09", NULL}, KNOWN1, "", IBH_IS_GONE, TRUE},
+    /* The card in its slot was replaced; a card in another slot has its name and port. */
+    {{NIC0, "nic ib1 rdma mlx5_1/1 address=02:00:00:00:00:09 slot 0000:81:00.1/1", NULL},
+     KNOWN1,
+     "",
+     IBH_LACKS_ADDRESS,
+     TRUE},
+    {{NIC0, "nic ib1 rdma mlx5_1/1 address=02:00:00:00:00:09 slot 0000:82:00.0/1", NULL},
+     KNOWN1,
+     "",
+     IBH_IS_GONE,
+     TRUE},
     /* Only the GUID stays of an IPoIB address. */
     {{NIC0, "nic ib1 infiniband rdma mlx5_1/1 address=80:00:02:28:fe:80:00:00:00:00:00:00:24:8a:07:03:00:b0:1c:fe",
       NULL},
@@ -118,7 +129,7 @@ static void test_missed(void **state)
     }
 }
 
-/* What is in its place, or has its name, replaces it; children, VLANs, virtual functions and bonds come and go. */
+/* What is in its slot replaces it; children, VLANs, virtual functions and bonds come and go. */
 static void test_put(void **state)
 {
     static const char *const lines[] = {NIC0,
@@ -144,6 +155,61 @@ static void test_put(void **state)
         assert_string_equal(now.port, nic->link->rdma);
     }
     leave(&host);
+}
+
+/* A card dies, and the kernel gives its name and its port's to the next one: both are known, one of them is missed. */
+static void test_names_shift(void **state G_GNUC_UNUSED)
+{
+    static const char *const lines[] = {
+        "nic ib0 rdma mlx5_0/1 address=02:00:00:00:00:01 slot 0000:81:00.1/1",
+        "ip address add 172.16.34.2/16 dev ib0",
+        "nic ib1 rdma mlx5_1/1 address=02:00:00:00:00:02 slot 0000:82:00.0/1",
+        NULL,
+    };
+    Host host = look_at(lines,
+                        "known ib0 mlx5_0/1 0000:80:00.0/1 02:00:00:00:00:00 0 172.16.34.1\n" KNOWN1
+                        "known ib2 mlx5_2/1 0000:82:00.0/1 02:00:00:00:00:02 0 172.16.34.11\n",
+                        "[interface ib0]\nmanage=yes\n[interface ib1]\nmanage=yes\n");
+    GArray *known = host.snapshot->state->known;
+
+    for (int again = 0; again < 2; again++) {
+        g_autoptr(GArray) missed = ibh_known_missed(host.rails, host.config, FALSE);
+        const IbhKnownRail *gone = &g_array_index(missed, IbhKnownRail, 0);
+        IbhIp ip;
+        IbhKnownRail now;
+
+        assert_int_equal(missed->len, 2);
+        assert_int_equal(gone->why, IBH_IS_GONE);
+        assert_string_equal(gone->slot, "0000:80:00.0/1");
+        assert_int_equal(g_array_index(missed, IbhKnownRail, 1).why, IBH_LACKS_ADDRESS);
+        assert_ptr_equal(ibh_known_again(known, gone), &g_array_index(known, IbhKnownRail, 0));
+        assert_true(ibh_ip_parse("172.16.34.2", &ip) && ibh_known_of(ibh_rails_owner(host.rails, &ip), known, &now));
+        g_strlcpy(now.slot, "0000:81:00.1/1", sizeof now.slot);
+        ibh_known_put(known, &now);
+        assert_int_equal(known->len, 3);
+    }
+    leave(&host);
+}
+
+/* The same one as before: by its slot, or, where one has none, by its name. */
+static void test_again(void **state G_GNUC_UNUSED)
+{
+    g_autoptr(GArray) known = IBH_NEW_ARRAY(IbhKnownRail);
+    const IbhKnownRail before[] = {
+        {.iface = "ib0", .slot = "80"}, {.iface = "ib0", .slot = "81"}, {.iface = "ib0"}, {.iface = "ib2"}};
+    const struct again {
+        IbhKnownRail now;
+        int place; /* -1: none */
+    } rows_again[] = {{{.iface = "ib0", .slot = "81"}, 1}, {{.iface = "ib1", .slot = "80"}, 0}, {{.iface = "ib0"}, 2},
+                      {{.iface = "ib0", .slot = "82"}, 2}, {{.iface = "ib2", .slot = "83"}, 3}, {{.iface = "ib1"}, -1},
+                      {{.iface = "ib1", .slot = "84"}, -1}};
+
+    g_array_append_vals(known, before, G_N_ELEMENTS(before));
+    IBH_EACH_ROW (const struct again, row, rows_again) {
+        const IbhKnownRail *found = ibh_known_again(known, &row->now);
+
+        assert_ptr_equal(found, row->place < 0 ? NULL : &g_array_index(known, IbhKnownRail, row->place));
+    }
 }
 
 /* Any file may be damaged; what makes sense comes back as it was. */
@@ -215,8 +281,9 @@ static void test_lost_values(void **state G_GNUC_UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missed), cmocka_unit_test(test_put),         cmocka_unit_test(test_file),
-        cmocka_unit_test(test_tables), cmocka_unit_test(test_lost_values),
+        cmocka_unit_test(test_missed),      cmocka_unit_test(test_put),  cmocka_unit_test(test_names_shift),
+        cmocka_unit_test(test_again),       cmocka_unit_test(test_file), cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_lost_values),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
