@@ -9,6 +9,7 @@
  */
 #include "cli/back.h"
 
+#include "plan/known.h"
 #include "plan/work.h"
 
 #include <sys/socket.h>
@@ -18,6 +19,84 @@ typedef struct {
     const IbhTrial *trial;
     gboolean *stands; /* of each operation of the trial: its object is as the last one on it left it */
 } Back;
+
+/* ---- its NICs ---- */
+
+/* A NIC of the trial, which may have another name now; NULL: it is gone. What stands or falls together is the
+ * operations of a netdev, and a driver that restarts makes a new one, with another index, on which there is only what
+ * hooks did since. That stays, as all that they do; so do its rules, which nothing but their address ties to a NIC: to
+ * take these alone back would leave values without the rules that they need. */
+static const IbhLink *find_now(const IbhTrial *trial, const IbhSnapshot *now, int ifindex)
+{
+    const IbhLink *then = ibh_snapshot_link(trial->then, ifindex), *link = ibh_snapshot_link(now, ifindex);
+    char hardware[IBH_HARDWARE_LEN];
+
+    if (!then || !link)
+        return NULL;
+    ibh_link_name_hardware(then, hardware); /* an index may be given again */
+    return g_str_equal(then->name, link->name) || ibh_link_has_hardware(link, hardware) ? link : NULL;
+}
+
+static gboolean was_held(const IbhTrial *trial, int ifindex)
+{
+    const IbhLink *then = ibh_snapshot_link(trial->then, ifindex);
+
+    return then && ibh_state_is_held(trial->then->state, then->name);
+}
+
+/* An --apply ends the holds of its NICs. So a NIC whose hold differs now has had a decision since. */
+static gboolean has_left(const IbhTrial *trial, const IbhSnapshot *now, int ifindex)
+{
+    const IbhLink *link = find_now(trial, now, ifindex);
+
+    if (!link)
+        return TRUE;
+    if (ibh_state_is_held(now->state, link->name))
+        return !trial->tried || !was_held(trial, ifindex);
+    return trial->tried && !ibh_state_is_kept(now->state, link->name);
+}
+
+static gboolean have_hops_left(const IbhTrial *trial, const IbhSnapshot *now, const IbhRoute *route)
+{
+    IBH_EACH_HOP (hop, route) {
+        if (has_left(trial, now, hop->ifindex))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static const IbhPrefix *spread_subnet(const IbhOp *op)
+{
+    return ibh_op_what(op) == IBH_RULE ? &op->rule.to : &op->route.dst;
+}
+
+/* Of main=spread, each subnet has its own NICs, and of subnets inside each other only the outermost is spread. */
+static gboolean are_of_one_unit(const IbhOp *a, const IbhOp *b)
+{
+    if (a->unit.kind == IBH_UNIT_SPREAD && b->unit.kind == IBH_UNIT_SPREAD)
+        return ibh_prefix_overlaps(spread_subnet(a), spread_subnet(b));
+    return a == b || ibh_unit_is_same(&a->unit, &b->unit);
+}
+
+/* One of the NICs of this operation is none of the trial's any more: those of main=spread are its next hops. */
+static gboolean lacks_nic(const IbhTrial *trial, const IbhSnapshot *now, const IbhOp *op)
+{
+    if (op->unit.kind == IBH_UNIT_SPREAD)
+        return have_hops_left(trial, now, &op->route) || have_hops_left(trial, now, &op->replaced);
+    return has_left(trial, now, op->ifindex);
+}
+
+/* Nothing of its unit is given back. */
+static gboolean is_over(const IbhTrial *trial, const IbhSnapshot *now, const IbhOp *op)
+{
+    IBH_EACH_POINTER (const IbhOp, other, trial->made) {
+        IbhOp inverse;
+
+        if (are_of_one_unit(other, op) && ibh_op_inverse(other, &inverse) && lacks_nic(trial, now, other))
+            return TRUE;
+    }
+    return FALSE;
+}
 
 /* ---- is it still as --apply left it? ---- */
 
@@ -76,11 +155,11 @@ static void find_standing(const Back *back)
     }
 }
 
-/* The rules of an address, and all of main=spread, make sense only together. */
+/* The rules of an address, and all by which main=spread spreads a subnet, make sense only together. */
 static gboolean belong_together(const IbhOp *a, const IbhOp *b)
 {
     if (a->unit.kind == IBH_UNIT_SPREAD)
-        return b->unit.kind == IBH_UNIT_SPREAD;
+        return are_of_one_unit(a, b);
     return ibh_op_what(a) == IBH_RULE && ibh_op_what(b) == IBH_RULE && ibh_prefix_equal(&a->rule.from, &b->rule.from);
 }
 
@@ -96,16 +175,6 @@ static gboolean is_untouched(const Back *back, guint index)
 }
 
 /* ---- the inverses ---- */
-
-/* An --apply ends the holds of its NICs. So a NIC whose hold differs now has had a decision since. */
-static gboolean is_over(const IbhTrial *trial, const IbhState *now, const char *iface)
-{
-    if (!iface[0]) /* of main=spread, or of a NIC that had disappeared */
-        return trial->tried ? !now->kept->len : now->holds->len > 0;
-    if (ibh_state_is_held(now, iface))
-        return !trial->tried || !ibh_state_is_held(trial->before, iface);
-    return trial->tried && !ibh_state_is_kept(now, iface);
-}
 
 static gboolean is_way_to(const IbhRoute *way, const IbhRoute *route)
 {
@@ -176,7 +245,7 @@ static void take_all_back(const Back *back, gboolean strict)
         IbhOp inverse;
 
         if (ibh_op_inverse(op, &inverse) && makes_strict(back, &inverse) == strict && is_untouched(back, i) &&
-            !is_over(back->trial, back->work.rails->snapshot->state, op->iface) && is_possible(back, &inverse))
+            !is_over(back->trial, back->work.rails->snapshot, op) && is_possible(back, &inverse))
             take_back(back, &inverse);
     }
 }
@@ -253,52 +322,111 @@ GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
 
 /* ---- what is remembered ---- */
 
+static gboolean was_changed(const IbhTrial *trial, int ifindex)
+{
+    IBH_EACH_POINTER (const IbhOp, op, trial->made) {
+        if (ibh_op_what(op) != IBH_PEERS && op->ifindex == ifindex)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The trial still decides about this NIC. */
+static gboolean has_say(const IbhTrial *trial, const IbhSnapshot *now, int ifindex)
+{
+    IBH_EACH_POINTER (const IbhOp, op, trial->made) {
+        if (ibh_op_what(op) != IBH_PEERS && op->ifindex == ifindex && is_over(trial, now, op))
+            return FALSE;
+    }
+    return !has_left(trial, now, ifindex);
+}
+
 /* The NIC is as it was before. */
-static gboolean is_back(const IbhTrial *trial, const IbhState *now, const char *iface)
+static gboolean is_back(const IbhTrial *trial, const IbhSnapshot *now, int ifindex)
 {
-    gboolean tried = FALSE;
-
-    IBH_EACH_POINTER (const IbhOp, op, trial->made)
-        tried |= g_str_equal(op->iface, iface);
-    return tried && !is_over(trial, now, iface);
+    return was_changed(trial, ifindex) && has_say(trial, now, ifindex);
 }
 
-/* What that --apply knew of these NICs is forgotten; what was known before it is known again. Of hardware that came
- * meanwhile, the next event knows. */
-static void recall(const IbhTrial *trial, const IbhState *now, IbhState *state)
+static void recall_rails(const IbhTrial *trial, const IbhSnapshot *now, GArray *rails)
 {
-    IBH_EACH_BACK (const IbhSavedRail, rail, state->rails) {
-        if (is_back(trial, now, rail->iface))
-            IBH_REMOVE(IbhSavedRail, rail, state->rails);
+    IBH_EACH_BACK (const IbhSavedRail, rail, rails) {
+        if (is_back(trial, now, rail->ifindex))
+            IBH_REMOVE(IbhSavedRail, rail, rails);
     }
-    IBH_EACH (const IbhSavedRail, rail, trial->before->rails) {
-        if (is_back(trial, now, rail->iface))
-            g_array_append_vals(state->rails, rail, 1);
+    IBH_EACH (const IbhSavedRail, rail, trial->then->state->rails) {
+        const IbhLink *link = is_back(trial, now, rail->ifindex) ? find_now(trial, now, rail->ifindex) : NULL;
+        IbhSavedRail again = *rail;
+
+        if (!link)
+            continue;
+        g_strlcpy(again.iface, link->name, sizeof again.iface);
+        g_array_append_val(rails, again);
     }
-    g_array_set_size(state->known, 0);
-    g_array_append_vals(state->known, trial->before->known->data, trial->before->known->len);
 }
 
-static void keep(const IbhTrial *trial, const IbhState *now, const char *iface, IbhState *state)
+/* The NIC of this hardware, if it is as it was before; NULL: it is not. */
+static const IbhLink *find_back(const IbhTrial *trial, const IbhSnapshot *now, const IbhKnownRail *known)
 {
-    if (!iface[0] || is_over(trial, now, iface))
-        return;
-    if (ibh_state_is_held(trial->before, iface))
-        ibh_state_hold(state, iface);
-    else
-        ibh_state_keep(state, iface);
+    const IbhLink *link = ibh_known_link(now, known);
+
+    return link && is_back(trial, now, link->ifindex) ? link : NULL;
+}
+
+static void recall_known(const IbhTrial *trial, const IbhSnapshot *now, GArray *known)
+{
+    IBH_EACH_BACK (const IbhKnownRail, one, known) {
+        if (find_back(trial, now, one))
+            IBH_REMOVE(IbhKnownRail, one, known);
+    }
+    IBH_EACH (const IbhKnownRail, one, trial->then->state->known) {
+        const IbhLink *link = find_back(trial, now, one);
+        IbhKnownRail again = *one;
+
+        if (!link)
+            continue;
+        g_strlcpy(again.iface, link->name, sizeof again.iface);
+        g_array_append_val(known, again);
+    }
+}
+
+static gboolean is_asked_for(const IbhRails *rails, const char *iface)
+{
+    return !rails->only || g_strv_contains(rails->only, iface);
+}
+
+/* The hold of a netdev that is gone is the name's, as that of --undo is: hooks take from a new one what they gave it.
+ */
+static void hold_names(const IbhTrial *trial, const IbhRails *rails, IbhState *state)
+{
+    IBH_EACH_POINTER (const char, iface, trial->then->state->holds) {
+        const IbhLink *then = ibh_snapshot_link_by_name(trial->then, iface);
+        const gboolean is_there = then && find_now(trial, rails->snapshot, then->ifindex);
+
+        if (!trial->tried && !is_there && is_asked_for(rails, iface))
+            ibh_state_hold(state, iface);
+    }
 }
 
 /* Else the next hook would do the same again, to main=spread and to NICs that the trial did not change, too. */
+static gboolean needs_keeping(const IbhTrial *trial, const IbhRails *rails, const IbhNic *nic)
+{
+    const IbhLink *then = ibh_snapshot_link(trial->then, nic->link->ifindex);
+    const gboolean was_tried = then && nic->rank && nic->status != IBH_NIC_UNMANAGED && is_asked_for(rails, then->name);
+
+    return (was_tried || was_changed(trial, nic->link->ifindex)) && has_say(trial, rails->snapshot, nic->link->ifindex);
+}
+
 void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *state)
 {
-    const IbhState *now = rails->snapshot->state;
-
-    recall(trial, now, state);
+    recall_rails(trial, rails->snapshot, state->rails);
+    recall_known(trial, rails->snapshot, state->known);
+    hold_names(trial, rails, state);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (nic->rank && nic->status != IBH_NIC_UNMANAGED && ibh_nic_is_selected(nic, rails->only))
-            keep(trial, now, nic->link->name, state);
+        if (!needs_keeping(trial, rails, nic))
+            continue;
+        if (was_held(trial, nic->link->ifindex))
+            ibh_state_hold(state, nic->link->name);
+        else
+            ibh_state_keep(state, nic->link->name);
     }
-    IBH_EACH_POINTER (const IbhOp, op, trial->made)
-        keep(trial, now, op->iface, state);
 }

@@ -366,8 +366,7 @@ static gboolean start_process(const IbhOptions *options, const Waiter *waiter)
 static gboolean start_waiting(const Command *command, const GPtrArray *plan, guint seconds, GError **error)
 {
     g_autofree char *token = make_token(seconds);
-    const Waiter waiter = {
-        .trial = {.made = plan, .before = command->run.snapshot->state}, .token = token, .seconds = seconds};
+    const Waiter waiter = {.trial = {.made = plan, .then = command->run.snapshot}, .token = token, .seconds = seconds};
 
     if (command->run.store && !ibh_tokens_add(command->run.store, token, error))
         return FALSE;

@@ -72,3 +72,87 @@ wait_until 10 past
 expect_hook 0 B --undo --iface ib0 --iface ib1 -q
 configured 0 --apply
 expect_equal "it is no part of one that was killed" "" "$(grep "comes back" <<<"$out" || true)"
+
+# A trial is about netdevs, not names. C has two rails in each of two subnets.
+new_host C
+for i in 0 1; do add_nic C ib$i $i 172.16.50.$((i + 1))/16; done
+for i in 2 3; do add_nic C ib$i $i 10.9.0.$i/24; done
+rdma C ib0 ib1 ib2 ib3
+wait_until 5 settled C
+event_on() { manager_calls C IFACE="$1" MODE=start "$HOOKS/ifupdown"; } # NIC
+give_back() { # at once
+    kill -TERM "$(pgrep -f -x -- "$IB_HOOK .*--apply .*")"
+    wait_until 5 nobody_waits
+}
+rules_of() { our_rules C | grep -F "from $1 " || true; } # ADDRESS
+remembered() { grep "^$1 " /run/ib-hook/*.state || true; } # WHAT
+nothing_remembered() { rm -rf /run/ib-hook; }
+restart_driver() { # N…: with a hook for each NIC that goes or comes
+    local i
+    for i in "$@"; do remove_nic C ib$i; done
+    event_on ib1
+    for i in "$@"; do add_nic C ib$i $i 172.16.50.$((i + 1))/16; done
+    wait_until 5 settled C
+    for i in "$@"; do event_on ib$i; done
+}
+
+# New netdevs have what hooks gave them: rules without the values, or values without the rules, would cut them off.
+nothing_remembered
+system_config '[defaults]
+arp=strict'
+expect_hook 0 C --apply --confirm 60 -q
+restart_driver 0 1
+tried=$(rules_of 172.16.50.1)$(rules_of 172.16.50.2)
+give_back
+expect_equal "a new netdev stays as hooks made it" "$tried" "$(rules_of 172.16.50.1)$(rules_of 172.16.50.2)"
+expect_equal "others are as they were" "" "$(rules_of 10.9.0.2)$(rules_of 10.9.0.3)"
+expect_equal "and stay so" "keep ib2 keep ib3" "$(remembered keep | xargs)"
+ip -n C route flush table 942
+event_on ib1
+expect_hook 0 C --check --iface ib0 --iface ib1
+expect_hook 0 C --undo -q
+
+# A hold is a name's: the next hook takes from the new netdev what it got in the trial.
+expect_hook 0 C --apply --confirm 60 -q
+restart_driver 1
+tried=$(rules_of 172.16.50.2)
+give_back
+expect_equal "until then it stays as hooks made it" "$tried" "$(rules_of 172.16.50.2)"
+event_on ib1
+expect_equal "held again" "hold ib0 hold ib1 hold ib2 hold ib3" "$(remembered hold | sort | xargs)"
+expect_equal "nothing is left of the trial" "" "$(our_rules C)$(our_routes C)"
+expect_equal "nor of its values" 0 "$(sysctl_get C ib1 arp_ignore)"
+
+# A decision about a NIC of one subnet decides nothing about how another subnet is spread.
+nothing_remembered
+system_config '[defaults]
+main=spread'
+expect_hook 0 C --apply --confirm 60 -q
+expect_contains "spread" "172.16.0.0/16" "$(ip -n C route show table 940)"
+expect_hook 0 C --undo --iface ib3 -q
+give_back
+expect_equal "no subnet is spread" "" "$(our_rules C)$(our_routes C)"
+
+# What is kept is the NIC, not the name that it had when the trial began.
+nothing_remembered
+system_config '[defaults]'
+expect_hook 0 C --apply --iface ib1 --confirm 60 -q
+ip -n C link set ib1 down
+ip -n C link set ib1 name fab1
+ip -n C link set fab1 up
+rdma C ib0 fab1 ib2 ib3
+wait_until 5 settled C
+give_back
+expect_equal "with its new name" "keep fab1" "$(remembered keep | xargs)"
+event_on fab1
+expect_equal "hooks leave it so" "" "$(rules_of 172.16.50.2)"
+
+# Known again is only what is as it was before.
+nothing_remembered
+expect_hook 0 C --apply -q
+system_config '[defaults]
+arp=strict'
+expect_hook 0 C --apply --confirm 60 -q
+expect_hook 0 C --undo --iface fab1 -q
+give_back
+expect_equal "--undo has forgotten it" "ib0 ib2 ib3" "$(remembered known | cut -d ' ' -f 2 | sort | xargs)"

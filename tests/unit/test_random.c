@@ -1269,7 +1269,7 @@ static gboolean can_all_come_back(const Planned *planned)
 
 static Planned *plan_back(const Case *c, const FakeKernel *kernel)
 {
-    const IbhTrial trial = {.made = c->planned->plan, .before = c->world->kernel->now->state};
+    const IbhTrial trial = {.made = c->planned->plan, .then = c->planned->seen};
     Planned *planned = g_new0(Planned, 1);
 
     planned->seen = fake_snapshot(kernel);
