@@ -24,6 +24,7 @@
 typedef struct {
     IbhTrial trial;
     const char *token; /* of the --apply that it belongs to */
+    int tokens;        /* the file that has it, open: it may be removed */
     guint seconds;     /* until its next try */
 } Waiter;
 
@@ -182,7 +183,7 @@ static int do_probe(Command *command, GError **error)
 
 static gboolean is_waited_for(const Command *command)
 {
-    g_autofree char *tokens = command->run.store ? ibh_tokens_read(command->run.store, NULL) : NULL;
+    g_autofree char *tokens = command->run.store ? ibh_tokens_read(command->run.store) : NULL;
 
     return tokens != NULL;
 }
@@ -219,7 +220,7 @@ static guint find_seconds_left(char *const *tokens)
  * part of its trial: what comes back has to be a state that the host was in. */
 static guint find_seconds(const Command *command, const GPtrArray *plan)
 {
-    g_autofree char *tokens = command->run.store ? ibh_tokens_read(command->run.store, NULL) : NULL;
+    g_autofree char *tokens = command->run.store ? ibh_tokens_read(command->run.store) : NULL;
     g_auto(GStrv) lines = g_strsplit(tokens ? tokens : "", "\n", -1);
 
     if (command->options->confirm)
@@ -249,8 +250,8 @@ static void wait_for(guint seconds)
  * seconds; 0: it is this one's turn, or (`ret_confirmed`) it was confirmed. */
 static guint find_turn(const Command *command, gboolean *ret_confirmed)
 {
-    g_autofree char *tokens = command->run.store ? ibh_tokens_read(command->run.store, command->waiter->token) : NULL;
-    g_auto(GStrv) lines = g_strsplit(tokens ? tokens : "", "\n", -1);
+    g_autofree char *tokens = ibh_tokens_read_open(command->waiter->tokens, command->waiter->token);
+    g_auto(GStrv) lines = g_strsplit(tokens, "\n", -1);
     char **line = lines;
 
     while (*line && !g_str_equal(*line, command->waiter->token))
@@ -302,7 +303,8 @@ static int give_back(Command *command, GError **error)
         outcome->done->len, outcome->done->len == 1 ? "" : "s");
     if (outcome->errors->len)
         return IBH_EXIT_SYSTEM;
-    ibh_tokens_drop(command->run.store, waiter->token);
+    if (command->run.store)
+        ibh_tokens_drop(command->run.store, waiter->token);
     return IBH_EXIT_OK;
 }
 
@@ -338,9 +340,9 @@ G_GNUC_NORETURN static void live(IbhOptions options, Waiter waiter)
 }
 
 /* Starts the process that gives the state before --apply back unless it is confirmed, just before the change. When this
- * returns, that one has left our session, and holds no file, lock, pipe or terminal of ours or of our caller's; no
- * signal ends it. */
-static gboolean start_process(const IbhOptions *options, const Waiter *waiter)
+ * returns, that one has left our session, and holds no lock, pipe or terminal of ours or of our caller's, and no file
+ * but that of the tokens; no signal ends it. */
+static gboolean start_process(const Command *command, Waiter waiter)
 {
     sigset_t all;
     int status = 0;
@@ -354,8 +356,9 @@ static gboolean start_process(const IbhOptions *options, const Waiter *waiter)
         (void)setsid();
         for (int fd = (int)CLAMP(sysconf(_SC_OPEN_MAX), 256, 65536); fd > STDERR_FILENO; fd--)
             close(fd);
-        if (daemon(TRUE, FALSE) == 0)
-            live(*options, *waiter);
+        waiter.tokens = ibh_tokens_open(command->run.store);
+        if (waiter.tokens >= 0 && daemon(TRUE, FALSE) == 0)
+            live(*command->options, waiter);
         _exit(IBH_EXIT_SYSTEM);
     }
     return child > 0 && waitpid(child, &status, 0) == child && !status;
@@ -370,7 +373,7 @@ static gboolean start_waiting(const Command *command, const GPtrArray *plan, gui
 
     if (command->run.store && !ibh_tokens_add(command->run.store, token, error))
         return FALSE;
-    if (command->run.store && start_process(command->options, &waiter))
+    if (command->run.store && start_process(command, waiter))
         return TRUE;
     if (command->run.store)
         ibh_tokens_drop(command->run.store, token);

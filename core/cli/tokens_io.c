@@ -2,53 +2,99 @@
 #include "cli/tokens_io.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #define END ".confirm"
 
-char *ibh_tokens_read(const IbhStore *store, const char *unreadable)
+char *ibh_tokens_read(const IbhStore *store)
 {
     g_autofree char *path = ibh_store_file(store, END);
-    g_autoptr(GError) problem = NULL;
-    GString *tokens = ibh_file_read(path, TRUE, NULL, &problem);
+    GString *tokens = ibh_file_read(path, TRUE, NULL, NULL);
 
-    if (tokens)
-        return g_string_free(tokens, FALSE);
-    return g_error_matches(problem, G_FILE_ERROR, G_FILE_ERROR_NOENT) ? NULL : g_strdup(unreadable);
+    return tokens ? g_string_free(tokens, FALSE) : NULL;
+}
+
+int ibh_tokens_open(const IbhStore *store)
+{
+    g_autofree char *path = ibh_store_file(store, END);
+
+    return open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+char *ibh_tokens_read_open(int file, const char *unreadable)
+{
+    char tokens[1 << 16]; /* thousands */
+    const ssize_t length = pread(file, tokens, sizeof tokens, 0);
+
+    return length < 0 ? g_strdup(unreadable) : g_strndup(tokens, (gsize)length);
+}
+
+static gboolean tell(const char *doing, const char *path, GError **error)
+{
+    const int problem = errno;
+
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), "cannot %s %s: %s", doing, path,
+                ibh_errno_text(problem));
+    return FALSE;
+}
+
+/* In place: those that wait have the file open. What cannot be written whole leaves it as long as it was. */
+static gboolean write_at(int file, gsize at, const char *text, gsize length_before)
+{
+    const gsize length = strlen(text);
+    gboolean whole;
+
+    errno = ENOSPC; /* if only a part is written */
+    whole = pwrite(file, text, length, (off_t)at) == (ssize_t)length;
+    return ftruncate(file, (off_t)(whole ? at + length : length_before)) == 0 && whole;
 }
 
 gboolean ibh_tokens_add(const IbhStore *store, const char *token, GError **error)
 {
-    g_autofree char *path = ibh_store_file(store, END), *before = ibh_tokens_read(store, NULL);
-    g_autofree char *tokens = g_strdup_printf("%s%s\n", before ? before : "", token);
+    g_autofree char *path = ibh_store_file(store, END), *before = ibh_tokens_read(store);
+    g_autofree char *line = g_strdup_printf("%s\n", token);
+    const gsize length = before ? strlen(before) : 0;
+    gboolean done;
+    int file;
 
-    return ibh_file_write(path, tokens, error);
+    if (!before) /* whatever has the name is no file of tokens */
+        (void)unlink(path);
+    file = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (before ? 0 : O_CREAT | O_EXCL), 0644);
+    done = (file >= 0 && write_at(file, length, line, length)) || tell("write", path, error);
+    if (file >= 0)
+        close(file);
+    return done;
 }
 
 void ibh_tokens_drop(const IbhStore *store, const char *token)
 {
-    g_autofree char *path = ibh_store_file(store, END), *before = ibh_tokens_read(store, NULL);
+    g_autofree char *path = ibh_store_file(store, END), *before = ibh_tokens_read(store);
     g_auto(GStrv) lines = g_strsplit(before ? before : "", "\n", -1);
     g_autoptr(GString) tokens = g_string_new(NULL);
+    int file;
 
     for (char **line = lines; *line; line++) {
         if (**line && !g_str_equal(*line, token))
             g_string_append_printf(tokens, "%s\n", *line);
     }
-    if (tokens->len)
-        (void)ibh_file_write(path, tokens->str, NULL);
-    else
+    if (!tokens->len)
         (void)ibh_tokens_clear(store, NULL);
+    else if ((file = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)) >= 0) {
+        (void)write_at(file, 0, tokens->str, strlen(before));
+        close(file);
+    }
 }
 
+/* Those that have it open see that it is empty; without that, a file that is removed says nothing to them. */
 gboolean ibh_tokens_clear(const IbhStore *store, GError **error)
 {
     g_autofree char *path = ibh_store_file(store, END);
-    const int problem = unlink(path) < 0 ? errno : 0;
+    const int file = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const gboolean emptied = file < 0 || ftruncate(file, 0) == 0;
 
-    if (!problem || problem == ENOENT)
-        return TRUE;
-    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), "cannot remove %s: %s", path,
-                ibh_errno_text(problem));
-    return FALSE;
+    if (file >= 0)
+        close(file);
+    return (emptied && (unlink(path) == 0 || errno == ENOENT)) || tell("remove", path, error);
 }

@@ -39,7 +39,7 @@ expect_contains "its output ends" "ib-hook --confirm" "$text"
 ok "a pipe is at its end at once"
 wait_until 5 detached
 ok "what waits has nothing of ours"
-expect_equal "it has no lock" "" "$(readlink /proc/"$(pids)"/fd/* | grep ib-hook || true)"
+expect_equal "it has no lock" "" "$(readlink /proc/"$(pids)"/fd/* | grep lock || true)"
 expect_hook 0 B --check # takes no lock, and
 expect_hook 0 B --apply # needs it
 kill -KILL "$(pids)"

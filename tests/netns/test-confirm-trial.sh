@@ -156,3 +156,21 @@ expect_hook 0 C --apply --confirm 60 -q
 expect_hook 0 C --undo --iface fab1 -q
 give_back
 expect_equal "--undo has forgotten it" "ib0 ib2 ib3" "$(remembered known | cut -d ' ' -f 2 | sort | xargs)"
+
+# Who deletes /run has confirmed nothing; --undo has ended it all, even if a package's script deletes /run just afterwards.
+expect_hook 0 C --undo -q
+nothing_remembered
+plain=$(state C)
+expect_hook 0 C --apply --confirm 60 -q
+nothing_remembered
+give_back
+expect_equal "it is given back without /run/ib-hook" "$plain" "$(state C)"
+nothing_remembered
+expect_hook 0 C --apply -q
+system_config '[defaults]
+manage=no'
+expect_hook 0 C --apply --confirm 60 -q
+expect_hook 0 C --undo -q
+nothing_remembered
+give_back
+expect_equal "what was undone stays undone" "$plain" "$(state C)"

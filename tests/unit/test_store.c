@@ -194,9 +194,39 @@ static void test_busy(void **state G_GNUC_UNUSED)
 static void assert_tokens(const char *expected)
 {
     g_autoptr(IbhStore) store = open_store(FALSE);
-    g_autofree char *tokens = ibh_tokens_read(store, "unreadable");
+    g_autofree char *tokens = ibh_tokens_read(store);
 
     assert_true(g_strcmp0(tokens, expected) == 0);
+}
+
+static void assert_open_tokens(int file, const char *expected)
+{
+    g_autofree char *tokens = ibh_tokens_read_open(file, "unreadable");
+
+    assert_string_equal(tokens, expected);
+}
+
+/* Who waits sees that a token was taken out, and not that the file is gone. */
+static void test_open_tokens(void **state G_GNUC_UNUSED)
+{
+    g_autoptr(IbhStore) store = open_store(TRUE);
+    int file;
+
+    assert_true(ibh_tokens_add(store, "1 2", NULL));
+    file = ibh_tokens_open(store);
+    assert_true(ibh_tokens_add(store, "3 4", NULL));
+    assert_open_tokens(file, "1 2\n3 4\n");
+    ibh_tokens_drop(store, "3 4");
+    assert_open_tokens(file, "1 2\n");
+    assert_int_equal(unlink(TOKENS), 0);
+    assert_open_tokens(file, "1 2\n");
+    close(file);
+    assert_open_tokens(-1, "unreadable");
+    assert_true(ibh_tokens_add(store, "5 6", NULL));
+    file = ibh_tokens_open(store);
+    assert_true(ibh_tokens_clear(store, NULL));
+    assert_open_tokens(file, "");
+    close(file);
 }
 
 static void test_tokens(void **state G_GNUC_UNUSED)
@@ -225,10 +255,7 @@ static void test_tokens(void **state G_GNUC_UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_round_trip),
-        TEST(test_full_disk),
-        TEST(test_busy),
-        TEST(test_tokens),
+        TEST(test_round_trip), TEST(test_full_disk), TEST(test_busy), TEST(test_tokens), TEST(test_open_tokens),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
