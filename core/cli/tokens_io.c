@@ -59,7 +59,7 @@ gboolean ibh_tokens_add(const IbhStore *store, const char *token, GError **error
     gboolean done;
     int file;
 
-    if (!before) /* whatever has the name is no file of tokens */
+    if (!before) /* what has the name is no file of tokens */
         (void)unlink(path);
     file = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (before ? 0 : O_CREAT | O_EXCL), 0644);
     done = (file >= 0 && write_at(file, length, line, length)) || tell("write", path, error);

@@ -36,7 +36,7 @@ gboolean ibh_known_of(const IbhNic *nic, const GArray *known, IbhKnownRail *ret_
 }
 
 /* It may have got another hardware address, or have been replaced in its slot: then its name and port tell. A NIC in
- * another slot is another one, whatever its name. */
+ * another slot is another one, also with the same name. */
 static gboolean is_in_its_place(const IbhLink *link, const IbhKnownRail *known)
 {
     return g_str_equal(link->rdma, known->port) && (!link->slot[0] || g_str_equal(link->slot, known->slot));
