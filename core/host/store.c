@@ -2,6 +2,7 @@
 #include "host/store.h"
 
 #include "kernel/netlink.h"
+#include "plan/known.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@ struct IbhStore {
     int lock;
     char *path;  /* of all its files, without what they end in */
     char *state; /* as it was read or written last */
+    char *kept;  /* the lines about known hardware that the file of earlier boots has */
 };
 
 static gboolean fail(const char *doing, const char *path, GError **error)
@@ -74,6 +76,7 @@ void ibh_store_close(IbhStore *store)
         close(store->lock);
     g_free(store->path);
     g_free(store->state);
+    g_free(store->kept);
     g_free(store);
 }
 
@@ -165,12 +168,30 @@ static char *make_end(void)
     return g_strdup_printf("# ib-hook: hardware that was a rail of machine %s\n", g_strstrip(id));
 }
 
+/* It could be read at another time. */
+static gboolean is_passing(const GError *error)
+{
+    static const int passing[] = {G_FILE_ERROR_MFILE, G_FILE_ERROR_NFILE, G_FILE_ERROR_NOMEM, G_FILE_ERROR_IO,
+                                  G_FILE_ERROR_INTR};
+
+    for (guint i = 0; error && i < G_N_ELEMENTS(passing); i++) {
+        if (g_error_matches(error, G_FILE_ERROR, passing[i]))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Empty: there is no file, or none that is to be believed. NULL: its directory is not here yet, or it cannot be read
+ * now. */
 static GString *recall(void)
 {
     g_autofree char *end = make_end();
-    g_autoptr(GString) text = end ? ibh_file_read(KEPT, TRUE, NULL, NULL) : NULL;
+    g_autoptr(GError) problem = NULL;
+    g_autoptr(GString) text = end ? ibh_file_read(KEPT, TRUE, NULL, &problem) : NULL;
 
-    return text && g_str_has_suffix(text->str, end) ? g_steal_pointer(&text) : NULL;
+    if (!end || is_passing(problem))
+        return NULL;
+    return text && g_str_has_suffix(text->str, end) ? g_steal_pointer(&text) : g_string_new(NULL);
 }
 
 /* If it cannot be written, what is missing after the next boot is not known. */
@@ -192,26 +213,43 @@ static const char *known_in(const char *text)
     return first ? first + 1 : "";
 }
 
+/* The first events of a boot may come before /var is mounted: each run tries it until it succeeds. What this boot knows
+ * is newer. */
+static void take_in(IbhStore *store, IbhState *state)
+{
+    g_autoptr(GString) text = recall();
+    g_autoptr(IbhState) kept = NULL;
+    g_autofree char *lines = NULL;
+
+    if (!text)
+        return;
+    kept = ibh_state_parse(text->str, text->len);
+    lines = ibh_state_format(kept);
+    store->kept = g_strdup(known_in(lines));
+    IBH_EACH (const IbhKnownRail, known, state->known)
+        ibh_known_put(kept->known, known);
+    g_array_set_size(state->known, 0);
+    g_array_append_vals(state->known, kept->known->data, kept->known->len);
+    state->recalled = TRUE;
+}
+
 /* A file that cannot be trusted counts as none; what cannot be read for a moment does not. */
 IbhState *ibh_store_load(IbhStore *store, GError **error)
 {
-    static const int passing[] = {G_FILE_ERROR_MFILE, G_FILE_ERROR_NFILE, G_FILE_ERROR_NOMEM, G_FILE_ERROR_IO,
-                                  G_FILE_ERROR_INTR};
     g_autoptr(GError) local = NULL;
     g_autofree char *path = ibh_store_file(store, ".state");
-    g_autoptr(GString) text = ibh_file_read(path, TRUE, NULL, &local), kept = NULL;
-    const GString *source;
+    g_autoptr(GString) text = ibh_file_read(path, TRUE, NULL, &local);
     IbhState *state;
 
-    for (guint i = 0; local && i < G_N_ELEMENTS(passing); i++) {
-        if (g_error_matches(local, G_FILE_ERROR, passing[i])) {
-            g_propagate_error(error, g_steal_pointer(&local));
-            return NULL;
-        }
+    if (is_passing(local)) {
+        g_propagate_error(error, g_steal_pointer(&local));
+        return NULL;
     }
-    kept = text ? NULL : recall(); /* at the first run since the boot */
-    source = text ? text : kept;
-    state = ibh_state_parse(source ? source->str : "", source ? source->len : 0);
+    state = ibh_state_parse(text ? text->str : "", text ? text->len : 0);
+    if (state->recalled)
+        store->kept = g_strdup(known_in(text->str));
+    else
+        take_in(store, state);
     store->state = text ? g_string_free(g_steal_pointer(&text), FALSE) : ibh_state_format(state);
     return state;
 }
@@ -222,8 +260,11 @@ gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
 
     if (g_strcmp0(text, store->state) == 0)
         return TRUE;
-    if (!g_str_equal(known_in(text), known_in(store->state)))
+    if (state->recalled && g_strcmp0(known_in(text), store->kept) != 0) {
         keep(known_in(text));
+        g_free(store->kept);
+        store->kept = g_strdup(known_in(text));
+    }
     if (!ibh_file_write(path, text, error))
         return FALSE;
     g_free(store->state);

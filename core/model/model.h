@@ -307,12 +307,13 @@ typedef struct {
 } IbhKnownRail;
 
 typedef struct {
-    GArray *sysctls;  /* IbhSavedSysctl */
-    GPtrArray *holds; /* char *: interface names that --undo left alone */
-    GPtrArray *kept;  /* char *: others that stay as they are since an --apply was not confirmed, rails standing */
-    GArray *rails;    /* IbhSavedRail: of the last run */
-    GArray *known;    /* IbhKnownRail */
-    guint64 config;   /* of the last run: its fingerprint */
+    GArray *sysctls;   /* IbhSavedSysctl */
+    GPtrArray *holds;  /* char *: interface names that --undo left alone */
+    GPtrArray *kept;   /* char *: others that stay as they are since an --apply was not confirmed, rails standing */
+    GArray *rails;     /* IbhSavedRail: of the last run */
+    GArray *known;     /* IbhKnownRail */
+    gboolean recalled; /* what was known in earlier boots is among it */
+    guint64 config;    /* of the last run: its fingerprint */
     gboolean whole; /* the last run ended well and had read everything: nothing of ours lies in tables other than those
                        of rails, or those that rules lead to */
 } IbhState;

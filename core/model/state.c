@@ -8,7 +8,9 @@
 #define HEADER                                                                                                         \
     "# ib-hook: old sysctl values (iface ifindex hardware key old set), interfaces that --undo left alone (hold) or "  \
     "that stay as they are (keep), rails (iface ifindex table), known hardware (iface port slot hardware since "       \
-    "addresses), the fingerprint of the configuration, whether nothing else is left"
+    "addresses), the fingerprint of the configuration, whether nothing else is left, whether the hardware known in "   \
+    "earlier "                                                                                                         \
+    "boots is recalled"
 
 #define KNOWN_MAX 1024 /* more hardware than a host has */
 #define GUID_LEN 8     /* the last bytes of an IPoIB address: the others change */
@@ -94,6 +96,7 @@ static void parse_line(IbhState *state, const char *line)
         ibh_state_keep(state, iface);
     (void)sscanf(line, "config %16" G_GINT64_MODIFIER "x", &state->config);
     state->whole |= g_str_equal(line, "whole");
+    state->recalled |= g_str_equal(line, "recalled");
 }
 
 IbhState *ibh_state_parse(const char *text, gsize length)
@@ -141,6 +144,8 @@ char *ibh_state_format(const IbhState *state)
         g_string_append_printf(text, "config %016" G_GINT64_MODIFIER "x\n", state->config);
     if (state->whole)
         g_string_append(text, "whole\n");
+    if (state->recalled)
+        g_string_append(text, "recalled\n");
     format_known(state, text); /* the last: host/store.c also keeps them alone */
     return g_string_free(text, FALSE);
 }
@@ -158,6 +163,7 @@ IbhState *ibh_state_copy(const IbhState *state)
     g_array_append_vals(copy->known, state->known->data, state->known->len);
     copy->config = state->config;
     copy->whole = state->whole;
+    copy->recalled = state->recalled;
     return copy;
 }
 

@@ -305,6 +305,24 @@ boots() { # WHAT FINDINGS
 }
 boots "both stand" ""
 cp $kept $work/kept
+# The first event comes before /var is mounted: what the file says is taken in later, and not overwritten before.
+keeps() { sed -n 's/^known \([^ ]*\) .*/\1/p' $kept | sort | xargs; }
+sed -i '1i known ib9 mlx5_9/1 0000:99:00.0/1 02:00:00:00:99:99 0 172.16.34.99' $kept
+rm -rf /run/ib-hook
+mv /var/lib/ib-hook /var/lib/ib-hook-later
+home "$HOOKS/boot" </dev/null
+expect_contains "without /var, the rails of this boot are known" "known ib0 " "$(cat /run/ib-hook/*.state)"
+mv /var/lib/ib-hook-later /var/lib/ib-hook
+home "$HOOKS/nm-dispatcher" ib0 up </dev/null
+home "$IB_HOOK" --check --json >$work/out || true
+out=$(<$work/out)
+expect_equal "what was known before the boot is missed" "ib9 error nic-gone" "$(findings)"
+ip -n B address add 172.16.34.77/16 dev ib1
+home "$HOOKS/nm-dispatcher" ib1 up </dev/null
+expect_equal "and kept" "ib0 ib1 ib9" "$(keeps)"
+ip -n B address del 172.16.34.77/16 dev ib1
+home "$IB_HOOK" --undo --iface ib9 >/dev/null
+expect_equal "until it is forgotten" "ib0 ib1" "$(keeps)"
 takes_address
 ip -n wire link set B.1 down
 home "$IB_HOOK" --apply >/dev/null # a boot would take the rules away
