@@ -151,6 +151,8 @@ char *ibh_owner_text(const IbhSnapshot *snapshot, const IbhOwner *owner);
 
 /* "172.16.34.2 leaves through ib0" */
 char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
+/* "172.16.34.2 to 10.50.0.0/16 has mtu 1400" */
+char *ibh_question_metrics_text(const IbhQuestion *question, const IbhTrace *got);
 /* "but 172.16.34.0/26 through eth0: route …": behind what all else does */
 char *ibh_question_exception_text(const IbhCheck *check, const IbhQuestion *question);
 /* Another NIC sends it. */
@@ -191,9 +193,13 @@ gboolean ibh_rails_own_prefix(const IbhRails *rails, const IbhPrefix *prefix);
 /* ---- grades.c, fixes.c: from a packet that goes astray to its owner, and how to take that away ---- */
 
 gboolean ibh_trace_is_same_way(const IbhTrace *a, const IbhTrace *b);
+/* And with the same metrics: mtu, advmss, … */
+gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b);
 /* A bridge, a dummy or a tunnel, and no NIC is a port of it: what it sends reaches no peer of the rails. */
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
 IbhGrade ibh_question_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
+/* It goes the right way, by a route of others whose MTU is smaller than what main or the NIC would give it. */
+gboolean ibh_question_has_small_mtu(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
 
 IbhOwner ibh_check_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace);
 

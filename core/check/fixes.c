@@ -93,6 +93,8 @@ IbhOwner ibh_check_find_owner(const IbhCheck *check, const IbhQuestion *question
     const IbhRoute *route = trace->route;
 
     g_ptr_array_set_size(check->taken_away, (gint)before);
+    if (ibh_question_has_small_mtu(check, question, trace))
+        return (IbhOwner){.route = route};
     if (turn.rule || turn.route)
         return turn;
     if (rule.rule && !ibh_rule_is_expected(rule.rule) && (!route || !serves_others(check, rule.rule, route)))
@@ -148,7 +150,7 @@ static gboolean find_next(const IbhCheck *check, const IbhOwner *owner, IbhOwner
         if (question->grade >= IBH_DOUBTFUL && !own)
             continue;
         now = ibh_fib_walk(check->repaired, &question->lookup);
-        if ((own || !ibh_trace_is_same_way(&now, &question->got)) &&
+        if ((own || !ibh_trace_is_same_answer(&now, &question->got)) &&
             ibh_question_grade(check, question, &now) >= IBH_DOUBTFUL) {
             *ret_next = ibh_check_find_owner(check, question, &now);
             return TRUE;
@@ -234,29 +236,42 @@ static Change walk_twice(const IbhCheck *check, const GPtrArray *taken_away, con
     ibh_fib_without(check->repaired, taken_away);
     change.after = ibh_fib_walk(check->repaired, packet);
     ibh_fib_without(check->repaired, check->taken_away);
-    change.differs = !ibh_trace_is_same_way(&change.before, &change.after);
+    change.differs = !ibh_trace_is_same_answer(&change.before, &change.after);
     return change;
 }
 
 /* It goes as unbound traffic does, before and after. */
 static gboolean is_like(const Change *change, const Change *unbound)
 {
-    return unbound->differs && ibh_trace_is_same_way(&change->before, &unbound->before) &&
-           ibh_trace_is_same_way(&change->after, &unbound->after);
+    return unbound->differs && ibh_trace_is_same_answer(&change->before, &unbound->before) &&
+           ibh_trace_is_same_answer(&change->after, &unbound->after);
 }
 
-/* A packet to this piece whose way changes, though it is none that a rail's questions are about: from an address of
+/* A packet whose answer changes: its way, or only the metrics of its route. */
+typedef struct {
+    IbhQuestion packet;
+    gboolean loses_metrics;
+} Harm;
+
+static Harm harm_to(IbhQuestionKind kind, const IbhPiece *piece, const IbhLookup *lookup, const Change *change)
+{
+    return (Harm){.packet = {.kind = kind, .piece = piece->prefix, .lookup = *lookup, .got = change->before},
+                  .loses_metrics = ibh_trace_is_same_way(&change->before, &change->after)};
+}
+
+/* A packet to this piece whose answer changes, though it is none that a rail's questions are about: from an address of
  * this host, or from none. FALSE: there is none. */
 static gboolean find_harmed(const IbhCheck *check, const GPtrArray *taken_away, const GPtrArray *senders,
-                            const IbhPiece *piece, IbhQuestion *harmed)
+                            const IbhPiece *piece, Harm *harm)
 {
     const IbhIp none = {.family = piece->host.family};
     const IbhLookup plain = {.from = none, .to = piece->host};
     const Change unbound = walk_twice(check, taken_away, &plain);
 
-    *harmed = (IbhQuestion){.kind = IBH_ASK_UNBOUND, .piece = piece->prefix, .lookup = plain, .got = unbound.before};
-    if (unbound.differs && !is_question(check, &(IbhIp){0}, piece))
+    if (unbound.differs && !is_question(check, &(IbhIp){0}, piece)) {
+        *harm = harm_to(IBH_ASK_UNBOUND, piece, &plain, &unbound);
         return TRUE;
+    }
     IBH_EACH_POINTER (const IbhAddress, address, senders) {
         const IbhLookup packet = {.from = address->local, .to = piece->host};
         Change change;
@@ -266,10 +281,46 @@ static gboolean find_harmed(const IbhCheck *check, const GPtrArray *taken_away, 
         change = walk_twice(check, taken_away, &packet);
         if (!change.differs || is_like(&change, &unbound) || is_question(check, &address->local, piece))
             continue;
-        *harmed = (IbhQuestion){.kind = IBH_ASK_LEAVES, .piece = piece->prefix, .lookup = packet, .got = change.before};
+        *harm = harm_to(IBH_ASK_LEAVES, piece, &packet, &change);
         return TRUE;
     }
     return FALSE;
+}
+
+/* The author of a route's metrics may know what the wire carries. Where these go the way may be right and packets be
+ * lost. */
+static gboolean loses_metrics(const Change *change)
+{
+    if (!change->differs || change->before.refused || change->after.refused)
+        return FALSE;
+    return change->before.route->metrics_size && !ibh_route_has_same_metrics(change->before.route, change->after.route);
+}
+
+/* A packet of the rails' questions, whose way may change, but which is to keep the metrics that it has. FALSE: there is
+ * none. */
+static gboolean find_lost_metrics(const IbhCheck *check, const GPtrArray *taken_away, Harm *harm)
+{
+    IBH_EACH (const IbhQuestion, question, check->questions) {
+        const gboolean leaves = question->kind == IBH_ASK_LEAVES || question->kind == IBH_ASK_UNBOUND;
+        const Change change = leaves ? walk_twice(check, taken_away, &question->lookup) : (Change){.differs = FALSE};
+
+        if (!loses_metrics(&change))
+            continue;
+        *harm = (Harm){.packet = *question, .loses_metrics = TRUE};
+        harm->packet.got = change.before;
+        return TRUE;
+    }
+    return FALSE;
+}
+
+static char *say_harm(const IbhCheck *check, const char *what, const Harm *harm)
+{
+    const IbhQuestion *packet = &harm->packet;
+    g_autofree char *effect = harm->loses_metrics ? ibh_question_metrics_text(packet, &packet->got)
+                                                  : ibh_question_way_text(check, packet, &packet->got);
+
+    return g_strdup_printf("look for what needs %s before you delete it: %s because of it%s", what, effect,
+                           harm->loses_metrics ? "" : ", too");
 }
 
 static gboolean forwards(const IbhSnapshot *snapshot, int family)
@@ -304,7 +355,7 @@ static char *find_harm(const IbhCheck *check, const IbhOwner *owner)
 {
     const char *what = owner->rule ? "the rule" : "the route";
     g_autoptr(GPtrArray) taken_away = g_ptr_array_new(), senders = NULL;
-    IbhQuestion harmed;
+    Harm harm;
 
     IBH_EACH_POINTER (void, object, check->taken_away) {
         if (as_rule(check->rails->snapshot, object) || !((const IbhRoute *)object)->cached)
@@ -313,12 +364,11 @@ static char *find_harm(const IbhCheck *check, const IbhOwner *owner)
     g_ptr_array_set_size(check->taken_away, 0);
     senders = find_senders(check->rails->snapshot, taken_away);
     IBH_EACH (const IbhPiece, piece, check->pieces) {
-        if (find_harmed(check, taken_away, senders, piece, &harmed)) {
-            g_autofree char *way = ibh_question_way_text(check, &harmed, &harmed.got);
-
-            return g_strdup_printf("look for what needs %s before you delete it: %s because of it, too", what, way);
-        }
+        if (find_harmed(check, taken_away, senders, piece, &harm))
+            return say_harm(check, what, &harm);
     }
+    if (find_lost_metrics(check, taken_away, &harm))
+        return say_harm(check, what, &harm);
     IBH_EACH_POINTER (const void, object, taken_away) {
         if (is_for_forwarded(check->rails->snapshot, object))
             return g_strdup_printf("look for what needs %s before you delete it: this host forwards packets of other "

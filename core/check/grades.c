@@ -13,6 +13,11 @@ gboolean ibh_trace_is_same_way(const IbhTrace *a, const IbhTrace *b)
            a->route->hops == b->route->hops && ibh_ip_equal(&a->route->gateway, &b->route->gateway);
 }
 
+gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b)
+{
+    return ibh_trace_is_same_way(a, b) && (a->refused || ibh_route_has_same_metrics(a->route, b->route));
+}
+
 typedef struct {
     const IbhRails *rails;
     const IbhQuestion *question;
@@ -131,7 +136,8 @@ static IbhGrade grade_unbound(const Answer *answer)
     return nic->status == IBH_NIC_RAIL ? IBH_RIGHT : IBH_NOTED;
 }
 
-IbhGrade ibh_question_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
+/* Where it goes; with which metrics is another question. */
+static IbhGrade grade_way(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
 {
     const IbhRails *rails = check->rails;
     const IbhIp *to = &question->lookup.to;
@@ -143,4 +149,35 @@ IbhGrade ibh_question_grade(const IbhCheck *check, const IbhQuestion *question, 
     ideal = ibh_fib_walk(check->ideal, &question->lookup);
     answer.near = ibh_nic_address_near(question->nic, to);
     return question->kind == IBH_ASK_UNBOUND ? grade_unbound(&answer) : grade_leaving(&answer);
+}
+
+/* The largest packet without the routes of others: what main gives the rail's own, else the NIC's. */
+static guint32 find_full_mtu(const IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhLink *link = question->nic->link;
+    const IbhTrace ideal = ibh_fib_walk(check->ideal, &question->lookup);
+    const guint32 given = ideal.route ? ibh_route_mtu(ideal.route) : 0;
+    const gboolean six = question->lookup.to.family == AF_INET6;
+
+    return given ? given : (guint32)(six && link->mtu6 ? link->mtu6 : link->mtu);
+}
+
+gboolean ibh_question_has_small_mtu(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
+{
+    const IbhRoute *route = got->route;
+    const guint32 mtu = route ? ibh_route_mtu(route) : 0;
+
+    if (question->kind != IBH_ASK_LEAVES || !question->nic || !mtu || ibh_route_is_ours(route))
+        return FALSE;
+    return ibh_route_leads_by(route, question->nic->link->ifindex) && mtu < find_full_mtu(check, question) &&
+           grade_way(check, question, got) == IBH_RIGHT;
+}
+
+/* A small MTU is its author's word about the wire, which no model knows: a note. In a rail's own table it is not
+ * expected. */
+IbhGrade ibh_question_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
+{
+    if (ibh_question_has_small_mtu(check, question, got))
+        return ibh_rails_nic_by_table(check->rails, got->route->table) ? IBH_DOUBTFUL : IBH_NOTED;
+    return grade_way(check, question, got);
 }

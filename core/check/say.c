@@ -47,6 +47,18 @@ static char *say_through(const IbhCheck *check, const IbhRoute *route)
     return g_strdup_printf("through %s", ibh_check_link_name(check, route->ifindex));
 }
 
+char *ibh_question_metrics_text(const IbhQuestion *question, const IbhTrace *got)
+{
+    g_autofree char *packet = say_packet(question);
+    GString *text = g_string_new(packet);
+
+    g_string_append(text, " has");
+    ibh_route_put_metrics(text, got->route);
+    if (!got->route->metrics_size)
+        g_string_append(text, " no mtu or other metrics");
+    return g_string_free(text, FALSE);
+}
+
 char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
 {
     const gboolean arrives = question->kind == IBH_ASK_ARRIVES;
@@ -59,6 +71,8 @@ char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question, 
     if (got->route->type != RTN_UNICAST)
         return g_strdup_printf("%s goes to a broadcast, multicast or anycast address", packet);
     through = say_through(check, got->route);
+    if (ibh_question_has_small_mtu(check, question, got))
+        return g_strdup_printf("%s leaves %s with mtu %u", packet, through, ibh_route_mtu(got->route));
     return g_strdup_printf("%s %s %s", packet, arrives ? "is forwarded" : "leaves", through);
 }
 

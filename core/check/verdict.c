@@ -108,14 +108,15 @@ static IbhRemedy advise(const IbhCheck *check, const IbhQuestion *question)
     return (IbhRemedy){0};
 }
 
-/* Of this NIC's own packet: another NIC's address would be looked for in vain. */
+/* Of this NIC's own packet: another NIC's address would be looked for in vain. A noted MTU is no exception to where the
+ * NIC's packets go. */
 static void say_of(const IbhCheck *check, IbhFinding *finding, const IbhQuestion *question)
 {
     g_autofree char *what = ibh_question_way_text(check, question, &question->got),
                     *why = ibh_owner_text(check->rails->snapshot, &question->owner);
     const char *iface = question->nic->link->name;
 
-    if (!why[0])
+    if (!why[0] || (question->grade == IBH_NOTED && ibh_question_has_small_mtu(check, question, &question->got)))
         return;
     ibh_finding_says(finding, iface,
                      question->grade == IBH_NOTED ? ibh_question_exception_text(check, question)
@@ -213,17 +214,6 @@ static void judge_wrong(IbhCheck *check, IbhQuestion *question)
     question->ours = TRUE;
 }
 
-/* A route has a smaller MTU than its NIC: what is larger is lost or cut. */
-static gboolean cuts(const IbhQuestion *question, const IbhLookup *answer)
-{
-    const IbhLink *link = question->nic->link;
-    const IbhRoute *route = question->got.route;
-
-    if (question->kind != IBH_ASK_LEAVES || !route || ibh_route_is_ours(route))
-        return FALSE;
-    return answer->mtu && answer->mtu < (guint)link->mtu && ibh_route_leads_by(route, link->ifindex);
-}
-
 static void judge(IbhCheck *check, IbhQuestion *question)
 {
     const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->like).lookup;
@@ -246,8 +236,6 @@ static void judge(IbhCheck *check, IbhQuestion *question)
         question->is_explained = TRUE;
     } else if (question->grade >= IBH_DOUBTFUL) {
         judge_wrong(check, question);
-    } else if (cuts(question, answer)) {
-        question->grade = IBH_DOUBTFUL;
     }
 }
 

@@ -208,7 +208,6 @@ gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int
 
 typedef struct {
     IbhRoute route;
-    guint32 mtu;
     GHashTable *pool;
 } Answer;
 
@@ -216,10 +215,7 @@ static gboolean on_answer(struct nlmsghdr *header, gpointer data)
 {
     Answer *answer = data;
 
-    if (!read_route(header, answer->pool, &answer->route))
-        return FALSE;
-    answer->mtu = get_u32(find_in(nlmsg_find_attr(header, sizeof(struct rtmsg), RTA_METRICS), RTAX_MTU), 0);
-    return TRUE;
+    return read_route(header, answer->pool, &answer->route);
 }
 
 static void take_answer(IbhLookup *lookup, const Answer *answer)
@@ -231,7 +227,6 @@ static void take_answer(IbhLookup *lookup, const Answer *answer)
     lookup->hops = route->hops;
     lookup->table = route->table;
     lookup->length = route->dst.length;
-    lookup->mtu = answer->mtu;
     lookup->src = route->src;
     lookup->gateway = route->gateway;
 }

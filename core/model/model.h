@@ -242,6 +242,8 @@ typedef struct {
 /* The part of a route that goes by this device; FALSE: none does. */
 gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part);
 void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from);
+gboolean ibh_route_has_same_metrics(const IbhRoute *a, const IbhRoute *b);
+guint32 ibh_route_mtu(const IbhRoute *route); /* its own; 0: that of its NIC */
 /* Appends the metrics as ip(8) takes them, those that have a name: " mtu lock 1400 advmss 1360". */
 void ibh_route_put_metrics(GString *text, const IbhRoute *route);
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);
@@ -380,7 +382,6 @@ typedef struct {
     const IbhHop *hops; /* of a multipath route, as in IbhRoute; oif is the first */
     guint32 table;      /* with `match`: the table of the route that was found, and the length of its prefix */
     guint length;
-    guint32 mtu;   /* the route's own; 0: that of its NIC */
     IbhIp src;     /* the route's own; AF_UNSPEC: none */
     IbhIp gateway; /* the same */
 } IbhLookup;

@@ -146,3 +146,26 @@ expect_large "a network by a gateway, plain" 172.16.34.1 10.1.1.1
 manager_calls B IFACE=ib0 MODE=start PHASE=post-up "$HOOKS/ifupdown"
 expect_large "a network by a gateway" 172.16.34.1 10.1.1.1
 expect_large "a network by a gateway, from the other rail" 172.16.34.2 10.1.1.1
+
+# ---- others' routes: a smaller MTU is the word of who knows the wire. It is no fault, and no fix may take it ----
+
+for n in 0 1; do
+    ip -n A link set ib$n mtu 1500
+    for host in A B; do ip -n wire link set $host.$n mtu 1500; done
+    ip -n B route add 172.16.0.0/16 dev ib$n src 172.16.34.$((n + 1)) mtu 1500 table 10$n proto static
+    ip -n B rule add from 172.16.34.$((n + 1)) lookup 10$n priority 10$n
+done
+expect_hook 0 B --apply
+longer() { on B ping -q -c 1 -W 1 -s 4000 -I "$1" 172.16.16.1 | grep -o '[0-9]* received'; }
+for n in 1 2; do expect_equal "what others route fits the wire" "1 received" "$(longer 172.16.34.$n)"; done
+expect_hook 0 B --check --json
+expect_equal "the MTU of others' routes is noted, once for each" "info ib0, info ib1" \
+    "$(json '[.findings[] | select(.code == "foreign-route") | "\(.severity) \(.ifaces | join("+"))"] | sort | join(", ")')"
+expect_contains "with its value" "172.16.34.1 leaves through ib0 with mtu 1500: route 172.16.0.0/16 dev ib0 table 100" "$(messages)"
+ip -n B route add 172.16.16.0/24 dev ib0 table 101
+expect_hook 0 B --apply
+expect_hook 1 B --check --json
+expect_equal "a route beside it is wrong" "ib1 error foreign-rule" "$(findings)"
+expect_contains "and no fix takes their MTU away" \
+    "look for what needs the rule before you delete it: 172.16.34.2 has mtu 1500 because of it" "$(json '.findings[].advice')"
+expect_equal "nor is there a command" "" "$(json '.findings[].fix // empty')"

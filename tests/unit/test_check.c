@@ -138,6 +138,13 @@ static World look(const char *text, Answer answer)
 #define MTU6(rails)                                                                                                    \
     "nic ib0 infiniband rdma mlx5_0/1 mtu=9000 mtu6=9000 " RIGHT                                                       \
     "\nnic ib1 infiniband rdma mlx5_1/1 mtu=9000 mtu6=1500 " RIGHT "\n" rails
+#define LARGE                                                                                                          \
+    "nic ib0 infiniband rdma mlx5_0/1 mtu=9000 " RIGHT "\nnic ib1 infiniband rdma mlx5_1/1 mtu=9000 mtu6=1500 " RIGHT  \
+    "\n" ADDRESSES RAIL0
+/* Others route ib1. */
+#define THEIRS(metrics)                                                                                                \
+    LARGE                                                                                                              \
+    "ip rule add priority 100 from 172.16.34.2 lookup 200\nip route add 172.16.0.0/16 dev ib1 table 200 " metrics "\n"
 #define ELSEWHERE6                                                                                                     \
     "ip address add fd00:80::34:2/64 dev ib1\nip route add fd00:80::/64 dev ib1 table 942 metric mark protocol "       \
     "kernel\n" RULE_IN("fd00:80::", "64", "fd00:80::34:2", "942") "config [interface ib*] manage=yes\n"
@@ -277,6 +284,18 @@ static const Case CASES[] = {
     {"which is a broadcast before Linux 5.14", RAILS "ip route add broadcast 172.16.0.0/32 dev ib0 table local protocol kernel\n", NULL, ""},
     {"the same without our mark", RAILS
      "ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 942 protocol kernel\n", NULL, ""},
+
+    {"others lead an address with a smaller MTU", THEIRS("mtu 1500"), NULL, "info foreign-route ib1"},
+    {"or with the NIC's", THEIRS("mtu 9000"), NULL, ""},
+    {"or with other metrics", THEIRS("advmss 1300"), NULL, ""},
+    {"main leads a part of the subnet by one rail, with a smaller MTU: only the other is hit", LARGE RAIL1
+     "ip route add 172.16.20.0/24 dev ib1 mtu 1400\n", NULL, "warning foreign-route ib0"},
+    {"or for a network behind a gateway", LARGE RAIL1 "config [interface ib1] remote=10.0.0.0/8 via 172.16.16.1\n"
+     "ip route add 10.50.0.0/16 via 172.16.16.1 dev ib1 mtu 1400\n", NULL, "error rule-missing ib1"},
+    {"a route in its own table with a smaller MTU", LARGE RAIL1 "ip route add 172.16.16.1/32 dev ib1 table 942 mtu 1280\n", NULL,
+     "warning foreign-route ib1"},
+    {"IPv6: a route of others with the NIC's own MTU", LARGE RAIL1 "ip address add fd00:16::34:2/64 dev ib1\nip address add fd00:16::34:1/64 dev ib0\n"
+     RAIL60 "ip -6 rule add priority 100 from fd00:16::34:2 lookup 200\nip route add fd00:16::/64 dev ib1 table 200 mtu 1500\n", NULL, ""},
 
     {"a longer prefix", IB0 IB1 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/24 dev ib1\n", NULL, "error rule-missing ib0+ib1\ninfo foreign-route ib0\nwarning prefix-differs ib1"},
     {"two of them are one finding", IB0 IB1 "nic ib2 infiniband " RIGHT "\nip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/24 dev ib1\n"
@@ -538,6 +557,16 @@ static void test_harm(void **state)
          "ip route add 10.60.0.0/16 dev eth5 table 200\n",
          "before you delete it: this host forwards"},
         {"nic eth5 forwarding=1\nip route add 172.16.20.0/24 dev ib0 table 942\n", NULL},
+        {"ip rule add priority 100 from 172.16.34.2 lookup 200\nip route add 172.16.20.0/24 dev ib0 table 200\n"
+         "ip route add 172.16.0.0/16 dev ib1 table 200 mtu 1500\n",
+         "172.16.34.2 has mtu 1500 because of it"},
+        {"ip rule add priority 100 from 172.16.34.2 lookup 200\n"
+         "ip route add 172.16.0.0/16 dev ib0 table 200 mtu 1500 advmss 1400\n",
+         "172.16.34.2 has mtu 1500 advmss 1400 because of it"},
+        {"nic eth5\nip address add 172.16.34.55/32 dev eth5\nip rule add priority 100 from 172.16.34.0/24 lookup 200\n"
+         "ip route add 172.16.0.0/16 dev ib0 table 200\nip route add 10.60.0.0/16 dev eth5\n"
+         "ip route add 10.60.0.0/16 dev eth5 table 200 mtu 1400\n",
+         "172.16.34.1 to 10.60.0.0/16 has mtu 1400 because of it"},
         {"ip rule add priority 100 from 172.16.34.2 to 172.16.20.0/24 lookup main\n"
          "ip rule add priority 90 from 172.16.34.2 to 172.16.16.0/20 lookup main\n",
          NULL},
