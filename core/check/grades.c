@@ -167,7 +167,9 @@ gboolean ibh_question_has_small_mtu(const IbhCheck *check, const IbhQuestion *qu
     const IbhRoute *route = got->route;
     const guint32 mtu = route ? ibh_route_mtu(route) : 0;
 
-    if (question->kind != IBH_ASK_LEAVES || !question->nic || !mtu || ibh_route_is_ours(route))
+    if (question->kind != IBH_ASK_LEAVES || !question->nic || !mtu)
+        return FALSE;
+    if (ibh_route_is_ours(route) || route->cached) /* which the kernel has learned */
         return FALSE;
     return ibh_route_leads_by(route, question->nic->link->ifindex) && mtu < find_full_mtu(check, question) &&
            grade_way(check, question, got) == IBH_RIGHT;
