@@ -11,6 +11,7 @@ from right import BEYOND, REMOTE
 LIMITS = (0.15, 0.5)  # seconds for replies: what is wrong is looked at once more
 SMALL, WHOLE = 64, 1500  # bytes; what peers' NICs let through
 FAILED = 0x48  # IFA_F_TENTATIVE, IFA_F_DADFAILED
+TABLES = 940  # those of rails have larger numbers, those of others smaller ones
 
 Wrong = namedtuple("Wrong", "nic what")
 
@@ -253,7 +254,7 @@ class Truth:
         targets = {str(net[min(5, net.num_addresses - 1)]) for net in nets if not net.is_multicast and not net.is_link_local}
         asked = [Question(family_of(to), to, source) for to in sorted(targets - own) for source in [None, *sorted(own)]
                  if source is None or family_of(source) == family_of(to)]
-        found = {(one.source, one.to): (answer.kind, answer.dev, answer.via)
+        found = {(one.source, one.to): (answer.kind, answer.dev, answer.via, answer.mtu)
                  for one, answer in zip(asked, self.scene["host"].ask(asked))}
         return {pair: (way, found[None, pair[1]]) for pair, way in found.items()
                 if not (pair[0] in rails | {None} and any(ipaddress.ip_address(pair[1]) in net for net in inside))}
@@ -320,12 +321,16 @@ class Truth:
             self.unclear.append(f"main has {question.to} more exactly")
         elif answer.kind != "unicast" or answer.dev != rail.nic:
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.kind} {answer.dev or ''}".strip()))
-        elif answer.mtu and answer.mtu < self.links[rail.nic].mtu and not self.is_wanted(rail, question.to, 5):
+        elif self.is_cut(rail, answer) and not self.is_wanted(rail, question.to, 5):
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: mtu {answer.mtu}"))
         elif question.oif and not answer.via and not self.on_its_wire(rail, question.to):
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: without its gateway"))
         elif answer.via and answer.via != question.to and self.is_inside(rail, question.to) and not self.is_wanted(rail, question.to, 4):
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: by the gateway {answer.via}"))
+
+    def is_cut(self, rail, answer):
+        """In a rail's own table; a small MTU in others' tables is their word about the wire."""
+        return answer.mtu and answer.mtu < self.links[rail.nic].mtu and answer.table > TABLES
 
     def is_wanted(self, rail, to, what):
         """Main's own route has it: a gateway, an mtu."""
