@@ -90,11 +90,10 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
              "on the peer ({peer}): look for what sends these errors: its firewall (nft list ruleset), its routes"},
     [IBH_LOSS_REDIRECT] =
         {IBH_STAGE_WAY, ibh_proof_is_redirected, EITHER, LOST, NULL,
-         "packets go via {via}, because this host accepted an ICMP redirect, and not as {route} says; nothing came "
-         "back",
+         "packets go through {way if} via {way via}, because this host accepted an ICMP redirect, and not as {route} "
+         "says; nothing came back",
          .fix = "{flush redirects}",
-         .advice = "so that no other redirect is accepted: sudo sysctl -w net.{ipv}.conf.all.accept_redirects=0 "
-                   "net.{ipv}.conf.{if}.accept_redirects=0"},
+         .advice = "sudo sysctl -w {refuse redirects}: no other redirect is accepted through {way if}"},
     [IBH_LOSS_REFUSED_ON_WAY] = {IBH_STAGE_REPLY, ibh_proof_way_refuses, EITHER, "icmp-refused", LOST,
                                  "{refused by}, on the way, sends an ICMP error: {icmp}",
                                  .advice =

@@ -111,6 +111,14 @@ static char *say_nic(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
     return ibh_text_shell_word(ibh_probe_link(pair)->name);
 }
 
+/* The NIC of the kernel's answer: the one that its packets leave through. */
+static char *say_way_nic(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
+{
+    const IbhLink *link = ibh_snapshot_link(pair->probe->rails->snapshot, pair->route.oif);
+
+    return link ? ibh_text_shell_word(link->name) : g_strdup("another interface");
+}
+
 static char *say_via(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
 {
     const IbhIp *via = ibh_probe_via(pair);
@@ -153,6 +161,16 @@ static char *say_ip_command(const IbhProbePair *pair, const void *field G_GNUC_U
 static char *say_flush(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
 {
     return g_strdup(ibh_probe_family(pair) ? "ip -6 route flush table all cache" : "ip route flush cache");
+}
+
+/* IPv4 accepts what the NIC or `all` accepts, where it does not forward; IPv6 asks the NIC alone. */
+static char *say_refuse(const IbhProbePair *pair, const void *field)
+{
+    g_autofree char *nic = say_way_nic(pair, field);
+    const char *all = ibh_probe_family(pair) ? "" : "net/ipv4/conf/all/accept_redirects=0 ",
+               *ipv = ibh_probe_family(pair) ? "ipv6" : "ipv4";
+
+    return g_strdup_printf("%snet/%s/conf/%s/accept_redirects=0", all, ipv, nic);
 }
 
 static char *say_arp(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
@@ -219,7 +237,10 @@ static const struct {
     {"told by", say_ip, AT(mtu.limited_by)},
     {"refused by", say_ip, AT(refusal.from)},
     {"icmp", say_icmp, AT(refusal)},
+    {"way if", say_way_nic, 0},
+    {"way via", say_ip, AT(route.gateway)},
     {"flush redirects", say_flush, 0},
+    {"refuse redirects", say_refuse, 0},
     {"ip", say_ip_command, 0},
     {"ipv", say_ipv, 0},
     {"type", say_type, 0},

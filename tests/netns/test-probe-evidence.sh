@@ -239,12 +239,15 @@ redirect() { # PEER SOURCE GATEWAY BETTER IP…: `ip` or `ip -6`
     probe 1 "$peer"
     expect_equal "$peer: one finding" "error probe-lost ib0" "$(faults)"
     expect_contains "$peer: the gateway in use is named, and what made it" \
-        "packets go via $better, because this host accepted an ICMP redirect, and not as the route to" "$(messages)"
+        "packets go through ib0 via $better, because this host accepted an ICMP redirect, and not as the route to" "$(messages)"
     advice=$(json '.findings[].advice')
     as_pasted A "$(json '.findings[].fix')"
     probe 0 "$peer"
     expect_equal "$peer: its fix removes it" "" "$(codes)"
-    as_pasted A "${advice#*: }"
+    as_pasted A "${advice%%: *}"
+    "${ip[@]}" -n R address flush dev lo scope global
+    "${ip[@]}" -n R route add "$peer" via "$better" dev eth0
+    for n in 1 2 3 4 5; do ! follows "$peer" "$source" "$better" || fail "$peer: as advised, no other redirect is accepted" "$n"; done
 }
 router R 0 172.16.50.1/16
 router C 3 172.16.50.2/16
@@ -261,7 +264,7 @@ for host in A B; do
 done
 six=(fd00:16::34:1 fd00:16::34:2)
 probe 0 "${six[@]}"
-link_local() { ip -n "$1" -json -6 address show dev eth0 scope link | jq -r '.[].addr_info[]?.local // empty'; }
+link_local() { ip -n "$1" -json -6 address show dev "${2:-eth0}" scope link | jq -r '.[].addr_info[]?.local // empty'; }
 router R 0 fd00:16::50:1/64
 router C 3 fd00:16::50:2/64
 redirect fd00:99::1 fd00:16::16:1 "$(link_local R)" "$(link_local C)" ip -6
@@ -282,3 +285,35 @@ probe 1 "${six[@]}"
 expect_equal "IPv6: long ones, one finding" "error reply-dropped ib1" "$(faults)"
 expect_contains "IPv6: and no MTU of others" "the replies come in with a wrong checksum" "$(messages)"
 expect_lacks "IPv6: no advice for a switch's MTU" "MTU of the switch" "$(json '.findings[].advice')"
+
+# A redirect that came in through a NIC that is no rail, by a default route of main, stands before a rail's own gateway, too:
+# IPv6 asks that NIC alone whether it accepts one.
+ip -n wire link add br9 up type bridge
+for host in A R C; do
+    [ $host = A ] || new_host $host
+    ip -n wire link add $host.eth9 type veth peer name eth9 netns $host
+    ip -n wire link set $host.eth9 master br9 up
+    ip -n $host address add "fd00:98::$(printf %x "'$host")/64" dev eth9 nodad
+    ip -n $host link set eth9 up
+done
+on R sysctl -q -w net.ipv6.conf.all.forwarding=1
+for host in A R C; do wait_until 5 settled $host; done
+better=$(link_local C eth9)
+ip -n A -6 route add default via "$(link_local R eth9)" dev eth9
+ip -n R -6 route add fd00:88::1 via "$better" dev eth9
+ip -n C -6 address add fd00:88::1/128 dev lo
+config=$(config "[interface ib*]
+gateway=fd00:16::34:1")
+expect_hook 0 A --config "$config" --apply
+follows_unbound() {
+    on A ping -q -c 1 -W 1 fd00:88::1 >$work/ping || true
+    [[ $(on A ip -6 route get fd00:88::1 from fd00:16::16:1) == *"via $better dev eth9 "* ]]
+}
+wait_until 20 follows_unbound
+expect_hook 1 A --config "$config" --probe fd00:88::1 --count 2 --json
+lost=$(json '.findings[] | select(.code == "probe-lost")')
+expect_contains "a redirect through a NIC that is no rail: the NIC and the gateway are named" \
+    "packets go through eth9 via $better, because this host accepted an ICMP redirect" "$lost"
+advice=$(jq -r .advice <<<"$lost")
+as_pasted A "$(jq -r .fix <<<"$lost"); ${advice%%: *}"
+for n in 1 2 3 4 5; do ! follows_unbound || fail "as advised, no other redirect is accepted through eth9" "$n"; done
