@@ -50,6 +50,8 @@ gboolean ibh_check_find_link(const IbhCheck *check, const IbhAddress *address, I
     guint length = ibh_ip_bits(&address->local);
     gboolean is_found = FALSE;
 
+    if (!ibh_address_is_host(address))
+        return FALSE;
     IBH_EACH (const IbhRoute, route, check->rails->snapshot->main_by_nic) {
         const IbhPrefix *dst = &route->dst;
 
@@ -60,7 +62,7 @@ gboolean ibh_check_find_link(const IbhCheck *check, const IbhAddress *address, I
         length = dst->length;
         is_found = TRUE;
     }
-    return is_found && ibh_address_is_host(address);
+    return is_found;
 }
 
 gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const IbhIp *from)

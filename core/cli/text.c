@@ -240,7 +240,7 @@ static char *say_ok(const IbhReport *report, const IbhNic *rail, const char *but
 static void add_rail(const IbhReport *report, const IbhNic *rail)
 {
     const char *iface = rail->link->name;
-    g_autofree char *ok = say_ok(report, rail, find_exception(report, iface));
+    g_autofree char *ok = NULL;
 
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         const gboolean is_its_own = ibh_finding_is_about(finding, iface) && is_told_alone(finding, iface);
@@ -248,8 +248,10 @@ static void add_rail(const IbhReport *report, const IbhNic *rail)
         if (is_shown(finding) && is_its_own && !report->style->verbose)
             add_finding_of(report, finding, iface);
     }
-    if (!ibh_findings_worst(report->findings, iface) && ibh_report_has_carrier(report, rail))
-        ibh_rows_add(report, "%s\t%s\t%s", iface, rail->link->rdma, ok);
+    if (ibh_findings_worst(report->findings, iface) || !ibh_report_has_carrier(report, rail))
+        return;
+    ok = say_ok(report, rail, find_exception(report, iface));
+    ibh_rows_add(report, "%s\t%s\t%s", iface, rail->link->rdma, ok);
 }
 
 static void add_rails(const IbhReport *report)

@@ -31,15 +31,6 @@ char *ibh_tokens_read_open(int file, const char *unreadable)
     return length < 0 ? g_strdup(unreadable) : g_strndup(tokens, (gsize)length);
 }
 
-static gboolean tell(const char *doing, const char *path, GError **error)
-{
-    const int problem = errno;
-
-    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), "cannot %s %s: %s", doing, path,
-                ibh_errno_text(problem));
-    return FALSE;
-}
-
 /* In place: those that wait have the file open. What cannot be written whole leaves it as long as it was. */
 static gboolean write_at(int file, gsize at, const char *text, gsize length_before)
 {
@@ -62,7 +53,7 @@ gboolean ibh_tokens_add(const IbhStore *store, const char *token, GError **error
     if (!before) /* what has the name is no file of tokens */
         (void)unlink(path);
     file = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (before ? 0 : O_CREAT | O_EXCL), 0644);
-    done = (file >= 0 && write_at(file, length, line, length)) || tell("write", path, error);
+    done = (file >= 0 && write_at(file, length, line, length)) || ibh_file_cannot("write", path, error);
     if (file >= 0)
         close(file);
     return done;
@@ -96,5 +87,5 @@ gboolean ibh_tokens_clear(const IbhStore *store, GError **error)
 
     if (file >= 0)
         close(file);
-    return (emptied && (unlink(path) == 0 || errno == ENOENT)) || tell("remove", path, error);
+    return (emptied && (unlink(path) == 0 || errno == ENOENT)) || ibh_file_cannot("remove", path, error);
 }

@@ -20,15 +20,6 @@ struct IbhStore {
     char *kept;  /* the lines about known hardware that the file of earlier boots has */
 };
 
-static gboolean fail(const char *doing, const char *path, GError **error)
-{
-    int problem = errno;
-
-    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), "cannot %s %s: %s", doing, path,
-                ibh_errno_text(problem));
-    return FALSE;
-}
-
 /* Before 5.14 a namespace has no cookie. Its inode may be used again, but not within the life of a process in it,
  * and the boot id keeps what survived a reboot apart. */
 static char *make_path(guint64 cookie)
@@ -48,9 +39,10 @@ static gboolean check_directory(const char *path, GError **error)
     struct stat info;
 
     if (lstat(path, &info) < 0)
-        return fail("open or make", path, error);
+        return ibh_file_cannot("open or make", path, error);
     errno = ENOTDIR;
-    return S_ISDIR(info.st_mode) ? ibh_file_check_trusted(&info, path, error) : fail("open or make", path, error);
+    return S_ISDIR(info.st_mode) ? ibh_file_check_trusted(&info, path, error)
+                                 : ibh_file_cannot("open or make", path, error);
 }
 
 IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
@@ -60,7 +52,7 @@ IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
     store->lock = -1;
     store->path = make_path(cookie);
     if (create && mkdir(IBH_RUN_DIR, 0755) < 0 && errno != EEXIST) {
-        fail("open or make", IBH_RUN_DIR, error);
+        ibh_file_cannot("open or make", IBH_RUN_DIR, error);
         return NULL;
     }
     if (create && !check_directory(IBH_RUN_DIR, error))
@@ -111,7 +103,7 @@ static int open_lock(const char *path, GError **error)
     if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && ibh_file_check_trusted(&info, path, NULL))
         return fd;
     if (fd < 0 && errno != ELOOP && errno != EISDIR)
-        fail("open", path, error);
+        ibh_file_cannot("open", path, error);
     else
         g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_PERM,
                     "cannot lock %s: it is not a plain file of root's alone; remove it", path);
@@ -138,7 +130,7 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
                             "its process); see what it waits for, and try again",
                             seconds);
             else
-                fail("lock", path, error);
+                ibh_file_cannot("lock", path, error);
             return FALSE;
         }
     } while (fstat(store->lock, &info) == 0 && info.st_nlink == 0);

@@ -60,3 +60,5 @@ gboolean ibh_file_write(const char *path, const char *text, GError **error);
 gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GError **error);
 /* Returns FALSE, with a message: the path, the problem, what to do. */
 gboolean ibh_file_fail(const char *path, int number, GError **error);
+/* The same of a file of our own: "cannot write /run/…: No space left on device", by errno. */
+gboolean ibh_file_cannot(const char *doing, const char *path, GError **error);

@@ -35,6 +35,15 @@ gboolean ibh_file_fail(const char *path, int number, GError **error)
     return FALSE;
 }
 
+gboolean ibh_file_cannot(const char *doing, const char *path, GError **error)
+{
+    const int problem = errno;
+
+    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), "cannot %s %s: %s", doing, path,
+                ibh_errno_text(problem));
+    return FALSE;
+}
+
 /* A user who can write this file decides what root does. */
 gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GError **error)
 {
@@ -132,8 +141,7 @@ gboolean ibh_file_write(const char *path, const char *text, GError **error)
         fd >= 0 && write_all(fd, text, length) && fsync(fd) == 0; /* a rename may reach the disk before the text */
     if (fd >= 0 && close(fd) == 0 && written && rename(beside, path) == 0)
         return TRUE;
-    g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "cannot write %s: %s",
-                fd < 0 ? beside : path, ibh_errno_text(errno));
+    ibh_file_cannot("write", fd < 0 ? beside : path, error);
     if (fd >= 0)
         (void)unlink(beside);
     return FALSE;

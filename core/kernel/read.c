@@ -218,10 +218,8 @@ static gboolean on_answer(struct nlmsghdr *header, gpointer data)
     return read_route(header, answer->pool, &answer->route);
 }
 
-static void take_answer(IbhLookup *lookup, const Answer *answer)
+static void take_answer(IbhLookup *lookup, const IbhRoute *route)
 {
-    const IbhRoute *route = &answer->route;
-
     lookup->type = route->type;
     lookup->oif = route->ifindex;
     lookup->hops = route->hops;
@@ -268,7 +266,7 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
     nlmsg_free(message);
     if (answered) {
         ibh_route_resolve_nexthop(netlink, &answer.route);
-        take_answer(lookup, &answer);
+        take_answer(lookup, &answer.route);
         return TRUE;
     }
     if (local->domain == IBH_ANSWER_LOST || local->code == EIO || local->code == EBADMSG) {

@@ -9,8 +9,7 @@
     "# ib-hook: old sysctl values (iface ifindex hardware key old set), interfaces that --undo left alone (hold) or "  \
     "that stay as they are (keep), rails (iface ifindex table), known hardware (iface port slot hardware since "       \
     "addresses), the fingerprint of the configuration, whether nothing else is left, whether the hardware known in "   \
-    "earlier "                                                                                                         \
-    "boots is recalled"
+    "earlier boots is recalled"
 
 #define KNOWN_MAX 1024 /* more hardware than a host has */
 #define GUID_LEN 8     /* the last bytes of an IPoIB address: the others change */

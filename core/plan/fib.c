@@ -206,6 +206,18 @@ static gboolean is_link_usable(const IbhFib *fib, int ifindex)
     return !link || ((link->flags & IFF_UP) && (link->carrier || !link->sysctl[IBH_SYSCTL_IGNORE_LINKDOWN]));
 }
 
+/* NULL: nothing is in it. */
+static const Table *find_table(const IbhFib *fib, guint32 number, int family)
+{
+    return g_hash_table_lookup(family_of(fib, family)->tables, GUINT_TO_POINTER(number));
+}
+
+/* const IbhRoute *: to this prefix; NULL: none. */
+static const GPtrArray *find_routes(const Table *table, const IbhPrefix *prefix)
+{
+    return table && table->counts[prefix->length] ? g_hash_table_lookup(table->routes, prefix) : NULL;
+}
+
 /* A dead next hop is as good as none. Routes to ourselves outlive their link. */
 static gboolean is_hop_usable(const IbhFib *fib, const IbhRoute *route, const IbhHop *hop, int bound)
 {
@@ -236,12 +248,12 @@ static gboolean passes_all_that_begins_there(const IbhRoute *route)
 
 const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to, int bound)
 {
-    const Table *table = g_hash_table_lookup(family_of(fib, to->family)->tables, GUINT_TO_POINTER(number));
+    const Table *table = find_table(fib, number, to->family);
     const IbhRoute *passed = NULL;
 
     for (guint length = ibh_ip_bits(to) + 1; table && length-- > 0;) {
         const IbhPrefix prefix = ibh_prefix_of(to, length);
-        const GPtrArray *routes = table->counts[length] ? g_hash_table_lookup(table->routes, &prefix) : NULL;
+        const GPtrArray *routes = find_routes(table, &prefix);
 
         for (guint i = 0; routes && i < routes->len && !(passed && ibh_ip_equal(&passed->dst.ip, &prefix.ip)); i++) {
             const IbhRoute *route = g_ptr_array_index(routes, i);
@@ -259,9 +271,8 @@ const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to,
 
 const IbhRoute *ibh_fib_default(const IbhFib *fib, guint32 number, int family)
 {
-    const Table *table = g_hash_table_lookup(family_of(fib, family)->tables, GUINT_TO_POINTER(number));
     const IbhPrefix world = ibh_prefix_of_world(family);
-    const GPtrArray *routes = table ? g_hash_table_lookup(table->routes, &world) : NULL;
+    const GPtrArray *routes = find_routes(find_table(fib, number, family), &world);
 
     return routes ? g_ptr_array_index(routes, 0) : NULL;
 }
@@ -288,9 +299,8 @@ static gboolean is_suppressed(const IbhRule *rule, const IbhRoute *route)
  * learned by, for its length, lets it pass. */
 static const IbhRoute *find_cached(const IbhFib *fib, const IbhRule *rule, const IbhRoute *by, const IbhIp *to)
 {
-    const Table *table = g_hash_table_lookup(family_of(fib, to->family)->tables, GUINT_TO_POINTER(rule->table));
     const IbhPrefix host = ibh_prefix_of_host(to);
-    const GPtrArray *routes = table && table->counts[host.length] ? g_hash_table_lookup(table->routes, &host) : NULL;
+    const GPtrArray *routes = find_routes(find_table(fib, rule->table, to->family), &host);
     IbhRoute part;
 
     for (guint i = 0; routes && i < routes->len; i++) {
