@@ -69,13 +69,13 @@ class Truth:
                    key=lambda one: (one[0].prefixlen, -one[3]), default=None)
 
     def by_another(self, rail, to):
-        """Main has it more exactly by a NIC that is no rail, or by a gateway: whoever did that wanted it. So did who has the very
-        subnet by another one's gateway, and not by the rail."""
+        """Main has it more exactly by a NIC that is no rail, or by a gateway through the rail: whoever did that wanted it. So did
+        who has the very subnet by another one's gateway, and not by the rail. Through another rail the answers leave by it."""
         best = self.longest(rail, to)
         if best is None and not self.own_route(rail, to):
             best = min(self.subnet_in_main(rail, to), key=lambda one: one[3], default=None)
             return best is not None and best[4]
-        return best is not None and ((best[2] or best[1]) not in self.right_nics() or best[4])
+        return best is not None and ((best[2] or best[1]) not in self.right_nics() or best[4] and best[2] == rail.nic)
 
     def subnet_in_main(self, rail, to):
         """Main's routes of exactly the rail's subnet."""
