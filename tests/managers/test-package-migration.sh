@@ -28,7 +28,7 @@ take_away() {
     case $SYSTEM in
         nm-1.52)
             for n in 0 1; do
-                host sh -c "$(sed -n 's/^ *| NetworkManager.s profiles | `sudo \(nmcli.*\)`.*/\1/p' "$page" | sed "s/ib0/ib$n/")"
+                host sh -c "$(sed -n 's/^ *| NetworkManager.s profiles | `sudo \(nmcli[^`]*\)`.*/\1/p' "$page" | sed "s/ib0/ib$n/")"
             done
             ;;
         netplan)
