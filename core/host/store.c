@@ -231,15 +231,16 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
     g_autoptr(GError) local = NULL;
     g_autofree char *path = ibh_store_file(store, ".state");
     g_autoptr(GString) text = ibh_file_read(path, TRUE, NULL, &local);
+    const char *before = text ? text->str : "";
     IbhState *state;
 
     if (is_passing(local)) {
         g_propagate_error(error, g_steal_pointer(&local));
         return NULL;
     }
-    state = ibh_state_parse(text ? text->str : "", text ? text->len : 0);
+    state = ibh_state_parse(before, text ? text->len : 0);
     if (state->recalled)
-        store->kept = g_strdup(known_in(text->str));
+        store->kept = g_strdup(known_in(before));
     else
         take_in(store, state);
     store->state = text ? g_string_free(g_steal_pointer(&text), FALSE) : ibh_state_format(state);

@@ -89,11 +89,11 @@ remembered() { grep "^$1 " /run/ib-hook/*.state || true; } # WHAT
 nothing_remembered() { rm -rf /run/ib-hook; }
 restart_driver() { # N…: with a hook for each NIC that goes or comes
     local i
-    for i in "$@"; do remove_nic C ib$i; done
+    for i in "$@"; do remove_nic C "ib$i"; done
     event_on ib1
-    for i in "$@"; do add_nic C ib$i $i 172.16.50.$((i + 1))/16; done
+    for i in "$@"; do add_nic C "ib$i" "$i" 172.16.50.$((i + 1))/16; done
     wait_until 5 settled C
-    for i in "$@"; do event_on ib$i; done
+    for i in "$@"; do event_on "ib$i"; done
 }
 
 # New netdevs have what hooks gave them: rules without the values, or values without the rules, would cut them off.

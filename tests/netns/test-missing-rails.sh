@@ -202,11 +202,11 @@ slots() { # NUMBER...: the cards' slots, in the order of their RDMA devices
     local device=0 number path
     for number in "$@"; do
         path=devices/pci0000:80/0000:8$number:00.0
-        mkdir -p /run/sys/C/$path/driver /run/sys/C/bus/pci/devices
-        ln -sfn ../../../$path /run/sys/C/bus/pci/devices/0000:8$number:00.0
-        cp -r /run/sys/C/class/infiniband/mlx5_$device/device/. /run/sys/C/$path
+        mkdir -p "/run/sys/C/$path/driver" /run/sys/C/bus/pci/devices
+        ln -sfn "../../../$path" "/run/sys/C/bus/pci/devices/0000:8$number:00.0"
+        cp -r /run/sys/C/class/infiniband/mlx5_$device/device/. "/run/sys/C/$path"
         rm -r /run/sys/C/class/infiniband/mlx5_$device/device
-        ln -s ../../../$path /run/sys/C/class/infiniband/mlx5_$device/device
+        ln -s "../../../$path" /run/sys/C/class/infiniband/mlx5_$device/device
         device=$((device + 1))
     done
 }

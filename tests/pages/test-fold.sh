@@ -23,8 +23,8 @@ for host in A B; do
     number=$([ $host = A ] && echo 16 || echo 34)
     for i in 0 1; do ip -n $host address add "fd00:16::$number:$((i + 1))/64" dev ib$i nodad; done
     hook $host --apply >/dev/null
-    ip -n $host rule add priority 100 from 172.16.$number.2 lookup main
-    ip -n $host -6 rule add priority 100 from fd00:16::$number:2 lookup main
+    ip -n $host rule add priority 100 from "172.16.$number.2" lookup main
+    ip -n $host -6 rule add priority 100 from "fd00:16::$number:2" lookup main
 done
 expect_contains "each has fixes of its own" "fix: sudo ip -6 rule del" "$(hook A --check --verbose || true)"
 expect_equal "they fold" "ib1: error foreign-rule
