@@ -5,11 +5,6 @@
 
 #include <sys/socket.h>
 
-static gint compare_ips(gconstpointer a, gconstpointer b)
-{
-    return ibh_ip_compare(a, b);
-}
-
 void ibh_main_scope_find(IbhMainScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config)
 {
     scope->candidates = IBH_NEW_ARRAY(int);
@@ -29,7 +24,7 @@ void ibh_main_scope_add_places(IbhMainScope *scope, const IbhSnapshot *snapshot)
         g_array_append_val(scope->places, address->subnet.ip);
         scope->has_ipv6 |= address->local.family == AF_INET6;
     }
-    g_array_sort(scope->places, compare_ips);
+    g_array_sort(scope->places, (GCompareFunc)ibh_ip_compare);
 }
 
 void ibh_main_scope_clear(IbhMainScope *scope)

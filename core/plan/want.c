@@ -108,20 +108,23 @@ static void want_subnets_of(const IbhRails *rails, const IbhNic *nic, int family
     }
 }
 
-static void want_subnets(const IbhRails *rails, const IbhNic *nic, GArray *routes)
+static GArray *want_subnets(const IbhRails *rails, const IbhNic *nic)
 {
+    GArray *routes = IBH_NEW_ARRAY(IbhRoute);
+
     want_subnets_of(rails, nic, AF_INET, routes);
     want_subnets_of(rails, nic, AF_INET6, routes);
+    return routes;
 }
 
 GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
 {
-    GArray *routes = IBH_NEW_ARRAY(IbhRoute);
+    GArray *routes;
 
     /* The kernel has no routes for a link that is down, and takes none. Carrier does not matter. */
     if (!(nic->link->flags & IFF_UP))
-        return routes;
-    want_subnets(rails, nic, routes);
+        return IBH_NEW_ARRAY(IbhRoute);
+    routes = want_subnets(rails, nic);
     ibh_want_gateways(rails, nic, routes);
     return routes;
 }
@@ -180,8 +183,7 @@ static GArray *find_lengths(const GArray *routes, int family, guint32 table)
 static gboolean is_outermost(const GArray *routes, const IbhRoute *route)
 {
     IBH_EACH (const IbhRoute, other, routes) {
-        if (is_in_table(other, route->family, route->table) && other->dst.length < route->dst.length &&
-            ibh_prefix_contains(&other->dst, &route->dst.ip))
+        if (is_in_table(other, route->family, route->table) && ibh_prefix_is_inside(&route->dst, &other->dst))
             return FALSE;
     }
     return TRUE;
@@ -265,21 +267,11 @@ static GArray *rules_of_family(const IbhRails *rails, const IbhNic *nic, const G
     return rules;
 }
 
-/* The rules of a link that is down wait for its subnets to come back. */
-static GArray *routes_when_up(const IbhRails *rails, const IbhNic *nic, const GArray *routes)
-{
-    GArray *subnets;
-
-    if (nic->link->flags & IFF_UP)
-        return g_array_ref((GArray *)(guintptr)routes);
-    subnets = IBH_NEW_ARRAY(IbhRoute);
-    want_subnets(rails, nic, subnets);
-    return subnets;
-}
-
 GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *wanted)
 {
-    g_autoptr(GArray) routes = routes_when_up(rails, nic, wanted);
+    /* The rules of a link that is down wait for its subnets to come back. */
+    g_autoptr(GArray) subnets = nic->link->flags & IFF_UP ? NULL : want_subnets(rails, nic);
+    const GArray *routes = subnets ? subnets : wanted;
     g_autoptr(GArray) rules4 = rules_of_family(rails, nic, routes, AF_INET);
     g_autoptr(GArray) rules6 = rules_of_family(rails, nic, routes, AF_INET6);
     GArray *rules = IBH_NEW_ARRAY(IbhRule);
@@ -306,10 +298,15 @@ GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *w
 
 /* ---- sysctls ---- */
 
+/* What the kernel makes of the administrator's value. */
+static int effective_base(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
+{
+    return ibh_sysctl_effective(key, nic->base[key], rails->snapshot->all[key]);
+}
+
 gboolean ibh_nic_is_strict(const IbhRails *rails, const IbhNic *nic)
 {
-    return ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, nic->base[IBH_SYSCTL_RP_FILTER],
-                                rails->snapshot->all[IBH_SYSCTL_RP_FILTER]) == 1;
+    return effective_base(rails, nic, IBH_SYSCTL_RP_FILTER) == 1;
 }
 
 /* TRUE for a rail that has its rules, those of others too, or gets them in this run. */
@@ -319,8 +316,7 @@ gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic)
 
     if (!is_rail && !nic->kept)
         return FALSE;
-    if (is_rail &&
-        (!rails->only || g_strv_contains(rails->only, nic->link->name) || nic->programmed->len < nic->served->len))
+    if (is_rail && (ibh_nic_is_selected(nic, rails->only) || nic->programmed->len < nic->served->len))
         return TRUE;
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (ibh_rule_is_ours(rule) && ibh_rule_owner(rails, rule) == nic)
@@ -363,8 +359,7 @@ static gboolean is_answered_for(const IbhRails *rails, const IbhNic *other)
  * its rules are missing. */
 static gboolean answers_for_others(const IbhRails *rails, const IbhNic *nic)
 {
-    int ignore = ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, nic->base[IBH_SYSCTL_ARP_IGNORE],
-                                      rails->snapshot->all[IBH_SYSCTL_ARP_IGNORE]);
+    int ignore = effective_base(rails, nic, IBH_SYSCTL_ARP_IGNORE);
 
     return ignore != 1 && ignore != 2 && ignore != 8;
 }
@@ -383,11 +378,13 @@ static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 }
 
 /* Fails open: it drops no packet that was accepted before, and the rails are right. */
-static int want_auto(const IbhRails *rails, const IbhNic *nic, IbhSysctl key, int base)
+static int want_auto(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
 {
+    const int base = nic->base[key];
+
     switch (key) {
     case IBH_SYSCTL_RP_FILTER: /* strict would drop what still arrives on the wrong NIC, multicast and VIPs */
-        return ibh_sysctl_effective(key, base, rails->snapshot->all[key]) == 1 ? 2 : base;
+        return ibh_nic_is_strict(rails, nic) ? 2 : base;
     case IBH_SYSCTL_ARP_FILTER: /* answers for its own addresses, and for those that only main routes by it */
         return must_answer_for_others(rails, nic) ? 1 : base;
     case IBH_SYSCTL_ARP_ANNOUNCE:
@@ -445,7 +442,7 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
         return base;
     switch (nic->settings.arp) {
     case IBH_ARP_AUTO:
-        return want_auto(rails, nic, key, base);
+        return want_auto(rails, nic, key);
     case IBH_ARP_STRICT:
         return key == IBH_SYSCTL_RP_FILTER || key == IBH_SYSCTL_ARP_FILTER ? 1 : 2;
     case IBH_ARP_KEEP:

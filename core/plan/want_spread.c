@@ -32,9 +32,7 @@ static gboolean can_carry(const IbhRails *rails, const IbhNic *nic, const IbhPre
 /* A NIC that is no rail has that subnet, too: spreading would take its traffic. */
 static gboolean is_anothers(const IbhRails *rails, const IbhPrefix *subnet)
 {
-    const GArray *addresses = rails->snapshot->addresses;
-
-    IBH_EACH (const IbhAddress, address, addresses) {
+    IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
         const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
 
         if (nic && nic->status != IBH_NIC_RAIL && ibh_prefix_equal(&address->subnet, subnet))
@@ -50,8 +48,8 @@ static gboolean is_led_in_part(const IbhRails *rails, const IbhPrefix *subnet)
 
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (!ibh_rule_is_ours(rule) && rule->priority >= IBH_PRIORITY_SPREAD - 1 &&
-            ibh_prefix_contains(&rule->from, &none) && rule->to.length &&
-            !(rule->selectors & (IBH_SELECT_NOT | IBH_SELECT_IIF)) && ibh_prefix_is_inside(&rule->to, subnet))
+            ibh_prefix_contains(&rule->from, &none) && !(rule->selectors & (IBH_SELECT_NOT | IBH_SELECT_IIF)) &&
+            ibh_prefix_is_inside(&rule->to, subnet))
             return TRUE;
     }
     return FALSE;
