@@ -168,34 +168,42 @@ gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
 
 /* ---- the default ---- */
 
-/* Its gateway and metrics. FALSE: D is empty, and main decides. */
+/* Of gateway=, auto too. */
+static gboolean find_own_gateway(const IbhRails *rails, const IbhNic *nic, int family, IbhIp *ret_gateway)
+{
+    const IbhRoute *of_main;
+
+    if (nic->settings.gateway != IBH_GATEWAY_AUTO)
+        return ibh_nic_find_gateway(nic, family, ret_gateway);
+    of_main = find_in_main(rails, nic, family, NULL);
+    if (of_main)
+        *ret_gateway = of_main->gateway;
+    return of_main != NULL;
+}
+
+/* Where main's default through this NIC has the same gateway, its metrics hold for this route as well. */
+static gboolean lead_via(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway, IbhRoute *route)
+{
+    const IbhRoute *of_main = find_in_main(rails, nic, route->family, gateway);
+
+    if (ibh_rails_have_gateway(rails, nic, gateway))
+        return FALSE;
+    ibh_route_set_gateway(route, gateway);
+    if (of_main)
+        ibh_route_set_metrics(route, of_main);
+    return TRUE;
+}
+
+/* FALSE: D is empty, and main decides. */
 static gboolean find_default(const IbhRails *rails, const IbhNic *nic, int family, IbhRoute *ret_route)
 {
     const IbhPrefix world = ibh_prefix_of_world(family);
-    IbhRoute route = ibh_route_for_nic(nic, &world);
-    const IbhRoute *of_main;
     IbhIp gateway;
 
-    if (!ibh_nic_programs_family(nic, family) || nic->settings.gateway == IBH_GATEWAY_NONE)
-        return FALSE;
-    if (nic->settings.gateway == IBH_GATEWAY_AUTO) {
-        of_main = find_in_main(rails, nic, family, NULL);
-        if (!of_main)
-            return FALSE;
-        gateway = of_main->gateway;
-    } else {
-        if (!ibh_nic_find_gateway(nic, family, &gateway))
-            return FALSE;
-        of_main = find_in_main(rails, nic, family, &gateway);
-    }
-    if (ibh_rails_have_gateway(rails, nic, &gateway))
-        return FALSE;
-    route.table = ibh_nic_defaults(nic);
-    ibh_route_set_gateway(&route, &gateway);
-    if (of_main)
-        ibh_route_set_metrics(&route, of_main);
-    *ret_route = route;
-    return TRUE;
+    *ret_route = ibh_route_for_nic(nic, &world);
+    ret_route->table = ibh_nic_defaults(nic);
+    return ibh_nic_programs_family(nic, family) && find_own_gateway(rails, nic, family, &gateway) &&
+           lead_via(rails, nic, &gateway, ret_route);
 }
 
 gboolean ibh_nic_has_default(const IbhRails *rails, const IbhNic *nic, int family)
@@ -207,10 +215,8 @@ gboolean ibh_nic_has_default(const IbhRails *rails, const IbhNic *nic, int famil
 
 /* ---- remote= ---- */
 
-/* Where main's default through this NIC has the same gateway, its metrics hold for it as well. */
 static gboolean find_way(const IbhRails *rails, const IbhNic *nic, const IbhRemote *remote, IbhRoute *route)
 {
-    const IbhRoute *of_main;
     IbhRoute own;
 
     if (remote->via.family == AF_UNSPEC) {
@@ -220,13 +226,8 @@ static gboolean find_way(const IbhRails *rails, const IbhNic *nic, const IbhRemo
         ibh_route_set_metrics(route, &own);
         return TRUE;
     }
-    if (!ibh_nic_programs_family(nic, route->family) || !is_reachable(nic, &remote->via) ||
-        ibh_rails_have_gateway(rails, nic, &remote->via))
-        return FALSE;
-    ibh_route_set_gateway(route, &remote->via);
-    if ((of_main = find_in_main(rails, nic, route->family, &remote->via)))
-        ibh_route_set_metrics(route, of_main);
-    return TRUE;
+    return ibh_nic_programs_family(nic, route->family) && is_reachable(nic, &remote->via) &&
+           lead_via(rails, nic, &remote->via, route);
 }
 
 static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote *remote, const IbhPrefix *dst,
