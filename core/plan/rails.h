@@ -137,9 +137,8 @@ gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error);
 
 /* tables.c. Gives each candidate its table. Fails where the configuration gives two NICs the same one. */
 gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error);
-/* The tables to remember of these rails (IbhSavedRail). `undone`: names of interfaces that are left alone now; NULL:
- * none. `all`: all interfaces are. */
-GArray *ibh_rails_to_remember(const IbhRails *rails, const char *const *undone, gboolean all);
+/* The tables to remember of these rails (IbhSavedRail). `undo`: those that this run is about are left alone now. */
+GArray *ibh_rails_to_remember(const IbhRails *rails, gboolean undo);
 
 /* others.c: which addresses others route. They need no rules and routes of ours. A function of others' rules and routes
  * alone. */

@@ -47,9 +47,7 @@ static gboolean is_given(const Assignment *all, guint32 table)
 
 static gboolean was_explicit(const Assignment *all, guint32 table)
 {
-    const GArray *last = all->rails->snapshot->state->rails;
-
-    IBH_EACH (const IbhSavedRail, saved, last) {
+    IBH_EACH (const IbhSavedRail, saved, all->rails->snapshot->state->rails) {
         if (saved->is_explicit && saved->table == table)
             return TRUE;
     }
@@ -154,10 +152,9 @@ static gboolean is_of_d(const IbhRoute *route)
 static void note_routes(const Assignment *all)
 {
     IBH_EACH (const IbhRoute, route, all->rails->snapshot->routes) {
-        const IbhNic *nic =
-            ibh_route_is_ours(route) && route->ifindex ? ibh_rails_nic(all->rails, route->ifindex) : NULL;
+        const IbhNic *nic = ibh_rails_nic(all->rails, route->ifindex);
 
-        if (!nic)
+        if (!nic || !ibh_route_is_ours(route))
             continue;
         if (is_of_d(route))
             note(all, BY_DEFAULT, nic, route->table - IBH_TABLE_DEFAULTS);
@@ -171,13 +168,21 @@ static void note_routes(const Assignment *all)
     }
 }
 
+/* NULL: it has gone, or its index is another one's now. */
+static const IbhNic *find_saved(const IbhRails *rails, const IbhSavedRail *saved)
+{
+    const IbhNic *nic = ibh_rails_nic(rails, saved->ifindex);
+
+    return nic && g_str_equal(nic->link->name, saved->iface) ? nic : NULL;
+}
+
 /* Its addresses are away and come back in a moment, or it has new ones: only its rules remain. */
 static void note_memory(const Assignment *all)
 {
     IBH_EACH (const IbhSavedRail, saved, all->rails->snapshot->state->rails) {
-        const IbhNic *nic = ibh_rails_nic(all->rails, saved->ifindex);
+        const IbhNic *nic = find_saved(all->rails, saved);
 
-        if (nic && g_str_equal(nic->link->name, saved->iface) && g_hash_table_contains(all->used, KEY(saved->table)))
+        if (nic && g_hash_table_contains(all->used, KEY(saved->table)))
             note(all, BY_MEMORY, nic, saved->table);
     }
 }
@@ -186,7 +191,7 @@ static void note_memory(const Assignment *all)
 
 static gboolean give(Assignment *all, IbhNic *nic, guint32 table)
 {
-    if (!table || is_given(all, table) || is_given(all, table + IBH_TABLE_DEFAULTS))
+    if (is_given(all, table) || is_given(all, table + IBH_TABLE_DEFAULTS))
         return FALSE;
     ibh_snapshot_needs_number(all->rails->snapshot, table);
     ibh_snapshot_needs_number(all->rails->snapshot, table + IBH_TABLE_DEFAULTS);
@@ -293,29 +298,22 @@ gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error)
 
 /* ---- the saved state ---- */
 
-/* A NIC that is kept as it is keeps its number, too. */
-static gboolean is_kept(const IbhRails *rails, const IbhSavedRail *saved)
-{
-    const IbhNic *nic = ibh_rails_nic(rails, saved->ifindex);
-
-    return nic && nic->kept && g_str_equal(nic->link->name, saved->iface);
-}
-
-GArray *ibh_rails_to_remember(const IbhRails *rails, const char *const *undone, gboolean all)
+GArray *ibh_rails_to_remember(const IbhRails *rails, gboolean undo)
 {
     GArray *remembered = IBH_NEW_ARRAY(IbhSavedRail);
 
     IBH_EACH (const IbhSavedRail, last, rails->snapshot->state->rails) {
-        if (is_kept(rails, last))
+        const IbhNic *nic = find_saved(rails, last);
+
+        if (nic && nic->kept) /* as it is: it keeps its number, too */
             g_array_append_vals(remembered, last, 1);
     }
-    for (guint i = 0; !all && i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         IbhSavedRail saved = {
             .ifindex = nic->link->ifindex, .table = nic->table, .is_explicit = nic->settings.table != IBH_TABLE_AUTO};
 
         g_strlcpy(saved.iface, nic->link->name, sizeof saved.iface);
-        if (nic->status == IBH_NIC_RAIL && !(undone && g_strv_contains(undone, nic->link->name)))
+        if (nic->status == IBH_NIC_RAIL && !(undo && ibh_nic_is_selected(nic, rails->only)))
             g_array_append_val(remembered, saved);
     }
     return remembered;

@@ -166,7 +166,7 @@ static gboolean is_whole(const IbhRun *run, const IbhOutcome *outcome)
 static void update(const IbhRun *run, const GPtrArray *plan, IbhState *after)
 {
     g_array_unref(after->rails);
-    after->rails = ibh_rails_to_remember(run->rails, run->undo ? run->only : NULL, run->undo && !run->only);
+    after->rails = ibh_rails_to_remember(run->rails, run->undo);
     if (!run->is_event)
         update_holds(run, plan, after);
 }

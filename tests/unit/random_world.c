@@ -879,8 +879,7 @@ IbhOutcome *world_try(FakeKernel *kernel, const Planned *planned)
 
     ibh_state_remember(state, outcome->done, TRUE);
     g_array_unref(state->rails);
-    state->rails = ibh_rails_to_remember(planned->rails, planned->undo ? planned->rails->only : NULL,
-                                         planned->undo && !planned->rails->only);
+    state->rails = ibh_rails_to_remember(planned->rails, planned->undo);
     return outcome;
 }
 
