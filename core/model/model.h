@@ -252,7 +252,7 @@ gboolean ibh_route_is_spread(const IbhRoute *route);  /* routes of ours for unbo
 gboolean ibh_route_is_default(const IbhRoute *route); /* an error does not count */
 gboolean ibh_route_is_error(const IbhRoute *route);   /* unreachable, blackhole, prohibit: no rule suppresses it */
 /* An order in which routes of one table can be deleted. */
-typedef enum { IBH_ROUTE_BY_GATEWAY, IBH_ROUTE_SUBNET, IBH_N_ROUTE_KINDS } IbhRouteKind;
+typedef enum { IBH_ROUTE_BY_GATEWAY, IBH_ROUTE_SUBNET } IbhRouteKind;
 IbhRouteKind ibh_route_kind(const IbhRoute *route);
 /* TRUE if the kernel would keep only one of them: they have one table, prefix and metric. */
 gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b);

@@ -40,17 +40,16 @@ static gboolean is_tentative(const IbhNic *nic, const IbhPrefix *prefix)
 /* Rules and routes of such an address are not deleted: it will be there in a moment, unless another rail has it. */
 static gboolean is_undecided_rule(const IbhWork *work, const IbhNic *owner, const IbhRule *rule)
 {
-    return rule->family == AF_INET6 && (ibh_nic_has_table(owner, rule->table) || rule->table == IBH_TABLE_MAIN) &&
+    return owner && rule->family == AF_INET6 &&
+           (ibh_nic_has_table(owner, rule->table) || rule->table == IBH_TABLE_MAIN) &&
            is_tentative(owner, &rule->from) && !ibh_rails_owner(work->rails, &rule->from.ip);
 }
 
 /* Routes by a gateway belong to all addresses of a NIC: they wait only if each of these is being checked. */
-static gboolean is_undecided_route(const IbhTodo *todo, const IbhRoute *route)
+static gboolean is_undecided_route(const IbhNic *owner, const GArray *wanted, const IbhRoute *route)
 {
-    const IbhNic *owner = todo->nic;
-
-    if (route->family != AF_INET6 || !ibh_nic_has_table(owner, route->table) ||
-        ibh_routes_find_place(todo->routes, route))
+    if (!owner || route->family != AF_INET6 || !ibh_nic_has_table(owner, route->table) ||
+        ibh_routes_find_place(wanted, route))
         return FALSE;
     if (ibh_route_kind(route) == IBH_ROUTE_SUBNET)
         return is_tentative(owner, &route->dst);
@@ -59,64 +58,53 @@ static gboolean is_undecided_route(const IbhTodo *todo, const IbhRoute *route)
     return is_tentative(owner, NULL) && !ibh_nic_serves_family(owner, AF_INET6);
 }
 
-static gboolean is_undecided(const IbhWork *work, const IbhTodo *todo, const IbhStale *one)
-{
-    return one->rule ? is_undecided_rule(work, todo->nic, one->rule) : is_undecided_route(todo, one->route);
-}
-
 /* Takes one that exists out of what is wanted. Ours that are not wanted are stale; so is a second copy. */
 static void subtract(IbhWork *work, IbhStale one)
 {
     IbhTodo *todo = one.spread ? &work->of_spread : ibh_work_todo_of_rail(work, one.owner);
-    gboolean wanted = FALSE;
+    gboolean stays = FALSE;
 
     if (todo && one.rule)
-        wanted = take(todo->rules, one.rule, (GCompareFunc)ibh_rule_compare);
+        stays =
+            take(todo->rules, one.rule, (GCompareFunc)ibh_rule_compare) || is_undecided_rule(work, one.owner, one.rule);
     else if (todo)
-        wanted = take(todo->routes, one.route, (GCompareFunc)ibh_route_compare);
-    if (!wanted && !(todo && todo->nic && is_undecided(work, todo, &one)))
+        stays = take(todo->routes, one.route, (GCompareFunc)ibh_route_compare) ||
+                is_undecided_route(one.owner, todo->routes, one.route);
+    if (!stays)
         g_array_append_val(work->stales, one);
 }
 
 static gint descending(gconstpointer left, gconstpointer right)
 {
-    const IbhRule *a = *(const IbhRule *const *)left, *b = *(const IbhRule *const *)right;
+    const IbhStale *a = left, *b = right;
 
-    IBH_COMPARE(b->priority, a->priority);
+    IBH_COMPARE(b->rule->priority, a->rule->priority);
     return 0;
 }
 
-/* IbhRule *: rules of ours in the order in which they can be deleted: descending, and of one priority as they stand,
- * because a delete hits the first that matches. */
-static GPtrArray *rules_to_delete(const IbhSnapshot *snapshot)
+static void subtract_rule(IbhWork *work, const IbhRule *rule)
 {
-    GPtrArray *rules = g_ptr_array_new();
+    const gboolean spread = ibh_rule_is_spread(rule);
+    const IbhNic *owner = spread ? NULL : ibh_rule_owner(work->rails, rule);
+    const IbhTodo *todo = ibh_work_todo_of_rail(work, owner);
 
-    IBH_EACH (IbhRule, rule, snapshot->rules) {
-        if (ibh_rule_is_ours(rule))
-            g_ptr_array_add(rules, rule);
-    }
-    g_ptr_array_sort(rules, descending); /* which keeps the order of equals */
-    return rules;
+    /* One in the place of D's rules leads to T only what main does not have: new rules would lead more. */
+    if (todo && todo->nic->table == rule->table && rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
+        ibh_rails_owner(work->rails, &rule->from.ip) == owner)
+        g_hash_table_add(work->led_to_table, (gpointer)(guintptr)&rule->from.ip);
+    subtract(work,
+             (IbhStale){.rule = rule, .owner = owner, .family = rule->family, .table = rule->table, .spread = spread});
 }
 
+/* Stale ones stand in the order in which they can be deleted: descending, and of one priority as they stood, because a
+ * delete hits the first that matches. */
 static void subtract_rules(IbhWork *work)
 {
-    g_autoptr(GPtrArray) rules = rules_to_delete(work->rails->snapshot);
-
-    IBH_EACH_POINTER (const IbhRule, rule, rules) {
-        const gboolean spread = ibh_rule_is_spread(rule);
-        const IbhNic *owner = spread ? NULL : ibh_rule_owner(work->rails, rule);
-        const IbhTodo *todo = ibh_work_todo_of_rail(work, owner);
-
-        /* One in the place of D's rules leads to T only what main does not have: new rules would lead more. */
-        if (todo && todo->nic->table == rule->table && rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
-            ibh_rails_owner(work->rails, &rule->from.ip) == owner)
-            g_hash_table_add(work->led_to_table, (gpointer)(guintptr)&rule->from.ip);
-        subtract(
-            work,
-            (IbhStale){.rule = rule, .owner = owner, .family = rule->family, .table = rule->table, .spread = spread});
+    IBH_EACH (const IbhRule, rule, work->rails->snapshot->rules) {
+        if (ibh_rule_is_ours(rule))
+            subtract_rule(work, rule);
     }
+    g_array_sort(work->stales, descending); /* which keeps the order of equals */
 }
 
 static void subtract_routes(IbhWork *work, IbhRouteKind kind)
@@ -184,8 +172,8 @@ void ibh_work_init(IbhWork *work)
     want_all(work);
     ibh_want_spread(work->spread, &work->of_spread);
     subtract_rules(work);
-    for (int kind = IBH_ROUTE_BY_GATEWAY; kind < IBH_N_ROUTE_KINDS; kind++)
-        subtract_routes(work, (IbhRouteKind)kind);
+    subtract_routes(work, IBH_ROUTE_BY_GATEWAY);
+    subtract_routes(work, IBH_ROUTE_SUBNET);
     select_work(work);
     ibh_work_find_undone(work);
 }
