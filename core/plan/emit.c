@@ -204,7 +204,7 @@ gboolean ibh_stale_is_programmed(const IbhStale *stale)
     return FALSE;
 }
 
-char *ibh_stale_reason(const IbhWork *work, const IbhStale *stale)
+static char *why_stale(const IbhWork *work, const IbhStale *stale)
 {
     char text[IBH_PREFIX_STRLEN];
 
@@ -229,6 +229,8 @@ char *ibh_stale_reason(const IbhWork *work, const IbhStale *stale)
 
 void ibh_work_drop(IbhWork *work, IbhStale *stale, char *why)
 {
+    if (!why)
+        why = why_stale(work, stale);
     if (stale->rule)
         ibh_work_emit_rule(work, IBH_OP_RULE_DEL, stale->owner, stale->rule, why);
     else

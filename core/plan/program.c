@@ -30,19 +30,15 @@ static gboolean has_unasked_rule(const IbhWork *work, const IbhTodo *todo)
     return FALSE;
 }
 
-static gboolean is_route_in_own_table(const IbhStale *stale, const IbhTodo *todo)
-{
-    return stale->route && stale->owner == todo->nic && stale->table == todo->nic->table;
-}
-
 /* Routes of T that are no longer wanted. */
 static void drop_stale_routes(IbhWork *work, IbhTodo *todo, guint32 kind)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (stale->done || !is_route_in_own_table(stale, todo) || ibh_route_kind(stale->route) != (IbhRouteKind)kind)
+        if (stale->done || !stale->route || stale->owner != todo->nic || stale->table != todo->nic->table)
             continue;
-        if (!ibh_routes_find_place(todo->routes, stale->route) && ibh_nic_programs_family(todo->nic, stale->family))
-            ibh_work_drop(work, stale, ibh_stale_reason(work, stale));
+        if (ibh_route_kind(stale->route) == (IbhRouteKind)kind && !ibh_routes_find_place(todo->routes, stale->route) &&
+            ibh_nic_programs_family(todo->nic, stale->family))
+            ibh_work_drop(work, stale, NULL);
     }
 }
 
@@ -100,7 +96,7 @@ static void drop_rules(IbhWork *work, IbhTodo *todo, guint32 which)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
         if (is_rule_superseded(work, todo, stale) && (which == SUPERSEDED || is_unasked_rule(work, todo, stale->rule)))
-            ibh_work_drop(work, stale, ibh_stale_reason(work, stale));
+            ibh_work_drop(work, stale, NULL);
     }
 }
 
@@ -231,7 +227,7 @@ void ibh_work_collect_garbage(IbhWork *work)
     IBH_EACH (IbhStale, stale, work->stales) {
         if (!stale->done && !stale->spread && ibh_work_may_touch(work, stale->owner) &&
             (!stale->owner || stale->owner->status == IBH_NIC_RAIL))
-            ibh_work_drop(work, stale, ibh_stale_reason(work, stale));
+            ibh_work_drop(work, stale, NULL);
     }
 }
 

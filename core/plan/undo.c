@@ -54,7 +54,7 @@ void ibh_work_delete_former(IbhWork *work)
 
     IBH_EACH (IbhStale, stale, work->stales) {
         if (!stale->done && !stale->spread && (stale->owner ? ibh_work_todo(work, stale->owner)->undone : orphans))
-            ibh_work_drop(work, stale, ibh_stale_reason(work, stale));
+            ibh_work_drop(work, stale, NULL);
     }
 }
 

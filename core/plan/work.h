@@ -78,8 +78,8 @@ void ibh_work_emit_sysctl(const IbhWork *work, const IbhNic *nic, IbhSysctl key,
 void ibh_work_emit_announce(const IbhWork *work, const IbhNic *nic, const IbhNic *from, const IbhIp *ip, char *why);
 void ibh_work_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table); /* those of this table */
 gboolean ibh_stale_is_programmed(const IbhStale *stale);                     /* others do not route it */
-char *ibh_stale_reason(const IbhWork *work, const IbhStale *stale);
-void ibh_work_drop(IbhWork *work, IbhStale *stale, char *why);               /* takes `why` */
+/* Takes `why`; NULL: why it is not wanted. */
+void ibh_work_drop(IbhWork *work, IbhStale *stale, char *why);
 void ibh_work_move_unit(const IbhWork *work, const IbhNic *nic, int family); /* to that of moves */
 
 /* ---- the steps of a plan (order.c has their order) ---- */
