@@ -37,20 +37,17 @@ static gboolean leads_to_main(const IbhRule *rule)
     return rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_MAIN;
 }
 
-/* It may match what this address sends, and answer otherwise than main. */
-static gboolean may_answer(const IbhRule *rule, const IbhAddress *address)
-{
-    return rule->family == address->local.family && rule->action != FR_ACT_NOP && !leads_to_main(rule) &&
-           (rule->selectors & IBH_SELECT_NOT || ibh_prefix_contains(&rule->from, &address->local));
-}
-
+/* It may match what an address of this NIC sends, and answer otherwise than main. */
 static gboolean may_answer_before_main(const IbhRule *rule, const IbhNic *nic, int family)
 {
     if (ibh_rule_is_ours(rule) || rule->priority < IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN ||
         rule->priority >= IBH_PRIORITY_MAIN)
         return FALSE;
+    if (rule->family != family || rule->action == FR_ACT_NOP || leads_to_main(rule))
+        return FALSE;
     IBH_EACH_POINTER (const IbhAddress, address, nic->programmed) {
-        if (address->local.family == family && may_answer(rule, address))
+        if (address->local.family == family &&
+            (rule->selectors & IBH_SELECT_NOT || ibh_prefix_contains(&rule->from, &address->local)))
             return TRUE;
     }
     return FALSE;
@@ -159,19 +156,26 @@ void ibh_rule_set_source(IbhRule *rule, const IbhIp *source)
     rule->from = ibh_prefix_of_host(source);
 }
 
-static gboolean is_in_table(const IbhRoute *route, int family, guint32 table)
+/* IbhPrefix: what a table has in this family. */
+static GArray *find_prefixes(const GArray *routes, int family, guint32 table)
 {
-    return route->family == family && route->table == table;
+    GArray *prefixes = IBH_NEW_ARRAY(IbhPrefix);
+
+    IBH_EACH (const IbhRoute, route, routes) {
+        if (route->family == family && route->table == table)
+            g_array_append_val(prefixes, route->dst);
+    }
+    return prefixes;
 }
 
-/* The prefix lengths that T has in this family, the longest first. */
-static GArray *find_lengths(const GArray *routes, int family, guint32 table)
+/* The longest first. */
+static GArray *find_lengths(const GArray *prefixes)
 {
     GArray *lengths = IBH_NEW_ARRAY(guint);
     gboolean has[129] = {FALSE};
 
-    IBH_EACH (const IbhRoute, route, routes)
-        has[route->dst.length] |= is_in_table(route, family, table);
+    IBH_EACH (const IbhPrefix, prefix, prefixes)
+        has[prefix->length] = TRUE;
     for (guint length = G_N_ELEMENTS(has); length-- > 0;) {
         if (has[length])
             g_array_append_val(lengths, length);
@@ -179,34 +183,34 @@ static GArray *find_lengths(const GArray *routes, int family, guint32 table)
     return lengths;
 }
 
-/* TRUE if no other prefix of T contains this one. */
-static gboolean is_outermost(const GArray *routes, const IbhRoute *route)
+static gboolean is_inside_one(const GArray *prefixes, const IbhPrefix *prefix)
 {
-    IBH_EACH (const IbhRoute, other, routes) {
-        if (is_in_table(other, route->family, route->table) && ibh_prefix_is_inside(&route->dst, &other->dst))
-            return FALSE;
+    IBH_EACH (const IbhPrefix, other, prefixes) {
+        if (ibh_prefix_is_inside(prefix, other))
+            return TRUE;
     }
-    return TRUE;
+    return FALSE;
 }
 
-static guint count_outermost(const GArray *routes, int family, guint32 table)
+/* Those that no other one contains. */
+static GArray *find_outermost(const GArray *prefixes)
 {
-    guint count = 0;
+    GArray *outermost = IBH_NEW_ARRAY(IbhPrefix);
 
-    IBH_EACH (const IbhRoute, route, routes)
-        count += is_in_table(route, family, table) && is_outermost(routes, route);
-    return count;
+    IBH_EACH (const IbhPrefix, prefix, prefixes) {
+        if (!is_inside_one(prefixes, prefix))
+            g_array_append_vals(outermost, prefix, 1);
+    }
+    return outermost;
 }
 
 /* Rules for the prefixes of main that are longer than `length`, inside of T. Nothing is longer than a single host. */
-static void add_rules_inside(const GArray *routes, int family, guint32 table, guint length, guint32 priority,
-                             GArray *rules)
+static void add_rules_inside(const GArray *outermost, guint length, guint32 priority, GArray *rules)
 {
-    IBH_EACH (const IbhRoute, route, routes) {
-        IbhRule rule = ibh_rule_of_ours(IBH_TABLE_MAIN, length, priority, &route->dst);
+    IBH_EACH (const IbhPrefix, prefix, outermost) {
+        IbhRule rule = ibh_rule_of_ours(IBH_TABLE_MAIN, length, priority, prefix);
 
-        if (is_in_table(route, family, table) && route->dst.length <= length && length < ibh_ip_bits(&route->dst.ip) &&
-            is_outermost(routes, route))
+        if (prefix->length <= length && length < ibh_ip_bits(&prefix->ip))
             g_array_append_val(rules, rule);
     }
 }
@@ -220,9 +224,10 @@ static void add_rules_inside(const GArray *routes, int family, guint32 table, gu
  * that has one, of the same priority: so the two forms have priorities of their own. */
 static void add_pairs(const IbhRails *rails, const IbhNic *nic, const GArray *routes, int family, GArray *rules)
 {
-    g_autoptr(GArray) lengths = find_lengths(routes, family, nic->table);
-    const guint outermost = count_outermost(routes, family, nic->table), pairs = MIN(lengths->len, PAIRS_MAX);
-    const gboolean wide = outermost > 1 && !stands_in_between(rails, nic, family);
+    g_autoptr(GArray) prefixes = find_prefixes(routes, family, nic->table);
+    g_autoptr(GArray) lengths = find_lengths(prefixes), outermost = find_outermost(prefixes);
+    const guint pairs = MIN(lengths->len, PAIRS_MAX);
+    const gboolean wide = outermost->len > 1 && !stands_in_between(rails, nic, family);
     IbhRule last = ibh_rule_of_ours(nic->table, -1, IBH_PRIORITY_BASE, NULL);
 
     for (guint i = 0; i < pairs; i++) {
@@ -231,7 +236,7 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const GArray *ro
         IbhRule rule = ibh_rule_of_ours(IBH_TABLE_MAIN, length, priority - 1, NULL);
 
         if (!wide)
-            add_rules_inside(routes, family, nic->table, length, priority - 1, rules);
+            add_rules_inside(outermost, length, priority - 1, rules);
         else if (length < (family == AF_INET ? 32 : 128))
             g_array_append_val(rules, rule);
         if (i + 1 == pairs)
@@ -245,16 +250,14 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const GArray *ro
 /* Bridges, containers, specific routes of main, and VPNs win over the rail's own default. */
 static void add_rules_for_default(const IbhNic *nic, const GArray *routes, int family, GArray *rules)
 {
+    g_autoptr(GArray) defaults = find_prefixes(routes, family, ibh_nic_defaults(nic));
     const IbhRule to_main = ibh_rule_of_ours(IBH_TABLE_MAIN, 0, IBH_PRIORITY_DEFAULTS - 1, NULL);
     const IbhRule to_defaults = ibh_rule_of_ours(ibh_nic_defaults(nic), -1, IBH_PRIORITY_DEFAULTS, NULL);
 
-    IBH_EACH (const IbhRoute, route, routes) {
-        if (!is_in_table(route, family, ibh_nic_defaults(nic)))
-            continue;
-        g_array_append_val(rules, to_main);
-        g_array_append_val(rules, to_defaults);
+    if (!defaults->len)
         return;
-    }
+    g_array_append_val(rules, to_main);
+    g_array_append_val(rules, to_defaults);
 }
 
 /* The rules of each address of this family, in ascending order; without the address. */
