@@ -16,14 +16,15 @@ static gboolean take(GArray *wanted, gconstpointer object, GCompareFunc compare)
     return FALSE;
 }
 
-static void want_all(IbhWork *work)
+static IbhTodo todo_of(const IbhWork *work, const IbhNic *nic)
 {
-    IBH_EACH (IbhTodo, todo, work->todos) {
-        if (work->undo || todo->nic->status != IBH_NIC_RAIL)
-            continue;
-        todo->routes = ibh_want_routes(work->rails, todo->nic);
-        todo->rules = ibh_want_rules(work->rails, todo->nic, todo->routes);
+    IbhTodo todo = {.nic = nic, .selected = !nic->kept && ibh_nic_is_selected(nic, work->rails->only)};
+
+    if (!work->undo && nic->status == IBH_NIC_RAIL) {
+        todo.routes = ibh_want_routes(work->rails, nic);
+        todo.rules = ibh_want_rules(work->rails, nic, todo.routes);
     }
+    return todo;
 }
 
 /* TRUE if an address of this NIC is being checked for duplicates (IPv6): this address itself, or one of that prefix. */
@@ -124,24 +125,24 @@ static void subtract_routes(IbhWork *work, IbhRouteKind kind)
 /* ---- who needs another one's table ---- */
 
 /* A rail that was asked for may need a table that another NIC has yet to leave: then that NIC is moved, too. */
-static gboolean make_room(const IbhWork *work, const IbhTodo *todo)
+static void make_room(const IbhWork *work, const IbhTodo *todo)
 {
     IBH_EACH (const IbhStale, stale, work->stales) {
         IbhTodo *holder = ibh_stale_is_in_the_way(stale, todo) ? ibh_work_todo_of_rail(work, stale->owner) : NULL;
 
-        if (holder && !holder->selected)
-            return holder->selected = TRUE;
+        if (!holder || holder->selected)
+            continue;
+        holder->selected = TRUE;
+        make_room(work, holder);
     }
-    return FALSE;
 }
 
 /* Keeps only the changes that this run may make. */
 static void select_work(IbhWork *work)
 {
-    for (guint i = 0; work->rails->only && i < work->todos->len;) {
-        const IbhTodo *todo = &g_array_index(work->todos, IbhTodo, i);
-
-        i = todo->selected && todo->rules && make_room(work, todo) ? 0 : i + 1;
+    IBH_EACH (const IbhTodo, todo, work->todos) {
+        if (todo->selected && todo->rules)
+            make_room(work, todo);
     }
     IBH_EACH (IbhTodo, todo, work->todos) {
         if (!todo->selected)
@@ -163,13 +164,12 @@ void ibh_work_init(IbhWork *work)
     work->todos = IBH_NEW_ARRAY(IbhTodo);
     g_array_set_clear_func(work->todos, ibh_todo_clear);
     IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
-        const IbhTodo todo = {.nic = nic, .selected = !nic->kept && ibh_nic_is_selected(nic, work->rails->only)};
+        const IbhTodo todo = todo_of(work, nic);
 
         g_array_append_val(work->todos, todo);
     }
     work->stales = IBH_NEW_ARRAY(IbhStale);
     work->led_to_table = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal);
-    want_all(work);
     ibh_want_spread(work->spread, &work->of_spread);
     subtract_rules(work);
     subtract_routes(work, IBH_ROUTE_BY_GATEWAY);
