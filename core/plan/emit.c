@@ -3,7 +3,6 @@
 #include "plan/work.h"
 
 #include <linux/rtnetlink.h>
-#include <string.h>
 #include <sys/socket.h>
 
 static IbhUnit unit_of(const IbhNic *nic, int family)

@@ -164,11 +164,14 @@ static void program_rail(IbhWork *work, IbhTodo *todo)
 {
     todo->done = TRUE;
     IBH_EACH (IbhStale, stale, work->stales) {
-        IbhTodo *holder = ibh_stale_is_in_the_way(stale, todo) ? ibh_work_todo_of_rail(work, stale->owner) : NULL;
+        IbhTodo *holder;
 
+        if (!ibh_stale_is_in_the_way(stale, todo))
+            continue;
+        holder = ibh_work_todo_of_rail(work, stale->owner);
         if (holder && !holder->done)
             program_rail(work, holder);
-        if (ibh_stale_is_in_the_way(stale, todo) && ibh_work_may_touch(work, stale->owner))
+        if (!stale->done && ibh_work_may_touch(work, stale->owner))
             ibh_work_drop(work, stale,
                           g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
     }

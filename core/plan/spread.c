@@ -2,13 +2,7 @@
 /*
  * main=spread: unbound traffic over all rails of a subnet, by multipath routes in a table of their own, as one unit.
  */
-#include "plan/plan.h"
-#include "plan/want.h"
 #include "plan/work.h"
-
-#include <linux/fib_rules.h>
-#include <linux/rtnetlink.h>
-#include <sys/socket.h>
 
 static void put_rules(const IbhWork *work, gboolean to_main)
 {

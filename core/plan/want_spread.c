@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What main=spread wants: multipath routes over the rails of a subnet, and the rules that lead unbound traffic to them.
  */
-#include "plan/plan.h"
 #include "plan/want.h"
 #include "plan/work.h"
 
