@@ -38,11 +38,6 @@ static gboolean is_explicit(const IbhNic *nic)
     return nic->rank && nic->settings.table != IBH_TABLE_AUTO && nic->settings.manage != IBH_MANAGE_NO;
 }
 
-static gboolean is_given(const Assignment *all, guint32 table)
-{
-    return g_hash_table_contains(all->rails->by.tables, KEY(table));
-}
-
 /* ---- evidence ---- */
 
 static gboolean was_explicit(const Assignment *all, guint32 table)
@@ -85,7 +80,8 @@ static gboolean is_ruled(const Assignment *all, guint32 table, const IbhNic *has
 /* Numbers that the configuration gives now, or gave in the last run, do not stick. */
 static gboolean can_stick(const Assignment *all, const IbhNic *nic, guint32 table)
 {
-    if (!is_automatic(nic) || !table || table > G_MAXUINT32 - IBH_TABLE_DEFAULTS || is_given(all, table))
+    if (!is_automatic(nic) || !table || table > G_MAXUINT32 - IBH_TABLE_DEFAULTS ||
+        ibh_rails_nic_by_table(all->rails, table))
         return FALSE;
     if (nic->kept)
         return TRUE;
@@ -189,9 +185,17 @@ static void note_memory(const Assignment *all)
 
 /* ---- giving ---- */
 
+/* The NIC that has been given one of the two numbers; NULL: none. */
+static const IbhNic *find_holder(const Assignment *all, guint32 table)
+{
+    const IbhNic *same = ibh_rails_nic_by_table(all->rails, table);
+
+    return same ? same : ibh_rails_nic_by_table(all->rails, table + IBH_TABLE_DEFAULTS);
+}
+
 static gboolean give(Assignment *all, IbhNic *nic, guint32 table)
 {
-    if (is_given(all, table) || is_given(all, table + IBH_TABLE_DEFAULTS))
+    if (find_holder(all, table))
         return FALSE;
     ibh_snapshot_needs_number(all->rails->snapshot, table);
     ibh_snapshot_needs_number(all->rails->snapshot, table + IBH_TABLE_DEFAULTS);
@@ -206,8 +210,7 @@ static gboolean give(Assignment *all, IbhNic *nic, guint32 table)
 static gboolean give_explicit(Assignment *all, GError **error)
 {
     IBH_EACH_POINTER (IbhNic, nic, all->rails->nics) {
-        const IbhNic *same = ibh_rails_nic_by_table(all->rails, nic->table);
-        const IbhNic *other = same ? same : ibh_rails_nic_by_table(all->rails, ibh_nic_defaults(nic));
+        const IbhNic *other = find_holder(all, nic->table);
 
         if (!is_explicit(nic) || give(all, nic, nic->table))
             continue;
