@@ -109,6 +109,13 @@ gboolean ibh_sysfs_find_rdma(IbhTree *tree, const GPtrArray *ports, GArray *link
     return TRUE;
 }
 
+void ibh_sysfs_find_slots(IbhTree *tree, const GArray *known, GArray *links)
+{
+    (void)tree;
+    (void)known;
+    (void)links;
+}
+
 /* ---- what is decided ---- */
 
 static IbhConfig *configure(guint8 bits)
@@ -124,7 +131,7 @@ static IbhConfig *configure(guint8 bits)
     return config;
 }
 
-/* As core/run/look.c goes about it. NULL: a message is none. */
+/* As core/run/decide.c goes about it, where a decision asks for neighbours. NULL: a message is none. */
 static IbhSnapshot *look(const IbhConfig *config)
 {
     static const char remembered[] = "sysctl ib0 2 02:00 rp_filter 1 2\nsysctl eth1 3 - arp_ignore 0 1\nhold ib1\n";
@@ -132,7 +139,12 @@ static IbhSnapshot *look(const IbhConfig *config)
     g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_take(
         NULL, config, "/", IBH_EVERYTHING, ibh_state_parse(remembered, remembers ? strlen(remembered) : 0), NULL);
 
-    return snapshot && ibh_snapshot_read_neighbours(snapshot, NULL, NULL) ? g_steal_pointer(&snapshot) : NULL;
+    gboolean knows_more;
+
+    if (!snapshot)
+        return NULL;
+    ibh_snapshot_needs_neighbours(snapshot);
+    return ibh_snapshot_read_asked(snapshot, NULL, &knows_more, NULL) ? g_steal_pointer(&snapshot) : NULL;
 }
 
 /* ---- what has to hold ---- */
