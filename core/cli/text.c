@@ -406,7 +406,7 @@ static void tell_outcome(const IbhReport *report)
     if (report->confirm) {
         g_autofree char *program = ibh_text_printable(report->style->program);
 
-        ibh_rows_add(report, "the state before comes back in %d s, unless you run: sudo %s --confirm", report->confirm,
+        ibh_rows_add(report, "the previous state comes back in %d s, unless you run: sudo %s --confirm", report->confirm,
                      program);
     }
 }

@@ -30,7 +30,7 @@ decided() { [ -z "$(others)" ] || [ $((${EPOCHREALTIME/[.,]/} - start)) -gt 2000
 wait_until 5 decided
 kill -CONT $run
 wait $run || fail "--apply --confirm 1 behind another run" "$(<$work/out)"
-expect_contains "it says what comes" "the state before comes back in 1 s" "$(<$work/out)"
+expect_contains "it says what comes" "the previous state comes back in 1 s" "$(<$work/out)"
 [ "$(state B)" = "$applied" ] || [ "$(state B)" = "$before" ] || fail "all or nothing" "$(state B)"
 wait_until 4 is "$before"
 ok "and it is"

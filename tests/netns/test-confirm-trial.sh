@@ -16,7 +16,7 @@ configured 0 --apply --confirm 2
 system_config '[defaults]
 arp=strict'
 configured 0 --apply
-expect_contains "a plain --apply is part of the trial" "the state before comes back in" "$out"
+expect_contains "a plain --apply is part of the trial" "the previous state comes back in" "$out"
 wait_until 8 is "$before"
 wait_until 5 nobody_waits
 expect_equal "all of it is given back" "$before" "$(state B)"

@@ -94,7 +94,7 @@ wait_until 5 nobody_waits
 expect_equal "it stays" "$applied" "$(state B)"
 expect_hook 0 B --undo
 
-# With --json nobody reads "the state before comes back in": it does all the same; --quiet too.
+# With --json nobody reads "the previous state comes back in": it does all the same; --quiet too.
 for option in --json --quiet; do
     expect_hook 0 B --apply --confirm 1 $option
     wait_until 5 is "$before"

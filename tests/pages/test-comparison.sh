@@ -129,7 +129,7 @@ measure() { # WAY: a line of answers, each "QUESTION|ANSWER"
     echo "rules of ib1's old address that are left|$(rules_from 172.16.34.2)"
     while ip -n B rule del from 172.16.34.1 2>/dev/null; do :; done
     event_"$way" B ib0 >/dev/null 2>&1 || true
-    echo "after another program deleted ib0's rules: rules to ib0's table that the next event restores|$(own_tables_rules 172.16.34.1)"
+    echo "after another program deleted ib0's rules: number of rules to ib0's table that the next event restores|$(own_tables_rules 172.16.34.1)"
     [ "$way" != ib_hook ] || undo_is_exact "$before"
 }
 
