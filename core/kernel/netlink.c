@@ -137,20 +137,24 @@ gboolean ibh_netlink_is_strict(const IbhNetlink *netlink)
 /* The kernel's own words are an attribute behind an error (NLMSGERR_ATTR_MSG). */
 static void copy_words(Exchange *exchange, const struct nlmsghdr *header, gsize offset)
 {
-    const struct nlattr *attribute = (const void *)((const char *)nlmsg_data(header) + offset);
-    int left = nlmsg_datalen(header) - (int)offset;
+    const char *data = nlmsg_data(header);
+    const gsize size = (gsize)nlmsg_datalen(header);
 
-    if (!(header->nlmsg_flags & NLM_F_ACK_TLVS))
-        return;
-    for (; nla_ok(attribute, left); attribute = nla_next(attribute, &left)) {
-        if (nla_type(attribute) == NLMSGERR_ATTR_MSG)
-            nla_strlcpy(exchange->words, attribute, sizeof exchange->words);
-    }
+    if (header->nlmsg_flags & NLM_F_ACK_TLVS && offset < size)
+        get_string(nla_find((const void *)(data + offset), (int)(size - offset), NLMSGERR_ATTR_MSG), exchange->words,
+                   sizeof exchange->words);
 }
 
-static gboolean is_errno(gint32 error) /* negative, as the kernel sends it; 0: none */
+/* `error` is negative, as the kernel sends it; 0: none. `words` is where its words can be. */
+static Problem finish(Exchange *exchange, const struct nlmsghdr *header, gint32 error, gsize words)
 {
-    return error <= 0 && error >= -ERRNO_MAX;
+    if (error > 0 || error < -ERRNO_MAX)
+        return UNREADABLE;
+    exchange->done = TRUE;
+    exchange->error = -error;
+    if (error)
+        copy_words(exchange, header, words);
+    return NULL;
 }
 
 /* An acknowledgement is an error of number 0. The request, or only its header, comes behind it. */
@@ -159,15 +163,10 @@ static Problem on_error(Exchange *exchange, const struct nlmsghdr *header)
     const struct nlmsgerr *error = nlmsg_data(header);
     gsize request;
 
-    if (nlmsg_datalen(header) < (int)sizeof *error || !is_errno(error->error))
+    if (nlmsg_datalen(header) < (int)sizeof *error)
         return UNREADABLE;
     request = header->nlmsg_flags & NLM_F_CAPPED ? sizeof error->msg : NLMSG_ALIGN(error->msg.nlmsg_len);
-
-    exchange->done = TRUE;
-    exchange->error = -error->error;
-    if (error->error && request <= (gsize)nlmsg_datalen(header))
-        copy_words(exchange, header, sizeof error->error + request);
-    return NULL;
+    return finish(exchange, header, error->error, sizeof error->error + request);
 }
 
 /* The end of a dump tells whether it was whole. */
@@ -175,15 +174,9 @@ static Problem on_finish(Exchange *exchange, const struct nlmsghdr *header)
 {
     gint32 error = 0;
 
-    exchange->done = TRUE;
     if (nlmsg_datalen(header) >= (int)sizeof error)
         memcpy(&error, nlmsg_data(header), sizeof error);
-    if (!is_errno(error))
-        return UNREADABLE;
-    exchange->error = -error;
-    if (error)
-        copy_words(exchange, header, sizeof error);
-    return NULL;
+    return finish(exchange, header, error, sizeof error);
 }
 
 static Problem on_message(Exchange *exchange, struct nlmsghdr *header)
