@@ -74,7 +74,7 @@ static guint32 find_u32(struct nlmsghdr *header, gsize fixed, int type)
 static gboolean takes_ours(struct nlmsghdr *header)
 {
     if (header->nlmsg_type == RTM_DELRULE)
-        return nlmsg_valid_hdr(header, sizeof(struct fib_rule_hdr)) && ibh_rule_of(header).suppress_ifgroup == IBH_MARK;
+        return find_u32(header, sizeof(struct fib_rule_hdr), FRA_SUPPRESS_IFGROUP) == IBH_MARK;
     return header->nlmsg_type == RTM_DELROUTE && find_u32(header, sizeof(struct rtmsg), RTA_PRIORITY) == IBH_MARK;
 }
 
@@ -101,27 +101,29 @@ static int link_of(struct nlmsghdr *header)
 /* ---- what another process deletes ---- */
 
 /* Rules by their source, routes by their table: what of a rail and family is deleted is one thing or a few. */
-static gboolean is_same(const IbhTaken *a, const IbhTaken *b)
+static IbhTaken *find_taken(const IbhEvents *events, const IbhTaken *like)
 {
-    return a->family == b->family && a->table == b->table && ibh_ip_equal(&a->from, &b->from);
+    IBH_EACH (IbhTaken, taken, events->taken) {
+        if (taken->family == like->family && taken->table == like->table && ibh_ip_equal(&taken->from, &like->from))
+            return taken;
+    }
+    return NULL;
 }
 
 static void remember_taken(IbhEvents *events, struct nlmsghdr *header)
 {
     const struct rtmsg *info = nlmsg_data(header); /* of a rule, it begins with the same fields */
-    IbhTaken taken = {.family = info->rtm_family, .port = header->nlmsg_pid};
+    IbhTaken taken = {.family = info->rtm_family, .port = header->nlmsg_pid}, *before;
 
     if (header->nlmsg_type == RTM_DELRULE)
         taken.from = ibh_rule_of(header).from.ip;
     else
         taken.table = find_u32(header, sizeof *info, RTA_TABLE);
-    IBH_EACH (IbhTaken, other, events->taken) {
-        if (is_same(other, &taken)) {
-            *other = taken;
-            return;
-        }
-    }
-    g_array_append_val(events->taken, taken);
+    before = find_taken(events, &taken);
+    if (before)
+        *before = taken;
+    else
+        g_array_append_val(events->taken, taken);
 }
 
 guint32 ibh_events_taker(const IbhEvents *events, const IbhOp *op)
@@ -130,14 +132,11 @@ guint32 ibh_events_taker(const IbhEvents *events, const IbhOp *op)
     const IbhTaken made = {.family = op->unit.family,
                            .from = is_rule ? op->rule.from.ip : (IbhIp){.family = AF_UNSPEC},
                            .table = is_rule ? 0 : op->route.table};
+    const IbhTaken *taken = find_taken(events, &made);
 
     if (!is_rule && op->type != IBH_OP_ROUTE_ADD && op->type != IBH_OP_ROUTE_REPLACE)
         return 0;
-    IBH_EACH (const IbhTaken, taken, events->taken) {
-        if (is_same(taken, &made))
-            return taken->port;
-    }
-    return 0;
+    return taken ? taken->port : 0;
 }
 
 /* ---- reading ---- */
