@@ -120,16 +120,14 @@ static gboolean is_port_of(const GArray *links, const IbhLink *child)
 
 void ibh_netlink_check_parents(GArray *links)
 {
-    g_autoptr(GArray) orphans = IBH_NEW_ARRAY(guint);
+    g_autoptr(GPtrArray) orphans = g_ptr_array_new();
 
-    for (guint i = 0; i < links->len; i++) {
-        const IbhLink *link = &g_array_index(links, IbhLink, i);
-
+    IBH_EACH (IbhLink, link, links) {
         if (link->type == ARPHRD_INFINIBAND && link->parent && !is_port_of(links, link))
-            g_array_append_val(orphans, i);
+            g_ptr_array_add(orphans, link);
     }
-    IBH_EACH (const guint, orphan, orphans)
-        g_array_index(links, IbhLink, *orphan).parent = 0;
+    IBH_EACH_POINTER (IbhLink, orphan, orphans)
+        orphan->parent = 0;
 }
 
 static struct nl_msg *link_request(int flags, int ifindex)
