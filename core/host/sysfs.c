@@ -14,10 +14,9 @@ typedef struct {
     const char *device; /* "mlx5_1" */
     const char *number; /* "1" */
     char *directory;    /* "sys/class/infiniband/mlx5_1/ports/1" */
-    IbhIp gid;          /* the first of its table; has_gid: it is not empty */
-    gboolean has_gid;
-    GPtrArray *ndevs; /* char *: netdevs that its GID table names */
-    int n_read;       /* so many entries of it have been read */
+    IbhIp gid;          /* the first of its table; all zeros: none */
+    GPtrArray *ndevs;   /* char *: netdevs that its GID table names */
+    int n_read;         /* so many entries of it have been read */
 } Port;
 
 /* ---- what a port says ---- */
@@ -58,13 +57,13 @@ static gboolean has_found(const Port *port, const GArray *links)
 {
     const char *name = port->ndevs->len ? g_ptr_array_index(port->ndevs, port->ndevs->len - 1) : NULL;
 
-    for (guint i = 0; name && links && i < links->len; i++) {
-        const IbhLink *link = &g_array_index(links, IbhLink, i);
-
+    if (!name || !links)
+        return name != NULL;
+    IBH_EACH (const IbhLink, link, links) {
         if (g_str_equal(link->name, name))
             return !link->master;
     }
-    return name && !links;
+    return FALSE;
 }
 
 /* As far as is needed: each entry costs an open in vain. */
@@ -101,8 +100,7 @@ GPtrArray *ibh_sysfs_ports(IbhTree *tree)
             *port = (Port){.tree = tree, .device = device, .number = name};
             port->directory = g_strdup_printf("sys/class/infiniband/%s/ports/%s", device, name);
             port->ndevs = g_ptr_array_new_with_free_func(g_free);
-            port->has_gid =
-                ibh_sysfs_read_gid(tree, port->directory, 0, &port->gid) && !ibh_sysfs_gid_is_empty(&port->gid);
+            (void)ibh_sysfs_read_gid(tree, port->directory, 0, &port->gid);
             g_ptr_array_add(ports, port);
         }
     }
@@ -125,7 +123,7 @@ static gboolean is_of_port(const Port *port, const char *iface)
     return !dev_port[0] || g_ascii_strtoull(dev_port, NULL, 10) + 1 == g_ascii_strtoull(port->number, NULL, 10);
 }
 
-/* RoCE: the interface id is the MAC as EUI-64. iWARP: the GID begins with the MAC. */
+/* RoCE: the interface id is the MAC as EUI-64. iWARP: the GID begins with the MAC. An empty GID has none. */
 static gboolean has_mac(const IbhIp *gid, const IbhLink *link)
 {
     static const guint8 no_mac[6] = {0};
@@ -134,11 +132,6 @@ static gboolean has_mac(const IbhIp *gid, const IbhLink *link)
 
     return link->lladdr_len == 6 && memcmp(mac, no_mac, 6) != 0 &&
            (memcmp(gid->bytes + 8, eui64, 8) == 0 || memcmp(gid->bytes, mac, 6) == 0);
-}
-
-static gboolean gid_has_mac(const Port *port, const IbhLink *link)
-{
-    return port->has_gid && has_mac(&port->gid, link);
 }
 
 /* A bond that fails over gives its port a new default GID, in another place than the first. */
@@ -159,7 +152,8 @@ static gboolean later_gid_has_mac(const Port *port, const IbhLink *link)
 /* The last 8 bytes of an IPoIB address are the port's GUID, as are those of its GID. Children share it. */
 static gboolean gid_has_guid(const Port *port, const IbhLink *link)
 {
-    return port->has_gid && link->lladdr_len == 20 && memcmp(port->gid.bytes + 8, link->lladdr + 12, 8) == 0;
+    return !ibh_sysfs_gid_is_empty(&port->gid) && link->lladdr_len == 20 &&
+           memcmp(port->gid.bytes + 8, link->lladdr + 12, 8) == 0;
 }
 
 static gboolean has_port_of_device(const Port *port, const GArray *links, const IbhLink *master)
@@ -177,12 +171,12 @@ static gboolean belongs(const Port *port, const GArray *links, const IbhLink *li
 {
     if (link->type == ARPHRD_INFINIBAND)
         return gid_has_guid(port, link) ||
-               (!port->has_gid && is_of_device(port, link->name) && is_of_port(port, link->name));
+               (ibh_sysfs_gid_is_empty(&port->gid) && is_of_device(port, link->name) && is_of_port(port, link->name));
     if (g_ptr_array_find_with_equal_func(port->ndevs, link->name, g_str_equal, NULL))
-        return is_of_device(port, link->name) || gid_has_mac(port, link) || has_port_of_device(port, links, link) ||
+        return is_of_device(port, link->name) || has_mac(&port->gid, link) || has_port_of_device(port, links, link) ||
                later_gid_has_mac(port, link);
     return port->ndevs->len == 0 && ((is_of_device(port, link->name) && is_of_port(port, link->name)) ||
-                                     gid_has_mac(port, link)); /* iWARP before 6.6 */
+                                     has_mac(&port->gid, link)); /* iWARP before 6.6 */
 }
 
 static void find_links_of_port(Port *port, GArray *links)
@@ -325,9 +319,9 @@ gboolean ibh_hardware_find(const char *sysfs, IbhKnownRail *known)
 void ibh_sysfs_find_slots(IbhTree *tree, const GArray *known, GArray *links)
 {
     IBH_EACH (IbhLink, link, links) {
-        for (guint i = 0; link->rdma[0] && i < known->len; i++) {
-            const IbhKnownRail *one = &g_array_index(known, IbhKnownRail, i);
-
+        if (!link->rdma[0])
+            continue;
+        IBH_EACH (const IbhKnownRail, one, known) {
             if (g_str_equal(link->name, one->iface) && g_str_equal(link->rdma, one->port) &&
                 !ibh_link_has_hardware(link, one->hardware))
                 (void)find_slot(tree, link->rdma, link->slot);
