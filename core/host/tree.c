@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #define N_NAMES 4096
-#define LINE_MAX_READ 4096
 
 #define FORMAT(path, format)                                                                                           \
     do {                                                                                                               \
@@ -122,14 +121,12 @@ static gssize read_file(IbhTree *tree, const char *path, char *text, gsize limit
 void ibh_tree_line(IbhTree *tree, char *line, gsize size, const char *format, ...)
 {
     g_autofree char *path = NULL;
-    char text[LINE_MAX_READ];
     gssize length;
 
     FORMAT(path, format);
-    length = read_file(tree, path, text, sizeof text - 1, TRUE);
-    text[MAX(length, 0)] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    g_strlcpy(line, text, size);
+    length = read_file(tree, path, line, size - 1, TRUE);
+    line[MAX(length, 0)] = '\0';
+    line[strcspn(line, "\n")] = '\0';
 }
 
 char *ibh_tree_text(IbhTree *tree, gsize limit, const char *format, ...)
