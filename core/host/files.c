@@ -114,11 +114,13 @@ static gboolean add_files(IbhConfig *config, const char *root, const char *direc
 {
     g_autoptr(GPtrArray) paths = list_trusted(directory, only, error);
 
-    for (guint i = 0; paths && i < paths->len; i++) {
-        if (!add_file(config, root, g_ptr_array_index(paths, i), error))
+    if (!paths)
+        return FALSE;
+    IBH_EACH_POINTER (const char, path, paths) {
+        if (!add_file(config, root, path, error))
             return FALSE;
     }
-    return paths != NULL;
+    return TRUE;
 }
 
 static IbhConfig *load_under(const char *root, const char *named, GError **error)

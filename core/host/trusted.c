@@ -135,14 +135,13 @@ gboolean ibh_file_write(const char *path, const char *text, GError **error)
 
     (void)unlink(beside); /* left by a run that was killed: we have the lock */
     fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (fd >= 0)
-        errno = ENOSPC; /* if only a part is written */
-    written =
-        fd >= 0 && write_all(fd, text, length) && fsync(fd) == 0; /* a rename may reach the disk before the text */
-    if (fd >= 0 && close(fd) == 0 && written && rename(beside, path) == 0)
+    if (fd < 0)
+        return ibh_file_cannot("write", beside, error);
+    errno = ENOSPC;                                          /* if only a part is written */
+    written = write_all(fd, text, length) && fsync(fd) == 0; /* a rename may reach the disk before the text */
+    if (close(fd) == 0 && written && rename(beside, path) == 0)
         return TRUE;
-    ibh_file_cannot("write", fd < 0 ? beside : path, error);
-    if (fd >= 0)
-        (void)unlink(beside);
+    ibh_file_cannot("write", path, error);
+    (void)unlink(beside);
     return FALSE;
 }
