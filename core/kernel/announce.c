@@ -61,12 +61,6 @@ static gboolean open_icmp6(IbhAnnouncer *announcer, GError **error)
     return TRUE;
 }
 
-/* Peers take us for a router until an advertisement says that we are none. */
-static gboolean is_router(const IbhLink *link)
-{
-    return ibh_sysctl_read("ipv6/conf/%s/forwarding", link->name) > 0;
-}
-
 static gboolean send_advertisement(int fd, const IbhLink *link, const IbhIp *ip, const guint8 *packet, gsize length)
 {
     struct sockaddr_in6 all_nodes = {.sin6_family = AF_INET6, .sin6_scope_id = (guint32)link->ifindex};
@@ -94,7 +88,8 @@ static gboolean send_advertisement(int fd, const IbhLink *link, const IbhIp *ip,
 static gboolean announce_icmp6(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error)
 {
     guint8 packet[IBH_NA_MAX];
-    gsize length = ibh_na_announcement(link, ip, is_router(link), packet);
+    /* Peers take us for a router until an advertisement says that we are none. */
+    gsize length = ibh_na_announcement(link, ip, link->forwarding6, packet);
 
     if (!length)
         return TRUE;
