@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 
 typedef struct IbhNetlink IbhNetlink;
+typedef struct nl_msg IbhMessage;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhMessage, nlmsg_free)
 
 #define IBH_RECEIVE_SIZE (32 * 1024) /* as much as the kernel puts into one part of a dump */
 

@@ -194,15 +194,12 @@ gboolean ibh_netlink_read_links(IbhNetlink *netlink, const char *kind, GArray *l
 /* FALSE: libnl-route-3 cannot make an object of this message, which `each` would get. */
 static gboolean read_object(struct nlmsghdr *header, void (*each)(struct nl_object *object, void *data), void *data)
 {
-    struct nl_msg *message = nlmsg_convert(header);
-    gboolean read;
+    g_autoptr(IbhMessage) message = nlmsg_convert(header);
 
     if (!message)
         g_error("out of memory");
     nlmsg_set_proto(message, NETLINK_ROUTE);
-    read = nl_msg_parse(message, each, data) >= 0;
-    nlmsg_free(message);
-    return read;
+    return nl_msg_parse(message, each, data) >= 0;
 }
 
 typedef struct {

@@ -48,13 +48,10 @@ static gboolean on_object(struct nlmsghdr *header, gpointer data)
 static gboolean ask(IbhNetlink *netlink, guint32 id, Object *object)
 {
     const struct nhmsg fixed = {.nh_family = AF_UNSPEC};
-    struct nl_msg *message = ibh_message_new(RTM_GETNEXTHOP, 0, &fixed, sizeof fixed);
-    gboolean found;
+    g_autoptr(IbhMessage) message = ibh_message_new(RTM_GETNEXTHOP, 0, &fixed, sizeof fixed);
 
     nla_put_u32(message, NHA_ID, id);
-    found = ibh_netlink_talk(netlink, message, on_object, object, NULL);
-    nlmsg_free(message);
-    return found;
+    return ibh_netlink_talk(netlink, message, on_object, object, NULL);
 }
 
 void ibh_route_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route)

@@ -255,16 +255,13 @@ static struct nl_msg *lookup_request(const IbhLookup *lookup)
 
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error)
 {
-    struct nl_msg *message = lookup_request(lookup);
+    g_autoptr(IbhMessage) message = lookup_request(lookup);
     Answer answer = {.pool = ibh_netlink_pool(netlink)};
     g_autoptr(GError) local = NULL;
-    gboolean answered;
 
     lookup->error = lookup->oif = lookup->type = 0;
     lookup->hops = NULL;
-    answered = ibh_netlink_talk(netlink, message, on_answer, &answer, &local);
-    nlmsg_free(message);
-    if (answered) {
+    if (ibh_netlink_talk(netlink, message, on_answer, &answer, &local)) {
         ibh_route_resolve_nexthop(netlink, &answer.route);
         take_answer(lookup, &answer.route);
         return TRUE;
