@@ -138,7 +138,7 @@ static void test_put(void **state)
                                         "nic vf rdma mlx5_2/1 vf",
                                         "ip address add 172.16.34.3/16 dev vf",
                                         NULL};
-    Host host = look_at(lines, KNOWN1, "");
+    Host host = look_at(lines, "known ib1 mlx5_1/1 0000:81:00.1/1 02:00:00:00:00:01 7 172.16.34.2\n", "");
     GArray *known = host.snapshot->state->known;
     IbhKnownRail now;
     guint n = 0;
@@ -148,6 +148,7 @@ static void test_put(void **state)
         if (!ibh_known_of(nic, known, &now))
             continue;
         n++;
+        assert_int_equal(now.since, 0); /* what replaces it begins anew */
         if (g_str_equal(now.iface, "ib0"))
             g_strlcpy(now.slot, "0000:81:00.1/1", sizeof now.slot); /* the card that is in that slot now */
         ibh_known_put(known, &now);

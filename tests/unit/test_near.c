@@ -217,6 +217,29 @@ static void test_tables_of_its_own(void **state)
     assert_int_equal(count_routes(kernel, config, 1600), 0);
 }
 
+/* A rail that has got its number now asks for what stands in both of its tables: numbers of others push it anywhere. */
+static void test_both_new_tables_are_asked_for(void **state)
+{
+    g_autoptr(FakeKernel) kernel = make_host();
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(IbhSnapshot) snapshot = NULL;
+    g_autoptr(IbhRails) rails = NULL;
+    guint n = 0;
+
+    (void)state;
+    fake_do(kernel, "ip route add 10.55.0.0/24 dev near table 941", NULL);
+    snapshot = read_near(kernel, config);
+    rails = ibh_rails_find(config, snapshot, FALSE, NULL);
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        if (nic->status != IBH_NIC_RAIL)
+            continue;
+        n++;
+        assert_true(ibh_numbers_have(snapshot->asked->tables, (int)nic->table));
+        assert_true(ibh_numbers_have(snapshot->asked->tables, (int)ibh_nic_defaults(nic)));
+    }
+    assert_int_equal(n, 2);
+}
+
 /* Any NIC may hold a gateway's address, or have main's better route to what is no default. */
 static void test_gateways(void **state)
 {
@@ -269,6 +292,7 @@ int main(void)
         cmocka_unit_test(test_gateways),
         cmocka_unit_test(test_what_stands),
         cmocka_unit_test(test_tables_of_its_own),
+        cmocka_unit_test(test_both_new_tables_are_asked_for),
         cmocka_unit_test(test_rules_of_others),
         cmocka_unit_test(test_globs),
         cmocka_unit_test(test_rule_without_address),
