@@ -123,7 +123,9 @@ gboolean ibh_report_is_ok(const IbhReport *report);
 /* As a string of JSON; of printable text, a label of Prometheus, too. */
 void ibh_json_put_quoted(GString *out, const char *text);
 GPtrArray *ibh_nic_address_texts(const IbhNic *nic); /* char * */
-int ibh_pair_verdict(const IbhProbePair *pair);      /* -1: who answered is not known, and nothing else is wrong */
+/* Main has nothing on the link around a single address, and the NIC has no subnet: nothing was asked about these. */
+GPtrArray *ibh_report_unchecked(const IbhReport *report, const IbhNic *rail); /* char * */
+int ibh_pair_verdict(const IbhProbePair *pair); /* -1: who answered is not known, and nothing else is wrong */
 const char *ibh_pair_rdma_text(const IbhProbe *probe, const IbhProbePair *pair); /* NULL: not asked for */
 
 char *ibh_texts_join(const GPtrArray *texts, const char *separator);

@@ -131,7 +131,7 @@ static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
 {
     const IbhManager *manager = ibh_facts_manager(report->facts, nic->link->ifindex);
     const IbhLink *link = nic->link;
-    g_autoptr(GPtrArray) addresses = ibh_nic_address_texts(nic);
+    g_autoptr(GPtrArray) addresses = ibh_nic_address_texts(nic), unchecked = ibh_report_unchecked(report, nic);
     g_autofree char *why = ibh_nic_why(report->rails, nic);
 
     begin(out, NULL, '{');
@@ -143,6 +143,7 @@ static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
     if (nic->status == IBH_NIC_RAIL) {
         put_number(out, "table", nic->table);
         put_text(out, "main", is_spread(report->rails, nic) ? "spread" : "keep");
+        put_texts(out, "unchecked", unchecked);
     }
     put_text(out, "manager", manager ? manager->name : NULL);
     put_text(out, "connection", manager ? manager->connection : NULL);

@@ -86,6 +86,19 @@ GPtrArray *ibh_nic_address_texts(const IbhNic *nic)
     return list;
 }
 
+GPtrArray *ibh_report_unchecked(const IbhReport *report, const IbhNic *rail)
+{
+    GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
+    char text[IBH_PREFIX_STRLEN];
+
+    IBH_EACH_POINTER (const IbhAddress, address, rail->addresses) {
+        if (report->check && ibh_address_counts(address) && ibh_address_is_host(address) &&
+            !ibh_check_asks_from(report->check, rail, &address->local))
+            g_ptr_array_add(list, g_strdup(ibh_prefix_format(&address->subnet, text)));
+    }
+    return list;
+}
+
 /* ---- of a pair ---- */
 
 int ibh_pair_verdict(const IbhProbePair *pair)

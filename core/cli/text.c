@@ -197,41 +197,35 @@ static const char *find_exception(const IbhReport *report, const char *iface)
     return NULL;
 }
 
-/* Main has nothing on the NIC's link around a single address, and the NIC has no subnet: nothing was asked about it. */
-static GPtrArray *take_unasked(const IbhReport *report, const IbhNic *rail, GPtrArray *addresses)
+static void leave_out(GPtrArray *texts, const GPtrArray *those)
 {
-    GPtrArray *unasked = g_ptr_array_new_with_free_func(g_free);
-    char ip[IBH_PREFIX_STRLEN];
-
-    IBH_EACH_POINTER (const IbhAddress, address, rail->addresses) {
+    IBH_EACH_POINTER (const char, text, those) {
         guint place;
 
-        if (!report->check || !ibh_address_is_host(address) ||
-            ibh_check_asks_from(report->check, rail, &address->local) ||
-            !g_ptr_array_find_with_equal_func(addresses, ibh_prefix_format(&address->subnet, ip), g_str_equal, &place))
-            continue;
-        g_ptr_array_remove_index(addresses, place);
-        g_ptr_array_add(unasked, g_strdup(ip));
+        if (g_ptr_array_find_with_equal_func(texts, text, g_str_equal, &place))
+            g_ptr_array_remove_index(texts, place);
     }
-    return unasked;
 }
 
 static char *say_ok(const IbhReport *report, const IbhNic *rail, const char *but)
 {
     const guint32 decides = report->check ? ibh_check_find_table(report->check, rail) : 0,
                   table = decides ? decides : rail->table;
-    g_autoptr(GPtrArray) addresses = ibh_nic_address_texts(rail), unasked = take_unasked(report, rail, addresses);
-    g_autofree char *led = join_addresses(report, addresses, !but), *left = join_addresses(report, unasked, TRUE),
+    g_autoptr(GPtrArray) addresses = ibh_nic_address_texts(rail), unchecked = ibh_report_unchecked(report, rail);
+    g_autofree char *led = NULL, *left = join_addresses(report, unchecked, TRUE),
                     *number = g_strdup_printf("%u", table);
-    const gboolean is_led = addresses->len || !unasked->len;
     GString *text = g_string_new(NULL);
+    gboolean is_led;
 
+    leave_out(addresses, unchecked);
+    led = join_addresses(report, addresses, !but);
+    is_led = addresses->len || !unchecked->len;
     if (is_led && but)
         g_string_append_printf(text, "ok: %s through it, %s", led, but);
     else if (is_led)
         g_string_append_printf(text, "ok: %s leaves through it (table %s)", led,
                                table == IBH_TABLE_MAIN ? "main" : number);
-    if (unasked->len)
+    if (unchecked->len)
         g_string_append_printf(text, "%snot checked: %s (no subnet)", text->len ? "; " : "", left);
     return g_string_free(text, FALSE);
 }
@@ -406,8 +400,8 @@ static void tell_outcome(const IbhReport *report)
     if (report->confirm) {
         g_autofree char *program = ibh_text_printable(report->style->program);
 
-        ibh_rows_add(report, "the previous state comes back in %d s, unless you run: sudo %s --confirm", report->confirm,
-                     program);
+        ibh_rows_add(report, "the previous state comes back in %d s, unless you run: sudo %s --confirm",
+                     report->confirm, program);
     }
 }
 

@@ -169,12 +169,12 @@ static const struct {
     {"screen-no-gateway-yet", RIGHT2 "ip route add default via 172.16.0.254 dev ib0 protocol static\n"},
 };
 
-/* On a terminal of 80 columns, and whole. */
+/* On a terminal of 80 columns, and whole. What was not checked, JSON tells, too. */
 static void test_screen(void **state)
 {
     const gsize i = GPOINTER_TO_SIZE(*state);
     g_auto(World) world = look(screens[i].host);
-    g_autofree char *screen = NULL, *whole = NULL, *both = NULL;
+    g_autofree char *screen = NULL, *whole = NULL, *both = NULL, *json = NULL;
 
     world.report.check = world.check = ibh_check_new(world.rails, world.cas->facts, NULL);
     walk_answer(world.check);
@@ -184,6 +184,8 @@ static void test_screen(void **state)
     whole = ibh_report(&world.report, ibh_report_text, &(IbhStyle){0});
     both = g_strdup_printf("%s----\n%s", screen, whole);
     check_report_file(screens[i].file, both);
+    json = ibh_report(&world.report, ibh_report_json, &(IbhStyle){0});
+    assert_int_equal(!strstr(json, "\"unchecked\":[\""), !strstr(whole, "not checked"));
 }
 
 /* ---- whole reports ------------------------------------------------------------------------------------- */
