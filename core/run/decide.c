@@ -23,12 +23,8 @@ static gboolean find_rails(IbhRun *run, GError **error)
     g_autoptr(GError) problem = NULL;
 
     g_clear_pointer(&run->rails, ibh_rails_free);
-    run->rails = ibh_rails_find(run->config, run->snapshot, run->respects_holds, &problem);
-    if (!run->rails && !run->undo) {
-        g_propagate_error(error, g_steal_pointer(&problem));
-        return FALSE;
-    }
-    if (!run->rails) { /* two NICs with one table */
+    run->rails = ibh_rails_find(run->config, run->snapshot, run->respects_holds, run->undo ? &problem : error);
+    if (problem) { /* two NICs with one table */
         ibh_run_forget_config(run, problem);
         run->rails = ibh_rails_find(run->config, run->snapshot, run->respects_holds, error);
     }

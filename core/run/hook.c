@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define SECONDS 10          /* at most */
@@ -49,13 +48,11 @@ static void give_up(int number)
 {
     static const char words[] = "<27>ib-hook: the hook gave up after 10 s: the kernel did not answer in time; "
                                 "ib-hook --check says what is missing\n";
-    const struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
     (void)number;
     if (fd >= 0)
-        (void)!sendto(fd, words, sizeof words - 1, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&address,
-                      sizeof address);
+        (void)ibh_datagram_send(fd, "/dev/log", words, sizeof words - 1);
     _exit(0);
 }
 

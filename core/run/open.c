@@ -53,16 +53,14 @@ static gboolean open_store(IbhRun *run, int lock_seconds, GError **error)
     g_autoptr(GError) problem = NULL;
 
     run->store = ibh_store_open(ibh_netlink_namespace_cookie(run->netlink), run->writes, &problem);
-    if (problem || !run->writes || ibh_store_lock(run->store, lock_seconds, &problem)) {
-        if (problem)
-            go_on(run, problem);
-        return TRUE;
-    }
+    if (run->store && run->writes)
+        (void)ibh_store_lock(run->store, lock_seconds, &problem);
     if (g_error_matches(problem, G_FILE_ERROR, G_FILE_ERROR_AGAIN)) {
         g_propagate_error(error, g_steal_pointer(&problem));
         return FALSE;
     }
-    go_on(run, problem);
+    if (problem)
+        go_on(run, problem);
     return TRUE;
 }
 
@@ -100,12 +98,8 @@ gboolean ibh_run_configure(IbhRun *run, GError **error)
 {
     g_autoptr(GError) problem = NULL;
 
-    if ((run->config = ibh_config_load(run->config_path, &problem)))
-        return TRUE;
-    if (!run->undo) {
-        g_propagate_error(error, g_steal_pointer(&problem));
-        return FALSE;
-    }
-    ibh_run_forget_config(run, problem);
-    return TRUE;
+    run->config = ibh_config_load(run->config_path, run->undo ? &problem : error);
+    if (problem)
+        ibh_run_forget_config(run, problem);
+    return run->config != NULL;
 }

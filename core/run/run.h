@@ -107,7 +107,7 @@ void ibh_log_lines(int priority, const char *lines); /* LOG_WARNING, LOG_INFO â€
 /* Of a command: never to standard error, which has its report. */
 void ibh_log_command(int priority, const char *lines);
 /* Sends a datagram to the socket at this path, or ("@â€¦") of this abstract name; FALSE: nothing listens there, or not
- * now. */
+ * now. A signal handler calls it, too: no memory, no locks. */
 gboolean ibh_datagram_send(int fd, const char *path, const char *text, gsize length);
 
 /* ---- the first code of main(): the caller's leftovers are put into an order that later code relies on ---- */
