@@ -70,11 +70,20 @@ static int fail(const IbhOptions *options, const GError *error, GString *out, GS
 
 /* ---- looking: where `error` is set, it is told instead of a report, and decides the exit status ---- */
 
+static gboolean is_known_rail(const IbhState *state, const char *iface)
+{
+    IBH_EACH (const IbhKnownRail, known, state->known) {
+        if (g_str_equal(known->iface, iface))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static gboolean check_names(const IbhRun *run, GError **error)
 {
     for (guint i = 0; run->only && run->only[i]; i++) {
         if (!ibh_snapshot_link_by_name(run->snapshot, run->only[i]) &&
-            !(run->undo && ibh_known_named(run->snapshot->state->known, run->only[i]))) { /* which is forgotten */
+            !(run->undo && is_known_rail(run->snapshot->state, run->only[i]))) { /* which is forgotten */
             g_set_error(error, IBH_CONFIG_ERROR, 0,
                         "--iface %s: there is no such interface here; ip -br link lists them", run->only[i]);
             return FALSE;

@@ -149,9 +149,7 @@ GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config, gboolea
 IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
-        const IbhLink *link = nic->status != IBH_NIC_RAIL ? ibh_known_link(rails->snapshot, known) : NULL;
-
-        if (link && link == nic->link)
+        if (nic->status != IBH_NIC_RAIL && ibh_known_link(rails->snapshot, known) == nic->link)
             return what_lacks(nic);
     }
     return IBH_IS_THERE;
@@ -163,15 +161,6 @@ gboolean ibh_missing_is_fault(IbhMissing missing)
 }
 
 /* ---- the list ---- */
-
-const IbhKnownRail *ibh_known_named(const GArray *known, const char *iface)
-{
-    IBH_EACH (const IbhKnownRail, one, known) {
-        if (g_str_equal(one->iface, iface))
-            return one;
-    }
-    return NULL;
-}
 
 const IbhKnownRail *ibh_known_again(const GArray *known, const IbhKnownRail *now)
 {

@@ -25,8 +25,6 @@ IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic);
 
 gboolean ibh_missing_is_fault(IbhMissing missing); /* neither there nor away on purpose */
 
-/* NULL: none. Of two, any: a name may have gone from one to another. */
-const IbhKnownRail *ibh_known_named(const GArray *known, const char *iface);
 /* The same one in an earlier list: its slot tells, or, where one of both has none, its name; NULL: none. */
 const IbhKnownRail *ibh_known_again(const GArray *known, const IbhKnownRail *now);
 /* What had this address; NULL: nothing. */
