@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#define STACK_DEPTH 8 /* how many links below a stacked one are followed */
+
 /* ---- candidates ---- */
 
 static gboolean is_stacked_on_ethernet(const IbhLink *link)
@@ -98,7 +100,7 @@ static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *upper,
 {
     const IbhLink *link = upper;
 
-    for (int depth = 0; link && link->parent && depth < IBH_STACK_DEPTH; depth++) {
+    for (int depth = 0; link && link->parent && depth < STACK_DEPTH; depth++) {
         if (link->parent == lower->ifindex)
             return TRUE;
         link = ibh_snapshot_link(snapshot, link->parent);
@@ -247,7 +249,7 @@ static gboolean has_standing_values(const IbhOthers *others, const IbhNic *nic)
 /* It is one for what an earlier run left. */
 static gboolean was_engaged(const IbhRails *rails, const IbhOthers *others, IbhNic *nic)
 {
-    if (nic->settings.manage == IBH_MANAGE_NO || (!has_standing_rule(rails, nic) && !has_standing_values(others, nic)))
+    if (!has_standing_rule(rails, nic) && !has_standing_values(others, nic))
         return FALSE;
     nic->reason = (IbhReason){.why = IBH_WHY_STAYS};
     return TRUE;
@@ -261,15 +263,13 @@ static void settle(IbhNic *nic, IbhNicStatus status, IbhWhy why)
 
 static void judge(const IbhRails *rails, const IbhOthers *others, IbhNic *nic)
 {
-    const gboolean engaged = nic->is_engaged || was_engaged(rails, others, nic);
-
     if (nic->kept)
         settle(nic, IBH_NIC_HELD, IBH_WHY_KEPT);
     else if (nic->settings.manage == IBH_MANAGE_NO)
         settle(nic, IBH_NIC_UNMANAGED, IBH_WHY_UNMANAGED);
     else if (!has_any_address(nic))
         settle(nic, IBH_NIC_NO_ADDRESS, IBH_WHY_NO_ADDRESS);
-    else if (!engaged)
+    else if (!nic->is_engaged && !was_engaged(rails, others, nic))
         settle(nic, IBH_NIC_ALONE, IBH_WHY_NOT_SHARED);
     else if (nic->held)
         settle(nic, IBH_NIC_HELD, IBH_WHY_UNDONE);
@@ -395,7 +395,6 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, gboo
     rails->by.nics = g_hash_table_new(NULL, NULL);
     rails->by.holders =
         g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
-    rails->no_holders = g_ptr_array_new();
     rails->by.tables = g_hash_table_new(NULL, NULL);
     rails->by.foreign_rule = g_hash_table_new(NULL, NULL);
     rails->by.led_out = g_hash_table_new(NULL, NULL);

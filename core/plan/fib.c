@@ -152,11 +152,6 @@ static guint prefix_hash(gconstpointer data)
     return ibh_ip_hash(&prefix->ip) * 31 + prefix->length;
 }
 
-static gboolean prefix_equals(gconstpointer a, gconstpointer b)
-{
-    return ibh_prefix_equal(a, b);
-}
-
 static void table_free(gpointer data)
 {
     Table *table = data;
@@ -171,7 +166,8 @@ static Table *make_table(Family *family, guint32 number)
 
     if (!table) {
         table = g_new0(Table, 1);
-        table->routes = g_hash_table_new_full(prefix_hash, prefix_equals, NULL, (GDestroyNotify)g_ptr_array_unref);
+        table->routes =
+            g_hash_table_new_full(prefix_hash, (GEqualFunc)ibh_prefix_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
         g_hash_table_insert(family->tables, GUINT_TO_POINTER(number), table);
     }
     return table;

@@ -11,7 +11,7 @@
 struct IbhOthers {
     const IbhRails *rails;
     GPtrArray *rules; /* const IbhRule *: that lead a source to a table of theirs */
-    IbhFib *fib;      /* the host without us; NULL: there is no such rule */
+    IbhFib *fib;      /* the host without us; without such a rule it has no routes */
     GArray *cuts;     /* IbhPrefix, in order: each that a rule or a route names */
 };
 
@@ -62,8 +62,6 @@ IbhOthers *ibh_others_new(const IbhRails *rails)
 
 void ibh_others_free(IbhOthers *others)
 {
-    if (!others)
-        return;
     g_ptr_array_unref(others->rules);
     ibh_fib_free(others->fib);
     g_array_unref(others->cuts);

@@ -8,15 +8,14 @@ void ibh_rails_free(IbhRails *rails)
 {
     if (!rails)
         return;
-    g_clear_pointer(&rails->by.nics, g_hash_table_unref);
-    g_clear_pointer(&rails->by.holders, g_hash_table_unref);
-    g_clear_pointer(&rails->by.tables, g_hash_table_unref);
     g_ptr_array_unref(rails->nics);
-    g_clear_pointer(&rails->no_rails, g_ptr_array_unref);
-    g_clear_pointer(&rails->no_holders, g_ptr_array_unref);
-    g_clear_pointer(&rails->by.foreign_rule, g_hash_table_unref);
-    g_clear_pointer(&rails->by.led_out, g_hash_table_unref);
-    g_clear_pointer(&rails->pool, g_hash_table_unref);
+    g_ptr_array_unref(rails->no_rails);
+    g_hash_table_unref(rails->pool);
+    g_hash_table_unref(rails->by.nics);
+    g_hash_table_unref(rails->by.holders);
+    g_hash_table_unref(rails->by.tables);
+    g_hash_table_unref(rails->by.led_out);
+    g_hash_table_unref(rails->by.foreign_rule);
     g_free(rails);
 }
 
@@ -44,9 +43,10 @@ const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table)
 
 const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip)
 {
+    static const GPtrArray none = {.len = 0};
     const GPtrArray *holders = g_hash_table_lookup(rails->by.holders, ip);
 
-    return holders ? holders : rails->no_holders;
+    return holders ? holders : &none;
 }
 
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *ip)
@@ -114,7 +114,6 @@ const IbhAddress *ibh_rails_address(const IbhRails *rails, const IbhNic *nic, co
     const GPtrArray *holders = ibh_rails_holders(rails, ip);
 
     IBH_EACH_POINTER (const IbhAddress, address, holders) {
-
         if (address->ifindex == nic->link->ifindex)
             return address;
     }

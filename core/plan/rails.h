@@ -70,8 +70,7 @@ typedef struct {
 typedef struct {
     GPtrArray *nics; /* IbhNic *: candidates by rank, then all others by name */
     guint candidates;
-    GPtrArray *no_rails;   /* IbhNic *: those of the nics that are no rails */
-    GPtrArray *no_holders; /* of an address that no NIC has, the holders */
+    GPtrArray *no_rails; /* IbhNic *: those of the nics that are no rails */
     const IbhSnapshot *snapshot;
     IbhMain main;
     GHashTable *pool;             /* of the next hops of routes that are wanted */
@@ -95,8 +94,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhRails, ibh_rails_free)
 
 /* reason.c: why it is a rail or none, one sentence for people. The caller frees it. */
 char *ibh_nic_why(const IbhRails *rails, const IbhNic *nic);
-
-#define IBH_STACK_DEPTH 8 /* how many links below a stacked one are followed */
 
 /* A NIC that could become a rail: an RDMA port, or one with manage=yes. */
 gboolean ibh_link_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage);
