@@ -164,6 +164,7 @@ static void test_left_out(void **state)
                                           "config [defaults] main=spread\n",
                                           NULL);
     g_autofree char *only = g_strconcat(two_rails, "do apply only ib1\n", NULL);
+    g_autofree char *silent = g_strconcat(two_rails, "nic ib2 infiniband\n", NULL);
 
     (void)state;
     for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
@@ -177,6 +178,9 @@ static void test_left_out(void **state)
         expect(&request, "Without what main=spread");
         request.text = only;
         expect_not(&request, "ib0 ");
+        request.text = silent; /* a NIC without an address has one value */
+        expect(&request, "#   net/ipv4/conf/ib2/arp_ignore = 1\n");
+        expect_not(&request, "ib2/rp_filter");
         request.text = "# Nobody\n";
         expect(&request, "# There is no rail.\n");
     }
