@@ -40,8 +40,7 @@ static char *say(const IbhNic *nic)
 
 char *ibh_nic_why(const IbhRails *rails, const IbhNic *nic)
 {
-    const IbhRule *rule =
-        nic->status == IBH_NIC_RAIL && nic->served->len ? ibh_rails_foreign_rule(rails, nic->served->pdata[0]) : NULL;
+    const IbhRule *rule = nic->served->len ? ibh_rails_foreign_rule(rails, nic->served->pdata[0]) : NULL;
     g_autofree char *why = say(nic);
     char from[IBH_PREFIX_STRLEN];
 
