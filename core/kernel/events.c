@@ -74,7 +74,7 @@ static guint32 find_u32(struct nlmsghdr *header, gsize fixed, int type)
 static gboolean takes_ours(struct nlmsghdr *header)
 {
     if (header->nlmsg_type == RTM_DELRULE)
-        return find_u32(header, sizeof(struct fib_rule_hdr), FRA_SUPPRESS_IFGROUP) == IBH_MARK;
+        return nlmsg_valid_hdr(header, sizeof(struct fib_rule_hdr)) && ibh_rule_of(header).suppress_ifgroup == IBH_MARK;
     return header->nlmsg_type == RTM_DELROUTE && find_u32(header, sizeof(struct rtmsg), RTA_PRIORITY) == IBH_MARK;
 }
 
