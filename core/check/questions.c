@@ -207,7 +207,7 @@ static void ask_on_link(const IbhCheck *check, const IbhNic *nic, const IbhAddre
     if (!ibh_check_find_link(check, address, &link))
         return;
     IBH_EACH (const IbhPrefix, zone, zones) {
-        if (zone->length <= link.length && ibh_prefix_contains(zone, &link.ip))
+        if (ibh_prefix_covers(zone, &link))
             return;
     }
     for (const IbhPiece *piece = ibh_check_pieces_inside(check, &link, &end); piece < end; piece++)

@@ -61,6 +61,7 @@ const char *ibh_prefix_format(const IbhPrefix *prefix, char buffer[IBH_PREFIX_ST
 int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b);
 gboolean ibh_prefix_equal(const IbhPrefix *a, const IbhPrefix *b);
 gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip);
+gboolean ibh_prefix_covers(const IbhPrefix *outer, const IbhPrefix *inner); /* contains all of it */
 gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b);
 gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer); /* and longer */
 /* Lists of IbhPrefix. */

@@ -3,16 +3,12 @@
 #include "model/model.h"
 
 #include <arpa/inet.h>
+#include <stdlib.h>
 #include <string.h>
-
-static guint family_bits(int family)
-{
-    return family == AF_INET6 ? 128 : family == AF_INET ? 32 : 0;
-}
 
 guint ibh_ip_bits(const IbhIp *ip)
 {
-    return family_bits(ip->family);
+    return ip->family == AF_INET6 ? 128 : ip->family == AF_INET ? 32 : 0;
 }
 
 gboolean ibh_ip_parse(const char *text, IbhIp *ret_ip)
@@ -48,7 +44,7 @@ int ibh_ip_compare(const IbhIp *a, const IbhIp *b)
 
 gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b)
 {
-    return a->family == b->family && memcmp(a->bytes, b->bytes, family_bits(a->family) / 8) == 0;
+    return ibh_ip_compare(a, b) == 0;
 }
 
 guint ibh_ip_hash(gconstpointer data)
@@ -82,19 +78,15 @@ gboolean ibh_ip_is_fe80(const IbhIp *ip)
     return ip->family == AF_INET6 && ip->bytes[0] == 0xfe && (ip->bytes[1] & 0xc0) == 0x80;
 }
 
+/* What a prefix contains lies between the addresses before it and those behind it. */
+static int compare_with_ip(const void *prefix, const void *ip)
+{
+    return ibh_prefix_contains(prefix, ip) ? 0 : ibh_ip_compare(&((const IbhPrefix *)prefix)->ip, ip);
+}
+
 gboolean ibh_ips_have_one_in(const GArray *sorted, const IbhPrefix *prefix)
 {
-    guint low = 0, high = sorted->len;
-
-    while (low < high) {
-        guint middle = low + (high - low) / 2;
-
-        if (ibh_ip_compare(&g_array_index(sorted, IbhIp, middle), &prefix->ip) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < sorted->len && ibh_prefix_contains(prefix, &g_array_index(sorted, IbhIp, low));
+    return sorted->len && bsearch(prefix, sorted->data, sorted->len, sizeof(IbhIp), compare_with_ip);
 }
 
 IbhPrefix ibh_prefix_of(const IbhIp *ip, guint length)
@@ -144,17 +136,14 @@ const char *ibh_prefix_format(const IbhPrefix *prefix, char buffer[IBH_PREFIX_ST
 
 int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b)
 {
-    int order = ibh_ip_compare(&a->ip, &b->ip);
-
-    if (order)
-        return order;
+    IBH_COMPARE(ibh_ip_compare(&a->ip, &b->ip), 0);
     IBH_COMPARE(a->length, b->length);
     return 0;
 }
 
 gboolean ibh_prefix_equal(const IbhPrefix *a, const IbhPrefix *b)
 {
-    return a->length == b->length && ibh_ip_equal(&a->ip, &b->ip);
+    return ibh_prefix_compare(a, b) == 0;
 }
 
 gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip)
@@ -167,9 +156,14 @@ gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip)
            (!rest || (outer->ip.bytes[whole] ^ ip->bytes[whole]) >> (8 - rest) == 0);
 }
 
+gboolean ibh_prefix_covers(const IbhPrefix *outer, const IbhPrefix *inner)
+{
+    return outer->length <= inner->length && ibh_prefix_contains(outer, &inner->ip);
+}
+
 gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b)
 {
-    return a->length <= b->length ? ibh_prefix_contains(a, &b->ip) : ibh_prefix_contains(b, &a->ip);
+    return ibh_prefix_covers(a, b) || ibh_prefix_covers(b, a);
 }
 
 gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer)
@@ -227,7 +221,7 @@ gboolean ibh_prefixes_find_gap(const GArray *sorted, guint first, const IbhPrefi
 void ibh_prefixes_add(GArray *prefixes, const IbhPrefix *prefix)
 {
     IBH_EACH (const IbhPrefix, other, prefixes) {
-        if (other->length <= prefix->length && ibh_prefix_contains(other, &prefix->ip))
+        if (ibh_prefix_covers(other, prefix))
             return;
     }
     g_array_append_val(prefixes, *prefix);

@@ -194,8 +194,7 @@ const IbhRemote *ibh_nic_find_remote(const IbhNic *nic, const IbhPrefix *prefix)
     const IbhRemote *best = NULL;
 
     IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
-        if (remote->prefix.length <= prefix->length && ibh_prefix_contains(&remote->prefix, &prefix->ip) &&
-            (!best || remote->prefix.length > best->prefix.length))
+        if (ibh_prefix_covers(&remote->prefix, prefix) && (!best || remote->prefix.length > best->prefix.length))
             best = remote;
     }
     return best;

@@ -79,7 +79,7 @@ static void keep_outermost(GArray *routes, const IbhRoute *route)
     for (guint i = routes->len; i-- > 0;) {
         const IbhPrefix *other = &g_array_index(routes, IbhRoute, i).dst;
 
-        if (other->length <= route->dst.length && ibh_prefix_contains(other, &route->dst.ip))
+        if (ibh_prefix_covers(other, &route->dst))
             return;
         if (ibh_prefix_contains(&route->dst, &other->ip))
             g_array_remove_index(routes, i);
