@@ -76,15 +76,10 @@ gboolean ibh_address_is_host(const IbhAddress *address)
 
 int ibh_rule_compare(const IbhRule *a, const IbhRule *b)
 {
-    int order;
-
     IBH_COMPARE(a->family, b->family);
     IBH_COMPARE(a->priority, b->priority);
-    if ((order = ibh_prefix_compare(&a->from, &b->from)))
-        return order;
-    IBH_COMPARE(a->to.length, b->to.length);
-    if (a->to.length && (order = ibh_prefix_compare(&a->to, &b->to)))
-        return order;
+    IBH_COMPARE(ibh_prefix_compare(&a->from, &b->from), 0);
+    IBH_COMPARE(ibh_prefix_compare(&a->to, &b->to), 0);
     IBH_COMPARE(a->action, b->action);
     IBH_COMPARE(a->table, b->table);
     IBH_COMPARE(a->protocol, b->protocol);
@@ -110,14 +105,14 @@ static gboolean is_from_one_address(const IbhRule *rule)
 /* `from 0.0.0.0/32` matches traffic without a source yet. */
 static gboolean is_for_unbound(const IbhRule *rule)
 {
-    static const guint8 none[4];
+    static const IbhPrefix none = {{.family = AF_INET}, 32};
 
-    return rule->to.length && is_from_one_address(rule) && memcmp(rule->from.ip.bytes, none, sizeof none) == 0;
+    return rule->to.length && ibh_prefix_equal(&rule->from, &none);
 }
 
 gboolean ibh_rule_is_spread(const IbhRule *rule)
 {
-    return is_marked(rule) && rule->family == AF_INET && is_for_unbound(rule) &&
+    return is_marked(rule) && is_for_unbound(rule) &&
            (rule->table == IBH_TABLE_SPREAD || rule->table == IBH_TABLE_MAIN);
 }
 

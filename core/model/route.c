@@ -135,30 +135,26 @@ gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part)
 
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b)
 {
-    int order;
-
     IBH_COMPARE(a->family, b->family);
     IBH_COMPARE(a->table, b->table);
-    if ((order = ibh_prefix_compare(&a->dst, &b->dst)))
-        return order;
+    IBH_COMPARE(ibh_prefix_compare(&a->dst, &b->dst), 0);
     IBH_COMPARE(a->metric, b->metric);
     IBH_COMPARE(a->type, b->type);
     IBH_COMPARE(a->protocol, b->protocol);
     IBH_COMPARE(a->scope, b->scope);
     IBH_COMPARE(a->ifindex, b->ifindex);
-    if ((order = ibh_ip_compare(&a->gateway, &b->gateway)) || (order = ibh_ip_compare(&a->src, &b->src)))
-        return order;
+    IBH_COMPARE(ibh_ip_compare(&a->gateway, &b->gateway), 0);
+    IBH_COMPARE(ibh_ip_compare(&a->src, &b->src), 0);
     IBH_COMPARE(a->nexthops, b->nexthops);
     IBH_COMPARE(a->onlink, b->onlink);
     IBH_COMPARE(a->special, b->special);
     IBH_COMPARE(a->encapsulated, b->encapsulated);
     IBH_COMPARE(a->cached, b->cached);
     IBH_COMPARE(a->metrics_size, b->metrics_size);
-    if (a->metrics_size && (order = memcmp(a->metrics, b->metrics, a->metrics_size)))
-        return order;
-    if (!a->hops || !b->hops)
-        return (a->hops != NULL) - (b->hops != NULL);
-    return memcmp(a->hops, b->hops, a->nexthops * sizeof *a->hops);
+    if (a->metrics_size)
+        IBH_COMPARE(memcmp(a->metrics, b->metrics, a->metrics_size), 0);
+    IBH_COMPARE(a->hops != NULL, b->hops != NULL);
+    return a->hops ? memcmp(a->hops, b->hops, a->nexthops * sizeof *a->hops) : 0;
 }
 
 gboolean ibh_route_is_ours(const IbhRoute *route)
