@@ -20,7 +20,6 @@ typedef enum { KEY_MAIN, KEY_MANAGE, KEY_TABLE, KEY_GATEWAY, KEY_REMOTE, KEY_ARP
 /* One key=value that is in force: of one section, in one file. */
 typedef struct {
     Key key;
-    char *text; /* as it was written */
     gint64 value;
     IbhIp ip;      /* of gateway=ADDRESS */
     GArray *list;  /* IbhRemote, of KEY_REMOTE; else NULL */
@@ -56,7 +55,6 @@ static void setting_free(gpointer data)
 {
     Setting *setting = data;
 
-    g_free(setting->text);
     g_clear_pointer(&setting->list, g_array_unref);
     g_free(setting->pattern);
     g_free(setting->origin);
@@ -97,8 +95,8 @@ static gboolean G_GNUC_PRINTF(2, 3) fail(Reader *reader, const char *format, ...
 
 /* ---- keys and values ----------------------------------------------------------------------------- */
 
-/* Reads the setting's text, which is none of the key's words; on failure says why. */
-typedef gboolean (*ReadValue)(const Reader *reader, Setting *setting, char **ret_reason);
+/* Reads a text that is none of the key's words; on failure says why. */
+typedef gboolean (*ReadValue)(const Reader *reader, const char *text, Setting *setting, char **ret_reason);
 
 typedef struct {
     const char *text; /* NULL ends the list */
@@ -122,15 +120,14 @@ static gboolean has_leading_zero(const char *text, char **ret_reason)
     return TRUE;
 }
 
-static gboolean read_table(const Reader *reader, Setting *setting, char **ret_reason)
+static gboolean read_table(const Reader *reader, const char *text, Setting *setting, char **ret_reason)
 {
     g_autoptr(GError) error = NULL;
     guint32 table = 0;
 
-    if (has_leading_zero(setting->text, ret_reason))
+    if (has_leading_zero(text, ret_reason))
         return FALSE;
-    if (!ibh_table_parse(setting->text, &table) &&
-        !(setting->text[0] && reader->lookup(reader->lookup_data, setting->text, &table, &error)))
+    if (!ibh_table_parse(text, &table) && !(text[0] && reader->lookup(reader->lookup_data, text, &table, &error)))
         *ret_reason = g_strdup(error != NULL ? error->message : "neither a table's number nor a known name");
     else if (table == 0 || (table >= 253 && table <= 255))
         *ret_reason = g_strdup("reserved for the kernel's own tables");
@@ -143,9 +140,9 @@ static gboolean read_table(const Reader *reader, Setting *setting, char **ret_re
     return !*ret_reason;
 }
 
-static gboolean read_gateway(const Reader *reader G_GNUC_UNUSED, Setting *setting, char **ret_reason)
+static gboolean read_gateway(const Reader *reader G_GNUC_UNUSED, const char *text, Setting *setting, char **ret_reason)
 {
-    if (!ibh_ip_parse(setting->text, &setting->ip))
+    if (!ibh_ip_parse(text, &setting->ip))
         return FALSE;
     if (!ibh_ip_is_unicast(&setting->ip))
         *ret_reason = g_strdup("no host can have this address");
@@ -189,9 +186,9 @@ static char *why_no_remote(const IbhRemote *remote)
     return ibh_ip_is_unicast(&remote->via) ? NULL : g_strdup("no host can have the gateway's address");
 }
 
-static gboolean read_remote(const Reader *reader G_GNUC_UNUSED, Setting *setting, char **ret_reason)
+static gboolean read_remote(const Reader *reader G_GNUC_UNUSED, const char *text, Setting *setting, char **ret_reason)
 {
-    g_auto(GStrv) items = g_strsplit(setting->text, ",", -1);
+    g_auto(GStrv) items = g_strsplit(text, ",", -1);
 
     setting->list = IBH_NEW_ARRAY(IbhRemote);
     for (char **item = items; *item; item++) {
@@ -227,25 +224,25 @@ static const KeyForm KEYS[N_KEYS] = {
 
 static char *list_keys(gboolean in_defaults)
 {
-    g_autoptr(GString) list = g_string_new(NULL);
+    GString *list = g_string_new(NULL);
 
     for (Key key = 0; key < N_KEYS; key++) {
         if (in_defaults || !KEYS[key].defaults_only)
             g_string_append_printf(list, "%s%s", list->len > 0 ? ", " : "", KEYS[key].name);
     }
-    return g_string_free(g_steal_pointer(&list), FALSE);
+    return g_string_free(list, FALSE);
 }
 
-static gboolean read_value(const Reader *reader, Setting *setting, char **ret_reason)
+static gboolean read_value(const Reader *reader, const char *text, Setting *setting, char **ret_reason)
 {
     const KeyForm *form = &KEYS[setting->key];
 
     for (const Word *word = form->words; word->text != NULL; word++) {
         setting->value = word->value;
-        if (strcmp(word->text, setting->text) == 0)
+        if (strcmp(word->text, text) == 0)
             return TRUE;
     }
-    return form->read != NULL && form->read(reader, setting, ret_reason);
+    return form->read != NULL && form->read(reader, text, setting, ret_reason);
 }
 
 /* A section may be opened twice in one file; it is still one section, and a second value is a contradiction. */
@@ -258,12 +255,11 @@ static gboolean add_setting(Reader *reader, Key key, const char *text)
 
     g_ptr_array_add(reader->settings, setting);
     setting->key = key;
-    setting->text = g_strstrip(g_strdup(text));
     setting->pattern = g_strdup(reader->pattern);
     setting->rank = reader->rank;
     setting->line = reader->line;
     setting->origin = g_strdup_printf("%s:%u", reader->file, reader->line);
-    if (!read_value(reader, setting, &reason))
+    if (!read_value(reader, text, setting, &reason))
         return fail(reader, "%s; use %s", reason != NULL ? reason : "not allowed", form->allowed);
     if (earlier != NULL)
         return fail(reader, "%s is already set for this section on line %u; use it once", form->name, earlier->line);
@@ -273,11 +269,11 @@ static gboolean add_setting(Reader *reader, Key key, const char *text)
 
 static gboolean read_setting(Reader *reader)
 {
-    const char *equals = strchr(reader->content, '=');
-    g_autofree char *name = g_strstrip(g_strndup(reader->content, (gsize)strcspn(reader->content, "=")));
+    g_auto(GStrv) parts = g_strsplit(reader->content, "=", 2);
+    const char *name = g_strstrip(parts[0]);
     Key key = 0;
 
-    if (equals == NULL)
+    if (parts[1] == NULL)
         return fail(reader, "not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment");
     if (reader->pattern == NULL)
         return fail(reader, "outside of any section; put it below [defaults] or [interface NAME]");
@@ -289,16 +285,10 @@ static gboolean read_setting(Reader *reader)
     }
     if (KEYS[key].defaults_only && reader->rank != RANK_DEFAULTS)
         return fail(reader, "the same for all interfaces; %s is allowed in [defaults] only", name);
-    return add_setting(reader, key, equals + 1);
+    return add_setting(reader, key, g_strstrip(parts[1]));
 }
 
 /* ---- sections, and lines ---- */
-
-/* Characters that the kernel accepts in an interface's name. */
-static gboolean is_name_byte(char byte)
-{
-    return strchr("/: \t", byte) == NULL && !g_ascii_iscntrl(byte);
-}
 
 /* Given the '[' of a set such as [0-3], returns the end of the set, or NULL if it is open, empty or runs backwards. A
  * nested '[' is refused: fnmatch may read it as a class whose meaning depends on the locale. */
@@ -308,59 +298,51 @@ static const char *skip_set(const char *open)
     const char *at = first;
 
     for (; *at != '\0' && (*at != ']' || at == first); at++) {
-        if (*at == '[' || !is_name_byte(*at) || (at - first >= 2 && at[-1] == '-' && at[0] < at[-2]))
+        if (*at == '[' || (at - first >= 2 && at[-1] == '-' && at[0] < at[-2]))
             return NULL;
     }
     return *at == ']' ? at + 1 : NULL;
 }
 
-/* A name that a network interface can have, or a glob that can match such a name. */
+/* A name that a network interface can have, or a glob that can match such a name. The line has passed check_text(): of
+ * the control characters it can have a tab only. */
 static gboolean parse_pattern(const char *text, guint *ret_rank)
 {
     guint literals = 0;
-    gboolean glob = FALSE;
 
+    *ret_rank = RANK_EXACT;
+    if (strpbrk(text, "*?[") == NULL)
+        return ibh_iface_name_is_valid(text);
     for (const char *at = text; *at != '\0';) {
-        if (strchr("*?[", *at) == NULL) {
-            if (!is_name_byte(*at))
-                return FALSE;
-            literals++;
-            at++;
-            continue;
-        }
-        glob = TRUE;
+        literals += strchr("*?[", *at) == NULL ? 1 : 0;
         at = *at == '[' ? skip_set(at) : at + 1;
         if (at == NULL)
             return FALSE;
     }
-    if (text[0] == '\0' || literals >= IFNAMSIZ || strcmp(text, ".") == 0 || strcmp(text, "..") == 0)
-        return FALSE;
-    *ret_rank = glob ? RANK_GLOB + literals : RANK_EXACT;
-    return TRUE;
+    *ret_rank = RANK_GLOB + literals;
+    return literals < IFNAMSIZ && strpbrk(text, "/: \t") == NULL;
 }
 
 static gboolean read_section(Reader *reader)
 {
     gsize length = strlen(reader->content);
     g_autofree char *inner = NULL;
-    g_autofree char *pattern = NULL;
+    const char *pattern = "";
     guint rank = RANK_DEFAULTS;
 
     if (reader->content[length - 1] != ']')
         return fail(reader, "no ] at the end; use [defaults] or [interface NAME]");
     inner = g_strstrip(g_strndup(reader->content + 1, length - 2));
-    if (strcmp(inner, "defaults") == 0) {
-        pattern = g_strdup("");
-    } else if (g_str_has_prefix(inner, "interface") && strcspn(inner, " \t") == 9) {
-        pattern = g_strstrip(g_strdup(inner + 9));
+    if (strcmp(inner, "defaults") != 0) {
+        if (!g_str_has_prefix(inner, "interface") || strcspn(inner, " \t") != 9)
+            return fail(reader, "unknown section; use [defaults] or [interface NAME]");
+        pattern = g_strchug(inner + 9);
         if (!parse_pattern(pattern, &rank))
             return fail(reader, "not an interface's name; use 1-15 characters without blanks, / and :, or a glob of "
                                 "them with *, ? and [...]");
-    } else {
-        return fail(reader, "unknown section; use [defaults] or [interface NAME]");
     }
     g_free(reader->pattern);
-    reader->pattern = g_steal_pointer(&pattern);
+    reader->pattern = g_strdup(pattern);
     reader->rank = rank;
     return TRUE;
 }
