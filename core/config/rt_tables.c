@@ -19,11 +19,11 @@ gboolean ibh_table_parse(const char *text, guint32 *ret_table)
 static gboolean parse_line(char *line, const char *name, guint32 *ret_table)
 {
     static const char blanks[] = " \t\r\f\v";
-    char *id = line + strspn(line, blanks), *end = id + strcspn(id, blanks), *word = end + strspn(end, blanks);
+    char *rest = NULL;
+    const char *id = strtok_r(line, blanks, &rest);
+    const char *word = strtok_r(NULL, blanks, &rest);
 
-    *end = '\0';
-    word[strcspn(word, blanks)] = '\0';
-    return word[0] && word[0] != '#' && g_str_equal(word, name) && ibh_table_parse(id, ret_table);
+    return word && word[0] != '#' && g_str_equal(word, name) && ibh_table_parse(id, ret_table);
 }
 
 gboolean ibh_rt_tables_find(const char *text, gsize length, const char *name, guint32 *ret_table)

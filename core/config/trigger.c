@@ -23,12 +23,10 @@ static IbhTrigger make(const char *manager, const char *iface, const char *event
  * has them (0.2 s by default from 1.46 on). */
 IbhTrigger ibh_trigger_nm(int argc, char **argv)
 {
-    static const char *const actions[] = {"pre-up", "up", "dhcp4-change", "dhcp6-change", "reapply", "down"};
+    static const char *const actions[] = {"pre-up", "up", "dhcp4-change", "dhcp6-change", "reapply", "down", NULL};
     IbhTrigger trigger = {.wanted = false};
 
-    for (size_t i = 0; argc >= 3 && i < sizeof actions / sizeof actions[0]; i++) {
-        if (!g_str_equal(argv[2], actions[i]))
-            continue;
+    if (argc >= 3 && g_strv_contains(actions, argv[2])) {
         trigger = make("NetworkManager", argv[1], argv[2], g_str_equal(argv[2], "down"));
         trigger.early = g_str_equal(argv[2], "reapply") && !g_str_equal(argv[1], "lo");
     }
