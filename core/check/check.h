@@ -193,6 +193,7 @@ gboolean ibh_rails_own_prefix(const IbhRails *rails, const IbhPrefix *prefix);
 /* ---- grades.c, fixes.c: from a packet that goes astray to its owner, and how to take that away ---- */
 
 gboolean ibh_trace_is_same_way(const IbhTrace *a, const IbhTrace *b);
+gboolean ibh_route_has_same_metrics(const IbhRoute *a, const IbhRoute *b);
 /* And with the same metrics: mtu, advmss, … */
 gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b);
 /* A bridge, a dummy or a tunnel, and no NIC is a port of it: what it sends reaches no peer of the rails. */

@@ -3,6 +3,7 @@
 #include "plan/want.h"
 
 #include <linux/rtnetlink.h>
+#include <string.h>
 #include <sys/socket.h>
 
 gboolean ibh_trace_is_same_way(const IbhTrace *a, const IbhTrace *b)
@@ -11,6 +12,11 @@ gboolean ibh_trace_is_same_way(const IbhTrace *a, const IbhTrace *b)
         return a->refused == b->refused;
     return a->route->type == b->route->type && a->route->ifindex == b->route->ifindex &&
            a->route->hops == b->route->hops && ibh_ip_equal(&a->route->gateway, &b->route->gateway);
+}
+
+gboolean ibh_route_has_same_metrics(const IbhRoute *a, const IbhRoute *b)
+{
+    return a->metrics_size == b->metrics_size && (!a->metrics_size || !memcmp(a->metrics, b->metrics, a->metrics_size));
 }
 
 gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b)

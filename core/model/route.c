@@ -79,11 +79,6 @@ static guint32 find_number(const IbhRoute *route, guint wanted)
     return number;
 }
 
-gboolean ibh_route_has_same_metrics(const IbhRoute *a, const IbhRoute *b)
-{
-    return a->metrics_size == b->metrics_size && (!a->metrics_size || !memcmp(a->metrics, b->metrics, a->metrics_size));
-}
-
 guint32 ibh_route_mtu(const IbhRoute *route)
 {
     return find_number(route, RTAX_MTU);

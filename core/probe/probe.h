@@ -414,6 +414,23 @@ guint ibh_probe_room(const IbhNeighbourTable *table);
 
 /* ---- packets ---- */
 
+/* Numbers in them, as ibh_put16(). */
+static inline void ibh_put32(guint8 *at, guint32 value)
+{
+    ibh_put16(at, value >> 16);
+    ibh_put16(at + 2, value & 0xffff);
+}
+
+static inline guint ibh_get16(const guint8 *at)
+{
+    return (guint)at[0] << 8 | at[1];
+}
+
+static inline guint32 ibh_get32(const guint8 *at)
+{
+    return (guint32)ibh_get16(at) << 16 | ibh_get16(at + 2);
+}
+
 /* An echo in `packet`, which has room for it. Returns its length. */
 gsize ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint8 *packet);
 void ibh_probe_sent(IbhProbe *probe, guint pair, guint number, gint64 now);
