@@ -502,11 +502,6 @@ static void fold(const IbhConfig *config, const char *iface, const Setting *ret_
     }
 }
 
-static gboolean is_of_section(const Setting *setting, const IbhSection *section)
-{
-    return strcmp(setting->pattern, section->pattern) == 0;
-}
-
 GArray *ibh_config_find_unmatched(const IbhConfig *config, const GPtrArray *ifaces)
 {
     GArray *sections = IBH_NEW_ARRAY(IbhSection);
@@ -518,7 +513,7 @@ GArray *ibh_config_find_unmatched(const IbhConfig *config, const GPtrArray *ifac
         IBH_EACH_POINTER (const char, iface, ifaces)
             is_known = is_known || setting_matches(setting, iface);
         IBH_EACH (const IbhSection, earlier, sections)
-            is_known = is_known || is_of_section(setting, earlier);
+            is_known = is_known || strcmp(setting->pattern, earlier->pattern) == 0;
         if (!is_known)
             g_array_append_val(sections, section);
     }
