@@ -162,7 +162,7 @@ static guint32 find_full_mtu(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLink *link = question->nic->link;
     const IbhTrace ideal = ibh_fib_walk(check->ideal, &question->lookup);
-    const guint32 given = ideal.route ? ibh_route_mtu(ideal.route) : 0;
+    const guint32 given = ideal.route ? ibh_route_metric(ideal.route, RTAX_MTU) : 0;
     const gboolean six = question->lookup.to.family == AF_INET6;
 
     return given ? given : (guint32)(six && link->mtu6 ? link->mtu6 : link->mtu);
@@ -171,7 +171,7 @@ static guint32 find_full_mtu(const IbhCheck *check, const IbhQuestion *question)
 gboolean ibh_question_has_small_mtu(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
 {
     const IbhRoute *route = got->route;
-    const guint32 mtu = route ? ibh_route_mtu(route) : 0;
+    const guint32 mtu = route ? ibh_route_metric(route, RTAX_MTU) : 0;
 
     if (question->kind != IBH_ASK_LEAVES || !question->nic || !mtu)
         return FALSE;

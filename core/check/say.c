@@ -72,7 +72,7 @@ char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question, 
         return g_strdup_printf("%s goes to a broadcast, multicast or anycast address", packet);
     through = say_through(check, got->route);
     if (ibh_question_has_small_mtu(check, question, got))
-        return g_strdup_printf("%s leaves %s with mtu %u", packet, through, ibh_route_mtu(got->route));
+        return g_strdup_printf("%s leaves %s with mtu %u", packet, through, ibh_route_metric(got->route, RTAX_MTU));
     return g_strdup_printf("%s %s %s", packet, arrives ? "is forwarded" : "leaves", through);
 }
 

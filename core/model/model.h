@@ -243,7 +243,7 @@ typedef struct {
 /* The part of a route that goes by this device; FALSE: none does. */
 gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part);
 void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from);
-guint32 ibh_route_mtu(const IbhRoute *route); /* its own; 0: that of its NIC */
+guint32 ibh_route_metric(const IbhRoute *route, guint wanted); /* of the number RTAX_*; 0: it has none of its own */
 /* Appends the metrics as ip(8) takes them, those that have a name: " mtu lock 1400 advmss 1360". */
 void ibh_route_put_metrics(GString *text, const IbhRoute *route);
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);

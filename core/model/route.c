@@ -65,7 +65,7 @@ static guint next_metric(Metrics *metrics, const guint8 **ret_value, guint *ret_
     return head.nla_type & (guint)NLA_TYPE_MASK;
 }
 
-static guint32 find_number(const IbhRoute *route, guint wanted)
+guint32 ibh_route_metric(const IbhRoute *route, guint wanted)
 {
     Metrics metrics = {.route = route};
     const guint8 *value;
@@ -79,14 +79,9 @@ static guint32 find_number(const IbhRoute *route, guint wanted)
     return number;
 }
 
-guint32 ibh_route_mtu(const IbhRoute *route)
-{
-    return find_number(route, RTAX_MTU);
-}
-
 void ibh_route_put_metrics(GString *text, const IbhRoute *route)
 {
-    const guint32 locks = find_number(route, RTAX_LOCK);
+    const guint32 locks = ibh_route_metric(route, RTAX_LOCK);
     Metrics metrics = {.route = route};
     const guint8 *value;
     guint size;
@@ -98,10 +93,10 @@ void ibh_route_put_metrics(GString *text, const IbhRoute *route)
 
         if (type == RTAX_CC_ALGO)
             g_string_append_printf(text, " congctl%s %.*s", lock, (int)strnlen((const char *)value, size), value);
-        else if (type == RTAX_FEATURES && find_number(route, type) & RTAX_FEATURE_ECN)
+        else if (type == RTAX_FEATURES && ibh_route_metric(route, type) & RTAX_FEATURE_ECN)
             g_string_append(text, " features ecn");
         else if (type < G_N_ELEMENTS(metric_words) && metric_words[type])
-            g_string_append_printf(text, " %s%s %u", metric_words[type], lock, find_number(route, type));
+            g_string_append_printf(text, " %s%s %u", metric_words[type], lock, ibh_route_metric(route, type));
     }
 }
 
