@@ -192,7 +192,8 @@ typedef struct {
     guint32 realms; /* of IPv4: which packets count as, for accounting; 0: none */
 } IbhRule;
 
-int ibh_rule_compare(const IbhRule *a, const IbhRule *b); /* total order over the complete key */
+/* A total order over all that rules of ours have: `target` and `by` do not count. */
+int ibh_rule_compare(const IbhRule *a, const IbhRule *b);
 gboolean ibh_rule_is_ours(const IbhRule *rule);
 gboolean ibh_rule_is_spread(const IbhRule *rule); /* rules of ours that lead unbound traffic to the rails */
 /* A rule that asks main for longer prefixes; it belongs to the rules around it. */
