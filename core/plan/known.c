@@ -148,8 +148,12 @@ GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config, gboolea
 
 IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic)
 {
+    if (nic->status == IBH_NIC_RAIL)
+        return IBH_IS_THERE;
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
-        if (nic->status != IBH_NIC_RAIL && ibh_known_link(rails->snapshot, known) == nic->link)
+        const IbhLink *link = ibh_known_link(rails->snapshot, known);
+
+        if (link && link == nic->link)
             return what_lacks(nic);
     }
     return IBH_IS_THERE;
