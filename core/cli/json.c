@@ -131,7 +131,7 @@ static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
 {
     const IbhManager *manager = ibh_facts_manager(report->facts, nic->link->ifindex);
     const IbhLink *link = nic->link;
-    g_autoptr(GPtrArray) addresses = ibh_nic_address_texts(nic), unchecked = ibh_report_unchecked(report, nic);
+    g_autoptr(GPtrArray) addresses = ibh_nic_address_texts(nic);
     g_autofree char *why = ibh_nic_why(report->rails, nic);
 
     begin(out, NULL, '{');
@@ -141,6 +141,8 @@ static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
     put_name(out, "rdma", link->rdma);
     put_texts(out, "addresses", addresses);
     if (nic->status == IBH_NIC_RAIL) {
+        g_autoptr(GPtrArray) unchecked = ibh_report_unchecked(report, nic);
+
         put_number(out, "table", nic->table);
         put_text(out, "main", is_spread(report->rails, nic) ? "spread" : "keep");
         put_texts(out, "unchecked", unchecked);

@@ -1278,17 +1278,17 @@ static Planned *plan_back(const Case *c, const FakeKernel *kernel)
     return planned;
 }
 
-/* What is kept as it was is changed for its own NIC only, by its name; its end tells peers who has its address. */
-static gboolean changes_only(Case *c, const Planned *planned, const char *iface, const char *who)
+/* What is kept as it was is changed for its own NIC only, by its name; its end tells peers who has its address. 0: for
+ * none. */
+static gboolean changes_only(Case *c, const Planned *planned, int ifindex, const char *who)
 {
     for (guint i = 0; i < n_ops(planned); i++) {
         const IbhOp *op = op_at(planned, i);
-        const IbhLink *link = ibh_snapshot_link(planned->seen, op->ifindex);
         g_autofree char *command = ibh_op_command(op);
 
-        if (iface && op->type == IBH_OP_ANNOUNCE)
+        if (ifindex && op->type == IBH_OP_ANNOUNCE)
             continue;
-        if (link && g_strcmp0(link->name, iface) != 0)
+        if (op->ifindex && op->ifindex != ifindex)
             return broken(c, "kept as it was, %s changes it: %s", who, command);
     }
     return TRUE;
@@ -1310,13 +1310,13 @@ static gboolean state_before_comes_back(Case *c)
     IBH_EACH_POINTER (const IbhNic, nic, back->rails->nics)
         ibh_state_keep(kernel->now->state, nic->link->name);
     event = world_plan(c->world->config, kernel, WORLD_EVENT, NULL);
-    if (!changes_only(c, event, NULL, "a hook"))
+    if (!changes_only(c, event, 0, "a hook"))
         return FALSE;
     IBH_EACH_POINTER (const IbhNic, nic, event->rails->nics) {
         const char *const only[] = {nic->link->name, NULL};
         g_autoptr(Planned) undo = nic->kept ? world_plan(c->world->config, kernel, WORLD_UNDO, only) : NULL;
 
-        if (undo && !changes_only(c, undo, nic->link->name, "the --undo of another one"))
+        if (undo && !changes_only(c, undo, nic->link->ifindex, "the --undo of another one"))
             return FALSE;
     }
     return TRUE;
