@@ -34,9 +34,6 @@ struct nl_msg *ibh_message_new(int type, int flags, gconstpointer fixed, gsize s
 /* What lists of routes are kept in, as long as the socket. */
 GHashTable *ibh_netlink_pool(IbhNetlink *netlink);
 
-/* rules.c: of a message whose fixed header is valid */
-IbhRule ibh_rule_of(struct nlmsghdr *header);
-
 /* nexthops.c */
 void ibh_route_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool);
 /* It names a nexthop object, and no device. */

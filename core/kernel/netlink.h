@@ -11,6 +11,8 @@
 
 #include "model/operation.h"
 
+#include <linux/netlink.h>
+
 #define IBH_NETLINK_ERROR (g_quark_from_static_string("ibh-netlink-error")) /* the code is an errno */
 
 typedef struct IbhNetlink IbhNetlink;
@@ -94,23 +96,10 @@ gboolean ibh_netlink_announce(IbhNetlink *netlink, int ifindex, const IbhIp *ip,
 
 /* ---- events: the sockets of --watch, and of a hook that is called too early ---- */
 
-/* Something of ours that another process deleted: a rule for this source, or a route of this table. */
-typedef struct {
-    int family;
-    IbhIp from;    /* AF_UNSPEC: a route */
-    guint32 table; /* 0: a rule */
-    guint32 port;  /* the netlink port of that process */
-} IbhTaken;
-
 typedef struct {
     int netlink;    /* links, addresses, rules, routes, nexthop objects, netconf */
     int uevents;    /* RDMA devices that come and go; -1: not available here */
-    gboolean ours;  /* the events drained last concern these NICs, or report that something of ours was deleted */
-    GArray *taken;  /* IbhTaken, each once, until the caller empties it */
-    GArray *moved;  /* int: those of the NICs whose link or addresses came, went or changed; likewise */
     GArray *filter; /* as the kernel has it; NULL: none yet */
-    /* The first event since the caller emptied it, one of `ours` before others: "an address changed"; NULL: none. */
-    const char *first;
 } IbhEvents;
 
 gboolean ibh_events_open(IbhEvents *events, GError **error);
@@ -130,12 +119,16 @@ void ibh_focus_clear(IbhFocus *focus);
  * changed unheard since the focus was found. */
 gboolean ibh_events_focus(IbhEvents *events, const IbhFocus *focus);
 
-/* Reads all waiting events. TRUE: one of them may concern us; `own` is the netlink port of our own changes, `ifindexes`
- * (int) are our NICs; NULL: not known. */
-gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *ifindexes);
+/* What a message about a rule says; its fixed header is valid. */
+IbhRule ibh_rule_of(struct nlmsghdr *header);
 
-/* The netlink port of the process that deleted what this operation adds; 0: none did. */
-guint32 ibh_events_taker(const IbhEvents *events, const IbhOp *op);
+/* A change that others made, or the kernel. */
+typedef void (*IbhHear)(gpointer data, struct nlmsghdr *header);
+
+/* Reads all waiting events. TRUE: one of them may concern us; `own` is the netlink port of our own changes. `hear` is
+ * called for each message about something else; NULL: nobody asks. */
+gboolean ibh_events_drain(const IbhEvents *events, guint32 own, IbhHear hear, gpointer data);
+
 /* `process`: its number, "1". The files of a network namespace in /proc have inodes of its own, and unlike its handle
  * they may be looked at without any capability. */
 gboolean ibh_process_is_in_this_netns(const char *process);

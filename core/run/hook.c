@@ -22,7 +22,7 @@ static void answer_events(IbhEvent *event, IbhEvents *events, gint64 end, GStrin
         if (poll(fds, G_N_ELEMENTS(fds), left > 0 ? (int)(left / 1000) + 1 : 0) <= 0)
             continue;
         g_usleep(PAUSE);
-        if (ibh_events_drain(events, event->port, event->focus.candidates))
+        if (ibh_events_drain(events, event->port, NULL, NULL))
             (void)ibh_event_run(event, complained);
     }
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "watch/watch.h"
 
+#include "kernel/netlink.h"
 #include "run/run.h"
 #include "watch/backoff.h"
+#include "watch/heard.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -45,6 +47,7 @@ typedef struct {
 typedef struct {
     IbhEvent how;
     IbhEvents events;
+    IbhHeard heard;
     int signals;
     int files; /* tells that the configuration's files change; -1: not available here */
     IbhInForce in_force;
@@ -71,7 +74,7 @@ static void note(gpointer data, const IbhOp *op)
 {
     Watch *watch = data;
     /* While addresses come and go, hooks and --watch delete and add by turns. */
-    const guint32 taker = ibh_numbers_have(watch->events.moved, op->ifindex) ? 0 : ibh_events_taker(&watch->events, op);
+    const guint32 taker = ibh_numbers_have(watch->heard.moved, op->ifindex) ? 0 : ibh_heard_taker(&watch->heard, op);
     int seconds = ibh_backoff_note(watch->backoff, op, taker != 0, watch->looking);
     g_autofree char *command = NULL, *who = NULL, *text = NULL;
 
@@ -164,16 +167,13 @@ static void look(Watch *watch)
 
     listen_to_files(watch);
     watch->looking = now;
-    IBH_EACH (const int, ifindex, watch->events.moved)
+    IBH_EACH (const int, ifindex, watch->heard.moved)
         ibh_backoff_forgive(watch->backoff, *ifindex);
-    cause =
-        g_strdup_printf("--watch%s%s", watch->events.first ? ": " : "", watch->events.first ? watch->events.first : "");
-    watch->events.first = NULL;
+    cause = g_strconcat("--watch", watch->heard.first ? ": " : NULL, watch->heard.first, NULL);
     watch->how.cause = cause;
     watch->how.restraint = (IbhRestraint){.given_up = given_up, .leaves = leaves, .data = watch};
     ok = ibh_event_run(&watch->how, watch->complained);
-    g_array_set_size(watch->events.taken, 0);
-    g_array_set_size(watch->events.moved, 0);
+    ibh_heard_forget(&watch->heard);
     watch->any.looked = g_get_monotonic_time();
     watch->rest = CLAMP(REST * (watch->any.looked - watch->looking), FIRST_PAUSE, LONGEST_REST);
     if (watch->own)
@@ -202,6 +202,14 @@ static void on_signal(Watch *watch, gint64 now)
         }
         watch->due = now;
     }
+}
+
+static void on_reports(Watch *watch, gint64 now)
+{
+    watch->heard.nics = watch->how.focus.candidates;
+    watch->heard.ours = FALSE;
+    if (ibh_events_drain(&watch->events, watch->how.port, ibh_heard_add, &watch->heard))
+        on_event(watch, watch->heard.ours, now);
 }
 
 static void on_files(Watch *watch, gint64 now)
@@ -233,9 +241,8 @@ static void wait_for_something(Watch *watch)
     now = g_get_monotonic_time();
     on_signal(watch, now);
     on_files(watch, now);
-    if ((fds[1].revents || fds[2].revents) &&
-        ibh_events_drain(&watch->events, watch->how.port, watch->how.focus.candidates))
-        on_event(watch, watch->events.ours, now);
+    if (fds[1].revents || fds[2].revents)
+        on_reports(watch, now);
     if (now >= watch->alive) {
         ibh_notify("WATCHDOG=1");
         watch->alive = now + ibh_notify_interval() / 2;
@@ -276,6 +283,7 @@ static gboolean start(Watch *watch, GError **error)
 static void run(Watch *watch)
 {
     watch->alive = ibh_notify_interval() ? 0 : NEVER;
+    ibh_heard_init(&watch->heard);
     watch->away = IBH_NEW_ARRAY(Away);
     watch->backoff = ibh_backoff_new();
     watch->missing = IBH_NEW_ARRAY(IbhKnownRail);
@@ -295,6 +303,7 @@ static void run(Watch *watch)
     g_array_unref(watch->backoff);
     g_array_unref(watch->missing);
     g_string_free(watch->complained, TRUE);
+    ibh_heard_clear(&watch->heard);
     ibh_events_close(&watch->events);
     close(watch->signals);
     if (watch->files >= 0)
