@@ -177,8 +177,6 @@ gboolean ibh_link_has_lladdr(const IbhLink *link, const guint8 *lladdr, guint le
 /* gateway= and remote= that cannot be used, and rails that reach no other host without a gateway. */
 void ibh_check_judge_gateway(const IbhCheck *check, const IbhNic *nic);
 void ibh_check_judge_manager(const IbhCheck *check, const IbhNic *nic);
-/* Of what is missing: "its link has no carrier". It ends a sentence. */
-const char *ibh_missing_text(IbhMissing missing);
 /* Of rails that were there and are not, and of those that are down. */
 const char *ibh_known_manager(const IbhFacts *facts, const IbhKnownRail *known); /* NULL: not known */
 char *ibh_known_pci(const IbhKnownRail *known); /* "0000:81:00.1"; NULL: not known. The caller frees it */

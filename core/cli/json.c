@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A report for programs: one line of JSON. */
+#include "check/missing.h"
 #include "cli/cli.h"
 
 #include "plan/want.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ib-hook command: from the command line to an action. */
 #include "check/look_io.h"
+#include "check/missing.h"
 #include "cli/back.h"
 #include "cli/cli.h"
 #include "cli/tokens_io.h"
@@ -127,6 +128,11 @@ static void judge_sections(Command *command, const GArray *missed, gboolean warn
         ibh_run_warn(&command->run, ((const IbhFinding *)g_ptr_array_index(findings, i))->message);
 }
 
+static GArray *find_missing(const Command *command)
+{
+    return ibh_missing_find(command->run.rails, command->run.config, command->run.sysfs, FALSE);
+}
+
 static int do_check(Command *command, GError **error)
 {
     g_autoptr(GArray) missed = NULL;
@@ -145,7 +151,7 @@ static int do_check(Command *command, GError **error)
     fabric = look_at_fabric(command);
     ibh_managers_read(command->options->sysfs, command->run.snapshot, facts);
     ibh_fabric_judge(fabric, command->run.only, findings);
-    missed = ibh_run_missed(&command->run);
+    missed = find_missing(command);
     ibh_check_judge(check, command->plan, missed, findings);
     judge_sections(command, missed, command->options->action == IBH_ACTION_SHOW && command->options->style.verbose,
                    findings);
@@ -421,7 +427,7 @@ static int do_change(Command *command, GError **error)
     guint seconds;
 
     if (options->action == IBH_ACTION_PLAN) {
-        g_autoptr(GArray) missed = ibh_run_missed(&command->run);
+        g_autoptr(GArray) missed = find_missing(command);
         g_autoptr(GPtrArray) findings = ibh_findings_new();
 
         judge_sections(command, missed, TRUE, findings);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of a report, and the verdict of a rail. */
+#include "check/missing.h"
 #include "cli/cli.h"
 
 #include <string.h>

@@ -2,6 +2,7 @@
 /*
  * Reports for people: the host's verdict, then a line for each NIC or cause. --probe is in text_probe.c.
  */
+#include "check/missing.h"
 #include "cli/cli.h"
 
 #include "plan/want.h"

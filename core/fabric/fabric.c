@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "fabric/fabric.h"
 
-#include "plan/known.h"
+#include "check/missing.h"
 
 #include <linux/if_arp.h>
 #include <string.h>

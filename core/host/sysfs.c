@@ -328,13 +328,3 @@ void ibh_sysfs_find_slots(IbhTree *tree, const GArray *known, GArray *links)
         }
     }
 }
-
-gboolean ibh_hardware_is_there(const char *sysfs, const IbhKnownRail *known)
-{
-    g_auto(IbhTree) tree = {0};
-
-    ibh_tree_open(&tree, sysfs);
-    if (!strchr(known->slot, ':'))
-        return ibh_tree_has(&tree, DEVICE, device_length(known->port), known->port);
-    return ibh_tree_has(&tree, "sys/bus/pci/devices/%.*s/driver", (int)strcspn(known->slot, "/"), known->slot);
-}

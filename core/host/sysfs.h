@@ -44,6 +44,3 @@ gboolean ibh_hardware_find(const char *sysfs, IbhKnownRail *known);
 /* Fills in the slot of links that have the name and the port of a known rail (IbhKnownRail), but not its hardware
  * address: it may have got another one, or another card may have its name. */
 void ibh_sysfs_find_slots(IbhTree *tree, const GArray *known, GArray *links);
-/* Something is in its slot, and a driver has it: that of a pod or of a virtual machine, perhaps. Where the slot is not
- * known: its RDMA device is there. */
-gboolean ibh_hardware_is_there(const char *sysfs, const IbhKnownRail *known);

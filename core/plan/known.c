@@ -105,47 +105,6 @@ void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig 
     known->why = judge(known, rails, config);
 }
 
-static void add_judged(GArray *missed, IbhKnownRail one, const IbhRails *rails, const IbhConfig *config)
-{
-    ibh_known_look(&one, rails, config);
-    if (one.why != IBH_FORGOTTEN)
-        g_array_append_val(missed, one);
-}
-
-/* Two known rails may have had one name. */
-static gboolean is_known(const GArray *missed, const IbhRails *rails, const char *name)
-{
-    const IbhLink *link = ibh_snapshot_link_by_name(rails->snapshot, name);
-
-    IBH_EACH (const IbhKnownRail, one, missed) {
-        if (link ? one->link == link : g_str_equal(one->iface, name))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config, gboolean all)
-{
-    GArray *missed = IBH_NEW_ARRAY(IbhKnownRail);
-    g_autoptr(GPtrArray) names = g_ptr_array_new();
-
-    IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known)
-        add_judged(missed, *known, rails, config);
-    (void)ibh_config_manages(config, names);
-    IBH_EACH_POINTER (const char, name, names) {
-        IbhKnownRail wanted = {.since = 0};
-
-        g_strlcpy(wanted.iface, name, sizeof wanted.iface);
-        if (!is_known(missed, rails, name))
-            add_judged(missed, wanted, rails, config);
-    }
-    IBH_EACH_BACK (const IbhKnownRail, one, missed) {
-        if (!all && one->why == IBH_IS_THERE)
-            IBH_REMOVE(IbhKnownRail, one, missed);
-    }
-    return missed;
-}
-
 IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic)
 {
     if (nic->status == IBH_NIC_RAIL)
@@ -159,27 +118,7 @@ IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic)
     return IBH_IS_THERE;
 }
 
-gboolean ibh_missing_is_fault(IbhMissing missing)
-{
-    return missing >= IBH_LACKS_ADDRESS;
-}
-
 /* ---- the list ---- */
-
-const IbhKnownRail *ibh_known_again(const GArray *known, const IbhKnownRail *now)
-{
-    const IbhKnownRail *named = NULL;
-
-    IBH_EACH (const IbhKnownRail, one, known) {
-        const gboolean has_its_name = g_str_equal(one->iface, now->iface), has_slots = one->slot[0] && now->slot[0];
-
-        if (g_str_equal(one->slot, now->slot) && (has_slots || has_its_name))
-            return one;
-        if (has_its_name && !has_slots)
-            named = one;
-    }
-    return named;
-}
 
 const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip)
 {

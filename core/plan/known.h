@@ -17,16 +17,9 @@ void ibh_known_put(GArray *known, const IbhKnownRail *now);
 const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL: it is not here */
 /* Finds its link, and why it is missing. Whether hardware that is gone is elsewhere, the caller finds out. */
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config);
-/* IbhKnownRail: what was a rail, or has a section of its own with manage=yes, and is none; `all`: or is one. Of what
- * has a section only the name is known. */
-GArray *ibh_known_missed(const IbhRails *rails, const IbhConfig *config, gboolean all);
 /* Why this NIC is missed; IBH_IS_THERE if it is a rail, or never was one. */
 IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic);
 
-gboolean ibh_missing_is_fault(IbhMissing missing); /* neither there nor away on purpose */
-
-/* The same one in an earlier list: its slot tells, or, where one of both has none, its name; NULL: none. */
-const IbhKnownRail *ibh_known_again(const GArray *known, const IbhKnownRail *now);
 /* What had this address; NULL: nothing. */
 const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip);
 

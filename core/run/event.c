@@ -10,7 +10,6 @@ void ibh_event_clear(IbhEvent *event)
 {
     g_clear_pointer(&event->spared, g_array_unref);
     ibh_focus_clear(&event->focus);
-    g_clear_pointer(&event->missed, g_array_unref);
     event->port = 0;
 }
 
@@ -114,7 +113,8 @@ static gboolean act(IbhEvent *event, IbhRun *run, GString *out, gboolean *ret_re
     warn_of_remote(run);
     restrain(event, run, plan);
     outcome = ibh_run_change(run, plan);
-    event->missed = ibh_run_missed(run);
+    if (event->after)
+        event->after(event->data, run);
     *ret_refused = !report(event, run, outcome, out);
     return !*ret_refused;
 }

@@ -32,16 +32,3 @@ void ibh_run_know(const IbhRun *run, GArray *known, gboolean refused)
             one->since = g_get_real_time() / G_USEC_PER_SEC;
     }
 }
-
-GArray *ibh_run_missed(const IbhRun *run)
-{
-    GArray *missed = ibh_known_missed(run->rails, run->config, run->is_event);
-
-    IBH_EACH_BACK (IbhKnownRail, one, missed) {
-        if (one->why == IBH_IS_GONE && ibh_hardware_is_there(run->sysfs, one))
-            one->why = IBH_ELSEWHERE;
-        if (one->why == IBH_NO_SUCH_NIC && !ibh_store_is_home())
-            IBH_REMOVE(IbhKnownRail, one, missed); /* the configuration is of the host, not of a container or a test */
-    }
-    return missed;
-}

@@ -62,8 +62,6 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan);
 /* missing.c: brings what is known of hardware that was a rail (IbhKnownRail) up to date. Where something was refused, a
  * new rail may not stand: it can't be missed. */
 void ibh_run_know(const IbhRun *run, GArray *known, gboolean refused);
-/* IbhKnownRail: what was a rail and is none, and why; for an event, with those that are there. */
-GArray *ibh_run_missed(const IbhRun *run);
 
 /* ---- a run on an event: like --apply, but holds stay, and restraint is used ---- */
 
@@ -81,11 +79,11 @@ typedef struct {
     const char *sysfs;
     IbhInForce *in_force; /* NULL: what the files say is in force */
     IbhRestraint restraint;
-    void (*done)(gpointer data, const IbhOp *op); /* called for each change that stands; may be NULL */
+    void (*done)(gpointer data, const IbhOp *op);    /* called for each change that stands; may be NULL */
+    void (*after)(gpointer data, const IbhRun *run); /* called when all is done; may be NULL */
     gpointer data;
     GArray *spared; /* out: int, the NICs that were spared; NULL: it did not come so far */
     IbhFocus focus; /* out: without candidates, it did not come so far */
-    GArray *missed; /* out: IbhKnownRail; NULL: it did not come so far */
     guint32 port;   /* out: of the socket that made the changes */
 } IbhEvent;
 

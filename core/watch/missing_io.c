@@ -2,7 +2,7 @@
 /* What the journal says of rails that are missing. */
 #include "watch/watch.h"
 
-#include "plan/known.h"
+#include "check/missing.h"
 #include "run/run.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now)
     before = *last;
     *last = g_array_ref(missed);
     IBH_EACH (IbhKnownRail, one, missed) {
-        const IbhKnownRail *old = ibh_known_again(before, one);
+        const IbhKnownRail *old = ibh_missing_again(before, one);
         const gboolean stays = old && old->why == one->why;
 
         one->due = stays ? old->due : now + WHILE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "watch/watch.h"
 
+#include "check/missing.h"
 #include "kernel/netlink.h"
 #include "run/run.h"
 #include "watch/backoff.h"
@@ -64,7 +65,8 @@ typedef struct {
     gint64 alive;   /* when systemd expects our sign of life; NEVER: it does not */
     GArray *away;   /* Away */
     GArray *backoff;
-    GArray *missing;     /* IbhKnownRail: what was missing at the last look */
+    GArray *missed;      /* IbhKnownRail: what this look missed; NULL: it did not come so far */
+    GArray *missing;     /* the same, at the last look */
     GString *complained; /* the last warning, so that it is printed once */
 } Watch;
 
@@ -89,6 +91,14 @@ static void note(gpointer data, const IbhOp *op)
                         op->iface, command, who ? ", perhaps " : "", who ? who : "",
                         op->unit.family == AF_INET6 ? "IPv6" : "IPv4", op->iface, seconds, op->iface);
     ibh_log_lines(LOG_WARNING, text);
+}
+
+static void find_missing(gpointer data, const IbhRun *run)
+{
+    Watch *watch = data;
+
+    g_clear_pointer(&watch->missed, g_array_unref);
+    watch->missed = ibh_missing_find(run->rails, run->config, run->sysfs, TRUE);
 }
 
 static gboolean leaves(gconstpointer data, const IbhUnit *unit)
@@ -172,6 +182,7 @@ static void look(Watch *watch)
     cause = g_strconcat("--watch", watch->heard.first ? ": " : NULL, watch->heard.first, NULL);
     watch->how.cause = cause;
     watch->how.restraint = (IbhRestraint){.given_up = given_up, .leaves = leaves, .data = watch};
+    g_clear_pointer(&watch->missed, g_array_unref);
     ok = ibh_event_run(&watch->how, watch->complained);
     ibh_heard_forget(&watch->heard);
     watch->any.looked = g_get_monotonic_time();
@@ -182,7 +193,7 @@ static void look(Watch *watch)
     plan_next_look(watch, ok, watch->any.looked);
     if (watch->how.focus.candidates && ibh_events_focus(&watch->events, &watch->how.focus))
         on_event(watch, FALSE, watch->any.looked);
-    watch->due = MIN(watch->due, ibh_missing_log(&watch->missing, watch->how.missed, watch->any.looked));
+    watch->due = MIN(watch->due, ibh_missing_log(&watch->missing, watch->missed, watch->any.looked));
     if (watch->held < 0)
         watch->held = ibh_watch_hold();
     ibh_notify("READY=1");
@@ -291,6 +302,7 @@ static void run(Watch *watch)
     watch->files = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     watch->how.in_force = &watch->in_force;
     watch->how.done = note;
+    watch->how.after = find_missing;
     watch->how.data = watch;
     while (!watch->stop) {
         if (watch->due <= g_get_monotonic_time())
@@ -301,6 +313,7 @@ static void run(Watch *watch)
     ibh_event_clear(&watch->how);
     g_array_unref(watch->away);
     g_array_unref(watch->backoff);
+    g_clear_pointer(&watch->missed, g_array_unref);
     g_array_unref(watch->missing);
     g_string_free(watch->complained, TRUE);
     ibh_heard_clear(&watch->heard);

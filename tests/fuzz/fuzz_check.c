@@ -9,6 +9,7 @@
  *   == name IFACE        what this NIC is called
  *   == port IFACE        what its RDMA device is called
  */
+#include "check/missing.h"
 #include "reports.h"
 
 #include "../unit/case_text.h"
@@ -230,7 +231,7 @@ static void check_host(const IbhConfig *config, const IbhRails *rails, const Ibh
 {
     g_autoptr(GPtrArray) plan = ibh_plan_apply(rails), findings = ibh_findings_new();
     g_autoptr(GPtrArray) errors = g_ptr_array_new();
-    g_autoptr(GArray) missed = ibh_known_missed(rails, config, FALSE);
+    g_autoptr(GArray) missed = ibh_missing_list(rails, config, FALSE);
     g_autoptr(IbhCheck) check = ibh_check_new(rails, facts, NULL);
     IbhReport report = {.rails = rails, .facts = facts, .findings = findings, .check = check, .missed = missed};
 

@@ -6,6 +6,7 @@
  *
  * Bits of the last byte are the configuration, and whether anything is remembered.
  */
+#include "check/missing.h"
 #include "reports.h"
 
 #include "check/check.h"
@@ -167,7 +168,7 @@ static void report(const IbhRails *rails, const GPtrArray *plan)
     g_autoptr(IbhCheck) asked = ibh_check_new(rails, facts, NULL);
     g_autoptr(GPtrArray) findings = ibh_findings_new(), errors = g_ptr_array_new();
     g_autoptr(IbhConfig) config = ibh_config_new();
-    g_autoptr(GArray) missed = ibh_known_missed(rails, config, FALSE);
+    g_autoptr(GArray) missed = ibh_missing_list(rails, config, FALSE);
 
     ibh_check_judge(asked, plan, missed, findings);
     const IbhReport check = {

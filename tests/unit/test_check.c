@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check/missing.h"
 #include "case_text.h"
 #include "check/check.h"
 #include "speaks.h"
@@ -80,7 +81,7 @@ static World look(const char *text, Answer answer)
             answer(&g_array_index(world.check->questions, IbhQuestion, i));
     }
     world.findings = ibh_findings_new();
-    missed = ibh_known_missed(world.rails, world.config, FALSE);
+    missed = ibh_missing_list(world.rails, world.config, FALSE);
     ibh_check_judge(world.check, world.plan, missed, world.findings);
     ibh_rails_judge_sections(world.rails, world.config, missed, world.findings);
     assert_findings_speak(world.findings);
@@ -613,7 +614,7 @@ static void test_proxies(void **state)
 static void test_proxy_of_all(void **state)
 {
     g_auto(World) world = look(PROXY("proxy_arp=1 "), NULL);
-    g_autoptr(GArray) missed = ibh_known_missed(world.rails, world.config, FALSE);
+    g_autoptr(GArray) missed = ibh_missing_list(world.rails, world.config, FALSE);
     const IbhFinding *all, *own;
 
     (void)state;
@@ -693,7 +694,7 @@ static void test_manager_prunes(void **state)
                               .connection = g_strdup("rail 1"),
                               .prunes4 = cases[i].prunes4,
                               .prunes6 = cases[i].prunes6};
-        g_autoptr(GArray) missed = ibh_known_missed(world.rails, world.config, FALSE);
+        g_autoptr(GArray) missed = ibh_missing_list(world.rails, world.config, FALSE);
         g_autofree char *found = NULL;
 
         g_array_append_val(world.cas->facts->managers, manager);

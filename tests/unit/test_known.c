@@ -2,7 +2,7 @@
 /* What is remembered of the rails between two runs and two boots: their tables, and the hardware that is missed. */
 #include "case_text.h"
 #include "model/model.h"
-#include "plan/known.h"
+#include "check/missing.h"
 #include "plan/rails.h"
 
 #include <setjmp.h>
@@ -108,7 +108,7 @@ static void test_missed(void **state)
     (void)state;
     IBH_EACH_ROW (const Row, row, rows) {
         Host host = look_at(row->lines, row->known, row->settings);
-        g_autoptr(GArray) missed = ibh_known_missed(host.rails, host.config, FALSE);
+        g_autoptr(GArray) missed = ibh_missing_list(host.rails, host.config, FALSE);
         GArray *known = host.snapshot->state->known;
         const IbhLink *link;
         const IbhMissing why = missed->len ? g_array_index(missed, IbhKnownRail, 0).why : IBH_IS_THERE;
@@ -174,7 +174,7 @@ static void test_names_shift(void **state G_GNUC_UNUSED)
     GArray *known = host.snapshot->state->known;
 
     for (int again = 0; again < 2; again++) {
-        g_autoptr(GArray) missed = ibh_known_missed(host.rails, host.config, FALSE);
+        g_autoptr(GArray) missed = ibh_missing_list(host.rails, host.config, FALSE);
         const IbhKnownRail *gone = &g_array_index(missed, IbhKnownRail, 0);
         IbhIp ip;
         IbhKnownRail now;
@@ -183,7 +183,7 @@ static void test_names_shift(void **state G_GNUC_UNUSED)
         assert_int_equal(gone->why, IBH_IS_GONE);
         assert_string_equal(gone->slot, "0000:80:00.0/1");
         assert_int_equal(g_array_index(missed, IbhKnownRail, 1).why, IBH_LACKS_ADDRESS);
-        assert_ptr_equal(ibh_known_again(known, gone), &g_array_index(known, IbhKnownRail, 0));
+        assert_ptr_equal(ibh_missing_again(known, gone), &g_array_index(known, IbhKnownRail, 0));
         assert_true(ibh_ip_parse("172.16.34.2", &ip) && ibh_known_of(ibh_rails_owner(host.rails, &ip), known, &now));
         g_strlcpy(now.slot, "0000:81:00.1/1", sizeof now.slot);
         ibh_known_put(known, &now);
@@ -207,7 +207,7 @@ static void test_again(void **state G_GNUC_UNUSED)
 
     g_array_append_vals(known, before, G_N_ELEMENTS(before));
     IBH_EACH_ROW (const struct again, row, rows_again) {
-        const IbhKnownRail *found = ibh_known_again(known, &row->now);
+        const IbhKnownRail *found = ibh_missing_again(known, &row->now);
 
         assert_ptr_equal(found, row->place < 0 ? NULL : &g_array_index(known, IbhKnownRail, row->place));
     }

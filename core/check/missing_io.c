@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check/missing.h"
+
+#include "host/store.h"
+#include "host/sysfs.h"
+
+#include <string.h>
+
+/* Something is in its slot, and a driver has it: that of a pod or of a virtual machine, perhaps. Where the slot is not
+ * known: its RDMA device is there. */
+static gboolean is_there(const char *sysfs, const IbhKnownRail *known)
+{
+    g_auto(IbhTree) tree = {0};
+
+    ibh_tree_open(&tree, sysfs);
+    if (!strchr(known->slot, ':'))
+        return ibh_tree_has(&tree, "sys/class/infiniband/%.*s", (int)strcspn(known->port, "/"), known->port);
+    return ibh_tree_has(&tree, "sys/bus/pci/devices/%.*s/driver", (int)strcspn(known->slot, "/"), known->slot);
+}
+
+GArray *ibh_missing_find(const IbhRails *rails, const IbhConfig *config, const char *sysfs, gboolean all)
+{
+    GArray *missed = ibh_missing_list(rails, config, all);
+
+    IBH_EACH_BACK (IbhKnownRail, one, missed) {
+        if (one->why == IBH_IS_GONE && is_there(sysfs, one))
+            one->why = IBH_ELSEWHERE;
+        if (one->why == IBH_NO_SUCH_NIC && !ibh_store_is_home())
+            IBH_REMOVE(IbhKnownRail, one, missed); /* the configuration is of the host, not of a container or a test */
+    }
+    return missed;
+}
