@@ -37,51 +37,12 @@ static gboolean report(const IbhEvent *event, IbhRun *run, const IbhOutcome *out
     return outcome->errors->len == 0;
 }
 
-/* TRUE: --watch goes by what the files say now. */
-static gboolean is_in_force(const IbhInForce *in_force, const IbhRun *run)
-{
-    const guint64 read = ibh_config_fingerprint(run->config);
-
-    return !in_force->config || in_force->reload || read == ibh_config_fingerprint(in_force->config) ||
-           read == run->state->config;
-}
-
-static void say_that_it_waits(const IbhEvent *event)
-{
-    const char *path = event->config;
-    g_autofree char *text =
-        g_strdup_printf("the configuration in %s changed: \"sudo ib-hook %s%s%s--apply\" puts it into force; until "
-                        "then, or until a hook has used it, --watch uses the one before",
-                        path ? path : IBH_CONFIG_DIR, path ? "--config " : "", path ? path : "", path ? " " : "");
-
-    ibh_log_lines(LOG_NOTICE, text);
-}
-
-/* Of --watch: leaves the configuration that is in force. */
-static gboolean keep_in_force(const IbhEvent *event, IbhRun *run)
-{
-    IbhInForce *in_force = event->in_force;
-    guint64 waits = run->config && !is_in_force(in_force, run) ? ibh_config_fingerprint(run->config) : 0;
-
-    if (waits && waits != in_force->told)
-        say_that_it_waits(event);
-    in_force->told = waits;
-    in_force->reload = FALSE;
-    if (waits)
-        g_clear_pointer(&run->config, ibh_config_free);
-    if (run->config)
-        g_clear_pointer(&in_force->config, ibh_config_free);
-    else
-        run->config = g_steal_pointer(&in_force->config);
-    return run->config != NULL;
-}
-
 static gboolean configure(const IbhEvent *event, IbhRun *run, GError **error)
 {
     g_autoptr(GError) problem = NULL;
     const gboolean is_read = ibh_run_configure(run, &problem);
 
-    if (event->in_force ? keep_in_force(event, run) : is_read) {
+    if (event->configure ? event->configure(event->data, run) : is_read) {
         if (problem)
             ibh_run_warn(run, problem->message);
         return TRUE;
@@ -113,8 +74,6 @@ static gboolean act(IbhEvent *event, IbhRun *run, GString *out, gboolean *ret_re
     warn_of_remote(run);
     restrain(event, run, plan);
     outcome = ibh_run_change(run, plan);
-    if (event->after)
-        event->after(event->data, run);
     *ret_refused = !report(event, run, outcome, out);
     return !*ret_refused;
 }
@@ -133,8 +92,8 @@ static gboolean run_once(IbhEvent *event, GString *out, GString *warnings, gbool
 
     ibh_event_clear(event);
     ok = act(event, &run, out, ret_refused);
-    if (event->in_force && run.config)
-        event->in_force->config = g_steal_pointer(&run.config);
+    if (event->after)
+        event->after(event->data, &run);
     ibh_run_close(&run);
     if (warnings->len || (event->focus.candidates && !event->focus.candidates->len))
         ibh_confined_explain(warnings);

@@ -65,22 +65,16 @@ void ibh_run_know(const IbhRun *run, GArray *known, gboolean refused);
 
 /* ---- a run on an event: like --apply, but holds stay, and restraint is used ---- */
 
-/* The configuration that --watch goes by. An editor may not have finished with its files: a changed one waits until
- * --apply, or a manager that calls a hook, has put it into force. */
-typedef struct {
-    IbhConfig *config; /* NULL: none yet, the files' will be */
-    gboolean reload;   /* the files' is put into force now */
-    guint64 told;      /* the fingerprint of the last one that was said to wait */
-} IbhInForce;
-
 typedef struct {
     const char *cause;  /* for the journal */
     const char *config; /* NULL: the system's */
     const char *sysfs;
-    IbhInForce *in_force; /* NULL: what the files say is in force */
     IbhRestraint restraint;
-    void (*done)(gpointer data, const IbhOp *op);    /* called for each change that stands; may be NULL */
-    void (*after)(gpointer data, const IbhRun *run); /* called when all is done; may be NULL */
+    /* Each may be NULL. May put another configuration in the place of what the files say (NULL: it could not be read);
+     * FALSE: there is none. */
+    gboolean (*configure)(gpointer data, IbhRun *run);
+    void (*done)(gpointer data, const IbhOp *op); /* called for each change that stands */
+    void (*after)(gpointer data, IbhRun *run);    /* called at the end of each run, however far it came */
     gpointer data;
     GArray *spared; /* out: int, the NICs that were spared; NULL: it did not come so far */
     IbhFocus focus; /* out: without candidates, it did not come so far */

@@ -6,6 +6,7 @@
 #include "run/run.h"
 #include "watch/backoff.h"
 #include "watch/heard.h"
+#include "watch/in_force_io.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -93,12 +94,21 @@ static void note(gpointer data, const IbhOp *op)
     ibh_log_lines(LOG_WARNING, text);
 }
 
-static void find_missing(gpointer data, const IbhRun *run)
+static gboolean configure(gpointer data, IbhRun *run)
+{
+    Watch *watch = data;
+
+    return ibh_in_force_configure(&watch->in_force, run);
+}
+
+static void after(gpointer data, IbhRun *run)
 {
     Watch *watch = data;
 
     g_clear_pointer(&watch->missed, g_array_unref);
-    watch->missed = ibh_missing_find(run->rails, run->config, run->sysfs, TRUE);
+    if (watch->how.focus.candidates)
+        watch->missed = ibh_missing_find(run->rails, run->config, run->sysfs, TRUE);
+    ibh_in_force_keep(&watch->in_force, run);
 }
 
 static gboolean leaves(gconstpointer data, const IbhUnit *unit)
@@ -182,7 +192,6 @@ static void look(Watch *watch)
     cause = g_strconcat("--watch", watch->heard.first ? ": " : NULL, watch->heard.first, NULL);
     watch->how.cause = cause;
     watch->how.restraint = (IbhRestraint){.given_up = given_up, .leaves = leaves, .data = watch};
-    g_clear_pointer(&watch->missed, g_array_unref);
     ok = ibh_event_run(&watch->how, watch->complained);
     ibh_heard_forget(&watch->heard);
     watch->any.looked = g_get_monotonic_time();
@@ -300,9 +309,9 @@ static void run(Watch *watch)
     watch->missing = IBH_NEW_ARRAY(IbhKnownRail);
     watch->complained = g_string_new(NULL);
     watch->files = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    watch->how.in_force = &watch->in_force;
+    watch->how.configure = configure;
     watch->how.done = note;
-    watch->how.after = find_missing;
+    watch->how.after = after;
     watch->how.data = watch;
     while (!watch->stop) {
         if (watch->due <= g_get_monotonic_time())
