@@ -219,7 +219,7 @@ static gint64 get_time_left(const char *token)
 
 /* Whose time has been over for so long does not answer any more: it was killed, or tries in vain. */
 #define PAUSE 5 /* seconds */
-#define LATE ((gint64)-PAUSE * G_USEC_PER_SEC)
+#define LATE (-(gint64)PAUSE * G_USEC_PER_SEC)
 
 /* Until the last of those that made these tokens answers; 0: none will. */
 static guint find_seconds_left(char *const *tokens)
