@@ -36,7 +36,7 @@ IbhOp *ibh_work_emit(const IbhWork *work, IbhOpType type, const IbhNic *nic, int
     return op;
 }
 
-void ibh_work_emit_rule(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why)
+static void emit_rule(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why)
 {
     IbhOp *op = ibh_work_emit(work, type, nic, rule->family, why);
 
@@ -89,15 +89,13 @@ static void emit_route(const IbhWork *work, IbhOpType type, const IbhNic *nic, c
     op->hops = route->nexthops ? describe_hops(work->rails->snapshot, route) : NULL;
 }
 
-void ibh_work_emit_sysctl(const IbhWork *work, const IbhNic *nic, IbhSysctl key, int from, int to, char *why)
+void ibh_work_emit_sysctl(const IbhWork *work, const IbhNic *nic, IbhSysctl key, int from, int to, const char *why)
 {
     IbhOp *op;
 
-    if (!ibh_iface_name_has_sysctls(nic->link->name)) {
-        g_free(why);
+    if (from == to || !ibh_iface_name_has_sysctls(nic->link->name))
         return;
-    }
-    op = ibh_work_emit(work, IBH_OP_SYSCTL_SET, nic, AF_INET, why);
+    op = ibh_work_emit(work, IBH_OP_SYSCTL_SET, nic, AF_INET, g_strdup(why));
     op->key = key;
     op->from = from;
     op->to = to;
@@ -113,13 +111,11 @@ gboolean ibh_work_emit_arp(const IbhWork *work, const IbhRails *rails, const Ibh
     gboolean changes = FALSE;
 
     for (IbhSysctl key = IBH_SYSCTL_ARP_FILTER; key <= IBH_SYSCTL_ARP_IGNORE; key++) {
-        int now = nic->link->sysctl[key], want = ibh_want_sysctl(rails, nic, key);
+        const int now = nic->link->sysctl[key], want = ibh_want_sysctl(rails, nic, key);
+        g_autofree char *effect = g_strdup_printf("%s %s", does[key], nic->link->name);
 
-        if (now == want)
-            continue;
-        ibh_work_emit_sysctl(work, nic, key, now, want,
-                             why ? g_strdup(why) : g_strdup_printf("%s %s", does[key], nic->link->name));
-        changes = TRUE;
+        ibh_work_emit_sysctl(work, nic, key, now, want, why ? why : effect);
+        changes |= now != want;
     }
     return changes;
 }
@@ -150,41 +146,31 @@ void ibh_work_emit_announce(const IbhWork *work, const IbhNic *nic, const IbhNic
 
 /* ---- rp_filter ---- */
 
-static void emit_rp_filter(const IbhWork *work, const IbhNic *nic, int want, gboolean first)
+static void emit_rp_filter(const IbhWork *work, const IbhTodo *todo, IbhRpFilters turn)
 {
-    int all = work->rails->snapshot->all[IBH_SYSCTL_RP_FILTER], now = nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
-    gboolean is_strict = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, now, all) == 1;
-    gboolean be_strict = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, want, all) == 1;
+    const IbhNic *nic = todo->nic;
+    const int all = work->rails->snapshot->all[IBH_SYSCTL_RP_FILTER], now = nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
+    const int want =
+        todo->undone ? nic->base[IBH_SYSCTL_RP_FILTER] : ibh_want_sysctl(work->rails, nic, IBH_SYSCTL_RP_FILTER);
+    const gboolean is_strict = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, now, all) == 1;
+    const gboolean be_strict = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, want, all) == 1;
     /* One that the administrator keeps is not loosened for a moment either. */
-    gboolean loosen = nic->settings.arp != IBH_ARP_KEEP && (work->rules_change || ibh_work_todo(work, nic)->undone);
-    int between = !be_strict ? want : is_strict && loosen ? 2 : now;
+    const gboolean loosen = nic->settings.arp != IBH_ARP_KEEP && (work->rules_change || todo->undone);
+    const int between = !be_strict ? want : is_strict && loosen ? 2 : now;
 
-    if (first && between != now)
+    if (turn == IBH_LOOSEN)
         ibh_work_emit_sysctl(work, nic, IBH_SYSCTL_RP_FILTER, now, between,
-                             g_strdup("a packet that still comes in through another NIC is not dropped"));
-    if (!first && want != between)
-        ibh_work_emit_sysctl(work, nic, IBH_SYSCTL_RP_FILTER, between, want, g_strdup("strict again: peers were told"));
+                             "a packet that still comes in through another NIC is not dropped");
+    else
+        ibh_work_emit_sysctl(work, nic, IBH_SYSCTL_RP_FILTER, between, want, "strict again: peers were told");
 }
 
-static void emit_rp_filters(const IbhWork *work, gboolean first)
+void ibh_work_set_rp_filters(const IbhWork *work, IbhRpFilters turn)
 {
     IBH_EACH (const IbhTodo, todo, work->todos) {
         if (todo->undone || todo->rules)
-            emit_rp_filter(work, todo->nic,
-                           todo->undone ? todo->nic->base[IBH_SYSCTL_RP_FILTER]
-                                        : ibh_want_sysctl(work->rails, todo->nic, IBH_SYSCTL_RP_FILTER),
-                           first);
+            emit_rp_filter(work, todo, turn);
     }
-}
-
-void ibh_work_loosen_rp_filters(IbhWork *work)
-{
-    emit_rp_filters(work, TRUE);
-}
-
-void ibh_work_tighten_rp_filters(IbhWork *work)
-{
-    emit_rp_filters(work, FALSE);
 }
 
 /* Others do not route it. */
@@ -205,36 +191,75 @@ gboolean ibh_stale_is_programmed(const IbhStale *stale)
 
 static char *why_stale(const IbhWork *work, const IbhStale *stale)
 {
+    const IbhNic *owner = stale->owner;
+    const char *name = owner ? owner->link->name : NULL;
     char text[IBH_PREFIX_STRLEN];
 
-    if (!stale->owner)
+    if (!owner)
         return g_strdup("its interface or address is gone");
-    if (stale->owner->status != IBH_NIC_RAIL) {
-        g_autofree char *why = ibh_nic_why(work->rails, stale->owner);
+    if (owner->status != IBH_NIC_RAIL) {
+        g_autofree char *why = ibh_nic_why(work->rails, owner);
 
-        return g_strdup_printf("%s is no rail: %s", stale->owner->link->name, why);
+        return g_strdup_printf("%s is no rail: %s", name, why);
     }
     if (work->undo)
         return g_strdup("undone");
     if (!ibh_stale_is_programmed(stale))
-        return g_strdup_printf("rules of others route %s", stale->owner->link->name);
-    if (stale->rule && ibh_rails_owner(work->rails, &stale->rule->from.ip) == stale->owner)
-        return g_strdup_printf("%s has other rules now", stale->owner->link->name);
-    if (stale->rule)
-        return g_strdup_printf("%s is no address of %s", ibh_ip_format(&stale->rule->from.ip, text),
-                               stale->owner->link->name);
-    return g_strdup_printf("no address of %s needs it", stale->owner->link->name);
+        return g_strdup_printf("rules of others route %s", name);
+    if (stale->route)
+        return g_strdup_printf("no address of %s needs it", name);
+    if (ibh_rails_owner(work->rails, &stale->rule->from.ip) == owner)
+        return g_strdup_printf("%s has other rules now", name);
+    return g_strdup_printf("%s is no address of %s", ibh_ip_format(&stale->rule->from.ip, text), name);
 }
 
-void ibh_work_drop(IbhWork *work, IbhStale *stale, char *why)
+void ibh_work_drop(const IbhWork *work, IbhStale *stale, const char *why)
 {
-    if (!why)
-        why = why_stale(work, stale);
+    char *text;
+
+    if (stale->done)
+        return;
+    text = why ? g_strdup(why) : why_stale(work, stale);
     if (stale->rule)
-        ibh_work_emit_rule(work, IBH_OP_RULE_DEL, stale->owner, stale->rule, why);
+        emit_rule(work, IBH_OP_RULE_DEL, stale->owner, stale->rule, text);
     else
-        emit_route(work, IBH_OP_ROUTE_DEL, stale->owner, stale->route, NULL, why);
+        emit_route(work, IBH_OP_ROUTE_DEL, stale->owner, stale->route, NULL, text);
     stale->done = TRUE;
+}
+
+static char *why_rule(const IbhTodo *todo, const IbhRule *rule)
+{
+    const char *name = todo->nic ? todo->nic->link->name : NULL;
+    char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
+
+    ibh_ip_format(&rule->from.ip, from);
+    ibh_prefix_format(&rule->to, to);
+    if (!name && !ibh_rule_asks_main(rule))
+        return g_strdup_printf("unbound traffic to %s is spread", to);
+    if (!name || rule->to.length)
+        return g_strdup_printf("what main has more exactly inside %s stays so", to);
+    if (ibh_rule_asks_main(rule) && rule->priority < IBH_PRIORITY_BASE)
+        return g_strdup_printf("what main has more exactly than %s stays so", name);
+    if (ibh_rule_asks_main(rule))
+        return g_strdup_printf("main is asked before the default of %s", name);
+    if (rule->table != todo->nic->table)
+        return g_strdup_printf("what else %s sends goes via a gateway of %s", from, name);
+    return g_strdup_printf("what %s sends leaves through %s", from, name);
+}
+
+void ibh_work_add_rules(const IbhWork *work, const IbhTodo *todo, guint32 priority, gboolean only_led)
+{
+    for (guint i = 0; i < todo->rules->len;) {
+        const IbhRule *rule = &g_array_index(todo->rules, IbhRule, i);
+
+        if (MAX(rule->priority, IBH_PRIORITY_BASE) != priority ||
+            (only_led && !g_hash_table_contains(work->led_to_table, &rule->from.ip))) {
+            i++;
+            continue;
+        }
+        emit_rule(work, IBH_OP_RULE_ADD, todo->nic, rule, why_rule(todo, rule));
+        g_array_remove_index(todo->rules, i);
+    }
 }
 
 static IbhStale *find_in_place(const IbhWork *work, const IbhRoute *route)
@@ -255,7 +280,7 @@ static char *why_route(const IbhTodo *todo, const IbhRoute *route)
                      : g_strdup_printf("unbound traffic to %s uses every rail", dst);
 }
 
-void ibh_work_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table)
+void ibh_work_add_routes(const IbhWork *work, const IbhTodo *todo, guint32 table)
 {
     for (guint i = 0; i < todo->routes->len;) {
         const IbhRoute *route = &g_array_index(todo->routes, IbhRoute, i);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What APPLY in order.c does for rails: rules and routes rail by rail, ARP values, announcements, leftovers. */
+/* What ibh_plan_apply() in order.c does for rails: rules and routes rail by rail, ARP values, announcements, leftovers.
+ */
 #include "plan/want.h"
 #include "plan/work.h"
 
@@ -31,54 +32,21 @@ static gboolean has_unasked_rule(const IbhWork *work, const IbhTodo *todo)
 }
 
 /* Routes of T that are no longer wanted. */
-static void drop_stale_routes(IbhWork *work, IbhTodo *todo, guint32 kind)
+static void drop_stale_routes(IbhWork *work, const IbhTodo *todo, IbhRouteKind kind)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (stale->done || !stale->route || stale->owner != todo->nic || stale->table != todo->nic->table)
+        if (!stale->route || stale->owner != todo->nic || stale->table != todo->nic->table)
             continue;
-        if (ibh_route_kind(stale->route) == (IbhRouteKind)kind && !ibh_routes_find_place(todo->routes, stale->route) &&
+        if (ibh_route_kind(stale->route) == kind && !ibh_routes_find_place(todo->routes, stale->route) &&
             ibh_nic_programs_family(todo->nic, stale->family))
             ibh_work_drop(work, stale, NULL);
-    }
-}
-
-static char *why_rule(const IbhTodo *todo, const IbhRule *rule)
-{
-    char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
-
-    ibh_ip_format(&rule->from.ip, from);
-    if (rule->to.length)
-        return g_strdup_printf("what main has more exactly inside %s stays so", ibh_prefix_format(&rule->to, to));
-    if (ibh_rule_asks_main(rule) && rule->priority < IBH_PRIORITY_BASE)
-        return g_strdup_printf("what main has more exactly than %s stays so", todo->nic->link->name);
-    if (ibh_rule_asks_main(rule))
-        return g_strdup_printf("main is asked before the default of %s", todo->nic->link->name);
-    if (rule->table != todo->nic->table)
-        return g_strdup_printf("what else %s sends goes via a gateway of %s", from, todo->nic->link->name);
-    return g_strdup_printf("what %s sends leaves through %s", from, todo->nic->link->name);
-}
-
-/* Those of this priority, in T's turn all that come before; `only_led`: only of addresses that a rule leads to T
- * already. */
-static void add_rules(IbhWork *work, const IbhTodo *todo, guint32 priority, gboolean only_led)
-{
-    for (guint i = 0; i < todo->rules->len;) {
-        const IbhRule *rule = &g_array_index(todo->rules, IbhRule, i);
-
-        if (MAX(rule->priority, IBH_PRIORITY_BASE) != priority ||
-            (only_led && !g_hash_table_contains(work->led_to_table, &rule->from.ip))) {
-            i++;
-            continue;
-        }
-        ibh_work_emit_rule(work, IBH_OP_RULE_ADD, todo->nic, rule, why_rule(todo, rule));
-        g_array_remove_index(todo->rules, i);
     }
 }
 
 /* Their address has the rail's new rules, or others route it, or it needs none for a default any more. */
 static gboolean is_rule_superseded(const IbhWork *work, const IbhTodo *todo, const IbhStale *stale)
 {
-    return !stale->done && stale->rule && ibh_work_may_touch(work, stale->owner) &&
+    return stale->rule && ibh_work_may_touch(work, stale->owner) &&
            ibh_rails_owner(work->rails, &stale->rule->from.ip) == todo->nic;
 }
 
@@ -90,71 +58,45 @@ static gboolean is_unasked_rule(const IbhWork *work, const IbhTodo *todo, const 
     return g_hash_table_contains(work->led_to_table, &rule->from.ip);
 }
 
-enum { SUPERSEDED, UNASKED };
-
-static void drop_rules(IbhWork *work, IbhTodo *todo, guint32 which)
+static void drop_rules(IbhWork *work, const IbhTodo *todo, gboolean only_unasked)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (is_rule_superseded(work, todo, stale) && (which == SUPERSEDED || is_unasked_rule(work, todo, stale->rule)))
+        if (is_rule_superseded(work, todo, stale) && (!only_unasked || is_unasked_rule(work, todo, stale->rule)))
             ibh_work_drop(work, stale, NULL);
     }
 }
 
-/* ---- the steps for one rail, and their order ---- */
-
-static void add_rules_of_led(IbhWork *work, IbhTodo *todo, guint32 priority)
-{
-    add_rules(work, todo, priority, TRUE);
-}
-
-static void add_all_rules(IbhWork *work, IbhTodo *todo, guint32 priority)
-{
-    add_rules(work, todo, priority, FALSE);
-}
-
-static void add_routes(IbhWork *work, IbhTodo *todo, guint32 above_t)
-{
-    ibh_work_add_routes(work, todo, todo->nic->table + above_t);
-}
-
-/* "Led": an address that a rule of ours leads to T already. It must not lose its routes, so its new rules come before
+/* The steps for one rail, and their order.
+ *
+ * "Led": an address that a rule of ours leads to T already. It must not lose its routes, so its new rules come before
  * the routes that need them. An address that is not led yet gets its routes first. */
-static const struct {
-    void (*step)(IbhWork *work, IbhTodo *todo, guint32 what);
-    guint32 what;             /* a kind of routes, how far above T their table is, a priority of rules, … */
-    gboolean only_if_unasked; /* only where an old rule would lead to T's new routes, and main is not asked before */
-} RAIL[] = {
-    /* The new rules must not lead to an old route via a gateway. */
-    {drop_stale_routes, IBH_ROUTE_BY_GATEWAY, FALSE},
-    /* Led addresses ask main for longer prefixes before T gets shorter ones. */
-    {add_rules_of_led, IBH_PRIORITY_BASE, FALSE},
-    /* An old rule without such a question before it must find neither old routes that would now be wrong ... */
-    {drop_stale_routes, IBH_ROUTE_SUBNET, TRUE},
-    /* ... nor the new ones. */
-    {drop_rules, UNASKED, TRUE},
-    /* A rule never leads to an empty table. */
-    {add_routes, 0, FALSE},
-    /* A subnet has its new way before its old one goes. */
-    {drop_stale_routes, IBH_ROUTE_SUBNET, FALSE},
-    /* T is as it shall be: now the other addresses are led there. */
-    {add_all_rules, IBH_PRIORITY_BASE, FALSE},
-    /* Main is asked for its longer routes before there is a default. */
-    {add_all_rules, IBH_PRIORITY_DEFAULTS - 1, FALSE},
-    /* D, as T, has its route before a rule leads to it. */
-    {add_routes, IBH_TABLE_DEFAULTS, FALSE},
-    {add_all_rules, IBH_PRIORITY_DEFAULTS, FALSE},
-    /* The new rules decide now. */
-    {drop_rules, SUPERSEDED, FALSE},
-};
-
-static void program(IbhWork *work, IbhTodo *todo)
+static void program(IbhWork *work, const IbhTodo *todo)
 {
     const gboolean is_unasked = has_unasked_rule(work, todo);
 
-    for (guint i = 0; i < G_N_ELEMENTS(RAIL); i++) {
-        if (is_unasked || !RAIL[i].only_if_unasked)
-            RAIL[i].step(work, todo, RAIL[i].what);
+    /* The new rules must not lead to an old route via a gateway. */
+    drop_stale_routes(work, todo, IBH_ROUTE_BY_GATEWAY);
+    /* Led addresses ask main for longer prefixes before T gets shorter ones. */
+    ibh_work_add_rules(work, todo, IBH_PRIORITY_BASE, TRUE);
+    if (is_unasked) {
+        /* An old rule without such a question before it must find neither old routes that would now be wrong ... */
+        drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
+        /* ... nor the new ones. */
+        drop_rules(work, todo, TRUE);
     }
+    /* A rule never leads to an empty table. */
+    ibh_work_add_routes(work, todo, todo->nic->table);
+    /* A subnet has its new way before its old one goes. */
+    drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
+    /* T is as it shall be: now the other addresses are led there. */
+    ibh_work_add_rules(work, todo, IBH_PRIORITY_BASE, FALSE);
+    /* Main is asked for its longer routes before there is a default. */
+    ibh_work_add_rules(work, todo, IBH_PRIORITY_DEFAULTS - 1, FALSE);
+    /* D, as T, has its route before a rule leads to it. */
+    ibh_work_add_routes(work, todo, ibh_nic_defaults(todo->nic));
+    ibh_work_add_rules(work, todo, IBH_PRIORITY_DEFAULTS, FALSE);
+    /* The new rules decide now. */
+    drop_rules(work, todo, FALSE);
 }
 
 /* Who takes a table waits until its holder has left. Where table= swaps tables, one is undone before it has its new
@@ -162,6 +104,8 @@ static void program(IbhWork *work, IbhTodo *todo)
  */
 static void program_rail(IbhWork *work, IbhTodo *todo)
 {
+    g_autofree char *why = g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name);
+
     todo->done = TRUE;
     IBH_EACH (IbhStale, stale, work->stales) {
         IbhTodo *holder;
@@ -171,9 +115,8 @@ static void program_rail(IbhWork *work, IbhTodo *todo)
         holder = ibh_work_todo_of_rail(work, stale->owner);
         if (holder && !holder->done)
             program_rail(work, holder);
-        if (!stale->done && ibh_work_may_touch(work, stale->owner))
-            ibh_work_drop(work, stale,
-                          g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name));
+        if (ibh_work_may_touch(work, stale->owner))
+            ibh_work_drop(work, stale, why);
     }
     program(work, todo);
 }
@@ -203,7 +146,7 @@ void ibh_work_silence_others(IbhWork *work)
 
         if (ibh_work_may_touch(work, nic) && now != 1 && ibh_nic_must_be_silent(work->rails, nic))
             ibh_work_emit_sysctl(work, nic, IBH_SYSCTL_ARP_IGNORE, now, 1,
-                                 g_strdup("it has no IPv4 address, and does not answer ARP for the rails"));
+                                 "it has no IPv4 address, and does not answer ARP for the rails");
     }
 }
 
@@ -228,7 +171,7 @@ void ibh_work_announce_changed(IbhWork *work)
 void ibh_work_collect_garbage(IbhWork *work)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (!stale->done && !stale->spread && ibh_work_may_touch(work, stale->owner) &&
+        if (!stale->spread && ibh_work_may_touch(work, stale->owner) &&
             (!stale->owner || stale->owner->status == IBH_NIC_RAIL))
             ibh_work_drop(work, stale, NULL);
     }

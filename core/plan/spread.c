@@ -4,19 +4,6 @@
  */
 #include "plan/work.h"
 
-static void put_rules(const IbhWork *work, gboolean to_main)
-{
-    char to[IBH_PREFIX_STRLEN];
-
-    IBH_EACH (const IbhRule, rule, work->of_spread.rules) {
-        if (ibh_rule_asks_main(rule) == to_main)
-            ibh_work_emit_rule(work, IBH_OP_RULE_ADD, NULL, rule,
-                               g_strdup_printf(to_main ? "what main has more exactly inside %s stays so"
-                                                       : "unbound traffic to %s is spread",
-                                               ibh_prefix_format(&rule->to, to)));
-    }
-}
-
 /* One route serves all rails of a subnet: where one of them stays as it is, that does, too. Where the last of them are
  * undone by name, other runs decide. */
 static gboolean may_spread(const IbhWork *work)
@@ -35,13 +22,13 @@ void ibh_work_spread(IbhWork *work)
 {
     if (!may_spread(work))
         return;
-    put_rules(work, TRUE);
+    ibh_work_add_rules(work, &work->of_spread, IBH_PRIORITY_SPREAD - 1, FALSE);
     ibh_work_add_routes(work, &work->of_spread, IBH_TABLE_SPREAD);
-    put_rules(work, FALSE);
+    ibh_work_add_rules(work, &work->of_spread, IBH_PRIORITY_SPREAD, FALSE);
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (stale->spread && !stale->done)
+        if (stale->spread)
             ibh_work_drop(work, stale,
-                          g_strdup(stale->rule ? "unbound traffic follows the main table again"
-                                               : "this subnet is not spread (any more)"));
+                          stale->rule ? "unbound traffic follows the main table again"
+                                      : "this subnet is not spread (any more)");
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What FORMER_RAILS and UNDO in order.c do: all that is ours on these interfaces goes, sysctls get the
- * administrator's values back. */
+/* What undo_former_rails() and ibh_plan_undo() in order.c do: all that is ours on these interfaces goes, sysctls get
+ * the administrator's values back. */
 #include "plan/want.h"
 #include "plan/work.h"
 
@@ -10,13 +10,11 @@
 
 static void restore(const IbhWork *work, const IbhTodo *todo, IbhSysctl key)
 {
-    const int now = todo->nic->link->sysctl[key], old = ibh_work_value_left(work, todo->nic, key);
-
-    if (now != old)
-        ibh_work_emit_sysctl(work, todo->nic, key, now, old, g_strdup("as it was before"));
+    ibh_work_emit_sysctl(work, todo->nic, key, todo->nic->link->sysctl[key], ibh_work_value_left(work, todo->nic, key),
+                         "as it was before");
 }
 
-void ibh_work_restore_announce(IbhWork *work)
+void ibh_work_restore_announce(const IbhWork *work)
 {
     IBH_EACH (const IbhTodo, todo, work->todos) {
         if (todo->undone)
@@ -24,7 +22,7 @@ void ibh_work_restore_announce(IbhWork *work)
     }
 }
 
-static void restore_answers(const IbhWork *work, gboolean is_used_by_main)
+void ibh_work_restore_answers(const IbhWork *work, gboolean is_used_by_main)
 {
     static const IbhSysctl keys[] = {IBH_SYSCTL_ARP_IGNORE, IBH_SYSCTL_ARP_FILTER};
 
@@ -36,16 +34,6 @@ static void restore_answers(const IbhWork *work, gboolean is_used_by_main)
     }
 }
 
-void ibh_work_restore_answers_in_use(IbhWork *work)
-{
-    restore_answers(work, TRUE);
-}
-
-void ibh_work_restore_other_answers(IbhWork *work)
-{
-    restore_answers(work, FALSE);
-}
-
 /* ---- rules and routes ---- */
 
 void ibh_work_delete_former(IbhWork *work)
@@ -53,7 +41,7 @@ void ibh_work_delete_former(IbhWork *work)
     gboolean orphans = work->undo && !work->rails->only;
 
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (!stale->done && !stale->spread && (stale->owner ? ibh_work_todo(work, stale->owner)->undone : orphans))
+        if (!stale->spread && (stale->owner ? ibh_work_todo(work, stale->owner)->undone : orphans))
             ibh_work_drop(work, stale, NULL);
     }
 }

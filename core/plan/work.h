@@ -70,26 +70,27 @@ void ibh_work_init(IbhWork *work);
 /* emit.c */
 /* `nic`: the operation belongs to its unit; NULL: its NIC has disappeared. */
 IbhOp *ibh_work_emit(const IbhWork *work, IbhOpType type, const IbhNic *nic, int family, char *why);
-void ibh_work_emit_rule(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRule *rule, char *why);
 /* ARP as these rails want it; `why` NULL: by what each value does. FALSE: it is so. */
 gboolean ibh_work_emit_arp(const IbhWork *work, const IbhRails *rails, const IbhNic *nic, const char *why);
-void ibh_work_emit_sysctl(const IbhWork *work, const IbhNic *nic, IbhSysctl key, int from, int to, char *why);
+/* Nothing where it is so already, or where the NIC's name leaves it no sysctls of its own. */
+void ibh_work_emit_sysctl(const IbhWork *work, const IbhNic *nic, IbhSysctl key, int from, int to, const char *why);
 /* Announces `ip` from the NIC `from`, for the unit of `nic`. */
 void ibh_work_emit_announce(const IbhWork *work, const IbhNic *nic, const IbhNic *from, const IbhIp *ip, char *why);
-void ibh_work_add_routes(IbhWork *work, const IbhTodo *todo, guint32 table); /* those of this table */
-gboolean ibh_stale_is_programmed(const IbhStale *stale);                     /* others do not route it */
-/* Takes `why`; NULL: why it is not wanted. */
-void ibh_work_drop(IbhWork *work, IbhStale *stale, char *why);
+void ibh_work_add_routes(const IbhWork *work, const IbhTodo *todo, guint32 table); /* those of this table */
+/* Those of this priority, in T's turn all that come before; `only_led`: only of addresses that a rule leads to T
+ * already. */
+void ibh_work_add_rules(const IbhWork *work, const IbhTodo *todo, guint32 priority, gboolean only_led);
+gboolean ibh_stale_is_programmed(const IbhStale *stale); /* others do not route it */
+/* Once. `why` NULL: why it is not wanted. */
+void ibh_work_drop(const IbhWork *work, IbhStale *stale, const char *why);
 void ibh_work_move_unit(const IbhWork *work, const IbhNic *nic, int family); /* to that of moves */
 
 /* ---- the steps of a plan (order.c has their order) ---- */
 
-typedef void IbhStep(IbhWork *work);
-
 /* emit.c. An rp_filter of 1 drops what comes in on another NIC than the answer would leave through: before rules
  * change, it is loosened, for a moment too; after peers were told, it is tightened. */
-void ibh_work_loosen_rp_filters(IbhWork *work);
-void ibh_work_tighten_rp_filters(IbhWork *work);
+typedef enum { IBH_LOOSEN, IBH_TIGHTEN } IbhRpFilters;
+void ibh_work_set_rp_filters(const IbhWork *work, IbhRpFilters turn);
 
 /* program.c: rails */
 void ibh_work_program_rails(IbhWork *work);
@@ -103,10 +104,10 @@ void ibh_work_join_units(IbhWork *work);
 void ibh_work_spread(IbhWork *work);
 
 /* undo.c: NICs that are no rails any more */
-void ibh_work_restore_announce(IbhWork *work);
+void ibh_work_restore_announce(const IbhWork *work);
 void ibh_work_delete_former(IbhWork *work);
-void ibh_work_restore_answers_in_use(IbhWork *work);
-void ibh_work_restore_other_answers(IbhWork *work);
+/* Of the NICs by which main reaches the subnets of NICs that are undone; or of all others. */
+void ibh_work_restore_answers(const IbhWork *work, gboolean is_used_by_main);
 void ibh_work_forget_peers(IbhWork *work);
 void ibh_work_announce_former(IbhWork *work);
 void ibh_work_adapt_rails_that_stay(IbhWork *work);
