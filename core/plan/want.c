@@ -22,8 +22,7 @@ static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAdd
         return !ibh_main_needs_gateway(snapshot, &address->subnet) && (route->family == AF_INET || address->is_on_link);
     if (!ibh_route_is_simple(own) || ibh_rails_have_gateway(rails, nic, &own->gateway))
         return FALSE;
-    if (own->gateway.family != AF_UNSPEC)
-        ibh_route_set_gateway(route, &own->gateway);
+    ibh_route_set_gateway(route, &own->gateway);
     ibh_route_set_metrics(route, own);
     return TRUE;
 }
@@ -132,7 +131,8 @@ GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic)
  * the eighth length, then gives way to T. Rails have one length, or two. */
 #define PAIRS_MAX 8
 
-IbhRule ibh_rule_of_ours(guint32 table, gint64 suppress_prefixlength, guint32 priority, const IbhPrefix *to)
+void ibh_rules_add_ours(GArray *rules, guint32 table, gint64 suppress_prefixlength, guint32 priority,
+                        const IbhPrefix *to)
 {
     IbhRule rule = {
         .priority = priority,
@@ -147,7 +147,7 @@ IbhRule ibh_rule_of_ours(guint32 table, gint64 suppress_prefixlength, guint32 pr
         rule.to = *to;
         rule.selectors = IBH_SELECT_TO;
     }
-    return rule;
+    g_array_append_val(rules, rule);
 }
 
 void ibh_rule_set_source(IbhRule *rule, const IbhIp *source)
@@ -183,22 +183,17 @@ static GArray *find_lengths(const GArray *prefixes)
     return lengths;
 }
 
-static gboolean is_inside_one(const GArray *prefixes, const IbhPrefix *prefix)
-{
-    IBH_EACH (const IbhPrefix, other, prefixes) {
-        if (ibh_prefix_is_inside(prefix, other))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* Those that no other one contains. */
 static GArray *find_outermost(const GArray *prefixes)
 {
     GArray *outermost = IBH_NEW_ARRAY(IbhPrefix);
 
     IBH_EACH (const IbhPrefix, prefix, prefixes) {
-        if (!is_inside_one(prefixes, prefix))
+        gboolean is_inside = FALSE;
+
+        IBH_EACH (const IbhPrefix, other, prefixes)
+            is_inside |= ibh_prefix_is_inside(prefix, other);
+        if (!is_inside)
             g_array_append_vals(outermost, prefix, 1);
     }
     return outermost;
@@ -208,10 +203,8 @@ static GArray *find_outermost(const GArray *prefixes)
 static void add_rules_inside(const GArray *outermost, guint length, guint32 priority, GArray *rules)
 {
     IBH_EACH (const IbhPrefix, prefix, outermost) {
-        IbhRule rule = ibh_rule_of_ours(IBH_TABLE_MAIN, length, priority, prefix);
-
         if (prefix->length <= length && length < ibh_ip_bits(&prefix->ip))
-            g_array_append_val(rules, rule);
+            ibh_rules_add_ours(rules, IBH_TABLE_MAIN, length, priority, prefix);
     }
 }
 
@@ -228,36 +221,31 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const GArray *ro
     g_autoptr(GArray) lengths = find_lengths(prefixes), outermost = find_outermost(prefixes);
     const guint pairs = MIN(lengths->len, PAIRS_MAX);
     const gboolean wide = outermost->len > 1 && !stands_in_between(rails, nic, family);
-    IbhRule last = ibh_rule_of_ours(nic->table, -1, IBH_PRIORITY_BASE, NULL);
 
+    if (wide) { /* inside of all, which is no destination */
+        g_array_set_size(outermost, 1);
+        g_array_index(outermost, IbhPrefix, 0) = ibh_prefix_of_world(family);
+    }
     for (guint i = 0; i < pairs; i++) {
         const guint length = g_array_index(lengths, guint, i);
         const guint32 priority = IBH_PRIORITY_BASE - 2 * (pairs - 1 - i) - (wide ? 1 : 0);
-        IbhRule rule = ibh_rule_of_ours(IBH_TABLE_MAIN, length, priority - 1, NULL);
 
-        if (!wide)
-            add_rules_inside(outermost, length, priority - 1, rules);
-        else if (length < (family == AF_INET ? 32 : 128))
-            g_array_append_val(rules, rule);
-        if (i + 1 == pairs)
-            break;
-        rule = ibh_rule_of_ours(nic->table, g_array_index(lengths, guint, i + 1), priority, NULL);
-        g_array_append_val(rules, rule);
+        add_rules_inside(outermost, length, priority - 1, rules);
+        if (i + 1 < pairs)
+            ibh_rules_add_ours(rules, nic->table, g_array_index(lengths, guint, i + 1), priority, NULL);
     }
-    g_array_append_val(rules, last);
+    ibh_rules_add_ours(rules, nic->table, -1, IBH_PRIORITY_BASE, NULL);
 }
 
 /* Bridges, containers, specific routes of main, and VPNs win over the rail's own default. */
 static void add_rules_for_default(const IbhNic *nic, const GArray *routes, int family, GArray *rules)
 {
     g_autoptr(GArray) defaults = find_prefixes(routes, family, ibh_nic_defaults(nic));
-    const IbhRule to_main = ibh_rule_of_ours(IBH_TABLE_MAIN, 0, IBH_PRIORITY_DEFAULTS - 1, NULL);
-    const IbhRule to_defaults = ibh_rule_of_ours(ibh_nic_defaults(nic), -1, IBH_PRIORITY_DEFAULTS, NULL);
 
     if (!defaults->len)
         return;
-    g_array_append_val(rules, to_main);
-    g_array_append_val(rules, to_defaults);
+    ibh_rules_add_ours(rules, IBH_TABLE_MAIN, 0, IBH_PRIORITY_DEFAULTS - 1, NULL);
+    ibh_rules_add_ours(rules, ibh_nic_defaults(nic), -1, IBH_PRIORITY_DEFAULTS, NULL);
 }
 
 /* The rules of each address of this family, in ascending order; without the address. */
@@ -275,18 +263,17 @@ GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *w
     /* The rules of a link that is down wait for its subnets to come back. */
     g_autoptr(GArray) subnets = nic->link->flags & IFF_UP ? NULL : want_subnets(rails, nic);
     const GArray *routes = subnets ? subnets : wanted;
-    g_autoptr(GArray) rules4 = rules_of_family(rails, nic, routes, AF_INET);
-    g_autoptr(GArray) rules6 = rules_of_family(rails, nic, routes, AF_INET6);
+    g_autoptr(GArray) rules4 = rules_of_family(rails, nic, routes, AF_INET),
+                      rules6 = rules_of_family(rails, nic, routes, AF_INET6);
     GArray *rules = IBH_NEW_ARRAY(IbhRule);
 
     IBH_EACH_POINTER (const IbhAddress, address, nic->programmed) {
         const GArray *of_family = address->local.family == AF_INET6 ? rules6 : rules4;
-        gboolean led_out;
+        const gboolean led_out = ibh_rails_lead_out(rails, address);
 
         /* If two rails have one address, the rail of lower rank has its rules. */
         if (ibh_rails_owner(rails, &address->local) != nic || !ibh_nic_has_first(nic, address))
             continue;
-        led_out = ibh_rails_lead_out(rails, address);
         IBH_EACH (const IbhRule, one, of_family) {
             IbhRule rule = *one;
 
@@ -360,18 +347,12 @@ static gboolean is_answered_for(const IbhRails *rails, const IbhNic *other)
 
 /* Where the administrator's values answer for no other's address, arp_filter would silence the rail's own, too, while
  * its rules are missing. */
-static gboolean answers_for_others(const IbhRails *rails, const IbhNic *nic)
-{
-    int ignore = effective_base(rails, nic, IBH_SYSCTL_ARP_IGNORE);
-
-    return ignore != 1 && ignore != 2 && ignore != 8;
-}
-
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 {
     const GPtrArray *others = rails->only ? rails->nics : rails->no_rails;
+    const int ignore = effective_base(rails, nic, IBH_SYSCTL_ARP_IGNORE);
 
-    if (!answers_for_others(rails, nic))
+    if (ignore == 1 || ignore == 2 || ignore == 8)
         return FALSE;
     IBH_EACH_POINTER (const IbhNic, other, others) {
         if (other != nic && is_answered_for(rails, other) && has_lone_address(rails, other, nic))
@@ -441,15 +422,9 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
 
     if (key == IBH_SYSCTL_ARP_IGNORE && ibh_nic_must_be_silent(rails, nic))
         return 1;
-    if (nic->status != IBH_NIC_RAIL || key == IBH_SYSCTL_IGNORE_LINKDOWN)
+    if (nic->status != IBH_NIC_RAIL || key == IBH_SYSCTL_IGNORE_LINKDOWN || nic->settings.arp == IBH_ARP_KEEP)
         return base;
-    switch (nic->settings.arp) {
-    case IBH_ARP_AUTO:
-        return want_auto(rails, nic, key);
-    case IBH_ARP_STRICT:
+    if (nic->settings.arp == IBH_ARP_STRICT)
         return key == IBH_SYSCTL_RP_FILTER || key == IBH_SYSCTL_ARP_FILTER ? 1 : 2;
-    case IBH_ARP_KEEP:
-        break;
-    }
-    return base;
+    return want_auto(rails, nic, key);
 }

@@ -44,6 +44,7 @@ gboolean ibh_prefix_has_one_peer(const IbhPrefix *subnet);
 IbhRoute ibh_route_of_ours(guint32 table, const IbhPrefix *dst);
 IbhRoute ibh_route_for_nic(const IbhNic *nic, const IbhPrefix *dst); /* in T, by the device */
 /* Without an address. `to` NULL, or of length 0: to all. */
-IbhRule ibh_rule_of_ours(guint32 table, gint64 suppress_prefixlength, guint32 priority, const IbhPrefix *to);
+void ibh_rules_add_ours(GArray *rules, guint32 table, gint64 suppress_prefixlength, guint32 priority,
+                        const IbhPrefix *to);
 void ibh_rule_set_source(IbhRule *rule, const IbhIp *source);
 gboolean ibh_routes_have_prefix(const GArray *routes, const IbhPrefix *prefix);

@@ -7,6 +7,8 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
+static const IbhIp NO_SOURCE = {.family = AF_INET};
+
 /* The source address that the kernel gives unbound traffic by this NIC. It must be of this subnet, and the NIC its
  * owner: once a socket has that source, the owner's rule applies. */
 static const IbhAddress *first_primary(const IbhNic *nic)
@@ -43,34 +45,13 @@ static gboolean is_anothers(const IbhRails *rails, const IbhPrefix *subnet)
 /* A rule of others that comes later leads to a part of it: it would lose. */
 static gboolean is_led_in_part(const IbhRails *rails, const IbhPrefix *subnet)
 {
-    const IbhIp none = {.family = AF_INET};
-
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (!ibh_rule_is_ours(rule) && rule->priority >= IBH_PRIORITY_SPREAD - 1 &&
-            ibh_prefix_contains(&rule->from, &none) && !(rule->selectors & (IBH_SELECT_NOT | IBH_SELECT_IIF)) &&
+            ibh_prefix_contains(&rule->from, &NO_SOURCE) && !(rule->selectors & (IBH_SELECT_NOT | IBH_SELECT_IIF)) &&
             ibh_prefix_is_inside(&rule->to, subnet))
             return TRUE;
     }
     return FALSE;
-}
-
-static gboolean make_route(const IbhRails *rails, const IbhPrefix *subnet, IbhRoute *ret_route)
-{
-    g_autoptr(GArray) hops = IBH_NEW_ARRAY(IbhHop);
-    IbhRoute route = ibh_route_of_ours(IBH_TABLE_SPREAD, subnet);
-
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* by rank */
-        if (can_carry(rails, nic, subnet))
-            g_array_append_val(hops, (IbhHop){.ifindex = nic->link->ifindex});
-    }
-    if (hops->len < 2 || is_anothers(rails, subnet) || is_led_in_part(rails, subnet))
-        return FALSE;
-    route.scope = RT_SCOPE_LINK;
-    route.hops = ibh_pool_keep(rails->pool, hops->data, hops->len * sizeof(IbhHop));
-    route.nexthops = hops->len;
-    route.ifindex = route.hops->ifindex;
-    *ret_route = route;
-    return TRUE;
 }
 
 /* Of nested subnets only the outermost is spread; inside of it, main is asked for longer prefixes. */
@@ -87,16 +68,35 @@ static void keep_outermost(GArray *routes, const IbhRoute *route)
     g_array_append_val(routes, *route);
 }
 
+static void add_route(const IbhRails *rails, const IbhPrefix *subnet, GArray *routes)
+{
+    g_autoptr(GArray) hops = IBH_NEW_ARRAY(IbhHop);
+    IbhRoute route = ibh_route_of_ours(IBH_TABLE_SPREAD, subnet);
+
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* by rank */
+        if (can_carry(rails, nic, subnet))
+            g_array_append_val(hops, (IbhHop){.ifindex = nic->link->ifindex});
+    }
+    if (hops->len < 2 || is_anothers(rails, subnet) || is_led_in_part(rails, subnet))
+        return;
+    route.scope = RT_SCOPE_LINK;
+    route.hops = ibh_pool_keep(rails->pool, hops->data, hops->len * sizeof(IbhHop));
+    route.nexthops = hops->len;
+    route.ifindex = route.hops->ifindex;
+    keep_outermost(routes, &route);
+}
+
 static GArray *want_routes(const IbhRails *rails)
 {
     GArray *routes = IBH_NEW_ARRAY(IbhRoute);
-    IbhRoute route;
 
-    for (guint i = 0; rails && rails->main == IBH_MAIN_SPREAD && i < rails->nics->len; i++) {
-        const IbhAddress *address = first_primary(g_ptr_array_index(rails->nics, i));
+    if (!rails || rails->main != IBH_MAIN_SPREAD)
+        return routes;
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        const IbhAddress *address = first_primary(nic);
 
-        if (address && make_route(rails, &address->subnet, &route))
-            keep_outermost(routes, &route);
+        if (address)
+            add_route(rails, &address->subnet, routes);
     }
     return routes;
 }
@@ -106,18 +106,13 @@ static GArray *want_routes(const IbhRails *rails)
 static GArray *want_rules(const GArray *routes)
 {
     GArray *rules = IBH_NEW_ARRAY(IbhRule);
-    const IbhIp none = {.family = AF_INET};
 
-    for (guint to_rails = 0; to_rails < 2; to_rails++) {
-        IBH_EACH (const IbhRoute, route, routes) {
-            IbhRule rule =
-                to_rails ? ibh_rule_of_ours(IBH_TABLE_SPREAD, -1, IBH_PRIORITY_SPREAD, &route->dst)
-                         : ibh_rule_of_ours(IBH_TABLE_MAIN, route->dst.length, IBH_PRIORITY_SPREAD - 1, &route->dst);
-
-            ibh_rule_set_source(&rule, &none);
-            g_array_append_val(rules, rule);
-        }
-    }
+    IBH_EACH (const IbhRoute, route, routes)
+        ibh_rules_add_ours(rules, IBH_TABLE_MAIN, route->dst.length, IBH_PRIORITY_SPREAD - 1, &route->dst);
+    IBH_EACH (const IbhRoute, route, routes)
+        ibh_rules_add_ours(rules, IBH_TABLE_SPREAD, -1, IBH_PRIORITY_SPREAD, &route->dst);
+    IBH_EACH (IbhRule, rule, rules)
+        ibh_rule_set_source(rule, &NO_SOURCE);
     return rules;
 }
 
