@@ -27,8 +27,7 @@ static char *rollback(GPtrArray *done, const IbhUnit *unit, IbhExecute execute, 
 /* The operation, the interface and the kernel's own words; and what follows. */
 static char *fail(GPtrArray *done, IbhOp *op, const GError *error, IbhExecute execute, gpointer kernel)
 {
-    g_autofree char *command = ibh_op_command(op);
-    g_autofree char *problem = NULL;
+    g_autofree char *command = ibh_op_command(op), *problem = NULL;
     GString *message = g_string_new(NULL);
 
     g_string_printf(message, "%s: %s failed: %s (%s)", op->iface[0] ? op->iface : "-", ibh_op_name(op->type),

@@ -16,7 +16,7 @@ static gboolean take(GArray *wanted, gconstpointer object, GCompareFunc compare)
     return FALSE;
 }
 
-static IbhTodo todo_of(const IbhWork *work, const IbhNic *nic)
+static void add_todo(IbhWork *work, const IbhNic *nic)
 {
     IbhTodo todo = {.nic = nic, .selected = !nic->kept && ibh_nic_is_selected(nic, work->rails->only)};
 
@@ -24,7 +24,7 @@ static IbhTodo todo_of(const IbhWork *work, const IbhNic *nic)
         todo.routes = ibh_want_routes(work->rails, nic);
         todo.rules = ibh_want_rules(work->rails, nic, todo.routes);
     }
-    return todo;
+    g_array_append_val(work->todos, todo);
 }
 
 /* TRUE if an address of this NIC is being checked for duplicates (IPv6): this address itself, or one of that prefix. */
@@ -90,7 +90,7 @@ static void subtract_rule(IbhWork *work, const IbhRule *rule)
     const IbhTodo *todo = ibh_work_todo_of_rail(work, owner);
 
     /* One in the place of D's rules leads to T only what main does not have: new rules would lead more. */
-    if (todo && todo->nic->table == rule->table && rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
+    if (todo && owner->table == rule->table && rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
         ibh_rails_owner(work->rails, &rule->from.ip) == owner)
         g_hash_table_add(work->led_to_table, (gpointer)(guintptr)&rule->from.ip);
     subtract(work,
@@ -163,11 +163,8 @@ void ibh_work_init(IbhWork *work)
     work->plan = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free);
     work->todos = IBH_NEW_ARRAY(IbhTodo);
     g_array_set_clear_func(work->todos, ibh_todo_clear);
-    IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
-        const IbhTodo todo = todo_of(work, nic);
-
-        g_array_append_val(work->todos, todo);
-    }
+    IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics)
+        add_todo(work, nic);
     work->stales = IBH_NEW_ARRAY(IbhStale);
     work->led_to_table = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal);
     ibh_want_spread(work->spread, &work->of_spread);

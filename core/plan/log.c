@@ -15,7 +15,7 @@ static const IbhOpType said_in_order[] = {
 /* A rule that asks main comes and goes with a rule to a table of ours, which is reported. */
 static gboolean is_said_already(const GPtrArray *ops, const IbhOp *op)
 {
-    if (ibh_op_what(op) != IBH_RULE || !ibh_rule_asks_main(&op->rule))
+    if (!ibh_rule_asks_main(&op->rule))
         return FALSE;
     IBH_EACH_POINTER (const IbhOp, other, ops) {
         if (other->type == op->type && !ibh_rule_asks_main(&other->rule) &&
@@ -55,10 +55,10 @@ static const char *find_loss(const IbhSnapshot *snapshot, const char *iface, con
             return NULL;
     }
     if (!link)
-        return "is gone";
+        return " is gone";
     if (!(link->flags & IFF_UP))
-        return "is down";
-    return link->carrier ? NULL : "has no link";
+        return " is down";
+    return link->carrier ? NULL : " has no link";
 }
 
 static void put_line(GString *out, const char *iface, const GPtrArray *ops, const IbhSnapshot *snapshot,
@@ -78,7 +78,7 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
         if (!loss || !ibh_op_removes(*type))
             put_type(line, ops, *type);
     }
-    g_string_append_printf(out, "%s%s%s: %s (%s)\n", name, loss ? " " : "", loss ? loss : "", line->str, why);
+    g_string_append_printf(out, "%s%s: %s (%s)\n", name, loss ? loss : "", line->str, why);
 }
 
 /* A NIC that is gone has its table in the saved state, and its addresses among the known rails. */

@@ -106,6 +106,8 @@ static void program_rail(IbhWork *work, IbhTodo *todo)
 {
     g_autofree char *why = g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name);
 
+    if (todo->done)
+        return;
     todo->done = TRUE;
     IBH_EACH (IbhStale, stale, work->stales) {
         IbhTodo *holder;
@@ -113,7 +115,7 @@ static void program_rail(IbhWork *work, IbhTodo *todo)
         if (!ibh_stale_is_in_the_way(stale, todo))
             continue;
         holder = ibh_work_todo_of_rail(work, stale->owner);
-        if (holder && !holder->done)
+        if (holder)
             program_rail(work, holder);
         if (ibh_work_may_touch(work, stale->owner))
             ibh_work_drop(work, stale, why);
@@ -124,7 +126,7 @@ static void program_rail(IbhWork *work, IbhTodo *todo)
 void ibh_work_program_rails(IbhWork *work)
 {
     IBH_EACH (IbhTodo, todo, work->todos) {
-        if (todo->rules && !todo->done)
+        if (todo->rules)
             program_rail(work, todo);
     }
 }
@@ -134,8 +136,8 @@ void ibh_work_program_rails(IbhWork *work)
 void ibh_work_set_arp(IbhWork *work)
 {
     IBH_EACH (IbhTodo, todo, work->todos) {
-        if (todo->rules && ibh_work_emit_arp(work, work->rails, todo->nic, NULL))
-            todo->changed = TRUE;
+        if (todo->rules)
+            todo->changed |= ibh_work_emit_arp(work, work->rails, todo->nic, NULL);
     }
 }
 

@@ -120,9 +120,9 @@ void ibh_work_adapt_rails_that_stay(IbhWork *work)
 {
     const IbhRails *after = work->spread;
 
-    for (guint i = 0; after && i < after->nics->len; i++) {
-        const IbhNic *nic = after->nics->pdata[i];
-
+    if (!after)
+        return;
+    IBH_EACH_POINTER (const IbhNic, nic, after->nics) {
         if (!nic->kept && ibh_nic_is_programmed(after, nic))
             ibh_work_emit_arp(work, after, nic, "answer for the NIC that is no rail any more, too");
     }

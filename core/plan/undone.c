@@ -16,8 +16,8 @@ int ibh_work_value_left(const IbhWork *work, const IbhNic *nic, IbhSysctl key)
 
 static gboolean has_our_sysctls(const IbhWork *work, const IbhNic *nic)
 {
-    for (int key = 0; key < IBH_N_SYSCTLS; key++) {
-        if (ibh_work_value_left(work, nic, (IbhSysctl)key) != nic->link->sysctl[key])
+    for (IbhSysctl key = 0; key < IBH_N_SYSCTLS; key++) {
+        if (ibh_work_value_left(work, nic, key) != nic->link->sysctl[key])
             return TRUE;
     }
     return FALSE;
