@@ -73,20 +73,16 @@ static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
             ibh_rails_have_gateway(rails, ibh_rails_nic(rails, route->ifindex), &route->gateway));
 }
 
-static void emit_route(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRoute *route,
-                       const IbhRoute *replaced, char *why)
+static IbhOp *emit_route(const IbhWork *work, IbhOpType type, const IbhNic *nic, const IbhRoute *route, char *why)
 {
     IbhOp *op = ibh_work_emit(work, type, nic, route->family, why);
-    const IbhRoute *goes = type == IBH_OP_ROUTE_DEL ? route : replaced;
 
     op->route = *route;
-    if (replaced)
-        op->replaced = *replaced;
-    op->for_good = goes && goes_for_good(work->rails, goes);
-    if (!ibh_route_is_spread(route))
-        return;
-    op->unit.kind = IBH_UNIT_SPREAD;
-    op->hops = route->nexthops ? describe_hops(work->rails->snapshot, route) : NULL;
+    if (ibh_route_is_spread(route)) {
+        op->unit.kind = IBH_UNIT_SPREAD;
+        op->hops = route->nexthops ? describe_hops(work->rails->snapshot, route) : NULL;
+    }
+    return op;
 }
 
 void ibh_work_emit_sysctl(const IbhWork *work, const IbhNic *nic, IbhSysctl key, int from, int to, const char *why)
@@ -223,7 +219,8 @@ void ibh_work_drop(const IbhWork *work, IbhStale *stale, const char *why)
     if (stale->rule)
         emit_rule(work, IBH_OP_RULE_DEL, stale->owner, stale->rule, text);
     else
-        emit_route(work, IBH_OP_ROUTE_DEL, stale->owner, stale->route, NULL, text);
+        emit_route(work, IBH_OP_ROUTE_DEL, stale->owner, stale->route, text)->for_good =
+            goes_for_good(work->rails, stale->route);
     stale->done = TRUE;
 }
 
@@ -285,15 +282,19 @@ void ibh_work_add_routes(const IbhWork *work, const IbhTodo *todo, guint32 table
     for (guint i = 0; i < todo->routes->len;) {
         const IbhRoute *route = &g_array_index(todo->routes, IbhRoute, i);
         IbhStale *stale = find_in_place(work, route);
+        IbhOp *op;
 
         if (route->table != table) {
             i++;
             continue;
         }
-        emit_route(work, stale ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, todo->nic, route, stale ? stale->route : NULL,
-                   why_route(todo, route));
-        if (stale)
+        op =
+            emit_route(work, stale ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, todo->nic, route, why_route(todo, route));
+        if (stale) {
+            op->replaced = *stale->route;
+            op->for_good = goes_for_good(work->rails, stale->route);
             stale->done = TRUE;
+        }
         g_array_remove_index(todo->routes, i);
     }
 }

@@ -94,24 +94,18 @@ static gboolean needs_announcement(const IbhWork *work, const IbhIp *ip)
 }
 
 /* In IPv6 the NIC that has the address answers neighbour discovery: nothing moves, other than with ARP. */
-static void announce(const IbhWork *work, const IbhNic *nic)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        const IbhNic *from;
-
-        if (address->local.family == AF_INET && needs_announcement(work, &address->local) &&
-            ibh_nic_has_first(nic, address) && (from = ibh_main_find_nic(work->rails, address)) &&
-            will_answer(work, from, nic, &address->local))
-            ibh_work_emit_announce(work, nic, from, &address->local,
-                                   g_strdup_printf("main uses %s for its subnet", from->link->name));
-    }
-}
-
 void ibh_work_announce_former(IbhWork *work)
 {
     IBH_EACH (const IbhTodo, todo, work->todos) {
-        if (todo->undone)
-            announce(work, todo->nic);
+        IBH_EACH_POINTER (const IbhAddress, address, todo->nic->served) {
+            const IbhNic *from;
+
+            if (todo->undone && address->local.family == AF_INET && needs_announcement(work, &address->local) &&
+                ibh_nic_has_first(todo->nic, address) && (from = ibh_main_find_nic(work->rails, address)) &&
+                will_answer(work, from, todo->nic, &address->local))
+                ibh_work_emit_announce(work, todo->nic, from, &address->local,
+                                       g_strdup_printf("main uses %s for its subnet", from->link->name));
+        }
     }
 }
 
