@@ -10,13 +10,26 @@ static IbhUnit unit_of(const IbhNic *nic, int family)
     return (IbhUnit){IBH_UNIT_NIC, family, nic->link->ifindex};
 }
 
-void ibh_work_move_unit(const IbhWork *work, const IbhNic *nic, int family)
+/* To that of moves. */
+static void move_unit(const IbhWork *work, const IbhNic *nic, int family)
 {
     const IbhUnit unit = unit_of(nic, family);
 
     IBH_EACH_POINTER (IbhOp, op, work->plan) {
         if (ibh_unit_is_same(&op->unit, &unit))
             op->unit = (IbhUnit){IBH_UNIT_MOVES, family, 0};
+    }
+}
+
+void ibh_work_join_units(const IbhWork *work)
+{
+    IBH_EACH (const IbhStale, stale, work->stales) {
+        const IbhTodo *todo = ibh_work_todo_of_rail(work, ibh_rails_nic_by_table(work->rails, stale->table));
+
+        if (!todo || !todo->changed || !stale->owner || stale->owner == todo->nic)
+            continue;
+        move_unit(work, todo->nic, stale->family);
+        move_unit(work, stale->owner, stale->family);
     }
 }
 

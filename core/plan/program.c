@@ -178,15 +178,3 @@ void ibh_work_collect_garbage(IbhWork *work)
             ibh_work_drop(work, stale, NULL);
     }
 }
-
-void ibh_work_join_units(IbhWork *work)
-{
-    IBH_EACH (const IbhStale, stale, work->stales) {
-        const IbhTodo *todo = ibh_work_todo_of_rail(work, ibh_rails_nic_by_table(work->rails, stale->table));
-
-        if (!todo || !todo->changed || !stale->owner || stale->owner == todo->nic)
-            continue;
-        ibh_work_move_unit(work, todo->nic, stale->family);
-        ibh_work_move_unit(work, stale->owner, stale->family);
-    }
-}

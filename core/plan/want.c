@@ -237,24 +237,18 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const GArray *ro
     ibh_rules_add_ours(rules, nic->table, -1, IBH_PRIORITY_BASE, NULL);
 }
 
-/* Bridges, containers, specific routes of main, and VPNs win over the rail's own default. */
-static void add_rules_for_default(const IbhNic *nic, const GArray *routes, int family, GArray *rules)
-{
-    g_autoptr(GArray) defaults = find_prefixes(routes, family, ibh_nic_defaults(nic));
-
-    if (!defaults->len)
-        return;
-    ibh_rules_add_ours(rules, IBH_TABLE_MAIN, 0, IBH_PRIORITY_DEFAULTS - 1, NULL);
-    ibh_rules_add_ours(rules, ibh_nic_defaults(nic), -1, IBH_PRIORITY_DEFAULTS, NULL);
-}
-
 /* The rules of each address of this family, in ascending order; without the address. */
 static GArray *rules_of_family(const IbhRails *rails, const IbhNic *nic, const GArray *routes, int family)
 {
+    g_autoptr(GArray) defaults = find_prefixes(routes, family, ibh_nic_defaults(nic));
     GArray *rules = IBH_NEW_ARRAY(IbhRule);
 
     add_pairs(rails, nic, routes, family, rules);
-    add_rules_for_default(nic, routes, family, rules);
+    /* Bridges, containers, specific routes of main, and VPNs win over the rail's own default. */
+    if (defaults->len) {
+        ibh_rules_add_ours(rules, IBH_TABLE_MAIN, 0, IBH_PRIORITY_DEFAULTS - 1, NULL);
+        ibh_rules_add_ours(rules, ibh_nic_defaults(nic), -1, IBH_PRIORITY_DEFAULTS, NULL);
+    }
     return rules;
 }
 

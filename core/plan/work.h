@@ -83,7 +83,6 @@ void ibh_work_add_rules(const IbhWork *work, const IbhTodo *todo, guint32 priori
 gboolean ibh_stale_is_programmed(const IbhStale *stale); /* others do not route it */
 /* Once. `why` NULL: why it is not wanted. */
 void ibh_work_drop(const IbhWork *work, IbhStale *stale, const char *why);
-void ibh_work_move_unit(const IbhWork *work, const IbhNic *nic, int family); /* to that of moves */
 
 /* ---- the steps of a plan (order.c has their order) ---- */
 
@@ -91,6 +90,7 @@ void ibh_work_move_unit(const IbhWork *work, const IbhNic *nic, int family); /* 
  * change, it is loosened, for a moment too; after peers were told, it is tightened. */
 typedef enum { IBH_LOOSEN, IBH_TIGHTEN } IbhRpFilters;
 void ibh_work_set_rp_filters(const IbhWork *work, IbhRpFilters turn);
+void ibh_work_join_units(const IbhWork *work); /* of rails that take each other's tables */
 
 /* program.c: rails */
 void ibh_work_program_rails(IbhWork *work);
@@ -98,7 +98,6 @@ void ibh_work_set_arp(IbhWork *work);
 void ibh_work_silence_others(IbhWork *work);
 void ibh_work_announce_changed(IbhWork *work);
 void ibh_work_collect_garbage(IbhWork *work);
-void ibh_work_join_units(IbhWork *work);
 
 /* spread.c */
 void ibh_work_spread(IbhWork *work);
