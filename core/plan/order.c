@@ -3,8 +3,8 @@
  * The order in which a plan changes a host, and the reason for each place in it. What worked before keeps working while
  * the steps are done, one after the other; a step that has nothing to do adds no operation.
  *
- * The order inside a rail (routes, the rules that lead to them) stands in program.c: program(). Of several
- * rules that go in one step, difference.c says which goes first.
+ * The order inside a rail (routes, the rules that lead to them) stands in program.c: program(). Of several rules that
+ * go in one step, difference.c says which goes first.
  */
 #include "plan/plan.h"
 #include "plan/work.h"

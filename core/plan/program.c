@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What ibh_plan_apply() in order.c does for rails: rules and routes rail by rail, ARP values, announcements, leftovers.
- */
+/* What ibh_plan_apply() in order.c does for rails: rules and routes rail by rail, ARP values, announcements,
+ * leftovers. */
 #include "plan/want.h"
 #include "plan/work.h"
 
@@ -66,12 +66,13 @@ static void drop_rules(IbhWork *work, const IbhTodo *todo, gboolean only_unasked
     }
 }
 
-/* The steps for one rail, and their order.
- *
- * "Led": an address that a rule of ours leads to T already. It must not lose its routes, so its new rules come before
+/* ---- the steps for one rail, and their order ---- */
+
+/* "Led": an address that a rule of ours leads to T already. It must not lose its routes, so its new rules come before
  * the routes that need them. An address that is not led yet gets its routes first. */
 static void program(IbhWork *work, const IbhTodo *todo)
 {
+    /* An old rule would lead to T's new routes, and main is not asked before. */
     const gboolean is_unasked = has_unasked_rule(work, todo);
 
     /* The new rules must not lead to an old route via a gateway. */

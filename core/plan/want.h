@@ -43,7 +43,7 @@ gboolean ibh_prefix_has_one_peer(const IbhPrefix *subnet);
 /* With our mark: */
 IbhRoute ibh_route_of_ours(guint32 table, const IbhPrefix *dst);
 IbhRoute ibh_route_for_nic(const IbhNic *nic, const IbhPrefix *dst); /* in T, by the device */
-/* Without an address. `to` NULL, or of length 0: to all. */
+/* Adds one without an address. `to` NULL, or of length 0: to all. */
 void ibh_rules_add_ours(GArray *rules, guint32 table, gint64 suppress_prefixlength, guint32 priority,
                         const IbhPrefix *to);
 void ibh_rule_set_source(IbhRule *rule, const IbhIp *source);

@@ -7,7 +7,7 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-static const IbhIp NO_SOURCE = {.family = AF_INET};
+static const IbhIp NO_SOURCE = {.family = AF_INET}; /* what unbound traffic has yet */
 
 /* The source address that the kernel gives unbound traffic by this NIC. It must be of this subnet, and the NIC its
  * owner: once a socket has that source, the owner's rule applies. */
