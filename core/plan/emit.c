@@ -155,7 +155,7 @@ void ibh_work_emit_announce(const IbhWork *work, const IbhNic *nic, const IbhNic
 
 /* ---- rp_filter ---- */
 
-static void emit_rp_filter(const IbhWork *work, const IbhTodo *todo, IbhRpFilters turn)
+static void emit_rp_filter(const IbhWork *work, const IbhTodo *todo, gboolean loosens)
 {
     const IbhNic *nic = todo->nic;
     const int all = work->rails->snapshot->all[IBH_SYSCTL_RP_FILTER], now = nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
@@ -167,19 +167,29 @@ static void emit_rp_filter(const IbhWork *work, const IbhTodo *todo, IbhRpFilter
     const gboolean loosen = nic->settings.arp != IBH_ARP_KEEP && (work->rules_change || todo->undone);
     const int between = !be_strict ? want : is_strict && loosen ? 2 : now;
 
-    if (turn == IBH_LOOSEN)
+    if (loosens)
         ibh_work_emit_sysctl(work, nic, IBH_SYSCTL_RP_FILTER, now, between,
                              "a packet that still comes in through another NIC is not dropped");
     else
         ibh_work_emit_sysctl(work, nic, IBH_SYSCTL_RP_FILTER, between, want, "strict again: peers were told");
 }
 
-void ibh_work_set_rp_filters(const IbhWork *work, IbhRpFilters turn)
+static void set_rp_filters(const IbhWork *work, gboolean loosens)
 {
     IBH_EACH (const IbhTodo, todo, work->todos) {
         if (todo->undone || todo->rules)
-            emit_rp_filter(work, todo, turn);
+            emit_rp_filter(work, todo, loosens);
     }
+}
+
+void ibh_work_loosen_rp_filters(const IbhWork *work)
+{
+    set_rp_filters(work, TRUE);
+}
+
+void ibh_work_tighten_rp_filters(const IbhWork *work)
+{
+    set_rp_filters(work, FALSE);
 }
 
 /* Others do not route it. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What ibh_plan_apply() in order.c does for rails: rules and routes rail by rail, ARP values, announcements,
- * leftovers. */
+/* What APPLY in order.c does for rails: rules and routes rail by rail, ARP values, announcements, leftovers. */
 #include "plan/want.h"
 #include "plan/work.h"
 
@@ -32,12 +31,12 @@ static gboolean has_unasked_rule(const IbhWork *work, const IbhTodo *todo)
 }
 
 /* Routes of T that are no longer wanted. */
-static void drop_stale_routes(IbhWork *work, const IbhTodo *todo, IbhRouteKind kind)
+static void drop_stale_routes(const IbhWork *work, const IbhTodo *todo, guint32 kind)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
         if (!stale->route || stale->owner != todo->nic || stale->table != todo->nic->table)
             continue;
-        if (ibh_route_kind(stale->route) == kind && !ibh_routes_find_place(todo->routes, stale->route) &&
+        if (ibh_route_kind(stale->route) == (IbhRouteKind)kind && !ibh_routes_find_place(todo->routes, stale->route) &&
             ibh_nic_programs_family(todo->nic, stale->family))
             ibh_work_drop(work, stale, NULL);
     }
@@ -58,52 +57,77 @@ static gboolean is_unasked_rule(const IbhWork *work, const IbhTodo *todo, const 
     return g_hash_table_contains(work->led_to_table, &rule->from.ip);
 }
 
-static void drop_rules(IbhWork *work, const IbhTodo *todo, gboolean only_unasked)
+enum { SUPERSEDED, UNASKED };
+
+static void drop_rules(const IbhWork *work, const IbhTodo *todo, guint32 which)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
-        if (is_rule_superseded(work, todo, stale) && (!only_unasked || is_unasked_rule(work, todo, stale->rule)))
+        if (is_rule_superseded(work, todo, stale) && (which == SUPERSEDED || is_unasked_rule(work, todo, stale->rule)))
             ibh_work_drop(work, stale, NULL);
     }
 }
 
 /* ---- the steps for one rail, and their order ---- */
 
+static void add_rules_of_led(const IbhWork *work, const IbhTodo *todo, guint32 priority)
+{
+    ibh_work_add_rules(work, todo, priority, TRUE);
+}
+
+static void add_all_rules(const IbhWork *work, const IbhTodo *todo, guint32 priority)
+{
+    ibh_work_add_rules(work, todo, priority, FALSE);
+}
+
+static void add_routes(const IbhWork *work, const IbhTodo *todo, guint32 above_t)
+{
+    ibh_work_add_routes(work, todo, todo->nic->table + above_t);
+}
+
 /* "Led": an address that a rule of ours leads to T already. It must not lose its routes, so its new rules come before
  * the routes that need them. An address that is not led yet gets its routes first. */
-static void program(IbhWork *work, const IbhTodo *todo)
+static const struct {
+    void (*step)(const IbhWork *work, const IbhTodo *todo, guint32 what);
+    guint32 what;             /* a kind of routes, how far above T their table is, a priority of rules, … */
+    gboolean only_if_unasked; /* only where an old rule would lead to T's new routes, and main is not asked before */
+} RAIL[] = {
+    /* The new rules must not lead to an old route via a gateway. */
+    {drop_stale_routes, IBH_ROUTE_BY_GATEWAY, FALSE},
+    /* Led addresses ask main for longer prefixes before T gets shorter ones. */
+    {add_rules_of_led, IBH_PRIORITY_BASE, FALSE},
+    /* An old rule without such a question before it must find neither old routes that would now be wrong ... */
+    {drop_stale_routes, IBH_ROUTE_SUBNET, TRUE},
+    /* ... nor the new ones. */
+    {drop_rules, UNASKED, TRUE},
+    /* A rule never leads to an empty table. */
+    {add_routes, 0, FALSE},
+    /* A subnet has its new way before its old one goes. */
+    {drop_stale_routes, IBH_ROUTE_SUBNET, FALSE},
+    /* T is as it shall be: now the other addresses are led there. */
+    {add_all_rules, IBH_PRIORITY_BASE, FALSE},
+    /* Main is asked for its longer routes before there is a default. */
+    {add_all_rules, IBH_PRIORITY_DEFAULTS - 1, FALSE},
+    /* D, as T, has its route before a rule leads to it. */
+    {add_routes, IBH_TABLE_DEFAULTS, FALSE},
+    {add_all_rules, IBH_PRIORITY_DEFAULTS, FALSE},
+    /* The new rules decide now. */
+    {drop_rules, SUPERSEDED, FALSE},
+};
+
+static void program(const IbhWork *work, const IbhTodo *todo)
 {
-    /* An old rule would lead to T's new routes, and main is not asked before. */
     const gboolean is_unasked = has_unasked_rule(work, todo);
 
-    /* The new rules must not lead to an old route via a gateway. */
-    drop_stale_routes(work, todo, IBH_ROUTE_BY_GATEWAY);
-    /* Led addresses ask main for longer prefixes before T gets shorter ones. */
-    ibh_work_add_rules(work, todo, IBH_PRIORITY_BASE, TRUE);
-    if (is_unasked) {
-        /* An old rule without such a question before it must find neither old routes that would now be wrong ... */
-        drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
-        /* ... nor the new ones. */
-        drop_rules(work, todo, TRUE);
+    for (guint i = 0; i < G_N_ELEMENTS(RAIL); i++) {
+        if (is_unasked || !RAIL[i].only_if_unasked)
+            RAIL[i].step(work, todo, RAIL[i].what);
     }
-    /* A rule never leads to an empty table. */
-    ibh_work_add_routes(work, todo, todo->nic->table);
-    /* A subnet has its new way before its old one goes. */
-    drop_stale_routes(work, todo, IBH_ROUTE_SUBNET);
-    /* T is as it shall be: now the other addresses are led there. */
-    ibh_work_add_rules(work, todo, IBH_PRIORITY_BASE, FALSE);
-    /* Main is asked for its longer routes before there is a default. */
-    ibh_work_add_rules(work, todo, IBH_PRIORITY_DEFAULTS - 1, FALSE);
-    /* D, as T, has its route before a rule leads to it. */
-    ibh_work_add_routes(work, todo, ibh_nic_defaults(todo->nic));
-    ibh_work_add_rules(work, todo, IBH_PRIORITY_DEFAULTS, FALSE);
-    /* The new rules decide now. */
-    drop_rules(work, todo, FALSE);
 }
 
 /* Who takes a table waits until its holder has left. Where table= swaps tables, one is undone before it has its new
  * table.
  */
-static void program_rail(IbhWork *work, IbhTodo *todo)
+static void program_rail(const IbhWork *work, IbhTodo *todo)
 {
     g_autofree char *why = g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name);
 
@@ -124,7 +148,7 @@ static void program_rail(IbhWork *work, IbhTodo *todo)
     program(work, todo);
 }
 
-void ibh_work_program_rails(IbhWork *work)
+void ibh_work_program_rails(const IbhWork *work)
 {
     IBH_EACH (IbhTodo, todo, work->todos) {
         if (todo->rules)
@@ -134,7 +158,7 @@ void ibh_work_program_rails(IbhWork *work)
 
 /* ---- sysctls and announcements ---- */
 
-void ibh_work_set_arp(IbhWork *work)
+void ibh_work_set_arp(const IbhWork *work)
 {
     IBH_EACH (IbhTodo, todo, work->todos) {
         if (todo->rules)
@@ -142,7 +166,7 @@ void ibh_work_set_arp(IbhWork *work)
     }
 }
 
-void ibh_work_silence_others(IbhWork *work)
+void ibh_work_silence_others(const IbhWork *work)
 {
     IBH_EACH_POINTER (const IbhNic, nic, work->rails->no_rails) {
         int now = nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
@@ -153,7 +177,7 @@ void ibh_work_silence_others(IbhWork *work)
     }
 }
 
-void ibh_work_announce_changed(IbhWork *work)
+void ibh_work_announce_changed(const IbhWork *work)
 {
     char ip[IBH_IP_STRLEN];
 
@@ -171,7 +195,7 @@ void ibh_work_announce_changed(IbhWork *work)
 /* ---- deletions ---- */
 
 /* Leftovers of rails, and of NICs that have disappeared. NICs that are no longer rails are undone (undo.c). */
-void ibh_work_collect_garbage(IbhWork *work)
+void ibh_work_collect_garbage(const IbhWork *work)
 {
     IBH_EACH (IbhStale, stale, work->stales) {
         if (!stale->spread && ibh_work_may_touch(work, stale->owner) &&

@@ -18,7 +18,7 @@ static gboolean may_spread(const IbhWork *work)
 }
 
 /* Rules that ask main come first, then routes, then the rules that lead to them; deletions the other way round. */
-void ibh_work_spread(IbhWork *work)
+void ibh_work_spread(const IbhWork *work)
 {
     if (!may_spread(work))
         return;

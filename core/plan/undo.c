@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What undo_former_rails() and ibh_plan_undo() in order.c do: all that is ours on these interfaces goes, sysctls get
- * the administrator's values back. */
+/* What FORMER_RAILS and UNDO in order.c do: all that is ours on these interfaces goes, sysctls get the
+ * administrator's values back. */
 #include "plan/want.h"
 #include "plan/work.h"
 
@@ -22,7 +22,7 @@ void ibh_work_restore_announce(const IbhWork *work)
     }
 }
 
-void ibh_work_restore_answers(const IbhWork *work, gboolean is_used_by_main)
+static void restore_answers(const IbhWork *work, gboolean is_used_by_main)
 {
     static const IbhSysctl keys[] = {IBH_SYSCTL_ARP_IGNORE, IBH_SYSCTL_ARP_FILTER};
 
@@ -34,9 +34,19 @@ void ibh_work_restore_answers(const IbhWork *work, gboolean is_used_by_main)
     }
 }
 
+void ibh_work_restore_answers_in_use(const IbhWork *work)
+{
+    restore_answers(work, TRUE);
+}
+
+void ibh_work_restore_other_answers(const IbhWork *work)
+{
+    restore_answers(work, FALSE);
+}
+
 /* ---- rules and routes ---- */
 
-void ibh_work_delete_former(IbhWork *work)
+void ibh_work_delete_former(const IbhWork *work)
 {
     gboolean orphans = work->undo && !work->rails->only;
 
@@ -63,7 +73,7 @@ void ibh_work_forget_neighbours(const IbhWork *work, const IbhNic *nic)
     }
 }
 
-void ibh_work_forget_peers(IbhWork *work)
+void ibh_work_forget_peers(const IbhWork *work)
 {
     IBH_EACH (const IbhTodo, todo, work->todos) {
         if (todo->undone && !todo->is_used_by_main)
@@ -94,7 +104,7 @@ static gboolean needs_announcement(const IbhWork *work, const IbhIp *ip)
 }
 
 /* In IPv6 the NIC that has the address answers neighbour discovery: nothing moves, other than with ARP. */
-void ibh_work_announce_former(IbhWork *work)
+void ibh_work_announce_former(const IbhWork *work)
 {
     IBH_EACH (const IbhTodo, todo, work->todos) {
         IBH_EACH_POINTER (const IbhAddress, address, todo->nic->served) {
@@ -110,7 +120,7 @@ void ibh_work_announce_former(IbhWork *work)
 }
 
 /* The rails that stay must look as if the others had never been rails: they may have to answer for them again. */
-void ibh_work_adapt_rails_that_stay(IbhWork *work)
+void ibh_work_adapt_rails_that_stay(const IbhWork *work)
 {
     const IbhRails *after = work->spread;
 

@@ -86,28 +86,31 @@ void ibh_work_drop(const IbhWork *work, IbhStale *stale, const char *why);
 
 /* ---- the steps of a plan (order.c has their order) ---- */
 
+typedef void IbhStep(const IbhWork *work);
+
 /* emit.c. An rp_filter of 1 drops what comes in on another NIC than the answer would leave through: before rules
  * change, it is loosened, for a moment too; after peers were told, it is tightened. */
-typedef enum { IBH_LOOSEN, IBH_TIGHTEN } IbhRpFilters;
-void ibh_work_set_rp_filters(const IbhWork *work, IbhRpFilters turn);
+void ibh_work_loosen_rp_filters(const IbhWork *work);
+void ibh_work_tighten_rp_filters(const IbhWork *work);
 void ibh_work_join_units(const IbhWork *work); /* of rails that take each other's tables */
 
 /* program.c: rails */
-void ibh_work_program_rails(IbhWork *work);
-void ibh_work_set_arp(IbhWork *work);
-void ibh_work_silence_others(IbhWork *work);
-void ibh_work_announce_changed(IbhWork *work);
-void ibh_work_collect_garbage(IbhWork *work);
+void ibh_work_program_rails(const IbhWork *work);
+void ibh_work_set_arp(const IbhWork *work);
+void ibh_work_silence_others(const IbhWork *work);
+void ibh_work_announce_changed(const IbhWork *work);
+void ibh_work_collect_garbage(const IbhWork *work);
 
 /* spread.c */
-void ibh_work_spread(IbhWork *work);
+void ibh_work_spread(const IbhWork *work);
 
 /* undo.c: NICs that are no rails any more */
 void ibh_work_restore_announce(const IbhWork *work);
-void ibh_work_delete_former(IbhWork *work);
-/* Of the NICs by which main reaches the subnets of NICs that are undone; or of all others. */
-void ibh_work_restore_answers(const IbhWork *work, gboolean is_used_by_main);
-void ibh_work_forget_peers(IbhWork *work);
-void ibh_work_announce_former(IbhWork *work);
-void ibh_work_adapt_rails_that_stay(IbhWork *work);
+void ibh_work_delete_former(const IbhWork *work);
+/* Of the NICs by which main reaches the subnets of NICs that are undone. */
+void ibh_work_restore_answers_in_use(const IbhWork *work);
+void ibh_work_restore_other_answers(const IbhWork *work);
+void ibh_work_forget_peers(const IbhWork *work);
+void ibh_work_announce_former(const IbhWork *work);
+void ibh_work_adapt_rails_that_stay(const IbhWork *work);
 void ibh_work_forget_neighbours(const IbhWork *work, const IbhNic *nic); /* no traffic leaves through it now */
