@@ -54,3 +54,6 @@ static inline gboolean ibh_numbers_have(const GArray *numbers, int number)
         if ((a) != (b))                                                                                                \
             return (a) < (b) ? -1 : 1;                                                                                 \
     } while (0)
+
+/* The same for this member of both. */
+#define IBH_COMPARE_MEMBER(a, b, member) IBH_COMPARE((a)->member, (b)->member)

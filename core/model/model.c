@@ -76,18 +76,18 @@ gboolean ibh_address_is_host(const IbhAddress *address)
 
 int ibh_rule_compare(const IbhRule *a, const IbhRule *b)
 {
-    IBH_COMPARE(a->family, b->family);
-    IBH_COMPARE(a->priority, b->priority);
+    IBH_COMPARE_MEMBER(a, b, family);
+    IBH_COMPARE_MEMBER(a, b, priority);
     IBH_COMPARE(ibh_prefix_compare(&a->from, &b->from), 0);
     IBH_COMPARE(ibh_prefix_compare(&a->to, &b->to), 0);
-    IBH_COMPARE(a->action, b->action);
-    IBH_COMPARE(a->table, b->table);
-    IBH_COMPARE(a->protocol, b->protocol);
-    IBH_COMPARE(a->suppress_prefixlength, b->suppress_prefixlength);
-    IBH_COMPARE(a->suppress_ifgroup, b->suppress_ifgroup);
-    IBH_COMPARE(a->selectors, b->selectors);
-    IBH_COMPARE(a->l3mdev, b->l3mdev);
-    IBH_COMPARE(a->realms, b->realms);
+    IBH_COMPARE_MEMBER(a, b, action);
+    IBH_COMPARE_MEMBER(a, b, table);
+    IBH_COMPARE_MEMBER(a, b, protocol);
+    IBH_COMPARE_MEMBER(a, b, suppress_prefixlength);
+    IBH_COMPARE_MEMBER(a, b, suppress_ifgroup);
+    IBH_COMPARE_MEMBER(a, b, selectors);
+    IBH_COMPARE_MEMBER(a, b, l3mdev);
+    IBH_COMPARE_MEMBER(a, b, realms);
     return 0;
 }
 

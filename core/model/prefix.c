@@ -38,7 +38,7 @@ const char *ibh_ip_format(const IbhIp *ip, char buffer[IBH_IP_STRLEN])
 
 int ibh_ip_compare(const IbhIp *a, const IbhIp *b)
 {
-    IBH_COMPARE(a->family, b->family);
+    IBH_COMPARE_MEMBER(a, b, family);
     return memcmp(a->bytes, b->bytes, ibh_ip_bits(a) / 8);
 }
 
@@ -137,7 +137,7 @@ const char *ibh_prefix_format(const IbhPrefix *prefix, char buffer[IBH_PREFIX_ST
 int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b)
 {
     IBH_COMPARE(ibh_ip_compare(&a->ip, &b->ip), 0);
-    IBH_COMPARE(a->length, b->length);
+    IBH_COMPARE_MEMBER(a, b, length);
     return 0;
 }
 

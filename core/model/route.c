@@ -43,38 +43,20 @@ void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from)
     route->metrics_size = from->metrics_size;
 }
 
-typedef struct {
-    const IbhRoute *route;
-    guint at;
-} Metrics;
-
-/* The next attribute: its type, and `ret_size` bytes of a value; 0: none is left. */
-static guint next_metric(Metrics *metrics, const guint8 **ret_value, guint *ret_size)
+/* Of its metrics, the first attribute: not const, because the macros which step from one to the next take none. */
+static struct rtattr *first_metric(const IbhRoute *route)
 {
-    const guint left = metrics->route->metrics_size - metrics->at;
-    struct nlattr head;
-
-    if (left < sizeof head)
-        return 0;
-    memcpy(&head, metrics->route->metrics + metrics->at, sizeof head);
-    if (head.nla_len < sizeof head || head.nla_len > left)
-        return 0;
-    *ret_value = metrics->route->metrics + metrics->at + sizeof head;
-    *ret_size = (guint)(head.nla_len - sizeof head);
-    metrics->at += MIN(left, (guint)NLA_ALIGN(head.nla_len));
-    return head.nla_type & (guint)NLA_TYPE_MASK;
+    return (gpointer)(guintptr)route->metrics;
 }
 
 guint32 ibh_route_metric(const IbhRoute *route, guint wanted)
 {
-    Metrics metrics = {.route = route};
-    const guint8 *value;
+    gint64 left = route->metrics_size;
     guint32 number = 0;
-    guint size;
 
-    for (guint type; (type = next_metric(&metrics, &value, &size));) {
-        if (type == wanted && size == sizeof number)
-            memcpy(&number, value, sizeof number);
+    for (struct rtattr *metric = first_metric(route); RTA_OK(metric, left); metric = RTA_NEXT(metric, left)) {
+        if ((metric->rta_type & (guint)NLA_TYPE_MASK) == wanted && RTA_PAYLOAD(metric) == sizeof number)
+            memcpy(&number, RTA_DATA(metric), sizeof number);
     }
     return number;
 }
@@ -82,17 +64,16 @@ guint32 ibh_route_metric(const IbhRoute *route, guint wanted)
 void ibh_route_put_metrics(GString *text, const IbhRoute *route)
 {
     const guint32 locks = ibh_route_metric(route, RTAX_LOCK);
-    Metrics metrics = {.route = route};
-    const guint8 *value;
-    guint size;
+    gint64 left = route->metrics_size;
 
-    for (guint type; (type = next_metric(&metrics, &value, &size));) {
+    for (struct rtattr *metric = first_metric(route); RTA_OK(metric, left); metric = RTA_NEXT(metric, left)) {
+        const guint type = metric->rta_type & (guint)NLA_TYPE_MASK;
         /* ip and NetworkManager lock rto_min themselves, and know no word for it. */
         const gboolean is_locked = type < 32 && type != RTAX_RTO_MIN && locks & (1u << type);
         const char *lock = is_locked ? " lock" : "";
 
         if (type == RTAX_CC_ALGO)
-            g_string_append_printf(text, " congctl%s %.*s", lock, (int)strnlen((const char *)value, size), value);
+            g_string_append_printf(text, " congctl%s %.*s", lock, (int)RTA_PAYLOAD(metric), (char *)RTA_DATA(metric));
         else if (type == RTAX_FEATURES && ibh_route_metric(route, type) & RTAX_FEATURE_ECN)
             g_string_append(text, " features ecn");
         else if (type < G_N_ELEMENTS(metric_words) && metric_words[type])
@@ -125,22 +106,22 @@ gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part)
 
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b)
 {
-    IBH_COMPARE(a->family, b->family);
-    IBH_COMPARE(a->table, b->table);
+    IBH_COMPARE_MEMBER(a, b, family);
+    IBH_COMPARE_MEMBER(a, b, table);
     IBH_COMPARE(ibh_prefix_compare(&a->dst, &b->dst), 0);
-    IBH_COMPARE(a->metric, b->metric);
-    IBH_COMPARE(a->type, b->type);
-    IBH_COMPARE(a->protocol, b->protocol);
-    IBH_COMPARE(a->scope, b->scope);
-    IBH_COMPARE(a->ifindex, b->ifindex);
+    IBH_COMPARE_MEMBER(a, b, metric);
+    IBH_COMPARE_MEMBER(a, b, type);
+    IBH_COMPARE_MEMBER(a, b, protocol);
+    IBH_COMPARE_MEMBER(a, b, scope);
+    IBH_COMPARE_MEMBER(a, b, ifindex);
     IBH_COMPARE(ibh_ip_compare(&a->gateway, &b->gateway), 0);
     IBH_COMPARE(ibh_ip_compare(&a->src, &b->src), 0);
-    IBH_COMPARE(a->nexthops, b->nexthops);
-    IBH_COMPARE(a->onlink, b->onlink);
-    IBH_COMPARE(a->special, b->special);
-    IBH_COMPARE(a->encapsulated, b->encapsulated);
-    IBH_COMPARE(a->cached, b->cached);
-    IBH_COMPARE(a->metrics_size, b->metrics_size);
+    IBH_COMPARE_MEMBER(a, b, nexthops);
+    IBH_COMPARE_MEMBER(a, b, onlink);
+    IBH_COMPARE_MEMBER(a, b, special);
+    IBH_COMPARE_MEMBER(a, b, encapsulated);
+    IBH_COMPARE_MEMBER(a, b, cached);
+    IBH_COMPARE_MEMBER(a, b, metrics_size);
     if (a->metrics_size)
         IBH_COMPARE(memcmp(a->metrics, b->metrics, a->metrics_size), 0);
     IBH_COMPARE(a->hops != NULL, b->hops != NULL);
