@@ -45,9 +45,10 @@ typedef struct {
     char words[200];
 } Exchange;
 
-static void set_nl_error(GError **error, const char *doing, int nl_error)
+static gboolean set_nl_error(GError **error, const char *doing, int nl_error)
 {
     g_set_error(error, IBH_NETLINK_ERROR, EIO, "netlink: %s: %s", doing, nl_geterror(nl_error));
+    return FALSE;
 }
 
 /* Opens the socket anew; if it was open before, with the same port: by that --watch knows our own changes. */
@@ -59,10 +60,8 @@ static gboolean connect_socket(IbhNetlink *netlink, GError **error)
 
     nl_close(netlink->socket);
     result = nl_connect(netlink->socket, NETLINK_ROUTE);
-    if (result < 0) {
-        set_nl_error(error, "cannot open a socket", result);
-        return FALSE;
-    }
+    if (result < 0)
+        return set_nl_error(error, "cannot open a socket", result);
     nl_socket_disable_auto_ack(netlink->socket); /* a look-up has one answer; changes ask for their own */
     fd = nl_socket_get_fd(netlink->socket);
     /* The kernel answers before the request returns: an answer that is not there then never comes. */
@@ -134,62 +133,38 @@ gboolean ibh_netlink_is_strict(const IbhNetlink *netlink)
 
 /* ---- an exchange ---- */
 
-/* The kernel's own words are an attribute behind an error (NLMSGERR_ATTR_MSG). */
-static void copy_words(Exchange *exchange, const struct nlmsghdr *header, gsize offset)
+/* The end of a dump tells whether it was whole; an acknowledgement is an error of number 0, behind which comes the
+ * request, or only its header. The kernel's own words are an attribute behind that (NLMSGERR_ATTR_MSG). */
+static Problem on_end(Exchange *exchange, const struct nlmsghdr *header)
 {
-    const char *data = nlmsg_data(header);
+    const struct nlmsgerr *answer = nlmsg_data(header);
     const gsize size = (gsize)nlmsg_datalen(header);
+    const gint32 error = size < sizeof answer->error ? 0 : answer->error; /* negative; 0: none */
+    gsize words = sizeof answer->error;
 
-    if (header->nlmsg_flags & NLM_F_ACK_TLVS && offset < size)
-        get_string(nla_find((const void *)(data + offset), (int)(size - offset), NLMSGERR_ATTR_MSG), exchange->words,
-                   sizeof exchange->words);
-}
-
-/* `error` is negative, as the kernel sends it; 0: none. `words` is where its words can be. */
-static Problem finish(Exchange *exchange, const struct nlmsghdr *header, gint32 error, gsize words)
-{
+    if (header->nlmsg_type == NLMSG_ERROR) {
+        if (size < sizeof *answer)
+            return UNREADABLE;
+        words += header->nlmsg_flags & NLM_F_CAPPED ? sizeof answer->msg : NLMSG_ALIGN(answer->msg.nlmsg_len);
+    }
     if (error > 0 || error < -ERRNO_MAX)
         return UNREADABLE;
     exchange->done = TRUE;
     exchange->error = -error;
-    if (error)
-        copy_words(exchange, header, words);
+    if (header->nlmsg_flags & NLM_F_ACK_TLVS && words < size)
+        get_string(nla_find((const void *)((const char *)answer + words), (int)(size - words), NLMSGERR_ATTR_MSG),
+                   exchange->words, sizeof exchange->words);
     return NULL;
-}
-
-/* An acknowledgement is an error of number 0. The request, or only its header, comes behind it. */
-static Problem on_error(Exchange *exchange, const struct nlmsghdr *header)
-{
-    const struct nlmsgerr *error = nlmsg_data(header);
-    gsize request;
-
-    if (nlmsg_datalen(header) < (int)sizeof *error)
-        return UNREADABLE;
-    request = header->nlmsg_flags & NLM_F_CAPPED ? sizeof error->msg : NLMSG_ALIGN(error->msg.nlmsg_len);
-    return finish(exchange, header, error->error, sizeof error->error + request);
-}
-
-/* The end of a dump tells whether it was whole. */
-static Problem on_finish(Exchange *exchange, const struct nlmsghdr *header)
-{
-    gint32 error = 0;
-
-    if (nlmsg_datalen(header) >= (int)sizeof error)
-        memcpy(&error, nlmsg_data(header), sizeof error);
-    return finish(exchange, header, error, sizeof error);
 }
 
 static Problem on_message(Exchange *exchange, struct nlmsghdr *header)
 {
     switch (header->nlmsg_type) {
-    case NLMSG_NOOP:
-        return NULL;
     case NLMSG_OVERRUN:
         return OVERRUN;
     case NLMSG_DONE:
-        return on_finish(exchange, header);
     case NLMSG_ERROR:
-        return on_error(exchange, header);
+        return on_end(exchange, header);
     default:
         if (!exchange->each || header->nlmsg_type != exchange->type)
             return NULL;
@@ -198,10 +173,9 @@ static Problem on_message(Exchange *exchange, struct nlmsghdr *header)
     }
 }
 
-static Problem on_datagram(IbhNetlink *netlink, Exchange *exchange, gsize length)
+static Problem on_datagram(IbhNetlink *netlink, Exchange *exchange, int left)
 {
     struct nlmsghdr *header = (void *)netlink->received;
-    int left = (int)length;
     Problem problem = NULL;
 
     for (; !problem && !exchange->done && nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
@@ -228,7 +202,7 @@ static Problem receive(IbhNetlink *netlink, Exchange *exchange)
         else if (length >= 0 && message.msg_flags & MSG_TRUNC)
             problem = UNREADABLE;
         else if (length >= 0 && message.msg_namelen == sizeof from && from.nl_pid == 0) /* from the kernel only */
-            problem = on_datagram(netlink, exchange, (gsize)length);
+            problem = on_datagram(netlink, exchange, (int)length);
     }
     return problem;
 }
@@ -260,10 +234,8 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
     int result = nl_send_auto(netlink->socket, message);
     Problem problem;
 
-    if (result < 0) {
-        set_nl_error(error, "cannot send a request", result);
-        return FALSE;
-    }
+    if (result < 0)
+        return set_nl_error(error, "cannot send a request", result);
     exchange.sequence = nlmsg_hdr(message)->nlmsg_seq;
     exchange.type = (guint16)(nlmsg_hdr(message)->nlmsg_type - RTM_GETLINK + RTM_NEWLINK);
     problem = receive(netlink, &exchange);
