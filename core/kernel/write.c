@@ -40,15 +40,15 @@ static void put_prefix(Change *change, int type, const IbhPrefix *prefix)
 /* Waits for the kernel's answer. `as_wanted`: the errno which means that nothing had to change. */
 static gboolean send_change(IbhNetlink *netlink, const Change *change, int as_wanted, GError **error)
 {
+    g_autoptr(IbhMessage) message = change->message;
     g_autoptr(GError) local = NULL;
-    gboolean done;
 
-    nlmsg_hdr(change->message)->nlmsg_flags |= NLM_F_ACK;
-    done = !change->too_long && ibh_netlink_talk(netlink, change->message, NULL, NULL, &local);
-    nlmsg_free(change->message);
+    nlmsg_hdr(message)->nlmsg_flags |= NLM_F_ACK;
     if (change->too_long)
         g_set_error_literal(&local, IBH_NETLINK_ERROR, EMSGSIZE, "too long for a message");
-    if (done || (as_wanted && g_error_matches(local, IBH_NETLINK_ERROR, as_wanted)))
+    else if (ibh_netlink_talk(netlink, message, NULL, NULL, &local))
+        return TRUE;
+    if (g_error_matches(local, IBH_NETLINK_ERROR, as_wanted))
         return TRUE;
     g_propagate_error(error, g_steal_pointer(&local));
     return FALSE;
@@ -56,7 +56,8 @@ static gboolean send_change(IbhNetlink *netlink, const Change *change, int as_wa
 
 /* ---- rules ---- */
 
-/* Every attribute is given, in a delete as well: to the kernel, an absent attribute matches anything. */
+/* Every attribute is given, in a delete as well: to the kernel, an absent attribute matches anything. The table is one,
+ * too, so that of the header, which has room for 8 bits, does not count. */
 static void put_rule(Change *change, const IbhRule *rule)
 {
     put_u32(change, FRA_PRIORITY, rule->priority);
@@ -75,7 +76,6 @@ static gboolean change_rule(IbhNetlink *netlink, const IbhRule *rule, gboolean a
     const struct fib_rule_hdr fixed = {.family = (guint8)rule->family,
                                        .src_len = (guint8)rule->from.length,
                                        .dst_len = (guint8)rule->to.length,
-                                       .table = rule->table < 256 ? (guint8)rule->table : RT_TABLE_UNSPEC,
                                        .action = rule->action};
     /* Without EXCL the kernel doubles a rule that is there. */
     Change change = {.message = ibh_message_new(add ? RTM_NEWRULE : RTM_DELRULE, add ? NLM_F_CREATE | NLM_F_EXCL : 0,
@@ -131,18 +131,16 @@ static void put_route(Change *change, const IbhRoute *route)
 
 static gboolean change_route(IbhNetlink *netlink, const IbhRoute *route, IbhOpType type, GError **error)
 {
-    static const int flags[] = {[IBH_OP_ROUTE_ADD] = NLM_F_CREATE | NLM_F_EXCL,
-                                [IBH_OP_ROUTE_REPLACE] = NLM_F_CREATE | NLM_F_REPLACE,
-                                [IBH_OP_ROUTE_DEL] = 0};
     const gboolean del = type == IBH_OP_ROUTE_DEL;
+    const int create = NLM_F_CREATE | (type == IBH_OP_ROUTE_ADD ? NLM_F_EXCL : NLM_F_REPLACE);
     const struct rtmsg fixed = {.rtm_family = (guint8)route->family,
                                 .rtm_dst_len = (guint8)route->dst.length,
-                                .rtm_table = route->table < 256 ? (guint8)route->table : RT_TABLE_COMPAT,
                                 .rtm_protocol = route->protocol,
                                 .rtm_scope = route->scope,
                                 .rtm_type = route->type,
                                 .rtm_flags = route->onlink ? RTNH_F_ONLINK : 0};
-    Change change = {.message = ibh_message_new(del ? RTM_DELROUTE : RTM_NEWROUTE, flags[type], &fixed, sizeof fixed)};
+    Change change = {.message =
+                         ibh_message_new(del ? RTM_DELROUTE : RTM_NEWROUTE, del ? 0 : create, &fixed, sizeof fixed)};
 
     put_route(&change, route);
     return send_change(netlink, &change, del ? ESRCH : 0, error);
@@ -173,19 +171,13 @@ gboolean ibh_netlink_announce(IbhNetlink *netlink, int ifindex, const IbhIp *ip,
 
 gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **error)
 {
-    switch (op->type) {
-    case IBH_OP_RULE_ADD:
-    case IBH_OP_RULE_DEL:
+    switch (ibh_op_what(op)) {
+    case IBH_RULE:
         return change_rule(netlink, &op->rule, op->type == IBH_OP_RULE_ADD, error);
-    case IBH_OP_ROUTE_ADD:
-    case IBH_OP_ROUTE_REPLACE:
-    case IBH_OP_ROUTE_DEL:
+    case IBH_ROUTE:
         return change_route(netlink, &op->route, op->type, error);
-    case IBH_OP_NEIGH_DEL:
+    default:
+        g_assert(op->type == IBH_OP_NEIGH_DEL);
         return change_neighbour(netlink, FALSE, op->ifindex, &op->ip, error);
-    case IBH_OP_SYSCTL_SET:
-    case IBH_OP_ANNOUNCE:
-        break;
     }
-    g_assert_not_reached();
 }
