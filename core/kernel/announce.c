@@ -43,9 +43,8 @@ static gboolean announce_arp(IbhAnnouncer *announcer, const IbhLink *link, const
     if (announcer->packet < 0)
         return fail("cannot open a packet socket", error);
     memcpy(to.room + offsetof(struct sockaddr_ll, sll_addr), link->broadcast, link->lladdr_len);
-    if (sendto(announcer->packet, frame, length, 0, &to.generic, sizeof to) < 0)
-        return fail("cannot send an announcement", error);
-    return TRUE;
+    return sendto(announcer->packet, frame, length, 0, &to.generic, sizeof to) >= 0 ||
+           fail("cannot send an announcement", error);
 }
 
 /* ---- IPv6 ---- */
@@ -61,7 +60,7 @@ static gboolean open_icmp6(IbhAnnouncer *announcer, GError **error)
     return TRUE;
 }
 
-static gboolean send_advertisement(int fd, const IbhLink *link, const IbhIp *ip, const guint8 *packet, gsize length)
+static gboolean send_advertisement(int fd, const IbhLink *link, const IbhIp *ip, guint8 *packet, gsize length)
 {
     struct sockaddr_in6 all_nodes = {.sin6_family = AF_INET6, .sin6_scope_id = (guint32)link->ifindex};
     union {
@@ -69,7 +68,7 @@ static gboolean send_advertisement(int fd, const IbhLink *link, const IbhIp *ip,
         guint8 room[CMSG_SPACE(sizeof(struct in6_pktinfo))];
     } control = {.room = {0}};
     struct in6_pktinfo from = {.ipi6_ifindex = (unsigned)link->ifindex};
-    struct iovec part = {.iov_base = (void *)(guintptr)packet, .iov_len = length};
+    struct iovec part = {.iov_base = packet, .iov_len = length};
     struct msghdr message = {.msg_name = &all_nodes,
                              .msg_namelen = sizeof all_nodes,
                              .msg_iov = &part,
@@ -88,16 +87,14 @@ static gboolean send_advertisement(int fd, const IbhLink *link, const IbhIp *ip,
 static gboolean announce_icmp6(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error)
 {
     guint8 packet[IBH_NA_MAX];
-    /* Peers take us for a router until an advertisement says that we are none. */
-    gsize length = ibh_na_announcement(link, ip, link->forwarding6, packet);
+    gsize length = ibh_na_announcement(link, ip, packet);
 
     if (!length)
         return TRUE;
     if (!open_icmp6(announcer, error))
         return FALSE;
-    if (!send_advertisement(announcer->icmp6, link, ip, packet, length))
-        return fail("cannot send an advertisement", error);
-    return TRUE;
+    return send_advertisement(announcer->icmp6, link, ip, packet, length) ||
+           fail("cannot send an advertisement", error);
 }
 
 gboolean ibh_announcer_send(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error)

@@ -120,8 +120,7 @@ static GArray *make_filter(const IbhFocus *focus)
 
 static gboolean attach(const IbhEvents *events)
 {
-    const struct sock_fprog program = {.len = (guint16)events->filter->len,
-                                       .filter = (struct sock_filter *)(gpointer)events->filter->data};
+    const struct sock_fprog program = {.len = (guint16)events->filter->len, .filter = (gpointer)events->filter->data};
 
     return events->filter->len <= BPF_MAXINSNS &&
            setsockopt(events->netlink, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;

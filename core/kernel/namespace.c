@@ -26,5 +26,6 @@ guint64 ibh_socket_netns_cookie(int fd)
     guint64 cookie = 0;
     socklen_t size = sizeof cookie;
 
-    return getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) < 0 ? 0 : cookie;
+    (void)getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size);
+    return cookie;
 }

@@ -53,11 +53,12 @@ gsize ibh_nd_packet(const IbhLink *link, const IbhIp *ip, guint8 type, guint8 op
     return 24 + units * 8;
 }
 
-gsize ibh_na_announcement(const IbhLink *link, const IbhIp *ip, gboolean router, guint8 packet[IBH_NA_MAX])
+/* Peers take us for a router until an advertisement says that we are none. */
+gsize ibh_na_announcement(const IbhLink *link, const IbhIp *ip, guint8 packet[IBH_NA_MAX])
 {
     gsize length = ibh_nd_packet(link, ip, ND_NEIGHBOR_ADVERT, ND_OPT_TARGET_LINKADDR, packet);
 
     if (length)
-        packet[4] = router ? 0xa0 : 0x20; /* router, override */
+        packet[4] = link->forwarding6 ? 0xa0 : 0x20; /* router, override */
     return length;
 }

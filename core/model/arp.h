@@ -15,7 +15,7 @@ gsize ibh_arp_request(const IbhLink *link, const IbhIp *from, const IbhIp *whom,
 #define IBH_NA_MAX (24 + 8 * ((2 + 2 + IBH_LLADDR_MAX + 7) / 8))
 
 /* An unsolicited neighbour advertisement that overrides what peers know; the checksum is the kernel's work. */
-gsize ibh_na_announcement(const IbhLink *link, const IbhIp *ip, gboolean router, guint8 packet[IBH_NA_MAX]);
+gsize ibh_na_announcement(const IbhLink *link, const IbhIp *ip, guint8 packet[IBH_NA_MAX]);
 /* A packet of neighbour discovery about `ip` with this link's hardware address. 0: the link has none. */
 gsize ibh_nd_packet(const IbhLink *link, const IbhIp *ip, guint8 type, guint8 option, guint8 packet[IBH_NA_MAX]);
 gsize ibh_nd_pad(const IbhLink *link); /* bytes before the hardware address in an option */

@@ -94,10 +94,12 @@ typedef struct {
 static gsize advertise(const IbhLink *link, const char *ip, gboolean router, Packet *packet)
 {
     IbhIp address = ip_of(ip);
+    IbhLink own = *link;
     gsize length;
 
+    own.forwarding6 = router;
     memset(packet, GUARD, sizeof *packet);
-    length = ibh_na_announcement(link, &address, router, packet->packet);
+    length = ibh_na_announcement(&own, &address, packet->packet);
     assert_in_range(length, 0, IBH_NA_MAX);
     for (gsize i = 0; i < sizeof packet->behind; i++)
         assert_int_equal(packet->behind[i], GUARD);
