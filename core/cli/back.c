@@ -41,7 +41,7 @@ static gboolean was_held(const IbhTrial *trial, int ifindex)
 {
     const IbhLink *then = ibh_snapshot_link(trial->then, ifindex);
 
-    return then && ibh_state_is_held(trial->then->state, then->name);
+    return then && ibh_names_have(trial->then->state->holds, then->name);
 }
 
 /* An --apply ends the holds of its NICs. So a NIC whose hold differs now has had a decision since. */
@@ -51,9 +51,9 @@ static gboolean has_left(const IbhTrial *trial, const IbhSnapshot *now, int ifin
 
     if (!link)
         return TRUE;
-    if (ibh_state_is_held(now->state, link->name))
+    if (ibh_names_have(now->state->holds, link->name))
         return !trial->tried || !was_held(trial, ifindex);
-    return trial->tried && !ibh_state_is_kept(now->state, link->name);
+    return trial->tried && !ibh_names_have(now->state->kept, link->name);
 }
 
 static gboolean have_hops_left(const IbhTrial *trial, const IbhSnapshot *now, const IbhRoute *route)

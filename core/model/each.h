@@ -35,6 +35,12 @@ static inline gboolean ibh_numbers_have(const GArray *numbers, int number)
     return FALSE;
 }
 
+/* `names`: char *. */
+static inline gboolean ibh_names_have(GPtrArray *names, const char *name)
+{
+    return g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL);
+}
+
 /* Each element of a GPtrArray of Type *, first to last: x is it. */
 #define IBH_EACH_POINTER(Type, x, array)                                                                               \
     for (Type **x##_at = (array)->len ? (Type **)(void *)&g_ptr_array_index(array, 0) : NULL,                          \

@@ -153,16 +153,6 @@ void ibh_state_free(IbhState *state)
     g_free(state);
 }
 
-gboolean ibh_state_is_held(const IbhState *state, const char *iface)
-{
-    return g_ptr_array_find_with_equal_func(state->holds, iface, g_str_equal, NULL);
-}
-
-gboolean ibh_state_is_kept(const IbhState *state, const char *iface)
-{
-    return g_ptr_array_find_with_equal_func(state->kept, iface, g_str_equal, NULL);
-}
-
 IbhSnapshot *ibh_snapshot_new(void)
 {
     IbhSnapshot *snapshot = g_new0(IbhSnapshot, 1);

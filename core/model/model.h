@@ -50,8 +50,6 @@ guint ibh_ip_hash(gconstpointer ip); /* of an IbhIp, for hash tables */
 gboolean ibh_ip_is_unicast(const IbhIp *ip);
 gboolean ibh_ip_is_link_local(const IbhIp *ip); /* 169.254/16, fe80::/10 */
 gboolean ibh_ip_is_fe80(const IbhIp *ip);       /* valid on one link only; each that is up has one by itself */
-/* One of these IbhIp, in ascending order, lies in this prefix. */
-gboolean ibh_ips_have_one_in(const GArray *sorted, const IbhPrefix *prefix);
 
 IbhPrefix ibh_prefix_of(const IbhIp *ip, guint length); /* clears the host bits */
 IbhPrefix ibh_prefix_of_host(const IbhIp *ip);
@@ -323,8 +321,6 @@ typedef struct {
 
 IbhState *ibh_state_new(void);
 void ibh_state_free(IbhState *state);
-gboolean ibh_state_is_held(const IbhState *state, const char *iface);
-gboolean ibh_state_is_kept(const IbhState *state, const char *iface);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhState, ibh_state_free)
 
 /* ---- the snapshot ------------------------------------------------------------------------------ */

@@ -3,7 +3,6 @@
 #include "model/model.h"
 
 #include <arpa/inet.h>
-#include <stdlib.h>
 #include <string.h>
 
 guint ibh_ip_bits(const IbhIp *ip)
@@ -31,7 +30,7 @@ IbhIp ibh_ip_from_bytes(int family, const void *bytes)
 
 const char *ibh_ip_format(const IbhIp *ip, char buffer[IBH_IP_STRLEN])
 {
-    if (ip->family == AF_UNSPEC || !inet_ntop(ip->family, ip->bytes, buffer, IBH_IP_STRLEN))
+    if (!inet_ntop(ip->family, ip->bytes, buffer, IBH_IP_STRLEN)) /* as of AF_UNSPEC */
         g_strlcpy(buffer, "none", IBH_IP_STRLEN);
     return buffer;
 }
@@ -68,25 +67,12 @@ gboolean ibh_ip_is_unicast(const IbhIp *ip)
 
 gboolean ibh_ip_is_link_local(const IbhIp *ip)
 {
-    if (ip->family == AF_INET)
-        return ip->bytes[0] == 169 && ip->bytes[1] == 254;
-    return ibh_ip_is_fe80(ip);
+    return ibh_ip_is_fe80(ip) || (ip->family == AF_INET && ip->bytes[0] == 169 && ip->bytes[1] == 254);
 }
 
 gboolean ibh_ip_is_fe80(const IbhIp *ip)
 {
     return ip->family == AF_INET6 && ip->bytes[0] == 0xfe && (ip->bytes[1] & 0xc0) == 0x80;
-}
-
-/* What a prefix contains lies between the addresses before it and those behind it. */
-static int compare_with_ip(const void *prefix, const void *ip)
-{
-    return ibh_prefix_contains(prefix, ip) ? 0 : ibh_ip_compare(&((const IbhPrefix *)prefix)->ip, ip);
-}
-
-gboolean ibh_ips_have_one_in(const GArray *sorted, const IbhPrefix *prefix)
-{
-    return sorted->len && bsearch(prefix, sorted->data, sorted->len, sizeof(IbhIp), compare_with_ip);
 }
 
 IbhPrefix ibh_prefix_of(const IbhIp *ip, guint length)
@@ -112,7 +98,7 @@ gboolean ibh_prefix_parse(const char *text, IbhPrefix *ret_prefix)
 {
     g_autofree char *address = g_strdup(text);
     char *slash = strchr(address, '/');
-    guint64 length = 0;
+    guint64 length;
     IbhIp ip;
 
     if (slash)
@@ -150,9 +136,7 @@ gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip)
 {
     guint whole = outer->length / 8, rest = outer->length % 8;
 
-    if (outer->ip.family != ip->family)
-        return FALSE;
-    return memcmp(outer->ip.bytes, ip->bytes, whole) == 0 &&
+    return outer->ip.family == ip->family && memcmp(outer->ip.bytes, ip->bytes, whole) == 0 &&
            (!rest || (outer->ip.bytes[whole] ^ ip->bytes[whole]) >> (8 - rest) == 0);
 }
 

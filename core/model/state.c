@@ -168,21 +168,21 @@ IbhState *ibh_state_copy(const IbhState *state)
 
 /* ---- sysctls ---- */
 
-/* The administrator's value of a sysctl that has `value` now. */
-static int old_of(const IbhState *state, const IbhOp *op, int value)
+/* The administrator's value of the sysctl that this operation changes. */
+static int old_of(const IbhState *state, const IbhOp *op)
 {
     IBH_EACH (const IbhSavedSysctl, saved, state->sysctls) {
-        if (saved->ifindex == op->ifindex && saved->key == op->key && saved->set == value)
+        if (saved->ifindex == op->ifindex && saved->key == op->key && saved->set == op->from)
             return saved->old;
     }
-    return value;
+    return op->from;
 }
 
-/* Drops the saved values of this sysctl of the NIC: all, or only those for which `value` was set. */
-static void forget(IbhState *state, const IbhOp *op, gboolean all, int value)
+/* Drops the saved values of this sysctl of the NIC: all, or only those for which its new value was set. */
+static void forget(IbhState *state, const IbhOp *op, gboolean all)
 {
     IBH_EACH_BACK (const IbhSavedSysctl, saved, state->sysctls) {
-        if (saved->ifindex == op->ifindex && saved->key == op->key && (all || saved->set == value))
+        if (saved->ifindex == op->ifindex && saved->key == op->key && (all || saved->set == op->to))
             IBH_REMOVE(IbhSavedSysctl, saved, state->sysctls);
     }
 }
@@ -195,8 +195,8 @@ void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
         if (op->type != IBH_OP_SYSCTL_SET)
             continue;
         g_strlcpy(saved.iface, op->iface, sizeof saved.iface);
-        saved.old = old_of(state, op, op->from);
-        forget(state, op, done, op->to);
+        saved.old = old_of(state, op);
+        forget(state, op, done);
         if (saved.old != saved.set)
             g_array_append_val(state->sysctls, saved);
     }
@@ -234,18 +234,22 @@ static void take_out(GPtrArray *names, const char *iface)
     }
 }
 
+/* A name is in one of the two lists. */
+static void put_in_place(GPtrArray *names, GPtrArray *others, const char *iface)
+{
+    take_out(others, iface);
+    if (!ibh_names_have(names, iface))
+        g_ptr_array_add(names, g_strdup(iface));
+}
+
 void ibh_state_hold(IbhState *state, const char *iface)
 {
-    take_out(state->kept, iface);
-    if (!ibh_state_is_held(state, iface))
-        g_ptr_array_add(state->holds, g_strdup(iface));
+    put_in_place(state->holds, state->kept, iface);
 }
 
 void ibh_state_keep(IbhState *state, const char *iface)
 {
-    take_out(state->holds, iface);
-    if (!ibh_state_is_kept(state, iface))
-        g_ptr_array_add(state->kept, g_strdup(iface));
+    put_in_place(state->kept, state->holds, iface);
 }
 
 void ibh_state_lift(IbhState *state, const char *iface)

@@ -368,8 +368,8 @@ static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, con
     nic->served = g_ptr_array_new();
     nic->programmed = g_ptr_array_new();
     nic->settings = ibh_config_settings(config, link->name);
-    nic->held = undone || (remembered && ibh_state_is_held(snapshot->state, link->name));
-    nic->kept = !undone && remembered && ibh_state_is_kept(snapshot->state, link->name);
+    nic->held = undone || (remembered && ibh_names_have(snapshot->state->holds, link->name));
+    nic->kept = !undone && remembered && ibh_names_have(snapshot->state->kept, link->name);
     if (nic->kept) {
         nic->settings.manage = IBH_MANAGE_YES;
         nic->settings.table = IBH_TABLE_AUTO; /* the one it has */

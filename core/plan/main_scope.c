@@ -3,6 +3,7 @@
 
 #include "plan/rails.h"
 
+#include <stdlib.h>
 #include <sys/socket.h>
 
 void ibh_main_scope_find(IbhMainScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config)
@@ -33,9 +34,21 @@ void ibh_main_scope_clear(IbhMainScope *scope)
     g_clear_pointer(&scope->places, g_array_unref);
 }
 
+/* What a prefix contains lies between the addresses before it and those behind it. */
+static int compare_with_ip(const void *prefix, const void *ip)
+{
+    return ibh_prefix_contains(prefix, ip) ? 0 : ibh_ip_compare(&((const IbhPrefix *)prefix)->ip, ip);
+}
+
+/* One of these IbhIp, in ascending order, lies in this prefix. */
+static gboolean have_one_in(const GArray *sorted, const IbhPrefix *prefix)
+{
+    return sorted->len && bsearch(prefix, sorted->data, sorted->len, sizeof(IbhIp), compare_with_ip);
+}
+
 gboolean ibh_main_scope_has(const IbhMainScope *scope, const IbhRoute *route)
 {
-    return !route->dst.length || ibh_ips_have_one_in(scope->places, &route->dst);
+    return !route->dst.length || have_one_in(scope->places, &route->dst);
 }
 
 static gboolean names_a_subnet(const IbhMainScope *scope, const IbhSnapshot *snapshot, const IbhAddress *address)

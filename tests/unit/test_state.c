@@ -122,7 +122,7 @@ static void test_nonsense_is_left_out(void **state)
         if (parsed->sysctls->len != 1 || parsed->holds->len != 1 || parsed->kept->len || parsed->rails->len)
             fail_msg("“%s” was taken for something", LINES[i]);
         check_saved(parsed, 0, "ib9", IBH_SYSCTL_ARP_IGNORE, 0, 1);
-        assert_true(ibh_state_is_held(parsed, "ib8"));
+        assert_true(ibh_names_have(parsed->holds, "ib8"));
     }
 }
 
@@ -306,21 +306,21 @@ static void test_holds(void **state)
     ibh_state_hold(memory, "ib1");
     ibh_state_hold(memory, "ib0");
     assert_int_equal(memory->holds->len, 2);
-    assert_true(ibh_state_is_held(memory, "ib0"));
-    assert_false(ibh_state_is_held(memory, "ib"));
-    assert_false(ibh_state_is_held(memory, "ib01"));
+    assert_true(ibh_names_have(memory->holds, "ib0"));
+    assert_false(ibh_names_have(memory->holds, "ib"));
+    assert_false(ibh_names_have(memory->holds, "ib01"));
     ibh_state_lift(memory, "ib2");
     assert_int_equal(memory->holds->len, 2);
     ibh_state_lift(memory, "ib0");
-    assert_false(ibh_state_is_held(memory, "ib0"));
-    assert_true(ibh_state_is_held(memory, "ib1"));
+    assert_false(ibh_names_have(memory->holds, "ib0"));
+    assert_true(ibh_names_have(memory->holds, "ib1"));
     ibh_state_hold(memory, "ib0");
     ibh_state_keep(memory, "ib0"); /* one of the two */
-    assert_false(ibh_state_is_held(memory, "ib0"));
-    assert_true(ibh_state_is_kept(memory, "ib0"));
+    assert_false(ibh_names_have(memory->holds, "ib0"));
+    assert_true(ibh_names_have(memory->kept, "ib0"));
     ibh_state_hold(memory, "ib0");
-    assert_true(ibh_state_is_held(memory, "ib0"));
-    assert_false(ibh_state_is_kept(memory, "ib0"));
+    assert_true(ibh_names_have(memory->holds, "ib0"));
+    assert_false(ibh_names_have(memory->kept, "ib0"));
     ibh_state_keep(memory, "ib1");
     ibh_state_lift(memory, NULL);
     assert_int_equal(memory->holds->len + memory->kept->len, 0);
