@@ -197,11 +197,13 @@ static Problem receive(IbhNetlink *netlink, Exchange *exchange)
         struct msghdr message = {.msg_name = &from, .msg_namelen = sizeof from, .msg_iov = &space, .msg_iovlen = 1};
         gssize length = recvmsg(nl_socket_get_fd(netlink->socket), &message, 0);
 
-        if (length < 0 && errno != EINTR)
+        if (length < 0 && errno == EINTR)
+            continue;
+        if (length < 0)
             problem = errno == ENOBUFS ? OVERRUN : NO_ANSWER;
-        else if (length >= 0 && message.msg_flags & MSG_TRUNC)
+        else if (message.msg_flags & MSG_TRUNC)
             problem = UNREADABLE;
-        else if (length >= 0 && message.msg_namelen == sizeof from && from.nl_pid == 0) /* from the kernel only */
+        else if (message.msg_namelen == sizeof from && from.nl_pid == 0) /* from the kernel only */
             problem = on_datagram(netlink, exchange, (int)length);
     }
     return problem;
