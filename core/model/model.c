@@ -131,13 +131,15 @@ gboolean ibh_rule_is_ours(const IbhRule *rule)
 
 IbhState *ibh_state_new(void)
 {
-    IbhState *state = g_new0(IbhState, 1);
+    IbhState *state = g_new(IbhState, 1);
 
-    state->sysctls = IBH_NEW_ARRAY(IbhSavedSysctl);
-    state->holds = g_ptr_array_new_with_free_func(g_free);
-    state->kept = g_ptr_array_new_with_free_func(g_free);
-    state->rails = IBH_NEW_ARRAY(IbhSavedRail);
-    state->known = IBH_NEW_ARRAY(IbhKnownRail);
+    *state = (IbhState){
+        .sysctls = IBH_NEW_ARRAY(IbhSavedSysctl),
+        .holds = g_ptr_array_new_with_free_func(g_free),
+        .kept = g_ptr_array_new_with_free_func(g_free),
+        .rails = IBH_NEW_ARRAY(IbhSavedRail),
+        .known = IBH_NEW_ARRAY(IbhKnownRail),
+    };
     return state;
 }
 
@@ -155,20 +157,21 @@ void ibh_state_free(IbhState *state)
 
 IbhSnapshot *ibh_snapshot_new(void)
 {
-    IbhSnapshot *snapshot = g_new0(IbhSnapshot, 1);
+    IbhSnapshot *snapshot = g_new(IbhSnapshot, 1);
 
-    snapshot->asked = g_new0(IbhAsked, 1);
-    snapshot->asked->holders = IBH_NEW_ARRAY(IbhIp);
-    snapshot->asked->tables = IBH_NEW_ARRAY(guint32);
-    snapshot->links = IBH_NEW_ARRAY(IbhLink);
-    snapshot->places = g_hash_table_new(NULL, NULL);
-    snapshot->addresses = IBH_NEW_ARRAY(IbhAddress);
-    snapshot->rules = IBH_NEW_ARRAY(IbhRule);
-    snapshot->routes = IBH_NEW_ARRAY(IbhRoute);
-    snapshot->main_by_nic = IBH_NEW_ARRAY(IbhRoute);
-    snapshot->main_to_subnets = IBH_NEW_ARRAY(IbhRoute);
-    snapshot->neighbours = IBH_NEW_ARRAY(IbhNeighbour);
-    snapshot->state = ibh_state_new();
+    *snapshot = (IbhSnapshot){
+        .asked = g_new0(IbhAsked, 1),
+        .links = IBH_NEW_ARRAY(IbhLink),
+        .places = g_hash_table_new(NULL, NULL),
+        .addresses = IBH_NEW_ARRAY(IbhAddress),
+        .rules = IBH_NEW_ARRAY(IbhRule),
+        .routes = IBH_NEW_ARRAY(IbhRoute),
+        .main_by_nic = IBH_NEW_ARRAY(IbhRoute),
+        .main_to_subnets = IBH_NEW_ARRAY(IbhRoute),
+        .neighbours = IBH_NEW_ARRAY(IbhNeighbour),
+        .state = ibh_state_new(),
+    };
+    *snapshot->asked = (IbhAsked){.holders = IBH_NEW_ARRAY(IbhIp), .tables = IBH_NEW_ARRAY(guint32)};
     return snapshot;
 }
 
