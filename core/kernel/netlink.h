@@ -126,7 +126,7 @@ IbhRule ibh_rule_of(struct nlmsghdr *header);
 typedef void (*IbhHear)(gpointer data, struct nlmsghdr *header);
 
 /* Reads all waiting events. TRUE: one of them may concern us; `own` is the netlink port of our own changes. `hear` is
- * called for each message about something else; NULL: nobody asks. */
+ * called for each message about something else; NULL: only the answer counts. */
 gboolean ibh_events_drain(const IbhEvents *events, guint32 own, IbhHear hear, gpointer data);
 
 /* `process`: its number, "1". The files of a network namespace in /proc have inodes of its own, and unlike its handle
