@@ -22,16 +22,15 @@ typedef struct {
     Key key;
     gint64 value;
     IbhIp ip;      /* of gateway=ADDRESS */
-    GArray *list;  /* IbhRemote, of KEY_REMOTE; else NULL */
+    GArray *list;  /* IbhRemote, of KEY_REMOTE */
     char *pattern; /* "": [defaults] */
     guint rank;
     guint line;
-    char *origin; /* "file:line" */
+    char *origin; /* "file:line"; NULL: no file has it */
 } Setting;
 
 struct IbhConfig {
-    GPtrArray *settings; /* Setting, in the order read */
-    GArray *no_remote;   /* what remote= is where it is not set */
+    GPtrArray *settings; /* Setting: one of each key that no file has, then in the order read */
     gboolean quotes;     /* errors quote the line */
     guint64 fingerprint; /* FNV-1a of the text */
 };
@@ -40,12 +39,11 @@ struct IbhConfig {
 typedef struct {
     char *file; /* safe to print */
     guint line;
-    char *content;       /* of the line, without its comment */
-    char *pattern;       /* of the section, "": [defaults]; NULL: none yet */
-    guint rank;          /* of the section */
-    gboolean quotes;     /* the line, in an error */
-    GPtrArray *settings; /* the configuration's */
-    GHashTable *seen;    /* "key pattern" → Setting of this file */
+    char *content; /* of the line, without its comment */
+    char *pattern; /* of the section, "": [defaults]; NULL: none yet */
+    guint rank;    /* of the section */
+    IbhConfig *config;
+    GHashTable *seen; /* "key pattern" → Setting of this file */
     IbhTableLookup lookup;
     gpointer lookup_data;
     GError **error;
@@ -55,7 +53,7 @@ static void setting_free(gpointer data)
 {
     Setting *setting = data;
 
-    g_clear_pointer(&setting->list, g_array_unref);
+    g_array_unref(setting->list);
     g_free(setting->pattern);
     g_free(setting->origin);
     g_free(setting);
@@ -81,7 +79,7 @@ static char *show(const char *text)
 
 static gboolean G_GNUC_PRINTF(2, 3) fail(Reader *reader, const char *format, ...)
 {
-    g_autofree char *shown = reader->quotes ? show(reader->content) : g_strdup(IBH_NOT_PUBLIC);
+    g_autofree char *shown = reader->config->quotes ? show(reader->content) : g_strdup(IBH_NOT_PUBLIC);
     g_autofree char *why = NULL;
     va_list args;
 
@@ -95,8 +93,11 @@ static gboolean G_GNUC_PRINTF(2, 3) fail(Reader *reader, const char *format, ...
 
 /* ---- keys and values ----------------------------------------------------------------------------- */
 
-/* Reads a text that is none of the key's words; on failure says why. */
-typedef gboolean (*ReadValue)(const Reader *reader, const char *text, Setting *setting, char **ret_reason);
+/* Reads a text that is none of the key's words. Returns why it is not allowed; NULL: it is. */
+typedef char *(*ReadValue)(const Reader *reader, const char *text, Setting *setting);
+
+#define NOT_ALLOWED "not allowed"
+#define LEADING_ZERO "a leading zero, with which ip takes a number for octal; write it without"
 
 typedef struct {
     const char *text; /* NULL ends the list */
@@ -112,62 +113,59 @@ typedef struct {
 } KeyForm;
 
 /* ip(8) reads it as octal, its file of tables' names as decimal. */
-static gboolean has_leading_zero(const char *text, char **ret_reason)
+static gboolean has_leading_zero(const char *text)
 {
-    if (text[0] != '0' || !text[1] || text[strspn(text, "0123456789")])
-        return FALSE;
-    *ret_reason = g_strdup("a leading zero, with which ip takes a number for octal; write it without");
-    return TRUE;
+    return text[0] == '0' && text[1] && !text[strspn(text, "0123456789")];
 }
 
-static gboolean read_table(const Reader *reader, const char *text, Setting *setting, char **ret_reason)
+static char *read_table(const Reader *reader, const char *text, Setting *setting)
 {
     g_autoptr(GError) error = NULL;
     guint32 table = 0;
 
-    if (has_leading_zero(text, ret_reason))
-        return FALSE;
+    if (has_leading_zero(text))
+        return g_strdup(LEADING_ZERO);
     if (!ibh_table_parse(text, &table) && !(text[0] && reader->lookup(reader->lookup_data, text, &table, &error)))
-        *ret_reason = g_strdup(error != NULL ? error->message : "neither a table's number nor a known name");
-    else if (table == 0 || (table >= 253 && table <= 255))
-        *ret_reason = g_strdup("reserved for the kernel's own tables");
-    else if (table == IBH_TABLE_SPREAD)
-        *ret_reason = g_strdup("reserved for main=spread");
-    else if (table > G_MAXUINT32 - IBH_TABLE_DEFAULTS)
-        *ret_reason = g_strdup_printf(
-            "too large: the number of the table for default routes, %u higher, would not exist", IBH_TABLE_DEFAULTS);
+        return g_strdup(error != NULL ? error->message : "neither a table's number nor a known name");
+    if (table == 0 || (table >= 253 && table <= 255))
+        return g_strdup("reserved for the kernel's own tables");
+    if (table == IBH_TABLE_SPREAD)
+        return g_strdup("reserved for main=spread");
+    if (table > G_MAXUINT32 - IBH_TABLE_DEFAULTS)
+        return g_strdup_printf("too large: the number of the table for default routes, %u higher, would not exist",
+                               IBH_TABLE_DEFAULTS);
     setting->value = table;
-    return !*ret_reason;
+    return NULL;
 }
 
-static gboolean read_gateway(const Reader *reader G_GNUC_UNUSED, const char *text, Setting *setting, char **ret_reason)
+static char *read_gateway(const Reader *reader G_GNUC_UNUSED, const char *text, Setting *setting)
 {
     if (!ibh_ip_parse(text, &setting->ip))
-        return FALSE;
-    if (!ibh_ip_is_unicast(&setting->ip))
-        *ret_reason = g_strdup("no host can have this address");
+        return g_strdup(NOT_ALLOWED);
     setting->value = IBH_GATEWAY_ADDRESS;
-    return !*ret_reason;
+    return ibh_ip_is_unicast(&setting->ip) ? NULL : g_strdup("no host can have this address");
 }
 
 #define REMOTE_MAX 64
 
-/* "PREFIX" or "PREFIX via GATEWAY"; FALSE: it is neither. */
-static gboolean parse_remote(const char *text, IbhRemote *remote, char **ret_reason)
+/* "PREFIX" or "PREFIX via GATEWAY". Returns why it is neither, or NULL. */
+static char *parse_remote(const char *text, IbhRemote *remote)
 {
-    g_auto(GStrv) words = g_strsplit_set(text, " \t", -1);
-    const char *parts[4] = {NULL}, *slash;
-    guint n = 0;
+    static const char blanks[] = " \t";
+    g_autofree char *words = g_strdup(text);
+    char *rest = NULL;
+    const char *prefix = strtok_r(words, blanks, &rest), *via = strtok_r(NULL, blanks, &rest);
+    const char *gateway = strtok_r(NULL, blanks, &rest), *more = strtok_r(NULL, blanks, &rest);
+    const char *slash = prefix ? strchr(prefix, '/') : NULL;
 
-    for (char **word = words; *word; word++) {
-        if (**word && n < G_N_ELEMENTS(parts))
-            parts[n++] = *word;
-    }
-    slash = n ? strchr(parts[0], '/') : NULL;
-    if ((n != 1 && n != 3) || (slash && has_leading_zero(slash + 1, ret_reason)))
-        return FALSE;
-    return ibh_prefix_parse(parts[0], &remote->prefix) &&
-           (n == 1 || (g_str_equal(parts[1], "via") && ibh_ip_parse(parts[2], &remote->via)));
+    if (!prefix || (via && !gateway) || more)
+        return g_strdup(NOT_ALLOWED);
+    if (slash && has_leading_zero(slash + 1))
+        return g_strdup(LEADING_ZERO);
+    if (!ibh_prefix_parse(prefix, &remote->prefix) ||
+        (via && !(g_str_equal(via, "via") && ibh_ip_parse(gateway, &remote->via))))
+        return g_strdup(NOT_ALLOWED);
+    return NULL;
 }
 
 /* Why such a prefix, or its gateway, makes no sense; NULL: it does. */
@@ -186,23 +184,22 @@ static char *why_no_remote(const IbhRemote *remote)
     return ibh_ip_is_unicast(&remote->via) ? NULL : g_strdup("no host can have the gateway's address");
 }
 
-static gboolean read_remote(const Reader *reader G_GNUC_UNUSED, const char *text, Setting *setting, char **ret_reason)
+static char *read_remote(const Reader *reader G_GNUC_UNUSED, const char *text, Setting *setting)
 {
     g_auto(GStrv) items = g_strsplit(text, ",", -1);
 
-    setting->list = IBH_NEW_ARRAY(IbhRemote);
     for (char **item = items; *item; item++) {
         IbhRemote remote = {.via.family = AF_UNSPEC};
+        char *reason = parse_remote(*item, &remote);
 
-        if (!parse_remote(*item, &remote, ret_reason))
-            return FALSE;
-        *ret_reason = setting->list->len == REMOTE_MAX ? g_strdup_printf("more than %d prefixes", REMOTE_MAX)
-                                                       : why_no_remote(&remote);
-        if (*ret_reason)
-            return FALSE;
+        if (!reason)
+            reason = setting->list->len == REMOTE_MAX ? g_strdup_printf("more than %d prefixes", REMOTE_MAX)
+                                                      : why_no_remote(&remote);
+        if (reason)
+            return reason;
         g_array_append_val(setting->list, remote);
     }
-    return TRUE;
+    return NULL;
 }
 
 /* clang-format off */
@@ -226,23 +223,36 @@ static char *list_keys(gboolean in_defaults)
 {
     GString *list = g_string_new(NULL);
 
-    for (Key key = 0; key < N_KEYS; key++) {
-        if (in_defaults || !KEYS[key].defaults_only)
-            g_string_append_printf(list, "%s%s", list->len > 0 ? ", " : "", KEYS[key].name);
+    IBH_EACH_ROW (const KeyForm, form, KEYS) {
+        if (in_defaults || !form->defaults_only)
+            g_string_append_printf(list, "%s%s", list->len > 0 ? ", " : "", form->name);
     }
     return g_string_free(list, FALSE);
 }
 
-static gboolean read_value(const Reader *reader, const char *text, Setting *setting, char **ret_reason)
+static char *read_value(const Reader *reader, const char *text, Setting *setting)
 {
     const KeyForm *form = &KEYS[setting->key];
 
     for (const Word *word = form->words; word->text != NULL; word++) {
         setting->value = word->value;
         if (strcmp(word->text, text) == 0)
-            return TRUE;
+            return NULL;
     }
-    return form->read != NULL && form->read(reader, text, setting, ret_reason);
+    return form->read != NULL ? form->read(reader, text, setting) : g_strdup(NOT_ALLOWED);
+}
+
+/* With what holds until a text says otherwise: the first of the key's words, of remote= nothing. */
+static Setting *new_setting(IbhConfig *config, Key key, const char *pattern)
+{
+    Setting *setting = g_new0(Setting, 1);
+
+    setting->key = key;
+    setting->value = KEYS[key].words[0].value;
+    setting->list = IBH_NEW_ARRAY(IbhRemote);
+    setting->pattern = g_strdup(pattern);
+    g_ptr_array_add(config->settings, setting);
+    return setting;
 }
 
 /* A section may be opened twice in one file; it is still one section, and a second value is a contradiction. */
@@ -251,16 +261,14 @@ static gboolean add_setting(Reader *reader, Key key, const char *text)
     const KeyForm *form = &KEYS[key];
     g_autofree char *id = g_strdup_printf("%s %s", form->name, reader->pattern), *reason = NULL;
     const Setting *earlier = g_hash_table_lookup(reader->seen, id);
-    Setting *setting = g_new0(Setting, 1);
+    Setting *setting = new_setting(reader->config, key, reader->pattern);
 
-    g_ptr_array_add(reader->settings, setting);
-    setting->key = key;
-    setting->pattern = g_strdup(reader->pattern);
     setting->rank = reader->rank;
     setting->line = reader->line;
     setting->origin = g_strdup_printf("%s:%u", reader->file, reader->line);
-    if (!read_value(reader, text, setting, &reason))
-        return fail(reader, "%s; use %s", reason != NULL ? reason : "not allowed", form->allowed);
+    reason = read_value(reader, text, setting);
+    if (reason != NULL)
+        return fail(reader, "%s; use %s", reason, form->allowed);
     if (earlier != NULL)
         return fail(reader, "%s is already set for this section on line %u; use it once", form->name, earlier->line);
     g_hash_table_insert(reader->seen, g_steal_pointer(&id), setting);
@@ -304,23 +312,21 @@ static const char *skip_set(const char *open)
     return *at == ']' ? at + 1 : NULL;
 }
 
-/* A name that a network interface can have, or a glob that can match such a name. The line has passed check_text(): of
- * the control characters it can have a tab only. */
-static gboolean parse_pattern(const char *text, guint *ret_rank)
+/* Of a name that a network interface can have, or of a glob that can match such a name; RANK_DEFAULTS: it is neither.
+ * The line has passed check_text(): of the control characters it can have a tab only. */
+static guint rank_pattern(const char *text)
 {
     guint literals = 0;
 
-    *ret_rank = RANK_EXACT;
     if (strpbrk(text, "*?[") == NULL)
-        return ibh_iface_name_is_valid(text);
+        return ibh_iface_name_is_valid(text) ? RANK_EXACT : RANK_DEFAULTS;
     for (const char *at = text; *at != '\0';) {
         literals += strchr("*?[", *at) == NULL ? 1 : 0;
         at = *at == '[' ? skip_set(at) : at + 1;
         if (at == NULL)
-            return FALSE;
+            return RANK_DEFAULTS;
     }
-    *ret_rank = RANK_GLOB + literals;
-    return literals < IFNAMSIZ && strpbrk(text, "/: \t") == NULL;
+    return literals < IFNAMSIZ && strpbrk(text, "/: \t") == NULL ? RANK_GLOB + literals : RANK_DEFAULTS;
 }
 
 static gboolean read_section(Reader *reader)
@@ -328,22 +334,22 @@ static gboolean read_section(Reader *reader)
     gsize length = strlen(reader->content);
     g_autofree char *inner = NULL;
     const char *pattern = "";
-    guint rank = RANK_DEFAULTS;
 
     if (reader->content[length - 1] != ']')
         return fail(reader, "no ] at the end; use [defaults] or [interface NAME]");
     inner = g_strstrip(g_strndup(reader->content + 1, length - 2));
+    reader->rank = RANK_DEFAULTS;
     if (strcmp(inner, "defaults") != 0) {
         if (!g_str_has_prefix(inner, "interface") || strcspn(inner, " \t") != 9)
             return fail(reader, "unknown section; use [defaults] or [interface NAME]");
         pattern = g_strchug(inner + 9);
-        if (!parse_pattern(pattern, &rank))
+        reader->rank = rank_pattern(pattern);
+        if (reader->rank == RANK_DEFAULTS)
             return fail(reader, "not an interface's name; use 1-15 characters without blanks, / and :, or a glob of "
                                 "them with *, ? and [...]");
     }
     g_free(reader->pattern);
     reader->pattern = g_strdup(pattern);
-    reader->rank = rank;
     return TRUE;
 }
 
@@ -355,16 +361,15 @@ static gboolean check_text(Reader *reader, const char *line, gsize length)
         if (g_ascii_iscntrl(line[i]) && line[i] != '\t')
             return fail(reader, "a control character in the line; use plain text");
     }
-    if (!g_utf8_validate(line, (gssize)length, NULL))
-        return fail(reader, "not valid UTF-8; use plain text");
-    return TRUE;
+    return g_utf8_validate(line, (gssize)length, NULL) || fail(reader, "not valid UTF-8; use plain text");
 }
 
-/* A # begins a comment only at the start of a line or after a blank: `eth#1` has none. */
+/* A # begins a comment only at the start of a line or after a blank: `eth#1` has none. The line has passed
+ * check_text(). */
 static void strip_comment(char *line)
 {
     for (char *at = strchr(line, '#'); at != NULL; at = strchr(at + 1, '#')) {
-        if (at == line || at[-1] == ' ' || at[-1] == '\t') {
+        if (at == line || g_ascii_isspace(at[-1])) {
             *at = '\0';
             return;
         }
@@ -407,11 +412,12 @@ static gboolean read_lines(Reader *reader, const char *text, gsize length)
  * value no longer counts. */
 static gboolean check_tables(Reader *reader)
 {
+    GPtrArray *settings = reader->config->settings;
     g_autoptr(GHashTable) sections = g_hash_table_new(g_str_hash, g_str_equal);
     g_autoptr(GHashTable) owners = g_hash_table_new(g_int64_hash, g_int64_equal);
 
-    for (guint i = reader->settings->len; i-- > 0;) { /* the last first */
-        Setting *setting = g_ptr_array_index(reader->settings, i);
+    for (guint i = settings->len; i-- > 0;) { /* the last first */
+        Setting *setting = g_ptr_array_index(settings, i);
         const Setting *later = g_hash_table_lookup(owners, &setting->value);
 
         if (setting->key != KEY_TABLE || !g_hash_table_add(sections, setting->pattern) ||
@@ -438,8 +444,7 @@ gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, g
     const guint before = config->settings->len;
     g_auto(Reader) reader = {
         .file = g_strescape(file, NULL),
-        .quotes = config->quotes,
-        .settings = config->settings,
+        .config = config,
         .seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .lookup = lookup,
         .lookup_data = lookup_data,
@@ -459,9 +464,10 @@ IbhConfig *ibh_config_new(void)
     IbhConfig *config = g_new0(IbhConfig, 1);
 
     config->settings = g_ptr_array_new_with_free_func(setting_free);
-    config->no_remote = IBH_NEW_ARRAY(IbhRemote);
     config->quotes = TRUE;
     config->fingerprint = FNV_BASIS;
+    for (Key key = 0; key < N_KEYS; key++)
+        new_setting(config, key, "");
     return config;
 }
 
@@ -480,7 +486,6 @@ void ibh_config_free(IbhConfig *config)
     if (config == NULL)
         return;
     g_ptr_array_unref(config->settings);
-    g_array_unref(config->no_remote);
     g_free(config);
 }
 
@@ -491,24 +496,13 @@ static gboolean setting_matches(const Setting *setting, const char *iface)
     return setting->rank == RANK_DEFAULTS || fnmatch(setting->pattern, iface, FNM_NOESCAPE) == 0;
 }
 
-/* For each key the setting of the nearest section, and of equally near ones the last; NULL if no section sets it. */
-static void fold(const IbhConfig *config, const char *iface, const Setting *ret_best[N_KEYS])
-{
-    IBH_EACH_POINTER (const Setting, setting, config->settings) {
-        const Setting **best = &ret_best[setting->key];
-
-        if ((*best == NULL || setting->rank >= (*best)->rank) && setting_matches(setting, iface))
-            *best = setting;
-    }
-}
-
 GArray *ibh_config_find_unmatched(const IbhConfig *config, const GPtrArray *ifaces)
 {
     GArray *sections = IBH_NEW_ARRAY(IbhSection);
 
     IBH_EACH_POINTER (const Setting, setting, config->settings) {
         const IbhSection section = {setting->pattern, setting->origin, setting->rank == RANK_EXACT};
-        gboolean is_known = FALSE;
+        gboolean is_known = setting->rank == RANK_DEFAULTS;
 
         IBH_EACH_POINTER (const char, iface, ifaces)
             is_known = is_known || setting_matches(setting, iface);
@@ -518,11 +512,6 @@ GArray *ibh_config_find_unmatched(const IbhConfig *config, const GPtrArray *ifac
             g_array_append_val(sections, section);
     }
     return sections;
-}
-
-static gint64 value_or(const Setting *setting, gint64 otherwise)
-{
-    return setting != NULL ? setting->value : otherwise;
 }
 
 gboolean ibh_config_manages(const IbhConfig *config, GPtrArray *names)
@@ -541,20 +530,26 @@ gboolean ibh_config_manages(const IbhConfig *config, GPtrArray *names)
 
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface)
 {
-    const Setting *best[N_KEYS] = {NULL};
-    IbhSettings settings = {0};
+    const Setting *best[N_KEYS];
 
-    fold(config, iface, best);
-    settings.main = (IbhMain)value_or(best[KEY_MAIN], IBH_MAIN_KEEP);
-    settings.manage = (IbhManage)value_or(best[KEY_MANAGE], IBH_MANAGE_AUTO);
-    settings.table = (guint32)value_or(best[KEY_TABLE], IBH_TABLE_AUTO);
-    settings.arp = (IbhArp)value_or(best[KEY_ARP], IBH_ARP_AUTO);
-    settings.gateway = (IbhGateway)value_or(best[KEY_GATEWAY], IBH_GATEWAY_AUTO);
-    if (settings.gateway == IBH_GATEWAY_ADDRESS)
-        settings.gateway_ip = best[KEY_GATEWAY]->ip;
-    settings.remote = best[KEY_REMOTE] ? best[KEY_REMOTE]->list : config->no_remote;
-    settings.remote_origin = best[KEY_REMOTE] ? best[KEY_REMOTE]->origin : NULL;
-    if (settings.table != IBH_TABLE_AUTO)
-        settings.table_origin = best[KEY_TABLE]->origin;
-    return settings;
+    /* For each key the setting of the nearest section, and of equally near ones the last. */
+    for (Key key = 0; key < N_KEYS; key++)
+        best[key] = g_ptr_array_index(config->settings, key); /* of no file */
+    IBH_EACH_POINTER (const Setting, setting, config->settings) {
+        const Setting **nearest = &best[setting->key];
+
+        if (setting->rank >= (*nearest)->rank && setting_matches(setting, iface))
+            *nearest = setting;
+    }
+    return (IbhSettings){
+        .main = (IbhMain)best[KEY_MAIN]->value,
+        .manage = (IbhManage)best[KEY_MANAGE]->value,
+        .table = (guint32)best[KEY_TABLE]->value,
+        .arp = (IbhArp)best[KEY_ARP]->value,
+        .gateway = (IbhGateway)best[KEY_GATEWAY]->value,
+        .gateway_ip = best[KEY_GATEWAY]->ip,
+        .remote = best[KEY_REMOTE]->list,
+        .remote_origin = best[KEY_REMOTE]->origin,
+        .table_origin = best[KEY_TABLE]->value != IBH_TABLE_AUTO ? best[KEY_TABLE]->origin : NULL,
+    };
 }
