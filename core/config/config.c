@@ -31,7 +31,6 @@ typedef struct {
 
 struct IbhConfig {
     GPtrArray *settings; /* Setting: one of each key that no file has, then in the order read */
-    gboolean quotes;     /* errors quote the line */
     guint64 fingerprint; /* FNV-1a of the text */
 };
 
@@ -45,7 +44,7 @@ typedef struct {
     IbhConfig *config;
     GHashTable *seen; /* "key pattern" → Setting of this file */
     IbhTableLookup lookup;
-    gpointer lookup_data;
+    gboolean quotes; /* the line, in an error */
     GError **error;
 } Reader;
 
@@ -79,7 +78,7 @@ static char *show(const char *text)
 
 static gboolean G_GNUC_PRINTF(2, 3) fail(Reader *reader, const char *format, ...)
 {
-    g_autofree char *shown = reader->config->quotes ? show(reader->content) : g_strdup(IBH_NOT_PUBLIC);
+    g_autofree char *shown = reader->quotes ? show(reader->content) : g_strdup(IBH_NOT_PUBLIC);
     g_autofree char *why = NULL;
     va_list args;
 
@@ -125,7 +124,7 @@ static char *read_table(const Reader *reader, const char *text, Setting *setting
 
     if (has_leading_zero(text))
         return g_strdup(LEADING_ZERO);
-    if (!ibh_table_parse(text, &table) && !(text[0] && reader->lookup(reader->lookup_data, text, &table, &error)))
+    if (!ibh_table_parse(text, &table) && !(text[0] && reader->lookup(text, &table, &error)))
         return g_strdup(error != NULL ? error->message : "neither a table's number nor a known name");
     if (table == 0 || (table >= 253 && table <= 255))
         return g_strdup("reserved for the kernel's own tables");
@@ -439,7 +438,7 @@ static gboolean check_tables(Reader *reader)
 #define END_OF_FILE 0x100u
 
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
-                        gpointer lookup_data, GError **error)
+                        gboolean quotes, GError **error)
 {
     const guint before = config->settings->len;
     g_auto(Reader) reader = {
@@ -447,7 +446,7 @@ gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, g
         .config = config,
         .seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .lookup = lookup,
-        .lookup_data = lookup_data,
+        .quotes = quotes,
         .error = error,
     };
 
@@ -464,7 +463,6 @@ IbhConfig *ibh_config_new(void)
     IbhConfig *config = g_new0(IbhConfig, 1);
 
     config->settings = g_ptr_array_new_with_free_func(setting_free);
-    config->quotes = TRUE;
     config->fingerprint = FNV_BASIS;
     for (Key key = 0; key < N_KEYS; key++)
         new_setting(config, key, "");
@@ -474,11 +472,6 @@ IbhConfig *ibh_config_new(void)
 guint64 ibh_config_fingerprint(const IbhConfig *config)
 {
     return config->fingerprint;
-}
-
-void ibh_config_set_quoting(IbhConfig *config, gboolean quotes)
-{
-    config->quotes = quotes;
 }
 
 void ibh_config_free(IbhConfig *config)

@@ -50,17 +50,16 @@ typedef struct {
 typedef struct IbhConfig IbhConfig;
 
 /* Turns a table's name into its number (rt_tables); returns FALSE when it is unknown. */
-typedef gboolean (*IbhTableLookup)(gpointer data, const char *name, guint32 *ret_table, GError **error);
+typedef gboolean (*IbhTableLookup)(const char *name, guint32 *ret_table, GError **error);
 
 IbhConfig *ibh_config_new(void); /* the defaults */
 void ibh_config_free(IbhConfig *config);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhConfig, ibh_config_free)
 
-/* FALSE: errors in the files that are added from now on quote no line, as not all users may read them. */
-void ibh_config_set_quoting(IbhConfig *config, gboolean quotes);
-/* Adds one file's text; later files win over earlier ones at the same specificity. */
+/* Adds one file's text; later files win over earlier ones at the same specificity. `quotes`: errors quote the line;
+ * FALSE: not all users may read the file. */
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
-                        gpointer lookup_data, GError **error);
+                        gboolean quotes, GError **error);
 
 /* Of the text that was added: another text has another one. */
 guint64 ibh_config_fingerprint(const IbhConfig *config);

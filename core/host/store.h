@@ -58,7 +58,7 @@ gboolean ibh_file_write(const char *path, const char *text, GError **error);
 
 /* Of a file or a directory. */
 gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GError **error);
-/* Returns FALSE, with a message: the path, the problem, what to do. */
-gboolean ibh_file_fail(const char *path, int number, GError **error);
-/* The same of a file of our own: "cannot write /run/…: No space left on device", by errno. */
+/* Returns FALSE, with a message by errno: the path, the problem, what to do. */
+gboolean ibh_file_fail(const char *path, GError **error);
+/* The same of a file of our own: "cannot write /run/…: No space left on device". */
 gboolean ibh_file_cannot(const char *doing, const char *path, GError **error);

@@ -26,12 +26,14 @@ static gboolean G_GNUC_PRINTF(3, 4) refuse(GError **error, const char *path, con
     return FALSE;
 }
 
-gboolean ibh_file_fail(const char *path, int number, GError **error)
+gboolean ibh_file_fail(const char *path, GError **error)
 {
+    const int problem = errno;
     g_autofree char *shown = g_strescape(path, NULL);
 
-    g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(number), "%s: cannot be read: %s%s", shown,
-                ibh_errno_text(number), number == EMFILE || number == ENFILE ? "" : "; put it right, or take it away");
+    g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(problem), "%s: cannot be read: %s%s", shown,
+                ibh_errno_text(problem),
+                problem == EMFILE || problem == ENFILE ? "" : "; put it right, or take it away");
     return FALSE;
 }
 
@@ -62,7 +64,7 @@ static gboolean check_file(int fd, const char *path, gboolean trusted, GError **
     struct stat status;
 
     if (fstat(fd, &status) < 0)
-        return ibh_file_fail(path, errno, error);
+        return ibh_file_fail(path, error);
     if (!S_ISREG(status.st_mode))
         return refuse(error, path, "it is %s, not a regular file; put a plain text file there",
                       S_ISDIR(status.st_mode) ? "a directory" : "a device, pipe or socket");
@@ -77,7 +79,7 @@ static gboolean read_all(int fd, const char *path, GString *text, GError **error
     g_string_set_size(text, FILE_MAX + 1);
     length = ibh_bounded_read(fd, text->str, text->len, FALSE);
     if (length < 0)
-        return ibh_file_fail(path, errno, error);
+        return ibh_file_fail(path, error);
     g_string_set_size(text, (gsize)length);
     return length <= FILE_MAX || refuse(error, path, "it is larger than %d bytes; shorten it", FILE_MAX);
 }
@@ -103,7 +105,7 @@ GString *ibh_file_read(const char *path, gboolean trusted, gboolean *ret_public,
     gboolean ok;
 
     if (fd < 0) {
-        ibh_file_fail(path, errno, error);
+        ibh_file_fail(path, error);
         return NULL;
     }
     ok = check_file(fd, path, trusted, error) && read_all(fd, path, text, error);
@@ -114,14 +116,14 @@ GString *ibh_file_read(const char *path, gboolean trusted, gboolean *ret_public,
 }
 
 /* The call after a short one says why it was short. */
-static gboolean write_all(int fd, const char *text, gsize length)
+static gboolean write_all(int fd, const char *text)
 {
-    for (gsize done = 0; done < length;) {
-        const gssize count = write(fd, text + done, length - done);
+    while (*text) {
+        const gssize count = write(fd, text, strlen(text));
 
         if (count <= 0)
             return FALSE;
-        done += (gsize)count;
+        text += count;
     }
     return TRUE;
 }
@@ -129,7 +131,6 @@ static gboolean write_all(int fd, const char *text, gsize length)
 gboolean ibh_file_write(const char *path, const char *text, GError **error)
 {
     g_autofree char *beside = g_strconcat(path, ".new", NULL);
-    const gsize length = strlen(text);
     gboolean written;
     int fd;
 
@@ -137,8 +138,8 @@ gboolean ibh_file_write(const char *path, const char *text, GError **error)
     fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0)
         return ibh_file_cannot("write", beside, error);
-    errno = ENOSPC;                                          /* if only a part is written */
-    written = write_all(fd, text, length) && fsync(fd) == 0; /* a rename may reach the disk before the text */
+    errno = ENOSPC;                                  /* if only a part is written */
+    written = write_all(fd, text) && fsync(fd) == 0; /* a rename may reach the disk before the text */
     if (close(fd) == 0 && written && rename(beside, path) == 0)
         return TRUE;
     ibh_file_cannot("write", path, error);

@@ -210,11 +210,10 @@ static IbhCase *read_input(const char *text, gsize length)
 
 /* ---- what is found ---- */
 
-static gboolean find_table(gpointer data, const char *name, guint32 *ret_table, GError **error)
+static gboolean find_table(const char *name, guint32 *ret_table, GError **error)
 {
     const File *file = find(ROOT "/etc/iproute2/rt_tables");
 
-    (void)data;
     (void)error;
     return file && ibh_rt_tables_find(file->text->str, file->text->len, name, ret_table);
 }
@@ -223,8 +222,8 @@ static gboolean configure(IbhConfig *config, const IbhCase *cas, GError **error)
 {
     const File *file = find(ROOT "/etc/ib-hook/ib-hook.conf");
 
-    return ibh_config_add(config, "config", cas->config->str, cas->config->len, find_table, NULL, error) &&
-           (!file || ibh_config_add(config, file->path, file->text->str, file->text->len, find_table, NULL, error));
+    return ibh_config_add(config, "config", cas->config->str, cas->config->len, find_table, TRUE, error) &&
+           (!file || ibh_config_add(config, file->path, file->text->str, file->text->len, find_table, TRUE, error));
 }
 
 static void check_host(const IbhConfig *config, const IbhRails *rails, const IbhFacts *facts)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static gboolean find_table(gpointer data G_GNUC_UNUSED, const char *name, guint32 *ret_table, GError **error)
+static gboolean find_table(const char *name, guint32 *ret_table, GError **error)
 {
     *ret_table = 77;
     if (name[0] == 'x')
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(GError) error = NULL;
-    gboolean taken = ibh_config_add(config, "fuzz", (const char *)data, size, find_table, NULL, &error);
+    gboolean taken = ibh_config_add(config, "fuzz", (const char *)data, size, find_table, TRUE, &error);
 
     if (taken == (error != NULL) || (error && strlen(error->message) > 1000))
         broken("refused without a word, or with too many");

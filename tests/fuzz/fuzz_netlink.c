@@ -127,7 +127,7 @@ static IbhConfig *configure(guint8 bits)
 
     for (guint i = 0; i < G_N_ELEMENTS(texts); i++) {
         if (bits & 1u << i)
-            (void)ibh_config_add(config, "fuzz", texts[i], strlen(texts[i]), NULL, NULL, NULL);
+            (void)ibh_config_add(config, "fuzz", texts[i], strlen(texts[i]), NULL, TRUE, NULL);
     }
     return config;
 }

@@ -737,7 +737,7 @@ static gboolean take_config(World *world, GString *text)
     g_autofree char *file = g_strndup(text->str, text->len);
 
     g_string_truncate(text, 0);
-    return !*file || ibh_config_add(world->config, "random.conf", file, strlen(file), NULL, NULL, NULL);
+    return !*file || ibh_config_add(world->config, "random.conf", file, strlen(file), NULL, TRUE, NULL);
 }
 
 static void run_now(World *world, WorldAction action, const char *const *only)

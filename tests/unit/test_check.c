@@ -60,7 +60,7 @@ static World look(const char *text, Answer answer)
     const char *const *only;
 
     if (!world.cas ||
-        !ibh_config_add(world.config, "config", world.cas->config->str, world.cas->config->len, NULL, NULL, &error))
+        !ibh_config_add(world.config, "config", world.cas->config->str, world.cas->config->len, NULL, TRUE, &error))
         fail_msg("%s", error->message);
     fake_snapshot_add_main(world.cas->snapshot->routes, world.cas->snapshot, world.config);
     world.rails = ibh_rails_find(world.config, world.cas->snapshot, world.cas->respect_holds, &error);

@@ -31,7 +31,7 @@ static IbhConfig *parse(const char *text)
     g_autoptr(GError) error = NULL;
     IbhConfig *config = ibh_config_new();
 
-    if (!ibh_config_add(config, "x", text, strlen(text), NULL, NULL, &error))
+    if (!ibh_config_add(config, "x", text, strlen(text), NULL, TRUE, &error))
         fail_msg("%s", error->message);
     return config;
 }
@@ -82,7 +82,7 @@ static void shows_every_key(void **state G_GNUC_UNUSED)
     g_autoptr(GError) error = NULL;
     g_auto(GStrv) keys = NULL;
 
-    assert_false(ibh_config_add(config, "x", "[defaults]\nx=y\n", 15, NULL, NULL, &error));
+    assert_false(ibh_config_add(config, "x", "[defaults]\nx=y\n", 15, NULL, TRUE, &error));
     assert_non_null(strstr(error->message, "use one of "));
     keys = g_strsplit(strstr(error->message, "use one of ") + strlen("use one of "), ", ", -1);
     assert_true(g_strv_length(keys) >= 6);

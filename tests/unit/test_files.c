@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compiled together with what it tests, to reach load_under(): the same files, below another directory than /. Files
- * that are refused: netns/test-hostile-configuration.sh.
+ * Compiled together with what it tests: the same files, below another directory than /. Files that are refused:
+ * netns/test-hostile-configuration.sh.
  */
+#define IBH_ROOT "." /* each test works in a directory of its own */
+
 #include "host/bounded.c"
 #include "host/files.c"
 #include "host/trusted.c"
@@ -19,27 +21,32 @@
 
 /* ---- set-up: a tree of files of its own for every test ------------------------------------------------ */
 
-static char *root;
+static char *root, *before;
 
 static int set_up(void **state)
 {
     (void)state;
     umask(022);
     root = g_dir_make_tmp("ib-hook-files-XXXXXX", NULL);
-    return root == NULL || chmod(root, 0755) != 0; /* lines are quoted from files that everybody may read */
+    before = g_get_current_dir();
+    return root == NULL || chdir(root) != 0 ||
+           chmod(root, 0755) != 0; /* lines are quoted from files that everybody may read */
 }
 
 static int tear_down(void **state)
 {
+    int result = chdir(before);
+
     (void)state;
     remove_tree(root);
     g_clear_pointer(&root, g_free);
-    return 0;
+    g_clear_pointer(&before, g_free);
+    return result;
 }
 
 static char *at(const char *path)
 {
-    return g_strconcat(root, path, NULL);
+    return g_strconcat(IBH_ROOT, path, NULL);
 }
 
 static void make_parents(const char *path)
@@ -119,7 +126,7 @@ static IbhConfig *load(const char *file)
 {
     g_autofree char *full = file != NULL ? at(file) : NULL;
     g_autoptr(GError) error = NULL;
-    IbhConfig *config = load_under(root, full, &error);
+    IbhConfig *config = ibh_config_load(full, &error);
 
     if (config == NULL)
         fail_msg("%s", error->message);
@@ -133,10 +140,10 @@ static void assert_no_config(const char *file, const char *why)
     g_autofree char *full = file != NULL ? at(file) : NULL;
     g_autofree char *expected = at(why);
     g_auto(GStrv) parts = g_strsplit(expected, "%s", -1);
-    g_autofree char *filled = g_strjoinv(root, parts);
+    g_autofree char *filled = g_strjoinv(IBH_ROOT, parts);
     g_autoptr(GError) error = NULL;
 
-    assert_null(load_under(root, full, &error));
+    assert_null(ibh_config_load(full, &error));
     assert_true(g_error_matches(error, IBH_CONFIG_ERROR, 0));
     assert_string_equal(error->message, filled);
 }

@@ -31,7 +31,7 @@ static Host look_at(const char *const *lines, const char *known, const char *set
     host.snapshot = fake_snapshot(kernel);
     IBH_EACH (const IbhKnownRail, one, state->known)
         g_array_append_vals(host.snapshot->state->known, one, 1);
-    assert_true(ibh_config_add(host.config, "config", settings, strlen(settings), NULL, NULL, NULL));
+    assert_true(ibh_config_add(host.config, "config", settings, strlen(settings), NULL, TRUE, NULL));
     host.rails = ibh_rails_find(host.config, host.snapshot, FALSE, NULL);
     return host;
 }

@@ -48,7 +48,7 @@ static void test_each_answer_fails(void **state)
 
 static void add_text(IbhConfig *config, const char *text)
 {
-    assert_true(ibh_config_add(config, "config", text, strlen(text), NULL, NULL, NULL));
+    assert_true(ibh_config_add(config, "config", text, strlen(text), NULL, TRUE, NULL));
 }
 
 static IbhSnapshot *read_near(const FakeKernel *kernel, const IbhConfig *config)

@@ -30,7 +30,7 @@ static char *run_until(const char *file, const char *head, GError **error)
     g_autoptr(Planned) planned = NULL;
     g_autoptr(IbhOutcome) outcome = NULL;
 
-    if (!cas || !ibh_config_add(config, "config", cas->config->str, cas->config->len, NULL, NULL, error))
+    if (!cas || !ibh_config_add(config, "config", cas->config->str, cas->config->len, NULL, TRUE, error))
         return NULL;
     planned = world_plan(config, cas->kernel, WORLD_APPLY, NULL);
     outcome = world_try(cas->kernel, planned);
@@ -185,7 +185,7 @@ static GPtrArray *got_lines(const IbhCase *cas)
     g_autoptr(GPtrArray) plan = NULL;
     g_autoptr(GError) error = NULL;
 
-    if (ibh_config_add(config, "config", cas->config->str, cas->config->len, NULL, NULL, &error)) {
+    if (ibh_config_add(config, "config", cas->config->str, cas->config->len, NULL, TRUE, &error)) {
         fake_snapshot_add_main(cas->snapshot->routes, cas->snapshot, config);
         rails = ibh_rails_find(config, cas->snapshot, cas->respect_holds, &error);
     }
@@ -348,7 +348,7 @@ static void test_remote_without_a_gateway(void **state G_GNUC_UNUSED)
         g_autoptr(IbhRails) rails = NULL;
         g_autoptr(GError) error = NULL;
 
-        assert_true(ibh_config_add(config, "c", text, strlen(text), NULL, NULL, NULL));
+        assert_true(ibh_config_add(config, "c", text, strlen(text), NULL, TRUE, NULL));
         rails = ibh_rails_find(config, cas->snapshot, FALSE, NULL);
         assert_int_equal(ibh_rails_check_remote(rails, &error), !rows[i].error);
         assert_int_equal(error == NULL, !rows[i].error);

@@ -40,7 +40,7 @@ static char *render(const Request *request)
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(IbhRails) rails = NULL;
 
-    if (!cas || !ibh_config_add(config, "config", cas->config->str, cas->config->len, NULL, NULL, &local))
+    if (!cas || !ibh_config_add(config, "config", cas->config->str, cas->config->len, NULL, TRUE, &local))
         fail_msg("%s", local->message);
     fake_snapshot_add_main(cas->snapshot->routes, cas->snapshot, config);
     for (int i = 0; i < 2; i++) {

@@ -79,7 +79,7 @@ static World look_renamed(const char *text, const char *const *names)
     if (!world.cas)
         fail_msg("%s", error->message);
     assert_true(
-        ibh_config_add(world.config, "config", world.cas->config->str, world.cas->config->len, NULL, NULL, NULL));
+        ibh_config_add(world.config, "config", world.cas->config->str, world.cas->config->len, NULL, TRUE, NULL));
     rename_links(world.cas->snapshot, names);
     fake_snapshot_add_main(world.cas->snapshot->routes, world.cas->snapshot, world.config);
     world.rails = ibh_rails_find(world.config, world.cas->snapshot, TRUE, &error);

@@ -45,7 +45,7 @@ static World restrain(const char *change, const IbhRestraint *restraint)
         fail_msg("%s", error->message);
     world.config = ibh_config_new();
     assert_true(
-        ibh_config_add(world.config, "config", world.cas->config->str, world.cas->config->len, NULL, NULL, NULL));
+        ibh_config_add(world.config, "config", world.cas->config->str, world.cas->config->len, NULL, TRUE, NULL));
     world.rails = ibh_rails_find(world.config, world.cas->snapshot, TRUE, NULL);
     world.plan = ibh_plan_apply(world.rails);
     world.spared = ibh_plan_restrain(world.plan, world.rails, restraint);
