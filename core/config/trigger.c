@@ -6,13 +6,13 @@
 #include <string.h>
 
 /* lo, too, may get an address that the rails have to leave to main's NIC. Of an empty or hostile name only "something
- * has changed" is left. */
-static IbhTrigger make(const char *manager, const char *iface, const char *event, bool down)
+ * has changed" is left. `down`: the event that takes an interface down on purpose. */
+static IbhTrigger make(const char *manager, const char *iface, const char *event, const char *down)
 {
     IbhTrigger trigger = {.wanted = true};
     const bool named = iface && ibh_iface_name_is_valid(iface);
 
-    if (down && named)
+    if (named && g_strcmp0(event, down) == 0)
         g_strlcpy(trigger.down, iface, sizeof trigger.down);
     (void)g_snprintf(trigger.cause, sizeof trigger.cause, "%s: %s %s", manager, named ? iface : "?",
                      event ? event : "?");
@@ -27,7 +27,7 @@ IbhTrigger ibh_trigger_nm(int argc, char **argv)
     IbhTrigger trigger = {.wanted = false};
 
     if (argc >= 3 && g_strv_contains(actions, argv[2])) {
-        trigger = make("NetworkManager", argv[1], argv[2], g_str_equal(argv[2], "down"));
+        trigger = make("NetworkManager", argv[1], argv[2], "down");
         trigger.early = g_str_equal(argv[2], "reapply") && !g_str_equal(argv[1], "lo");
     }
     return trigger;
@@ -36,25 +36,20 @@ IbhTrigger ibh_trigger_nm(int argc, char **argv)
 /* "degraded" and "no-carrier" come and go by themselves: while networkd restarts, addresses are away for a moment. */
 IbhTrigger ibh_trigger_networkd(char **envp)
 {
-    const char *state = g_environ_getenv(envp, "OperationalState");
-
-    return make("networkd-dispatcher", g_environ_getenv(envp, "IFACE"), state, g_strcmp0(state, "off") == 0);
+    return make("networkd-dispatcher", g_environ_getenv(envp, "IFACE"), g_environ_getenv(envp, "OperationalState"),
+                "off");
 }
 
 /* PHASE has other values in each of the three ifupdowns; MODE has the same in all. */
 IbhTrigger ibh_trigger_ifupdown(char **envp)
 {
-    const char *mode = g_environ_getenv(envp, "MODE");
-
-    return make("ifupdown", g_environ_getenv(envp, "IFACE"), mode, g_strcmp0(mode, "stop") == 0);
+    return make("ifupdown", g_environ_getenv(envp, "IFACE"), g_environ_getenv(envp, "MODE"), "stop");
 }
 
 IbhTrigger ibh_trigger_ifcfg(int argc, char **argv)
 {
     const char *program = argc > 0 ? argv[0] : "", *slash = strrchr(program, '/');
-    const char *name = slash ? slash + 1 : program;
+    const char *event = g_str_equal(slash ? slash + 1 : program, "ifdown-local") ? "down" : "up";
 
-    const bool down = g_str_equal(name, "ifdown-local");
-
-    return make("network-scripts", argc > 1 ? argv[1] : NULL, down ? "down" : "up", down);
+    return make("network-scripts", argc > 1 ? argv[1] : NULL, event, "down");
 }

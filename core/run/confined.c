@@ -9,12 +9,14 @@
 
 #define SAID IBH_RUN_DIR "/confined"
 
-static const struct {
+typedef struct {
     const char *path;
     int flags;
-} NEEDED[] = {{"/sys/class/net", O_RDONLY | O_DIRECTORY},
-              {IBH_RUN_DIR, O_RDONLY | O_DIRECTORY},
-              {"/proc/sys/net/ipv4/conf/all/arp_ignore", O_RDWR}};
+} Needed;
+
+static const Needed NEEDED[] = {{"/sys/class/net", O_RDONLY | O_DIRECTORY},
+                                {IBH_RUN_DIR, O_RDONLY | O_DIRECTORY},
+                                {"/proc/sys/net/ipv4/conf/all/arp_ignore", O_RDWR}};
 
 static gboolean is_forbidden(int fd)
 {
@@ -28,9 +30,9 @@ static gboolean is_forbidden(int fd)
 /* NULL: every file that exists may be opened. */
 static const char *find_forbidden(void)
 {
-    for (guint i = 0; i < G_N_ELEMENTS(NEEDED); i++) {
-        if (is_forbidden(open(NEEDED[i].path, NEEDED[i].flags | O_NOFOLLOW | O_CLOEXEC)))
-            return NEEDED[i].path;
+    IBH_EACH_ROW (const Needed, one, NEEDED) {
+        if (is_forbidden(open(one->path, one->flags | O_NOFOLLOW | O_CLOEXEC)))
+            return one->path;
     }
     return is_forbidden(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0)) ? "a netlink socket" : NULL;
 }
@@ -42,8 +44,7 @@ static char *read_domain(void)
 
     if (access("/sys/fs/selinux", F_OK) < 0 || !g_file_get_contents("/proc/self/attr/current", &domain, NULL, NULL))
         return NULL;
-    g_strstrip(domain);
-    return domain;
+    return g_strstrip(domain);
 }
 
 /* FALSE: this was reported since the last boot. */

@@ -37,48 +37,42 @@ static gboolean report(const IbhEvent *event, IbhRun *run, const IbhOutcome *out
     return outcome->errors->len == 0;
 }
 
-static gboolean configure(const IbhEvent *event, IbhRun *run, GError **error)
+static void warn_of(IbhRun *run, const GError *problem)
 {
-    g_autoptr(GError) problem = NULL;
-    const gboolean is_read = ibh_run_configure(run, &problem);
-
-    if (event->configure ? event->configure(event->data, run) : is_read) {
-        if (problem)
-            ibh_run_warn(run, problem->message);
-        return TRUE;
-    }
-    g_propagate_error(error, g_steal_pointer(&problem));
-    return FALSE;
-}
-
-/* What remote= names in vain is left out. The NIC comes up all the same. */
-static void warn_of_remote(IbhRun *run)
-{
-    g_autoptr(GError) problem = NULL;
-
-    if (!ibh_rails_check_remote(run->rails, &problem))
+    if (problem)
         ibh_run_warn(run, problem->message);
 }
 
-static gboolean act(IbhEvent *event, IbhRun *run, GString *out, gboolean *ret_refused)
+static gboolean configure(const IbhEvent *event, IbhRun *run)
+{
+    g_autoptr(GError) problem = NULL;
+
+    (void)ibh_run_configure(run, &problem);
+    if (event->configure)
+        event->configure(event->data, run);
+    warn_of(run, problem);
+    return run->config != NULL;
+}
+
+static gboolean act(IbhEvent *event, IbhRun *run, GString *out)
 {
     g_autoptr(GPtrArray) plan = NULL;
     g_autoptr(IbhOutcome) outcome = NULL;
     g_autoptr(GError) error = NULL;
 
-    if (!ibh_run_open(run, LOCK_SECONDS, &error) || !configure(event, run, &error) ||
-        !ibh_run_look(run, IBH_NEAR, &error) || !(plan = ibh_run_decide(run, &error))) {
-        ibh_run_warn(run, error->message);
+    if (ibh_run_open(run, LOCK_SECONDS, &error) && configure(event, run) && ibh_run_look(run, IBH_NEAR, &error))
+        plan = ibh_run_decide(run, &error);
+    if (plan) /* what remote= names in vain is left out: the NIC comes up all the same */
+        (void)ibh_rails_check_remote(run->rails, &error);
+    warn_of(run, error);
+    if (!plan)
         return FALSE;
-    }
-    warn_of_remote(run);
     restrain(event, run, plan);
     outcome = ibh_run_change(run, plan);
-    *ret_refused = !report(event, run, outcome, out);
-    return !*ret_refused;
+    return report(event, run, outcome, out);
 }
 
-static gboolean run_once(IbhEvent *event, GString *out, GString *warnings, gboolean *ret_refused)
+static gboolean run_once(IbhEvent *event, GString *out, GString *warnings)
 {
     IbhRun run = {.config_path = event->config,
                   .sysfs = event->sysfs,
@@ -91,7 +85,7 @@ static gboolean run_once(IbhEvent *event, GString *out, GString *warnings, gbool
     gboolean ok;
 
     ibh_event_clear(event);
-    ok = act(event, &run, out, ret_refused);
+    ok = act(event, &run, out);
     if (event->after)
         event->after(event->data, &run);
     ibh_run_close(&run);
@@ -105,11 +99,11 @@ static gboolean run_once(IbhEvent *event, GString *out, GString *warnings, gbool
 gboolean ibh_event_run(IbhEvent *event, GString *complained)
 {
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
-    gboolean refused = FALSE, ok = run_once(event, out, warnings, &refused);
+    gboolean ok = run_once(event, out, warnings);
 
-    if (refused) {
+    if (!ok && event->focus.candidates) { /* it came so far */
         g_string_truncate(warnings, 0);
-        ok = run_once(event, out, warnings, &refused);
+        ok = run_once(event, out, warnings);
     }
     ibh_log_lines(LOG_INFO, out->str);
     if (!g_string_equal(warnings, complained))

@@ -20,22 +20,18 @@ static gboolean decides(const IbhRoute *route, const IbhFocus *focus)
     return !route->dst.length || ibh_prefixes_have(focus->subnets, &route->dst);
 }
 
-/* In a rail's own tables, a route of another protocol can take the place of ours. */
-static void focus_on_tables(IbhFocus *focus, const IbhNic *nic)
+static void focus_on_nic(IbhFocus *focus, const IbhNic *nic)
 {
     const int tables[] = {(int)nic->table, (int)ibh_nic_defaults(nic)};
 
-    if (nic->status == IBH_NIC_RAIL)
-        g_array_append_vals(focus->tables, tables, G_N_ELEMENTS(tables));
-}
-
-static void focus_on_nic(IbhFocus *focus, const IbhNic *nic)
-{
     g_array_append_val(focus->candidates, nic->link->ifindex);
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
         if (ibh_address_counts(address) && !ibh_prefixes_have(focus->subnets, &address->subnet))
             g_array_append_val(focus->subnets, address->subnet);
     }
+    /* In a rail's own tables, a route of another protocol can take the place of ours. */
+    if (nic->status == IBH_NIC_RAIL)
+        g_array_append_vals(focus->tables, tables, G_N_ELEMENTS(tables));
 }
 
 void ibh_focus_find(IbhFocus *focus, const IbhRails *rails)
@@ -45,10 +41,8 @@ void ibh_focus_find(IbhFocus *focus, const IbhRails *rails)
     focus->tables = IBH_NEW_ARRAY(int);
     focus->objects = FALSE;
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (!nic->rank)
-            continue;
-        focus_on_nic(focus, nic);
-        focus_on_tables(focus, nic);
+        if (nic->rank)
+            focus_on_nic(focus, nic);
     }
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (ibh_rule_is_of_a_source(rule) && !ibh_numbers_have(focus->tables, (int)rule->table) &&

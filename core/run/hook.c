@@ -44,13 +44,12 @@ static void run_for_a_moment(IbhEvent *event, GString *complained)
 /* ---- the limit ---- */
 
 /* In a signal handler: no memory, no locks. The next run completes work that is half done then. */
-static void give_up(int number)
+static void give_up(int number G_GNUC_UNUSED)
 {
     static const char words[] = "<27>ib-hook: the hook gave up after 10 s: the kernel did not answer in time; "
                                 "ib-hook --check says what is missing\n";
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-    (void)number;
     if (fd >= 0)
         (void)ibh_datagram_send(fd, "/dev/log", words, sizeof words - 1);
     _exit(0);

@@ -34,8 +34,7 @@ static gboolean to_journal(int fd, int priority, const char *message)
 
     g_string_printf(text, "PRIORITY=%d\nSYSLOG_IDENTIFIER=ib-hook\nSYSLOG_PID=%d\nMESSAGE\n", priority, (int)getpid());
     g_string_append_len(text, (const char *)&length, sizeof length);
-    g_string_append(text, message);
-    g_string_append_c(text, '\n');
+    g_string_append_printf(text, "%s\n", message);
     return ibh_datagram_send(fd, "/run/systemd/journal/socket", text->str, text->len);
 }
 
@@ -51,10 +50,9 @@ static void log_last(const char *line)
 {
     g_autofree char *text = g_strdup_printf("ib-hook: %s\n", line);
     struct pollfd output = {.fd = STDERR_FILENO, .events = POLLOUT};
-    gsize length = strlen(text);
 
     if (poll(&output, 1, 0) == 1 && output.revents == POLLOUT)
-        (void)!write(STDERR_FILENO, text, MIN(length, PIPE_BUF)); /* there is room for so much */
+        (void)!write(STDERR_FILENO, text, MIN(strlen(text), PIPE_BUF)); /* there is room for so much */
 }
 
 static void send_lines(int priority, const char *lines, gboolean is_command)

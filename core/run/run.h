@@ -70,9 +70,9 @@ typedef struct {
     const char *config; /* NULL: the system's */
     const char *sysfs;
     IbhRestraint restraint;
-    /* Each may be NULL. May put another configuration in the place of what the files say (NULL: it could not be read);
-     * FALSE: there is none. */
-    gboolean (*configure)(gpointer data, IbhRun *run);
+    /* Each may be NULL. May put another configuration in the place of what the files say (NULL: it could not be
+     * read). */
+    void (*configure)(gpointer data, IbhRun *run);
     void (*done)(gpointer data, const IbhOp *op); /* called for each change that stands */
     void (*after)(gpointer data, IbhRun *run);    /* called at the end of each run, however far it came */
     gpointer data;

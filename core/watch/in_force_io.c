@@ -20,7 +20,7 @@ static void say_that_it_waits(const char *path)
     ibh_log_lines(LOG_NOTICE, text);
 }
 
-gboolean ibh_in_force_configure(IbhInForce *in_force, IbhRun *run)
+void ibh_in_force_configure(IbhInForce *in_force, IbhRun *run)
 {
     guint64 waits = run->config && !is_in_force(in_force, run) ? ibh_config_fingerprint(run->config) : 0;
 
@@ -34,7 +34,6 @@ gboolean ibh_in_force_configure(IbhInForce *in_force, IbhRun *run)
         g_clear_pointer(&in_force->config, ibh_config_free);
     else
         run->config = g_steal_pointer(&in_force->config);
-    return run->config != NULL;
 }
 
 void ibh_in_force_keep(IbhInForce *in_force, IbhRun *run)

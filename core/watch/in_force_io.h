@@ -13,7 +13,7 @@ typedef struct {
     guint64 told;      /* the fingerprint of the last one that was said to wait */
 } IbhInForce;
 
-/* Of a run that has read the files, or could not: it leaves the configuration that is in force. FALSE: none is. */
-gboolean ibh_in_force_configure(IbhInForce *in_force, IbhRun *run);
+/* Of a run that has read the files, or could not: it leaves the configuration that is in force. */
+void ibh_in_force_configure(IbhInForce *in_force, IbhRun *run);
 /* Takes the configuration back from a run that ends. */
 void ibh_in_force_keep(IbhInForce *in_force, IbhRun *run);

@@ -94,11 +94,11 @@ static void note(gpointer data, const IbhOp *op)
     ibh_log_lines(LOG_WARNING, text);
 }
 
-static gboolean configure(gpointer data, IbhRun *run)
+static void configure(gpointer data, IbhRun *run)
 {
     Watch *watch = data;
 
-    return ibh_in_force_configure(&watch->in_force, run);
+    ibh_in_force_configure(&watch->in_force, run);
 }
 
 static void after(gpointer data, IbhRun *run)
