@@ -301,7 +301,7 @@ static gboolean read_setting(Reader *reader)
  * nested '[' is refused: fnmatch may read it as a class whose meaning depends on the locale. */
 static const char *skip_set(const char *open)
 {
-    const char *first = open + 1 + (open[1] == '!' || open[1] == '^' ? 1 : 0);
+    const char *first = open + 1 + (open[1] == '!' || open[1] == '^');
     const char *at = first;
 
     for (; *at != '\0' && (*at != ']' || at == first); at++) {
@@ -320,7 +320,7 @@ static guint rank_pattern(const char *text)
     if (strpbrk(text, "*?[") == NULL)
         return ibh_iface_name_is_valid(text) ? RANK_EXACT : RANK_DEFAULTS;
     for (const char *at = text; *at != '\0';) {
-        literals += strchr("*?[", *at) == NULL ? 1 : 0;
+        literals += strchr("*?[", *at) == NULL;
         at = *at == '[' ? skip_set(at) : at + 1;
         if (at == NULL)
             return RANK_DEFAULTS;

@@ -166,8 +166,8 @@ static gboolean is_passing(const GError *error)
     static const int passing[] = {G_FILE_ERROR_MFILE, G_FILE_ERROR_NFILE, G_FILE_ERROR_NOMEM, G_FILE_ERROR_IO,
                                   G_FILE_ERROR_INTR};
 
-    for (guint i = 0; error && i < G_N_ELEMENTS(passing); i++) {
-        if (g_error_matches(error, G_FILE_ERROR, passing[i]))
+    IBH_EACH_ROW (const int, code, passing) {
+        if (g_error_matches(error, G_FILE_ERROR, *code))
             return TRUE;
     }
     return FALSE;
@@ -238,12 +238,12 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
         g_propagate_error(error, g_steal_pointer(&local));
         return NULL;
     }
-    state = ibh_state_parse(before, text ? text->len : 0);
+    state = ibh_state_parse(before, strlen(before));
     if (state->recalled)
         store->kept = g_strdup(known_in(before));
     else
         take_in(store, state);
-    store->state = text ? g_string_free(g_steal_pointer(&text), FALSE) : ibh_state_format(state);
+    store->state = text ? g_strdup(before) : ibh_state_format(state);
     return state;
 }
 

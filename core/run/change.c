@@ -157,18 +157,19 @@ static void block_signals(const IbhRun *run, sigset_t *ret_before)
 /* TRUE if everything of ours is known afterwards, so that an event need not look for leftovers. */
 static gboolean is_whole(const IbhRun *run, const IbhOutcome *outcome)
 {
-    return !run->undo && !run->only && !run->restrained && !run->bad_config && !outcome->errors->len &&
-           run->rails->candidates;
+    return !run->undo && !run->only && !run->restrained && !outcome->errors->len && run->rails->candidates;
 }
 
 /* ---- the whole ---- */
 
-static void update(const IbhRun *run, const GPtrArray *plan, IbhState *after)
+static void update(IbhRun *run, const GPtrArray *plan, IbhState *after)
 {
     g_array_unref(after->rails);
     after->rails = ibh_rails_to_remember(run->rails, run->undo);
     if (!run->is_event)
         update_holds(run, plan, after);
+    if (run->undo)
+        drop_lost_values(run, after);
 }
 
 IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
@@ -197,8 +198,6 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     else
         update(run, plan, after);
     ibh_run_know(run, after->known, outcome->errors->len > 0);
-    if (run->undo && !run->remember)
-        drop_lost_values(run, after);
     run->forgets = !save(run, after, &problem);
     run->holds = !run->forgets && after->holds->len > 0;
     if (run->forgets)

@@ -24,9 +24,9 @@ static gboolean find_rails(IbhRun *run, GError **error)
 
     g_clear_pointer(&run->rails, ibh_rails_free);
     run->rails = ibh_rails_find(run->config, run->snapshot, run->respects_holds, run->undo ? &problem : error);
-    if (problem) { /* two NICs with one table */
+    if (problem) { /* two NICs with one table: the defaults name none */
         ibh_run_forget_config(run, problem);
-        run->rails = ibh_rails_find(run->config, run->snapshot, run->respects_holds, error);
+        return find_rails(run, error);
     }
     if (run->rails)
         run->rails->only = run->only;

@@ -38,15 +38,6 @@ void ibh_process_start(void)
     open_standard_descriptors();
 }
 
-/* A change can be made without the directory or its lock as well. */
-static void go_on(IbhRun *run, const GError *problem)
-{
-    g_autofree char *text = g_strdup_printf("%s; going on without a lock%s", problem->message,
-                                            run->store ? "" : ", old sysctl values are not remembered for --undo");
-
-    ibh_run_warn(run, text);
-}
-
 /* FALSE: another run has the lock all the time. */
 static gboolean open_store(IbhRun *run, int lock_seconds, GError **error)
 {
@@ -59,8 +50,12 @@ static gboolean open_store(IbhRun *run, int lock_seconds, GError **error)
         g_propagate_error(error, g_steal_pointer(&problem));
         return FALSE;
     }
-    if (problem)
-        go_on(run, problem);
+    if (problem) { /* a change can be made without the directory or its lock as well */
+        g_autofree char *text = g_strdup_printf("%s; going on without a lock%s", problem->message,
+                                                run->store ? "" : ", old sysctl values are not remembered for --undo");
+
+        ibh_run_warn(run, text);
+    }
     return TRUE;
 }
 
