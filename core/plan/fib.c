@@ -7,27 +7,22 @@
 
 #define LENGTHS 129 /* of a prefix */
 
+/* A rule or a route in a list. */
 typedef struct {
-    const IbhRule *rule;
-    guint number; /* in the order of adding */
+    gconstpointer object;
+    guint64 order;
 } Entry;
 
 typedef struct {
-    GHashTable *routes;    /* IbhPrefix → GPtrArray of const IbhRoute *, the lowest metric first */
-    guint counts[LENGTHS]; /* how many prefixes of each length */
+    GHashTable *lists;     /* IbhPrefix → GArray of Entry, in order */
+    gboolean has[LENGTHS]; /* a list for a prefix of this length */
 } Table;
-
-/* Rules of one source are found by it, so that hundreds of rails stay quick to judge. */
-typedef struct {
-    GArray *rules;          /* Entry: all others, in the order in which they are asked */
-    GHashTable *by_source;  /* IbhIp → GArray of Entry: `from ADDRESS` */
-    GHashTable *priorities; /* number → a rule that has it */
-    GHashTable *tables;     /* number → Table */
-} Family;
 
 struct IbhFib {
     const IbhSnapshot *snapshot;
-    Family families[2]; /* IPv4, IPv6 */
+    Table *rules; /* `from ADDRESS` by it, so that hundreds of rails stay quick to judge; others by the world */
+    GHashTable *priorities[2]; /* IPv4, IPv6: number → a rule that has it */
+    GHashTable *tables;        /* number → Table of routes */
     guint n_rules;
     const GPtrArray *ignored; /* rules and routes; NULL: none */
 };
@@ -42,9 +37,62 @@ static gboolean is_gone(const IbhFib *fib, const void *object)
     return fib->ignored && g_ptr_array_find((GPtrArray *)(guintptr)fib->ignored, object, NULL);
 }
 
-static Family *family_of(const IbhFib *fib, int family)
+/* ---- lists ---- */
+
+static guint prefix_hash(gconstpointer data)
 {
-    return (Family *)(guintptr)&fib->families[family == AF_INET6];
+    const IbhPrefix *prefix = data;
+
+    return ibh_ip_hash(&prefix->ip) * 31 + prefix->length;
+}
+
+static Table *table_new(void)
+{
+    Table *table = g_new0(Table, 1);
+
+    table->lists =
+        g_hash_table_new_full(prefix_hash, (GEqualFunc)ibh_prefix_equal, g_free, (GDestroyNotify)g_array_unref);
+    return table;
+}
+
+static void table_free(gpointer data)
+{
+    Table *table = data;
+
+    g_hash_table_unref(table->lists);
+    g_free(table);
+}
+
+/* NULL: nothing is in it. */
+static Table *find_table(const IbhFib *fib, guint32 number)
+{
+    return g_hash_table_lookup(fib->tables, GUINT_TO_POINTER(number));
+}
+
+/* Entry; `table` NULL: none. */
+static const GArray *find_list(const Table *table, const IbhPrefix *prefix)
+{
+    static const GArray none = {.len = 0};
+    const GArray *list = table && table->has[prefix->length] ? g_hash_table_lookup(table->lists, prefix) : NULL;
+
+    return list ? list : &none;
+}
+
+static void add(Table *table, const IbhPrefix *prefix, gconstpointer object, guint64 order)
+{
+    const Entry entry = {object, order};
+    GArray *list = g_hash_table_lookup(table->lists, prefix);
+    guint place;
+
+    if (!list) {
+        list = IBH_NEW_ARRAY(Entry);
+        g_hash_table_insert(table->lists, g_memdup(prefix, sizeof *prefix), list);
+        table->has[prefix->length] = TRUE;
+    }
+    place = list->len;
+    while (place && g_array_index(list, Entry, place - 1).order > order)
+        place--;
+    g_array_insert_val(list, place, entry);
 }
 
 /* ---- what a rule matches ---- */
@@ -102,25 +150,16 @@ static gboolean is_of_one_source(const IbhRule *rule)
 
 void ibh_fib_add_rule(IbhFib *fib, const IbhRule *rule)
 {
-    Family *family = family_of(fib, rule->family);
-    const Entry entry = {rule, fib->n_rules++};
-    GArray *rules = family->rules;
-    guint place;
+    const IbhPrefix key = is_of_one_source(rule) ? rule->from : ibh_prefix_of_world(rule->family);
 
-    if (is_of_one_source(rule) && !(rules = g_hash_table_lookup(family->by_source, &rule->from.ip))) {
-        rules = IBH_NEW_ARRAY(Entry);
-        g_hash_table_insert(family->by_source, (gpointer)(guintptr)&rule->from.ip, rules);
-    }
-    place = rules->len;
-    while (place && g_array_index(rules, Entry, place - 1).rule->priority > rule->priority)
-        place--;
-    g_array_insert_val(rules, place, entry);
-    g_hash_table_insert(family->priorities, GUINT_TO_POINTER(rule->priority), (gpointer)(guintptr)rule);
+    add(fib->rules, &key, rule, ((guint64)rule->priority << 32) + fib->n_rules++);
+    g_hash_table_insert(fib->priorities[rule->family == AF_INET6], GUINT_TO_POINTER(rule->priority),
+                        (gpointer)(guintptr)rule);
 }
 
 /* Two lists in order, read as one. */
 typedef struct {
-    const GArray *lists[2]; /* NULL: empty */
+    const GArray *lists[2];
     guint at[2];
 } Cursor;
 
@@ -128,69 +167,33 @@ static const Entry *peek(const Cursor *cursor, guint list)
 {
     const GArray *rules = cursor->lists[list];
 
-    return rules && cursor->at[list] < rules->len ? &g_array_index(rules, Entry, cursor->at[list]) : NULL;
+    return cursor->at[list] < rules->len ? &g_array_index(rules, Entry, cursor->at[list]) : NULL;
 }
 
 static const IbhRule *next_rule(Cursor *cursor)
 {
     const Entry *one = peek(cursor, 0), *other = peek(cursor, 1);
-    guint list = !one || (other && (other->rule->priority < one->rule->priority ||
-                                    (other->rule->priority == one->rule->priority && other->number < one->number)));
+    const guint list = !one || (other && other->order < one->order);
 
     if (!one && !other)
         return NULL;
     cursor->at[list]++;
-    return list ? other->rule : one->rule;
+    return list ? other->object : one->object;
 }
 
 /* ---- routes ---- */
 
-static guint prefix_hash(gconstpointer data)
-{
-    const IbhPrefix *prefix = data;
-
-    return ibh_ip_hash(&prefix->ip) * 31 + prefix->length;
-}
-
-static void table_free(gpointer data)
-{
-    Table *table = data;
-
-    g_hash_table_unref(table->routes);
-    g_free(table);
-}
-
-static Table *make_table(Family *family, guint32 number)
-{
-    Table *table = g_hash_table_lookup(family->tables, GUINT_TO_POINTER(number));
-
-    if (!table) {
-        table = g_new0(Table, 1);
-        table->routes =
-            g_hash_table_new_full(prefix_hash, (GEqualFunc)ibh_prefix_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
-        g_hash_table_insert(family->tables, GUINT_TO_POINTER(number), table);
-    }
-    return table;
-}
-
 void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route)
 {
-    Table *table;
-    GPtrArray *routes;
-    guint place;
+    Table *table = find_table(fib, route->table);
 
     if (route->special || route->dst.length >= LENGTHS)
         return;
-    table = make_table(family_of(fib, route->family), route->table);
-    if (!(routes = g_hash_table_lookup(table->routes, &route->dst))) {
-        routes = g_ptr_array_new();
-        g_hash_table_insert(table->routes, (gpointer)(guintptr)&route->dst, routes);
-        table->counts[route->dst.length]++;
+    if (!table) {
+        table = table_new();
+        g_hash_table_insert(fib->tables, GUINT_TO_POINTER(route->table), table);
     }
-    place = routes->len;
-    while (place && ((const IbhRoute *)g_ptr_array_index(routes, place - 1))->metric > route->metric)
-        place--;
-    g_ptr_array_insert(routes, (gint)place, (IbhRoute *)(guintptr)route);
+    add(table, &route->dst, route, route->metric);
 }
 
 static gboolean is_link_usable(const IbhFib *fib, int ifindex)
@@ -200,18 +203,6 @@ static gboolean is_link_usable(const IbhFib *fib, int ifindex)
     if (!link)
         ibh_snapshot_needs_everything(fib->snapshot);
     return !link || ((link->flags & IFF_UP) && (link->carrier || !link->sysctl[IBH_SYSCTL_IGNORE_LINKDOWN]));
-}
-
-/* NULL: nothing is in it. */
-static const Table *find_table(const IbhFib *fib, guint32 number, int family)
-{
-    return g_hash_table_lookup(family_of(fib, family)->tables, GUINT_TO_POINTER(number));
-}
-
-/* const IbhRoute *: to this prefix; NULL: none. */
-static const GPtrArray *find_routes(const Table *table, const IbhPrefix *prefix)
-{
-    return table && table->counts[prefix->length] ? g_hash_table_lookup(table->routes, prefix) : NULL;
 }
 
 /* A dead next hop is as good as none. Routes to ourselves outlive their link. */
@@ -244,16 +235,18 @@ static gboolean passes_all_that_begins_there(const IbhRoute *route)
 
 const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to, int bound)
 {
-    const Table *table = find_table(fib, number, to->family);
+    const Table *table = find_table(fib, number);
     const IbhRoute *passed = NULL;
 
     for (guint length = ibh_ip_bits(to) + 1; table && length-- > 0;) {
         const IbhPrefix prefix = ibh_prefix_of(to, length);
-        const GPtrArray *routes = find_routes(table, &prefix);
+        const GArray *routes = find_list(table, &prefix);
 
-        for (guint i = 0; routes && i < routes->len && !(passed && ibh_ip_equal(&passed->dst.ip, &prefix.ip)); i++) {
-            const IbhRoute *route = g_ptr_array_index(routes, i);
+        IBH_EACH (const Entry, entry, routes) {
+            const IbhRoute *route = entry->object;
 
+            if (passed && ibh_ip_equal(&passed->dst.ip, &prefix.ip))
+                break;
             if (is_gone(fib, route) || route->cached)
                 continue;
             if (is_alive(fib, route, bound))
@@ -268,9 +261,9 @@ const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to,
 const IbhRoute *ibh_fib_default(const IbhFib *fib, guint32 number, int family)
 {
     const IbhPrefix world = ibh_prefix_of_world(family);
-    const GPtrArray *routes = find_routes(find_table(fib, number, family), &world);
+    const GArray *routes = find_list(find_table(fib, number), &world);
 
-    return routes ? g_ptr_array_index(routes, 0) : NULL;
+    return routes->len ? g_array_index(routes, Entry, 0).object : NULL;
 }
 
 gboolean ibh_route_leads_by(const IbhRoute *route, int ifindex)
@@ -296,11 +289,11 @@ static gboolean is_suppressed(const IbhRule *rule, const IbhRoute *route)
 static const IbhRoute *find_cached(const IbhFib *fib, const IbhRule *rule, const IbhRoute *by, const IbhIp *to)
 {
     const IbhPrefix host = ibh_prefix_of_host(to);
-    const GPtrArray *routes = find_routes(find_table(fib, rule->table, to->family), &host);
+    const GArray *routes = find_list(find_table(fib, rule->table), &host);
     IbhRoute part;
 
-    for (guint i = 0; routes && i < routes->len; i++) {
-        const IbhRoute *route = g_ptr_array_index(routes, i);
+    IBH_EACH (const Entry, entry, routes) {
+        const IbhRoute *route = entry->object;
 
         if (route->cached && !is_gone(fib, route) && !is_suppressed(rule, route) &&
             ibh_route_part(by, route->ifindex, &part))
@@ -310,9 +303,10 @@ static const IbhRoute *find_cached(const IbhFib *fib, const IbhRule *rule, const
 }
 
 /* Which priority is next. To one that no rule has, a goto does nothing; what is near lacks rules. */
-static guint32 jump(const IbhFib *fib, const Family *family, const IbhRule *rule, IbhTrace *trace, guint32 next)
+static guint32 jump(const IbhFib *fib, const IbhRule *rule, IbhTrace *trace, guint32 next)
 {
-    const IbhRule *target = g_hash_table_lookup(family->priorities, GUINT_TO_POINTER(rule->target));
+    const IbhRule *target =
+        g_hash_table_lookup(fib->priorities[rule->family == AF_INET6], GUINT_TO_POINTER(rule->target));
 
     if (!target)
         ibh_snapshot_needs_everything(fib->snapshot);
@@ -324,8 +318,8 @@ static guint32 jump(const IbhFib *fib, const Family *family, const IbhRule *rule
 
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
 {
-    const Family *family = family_of(fib, packet->to.family);
-    Cursor cursor = {.lists = {family->rules, g_hash_table_lookup(family->by_source, &packet->from)}};
+    const IbhPrefix world = ibh_prefix_of_world(packet->to.family), source = ibh_prefix_of_host(&packet->from);
+    Cursor cursor = {.lists = {find_list(fib->rules, &world), find_list(fib->rules, &source)}};
     IbhTrace trace = {.refused = TRUE};
     guint32 next = 0;
 
@@ -339,7 +333,7 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
         if (!ibh_rule_matches(fib->snapshot, rule, packet) || rule->action == FR_ACT_NOP)
             continue;
         if (rule->action == FR_ACT_GOTO) {
-            next = jump(fib, family, rule, &trace, next);
+            next = jump(fib, rule, &trace, next);
             continue;
         }
         trace.rule = rule;
@@ -370,13 +364,10 @@ IbhFib *ibh_fib_new(const IbhSnapshot *snapshot)
     IbhFib *fib = g_new0(IbhFib, 1);
 
     fib->snapshot = snapshot;
-    for (Family *family = fib->families; family < fib->families + G_N_ELEMENTS(fib->families); family++) {
-        family->rules = IBH_NEW_ARRAY(Entry);
-        family->by_source =
-            g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, NULL, (GDestroyNotify)g_array_unref);
-        family->priorities = g_hash_table_new(NULL, NULL);
-        family->tables = g_hash_table_new_full(NULL, NULL, NULL, table_free);
-    }
+    fib->rules = table_new();
+    fib->priorities[0] = g_hash_table_new(NULL, NULL);
+    fib->priorities[1] = g_hash_table_new(NULL, NULL);
+    fib->tables = g_hash_table_new_full(NULL, NULL, NULL, table_free);
     return fib;
 }
 
@@ -384,11 +375,9 @@ void ibh_fib_free(IbhFib *fib)
 {
     if (!fib)
         return;
-    for (Family *family = fib->families; family < fib->families + G_N_ELEMENTS(fib->families); family++) {
-        g_array_unref(family->rules);
-        g_hash_table_unref(family->by_source);
-        g_hash_table_unref(family->priorities);
-        g_hash_table_unref(family->tables);
-    }
+    table_free(fib->rules);
+    g_hash_table_unref(fib->priorities[0]);
+    g_hash_table_unref(fib->priorities[1]);
+    g_hash_table_unref(fib->tables);
     g_free(fib);
 }
