@@ -24,14 +24,8 @@ typedef struct {
     IbhRails *rails;
     GHashTable *used;   /* table numbers that hold a route, or that a rule of ours leads to */
     GHashTable *needed; /* those of them that a present NIC uses */
-    GArray *evidence;   /* Evidence */
-    gboolean kept;      /* NICs that are kept as they are come first: it is their turn */
+    GArray *evidence;   /* Evidence, in order */
 } Assignment;
-
-static gboolean is_automatic(const IbhNic *nic)
-{
-    return nic->rank && nic->settings.table == IBH_TABLE_AUTO;
-}
 
 static gboolean is_explicit(const IbhNic *nic)
 {
@@ -80,8 +74,7 @@ static gboolean is_ruled(const Assignment *all, guint32 table, const IbhNic *has
 /* Numbers that the configuration gives now, or gave in the last run, do not stick. */
 static gboolean can_stick(const Assignment *all, const IbhNic *nic, guint32 table)
 {
-    if (!is_automatic(nic) || !table || table > G_MAXUINT32 - IBH_TABLE_DEFAULTS ||
-        ibh_rails_nic_by_table(all->rails, table))
+    if (!nic->rank || !table || table > G_MAXUINT32 - IBH_TABLE_DEFAULTS)
         return FALSE;
     if (nic->kept)
         return TRUE;
@@ -99,8 +92,7 @@ static void note(const Assignment *all, Strength strength, const IbhNic *nic, gu
 {
     const Evidence evidence = {strength, (IbhNic *)(guintptr)nic, table};
 
-    if (nic->kept == all->kept && can_stick(all, nic, table))
-        g_array_append_val(all->evidence, evidence);
+    g_array_append_val(all->evidence, evidence);
 }
 
 /* Of one address on several NICs, any that may be a rail can have the rule. */
@@ -239,21 +231,15 @@ static gint stronger_first(gconstpointer left, gconstpointer right)
 
 static void give_by_evidence(Assignment *all, gboolean kept)
 {
-    g_array_set_size(all->evidence, 0);
-    g_hash_table_remove_all(all->used);
-    g_hash_table_remove_all(all->needed);
-    all->kept = kept;
-    note_rules(all);
-    note_routes(all);
-    note_memory(all);
-    g_array_sort(all->evidence, stronger_first);
     IBH_EACH (const Evidence, one, all->evidence) {
         /* With nothing but a route in D, T may be the number of others, as a new one may. */
         gboolean is_new = one->strength == BY_DEFAULT;
 
+        if (one->nic->kept != kept || one->nic->table || !can_stick(all, one->nic, one->table))
+            continue;
         if (is_new && (g_hash_table_contains(all->needed, KEY(one->table)) || is_ruled(all, one->table, NULL)))
             continue;
-        if (!one->nic->table && give(all, one->nic, one->table))
+        if (give(all, one->nic, one->table))
             one->nic->is_table_new = is_new;
     }
 }
@@ -285,8 +271,11 @@ gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error)
     g_autoptr(GArray) evidence = IBH_NEW_ARRAY(Evidence);
     Assignment all = {.rails = rails, .used = used, .needed = needed, .evidence = evidence};
 
-    if (rails->snapshot->state->kept->len)
-        give_by_evidence(&all, TRUE);
+    note_rules(&all);
+    note_routes(&all);
+    note_memory(&all);
+    g_array_sort(evidence, stronger_first);
+    give_by_evidence(&all, TRUE); /* those that are kept as they are come first */
     if (!give_explicit(&all, error))
         return FALSE;
     give_by_evidence(&all, FALSE);
