@@ -23,21 +23,25 @@ static gboolean is_rdma_capable(const IbhSnapshot *snapshot, const IbhLink *link
     return link->type == ARPHRD_INFINIBAND || link->rdma[0] || (parent && parent->rdma[0]);
 }
 
-gboolean ibh_link_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage)
-{
-    return !(link->flags & IFF_LOOPBACK) && ibh_iface_name_has_sysctls(link->name) && !link->master &&
-           !link->representor && (manage == IBH_MANAGE_YES || is_rdma_capable(snapshot, link));
-}
-
-static IbhReason find_why_no_candidate(const IbhSnapshot *snapshot, const IbhLink *link)
+/* Why it is no candidate. Of one: what is known before its addresses are looked at. */
+static IbhWhy find_first_why(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage)
 {
     if (link->flags & IFF_LOOPBACK)
-        return (IbhReason){.why = IBH_WHY_LOOPBACK};
+        return IBH_WHY_LOOPBACK;
     if (!ibh_iface_name_has_sysctls(link->name))
-        return (IbhReason){.why = IBH_WHY_NAME};
+        return IBH_WHY_NAME;
     if (link->master)
-        return (IbhReason){.why = IBH_WHY_PORT, .other = ibh_snapshot_link(snapshot, link->master)};
-    return (IbhReason){.why = link->representor ? IBH_WHY_REPRESENTOR : IBH_WHY_NOT_RDMA};
+        return IBH_WHY_PORT;
+    if (link->representor)
+        return IBH_WHY_REPRESENTOR;
+    if (manage == IBH_MANAGE_YES)
+        return IBH_WHY_MANAGED;
+    return is_rdma_capable(snapshot, link) ? IBH_WHY_NOT_SHARED : IBH_WHY_NOT_RDMA;
+}
+
+gboolean ibh_link_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage)
+{
+    return find_first_why(snapshot, link, manage) > IBH_WHY_NOT_RDMA;
 }
 
 static gboolean is_child(const IbhNic *nic)
@@ -60,18 +64,19 @@ static gint compare_nics(gconstpointer left, gconstpointer right)
 }
 
 /* The rank depends on nothing but which candidates are present: not on their state, order of arrival or manage=no. */
-static void rank_candidates(IbhRails *rails)
+static void rank_nics(IbhRails *rails)
 {
-    guint rank = 0;
-
     g_ptr_array_sort(rails->nics, compare_nics);
-    IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
+    for (guint i = 0; i < rails->nics->len; i++) {
+        IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        nic->position = i;
+        g_hash_table_insert(rails->by.nics, GINT_TO_POINTER(nic->link->ifindex), nic);
         if (nic->status == IBH_NIC_NO_CANDIDATE)
-            break;
-        nic->rank = ++rank;
+            continue;
+        nic->rank = rails->candidates = i + 1;
         nic->table = nic->settings.table; /* an automatic number is given by tables.c */
     }
-    rails->candidates = rank;
 }
 
 /* ---- engaged ---- */
@@ -96,11 +101,9 @@ static gboolean can_be_shared(const IbhNic *nic, const IbhAddress *address)
     return address->scope < RT_SCOPE_LINK;
 }
 
-static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *upper, const IbhLink *lower)
+static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *link, const IbhLink *lower)
 {
-    const IbhLink *link = upper;
-
-    for (int depth = 0; link && link->parent && depth < STACK_DEPTH; depth++) {
+    for (int depth = 0; link && depth < STACK_DEPTH; depth++) {
         if (link->parent == lower->ifindex)
             return TRUE;
         link = ibh_snapshot_link(snapshot, link->parent);
@@ -108,13 +111,8 @@ static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *upper,
     return FALSE;
 }
 
-static gboolean are_stacked(const IbhSnapshot *snapshot, const IbhLink *a, const IbhLink *b)
-{
-    return is_stacked_on(snapshot, a, b) || is_stacked_on(snapshot, b, a);
-}
-
-/* The other candidate that has a subnet in common with this one, and which subnet of ours that is. */
-static const IbhNic *find_sharer(const IbhRails *rails, const IbhNic *nic, const IbhAddress **ret_address)
+/* Another candidate has a subnet in common with this one. */
+static gboolean shares_subnet(const IbhRails *rails, IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, mine, nic->served) {
         IBH_EACH (const IbhAddress, theirs, rails->snapshot->addresses) {
@@ -125,29 +123,14 @@ static const IbhNic *find_sharer(const IbhRails *rails, const IbhNic *nic, const
                 continue;
             other = ibh_rails_nic(rails, theirs->ifindex);
             if (!other || !other->rank || !can_be_shared(other, theirs) ||
-                are_stacked(rails->snapshot, nic->link, other->link))
+                is_stacked_on(rails->snapshot, nic->link, other->link) ||
+                is_stacked_on(rails->snapshot, other->link, nic->link))
                 continue;
-            *ret_address = mine;
-            return other;
+            nic->reason = (IbhReason){.why = IBH_WHY_SHARES, .other = other->link, .subnet = &mine->subnet};
+            return TRUE;
         }
     }
-    return NULL;
-}
-
-/* It is a rail, apart from earlier runs. */
-static gboolean is_engaged_now(const IbhRails *rails, IbhNic *nic)
-{
-    const IbhAddress *shared = NULL;
-    const IbhNic *sharer;
-
-    if (nic->settings.manage == IBH_MANAGE_YES) {
-        nic->reason = (IbhReason){.why = IBH_WHY_MANAGED};
-        return TRUE;
-    }
-    if (!(sharer = find_sharer(rails, nic, &shared)))
-        return FALSE;
-    nic->reason = (IbhReason){.why = IBH_WHY_SHARES, .other = sharer->link, .subnet = &shared->subnet};
-    return TRUE;
+    return FALSE;
 }
 
 /* A NIC that is engaged by its subnets or settings, or was judged before, serves this address: a rule for it makes no
@@ -180,20 +163,22 @@ static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
+/* Those that are rails apart from earlier runs. */
 static void find_engaged(const IbhRails *rails)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->rank && nic->settings.manage != IBH_MANAGE_NO)
-            nic->is_engaged = is_engaged_now(rails, nic);
+            nic->is_engaged = nic->settings.manage == IBH_MANAGE_YES || shares_subnet(rails, nic);
     }
 }
 
 /* ---- blocked: programming it would do harm ---- */
 
-/* The priority of the rule that leads everything to the local table; G_MAXUINT32: there is none. */
-static guint32 find_local_rule(const IbhRails *rails, int family)
+/* The priority of the rule that leads everything to the local table; G_MAXUINT32: there is none. 0: the NIC needs none.
+ */
+static guint32 find_local_rule(const IbhRails *rails, const IbhNic *nic, int family)
 {
-    guint32 priority = G_MAXUINT32;
+    guint32 priority = ibh_nic_serves_family(nic, family) ? G_MAXUINT32 : 0;
 
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (rule->family == family && rule->table == IBH_TABLE_LOCAL && rule->action == FR_ACT_TO_TBL &&
@@ -206,8 +191,7 @@ static guint32 find_local_rule(const IbhRails *rails, int family)
 /* If a rail's rule came before the local table's, traffic to ourselves would leave through a rail. */
 static gboolean is_blocked(const IbhRails *rails, IbhNic *nic)
 {
-    const guint32 local4 = ibh_nic_serves_family(nic, AF_INET) ? find_local_rule(rails, AF_INET) : 0;
-    const guint32 local6 = ibh_nic_serves_family(nic, AF_INET6) ? find_local_rule(rails, AF_INET6) : 0;
+    const guint32 local4 = find_local_rule(rails, nic, AF_INET), local6 = find_local_rule(rails, nic, AF_INET6);
     const guint32 local = MAX(local4, local6);
 
     if (local < IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN)
@@ -246,19 +230,10 @@ static gboolean has_standing_values(const IbhOthers *others, const IbhNic *nic)
     return FALSE;
 }
 
-/* It is one for what an earlier run left. */
-static gboolean was_engaged(const IbhRails *rails, const IbhOthers *others, IbhNic *nic)
-{
-    if (!has_standing_rule(rails, nic) && !has_standing_values(others, nic))
-        return FALSE;
-    nic->reason = (IbhReason){.why = IBH_WHY_STAYS};
-    return TRUE;
-}
-
 static void settle(IbhNic *nic, IbhNicStatus status, IbhWhy why)
 {
     nic->status = status;
-    nic->reason = (IbhReason){.why = why};
+    nic->reason.why = why;
 }
 
 static void judge(const IbhRails *rails, const IbhOthers *others, IbhNic *nic)
@@ -269,25 +244,17 @@ static void judge(const IbhRails *rails, const IbhOthers *others, IbhNic *nic)
         settle(nic, IBH_NIC_UNMANAGED, IBH_WHY_UNMANAGED);
     else if (!has_any_address(nic))
         settle(nic, IBH_NIC_NO_ADDRESS, IBH_WHY_NO_ADDRESS);
-    else if (!nic->is_engaged && !was_engaged(rails, others, nic))
+    else if (!nic->is_engaged && !has_standing_rule(rails, nic) && !has_standing_values(others, nic))
         settle(nic, IBH_NIC_ALONE, IBH_WHY_NOT_SHARED);
     else if (nic->held)
         settle(nic, IBH_NIC_HELD, IBH_WHY_UNDONE);
+    else if (is_blocked(rails, nic))
+        nic->status = IBH_NIC_BLOCKED;
     else
-        nic->status = is_blocked(rails, nic) ? IBH_NIC_BLOCKED : IBH_NIC_RAIL;
+        settle(nic, IBH_NIC_RAIL, nic->is_engaged ? nic->reason.why : IBH_WHY_STAYS);
 }
 
 /* ---- the index ---- */
-
-static void index_nics(const IbhRails *rails)
-{
-    for (guint i = 0; i < rails->nics->len; i++) {
-        IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
-        nic->position = i;
-        g_hash_table_insert(rails->by.nics, GINT_TO_POINTER(nic->link->ifindex), nic);
-    }
-}
 
 static void index_addresses(const IbhRails *rails)
 {
@@ -374,12 +341,9 @@ static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, con
         nic->settings.manage = IBH_MANAGE_YES;
         nic->settings.table = IBH_TABLE_AUTO; /* the one it has */
     }
-    if (ibh_link_is_candidate(snapshot, link, nic->settings.manage)) {
-        settle(nic, IBH_NIC_ALONE, IBH_WHY_NOT_SHARED);
-    } else {
-        nic->status = IBH_NIC_NO_CANDIDATE;
-        nic->reason = find_why_no_candidate(snapshot, link);
-    }
+    nic->reason.why = find_first_why(snapshot, link, nic->settings.manage);
+    nic->reason.other = ibh_snapshot_link(snapshot, link->master);
+    nic->status = nic->reason.why > IBH_WHY_NOT_RDMA ? IBH_NIC_ALONE : IBH_NIC_NO_CANDIDATE;
     return nic;
 }
 
@@ -387,27 +351,28 @@ static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, con
 static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, gboolean remembered,
                       const char *const *undone, GError **error)
 {
-    g_autoptr(IbhRails) rails = g_new0(IbhRails, 1);
+    g_autoptr(IbhRails) rails = g_new(IbhRails, 1);
     g_autoptr(IbhOthers) others = NULL;
 
-    rails->snapshot = snapshot;
-    rails->pool = ibh_pool_new();
-    rails->by.nics = g_hash_table_new(NULL, NULL);
-    rails->by.holders =
-        g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
-    rails->by.tables = g_hash_table_new(NULL, NULL);
-    rails->by.foreign_rule = g_hash_table_new(NULL, NULL);
-    rails->by.led_out = g_hash_table_new(NULL, NULL);
-    rails->no_rails = g_ptr_array_new();
-    rails->main = ibh_config_settings(config, "").main;
-    rails->nics = g_ptr_array_new_with_free_func(nic_free);
+    *rails = (IbhRails){
+        .snapshot = snapshot,
+        .pool = ibh_pool_new(),
+        .by.nics = g_hash_table_new(NULL, NULL),
+        .by.holders =
+            g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, NULL, (GDestroyNotify)g_ptr_array_unref),
+        .by.tables = g_hash_table_new(NULL, NULL),
+        .by.foreign_rule = g_hash_table_new(NULL, NULL),
+        .by.led_out = g_hash_table_new(NULL, NULL),
+        .no_rails = g_ptr_array_new(),
+        .main = ibh_config_settings(config, "").main,
+        .nics = g_ptr_array_new_with_free_func(nic_free),
+    };
     IBH_EACH (const IbhLink, link, snapshot->links) {
         const gboolean is_undone = undone && g_strv_contains(undone, link->name);
 
         g_ptr_array_add(rails->nics, nic_new(config, snapshot, link, remembered, is_undone));
     }
-    rank_candidates(rails);
-    index_nics(rails);
+    rank_nics(rails);
     give_addresses(rails);
     index_addresses(rails);
     find_base_values(rails);
