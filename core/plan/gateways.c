@@ -44,9 +44,7 @@ IbhRoute ibh_route_for_nic(const IbhNic *nic, const IbhPrefix *dst)
 void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway)
 {
     route->gateway = *gateway;
-    route->scope = RT_SCOPE_UNIVERSE;
-    if (route->family == AF_INET && gateway->family == AF_UNSPEC)
-        route->scope = RT_SCOPE_LINK;
+    route->scope = route->family == AF_INET && gateway->family == AF_UNSPEC ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
     route->onlink = gateway->family == AF_INET;
 }
 
@@ -101,15 +99,16 @@ static const IbhRoute *find_in_main(const IbhRails *rails, const IbhNic *nic, in
 
 /* ---- the configured gateway ---- */
 
-/* The n-th host of this subnet from its start, or (negative) from its end. */
-static IbhIp nth_host(const IbhPrefix *subnet, int n)
+/* The first host of this subnet, or the last one. */
+static IbhIp host_at_edge(const IbhPrefix *subnet, gboolean at_end)
 {
     IbhIp ip = subnet->ip;
-    guint bits = ibh_ip_bits(&ip), last = bits / 8 - 1;
+    const guint bits = ibh_ip_bits(&ip);
 
-    for (guint bit = subnet->length; n < 0 && bit < bits; bit++)
+    for (guint bit = subnet->length; at_end && bit < bits; bit++)
         ip.bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
-    ip.bytes[last] = (guint8)(ip.bytes[last] + n + (n < 0 ? 1 : 0)); /* no carry: the last bits are all 0 or all 1 */
+    if (bits - subnet->length > 1) /* a /31 has no network and no broadcast address */
+        ip.bytes[bits / 8 - 1] ^= 1;
     return ip;
 }
 
@@ -124,18 +123,13 @@ gboolean ibh_prefix_has_one_peer(const IbhPrefix *subnet)
 static gboolean find_by_place(IbhGateway place, const IbhAddress *address, IbhIp *ret_gateway)
 {
     const IbhPrefix *subnet = &address->subnet;
-    guint left = ibh_ip_bits(&subnet->ip) - subnet->length;
-    guint outer = left > 1 ? 1 : 0; /* a /31 has no network and no broadcast address */
+    const gboolean is_peer = place == IBH_GATEWAY_PEER;
 
-    if (place == IBH_GATEWAY_PEER && ibh_prefix_has_one_peer(subnet)) {
-        *ret_gateway = nth_host(subnet, (int)outer);
-        if (ibh_ip_equal(ret_gateway, &address->local))
-            *ret_gateway = nth_host(subnet, -1 - (int)outer);
-        return TRUE;
-    }
-    if (place == IBH_GATEWAY_PEER || subnet->ip.family != AF_INET || !left)
+    if (is_peer ? !ibh_prefix_has_one_peer(subnet) : subnet->ip.family != AF_INET || subnet->length >= 32)
         return FALSE;
-    *ret_gateway = nth_host(subnet, place == IBH_GATEWAY_FIRST ? (int)outer : -1 - (int)outer);
+    *ret_gateway = host_at_edge(subnet, place == IBH_GATEWAY_LAST);
+    if (is_peer && ibh_ip_equal(ret_gateway, &address->local))
+        *ret_gateway = host_at_edge(subnet, TRUE);
     return TRUE;
 }
 
