@@ -244,24 +244,23 @@ static void give_by_evidence(Assignment *all, gboolean kept)
     }
 }
 
-static gboolean is_free(const Assignment *all, GHashTable *taken, guint32 table)
+static gboolean give_free(Assignment *all, IbhNic *nic, guint32 table, GHashTable *taken)
 {
     const guint32 defaults = table + IBH_TABLE_DEFAULTS;
 
     return !g_hash_table_contains(taken, KEY(table)) && !g_hash_table_contains(taken, KEY(defaults)) &&
-           !is_ruled(all, table, NULL) && !is_ruled(all, defaults, NULL);
+           !is_ruled(all, table, NULL) && !is_ruled(all, defaults, NULL) && give(all, nic, table);
 }
 
 /* 940 + the rank, unless another NIC uses that number: rules for absent addresses are its own, or leftovers. If it is
  * taken, the lowest free number above all ranks. */
 static void give_new(Assignment *all, IbhNic *nic)
 {
-    guint32 table = IBH_TABLE_BASE + nic->rank;
+    guint32 table = IBH_TABLE_BASE + all->rails->candidates + 1;
 
-    if (is_free(all, all->needed, table) && give(all, nic, table))
+    if (give_free(all, nic, IBH_TABLE_BASE + nic->rank, all->needed))
         return;
-    for (table = IBH_TABLE_BASE + all->rails->candidates + 1;
-         !is_free(all, all->used, table) || !give(all, nic, table);)
+    while (!give_free(all, nic, table, all->used))
         table++;
 }
 
