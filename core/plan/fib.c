@@ -99,7 +99,7 @@ static void add(Table *table, const IbhPrefix *prefix, gconstpointer object, gui
 
 static gboolean is_named(const IbhSnapshot *snapshot, const char *name, int ifindex, const char *otherwise)
 {
-    const IbhLink *link = ifindex ? ibh_snapshot_link(snapshot, ifindex) : NULL;
+    const IbhLink *link = ibh_snapshot_link(snapshot, ifindex);
 
     return g_str_equal(name, link ? link->name : ifindex ? "" : otherwise);
 }

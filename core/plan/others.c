@@ -25,9 +25,16 @@ static gboolean is_read(GHashTable *tables, const IbhRoute *route)
                                            : g_hash_table_contains(tables, GUINT_TO_POINTER(route->table)));
 }
 
-static void add_rules(IbhOthers *others, GHashTable *tables)
+IbhOthers *ibh_others_new(const IbhRails *rails)
 {
-    IBH_EACH (IbhRule, rule, others->rails->snapshot->rules) {
+    g_autoptr(GHashTable) tables = g_hash_table_new(NULL, NULL);
+    IbhOthers *others = g_new0(IbhOthers, 1);
+
+    others->rails = rails;
+    others->rules = g_ptr_array_new();
+    others->fib = ibh_fib_new(rails->snapshot);
+    others->cuts = IBH_NEW_ARRAY(IbhPrefix);
+    IBH_EACH (IbhRule, rule, rails->snapshot->rules) {
         if (ibh_rule_is_ours(rule))
             continue;
         ibh_fib_add_rule(others->fib, rule);
@@ -38,18 +45,6 @@ static void add_rules(IbhOthers *others, GHashTable *tables)
         g_ptr_array_add(others->rules, rule);
         g_hash_table_add(tables, GUINT_TO_POINTER(rule->table));
     }
-}
-
-IbhOthers *ibh_others_new(const IbhRails *rails)
-{
-    g_autoptr(GHashTable) tables = g_hash_table_new(NULL, NULL);
-    IbhOthers *others = g_new0(IbhOthers, 1);
-
-    others->rails = rails;
-    others->rules = g_ptr_array_new();
-    others->fib = ibh_fib_new(rails->snapshot);
-    others->cuts = IBH_NEW_ARRAY(IbhPrefix);
-    add_rules(others, tables);
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
         if (!others->rules->len || !is_read(tables, route))
             continue;

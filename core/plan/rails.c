@@ -150,7 +150,7 @@ const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule)
 
 const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route)
 {
-    const IbhNic *by_device = route->ifindex ? ibh_rails_nic(rails, route->ifindex) : NULL;
+    const IbhNic *by_device = ibh_rails_nic(rails, route->ifindex);
 
     if (route->ifindex && !by_device)
         ibh_snapshot_needs_everything(rails->snapshot);

@@ -23,7 +23,7 @@ static gboolean is_wanted(const IbhRails *rails, const IbhNic *nic, const IbhOp 
 
 static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op)
 {
-    const IbhNic *nic = op->ifindex ? ibh_rails_nic(rails, op->ifindex) : NULL;
+    const IbhNic *nic = ibh_rails_nic(rails, op->ifindex);
 
     if (!nic || nic->status == IBH_NIC_UNMANAGED || has_address(nic, op) || is_wanted(rails, nic, op))
         return FALSE;
