@@ -13,7 +13,7 @@
 
 static gboolean is_stacked_on_ethernet(const IbhLink *link)
 {
-    return link->parent && (g_str_equal(link->kind, "vlan") || g_str_equal(link->kind, "macvlan"));
+    return g_str_equal(link->kind, "vlan") || g_str_equal(link->kind, "macvlan");
 }
 
 static gboolean is_rdma_capable(const IbhSnapshot *snapshot, const IbhLink *link)

@@ -229,6 +229,7 @@ static gint stronger_first(gconstpointer left, gconstpointer right)
     return 0;
 }
 
+/* To the NICs that are kept as they are, or to all others. */
 static void give_by_evidence(Assignment *all, gboolean kept)
 {
     IBH_EACH (const Evidence, one, all->evidence) {
@@ -274,7 +275,7 @@ gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error)
     note_routes(&all);
     note_memory(&all);
     g_array_sort(evidence, stronger_first);
-    give_by_evidence(&all, TRUE); /* those that are kept as they are come first */
+    give_by_evidence(&all, TRUE);
     if (!give_explicit(&all, error))
         return FALSE;
     give_by_evidence(&all, FALSE);
