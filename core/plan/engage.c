@@ -236,6 +236,7 @@ static void settle(IbhNic *nic, IbhNicStatus status, IbhWhy why)
     nic->reason.why = why;
 }
 
+/* It is a rail by its subnets or settings, or for what an earlier run left. */
 static void judge(const IbhRails *rails, const IbhOthers *others, IbhNic *nic)
 {
     if (nic->kept)

@@ -7,14 +7,13 @@
 
 #define LENGTHS 129 /* of a prefix */
 
-/* A rule or a route in a list. */
 typedef struct {
-    gconstpointer object;
-    guint64 order;
+    gconstpointer object; /* const IbhRule * or const IbhRoute * */
+    guint64 order;        /* of rules the priority, then the order of adding; of routes the metric */
 } Entry;
 
 typedef struct {
-    GHashTable *lists;     /* IbhPrefix → GArray of Entry, in order */
+    GHashTable *lists; /* IbhPrefix → GArray of Entry, in order; of equals, the first that was added comes first */
     gboolean has[LENGTHS]; /* a list for a prefix of this length */
 } Table;
 

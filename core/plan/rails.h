@@ -20,7 +20,7 @@ typedef enum {
 } IbhNicStatus;
 
 typedef enum {
-    /* no candidate */
+    /* no candidate: those up to IBH_WHY_NOT_RDMA */
     IBH_WHY_LOOPBACK,
     IBH_WHY_NAME,
     IBH_WHY_PORT, /* of `other`; NULL: of a link in another namespace */
