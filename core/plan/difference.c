@@ -90,7 +90,7 @@ static void subtract_rule(IbhWork *work, const IbhRule *rule)
     const IbhTodo *todo = ibh_work_todo_of_rail(work, owner);
 
     /* One in the place of D's rules leads to T only what main does not have: new rules would lead more. */
-    if (todo && owner->table == rule->table && rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
+    if (todo && todo->nic->table == rule->table && rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
         ibh_rails_owner(work->rails, &rule->from.ip) == owner)
         g_hash_table_add(work->led_to_table, (gpointer)(guintptr)&rule->from.ip);
     subtract(work,
