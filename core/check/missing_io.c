@@ -10,9 +10,8 @@
  * known: its RDMA device is there. */
 static gboolean is_there(const char *sysfs, const IbhKnownRail *known)
 {
-    g_auto(IbhTree) tree = {0};
+    g_auto(IbhTree) tree = ibh_tree_of(sysfs);
 
-    ibh_tree_open(&tree, sysfs);
     if (!strchr(known->slot, ':'))
         return ibh_tree_has(&tree, "sys/class/infiniband/%.*s", (int)strcspn(known->port, "/"), known->port);
     return ibh_tree_has(&tree, "sys/bus/pci/devices/%.*s/driver", (int)strcspn(known->slot, "/"), known->slot);

@@ -101,11 +101,10 @@ static gboolean decide(Command *command, GError **error)
 
 static IbhFabric *look_at_fabric(Command *command)
 {
-    g_auto(IbhTree) tree = {0};
+    g_auto(IbhTree) tree = ibh_tree_of(command->options->sysfs);
     g_autofree char *problem = NULL;
     IbhFabric *fabric;
 
-    ibh_tree_open(&tree, command->options->sysfs);
     fabric = ibh_fabric_read(&tree, command->run.snapshot->links, command->run.rails);
     ibh_fabric_read_gpus(&tree, fabric);
     if (command->options->action != IBH_ACTION_RENDER) /* findings need to know what grows and changes */

@@ -429,13 +429,13 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const IbhConfig *config, con
     g_auto(Look) look = {.netlink = netlink,
                          .config = config,
                          .snapshot = ibh_snapshot_new(),
+                         .tree = ibh_tree_of(sysfs),
                          .names = g_ptr_array_new_with_free_func(g_free),
                          .nics = IBH_NEW_ARRAY(IbhNicFilter),
                          .prefixes = IBH_NEW_ARRAY(IbhPrefix)};
 
     ibh_state_free(look.snapshot->state);
     look.snapshot->state = state;
-    ibh_tree_open(&look.tree, sysfs);
     look.ports = ibh_sysfs_ports(&look.tree);
     look.snapshot->is_near = scope == IBH_NEAR && can_be_near(&look);
     if (!ibh_sysctl_read_all(look.snapshot->all, error))

@@ -288,7 +288,7 @@ gboolean ibh_sysfs_find_rdma(IbhTree *tree, const GPtrArray *ports, GArray *link
 
 #define DEVICE "sys/class/infiniband/%.*s"
 
-/* "mlx5_1" of "mlx5_1/1" */
+/* "mlx5_1" of "mlx5_1/1"; of a slot its PCI address */
 static int device_length(const char *port)
 {
     return (int)strcspn(port, "/");
@@ -310,9 +310,8 @@ static gboolean find_slot(IbhTree *tree, const char *port, char slot[IBH_SLOT_LE
 
 gboolean ibh_hardware_find(const char *sysfs, IbhKnownRail *known)
 {
-    g_auto(IbhTree) tree = {0};
+    g_auto(IbhTree) tree = ibh_tree_of(sysfs);
 
-    ibh_tree_open(&tree, sysfs);
     return find_slot(&tree, known->port, known->slot);
 }
 

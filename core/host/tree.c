@@ -23,30 +23,23 @@
 
 /* ---- where it is ---- */
 
-/* "" where there is nothing. */
-static char *resolve(const char *path)
+/* realpath() allocates its results, which g_free() may free: since GLib 2.46 it is free(). */
+IbhTree ibh_tree_of(const char *sysfs)
 {
-    char *real = realpath(path, NULL), *copy = g_strdup(real ? real : "");
+    IbhTree tree = {.sys = g_strdup(sysfs)};
+    g_autofree char *parent = NULL;
 
-    free(real);
-    return copy;
-}
-
-void ibh_tree_open(IbhTree *tree, const char *sysfs)
-{
-    g_autofree char *path = g_strdup(sysfs), *parent = NULL;
-
-    for (gsize length = strlen(path); length > 1 && path[length - 1] == '/'; length--)
-        path[length - 1] = '\0';
-    parent = g_path_get_dirname(path);
-    *tree = (IbhTree){.complete = g_str_equal(path, "/sys")};
-    tree->proc = g_build_filename(parent, "proc", NULL);
-    tree->lists = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref);
-    tree->sys = g_steal_pointer(&path);
-    if (tree->complete)
-        return;
-    tree->real_sys = resolve(tree->sys);
-    tree->real_proc = resolve(tree->proc);
+    for (gsize length = strlen(sysfs); length > 1 && sysfs[length - 1] == '/'; length--)
+        tree.sys[length - 1] = '\0';
+    parent = g_path_get_dirname(tree.sys);
+    tree.proc = g_build_filename(parent, "proc", NULL);
+    tree.lists = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref);
+    tree.complete = g_str_equal(tree.sys, "/sys");
+    if (!tree.complete) {
+        tree.real_sys = realpath(tree.sys, NULL);
+        tree.real_proc = realpath(tree.proc, NULL);
+    }
+    return tree;
 }
 
 void ibh_tree_clear(IbhTree *tree)
@@ -58,20 +51,21 @@ void ibh_tree_clear(IbhTree *tree)
     g_clear_pointer(&tree->real_proc, g_free);
 }
 
-static gboolean is_below(const char *path, const char *directory)
+/* What follows the directory in this path, "" if it is the directory; NULL: it does not lie there. */
+static const char *find_below(const char *path, const char *directory)
 {
-    gsize length = strlen(directory);
+    const char *rest = directory && g_str_has_prefix(path, directory) ? path + strlen(directory) : NULL;
 
-    return length && strncmp(path, directory, length) == 0 && (path[length] == '/' || !path[length]);
+    return rest && (*rest == '/' || !*rest) ? rest : NULL;
 }
 
 /* A copy's links may lead anywhere its maker likes: they are not followed to files that only root can read, nor to a
  * device. */
 static gboolean leads_out(const IbhTree *tree, const char *path)
 {
-    g_autofree char *real = tree->real_sys ? resolve(path) : NULL;
+    g_autofree char *real = tree->complete ? NULL : realpath(path, NULL);
 
-    return real && real[0] && !is_below(real, tree->real_sys) && !is_below(real, tree->real_proc);
+    return real && !find_below(real, tree->real_sys) && !find_below(real, tree->real_proc);
 }
 
 /* Pipes and devices are not opened: opening alone may have an effect. */
@@ -79,14 +73,14 @@ static gboolean is_file(const IbhTree *tree, const char *full)
 {
     struct stat status;
 
-    return full && (!tree->real_sys || stat(full, &status) < 0 || S_ISREG(status.st_mode));
+    return full && (tree->complete || stat(full, &status) < 0 || S_ISREG(status.st_mode));
 }
 
 /* NULL: not in this tree. */
 static char *locate(const IbhTree *tree, const char *path)
 {
-    gboolean sys = g_str_has_prefix(path, "sys/");
-    g_autofree char *full = g_build_filename(sys ? tree->sys : tree->proc, path + strlen(sys ? "sys/" : "proc/"), NULL);
+    const char *root = g_str_has_prefix(path, "sys/") ? tree->sys : tree->proc;
+    g_autofree char *full = g_build_filename(root, strchr(path, '/'), NULL);
 
     return leads_out(tree, full) ? NULL : g_steal_pointer(&full);
 }
@@ -151,12 +145,13 @@ gboolean ibh_tree_has(IbhTree *tree, const char *format, ...)
 char *ibh_tree_real(IbhTree *tree, const char *format, ...)
 {
     g_autofree char *path = NULL, *full = NULL, *real = NULL;
-    const char *root = tree->real_sys ? tree->real_sys : tree->sys;
+    const char *rest;
 
     FORMAT(path, format);
     full = locate(tree, path);
-    real = full ? resolve(full) : NULL;
-    return real && is_below(real, root) && real[strlen(root)] ? g_strdup(real + strlen(root) + 1) : NULL;
+    real = full ? realpath(full, NULL) : NULL;
+    rest = real ? find_below(real, tree->complete ? tree->sys : tree->real_sys) : NULL;
+    return rest && *rest ? g_strdup(rest + 1) : NULL;
 }
 
 static int compare_names(gconstpointer a, gconstpointer b)

@@ -12,14 +12,14 @@
 typedef struct {
     char *sys;
     char *proc;
-    char *real_sys; /* both without links, where others than the kernel could have made some; NULL: no need */
+    char *real_sys; /* both without links, where others than the kernel could have made some; NULL: there is none */
     char *real_proc;
     GHashTable *lists; /* path → GPtrArray: each directory is listed once */
-    gboolean complete; /* /sys itself: a missing file does not exist */
+    gboolean complete; /* /sys itself: a missing file does not exist, and the links are the kernel's */
     int problem;       /* errno of a file that exists, perhaps, but could not be read; 0: none */
 } IbhTree;
 
-void ibh_tree_open(IbhTree *tree, const char *sysfs);
+IbhTree ibh_tree_of(const char *sysfs);
 void ibh_tree_clear(IbhTree *tree);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhTree, ibh_tree_clear)
 

@@ -197,10 +197,9 @@ static int start(const IbhProbe *probe)
 /* Soft-RoCE sends through the kernel's IP, and so through its firewall; adapters do not. */
 static gboolean is_soft_roce(const char *sysfs, const IbhLink *link)
 {
-    g_auto(IbhTree) tree = {0};
+    g_auto(IbhTree) tree = ibh_tree_of(sysfs);
     const int length = (int)strcspn(link->rdma, "/");
 
-    ibh_tree_open(&tree, sysfs);
     return length && ibh_tree_has(&tree, "sys/class/infiniband/%.*s/parent", length, link->rdma);
 }
 

@@ -162,7 +162,7 @@ static IbhFabric *read_host(IbhTree *tree, const char *directory)
     g_autoptr(GPtrArray) ports = NULL;
     IbhFabric *fabric;
 
-    ibh_tree_open(tree, sys);
+    *tree = ibh_tree_of(sys);
     ports = ibh_sysfs_ports(tree);
     links = read_links(tree);
     if (!ibh_sysfs_find_rdma(tree, ports, links, NULL))

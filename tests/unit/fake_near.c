@@ -18,7 +18,7 @@
 #define ibh_sysfs_ports fake_ports
 #define ibh_sysfs_name_links fake_name_links
 #define ibh_sysfs_name_upper fake_name_upper
-#define ibh_tree_open fake_tree_open
+#define ibh_tree_of fake_tree_of
 #define ibh_tree_clear fake_tree_clear
 
 #include "fake_near.h"
@@ -46,8 +46,9 @@ static gboolean fails(GError **error)
 
 /* ---- sysfs ---- */
 
-void fake_tree_open(IbhTree *tree G_GNUC_UNUSED, const char *sysfs G_GNUC_UNUSED)
+IbhTree fake_tree_of(const char *sysfs G_GNUC_UNUSED)
 {
+    return (IbhTree){.sys = NULL};
 }
 
 void fake_tree_clear(IbhTree *tree G_GNUC_UNUSED)

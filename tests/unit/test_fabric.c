@@ -271,9 +271,8 @@ static void test_ports_without_netdevs(void **state)
     g_autoptr(GArray) links = g_array_new(FALSE, TRUE, sizeof(IbhLink));
     g_autoptr(IbhFabric) fabric = NULL;
     g_autofree char *found = NULL;
-    g_auto(IbhTree) tree = {0};
+    g_auto(IbhTree) tree = ibh_tree_of(sys);
 
-    ibh_tree_open(&tree, sys);
     assert_false(tree.complete);
     fabric = ibh_fabric_read(&tree, links, NULL);
     ibh_fabric_judge(fabric, NULL, findings);

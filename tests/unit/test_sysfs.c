@@ -152,10 +152,9 @@ static void check_near(void)
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GArray) found = g_array_new(FALSE, TRUE, sizeof(IbhLink));
     IbhSysfsKinds kinds = {.infiniband = FALSE};
-    g_auto(IbhTree) tree = {0};
+    g_auto(IbhTree) tree = ibh_tree_of(root);
     g_autoptr(GPtrArray) ports = NULL;
 
-    ibh_tree_open(&tree, root);
     ports = ibh_sysfs_ports(&tree);
     if (!ibh_sysfs_name_links(ports, names, &kinds))
         return; /* then it looks at all */
@@ -175,10 +174,9 @@ static void check_near(void)
 
 static gboolean find_rdma(const char *sysfs)
 {
-    g_auto(IbhTree) tree = {0};
+    g_auto(IbhTree) tree = ibh_tree_of(sysfs);
     g_autoptr(GPtrArray) ports = NULL;
 
-    ibh_tree_open(&tree, sysfs);
     ports = ibh_sysfs_ports(&tree);
     return ibh_sysfs_find_rdma(&tree, ports, links, NULL);
 }
@@ -457,11 +455,10 @@ static gboolean names_links(guint n, gboolean infiniband, gboolean ethernet)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     IbhSysfsKinds kinds = {.infiniband = FALSE};
-    g_auto(IbhTree) tree = {0};
+    g_auto(IbhTree) tree = ibh_tree_of(root);
     g_autoptr(GPtrArray) ports = NULL;
     gboolean all;
 
-    ibh_tree_open(&tree, root);
     ports = ibh_sysfs_ports(&tree);
     all = ibh_sysfs_name_links(ports, names, &kinds);
     if (all) {
@@ -489,11 +486,10 @@ static void test_stacked(void **state)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     const IbhLink *link;
-    g_auto(IbhTree) tree = {0};
+    g_auto(IbhTree) tree = ibh_tree_of(root);
 
     (void)state;
     link = add_ethernet("ens1f0", MAC0);
-    ibh_tree_open(&tree, root);
     assert_false(ibh_sysfs_name_upper(&tree, link, names)); /* it is not there */
     put_directory("net/ens1f0/upper_ens1f0.8");
     put("net/ens1f0/address", MAC1 "\n");
