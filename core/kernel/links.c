@@ -77,10 +77,18 @@ static void get_hardware_address(struct nlattr **attributes, IbhLink *link)
     memcpy(link->broadcast, nla_data(broadcast), link->lladdr_len);
 }
 
+typedef struct {
+    const char *name;    /* NULL: any. The kernel also takes another name of a link for its name */
+    const char *kind;    /* NULL: any */
+    gboolean unfiltered; /* the kernel does not know this kind: there are no such links, and it sends all others */
+    GArray *links;
+} LinkDump;
+
 static gboolean on_link(struct nlmsghdr *header, gpointer data)
 {
     struct nlattr *attributes[IFLA_MAX + 1];
     const struct ifinfomsg *info = nlmsg_data(header);
+    LinkDump *dump = data;
     char port[64];
     IbhLink link = {0};
 
@@ -102,18 +110,22 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
     link.representor = attributes[IFLA_PHYS_SWITCH_ID] && is_representor_port(port);
     get_hardware_address(attributes, &link);
     get_sysctls(attributes[IFLA_AF_SPEC], &link);
-    g_array_append_val((GArray *)data, link);
-    return TRUE;
+    dump->unfiltered = dump->kind && !g_str_equal(link.kind, dump->kind);
+    if (!dump->unfiltered && (!dump->name || g_str_equal(link.name, dump->name)))
+        g_array_append_val(dump->links, link);
+    return !dump->unfiltered;
 }
 
 /* For an IPoIB child that was moved to this namespace, the kernel gives its parent's index but not that this index is
  * one of another namespace: here any other NIC may have it. A child has the GUID of its port, and no children. */
 static gboolean is_port_of(const GArray *links, const IbhLink *child)
 {
+    char guid[IBH_HARDWARE_LEN];
+
+    ibh_link_name_hardware(child, guid);
     IBH_EACH (const IbhLink, port, links) {
         if (port->ifindex == child->parent)
-            return port->type == ARPHRD_INFINIBAND && !port->parent && port->lladdr_len == 20 &&
-                   child->lladdr_len == 20 && memcmp(port->lladdr + 12, child->lladdr + 12, 8) == 0;
+            return port->type == ARPHRD_INFINIBAND && !port->parent && ibh_link_has_hardware(port, guid);
     }
     return FALSE;
 }
@@ -139,37 +151,14 @@ static struct nl_msg *link_request(int flags, int ifindex)
     return message;
 }
 
-/* The kernel also takes another name of a link for its name. */
 gboolean ibh_netlink_read_link(IbhNetlink *netlink, int ifindex, const char *name, GArray *links, GError **error)
 {
     struct nl_msg *message = link_request(0, ifindex);
-    const guint before = links->len;
+    LinkDump dump = {.name = name, .links = links};
 
-    if (!ifindex)
+    if (name)
         nla_put_string(message, IFLA_IFNAME, name);
-    if (!ibh_netlink_dump(netlink, message, on_link, links, links, "an interface", error))
-        return FALSE;
-    if (!ifindex && links->len > before && !g_str_equal(g_array_index(links, IbhLink, before).name, name))
-        g_array_set_size(links, before);
-    return TRUE;
-}
-
-typedef struct {
-    const char *kind;    /* NULL: any */
-    gboolean unfiltered; /* the kernel does not know this kind: there are no such links, and it sends all others */
-    GArray *links;
-} LinkDump;
-
-static gboolean on_dumped_link(struct nlmsghdr *header, gpointer data)
-{
-    LinkDump *dump = data;
-    const guint before = dump->links->len;
-
-    if (!on_link(header, dump->links))
-        return FALSE;
-    dump->unfiltered = dump->kind && dump->links->len > before &&
-                       !g_str_equal(g_array_index(dump->links, IbhLink, before).kind, dump->kind);
-    return !dump->unfiltered;
+    return ibh_netlink_dump(netlink, message, on_link, &dump, links, "an interface", error);
 }
 
 gboolean ibh_netlink_read_links(IbhNetlink *netlink, const char *kind, GArray *links, GError **error)
@@ -177,30 +166,19 @@ gboolean ibh_netlink_read_links(IbhNetlink *netlink, const char *kind, GArray *l
     struct nl_msg *message = link_request(NLM_F_DUMP, 0);
     struct nlattr *info = kind ? nla_nest_start(message, IFLA_LINKINFO) : NULL;
     LinkDump dump = {.kind = kind, .links = links};
-    g_autoptr(GError) local = NULL;
 
     if (info) {
         nla_put_string(message, IFLA_INFO_KIND, kind);
         nla_nest_end(message, info);
     }
-    if (ibh_netlink_dump(netlink, message, on_dumped_link, &dump, links, "the interfaces", &local) || dump.unfiltered)
+    if (ibh_netlink_dump(netlink, message, on_link, &dump, links, "the interfaces", error))
         return TRUE;
-    g_propagate_error(error, g_steal_pointer(&local));
-    return FALSE;
+    if (dump.unfiltered)
+        g_clear_error(error);
+    return dump.unfiltered;
 }
 
 /* ---- addresses ---- */
-
-/* FALSE: libnl-route-3 cannot make an object of this message, which `each` would get. */
-static gboolean read_object(struct nlmsghdr *header, void (*each)(struct nl_object *object, void *data), void *data)
-{
-    g_autoptr(IbhMessage) message = nlmsg_convert(header);
-
-    if (!message)
-        g_error("out of memory");
-    nlmsg_set_proto(message, NETLINK_ROUTE);
-    return nl_msg_parse(message, each, data) >= 0;
-}
 
 typedef struct {
     const GArray *ifindexes; /* NULL: all links */
@@ -230,9 +208,15 @@ static void add_address(struct nl_object *object, void *data)
     g_array_append_val(dump->addresses, address);
 }
 
+/* FALSE: libnl-route-3 cannot make an object of this message. */
 static gboolean on_address(struct nlmsghdr *header, gpointer data)
 {
-    return read_object(header, add_address, data);
+    g_autoptr(IbhMessage) message = nlmsg_convert(header);
+
+    if (!message)
+        g_error("out of memory");
+    nlmsg_set_proto(message, NETLINK_ROUTE);
+    return nl_msg_parse(message, add_address, data) >= 0;
 }
 
 gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, const GArray *ifindexes, GArray *addresses, GError **error)

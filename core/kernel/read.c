@@ -159,12 +159,11 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
 {
     const guint before = routes->len;
     RouteDump dump = {.filter = filter, .pool = ibh_netlink_pool(netlink), .routes = routes, .before = before};
-    g_autoptr(GError) local = NULL;
 
-    if (!ibh_netlink_dump(netlink, route_request(filter), on_route, &dump, routes, "the routes", &local) &&
-        !dump.is_cut) {
-        g_propagate_error(error, g_steal_pointer(&local));
-        return FALSE;
+    if (!ibh_netlink_dump(netlink, route_request(filter), on_route, &dump, routes, "the routes", error)) {
+        if (!dump.is_cut)
+            return FALSE;
+        g_clear_error(error);
     }
     for (guint i = before; i < routes->len; i++)
         ibh_route_resolve_nexthop(netlink, &g_array_index(routes, IbhRoute, i));
