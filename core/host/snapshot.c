@@ -15,6 +15,7 @@
 typedef struct {
     IbhNetlink *netlink;
     const IbhConfig *config;
+    GError **error; /* of the caller: why a step failed */
     IbhSnapshot *snapshot;
     IbhTree tree;
     GPtrArray *ports;    /* of RDMA devices */
@@ -39,32 +40,32 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Look, look_clear)
 
 /* ---- links ---- */
 
-static gboolean read_link(Look *look, int ifindex, GError **error)
+static gboolean read_link(Look *look, int ifindex)
 {
     return !ifindex || ibh_snapshot_link(look->snapshot, ifindex) ||
-           ibh_netlink_read_link(look->netlink, ifindex, NULL, look->snapshot->links, error);
+           ibh_netlink_read_link(look->netlink, ifindex, NULL, look->snapshot->links, look->error);
 }
 
-static gboolean read_named_link(Look *look, const char *name, GError **error)
+static gboolean read_named_link(Look *look, const char *name)
 {
     return !ibh_iface_name_is_valid(name) || ibh_snapshot_link_by_name(look->snapshot, name) ||
-           ibh_netlink_read_link(look->netlink, 0, name, look->snapshot->links, error);
+           ibh_netlink_read_link(look->netlink, 0, name, look->snapshot->links, look->error);
 }
 
-static gboolean read_named(Look *look, const GPtrArray *names, GError **error)
+static gboolean read_named(Look *look, const GPtrArray *names)
 {
     IBH_EACH_POINTER (const char, name, names) {
-        if (!read_named_link(look, name, error))
+        if (!read_named_link(look, name))
             return FALSE;
     }
     return TRUE;
 }
 
-static gboolean read_kind(Look *look, const char *kind, GError **error)
+static gboolean read_kind(Look *look, const char *kind)
 {
     g_autoptr(GArray) found = IBH_NEW_ARRAY(IbhLink);
 
-    if (!ibh_netlink_read_links(look->netlink, kind, found, error))
+    if (!ibh_netlink_read_links(look->netlink, kind, found, look->error))
         return FALSE;
     IBH_EACH (const IbhLink, link, found) {
         if (!ibh_snapshot_link(look->snapshot, link->ifindex))
@@ -75,93 +76,92 @@ static gboolean read_kind(Look *look, const char *kind, GError **error)
 
 /* VLANs and macvlans, also stacked on each other. If sysfs lacks one of the links, the kernel is asked for all links.
  */
-static gboolean read_stacked(Look *look, GError **error)
+static gboolean read_stacked(Look *look)
 {
     for (guint i = 0; i < look->snapshot->links->len; i++) { /* the list grows meanwhile */
         g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
         const IbhLink link = g_array_index(look->snapshot->links, IbhLink, i);
 
         if (!ibh_sysfs_name_upper(&look->tree, &link, names))
-            return read_kind(look, "vlan", error) && read_kind(look, "macvlan", error);
-        if (!read_named(look, names, error))
+            return read_kind(look, "vlan") && read_kind(look, "macvlan");
+        if (!read_named(look, names))
             return FALSE;
     }
     return TRUE;
 }
 
 /* The links that RDMA ports name, and those that can be stacked on them. */
-static gboolean read_rdma(Look *look, GError **error)
+static gboolean read_rdma(Look *look)
 {
-    return read_named(look, look->names, error) && (!look->kinds.infiniband || read_kind(look, "ipoib", error)) &&
-           (!look->kinds.ethernet || read_stacked(look, error));
+    return read_named(look, look->names) && (!look->kinds.infiniband || read_kind(look, "ipoib")) &&
+           (!look->kinds.ethernet || read_stacked(look));
 }
 
-static gboolean read_nics(Look *look, GError **error)
+static gboolean read_nics(Look *look)
 {
-    return look->nics->len || ibh_netlink_read_nics(look->netlink, look->nics, error);
+    return look->nics->len || ibh_netlink_read_nics(look->netlink, look->nics, look->error);
 }
 
 /* A name is cheap, a link is not. */
-static gboolean read_managed(Look *look, GError **error)
+static gboolean read_managed(Look *look)
 {
     if (!ibh_config_manages(look->config, NULL))
         return TRUE;
-    if (!read_nics(look, error))
+    if (!read_nics(look))
         return FALSE;
     IBH_EACH (const IbhNicFilter, nic, look->nics) {
         char name[IFNAMSIZ];
 
         if (ibh_netlink_name(look->netlink, nic->ifindex, name) &&
-            ibh_config_settings(look->config, name).manage == IBH_MANAGE_YES && !read_link(look, nic->ifindex, error))
+            ibh_config_settings(look->config, name).manage == IBH_MANAGE_YES && !read_link(look, nic->ifindex))
             return FALSE;
     }
     return TRUE;
 }
 
 /* NICs with an old sysctl value or a table to remember, and known rails: are they still here? */
-static gboolean read_remembered(Look *look, GError **error)
+static gboolean read_remembered(Look *look)
 {
     const IbhState *state = look->snapshot->state;
 
     IBH_EACH (const IbhSavedSysctl, saved, state->sysctls) {
-        if (!read_link(look, saved->ifindex, error))
+        if (!read_link(look, saved->ifindex))
             return FALSE;
     }
     IBH_EACH (const IbhSavedRail, saved, state->rails) {
-        if (!read_link(look, saved->ifindex, error))
+        if (!read_link(look, saved->ifindex))
             return FALSE;
     }
     IBH_EACH (const IbhKnownRail, known, state->known) {
-        if (!read_named_link(look, known->iface, error))
+        if (!read_named_link(look, known->iface))
             return FALSE;
     }
     return TRUE;
 }
 
 /* The links above them (a bond over InfiniBand is a candidate itself), and those below them. */
-static gboolean read_neighbourhood(Look *look, GError **error)
+static gboolean read_neighbourhood(Look *look)
 {
     for (guint i = 0; i < look->snapshot->links->len; i++) { /* it grows meanwhile */
         const IbhLink link = g_array_index(look->snapshot->links, IbhLink, i);
 
-        if (!read_link(look, link.master, error) || !read_link(look, link.parent, error))
+        if (!read_link(look, link.master) || !read_link(look, link.parent))
             return FALSE;
     }
     return TRUE;
 }
 
-static gboolean read_links(Look *look, GError **error)
+static gboolean read_links(Look *look)
 {
     if (!look->snapshot->is_near)
-        return ibh_netlink_read_links(look->netlink, NULL, look->snapshot->links, error);
-    return read_rdma(look, error) && read_remembered(look, error) && read_managed(look, error) &&
-           read_neighbourhood(look, error);
+        return ibh_netlink_read_links(look->netlink, NULL, look->snapshot->links, look->error);
+    return read_rdma(look) && read_remembered(look) && read_managed(look) && read_neighbourhood(look);
 }
 
-static gboolean find_candidates(Look *look, GError **error)
+static gboolean find_candidates(Look *look)
 {
     ibh_netlink_check_parents(look->snapshot->links);
-    if (!ibh_sysfs_find_rdma(&look->tree, look->ports, look->snapshot->links, error))
+    if (!ibh_sysfs_find_rdma(&look->tree, look->ports, look->snapshot->links, look->error))
         return FALSE;
     ibh_sysfs_find_slots(&look->tree, look->snapshot->state->known, look->snapshot->links);
     ibh_main_scope_find(&look->scope, look->snapshot, look->config);
@@ -172,7 +172,7 @@ static gboolean find_candidates(Look *look, GError **error)
 
 /* Of NICs that are no candidates, those with a strict rp_filter and an address in a rail's subnet concern the rail, and
  * so does lo (want.c). */
-static gboolean read_answered_for(Look *look, GError **error)
+static gboolean read_answered_for(Look *look)
 {
     g_autoptr(GArray) addresses = IBH_NEW_ARRAY(IbhAddress);
     g_autoptr(GArray) others = IBH_NEW_ARRAY(int);
@@ -180,7 +180,7 @@ static gboolean read_answered_for(Look *look, GError **error)
 
     if (!look->prefixes->len)
         return TRUE;
-    if (all <= 1 && !read_nics(look, error)) /* else none is strict */
+    if (all <= 1 && !read_nics(look)) /* else none is strict */
         return FALSE;
     g_array_append_val(others, lo);
     IBH_EACH (const IbhNicFilter, nic, look->nics) {
@@ -188,25 +188,25 @@ static gboolean read_answered_for(Look *look, GError **error)
             !ibh_numbers_have(look->scope.candidates, nic->ifindex))
             g_array_append_val(others, nic->ifindex);
     }
-    if (!ibh_netlink_read_addresses(look->netlink, others, addresses, error))
+    if (!ibh_netlink_read_addresses(look->netlink, others, addresses, look->error))
         return FALSE;
     IBH_EACH (const IbhAddress, address, addresses) {
         if (ibh_ip_is_fe80(&address->local) || !ibh_prefixes_overlap(look->prefixes, &address->subnet))
             continue;
         g_array_append_val(look->snapshot->addresses, *address);
-        if (!read_link(look, address->ifindex, error))
+        if (!read_link(look, address->ifindex))
             return FALSE;
     }
     return TRUE;
 }
 
-static gboolean read_addresses(Look *look, GError **error)
+static gboolean read_addresses(Look *look)
 {
     GArray *addresses = look->snapshot->addresses;
 
     if (!look->snapshot->is_near)
-        return ibh_netlink_read_addresses(look->netlink, NULL, addresses, error);
-    if (!ibh_netlink_read_addresses(look->netlink, look->scope.candidates, addresses, error))
+        return ibh_netlink_read_addresses(look->netlink, NULL, addresses, look->error);
+    if (!ibh_netlink_read_addresses(look->netlink, look->scope.candidates, addresses, look->error))
         return FALSE;
     IBH_EACH (const IbhAddress, address, addresses) {
         const IbhPrefix local = ibh_prefix_of_host(&address->local);
@@ -214,7 +214,7 @@ static gboolean read_addresses(Look *look, GError **error)
         ibh_prefixes_add(look->prefixes, &address->subnet);
         ibh_prefixes_add(look->prefixes, &local); /* the peer's address lies outside of the address' own */
     }
-    return read_answered_for(look, error);
+    return read_answered_for(look);
 }
 
 /* ---- rules ---- */
@@ -257,14 +257,14 @@ static gboolean rule_matters(gconstpointer data, const IbhPrefix *from, guint32 
            g_hash_table_contains(look->snapshot->tables, GUINT_TO_POINTER(table));
 }
 
-static gboolean read_rules(Look *look, GError **error)
+static gboolean read_rules(Look *look)
 {
     IbhSnapshot *snapshot = look->snapshot;
 
     if (!snapshot->is_near)
-        return ibh_netlink_read_rules(look->netlink, NULL, NULL, snapshot->rules, error);
+        return ibh_netlink_read_rules(look->netlink, NULL, NULL, snapshot->rules, look->error);
     snapshot->tables = find_numbers(look);
-    if (!ibh_netlink_read_rules(look->netlink, rule_matters, look, snapshot->rules, error))
+    if (!ibh_netlink_read_rules(look->netlink, rule_matters, look, snapshot->rules, look->error))
         return FALSE;
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
         if (rule->from.length && rule->action == FR_ACT_TO_TBL)
@@ -277,7 +277,7 @@ static gboolean read_rules(Look *look, GError **error)
 
 /* All rules and routes of ours, and every connected route, have protocol kernel: the kernel picks these out of its
  * tables, so it never sends us the routes of a full BGP table. The local table's entries have other types. */
-static gboolean read_tables(Look *look, GError **error)
+static gboolean read_tables(Look *look)
 {
     IbhRouteFilter filter = {.protocol = RTPROT_KERNEL, .type = RTN_UNICAST};
     IbhSnapshot *snapshot = look->snapshot;
@@ -287,11 +287,11 @@ static gboolean read_tables(Look *look, GError **error)
     if (snapshot->tables && g_hash_table_size(snapshot->tables) > IBH_TABLES_ASKED)
         g_clear_pointer(&snapshot->tables, g_hash_table_unref);
     if (!snapshot->tables)
-        return ibh_netlink_read_routes(look->netlink, &filter, snapshot->routes, error);
+        return ibh_netlink_read_routes(look->netlink, &filter, snapshot->routes, look->error);
     g_hash_table_iter_init(&each, snapshot->tables);
     while (g_hash_table_iter_next(&each, &table, NULL)) {
         filter.table = GPOINTER_TO_UINT(table);
-        if (!ibh_netlink_read_routes(look->netlink, &filter, snapshot->routes, error))
+        if (!ibh_netlink_read_routes(look->netlink, &filter, snapshot->routes, look->error))
             return FALSE;
     }
     return TRUE;
@@ -329,12 +329,13 @@ static gboolean leads_to_one(gconstpointer subnets, const IbhRoute *route)
 }
 
 /* What the scope lacks, once the candidates' own routes are known. */
-static gboolean read_main_to_subnets(Look *look, GError **error)
+static gboolean read_main_to_subnets(Look *look)
 {
     g_autoptr(GArray) subnets = ibh_main_scope_lacks(&look->scope, look->snapshot);
     const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = leads_to_one, .of = subnets};
 
-    return !subnets->len || ibh_netlink_read_routes(look->netlink, &filter, look->snapshot->main_to_subnets, error);
+    return !subnets->len ||
+           ibh_netlink_read_routes(look->netlink, &filter, look->snapshot->main_to_subnets, look->error);
 }
 
 /* A connected multipath route counts whole, and nothing of ours lies in main. */
@@ -347,7 +348,7 @@ static void add_connected(IbhSnapshot *snapshot, const IbhRoute *route)
 }
 
 /* The kernel goes through all of main for each NIC: IPv6's is asked only where a candidate has a global address. */
-static gboolean read_main(Look *look, GError **error)
+static gboolean read_main(Look *look)
 {
     IbhSnapshot *snapshot = look->snapshot;
     IbhMainScope *scope = &look->scope;
@@ -356,7 +357,7 @@ static gboolean read_main(Look *look, GError **error)
     ibh_main_scope_add_places(scope, snapshot);
     if (scope->candidates->len &&
         !ibh_netlink_read_main(look->netlink, scope->candidates, scope->has_ipv6 ? AF_UNSPEC : AF_INET, route_matters,
-                               look, parts, error))
+                               look, parts, look->error))
         return FALSE;
     IBH_EACH (const IbhRoute, part, parts) {
         if (is_connected(snapshot, part))
@@ -366,7 +367,7 @@ static gboolean read_main(Look *look, GError **error)
     }
     if (snapshot->tables)
         g_array_sort(snapshot->routes, compare_places); /* it keeps the order of equals */
-    return read_main_to_subnets(look, error);
+    return read_main_to_subnets(look);
 }
 
 /* ---- others' routes, of any protocol ---- */
@@ -400,18 +401,18 @@ static gboolean is_for_a_candidate(const Look *look, const IbhPrefix *from)
 }
 
 /* The tables that rules of others lead addresses of candidates to: they may be routed there already. */
-static gboolean read_tables_of_others(Look *look, GError **error)
+static gboolean read_tables_of_others(Look *look)
 {
     IBH_EACH (const IbhRule, rule, look->snapshot->rules) {
         if (ibh_rule_is_of_a_source(rule) && is_for_a_candidate(look, &rule->from))
             ibh_snapshot_needs_table(look->snapshot, rule->table);
     }
-    return ibh_snapshot_read_tables(look->snapshot, look->netlink, error);
+    return ibh_snapshot_read_tables(look->snapshot, look->netlink, look->error);
 }
 
 /* ---- the whole ---- */
 
-typedef gboolean Step(Look *look, GError **error);
+typedef gboolean Step(Look *look);
 
 /* Routes of ours are in known tables, no NIC is a reason not to spread, and RDMA ports name theirs. */
 static gboolean can_be_near(Look *look)
@@ -428,6 +429,7 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const IbhConfig *config, con
                                   read_tables, read_main,       read_tables_of_others};
     g_auto(Look) look = {.netlink = netlink,
                          .config = config,
+                         .error = error,
                          .snapshot = ibh_snapshot_new(),
                          .tree = ibh_tree_of(sysfs),
                          .names = g_ptr_array_new_with_free_func(g_free),
@@ -441,7 +443,7 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const IbhConfig *config, con
     if (!ibh_sysctl_read_all(look.snapshot->all, error))
         return NULL;
     IBH_EACH_ROW (Step *const, step, steps) {
-        if (!(*step)(&look, error))
+        if (!(*step)(&look))
             return NULL;
     }
     return g_steal_pointer(&look.snapshot);

@@ -36,9 +36,7 @@ GHashTable *ibh_netlink_pool(IbhNetlink *netlink);
 
 /* nexthops.c */
 void ibh_route_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool);
-/* It names a nexthop object, and no device. */
-gboolean ibh_route_is_unresolved(const IbhRoute *route);
-/* Then it gets what its object says. */
+/* A route that names a nexthop object, and no device, gets what its object says. */
 void ibh_route_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route);
 
 /* ---- attributes: what is absent or too short is 0, none, "" ---- */

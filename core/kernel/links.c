@@ -90,16 +90,16 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
     const struct ifinfomsg *info = nlmsg_data(header);
     LinkDump *dump = data;
     char port[64];
-    IbhLink link = {0};
+    IbhLink link;
 
     if (!parse(header, sizeof *info, attributes, IFLA_MAX))
         return FALSE;
-    link.ifindex = info->ifi_index;
-    link.type = info->ifi_type;
-    link.flags = info->ifi_flags;
-    link.carrier = (info->ifi_flags & (1u << 16 /* IFF_LOWER_UP */)) != 0;
-    link.master = (int)get_u32(attributes[IFLA_MASTER], 0);
-    link.mtu = (int)get_u32(attributes[IFLA_MTU], 0);
+    link = (IbhLink){.ifindex = info->ifi_index,
+                     .type = info->ifi_type,
+                     .flags = info->ifi_flags,
+                     .carrier = (info->ifi_flags & (1u << 16 /* IFF_LOWER_UP */)) != 0,
+                     .master = (int)get_u32(attributes[IFLA_MASTER], 0),
+                     .mtu = (int)get_u32(attributes[IFLA_MTU], 0)};
     get_string(attributes[IFLA_IFNAME], link.name, sizeof link.name);
     get_string(find_in(attributes[IFLA_LINKINFO], IFLA_INFO_KIND), link.kind, sizeof link.kind);
     if (!attributes[IFLA_LINK_NETNSID] && (is_stacked_kind(link.kind) || link.type == ARPHRD_INFINIBAND))
@@ -192,20 +192,22 @@ static void add_address(struct nl_object *object, void *data)
     const guint flags = rtnl_addr_get_flags(given);
     const struct nl_addr *peer = rtnl_addr_get_peer(given);
     const IbhIp local = ip_of(rtnl_addr_get_local(given)), of_subnet = peer ? ip_of(peer) : local;
-    IbhAddress address = {.ifindex = rtnl_addr_get_ifindex(given), .scope = (guint8)rtnl_addr_get_scope(given)};
+    const IbhAddress address = {
+        .ifindex = rtnl_addr_get_ifindex(given),
+        .local = local,
+        .subnet = ibh_prefix_of(&of_subnet, (guint)rtnl_addr_get_prefixlen(given)),
+        .scope = (guint8)rtnl_addr_get_scope(given),
+        .secondary = (flags & IFA_F_SECONDARY) != 0,
+        .noprefixroute = (flags & IFA_F_NOPREFIXROUTE) != 0,
+        .is_on_link = local.family == AF_INET6 && flags & IFA_F_PERMANENT && !(flags & IFA_F_NOPREFIXROUTE),
+        .tentative = flags & IFA_F_DADFAILED || (flags & IFA_F_TENTATIVE && !(flags & IFA_F_OPTIMISTIC)),
+        .failed = (flags & IFA_F_DADFAILED) != 0,
+        .deprecated = (flags & IFA_F_DEPRECATED) != 0,
+    };
 
-    if (local.family == AF_UNSPEC || of_subnet.family != local.family ||
-        (dump->ifindexes && !ibh_numbers_have(dump->ifindexes, address.ifindex)))
-        return;
-    address.local = local;
-    address.subnet = ibh_prefix_of(&of_subnet, (guint)rtnl_addr_get_prefixlen(given));
-    address.secondary = (flags & IFA_F_SECONDARY) != 0;
-    address.noprefixroute = (flags & IFA_F_NOPREFIXROUTE) != 0;
-    address.is_on_link = local.family == AF_INET6 && (flags & IFA_F_PERMANENT) && !address.noprefixroute;
-    address.failed = (flags & IFA_F_DADFAILED) != 0;
-    address.deprecated = (flags & IFA_F_DEPRECATED) != 0;
-    address.tentative = address.failed || ((flags & IFA_F_TENTATIVE) && !(flags & IFA_F_OPTIMISTIC));
-    g_array_append_val(dump->addresses, address);
+    if (local.family != AF_UNSPEC && of_subnet.family == local.family &&
+        (!dump->ifindexes || ibh_numbers_have(dump->ifindexes, address.ifindex)))
+        g_array_append_val(dump->addresses, address);
 }
 
 /* FALSE: libnl-route-3 cannot make an object of this message. */

@@ -41,7 +41,7 @@ typedef struct {
     guint32 table;        /* 0: all */
     guint8 protocol;      /* 0: all */
     guint8 type;          /* 0: all */
-    int ifindex;          /* of the device, 0: any */
+    int ifindex;          /* of the device, 0: any; the kernel alone filters by it */
     gboolean cached;      /* only what is cached (IPv6), which is else left out */
     guint limit;          /* none, if more would come; 0: any number */
     IbhRouteMatters keep; /* which gets `of`; NULL: all are kept */

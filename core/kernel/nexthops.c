@@ -16,11 +16,6 @@ void ibh_route_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool)
     route->ifindex = hops->len ? route->hops->ifindex : 0;
 }
 
-gboolean ibh_route_is_unresolved(const IbhRoute *route)
-{
-    return route->object && !route->ifindex && route->type == RTN_UNICAST;
-}
-
 typedef struct {
     IbhHop hop;      /* of an object that is no group */
     GArray *members; /* struct nexthop_grp; of a group */
@@ -29,18 +24,18 @@ typedef struct {
 static gboolean on_object(struct nlmsghdr *header, gpointer data)
 {
     Object *object = data;
-    struct nlattr *attributes[NHA_MAX + 1], *group;
+    struct nlattr *attributes[NHA_MAX + 1];
     const struct nhmsg *info = nlmsg_data(header);
 
     if (!parse(header, sizeof *info, attributes, NHA_MAX))
         return FALSE;
-    object->hop.ifindex = (int)get_u32(attributes[NHA_OIF], 0);
-    object->hop.gateway = get_ip(attributes[NHA_GATEWAY], info->nh_family);
-    object->hop.dead = (info->nh_flags & RTNH_F_DEAD) != 0;
-    object->hop.encapsulated = attributes[NHA_ENCAP_TYPE] != NULL;
-    group = attributes[NHA_GROUP];
-    if (group)
-        g_array_append_vals(object->members, nla_data(group), (guint)nla_len(group) / sizeof(struct nexthop_grp));
+    object->hop = (IbhHop){.ifindex = (int)get_u32(attributes[NHA_OIF], 0),
+                           .dead = (info->nh_flags & RTNH_F_DEAD) != 0,
+                           .encapsulated = attributes[NHA_ENCAP_TYPE] != NULL,
+                           .gateway = get_ip(attributes[NHA_GATEWAY], info->nh_family)};
+    if (attributes[NHA_GROUP])
+        g_array_append_vals(object->members, nla_data(attributes[NHA_GROUP]),
+                            (guint)nla_len(attributes[NHA_GROUP]) / sizeof(struct nexthop_grp));
     return TRUE;
 }
 
@@ -60,7 +55,7 @@ void ibh_route_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route)
     Object object = {.members = members};
     guint n;
 
-    if (!ibh_route_is_unresolved(route) || !ask(netlink, route->object, &object))
+    if (!route->object || route->ifindex || route->type != RTN_UNICAST || !ask(netlink, route->object, &object))
         return;
     n = members->len;
     for (guint i = 0; i < n; i++) {

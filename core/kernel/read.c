@@ -57,32 +57,34 @@ static gboolean read_route(struct nlmsghdr *header, GHashTable *pool, IbhRoute *
 {
     struct nlattr *attributes[RTA_MAX + 1];
     const struct rtmsg *info = nlmsg_data(header);
-    IbhRoute route = {.nexthops = 0};
+    IbhRoute route;
 
     if (!parse(header, sizeof *info, attributes, RTA_MAX))
         return FALSE;
-    route.family = info->rtm_family;
-    route.table = get_u32(attributes[RTA_TABLE], info->rtm_table);
-    route.dst = get_prefix(attributes[RTA_DST], info->rtm_family, info->rtm_dst_len);
-    route.type = info->rtm_type;
-    route.protocol = info->rtm_protocol;
-    route.scope = info->rtm_scope;
-    route.metric = get_u32(attributes[RTA_PRIORITY], 0);
-    route.ifindex = (int)get_u32(attributes[RTA_OIF], 0);
-    route.gateway = get_gateway(attributes[RTA_GATEWAY], attributes[RTA_VIA], info->rtm_family);
-    route.src = get_ip(attributes[RTA_PREFSRC], info->rtm_family);
+    route = (IbhRoute){
+        .family = info->rtm_family,
+        .table = get_u32(attributes[RTA_TABLE], info->rtm_table),
+        .dst = get_prefix(attributes[RTA_DST], info->rtm_family, info->rtm_dst_len),
+        .type = info->rtm_type,
+        .protocol = info->rtm_protocol,
+        .scope = info->rtm_scope,
+        .metric = get_u32(attributes[RTA_PRIORITY], 0),
+        .ifindex = (int)get_u32(attributes[RTA_OIF], 0),
+        .gateway = get_gateway(attributes[RTA_GATEWAY], attributes[RTA_VIA], info->rtm_family),
+        .onlink = (info->rtm_flags & RTNH_F_ONLINK) != 0,
+        .src = get_ip(attributes[RTA_PREFSRC], info->rtm_family),
+        .object = get_u32(attributes[RTA_NH_ID], 0),
+        .special = info->rtm_tos || info->rtm_src_len,
+        .encapsulated = attributes[RTA_ENCAP_TYPE] != NULL,
+        .cached = (info->rtm_flags & RTM_F_CLONED) != 0,
+    };
     route.nexthops = route.ifindex ? 1 : 0;
-    route.onlink = (info->rtm_flags & RTNH_F_ONLINK) != 0;
-    route.encapsulated = attributes[RTA_ENCAP_TYPE] != NULL;
-    route.cached = (info->rtm_flags & RTM_F_CLONED) != 0;
     if (attributes[RTA_MULTIPATH])
         get_nexthops(attributes[RTA_MULTIPATH], pool, &route);
     if (attributes[RTA_METRICS]) {
         route.metrics_size = (guint)nla_len(attributes[RTA_METRICS]);
         route.metrics = ibh_pool_keep(pool, nla_data(attributes[RTA_METRICS]), route.metrics_size);
     }
-    route.object = get_u32(attributes[RTA_NH_ID], 0);
-    route.special = info->rtm_tos || info->rtm_src_len;
     /* IPv6 reads a throw back as one of lo. Of a broadcast the NIC counts: for a socket that is bound to one. */
     if (route.type != RTN_UNICAST && route.type != RTN_BROADCAST) {
         route.ifindex = 0;
@@ -93,25 +95,19 @@ static gboolean read_route(struct nlmsghdr *header, GHashTable *pool, IbhRoute *
     return TRUE;
 }
 
-static gboolean goes_by(const IbhRoute *route, int ifindex)
-{
-    IbhRoute part;
-
-    return !ifindex || ibh_route_part(route, ifindex, &part) || ibh_route_is_unresolved(route);
-}
-
 static gboolean is_wanted(guint32 value, guint32 wanted)
 {
     return !wanted || value == wanted;
 }
 
-/* A kernel without strict dumps sends everything. MPLS and multicast are none of ours. */
+/* A kernel without strict dumps sends everything. MPLS and multicast are none of ours. Only strict ones are asked for a
+ * device, and of what they send its part is taken (ibh_netlink_read_main). */
 static gboolean passes(const IbhRoute *route, const IbhRouteFilter *filter)
 {
     if (route->cached != filter->cached || (route->family != AF_INET && route->family != AF_INET6))
         return FALSE;
     return is_wanted(route->table, filter->table) && is_wanted(route->protocol, filter->protocol) &&
-           is_wanted(route->type, filter->type) && goes_by(route, filter->ifindex);
+           is_wanted(route->type, filter->type);
 }
 
 typedef struct {
@@ -243,11 +239,11 @@ static struct nl_msg *lookup_request(const IbhLookup *lookup)
     nla_put(message, RTA_SRC, (int)bits / 8, lookup->from.bytes);
     if (lookup->iif)
         nla_put_u32(message, RTA_IIF, (guint32)lookup->iif);
+    else
+        nla_put_u32(message, RTA_UID, 0); /* as RDMA asks */
     if (lookup->bound)
         nla_put_u32(message, RTA_OIF, (guint32)lookup->bound);
-    if (!lookup->iif)
-        nla_put_u32(message, RTA_UID, 0); /* as RDMA asks */
-    if (lookup->to.family == AF_INET)     /* RDMA asks without a protocol; the kernel would take UDP, and its rules */
+    if (lookup->to.family == AF_INET) /* RDMA asks without a protocol; the kernel would take UDP, and its rules */
         nla_put_u8(message, RTA_IP_PROTO, lookup->neutral ? lookup->neutral : IPPROTO_ICMP);
     return message;
 }

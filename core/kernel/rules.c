@@ -117,7 +117,7 @@ IbhRule ibh_rule_of(struct nlmsghdr *header)
     int left = nlmsg_attrlen(header, sizeof *info);
     IbhRule rule = {
         .family = info->family,
-        .from = {.ip = {.family = info->family}, .length = MIN(info->src_len, info->family == AF_INET ? 32u : 128u)},
+        .from = get_prefix(NULL, info->family, info->src_len),
         .action = info->action,
         .table = info->table,
         .suppress_prefixlength = -1,

@@ -51,21 +51,14 @@ gboolean ibh_main_scope_has(const IbhMainScope *scope, const IbhRoute *route)
     return !route->dst.length || have_one_in(scope->places, &route->dst);
 }
 
-static gboolean names_a_subnet(const IbhMainScope *scope, const IbhSnapshot *snapshot, const IbhAddress *address)
-{
-    const IbhLink *link = ibh_snapshot_link(snapshot, address->ifindex);
-
-    return link && (link->flags & IFF_UP) && ibh_numbers_have(scope->candidates, address->ifindex) &&
-           ibh_address_counts(address) && !ibh_address_is_host(address);
-}
-
 GArray *ibh_main_scope_lacks(const IbhMainScope *scope, const IbhSnapshot *snapshot)
 {
     GArray *subnets = IBH_NEW_ARRAY(IbhPrefix);
 
     IBH_EACH (const IbhAddress, address, snapshot->addresses) {
-        if (names_a_subnet(scope, snapshot, address) &&
-            !ibh_main_find_subnet(snapshot, address->ifindex, &address->subnet))
+        if (ibh_numbers_have(scope->candidates, address->ifindex) &&
+            ibh_snapshot_link(snapshot, address->ifindex)->flags & IFF_UP && ibh_address_counts(address) &&
+            !ibh_address_is_host(address) && !ibh_main_find_subnet(snapshot, address->ifindex, &address->subnet))
             g_array_append_val(subnets, address->subnet);
     }
     return subnets;
@@ -91,7 +84,6 @@ const IbhRoute *ibh_main_find_subnet(const IbhSnapshot *snapshot, int ifindex, c
 gboolean ibh_main_needs_gateway(const IbhSnapshot *snapshot, const IbhPrefix *subnet)
 {
     const IbhRoute *best = find_best(snapshot->main_to_subnets, 0, subnet);
-    const IbhIp *gateway = best ? (best->hops ? &best->hops->gateway : &best->gateway) : NULL;
 
-    return gateway && gateway->family != AF_UNSPEC;
+    return best && (best->hops ? best->hops->gateway : best->gateway).family != AF_UNSPEC;
 }
