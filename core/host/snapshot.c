@@ -468,17 +468,9 @@ static gboolean find_holders(const IbhSnapshot *snapshot, IbhNetlink *netlink, G
     return TRUE;
 }
 
-/* Of neighbours, a fabric has thousands. Those that cannot be read age out. */
-static void read_neighbours(IbhSnapshot *snapshot, IbhNetlink *netlink)
-{
-    snapshot->has_neighbours = TRUE;
-    snapshot->asked->neighbours = FALSE;
-    (void)ibh_netlink_read_neighbours(netlink, AF_INET, IBH_NEIGHBOURS_FOUND, snapshot->neighbours, NULL);
-}
-
 gboolean ibh_snapshot_read_asked(IbhSnapshot *snapshot, IbhNetlink *netlink, gboolean *ret_knows_more, GError **error)
 {
-    const IbhAsked *asked = snapshot->asked;
+    IbhAsked *asked = snapshot->asked;
     const guint before = snapshot->routes->len;
 
     *ret_knows_more = asked->neighbours;
@@ -486,8 +478,11 @@ gboolean ibh_snapshot_read_asked(IbhSnapshot *snapshot, IbhNetlink *netlink, gbo
         return FALSE;
     if (asked->everything) /* and then all is asked for again */
         return TRUE;
-    if (asked->neighbours)
-        read_neighbours(snapshot, netlink);
+    if (asked->neighbours) { /* a fabric has thousands. Those that cannot be read age out */
+        snapshot->has_neighbours = TRUE;
+        asked->neighbours = FALSE;
+        (void)ibh_netlink_read_neighbours(netlink, AF_INET, IBH_NEIGHBOURS_FOUND, snapshot->neighbours, NULL);
+    }
     if (!ibh_snapshot_read_tables(snapshot, netlink, error))
         return FALSE;
     *ret_knows_more |= snapshot->routes->len > before;

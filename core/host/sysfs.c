@@ -97,9 +97,11 @@ GPtrArray *ibh_sysfs_ports(IbhTree *tree)
         IBH_EACH_POINTER (const char, name, names) {
             Port *port = g_new0(Port, 1);
 
-            *port = (Port){.tree = tree, .device = device, .number = name};
-            port->directory = g_strdup_printf("sys/class/infiniband/%s/ports/%s", device, name);
-            port->ndevs = g_ptr_array_new_with_free_func(g_free);
+            *port = (Port){.tree = tree,
+                           .device = device,
+                           .number = name,
+                           .directory = g_strdup_printf("sys/class/infiniband/%s/ports/%s", device, name),
+                           .ndevs = g_ptr_array_new_with_free_func(g_free)};
             (void)ibh_sysfs_read_gid(tree, port->directory, 0, &port->gid);
             g_ptr_array_add(ports, port);
         }
@@ -119,6 +121,8 @@ static gboolean is_of_port(const Port *port, const char *iface)
 {
     char dev_port[16];
 
+    if (!is_of_device(port, iface))
+        return FALSE;
     ibh_tree_line(port->tree, dev_port, sizeof dev_port, "sys/class/net/%s/dev_port", iface);
     return !dev_port[0] || g_ascii_strtoull(dev_port, NULL, 10) + 1 == g_ascii_strtoull(port->number, NULL, 10);
 }
@@ -170,13 +174,11 @@ static gboolean has_port_of_device(const Port *port, const GArray *links, const 
 static gboolean belongs(const Port *port, const GArray *links, const IbhLink *link)
 {
     if (link->type == ARPHRD_INFINIBAND)
-        return gid_has_guid(port, link) ||
-               (ibh_sysfs_gid_is_empty(&port->gid) && is_of_device(port, link->name) && is_of_port(port, link->name));
+        return gid_has_guid(port, link) || (ibh_sysfs_gid_is_empty(&port->gid) && is_of_port(port, link->name));
     if (g_ptr_array_find_with_equal_func(port->ndevs, link->name, g_str_equal, NULL))
         return is_of_device(port, link->name) || has_mac(&port->gid, link) || has_port_of_device(port, links, link) ||
                later_gid_has_mac(port, link);
-    return port->ndevs->len == 0 && ((is_of_device(port, link->name) && is_of_port(port, link->name)) ||
-                                     has_mac(&port->gid, link)); /* iWARP before 6.6 */
+    return !port->ndevs->len && (is_of_port(port, link->name) || has_mac(&port->gid, link)); /* iWARP before 6.6 */
 }
 
 static void find_links_of_port(Port *port, GArray *links)
