@@ -162,6 +162,10 @@ static void test_sysctls(void **state)
     ibh_backoff_forgive(backoff, 4);
     assert_int_equal(ibh_backoff_note(backoff, &up, FALSE, 50 * SECOND + 5), 0);
     assert_int_equal(ibh_backoff_note(backoff, &up, FALSE, 50 * SECOND + 6), 10);
+    down.unit = unit_of(5); /* of a NIC that was not heard of, the first value is not the same again, nor is 0 */
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(ibh_backoff_note(backoff, &down, FALSE, 50 * SECOND + i), 0);
+    assert_int_equal(ibh_backoff_note(backoff, &down, FALSE, 50 * SECOND + 5), 10);
     g_array_unref(backoff);
 }
 

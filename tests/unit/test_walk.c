@@ -238,6 +238,12 @@ static void test_routes(void **state)
     assert_leaves(&world, "172.16.34.1", "10.1.0.1", "ib1");
     many->hops = (IbhHop[]){{.ifindex = 2, .dead = 1}, {.ifindex = 3, .dead = 1}};
     assert_leaves(&world, "172.16.34.1", "10.1.0.1", "ib0"); /* the shorter prefix */
+    assert_int_equal(walk(&world, "172.16.34.1", "10.1.0.1").route->dst.length, 8);
+    world.packet.bound = fake_ifindex(world.kernel, "ib1"); /* of IPv4, only routes by that NIC count */
+    assert_leaves(&world, "172.16.34.1", "10.2.0.1", "ib1");
+    world.packet.bound = fake_ifindex(world.kernel, "ib0");
+    assert_leaves(&world, "fd00::1", "2001:db8::1", "ib1");
+    world.packet.bound = 0;
     fake_link(world.kernel, fake_ifindex(world.kernel, "ib0"))->carrier = FALSE;
     assert_leaves(&world, "172.16.34.1", "10.2.0.1", "ib0");
     fake_link(world.kernel, fake_ifindex(world.kernel, "ib0"))->sysctl[IBH_SYSCTL_IGNORE_LINKDOWN] = 1;
