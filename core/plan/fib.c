@@ -13,13 +13,13 @@ typedef struct {
 } Entry;
 
 typedef struct {
-    GHashTable *lists; /* IbhPrefix → GArray of Entry, in order; of equals, the first that was added comes first */
+    GHashTable *lists;     /* IbhPrefix → GArray of Entry, in order; of equals the older comes first */
     gboolean has[LENGTHS]; /* a list for a prefix of this length */
 } Table;
 
 struct IbhFib {
     const IbhSnapshot *snapshot;
-    Table *rules; /* `from ADDRESS` by it, so that hundreds of rails stay quick to judge; others by the world */
+    Table *rules; /* `from ADDRESS` by it, so that hundreds of rails are judged quickly; others by the world */
     GHashTable *priorities[2]; /* IPv4, IPv6: number → a rule that has it */
     GHashTable *tables;        /* number → Table of routes */
     guint n_rules;
