@@ -19,7 +19,7 @@ typedef struct {
 
 struct IbhFib {
     const IbhSnapshot *snapshot;
-    Table *rules; /* `from ADDRESS` by it, so that hundreds of rails are judged quickly; others by the world */
+    Table *rules;              /* `from ADDRESS` by it: hundreds of rails are judged quickly; others by the world */
     GHashTable *priorities[2]; /* IPv4, IPv6: number → a rule that has it */
     GHashTable *tables;        /* number → Table of routes */
     guint n_rules;
