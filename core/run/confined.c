@@ -44,7 +44,8 @@ static char *read_domain(void)
 
     if (access("/sys/fs/selinux", F_OK) < 0 || !g_file_get_contents("/proc/self/attr/current", &domain, NULL, NULL))
         return NULL;
-    return g_strstrip(domain);
+    g_strstrip(domain);
+    return domain;
 }
 
 /* FALSE: this was reported since the last boot. */
