@@ -16,17 +16,6 @@ static gboolean take(GArray *wanted, gconstpointer object, GCompareFunc compare)
     return FALSE;
 }
 
-static void add_todo(IbhWork *work, const IbhNic *nic)
-{
-    IbhTodo todo = {.nic = nic, .selected = !nic->kept && ibh_nic_is_selected(nic, work->rails->only)};
-
-    if (!work->undo && nic->status == IBH_NIC_RAIL) {
-        todo.routes = ibh_want_routes(work->rails, nic);
-        todo.rules = ibh_want_rules(work->rails, nic, todo.routes);
-    }
-    g_array_append_val(work->todos, todo);
-}
-
 /* TRUE if an address of this NIC is being checked for duplicates (IPv6): this address itself, or one of that prefix. */
 static gboolean is_tentative(const IbhNic *nic, const IbhPrefix *prefix)
 {
@@ -57,6 +46,35 @@ static gboolean is_undecided_route(const IbhNic *owner, const GArray *wanted, co
     if (ibh_route_is_default(route) && owner->settings.gateway == IBH_GATEWAY_NONE)
         return FALSE;
     return is_tentative(owner, NULL) && !ibh_nic_serves_family(owner, AF_INET6);
+}
+
+/* What T leads to from now on: what is wanted, and what waits there for an address that is being checked. */
+static GArray *find_led(const IbhRails *rails, const IbhNic *nic, const GArray *wanted)
+{
+    GArray *led = IBH_NEW_ARRAY(IbhRoute);
+
+    g_array_append_vals(led, wanted->data, wanted->len);
+    if (!is_tentative(nic, NULL))
+        return led;
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
+        if (ibh_route_is_ours(route) && route->table == nic->table && is_undecided_route(nic, wanted, route))
+            g_array_append_vals(led, route, 1);
+    }
+    return led;
+}
+
+static void add_todo(IbhWork *work, const IbhNic *nic)
+{
+    IbhTodo todo = {.nic = nic, .selected = !nic->kept && ibh_nic_is_selected(nic, work->rails->only)};
+
+    if (!work->undo && nic->status == IBH_NIC_RAIL) {
+        g_autoptr(GArray) led = NULL;
+
+        todo.routes = ibh_want_routes(work->rails, nic);
+        led = find_led(work->rails, nic, todo.routes);
+        todo.rules = ibh_want_rules(work->rails, nic, led);
+    }
+    g_array_append_val(work->todos, todo);
 }
 
 /* Takes one that exists out of what is wanted. Ours that are not wanted are stale; so is a second copy. */
