@@ -121,10 +121,13 @@ gboolean ibh_work_emit_arp(const IbhWork *work, const IbhRails *rails, const Ibh
 
     for (IbhSysctl key = IBH_SYSCTL_ARP_FILTER; key <= IBH_SYSCTL_ARP_IGNORE; key++) {
         const int now = nic->link->sysctl[key], want = ibh_want_sysctl(rails, nic, key);
-        g_autofree char *effect = g_strdup_printf("%s %s", does[key], nic->link->name);
+        g_autofree char *effect = NULL;
 
+        if (now == want)
+            continue;
+        effect = why ? NULL : g_strdup_printf("%s %s", does[key], nic->link->name);
         ibh_work_emit_sysctl(work, nic, key, now, want, why ? why : effect);
-        changes |= now != want;
+        changes = TRUE;
     }
     return changes;
 }

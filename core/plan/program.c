@@ -129,16 +129,16 @@ static void program(const IbhWork *work, const IbhTodo *todo)
  */
 static void program_rail(const IbhWork *work, IbhTodo *todo)
 {
-    g_autofree char *why = g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name);
-
     if (todo->done)
         return;
     todo->done = TRUE;
     IBH_EACH (IbhStale, stale, work->stales) {
+        g_autofree char *why = NULL;
         IbhTodo *holder;
 
         if (!ibh_stale_is_in_the_way(stale, todo))
             continue;
+        why = g_strdup_printf("table %u is of %s now", todo->nic->table, todo->nic->link->name);
         holder = ibh_work_todo_of_rail(work, stale->owner);
         if (holder)
             program_rail(work, holder);
