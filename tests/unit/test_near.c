@@ -267,7 +267,10 @@ static void test_rules_of_others(void **state)
     (void)state;
     fake_do(kernel, "ip route add 172.16.0.0/16 dev ib0 table 300", NULL);
     assert_true(is_enough(kernel, ""));
-    fake_do(kernel, "ip rule add lookup main priority 50 suppress_prefixlength 16", NULL);
+    fake_do(kernel, "ip route add throw 172.16.8.0/24 table 300", NULL); /* back to main */
+    assert_false(is_enough(kernel, ""));
+    fake_do(kernel, "ip route del throw 172.16.8.0/24 table 300",
+            "ip rule add lookup main priority 50 suppress_prefixlength 16", NULL);
     assert_false(is_enough(kernel, ""));
 }
 
