@@ -157,7 +157,8 @@ static char *nic_line(const IbhRails *rails, const IbhCaseNic *expected)
     return g_strdup_printf("nic %s %s: %s", expected->name, verdict, asked(why, expected->why));
 }
 
-/* Every operation names its NIC and its reason, and is the inverse of its inverse. */
+/* Every operation names its NIC and its reason, and is the inverse of its inverse. What is done to a neighbour was
+ * asked for: nobody reads a fabric's thousands otherwise. */
 static void check_operation(const IbhCase *cas, const IbhOp *op)
 {
     g_autofree char *text = ibh_case_op(op);
@@ -168,6 +169,8 @@ static void check_operation(const IbhCase *cas, const IbhOp *op)
         fail_msg("%s: without a reason", text);
     if (*op->iface && (!link || !g_str_equal(link->name, op->iface)))
         fail_msg("%s: its interface index %d is not that", text, op->ifindex);
+    if (op->type == IBH_OP_NEIGH_DEL && !cas->snapshot->asked->neighbours)
+        fail_msg("%s: the neighbours were not asked for", text);
     if (ibh_op_inverse(op, &inverse)) {
         g_autofree char *back = NULL;
 
