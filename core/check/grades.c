@@ -130,7 +130,7 @@ static IbhGrade grade_unbound(const Answer *answer)
     guint length = ideal->route ? ideal->route->dst.length : 0, own = answer->near->subnet.length;
     const IbhNic *nic;
 
-    if (length < own && !(ideal->refused && length) && !(ideal->first_throw && ideal->first_throw->dst.length))
+    if (length < own && !(ideal->refused && length) && !(ideal->thrown && ideal->thrown->dst.length))
         return IBH_NOTED;
     if (got->refused)
         return ideal->refused ? IBH_DOUBTFUL : IBH_WRONG;

@@ -232,7 +232,7 @@ static gboolean passes_all_that_begins_there(const IbhRoute *route)
     return route->object && route->family == AF_INET;
 }
 
-const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to, int bound)
+static const IbhRoute *find(const IbhFib *fib, guint32 number, const IbhIp *to, int bound, gboolean with_throws)
 {
     const Table *table = find_table(fib, number);
     const IbhRoute *passed = NULL;
@@ -246,7 +246,7 @@ const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to,
 
             if (passed && ibh_ip_equal(&passed->dst.ip, &prefix.ip))
                 break;
-            if (is_gone(fib, route) || route->cached)
+            if (is_gone(fib, route) || route->cached || (route->type == RTN_THROW && !with_throws))
                 continue;
             if (is_alive(fib, route, bound))
                 return route;
@@ -255,6 +255,11 @@ const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 number, const IbhIp *to,
         }
     }
     return NULL;
+}
+
+const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to, int bound)
+{
+    return find(fib, table, to, bound, TRUE);
 }
 
 const IbhRoute *ibh_fib_default(const IbhFib *fib, guint32 number, int family)
@@ -341,7 +346,8 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
         trace.asked_main |= rule->table == IBH_TABLE_MAIN;
         route = ibh_fib_find(fib, rule->table, &packet->to, packet->to.family == AF_INET ? packet->bound : 0);
         if (route && route->type == RTN_THROW) {
-            trace.first_throw = trace.first_throw ? trace.first_throw : route;
+            if (!trace.thrown && (trace.thrown = find(fib, rule->table, &packet->to, 0, FALSE)))
+                trace.throw = route;
             continue;
         }
         if (route && is_suppressed(rule, route))

@@ -222,6 +222,12 @@ static const Case CASES[] = {
     {"main has no way: a script deleted its routes", RAILS_ALONE, NULL, "info unbound ib0"},
     {"the same, and it refuses the rest of the world", RAILS_ALONE "ip route add prohibit default table 253\n", NULL, "info unbound ib0"},
     {"the same, by a throw", RAILS_ALONE "ip route append throw default table main metric 1\n", NULL, "info unbound ib0"},
+    {"the same, by one in another table that hides nothing", RAILS_ALONE "ip route append throw 172.16.16.2 table default metric 100\n",
+     NULL, "info unbound ib0"},
+    {"a throw in main hides a part of the subnet", RAILS "ip route add throw 172.16.16.0/24 table main\n", NULL, "warning foreign-route ib0"},
+    {"that one, behind one that hides nothing",
+     RAILS "ip rule add priority 31000 lookup 200\nip route add throw 172.16.16.0/24 table 200\n"
+     "ip route add throw 172.16.16.0/24 table main\n", NULL, "warning foreign-route ib0"},
     {"a bridge inside the subnet",
      RAILS "ip link add docker0 up type bridge\nip address add 172.16.99.1/24 dev docker0\n", NULL, "info foreign-route ib0+ib1"},
     {"a bridge with the rails' own prefix is first in main", FIRST_IN_MAIN("bridge"), NULL, "warning unbound ib0"},
