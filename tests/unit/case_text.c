@@ -947,7 +947,8 @@ static const struct {
 static char *take_family(const char *text, int *ret_family)
 {
     const char *at = strstr(text, "ip -");
-    gboolean given = at && (at == text || at == text + strlen("once ")) && strchr("46", at[4]) && at[5] == ' ';
+    gboolean given = at && (at == text || at == text + strlen("once ")) &&
+                     (g_str_has_prefix(at, "ip -4 ") || g_str_has_prefix(at, "ip -6 "));
 
     *ret_family = given && at[4] == '6' ? AF_INET6 : AF_INET;
     return given ? g_strdup_printf("%.*s%s", (int)(at + 3 - text), text, at + strlen("ip -6 ")) : g_strdup(text);

@@ -253,6 +253,7 @@ static void test_case(void **state)
 static void test_bad_lines(void **state G_GNUC_UNUSED)
 {
     static const char *const lines[] = {
+        "ip -",
         "nci ib0 infiniband",
         "nic",
         "nic ib0 infiniband index two",
