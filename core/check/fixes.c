@@ -74,7 +74,7 @@ static gboolean turns(const IbhCheck *check, const IbhQuestion *question, const 
 static IbhOwner find_turn(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
-    const IbhOwner a_throw = {.route = trace->throw};
+    const IbhOwner thrower = {.route = trace->thrower};
 
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
         const IbhOwner jump = {.rule = rule};
@@ -83,7 +83,7 @@ static IbhOwner find_turn(const IbhCheck *check, const IbhQuestion *question, co
             turns(check, question, trace, &jump))
             return jump;
     }
-    return trace->throw &&turns(check, question, trace, &a_throw) ? a_throw : (IbhOwner){0};
+    return trace->thrower && turns(check, question, trace, &thrower) ? thrower : (IbhOwner){0};
 }
 
 IbhOwner ibh_check_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace)

@@ -347,7 +347,7 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
         route = ibh_fib_find(fib, rule->table, &packet->to, packet->to.family == AF_INET ? packet->bound : 0);
         if (route && route->type == RTN_THROW) {
             if (!trace.thrown && (trace.thrown = find(fib, rule->table, &packet->to, 0, FALSE)))
-                trace.throw = route;
+                trace.thrower = route;
             continue;
         }
         if (route && is_suppressed(rule, route))

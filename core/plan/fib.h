@@ -13,14 +13,14 @@ typedef struct IbhFib IbhFib;
 
 /* What decides about a packet. */
 typedef struct {
-    const IbhRule *rule;    /* whose table answers, or which refuses; NULL: none does */
-    const IbhRule *jump;    /* the first goto that was followed; NULL: none */
-    const IbhRoute *throw;  /* the first that sent it on to the next rule past a route of its table; NULL: none */
-    const IbhRoute *thrown; /* that route */
-    const IbhRoute *route;  /* NULL: the rule refuses, or none decides */
-    gsize unknown;          /* a sum of the rules before it of which only the kernel knows if they match */
-    gboolean asked_main;    /* a rule led to main on the way, whether it had an answer or not */
-    gboolean refused;       /* by the rule, by an error route, or because nothing decides */
+    const IbhRule *rule;     /* whose table answers, or which refuses; NULL: none does */
+    const IbhRule *jump;     /* the first goto that was followed; NULL: none */
+    const IbhRoute *thrower; /* the first that sent it on to the next rule past a route of its table; NULL: none */
+    const IbhRoute *thrown;  /* that route */
+    const IbhRoute *route;   /* NULL: the rule refuses, or none decides */
+    gsize unknown;           /* a sum of the rules before it of which only the kernel knows if they match */
+    gboolean asked_main;     /* a rule led to main on the way, whether it had an answer or not */
+    gboolean refused;        /* by the rule, by an error route, or because nothing decides */
 } IbhTrace;
 
 IbhFib *ibh_fib_new(const IbhSnapshot *snapshot); /* empty; the snapshot has the links */
