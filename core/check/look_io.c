@@ -45,14 +45,6 @@ static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, I
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (nic->status != IBH_NIC_RAIL)
-            continue;
-        ibh_snapshot_needs_table(snapshot, nic->table);
-        ibh_snapshot_needs_table(snapshot, ibh_nic_defaults(nic));
-    }
-    if (!ibh_snapshot_read_tables(snapshot, netlink, error))
-        return FALSE;
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
         if (is_anothers_table(rails, rule) && g_hash_table_add(seen, GUINT_TO_POINTER(rule->table)) &&
             !look_into(facts, netlink, rule->table, error))

@@ -301,7 +301,7 @@ static int give_back(Command *command, GError **error)
     g_autoptr(IbhOutcome) outcome = NULL;
 
     /* The NICs may have other names by now. */
-    if (!ibh_run_look(&command->run, IBH_EVERYTHING, error) || !decide(command, error))
+    if (!ibh_run_look(&command->run, error) || !decide(command, error))
         return IBH_EXIT_SYSTEM;
     outcome = ibh_run_change(&command->run, command->plan);
     if (outcome->done->len || !command->run.forgets)
@@ -477,7 +477,7 @@ static int run_live(Command *command, GError **error)
         return do_confirm(command, error);
     if (command->waiter)
         return do_wait(command, error);
-    if (!ibh_run_look(run, IBH_EVERYTHING, error) || !check_names(run, error) || !decide(command, error) ||
+    if (!ibh_run_look(run, error) || !check_names(run, error) || !decide(command, error) ||
         (!run->undo && !ibh_rails_check_remote(run->rails, error)))
         return IBH_EXIT_SYSTEM;
     return acts[command->options->action](command, error);

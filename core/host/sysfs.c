@@ -52,13 +52,13 @@ void ibh_sysfs_read_ndev(IbhTree *tree, const char *port, int index, char name[I
     ibh_tree_line(tree, name, IBH_NDEV_LEN, "%s/gid_attrs/ndevs/%d", port, index);
 }
 
-/* The last name is that of a link of this host that is no port of a bond. Before the links are known, any name is. */
+/* The last name is that of a link of this host that is no port of a bond. */
 static gboolean has_found(const Port *port, const GArray *links)
 {
     const char *name = port->ndevs->len ? g_ptr_array_index(port->ndevs, port->ndevs->len - 1) : NULL;
 
-    if (!name || !links)
-        return name != NULL;
+    if (!name)
+        return FALSE;
     IBH_EACH (const IbhLink, link, links) {
         if (g_str_equal(link->name, name))
             return !link->master;
@@ -213,63 +213,6 @@ static void find_virtual_functions(IbhTree *tree, GArray *links)
         if (link->rdma[0] || link->type == ARPHRD_INFINIBAND)
             link->vf = ibh_tree_has(tree, "sys/class/net/%s/device/physfn", link->name);
     }
-}
-
-/* ---- which links could belong to a port? ---- */
-
-/* FALSE: the port names none. InfiniBand has no netdevs in its GID table, but links with its GUID. */
-static gboolean name_links_of_port(Port *port, GPtrArray *names, IbhSysfsKinds *kinds)
-{
-    g_autoptr(GPtrArray) own = ibh_tree_list(port->tree, "sys/class/infiniband/%s/device/net", port->device);
-    char layer[32];
-
-    IBH_EACH_POINTER (const char, name, own)
-        add_name(names, name);
-    read_ndevs(port, NULL);
-    IBH_EACH_POINTER (const char, name, port->ndevs)
-        add_name(names, name);
-    kinds->ethernet |= own->len || port->ndevs->len;
-    if (port->ndevs->len)
-        return TRUE;
-    ibh_tree_line(port->tree, layer, sizeof layer, "%s/link_layer", port->directory);
-    kinds->infiniband |= !layer[0] || g_str_equal(layer, "InfiniBand"); /* possibly */
-    return own->len || g_str_equal(layer, "InfiniBand");
-}
-
-/* A tree of another namespace may have a link of the same name, but not of the same hardware address. */
-static gboolean is_this_link(IbhTree *tree, const IbhLink *link)
-{
-    g_autoptr(GString) own = g_string_new(NULL);
-    char address[3 * IBH_LLADDR_MAX];
-
-    for (guint i = 0; i < link->lladdr_len; i++)
-        g_string_append_printf(own, "%s%02x", i ? ":" : "", link->lladdr[i]);
-    ibh_tree_line(tree, address, sizeof address, "sys/class/net/%s/address", link->name);
-    return own->len && g_str_equal(own->str, address);
-}
-
-gboolean ibh_sysfs_name_upper(IbhTree *tree, const IbhLink *link, GPtrArray *names)
-{
-    static const char upper[] = "upper_";
-    g_autoptr(GPtrArray) entries = NULL;
-
-    if (!is_this_link(tree, link))
-        return FALSE;
-    entries = ibh_tree_list(tree, "sys/class/net/%s", link->name);
-    IBH_EACH_POINTER (const char, entry, entries) {
-        if (g_str_has_prefix(entry, upper))
-            add_name(names, entry + strlen(upper));
-    }
-    return TRUE;
-}
-
-gboolean ibh_sysfs_name_links(const GPtrArray *ports, GPtrArray *names, IbhSysfsKinds *kinds)
-{
-    IBH_EACH_POINTER (Port, port, ports) {
-        if (!name_links_of_port(port, names, kinds))
-            return FALSE;
-    }
-    return ports->len > 0;
 }
 
 gboolean ibh_sysfs_find_rdma(IbhTree *tree, const GPtrArray *ports, GArray *links, GError **error)

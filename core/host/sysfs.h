@@ -15,19 +15,6 @@ GPtrArray *ibh_sysfs_ports(IbhTree *tree);
 /* Fills in `rdma` and `vf` of the links. No such tree: no RDMA, no error. */
 gboolean ibh_sysfs_find_rdma(IbhTree *tree, const GPtrArray *ports, GArray *links, GError **error);
 
-/* Netdevs that can belong to ports although sysfs does not name them. */
-typedef struct {
-    gboolean infiniband; /* children of an IPoIB link, which have its GUID */
-    gboolean ethernet;   /* VLANs and macvlans on one */
-} IbhSysfsKinds;
-
-/* Adds the names (char *) of the netdevs that ports name, whether or not they are links of this namespace. FALSE: at
- * least one port (iWARP before Linux 6.6) can be matched only by a look at all links, or there is no port. */
-gboolean ibh_sysfs_name_links(const GPtrArray *ports, GPtrArray *names, IbhSysfsKinds *kinds);
-
-/* Adds the names (char *) of the netdevs that are stacked on this one. FALSE: this tree does not have it. */
-gboolean ibh_sysfs_name_upper(IbhTree *tree, const IbhLink *link, GPtrArray *names);
-
 /* What a port says, for whom it concerns; `port` is its directory, "sys/class/infiniband/mlx5_1/ports/1". GIDs are
  * written like IPv6 addresses. FALSE: there is no such entry, or it cannot be read. */
 gboolean ibh_sysfs_read_gid(IbhTree *tree, const char *port, int index, IbhIp *ret_gid);

@@ -5,7 +5,6 @@
 #include "kernel/netlink.h"
 
 #include "kernel/dump.h"
-#include "kernel/questions.h"
 
 #include <errno.h>
 #include <linux/if_addr.h>
@@ -13,7 +12,6 @@
 #include <linux/if_link.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
-#include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 #include <netlink/object.h>
 #include <netlink/route/addr.h>
@@ -77,18 +75,10 @@ static void get_hardware_address(struct nlattr **attributes, IbhLink *link)
     memcpy(link->broadcast, nla_data(broadcast), link->lladdr_len);
 }
 
-typedef struct {
-    const char *name;    /* NULL: any. The kernel also takes another name of a link for its name */
-    const char *kind;    /* NULL: any */
-    gboolean unfiltered; /* the kernel does not know this kind: there are no such links, and it sends all others */
-    GArray *links;
-} LinkDump;
-
 static gboolean on_link(struct nlmsghdr *header, gpointer data)
 {
     struct nlattr *attributes[IFLA_MAX + 1];
     const struct ifinfomsg *info = nlmsg_data(header);
-    LinkDump *dump = data;
     char port[64];
     IbhLink link;
 
@@ -110,10 +100,8 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
     link.representor = attributes[IFLA_PHYS_SWITCH_ID] && is_representor_port(port);
     get_hardware_address(attributes, &link);
     get_sysctls(attributes[IFLA_AF_SPEC], &link);
-    dump->unfiltered = dump->kind && !g_str_equal(link.kind, dump->kind);
-    if (!dump->unfiltered && (!dump->name || g_str_equal(link.name, dump->name)))
-        g_array_append_val(dump->links, link);
-    return !dump->unfiltered;
+    g_array_append_vals(data, &link, 1);
+    return TRUE;
 }
 
 /* For an IPoIB child that was moved to this namespace, the kernel gives its parent's index but not that this index is
@@ -142,53 +130,20 @@ void ibh_netlink_check_parents(GArray *links)
         orphan->parent = 0;
 }
 
-static struct nl_msg *link_request(int flags, int ifindex)
+gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **error)
 {
-    struct ifinfomsg fixed = {.ifi_family = AF_UNSPEC, .ifi_index = ifindex};
-    struct nl_msg *message = ibh_message_new(RTM_GETLINK, flags, &fixed, sizeof fixed);
+    const struct ifinfomsg fixed = {.ifi_family = AF_UNSPEC};
+    struct nl_msg *message = ibh_message_new(RTM_GETLINK, NLM_F_DUMP, &fixed, sizeof fixed);
 
     nla_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-    return message;
-}
-
-gboolean ibh_netlink_read_link(IbhNetlink *netlink, int ifindex, const char *name, GArray *links, GError **error)
-{
-    struct nl_msg *message = link_request(0, ifindex);
-    LinkDump dump = {.name = name, .links = links};
-
-    if (name)
-        nla_put_string(message, IFLA_IFNAME, name);
-    return ibh_netlink_dump(netlink, message, on_link, &dump, links, "an interface", error);
-}
-
-gboolean ibh_netlink_read_links(IbhNetlink *netlink, const char *kind, GArray *links, GError **error)
-{
-    struct nl_msg *message = link_request(NLM_F_DUMP, 0);
-    struct nlattr *info = kind ? nla_nest_start(message, IFLA_LINKINFO) : NULL;
-    LinkDump dump = {.kind = kind, .links = links};
-
-    if (info) {
-        nla_put_string(message, IFLA_INFO_KIND, kind);
-        nla_nest_end(message, info);
-    }
-    if (ibh_netlink_dump(netlink, message, on_link, &dump, links, "the interfaces", error))
-        return TRUE;
-    if (dump.unfiltered)
-        g_clear_error(error);
-    return dump.unfiltered;
+    return ibh_netlink_dump(netlink, message, on_link, links, links, "the interfaces", error);
 }
 
 /* ---- addresses ---- */
 
-typedef struct {
-    const GArray *ifindexes; /* NULL: all links */
-    GArray *addresses;
-} AddressDump;
-
 static void add_address(struct nl_object *object, void *data)
 {
     struct rtnl_addr *given = (struct rtnl_addr *)object;
-    const AddressDump *dump = data;
     const guint flags = rtnl_addr_get_flags(given);
     const struct nl_addr *peer = rtnl_addr_get_peer(given);
     const IbhIp local = ip_of(rtnl_addr_get_local(given)), of_subnet = peer ? ip_of(peer) : local;
@@ -205,9 +160,8 @@ static void add_address(struct nl_object *object, void *data)
         .deprecated = (flags & IFA_F_DEPRECATED) != 0,
     };
 
-    if (local.family != AF_UNSPEC && of_subnet.family == local.family &&
-        (!dump->ifindexes || ibh_numbers_have(dump->ifindexes, address.ifindex)))
-        g_array_append_val(dump->addresses, address);
+    if (local.family != AF_UNSPEC && of_subnet.family == local.family)
+        g_array_append_vals(data, &address, 1);
 }
 
 /* FALSE: libnl-route-3 cannot make an object of this message. */
@@ -221,42 +175,10 @@ static gboolean on_address(struct nlmsghdr *header, gpointer data)
     return nl_msg_parse(message, add_address, data) >= 0;
 }
 
-gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, const GArray *ifindexes, GArray *addresses, GError **error)
+gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error)
 {
-    const gboolean one_by_one =
-        ifindexes && ifindexes->len <= IBH_NICS_ASKED_FOR_ADDRESSES && ibh_netlink_is_strict(netlink);
-    AddressDump dump = {.ifindexes = ifindexes, .addresses = addresses};
-    struct ifaddrmsg fixed = {.ifa_family = AF_UNSPEC};
+    const struct ifaddrmsg fixed = {.ifa_family = AF_UNSPEC};
 
-    for (guint i = 0; i < (one_by_one ? ifindexes->len : 1); i++) {
-        fixed.ifa_index = one_by_one ? g_array_index(ifindexes, guint32, i) : 0;
-        if (!ibh_netlink_dump(netlink, ibh_message_new(RTM_GETADDR, NLM_F_DUMP, &fixed, sizeof fixed), on_address,
-                              &dump, addresses, "the addresses", error))
-            return FALSE;
-    }
-    return TRUE;
-}
-
-/* ---- NICs and names, without the rest ---- */
-
-static gboolean on_netconf(struct nlmsghdr *header, gpointer data)
-{
-    struct nlattr *attributes[NETCONFA_MAX + 1];
-    IbhNicFilter nic;
-
-    if (!parse(header, sizeof(struct netconfmsg), attributes, NETCONFA_MAX))
-        return FALSE;
-    nic.ifindex = (int)get_u32(attributes[NETCONFA_IFINDEX], 0);
-    nic.rp_filter = (int)get_u32(attributes[NETCONFA_RP_FILTER], 0);
-    if (nic.ifindex > 0) /* not all, nor default */
-        g_array_append_val((GArray *)data, nic);
-    return TRUE;
-}
-
-gboolean ibh_netlink_read_nics(IbhNetlink *netlink, GArray *nics, GError **error)
-{
-    struct netconfmsg fixed = {.ncm_family = AF_INET};
-
-    return ibh_netlink_dump(netlink, ibh_message_new(RTM_GETNETCONF, NLM_F_DUMP, &fixed, sizeof fixed), on_netconf,
-                            nics, nics, "the interfaces' rp_filter", error);
+    return ibh_netlink_dump(netlink, ibh_message_new(RTM_GETADDR, NLM_F_DUMP, &fixed, sizeof fixed), on_address,
+                            addresses, addresses, "the addresses", error);
 }

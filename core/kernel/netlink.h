@@ -48,25 +48,12 @@ typedef struct {
     gconstpointer of;
 } IbhRouteFilter;
 
-/* Of this kind; NULL: all. */
-gboolean ibh_netlink_read_links(IbhNetlink *netlink, const char *kind, GArray *links, GError **error);
-/* One link, by its index or (0) its name; none is no error. */
-gboolean ibh_netlink_read_link(IbhNetlink *netlink, int ifindex, const char *name, GArray *links, GError **error);
+gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **error);
 /* Of all links that have been read: finds parents that are in another namespace. */
 void ibh_netlink_check_parents(GArray *links);
-/* Of these links (int); NULL: of all. */
-gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, const GArray *ifindexes, GArray *addresses, GError **error);
-/* Of all NICs (IbhNicFilter), without the rest. */
-typedef struct {
-    int ifindex;
-    int rp_filter; /* its own */
-} IbhNicFilter;
-gboolean ibh_netlink_read_nics(IbhNetlink *netlink, GArray *nics, GError **error);
+gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error);
 gboolean ibh_netlink_name(IbhNetlink *netlink, int ifindex, char ret_name[IFNAMSIZ]); /* FALSE: there is none */
-/* `matters`, which gets `of`: foreign rules for a source are kept if it says so of them; NULL: all are. */
-typedef gboolean (*IbhRuleMatters)(gconstpointer of, const IbhPrefix *from, guint32 table);
-gboolean ibh_netlink_read_rules(IbhNetlink *netlink, IbhRuleMatters matters, gconstpointer of, GArray *rules,
-                                GError **error);
+gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error);
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error);
 /* Unicast routes of main by these devices (int), of a multipath route each device's part; AF_UNSPEC: of both families.
  */

@@ -132,57 +132,25 @@ IbhRule ibh_rule_of(struct nlmsghdr *header)
     return rule;
 }
 
-typedef struct {
-    IbhRuleMatters matters;
-    gconstpointer of;
-    GArray *rules;
-} RuleDump;
-
-/* Hosts of many containers have thousands of rules of a source: of one that is not kept, no more is read than tells it.
- */
-static gboolean is_kept(const RuleDump *dump, struct nlmsghdr *header, const struct fib_rule_hdr *info)
-{
-    struct nlattr *attribute = nlmsg_attrdata(header, sizeof *info), *source = NULL;
-    guint32 table = info->table;
-    IbhPrefix from;
-
-    if (!dump->matters || !info->src_len || info->flags & FIB_RULE_INVERT)
-        return TRUE;
-    for (int left = nlmsg_attrlen(header, sizeof *info); is_whole(attribute, left);
-         attribute = step(attribute, &left)) {
-        if (nla_type(attribute) == FRA_SUPPRESS_IFGROUP && get_u32(attribute, 0) == IBH_MARK)
-            return TRUE;
-        if (nla_type(attribute) == FRA_SRC)
-            source = attribute;
-        if (nla_type(attribute) == FRA_TABLE)
-            table = get_u32(attribute, info->table);
-    }
-    from = get_prefix(source, info->family, info->src_len);
-    return dump->matters(dump->of, &from, table);
-}
-
 static gboolean on_rule(struct nlmsghdr *header, gpointer data)
 {
     const struct fib_rule_hdr *info = nlmsg_data(header);
-    const RuleDump *dump = data;
     IbhRule rule;
 
     if (!nlmsg_valid_hdr(header, sizeof *info))
         return FALSE;
     /* Multicast routing has rules, too. */
-    if ((info->family != AF_INET && info->family != AF_INET6) || !is_kept(dump, header, info))
+    if ((info->family != AF_INET && info->family != AF_INET6))
         return TRUE;
     rule = ibh_rule_of(header);
-    g_array_append_val(dump->rules, rule);
+    g_array_append_vals(data, &rule, 1);
     return TRUE;
 }
 
-gboolean ibh_netlink_read_rules(IbhNetlink *netlink, IbhRuleMatters matters, gconstpointer of, GArray *rules,
-                                GError **error)
+gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error)
 {
     struct fib_rule_hdr fixed = {.family = AF_UNSPEC};
-    RuleDump dump = {.matters = matters, .of = of, .rules = rules};
 
-    return ibh_netlink_dump(netlink, ibh_message_new(RTM_GETRULE, NLM_F_DUMP, &fixed, sizeof fixed), on_rule, &dump,
+    return ibh_netlink_dump(netlink, ibh_message_new(RTM_GETRULE, NLM_F_DUMP, &fixed, sizeof fixed), on_rule, rules,
                             rules, "the routing rules", error);
 }

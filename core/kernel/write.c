@@ -169,6 +169,20 @@ gboolean ibh_netlink_announce(IbhNetlink *netlink, int ifindex, const IbhIp *ip,
     return change_neighbour(netlink, TRUE, ifindex, ip, error) && change_neighbour(netlink, FALSE, ifindex, ip, error);
 }
 
+/* Entries that ARP found: those of a person or of a control plane stay. */
+static gboolean forget_neighbours(IbhNetlink *netlink, int ifindex, GError **error)
+{
+    g_autoptr(GArray) neighbours = IBH_NEW_ARRAY(IbhNeighbour);
+
+    if (!ibh_netlink_read_neighbours(netlink, AF_INET, IBH_NEIGHBOURS_FOUND, neighbours, error))
+        return FALSE;
+    IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
+        if (neighbour->ifindex == ifindex && !change_neighbour(netlink, FALSE, ifindex, &neighbour->ip, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
 gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **error)
 {
     switch (ibh_op_what(op)) {
@@ -178,6 +192,6 @@ gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **erro
         return change_route(netlink, &op->route, op->type, error);
     default:
         g_assert(op->type == IBH_OP_NEIGH_DEL);
-        return change_neighbour(netlink, FALSE, op->ifindex, &op->ip, error);
+        return forget_neighbours(netlink, op->ifindex, error);
     }
 }

@@ -160,7 +160,6 @@ IbhSnapshot *ibh_snapshot_new(void)
     IbhSnapshot *snapshot = g_new(IbhSnapshot, 1);
 
     *snapshot = (IbhSnapshot){
-        .asked = g_new0(IbhAsked, 1),
         .links = IBH_NEW_ARRAY(IbhLink),
         .places = g_hash_table_new(NULL, NULL),
         .addresses = IBH_NEW_ARRAY(IbhAddress),
@@ -171,7 +170,6 @@ IbhSnapshot *ibh_snapshot_new(void)
         .neighbours = IBH_NEW_ARRAY(IbhNeighbour),
         .state = ibh_state_new(),
     };
-    *snapshot->asked = (IbhAsked){.holders = IBH_NEW_ARRAY(IbhIp), .tables = IBH_NEW_ARRAY(guint32)};
     return snapshot;
 }
 
@@ -179,10 +177,6 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
 {
     if (!snapshot)
         return;
-    g_array_unref(snapshot->asked->holders);
-    g_array_unref(snapshot->asked->tables);
-    g_free(snapshot->asked);
-    g_clear_pointer(&snapshot->tables, g_hash_table_unref);
     g_array_unref(snapshot->links);
     g_hash_table_unref(snapshot->places);
     g_array_unref(snapshot->addresses);
@@ -193,39 +187,6 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
     g_array_unref(snapshot->neighbours);
     ibh_state_free(snapshot->state);
     g_free(snapshot);
-}
-
-void ibh_snapshot_needs_everything(const IbhSnapshot *snapshot)
-{
-    snapshot->asked->everything |= snapshot->is_near;
-}
-
-void ibh_snapshot_needs_neighbours(const IbhSnapshot *snapshot)
-{
-    snapshot->asked->neighbours |= !snapshot->has_neighbours;
-}
-
-void ibh_snapshot_needs_holder(const IbhSnapshot *snapshot, const IbhIp *ip)
-{
-    if (!snapshot->is_near || ip->family == AF_UNSPEC)
-        return;
-    IBH_EACH (const IbhIp, one, snapshot->asked->holders) {
-        if (ibh_ip_equal(one, ip))
-            return;
-    }
-    g_array_append_vals(snapshot->asked->holders, ip, 1);
-}
-
-void ibh_snapshot_needs_number(const IbhSnapshot *snapshot, guint32 table)
-{
-    if (snapshot->tables && !g_hash_table_contains(snapshot->tables, GUINT_TO_POINTER(table)))
-        ibh_snapshot_needs_everything(snapshot);
-}
-
-void ibh_snapshot_needs_table(const IbhSnapshot *snapshot, guint32 table)
-{
-    if (!ibh_numbers_have(snapshot->asked->tables, (int)table))
-        g_array_append_val(snapshot->asked->tables, table);
 }
 
 gboolean ibh_link_is_of_the_host(const IbhLink *link)

@@ -315,8 +315,6 @@ typedef struct {
     GArray *known;     /* IbhKnownRail */
     gboolean recalled; /* what was known in earlier boots is among it */
     guint64 config;    /* of the last run: its fingerprint */
-    gboolean whole; /* the last run ended well and had read everything: nothing of ours lies in tables other than those
-                       of rails, or those that rules lead to */
 } IbhState;
 
 IbhState *ibh_state_new(void);
@@ -335,21 +333,7 @@ typedef struct {
     gboolean no_arp;  /* of a kind that is not asked for: ibh_neighbour_is_unasked() */
 } IbhNeighbour;
 
-/* What a decision asked for, and the snapshot does not hold: marked at the line that asks (ibh_needs_…), for those who
- * can read it. Of a snapshot that is const, only the marks change. */
 typedef struct {
-    gboolean everything; /* not only what is near */
-    gboolean neighbours;
-    GArray *holders;       /* IbhIp: is it an address of this host? */
-    GArray *tables;        /* guint32: all of their routes */
-    guint n_holders_found; /* the kernel has been asked about these */
-    guint n_tables_read;
-} IbhAsked;
-
-typedef struct {
-    IbhAsked *asked;
-    gboolean is_near;   /* it holds the candidates, and what can affect them (host/snapshot.c); FALSE: everything */
-    GHashTable *tables; /* … and of tables but main these; NULL: all */
     GArray *links;      /* IbhLink */
     GHashTable *places; /* of the links, of which none is taken out: ifindex → place + 1; made when one is asked for */
     GArray *addresses;  /* IbhAddress, in the kernel's order */
@@ -360,8 +344,7 @@ typedef struct {
                                 addresses or subnets inside. Of a multipath route, each NIC's part */
     GArray *main_to_subnets; /* IbhRoute, in the kernel's order: main's to the subnets of candidates that it does not
                                 reach through their own NIC */
-    GArray *neighbours;      /* IbhNeighbour: for a plan that asked, dynamic entries of IPv4; for --check all */
-    gboolean has_neighbours; /* they were read for a plan */
+    GArray *neighbours; /* IbhNeighbour: only --check reads them */
     int all[IBH_N_SYSCTLS];  /* net.ipv4.conf.all */
     IbhState *state;
 } IbhSnapshot;
@@ -385,13 +368,6 @@ typedef struct {
 
 IbhSnapshot *ibh_snapshot_new(void);
 void ibh_snapshot_free(IbhSnapshot *snapshot);
-/* Marks that are open from then on, where the snapshot does not hold it. */
-void ibh_snapshot_needs_everything(const IbhSnapshot *snapshot);
-void ibh_snapshot_needs_neighbours(const IbhSnapshot *snapshot);
-void ibh_snapshot_needs_holder(const IbhSnapshot *snapshot, const IbhIp *ip); /* AF_UNSPEC: of nothing */
-void ibh_snapshot_needs_number(const IbhSnapshot *snapshot,
-                               guint32 table); /* what rules and routes of the kernel it has */
-void ibh_snapshot_needs_table(const IbhSnapshot *snapshot, guint32 table); /* all of its routes */
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);
 const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhSnapshot, ibh_snapshot_free)

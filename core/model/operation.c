@@ -17,7 +17,7 @@ static const struct {
     [IBH_OP_ROUTE_DEL] = {"route-del", "del", "removed", IBH_ROUTE, IBH_OP_ROUTE_ADD},
     [IBH_OP_SYSCTL_SET] = {"sysctl-set", NULL, "set", IBH_SYSCTL, IBH_OP_SYSCTL_SET},
     [IBH_OP_ANNOUNCE] = {"announce", NULL, "announced", IBH_PEERS, IBH_OP_ANNOUNCE},
-    [IBH_OP_NEIGH_DEL] = {"neigh-del", NULL, "forgot neighbour", IBH_PEERS, IBH_OP_NEIGH_DEL},
+    [IBH_OP_NEIGH_DEL] = {"neigh-del", NULL, "forgot", IBH_PEERS, IBH_OP_NEIGH_DEL},
 };
 
 const char *ibh_op_name(IbhOpType type)
@@ -177,7 +177,7 @@ static char *describe_peer(const IbhOp *op)
 {
     char ip[IBH_IP_STRLEN];
 
-    return g_strdup(ibh_ip_format(&op->ip, ip));
+    return g_strdup(op->type == IBH_OP_NEIGH_DEL ? "neighbours" : ibh_ip_format(&op->ip, ip));
 }
 
 static char *command_peer(const IbhOp *op)
@@ -187,7 +187,7 @@ static char *command_peer(const IbhOp *op)
 
     ibh_ip_format(&op->ip, ip);
     if (op->type == IBH_OP_NEIGH_DEL)
-        return g_strdup_printf("ip neigh del %s dev %s", ip, iface);
+        return g_strdup_printf("ip -4 neigh flush dev %s", iface);
     return op->ip.family == AF_INET ? g_strdup_printf("arping -U -c 1 -I %s %s", iface, ip)
                                     : g_strdup_printf("ndptool -t na -U -i %s -T %s send", iface, ip);
 }

@@ -43,7 +43,7 @@ typedef struct {
                            address has gone, or its gateway has become our own address */
     IbhSysctl key;      /* sysctl-set */
     int from, to;       /* sysctl-set */
-    IbhIp ip;           /* announce, neigh-del */
+    IbhIp ip;           /* announce */
     gboolean by_kernel; /* announce: the kernel's own ARP would choose this address as its source */
     char *hops;         /* of a multipath route, as its command says them; NULL: none */
     char *why;          /* one clause for people */

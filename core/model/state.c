@@ -94,7 +94,6 @@ static void parse_line(IbhState *state, const char *line)
     if (sscanf(line, "keep %15s", iface) == 1 && ibh_iface_name_is_valid(iface))
         ibh_state_keep(state, iface);
     (void)sscanf(line, "config %16" G_GINT64_MODIFIER "x", &state->config);
-    state->whole |= g_str_equal(line, "whole");
     state->recalled |= g_str_equal(line, "recalled");
 }
 
@@ -141,8 +140,6 @@ char *ibh_state_format(const IbhState *state)
                                saved->is_explicit ? "explicit" : "auto");
     if (state->config)
         g_string_append_printf(text, "config %016" G_GINT64_MODIFIER "x\n", state->config);
-    if (state->whole)
-        g_string_append(text, "whole\n");
     if (state->recalled)
         g_string_append(text, "recalled\n");
     format_known(state, text); /* the last: host/store.c also keeps them alone */
@@ -161,7 +158,6 @@ IbhState *ibh_state_copy(const IbhState *state)
     g_array_append_vals(copy->rails, state->rails->data, state->rails->len);
     g_array_append_vals(copy->known, state->known->data, state->known->len);
     copy->config = state->config;
-    copy->whole = state->whole;
     copy->recalled = state->recalled;
     return copy;
 }

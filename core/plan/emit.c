@@ -67,8 +67,6 @@ static char *describe_hops(const IbhSnapshot *snapshot, const IbhRoute *route)
         const IbhLink *link = ibh_snapshot_link(snapshot, route->hops ? route->hops[i].ifindex : route->ifindex);
         g_autofree char *name = ibh_text_shell_word(link ? link->name : "?");
 
-        if (!link)
-            ibh_snapshot_needs_everything(snapshot);
         g_string_append_printf(text, "%s%sdev %s", text->len ? " " : "", route->hops ? "nexthop " : "", name);
     }
     return g_string_free(text, FALSE);

@@ -390,10 +390,6 @@ static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, gboo
         }
         nic->is_engaged = TRUE; /* before those of higher rank are judged */
         find_programmed(rails, nic, others);
-        if (nic->is_table_new) {
-            ibh_snapshot_needs_table(snapshot, nic->table);
-            ibh_snapshot_needs_table(snapshot, ibh_nic_defaults(nic));
-        }
     }
     return g_steal_pointer(&rails);
 }

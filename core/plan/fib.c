@@ -199,8 +199,6 @@ static gboolean is_link_usable(const IbhFib *fib, int ifindex)
 {
     const IbhLink *link = ibh_snapshot_link(fib->snapshot, ifindex);
 
-    if (!link)
-        ibh_snapshot_needs_everything(fib->snapshot);
     return !link || ((link->flags & IFF_UP) && (link->carrier || !link->sysctl[IBH_SYSCTL_IGNORE_LINKDOWN]));
 }
 
@@ -312,8 +310,6 @@ static guint32 jump(const IbhFib *fib, const IbhRule *rule, IbhTrace *trace, gui
     const IbhRule *target =
         g_hash_table_lookup(fib->priorities[rule->family == AF_INET6], GUINT_TO_POINTER(rule->target));
 
-    if (!target)
-        ibh_snapshot_needs_everything(fib->snapshot);
     if (!target || is_gone(fib, target))
         return next;
     trace->jump = trace->jump ? trace->jump : rule;
@@ -343,7 +339,6 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
         trace.rule = rule;
         if (rule->action != FR_ACT_TO_TBL)
             return trace;
-        trace.asked_main |= rule->table == IBH_TABLE_MAIN;
         route = ibh_fib_find(fib, rule->table, &packet->to, packet->to.family == AF_INET ? packet->bound : 0);
         if (route && route->type == RTN_THROW) {
             if (!trace.thrown && (trace.thrown = find(fib, rule->table, &packet->to, 0, FALSE)))

@@ -19,7 +19,6 @@ typedef struct {
     const IbhRoute *thrown;  /* that route */
     const IbhRoute *route;   /* NULL: the rule refuses, or none decides */
     gsize unknown;           /* a sum of the rules before it of which only the kernel knows if they match */
-    gboolean asked_main;     /* a rule led to main on the way, whether it had an answer or not */
     gboolean refused;        /* by the rule, by an error route, or because nothing decides */
 } IbhTrace;
 

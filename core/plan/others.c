@@ -69,13 +69,11 @@ typedef struct {
     const IbhNic *nic;
     const IbhAddress *address;
     const IbhRule *rule; /* the first of theirs that decided */
-    gboolean needs_main; /* the answer depends on main's routes by other NICs, which what is near lacks */
 } Asked;
 
 /* In their table, an error is meant; and a route by a gateway is one to the subnet, not a default: IPoIB cannot resolve
  * an address of the own wire by a gateway. In main, what is more exact stays so with rules of ours, too. */
-static gboolean is_routed_to(const IbhOthers *others, Asked *asked, const IbhPrefix *whole, const IbhIp *to,
-                             gboolean may_be_of_main)
+static gboolean is_routed_to(const IbhOthers *others, Asked *asked, const IbhPrefix *whole, const IbhIp *to)
 {
     const IbhLookup packet = {.from = asked->address->local, .to = *to};
     const IbhTrace trace = ibh_fib_walk(others->fib, &packet);
@@ -84,10 +82,6 @@ static gboolean is_routed_to(const IbhOthers *others, Asked *asked, const IbhPre
 
     if (is_theirs && !asked->rule)
         asked->rule = trace.rule;
-    if (trace.asked_main && may_be_of_main && others->rails->snapshot->is_near) {
-        asked->needs_main = TRUE;
-        return TRUE;
-    }
     if (!is_theirs)
         return route && route->table == IBH_TABLE_MAIN && route->dst.length > whole->length;
     return ibh_route_is_error(route) ||
@@ -102,15 +96,14 @@ static gboolean is_whole_routed(const IbhOthers *others, Asked *asked, const Ibh
     if (whole->ip.family != asked->address->local.family)
         return TRUE;
     /* The rest of the world is in no prefix of main but its default. */
-    if (ibh_prefixes_find_gap(others->cuts, 0, whole, &ip) &&
-        !is_routed_to(others, asked, whole, &ip, whole->length > 0))
+    if (ibh_prefixes_find_gap(others->cuts, 0, whole, &ip) && !is_routed_to(others, asked, whole, &ip))
         return FALSE;
     for (guint i = 0; i < others->cuts->len; i++) {
         const IbhPrefix *cut = &g_array_index(others->cuts, IbhPrefix, i);
 
         /* What lies inside it comes after it. */
         if (ibh_prefix_is_inside(cut, whole) && ibh_prefixes_find_gap(others->cuts, i + 1, cut, &ip) &&
-            !is_routed_to(others, asked, whole, &ip, TRUE))
+            !is_routed_to(others, asked, whole, &ip))
             return FALSE;
     }
     return TRUE;
@@ -167,8 +160,6 @@ const IbhRule *ibh_others_route(const IbhOthers *others, const IbhNic *nic, cons
 
     if (!is_named(others, address) || !are_subnets_routed(others, &asked) || !is_beyond_routed(others, &asked))
         return NULL;
-    if (asked.rule && asked.needs_main)
-        ibh_snapshot_needs_everything(others->rails->snapshot);
     return asked.rule;
 }
 

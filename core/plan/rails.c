@@ -82,10 +82,7 @@ const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *ip)
 
 gboolean ibh_rails_have_address(const IbhRails *rails, const IbhIp *ip)
 {
-    if (ibh_rails_holder(rails, ip))
-        return TRUE;
-    ibh_snapshot_needs_holder(rails->snapshot, ip);
-    return FALSE;
+    return ibh_rails_holder(rails, ip) != NULL;
 }
 
 gboolean ibh_rails_have_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway)
@@ -136,8 +133,6 @@ const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule)
     const IbhNic *by_table = ibh_rails_nic_by_table(rails, rule->table);
     const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
 
-    if (!holder)
-        ibh_snapshot_needs_holder(rails->snapshot, &rule->from.ip);
     if (rule->table == IBH_TABLE_MAIN) { /* its address, or that address's rule to T or D, names the owner */
         const IbhNic *owner = ibh_rails_owner(rails, &rule->from.ip);
 
@@ -152,8 +147,6 @@ const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route)
 {
     const IbhNic *by_device = ibh_rails_nic(rails, route->ifindex);
 
-    if (route->ifindex && !by_device)
-        ibh_snapshot_needs_everything(rails->snapshot);
     return by_device ? by_device : ibh_rails_nic_by_table(rails, route->table);
 }
 

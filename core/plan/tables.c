@@ -189,8 +189,6 @@ static gboolean give(Assignment *all, IbhNic *nic, guint32 table)
 {
     if (find_holder(all, table))
         return FALSE;
-    ibh_snapshot_needs_number(all->rails->snapshot, table);
-    ibh_snapshot_needs_number(all->rails->snapshot, table + IBH_TABLE_DEFAULTS);
     nic->table = table;
     g_hash_table_insert(all->rails->by.tables, KEY(table), nic);
     g_hash_table_insert(all->rails->by.tables, KEY(table + IBH_TABLE_DEFAULTS), nic);

@@ -62,15 +62,9 @@ void ibh_work_delete_former(const IbhWork *work)
  * again. */
 void ibh_work_forget_neighbours(const IbhWork *work, const IbhNic *nic)
 {
-    const GArray *neighbours = work->rails->snapshot->neighbours;
-
-    ibh_snapshot_needs_neighbours(work->rails->snapshot);
-    IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
-        if (neighbour->ifindex == nic->link->ifindex)
-            ibh_work_emit(work, IBH_OP_NEIGH_DEL, nic, AF_INET,
-                          g_strdup_printf("nothing leaves through %s now", nic->link->name))
-                ->ip = neighbour->ip;
-    }
+    if (nic->link->flags & IFF_UP && nic->link->carrier) /* else the kernel has forgotten them */
+        ibh_work_emit(work, IBH_OP_NEIGH_DEL, nic, AF_INET,
+                      g_strdup_printf("nothing leaves through %s now", nic->link->name));
 }
 
 void ibh_work_forget_peers(const IbhWork *work)

@@ -51,7 +51,6 @@ static void note_undone(const IbhWork *work, IbhTodo *todo)
     if ((!work->undo && todo->nic->status == IBH_NIC_RAIL) || !todo->selected || todo->undone)
         return;
     todo->undone = TRUE;
-    ibh_snapshot_needs_everything(work->rails->snapshot); /* its own addresses, and main's routes by any NIC */
     IBH_EACH_POINTER (const IbhAddress, address, todo->nic->addresses) {
         const IbhNic *by = address->local.family == AF_INET ? ibh_main_find_nic(work->rails, address) : NULL;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/want.h"
 
-#include "plan/main_scope.h"
+#include "plan/scope.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
@@ -14,12 +14,13 @@
 static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, IbhRoute *route)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
-    const IbhRoute *own = ibh_main_find_subnet(snapshot, nic->link->ifindex, &address->subnet);
+    const IbhRoute *own = ibh_main_find_subnet(snapshot->main_by_nic, nic->link->ifindex, &address->subnet);
+    const IbhRoute *others = ibh_main_find_subnet(snapshot->main_to_subnets, 0, &address->subnet);
 
     if (!(nic->link->flags & IFF_UP)) /* main has no route through a link that is down */
         return TRUE;
     if (!own)
-        return !ibh_main_needs_gateway(snapshot, &address->subnet) && (route->family == AF_INET || address->is_on_link);
+        return !(others && (others->hops ? others->hops->gateway : others->gateway).family != AF_UNSPEC) && (route->family == AF_INET || address->is_on_link);
     if (!ibh_route_is_simple(own) || ibh_rails_have_gateway(rails, nic, &own->gateway))
         return FALSE;
     ibh_route_set_gateway(route, &own->gateway);
@@ -376,7 +377,6 @@ static int want_auto(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
 
 static gboolean have_global_address_on_lo(const IbhRails *rails)
 {
-    ibh_snapshot_needs_everything(rails->snapshot); /* any address of it counts, not those of rails' subnets alone */
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
         const IbhLink *link = ibh_snapshot_link(rails->snapshot, address->ifindex);
 

@@ -10,18 +10,24 @@
 
 /* ---- the operations ---- */
 
-/* An announcement only makes peers switch sooner: if it fails, the change still stands. */
-static void announce(IbhRun *run, const IbhOp *op)
+/* Peers that are told, and neighbours that are forgotten, only switch sooner: if that fails, the change still stands. */
+static void make_peers_switch(IbhRun *run, const IbhOp *op)
 {
     const IbhLink *link = ibh_snapshot_link(run->snapshot, op->ifindex);
     g_autoptr(GError) error = NULL;
-    gboolean sent = op->by_kernel ? ibh_netlink_announce(run->netlink, op->ifindex, &op->ip, &error)
-                                  : ibh_announcer_send(&run->announcer, link, &op->ip, &error);
+    gboolean done;
 
-    if (!sent) {
+    if (op->type == IBH_OP_NEIGH_DEL)
+        done = ibh_netlink_execute(run->netlink, op, &error);
+    else if (op->by_kernel)
+        done = ibh_netlink_announce(run->netlink, op->ifindex, &op->ip, &error);
+    else
+        done = ibh_announcer_send(&run->announcer, link, &op->ip, &error);
+    run->announced |= op->type == IBH_OP_ANNOUNCE;
+    if (!done) {
         g_autofree char *command = ibh_op_command(op);
-        g_autofree char *text = g_strdup_printf("%s: announce: %s (%s); peers switch when they ask again", op->iface,
-                                                error->message, command);
+        g_autofree char *text = g_strdup_printf("%s: %s: %s (%s); peers switch when they ask again", op->iface,
+                                                ibh_op_name(op->type), error->message, command);
 
         ibh_run_warn(run, text);
     }
@@ -46,8 +52,8 @@ static gboolean execute(gpointer data, const IbhOp *op, GError **error)
         let_peers_switch(run, op);
         return ibh_sysctl_write(run->netlink, op->ifindex, op->iface, op->key, op->to, error);
     case IBH_OP_ANNOUNCE:
-        run->announced = TRUE;
-        announce(run, op);
+    case IBH_OP_NEIGH_DEL:
+        make_peers_switch(run, op);
         return TRUE;
     default:
         return ibh_netlink_execute(run->netlink, op, error);
@@ -154,12 +160,6 @@ static void block_signals(const IbhRun *run, sigset_t *ret_before)
     sigprocmask(SIG_BLOCK, &set, ret_before);
 }
 
-/* TRUE if everything of ours is known afterwards, so that an event need not look for leftovers. */
-static gboolean is_whole(const IbhRun *run, const IbhOutcome *outcome)
-{
-    return !run->undo && !run->only && !run->restrained && !outcome->errors->len && run->rails->candidates;
-}
-
 /* ---- the whole ---- */
 
 static void update(IbhRun *run, const GPtrArray *plan, IbhState *after)
@@ -183,14 +183,12 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     block_signals(run, &signals);
     ibh_state_remember(ahead, plan, FALSE);
     ibh_state_match_links(ahead, run->snapshot);
-    ahead->whole = FALSE;
     if (plan->len) /* if it fails, it may still be written afterwards */
         (void)save(run, ahead, NULL);
     outcome = ibh_plan_execute(plan, execute, run);
     ibh_known_note_lost_values(run->rails, after);
     ibh_state_remember(after, outcome->done, TRUE);
     ibh_state_match_links(after, run->snapshot);
-    after->whole = is_whole(run, outcome);
     if (!run->undo)
         after->config = ibh_config_fingerprint(run->config);
     if (run->remember)

@@ -4,12 +4,12 @@
 
 /* ---- look ---- */
 
-gboolean ibh_run_look(IbhRun *run, IbhScope scope, GError **error)
+gboolean ibh_run_look(IbhRun *run, GError **error)
 {
     g_clear_pointer(&run->after, ibh_rails_free);
     g_clear_pointer(&run->rails, ibh_rails_free);
     g_clear_pointer(&run->snapshot, ibh_snapshot_free);
-    run->snapshot = ibh_snapshot_take(run->netlink, run->config, run->sysfs, scope, ibh_state_copy(run->state), error);
+    run->snapshot = ibh_snapshot_take(run->netlink, run->config, run->sysfs, ibh_state_copy(run->state), error);
     if (!run->snapshot)
         return FALSE;
     ibh_state_match_links(run->snapshot->state, run->snapshot);
@@ -50,19 +50,5 @@ static GPtrArray *make_plan(IbhRun *run)
 
 GPtrArray *ibh_run_decide(IbhRun *run, GError **error)
 {
-    for (;;) {
-        g_autoptr(GPtrArray) plan = NULL;
-        gboolean knows_more;
-
-        if (!find_rails(run, error))
-            return NULL;
-        plan = make_plan(run);
-        if (!ibh_snapshot_read_asked(run->snapshot, run->netlink, &knows_more, error))
-            return NULL;
-        if (run->snapshot->asked->everything) {
-            if (!ibh_run_look(run, IBH_EVERYTHING, error))
-                return NULL;
-        } else if (!knows_more)
-            return g_steal_pointer(&plan);
-    }
+    return find_rails(run, error) ? make_plan(run) : NULL;
 }

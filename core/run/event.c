@@ -60,7 +60,7 @@ static gboolean act(IbhEvent *event, IbhRun *run, GString *out)
     g_autoptr(IbhOutcome) outcome = NULL;
     g_autoptr(GError) error = NULL;
 
-    if (ibh_run_open(run, LOCK_SECONDS, &error) && configure(event, run) && ibh_run_look(run, IBH_NEAR, &error))
+    if (ibh_run_open(run, LOCK_SECONDS, &error) && configure(event, run) && ibh_run_look(run, &error))
         plan = ibh_run_decide(run, &error);
     if (plan) /* what remote= names in vain is left out: the NIC comes up all the same */
         (void)ibh_rails_check_remote(run->rails, &error);

@@ -54,8 +54,8 @@ gboolean ibh_run_configure(IbhRun *run, GError **error);
 
 void ibh_run_forget_config(IbhRun *run, const GError *problem);
 
-gboolean ibh_run_look(IbhRun *run, IbhScope scope, GError **error);
-/* Finds the rails, and plans. If a decision asked for what was not read, this is read, and all is decided again. */
+gboolean ibh_run_look(IbhRun *run, GError **error);
+/* Finds the rails, and plans. */
 GPtrArray *ibh_run_decide(IbhRun *run, GError **error);
 /* Old values are stored before the first change, so that a crash loses none. */
 IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan);

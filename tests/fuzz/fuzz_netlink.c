@@ -57,14 +57,6 @@ GHashTable *ibh_netlink_pool(IbhNetlink *netlink)
     return pool;
 }
 
-gboolean ibh_netlink_name(IbhNetlink *netlink, int ifindex, char ret_name[IFNAMSIZ])
-{
-    (void)netlink;
-    (void)ifindex;
-    (void)ret_name;
-    return FALSE;
-}
-
 gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error)
 {
     (void)values;
@@ -76,23 +68,6 @@ GPtrArray *ibh_sysfs_ports(IbhTree *tree)
 {
     (void)tree;
     return g_ptr_array_new();
-}
-
-/* Only a look at what is near asks for names. */
-gboolean ibh_sysfs_name_links(const GPtrArray *ports, GPtrArray *names, IbhSysfsKinds *kinds)
-{
-    (void)ports;
-    (void)names;
-    (void)kinds;
-    return FALSE;
-}
-
-gboolean ibh_sysfs_name_upper(IbhTree *tree, const IbhLink *link, GPtrArray *names)
-{
-    (void)tree;
-    (void)link;
-    (void)names;
-    return FALSE;
 }
 
 /* By its name: what a mutation reaches easily, and a host has both. */
@@ -132,20 +107,14 @@ static IbhConfig *configure(guint8 bits)
     return config;
 }
 
-/* As core/run/decide.c goes about it, where a decision asks for neighbours. NULL: a message is none. */
+/* NULL: a message is none. */
 static IbhSnapshot *look(const IbhConfig *config)
 {
     static const char remembered[] = "sysctl ib0 2 02:00 rp_filter 1 2\nsysctl eth1 3 - arp_ignore 0 1\nhold ib1\n";
     gboolean remembers = input[input_size - 1] & 0x10;
-    g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_take(
-        NULL, config, "/", IBH_EVERYTHING, ibh_state_parse(remembered, remembers ? strlen(remembered) : 0), NULL);
 
-    gboolean knows_more;
-
-    if (!snapshot)
-        return NULL;
-    ibh_snapshot_needs_neighbours(snapshot);
-    return ibh_snapshot_read_asked(snapshot, NULL, &knows_more, NULL) ? g_steal_pointer(&snapshot) : NULL;
+    return ibh_snapshot_take(NULL, config, "/",
+                             ibh_state_parse(remembered, remembers ? strlen(remembered) : 0), NULL);
 }
 
 /* ---- what has to hold ---- */

@@ -636,10 +636,16 @@ static void read_neighbour(Line *line, Verb verb)
         fail(line, "the device is missing");
     else if (verb == ANNOUNCE)
         fake_announce(line->kernel, it.ifindex, &it.ip, &line->error);
-    else if (verb == DEL)
-        fake_neigh_del(line->kernel, it.ifindex, &it.ip, &line->error);
     else
         g_array_append_val(line->kernel->now->neighbours, it);
+}
+
+static void flush_neighbours(Line *line, Verb verb G_GNUC_UNUSED)
+{
+    const int ifindex = device(line, next(line));
+
+    if (!line->error)
+        fake_neigh_flush(line->kernel, ifindex);
 }
 
 static void read_sysctl(Line *line, Verb verb G_GNUC_UNUSED)
@@ -921,7 +927,7 @@ static const struct {
     {"ip route del", read_route, DEL},
     {"ip route flush table", flush, ADD},
     {"ip neigh add", read_neighbour, ADD},
-    {"ip neigh del", read_neighbour, DEL},
+    {"ip neigh flush dev", flush_neighbours, DEL},
     {"arping -U -c 1 -I", read_neighbour, ANNOUNCE},
     {"ndptool -t na -U -i", read_neighbour, ANNOUNCE},
     {"sysctl", read_sysctl, ADD},

@@ -19,7 +19,8 @@
  *   ip [-6] route add|append|replace|del [throw|…] P [via IP] [dev L] [onlink] [src IP] [table T] [metric N]
  *       [protocol P] [scope S] [nexthop [via IP] dev L …]
  *   ip route flush table T|all
- *   ip neigh add|del IP dev ib0
+ *   ip neigh add IP dev ib0
+ *   ip neigh flush dev ib0
  *   once ip address|rule|route add …                      from a time when the kernel let it be, whatever there is now
  *   sysctl -w net/ipv4/conf/ib0/rp_filter=1               or of all
  *   arping -U -c 1 -I ib0 172.16.34.1                     peers learn this address at this NIC (IPv6: ndptool)

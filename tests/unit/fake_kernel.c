@@ -830,17 +830,12 @@ gboolean fake_announce(FakeKernel *kernel, int ifindex, const IbhIp *ip, GError 
     return TRUE;
 }
 
-gboolean fake_neigh_del(FakeKernel *kernel, int ifindex, const IbhIp *ip, GError **error)
+void fake_neigh_flush(const FakeKernel *kernel, int ifindex)
 {
-    for (guint i = 0; i < kernel->now->neighbours->len; i++) {
-        const IbhNeighbour *neighbour = &g_array_index(kernel->now->neighbours, IbhNeighbour, i);
-
-        if (neighbour->ifindex == ifindex && ibh_ip_equal(&neighbour->ip, ip)) {
-            g_array_remove_index(kernel->now->neighbours, i);
-            return TRUE;
-        }
+    IBH_EACH_BACK (const IbhNeighbour, neighbour, kernel->now->neighbours) {
+        if (neighbour->ifindex == ifindex)
+            IBH_REMOVE(const IbhNeighbour, neighbour, kernel->now->neighbours);
     }
-    return refuse(error, ENOENT, NULL);
 }
 
 /* ---- operations ---- */
@@ -875,7 +870,8 @@ gboolean fake_execute(gpointer data, const IbhOp *op, GError **error)
     case IBH_OP_ANNOUNCE:
         return fake_announce(kernel, op->ifindex, &op->ip, error);
     case IBH_OP_NEIGH_DEL:
-        return fake_neigh_del(kernel, op->ifindex, &op->ip, error);
+        fake_neigh_flush(kernel, op->ifindex);
+        return TRUE;
     }
     g_error("an operation of unknown type %d", (int)op->type);
 }
@@ -940,81 +936,63 @@ void fake_kernel_free(FakeKernel *kernel)
     g_free(kernel);
 }
 
-static gboolean leads_to_table(const FakeKernel *kernel, int family, guint32 table)
-{
-    IBH_EACH (const IbhRule, rule, kernel->now->rules) {
-        if (rule->table != table || rule->family != family || fake_is_our_rule(rule) || rule->action != FR_ACT_TO_TBL)
-            continue;
-        for (guint j = 0; j < kernel->now->addresses->len; j++) {
-            if (ibh_prefix_contains(&rule->from, &g_array_index(kernel->now->addresses, IbhAddress, j).local))
-                return TRUE;
-        }
-    }
-    return FALSE;
-}
-
 IbhSnapshot *fake_snapshot(const FakeKernel *kernel)
 {
     IbhSnapshot *snapshot = ibh_snapshot_new();
-    guint32 table = 0;
-    int family = AF_UNSPEC;
-    gboolean whole = FALSE;
 
     copy_without_routes(snapshot, kernel->now);
-    for (guint i = 0; i < kernel->now->routes->len; i++) {
-        const IbhRoute *route = &g_array_index(kernel->now->routes, IbhRoute, i);
-
-        if (route->family != family || route->table != table) {
-            family = route->family;
-            table = route->table;
-            whole = table < RT_TABLE_DEFAULT || table > IBH_TABLE_LOCAL ? leads_to_table(kernel, family, table) : FALSE;
-        }
-        if (whole || route->protocol == RTPROT_KERNEL)
-            g_array_append_val(snapshot->routes, *route);
+    IBH_EACH (const IbhRoute, route, kernel->now->routes) {
+        if (route->protocol == RTPROT_KERNEL && route->type == RTN_UNICAST)
+            g_array_append_vals(snapshot->routes, route, 1);
     }
     return snapshot;
 }
 
-void fake_read_parts(const GArray *routes, const IbhMainScope *scope, GArray *parts)
+/* As host/snapshot.c reads them. */
+static void read_main(const GArray *routes, const IbhScope *scope, IbhSnapshot *snapshot)
 {
+    g_autoptr(GArray) subnets = NULL;
+
     IBH_EACH (const int, ifindex, scope->candidates) {
         IBH_EACH (const IbhRoute, route, routes) {
             IbhRoute part;
 
             if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST &&
-                (scope->has_ipv6 || route->family == AF_INET) && ibh_route_part(route, *ifindex, &part))
-                g_array_append_val(parts, part);
+                (scope->has_ipv6 || route->family == AF_INET) && ibh_scope_has(scope, route) &&
+                ibh_route_part(route, *ifindex, &part))
+                g_array_append_val(snapshot->main_by_nic, part);
         }
     }
-}
-
-void fake_read_to_subnets(const GArray *routes, const IbhMainScope *scope, IbhSnapshot *snapshot)
-{
-    g_autoptr(GArray) subnets = ibh_main_scope_lacks(scope, snapshot);
-
+    subnets = ibh_scope_lacks(scope, snapshot);
     IBH_EACH (const IbhRoute, route, routes) {
-        gboolean wanted = FALSE;
-
-        IBH_EACH (const IbhPrefix, subnet, subnets)
-            wanted |= ibh_prefix_equal(&route->dst, subnet);
-        if (wanted && route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST)
-            g_array_append_val(snapshot->main_to_subnets, *route);
+        if (ibh_prefixes_have(subnets, &route->dst) && route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST)
+            g_array_append_vals(snapshot->main_to_subnets, route, 1);
     }
 }
 
 void fake_snapshot_add_main(const GArray *routes, IbhSnapshot *snapshot, const IbhConfig *config)
 {
-    g_autoptr(GArray) parts = g_array_new(FALSE, TRUE, sizeof(IbhRoute));
-    g_auto(IbhMainScope) scope = {0};
+    g_auto(IbhScope) scope = {.candidates = NULL};
 
-    ibh_main_scope_find(&scope, snapshot, config);
-    ibh_main_scope_add_places(&scope, snapshot);
-    fake_read_parts(routes, &scope, parts);
-    IBH_EACH (const IbhRoute, part, parts) {
-        if (ibh_main_scope_has(&scope, part))
-            g_array_append_val(snapshot->main_by_nic, *part);
+    ibh_scope_init(&scope, snapshot, config);
+    read_main(routes, &scope, snapshot);
+}
+
+IbhSnapshot *fake_look(const FakeKernel *kernel, const IbhConfig *config)
+{
+    IbhSnapshot *snapshot = fake_snapshot(kernel);
+    g_auto(IbhScope) scope = {.candidates = NULL};
+    g_autoptr(GArray) tables = NULL;
+
+    ibh_scope_init(&scope, snapshot, config);
+    read_main(kernel->now->routes, &scope, snapshot);
+    tables = ibh_scope_tables(&scope, snapshot, config);
+    IBH_EACH (const IbhRoute, route, kernel->now->routes) {
+        if ((route->protocol != RTPROT_KERNEL || route->type != RTN_UNICAST) &&
+            ibh_numbers_have(tables, (int)route->table))
+            g_array_append_vals(snapshot->routes, route, 1);
     }
-    fake_read_to_subnets(routes, &scope, snapshot);
+    return snapshot;
 }
 
 /* ---- what differs ---- */

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "model/operation.h"
-#include "plan/main_scope.h"
+#include "plan/scope.h"
 
 #include <glib.h>
 
@@ -62,7 +62,7 @@ void fake_route_flush(FakeKernel *kernel, guint32 table); /* 0: all */
 /* One more of a multipath route. */
 void fake_add_hop(const FakeKernel *kernel, IbhRoute *route, int ifindex, const IbhIp *gateway);
 gconstpointer fake_keep(gconstpointer data, gsize size); /* lists of routes, for as long as the program runs */
-gboolean fake_neigh_del(FakeKernel *kernel, int ifindex, const IbhIp *ip, GError **error);
+void fake_neigh_flush(const FakeKernel *kernel, int ifindex);
 gboolean fake_announce(FakeKernel *kernel, int ifindex, const IbhIp *ip, GError **error);
 gboolean fake_sysctl_set(FakeKernel *kernel, int ifindex, IbhSysctl key, int value, GError **error);
 
@@ -82,15 +82,11 @@ char *fake_difference(const FakeKernel *before, const FakeKernel *after, FakeSco
 gboolean fake_is_our_rule(const IbhRule *rule);
 gboolean fake_is_our_route(const IbhRoute *route);
 
-/* What a program sees of it through netlink: routes of protocol kernel, and the tables that somebody's rule leads an
- * address to; no more. */
+/* What a run reads of it (host/snapshot.c): all but most routes. */
+IbhSnapshot *fake_look(const FakeKernel *kernel, const IbhConfig *config);
+/* The same without foreign tables and without main_by_nic and main_to_subnets, which these routes add. */
 IbhSnapshot *fake_snapshot(const FakeKernel *kernel);
-
-/* What the program asks main for besides, of these routes. */
 void fake_snapshot_add_main(const GArray *routes, IbhSnapshot *snapshot, const IbhConfig *config);
-/* The steps of it: routes of main through candidates, each NIC's part; and what the scope lacks. */
-void fake_read_parts(const GArray *routes, const IbhMainScope *scope, GArray *parts);
-void fake_read_to_subnets(const GArray *routes, const IbhMainScope *scope, IbhSnapshot *snapshot);
 
 int fake_ifindex(const FakeKernel *kernel, const char *name); /* ends the program where there is none */
 const FakeLearned *fake_learned(const FakeKernel *kernel, const IbhIp *ip);

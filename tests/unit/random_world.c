@@ -2,7 +2,6 @@
 #include "random_world.h"
 
 #include "plan/plan.h"
-#include "fake_near.h"
 #include "model/model.h"
 
 #include <string.h>
@@ -797,59 +796,13 @@ void world_free(World *world)
 
 /* ---- running ---- */
 
-WorldLooks world_looks;
-
-/* As run/decide.c does it. NULL: the configuration is refused. */
-static IbhRails *find_rails(const IbhConfig *config, const FakeKernel *kernel, IbhSnapshot *seen, WorldAction action)
-{
-    IbhRails *rails = NULL;
-    guint before;
-
-    do {
-        before = seen->routes->len;
-        ibh_rails_free(rails);
-        rails = ibh_rails_find(config, seen, action != WORLD_UNDO, NULL);
-        if (rails)
-            fake_read_tables(kernel, seen);
-    } while (seen->routes->len != before);
-    return rails;
-}
-
-/* NULL: that is not enough. */
-static Planned *plan_by_what_is_near(const IbhConfig *config, const FakeKernel *kernel)
-{
-    g_autoptr(Planned) planned = g_new0(Planned, 1);
-    g_autoptr(IbhSnapshot) all = fake_snapshot(kernel);
-
-    world_looks.all++;
-    if (!(planned->seen = fake_near(kernel, all, config)) ||
-        !(planned->rails = find_rails(config, kernel, planned->seen, WORLD_EVENT)))
-        return NULL;
-    planned->plan = ibh_plan_apply(planned->rails);
-    if (!fake_near_is_enough(kernel, all, planned->seen))
-        return NULL;
-    world_looks.near++;
-    return g_steal_pointer(&planned);
-}
-
-static Planned *look_at_all(const IbhConfig *config, const FakeKernel *kernel, WorldAction action)
-{
-    Planned *planned = g_new0(Planned, 1);
-
-    planned->seen = fake_snapshot(kernel);
-    fake_snapshot_add_main(kernel->now->routes, planned->seen, config);
-    planned->rails = find_rails(config, kernel, planned->seen, action);
-    return planned;
-}
-
 /* Hooks respect holds; a person who asks for --undo is not held back by an earlier one. */
 Planned *world_plan(const IbhConfig *config, const FakeKernel *kernel, WorldAction action, const char *const *only)
 {
-    g_autoptr(Planned) planned = action == WORLD_EVENT ? plan_by_what_is_near(config, kernel) : NULL;
+    g_autoptr(Planned) planned = g_new0(Planned, 1);
 
-    if (planned)
-        return g_steal_pointer(&planned);
-    planned = look_at_all(config, kernel, action);
+    planned->seen = fake_look(kernel, config);
+    planned->rails = ibh_rails_find(config, planned->seen, action != WORLD_UNDO, NULL);
     if (!planned->rails)
         return NULL;
     planned->rails->only = only;

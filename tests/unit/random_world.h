@@ -32,7 +32,7 @@ World *world_build(const GPtrArray *lines);
 void world_free(World *world);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(World, world_free)
 
-/* What a program does: look, plan, run the plan, remember. On an event it does not look at everything. */
+/* What a program does: look, plan, run the plan, remember. */
 typedef enum { WORLD_APPLY, WORLD_UNDO, WORLD_EVENT } WorldAction;
 
 typedef struct {
@@ -42,13 +42,6 @@ typedef struct {
     GPtrArray *plan;
     gboolean undo;
 } Planned;
-
-/* Of all looks on events, those for which it was enough to look at what is near. */
-typedef struct {
-    guint all, near;
-} WorldLooks;
-
-extern WorldLooks world_looks;
 
 /* NULL where two NICs of this world were given the same table. */
 Planned *world_plan(const IbhConfig *config, const FakeKernel *kernel, WorldAction action, const char *const *only);

@@ -169,8 +169,7 @@ static void test_what_is_seen_of_main(void **state)
     (void)state;
     fake_do(kernel, "ip route add default nexthop via 172.16.0.1 dev ib0 nexthop via 172.16.0.2 dev ib1",
             "ip route add throw 10.0.0.0/8", "ip route add 11.0.0.0/8 via 172.16.0.1 dev ib1 protocol static", NULL);
-    seen = fake_snapshot(kernel);
-    fake_snapshot_add_main(kernel->now->routes, seen, config);
+    seen = fake_look(kernel, config);
     IBH_EACH (const IbhRoute, route, seen->main_by_nic) {
         defaults += !route->dst.length;
         assert_true(route->dst.length == 16 || (route->is_part && route->nexthops == 1));
@@ -309,6 +308,7 @@ static void test_order_of_rules(void **state)
 static void test_what_a_program_sees(void **state)
 {
     g_autoptr(FakeKernel) kernel = rails_beside_docker();
+    g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(IbhSnapshot) seen = NULL;
     guint tables[4] = {0};
 
@@ -317,7 +317,7 @@ static void test_what_a_program_sees(void **state)
             "ip route add 10.0.0.0/8 dev ib0 table 200 protocol static",
             "ip rule add from 172.16.0.0/16 lookup 100 priority 50", "ip rule add from 10.9.9.9 lookup 200 priority 50",
             NULL);
-    seen = fake_snapshot(kernel);
+    seen = fake_look(kernel, config);
     IBH_EACH (const IbhRoute, route, seen->routes)
         tables[route->table == 100 ? 1 : route->table == 200 ? 2 : route->protocol != RTPROT_KERNEL ? 3 : 0]++;
     assert_int_equal(tables[1], 1);

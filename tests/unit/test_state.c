@@ -66,7 +66,6 @@ static void test_round_trip(void **state)
         "config 00000000cbf29ce4",
         "known ib0 mlx5_0/1 0000:81:00.0/1 02:00 1700000000 172.16.34.1,fd00::1",
         "known ib1 mlx5_1/1 - 02:01 0 -",
-        "whole",
         "recalled",
     };
     g_autoptr(IbhState) empty = parse("");

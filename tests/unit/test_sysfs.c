@@ -129,49 +129,6 @@ static const IbhLink *find_link(const char *name)
     return NULL;
 }
 
-static gboolean is_near(const IbhLink *link, GPtrArray *names, const IbhSysfsKinds *kinds)
-{
-    if (g_ptr_array_find_with_equal_func(names, link->name, g_str_equal, NULL))
-        return TRUE;
-    if (link->type == ARPHRD_INFINIBAND)
-        return kinds->infiniband;
-    if (kinds->ethernet && (g_str_equal(link->kind, "vlan") || g_str_equal(link->kind, "macvlan")))
-        return TRUE;
-    for (guint i = 0; i < links->len; i++) { /* a bond, whose ports are named */
-        const IbhLink *port = &g_array_index(links, IbhLink, i);
-
-        if (port->master == link->ifindex && g_ptr_array_find_with_equal_func(names, port->name, g_str_equal, NULL))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* An event looks at the links that are named, and at their like: it finds the same among them, and has missed none. */
-static void check_near(void)
-{
-    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-    g_autoptr(GArray) found = g_array_new(FALSE, TRUE, sizeof(IbhLink));
-    IbhSysfsKinds kinds = {.infiniband = FALSE};
-    g_auto(IbhTree) tree = ibh_tree_of(root);
-    g_autoptr(GPtrArray) ports = NULL;
-
-    ports = ibh_sysfs_ports(&tree);
-    if (!ibh_sysfs_name_links(ports, names, &kinds))
-        return; /* then it looks at all */
-    IBH_EACH (const IbhLink, link, links) {
-        IbhLink copy = *link;
-
-        copy.rdma[0] = '\0';
-        if (is_near(link, names, &kinds))
-            g_array_append_val(found, copy);
-        else if (link->rdma[0])
-            fail_msg("%s is of %s, and is not looked at", link->name, link->rdma);
-    }
-    assert_true(ibh_sysfs_find_rdma(&tree, ports, found, NULL));
-    IBH_EACH (const IbhLink, link, found)
-        assert_string_equal(link->rdma, find_link(link->name)->rdma);
-}
-
 static gboolean find_rdma(const char *sysfs)
 {
     g_auto(IbhTree) tree = ibh_tree_of(sysfs);
@@ -191,7 +148,6 @@ static void check_rdma(const char *const *expected)
         if (!g_str_equal(link->rdma, expected[i] ? expected[i] : ""))
             fail_msg("%s: “%s”, not “%s”", link->name, link->rdma, expected[i] ? expected[i] : "");
     }
-    check_near();
 }
 
 #define CHECK_RDMA(...)                                                                                                \
@@ -449,64 +405,11 @@ static void test_unreadable(void **state)
     CHECK_RDMA("mlx5_0/1", "mlx5_1/1");
 }
 
-/* ---- what an event looks at ---------------------------------------------------------------------------- */
-
-static gboolean names_links(guint n, gboolean infiniband, gboolean ethernet)
-{
-    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-    IbhSysfsKinds kinds = {.infiniband = FALSE};
-    g_auto(IbhTree) tree = ibh_tree_of(root);
-    g_autoptr(GPtrArray) ports = NULL;
-    gboolean all;
-
-    ports = ibh_sysfs_ports(&tree);
-    all = ibh_sysfs_name_links(ports, names, &kinds);
-    if (all) {
-        assert_int_equal(names->len, n);
-        assert_int_equal(kinds.infiniband, infiniband);
-        assert_int_equal(kinds.ethernet, ethernet);
-    }
-    return all;
-}
-
-static void test_named(void **state)
-{
-    (void)state;
-    assert_false(names_links(0, FALSE, FALSE)); /* no device */
-    put_port("mlx5_0", 1, GID0, NDEVS("ens1f0"));
-    assert_true(names_links(1, FALSE, TRUE));
-    put_port("mlx5_1", 1, GUID0, NULL);
-    put("infiniband/mlx5_1/ports/1/link_layer", "InfiniBand\n");
-    assert_true(names_links(1, TRUE, TRUE));
-    put_port("siw0", 1, GID1, NULL); /* before Linux 6.6: its MAC is all there is */
-    assert_false(names_links(0, FALSE, FALSE));
-}
-
-static void test_stacked(void **state)
-{
-    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-    const IbhLink *link;
-    g_auto(IbhTree) tree = ibh_tree_of(root);
-
-    (void)state;
-    link = add_ethernet("ens1f0", MAC0);
-    assert_false(ibh_sysfs_name_upper(&tree, link, names)); /* it is not there */
-    put_directory("net/ens1f0/upper_ens1f0.8");
-    put("net/ens1f0/address", MAC1 "\n");
-    assert_false(ibh_sysfs_name_upper(&tree, link, names)); /* another namespace's */
-    put("net/ens1f0/address", MAC0 "\n");
-    assert_true(ibh_sysfs_name_upper(&tree, link, names));
-    assert_int_equal(names->len, 1);
-    assert_string_equal(g_ptr_array_index(names, 0), "ens1f0.8");
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_named),
-        TEST(test_stacked),
         TEST(test_mlx5_roce),
         TEST(test_mlx5_infiniband),
         TEST(test_pkey_child),

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "plan/scope.h"
+
+#include "plan/rails.h"
+
+#include <sys/socket.h>
+
+#define SPARE_NUMBERS 8 /* automatic tables above all ranks, for NICs whose own number is taken */
+
+void ibh_scope_init(IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config)
+{
+    *scope = (IbhScope){.candidates = IBH_NEW_ARRAY(int), .subnets = IBH_NEW_ARRAY(IbhPrefix)};
+    IBH_EACH (const IbhLink, link, snapshot->links) {
+        if (ibh_link_is_candidate(snapshot, link, ibh_config_settings(config, link->name).manage))
+            g_array_append_val(scope->candidates, link->ifindex);
+    }
+    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
+        if (!ibh_address_counts(address) || !ibh_numbers_have(scope->candidates, address->ifindex))
+            continue;
+        g_array_append_val(scope->subnets, address->subnet);
+        scope->has_ipv6 |= address->local.family == AF_INET6;
+    }
+}
+
+void ibh_scope_clear(IbhScope *scope)
+{
+    g_array_unref(scope->candidates);
+    g_array_unref(scope->subnets);
+}
+
+gboolean ibh_scope_has(const IbhScope *scope, const IbhRoute *route)
+{
+    return route->gateway.family == AF_UNSPEC || !route->dst.length ||
+           ibh_prefixes_have(scope->subnets, &route->dst);
+}
+
+GArray *ibh_scope_lacks(const IbhScope *scope, const IbhSnapshot *snapshot)
+{
+    GArray *subnets = IBH_NEW_ARRAY(IbhPrefix);
+
+    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
+        const IbhLink *link = ibh_snapshot_link(snapshot, address->ifindex);
+
+        if (ibh_numbers_have(scope->candidates, address->ifindex) && link->flags & IFF_UP &&
+            ibh_address_counts(address) && !ibh_address_is_host(address) &&
+            !ibh_main_find_subnet(snapshot->main_by_nic, address->ifindex, &address->subnet))
+            g_array_append_val(subnets, address->subnet);
+    }
+    return subnets;
+}
+
+/* Main and the local table are read in ways of their own. */
+static void add_table(GArray *tables, guint32 table)
+{
+    if (table && table != IBH_TABLE_MAIN && table != IBH_TABLE_LOCAL && !ibh_numbers_have(tables, (int)table))
+        g_array_append_val(tables, table);
+}
+
+static void add_pair(GArray *tables, guint32 table)
+{
+    if (table == IBH_TABLE_AUTO)
+        return;
+    add_table(tables, table);
+    add_table(tables, table + IBH_TABLE_DEFAULTS);
+}
+
+GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config)
+{
+    GArray *tables = IBH_NEW_ARRAY(guint32);
+
+    if (!scope->candidates->len)
+        return tables;
+    for (guint i = 1; i <= scope->candidates->len + SPARE_NUMBERS; i++)
+        add_pair(tables, IBH_TABLE_BASE + i);
+    IBH_EACH (const IbhSavedRail, saved, snapshot->state->rails)
+        add_pair(tables, saved->table);
+    IBH_EACH (const int, ifindex, scope->candidates)
+        add_pair(tables, ibh_config_settings(config, ibh_snapshot_link(snapshot, *ifindex)->name).table);
+    IBH_EACH (const IbhRoute, route, snapshot->routes) {
+        if (ibh_route_is_ours(route))
+            add_table(tables, route->table);
+    }
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        IBH_EACH (const IbhAddress, address, snapshot->addresses) {
+            if (ibh_rule_is_of_a_source(rule) && ibh_prefix_contains(&rule->from, &address->local) &&
+                ibh_numbers_have(scope->candidates, address->ifindex))
+                add_table(tables, rule->table);
+        }
+    }
+    return tables;
+}
+
+const IbhRoute *ibh_main_find_subnet(const GArray *routes, int ifindex, const IbhPrefix *subnet)
+{
+    const IbhRoute *best = NULL;
+
+    IBH_EACH (const IbhRoute, route, routes) {
+        if ((!ifindex || route->ifindex == ifindex) && !route->special && ibh_prefix_equal(&route->dst, subnet) &&
+            ibh_route_is_better(route, best))
+            best = route;
+    }
+    return best;
+}
