@@ -28,6 +28,7 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
 /* Appends to `array` through `each`, which gets `data`. Takes `message`. Of a link that is gone there is nothing. */
 gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GArray *array, const char *what, GError **error);
+guint ibh_netlink_datagrams(const IbhNetlink *netlink); /* in how many the last dump came */
 /* A request with its fixed header, which contains all that a strict dump can be filtered by. */
 struct nl_msg *ibh_message_new(int type, int flags, gconstpointer fixed, gsize size);
 

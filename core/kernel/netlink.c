@@ -24,6 +24,7 @@ struct IbhNetlink {
     struct nl_sock *socket;
     char *received;
     gboolean strict;
+    guint datagrams; /* in which objects of the last answer came */
     GHashTable *pool;
 };
 
@@ -126,6 +127,11 @@ gboolean ibh_netlink_name(IbhNetlink *netlink, int ifindex, char ret_name[IFNAMS
     return TRUE;
 }
 
+guint ibh_netlink_datagrams(const IbhNetlink *netlink)
+{
+    return netlink->datagrams;
+}
+
 gboolean ibh_netlink_is_strict(const IbhNetlink *netlink)
 {
     return netlink->strict;
@@ -178,6 +184,7 @@ static Problem on_datagram(IbhNetlink *netlink, Exchange *exchange, int left)
     struct nlmsghdr *header = (void *)netlink->received;
     Problem problem = NULL;
 
+    netlink->datagrams += header->nlmsg_type == exchange->type;
     for (; !problem && !exchange->done && nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
         if (header->nlmsg_seq != exchange->sequence)
             continue;
@@ -238,6 +245,7 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
 
     if (result < 0)
         return set_nl_error(error, "cannot send a request", result);
+    netlink->datagrams = 0;
     exchange.sequence = nlmsg_hdr(message)->nlmsg_seq;
     exchange.type = (guint16)(nlmsg_hdr(message)->nlmsg_type - RTM_GETLINK + RTM_NEWLINK);
     problem = receive(netlink, &exchange);

@@ -139,18 +139,71 @@ static gboolean on_rule(struct nlmsghdr *header, gpointer data)
 
     if (!nlmsg_valid_hdr(header, sizeof *info))
         return FALSE;
-    /* Multicast routing has rules, too. */
-    if ((info->family != AF_INET && info->family != AF_INET6))
+    if (info->family != AF_INET && info->family != AF_INET6) /* a kernel without IPv6 sends those of all families */
         return TRUE;
     rule = ibh_rule_of(header);
     g_array_append_vals(data, &rule, 1);
     return TRUE;
 }
 
-gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error)
+#define DUMP_TRIES 3
+
+static gboolean read_family(IbhNetlink *netlink, int family, GArray *rules, GError **error)
 {
-    struct fib_rule_hdr fixed = {.family = AF_UNSPEC};
+    const struct fib_rule_hdr fixed = {.family = (guint8)family};
 
     return ibh_netlink_dump(netlink, ibh_message_new(RTM_GETRULE, NLM_F_DUMP, &fixed, sizeof fixed), on_rule, rules,
                             rules, "the routing rules", error);
+}
+
+static gboolean are_equal(const GArray *a, const GArray *b)
+{
+    for (guint i = 0; a->len == b->len && i < a->len; i++) {
+        if (ibh_rule_compare(&g_array_index(a, IbhRule, i), &g_array_index(b, IbhRule, i)) != 0)
+            return FALSE;
+    }
+    return a->len == b->len;
+}
+
+/* Appends each rule once. */
+static void add_distinct(const GArray *found, GArray *rules)
+{
+    IBH_EACH (const IbhRule, rule, found) {
+        gboolean is_there = FALSE;
+
+        IBH_EACH (const IbhRule, other, rules)
+            is_there |= ibh_rule_compare(other, rule) == 0;
+        if (!is_there)
+            g_array_append_vals(rules, rule, 1);
+    }
+}
+
+/* The kernel continues a dump of rules by counting, and flags no change: where another program adds or deletes a rule
+ * between two datagrams, the dump repeats a rule or skips one. So a dump of more than one datagram is read until two
+ * are equal. While the rules keep changing, a rule that came twice counts once: a repeat must not be deleted as a copy. */
+gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error)
+{
+    static const int families[] = {AF_INET, AF_INET6};
+
+    IBH_EACH_ROW (const int, family, families) {
+        g_autoptr(GArray) found = IBH_NEW_ARRAY(IbhRule), again = IBH_NEW_ARRAY(IbhRule);
+        gboolean is_sure;
+
+        if (!read_family(netlink, *family, found, error))
+            return FALSE;
+        is_sure = ibh_netlink_datagrams(netlink) < 2;
+        for (int attempt = 1; !is_sure && attempt < DUMP_TRIES; attempt++) {
+            g_array_set_size(again, 0);
+            if (!read_family(netlink, *family, again, error))
+                return FALSE;
+            is_sure = are_equal(found, again);
+            g_array_set_size(found, 0);
+            g_array_append_vals(found, again->data, again->len);
+        }
+        if (is_sure)
+            g_array_append_vals(rules, found->data, found->len);
+        else
+            add_distinct(found, rules);
+    }
+    return TRUE;
 }
