@@ -131,7 +131,7 @@ fuzz-probe:
 fuzzers: $(FUZZERS:%=$(BUILD)/fuzz_%)
 $(BUILD)/fuzz_events: $(call objects,$(addprefix core/kernel/,dump namespace netlink rules))
 $(BUILD)/fuzz_talk: $(call objects,core/kernel/namespace)
-$(BUILD)/fuzz_netlink: $(call objects,$(addprefix core/kernel/,dump links namespace neighbours nexthops read rules) $(addprefix core/host/,bounded snapshot tree))
+$(BUILD)/fuzz_netlink: $(call objects,$(addprefix core/kernel/,dump links namespace neighbours nexthops read rules) $(addprefix core/host/,snapshot tree))
 $(BUILD)/fuzz_check: $(call objects,$(addprefix tests/unit/,case_text fake_kernel fib walk))
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/libibhook-pure.a
 	clang -fsanitize=fuzzer,address,undefined -o $@ $(filter %.o,$^) $(filter %.a,$^) $(PKG_LIBS)

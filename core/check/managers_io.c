@@ -5,9 +5,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <glob.h>
+#include <fcntl.h>
+#include <fnmatch.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -20,12 +20,22 @@
 #define IFUPDOWN "/etc/network/if-up.d/ib-hook"
 #define SCRIPTS "/etc/sysconfig/network-scripts"
 
+/* What is there, a link itself; not opened. */
+static gboolean look_at(const IbhTree *tree, const char *path, struct stat *ret_status)
+{
+    const int looked = ibh_tree_look(tree, path + 1, O_NOFOLLOW, ret_status);
+
+    if (looked >= 0)
+        close(looked);
+    return looked >= 0;
+}
+
 /* Root owns it, and only root can write it or replace its entries. A link is not trusted. */
-static gboolean is_trusted(const char *path)
+static gboolean is_trusted(const IbhTree *tree, const char *path)
 {
     struct stat status;
 
-    return lstat(path, &status) == 0 && ibh_file_check_trusted(&status, path, NULL);
+    return look_at(tree, path, &status) && ibh_file_check_trusted(&status, path, NULL);
 }
 
 /* ---- our hook: is it called? ---- */
@@ -34,52 +44,53 @@ static gboolean is_trusted(const char *path)
  * work. */
 #define CONFINED ":(bin|lib|usr|etc)_t(:|$)"
 
-static char *why_unusable(const char *path, const char *place)
+/* A link of a copy that leads out of it is not judged. */
+static char *why_unusable(const IbhTree *tree, const char *place)
 {
     g_autofree char *enforce = NULL;
     char label[256] = "";
     struct stat file;
+    const int looked = ibh_tree_look(tree, place + 1, 0, &file);
 
-    if (stat(path, &file) < 0)
-        return g_strdup_printf("%s: %s", place, g_strerror(errno));
-    if (!S_ISREG(file.st_mode))
-        return g_strdup_printf("%s is masked", place);
-    if (!(file.st_mode & S_IXUSR) || !ibh_file_check_trusted(&file, place, NULL))
+    if (looked < 0)
+        return errno == EXDEV ? NULL : g_strdup_printf("%s: %s", place, g_strerror(errno));
+    close(looked);
+    if (!S_ISREG(file.st_mode) || !(file.st_mode & S_IXUSR) || !ibh_file_check_trusted(&file, place, NULL))
         return g_strdup_printf("%s is not an executable file that only root may write", place);
-    if (getxattr(path, "security.selinux", label, sizeof label - 1) > 0 &&
+    if (tree->complete && getxattr(place, "security.selinux", label, sizeof label - 1) > 0 &&
         g_regex_match_simple(CONFINED, label, G_REGEX_RAW, 0) &&
         g_file_get_contents("/sys/fs/selinux/enforce", &enforce, NULL, NULL) && enforce[0] == '1')
         return g_strdup_printf("SELinux labels %s as %s, and confines it", place, label);
     return NULL;
 }
 
-static char *why_not_called(const char *root, const char *const *places)
+static char *why_not_called(const IbhTree *tree, const char *const *places)
 {
-    for (int i = 0; places[i]; i++) {
-        g_autofree char *path = g_strconcat(root, places[i], NULL);
-        struct stat link;
+    static const char mask[] = "/dev/null";
 
-        if (lstat(path, &link) == 0)
-            return why_unusable(path, places[i]);
+    for (int i = 0; places[i]; i++) {
+        char target[sizeof mask] = "";
+        struct stat link;
+        const int looked = ibh_tree_look(tree, places[i] + 1, O_NOFOLLOW, &link);
+        gboolean masked;
+
+        if (looked < 0)
+            continue;
+        masked = readlinkat(looked, "", target, sizeof target) > 0 && memcmp(target, mask, sizeof mask) == 0;
+        close(looked);
+        return masked ? g_strdup_printf("%s is masked", places[i]) : why_unusable(tree, places[i]);
     }
     return g_strdup_printf("there is no %s", places[0]);
 }
 
-static gboolean hooks_are_called(const char *root)
-{
-    g_autofree char *command = g_strconcat(root, "/usr/bin/ib-hook", NULL);
-
-    return access(command, F_OK) == 0 && (root[0] || !ibh_watch_is_running());
-}
-
 /* networkd calls no hooks itself: a service does. While a unit runs, systemd keeps a link of this name. */
-static void look_at_hook(const char *root, const char *const *places, IbhManager *manager)
+static void look_at_hook(const IbhTree *tree, const char *const *places, IbhManager *manager)
 {
-    g_autofree char *unit = g_strconcat(root, "/run/systemd/units/invocation:networkd-dispatcher.service", NULL);
     struct stat link;
 
-    manager->inactive = why_not_called(root, places);
-    if (manager->inactive || !g_str_has_prefix(places[0], "/etc/networkd-dispatcher/") || lstat(unit, &link) == 0)
+    manager->inactive = why_not_called(tree, places);
+    if (manager->inactive || !g_str_has_prefix(places[0], "/etc/networkd-dispatcher/") ||
+        look_at(tree, "/run/systemd/units/invocation:networkd-dispatcher.service", &link))
         return;
     manager->by_choice = TRUE;
     manager->inactive = g_strdup("networkd-dispatcher.service, which calls hooks, does not run");
@@ -145,25 +156,41 @@ static gboolean says_so(const char *says, const char *name, const char *text, gs
     return TRUE;
 }
 
-static void find_manager(const char *root, const IbhLink *link, gboolean hooks, GArray *managers)
+/* The text of a regular file. `trusted`: it has to be root's, in a directory of root's; else it may be no link. */
+static GString *read_text(const IbhTree *tree, const char *path, gboolean trusted)
+{
+    g_autofree char *directory = g_path_get_dirname(path);
+    struct stat status;
+    const int looked = ibh_tree_look(tree, path + 1, trusted ? 0 : O_NOFOLLOW, &status);
+    GString *text = NULL;
+
+    if (looked < 0)
+        return NULL;
+    if (S_ISREG(status.st_mode) &&
+        (!trusted || (is_trusted(tree, directory) && ibh_file_check_trusted(&status, path, NULL))))
+        text = ibh_file_take(looked, path, NULL);
+    close(looked);
+    return text;
+}
+
+static void find_manager(IbhTree *tree, const IbhLink *link, gboolean hooks, GArray *managers)
 {
     g_autofree char *number = g_strdup_printf("%d", link->ifindex);
 
     for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
         IbhManager manager = {.ifindex = link->ifindex, .name = rows[i].name};
-        g_autofree char *file = fill_in(rows[i].file, link->name, number), *path = g_strconcat(root, file, NULL),
-                        *needs = g_strconcat(root, rows[i].needs, NULL), *directory = g_path_get_dirname(path);
+        g_autofree char *path = fill_in(rows[i].file, link->name, number);
         const gboolean is_needed = rows[i].needs[0] != '\0';
         g_autoptr(GString) text = NULL;
 
-        if (!is_needed || (access(needs, F_OK) == 0 && is_trusted(directory)))
-            text = ibh_file_read(path, is_needed, NULL, NULL);
+        if (!is_needed || ibh_tree_has(tree, "%s", rows[i].needs + 1))
+            text = read_text(tree, path, is_needed);
         if (!text || (rows[i].says[0] && !says_so(rows[i].says, link->name, text->str, text->len, &manager.connection)))
             continue;
         if (!rows[i].says[0])
             manager.connection = g_path_get_basename(path);
         if (hooks)
-            look_at_hook(root, rows[i].hooks, &manager);
+            look_at_hook(tree, rows[i].hooks, &manager);
         g_array_append_val(managers, manager);
         return;
     }
@@ -172,12 +199,12 @@ static void find_manager(const char *root, const IbhLink *link, gboolean hooks, 
 /* ---- names of connections ---- */
 
 /* The plugin's code will run in this process. */
-static void name_connections(GArray *managers)
+static void name_connections(const IbhTree *tree, GArray *managers)
 {
     IbhNmFunction *function = NULL;
     void *plugin;
 
-    if (!is_trusted(IBH_PLUGIN_DIR) || !is_trusted(IBH_PLUGIN_DIR "/nm.so"))
+    if (!is_trusted(tree, IBH_PLUGIN_DIR) || !is_trusted(tree, IBH_PLUGIN_DIR "/nm.so"))
         return;
     clearenv(); /* libnm takes from it which bus to ask and which file to write */
     /* It stays loaded: GLib's threads and types would not survive that. */
@@ -188,77 +215,74 @@ static void name_connections(GArray *managers)
         function(managers, NM_MILLISECONDS);
 }
 
-/* The prefix of /run and /etc. Another root (`sysfs` is not /sys) has them beside it; on a running system the prefix is
- * "", and the files describe the namespace of process 1. NULL: this is another one, or that cannot be found out. */
-static char *find_root(const char *sysfs)
-{
-    if (!g_str_equal(sysfs, "/sys"))
-        return g_path_get_dirname(sysfs);
-    return ibh_store_is_home() ? g_strdup("") : NULL;
-}
-
 /* ---- hand-written files, where managers look for hooks and rules, and what a boot runs ---- */
 
 #define SCRIPT_MAX ((gsize)64 * 1024)
 #define N_SCRIPTS 512 /* no more of them are read */
 
-/* Managers run a hook only if it is executable. */
+/* Files, or, with a pattern, those of a directory. Managers run a hook only if it is executable. */
 static const struct {
+    const char *place;
     const char *pattern;
     gboolean is_hook;
 } PLACES[] = {
-    {"/etc/NetworkManager/dispatcher.d/*", TRUE},
-    {"/etc/NetworkManager/dispatcher.d/*.d/*", TRUE},
-    {"/etc/networkd-dispatcher/*.d/*", TRUE},
-    {"/etc/network/if-*up.d/*", TRUE},
-    {"/sbin/ifup-*local", TRUE},
-    {"/etc/network/interfaces", FALSE},
-    {"/etc/network/interfaces.d/*", FALSE},
-    {"/etc/sysconfig/network-scripts/r[ou]*", FALSE},
-    {"/etc/netplan/*.yaml", FALSE},
-    {"/etc/systemd/network/*.network", FALSE},
-    {"/etc/systemd/network/*.network.d/*.conf", FALSE},
-    {"/etc/systemd/system/*.service", FALSE},
-    {"/etc/cron.d/*", FALSE},
-    {"/etc/crontab", FALSE},
-    {"/etc/rc.local", TRUE},
-    {"/etc/rc.d/rc.local", TRUE},
+    {"/etc/NetworkManager/dispatcher.d", "*", TRUE},
+    {"/etc/NetworkManager/dispatcher.d", "*.d/*", TRUE},
+    {"/etc/networkd-dispatcher", "*.d/*", TRUE},
+    {"/etc/network", "if-*up.d/*", TRUE},
+    {"/sbin/ifup-local", NULL, TRUE},
+    {"/sbin/ifup-pre-local", NULL, TRUE},
+    {"/etc/network/interfaces", NULL, FALSE},
+    {"/etc/network/interfaces.d", "*", FALSE},
+    {"/etc/sysconfig/network-scripts", "r[ou]*", FALSE},
+    {"/etc/netplan", "*.yaml", FALSE},
+    {"/etc/systemd/network", "*.network", FALSE},
+    {"/etc/systemd/network", "*.network.d/*.conf", FALSE},
+    {"/etc/systemd/system", "*.service", FALSE},
+    {"/etc/cron.d", "*", FALSE},
+    {"/etc/crontab", NULL, FALSE},
+    {"/etc/rc.local", NULL, TRUE},
+    {"/etc/rc.d/rc.local", NULL, TRUE},
 };
 
 /* Links are not followed: our hooks are links, and a link to /dev/null masks. Managers do not run what is not root's.
  */
-static void read_script(const char *file, gsize root, gboolean is_hook, IbhFacts *facts)
+static void read_script(const IbhTree *tree, const char *path, gboolean is_hook, IbhFacts *facts)
 {
     IbhScript script = {0};
-    GString *text;
+    g_autoptr(GString) text = NULL;
     struct stat status;
+    const int looked = facts->scripts->len < N_SCRIPTS ? ibh_tree_look(tree, path + 1, O_NOFOLLOW, &status) : -1;
 
-    if (facts->scripts->len == N_SCRIPTS || lstat(file, &status) < 0 ||
-        (status.st_uid != 0 && status.st_uid != geteuid()) || (is_hook && !(status.st_mode & S_IXUSR)))
+    if (looked < 0)
         return;
-    text = ibh_file_read(file, FALSE, &script.is_public, NULL);
-    if (!text)
+    if (S_ISREG(status.st_mode) && (status.st_uid == 0 || status.st_uid == geteuid()) &&
+        (!is_hook || status.st_mode & S_IXUSR))
+        text = ibh_file_take(looked, path, NULL);
+    script.is_public = text && ibh_file_is_public(looked);
+    close(looked);
+    if (!text || text->len > SCRIPT_MAX)
         return;
-    if (text->len > SCRIPT_MAX) {
-        g_string_free(text, TRUE);
-        return;
-    }
-    script.path = ibh_text_printable(file + root);
-    script.text = g_string_free(text, FALSE);
+    script.path = ibh_text_printable(path);
+    script.text = g_strndup(text->str, text->len);
     g_array_append_val(facts->scripts, script);
 }
 
-static void read_scripts(const char *root, IbhFacts *facts)
+static void read_scripts(IbhTree *tree, const char *directory, const char *pattern, gboolean is_hook, IbhFacts *facts)
 {
-    for (gsize i = 0; i < G_N_ELEMENTS(PLACES); i++) {
-        g_autofree char *pattern = g_strconcat(root, PLACES[i].pattern, NULL);
-        glob_t found = {0};
+    const char *rest = strchr(pattern, '/');
+    g_autofree char *first = g_strndup(pattern, strcspn(pattern, "/"));
+    g_autoptr(GPtrArray) names = ibh_tree_list(tree, "%s", directory + 1);
 
-        if (glob(pattern, 0, NULL, &found) == 0) {
-            for (gsize n = 0; n < found.gl_pathc; n++)
-                read_script(found.gl_pathv[n], strlen(root), PLACES[i].is_hook, facts);
-        }
-        globfree(&found);
+    IBH_EACH_POINTER (const char, name, names) {
+        g_autofree char *path = g_strconcat(directory, "/", name, NULL);
+
+        if (fnmatch(first, name, 0) != 0)
+            continue;
+        if (rest)
+            read_scripts(tree, path, rest + 1, is_hook, facts);
+        else
+            read_script(tree, path, is_hook, facts);
     }
 }
 
@@ -266,17 +290,22 @@ static void read_scripts(const char *root, IbhFacts *facts)
 
 void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts *facts)
 {
-    g_autofree char *root = find_root(sysfs);
+    g_auto(IbhTree) tree = ibh_tree_of(sysfs);
     gboolean hooks, asks = FALSE;
 
-    if (!root)
+    if (tree.complete && !ibh_store_is_home()) /* /run and /etc describe the namespace of process 1 */
         return;
-    hooks = hooks_are_called(root);
+    hooks = ibh_tree_has(&tree, "usr/bin/ib-hook") && !(tree.complete && ibh_watch_is_running());
     IBH_EACH (const IbhLink, link, snapshot->links)
-        find_manager(root, link, hooks, facts->managers);
-    read_scripts(root, facts);
+        find_manager(&tree, link, hooks, facts->managers);
+    for (gsize i = 0; i < G_N_ELEMENTS(PLACES); i++) {
+        if (PLACES[i].pattern)
+            read_scripts(&tree, PLACES[i].place, PLACES[i].pattern, PLACES[i].is_hook, facts);
+        else
+            read_script(&tree, PLACES[i].place, PLACES[i].is_hook, facts);
+    }
     IBH_EACH (const IbhManager, manager, facts->managers)
-        asks |= !root[0] && g_str_equal(manager->name, NETWORK_MANAGER);
+        asks |= tree.complete && g_str_equal(manager->name, NETWORK_MANAGER);
     if (asks)
-        name_connections(facts->managers);
+        name_connections(&tree, facts->managers);
 }

@@ -11,7 +11,7 @@
 char *ibh_tokens_read(const IbhStore *store)
 {
     g_autofree char *path = ibh_store_file(store, END);
-    GString *tokens = ibh_file_read(path, TRUE, NULL, NULL);
+    GString *tokens = ibh_file_read(path, NULL, NULL);
 
     return tokens ? g_string_free(tokens, FALSE) : NULL;
 }

@@ -15,7 +15,7 @@ static int compare_names(gconstpointer a, gconstpointer b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* `only`: the file of this name; NULL: all. */
+/* `only`: the file of this name; NULL: all *.conf. */
 static gboolean read_names(DIR *dir, const char *path, const char *only, GPtrArray *paths, GError **error)
 {
     const struct dirent *entry;
@@ -47,13 +47,15 @@ static gboolean is_absent(const char *path)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DIR, closedir)
 
 /* Paths of *.conf files in a directory that only root can write, sorted; none if there is no such directory. A link
- * that dangles is an error: settings would be lost. */
-static GPtrArray *list_trusted(const char *path, const char *only, GError **error)
+ * that dangles is an error: settings would be lost. `ret_public` (NULL: not asked): all users may list it. */
+static GPtrArray *list_trusted(const char *path, const char *only, gboolean *ret_public, GError **error)
 {
     g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(DIR) dir = opendir(path);
     const gboolean ok = dir ? read_names(dir, path, only, paths, error) : is_absent(path) || ibh_file_fail(path, error);
 
+    if (ret_public)
+        *ret_public = dir && ibh_file_is_public(dirfd(dir));
     return ok ? g_steal_pointer(&paths) : NULL;
 }
 
@@ -72,7 +74,7 @@ static const char *const TABLE_DIRS[] = {IBH_ROOT "/etc/iproute2", IBH_ROOT "/us
 static gboolean find_in(const char *path, const char *name, guint32 *ret_table, GError **error)
 {
     g_autoptr(GError) local = NULL;
-    g_autoptr(GString) text = ibh_file_read(path, TRUE, NULL, &local);
+    g_autoptr(GString) text = ibh_file_read(path, NULL, &local);
 
     if (text)
         return ibh_rt_tables_find(text->str, text->len, name, ret_table);
@@ -91,7 +93,7 @@ static gboolean find_table(const char *name, guint32 *ret_table, GError **error)
 
         if (find_in(main, name, ret_table, error))
             return !*error;
-        paths = list_trusted(more, NULL, error);
+        paths = list_trusted(more, NULL, NULL, error);
         if (!paths)
             return FALSE;
         IBH_EACH_POINTER (const char, path, paths) {
@@ -107,22 +109,32 @@ static gboolean find_table(const char *name, guint32 *ret_table, GError **error)
 static gboolean add_file(IbhConfig *config, const char *path, GError **error)
 {
     gboolean is_public = FALSE;
-    g_autoptr(GString) text = ibh_file_read(path, TRUE, &is_public, error);
+    g_autoptr(GString) text = ibh_file_read(path, &is_public, error);
 
     return text && ibh_config_add(config, path, text->str, text->len, find_table, is_public, error);
 }
 
 /* What is listed must be readable: it may be a link that dangles. A user who can write the directory can replace root's
- * file or conf.d. */
-static gboolean add_files(IbhConfig *config, const char *directory, const char *only, GError **error)
+ * file or conf.d. `named`: by whoever runs us, who learns no name from a directory that not all users may list. */
+static gboolean add_files(IbhConfig *config, const char *directory, const char *only, gboolean named, GError **error)
 {
-    g_autoptr(GPtrArray) paths = list_trusted(directory, only, error);
+    gboolean shows = TRUE;
+    g_autoptr(GPtrArray) paths = list_trusted(directory, only, named && !only ? &shows : NULL, error);
+    g_autoptr(GError) local = NULL;
 
     if (!paths)
         return FALSE;
     IBH_EACH_POINTER (const char, path, paths) {
-        if (!add_file(config, path, error))
-            return FALSE;
+        if (add_file(config, path, &local))
+            continue;
+        if (shows)
+            g_propagate_error(error, g_steal_pointer(&local));
+        else
+            g_set_error(error, IBH_CONFIG_ERROR, 0,
+                        "%s: a file in it cannot be used; which one is not shown, as not all users may list this "
+                        "directory: try each, --config FILE",
+                        directory);
+        return FALSE;
     }
     return TRUE;
 }
@@ -136,7 +148,8 @@ IbhConfig *ibh_config_load(const char *named, GError **error)
     g_autoptr(GError) local = NULL;
 
     /* In the order in which later ones win. No file at all is fine. */
-    if (all ? add_files(config, path, "ib-hook.conf", &local) && add_files(config, fragments, NULL, &local)
+    if (all ? add_files(config, path, "ib-hook.conf", named != NULL, &local) &&
+                  add_files(config, fragments, NULL, named != NULL, &local)
             : add_file(config, path, &local))
         return g_steal_pointer(&config);
     /* The caller needs one kind of error: the configuration cannot be used. */

@@ -179,7 +179,7 @@ static GString *recall(void)
 {
     g_autofree char *end = make_end();
     g_autoptr(GError) problem = NULL;
-    g_autoptr(GString) text = end ? ibh_file_read(KEPT, TRUE, NULL, &problem) : NULL;
+    g_autoptr(GString) text = end ? ibh_file_read(KEPT, NULL, &problem) : NULL;
 
     if (!end || is_passing(problem))
         return NULL;
@@ -230,7 +230,7 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
 {
     g_autoptr(GError) local = NULL;
     g_autofree char *path = ibh_store_file(store, ".state");
-    g_autoptr(GString) text = ibh_file_read(path, TRUE, NULL, &local);
+    g_autoptr(GString) text = ibh_file_read(path, NULL, &local);
     const char *before = text ? text->str : "";
     IbhState *state;
 

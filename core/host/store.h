@@ -5,8 +5,7 @@
 #pragma once
 
 #include "config/config.h"
-
-#include <sys/stat.h>
+#include "host/tree.h"
 
 #define IBH_RUN_DIR "/run/ib-hook"
 
@@ -45,20 +44,3 @@ gboolean ibh_watch_is_running(void);
 
 /* `path`: only this file, or a directory with ib-hook.conf and conf.d; NULL: IBH_CONFIG_DIR. No file: the defaults. */
 IbhConfig *ibh_config_load(const char *path, GError **error);
-
-/* ---- files that root relies on: none that others could have written ---- */
-
-/* The whole of a regular file of at most 1 MiB. `trusted`: it belongs to root (or to the user that runs this,
- * unprivileged), and no other user can write it; a missing one is G_FILE_ERROR_NOENT. Else any file that is no link.
- * `ret_public` (NULL: not asked): all users may read it where it lies. Of other files no line may be quoted: who is
- * allowed to run us as root with any file, or with a directory of links, would read theirs in our messages. */
-GString *ibh_file_read(const char *path, gboolean trusted, gboolean *ret_public, GError **error);
-/* To a new file, which is renamed: no reader, and no crash, sees half of it. */
-gboolean ibh_file_write(const char *path, const char *text, GError **error);
-
-/* Of a file or a directory. */
-gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GError **error);
-/* Returns FALSE, with a message by errno: the path, the problem, what to do. */
-gboolean ibh_file_fail(const char *path, GError **error);
-/* The same of a file of our own: "cannot write /run/…: No space left on device". */
-gboolean ibh_file_cannot(const char *doing, const char *path, GError **error);

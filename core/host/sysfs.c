@@ -10,13 +10,13 @@
 
 /* One port of an RDMA device. */
 typedef struct {
-    IbhTree *tree;      /* has the names, too */
-    const char *device; /* "mlx5_1" */
-    const char *number; /* "1" */
-    char *directory;    /* "sys/class/infiniband/mlx5_1/ports/1" */
-    IbhIp gid;          /* the first of its table; all zeros: none */
-    GPtrArray *ndevs;   /* char *: netdevs that its GID table names */
-    int n_read;         /* so many entries of it have been read */
+    IbhTree *tree;
+    char *device;     /* "mlx5_1" */
+    char *number;     /* "1" */
+    char *directory;  /* "sys/class/infiniband/mlx5_1/ports/1" */
+    IbhIp gid;        /* the first of its table; all zeros: none */
+    GPtrArray *ndevs; /* char *: netdevs that its GID table names */
+    int n_read;       /* so many entries of it have been read */
 } Port;
 
 /* ---- what a port says ---- */
@@ -83,6 +83,8 @@ static void port_free(gpointer data)
 
     g_ptr_array_unref(port->ndevs);
     g_free(port->directory);
+    g_free(port->number);
+    g_free(port->device);
     g_free(port);
 }
 
@@ -98,8 +100,8 @@ GPtrArray *ibh_sysfs_ports(IbhTree *tree)
             Port *port = g_new0(Port, 1);
 
             *port = (Port){.tree = tree,
-                           .device = device,
-                           .number = name,
+                           .device = g_strdup(device),
+                           .number = g_strdup(name),
                            .directory = g_strdup_printf("sys/class/infiniband/%s/ports/%s", device, name),
                            .ndevs = g_ptr_array_new_with_free_func(g_free)};
             (void)ibh_sysfs_read_gid(tree, port->directory, 0, &port->gid);

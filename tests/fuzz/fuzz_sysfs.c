@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A tree of /sys and /proc, as somebody may have made it: as tests/unit/fabric/HOST.tree. It is read, judged and
- * reported. The files are in memory only. In a text, \n and \0 are bytes; "!N" alone is the N-th way to fail.
+ * /sys and /proc with any names and texts, as tests/unit/fabric/HOST.tree. They are read, judged and reported. The
+ * files are in memory only. In a text, \n and \0 are bytes; "!N" alone is the N-th way to fail. Links and types of
+ * files, which matter in a copy: unit/test_sysfs, netns/hostile-tree.
  */
 #include "reports.h"
 
@@ -20,7 +21,7 @@
 
 /* ---- files that are in memory ---- */
 
-#define ROOT "/t/"
+#define ROOT "/"
 #define FIRST_FD 1000
 #define N_FDS 8
 
@@ -80,21 +81,18 @@ static void add_file(GHashTable *to, const char *path, GString *text, int fails)
 
 static const File *find(const char *path)
 {
-    static const File root = {.text = NULL};
-    const File *file = g_str_has_prefix(path, ROOT) ? g_hash_table_lookup(files, path + strlen(ROOT))
-                       : g_str_equal(path, "/t")    ? &root
-                                                    : NULL;
+    const File *file = g_str_has_prefix(path, ROOT) ? g_hash_table_lookup(files, path + strlen(ROOT)) : NULL;
 
     if (!file)
         errno = ENOENT;
     return file;
 }
 
-static int fake_open(const char *path, int flags)
+static int fake_open(const char *path, int flags, ...)
 {
     const File *file = find(path);
 
-    if (!(flags & O_NONBLOCK) || (flags & O_ACCMODE) != O_RDONLY)
+    if (!(flags & (O_NONBLOCK | O_PATH)) || (flags & O_ACCMODE) != O_RDONLY)
         broken("opened in a way that could wait, or write");
     if (file && file->fails > 0)
         errno = file->fails;
@@ -128,12 +126,25 @@ static int fake_close(int fd)
     return 0;
 }
 
-static int fake_stat(const char *path, struct stat *status)
+static int fake_stat(int fd, struct stat *status)
 {
-    const File *file = find(path);
+    *status = (struct stat){.st_mode = fds[fd - FIRST_FD].file->text ? S_IFREG : S_IFDIR};
+    return 0;
+}
 
-    *status = (struct stat){.st_mode = file && file->text ? S_IFREG : S_IFDIR};
-    return file ? 0 : -1;
+/* It has no links: each file lies where its name says. */
+static char *fake_read_link(const char *name)
+{
+    const Open *open = &fds[atoi(strrchr(name, '/') + 1) - FIRST_FD];
+    GHashTableIter iter;
+    gpointer path, file;
+
+    g_hash_table_iter_init(&iter, files);
+    while (g_hash_table_iter_next(&iter, &path, &file)) {
+        if (file == open->file)
+            return g_strconcat(ROOT, path, NULL);
+    }
+    return NULL;
 }
 
 static DIR *fake_opendir(const char *path)
@@ -184,16 +195,17 @@ static int fake_closedir(DIR *dir)
 #define open fake_open
 #define read fake_read
 #define close fake_close
-#define stat(path, status) fake_stat(path, status)
+#define fstat fake_stat
+#define access(path, mode) (find(path) ? 0 : -1)
+#define g_file_read_link(name, error) fake_read_link(name)
 #define opendir fake_opendir
 #define readdir fake_readdir
 #define closedir fake_closedir
-#define realpath(path, buffer) (find(path) ? strdup(path) : NULL)
 #include "../unit/fabric_host.h"
 #undef open
 #undef read
 #undef close
-#undef stat
+#undef fstat
 #undef g_malloc0
 
 /* ---- the input ---- */
@@ -263,7 +275,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     g_autoptr(IbhFabric) fabric = NULL;
 
     files = all;
-    fabric = read_host(&tree, "/t");
+    fabric = read_host(&tree, "/");
     if (fabric)
         report_host(fabric);
     for (int i = 0; i < N_FDS; i++) {

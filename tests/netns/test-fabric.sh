@@ -110,7 +110,7 @@ finds "a GID of the same subnet is not enough" "error gid-missing ib1" other_gid
 
 # Neither --apply nor a hook reads what only --check wants.
 needs strace
-on B strace -f -o $work/trace -e trace=openat,newfstatat,stat,access "$IB_HOOK" --sysfs $sys --apply >/dev/null
+on B strace -f -o $work/trace -e trace=openat,openat2,newfstatat,stat,access "$IB_HOOK" --sysfs $sys --apply >/dev/null
 expect_contains "strace sees what is read" "gid_attrs/ndevs/0" "$(<$work/trace)"
 expect_lacks "--apply does not read the ports' state" "ports/1/state" "$(<$work/trace)"
 expect_lacks "nor the limits" "limits" "$(<$work/trace)"

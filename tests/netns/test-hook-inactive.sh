@@ -40,7 +40,7 @@ says() {
 put() { # PATH [MODE]: a hook there, by a link
     install -D -m "${2:-0755}" "$IB_HOOK" "$program"
     mkdir -p "$tree/${1%/*}"
-    ln -sf "$program" "$tree/$1"
+    ln -srf "$program" "$tree/$1"
 }
 
 for manager in networkd network_manager ifupdown; do
@@ -66,6 +66,8 @@ for manager in networkd network_manager ifupdown; do
     says "$manager: nobody may execute it" "ib0+ib1 warning hook-inactive" "/$place is not an executable file"
     rm "$program"
     says "$manager: the link leads nowhere" "ib0+ib1 warning hook-inactive" "/$place: No such file"
+    ln -sf "${IB_HOOK}" "$tree/$place"
+    says "$manager: the link leads out of the tree, where nobody looks" ""
 done
 
 rm -rf ${tree:?}/{run,etc}

@@ -4,7 +4,7 @@
 # changed for it, a hook's rails stand, and its caller never knows.
 . "$(dirname "$0")/lib.sh"
 [ "$rooted" = yes ] || skip "the real root has to give files away"
-needs setfacl
+needs setfacl strace
 
 make_hosts 2 B
 journal_start
@@ -101,6 +101,31 @@ for modes in "0640 0755" "0644 0700"; do
         expect_contains "$file, $modes: it is refused" "$file:1: (not shown: not all users may read this file): not understood" "$(<$work/out)"
         expect_lacks "$file, $modes: and not quoted" secret "$(<$work/out)"
     done
+done
+
+mkdir -m 0700 $work/names
+mkdir $work/names/conf.d
+echo nonsense >$work/names/conf.d/secret.conf
+hook B --check --config $work/names >$work/out 2>&1 || true
+expect_contains "a directory for root's eyes: it is refused" "$work/names/conf.d: a file in it cannot be used" "$(<$work/out)"
+expect_lacks "and no name in it is shown" secret "$(<$work/out)"
+
+# To open a device or a pipe has an effect: a watchdog reboots, a tape rewinds, a writer goes on. So neither is opened.
+mkdir $work/kinds
+mkfifo $work/kinds/pipe
+mknod $work/kinds/device c 10 130
+ln -s device $work/kinds/link
+mkdir $work/kinds/ib-hook
+mkfifo -m 0644 $work/kinds/ib-hook/ib-hook.conf
+for named in pipe device link ib-hook; do
+    status=0
+    on B strace -o $work/trace -e trace=open,openat "$IB_HOOK" --sysfs /run/sys/B --check --config $work/kinds/$named \
+        >$work/out 2>$work/err </dev/null || status=$?
+    expect_equal "--config names a $named: exit status" 2 $status
+    expect_contains "--config names a $named: it is said" "refused: it is a device, pipe or socket" "$(<$work/err)"
+    expect_equal "--config names a $named: it is looked at, and not opened" 1 \
+        "$(grep "$work/kinds\|/proc/self/fd" $work/trace | grep -vc O_DIRECTORY)"
+    expect_contains "--config names a $named: with" O_PATH "$(grep "$work/kinds" $work/trace)"
 done
 
 # Files that change between one look and the next: either the good ones are believed, or they are refused.

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "host/bounded.c"
 #include "host/tree.c"
 
 #include "host/sysfs.c"

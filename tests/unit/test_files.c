@@ -5,9 +5,10 @@
  */
 #define IBH_ROOT "." /* each test works in a directory of its own */
 
-#include "host/bounded.c"
+#include "late.h"
+
 #include "host/files.c"
-#include "host/trusted.c"
+#include "host/tree.c"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,6 +29,7 @@ static int set_up(void **state)
     (void)state;
     umask(022);
     root = g_dir_make_tmp("ib-hook-files-XXXXXX", NULL);
+    n_opened = 0;
     before = g_get_current_dir();
     return root == NULL || chdir(root) != 0 ||
            chmod(root, 0755) != 0; /* lines are quoted from files that everybody may read */
@@ -93,7 +95,7 @@ static void assert_reads(const char *path, const char *expected)
 {
     g_autofree char *full = at(path);
     g_autoptr(GError) error = NULL;
-    g_autoptr(GString) text = ibh_file_read(full, TRUE, NULL, &error);
+    g_autoptr(GString) text = ibh_file_read(full, NULL, &error);
 
     if (!text)
         fail_msg("%s", error->message);
@@ -118,6 +120,23 @@ static void test_reads(void **state)
     assert_reads("/large", large);
     change_mode("/file", 0400);
     assert_reads("/file", "a\nb");
+}
+
+static void swap_file(void)
+{
+    assert_int_equal(rename("other", "file"), 0);
+}
+
+/* What is opened is what was looked at, whatever its name leads to by then. */
+static void test_reads_what_was_looked_at(void **state)
+{
+    (void)state;
+    put("/file", "a\nb");
+    put("/other", "secret");
+    late = swap_file;
+    assert_reads("/file", "a\nb");
+    assert_null(late);
+    assert_reads("/file", "secret");
 }
 
 /* ---- the configuration ------------------------------------------------------------------------------- */
@@ -231,6 +250,69 @@ static void test_quotes(void **state)
     assert_no_config("/link", by_link);
 }
 
+/* Neither is a directory that not all users may list shown by the names in it, if whoever runs us has named it. */
+static void test_names(void **state)
+{
+    static const char bad[] = "not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment";
+    g_autofree char *shown = g_strdup_printf("/all/conf.d/secret.conf:1: x: %s", bad);
+
+    (void)state;
+    put("/all/conf.d/secret.conf", "x\n");
+    assert_no_config("/all", shown);
+    change_mode("/all/conf.d", 0711);
+    assert_no_config("/all", "/all/conf.d: a file in it cannot be used; which one is not shown, as not all users may "
+                             "list this directory: try each, --config FILE");
+    change_mode("/all/conf.d", 0755);
+    change_mode("/all", 0700);
+    assert_no_config("/all", "/all/conf.d: a file in it cannot be used; which one is not shown, as not all users may "
+                             "list this directory: try each, --config FILE");
+    change_mode("/all/conf.d/secret.conf", 0666);
+    assert_no_config("/all", "/all/conf.d: a file in it cannot be used; which one is not shown, as not all users may "
+                             "list this directory: try each, --config FILE");
+}
+
+static void swap_directory(void)
+{
+    assert_int_equal(rename("users", "users.aside"), 0);
+    assert_int_equal(rename("decoy", "users"), 0);
+}
+
+/* Who may rename a directory shows us another one in its place. */
+static void test_quotes_of_swapped_directories(void **state)
+{
+    static const char hidden[] = "/users/private/secret:1: " IBH_NOT_PUBLIC
+                                 ": not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment";
+
+    (void)state;
+    put("/users/private/secret", "root:$6$\n");
+    put("/decoy/private/secret", "root:$6$\n");
+    change_mode("/users/private", 0700);
+    late_link = swap_directory;
+    assert_no_config("/users/private/secret", hidden);
+    assert_null(late_link);
+}
+
+/* To open a device or a pipe has an effect. */
+static void test_only_files_are_opened(void **state)
+{
+    static const char refused[] =
+        ": refused: it is a device, pipe or socket, not a regular file; put a plain text file there";
+    g_autofree char *pipe = g_strconcat("/pipe", refused, NULL), *link = g_strconcat("/link", refused, NULL),
+                    *device = g_strconcat("/device", refused, NULL);
+
+    (void)state;
+    assert_int_equal(mkfifo("pipe", 0644), 0);
+    put_link("/link", "pipe");
+    put_link("/device", "/dev/zero");
+    assert_no_config("/pipe", pipe);
+    assert_no_config("/link", link);
+    assert_no_config("/device", device);
+    assert_int_equal(n_opened, 0);
+    put("/file", "");
+    ibh_config_free(load("/file"));
+    assert_int_equal(n_opened, 1);
+}
+
 /* ---- names of tables ---------------------------------------------------------------------------------- */
 
 #define NO_NAME(line)                                                                                                  \
@@ -315,9 +397,19 @@ static void test_load_directory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_reads),          TEST(test_no_configuration),  TEST(test_order),
-        TEST(test_passed_over),    TEST(test_named_file),        TEST(test_quotes),
-        TEST(test_table_names),    TEST(test_table_directories), TEST(test_table_files_are_read_at_need),
+        TEST(test_reads),
+        TEST(test_reads_what_was_looked_at),
+        TEST(test_names),
+        TEST(test_quotes_of_swapped_directories),
+        TEST(test_only_files_are_opened),
+        TEST(test_no_configuration),
+        TEST(test_order),
+        TEST(test_passed_over),
+        TEST(test_named_file),
+        TEST(test_quotes),
+        TEST(test_table_names),
+        TEST(test_table_directories),
+        TEST(test_table_files_are_read_at_need),
         TEST(test_load_directory),
     };
 

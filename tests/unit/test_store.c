@@ -19,10 +19,9 @@ static int fsync_or_fail(int fd)
 #define fsync fsync_or_fail
 
 #include "cli/tokens_io.c"
-#include "host/bounded.c"
 #include "kernel/namespace.c"
 #include "host/store.c"
-#include "host/trusted.c"
+#include "host/tree.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,15 @@
  * Compiled together with what it tests: it is no part of the archive that the tests link. It reads trees like /sys,
  * made below a directory of their own.
  */
-#include "host/bounded.c"
+#include "late.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+
+static gboolean is_old, is_root; /* a kernel before 5.6; a run as root */
+#define syscall(...) (is_old ? (errno = ENOSYS, -1L) : syscall(__VA_ARGS__))
+#define geteuid() (is_root ? 0u : 1u)
+
 #include "host/tree.c"
 
 #include "host/sysfs.c"
@@ -30,6 +38,7 @@ static int set_up(void **state)
     (void)state;
     root = g_dir_make_tmp("ib-hook-sysfs-XXXXXX", NULL);
     links = g_array_new(FALSE, TRUE, sizeof(IbhLink));
+    is_old = is_root = FALSE;
     return root == NULL;
 }
 
@@ -405,6 +414,175 @@ static void test_unreadable(void **state)
     CHECK_RDMA("mlx5_0/1", "mlx5_1/1");
 }
 
+/* ---- copies, whose links and files others may have made: here class/ stands for sys/ -------------------- */
+
+static IbhTree tree_of_class(void)
+{
+    g_autofree char *directory = g_build_filename(root, "class", NULL);
+
+    return ibh_tree_of(directory);
+}
+
+static void put_link(const char *path, const char *target)
+{
+    g_autofree char *full = place(path);
+
+    assert_int_equal(symlink(target, full), 0);
+}
+
+static void change_mode(const char *path, mode_t mode)
+{
+    g_autofree char *full = place(path);
+
+    assert_int_equal(chmod(full, mode), 0);
+}
+
+static void assert_line(IbhTree *tree, const char *path, const char *expected)
+{
+    char line[64];
+
+    ibh_tree_line(tree, line, sizeof line, "%s", path);
+    if (!g_str_equal(line, expected))
+        fail_msg("%s: “%s”, not “%s”", path, line, expected);
+    assert_int_equal(ibh_tree_has(tree, "%s", path), expected[0] != '\0');
+}
+
+static void assert_names(IbhTree *tree, const char *path, guint n)
+{
+    g_autoptr(GPtrArray) names = ibh_tree_list(tree, "%s", path);
+
+    assert_int_equal(names->len, n);
+    assert_int_equal(tree->problem, 0);
+}
+
+static void check_links(void)
+{
+    g_auto(IbhTree) tree = tree_of_class();
+    g_autofree char *real = NULL, *outside = NULL;
+
+    assert_line(&tree, "sys/inside", "in");
+    assert_line(&tree, "sys/directory/up", "in");
+    assert_names(&tree, "sys/link/to/directory", 2);
+    assert_line(&tree, "sys/out", "");
+    assert_line(&tree, "sys/absolute", "");
+    assert_line(&tree, "sys/loop", "");
+    assert_names(&tree, "sys/etc", 0);
+    assert_line(&tree, "etc/file", "beside");
+    assert_line(&tree, "etc/link", "beside");
+    assert_line(&tree, "etc/out", "");
+    assert_line(&tree, "sys", "");
+    real = ibh_tree_real(&tree, "sys/directory/up");
+    assert_string_equal(real, "inside");
+    outside = ibh_tree_real(&tree, "sys/etc");
+    assert_null(outside);
+}
+
+/* They lead nowhere but into the directory that was named, and beside it nowhere but into its parent. */
+static void test_links_of_a_copy(void **state)
+{
+    (void)state;
+    put("inside", "in\n");
+    put_link("directory/up", "../inside");
+    put("directory/file", "");
+    put_link("link/to/directory", "../../directory");
+    put_link("loop", "loop");
+    put_link("out", "../etc/file");
+    put_link("absolute", "/proc/self/comm");
+    put_link("etc", "../etc");
+    put("../etc/file", "beside\n");
+    put_link("../etc/link", "file");
+    put_link("../etc/out", "/proc/self/comm");
+    check_links();
+    is_old = TRUE;
+    check_links();
+}
+
+static void swap_file(void)
+{
+    g_autofree char *link = place("other"), *file = place("file");
+
+    assert_int_equal(rename(link, file), 0);
+}
+
+static void swap_directory(void)
+{
+    g_autofree char *link = place("other"), *directory = place("directory"), *aside = place("aside");
+
+    assert_int_equal(rename(directory, aside), 0);
+    assert_int_equal(rename(link, directory), 0);
+}
+
+/* Its maker changes it while it is read. */
+static void test_swapped_in_a_copy(void **state)
+{
+    g_auto(IbhTree) tree = {0};
+    char line[64];
+
+    (void)state;
+    put("file", "own\n");
+    put("directory/one", "");
+    tree = tree_of_class();
+    put("../secret/file", "secret\n");
+    put("../secret/another", "");
+    put_link("other", "../secret/file");
+    late = swap_file;
+    ibh_tree_line(&tree, line, sizeof line, "sys/file");
+    assert_string_equal(line, "own");
+    assert_null(late);
+    assert_line(&tree, "sys/file", "");
+    put_link("other", "../secret");
+    late = swap_directory;
+    assert_names(&tree, "sys/directory", 1);
+    assert_null(late);
+    assert_names(&tree, "sys/directory", 0);
+}
+
+/* Root reads in it what all users may read, unless nobody but root could have made it: its maker has put files of
+ * root's into it, by hard links, or has named a directory where root keeps some. */
+static void test_what_root_reads_for_others(void **state)
+{
+    (void)state;
+    assert_int_equal(chmod(root, 0755), 0);
+    put("file", "open\n");
+    put("private", "secret\n");
+    change_mode("private", 0640);
+    put("closed/file", "secret\n");
+    change_mode("closed", 0750);
+    put("../etc/private", "secret\n");
+    change_mode("../etc/private", 0640);
+    change_mode("", 0777);
+    assert_int_equal(chmod(root, 0777), 0);
+    for (is_root = FALSE; is_root <= TRUE; is_root++) {
+        const char *secret = is_root ? "" : "secret";
+        g_auto(IbhTree) tree = tree_of_class();
+
+        assert_line(&tree, "sys/file", "open");
+        assert_line(&tree, "sys/private", secret);
+        assert_line(&tree, "sys/closed/file", secret);
+        assert_line(&tree, "etc/private", secret);
+        assert_names(&tree, "sys/closed", is_root ? 0 : 1);
+    }
+}
+
+/* The kernel's own, as the copy of a container may be: links are all relative, and lead nowhere else. */
+static void test_sysfs_by_another_name(void **state)
+{
+    g_auto(IbhTree) own = ibh_tree_of("/sys/"), copy = ibh_tree_of("/sys/../sys");
+    g_autoptr(GPtrArray) nics = ibh_tree_list(&own, "sys/class/net"), same = ibh_tree_list(&copy, "sys/class/net");
+
+    (void)state;
+    assert_true(own.complete);
+    assert_false(copy.complete);
+    assert_int_equal(nics->len, same->len);
+    IBH_EACH_POINTER (const char, nic, nics) {
+        g_autofree char *one = ibh_tree_real(&own, "sys/class/net/%s", nic),
+                        *other = ibh_tree_real(&copy, "sys/class/net/%s", nic);
+
+        assert_non_null(one);
+        assert_string_equal(one, other);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -426,6 +604,10 @@ int main(void)
         TEST(test_virtual_functions),
         TEST(test_no_tree),
         TEST(test_unreadable),
+        TEST(test_links_of_a_copy),
+        TEST(test_swapped_in_a_copy),
+        TEST(test_what_root_reads_for_others),
+        TEST(test_sysfs_by_another_name),
     };
 
     g_log_set_always_fatal((GLogLevelFlags)(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING));
