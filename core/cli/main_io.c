@@ -519,6 +519,16 @@ static int act(const IbhOptions *options, Waiter *waiter, GString *out, GString 
 
 /* ---- the program ---- */
 
+static gboolean check_sysfs(const IbhOptions *options, GError **error)
+{
+    if (g_str_equal(options->sysfs, "/sys") || g_file_test(options->sysfs, G_FILE_TEST_IS_DIR))
+        return TRUE;
+    g_set_error(error, IBH_CONFIG_ERROR, 0,
+                "--sysfs %s: there is no such directory; name a copy of another host's /sys, or leave it out",
+                options->sysfs);
+    return FALSE;
+}
+
 int main(int argc G_GNUC_UNUSED, char **argv)
 {
     g_auto(IbhOptions) options = {0};
@@ -539,6 +549,8 @@ int main(int argc G_GNUC_UNUSED, char **argv)
         ibh_options_help(out);
     else if (options.action == IBH_ACTION_VERSION)
         g_string_append(out, "ib-hook " IBH_VERSION "\n");
+    else if (!check_sysfs(&options, &error))
+        status = fail(&options, error, out, warnings);
     else if (options.action == IBH_ACTION_WATCH)
         status = ibh_watch_run(options.config, options.sysfs) ? IBH_EXIT_OK : IBH_EXIT_SYSTEM;
     else

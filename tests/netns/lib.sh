@@ -168,6 +168,7 @@ on() { # HOST COMMAND…
 # may cost a packet, because the kernel then separates main from local while packets are looked up: so there was one already.
 new_host() {
     ip netns add "$1"
+    mkdir -p "/run/sys/$1"
     on "$1" sh -c '
         for c in all default; do for k in '"$ARP_KEYS"'; do echo 0 > '$CONF'/$c/$k; done; done
         echo '"${RP_FILTER:-0}"' > '$CONF'/all/rp_filter

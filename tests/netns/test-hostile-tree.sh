@@ -106,3 +106,14 @@ if [ "$rooted" = yes ]; then
     expect_equal "so is somebody's copy" "$(on B "$IB_HOOK" --show --verbose --sysfs $work/host/sys)" \
         "$(on B "$IB_HOOK" --show --verbose --sysfs $work/tree/sys)"
 fi
+
+# What is no directory is no copy: an empty answer would look like a host without RDMA.
+touch $work/file
+mkfifo $work/pipe
+for place in $work/nowhere $work/file $work/pipe $work/file/sys; do
+    for action in --show --check --plan --apply --undo --watch "--render env"; do
+        # shellcheck disable=SC2086 # two words
+        expect_hook 2 B $action --sysfs $place
+        expect_contains "$action names it" "--sysfs $place: there is no such directory" "$err"
+    done
+done
