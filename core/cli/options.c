@@ -57,7 +57,7 @@ void ibh_options_help(GString *out)
 {
     g_autofree char *formats = ibh_render_formats();
 
-    g_string_append(out, "Usage: ib-hook [ACTION] [OPTION...] [PEER...]\n\n"
+    g_string_append(out, "Usage: ib-hook [ACTION] [--iface NAME]... [OPTION...] [PEER...]\n\n"
                          "Makes rails of a host's RDMA NICs that share an IP subnet: traffic from a\n"
                          "NIC's address leaves through this NIC, and traffic to the address arrives on\n"
                          "it. One action for each call; without --iface, it covers all rails.\n\n");
@@ -105,12 +105,11 @@ static char *take_value(IbhOptions *options, const Option *option, char *value)
     return NULL;
 }
 
+/* "--name" or "--name=value". */
 static gboolean names(const char *word, const Option *option)
 {
     const gsize length = strlen(option->name);
 
-    if (word[0] == '-' && option->letter && word[1] == option->letter)
-        return word[2] == '\0';
     return g_str_has_prefix(word, "--") && strncmp(word + 2, option->name, length) == 0 &&
            (word[2 + length] == '\0' || word[2 + length] == '=');
 }
@@ -122,6 +121,15 @@ static const Option *find(const char *word, const char *value)
         const gboolean has_value = value && !(option->kind == NUMBER && value[0] == '-');
 
         if (names(word, option) && (!option->value || has_value))
+            return option;
+    }
+    return NULL;
+}
+
+static const Option *find_letter(char letter)
+{
+    IBH_EACH_ROW (const Option, option, table) {
+        if (letter && option->letter == letter)
             return option;
     }
     return NULL;
@@ -149,69 +157,94 @@ static const Option *find_meant(const char *word)
     return best;
 }
 
+static char *want_value(const Option *option)
+{
+    g_autofree char *formats = ibh_render_formats();
+
+    if (option->kind == FORMAT)
+        return g_strdup_printf("--render needs a format: one of %s", formats);
+    return g_strdup_printf("--%s needs a value: --%s %s", option->name, option->name, option->value);
+}
+
 static char *refuse_option(const char *word)
 {
     const Option *meant = find_meant(word);
-    g_autofree char *formats = ibh_render_formats();
 
     if (!meant)
         return g_strdup_printf("unknown option %s; ib-hook --help lists all", word);
     if (!names(word, meant))
         return g_strdup_printf("unknown option %s; did you mean --%s?", word, meant->name);
-    if (meant->kind == FORMAT)
-        return g_strdup_printf("--render needs a format: one of %s", formats);
-    return meant->value ? g_strdup_printf("--%s needs a value: --%s %s", meant->name, meant->name, meant->value)
-                        : g_strdup_printf("--%s takes no value: %s", meant->name, word);
-}
-
-static const Option *find_chosen(const IbhOptions *options)
-{
-    const Option *chosen = table;
-
-    while (chosen->with != 1u << options->action)
-        chosen++;
-    return chosen;
+    return meant->value ? want_value(meant) : g_strdup_printf("--%s takes no value: %s", meant->name, word);
 }
 
 static char *refuse_word(const char *word, const IbhOptions *options)
 {
     const Option *meant = find_meant(word);
+    IbhIp ip;
 
     if (meant)
         return g_strdup_printf("unknown option \"%s\"; did you mean --%s?", word, meant->name);
+    if (ibh_ip_parse(word, &ip))
+        return g_strdup_printf("\"%s\" is no option; if it is a peer, write --probe %s", word, word);
     if (options->action == IBH_ACTION_WATCH || !ibh_iface_name_is_valid(word))
-        return g_strdup_printf("unknown option \"%s\"; ib-hook --help lists all", word);
-    if (options->action == IBH_ACTION_SHOW)
-        return g_strdup_printf("unknown option \"%s\"; did you mean ib-hook --iface %s?", word, word);
-    return g_strdup_printf("unknown option \"%s\"; did you mean ib-hook --%s --iface %s?", word,
-                           find_chosen(options)->name, word);
+        return g_strdup_printf("\"%s\" is no option; ib-hook --help lists all", word);
+    return g_strdup_printf("\"%s\" is no option; if it is a NIC, write --iface %s (--iface once for each NIC)", word,
+                           word);
 }
 
-/* ---- all words ---- */
+/* ---- all words; `used`: a bit for each row ---- */
 
-/* `used`: a bit for each row. What is no option is put among `others`. */
+static char *take_long(char ***word, IbhOptions *options, guint *used)
+{
+    char *text = **word, *equals = strchr(text, '='), *value = equals ? equals + 1 : (*word)[1];
+    const Option *option = find(text, value);
+
+    if (!option || (equals && !option->value))
+        return refuse_option(text);
+    *used |= 1u << (option - table);
+    *word += option->value && !equals ? 1 : 0;
+    return take_value(options, option, value);
+}
+
+/* "-jv", "-iib0", "-i ib0": the value of a letter is the rest of its word, or the next word. */
+static char *take_letters(char ***word, IbhOptions *options, guint *used)
+{
+    const Option *option = NULL;
+    char *letter = **word, *value = NULL, *problem = NULL;
+
+    do {
+        letter++;
+        if (!(option = find_letter(*letter)))
+            return refuse_option(**word);
+        value = letter[1] ? letter + 1 : (*word)[1];
+        if (option->value && !value)
+            return want_value(option);
+        *used |= 1u << (option - table);
+        problem = take_value(options, option, value);
+    } while (!option->value && letter[1]);
+    *word += option->value && !letter[1] ? 1 : 0;
+    return problem;
+}
+
+/* What is no option is put among `others`. After a problem it goes on: a --json that comes later says how the problem
+ * is told. */
 static char *take_words(char **word, IbhOptions *options, guint *used, GPtrArray *others)
 {
-    char *problem = NULL;
+    char *first = NULL;
 
-    for (gboolean ended = FALSE; *word && !problem; word++) {
-        const char *text = *word;
-        char *equals = strchr(*word, '='), *value = equals ? equals + 1 : word[1];
-        const Option *option = find(text, value);
+    for (gboolean ended = FALSE; *word; word++) {
+        g_autofree char *problem = NULL;
 
-        if (ended || text[0] != '-') {
+        if (ended || (*word)[0] != '-')
             g_ptr_array_add(others, *word);
-        } else if (g_str_equal(text, "--")) {
+        else if (g_str_equal(*word, "--"))
             ended = TRUE;
-        } else if (!option || (equals && !option->value)) {
-            problem = refuse_option(text);
-        } else {
-            *used |= 1u << (option - table);
-            word += option->value && !equals ? 1 : 0;
-            problem = take_value(options, option, value);
-        }
+        else
+            problem = (*word)[1] == '-' ? take_long(&word, options, used) : take_letters(&word, options, used);
+        if (!first)
+            first = g_steal_pointer(&problem);
     }
-    return problem;
+    return first;
 }
 
 /* Letters, digits, dots and hyphens; but what looks like an address is one, and perhaps mistyped: no name server is
@@ -252,8 +285,10 @@ static char *take_peers(IbhOptions *options, const GPtrArray *words)
 
 static char *check_together(const IbhOptions *options, guint used)
 {
-    const Option *chosen = find_chosen(options);
+    const Option *chosen = table;
 
+    while (chosen->with != 1u << options->action)
+        chosen++;
     for (guint i = 0; i < G_N_ELEMENTS(table); i++) {
         if (used & 1u << i && !(table[i].with & chosen->with))
             return table[i].kind <= FORMAT ? g_strdup("give one action in each call (--apply --confirm needs SECONDS)")
@@ -281,8 +316,6 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
         g_clear_pointer(&ret_options->ifaces, g_free);
     if (!problem)
         return TRUE;
-    ret_options->json = g_strv_contains((const char *const *)words, "--json") ||
-                        g_strv_contains((const char *const *)words, "-j"); /* how it is told */
     /* It may hold a word of the caller's. */
     clean = ibh_text_printable(problem);
     g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, clean);

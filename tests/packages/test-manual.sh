@@ -12,6 +12,8 @@ expect_at_least "ib-hook --help lists options" 15 "$(wc -l <<<"$options")"
 expect_equal "ib-hook(8) has them all, and no other" "$options" \
     "$(grep -o 'Fl Fl [a-z]*' "$manual/ib-hook.8" | sed 's/Fl Fl /--/' | sort -u)"
 expect_equal "each has an entry" "$options" "$(sed -n 's/^\.It Fl Fl \([a-z]*\).*/--\1/p' "$manual/ib-hook.8" | sort -u)"
+expect_equal "the synopses are the same" "$("$IB_HOOK" --help | sed -n 's/^Usage: //p' | tr -d ' ')" \
+    "$(mandoc -Tascii "$manual/ib-hook.8" | col -b | sed -n '/^SYNOPSIS/,/^DESCRIPTION/{//d;p}' | tr -d ' \n')"
 formats=$({ "$IB_HOOK" --render no-such-format 2>&1 || true; } | sed -n 's/.*formats: //p' | tr -d ' ' | tr , '\n' | sort)
 expect_at_least "--render has formats" 1 "$(wc -w <<<"$formats")"
 expect_equal "ib-hook(8) has them all, and no other" "$formats" \

@@ -108,6 +108,8 @@ static void test_taken(void **state)
         {"-h", "help"},
         {"-V", "version"},
         {"--check -j -v -i ib1 -i ib0", "check json verbose ib1 ib0"},
+        {"-jv --check", "check json verbose"},
+        {"-iib0 -ji ib1 -jviib2 -i-", "show json verbose ib0 ib1 ib2 -"},
         {"-q", "show quiet"},
         {"--probe 10.0.0.1 node17 n-1.cluster_a", "probe 10.0.0.1 node17? n-1.cluster_a?"},
         {"--check --", "check"},
@@ -163,10 +165,20 @@ static void test_refused(void **state)
         {"chekc", "did you mean --check?"},
         {"--chekc", "unknown option --chekc; did you mean --check?"},
         {"--interface=ib0", "unknown option --interface=ib0; ib-hook --help"},
-        {"ib1", "unknown option \"ib1\"; did you mean ib-hook --iface ib1?"},
-        {"--check ib1", "unknown option \"ib1\"; did you mean ib-hook --check --iface ib1?"},
+        {"--iface ib0 ib1", "\"ib1\" is no option; if it is a NIC, write --iface ib1 (--iface once for each NIC)"},
+        {"--render networkd ib1",
+         "\"ib1\" is no option; if it is a NIC, write --iface ib1 (--iface once for each NIC)"},
+        {"--watch ib1", "\"ib1\" is no option; ib-hook --help lists all"},
+        {"a/b", "\"a/b\" is no option; ib-hook --help lists all"},
+        {"--check 172.16.16.1", "\"172.16.16.1\" is no option; if it is a peer, write --probe 172.16.16.1"},
         {"-x", "unknown option -x; ib-hook --help lists all"},
+        {"-jxv", "unknown option -jxv; ib-hook --help lists all"},
+        {"-json", "unknown option -json; did you mean --json?"},
+        {"-", "unknown option -; ib-hook --help lists all"},
+        {"-qv", "--verbose and --quiet"},
         {"-i", "--iface needs a value: --iface NAME"},
+        {"-ji", "--iface needs a value: --iface NAME"},
+        {"-ia/b", "--iface a/b: no interface can have this name"},
         {"--check -- --json", "--json"},
         {"''", "\"\""},
         {"--iface", "--iface"},
@@ -244,9 +256,9 @@ static void test_names(void **state)
 /* --json, wherever it stands, says how an error is to be told. */
 static void test_json_of_errors(void **state)
 {
-    static const char *const yes[] = {"--json --bogus", "--bogus --json", "ib0 --json", "--apply --undo --json",
-                                      "--iface a/b --json"};
-    static const char *const no[] = {"--bogus", "json", "--bogus --jso"};
+    static const char *const yes[] = {"--json --bogus",        "--bogus --json",     "ib0 --json",
+                                      "--apply --undo --json", "--iface a/b --json", "--bogus -vj"};
+    static const char *const no[] = {"--bogus", "json", "--bogus --jso", "--bogus --iface --json", "--bogus -ij"};
 
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(yes) + G_N_ELEMENTS(no); i++) {
