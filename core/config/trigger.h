@@ -17,9 +17,6 @@ typedef struct {
     char cause[64];      /* for the journal: "NetworkManager: ib1 up" */
 } IbhTrigger;
 
-/* The boot, and each start of systemd-networkd: about all interfaces. */
-#define IBH_TRIGGER_BOOT ((IbhTrigger){.wanted = true, .cause = "ib-hook.service"})
-
 /* argv of the hook; envp as from environ: nothing in them is trusted. */
 IbhTrigger ibh_trigger_nm(int argc, char **argv);
 IbhTrigger ibh_trigger_networkd(char **envp);

@@ -50,6 +50,23 @@ gone
 called boot ib-hook.service "$HOOKS/boot"
 gone
 
+# What ib-hook.service could not do is what systemd shows of it.
+boots() { # WHAT STATUS LINES [COMMAND…]: of the journal; a command that runs it
+    local status=0 from
+    from=$(($(journal_lines) + 1))
+    with_sys B env -i "${MANAGER[@]}" "${@:4}" "$HOOKS/boot" </dev/null >$work/out 2>&1 || status=$?
+    expect_equal "ib-hook.service, $1: exit status" "$2" $status
+    expect_equal "the journal says why" "$3" "$(journal "$from" | sed 's/ (ip .*//')"
+    expect_equal "nothing is changed" "$state_before" "$(state B | tidy)"
+}
+system_config $'[defaults]\narp=loud'
+boots "a configuration that is refused" 2 "\
+4 /etc/ib-hook/ib-hook.conf:2: arp=loud: not allowed; use auto, strict or keep
+3 ib-hook.service routed no NIC, because the configuration is refused: correct it, then run: sudo systemctl start ib-hook.service"
+rm /etc/ib-hook/ib-hook.conf
+refusal="route-add failed: Operation not permitted"
+boots "a kernel that refuses" 3 "4 ib0: $refusal"$'\n'"4 ib1: $refusal" setpriv --bounding-set=-net_admin --inh-caps=-net_admin
+
 # Commands: the same lines, unless nothing changed, with who ran them.
 expect_said() { # WHAT ADDED-OR-REMOVED CAUSE: in the journal, for each rail, and nothing else
     expect_equal "$1: the changes of each rail, and who made them" "ib0 ib1" \
