@@ -62,7 +62,11 @@ $(HOOKS:%=$(BUILD)/hooks/%): $(BUILD)/libibhook.a
 $(BUILD)/ib-hook: $(call objects,$(COMMAND)) $(BUILD)/libibhook-command.a $(BUILD)/libibhook.a
 	$(call quiet,LD)$(CC) $(CFLAGS) $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PKG_LIBS)
 
-$(BUILD)/core/check/managers_io.o: ALL_CFLAGS += -DIBH_PLUGIN_DIR='"$(PLUGINDIR)"'
+# It looks for nm.so where that is installed: `make`, then `make install libdir=DIR`, compiles it again.
+$(BUILD)/core/check/managers_io.o: ALL_CFLAGS += -DIBH_PLUGIN_DIR='"$(plugindir)"'
+$(BUILD)/core/check/managers_io.o: $(BUILD)/plugindir
+$(BUILD)/plugindir: always
+	@mkdir -p $(@D) && { echo '$(plugindir)' | cmp -s - $@ || echo '$(plugindir)' >$@; }
 
 $(BUILD)/nm.so: nm-dispatcher/connections.c
 	@mkdir -p $(@D)
@@ -97,7 +101,7 @@ help:
 	@echo "            make check    what the tests need is installed; builds; all tests that need no virtual machines"
 	@echo "Building:   make deps     what building needs is installed (apt or dnf; asks sudo)"
 	@echo "            make          in $(BUILD)/; BUILD=DIR for another place, V=1 shows commands; CC, CFLAGS, LDFLAGS as ever"
-	@echo "            make install uninstall    DESTDIR=DIR, PREFIX=$(PREFIX)"
+	@echo "            make install uninstall    DESTDIR=DIR; prefix=$(prefix), bindir=, libdir= and GNU's other names"
 	@echo "Packages:   make deb rpm  what building one needs is installed; $(BUILD)/deb, $(BUILD)/rpm"
 	@echo "            make repo     signed repositories of both, for apt and dnf: $(BUILD)/repo; REPO_KEY names the key"
 	@echo "            make dist     a release tarball: $(BUILD)/dist/ib-hook-$(VERSION).tar.gz"
@@ -131,5 +135,5 @@ compile_commands.json: Makefile tests/tests.mk $(wildcard core/*/*.c)
 clean:
 	rm -rf $(BUILD) compile_commands.json
 
-.PHONY: all toolchain help deps demo recording clean
+.PHONY: all always toolchain help deps demo recording clean
 .SECONDARY:

@@ -1,39 +1,50 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installing, packages, and their tests; included by the Makefile.
 
-BINDIR ?= $(PREFIX)/bin
-LIBEXECDIR ?= $(PREFIX)/libexec/ib-hook
+# Where things go: GNU's names, on the command line. What reads them there lies elsewhere: ib-hook reads /etc/ib-hook and
+# /var/lib/ib-hook, the network managers and systemd their own directories.
+prefix = $(PREFIX)
+exec_prefix = $(prefix)
+bindir = $(exec_prefix)/bin
+libdir = $(exec_prefix)/lib
+libexecdir = $(exec_prefix)/libexec
+sysconfdir = /etc
+localstatedir = /var
+datarootdir = $(prefix)/share
+datadir = $(datarootdir)
+docdir = $(datarootdir)/doc/ib-hook
+mandir = $(datarootdir)/man
+unitdir = $(prefix)/lib/systemd/system
+tmpfilesdir = $(prefix)/lib/tmpfiles.d
 # NetworkManager looks here in /usr only; from elsewhere the link in /etc leads here.
-NMDIR ?= $(PREFIX)/lib/NetworkManager/dispatcher.d
-UNITDIR ?= $(PREFIX)/lib/systemd/system
-TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
-PLUGINDIR ?= $(PREFIX)/lib/ib-hook
-DOCDIR ?= $(PREFIX)/share/doc/ib-hook
-FLEETDIR ?= $(PREFIX)/share/ib-hook/fleet
-# The fleet's page links to it.
-ANSIBLEDIR ?= $(patsubst %/,%,$(dir $(FLEETDIR)))/ansible
-MANDIR ?= $(PREFIX)/share/man
-BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
-ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
+nmdir = $(prefix)/lib/NetworkManager/dispatcher.d
+bashcompletiondir = $(datadir)/bash-completion/completions
+zshcompletiondir = $(datadir)/zsh/site-functions
 
-# The names that other Makefiles have for these would be ignored, and all installed in another place than the one asked for.
-$(foreach name,prefix exec_prefix bindir sbindir libdir libexecdir datadir datarootdir sysconfdir mandir docdir destdir SBINDIR LIBDIR, \
-    $(if $(filter command,$(origin $(name))),$(error $(name)= has no effect here: say where with PREFIX=, DESTDIR=, BINDIR=, LIBEXECDIR=, \
-        PLUGINDIR=, MANDIR= or DOCDIR=; `make help`)))
+hookdir = $(libexecdir)/ib-hook
+plugindir = $(libdir)/ib-hook
+# Pages link to these two, and each to the other.
+fleetdir = $(datadir)/ib-hook/fleet
+ansibledir = $(datadir)/ib-hook/ansible
+
+# Other Makefiles have these names. They would be ignored, and all installed in another place than the one asked for.
+$(foreach name,destdir BINDIR SBINDIR LIBDIR LIBEXECDIR SYSCONFDIR DATADIR MANDIR DOCDIR, \
+    $(if $(filter command,$(origin $(name))),$(error $(name)= has no effect here: say where with DESTDIR=, or with prefix=, bindir=, \
+        libdir= and GNU's other names in small letters; `make help`)))
 
 FLEET := README.md ib-hook.schema.json ib-hook-prometheus.service ib-hook-prometheus.timer ib-hook.rules.yml
 ANSIBLE := $(patsubst packaging/ansible/%,%,$(shell find packaging/ansible -type f))
 UNITS := ib-hook.service ib-hook-watch.service
 # Where things are in a package is written down in units; elsewhere it is put right.
-RELOCATE = sed -e 's,/usr/bin/ib-hook,$(BINDIR)/ib-hook,' -e 's,/usr/libexec/ib-hook,$(LIBEXECDIR),'
+RELOCATE = sed -e 's,/usr/bin/ib-hook,$(bindir)/ib-hook,' -e 's,/usr/libexec/ib-hook,$(hookdir),'
 
-LIBEXEC := networkd-dispatcher ifupdown boot ifup-local ifdown-local slurm-healthcheck
+HOOK_PROGRAMS := networkd-dispatcher ifupdown boot ifup-local ifdown-local slurm-healthcheck
 DOCS := ib-hook.conf $(notdir $(wildcard packaging/doc/*.md))
 
 # The managers' directories hold links to the hooks. /etc/network is that of Debian's ifupdown: the RPM leaves it out.
-NM_LINKS := $(addprefix /etc/NetworkManager/dispatcher.d/,50-ib-hook pre-up.d/50-ib-hook)
-NETWORKD_LINKS := $(patsubst %,/etc/networkd-dispatcher/%.d/50-ib-hook,routable configured degraded no-carrier off)
-IFUPDOWN_LINKS := $(patsubst %,/etc/network/%.d/ib-hook,if-up if-post-down)
+NM_LINKS = $(addprefix $(sysconfdir)/NetworkManager/dispatcher.d/,50-ib-hook pre-up.d/50-ib-hook)
+NETWORKD_LINKS = $(patsubst %,$(sysconfdir)/networkd-dispatcher/%.d/50-ib-hook,routable configured degraded no-carrier off)
+IFUPDOWN_LINKS = $(patsubst %,$(sysconfdir)/network/%.d/ib-hook,if-up if-post-down)
 
 # $(call put,MODE,FILE,PLACE)
 put = install -D -m $(1) $(2) "$(DESTDIR)$(3)"
@@ -43,33 +54,33 @@ link = for link in $(1); do at="$(DESTDIR)$$link"; mkdir -p "$${at%/*}" && { [ -
 tell = @[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || printf '%s\n' $(1)
 
 install: all
-	$(call put,0755,$(BUILD)/ib-hook,$(BINDIR)/ib-hook)
-	$(call put,0755,$(BUILD)/hooks/nm-dispatcher,$(NMDIR)/50-ib-hook)
-	install -d "$(DESTDIR)$(NMDIR)/pre-up.d"
-	ln -sf ../50-ib-hook "$(DESTDIR)$(NMDIR)/pre-up.d/50-ib-hook"
-	$(foreach hook,networkd-dispatcher ifupdown boot,$(call put,0755,$(BUILD)/hooks/$(hook),$(LIBEXECDIR)/$(hook)) && )true
-	$(call put,0755,$(BUILD)/hooks/rhel-ifcfg,$(LIBEXECDIR)/ifup-local)
-	ln -sf ifup-local "$(DESTDIR)$(LIBEXECDIR)/ifdown-local"
-	$(call put,0755,packaging/fleet/slurm-healthcheck,$(LIBEXECDIR)/slurm-healthcheck)
-	install -d "$(DESTDIR)$(PLUGINDIR)" "$(DESTDIR)$(UNITDIR)" "$(DESTDIR)$(FLEETDIR)"
-	$(if $(NM),$(call put,0644,$(NM),$(PLUGINDIR)/nm.so))
+	$(call put,0755,$(BUILD)/ib-hook,$(bindir)/ib-hook)
+	$(call put,0755,$(BUILD)/hooks/nm-dispatcher,$(nmdir)/50-ib-hook)
+	install -d "$(DESTDIR)$(nmdir)/pre-up.d"
+	ln -sf ../50-ib-hook "$(DESTDIR)$(nmdir)/pre-up.d/50-ib-hook"
+	$(foreach hook,networkd-dispatcher ifupdown boot,$(call put,0755,$(BUILD)/hooks/$(hook),$(hookdir)/$(hook)) && )true
+	$(call put,0755,$(BUILD)/hooks/rhel-ifcfg,$(hookdir)/ifup-local)
+	ln -sf ifup-local "$(DESTDIR)$(hookdir)/ifdown-local"
+	$(call put,0755,packaging/fleet/slurm-healthcheck,$(hookdir)/slurm-healthcheck)
+	install -d "$(DESTDIR)$(plugindir)" "$(DESTDIR)$(unitdir)" "$(DESTDIR)$(fleetdir)"
+	$(if $(NM),$(call put,0644,$(NM),$(plugindir)/nm.so))
 	for unit in $(UNITS); do \
-	    $(RELOCATE) packaging/systemd/$$unit >"$(DESTDIR)$(UNITDIR)/$$unit" && chmod 0644 "$(DESTDIR)$(UNITDIR)/$$unit" || exit; \
+	    $(RELOCATE) packaging/systemd/$$unit >"$(DESTDIR)$(unitdir)/$$unit" && chmod 0644 "$(DESTDIR)$(unitdir)/$$unit" || exit; \
 	done
-	$(call put,0644,packaging/systemd/tmpfiles.conf,$(TMPFILESDIR)/ib-hook.conf)
-	$(call put,0644,packaging/man/ib-hook.8,$(MANDIR)/man8/ib-hook.8)
-	$(call put,0644,packaging/man/ib-hook.conf.5,$(MANDIR)/man5/ib-hook.conf.5)
-	$(call put,0644,packaging/completions/ib-hook.bash,$(BASH_COMPLETIONS)/ib-hook)
-	$(call put,0644,packaging/completions/_ib-hook,$(ZSH_COMPLETIONS)/_ib-hook)
-	$(call put,0644,packaging/ib-hook.conf,$(DOCDIR)/ib-hook.conf)
-	install -m 0644 packaging/doc/*.md "$(DESTDIR)$(DOCDIR)"
-	install -m 0644 $(addprefix packaging/fleet/,$(FLEET)) "$(DESTDIR)$(FLEETDIR)"
-	$(RELOCATE) packaging/fleet/ib-hook-prometheus.service >"$(DESTDIR)$(FLEETDIR)/ib-hook-prometheus.service"
-	$(foreach file,$(ANSIBLE),$(call put,0644,packaging/ansible/$(file),$(ANSIBLEDIR)/$(file)) && )true
-	install -d "$(DESTDIR)/var/lib/ib-hook" "$(DESTDIR)/etc/ib-hook/conf.d"
-	@$(call link,$(NM_LINKS),$(NMDIR)/50-ib-hook)
-	@$(call link,$(NETWORKD_LINKS),$(LIBEXECDIR)/networkd-dispatcher)
-	@$(call link,$(IFUPDOWN_LINKS),$(LIBEXECDIR)/ifupdown)
+	$(call put,0644,packaging/systemd/tmpfiles.conf,$(tmpfilesdir)/ib-hook.conf)
+	$(call put,0644,packaging/man/ib-hook.8,$(mandir)/man8/ib-hook.8)
+	$(call put,0644,packaging/man/ib-hook.conf.5,$(mandir)/man5/ib-hook.conf.5)
+	$(call put,0644,packaging/completions/ib-hook.bash,$(bashcompletiondir)/ib-hook)
+	$(call put,0644,packaging/completions/_ib-hook,$(zshcompletiondir)/_ib-hook)
+	install -d "$(DESTDIR)$(docdir)"
+	install -m 0644 packaging/ib-hook.conf packaging/doc/*.md "$(DESTDIR)$(docdir)"
+	install -m 0644 $(addprefix packaging/fleet/,$(FLEET)) "$(DESTDIR)$(fleetdir)"
+	$(RELOCATE) packaging/fleet/ib-hook-prometheus.service >"$(DESTDIR)$(fleetdir)/ib-hook-prometheus.service"
+	$(foreach file,$(ANSIBLE),$(call put,0644,packaging/ansible/$(file),$(ansibledir)/$(file)) && )true
+	install -d "$(DESTDIR)$(localstatedir)/lib/ib-hook" "$(DESTDIR)$(sysconfdir)/ib-hook/conf.d"
+	@$(call link,$(NM_LINKS),$(nmdir)/50-ib-hook)
+	@$(call link,$(NETWORKD_LINKS),$(hookdir)/networkd-dispatcher)
+	@$(call link,$(IFUPDOWN_LINKS),$(hookdir)/ifupdown)
 	$(call tell,"Installed; no service is enabled and nothing is routed yet:" \
 	    "  systemctl daemon-reload" \
 	    "  systemctl enable --now ib-hook-watch.service    # repairs what no network manager announces" \
@@ -85,21 +96,24 @@ $(BUILD)/selinux-module/ib_hook.pp: $(wildcard packaging/selinux/ib_hook.*)
 	@mkdir -p $(@D) && cp $^ $(@D)
 	@$(MAKE) -C $(@D) -f $(SELINUX_DEVEL) ib_hook.pp >$(@D)/log 2>&1 || { cat $(@D)/log >&2; exit 1; }
 
-INSTALLED = $(BINDIR)/ib-hook $(addprefix $(LIBEXECDIR)/,$(LIBEXEC)) $(NMDIR)/50-ib-hook $(NMDIR)/pre-up.d/50-ib-hook $(PLUGINDIR)/nm.so $(addprefix $(UNITDIR)/,$(UNITS)) \
-            $(TMPFILESDIR)/ib-hook.conf $(MANDIR)/man8/ib-hook.8 $(MANDIR)/man5/ib-hook.conf.5 $(BASH_COMPLETIONS)/ib-hook \
-            $(ZSH_COMPLETIONS)/_ib-hook $(addprefix $(DOCDIR)/,$(DOCS)) $(addprefix $(FLEETDIR)/,$(FLEET)) $(addprefix $(ANSIBLEDIR)/,$(ANSIBLE))
+INSTALLED = $(bindir)/ib-hook $(addprefix $(hookdir)/,$(HOOK_PROGRAMS)) $(nmdir)/50-ib-hook $(nmdir)/pre-up.d/50-ib-hook $(plugindir)/nm.so $(addprefix $(unitdir)/,$(UNITS)) \
+            $(tmpfilesdir)/ib-hook.conf $(mandir)/man8/ib-hook.8 $(mandir)/man5/ib-hook.conf.5 $(bashcompletiondir)/ib-hook \
+            $(zshcompletiondir)/_ib-hook $(addprefix $(docdir)/,$(DOCS)) $(addprefix $(fleetdir)/,$(FLEET)) $(addprefix $(ansibledir)/,$(ANSIBLE))
 
 # The deepest come first.
-ANSIBLE_DIRECTORIES = $(addprefix $(ANSIBLEDIR)/,$(shell cd packaging/ansible && find * -depth -type d)) $(ANSIBLEDIR)
+ANSIBLE_DIRECTORIES = $(addprefix $(ansibledir)/,$(shell cd packaging/ansible && find * -depth -type d)) $(ansibledir)
 
-# What make install put there goes, after what it programmed; configuration and links of another's are the administrator's.
+# What make install put there goes, after what it programmed. Configuration, links of another's and the NICs that were rails are
+# the administrator's; where a package is installed beside, so are its services and what it programmed.
+BESIDE = [ "$(tmpfilesdir)" != /usr/lib/tmpfiles.d ] && [ -e "$(DESTDIR)/usr/lib/tmpfiles.d/ib-hook.conf" ]
 uninstall:
-	@[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || { systemctl disable --now $(UNITS); $(BINDIR)/ib-hook --undo; rm -rf /run/ib-hook; } || :
+	@[ -n "$(DESTDIR)" ] || [ ! -d /run/systemd/system ] || { $(BESIDE); } || \
+	    { systemctl disable --now $(UNITS); $(bindir)/ib-hook --undo; rm -rf /run/ib-hook; } || :
 	@for link in $(NM_LINKS) $(NETWORKD_LINKS) $(IFUPDOWN_LINKS); do \
-	    case $$(readlink "$(DESTDIR)$$link") in $(NMDIR)/50-ib-hook | $(LIBEXECDIR)/*) rm -f "$(DESTDIR)$$link" ;; esac; done
+	    case $$(readlink "$(DESTDIR)$$link") in $(nmdir)/50-ib-hook | $(hookdir)/*) rm -f "$(DESTDIR)$$link" ;; esac; done
 	for file in $(INSTALLED); do rm -f "$(DESTDIR)$$file" || exit; done
-	rm -rf "$(DESTDIR)/var/lib/ib-hook"
-	for directory in /etc/ib-hook/conf.d /etc/ib-hook $(LIBEXECDIR) $(PLUGINDIR) $(DOCDIR) $(FLEETDIR) $(ANSIBLE_DIRECTORIES) $(patsubst %/,%,$(dir $(FLEETDIR))); do \
+	shared="$(localstatedir)/lib/ib-hook $(sysconfdir)/ib-hook/conf.d $(sysconfdir)/ib-hook"; $(BESIDE) && shared=; \
+	for directory in $$shared $(hookdir) $(plugindir) $(docdir) $(fleetdir) $(ANSIBLE_DIRECTORIES) $(datadir)/ib-hook; do \
 	    [ ! -d "$(DESTDIR)$$directory" ] || rmdir --ignore-fail-on-non-empty "$(DESTDIR)$$directory" || exit; \
 	done
 

@@ -18,12 +18,51 @@ expect_equal "nor where that is said with its whole path" "" "$(packed o.t $work
 touch $work/tree/o,t
 expect_equal "but files that have a similar name" "" "$(packed o.t o.t)"
 
-for name in prefix libdir LIBDIR; do
+# GNU's names say where all goes, as distributions pass them; units and the program know it, though it was built before.
+mkdir $work/tree/build
+(cd "$IBH_BUILD" && cp -a core hooks packaging ./*-dispatcher ifupdown rhel-ifcfg ./*.a ib-hook ./nm.* $work/tree/build)
+places="s,^./usr/bin/,./a/bin/,; s,^./usr/lib/ib-hook/,./a/lib64/ib-hook/,; s,^./usr/libexec/,./a/libexec/,; s,^./etc/,./a/etc/,
+s,^./usr/share/man/,./a/man/,; s,^./usr/share/doc/ib-hook/,./a/doc/,; s,^./usr/share/,./a/share/,; s,^./usr/lib/,./opt/lib/,"
+at=(DESTDIR="$work/a place" prefix=/opt bindir=/a/bin libdir=/a/lib64 libexecdir=/a/libexec sysconfdir=/a/etc localstatedir=/a/var
+    datadir=/a/share mandir=/a/man docdir=/a/doc)
+make -s -C $work/tree install "${at[@]}" >$work/log 2>&1 || fail "make install ${at[*]}" "$(<$work/log)"
+installed() { (cd "$work/a place" && find . "$@" | sort); }
+expect_equal "each file is where its name says" "$(sed "$places" "$top/tests/installed-files" | sort)" "$(installed ! -type d)"
+expect_equal "links lead to the hooks there" "/a/libexec/ib-hook/ifupdown /opt/lib/NetworkManager/dispatcher.d/50-ib-hook" \
+    "$(cd "$work/a place/a/etc" && readlink network/if-up.d/ib-hook NetworkManager/dispatcher.d/50-ib-hook | xargs)"
+expect_equal "units start the programs there" "/a/libexec/ib-hook/boot /a/bin/ib-hook --watch" \
+    "$(cd "$work/a place/opt/lib/systemd/system" && sed -n 's/^ExecStart=//p' ib-hook.service ib-hook-watch.service | xargs)"
+expect_contains "the program looks for nm.so there" /a/lib64/ib-hook "$(strings "$work/a place/a/bin/ib-hook")"
+touch "$work/a place/a/var/lib/ib-hook/rails"
+make -s -C $work/tree uninstall "${at[@]}" >$work/log 2>&1 || fail "make uninstall" "$(<$work/log)"
+expect_equal "make uninstall leaves the NICs that were rails" "./a/var/lib/ib-hook/rails" "$(installed ! -type d)"
+expect_equal "and no other directory of ours" "./a/var/lib/ib-hook" "$(installed -name '*ib-hook*')"
+
+# A package that is installed beside keeps what it has, and goes on.
+if [ "$rooted" = yes ]; then
+    lay_over /usr
+    mkdir -p /run/systemd/system /run/ib-hook /etc/ib-hook /var/lib/ib-hook
+    printf '#!/bin/sh\necho "$@" >>%s/called\n' $work >/usr/local/bin/systemctl
+    chmod 0755 /usr/local/bin/systemctl
+    export PATH=/usr/local/bin:$PATH
+    uninstalled() { # what it called, and what is left
+        : >$work/called
+        make -s -C $work/tree install prefix=/usr/local >$work/log 2>&1 || fail "make install" "$(<$work/log)"
+        make -s -C $work/tree uninstall prefix=/usr/local >$work/log 2>&1 || fail "make uninstall" "$(<$work/log)"
+        cat $work/called
+        ls -d /run/ib-hook /etc/ib-hook /var/lib/ib-hook /usr/local/bin/ib-hook 2>/dev/null || true
+    }
+    touch /usr/lib/tmpfiles.d/ib-hook.conf
+    expect_equal "beside a package, its services and directories stay" "/etc/ib-hook /run/ib-hook /var/lib/ib-hook" "$(uninstalled | sort | xargs)"
+    rm /usr/lib/tmpfiles.d/ib-hook.conf
+    expect_equal "without one, nothing of it is left" "disable --now ib-hook.service ib-hook-watch.service" "$(uninstalled | xargs)"
+fi
+
+for name in destdir BINDIR LIBDIR; do
     status=0
     make -n -C $work/tree install DESTDIR=$work/installed $name=/opt >$work/out 2>$work/err || status=$?
     expect_equal "make install $name=/opt does not begin: exit status" 2 $status
-    expect_contains "it says what to write" "$name= has no effect here: say where with PREFIX=" "$(<$work/err)"
+    expect_contains "it says what to write" "$name= has no effect here: say where with DESTDIR=, or with prefix=" "$(<$work/err)"
 done
-status=0
-prefix=/opt make -s -C $work/tree help >$work/out 2>$work/err || status=$?
-expect_equal "a variable of the environment that has such a name does not matter" 0 $status
+expect_contains "a variable of the environment that has such a name does not matter" /usr/bin/ib-hook \
+    "$(bindir=/opt BINDIR=/opt make -n -C $work/tree install)"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The spec with Fedora's and RHEL's macros: its scripts ask systemd and SELinux what these macros ask, and where they stand in the
-# scripts is what counts. The macros are names here, as the real ones are called.
+# The spec with Fedora's and RHEL's macros: it is built and installed by them, its scripts ask systemd and SELinux what they ask,
+# and where they stand in the scripts is what counts. The macros are names here, as the real ones are called.
 . "$(dirname "$0")/lib.sh"
 
 needs rpm rpmbuild
@@ -17,6 +17,14 @@ scripts() { # FILE: what the macros have become, and what has to come before or 
 }
 
 macros >$work/macros
+for name in set_build_flags make_build make_install; do echo "%$name called $name"; done >$work/flags
+phases() { # what builds, installs and checks, by the distribution's flags and by nothing else
+    rpmspec -P --load "$top/packaging/rpm/macros" --load $work/flags "$top/packaging/rpm/ib-hook.spec" |
+        sed -n '/^%prep/,/^%post/p' | grep -o -E -e '^%(install|check)$' -e '^called [a-z_]+' -e '(^|[ "])make ' -e ' -O[0-9]' | sed 's/^called //'
+}
+expect_equal "the distribution's flags build it, its macros install it" "set_build_flags make_build make_build
+%install make_install
+%check set_build_flags make_build" "$(phases | tr '\n' ' ' | sed 's/ %/\n%/g; s/ $//')"
 named=$(repack_rpm $work/fedora --load $work/macros)
 expect_equal "units" "postinstall
 systemd_post ib-hook.service ib-hook-watch.service
