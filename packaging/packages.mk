@@ -37,9 +37,13 @@ ANSIBLE := $(patsubst packaging/ansible/%,%,$(shell find packaging/ansible -type
 UNITS := ib-hook.service ib-hook-watch.service
 # Where things are in a package is written down in units; elsewhere it is put right.
 RELOCATE = sed -e 's,/usr/bin/ib-hook,$(bindir)/ib-hook,' -e 's,/usr/libexec/ib-hook,$(hookdir),'
+# README.md links files of the sources. Installed, pages lie elsewhere; what is not installed, the picture too, is no link.
+RELINK = sed -e '/^!\[/,/^$$/d' -e 's,](packaging/doc/,](,g' -e 's,](packaging/ib-hook.conf),](ib-hook.conf),g' \
+    -e 's,](packaging/\(ansible\|fleet\)/,](../../ib-hook/\1/,g' \
+    -e 's,\[\([^]]*\)\](\(packaging/man\|core\|tests\|CONTRIBUTING\|COPYING\)[^)]*),\1,g'
 
 HOOK_PROGRAMS := networkd-dispatcher ifupdown boot ifup-local ifdown-local slurm-healthcheck
-DOCS := ib-hook.conf $(notdir $(wildcard packaging/doc/*.md))
+DOCS := README.md NEWS ib-hook.conf $(notdir $(wildcard packaging/doc/*.md))
 
 # The managers' directories hold links to the hooks. /etc/network is that of Debian's ifupdown: the RPM leaves it out.
 NM_LINKS = $(addprefix $(sysconfdir)/NetworkManager/dispatcher.d/,50-ib-hook pre-up.d/50-ib-hook)
@@ -73,7 +77,8 @@ install: all
 	$(call put,0644,packaging/completions/ib-hook.bash,$(bashcompletiondir)/ib-hook)
 	$(call put,0644,packaging/completions/_ib-hook,$(zshcompletiondir)/_ib-hook)
 	install -d "$(DESTDIR)$(docdir)"
-	install -m 0644 packaging/ib-hook.conf packaging/doc/*.md "$(DESTDIR)$(docdir)"
+	install -m 0644 NEWS README.md packaging/ib-hook.conf packaging/doc/*.md "$(DESTDIR)$(docdir)"
+	$(RELINK) README.md >"$(DESTDIR)$(docdir)/README.md"
 	install -m 0644 $(addprefix packaging/fleet/,$(FLEET)) "$(DESTDIR)$(fleetdir)"
 	$(RELOCATE) packaging/fleet/ib-hook-prometheus.service >"$(DESTDIR)$(fleetdir)/ib-hook-prometheus.service"
 	$(foreach file,$(ANSIBLE),$(call put,0644,packaging/ansible/$(file),$(ansibledir)/$(file)) && )true

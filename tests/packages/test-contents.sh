@@ -12,7 +12,7 @@ rpm2cpio "$rpm" | (cd $work/rpm && cpio --quiet -id)
 # Where Debian and the rest differ, and what packagers add. /etc/network is Debian's.
 multiarch=$(gcc -print-multiarch)
 units=$(pkg-config --variable=systemdsystemunitdir systemd || echo /lib/systemd/system)
-debian=$(sed "s,/man/.*,&.gz,; s,/usr/lib/systemd/system,$units,; s,/usr/lib/ib-hook,/usr/lib/$multiarch/ib-hook,; s,/site-functions/,/vendor-completions/," "$top/tests/installed-files"
+debian=$(sed "s,/man/.*,&.gz,; s,/NEWS$,&.gz,; s,/usr/lib/systemd/system,$units,; s,/usr/lib/ib-hook,/usr/lib/$multiarch/ib-hook,; s,/site-functions/,/vendor-completions/," "$top/tests/installed-files"
     printf '%s\n' ./usr/share/doc/ib-hook/{changelog.Debian.gz,copyright} ./usr/share/lintian/overrides/ib-hook)
 expected=$(grep -v -e ^./etc/network/ "$top/tests/installed-files" | sed 's,/man/.*,&.gz,; s,/usr/lib/ib-hook,/usr/lib64/ib-hook,')
 contents() { # DIRECTORY
@@ -31,6 +31,7 @@ dead_links() { # DIRECTORY
         done || true
     done
 }
+expect_contains "README.md and NEWS are there" "Is it safe?" "$(cat $work/deb/usr/share/doc/ib-hook/README.md)"
 expect_at_least "the Debian package's pages have links" 5 "$(cat $work/deb/usr/share/doc/ib-hook/*.md $work/deb/usr/share/ib-hook/*/README.md | grep -c ']([^#]')"
 expect_equal "each leads to a file of the package" "" "$(dead_links $work/deb)"
 expect_equal "and of the RPM" "" "$(dead_links $work/rpm)"
