@@ -4,7 +4,7 @@
 # hardened.
 . "$(dirname "$0")/lib.sh"
 
-needs cpio rpm2cpio readelf nm objdump
+needs cpio rpm2cpio readelf nm objdump systemd-tmpfiles
 mkdir $work/deb $work/rpm
 dpkg-deb --extract "$deb" $work/deb
 rpm2cpio "$rpm" | (cd $work/rpm && cpio --quiet -id)
@@ -35,6 +35,13 @@ expect_contains "README.md and NEWS are there" "Is it safe?" "$(cat $work/deb/us
 expect_at_least "the Debian package's pages have links" 5 "$(cat $work/deb/usr/share/doc/ib-hook/*.md $work/deb/usr/share/ib-hook/*/README.md | grep -c ']([^#]')"
 expect_equal "each leads to a file of the package" "" "$(dead_links $work/deb)"
 expect_equal "and of the RPM" "" "$(dead_links $work/rpm)"
+
+# The /var of an image may be empty, or begin so at each boot.
+mkdir -p $work/image/usr/lib
+cp -r $work/deb/usr/lib/tmpfiles.d $work/image/usr/lib
+systemd-tmpfiles --root=$work/image --create ib-hook.conf >$work/log 2>&1 || fail "systemd-tmpfiles" "$(<$work/log)"
+expect_equal "the directories that services write to are made at boot" "755 0 0 755 0 0" \
+    "$(stat -c '%a %u %g' $work/image/run/ib-hook $work/image/var/lib/ib-hook | xargs)"
 
 links_to() { # DIRECTORY: where the links in /etc and /usr/sbin lead
     (cd "$1" && find . -type l \( -path './etc/*' -o -path './usr/sbin/*' \) -printf '/%P -> %l\n' | sort)
