@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# With a configuration file that cannot be read, no NIC fails to come up; standing rails stay; and the journal names the line.
+# With a configuration file that cannot be read, no NIC fails to come up; standing rails stay; and the journal names the line. A
+# boot with it ends all the same, and says once that no NIC is routed.
 . "$(dirname "$0")/lib.sh"
 
 lacks_address() {
@@ -29,3 +30,17 @@ expect_contains "and its table" "$(route_line 172.16.0.0/16 ib0 941 172.16.34.1)
 sed -i 3d $ROOT/etc/ib-hook/ib-hook.conf
 event up_again
 expect_rails_right "with the file put right" "$RAILS"
+
+echo mangae=yes >>$ROOT/etc/ib-hook/ib-hook.conf
+power_off
+power_on
+echo 0 >$work/seen # of a journal that has just begun
+wait_until 20 ready
+expect_equal "the network is online" active "$(host systemctl is-active network-online.target)"
+expect_equal "what could do nothing is not green" failed "$(host systemctl is-failed ib-hook.service)"
+expect_equal "nothing is routed" "" "$(our_rules B)"
+expect_equal "the journal says so once" 1 "$(own_journal | grep -c '^3 ib-hook.service routed no NIC')"
+sed -i 3d $ROOT/etc/ib-hook/ib-hook.conf
+host systemctl start ib-hook.service
+settle "$RAILS"
+expect_equal "what it says to do cures both" inactive "$(host systemctl is-active ib-hook.service || true)"
