@@ -4,7 +4,7 @@
 # networkd-dispatcher or of ifupdown's directory, which NetworkManager of Debian 12 calls, too, by a script in root's home that
 # somebody runs after each boot, by lines in /etc/network/interfaces, by netplan's routing-policy and strict values of ARP, by
 # files of systemd-networkd, by a profile of NetworkManager. Nothing is lost under traffic, and after a reboot nothing is left
-# of it.
+# of it. On the way back there are no rules before a reboot, as the page says.
 . "$(dirname "$0")/lib.sh"
 only nm-1.42 nm-1.52 networkd-252 networkd-257 netplan ifupdown ifupdown2
 
@@ -93,12 +93,17 @@ case $SYSTEM in
 esac
 restart
 wait_until 20 ready
-if [ "$SYSTEM" = ifupdown2 ]; then # by hand, after the boot
-    for nic in ib0 ib1; do host env IFACE=$nic bash "$place"; done
-fi
 by_hand() { [ "$(routed_by_hand)" = 2 ]; }
-wait_until 10 by_hand
+is_routed_by_hand() {
+    if [ "$SYSTEM" = ifupdown2 ]; then # by hand, after the boot
+        for nic in ib0 ib1; do host env IFACE=$nic bash "$place"; done
+    fi
+    wait_until 10 by_hand
+}
+is_routed_by_hand
 ok "the host routes by hand"
+mkdir $work/by-hand
+cp -a $ROOT/etc $ROOT/root $work/by-hand
 
 traffic_from_peer
 host sh -c "$(commands 1)" >"$work/said" 2>&1
@@ -118,3 +123,12 @@ power_on
 wait_until 20 ready
 expect_rails_right "after the reboot"
 expect_equal "of what routed by hand, nothing is left" 0 "$(routed_by_hand)"
+
+host dpkg -r ib-hook
+cp -a $work/by-hand/. $ROOT
+expect_equal "on the way back, nobody's rules are there" "0 " "$(routed_by_hand) $(our_rules B)"
+power_off
+power_on
+wait_until 20 ready
+is_routed_by_hand
+ok "after a reboot, the host routes by hand again"
