@@ -23,6 +23,7 @@ tools: $(TOOLS)
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -include tests/unit/bounds.h
 
 check: test-deps
+	@echo "building"
 	@$(MAKE) -s -j2 all tools unit-tests
 	@MAKE='$(MAKE)' tests/check
 

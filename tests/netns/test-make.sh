@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# make, called in other ways than ours: a build directory of another name inside the tree, and names of other Makefiles.
+# make, called in other ways than ours: a build directory of another name inside the tree, places of others' choice, names of
+# other Makefiles, a pipe instead of a terminal.
 . "$(dirname "$0")/lib.sh"
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES
 
@@ -66,3 +67,11 @@ for name in destdir BINDIR LIBDIR; do
 done
 expect_contains "a variable of the environment that has such a name does not matter" /usr/bin/ib-hook \
     "$(bindir=/opt BINDIR=/opt make -n -C $work/tree install)"
+
+# Where no line on a terminal tells how far it is, each part of make check is named when it begins.
+printf '#!/bin/sh\ncp %s/out %s/$2\necho 1 passed, 0 failed, 0 skipped\n' $work $work >$work/make
+chmod 0755 $work/make
+for part in unit sanitized install netns; do
+    MAKE=$work/make "$top/tests/check" $part >$work/out 2>&1 3>&- || fail "tests/check $part" "$(<$work/out)"
+    expect_equal "$part: what is said when it begins" "$(sed -n 's/  *1 passed.*/: begins/p' $work/out | head -n 1)" "$(<$work/check-$part)"
+done
