@@ -103,7 +103,7 @@ static void take_own(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
     const gboolean is_stranger = !own || (!six && !proxy && answers_beside_rails(probe, own));
 
     for (guint i = 0; i < probe->sources->len; i++) {
-        IbhProbeStranger *known, stranger = {i, reply->lladdr, reply->sender, proxy, own ? own->ifindex : 0};
+        IbhProbeStranger *known, stranger = {i, reply->lladdr, proxy, own ? own->ifindex : 0};
 
         if (!is_stranger || !ibh_ip_equal(&g_array_index(probe->sources, IbhProbeSource, i).ip, &reply->from) ||
             !is_awaited(probe, i, ifindex, proxy && !six))
@@ -166,9 +166,7 @@ static IbhFinding *report_one(IbhProbe *probe, const IbhProbeStranger *stranger,
 {
     const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, stranger->source);
     const IbhLink *own = stranger->own ? ibh_snapshot_link(probe->rails->snapshot, stranger->own) : NULL;
-    const gboolean is_forged = stranger->sender.len && !ibh_lladdr_equal(&stranger->sender, &stranger->lladdr);
     g_autofree char *lladdr = ibh_lladdr_format(&stranger->lladdr);
-    g_autofree char *sender = ibh_lladdr_format(&stranger->sender);
     const gboolean six = source->ip.family == AF_INET6;
     const char *rail = source->nic->link->name, *question = six ? "neighbour solicitations" : "ARP";
 
@@ -185,12 +183,6 @@ static IbhFinding *report_one(IbhProbe *probe, const IbhProbeStranger *stranger,
                               six ? "proxy_ndp" : "proxy_arp"),
             "%s answers %s for %s, of this host: a proxy on the wire, so what peers send here may go there", lladdr,
             question, ips);
-    if (is_forged)
-        return ibh_finding_add(probe->findings, rail, IBH_ERROR, "duplicate-address",
-                               ibh_remedy_advice("find %s (the switches' tables of hardware addresses)", sender),
-                               "%s sends %s answers for %s, of this host, in the name of %s: a forgery, or a proxy, so "
-                               "what peers send here may go there",
-                               sender, question, ips, lladdr);
     return ibh_finding_add(
         probe->findings, rail, IBH_ERROR, "duplicate-address",
         ibh_remedy_advice(
@@ -215,5 +207,46 @@ void ibh_probe_report_strangers(IbhProbe *probe)
         finding = report_one(probe, &all[at], names);
         for (guint i = at; i < end && !all[i].own; i++)
             ibh_finding_hits(finding, g_array_index(probe->sources, IbhProbeSource, all[i].source).nic->link->name);
+    }
+}
+
+static int compare_forgeries(gconstpointer a, gconstpointer b)
+{
+    const IbhProbeForgery *one = a, *other = b;
+    const int sender = memcmp(&one->sender, &other->sender, sizeof one->sender),
+              ip = memcmp(&one->ip, &other->ip, sizeof one->ip);
+
+    return sender ? sender : ip ? ip : one->ifindex - other->ifindex;
+}
+
+/* One finding for each forger: it accuses the sender of the frames, and none of the hosts that they name. */
+void ibh_probe_report_forgeries(IbhProbe *probe)
+{
+    const IbhProbeForgery *all = (const IbhProbeForgery *)(gconstpointer)probe->forgeries->data;
+
+    g_array_sort(probe->forgeries, compare_forgeries);
+    for (guint at = 0, end; at < probe->forgeries->len; at = end) {
+        g_autoptr(GArray) ips = g_array_new(FALSE, FALSE, sizeof(IbhIp));
+        g_autofree char *sender = ibh_lladdr_format(&all[at].sender), *name = ibh_lladdr_format(&all[at].name),
+                        *addresses = NULL;
+        gboolean has_more = FALSE;
+        IbhFinding *finding;
+
+        for (end = at; end < probe->forgeries->len && ibh_lladdr_equal(&all[at].sender, &all[end].sender); end++) {
+            if (end == at || !ibh_ip_equal(&all[end].ip, &all[end - 1].ip))
+                g_array_append_val(ips, all[end].ip);
+            has_more |= all[end].has_more || !ibh_lladdr_equal(&all[at].name, &all[end].name);
+        }
+        addresses = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
+        finding =
+            ibh_finding_add(probe->findings, "", IBH_ERROR, "duplicate-address",
+                            ibh_remedy_advice("find %s (the switches' tables of hardware addresses)", sender),
+                            "%s sends %s answers for %s in the name of %s%s: a forgery, or a proxy, so packets for "
+                            "%s may go elsewhere",
+                            sender, all[at].ip.family == AF_INET6 ? "neighbour" : "ARP", addresses, name,
+                            has_more ? " and others" : "", ips->len > 1 ? "these addresses" : "this address");
+        finding->owner = g_steal_pointer(&sender);
+        for (guint i = at; i < end; i++)
+            ibh_finding_hits(finding, ibh_snapshot_link(probe->rails->snapshot, all[i].ifindex)->name);
     }
 }

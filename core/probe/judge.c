@@ -57,6 +57,12 @@ static gboolean is_not_led_away(const IbhProbePair *pair)
     return !ibh_proof_is_led_away(pair);
 }
 
+/* Else the entry of the neighbour table is the forger's. */
+static gboolean is_unforged(const IbhProbePair *pair)
+{
+    return !pair->forged;
+}
+
 /* Of each list, the first cause that is proved is charged. */
 static const struct {
     IbhCause first, last;
@@ -64,7 +70,7 @@ static const struct {
 } lists[] = {
     {IBH_LOSS_DOWN, IBH_LOSS_UNKNOWN, has_loss},
     {IBH_WAY_NONE, IBH_WAY_FILTERED, could_leave},
-    {IBH_ENTRY_FIXED, IBH_ENTRY_UNANSWERED, NULL},
+    {IBH_ENTRY_FIXED, IBH_ENTRY_UNANSWERED, is_unforged},
     {IBH_PEER_FLUX, IBH_PEER_DOUBLED, NULL},
     {IBH_BACK_TRANSLATED, IBH_WAY_NOT_KNOWN, is_not_led_away},
     {IBH_SIZE_PIECES, IBH_SIZE_SILENT, NULL},
@@ -150,6 +156,7 @@ void ibh_probe_judge(IbhProbe *probe)
     IBH_EACH (IbhProbePair, pair, probe->pairs)
         judge_pair(pair);
     ibh_probe_report_strangers(probe);
+    ibh_probe_report_forgeries(probe);
     ibh_probe_report_causes(probe);
     ibh_probe_report_whole(probe);
 }

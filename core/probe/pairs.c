@@ -221,6 +221,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
     probe->local = g_hash_table_new(NULL, NULL);
     probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
     probe->strangers = g_array_new(FALSE, TRUE, sizeof(IbhProbeStranger));
+    probe->forgeries = g_array_new(FALSE, TRUE, sizeof(IbhProbeForgery));
     probe->unasked = new_list_of_unasked();
     probe->unfinished = new_list_of_unasked();
     probe->count = request->count;
@@ -253,6 +254,7 @@ void ibh_probe_free(IbhProbe *probe)
     g_array_unref(probe->sources);
     g_array_unref(probe->pairs);
     g_array_unref(probe->strangers);
+    g_array_unref(probe->forgeries);
     g_array_unref(probe->unasked);
     g_array_unref(probe->unfinished);
     g_hash_table_unref(probe->numbers);

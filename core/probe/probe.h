@@ -248,6 +248,7 @@ struct IbhProbePair {
     guint source; /* index into sources */
     guint peer;   /* index into peers */
     gboolean on_link;
+    guint8 cookie[16]; /* random, and in all packets of this pair: who knows it got one of them */
     int sent, received;
     gint64 rtt;        /* µs, the shortest; -1: none */
     int send_error;    /* errno, 0: none */
@@ -257,6 +258,7 @@ struct IbhProbePair {
     gboolean dropped;  /* a reply came in and was not delivered */
     gboolean doubled;  /* or came in twice */
     gboolean mangled;  /* or with a wrong checksum */
+    gboolean forged;   /* somebody forges answers for its next hop: what the kernel believes is not known */
     IbhProbeRefusal refusal;
     IbhLladdr entry;                     /* of the neighbour table before the first packet: no answer of now */
     IbhLladdr lladdr;                    /* to which requests go */
@@ -292,13 +294,20 @@ typedef struct {
     char *why; /* for people */
 } IbhProbeUnasked;
 
+/* A host sent answers about an address in the name of another hardware address. */
+typedef struct {
+    IbhLladdr sender, name;
+    IbhIp ip;
+    int ifindex;       /* of the NIC that they came in through */
+    gboolean has_more; /* names: the first one is told */
+} IbhProbeForgery;
+
 /* A host, not this one, that answers ARP for an address of this host. */
 typedef struct {
     guint source; /* index into sources: the address */
     IbhLladdr lladdr;
-    IbhLladdr sender; /* of its frame */
-    gboolean proxy;   /* only to a host that has an address itself */
-    int own;          /* ifindex: it is this host, by a NIC that is no rail; 0: it is another host */
+    gboolean proxy; /* only to a host that has an address itself */
+    int own;        /* ifindex: it is this host, by a NIC that is no rail; 0: it is another host */
 } IbhProbeStranger;
 
 typedef struct {
@@ -325,13 +334,13 @@ struct IbhProbe {
     GArray *unasked;      /* IbhProbeUnasked, by peer */
     GArray *unfinished;   /* the same: a signal came before they had a result */
     GArray *strangers;    /* IbhProbeStranger */
+    GArray *forgeries;    /* IbhProbeForgery */
     GHashTable *numbers;  /* IbhIp → index of its first pair */
     IbhProbeEcho *echoes; /* `count` of each pair */
     int count;
     gboolean rdma;
     gboolean hears;       /* all that passes the NICs: what was not heard did not pass */
-    guint16 id;           /* of echoes */
-    guint8 cookie[16];    /* so that a reply cannot be guessed */
+    guint32 tag;          /* in each echo of this run: the kernel's filter knows them by it */
     gboolean interrupted; /* by a signal */
     gboolean was_full[2]; /* the kernel's table of neighbours, meanwhile: IPv4, IPv6 */
     GHashTable *local;    /* what the kernel says of packets that this host drops (causes.c) */
@@ -431,6 +440,12 @@ static inline guint32 ibh_get32(const guint8 *at)
     return (guint32)ibh_get16(at) << 16 | ibh_get16(at + 2);
 }
 
+/* One's complement, as IP sums up; a right packet has 0xffff. */
+guint ibh_probe_sum(guint32 sum, const guint8 *bytes, gsize length);
+/* Bytes of an echo, without the IP header. 0: there is no such echo. */
+gsize ibh_probe_length(guint number, gboolean six);
+/* The beginning of an echo, with all that is not zero. */
+void ibh_probe_head(const IbhProbe *probe, guint pair, guint number, guint8 head[IBH_PROBE_PACKET]);
 /* An echo in `packet`, which has room for it. Returns its length. */
 gsize ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint8 *packet);
 void ibh_probe_sent(IbhProbe *probe, guint pair, guint number, gint64 now);
@@ -517,4 +532,5 @@ IbhProof ibh_proof_is_down, ibh_proof_has_no_carrier, ibh_proof_is_ours, ibh_pro
  * the wire; hosts that answer for this host's addresses; what was not asked, and the run as a whole. */
 void ibh_probe_report_causes(IbhProbe *probe);
 void ibh_probe_report_strangers(IbhProbe *probe);
+void ibh_probe_report_forgeries(IbhProbe *probe);
 void ibh_probe_report_whole(IbhProbe *probe);

@@ -151,7 +151,7 @@ static gboolean has_virtual(const IbhProbePair *pair)
 
 static gboolean is_wrong(const IbhProbePair *pair, const IbhLladdr *entry)
 {
-    if (!pair->answers || pair->answers == IBH_PROBE_ANSWERS || has_virtual(pair))
+    if (!pair->answers || pair->answers == IBH_PROBE_ANSWERS || (has_virtual(pair) && pair->received))
         return FALSE;
     return entry->len && ibh_probe_is_direct(pair) && !ibh_probe_has_answer(pair, entry);
 }
@@ -177,13 +177,14 @@ gboolean ibh_proof_is_entry_unanswered(const IbhProbePair *pair)
 
 /* ---- who answers for the peer's address ---- */
 
-/* A virtual one is of no NIC: it and the NIC's own are one host. */
+/* A virtual router answers with an address that no NIC has, and its NIC may answer as well: that is one host. But the
+ * host that took our packets at a virtual address, and sent its replies from there, has it on a NIC. */
 static guint count_hosts(const IbhProbePair *pair)
 {
     guint n = 0;
 
     for (guint i = 0; i < pair->answers; i++)
-        n += ibh_lladdr_is_virtual(&pair->answer[i]) ? 0 : 1;
+        n += ibh_lladdr_is_virtual(&pair->answer[i]) && !ibh_lladdr_equal(&pair->answer[i], &pair->sender) ? 0 : 1;
     return pair->on_link ? n : 0;
 }
 
@@ -289,7 +290,7 @@ static gboolean has_twin(const IbhProbePair *pair)
 
 gboolean ibh_proof_answer_was_wrong(const IbhProbePair *pair)
 {
-    const gboolean is_shared = has_double(pair) || ibh_proof_many_addresses_answer(pair) ||
+    const gboolean is_shared = pair->forged || has_double(pair) || ibh_proof_many_addresses_answer(pair) ||
                                ibh_proof_one_answers_twice(pair) || has_twin(pair);
 
     return is_shared || ibh_proof_is_entry_fixed(pair) || ibh_proof_is_entry_wrong(pair);

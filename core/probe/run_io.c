@@ -215,10 +215,14 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
                         .sysfs = sysfs,
                         .shows_progress = shows_progress,
                         .shown = g_get_monotonic_time() + G_USEC_PER_SEC / 2};
-    gboolean done;
+    gboolean done = getrandom(&probe->tag, sizeof probe->tag, 0) == (gssize)sizeof probe->tag;
 
-    if (getrandom(probe->cookie, sizeof probe->cookie, 0) != (gssize)sizeof probe->cookie ||
-        getrandom(&probe->id, sizeof probe->id, 0) != (gssize)sizeof probe->id) {
+    for (guint i = 0; i < probe->pairs->len && done; i++) {
+        IbhProbePair *pair = ibh_probe_pair(probe, i);
+
+        done = getrandom(pair->cookie, sizeof pair->cookie, 0) == (gssize)sizeof pair->cookie;
+    }
+    if (!done) {
         g_set_error(error, IBH_PROBE_ERROR, 0, "--probe: no random numbers: %s", g_strerror(errno));
         return FALSE;
     }

@@ -51,9 +51,9 @@ static void attach(int fd, struct sock_filter *steps, gsize count)
 }
 
 /* ARP, ICMP of both families, fragments of IPv6, and answers to our SYNs: little of what others send. What of it is
- * ours, packets.c finds out. Echoes with our id come whole: the checksum is of all bytes, and where it is wrong, the
+ * ours, evidence.c finds out. Our echoes come whole: the checksum is of all bytes, and where it is wrong, the
  * kernel drops the reply. */
-static void filter_ear(int fd, guint16 id)
+static void filter_ear(int fd, guint32 tag)
 {
     enum { SIX = 9, SIX_ECHO = 15, DROP = 17, HEAD, WHOLE };
     struct sock_filter steps[] = {
@@ -64,16 +64,16 @@ static void filter_ear(int fd, guint16 id)
         LOAD(BPF_B, BPF_ABS, 9),
         IF(5, IPPROTO_ICMP, 6, DROP),
         BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0), /* behind the header */
-        LOAD(BPF_H, BPF_IND, 4),
-        IF(8, id, WHOLE, HEAD),
+        LOAD(BPF_W, BPF_IND, 8),
+        IF(8, tag, WHOLE, HEAD),
         LOAD(BPF_B, BPF_ABS, 6), /* SIX */
         IF(10, IPPROTO_ICMPV6, SIX_ECHO, 11),
         IF(11, IPPROTO_FRAGMENT, HEAD, 12),
         IF(12, IPPROTO_TCP, 13, DROP),
         LOAD(BPF_H, BPF_ABS, 40),
         IF(14, IBH_SYN_PORT, HEAD, DROP),
-        LOAD(BPF_H, BPF_ABS, 44), /* SIX_ECHO */
-        IF(16, id, WHOLE, HEAD),
+        LOAD(BPF_W, BPF_ABS, 48), /* SIX_ECHO */
+        IF(16, tag, WHOLE, HEAD),
         RETURN(0),                  /* DROP */
         RETURN(HEAD_BYTES),         /* HEAD */
         RETURN(IBH_PROBE_SIZE_MAX), /* WHOLE */
@@ -158,7 +158,7 @@ static gboolean open_ear(IbhProber *prober)
     prober->ear = socket(AF_PACKET, SOCK_DGRAM | FLAGS, 0);
     if (prober->ear < 0)
         return FALSE;
-    filter_ear(prober->ear, prober->probe->id);
+    filter_ear(prober->ear, prober->probe->tag);
     enlarge(prober->ear);
     return bind(prober->ear, (const struct sockaddr *)&all, sizeof all) == 0;
 }

@@ -165,6 +165,22 @@ wait_until 5 settled C
 probe 1 "${both[@]}"
 expect_contains "the same with one hardware address" "error duplicate-mac" "$(faults)"
 expect_contains "as that" "one question gets two answers from $(mac B 0)" "$(messages)"
+
+# C takes the address with a virtual router's hardware address. Linux keeps the first answer, and the bridge asks C first: so
+# packets go to C.
+ip -n C link set eth0 down
+ip -n C link set eth0 address 00:00:5e:00:01:07
+ip -n C link set eth0 up
+wait_until 5 settled C
+for port in B.0 C.3; do
+    ip -n wire link set $port nomaster
+    ip -n wire link set $port master br0
+done
+bridge_forwards() { on wire bridge -json link show | jq -e 'all(.[]; .state == "forwarding")' >/dev/null; }
+wait_until 5 bridge_forwards
+probe 1 "${both[@]}"
+expect_equal "a thief with a virtual hardware address" "error duplicate-address  00:00:5e:00:01:07" "$(faults) $(json '.pairs[0].peer_lladdr')"
+expect_contains "both are named" "00:00:5e:00:01:07, $(mac B 0) answer for the address" "$(messages)"
 delete_host C
 
 # ---- our own way -----------------------------------------------------------------------------------------

@@ -28,27 +28,42 @@ forget A B
 probe 0
 expect_equal "without it nothing is said" "" "$(codes)"
 
-# An answer in the name of another host: the frame's sender is who has to be found.
+# Answers in the name of other hosts accuse the sender of the frames, and nobody else.
 cat >$work/forge.py <<'EOF'
 import socket, sys
-wanted, name = socket.inet_aton(sys.argv[1]), bytes.fromhex(sys.argv[2].replace(":", ""))
+wanted = {}
+for word in sys.argv[1:]: # ADDRESS=NAME,NAME…
+    ip, names = word.split("=")
+    wanted[socket.inet_aton(ip)] = [bytes.fromhex(name.replace(":", "")) for name in names.split(",")]
 wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0806))
 wire.bind(("eth0", 0x0806))
 own = wire.getsockname()[4]
 print("ready", flush=True)
 while True:
     frame = wire.recv(2048)
-    if frame[20:22] == b"\0\1" and frame[38:42] == wanted:
-        wire.send(frame[6:12] + own + frame[12:20] + b"\0\2" + name + wanted + frame[22:28] + frame[28:32])
+    if frame[20:22] == b"\0\1":
+        for name in wanted.get(frame[38:42], []):
+            wire.send(frame[6:12] + own + frame[12:20] + b"\0\2" + name + frame[38:42] + frame[22:28] + frame[28:32])
 EOF
-nsenter --net=/run/netns/C python3 $work/forge.py 172.16.16.2 "$(mac B 1)" >$work/forge &
-forger=$!
-wait_until 5 grep -q ready $work/forge
-probe 1
-kill $forger
-expect_contains "a forged answer is told by its sender" "$(mac C 3) sends ARP answers for 172.16.16.2, of this host, in the name of $(mac B 1): a forgery" "$(messages)"
+forged() { # ADDRESS=NAME,NAME… …: what --probe says meanwhile
+    nsenter --net=/run/netns/C python3 $work/forge.py "$@" >$work/forge &
+    local forger=$!
+    wait_until 5 grep -qs ready $work/forge
+    forget A B
+    probe 1
+    kill $forger
+    forget A B
+}
+forged 172.16.16.2="$(mac B 1)"
+expect_equal "a forged answer for an address of ours" "error duplicate-address ib0+ib1" "$(codes)"
+expect_contains "is told by its sender" "$(mac C 3) sends ARP answers for 172.16.16.2 in the name of $(mac B 1): a forgery" "$(messages)"
 expect_contains "who is to be found" "find $(mac C 3)" "$(json '.findings[].advice')"
-forget A B
+forged 172.16.16.2="$(for i in {1..300}; do printf '02:00:00:77:%02x:%02x ' $((i / 256)) $((i % 256)); done | xargs | tr ' ' ,)"
+expect_equal "300 names: one finding" "error duplicate-address ib0+ib1" "$(codes)"
+forged 172.16.34.1="$(mac B 1),$(mac B 0)" 172.16.34.2="$(mac B 0),$(mac B 1)"
+expect_equal "for a peer that is right: one finding" "error duplicate-address ib0+ib1" "$(codes)"
+expect_contains "which names the forger" "$(mac C 3) sends ARP answers for 172.16.34.1-.2 in the name of" "$(messages)"
+expect_equal "and accuses nobody else" "$(mac C 3)" "$(json '[.findings[].owner] | unique | join(" ")')"
 
 # A VIP that both hosts have, on lo here: asked for, as a peer, it is found there.
 ip -n A address add 172.16.99.9/32 dev lo

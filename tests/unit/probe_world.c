@@ -41,8 +41,11 @@ World try_look(const char *text, const char *line)
     world.rails->only = (const char *const *)world.options.ifaces;
     world.probe = ibh_probe_new(world.rails, &world.options.probe, &world.error);
     if (world.probe) {
-        world.probe->id = ID;
-        memcpy(world.probe->cookie, "sixteen letters.", sizeof world.probe->cookie);
+        world.probe->tag = TAG;
+        for (guint i = 0; i < world.probe->pairs->len; i++) {
+            memcpy(pair_at(&world, i)->cookie, "sixteen letters.", 16);
+            pair_at(&world, i)->cookie[15] = (guint8)i;
+        }
     }
     return world;
 }

@@ -19,7 +19,7 @@
     HOST "nic ib2 infiniband rdma mlx5_2/1\nip address add 172.17.0.2/16 dev ib2\n"                                    \
          "nic ib3 infiniband rdma mlx5_3/1\nip address add 172.17.0.3/16 dev ib3\n"
 
-#define ID 0xbeef /* of echoes */
+#define TAG 0xdeadbeef /* of echoes */
 
 #define MAC(n) 2, 0, 0, 0, 0, n /* the bytes of an initializer */
 

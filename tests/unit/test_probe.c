@@ -98,9 +98,9 @@ static guint sum_of(const guint8 *bytes, gsize length)
 
 static void test_packet(void **state)
 {
-    static const guint8 EXPECTED[] = {8,   0,   0,   0,   0xbe, 0xef, 0,   2,   's', 'i', 'x', 't', 'e', 'e',
-                                      'n', ' ', 'l', 'e', 't',  't',  'e', 'r', 's', '.', 0,   0,   0,   3,
-                                      0,   0,   0,   2,   0,    0,    0,   0,   0,   0,   0,   0};
+    static const guint8 EXPECTED[] = {8,   0,   0,   0,   's', 'i', 'x', 't' + 2, 0xde, 0xad, 0xbe, 0xef, 'e', 'e',
+                                      'n', ' ', 'l', 'e', 't', 't', 'e', 'r',     's',  3,    0,    0,    0,   3,
+                                      0,   0,   0,   2,   0,   0,   0,   0,       0,    0,    0,    0};
     g_auto(World) world = look(HOST6, "--probe 172.16.16.1 172.16.16.2 fd00:16::1");
     guint8 bytes[IBH_PROBE_PACKET];
 

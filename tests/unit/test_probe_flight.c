@@ -271,6 +271,9 @@ static void test_verdicts_on_size(void **state)
 /* A host reports that an echo of the pair, which it quotes, is too long. */
 static void refuse(const World *world, guint i, guint limit)
 {
+    /* the type; the quoted source and destination; checksum, id and sequence number of the quoted echo */
+    static const guint matter[] = {20, 40, 44, 50, 51, 52, 53, 54, 55};
+    static const guint8 stranger[] = {MAC(99)};
     const Frame echo = echo_frame(world, i, 0, OUT);
     Frame frame = echo;
 
@@ -283,12 +286,16 @@ static void refuse(const World *world, guint i, guint limit)
     frame.bytes[21] = 4;
     ibh_put16(frame.bytes + 26, limit);
     memcpy(frame.bytes + 28, echo.bytes, 28);
-    for (guint at = 20; at <= 52; at += 8) { /* another type; of an echo to others; not of ours */
+    for (guint n = 0; n < G_N_ELEMENTS(matter); n++) {
         Frame wrong = frame;
 
-        wrong.bytes[at] ^= 0x40;
-        if (at == 20 || at == 44 || at == 52)
-            pass(world, i, wrong, IN);
+        wrong.bytes[matter[n]] ^= 0x20;
+        pass(world, i, wrong, IN);
+    }
+    if (pair_at(world, i)->answers) { /* a right quote from a host that is not the next hop, which cannot know it */
+        frame.sender = stranger;
+        pass(world, i, frame, IN);
+        frame.sender = pair_at(world, i)->answer[0].bytes;
     }
     for (Frame part = frame; --part.length;)
         pass(world, i, part, IN);

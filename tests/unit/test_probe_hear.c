@@ -251,7 +251,7 @@ static void test_gateway(void **state)
 /* Packets that are none of ours, or by other ways, say nothing. */
 static void test_what_is_no_echo(void **state)
 {
-    static const gsize CHANGED[] = {9, 20, 28, 43, 44}; /* protocol, type, cookie, pair */
+    static const gsize CHANGED[] = {9, 20, 24, 27, 32, 43, 44}; /* protocol, type, id, sequence, cookie, pair */
     g_auto(World) world = look_lost(TWO_PEERS);
     const Frame out = echo_frame(&world, 1, 0, OUT), in = echo_frame(&world, 1, 0, IN);
     Frame wrong;
@@ -260,7 +260,8 @@ static void test_what_is_no_echo(void **state)
     for (gsize i = 0; i < G_N_ELEMENTS(CHANGED); i++) {
         wrong = out;
         wrong.bytes[CHANGED[i]] ^= 0x40;
-        pass(&world, 1, wrong, OUT);
+        if (CHANGED[i] != 24 && CHANGED[i] != 27) /* which translation may change */
+            pass(&world, 1, wrong, OUT);
         wrong = in;
         wrong.bytes[CHANGED[i]] ^= 0x40;
         pass(&world, 1, wrong, IN);
