@@ -269,12 +269,12 @@ static void put_answers(GString *out, const IbhProbe *probe, const IbhProbePair 
         g_string_append_printf(out, "%.3f", (double)pair->rtt / 1000);
     put_text(out, "route_iface", name_link(probe, pair->route.error ? 0 : pair->route.oif));
     put_text(out, "reply_iface", name_link(probe, pair->reply_ifindex));
-    put_lladdr(out, "peer_lladdr", &pair->lladdr);
+    put_lladdr(out, "peer_lladdr", ibh_probe_is_direct(pair) ? &pair->hop->lladdr : &(IbhLladdr){0});
     put_lladdr(out, "reply_lladdr", &pair->sender);
     put_lladdr(out, "tcp_lladdr", &pair->syn_sender);
     begin(out, "arp", '[');
-    for (guint i = 0; i < pair->answers; i++)
-        put_lladdr(out, NULL, &pair->answer[i]);
+    for (guint i = 0; pair->hop && i < pair->hop->n_claims; i++)
+        put_lladdr(out, NULL, &pair->hop->claims[i].lladdr);
     end(out, ']');
 }
 

@@ -25,12 +25,13 @@
 #define SYN 0x02
 #define RST 0x04
 #define ACK 0x10
-#define QUOTE 8           /* bytes of an IPv4 packet that each ICMP error quotes (RFC 792) */
-#define COOKIE_END 24     /* of an echo; IPv6 quotes as much as 1,280 bytes hold */
-#define DAMAGED 4         /* bytes of the cookie at most: what has more wrong ones is no reply of ours */
-#define FORGERIES_MAX 256 /* of a host that sends more, enough is known */
-#define ADVERTISEMENT 24  /* up to the end of the address that it is about, as a solicitation */
-#define OVERRIDES 0x20    /* a flag of an advertisement, which a proxy does not set */
+#define QUOTE 8          /* bytes of an IPv4 packet that each ICMP error quotes (RFC 792) */
+#define COOKIE_END 24    /* of an echo; IPv6 quotes as much as 1,280 bytes hold */
+#define DAMAGED 4        /* bytes of the cookie at most: what has more wrong ones is no reply of ours */
+#define ADVERTISEMENT 24 /* up to the end of the address that it is about, as a solicitation */
+#define SOLICITED 0x40   /* flags of an advertisement: it answers; */
+#define SOLICITED 0x40   /* flags of an advertisement: it answers a question; */
+#define OVERRIDES 0x20   /* and its sender stands for no other host, as a proxy does */
 
 gsize ibh_icmp_offset(int family, const guint8 *bytes, gsize length)
 {
@@ -197,19 +198,19 @@ static gboolean is_quote(const IbhProbe *probe, const IbhProbePair *pair, const 
     return FALSE;
 }
 
-/* The sender of a frame is the pair's next hop, as far as the hardware addresses are known. A virtual router has
- * others than the one that it answers with. */
+/* The sender of a frame is the pair's next hop. IPoIB tells no sender; and a virtual router sends from another hardware
+ * address than the one that it answers with. */
 static gboolean is_from_hop(const IbhProbePair *pair, const IbhLladdr *sender)
 {
-    const gboolean is_known = pair->answers || pair->entry.len;
+    IbhProbeHop *hop = pair->hop;
 
-    if (!sender->len || !is_known || ibh_probe_has_answer(pair, sender) || ibh_lladdr_equal(sender, &pair->entry))
+    if (!sender->len || !hop || (!hop->n_claims && !hop->entry.len))
         return TRUE;
-    for (guint i = 0; i < pair->answers; i++) {
-        if (ibh_lladdr_is_virtual(&pair->answer[i]))
+    for (guint i = 0; i < hop->n_claims; i++) {
+        if (ibh_lladdr_is_virtual(&hop->claims[i].lladdr))
             return TRUE;
     }
-    return FALSE;
+    return ibh_hop_has(hop, sender) || ibh_lladdr_equal(sender, &hop->entry);
 }
 
 /* Another host reports what became of an echo of ours. */
@@ -274,28 +275,28 @@ const char *ibh_probe_syn_why(const IbhProbePair *pair)
 {
     if (pair->syn == IBH_SYN_SILENT)
         return "no answer to a TCP SYN (a firewall?)";
-    return pair->syn == IBH_SYN_ANSWERED && !(pair->syn_sender.len && pair->lladdr.len)
+    return pair->syn == IBH_SYN_ANSWERED && !(pair->syn_sender.len && pair->hop && pair->hop->lladdr.len)
                ? "the kernel tells no hardware addresses"
                : NULL;
 }
 
 /* ---- ARP and neighbour discovery ---- */
 
-gboolean ibh_arp_parse(const guint8 *frame, gsize length, guint16 operation, IbhArpReply *ret_reply)
+gboolean ibh_arp_parse(const guint8 *frame, gsize length, guint16 operation, IbhArpClaim *ret_arp)
 {
     const gsize size = length >= 8 ? frame[4] : 0; /* of a hardware address */
 
     if (!size || size > IBH_LLADDR_MAX || length < 8 + 2 * (size + 4) || ibh_get16(frame + 2) != ETH_P_IP ||
         frame[5] != 4 || ibh_get16(frame + 6) != operation)
         return FALSE;
-    *ret_reply = (IbhArpReply){.from = ibh_ip_from_bytes(AF_INET, frame + 8 + size),
-                               .to = ibh_ip_from_bytes(AF_INET, frame + 8 + 2 * size + 4),
-                               .lladdr = ibh_lladdr_from_bytes(frame + 8, (guint)size)};
+    *ret_arp = (IbhArpClaim){.from = ibh_ip_from_bytes(AF_INET, frame + 8 + size),
+                             .to = ibh_ip_from_bytes(AF_INET, frame + 8 + 2 * size + 4),
+                             .lladdr = ibh_lladdr_from_bytes(frame + 8, (guint)size)};
     return TRUE;
 }
 
 /* An advertisement came in through `link`. */
-static gboolean parse_advertisement(const IbhLink *link, const guint8 *packet, gsize length, IbhArpReply *ret_reply)
+static gboolean parse_advertisement(const IbhLink *link, const guint8 *packet, gsize length, IbhArpClaim *ret_arp)
 {
     const gsize before = 2 + ibh_nd_pad(link); /* of an option, the hardware address */
 
@@ -305,100 +306,75 @@ static gboolean parse_advertisement(const IbhLink *link, const guint8 *packet, g
          at += size) {
         if (packet[at] != ND_OPT_TARGET_LINKADDR || size < before + link->lladdr_len)
             continue;
-        *ret_reply = (IbhArpReply){.from = ibh_ip_from_bytes(AF_INET6, packet + 8),
-                                   .to = {.family = AF_INET6},
-                                   .lladdr = ibh_lladdr_from_bytes(packet + at + before, link->lladdr_len),
-                                   .proxy = !(packet[4] & OVERRIDES)};
+        *ret_arp = (IbhArpClaim){.from = ibh_ip_from_bytes(AF_INET6, packet + 8),
+                                 .to = {.family = AF_INET6},
+                                 .lladdr = ibh_lladdr_from_bytes(packet + at + before, link->lladdr_len),
+                                 .is_answer = (packet[4] & SOLICITED) != 0,
+                                 .proxy = !(packet[4] & OVERRIDES)};
         return TRUE;
     }
     return FALSE;
 }
 
-/* Each sender counts once for each address and rail, whatever names it gives. */
-static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
-{
-    const IbhProbeForgery forgery = {
-        .sender = reply->sender, .name = reply->lladdr, .ip = reply->from, .ifindex = ifindex};
-
-    IBH_EACH (IbhProbeForgery, known, probe->forgeries) {
-        if (known->ifindex == ifindex && ibh_lladdr_equal(&known->sender, &reply->sender) &&
-            ibh_ip_equal(&known->ip, &reply->from)) {
-            known->has_more |= !ibh_lladdr_equal(&known->name, &reply->lladdr);
-            return;
-        }
-    }
-    if (probe->forgeries->len < FORGERIES_MAX)
-        g_array_append_val(probe->forgeries, forgery);
-}
-
 /* The kernel asks for a hardware address. */
 static void hear_question(IbhProbe *probe, int ifindex, const IbhIp *whom)
 {
-    IbhProbePair *pair = ibh_probe_find_pair(probe, ifindex, whom);
+    IbhProbeHop *hop = ibh_probe_hop(probe, ifindex, whom);
 
-    if (!pair)
+    if (!hop)
         return;
-    pair->questions++;
-    pair->trace.asks |= pair->step <= IBH_STEP_ECHOES;
+    hop->questions++;
+    hop->asks |= !hop->asker;
 }
 
-/* An answer to ARP, or an advertisement. The frame of a virtual router's answer comes from its own NIC (RFC 5798,
- * 8.1.2). IPoIB tells no sender. */
-static void hear_answer(IbhProbe *probe, int ifindex, const IbhArpReply *reply)
+/* The frame of a virtual router's answer comes from its own NIC (RFC 5798, 8.1.2). IPoIB tells no sender. Other NICs
+ * than those that probe may be in other networks, with the same addresses. */
+static void hear_claim(IbhProbe *probe, const IbhHeard *heard, IbhArpClaim *claim)
 {
-    const gboolean is_forged = reply->sender.len && !ibh_lladdr_equal(&reply->sender, &reply->lladdr) &&
-                               !ibh_lladdr_is_virtual(&reply->lladdr);
-    gboolean is_ours = ibh_rails_holder(probe->rails, &reply->from) != NULL;
-    IbhProbePair *direct = ibh_probe_find_pair(probe, ifindex, &reply->from);
+    const IbhNic *nic = ibh_rails_nic(probe->rails, heard->ifindex);
 
-    if (!is_forged) {
-        if (direct)
-            direct->trace.is_answered |= direct->step <= IBH_STEP_ECHOES;
-        ibh_probe_answered(probe, ifindex, reply);
+    if (!g_ptr_array_find(probe->nics, nic, NULL))
         return;
-    }
-    IBH_EACH (IbhProbePair, pair, probe->pairs) {
-        const IbhIp *via = ibh_probe_via(pair);
-
-        if (!via || ibh_probe_link(pair)->ifindex != ifindex || !ibh_ip_equal(via, &reply->from))
-            continue;
-        pair->forged = TRUE;
-        is_ours = TRUE;
-    }
-    if (is_ours)
-        note_forgery(probe, ifindex, reply);
+    claim->sender = heard->sender;
+    if (claim->sender.len && !ibh_lladdr_equal(&claim->sender, &claim->lladdr) &&
+        !ibh_lladdr_is_virtual(&claim->lladdr))
+        ibh_probe_forged(probe, heard->ifindex, claim);
+    else
+        ibh_probe_claimed(probe, heard->ifindex, claim);
 }
 
+/* Each packet of ARP claims its sender's address: the kernel believes a request, and what nobody asked for, too. An
+ * answer goes to who asked: to an address of this host, or to none, if the question had none (RFC 5227). */
 static void hear_arp(IbhProbe *probe, const IbhHeard *heard)
 {
-    IbhArpReply arp;
+    const IbhIp none = {.family = AF_INET};
+    IbhArpClaim arp;
 
-    if (!ibh_arp_parse(heard->bytes, heard->length, heard->outgoing ? ARPOP_REQUEST : ARPOP_REPLY, &arp))
-        return;
-    arp.sender = heard->sender;
-    if (heard->outgoing)
-        hear_question(probe, heard->ifindex, &arp.to);
-    else
-        hear_answer(probe, heard->ifindex, &arp);
+    if (heard->outgoing) {
+        if (ibh_arp_parse(heard->bytes, heard->length, ARPOP_REQUEST, &arp))
+            hear_question(probe, heard->ifindex, &arp.to);
+    } else if (ibh_arp_parse(heard->bytes, heard->length, ARPOP_REPLY, &arp)) {
+        arp.is_answer = !ibh_ip_equal(&arp.from, &arp.to) &&
+                        (ibh_ip_equal(&arp.to, &none) || ibh_rails_holder(probe->rails, &arp.to));
+        hear_claim(probe, heard, &arp);
+    } else if (ibh_arp_parse(heard->bytes, heard->length, ARPOP_REQUEST, &arp)) {
+        hear_claim(probe, heard, &arp);
+    }
 }
 
 /* A packet that a router forwarded has fewer hops left: no neighbour sent it. */
 static void hear_discovery(IbhProbe *probe, const IbhHeard *heard, const guint8 *icmp, gsize length)
 {
     const IbhLink *link = ibh_snapshot_link(probe->rails->snapshot, heard->ifindex);
-    IbhArpReply reply;
-    IbhIp whom;
+    const IbhIp whom = length < ADVERTISEMENT ? (IbhIp){0} : ibh_ip_from_bytes(AF_INET6, icmp + 8);
+    IbhArpClaim claim;
 
-    if (!link || length < ADVERTISEMENT || heard->bytes[7] != 255 ||
-        icmp[0] != (heard->outgoing ? ND_NEIGHBOR_SOLICIT : ND_NEIGHBOR_ADVERT))
+    if (!link || length < ADVERTISEMENT || heard->bytes[7] != 255)
         return;
-    whom = ibh_ip_from_bytes(AF_INET6, icmp + 8);
-    if (heard->outgoing)
+    if (heard->outgoing && icmp[0] == ND_NEIGHBOR_SOLICIT)
         hear_question(probe, heard->ifindex, &whom);
-    if (heard->outgoing || !parse_advertisement(link, icmp, length, &reply))
-        return;
-    reply.sender = heard->sender;
-    hear_answer(probe, heard->ifindex, &reply);
+    else if (!heard->outgoing && parse_advertisement(link, icmp, length, &claim))
+        hear_claim(probe, heard, &claim);
 }
 
 /* ---- all that passes a NIC ---- */

@@ -23,6 +23,8 @@ static gboolean begin_next(IbhFlight *flight)
         return FALSE;
     flight->standing[family] += takes ? 1 : 0;
     pair->step = IBH_STEP_ECHOES;
+    if (pair->hop)
+        pair->hop->is_begun = TRUE;
     flight->begun++;
     return TRUE;
 }
@@ -51,18 +53,20 @@ static gboolean is_syn_open(const IbhProbePair *pair)
 }
 
 /* The kernel believes the first answer, and asks again only when its entry is old. With ARP flux several NICs answer:
- * so every peer is asked once more, and all answers are read. In IPv6, and of gateways, those that are silent. */
+ * so every next hop is asked once more, and all answers are read; in IPv6 those that are silent. */
 static gboolean is_who_open(const IbhProbePair *pair)
 {
-    const IbhIp *via = ibh_probe_via(pair);
+    const IbhProbeHop *hop = pair->hop;
 
-    return via && (!pair->received || (via->family == AF_INET && ibh_probe_is_direct(pair)));
+    return hop && (!hop->asker || ibh_probe_pair(pair->probe, hop->asker - 1) == pair) &&
+           (!pair->received || hop->ip.family == AF_INET);
 }
 
 /* Where the kernel's answer is right, whether that is the way in the end. */
 static gboolean is_free_open(const IbhProbePair *pair)
 {
-    return pair->received && !pair->free_ifindex && !pair->route.error && !ibh_proof_has_other_route(pair);
+    return pair->received && !pair->free_ifindex && !pair->route.error &&
+           pair->route.oif == ibh_probe_link(pair)->ifindex;
 }
 
 static const struct {
@@ -86,7 +90,7 @@ static gboolean ask_next(IbhProbePair *pair, gint64 now, IbhShot *shot, gint64 *
 
     if (!asks[ask].is_open(pair))
         return FALSE;
-    while (*tries < (pair->answers && ask == IBH_ASK_WHO ? 1 : asks[ask].tries) &&
+    while (*tries < (ask == IBH_ASK_WHO && ibh_hop_has_answer(pair->hop) ? 1 : asks[ask].tries) &&
            (!*tries || *tries >= asks[ask].burst || now >= pair->until[ask])) {
         const guint size = ask == IBH_ASK_SIZE ? choose_size(pair, *tries) : 0;
 
@@ -105,7 +109,7 @@ static gboolean ask_next(IbhProbePair *pair, gint64 now, IbhShot *shot, gint64 *
 /* No echo left, nor a question for the peer's hardware address. */
 static gboolean is_held(const IbhProbePair *pair)
 {
-    return !pair->received && !pair->trace.left && !pair->trace.asks;
+    return !pair->received && !pair->trace.left && !(pair->hop && pair->hop->asks);
 }
 
 /* An entry of the neighbour table that the kernel looks for already is given up with all that wait for it, without a
@@ -114,7 +118,7 @@ static gboolean has_echo_left(const IbhProbePair *pair, gboolean is_over)
 {
     const guint tries = pair->tries[IBH_ASK_ECHO], count = (guint)pair->probe->count;
 
-    return tries < count || (is_over && tries == count && pair->known_before && is_held(pair));
+    return tries < count || (is_over && tries == count && pair->hop && pair->hop->in_table && is_held(pair));
 }
 
 /* FALSE: nothing, before *ret_due. */
@@ -169,22 +173,14 @@ gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint6
     return FALSE;
 }
 
-/* What this program asks, it does not hear. */
-static void note_question(const IbhProbePair *pair)
-{
-    const IbhIp *via = ibh_probe_via(pair);
-    IbhProbePair *of = via ? ibh_probe_find_pair(pair->probe, ibh_probe_link(pair)->ifindex, via) : NULL;
-
-    if (of)
-        of->questions++;
-}
-
 void ibh_flight_launched(IbhFlight *flight, const IbhShot *shot, gint64 now, gboolean sent)
 {
     IbhProbePair *pair = ibh_probe_pair(flight->probe, shot->pair);
 
-    if (shot->ask == IBH_ASK_WHO)
-        note_question(pair);
+    if (shot->ask == IBH_ASK_WHO) { /* what this program asks, it does not hear */
+        pair->hop->questions++;
+        pair->hop->asker = shot->pair + 1;
+    }
     pair->tries[shot->ask]++;
     pair->until[shot->ask] = now + asks[shot->ask].patience;
     if (shot->ask == IBH_ASK_WHO && pair->received && pair->tries[shot->ask] == asks[shot->ask].tries)

@@ -1,112 +1,293 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The causes of what is wrong with each pair. */
+/*
+ * The causes of what is wrong with each pair: the way of its packets, stage by stage. Each cause needs an act that was
+ * seen. Of a stage, the first cause that holds is told; the last ones are what is left where no host was seen to do
+ * anything.
+ */
+#include "check/check.h"
 #include "probe/probe.h"
 
-/* NULL: none. */
-static const char *problem_of(const IbhProbePair *pair, IbhCause cause)
+#include <errno.h>
+#include <linux/if.h>
+#include <linux/rtnetlink.h>
+
+/* ---- who has an address ---- */
+
+/* NICs of one host claim each of its addresses, together; two hosts claim no other address together. */
+static IbhCause find_two_hosts(const IbhProbePair *pair)
 {
-    const IbhCauseRow *row = ibh_probe_cause(cause);
-    const char *problem = row->problem ? row->problem : row->code;
+    IbhLladdr mine[IBH_PROBE_HOSTS], theirs[IBH_PROBE_HOSTS];
+    const guint n = pair->hop ? ibh_probe_hosts(pair->probe, &pair->hop->ip, mine) : 0;
+    gboolean is_compared = FALSE, is_mixed = FALSE, is_alone = FALSE;
+    GHashTableIter iter;
+    gpointer value;
 
-    return ibh_probe_has(pair, cause) && problem && problem[0] ? problem : NULL;
-}
+    if (n < 2)
+        return IBH_CAUSE_NONE;
+    g_hash_table_iter_init(&iter, pair->probe->hops);
+    while (g_hash_table_iter_next(&iter, NULL, &value)) {
+        const IbhProbeHop *other = value;
+        const guint n_theirs = ibh_probe_hosts(pair->probe, &other->ip, theirs);
+        guint shared = 0;
 
-GPtrArray *ibh_probe_problems(const IbhProbePair *pair)
-{
-    GPtrArray *problems = g_ptr_array_new();
-
-    for (int cause = IBH_CAUSE_NONE; cause < IBH_N_CAUSES; cause++) {
-        const char *problem = problem_of(pair, (IbhCause)cause);
-
-        if (problem && !g_ptr_array_find_with_equal_func(problems, problem, g_str_equal, NULL))
-            g_ptr_array_add(problems, (gpointer)(guintptr)problem);
+        if (other->is_own || ibh_ip_equal(&other->ip, &pair->hop->ip) || !n_theirs)
+            continue;
+        for (guint i = 0; i < n * n_theirs; i++)
+            shared += ibh_lladdr_equal(&mine[i % n], &theirs[i / n]) ? 1 : 0;
+        is_compared = TRUE;
+        is_mixed |= shared > 1;
+        is_alone |= shared == 1 && n_theirs == 1; /* as one of two hosts that share virtual addresses */
     }
-    return problems;
+    if (is_mixed && !is_alone)
+        return IBH_PEER_FLUX;
+    return is_compared && !is_mixed ? IBH_PEER_TWO : IBH_PEER_MANY;
 }
 
-const char *ibh_probe_stage(const IbhProbePair *pair)
+/* Each question has two answers from one hardware address. */
+static gboolean has_double_answers(const IbhProbePair *pair)
 {
-    static const char *const names[] = {"way",   "question",  "answer", "entry", "sent",
-                                        "reply", "delivered", "sender", "size",  "rdma"};
-    guint stage = IBH_N_STAGES;
+    const IbhProbeHop *hop = pair->hop;
 
-    G_STATIC_ASSERT(G_N_ELEMENTS(names) == IBH_N_STAGES);
-    for (int cause = IBH_CAUSE_NONE; cause < IBH_N_CAUSES; cause++) {
-        if (problem_of(pair, (IbhCause)cause))
-            stage = MIN(stage, ibh_probe_cause((IbhCause)cause)->stage);
+    for (guint i = 0; hop && hop->questions && hop->ip.family == AF_INET && i < hop->n_claims; i++) {
+        if (hop->claims[i].answers >= 2 * hop->questions)
+            return TRUE;
     }
-    return stage < IBH_N_STAGES ? names[stage] : NULL;
+    return FALSE;
 }
 
-/* ---- the causes of a pair ---- */
-
-static gboolean has_loss(const IbhProbePair *pair)
+/* All hosts with that hardware address get the question, but a switch delivers an echo to one of them only. */
+static gboolean has_twin(const IbhProbePair *pair)
 {
-    return !pair->sent || pair->received < pair->sent || pair->send_error;
+    return has_double_answers(pair) && pair->probe->hears && pair->received && !pair->doubled;
 }
 
-/* Else the consequences of that are not told. */
-static gboolean could_leave(const IbhProbePair *pair)
+static IbhCause find_holder(const IbhProbePair *pair)
 {
-    return pair->loss != IBH_LOSS_OURS && !ibh_proof_has_no_carrier(pair);
+    const IbhCause two = find_two_hosts(pair);
+
+    if (two || !has_double_answers(pair))
+        return two;
+    return pair->doubled ? IBH_PEER_DOUBLED : has_twin(pair) ? IBH_PEER_TWICE : IBH_CAUSE_NONE;
 }
 
-/* Else the peer learns another NIC's address from what is led away, and answers there. */
-static gboolean is_not_led_away(const IbhProbePair *pair)
-{
-    return !ibh_proof_is_led_away(pair);
-}
+/* ---- the neighbour table: an entry is right if it is an answer of now ---- */
 
-/* Else the entry of the neighbour table is the forger's. */
-static gboolean is_unforged(const IbhProbePair *pair)
+static gboolean has_virtual(const IbhProbeHop *hop)
 {
-    return !pair->forged;
-}
-
-/* Of each list, the first cause that is proved is charged. */
-static const struct {
-    IbhCause first, last;
-    IbhProof *is_open;
-} lists[] = {
-    {IBH_LOSS_DOWN, IBH_LOSS_UNKNOWN, has_loss},
-    {IBH_WAY_NONE, IBH_WAY_FILTERED, could_leave},
-    {IBH_ENTRY_FIXED, IBH_ENTRY_UNANSWERED, is_unforged},
-    {IBH_PEER_FLUX, IBH_PEER_DOUBLED, NULL},
-    {IBH_BACK_TRANSLATED, IBH_WAY_NOT_KNOWN, is_not_led_away},
-    {IBH_SIZE_PIECES, IBH_SIZE_SILENT, NULL},
-};
-
-static IbhCause find_cause(const IbhProbePair *pair, IbhCause first, IbhCause last)
-{
-    for (int cause = (int)first; cause <= (int)last; cause++) {
-        if (ibh_probe_cause((IbhCause)cause)->proof(pair))
-            return (IbhCause)cause;
+    for (guint i = 0; i < hop->n_claims; i++) {
+        if (ibh_lladdr_is_virtual(&hop->claims[i].lladdr))
+            return TRUE;
     }
-    return IBH_CAUSE_NONE;
+    return ibh_lladdr_is_virtual(&hop->lladdr);
 }
 
-static void judge_pair(IbhProbePair *pair)
+static IbhCause find_entry(const IbhProbePair *pair)
 {
-    pair->causes[G_N_ELEMENTS(lists)] = pair->rdma;
-    pair->loss = IBH_CAUSE_NONE;
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IbhCause cause = !lists[i].is_open || lists[i].is_open(pair) ? find_cause(pair, lists[i].first, lists[i].last)
-                                                                     : IBH_CAUSE_NONE;
+    IbhProbeHop *hop = pair->hop;
+    gboolean is_answered, is_certain;
 
-        if (lists[i].first == IBH_LOSS_DOWN && cause)
-            cause = pair->loss = ibh_probe_explain(pair, cause);
-        pair->causes[i] = cause;
-    }
-    G_STATIC_ASSERT(G_N_ELEMENTS(lists) + 1 == IBH_PROBE_LISTS);
+    if (!hop || hop->forged)
+        return IBH_CAUSE_NONE;
+    is_answered = ibh_hop_has_answer(hop);
+    /* where more claim the address than are kept, or a virtual router sends from its NIC, another one may be right */
+    is_certain = is_answered && hop->n_claims < IBH_PROBE_CLAIMS && !(has_virtual(hop) && pair->received);
+    if (is_certain && hop->fixed && hop->lladdr.len && !ibh_hop_claim(hop, &hop->lladdr))
+        return IBH_ENTRY_FIXED;
+    if (is_certain && hop->entry.len && !ibh_hop_claim(hop, &hop->entry))
+        return IBH_ENTRY_WRONG;
+    if (is_answered || hop->ip.family != AF_INET || !pair->probe->hears || !pair->received)
+        return IBH_CAUSE_NONE;
+    return hop->lladdr.len && !hop->fixed && !(hop->link->flags & IFF_NOARP) ? IBH_ENTRY_UNANSWERED : IBH_CAUSE_NONE;
 }
+
+/* ---- lost echoes ---- */
+
+/* Another host has the rail's address, too: replies go to either host. Or packets to the next hop's hardware address go
+ * to either of two hosts, as another address has shown. */
+static gboolean has_double(const IbhProbePair *pair)
+{
+    const IbhProbeSource *source = ibh_probe_source(pair);
+    const IbhProbeHop *own = ibh_probe_hop(pair->probe, source->nic->link->ifindex, &source->ip);
+
+    for (guint i = 0; own && i < own->n_claims; i++) {
+        if (!own->claims[i].proxy && !ibh_probe_own_link(pair->probe, &own->claims[i].lladdr))
+            return TRUE;
+    }
+    IBH_EACH (const IbhProbePair, other, pair->probe->pairs) {
+        if (pair->hop && pair->hop->lladdr.len && other->hop && ibh_hop_claim(other->hop, &pair->hop->lladdr) &&
+            has_twin(other))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean is_told_elsewhere(const IbhProbePair *pair)
+{
+    const IbhCause entry = find_entry(pair);
+
+    return (pair->hop && pair->hop->forged) || entry == IBH_ENTRY_FIXED || entry == IBH_ENTRY_WRONG ||
+           find_two_hosts(pair) || has_double(pair);
+}
+
+/* What this host does: it says so, or it was seen to do it. */
+static IbhCause find_own_loss(const IbhProbePair *pair)
+{
+    const IbhLookup *route = &pair->route;
+    const IbhProbeHop *hop = pair->hop;
+    const IbhLink *link = ibh_probe_link(pair);
+    const int six = ibh_probe_family(pair);
+    const guint no_arp = IFF_NOARP | IFF_BROADCAST;
+    /* no lost echo was seen to leave, and none waited for a hardware address that nobody told the kernel */
+    const gboolean is_found = hop && (pair->received || hop->is_answered || !hop->asks);
+    const gboolean is_held = pair->probe->hears && is_found && pair->sent > pair->received && !pair->gone;
+
+    if (!ibh_nic_is_usable(ibh_probe_source(pair)->nic))
+        return link->flags & IFF_UP ? IBH_LOSS_NO_CARRIER : IBH_LOSS_DOWN;
+    if (!route->error && route->type > RTN_UNICAST)
+        return IBH_LOSS_OURS;
+    if ((link->flags & no_arp) == no_arp && hop && !hop->fixed && !pair->received)
+        return IBH_LOSS_ARP_OFF;
+    if (pair->probe->was_full[six] && (pair->send_error == ENOBUFS || (six && pair->send_error == EINVAL)))
+        return IBH_LOSS_TABLE;
+    if (is_held && hop->asks && !pair->received)
+        return IBH_LOSS_UNHEARD;
+    if (is_held || pair->send_error == ENOBUFS || pair->send_error == EPERM)
+        return IBH_LOSS_HELD;
+    if (ibh_probe_route_of_error(pair->send_error) && !route->error && route->oif == link->ifindex)
+        return IBH_LOSS_MARKED;
+    if (pair->send_error || !pair->sent)
+        return IBH_LOSS_NO_WAY;
+    if (pair->dropped)
+        return IBH_LOSS_DROPPED;
+    return pair->mangled ? IBH_LOSS_MANGLED : IBH_CAUSE_NONE;
+}
+
+/* The rail asked other next hops than this one, too, and none of them answers: it is not this one. */
+static gboolean hears_no_other(const IbhProbePair *pair)
+{
+    gboolean has_others = FALSE;
+
+    IBH_EACH (const IbhProbePair, other, pair->probe->pairs) {
+        if (other->source != pair->source || !other->hop || other->hop == pair->hop)
+            continue;
+        if (ibh_hop_has_answer(other->hop) || other->received)
+            return FALSE;
+        has_others = TRUE;
+    }
+    return has_others;
+}
+
+static IbhCause find_loss(const IbhProbePair *pair)
+{
+    const gboolean is_lost = !pair->sent || pair->received < pair->sent || pair->send_error,
+                   is_answered = pair->hop && ibh_hop_has_answer(pair->hop), is_direct = ibh_probe_is_direct(pair);
+    const IbhCause own = is_lost ? find_own_loss(pair) : IBH_CAUSE_NONE;
+
+    if (own || !is_lost)
+        return own;
+    if (is_told_elsewhere(pair))
+        return IBH_LOSS_TOLD;
+    if (pair->redirected && !pair->received)
+        return IBH_LOSS_REDIRECT;
+    if (pair->refusal.from.family)
+        return IBH_LOSS_REFUSED;
+    if (pair->received)
+        return IBH_LOSS_SOME;
+    if (pair->trace.is_translated)
+        return IBH_LOSS_TRANSLATED;
+    if (is_answered && !is_direct && pair->on_link)
+        return IBH_LOSS_DETOUR;
+    if (is_answered && pair->trace.left)
+        return is_direct ? IBH_LOSS_AFTER_ARP : IBH_LOSS_BEYOND;
+    if (is_answered || !pair->hop || !pair->probe->hears)
+        return IBH_LOSS_UNKNOWN;
+    return is_direct || hears_no_other(pair) ? IBH_LOSS_NOTHING : IBH_LOSS_GATEWAY;
+}
+
+/* ---- the way of the rail's own traffic, and of replies ---- */
+
+/* Filters mark packets, or change their DSCP; then the kernel routes them once more. */
+static gboolean is_led_away(const IbhProbePair *pair)
+{
+    return pair->free_ifindex && pair->free_ifindex != ibh_probe_link(pair)->ifindex;
+}
+
+static IbhCause find_way(const IbhProbePair *pair)
+{
+    if (pair->loss == IBH_LOSS_OURS || !ibh_nic_is_usable(ibh_probe_source(pair)->nic)) /* which is told */
+        return IBH_CAUSE_NONE;
+    if (pair->route.error)
+        return IBH_WAY_NONE;
+    if (pair->route.oif != ibh_probe_link(pair)->ifindex)
+        return IBH_WAY_OTHER_NIC;
+    return is_led_away(pair) ? IBH_WAY_FILTERED : IBH_CAUSE_NONE;
+}
+
+/* From none of those that claim the peer's address, nor from where echoes go. */
+static gboolean is_foreign(const IbhProbePair *pair, const IbhLladdr *sender)
+{
+    IbhProbeHop *hop = pair->hop;
+
+    return sender->len && ibh_probe_is_direct(pair) && hop->lladdr.len && !has_virtual(hop) &&
+           !ibh_hop_has(hop, sender);
+}
+
+static IbhCause find_back(const IbhProbePair *pair)
+{
+    IbhProbeHop *hop = pair->hop;
+    const IbhLladdr *strayed = &pair->strayed;
+    const gboolean is_foreign_echo = is_foreign(pair, &pair->sender),
+                   is_foreign_syn = is_foreign(pair, &pair->syn_sender);
+
+    if (is_led_away(pair)) /* from what strays, the peer learns another NIC's address, and answers there */
+        return IBH_CAUSE_NONE;
+    if (pair->trace.is_translated)
+        return pair->received ? IBH_BACK_TRANSLATED : IBH_CAUSE_NONE;
+    if (pair->reply_ifindex && pair->reply_ifindex != ibh_probe_link(pair)->ifindex && !pair->dropped) {
+        const gboolean is_unknown = !strayed->len && pair->on_link; /* IPoIB tells no sender */
+
+        return is_unknown || (hop && ibh_hop_has(hop, strayed)) ? IBH_BACK_ENTRY : IBH_BACK_OTHER;
+    }
+    if (is_foreign_echo || is_foreign_syn) {
+        const IbhLladdr *sender = is_foreign_echo ? &pair->sender : &pair->syn_sender;
+
+        IBH_EACH (const IbhProbePair, other, pair->probe->pairs) {
+            if (ibh_probe_is_direct(other) && ibh_hop_has(other->hop, sender))
+                return IBH_BACK_SENDER;
+        }
+        return IBH_BACK_STRANGER;
+    }
+    return pair->received && ibh_probe_is_direct(pair) && !hop->lladdr.len && !pair->sender.len ? IBH_WAY_NOT_KNOWN
+                                                                                                : IBH_CAUSE_NONE;
+}
+
+/* ---- full size ---- */
+
+static IbhCause find_size(const IbhProbePair *pair)
+{
+    const IbhProbeSize *mtu = &pair->mtu;
+
+    if (!mtu->failed)
+        return mtu->fragment ? IBH_SIZE_PIECES : IBH_CAUSE_NONE;
+    if (mtu->limited_by.family)
+        return pair->on_link || mtu->fragment ? IBH_SIZE_TOLD : IBH_SIZE_BEYOND;
+    if (mtu->mangled)
+        return IBH_SIZE_MANGLED;
+    return mtu->held || mtu->seen > mtu->passed ? IBH_SIZE_OURS : IBH_SIZE_SILENT;
+}
+
+/* ---- all of a pair ---- */
 
 /* What was heard of its echoes, one by one. */
 static void sum_up(const IbhProbe *probe, guint i)
 {
     IbhProbePair *pair = ibh_probe_pair(probe, i);
     IbhProbeSize *mtu = &pair->mtu;
+    IbhProbeClaim *claim = pair->hop ? ibh_hop_claim(pair->hop, &pair->sender) : NULL;
 
-    pair->gone = FALSE;
+    if (claim)
+        claim->took = TRUE;
+    pair->gone = !pair->received && pair->trace.left;
     for (guint number = 0; number < (guint)probe->count; number++) {
         const IbhProbeEcho *echo = ibh_probe_echo(probe, i, number);
 
@@ -123,7 +304,29 @@ static void sum_up(const IbhProbe *probe, guint i)
         mtu->passed = MAX(mtu->passed, (ibh_probe_family(pair) ? 40 : 20) + IBH_PROBE_PACKET);
 }
 
-/* ---- RDMA ---- */
+void ibh_probe_judge(IbhProbe *probe)
+{
+    static IbhCause (*const find[])(const IbhProbePair *pair) = {find_loss,   find_way,  find_entry,
+                                                                 find_holder, find_back, find_size};
+    G_STATIC_ASSERT(G_N_ELEMENTS(find) + 1 == IBH_PROBE_LISTS);
+
+    g_clear_pointer(&probe->findings, g_ptr_array_unref);
+    probe->findings = ibh_findings_new();
+    for (guint i = 0; i < probe->pairs->len; i++)
+        sum_up(probe, i);
+    IBH_EACH (IbhProbePair, pair, probe->pairs) {
+        pair->loss = find_loss(pair);
+        for (guint i = 0; i < G_N_ELEMENTS(find); i++)
+            pair->causes[i] = find[i](pair);
+        pair->causes[G_N_ELEMENTS(find)] = pair->rdma;
+    }
+    ibh_probe_report_strangers(probe);
+    ibh_probe_report_forgeries(probe);
+    ibh_probe_report_causes(probe);
+    ibh_probe_report_whole(probe);
+}
+
+/* ---- RDMA, which another process asks ---- */
 
 gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair)
 {
@@ -143,20 +346,4 @@ gboolean ibh_probe_take_rdma(IbhProbe *probe, guint i, IbhCause cause, int error
     pair->rdma = cause;
     pair->rdma_error = error;
     return TRUE;
-}
-
-/* ---- all of it ---- */
-
-void ibh_probe_judge(IbhProbe *probe)
-{
-    g_clear_pointer(&probe->findings, g_ptr_array_unref);
-    probe->findings = ibh_findings_new();
-    for (guint i = 0; i < probe->pairs->len; i++)
-        sum_up(probe, i);
-    IBH_EACH (IbhProbePair, pair, probe->pairs)
-        judge_pair(pair);
-    ibh_probe_report_strangers(probe);
-    ibh_probe_report_forgeries(probe);
-    ibh_probe_report_causes(probe);
-    ibh_probe_report_whole(probe);
 }

@@ -29,24 +29,23 @@ static gboolean has_xdp(struct nlattr *xdp)
     return xdp && nla_parse_nested(parts, IFLA_XDP_MAX, xdp, NULL) >= 0 && get_u8(parts[IFLA_XDP_ATTACHED]);
 }
 
-/* In which way a macvlan takes what comes in by the NIC below it; IBH_CAUSE_NONE: it leaves the NIC its own. */
-static IbhCause find_taking(struct nlattr *info)
+/* A macvlan in mode passthru takes what comes in by the NIC below it; in mode source, with that flag, what hosts on its
+ * list send. */
+static gboolean takes_all(struct nlattr *info)
 {
     struct nlattr *parts[IFLA_INFO_MAX + 1], *data[IFLA_MACVLAN_MAX + 1];
     char kind[16];
     guint mode, flags;
 
     if (!info || nla_parse_nested(parts, IFLA_INFO_MAX, info, NULL) < 0 || !parts[IFLA_INFO_DATA])
-        return IBH_CAUSE_NONE;
+        return FALSE;
     get_string(parts[IFLA_INFO_KIND], kind, sizeof kind);
     if ((!g_str_equal(kind, "macvlan") && !g_str_equal(kind, "macvtap")) ||
         nla_parse_nested(data, IFLA_MACVLAN_MAX, parts[IFLA_INFO_DATA], NULL) < 0)
-        return IBH_CAUSE_NONE;
+        return FALSE;
     mode = get_u32(data[IFLA_MACVLAN_MODE], 0);
     flags = data[IFLA_MACVLAN_FLAGS] ? nla_get_u16(data[IFLA_MACVLAN_FLAGS]) : 0;
-    if (mode == MACVLAN_MODE_SOURCE)
-        return flags & NO_DESTINATION ? IBH_LOCAL_SOURCE : IBH_CAUSE_NONE;
-    return mode == MACVLAN_MODE_PASSTHRU ? IBH_LOCAL_PASSTHRU : IBH_CAUSE_NONE;
+    return mode == MACVLAN_MODE_PASSTHRU || (mode == MACVLAN_MODE_SOURCE && flags & NO_DESTINATION);
 }
 
 static gboolean on_link(struct nlmsghdr *header, gpointer data)
@@ -54,15 +53,13 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
     const Reader *reader = data;
     const struct ifinfomsg *info = nlmsg_data(header);
     struct nlattr *attributes[IFLA_MAX + 1];
-    IbhCause taking;
 
     if (header->nlmsg_type != RTM_NEWLINK || !parse(header, sizeof *info, attributes, IFLA_MAX))
         return TRUE;
     if (has_xdp(attributes[IFLA_XDP]))
-        ibh_probe_note_local(reader->probe, info->ifi_index, IBH_LOCAL_XDP, 1);
-    taking = find_taking(attributes[IFLA_LINKINFO]);
-    if (taking)
-        ibh_probe_note_local(reader->probe, (int)get_u32(attributes[IFLA_LINK], 0), taking, 1);
+        ibh_probe_note_fact(reader->probe, info->ifi_index, IBH_FACT_XDP, 1);
+    if (takes_all(attributes[IFLA_LINKINFO]))
+        ibh_probe_note_fact(reader->probe, (int)get_u32(attributes[IFLA_LINK], 0), IBH_FACT_MACVLAN, 1);
     return TRUE;
 }
 
@@ -82,8 +79,8 @@ static void read_tcx(IbhProbe *probe)
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
         const int ifindex = nic->link->ifindex;
 
-        ibh_probe_note_local(probe, ifindex, IBH_LOCAL_TCX_IN, count_tcx(ifindex, TCX_INGRESS));
-        ibh_probe_note_local(probe, ifindex, IBH_LOCAL_TCX_OUT, count_tcx(ifindex, TCX_EGRESS));
+        ibh_probe_note_fact(probe, ifindex, IBH_FACT_TCX_IN, count_tcx(ifindex, TCX_INGRESS));
+        ibh_probe_note_fact(probe, ifindex, IBH_FACT_TCX_OUT, count_tcx(ifindex, TCX_EGRESS));
     }
 }
 
@@ -96,11 +93,14 @@ static gboolean on_qdisc(struct nlmsghdr *header, gpointer data)
     struct nlattr *attributes[TCA_MAX + 1];
     struct tc_stats stats = {0};
 
-    if (header->nlmsg_type != RTM_NEWQDISC || !parse(header, sizeof *info, attributes, TCA_MAX) ||
-        info->tcm_parent != TC_H_ROOT || !attributes[TCA_STATS])
+    if (header->nlmsg_type != RTM_NEWQDISC || !parse(header, sizeof *info, attributes, TCA_MAX))
+        return TRUE;
+    if (info->tcm_parent == TC_H_INGRESS && reader->sign > 0) /* of clsact, too: filters have their place there */
+        ibh_probe_note_fact(reader->probe, info->tcm_ifindex, IBH_FACT_TC, 1);
+    if (info->tcm_parent != TC_H_ROOT || !attributes[TCA_STATS])
         return TRUE;
     memcpy(&stats, nla_data(attributes[TCA_STATS]), MIN(sizeof stats, (gsize)nla_len(attributes[TCA_STATS])));
-    ibh_probe_note_local(reader->probe, info->tcm_ifindex, IBH_LOCAL_QDISC, reader->sign * (gint64)stats.drops);
+    ibh_probe_note_fact(reader->probe, info->tcm_ifindex, IBH_FACT_QUEUE, reader->sign * (gint64)stats.drops);
     return TRUE;
 }
 
@@ -124,12 +124,12 @@ static gint64 sum_counters(const char *text, const char *begin)
 
 static void read_counters(const Reader *reader)
 {
-    for (int fact = IBH_LOCAL_IPSEC_IN; fact < IBH_LOCAL_END; fact++) {
-        const IbhCauseRow *row = ibh_probe_cause((IbhCause)fact);
-        g_autofree char *path = row->file ? g_strdup_printf("/proc/net/%s", row->file) : NULL, *text = NULL;
+    for (int i = 0; i < IBH_N_FACTS; i++) {
+        const IbhFactRow *fact = ibh_probe_fact((IbhProbeFact)i);
+        g_autofree char *path = fact->file ? g_strdup_printf("/proc/net/%s", fact->file) : NULL, *text = NULL;
 
         if (path && g_file_get_contents(path, &text, NULL, NULL))
-            ibh_probe_note_local(reader->probe, 0, (IbhCause)fact, reader->sign * sum_counters(text, row->key));
+            ibh_probe_note_fact(reader->probe, 0, (IbhProbeFact)i, reader->sign * sum_counters(text, fact->key));
     }
 }
 

@@ -152,6 +152,7 @@ static void leave_out(IbhProbe *probe, char *(*find_reason)(const IbhProbePair *
 void ibh_probe_leave_to_main(IbhProbe *probe)
 {
     leave_out(probe, why_left_to_main, probe->unasked);
+    ibh_probe_find_hops(probe);
 }
 
 /* Where an ICMP redirect was accepted, the kernel keeps its gateway beside the route, for this one destination: the
@@ -195,6 +196,54 @@ static void add_own(IbhProbe *probe)
     }
 }
 
+/* ---- next hops ---- */
+
+static IbhProbeHop *intern_hop(IbhProbe *probe, const IbhLink *link, const IbhIp *ip, gboolean is_own)
+{
+    IbhProbeHop *first = g_hash_table_lookup(probe->hops, ip), *hop = ibh_probe_hop(probe, link->ifindex, ip);
+
+    if (hop)
+        return hop;
+    hop = g_new0(IbhProbeHop, 1);
+    hop->link = link;
+    hop->ip = *ip;
+    hop->is_own = is_own;
+    if (!first) {
+        g_hash_table_insert(probe->hops, &hop->ip, hop);
+    } else {
+        hop->next = first->next;
+        first->next = hop;
+    }
+    return hop;
+}
+
+static void free_hops(gpointer first)
+{
+    for (IbhProbeHop *hop = first, *next; hop; hop = next) {
+        next = hop->next;
+        g_free(hop);
+    }
+}
+
+/* The kernel's answer leads to a gateway, or to the peer itself, if it is the rail's. Else packets that are bound to
+ * the rail can only go to a neighbour. */
+void ibh_probe_find_hops(IbhProbe *probe)
+{
+    IBH_EACH (IbhProbePair, pair, probe->pairs) {
+        const IbhLookup *route = &pair->route;
+        const IbhLink *link = ibh_probe_link(pair);
+        const gboolean is_way = !route->error && route->oif == link->ifindex;
+
+        pair->hop = NULL;
+        if (is_way && route->gateway.family)
+            pair->hop = intern_hop(probe, link, &route->gateway, FALSE);
+        else if (pair->on_link || (is_way && route->type == RTN_UNICAST))
+            pair->hop = intern_hop(probe, link, ibh_probe_peer(pair), FALSE);
+    }
+    IBH_EACH (const IbhProbeSource, source, probe->sources)
+        (void)intern_hop(probe, source->nic->link, &source->ip, TRUE);
+}
+
 static void clear_unasked(gpointer unasked)
 {
     g_free(((IbhProbeUnasked *)unasked)->why);
@@ -218,9 +267,9 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
     probe->own = g_array_new(FALSE, TRUE, sizeof(IbhIp));
     probe->sources = g_array_new(FALSE, TRUE, sizeof(IbhProbeSource));
     probe->numbers = g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, g_free, NULL);
-    probe->local = g_hash_table_new(NULL, NULL);
+    probe->hops = g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, NULL, free_hops);
+    probe->facts = g_hash_table_new(NULL, NULL);
     probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
-    probe->strangers = g_array_new(FALSE, TRUE, sizeof(IbhProbeStranger));
     probe->forgeries = g_array_new(FALSE, TRUE, sizeof(IbhProbeForgery));
     probe->unasked = new_list_of_unasked();
     probe->unfinished = new_list_of_unasked();
@@ -236,6 +285,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
     for (guint i = 0; i < probe->peers->len; i++)
         make_pairs(probe, i);
     add_own(probe);
+    ibh_probe_find_hops(probe);
     if ((guint64)probe->pairs->len * (guint)probe->count > IBH_PROBE_PACKETS_MAX) {
         g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                     "--probe: %u pairs of rail and peer, --count %d: more than %d packets; probe fewer peers at a time",
@@ -253,13 +303,13 @@ void ibh_probe_free(IbhProbe *probe)
     g_array_unref(probe->own);
     g_array_unref(probe->sources);
     g_array_unref(probe->pairs);
-    g_array_unref(probe->strangers);
     g_array_unref(probe->forgeries);
     g_array_unref(probe->unasked);
     g_array_unref(probe->unfinished);
     g_hash_table_unref(probe->numbers);
     g_clear_pointer(&probe->findings, g_ptr_array_unref);
-    g_hash_table_unref(probe->local);
+    g_hash_table_unref(probe->hops);
+    g_hash_table_unref(probe->facts);
     g_free(probe->echoes);
     g_free(probe);
 }
@@ -284,18 +334,9 @@ const IbhLink *ibh_probe_link(const IbhProbePair *pair)
     return ibh_probe_source(pair)->nic->link;
 }
 
-const IbhIp *ibh_probe_via(const IbhProbePair *pair)
-{
-    if (pair->route.gateway.family != AF_UNSPEC && pair->route.oif == ibh_probe_link(pair)->ifindex)
-        return &pair->route.gateway;
-    return pair->on_link ? ibh_probe_peer(pair) : NULL;
-}
-
 gboolean ibh_probe_is_direct(const IbhProbePair *pair)
 {
-    const IbhIp *via = ibh_probe_via(pair);
-
-    return via && ibh_ip_equal(via, ibh_probe_peer(pair));
+    return pair->hop && ibh_ip_equal(&pair->hop->ip, ibh_probe_peer(pair));
 }
 
 /* Pairs of one peer follow each other. */
@@ -331,88 +372,32 @@ IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number)
 
 gboolean ibh_probe_takes_entry(const IbhProbePair *pair)
 {
-    return pair->on_link && !pair->known_before;
-}
-
-static void learn_entry(IbhProbePair *pair, const IbhNeighbour *neighbour, gboolean is_unasked)
-{
-    const IbhLladdr lladdr = ibh_lladdr_from_bytes(neighbour->lladdr, is_unasked ? 0 : neighbour->lladdr_len);
-
-    if (pair->step == IBH_STEP_WAITS) {
-        pair->known_before = TRUE;
-        pair->entry = lladdr;
-    } else if (pair->step == IBH_STEP_SETTLED && lladdr.len) {
-        pair->lladdr = lladdr;
-        pair->fixed = neighbour->fixed;
-    }
+    return ibh_probe_is_direct(pair) && !pair->hop->in_table;
 }
 
 void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours)
 {
     IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
-        IbhProbePair *pair = ibh_probe_find_pair(probe, neighbour->ifindex, &neighbour->ip);
+        IbhProbeHop *hop = ibh_probe_hop(probe, neighbour->ifindex, &neighbour->ip);
+        IbhLladdr lladdr;
 
-        if (pair)
-            learn_entry(pair, neighbour, ibh_neighbour_is_unasked(ibh_probe_link(pair), neighbour));
+        if (!hop)
+            continue;
+        lladdr = ibh_lladdr_from_bytes(neighbour->lladdr,
+                                       ibh_neighbour_is_unasked(hop->link, neighbour) ? 0 : neighbour->lladdr_len);
+        if (!hop->is_begun) {
+            hop->in_table = TRUE;
+            hop->entry = lladdr;
+        } else if (!hop->lladdr.len) {
+            hop->lladdr = lladdr;
+            hop->fixed = neighbour->fixed && lladdr.len;
+        }
     }
     IBH_EACH (IbhProbePair, pair, probe->pairs) {
         if (pair->step != IBH_STEP_SETTLED)
             continue;
         pair->step = IBH_STEP_QUESTIONS;
-        if (pair->rdma == IBH_RDMA_UNASKED && !pair->received && !pair->lladdr.len)
+        if (pair->rdma == IBH_RDMA_UNASKED && !pair->received && !(pair->hop && pair->hop->lladdr.len))
             pair->rdma = IBH_RDMA_NO_ECHO; /* the echo's finding is enough */
     }
-}
-
-/* ---- hardware addresses ---- */
-
-IbhLladdr ibh_lladdr_from_bytes(const guint8 *bytes, guint length)
-{
-    IbhLladdr lladdr = {.len = MIN(length, IBH_LLADDR_MAX)};
-
-    memcpy(lladdr.bytes, bytes, lladdr.len);
-    return lladdr;
-}
-
-gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other)
-{
-    return one->len == other->len && memcmp(one->bytes, other->bytes, one->len) == 0;
-}
-
-gboolean ibh_lladdr_is_virtual(const IbhLladdr *lladdr)
-{
-    static const struct {
-        guint64 first;                   /* address of a range, */
-        guint length;                    /* whose first bits are the same */
-    } ranges[] = {{0x00005e000100, 40},  /* VRRP (RFC 5798), for IPv4, */
-                  {0x00005e000200, 40},  /* and for IPv6 */
-                  {0x00000c07ac00, 40},  /* HSRP */
-                  {0x00000c9ff000, 36},  /* HSRP version 2, for IPv4, */
-                  {0x000573a00000, 36},  /* and for IPv6 */
-                  {0x0007b4000000, 30}}; /* GLBP: groups have 10 bits */
-    const guint64 number = (guint64)ibh_get16(lladdr->bytes) << 32 | ibh_get32(lladdr->bytes + 2);
-
-    for (guint i = 0; i < G_N_ELEMENTS(ranges); i++) {
-        if (lladdr->len == 6 && (number ^ ranges[i].first) >> (48 - ranges[i].length) == 0)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-gboolean ibh_probe_has_answer(const IbhProbePair *pair, const IbhLladdr *lladdr)
-{
-    for (guint i = 0; i < pair->answers; i++) {
-        if (ibh_lladdr_equal(&pair->answer[i], lladdr))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-char *ibh_lladdr_format(const IbhLladdr *lladdr)
-{
-    GString *text = g_string_new(NULL);
-
-    for (guint i = 0; i < lladdr->len; i++)
-        g_string_append_printf(text, "%s%02x", i ? ":" : "", lladdr->bytes[i]);
-    return g_string_free(text, !lladdr->len);
 }

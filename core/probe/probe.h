@@ -54,34 +54,22 @@ typedef enum {
     IBH_LOSS_ARP_OFF,  /* the rail sends no ARP request */
     IBH_LOSS_TABLE,    /* the neighbour table was full */
     IBH_LOSS_UNHEARD,  /* the answer to ARP came in, and was not taken */
-    IBH_LOSS_HELD,     /* no echo leaves through the rail */
-    IBH_LOSS_FIREWALL, /* the kernel refuses to send */
+    IBH_LOSS_HELD,     /* echoes do not leave through the rail, or the kernel refuses to send them */
     IBH_LOSS_MARKED,   /* it has a route by this NIC, and not for what is sent */
     IBH_LOSS_NO_WAY,   /* it has no route by this NIC, or one that is an error */
     IBH_LOSS_DROPPED,  /* a reply comes in, and is not delivered */
     IBH_LOSS_MANGLED,  /* or with a wrong checksum */
     IBH_LOSS_TOLD,     /* what is told elsewhere explains it */
-    IBH_LOSS_REFUSED,  /* the peer says so, by ICMP */
     IBH_LOSS_REDIRECT, /* an ICMP redirect stands before the route */
-    IBH_LOSS_REFUSED_ON_WAY,
-    IBH_LOSS_SOME, /* others came back */
+    IBH_LOSS_REFUSED,  /* the peer, or a router, says so by ICMP */
+    IBH_LOSS_SOME,     /* others came back */
     IBH_LOSS_TRANSLATED,
     IBH_LOSS_DETOUR,    /* the peer is a neighbour, and the route leads to another host */
     IBH_LOSS_GATEWAY,   /* the gateway does not answer ARP */
-    IBH_LOSS_AFTER_ARP, /* ARP was answered */
+    IBH_LOSS_BEYOND,    /* the gateway does, and echoes left for it */
+    IBH_LOSS_AFTER_ARP, /* the peer answers ARP, and echoes left for it */
     IBH_LOSS_NOTHING,   /* not even ARP was */
-    IBH_LOSS_UNKNOWN,   /* ARP was not asked */
-    /* of lost echoes, by the kernel's counters, and by what is attached to the NIC */
-    IBH_LOCAL_IPSEC_IN,
-    IBH_LOCAL_IPSEC_OUT,
-    IBH_LOCAL_RP_FILTER,
-    IBH_LOCAL_QDISC,
-    IBH_LOCAL_SOURCE, /* from here on, what is attached */
-    IBH_LOCAL_TCX_IN,
-    IBH_LOCAL_TCX_OUT,
-    IBH_LOCAL_XDP,
-    IBH_LOCAL_PASSTHRU,
-    IBH_LOCAL_END,
+    IBH_LOSS_UNKNOWN,   /* which way they went is not known */
     /* of the way of the rail's own traffic */
     IBH_WAY_NONE,
     IBH_WAY_OTHER_NIC,
@@ -131,37 +119,53 @@ typedef enum {
     IBH_AT_EITHER /* the pairs that have it tell */
 } IbhProbePlace;
 
-/* What is lost, so that a fact about this host may explain it better. */
+/* What of this host could drop a packet: the kernel's counters that grew, and what is attached to a NIC. It is told
+ * with what was lost there. */
+typedef enum {
+    IBH_FACT_QUEUE,
+    IBH_FACT_IPSEC_OUT,
+    IBH_FACT_IPSEC_IN,
+    IBH_FACT_RP_FILTER,
+    IBH_FACT_TC,
+    IBH_FACT_TCX_OUT,
+    IBH_FACT_TCX_IN,
+    IBH_FACT_MACVLAN,
+    IBH_FACT_XDP,
+    IBH_N_FACTS
+} IbhProbeFact;
+
 enum {
-    IBH_LOST_OUT = 1,
-    IBH_LOST_IN = 2,
-    IBH_LOST_ALL = 4,
-    IBH_LOST_SOME = 8,
-    IBH_LOST_FRAMES_OUT = 16, /* at the NIC, where protocols make no difference */
-    IBH_LOST_FRAMES_IN = 32
+    IBH_DROPS_OUT = 1,    /* before it is seen to leave */
+    IBH_DROPS_IN = 2,     /* after it was heard */
+    IBH_DROPS_UNHEARD = 4 /* before it is heard */
 };
+
+typedef struct {
+    guint drops;
+    const char *why, *advice;
+    gboolean is_counter;    /* it has to have grown by what was lost */
+    const char *file, *key; /* of the whole host: below /proc/net, and how names begin; NULL: of a NIC */
+} IbhFactRow;
 
 typedef struct IbhProbe IbhProbe;
 typedef struct IbhProbePair IbhProbePair;
-typedef gboolean IbhProof(const IbhProbePair *pair);
 
-/* One row is all of a cause: at which stage of the way it is, what proves it, which side it is on, and the words. In
- * texts, words in braces stand for the pair's (words.c). */
+/* One row is all that is said of a cause: at which stage of the way it is, which side it is on, and the words. In
+ * texts, words in braces stand for the pair's (words.c). What proves a cause is in judge.c. */
 typedef struct {
     IbhProbeStage stage;
-    IbhProof *proof; /* what was seen; NULL: what the kernel says, or the child that asks by RDMA */
     IbhProbePlace place;
     IbhSeverity severity;
     const char *code;    /* NULL: told elsewhere, beside a loss, or no fault */
     const char *problem; /* of its pairs, a code, too; NULL: the same */
     const char *why;
     const char *fix, *advice;
-    const char *peer_code;  /* where all rails have it of a peer; NULL: the same */
-    guint lost;             /* of a loss, what this is; of what explains losses, which */
-    const char *file, *key; /* of the kernel's counters: below /proc/net, and how their names begin; NULL: not there */
+    const char *peer_code; /* where all rails have it of a peer; NULL: the same */
+    guint drops;           /* facts that are told, too: those that drop there */
 } IbhCauseRow;
 
 const IbhCauseRow *ibh_probe_cause(IbhCause cause);
+const IbhFactRow *ibh_probe_fact(IbhProbeFact fact);
 
 /* ---- what is asked, and what comes back ---- */
 
@@ -170,16 +174,48 @@ typedef struct {
     guint len; /* 0: not known */
 } IbhLladdr;
 
-#define IBH_PROBE_LISTS 7   /* of causes, of which a pair has one each */
-#define IBH_PROBE_ANSWERS 8 /* different ones to a question, of which each is kept */
+#define IBH_PROBE_LISTS 7  /* of causes, of which a pair has one each */
+#define IBH_PROBE_HOSTS 32 /* that claim one address */
+#define IBH_PROBE_CLAIMS 8 /* different ones of an address on a wire, which are kept */
 
-/* An answer to ARP, or to a neighbour solicitation, from the wire. */
+/* What ARP, or an advertisement, says on the wire: who has an address. */
 typedef struct {
     IbhIp from, to;
-    IbhLladdr lladdr; /* of the host that has the address `from` */
-    IbhLladdr sender; /* of the frame; its length 0: not known */
-    gboolean proxy;   /* IPv6: it says that it stands for another host */
-} IbhArpReply;
+    IbhLladdr lladdr;   /* of the host that has the address `from` */
+    IbhLladdr sender;   /* of the frame; its length 0: not known */
+    gboolean is_answer; /* to a question, of `to` */
+    gboolean proxy;     /* IPv6: it says that it stands for another host */
+} IbhArpClaim;
+
+/* A hardware address that claims an address. */
+typedef struct {
+    IbhLladdr lladdr;
+    guint answers;  /* to questions of this host; 0: it was not asked */
+    gboolean proxy; /* of an address of this host: it says so only to a host that has an address itself */
+    gboolean took;  /* replies to our echoes came from there */
+} IbhProbeClaim;
+
+/* An address on the wire of a NIC of this host: of a peer, of a gateway, or of the NIC itself. All that was said of it
+ * there, asked or unasked. */
+typedef struct IbhProbeHop IbhProbeHop;
+struct IbhProbeHop {
+    const IbhLink *link;
+    IbhIp ip;
+    gboolean is_own;
+    IbhProbeHop *next; /* the same address on the wire of another NIC */
+    gboolean is_begun; /* some pair's packets to it are under way, or were */
+    gboolean in_table; /* the neighbour table had an entry before, */
+    IbhLladdr entry;   /* with this hardware address: no answer of now */
+    IbhLladdr lladdr;  /* to which packets go; its length 0: not known */
+    gboolean fixed;    /* by a permanent entry */
+    /* What the kernel asked, and was answered, before we asked: our own questions may mend its entry. */
+    gboolean asks, is_answered;
+    guint questions; /* all of them, */
+    guint asker;     /* and which pair asks for us: its number + 1; 0: none did yet */
+    gboolean forged; /* a host speaks in the name of others: what the kernel believes is not known */
+    guint n_claims;
+    IbhProbeClaim claims[IBH_PROBE_CLAIMS]; /* the first different ones */
+};
 
 typedef struct {
     const IbhNic *nic;
@@ -201,7 +237,6 @@ typedef struct {
     gboolean left;          /* an echo */
     gboolean is_translated; /* with other addresses: these */
     IbhIp from, to;
-    gboolean asks, is_answered; /* for the peer's hardware address: a question left, an answer came in */
 } IbhProbeTrace;
 
 /* An ICMP error about an echo. */
@@ -258,20 +293,12 @@ struct IbhProbePair {
     gboolean dropped;  /* a reply came in and was not delivered */
     gboolean doubled;  /* or came in twice */
     gboolean mangled;  /* or with a wrong checksum */
-    gboolean forged;   /* somebody forges answers for its next hop: what the kernel believes is not known */
     IbhProbeRefusal refusal;
-    IbhLladdr entry;                     /* of the neighbour table before the first packet: no answer of now */
-    IbhLladdr lladdr;                    /* to which requests go */
-    IbhLladdr sender;                    /* from which the last reply came, */
-    IbhLladdr strayed;                   /* or the last that came in through another NIC */
-    IbhLladdr answer[IBH_PROBE_ANSWERS]; /* to ARP, asked anew: the first different ones */
-    guint answers;                       /* so many, */
-    guint times[IBH_PROBE_ANSWERS];      /* and how often each */
-    guint questions;                     /* the peer was asked */
-    gboolean known_before;               /* the neighbour table had an entry before its turn */
-    gboolean fixed;                      /* `lladdr` is of a permanent entry */
-    int free_ifindex;                    /* by which an echo left that is bound to no NIC; 0: none was seen */
-    gboolean redirected;                 /* an ICMP redirect gives the gateway, not the route */
+    IbhProbeHop *hop;    /* to which its packets go: the peer, or a gateway; NULL: not known */
+    IbhLladdr sender;    /* from which the last reply came, */
+    IbhLladdr strayed;   /* or the last that came in through another NIC */
+    int free_ifindex;    /* by which an echo left that is bound to no NIC; 0: none was seen */
+    gboolean redirected; /* an ICMP redirect gives the gateway, not the route */
     IbhProbeTrace trace;
     IbhProbeSize mtu;
     IbhSynOutcome syn;
@@ -302,14 +329,6 @@ typedef struct {
     gboolean has_more; /* names: the first one is told */
 } IbhProbeForgery;
 
-/* A host, not this one, that answers ARP for an address of this host. */
-typedef struct {
-    guint source; /* index into sources: the address */
-    IbhLladdr lladdr;
-    gboolean proxy; /* only to a host that has an address itself */
-    int own;        /* ifindex: it is this host, by a NIC that is no rail; 0: it is another host */
-} IbhProbeStranger;
-
 typedef struct {
     gint64 sent_at; /* µs; 0: it was not */
     gboolean left;  /* through the pair's NIC */
@@ -333,7 +352,7 @@ struct IbhProbe {
     GArray *pairs;        /* IbhProbePair, by peer */
     GArray *unasked;      /* IbhProbeUnasked, by peer */
     GArray *unfinished;   /* the same: a signal came before they had a result */
-    GArray *strangers;    /* IbhProbeStranger */
+    GHashTable *hops;     /* IbhIp → IbhProbeHop, the first of that address */
     GArray *forgeries;    /* IbhProbeForgery */
     GHashTable *numbers;  /* IbhIp → index of its first pair */
     IbhProbeEcho *echoes; /* `count` of each pair */
@@ -343,7 +362,7 @@ struct IbhProbe {
     guint32 tag;          /* in each echo of this run: the kernel's filter knows them by it */
     gboolean interrupted; /* by a signal */
     gboolean was_full[2]; /* the kernel's table of neighbours, meanwhile: IPv4, IPv6 */
-    GHashTable *local;    /* what the kernel says of packets that this host drops (causes.c) */
+    GHashTable *facts;    /* (ifindex, fact) → its value */
     GPtrArray *findings;  /* IbhFinding *; NULL: not judged yet */
 };
 
@@ -356,9 +375,7 @@ const IbhProbeSource *ibh_probe_source(const IbhProbePair *pair);
 const IbhIp *ibh_probe_peer(const IbhProbePair *pair);
 IbhProbePair *ibh_probe_pair(const IbhProbe *probe, guint i);
 IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number);
-/* The neighbour that the pair's packets go to: the peer, or a gateway; NULL: not known. */
-const IbhIp *ibh_probe_via(const IbhProbePair *pair);
-gboolean ibh_probe_is_direct(const IbhProbePair *pair);                                 /* that neighbour is the peer */
+gboolean ibh_probe_is_direct(const IbhProbePair *pair);                                 /* its next hop is the peer */
 const IbhLink *ibh_probe_link(const IbhProbePair *pair);                                /* by which its echoes leave */
 IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip); /* NULL: not asked */
 int ibh_probe_family(const IbhProbePair *pair);                                         /* 0: IPv4; 1: IPv6 */
@@ -368,8 +385,13 @@ IbhLladdr ibh_lladdr_from_bytes(const guint8 *bytes, guint length);
 gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other);
 char *ibh_lladdr_format(const IbhLladdr *lladdr);        /* NULL: not known */
 gboolean ibh_lladdr_is_virtual(const IbhLladdr *lladdr); /* of a router: of no NIC */
-/* A host answered for the pair's address from there, now. */
-gboolean ibh_probe_has_answer(const IbhProbePair *pair, const IbhLladdr *lladdr);
+/* Where the routes of the pairs lead to, and this host's own addresses: once the routes are known. */
+void ibh_probe_find_hops(IbhProbe *probe);
+IbhProbeHop *ibh_probe_hop(const IbhProbe *probe, int ifindex, const IbhIp *ip); /* NULL: not of interest */
+IbhProbeClaim *ibh_hop_claim(IbhProbeHop *hop, const IbhLladdr *lladdr);         /* NULL: it claims nothing */
+gboolean ibh_hop_has(IbhProbeHop *hop, const IbhLladdr *lladdr); /* it claims the address, or packets go there */
+gboolean ibh_hop_has_answer(const IbhProbeHop *hop);             /* a host answered, now */
+const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr); /* NULL: of no NIC of this host */
 
 /* The kernel has said how it routes each pair: a rail without a gateway of its own asks no peer beyond its subnets. */
 void ibh_probe_leave_to_main(IbhProbe *probe);
@@ -477,9 +499,10 @@ typedef struct {
 
 void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard);
 /* Reads what may be anything. */
-gboolean ibh_arp_parse(const guint8 *frame, gsize length, guint16 operation, IbhArpReply *ret_reply);
-/* Such an answer, that came in there. */
-void ibh_probe_answered(IbhProbe *probe, int ifindex, const IbhArpReply *reply);
+gboolean ibh_arp_parse(const guint8 *frame, gsize length, guint16 operation, IbhArpClaim *ret_arp);
+/* It came in there, and its sender is no forger; or is one. */
+void ibh_probe_claimed(IbhProbe *probe, int ifindex, const IbhArpClaim *claim);
+void ibh_probe_forged(IbhProbe *probe, int ifindex, const IbhArpClaim *claim);
 /* The source that can ask for this one's address in its own name, so that a proxy on the wire would answer; -1: none.
  */
 int ibh_probe_witness(const IbhProbe *probe, guint source);
@@ -493,17 +516,15 @@ gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair);
 
 /* ---- the verdict ---- */
 
-/* What the kernel says about packets that this host itself drops: a counter, before the echoes with a minus, and after
- * them; what is attached to a NIC counts 1. Of the network namespace where ifindex is 0. */
-void ibh_probe_note_local(IbhProbe *probe, int ifindex, IbhCause fact, gint64 value);
+/* A counter, before the echoes with a minus, and after them; what is attached to a NIC counts 1. Of the network
+ * namespace where ifindex is 0. */
+void ibh_probe_note_fact(IbhProbe *probe, int ifindex, IbhProbeFact fact, gint64 value);
 
 /* Once all is over: sets causes and findings. */
 void ibh_probe_judge(IbhProbe *probe);
 gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause);
-/* The fact about this host that explains this loss of the pair better; or the same. */
-IbhCause ibh_probe_explain(const IbhProbePair *pair, IbhCause loss);
-/* A fact about this host that proves nothing, and could be why the pair's echoes were lost. */
-gboolean ibh_probe_is_beside(const IbhProbePair *pair, IbhCause fact);
+/* All hosts that claim an address, on whichever rail. Returns their number. */
+guint ibh_probe_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IBH_PROBE_HOSTS]);
 const char *ibh_probe_stage(const IbhProbePair *pair);   /* the first that was not seen; NULL: all were */
 GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: codes, each once */
 /* "172.16.34.1-.8, 172.16.35.1 and 3 more"; IbhIp. Consecutive ones are one; so many at most. */
@@ -514,19 +535,6 @@ char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more);
 const char *ibh_probe_route_of_error(int error);
 /* The row's text, with the pair's words in place of those in braces. */
 char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text);
-
-/* What proves a cause (proofs.c). */
-IbhProof ibh_proof_is_down, ibh_proof_has_no_carrier, ibh_proof_is_ours, ibh_proof_is_arp_off, ibh_proof_was_table_full,
-    ibh_proof_is_unheard, ibh_proof_is_held, ibh_proof_is_refused, ibh_proof_is_marked, ibh_proof_is_unsent,
-    ibh_proof_is_dropped, ibh_proof_is_mangled, ibh_proof_is_deaf, ibh_proof_is_unseen, ibh_proof_answer_was_wrong,
-    ibh_proof_peer_refuses, ibh_proof_way_refuses, ibh_proof_has_reply, ibh_proof_is_translated,
-    ibh_proof_is_redirected, ibh_proof_is_detour, ibh_proof_is_gateway_silent, ibh_proof_has_answered,
-    ibh_proof_is_silent, ibh_proof_is_unknown, ibh_proof_has_no_route, ibh_proof_has_other_route, ibh_proof_is_led_away,
-    ibh_proof_is_entry_fixed, ibh_proof_is_entry_wrong, ibh_proof_is_entry_unanswered, ibh_proof_is_flux,
-    ibh_proof_two_hosts_answer, ibh_proof_many_addresses_answer, ibh_proof_one_answers_twice, ibh_proof_is_doubled,
-    ibh_proof_is_reply_translated, ibh_proof_is_back_by_peer, ibh_proof_is_back_by_other, ibh_proof_is_sender_of_peer,
-    ibh_proof_is_sender_unknown, ibh_proof_is_lladdr_unknown, ibh_proof_reply_is_in_pieces, ibh_proof_link_is_smaller,
-    ibh_proof_router_says_too_long, ibh_proof_is_size_mangled, ibh_proof_is_size_ours, ibh_proof_is_size_silent;
 
 /* Parts of ibh_probe_judge(): a finding for each cause, keyed by who is at fault: a rail of this host, a peer, a pair,
  * the wire; hosts that answer for this host's addresses; what was not asked, and the run as a whole. */

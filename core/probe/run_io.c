@@ -101,7 +101,7 @@ static void finish(IbhProber *prober, guint i)
     const IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
     const IbhOp op = {.type = IBH_OP_NEIGH_DEL, .ifindex = ibh_probe_link(pair)->ifindex, .ip = *ibh_probe_peer(pair)};
 
-    if (ibh_probe_takes_entry(pair) && !pair->fixed)
+    if (ibh_probe_takes_entry(pair) && !pair->hop->fixed)
         (void)ibh_netlink_execute(prober->netlink, &op, NULL);
     ibh_flight_end(&prober->flight, i);
 }

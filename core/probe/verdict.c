@@ -5,6 +5,25 @@
  */
 #include "probe/probe.h"
 
+/* ---- facts of this host ---- */
+
+static gpointer key_of(int ifindex, IbhProbeFact fact)
+{
+    return GUINT_TO_POINTER((guint)ifindex * IBH_N_FACTS + fact);
+}
+
+static gssize value_of(const IbhProbe *probe, int ifindex, IbhProbeFact fact)
+{
+    return (gssize)GPOINTER_TO_SIZE(g_hash_table_lookup(probe->facts, key_of(ifindex, fact)));
+}
+
+void ibh_probe_note_fact(IbhProbe *probe, int ifindex, IbhProbeFact fact, gint64 value)
+{
+    const gssize sum = value_of(probe, ifindex, fact) + (gssize)value;
+
+    g_hash_table_insert(probe->facts, key_of(ifindex, fact), GSIZE_TO_POINTER((gsize)sum));
+}
+
 /* ---- who is at fault ---- */
 
 /* How many pairs of a peer, or of a rail, have the cause; and could: a pair could tell only if nothing of this host is
@@ -85,25 +104,30 @@ static char *join_texts(GPtrArray *texts)
     return g_strjoinv("; ", (char **)texts->pdata);
 }
 
-/* What this host has that could lose the same: it belongs to the rail, so it does not decide which pairs share a cause.
+/* What of this host could have dropped the same. It belongs to the rail, and does not decide which pairs share a cause.
  */
-static void add_facts(const IbhProbePair *pair, Told *told)
+static void add_facts(const IbhCauseRow *row, const IbhProbePair *pair, Told *told)
 {
-    for (int fact = IBH_LOCAL_IPSEC_IN; fact < IBH_LOCAL_END; fact++) {
-        const IbhCauseRow *row = ibh_probe_cause((IbhCause)fact);
+    for (int i = 0; i < IBH_N_FACTS; i++) {
+        const IbhFactRow *fact = ibh_probe_fact((IbhProbeFact)i);
+        const gssize value = value_of(pair->probe, fact->file ? 0 : ibh_probe_link(pair)->ifindex, (IbhProbeFact)i),
+                     enough = fact->is_counter ? MAX(pair->sent - pair->received, 1) : 1;
 
-        if (!ibh_probe_is_beside(pair, (IbhCause)fact))
+        if (!(fact->drops & row->drops) || value < enough)
             continue;
-        add_once(told->whys, ibh_probe_fill_in(pair, row->why));
-        add_once(told->advice, ibh_probe_fill_in(pair, row->advice));
+        add_once(told->whys, ibh_probe_fill_in(pair, fact->why));
+        add_once(told->advice, ibh_probe_fill_in(pair, fact->advice));
     }
 }
 
 static void add_pair(const Cause *cause, const IbhProbePair *pair, Told *told)
 {
     const IbhCauseRow *row = cause->row;
-    const IbhIp *peer = ibh_probe_peer(pair);
+    /* who has the next hop's address is told of the next hop */
+    const gboolean at_hop = row->stage == IBH_STAGE_ANSWER && row->place == IBH_AT_PEER;
+    const IbhIp *peer = at_hop ? &pair->hop->ip : ibh_probe_peer(pair);
     const char *rail = ibh_probe_link(pair)->name;
+    gboolean is_known = FALSE;
     char ip[IBH_IP_STRLEN];
 
     if (!told->pairs->len) {
@@ -115,10 +139,11 @@ static void add_pair(const Cause *cause, const IbhProbePair *pair, Told *told)
     add_once(told->rails, g_strdup(rail));
     if (row->fix)
         add_once(told->fixes, ibh_probe_fill_in(pair, row->fix));
-    if (!told->peers->len || !ibh_ip_equal(&g_array_index(told->peers, IbhIp, told->peers->len - 1), peer))
+    IBH_EACH (const IbhIp, other, told->peers)
+        is_known |= ibh_ip_equal(other, peer);
+    if (!is_known)
         g_array_append_vals(told->peers, peer, 1);
-    if (ibh_probe_cause(pair->loss) == row)
-        add_facts(pair, told);
+    add_facts(row, pair, told);
 }
 
 /* The peers that have it towards all rails, then the rails that have it towards all peers, then what is left. */

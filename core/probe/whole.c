@@ -2,6 +2,9 @@
 /* Findings of --probe that are of no single pair. */
 #include "probe/probe.h"
 
+#include <string.h>
+#include <sys/socket.h>
+
 /* All rails have said why they do not ask it: the last one's reason. */
 static char **find_reasons(const IbhProbe *probe)
 {
@@ -85,6 +88,132 @@ static void report_separate_wires(IbhProbe *probe)
                         "no peer is reached by two rails: the rails are on separate wires, and if one reaches what "
                         "another one should, their cables are swapped: %s",
                         text->str);
+}
+
+/* ---- hosts on the wire that claim addresses of this host, or forge answers ---- */
+
+#define FIND "find %s (the switches' tables of hardware addresses)"
+
+/* How they claim it. */
+typedef enum { AS_HOST, AS_PROXY, AS_OWN_NIC, N_KINDS } Kind;
+
+/* Those that claim the address of one hop, of one kind: "" if there are none. A NIC of this host is told by its name.
+ */
+static char *name_strangers(const IbhProbe *probe, const IbhProbeHop *hop, Kind kind)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+
+    for (guint i = 0; i < hop->n_claims; i++) {
+        const IbhProbeClaim *claim = &hop->claims[i];
+        const IbhLink *own = ibh_probe_own_link(probe, &claim->lladdr);
+
+        if (kind == (own ? AS_OWN_NIC : claim->proxy ? AS_PROXY : AS_HOST))
+            g_ptr_array_add(names, own ? g_strdup(own->name) : ibh_lladdr_format(&claim->lladdr));
+    }
+    return ibh_probe_join_names(names, IBH_PROBE_NAMED, 0);
+}
+
+static IbhFinding *report_strangers(IbhProbe *probe, const IbhProbeHop *hop, Kind kind, const char *who,
+                                    const char *ips)
+{
+    const gboolean six = hop->ip.family == AF_INET6;
+    const char *rail = hop->link->name, *arp = six ? "neighbour discovery" : "ARP";
+
+    if (kind == AS_OWN_NIC)
+        return ibh_finding_add(probe->findings, who, IBH_WARNING, "foreign-nic-answers",
+                               ibh_remedy_advice("%s", ibh_code_find("foreign-nic-answers")->advice),
+                               "it is no rail, but on the wire of %s, and answered ARP for %s: peers may send to the "
+                               "wrong NIC",
+                               rail, ips);
+    if (kind == AS_PROXY)
+        return ibh_finding_add(probe->findings, rail, IBH_WARNING, "proxy-arp",
+                               ibh_remedy_advice(FIND "; %s off there", who, six ? "proxy_ndp" : "proxy_arp"),
+                               "%s answers %s for %s, of this host: a proxy on the wire, so what peers send here may "
+                               "go there",
+                               who, arp, ips);
+    return ibh_finding_add(probe->findings, rail, IBH_ERROR, "duplicate-address",
+                           ibh_remedy_advice(FIND ", and take the address away there or here", who),
+                           "another host has %s, too: %s claims it, by %s, so peers send to the one or the other", ips,
+                           who, arp);
+}
+
+/* The same hosts are one finding, of whichever addresses. */
+void ibh_probe_report_strangers(IbhProbe *probe)
+{
+    for (int kind = AS_HOST; kind < N_KINDS; kind++) {
+        g_autofree char **who = g_new0(char *, probe->sources->len + 1);
+
+        for (guint i = 0; i < probe->sources->len; i++) {
+            const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, i);
+
+            who[i] = name_strangers(probe, ibh_probe_hop(probe, source->nic->link->ifindex, &source->ip), (Kind)kind);
+        }
+        for (guint first = 0; first < probe->sources->len; first++) {
+            const IbhProbeSource *of = &g_array_index(probe->sources, IbhProbeSource, first);
+            g_autoptr(GArray) ips = g_array_new(FALSE, FALSE, sizeof(IbhIp));
+            g_autofree char *names = NULL, *same = g_strdup(who[first]);
+            IbhFinding *finding;
+
+            for (guint i = first; i < probe->sources->len && same[0]; i++) {
+                if (g_str_equal(who[i], same))
+                    g_array_append_val(ips, g_array_index(probe->sources, IbhProbeSource, i).ip);
+            }
+            if (!ips->len)
+                continue;
+            names = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
+            finding =
+                report_strangers(probe, ibh_probe_hop(probe, of->nic->link->ifindex, &of->ip), (Kind)kind, same, names);
+            for (guint i = first; i < probe->sources->len; i++) {
+                if (!g_str_equal(who[i], same))
+                    continue;
+                if (kind != AS_OWN_NIC)
+                    ibh_finding_hits(finding, g_array_index(probe->sources, IbhProbeSource, i).nic->link->name);
+                who[i][0] = 0;
+            }
+        }
+        for (guint i = 0; i < probe->sources->len; i++)
+            g_free(who[i]);
+    }
+}
+
+static int compare_forgeries(gconstpointer a, gconstpointer b)
+{
+    const IbhProbeForgery *one = a, *other = b;
+    const int sender = memcmp(&one->sender, &other->sender, sizeof one->sender),
+              ip = memcmp(&one->ip, &other->ip, sizeof one->ip);
+
+    return sender ? sender : ip ? ip : one->ifindex - other->ifindex;
+}
+
+/* One finding for each forger: it accuses the sender of the frames, and none of the hosts that they name. */
+void ibh_probe_report_forgeries(IbhProbe *probe)
+{
+    const IbhProbeForgery *all = (const IbhProbeForgery *)(gconstpointer)probe->forgeries->data;
+
+    g_array_sort(probe->forgeries, compare_forgeries);
+    for (guint at = 0, end; at < probe->forgeries->len; at = end) {
+        g_autoptr(GArray) ips = g_array_new(FALSE, FALSE, sizeof(IbhIp));
+        g_autofree char *sender = ibh_lladdr_format(&all[at].sender), *name = ibh_lladdr_format(&all[at].name),
+                        *addresses = NULL;
+        gboolean has_more = FALSE;
+        IbhFinding *finding;
+
+        for (end = at; end < probe->forgeries->len && ibh_lladdr_equal(&all[at].sender, &all[end].sender); end++) {
+            if (end == at || !ibh_ip_equal(&all[end].ip, &all[end - 1].ip))
+                g_array_append_val(ips, all[end].ip);
+            has_more |= all[end].has_more || !ibh_lladdr_equal(&all[at].name, &all[end].name);
+        }
+        addresses = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
+        finding =
+            ibh_finding_add(probe->findings, "", IBH_ERROR, "duplicate-address", ibh_remedy_advice(FIND, sender),
+                            "%s sends %s answers for %s in the name of %s%s: a forgery, or a proxy, so packets for "
+                            "%s may go elsewhere",
+                            sender, all[at].ip.family == AF_INET6 ? "neighbour" : "ARP", addresses, name,
+                            has_more ? " and others" : "", ips->len > 1 ? "these addresses" : "this address");
+        finding->owner = g_steal_pointer(&sender);
+        for (guint i = at; i < end; i++)
+            ibh_finding_hits(finding, ibh_snapshot_link(probe->rails->snapshot, all[i].ifindex)->name);
+    }
 }
 
 void ibh_probe_report_whole(IbhProbe *probe)

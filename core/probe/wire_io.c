@@ -109,7 +109,7 @@ int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
     if (shot->ask == IBH_ASK_RDMA)
         return ibh_prober_send_rdma(prober, shot->pair);
     if (shot->ask == IBH_ASK_WHO)
-        return ibh_prober_send_who(prober, ibh_probe_link(pair), &ibh_probe_source(pair)->ip, ibh_probe_via(pair));
+        return ibh_prober_send_who(prober, ibh_probe_link(pair), &ibh_probe_source(pair)->ip, &pair->hop->ip);
     return send_echo(prober, shot->pair, shot->number);
 }
 
@@ -164,7 +164,8 @@ static gboolean take_heard(IbhProber *prober)
     heard.protocol = g_ntohs(link->sll_protocol);
     heard.outgoing = link->sll_pkttype == PACKET_OUTGOING;
     heard.sender = ibh_lladdr_from_bytes(from.room + offsetof(struct sockaddr_ll, sll_addr), link->sll_halen);
-    if (heard.outgoing || link->sll_pkttype == PACKET_HOST || link->sll_pkttype == PACKET_MULTICAST)
+    if (heard.outgoing || link->sll_pkttype == PACKET_HOST || link->sll_pkttype == PACKET_MULTICAST ||
+        (link->sll_pkttype == PACKET_BROADCAST && heard.protocol == ETH_P_ARP))
         ibh_probe_hear(prober->probe, &heard);
     return TRUE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The words that stand in braces in the texts of causes.c, and what each is of a pair. */
+/* The words of findings: those that stand in braces in the texts of causes.c, and names of peers. */
 #include "probe/probe.h"
 
 #include <errno.h>
@@ -10,70 +10,104 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Of the pair's field; the caller frees what it returns. */
-typedef char *Say(const IbhProbePair *pair, const void *field);
+/* ---- names of peers ---- */
 
-/* ---- fields of any pair ---- */
-
-static char *say_ip(const IbhProbePair *pair G_GNUC_UNUSED, const void *field)
+/* The first `most`, and how many there are beside them: `more`, that have no names, and the other names. */
+char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more)
 {
-    char text[IBH_IP_STRLEN];
+    GString *text = g_string_new(NULL);
 
-    return g_strdup(ibh_ip_format(field, text));
+    for (guint i = 0; i < MIN(names->len, most); i++)
+        g_string_append_printf(text, "%s%s", i ? ", " : "", (const char *)names->pdata[i]);
+    more += names->len > most ? names->len - most : 0;
+    if (more)
+        g_string_append_printf(text, " and %u more", more);
+    return g_string_free(text, FALSE);
 }
 
-static char *say_lladdr(const IbhProbePair *pair G_GNUC_UNUSED, const void *field)
+/* One follows the other, in the part behind the last dot or colon. */
+static gboolean follows(const IbhIp *ip, const IbhIp *before)
 {
-    return ibh_lladdr_format(field);
+    const gsize head = ip->family == AF_INET6 ? 14 : 3;
+    const guint8 *one = before->bytes + head, *other = ip->bytes + head;
+
+    return ip->family == before->family && memcmp(ip->bytes, before->bytes, head) == 0 &&
+           (ip->family == AF_INET6 ? ibh_get16(one) + 1 == ibh_get16(other) : *one + 1 == *other);
 }
 
-static char *say_number(const IbhProbePair *pair G_GNUC_UNUSED, const void *field)
+char *ibh_probe_name_peers(const GArray *peers, guint most)
 {
-    return g_strdup_printf("%u", *(const guint *)field);
+    const IbhIp *ips = (const IbhIp *)(gconstpointer)peers->data;
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    guint more = 0;
+
+    for (guint i = 0, end; i < peers->len; i = end) {
+        char from[IBH_IP_STRLEN], to[IBH_IP_STRLEN];
+
+        for (end = i + 1; end < peers->len && follows(&ips[end], &ips[end - 1]);)
+            end++;
+        if (names->len == most) {
+            more += end - i;
+            continue;
+        }
+        ibh_ip_format(&ips[i], from);
+        ibh_ip_format(&ips[end - 1], to);
+        g_ptr_array_add(names, g_strconcat(from, end - i > 1 ? "-" : NULL,
+                                           strrchr(to, ips[i].family == AF_INET6 ? ':' : '.'), NULL));
+    }
+    return ibh_probe_join_names(names, most, more);
 }
 
-static char *say_link(const IbhProbePair *pair, const void *field)
+static int compare_texts(gconstpointer a, gconstpointer b)
 {
-    const int ifindex = *(const int *)field;
-    const IbhLink *link = ibh_snapshot_link(pair->probe->rails->snapshot, ifindex);
-
-    if (ifindex == ibh_probe_link(pair)->ifindex)
-        return g_strdup("this NIC");
-    return g_strdup(link ? link->name : "another interface");
+    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static char *say_error(const IbhProbePair *pair G_GNUC_UNUSED, const void *field)
+/* In one order, in whichever they came; with the rail, where not all rails hear the same ones. */
+static char *name_hosts(const IbhProbe *probe, const IbhIp *ip)
 {
-    const int error = *(const int *)field;
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    IbhLladdr hosts[IBH_PROBE_HOSTS];
+    const guint n = ibh_probe_hosts(probe, ip, hosts);
 
-    return g_strdup(g_strerror(error ? error : ETIMEDOUT));
+    for (guint i = 0; i < n; i++) {
+        g_autofree char *lladdr = ibh_lladdr_format(&hosts[i]);
+        const IbhLink *only = NULL;
+        guint heard = 0, rails = 0;
+
+        for (IbhProbeHop *hop = g_hash_table_lookup(probe->hops, ip); hop; hop = hop->next) {
+            rails += hop->n_claims ? 1 : 0;
+            if (!ibh_hop_claim(hop, &hosts[i]))
+                continue;
+            only = hop->link;
+            heard++;
+        }
+        g_ptr_array_add(names,
+                        heard == 1 && rails > 1 ? g_strdup_printf("%s (%s)", lladdr, only->name) : g_strdup(lladdr));
+    }
+    g_ptr_array_sort(names, compare_texts);
+    return ibh_probe_join_names(names, IBH_PROBE_NAMED, 0);
 }
+
+/* ---- what an error number stands for ---- */
 
 const char *ibh_probe_route_of_error(int error)
 {
-    static const struct {
-        int error;
-        const char *route;
-    } routes[] = {{EINVAL, "a blackhole route"},
-                  {EHOSTUNREACH, "an unreachable route"},
-                  {EACCES, "a prohibit route"},
-                  {ENETUNREACH, "no route"}};
-
-    for (guint i = 0; i < G_N_ELEMENTS(routes); i++) {
-        if (routes[i].error == error)
-            return routes[i].route;
-    }
-    return NULL;
+    return error == EINVAL         ? "a blackhole route"
+           : error == EHOSTUNREACH ? "an unreachable route"
+           : error == EACCES       ? "a prohibit route"
+           : error == ENETUNREACH  ? "no route"
+                                   : NULL;
 }
 
-static char *say_refusal(const IbhProbePair *pair, const void *field)
+static char *name_refusal(int error)
 {
-    const char *route = ibh_probe_route_of_error(*(const int *)field);
+    const char *route = ibh_probe_route_of_error(error);
 
-    return route ? g_strdup(route) : say_error(pair, field);
+    return g_strdup(route ? route : g_strerror(error ? error : ETIMEDOUT));
 }
 
-static char *say_icmp(const IbhProbePair *pair, const void *field)
+static char *name_icmp(const IbhProbePair *pair)
 {
     static const struct {
         int six;
@@ -94,7 +128,7 @@ static char *say_icmp(const IbhProbePair *pair, const void *field)
                   {1, ICMPV6_DEST_UNREACH, ICMPV6_POLICY_FAIL, "policy"},
                   {1, ICMPV6_DEST_UNREACH, ICMPV6_REJECT_ROUTE, "rejecting route"},
                   {1, ICMPV6_TIME_EXCEED, 0, "too many hops, as in a loop"}};
-    const IbhProbeRefusal *refusal = field;
+    const IbhProbeRefusal *refusal = &pair->refusal;
 
     for (guint i = 0; i < G_N_ELEMENTS(errors); i++) {
         if (errors[i].six == ibh_probe_family(pair) && errors[i].type == refusal->type &&
@@ -104,87 +138,10 @@ static char *say_icmp(const IbhProbePair *pair, const void *field)
     return g_strdup_printf("type %u, code %u", refusal->type, refusal->code);
 }
 
-/* ---- what is no field ---- */
-
-static char *say_nic(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
-{
-    return ibh_text_shell_word(ibh_probe_link(pair)->name);
-}
-
-/* The NIC of the kernel's answer: the one that its packets leave through. */
-static char *say_way_nic(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
-{
-    const IbhLink *link = ibh_snapshot_link(pair->probe->rails->snapshot, pair->route.oif);
-
-    return link ? ibh_text_shell_word(link->name) : g_strdup("another interface");
-}
-
-static char *say_via(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
-{
-    const IbhIp *via = ibh_probe_via(pair);
-
-    return via ? say_ip(pair, via) : g_strdup("");
-}
-
-static char *say_full(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
-{
-    return g_strdup_printf("%u", ibh_probe_full_size(pair));
-}
-
-static char *say_ipv(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
-{
-    return g_strdup(ibh_probe_family(pair) ? "ipv6" : "ipv4");
-}
-
-static char *say_type(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
-{
-    static const char *const types[] = {
-        [RTN_LOCAL] = "local", [RTN_BROADCAST] = "broadcast", [RTN_ANYCAST] = "anycast"};
-    const char *name = pair->route.type < G_N_ELEMENTS(types) ? types[pair->route.type] : NULL;
-
-    return g_strdup(name ? name : "multicast");
-}
-
-static char *say_whose(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
-{
-    const gboolean is_own = pair->route.type == RTN_LOCAL || pair->route.type == RTN_ANYCAST;
-
-    return g_strdup(is_own ? "this host's own" : "that of many hosts");
-}
-
-static char *say_ip_command(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
-{
-    return g_strdup(ibh_probe_family(pair) ? "ip -6" : "ip");
-}
-
-/* What redirects made. Of IPv6, ip(8) takes it for routes, and flushes those of main, if no table is named. */
-static char *say_flush(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
-{
-    return g_strdup(ibh_probe_family(pair) ? "ip -6 route flush table all cache" : "ip route flush cache");
-}
-
-/* IPv4 accepts what the NIC or `all` accepts, where it does not forward; IPv6 asks the NIC alone. */
-static char *say_refuse(const IbhProbePair *pair, const void *field)
-{
-    g_autofree char *nic = say_way_nic(pair, field);
-    const char *all = ibh_probe_family(pair) ? "" : "net/ipv4/conf/all/accept_redirects=0 ",
-               *ipv = ibh_probe_family(pair) ? "ipv6" : "ipv4";
-
-    return g_strdup_printf("%snet/%s/conf/%s/accept_redirects=0", all, ipv, nic);
-}
-
-static char *say_arp(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
-{
-    return g_strdup(ibh_probe_family(pair) ? "neighbour solicitations" : "ARP");
-}
-
-static char *say_arp_is(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
-{
-    return g_strdup(ibh_probe_family(pair) ? "neighbour solicitations are" : "ARP is");
-}
+/* ---- words ---- */
 
 /* The route that the kernel found. */
-static char *say_route(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
+static char *name_route(const IbhProbePair *pair)
 {
     const IbhPrefix prefix = ibh_prefix_of(ibh_probe_peer(pair), pair->route.length);
     g_autofree char *table =
@@ -195,80 +152,101 @@ static char *say_route(const IbhProbePair *pair, const void *field G_GNUC_UNUSED
                              : g_strdup("its routing");
 }
 
-static int compare_texts(gconstpointer a, gconstpointer b)
+static const char *name_type(guint type)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return type == RTN_LOCAL       ? "local"
+           : type == RTN_BROADCAST ? "broadcast"
+           : type == RTN_ANYCAST   ? "anycast"
+                                   : "multicast";
 }
 
-/* In one order, in whichever they came. */
-static char *say_answers(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
-{
-    g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(g_free);
-
-    for (guint i = 0; i < pair->answers; i++)
-        g_ptr_array_add(all, ibh_lladdr_format(&pair->answer[i]));
-    g_ptr_array_sort(all, compare_texts);
-    return ibh_probe_join_names(all, IBH_PROBE_NAMED, 0);
-}
-
-static char *say_foreign(const IbhProbePair *pair, const void *field G_GNUC_UNUSED)
-{
-    const gboolean is_right = !pair->sender.len || ibh_lladdr_equal(&pair->sender, &pair->lladdr) ||
-                              ibh_probe_has_answer(pair, &pair->sender);
-
-    return ibh_lladdr_format(is_right ? &pair->syn_sender : &pair->sender);
-}
-
-/* ---- all words ---- */
-
+/* Words that are one field of the pair. */
 #define AT(field) offsetof(IbhProbePair, field)
 
 static const struct {
     const char *word;
-    Say *say;
     gsize at;
-} words[] = {
-    {"if", say_nic, 0},
-    {"peer", say_ip, AT(route.to)},
-    {"from", say_ip, AT(route.from)},
-    {"via", say_via, 0},
-    {"leaves from", say_ip, AT(trace.from)},
-    {"leaves to", say_ip, AT(trace.to)},
-    {"told by", say_ip, AT(mtu.limited_by)},
-    {"refused by", say_ip, AT(refusal.from)},
-    {"icmp", say_icmp, AT(refusal)},
-    {"way if", say_way_nic, 0},
-    {"way via", say_ip, AT(route.gateway)},
-    {"flush redirects", say_flush, 0},
-    {"refuse redirects", say_refuse, 0},
-    {"ip", say_ip_command, 0},
-    {"ipv", say_ipv, 0},
-    {"type", say_type, 0},
-    {"whose", say_whose, 0},
-    {"arp", say_arp, 0},
-    {"arp answered", say_arp_is, 0},
-    {"entry", say_lladdr, AT(entry)},
-    {"answers", say_answers, 0},
-    {"foreign", say_foreign, 0},
-    {"reply if", say_link, AT(reply_ifindex)},
-    {"route if", say_link, AT(route.oif)},
-    {"free if", say_link, AT(free_ifindex)},
-    {"route", say_route, 0},
-    {"refused", say_refusal, AT(send_error)},
-    {"no route", say_refusal, AT(route.error)},
-    {"rdma error", say_error, AT(rdma_error)},
-    {"passed", say_number, AT(mtu.passed)},
-    {"piece", say_number, AT(mtu.fragment)},
-    {"full", say_full, 0},
-};
+} ips[] = {{"peer", AT(route.to)},        {"from", AT(route.from)},        {"leaves from", AT(trace.from)},
+           {"leaves to", AT(trace.to)},   {"told by", AT(mtu.limited_by)}, {"refused by", AT(refusal.from)},
+           {"way via", AT(route.gateway)}},
+  nics[] = {{"reply if", AT(reply_ifindex)}, {"route if", AT(route.oif)}, {"free if", AT(free_ifindex)}},
+  numbers[] = {{"passed", AT(mtu.passed)}, {"piece", AT(mtu.fragment)}};
+
+static char *value_of_field(const IbhProbePair *pair, const char *word)
+{
+    const IbhSnapshot *snapshot = pair->probe->rails->snapshot;
+    char text[IBH_IP_STRLEN];
+
+    for (guint i = 0; i < G_N_ELEMENTS(ips); i++) {
+        if (g_str_equal(ips[i].word, word))
+            return g_strdup(ibh_ip_format((const IbhIp *)(gconstpointer)((const char *)pair + ips[i].at), text));
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(nics); i++) {
+        const int ifindex = *(const int *)(gconstpointer)((const char *)pair + nics[i].at);
+        const IbhLink *link = ibh_snapshot_link(snapshot, ifindex);
+
+        if (g_str_equal(nics[i].word, word))
+            return g_strdup(ifindex == ibh_probe_link(pair)->ifindex ? "this NIC"
+                            : link                                   ? link->name
+                                                                     : "another interface");
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(numbers); i++) {
+        if (g_str_equal(numbers[i].word, word))
+            return g_strdup_printf("%u", *(const guint *)(gconstpointer)((const char *)pair + numbers[i].at));
+    }
+    return NULL;
+}
 
 static char *value_of(const IbhProbePair *pair, const char *word)
 {
-    for (guint i = 0; i < G_N_ELEMENTS(words); i++) {
-        if (g_str_equal(words[i].word, word))
-            return words[i].say(pair, (const char *)pair + words[i].at);
-    }
-    g_return_val_if_reached(g_strdup(word));
+    const int six = ibh_probe_family(pair);
+    const IbhProbeHop *hop = pair->hop;
+    const IbhLink *way = ibh_snapshot_link(pair->probe->rails->snapshot, pair->route.oif);
+    const IbhLladdr *sender = &pair->sender;
+    char text[IBH_IP_STRLEN];
+
+    if (g_str_equal(word, "if"))
+        return ibh_text_shell_word(ibh_probe_link(pair)->name);
+    if (g_str_equal(word, "way if"))
+        return way ? ibh_text_shell_word(way->name) : g_strdup("another interface");
+    if (g_str_equal(word, "ip") || g_str_equal(word, "ipv"))
+        return g_strdup(word[2] ? six ? "ipv6" : "ipv4" : six ? "ip -6" : "ip");
+    if (g_str_equal(word, "arp"))
+        return g_strdup(six ? "neighbour discovery" : "ARP");
+    if (g_str_equal(word, "via"))
+        return g_strdup(hop ? ibh_ip_format(&hop->ip, text) : "");
+    if (g_str_equal(word, "for gateway"))
+        return ibh_probe_is_direct(pair) || !hop
+                   ? g_strdup("")
+                   : g_strdup_printf(" for the gateway %s", ibh_ip_format(&hop->ip, text));
+    if (g_str_equal(word, "neighbour"))
+        return ibh_probe_is_direct(pair) || !hop ? g_strdup("the peer")
+                                                 : g_strdup_printf("the gateway %s", ibh_ip_format(&hop->ip, text));
+    if (g_str_equal(word, "hosts"))
+        return hop ? name_hosts(pair->probe, &hop->ip) : g_strdup("");
+    if (g_str_equal(word, "entry"))
+        return hop ? ibh_lladdr_format(&hop->entry) : g_strdup("");
+    if (g_str_equal(word, "foreign"))
+        return ibh_lladdr_format(!sender->len || ibh_hop_has(pair->hop, sender) ? &pair->syn_sender : sender);
+    if (g_str_equal(word, "refuser"))
+        return ibh_ip_equal(&pair->refusal.from, ibh_probe_peer(pair))
+                   ? g_strdup("the peer itself")
+                   : g_strdup_printf("%s, on the way,", ibh_ip_format(&pair->refusal.from, text));
+    if (g_str_equal(word, "icmp"))
+        return name_icmp(pair);
+    if (g_str_equal(word, "errno"))
+        return pair->send_error == EPERM ? g_strdup_printf(" (%s)", g_strerror(EPERM)) : g_strdup("");
+    if (g_str_equal(word, "refused") || g_str_equal(word, "no route"))
+        return name_refusal(word[0] == 'r' ? pair->send_error : pair->route.error);
+    if (g_str_equal(word, "rdma error"))
+        return g_strdup(g_strerror(pair->rdma_error ? pair->rdma_error : ETIMEDOUT));
+    if (g_str_equal(word, "route"))
+        return name_route(pair);
+    if (g_str_equal(word, "type"))
+        return g_strdup(name_type(pair->route.type));
+    if (g_str_equal(word, "full"))
+        return g_strdup_printf("%u", ibh_probe_full_size(pair));
+    return value_of_field(pair, word);
 }
 
 char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
@@ -278,6 +256,7 @@ char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
     for (guint i = 1; parts[0] && parts[i]; i += 2) {
         char *value = value_of(pair, parts[i]);
 
+        g_return_val_if_fail(value, NULL);
         g_free(parts[i]);
         parts[i] = value;
     }

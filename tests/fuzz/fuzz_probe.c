@@ -131,7 +131,7 @@ static void report(const IbhRails *rails, IbhProbe *probe)
     for (guint i = 0; i < probe->pairs->len; i++) {
         const IbhProbePair *pair = &g_array_index(probe->pairs, IbhProbePair, i);
 
-        if (pair->received > pair->sent || pair->answers > G_N_ELEMENTS(pair->answer))
+        if (pair->received > pair->sent || pair->hop->n_claims > G_N_ELEMENTS(pair->hop->claims))
             broken("more replies than requests");
     }
 }

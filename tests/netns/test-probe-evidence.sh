@@ -105,7 +105,7 @@ on B nft flush ruleset
 filter B ip input icmp type echo-request reject with icmp type admin-prohibited
 probe 1 "${both[@]}"
 expect_equal "the peer says so itself" "error icmp-refused " "$(faults)"
-expect_contains "what it says" "172.16.34.1-.2: the peer itself sends an ICMP error: administratively prohibited" "$(messages)"
+expect_contains "what it says" "172.16.34.1-.2 to every rail: the peer itself sends an ICMP error: administratively prohibited" "$(messages)"
 on B nft flush ruleset
 
 new_host R
@@ -157,7 +157,7 @@ add_nic C eth0 3 172.16.34.1/16
 wait_until 5 settled C
 probe 1 "${both[@]}"
 expect_equal "two hosts with one address, and no guess beside" "error duplicate-address " "$(faults)"
-expect_contains "by name" "$(mac B 0), $(mac C 3) answer for the address" "$(messages)"
+expect_contains "by name" "$(mac B 0), $(mac C 3) claim the address" "$(messages)"
 ip -n C link set eth0 down
 ip -n C link set eth0 address "$(mac B 0)"
 ip -n C link set eth0 up
@@ -180,7 +180,7 @@ bridge_forwards() { on wire bridge -json link show | jq -e 'all(.[]; .state == "
 wait_until 5 bridge_forwards
 probe 1 "${both[@]}"
 expect_equal "a thief with a virtual hardware address" "error duplicate-address  00:00:5e:00:01:07" "$(faults) $(json '.pairs[0].peer_lladdr')"
-expect_contains "both are named" "00:00:5e:00:01:07, $(mac B 0) answer for the address" "$(messages)"
+expect_contains "both are named" "00:00:5e:00:01:07, $(mac B 0) claim the address" "$(messages)"
 delete_host C
 
 # ---- our own way -----------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ add_nic C eth0 3 172.16.16.2/16
 wait_until 5 settled C
 probe 1
 expect_contains "another host has our address" "error duplicate-address ib1" "$(codes)"
-expect_contains "its hardware address is named" "another host has 172.16.16.2, too: $(mac C 3) answers ARP for it" "$(json '.findings[].message')"
+expect_contains "its hardware address is named" "another host has 172.16.16.2, too: $(mac C 3) claims it, by ARP" "$(json '.findings[].message')"
 expect_lacks "a host is no proxy" proxy-arp "$(codes)"
 expect_equal "ib0's address is ours alone" "" "$(json '.findings[] | select((.ifaces | index("ib0"))) | .code | select(. == "duplicate-address")')"
 ip -n C address flush dev eth0
@@ -65,6 +65,29 @@ expect_equal "for a peer that is right: one finding" "error duplicate-address ib
 expect_contains "which names the forger" "$(mac C 3) sends ARP answers for 172.16.34.1-.2 in the name of" "$(messages)"
 expect_equal "and accuses nobody else" "$(mac C 3)" "$(json '[.findings[].owner] | unique | join(" ")')"
 
+# Unasked, C says that a peer's address is its own, again and again: the kernel believes it, and echoes get lost.
+cat >$work/announce.py <<'EOF'
+import socket, sys, time
+ip = socket.inet_aton(sys.argv[1])
+wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+wire.bind(("eth0", 0x0806))
+own = wire.getsockname()[4]
+while True:
+    wire.send(b"\xff" * 6 + own + b"\x08\x06\0\1\x08\0\6\4\0\1" + own + ip + bytes(6) + ip)
+    time.sleep(0.05)
+EOF
+learned_thief() { [ "$(learned_mac A 172.16.34.1 | tail -1)" = "$(mac C 3)" ]; }
+nsenter --net=/run/netns/C python3 $work/announce.py 172.16.34.1 &
+thief=$!
+on A ping -q -c 1 -W 2 -I 172.16.16.1 172.16.34.1 >$work/ping || true
+wait_until 5 learned_thief
+expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --count 10 --json
+kill $thief
+expect_equal "a thief by announcements: its echoes do not come back" true "$(json '[.pairs[] | select(.peer == "172.16.34.1").received < 10] | any')"
+expect_equal "one finding" "error duplicate-address " "$(codes)"
+expect_contains "with both names" "172.16.34.1: $(mac B 0), $(mac C 3) claim the address" "$(messages)"
+forget A B
+
 # A VIP that both hosts have, on lo here: asked for, as a peer, it is found there.
 ip -n A address add 172.16.99.9/32 dev lo
 forget A B
@@ -73,7 +96,7 @@ probe_vip 0
 expect_equal "a VIP of our own is no finding" "" "$(codes)"
 ip -n C address add 172.16.99.9/16 dev eth0
 probe_vip 1
-expect_contains "on both hosts it is" "another host has 172.16.99.9, too: $(mac C 3) answers ARP for it" "$(messages)"
+expect_contains "on both hosts it is" "another host has 172.16.99.9, too: $(mac C 3) claims it, by ARP" "$(messages)"
 ip -n C address flush dev eth0
 ip -n A address del 172.16.99.9/32 dev lo
 forget A B
@@ -110,7 +133,7 @@ ip -n C address add fd00:16::16:2/64 dev eth0 nodad
 wait_until 5 settled C
 probe6 1
 expect_equal "another host has our IPv6 address" "error duplicate-address ib1" "$(codes)"
-expect_contains "who it is" "$(mac C 3) answers neighbour solicitations for it" "$(json '.findings[].message')"
+expect_contains "who it is" "$(mac C 3) claims it, by neighbour discovery" "$(json '.findings[].message')"
 ip -n C address del fd00:16::16:2/64 dev eth0
 on C sh -c "echo 1 >/proc/sys/net/ipv6/conf/eth0/forwarding; echo 1 >/proc/sys/net/ipv6/conf/eth0/proxy_ndp"
 ip -n C address add fe80::50/64 dev eth0 nodad # the flush above took its own

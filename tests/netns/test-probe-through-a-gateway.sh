@@ -55,12 +55,12 @@ expect_hook 1 A --probe 203.0.113.1 --json
 expect_equal "a router behind the gateway refuses" "error icmp-refused" "$(codes | xargs)"
 expect_contains "it is named" "203.0.113.1 to every rail: 198.51.100.2, on the way, sends an ICMP error: administratively prohibited" "$(messages)"
 
-# The gateway sends replies to another NIC of this host: that is no neighbour entry of the peer, two hops away.
+# The gateway sends replies to another NIC of this host: that is its own neighbour entry, not that of the peer two hops away.
 ip -n R neigh replace 172.16.16.1 lladdr "$(mac A 1)" dev eth0 nud permanent
 expect_hook 1 A --probe 198.51.100.2 --json
-expect_equal "replies by another NIC" "warning reply-other-nic ib0" "$(codes)"
-expect_contains "as that" "ib0 to 198.51.100.2: replies came in through ib1, and not from the hardware address that echoes go to" "$(messages)"
-expect_lacks "the peer has no entry of ours" "neigh flush" "$(json '.findings[].advice')"
+expect_equal "replies by another NIC" "error reply-other-nic ib0" "$(codes)"
+expect_contains "as that" "ib0 to 198.51.100.2: replies came in through ib1: the gateway 172.16.50.1's neighbour table has the hardware address of ib1" "$(messages)"
+expect_contains "on whom that can be mended" "on the gateway 172.16.50.1: sudo ip neigh flush to 172.16.16.1" "$(json '.findings[].advice')"
 ip -n R neigh del 172.16.16.1 dev eth0
 
 # A virtual address of the gateway's inside the subnet, with a route over the gateway: two addresses, and one NIC.
@@ -72,7 +72,40 @@ expect_equal "a virtual address over a gateway inside the subnet" "2 0" "$(json 
 ip -n A route del 172.16.99.9
 expect_hook 0 A --apply
 
+# Beyond the gateway nobody answers: what was seen is said.
+ip -n R route add blackhole 192.0.2.77
+expect_hook 1 A --probe 192.0.2.77 --json
+expect_equal "nothing from beyond the gateway" "error peer-down reply" "$(codes | xargs) $(json '[.pairs[].stage] | unique | join(" ")')"
+expect_contains "what was seen before" "192.0.2.77 to every rail: the gateway 172.16.50.1 answers ARP, and echoes were seen to leave for it; nothing came back" "$(messages)"
+
+# Another host has the gateway's address, too.
+new_host D
+add_nic D eth0 3 172.16.50.1/16
+wait_until 5 settled D
+ip -n A neigh flush all
+ip -n R address add 172.16.99.8/32 dev lo
+expect_hook 1 A --probe 192.0.2.1 172.16.99.8 --json
+expect_contains "the gateway's address on two hosts" "172.16.50.1: $(mac R 0), $(mac D 3) claim the address, and no other address together: two hosts have it" "$(messages)"
+expect_contains "as that" "error duplicate-address" "$(codes)"
+delete_host D
+
+# A part of the subnet goes via a gateway inside the subnet, which is dead: this host's own filters did nothing.
+new_host B
+add_nic B eth0 4 172.16.34.1/16
+wait_until 5 settled B
+ip -n A route add 172.16.34.0/24 via 172.16.50.1 dev ib0
+expect_hook 0 A --apply
+on R sysctl -qw net.ipv4.conf.eth0.send_redirects=0 net.ipv4.conf.all.send_redirects=0
+ip -n A neigh flush all
+expect_hook 0 A --probe 172.16.34.1 --iface ib0 --json
 ip -n wire link set R.0 down
+ip -n A neigh flush all
+expect_hook 1 A --probe 172.16.34.1 --iface ib0 --json
+expect_equal "a dead gateway inside the subnet" "error gateway-down ib0" "$(codes)"
+expect_contains "is named" "ib0 to 172.16.34.1: the gateway 172.16.50.1 does not answer ARP" "$(messages)"
+ip -n A route del 172.16.34.0/24
+expect_hook 0 A --apply
+
 ip -n A neigh flush all
 expect_hook 1 A --probe 192.0.2.1 --json
 expect_contains "the gateway" "192.0.2.1 to every rail: the gateway 172.16.50.1 does not answer ARP" "$(messages)"

@@ -34,6 +34,6 @@ sysctl_set A ib0 rp_filter 1
 expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --json
 expect_equal "dropped, not lost" "ib0 0 reply-dropped" \
     "$(json '[.pairs[] | select(.iface == "ib1") | "\(.reply_iface) \(.received) \(.problems | join(" "))"] | unique | .[]')"
-expect_contains "by what" "IPReversePathFilter grows, too: this host's rp_filter drops packets" "$(messages)"
+expect_contains "by what" "IPReversePathFilter grows, too: rp_filter drops packets" "$(messages)"
 expect_hook 1 A --probe 172.16.34.1
 expect_contains "a line names it, too" "reply-dropped" "$out"

@@ -65,6 +65,13 @@ IbhProbePair *pair_at(const World *world, guint i)
     return &g_array_index(world->probe->pairs, IbhProbePair, i);
 }
 
+void claim(const World *world, guint pair, IbhLladdr lladdr, guint answers)
+{
+    IbhProbeHop *hop = pair_at(world, pair)->hop;
+
+    hop->claims[hop->n_claims++] = (IbhProbeClaim){.lladdr = lladdr, .answers = answers};
+}
+
 /* The right reply to this request, in `bytes`. */
 IbhProbeReply reply_to(const World *world, guint pair, guint number, guint8 bytes[IBH_PROBE_PACKET])
 {
@@ -162,9 +169,11 @@ void answer_all(World *world)
         for (guint number = 0; number < 3; number++)
             exchange(world, i, number, 1);
         pair->route.oif = neighbour.ifindex;
+        if (pair->hop)
+            pair->hop->is_begun = TRUE;
         if (pair->on_link && !ibh_probe_family(pair)) { /* which is asked anew, once */
-            pair->answer[0] = ibh_lladdr_from_bytes(neighbour.lladdr, 6);
-            pair->answers = pair->times[0] = pair->questions = 1;
+            claim(world, i, ibh_lladdr_from_bytes(neighbour.lladdr, 6), 1);
+            pair->hop->questions = 1;
         }
         g_array_append_val(neighbours, neighbour);
         pair->step = IBH_STEP_SETTLED;

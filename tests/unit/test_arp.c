@@ -186,7 +186,7 @@ static void test_reply(void **state)
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(SIZES); i++) {
         gsize whole = 8 + 2 * (SIZES[i] + 4);
-        IbhArpReply reply = {0};
+        IbhArpClaim reply = {0};
 
         for (gsize length = 0; length <= whole; length++) {
             g_autofree guint8 *frame = make_reply(SIZES[i], length);
@@ -210,14 +210,14 @@ static void test_no_reply(void **state)
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(CASES); i++) {
         g_autofree guint8 *frame = make_reply(6, 28);
-        IbhArpReply reply;
+        IbhArpClaim reply;
 
         frame[CASES[i].at] = CASES[i].value;
         assert_false(ibh_arp_parse(frame, 28, ARPOP_REPLY, &reply));
     }
     for (guint size = IBH_LLADDR_MAX + 1; size < 256; size++) {
         g_autofree guint8 *frame = make_reply(size, 8 + 2 * (size + 4));
-        IbhArpReply reply;
+        IbhArpClaim reply;
 
         assert_false(ibh_arp_parse(frame, 8 + 2 * (size + 4), ARPOP_REPLY, &reply));
     }

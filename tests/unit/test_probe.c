@@ -185,8 +185,8 @@ typedef enum {
     SOME = 1,
     LOST = 2,
     UNSENT = 4,
-    ARP = 8, /* is answered by another hardware address than the kernel has */
-    FIXED = 16,
+    ARP = 8,    /* is answered */
+    FIXED = 16, /* an entry with another hardware address */
     ARP_OFF = 32,
     HEARS = 64,
     FULL = 128, /* the neighbour table */
@@ -225,8 +225,8 @@ static const struct {
      "a route look-up finds this NIC, but packets are refused"},
     {HOST, TWO_PEERS, 8, UNSENT | NO_ROUTE, ENETUNREACH, 0, 1, NOT_SENT ", ib1 error routed-other-nic",
      "no way there through this NIC: no route"},
-    {HOST, TWO_PEERS, 8, UNSENT, EPERM, 0, 1, NOT_SENT, "this host's own firewall"},
-    {HOST, TWO_PEERS, 8, UNSENT, ENOBUFS, 0, 1, NOT_SENT, "this host's own filter or queue"}, /* not the table */
+    {HOST, TWO_PEERS, 8, UNSENT, EPERM, 0, 1, NOT_SENT, "(Operation not permitted): its own filter"},
+    {HOST, TWO_PEERS, 8, UNSENT, ENOBUFS, 0, 1, NOT_SENT, "its own filter"}, /* not the table */
     {HOST, TWO_PEERS, 8, UNSENT | FULL, ENOBUFS, 0, 1, "ib1 error neighbour-table-small",
      "table of neighbours is full"},
     {HOST6, MIXED_PEERS, 48, UNSENT | FULL, EINVAL, 0, 2, "ib0 error neighbour-table-small", "ib0, ib1 to fd00:16::1"},
@@ -265,17 +265,21 @@ static void change(World *world, guint i, guint what, int error, IbhCause rdma)
     pair->received = what & SOME ? 2 : what & (LOST | UNSENT) ? 0 : pair->received;
     pair->sent = what & UNSENT ? 0 : pair->sent;
     pair->send_error = what & UNSENT ? error : 0;
-    pair->answers = what & LOST ? 0 : pair->answers;
+    if (what & LOST)
+        pair->hop->n_claims = 0;
     if (what & ARP)
-        pair->answer[pair->answers++] = (IbhLladdr){{MAC((guint8)(7 + i))}, 6};
-    pair->fixed = (what & FIXED) != 0;
+        claim(world, i, (IbhLladdr){{MAC((guint8)(16 + pair->peer))}, 6}, 1);
+    if (pair->hop)
+        pair->hop->fixed = (what & FIXED) != 0;
+    if (what & FIXED)
+        pair->hop->lladdr = (IbhLladdr){{MAC(7)}, 6};
     link->flags |= what & ARP_OFF ? IFF_BROADCAST | IFF_NOARP : 0;
     world->probe->hears = (what & HEARS) != 0;
     world->probe->was_full[six] = (what & FULL) != 0;
     pair->route.oif = what & OTHER_NIC ? 9 : pair->route.oif;
     pair->route.error = what & NO_ROUTE ? EHOSTUNREACH : 0;
-    if (what & SAME_MAC)
-        pair->lladdr = pair_at(world, i - 2)->lladdr;
+    if (what & SAME_MAC && pair->hop)
+        pair->hop->lladdr = pair_at(world, i - 2)->hop->lladdr;
     if (rdma) {
         pair->rdma = rdma;
         pair->rdma_error = error;
@@ -355,12 +359,31 @@ static void test_reply_by_other_nic(void **state)
     check_verdict(&world, "ib1 warning reply-other-nic", 1);
 }
 
+/* ARP comes in: `from` is at the hardware address that ends in `last`; so says the frame of the one that ends in
+ * `sender`. */
+static void hear_arp(World *world, int ifindex, guint8 operation, const char *from, const char *to,
+                     const guint8 last[2])
+{
+    const guint8 head[] = {0, 1, 8, 0, 6, 4, 0, operation, MAC(last[0])}, sender[] = {MAC(last[1])};
+    Frame frame = {.length = 28, .protocol = 0x0806, .sender = sender};
+    IbhIp one, other;
+
+    assert_true(ibh_ip_parse(from, &one) && ibh_ip_parse(to, &other));
+    memcpy(frame.bytes, head, sizeof head);
+    memcpy(frame.bytes + 14, one.bytes, 4);
+    memcpy(frame.bytes + 24, other.bytes, 4);
+    pass_by(world, ifindex, frame, IN);
+}
+
 static void answer_arp(World *world, int ifindex, const char *from, const char *to, guint8 last)
 {
-    IbhArpReply reply = {.lladdr = {{MAC(last)}, 6}};
+    hear_arp(world, ifindex, 2, from, to, (const guint8[]){last, last});
+}
 
-    assert_true(ibh_ip_parse(from, &reply.from) && ibh_ip_parse(to, &reply.to));
-    ibh_probe_answered(world->probe, ifindex, &reply);
+/* Nobody asked, but the kernel believes it. */
+static void announce(World *world, int ifindex, const char *from, guint8 last)
+{
+    hear_arp(world, ifindex, 1, from, from, (const guint8[]){last, last});
 }
 
 static void test_flux_of_two_answers(void **state)
@@ -372,19 +395,72 @@ static void test_flux_of_two_answers(void **state)
     answer_arp(&world, 2, "172.16.16.1", "172.16.34.1", 16);
     answer_arp(&world, 2, "172.16.16.2", "172.16.34.1", 17);
     answer_arp(&world, 3, "172.16.16.2", "172.16.34.2", 17);
-    answer_arp(&world, 3, "172.16.16.2", "172.16.34.1", 99); /* to another address, */
     answer_arp(&world, 9, "172.16.16.2", "172.16.34.2", 99); /* by another NIC, */
     answer_arp(&world, 3, "172.16.16.7", "172.16.34.2", 99); /* from somebody else */
     for (guint i = 0; i < 4; i++)
-        pair_at(&world, i)->questions = 4;
+        pair_at(&world, i)->hop->questions = 4;
     check_verdict(&world, "", 0);
     answer_arp(&world, 3, "172.16.16.2", "172.16.34.2", 18);
     answer_arp(&world, 3, "172.16.16.2", "172.16.34.2", 19);
-    check_verdict(&world, "error duplicate-address", 1); /* nobody answers for two addresses */
-    check_message(&world, 0, "02:00:00:00:00:11, 02:00:00:00:00:12, 02:00:00:00:00:13 answer for the address");
+    check_verdict(&world, "error duplicate-address", 2); /* nobody answers for two addresses */
+    check_message(
+        &world, 0,
+        "02:00:00:00:00:11, 02:00:00:00:00:12 (ib1), 02:00:00:00:00:13 (ib1) claim the address, and no other");
     answer_arp(&world, 3, "172.16.16.1", "172.16.34.2", 18);
     answer_arp(&world, 3, "172.16.16.1", "172.16.34.2", 19);
-    check_verdict(&world, "warning peer-flux", 2);
+    check_verdict(&world, "warning peer-flux", 4);
+}
+
+/* Each rail hears one host for each address; but the rails are in networks of two tenants. */
+static void test_another_host_on_each_rail(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    for (guint i = 1; i < 4; i += 2)
+        pair_at(&world, i)->hop->claims[0].lladdr = pair_at(&world, i)->hop->lladdr =
+            (IbhLladdr){{MAC((guint8)(90 + i))}, 6};
+    check_verdict(&world, "error duplicate-address, error duplicate-address", 4);
+    check_message(&world, 0, "172.16.16.1: 02:00:00:00:00:10 (ib0), 02:00:00:00:00:5b (ib1) claim the address");
+}
+
+/* Who takes a peer's address by an announcement, or by a question, is named, and explains what was lost. */
+static void test_unasked_claims(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    announce(&world, 2, "172.16.16.1", 71);
+    pair_at(&world, 0)->received = 1;
+    check_verdict(&world, "error duplicate-address", 2);
+    hear_arp(&world, 2, 1, "172.16.16.1", "172.16.99.9", (const guint8[]){72, 72});
+    hear_arp(&world, 2, 2, "172.16.16.1", "172.16.16.1", (const guint8[]){73, 73});
+    check_verdict(&world, "error duplicate-address", 2);
+    check_message(&world, 0, "02:00:00:00:00:47 (ib0), 02:00:00:00:00:48 (ib0), 02:00:00:00:00:49 (ib0) claim");
+    assert_string_equal(ibh_probe_stage(pair_at(&world, 0)), "answer");
+    for (guint i = 1; i < 4; i++)
+        assert_int_equal(pair_at(&world, 0)->hop->claims[i].answers, 0);
+}
+
+/* What contradicts its frame is said of the sender of the frame alone: which is one finding. */
+static void test_forgeries(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    for (guint8 name = 100; name < 200; name++) {
+        hear_arp(&world, 2, 2, "172.16.16.1", "172.16.34.1", (const guint8[]){name, 77});
+        hear_arp(&world, 3, 1, "172.16.16.2", "172.16.16.2", (const guint8[]){name, 77});
+        hear_arp(&world, 3, 2, "172.16.34.2", "0.0.0.0", (const guint8[]){name, 77});
+        hear_arp(&world, 3, 2, "172.16.16.99", "172.16.34.2", (const guint8[]){name, 78}); /* of no interest */
+    }
+    check_verdict(&world, "ib0 error duplicate-address", 0);
+    check_message(&world, 0,
+                  "02:00:00:00:00:4d sends ARP answers for 172.16.16.1-.2, 172.16.34.2 in the name of "
+                  "02:00:00:00:00:64 and others: a forgery, or a proxy");
+    pair_at(&world, 0)->received = 0;
+    pair_at(&world, 0)->hop->entry = (IbhLladdr){{MAC(100)}, 6};
+    check_verdict(&world, "ib0 error duplicate-address", 1); /* which may be why */
 }
 
 /* Two hosts with two virtual addresses are no host that mixes its NICs, if one of them is seen to have its own address.
@@ -395,37 +471,40 @@ static void test_shared_virtual_addresses(void **state)
 
     (void)state;
     for (guint i = 0; i < 2; i++)
-        pair_at(&world, i)->answer[pair_at(&world, i)->answers++] = (IbhLladdr){{MAC(17)}, 6};
+        claim(&world, i, (IbhLladdr){{MAC(17)}, 6}, 1);
     for (guint i = 2; i < 4; i++)
-        pair_at(&world, i)->answer[pair_at(&world, i)->answers++] = (IbhLladdr){{MAC(16)}, 6};
+        claim(&world, i, (IbhLladdr){{MAC(16)}, 6}, 1);
     check_verdict(&world, "warning peer-flux", 4);
     check_message(&world, 0, "several NICs of that host answer for each address");
     for (guint i = 4; i < 6; i++)
-        pair_at(&world, i)->answer[0] = pair_at(&world, i)->lladdr = (IbhLladdr){{MAC(17)}, 6};
+        pair_at(&world, i)->hop->claims[0].lladdr = pair_at(&world, i)->hop->lladdr = (IbhLladdr){{MAC(17)}, 6};
     check_verdict(&world, "warning peer-flux", 4);
     check_message(&world, 0, "one host mixes its NICs (ARP flux), or two hosts have it");
 }
 
-/* One question has one answer from each; virtual routers are no NICs. */
+/* One question has one answer from each; virtual routers are no NICs, unless they take what we send. */
 static void test_answers(void **state)
 {
     g_auto(World) world = look_well(HOST, TWO_PEERS);
     IbhProbePair *pair = pair_at(&world, 1);
 
     (void)state;
-    pair->answer[0] = pair->lladdr = (IbhLladdr){{0, 0, 0x5e, 0, 1, 7}, 6};
-    pair->sender = (IbhLladdr){{MAC(16)}, 6};
+    pair->hop->claims[0].lladdr = pair->hop->lladdr = (IbhLladdr){{0, 0, 0x5e, 0, 1, 7}, 6};
+    pair->sender = pair->hop->lladdr;
     answer_arp(&world, 3, "172.16.16.1", "172.16.34.2", 16);
+    check_verdict(&world, "error duplicate-address", 2);
+    pair->sender = (IbhLladdr){{MAC(16)}, 6};
+    pair->hop->claims[0].took = FALSE;
     check_verdict(&world, "", 0);
-    pair->times[1] = 2;
+    pair->hop->claims[1].answers = 2;
     check_verdict(&world, "", 0); /* whether one echo has two replies is not known */
     world.probe->hears = TRUE;
     check_verdict(&world, "error duplicate-mac", 1);
-    pair_at(&world, 0)->entry = (IbhLladdr){{MAC(77)}, 6}; /* before the first packet */
+    pair_at(&world, 0)->hop->entry = (IbhLladdr){{MAC(77)}, 6}; /* before the first packet */
     check_verdict(&world, "ib0 warning neighbour-wrong, error duplicate-mac", 2);
     check_message(&world, 0, "had 02:00:00:00:00:4d, before the first packet, but 02:00:00:00:00:10 answers ARP");
     assert_string_equal(ibh_probe_stage(pair_at(&world, 0)), "entry");
-    pair_at(&world, 2)->answers = 0;
+    pair_at(&world, 2)->hop->n_claims = 0;
     check_verdict(&world, "ib0 warning neighbour-wrong, ib0 warning arp-unanswered, error duplicate-mac", 3);
 }
 
@@ -437,7 +516,7 @@ static void test_doubled(void **state)
     (void)state;
     world.probe->hears = TRUE;
     for (guint i = 1; i < 4; i += 2) {
-        pair_at(&world, i)->times[0] = 2;
+        pair_at(&world, i)->hop->claims[0].answers = 2;
         pass(&world, i, echo_frame(&world, i, 0, IN), IN);
     }
     check_verdict(&world, "ib1 warning frames-doubled", 2);
@@ -490,22 +569,23 @@ static void test_strangers(void **state)
     g_auto(World) world = look_well(HOST, TWO_PEERS);
 
     (void)state;
-    answer_arp(&world, 2, "172.16.34.1", "0.0.0.0", 3);      /* our own other NIC, */
-    answer_arp(&world, 3, "172.16.34.1", "0.0.0.0", 99);     /* where nobody asked, */
-    answer_arp(&world, 2, "172.16.34.1", "172.16.34.2", 99); /* the same, */
-    answer_arp(&world, 3, "172.16.34.1", "172.16.34.1", 99); /* an announcement, by another NIC */
+    answer_arp(&world, 2, "172.16.34.1", "0.0.0.0", 3);  /* our own other NIC, */
+    announce(&world, 2, "172.16.34.2", 3);               /* and what it says there; */
+    answer_arp(&world, 9, "172.16.34.1", "0.0.0.0", 99); /* on the wire of no rail */
     check_verdict(&world, "", 0);
-    g_clear_pointer(&world.probe->findings, g_ptr_array_unref);
     answer_arp(&world, 3, "172.16.34.1", "172.16.34.2", 99);
     answer_arp(&world, 2, "172.16.34.1", "0.0.0.0", 99);
     answer_arp(&world, 2, "172.16.34.1", "0.0.0.0", 99);
     answer_arp(&world, 2, "172.16.34.2", "172.16.34.1", 98);
     check_verdict(&world, "ib0 error duplicate-address, ib1 warning proxy-arp", 0);
-    check_message(&world, 0, "another host has 172.16.34.1, too: 02:00:00:00:00:63 answers ARP for it");
+    check_message(&world, 0, "another host has 172.16.34.1, too: 02:00:00:00:00:63 claims it, by ARP");
     check_message(&world, 1, "02:00:00:00:00:62 answers ARP for 172.16.34.2, of this host: a proxy");
+    announce(&world, 3, "172.16.34.2", 98); /* a proxy does not */
+    check_verdict(&world, "ib0 error duplicate-address, ib1 error duplicate-address", 0);
     for (int i = 0; i < 300; i++)
         answer_arp(&world, 2, "172.16.34.1", "0.0.0.0", (guint8)(i % 256));
-    assert_int_equal(world.probe->strangers->len, 64);
+    check_verdict(&world, "ib0 error duplicate-address, ib1 error duplicate-address", 0);
+    check_message(&world, 0, "02:00:00:00:00:04 and 4 more claim");
 }
 
 static void test_peer_replies_by_another_nic(void **state)
@@ -562,6 +642,9 @@ int main(void)
         cmocka_unit_test(test_results_of_rdma),
         cmocka_unit_test(test_reply_by_other_nic),
         cmocka_unit_test(test_flux_of_two_answers),
+        cmocka_unit_test(test_another_host_on_each_rail),
+        cmocka_unit_test(test_unasked_claims),
+        cmocka_unit_test(test_forgeries),
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_shared_virtual_addresses),
         cmocka_unit_test(test_doubled),

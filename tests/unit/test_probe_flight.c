@@ -51,7 +51,7 @@ static void send_shot(Sky *sky, const IbhShot *shot)
         pair_at(&sky->world, shot->pair)->syn = IBH_SYN_ANSWERED;
     ibh_flight_launched(&sky->flight, shot, sky->now, TRUE);
     if (shot->ask == IBH_ASK_WHO && shot->pair < sky->answered)
-        pair_at(&sky->world, shot->pair)->answers = 1;
+        claim(&sky->world, shot->pair, (IbhLladdr){{MAC(16)}, 6}, 1);
     if (shot->pair >= sky->answered || (shot->ask == IBH_ASK_SIZE && (number & ~IBH_PROBE_SIZED) > sky->wire))
         return;
     reply.length = ibh_probe_packet(probe, shot->pair, shot->ask < IBH_ASK_SYN ? number : 0, bytes);
@@ -164,7 +164,7 @@ static void test_silence(void **state)
     sky.answered = 0;
     sky.world.probe->hears = TRUE;
     for (guint i = 1; i < 4; i++)
-        pair_at(&sky.world, i)->trace.asks = TRUE;
+        pair_at(&sky.world, i)->hop->asks = TRUE;
     fly(&sky, START + 100 * G_USEC_PER_SEC, TRUE);
     assert_int_equal(sky.sent[IBH_ASK_SIZE] + sky.sent[IBH_ASK_SYN], 0);
     assert_int_equal(sky.sent[IBH_ASK_WHO], 8); /* each twice: one question may get lost */
@@ -292,10 +292,10 @@ static void refuse(const World *world, guint i, guint limit)
         wrong.bytes[matter[n]] ^= 0x20;
         pass(world, i, wrong, IN);
     }
-    if (pair_at(world, i)->answers) { /* a right quote from a host that is not the next hop, which cannot know it */
+    if (pair_at(world, i)->hop) { /* a right quote from a host that is not the next hop, which cannot know it */
         frame.sender = stranger;
         pass(world, i, frame, IN);
-        frame.sender = pair_at(world, i)->answer[0].bytes;
+        frame.sender = pair_at(world, i)->hop->claims[0].lladdr.bytes;
     }
     for (Frame part = frame; --part.length;)
         pass(world, i, part, IN);

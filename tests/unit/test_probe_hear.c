@@ -26,7 +26,8 @@ static World look_lost(const char *line)
 
     world.probe->hears = TRUE;
     pair->received = 0;
-    pair->answers = 1;
+    if (pair->hop && !pair->hop->n_claims)
+        claim(&world, 1, pair->hop->lladdr, 1);
     pair->trace = (IbhProbeTrace){.left = FALSE};
     for (guint number = 0; number < 3; number++)
         *ibh_probe_echo(world.probe, 1, number) = (IbhProbeEcho){.sent_at = 1};
@@ -42,6 +43,7 @@ static Frame arp_of(const World *world, guint i, Way way)
     frame.length = ibh_arp_request(ibh_probe_link(pair), own, peer, frame.bytes);
     if (way == IN) {
         frame.bytes[7] = 2;
+        memcpy(frame.bytes + 8, (const guint8[]){MAC((guint8)(16 + pair->peer))}, 6);
         memcpy(frame.bytes + 14, peer->bytes, 4);
         memcpy(frame.bytes + 24, own->bytes, 4);
     }
@@ -57,9 +59,11 @@ static Frame discovery_of(const World *world, guint i, Way way)
     frame.bytes[6] = 58;
     frame.bytes[7] = 255;
     frame.bytes[40] = way == OUT ? 135 : 136;
+    frame.bytes[44] = way == OUT ? 0 : 0x60; /* it answers, and overrides */
     memcpy(frame.bytes + 48, ibh_probe_peer(pair_at(world, i))->bytes, 16);
     frame.bytes[64] = way == OUT ? 1 : 2; /* an option: the hardware address */
     frame.bytes[65] = 2;
+    memcpy(frame.bytes + 68, (const guint8[]){MAC((guint8)(16 + pair_at(world, i)->peer))}, 6);
     return frame;
 }
 
@@ -73,10 +77,10 @@ static void test_nothing_leaves(void **state)
     (void)state;
     pair_at(&world, 1)->send_error = 105; /* of a later echo */
     check_verdict(&world, "ib1 error probe-not-sent", 1);
-    check_message(&world, 0, "ib1 to 172.16.16.1: no echo leaves through this NIC");
+    check_message(&world, 0, "ib1 to 172.16.16.1: this host sends echoes, and they do not leave through this NIC: its");
     world.probe->hears = FALSE; /* something was missed */
     check_verdict(&world, "ib1 error probe-not-sent", 1);
-    check_message(&world, 0, "this host's own filter or queue");
+    check_message(&world, 0, "its own filter (nft, iptables, tc, BPF), queue or IPsec policy drops them");
 }
 
 static void check_lost(World *world, const char *code, const char *message)
@@ -91,16 +95,16 @@ static void test_questions(void **state)
 
     (void)state;
     pass(&four, 1, arp_of(&four, 1, OUT), OUT);
-    check_lost(&four, "ib1 error probe-lost", "ARP is answered"); /* by now, not to the kernel */
-    pair_at(&four, 1)->answers = 0;
+    check_lost(&four, "ib1 error probe-lost", "no reply"); /* ARP is answered by now, not to the kernel */
+    pair_at(&four, 1)->hop->n_claims = 0;
     pass(&four, 1, arp_of(&four, 1, IN), IN);
     check_lost(&four, "ib1 error probe-not-sent", "and this host drops the answer, so no echo leaves");
     pass(&four, 1, echo_frame(&four, 1, 0, OUT), OUT);
     check_lost(&four, "ib1 error probe-lost", "ARP is answered, echoes are not");
-    pair_at(&six, 1)->answers = 0;
+    pair_at(&six, 1)->hop->n_claims = 0;
     pass(&six, 1, discovery_of(&six, 1, OUT), OUT);
     pass(&six, 1, discovery_of(&six, 1, IN), IN);
-    assert_int_equal(pair_at(&six, 1)->answers, 1);
+    assert_int_equal(pair_at(&six, 1)->hop->n_claims, 1);
     check_lost(&six, "ib1 error probe-not-sent", "and this host drops the answer, so no echo leaves");
 }
 
@@ -122,33 +126,42 @@ static void test_reply_comes(void **state)
     "ARP is answered, echoes are not: they were seen to leave, and nothing came back: the fault is in the "
 #define NOBODY_ELSE "wire, in either direction, or in that host; 1 of 4 pairs"
 #define OTHER_CAUSES "and this host drops them: rp_filter, its own firewall, nft's table netdev, or tc; "
+#define HELD "this host sends echoes, and they do not leave through this NIC"
+#define OURS "its own filter (nft, iptables, tc, BPF), queue or IPsec policy drops them; "
 
 /* Of pair 1's three echoes. */
 enum { LEFT = 1, BACK = 2 /* to the NIC */, ONE = 4 /* came back to us */, ASKED = 8 /* in vain */, REFUSED = 16 };
 
 static const struct {
-    IbhCause fact;
+    IbhProbeFact fact;
     int ifindex; /* 3: the pair's NIC; 0: counted of the whole host */
     gint64 value;
     guint seen;
     const char *code, *message;
 } facts[] = {
-    /* a queue drops what was not seen to leave, and did not wait for a hardware address */
-    {IBH_LOCAL_QDISC, 3, 9, 0, "ib1 error probe-not-sent", "the drops of its qdisc grow"},
-    {IBH_LOCAL_QDISC, 3, 9, LEFT, "ib1 error probe-lost", AFTER_ARP NOBODY_ELSE},
-    {IBH_LOCAL_QDISC, 3, 9, ONE, "ib1 error probe-not-sent", "the drops of its qdisc grow"},
-    {IBH_LOCAL_QDISC, 3, 1, ONE, "ib1 error probe-lost", "some echoes get lost"},
-    {IBH_LOCAL_QDISC, 3, 9, ONE | LEFT, "ib1 error probe-lost", "some echoes get lost"},
-    {IBH_LOCAL_QDISC, 3, 9, ASKED, "ib1 error probe-lost", "nothing answers, not even ARP"},
-    {IBH_LOCAL_QDISC, 3, 9, REFUSED, "ib1 error probe-not-sent", "this host's own firewall drops the echoes"},
-    /* what others may have made grow, or may pass, is told beside */
-    {IBH_LOCAL_RP_FILTER, 0, 3, LEFT | BACK, "ib1 error reply-dropped", OTHER_CAUSES "IPReversePathFilter grows, too"},
-    {IBH_LOCAL_RP_FILTER, 0, 2, LEFT | BACK, "ib1 error reply-dropped", OTHER_CAUSES "1 of 4 pairs"},
-    {IBH_LOCAL_RP_FILTER, 0, 3, LEFT, "ib1 error probe-lost", AFTER_ARP NOBODY_ELSE},
-    {IBH_LOCAL_IPSEC_IN, 0, 3, LEFT | BACK, "ib1 error reply-dropped", OTHER_CAUSES "an XfrmIn counter"},
-    {IBH_LOCAL_XDP, 3, 1, LEFT, "ib1 error probe-lost", "or in that host; an XDP program is attached to ib1"},
-    {IBH_LOCAL_XDP, 2, 1, LEFT, "ib1 error probe-lost", AFTER_ARP NOBODY_ELSE},
-    {IBH_LOCAL_PASSTHRU, 3, 1, LEFT, "ib1 error probe-lost", AFTER_ARP NOBODY_ELSE}, /* it hears the other peer */
+    /* what drops before a packet leaves, where none was seen to leave, or to wait for a hardware address */
+    {IBH_FACT_QUEUE, 3, 9, 0, "ib1 error probe-not-sent", OURS "the drops of its queue (qdisc) grow; 1 of 4 pairs"},
+    {IBH_FACT_QUEUE, 3, 9, LEFT, "ib1 error probe-lost", AFTER_ARP NOBODY_ELSE},
+    {IBH_FACT_QUEUE, 3, 9, ONE, "ib1 error probe-not-sent", OURS "the drops of its queue (qdisc) grow"},
+    {IBH_FACT_QUEUE, 3, 1, ONE, "ib1 error probe-not-sent", OURS "1 of 4 pairs"}, /* not by so many */
+    {IBH_FACT_QUEUE, 2, 9, ONE, "ib1 error probe-not-sent", OURS "1 of 4 pairs"},
+    {IBH_FACT_QUEUE, 3, 9, ONE | LEFT, "ib1 error probe-lost", "some echoes get lost"},
+    {IBH_FACT_QUEUE, 3, 9, ASKED, "ib1 error probe-lost", "nothing answers, not even ARP"},
+    {IBH_FACT_IPSEC_OUT, 0, 3, REFUSED, "ib1 error probe-not-sent",
+     "this NIC (Operation not permitted): " OURS "an XfrmOut"},
+    {IBH_FACT_TCX_OUT, 3, 1, 0, "ib1 error probe-not-sent", OURS "a tcx program (BPF) is attached to ib1"},
+    {IBH_FACT_TCX_IN, 3, 1, 0, "ib1 error probe-not-sent", OURS "1 of 4 pairs"},
+    {IBH_FACT_TC, 3, 1, 0, "ib1 error probe-not-sent", OURS "tc filters may be attached to ib1"},
+    /* what drops after it was heard */
+    {IBH_FACT_RP_FILTER, 0, 3, LEFT | BACK, "ib1 error reply-dropped", OTHER_CAUSES "IPReversePathFilter grows, too"},
+    {IBH_FACT_RP_FILTER, 0, 2, LEFT | BACK, "ib1 error reply-dropped", OTHER_CAUSES "1 of 4 pairs"},
+    {IBH_FACT_RP_FILTER, 0, 3, LEFT, "ib1 error probe-lost", AFTER_ARP NOBODY_ELSE},
+    {IBH_FACT_IPSEC_IN, 0, 3, LEFT | BACK, "ib1 error reply-dropped", OTHER_CAUSES "an XfrmIn counter"},
+    {IBH_FACT_MACVLAN, 3, 1, LEFT | BACK, "ib1 error reply-dropped", OTHER_CAUSES "a macvlan on ib1"},
+    /* and before */
+    {IBH_FACT_XDP, 3, 1, LEFT, "ib1 error probe-lost", "or in that host; an XDP program is attached to ib1"},
+    {IBH_FACT_XDP, 2, 1, LEFT, "ib1 error probe-lost", AFTER_ARP NOBODY_ELSE},
+    {IBH_FACT_MACVLAN, 3, 1, LEFT, "ib1 error probe-lost", AFTER_ARP NOBODY_ELSE},
 };
 
 static void see(const World *world, guint seen)
@@ -168,7 +181,7 @@ static void see(const World *world, guint seen)
     }
     if (seen & ASKED)
         pass(world, 1, arp_of(world, 1, OUT), OUT);
-    pair->answers = seen & ASKED ? 0 : pair->answers;
+    pair->hop->n_claims = seen & ASKED ? 0 : pair->hop->n_claims;
     pair->sent = seen & REFUSED ? 0 : pair->sent;
     pair->send_error = seen & REFUSED ? EPERM : 0;
 }
@@ -180,7 +193,7 @@ static void test_facts(void **state)
         g_auto(World) world = look_lost(TWO_PEERS);
 
         see(&world, facts[i].seen);
-        ibh_probe_note_local(world.probe, facts[i].ifindex, facts[i].fact, facts[i].value);
+        ibh_probe_note_fact(world.probe, facts[i].ifindex, facts[i].fact, facts[i].value);
         check_lost(&world, facts[i].code, facts[i].message);
     }
 }
@@ -194,10 +207,10 @@ static void test_fact_of_one_rail(void **state)
     pair_at(&world, 0)->received = 0;
     for (guint i = 0; i < 2; i++)
         pass(&world, i, echo_frame(&world, i, 0, OUT), OUT);
-    ibh_probe_note_local(world.probe, 3, IBH_LOCAL_XDP, 1);
+    ibh_probe_note_fact(world.probe, 3, IBH_FACT_XDP, 1);
     check_verdict(&world, "error peer-down", 2);
     check_message(&world, 0, "172.16.16.1 to every rail: ARP is answered");
-    check_message(&world, 0, "an XDP program is attached to ib1, which could drop what arrives, too; 2 of 4 pairs");
+    check_message(&world, 0, "an XDP program is attached to ib1, which could drop what arrives; 2 of 4 pairs");
 }
 
 /* A NIC below the rail shows it, too: as a bond's. */
@@ -235,17 +248,37 @@ static void test_translation(void **state)
     }
 }
 
-/* Through a gateway, whose hardware address is asked for instead. */
+/* Through a gateway, whose hardware address is asked for instead: beyond the rail's subnets, and inside. */
 static void test_gateway(void **state)
 {
-    g_auto(World) world = look_lost("--probe 10.9.9.9");
+    static const char *const lines[] = {"--probe 10.9.9.9", "--probe 172.16.16.1"};
 
     (void)state;
-    check_verdict(&world, "ib1 error probe-lost", 1);
-    pair_at(&world, 1)->answers = 0;
-    pair_at(&world, 1)->route.gateway = *ibh_probe_peer(pair_at(&world, 1));
-    pair_at(&world, 1)->route.gateway.bytes[3] = 1;
-    check_lost(&world, "ib1 error gateway-down", "the gateway 10.9.9.1 does not answer ARP");
+    for (guint i = 0; i < G_N_ELEMENTS(lines); i++) {
+        g_auto(World) world = look_well(HOST6, lines[i]);
+        IbhProbePair *pair = pair_at(&world, 1);
+        g_autofree char *down = g_strdup_printf("ib1 error gateway-down");
+
+        world.probe->hears = TRUE;
+        assert_true(ibh_ip_parse("172.16.99.1", &pair->route.gateway));
+        ibh_probe_find_hops(world.probe);
+        pair->received = 0;
+        pair->trace.left = FALSE;
+        for (guint number = 0; number < 3; number++)
+            *ibh_probe_echo(world.probe, 1, number) = (IbhProbeEcho){.sent_at = 1};
+        pair->hop->asks = TRUE; /* in vain */
+        check_lost(&world, down, "the gateway 172.16.99.1 does not answer ARP");
+        claim(&world, 1, (IbhLladdr){{MAC(50)}, 6}, 1);
+        pair->hop->is_answered = TRUE;
+        check_lost(&world, "ib1 error probe-not-sent", "ARP is answered, and this host drops the answer");
+        pass(&world, 1, echo_frame(&world, 1, 0, OUT), OUT);
+        check_lost(&world, "ib1 error probe-lost",
+                   pair->on_link ? "packets go via 172.16.99.1, although the peer is a neighbour"
+                                 : "the gateway 172.16.99.1 answers ARP, and echoes were seen to leave for it");
+        claim(&world, 1, (IbhLladdr){{MAC(51)}, 6}, 1);
+        check_verdict(&world, pair->on_link ? "error duplicate-address" : "warning peer-flux", 1);
+        check_message(&world, 0, "172.16.99.1: 02:00:00:00:00:32, 02:00:00:00:00:33 claim the address");
+    }
 }
 
 /* Packets that are none of ours, or by other ways, say nothing. */
@@ -282,7 +315,7 @@ static void test_what_is_no_echo(void **state)
         if (wrong.length < in.length)
             pass(&world, 1, wrong, IN);
     }
-    assert_false(pair_at(&world, 1)->trace.left || pair_at(&world, 1)->trace.is_answered);
+    assert_false(pair_at(&world, 1)->trace.left || pair_at(&world, 1)->hop->is_answered);
     assert_false(ibh_probe_echo(world.probe, 1, 0)->seen);
 }
 

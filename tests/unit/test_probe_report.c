@@ -81,9 +81,9 @@ static World look_at_many(guint rails, guint peers, const char *name)
 
 static void set_flux(const World *world, IbhProbePair *pair)
 {
-    for (guint k = 0; k < IBH_PROBE_ANSWERS; k++)
-        pair->answer[k] = pair_at(world, world->probe->nics->len * k)->lladdr;
-    pair->answers = IBH_PROBE_ANSWERS;
+    for (guint k = 0; k < IBH_PROBE_CLAIMS; k++)
+        pair->hop->claims[k].lladdr = pair_at(world, world->probe->nics->len * k)->hop->lladdr;
+    pair->hop->n_claims = IBH_PROBE_CLAIMS;
 }
 
 static void unplug(const World *world)
@@ -96,10 +96,10 @@ static void unplug(const World *world)
 
 static void add_proxies(const World *world)
 {
-    for (guint n = 0; n < world->probe->nics->len; n++) {
-        const IbhProbeStranger proxy = {.source = n, .lladdr = {{MAC(99)}, 6}, .proxy = TRUE};
+    IBH_EACH (const IbhProbeSource, source, world->probe->sources) {
+        IbhProbeHop *own = ibh_probe_hop(world->probe, source->nic->link->ifindex, &source->ip);
 
-        g_array_append_val(world->probe->strangers, proxy);
+        own->claims[own->n_claims++] = (IbhProbeClaim){.lladdr = {{MAC(99)}, 6}, .proxy = TRUE};
     }
 }
 

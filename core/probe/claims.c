@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who claims an address: of a peer, of a gateway, or of this host. */
+#include "probe/probe.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+#define FORGERIES_MAX 256 /* of a host that sends more, enough is known */
+#define INFINIBAND_LENGTH 20
+#define GUID_LENGTH 8 /* at the end of InfiniBand's hardware address; what is before it may differ */
+
+/* ---- hardware addresses ---- */
+
+IbhLladdr ibh_lladdr_from_bytes(const guint8 *bytes, guint length)
+{
+    IbhLladdr lladdr = {.len = MIN(length, IBH_LLADDR_MAX)};
+
+    memcpy(lladdr.bytes, bytes, lladdr.len);
+    return lladdr;
+}
+
+gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other)
+{
+    return one->len == other->len && memcmp(one->bytes, other->bytes, one->len) == 0;
+}
+
+gboolean ibh_lladdr_is_virtual(const IbhLladdr *lladdr)
+{
+    static const struct {
+        guint64 first;                   /* address of a range, */
+        guint length;                    /* whose first bits are the same */
+    } ranges[] = {{0x00005e000100, 40},  /* VRRP (RFC 5798), for IPv4, */
+                  {0x00005e000200, 40},  /* and for IPv6 */
+                  {0x00000c07ac00, 40},  /* HSRP */
+                  {0x00000c9ff000, 36},  /* HSRP version 2, for IPv4, */
+                  {0x000573a00000, 36},  /* and for IPv6 */
+                  {0x0007b4000000, 30}}; /* GLBP: groups have 10 bits */
+    const guint64 number = (guint64)ibh_get16(lladdr->bytes) << 32 | ibh_get32(lladdr->bytes + 2);
+
+    for (guint i = 0; i < G_N_ELEMENTS(ranges); i++) {
+        if (lladdr->len == 6 && (number ^ ranges[i].first) >> (48 - ranges[i].length) == 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+char *ibh_lladdr_format(const IbhLladdr *lladdr)
+{
+    GString *text = g_string_new(NULL);
+
+    for (guint i = 0; i < lladdr->len; i++)
+        g_string_append_printf(text, "%s%02x", i ? ":" : "", lladdr->bytes[i]);
+    return g_string_free(text, !lladdr->len);
+}
+
+/* ---- an address, and who claims it ---- */
+
+IbhProbeHop *ibh_probe_hop(const IbhProbe *probe, int ifindex, const IbhIp *ip)
+{
+    IbhProbeHop *hop = g_hash_table_lookup(probe->hops, ip);
+
+    while (hop && hop->link->ifindex != ifindex)
+        hop = hop->next;
+    return hop;
+}
+
+IbhProbeClaim *ibh_hop_claim(IbhProbeHop *hop, const IbhLladdr *lladdr)
+{
+    for (guint i = 0; i < hop->n_claims; i++) {
+        if (ibh_lladdr_equal(&hop->claims[i].lladdr, lladdr))
+            return &hop->claims[i];
+    }
+    return NULL;
+}
+
+gboolean ibh_hop_has(IbhProbeHop *hop, const IbhLladdr *lladdr)
+{
+    return lladdr->len && (ibh_hop_claim(hop, lladdr) || ibh_lladdr_equal(lladdr, &hop->lladdr));
+}
+
+gboolean ibh_hop_has_answer(const IbhProbeHop *hop)
+{
+    for (guint i = 0; i < hop->n_claims; i++) {
+        if (hop->claims[i].answers)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr)
+{
+    const guint skip = lladdr->len == INFINIBAND_LENGTH ? INFINIBAND_LENGTH - GUID_LENGTH : 0;
+    const IbhLink *found = NULL;
+
+    IBH_EACH (const IbhLink, link, probe->rails->snapshot->links) {
+        const IbhNic *nic = ibh_rails_nic(probe->rails, link->ifindex);
+
+        if (link->lladdr_len != lladdr->len ||
+            memcmp(link->lladdr + skip, lladdr->bytes + skip, lladdr->len - skip) != 0)
+            continue;
+        if (!found || (nic && nic->status == IBH_NIC_RAIL))
+            found = link; /* a VLAN or macvlan may share the address of a rail */
+    }
+    return found;
+}
+
+guint ibh_probe_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IBH_PROBE_HOSTS])
+{
+    guint n = 0;
+
+    for (const IbhProbeHop *hop = g_hash_table_lookup(probe->hops, ip); hop; hop = hop->next) {
+        for (guint i = 0; i < hop->n_claims && n < IBH_PROBE_HOSTS; i++) {
+            const IbhProbeClaim *claim = &hop->claims[i];
+            guint at = 0;
+
+            /* A virtual router answers with an address that no NIC has, and its NIC may answer, too: one host. But the
+             * host that took our packets there, and sent its replies from there, has the address on a NIC. */
+            if (ibh_lladdr_is_virtual(&claim->lladdr) && !claim->took)
+                continue;
+            if (ip->family == AF_INET6 && claim->proxy) /* an anycast address is said so, too: many hosts have it */
+                continue;
+            while (at < n && !ibh_lladdr_equal(&hosts[at], &claim->lladdr))
+                at++;
+            if (at == n)
+                hosts[n++] = claim->lladdr;
+        }
+    }
+    return n;
+}
+
+/* A NIC of this host claims an address of this host. That matters where it is no rail, and answered a question without
+ * a sender's address; but arp_filter does not drop such a question, so where that is on, the answer proves nothing. */
+static gboolean is_beside_rails(const IbhProbe *probe, const IbhLink *link, const IbhArpClaim *claim)
+{
+    const IbhNic *nic = ibh_rails_nic(probe->rails, link->ifindex);
+    const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;
+    const IbhIp none = {.family = AF_INET};
+
+    return nic && nic->status != IBH_NIC_RAIL && claim->is_answer && ibh_ip_equal(&claim->to, &none) &&
+           !ibh_sysctl_effective(key, link->sysctl[key], probe->rails->snapshot->all[key]);
+}
+
+/* In IPv4 a proxy is known by the question: it answers another rail of this host, which names itself. */
+static gboolean is_proxy(const IbhArpClaim *claim)
+{
+    const IbhIp none = {.family = AF_INET};
+
+    return claim->proxy || (claim->is_answer && claim->from.family == AF_INET && !ibh_ip_equal(&claim->to, &none));
+}
+
+void ibh_probe_claimed(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
+{
+    const IbhLink *own = ibh_probe_own_link(probe, &claim->lladdr);
+
+    for (IbhProbeHop *hop = g_hash_table_lookup(probe->hops, &claim->from); hop; hop = hop->next) {
+        IbhProbeClaim *known;
+
+        if (hop->is_own ? own && !is_beside_rails(probe, own, claim) : own || hop->link->ifindex != ifindex)
+            continue;
+        if (claim->lladdr.len != hop->link->lladdr_len)
+            continue;
+        hop->is_answered |= claim->is_answer && !hop->asker;
+        known = ibh_hop_claim(hop, &claim->lladdr);
+        if (!known && hop->n_claims == IBH_PROBE_CLAIMS)
+            continue;
+        if (!known) {
+            known = &hop->claims[hop->n_claims++];
+            *known = (IbhProbeClaim){.lladdr = claim->lladdr, .proxy = TRUE};
+        }
+        known->answers += claim->is_answer ? 1 : 0;
+        known->proxy &= is_proxy(claim);
+    }
+}
+
+/* Each sender counts once for each address and NIC, whatever names it gives. */
+void ibh_probe_forged(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
+{
+    const IbhProbeForgery forgery = {
+        .sender = claim->sender, .name = claim->lladdr, .ip = claim->from, .ifindex = ifindex};
+    IbhProbeHop *hop = g_hash_table_lookup(probe->hops, &claim->from);
+
+    while (hop && !hop->is_own && hop->link->ifindex != ifindex)
+        hop = hop->next;
+    if (!hop)
+        return;
+    hop->forged = TRUE;
+    IBH_EACH (IbhProbeForgery, known, probe->forgeries) {
+        if (known->ifindex == ifindex && ibh_lladdr_equal(&known->sender, &claim->sender) &&
+            ibh_ip_equal(&known->ip, &claim->from)) {
+            known->has_more |= !ibh_lladdr_equal(&known->name, &claim->lladdr);
+            return;
+        }
+    }
+    if (probe->forgeries->len < FORGERIES_MAX)
+        g_array_append_val(probe->forgeries, forgery);
+}
+
+/* ---- who asks for addresses of this host ---- */
+
+static gboolean has_subnet_of(const IbhProbe *probe, const IbhProbeSource *source, const IbhProbeSource *other)
+{
+    const IbhAddress *address = ibh_rails_address(probe->rails, source->nic, &source->ip);
+
+    return address && ibh_prefix_contains(&address->subnet, &other->ip);
+}
+
+int ibh_probe_witness(const IbhProbe *probe, guint source)
+{
+    const IbhProbeSource *of = &g_array_index(probe->sources, IbhProbeSource, source);
+
+    for (guint i = 0; i < probe->sources->len; i++) {
+        const IbhProbeSource *other = &g_array_index(probe->sources, IbhProbeSource, i);
+
+        if (other->nic != of->nic && other->ip.family == AF_INET && of->ip.family == AF_INET &&
+            other->nic->link->carrier && has_subnet_of(probe, of, other) && has_subnet_of(probe, other, of))
+            return (int)i;
+    }
+    return -1;
+}
