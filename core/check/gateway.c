@@ -23,16 +23,19 @@ static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int fami
     return FALSE;
 }
 
-/* A cable's two ends, or single addresses: without a route by this NIC it reaches one other host, or none. */
-static gboolean has_no_room(const IbhNic *nic, int family)
+/* A cable's two ends, or single addresses: without a route by this NIC it reaches one other host, or none. NULL: it
+ * reaches more. */
+static const char *why_no_room(const IbhNic *nic, int family)
 {
     gboolean may_have_gateway = nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO;
 
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (address->local.family == family && !ibh_address_is_host(address))
-            return may_have_gateway && ibh_prefix_has_one_peer(&address->subnet);
+            return may_have_gateway && ibh_prefix_has_one_peer(&address->subnet)
+                       ? "its subnets have room for one peer at most, and no route leads further through this NIC"
+                       : NULL;
     }
-    return TRUE;
+    return "none of its addresses has a subnet, and no route leads to other hosts through this NIC";
 }
 
 /* gateway= asks for one in this family, and none is another host of its subnets. */
@@ -67,10 +70,10 @@ static const char *why_missing(const IbhCheck *check, const IbhNic *nic, int fam
         return NULL;
     if (needs_own_gateway(nic, family))
         return "remote= without via needs a default route of the rail, and the rail has none";
-    return has_no_room(nic, family) && !leads_further(check, nic, family) &&
-                   !ibh_findings_find(check->findings, "address-unusable", nic->link->name, NULL)
-               ? "its subnets have room for one peer at most, and no route leads further through this NIC"
-               : NULL;
+    return leads_further(check, nic, family) ||
+                   ibh_findings_find(check->findings, "address-unusable", nic->link->name, NULL)
+               ? NULL
+               : why_no_room(nic, family);
 }
 
 /* A host beyond all that rules and routes name; NULL: only single networks are there. */

@@ -505,6 +505,7 @@ static void test_fixes(void **state)
              "ip rule add priority 1500 from 172.16.34.2 lookup 2541\nip route add 172.16.0.0/16 dev ib0 table 2541\n",
              NULL);
     g_auto(World) leases = look(LEASES6 ON_LINK6, NULL);
+    g_auto(World) lone_lease = look(LEASES6 "ip route add fd00:16::/64 dev ib0 protocol ra metric 1024\n", NULL);
     g_auto(World) learned =
         look("nic ib0 infiniband rdma mlx5_0/1 forwarding6=1 " RIGHT "\n" IB1 ADDRESSES6 RAIL60 RAIL61
              "ip rule add priority 1000 from fd00:98::/64 lookup main suppress_prefixlength 0\n" LEARNED("fd00:16::77"),
@@ -527,6 +528,7 @@ static void test_fixes(void **state)
     assert_string_equal(find_code(&single, "address-unusable")->advice,
                         "give it the prefix of the subnet: 172.16.34.2/16");
     SAID(find_code(&leases, "address-unusable")->message, "fd00:16::34:2 to fd00:16::/64 leaves through ib0: route ");
+    SAID(find_code(&lone_lease, "gateway-missing")->message, "none of its addresses has a subnet, and no route leads");
     SAID(find_code(&leases, "address-unusable")->advice, "such as fd00:16::34:2/64 in place of fd00:16::34:2/128");
     assert_string_equal(find_code(&learned, "foreign-route")->fix, "sudo ip -6 route flush cache fd00:16::77");
     SAID(find_code(&learned, "foreign-route")->message,
