@@ -14,7 +14,7 @@ static IbhIp get_address(const struct addrinfo *one)
     return ibh_ip_from_bytes(one->ai_family, six ? (const void *)&in6->sin6_addr : (const void *)&in4->sin_addr);
 }
 
-/* Those that no peer can have in the fabric (of lo, link-local ones) are left out. --probe asks each address once,
+/* Those that no peer can have in the fabric (of lo, fe80::) are left out. --probe asks each address once,
  * however often it is named. */
 static void add_addresses(const struct addrinfo *found, GArray *peers, GString *text)
 {
@@ -23,7 +23,7 @@ static void add_addresses(const struct addrinfo *found, GArray *peers, GString *
     for (const struct addrinfo *one = found; one; one = one->ai_next) {
         const IbhIp ip = get_address(one);
 
-        if (!ibh_ip_is_unicast(&ip) || ibh_ip_is_link_local(&ip))
+        if (!ibh_ip_is_unicast(&ip) || ibh_ip_is_fe80(&ip))
             continue;
         g_string_append_printf(text, "%s%s", text->len ? ", " : "", ibh_ip_format(&ip, buffer));
         g_array_append_val(peers, ip);
@@ -45,8 +45,7 @@ gboolean ibh_options_resolve(IbhOptions *options, GString *said, GError **error)
             freeaddrinfo(found);
         if (problem || !text->len) {
             g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "--probe %s: %s", name,
-                        problem ? gai_strerror(problem)
-                                : "the name has only loopback, multicast or link-local addresses");
+                        problem ? gai_strerror(problem) : "the name has only loopback, multicast or fe80:: addresses");
             return FALSE;
         }
         g_string_append_printf(said, "ib-hook: %s is %s\n", name, text->str);

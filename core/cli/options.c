@@ -271,9 +271,8 @@ static char *take_peers(IbhOptions *options, const GPtrArray *words)
             if (!is_host_name(word))
                 return g_strdup_printf("--probe \"%s\": an address or a host name is wanted", word);
             g_ptr_array_add(options->names, (gpointer)(guintptr)word);
-        } else if (!ibh_ip_is_unicast(&ip) || ibh_ip_is_link_local(&ip)) {
-            return g_strdup_printf("--probe %s: a peer needs a unicast address, not a loopback or link-local one",
-                                   word);
+        } else if (!ibh_ip_is_unicast(&ip) || ibh_ip_is_fe80(&ip)) {
+            return g_strdup_printf("--probe %s: a peer needs a unicast address, not a loopback or fe80:: one", word);
         } else {
             g_array_append_val(options->probe.peers, ip);
         }

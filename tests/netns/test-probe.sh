@@ -38,7 +38,7 @@ expect_hook 0 A --probe node34 172.16.34.2 --json
 expect_equal "the addresses of the name, and no address twice" "172.16.34.1 172.16.34.2" "$(json '[.pairs[].peer] | unique | join(" ")')"
 expect_equal "which addresses it has" "ib-hook: node34 is 172.16.34.1, 172.16.34.2" "$err"
 expect_hook 2 A --probe only-lo
-expect_contains "no address for a peer" "only loopback, multicast or link-local addresses" "$err"
+expect_contains "no address for a peer" "only loopback, multicast or fe80:: addresses" "$err"
 
 # A signal ends it in what is known so far.
 interrupt() { # SIGNAL [REPORT]
@@ -106,3 +106,17 @@ expect_hook 0 C --probe 172.16.34.1 --json
 expect_equal "no rails: no pairs" "true 0" "$(json '"\(.ok) \(.pairs | length)"')"
 expect_hook 0 C --probe 172.16.34.1 --iface ib0 --json
 expect_equal "by name, a NIC that is no rail is probed, too" "ib0 3" "$(json '.pairs[] | "\(.iface) \(.received)"')"
+
+# IPv4 link-local addresses, as of two ports of one card without any server: each rail asks from its own.
+for host in D E; do
+    new_host $host
+    for n in 0 1; do
+        if [ $host = D ]; then add_nic D ib$n $((4 + n)) 169.254.1.$((n + 1))/16; else add_nic E ib$n $((6 + n)) 169.254.2.$((n + 1))/16; fi
+        rdma $host ib0 ib1
+    done
+    wait_until 5 settled $host
+    expect_hook 0 $host --apply
+done
+expect_hook 0 D --probe 169.254.2.1 169.254.2.2 --json
+expect_equal "link-local peers" "ib0 169.254.1.1 169.254.2.1 3 ib1 169.254.1.2 169.254.2.1 3 ib0 169.254.1.1 169.254.2.2 3 ib1 169.254.1.2 169.254.2.2 3" \
+    "$(json '.pairs[] | "\(.iface) \(.source) \(.peer) \(.received)"' | xargs)"

@@ -122,6 +122,7 @@ static void test_taken(void **state)
         {"--render networkd --iface ib0", "render render=networkd ib0"},
         {"--watch --config /y --sysfs /x", "watch config=/y sysfs=/x"},
         {"--probe 172.16.34.1 --prometheus", "probe prometheus 172.16.34.1"},
+        {"--probe 169.254.1.1", "probe 169.254.1.1"},
         {"--probe 172.16.34.1 fd00::34:2 --count 7 --rdma --json", "probe json rdma count=7 172.16.34.1 fd00::34:2"},
         {"--probe 10.0.0.1 --count 7 --rdma -- fd00::2", "probe rdma count=7 10.0.0.1 fd00::2"},
         {"--probe 10.0.0.1 --probe fd00::2", "probe 10.0.0.1 fd00::2"},
@@ -207,7 +208,6 @@ static void test_refused(void **state)
         {"--check --count 3", "--count does not go with --check"},
         {"--probe 127.0.0.1", "a peer needs a unicast address"},
         {"--probe 224.0.0.1", "a peer needs a unicast address"},
-        {"--probe 169.254.1.1", "a peer needs a unicast address"},
         {"--probe fe80::1", "a peer needs a unicast address"},
     };
 
