@@ -198,8 +198,8 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
     [IBH_SIZE_MANGLED] = {IBH_STAGE_SIZE, EITHER, DROPPED, NULL,
                           LONG ": the replies come in with a wrong checksum: " DAMAGED, .advice = COUNTERS},
     [IBH_SIZE_OURS] = {IBH_STAGE_SIZE, HOME, "path-mtu", NULL,
-                       LONG ": this host's own firewall drops them, or the replies",
-                       .advice = "on this host: nft list ruleset, iptables-save"},
+                       LONG ": this host's own filter or queue drops them, or the replies",
+                       .advice = FILTERS "tc -s qdisc show dev {if}", .drops = IBH_DROPS_OUT | IBH_DROPS_IN},
     [IBH_SIZE_SILENT] = {IBH_STAGE_SIZE, EITHER, "path-mtu", NULL,
                          LONG ", without an ICMP error: connections open, and hang once they send more",
                          .advice = "look at the MTU of the switch ports on the way, of the peer's NIC (ip link), at "

@@ -165,6 +165,8 @@ static void hear_request(IbhProbe *probe, const IbhHeard *heard, const IbhProbeR
     number = ibh_get32(packet->icmp + 28);
     if (number == IBH_PROBE_FREE) /* a NIC below shows it, too: by the right NIC counts */
         pair->free_ifindex = is_right || !pair->free_ifindex ? heard->ifindex : pair->free_ifindex;
+    if (is_right && number & IBH_PROBE_SIZED)
+        pair->mtu.left = MAX(pair->mtu.left, number & ~IBH_PROBE_SIZED);
     if (!is_right || pair->step > IBH_STEP_ECHOES)
         return; /* by an answer to our own questions, what waited for the kernel's leaves, too */
     pair->trace.left = TRUE;

@@ -273,7 +273,9 @@ static IbhCause find_size(const IbhProbePair *pair)
         return pair->on_link || mtu->fragment ? IBH_SIZE_TOLD : IBH_SIZE_BEYOND;
     if (mtu->mangled)
         return IBH_SIZE_MANGLED;
-    return mtu->held || mtu->seen > mtu->passed ? IBH_SIZE_OURS : IBH_SIZE_SILENT;
+    if (mtu->held || mtu->seen > mtu->passed || (pair->probe->hears && mtu->left < ibh_probe_full_size(pair)))
+        return IBH_SIZE_OURS;
+    return IBH_SIZE_SILENT;
 }
 
 /* ---- all of a pair ---- */

@@ -63,6 +63,24 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
+/* A NIC takes packets for its macvlans' hardware addresses, too. A macvlan that is in another network namespace is not
+ * among the links. */
+static gboolean on_forwarding(struct nlmsghdr *header, gpointer data)
+{
+    const Reader *reader = data;
+    const struct ndmsg *info = nlmsg_data(header);
+    const IbhProbe *probe = reader->probe;
+    struct nlattr *attributes[NDA_MAX + 1];
+    IbhLladdr lladdr;
+
+    if (header->nlmsg_type != RTM_NEWNEIGH || !parse(header, sizeof *info, attributes, NDA_MAX) ||
+        !attributes[NDA_LLADDR] || !g_ptr_array_find(probe->nics, ibh_rails_nic(probe->rails, info->ndm_ifindex), NULL))
+        return TRUE;
+    lladdr = ibh_lladdr_from_bytes(nla_data(attributes[NDA_LLADDR]), (guint)nla_len(attributes[NDA_LLADDR]));
+    g_array_append_val(probe->children, lladdr);
+    return TRUE;
+}
+
 /* Netlink does not tell it. An older kernel has none. */
 static gint64 count_tcx(int ifindex, guint attach_type)
 {
@@ -137,6 +155,7 @@ void ibh_prober_read_local(IbhProber *prober, gboolean after)
 {
     Reader reader = {.probe = prober->probe, .sign = after ? 1 : -1};
     struct ifinfomsg links = {.ifi_family = AF_UNSPEC};
+    struct ndmsg forwarding = {.ndm_family = AF_BRIDGE};
     struct tcmsg qdiscs = {.tcm_family = AF_UNSPEC};
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, 1);
 
@@ -148,6 +167,8 @@ void ibh_prober_read_local(IbhProber *prober, gboolean after)
     read_tcx(prober->probe);
     (void)ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETLINK, NLM_F_DUMP, &links, sizeof links), on_link,
                            &reader, none, "the links", NULL);
+    (void)ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETNEIGH, NLM_F_DUMP, &forwarding, sizeof forwarding),
+                           on_forwarding, &reader, none, "the forwarding tables", NULL);
 }
 
 /* ---- the limits of neighbour tables ---- */

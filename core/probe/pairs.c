@@ -103,18 +103,26 @@ static void make_pairs(IbhProbe *probe, guint peer)
     }
 }
 
-/* What is beyond its subnets, main decides for a rail without a gateway of its own: another NIC is right then. NULL:
- * the rail asks. */
+/* What is beyond its subnets, main decides for a rail without a gateway of its own: another NIC is right then. So is,
+ * inside the subnet, a route of main's through a gateway by another rail: somebody meant that. NULL: the rail asks. */
 static char *why_left_to_main(const IbhProbePair *pair)
 {
-    const IbhNic *nic = ibh_probe_source(pair)->nic;
-    const IbhIp *peer = ibh_probe_peer(pair);
+    const IbhRails *rails = pair->probe->rails;
+    const IbhNic *nic = ibh_probe_source(pair)->nic, *by = ibh_rails_nic(rails, pair->route.oif);
+    const IbhIp *peer = ibh_probe_peer(pair), *gateway = &pair->route.gateway;
     const IbhPrefix whole = ibh_prefix_of_host(peer);
-    const IbhLink *other = ibh_snapshot_link(pair->probe->rails->snapshot, pair->route.oif);
+    const IbhLink *other = ibh_snapshot_link(rails->snapshot, pair->route.oif);
+    const gboolean is_meant =
+        pair->route.table == IBH_TABLE_MAIN && gateway->family && by && by != nic && by->status == IBH_NIC_RAIL;
+    char text[IBH_IP_STRLEN];
 
-    if (pair->on_link || !ibh_nic_is_usable(nic)) /* whose routes went away with it */
+    if (!ibh_nic_is_usable(nic)) /* whose routes went away with it */
         return NULL;
-    if (ibh_nic_has_default(pair->probe->rails, nic, peer->family) || ibh_nic_find_remote(nic, &whole))
+    if (pair->on_link)
+        return is_meant
+                   ? g_strdup_printf("main sends it through %s via %s", by->link->name, ibh_ip_format(gateway, text))
+                   : NULL;
+    if (ibh_nic_has_default(rails, nic, peer->family) || ibh_nic_find_remote(nic, &whole))
         return NULL;
     if (pair->route.error)
         return pair->route.error == ENETUNREACH ? g_strdup("outside its subnets, and no route leads there") : NULL;
@@ -271,6 +279,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
     probe->facts = g_hash_table_new(NULL, NULL);
     probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
     probe->forgeries = g_array_new(FALSE, TRUE, sizeof(IbhProbeForgery));
+    probe->children = g_array_new(FALSE, TRUE, sizeof(IbhLladdr));
     probe->unasked = new_list_of_unasked();
     probe->unfinished = new_list_of_unasked();
     probe->count = request->count;
@@ -304,6 +313,7 @@ void ibh_probe_free(IbhProbe *probe)
     g_array_unref(probe->sources);
     g_array_unref(probe->pairs);
     g_array_unref(probe->forgeries);
+    g_array_unref(probe->children);
     g_array_unref(probe->unasked);
     g_array_unref(probe->unfinished);
     g_hash_table_unref(probe->numbers);

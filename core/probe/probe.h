@@ -253,7 +253,8 @@ typedef struct {
     IbhIp limited_by; /* the host that reported one as too long; family 0: none */
     guint limit;      /* and the size that it accepts */
     guint seen;       /* the longest whose reply came in whole, delivered or not */
-    gboolean held;    /* the kernel does not let longer ones leave: this host's own firewall */
+    guint left;       /* the longest that was seen to leave */
+    gboolean held;    /* the kernel refuses to send longer ones */
     gboolean mangled; /* a reply came in with a wrong checksum */
 } IbhProbeSize;
 
@@ -354,6 +355,7 @@ struct IbhProbe {
     GArray *unfinished;   /* the same: a signal came before they had a result */
     GHashTable *hops;     /* IbhIp → IbhProbeHop, the first of that address */
     GArray *forgeries;    /* IbhProbeForgery */
+    GArray *children;     /* IbhLladdr: of macvlans on our NICs, which are in other network namespaces */
     GHashTable *numbers;  /* IbhIp → index of its first pair */
     IbhProbeEcho *echoes; /* `count` of each pair */
     int count;

@@ -95,7 +95,7 @@ static void report_separate_wires(IbhProbe *probe)
 #define FIND "find %s (the switches' tables of hardware addresses)"
 
 /* How they claim it. */
-typedef enum { AS_HOST, AS_PROXY, AS_OWN_NIC, N_KINDS } Kind;
+typedef enum { AS_HOST, AS_POD, AS_PROXY, AS_OWN_NIC, N_KINDS } Kind;
 
 /* Those that claim the address of one hop, of one kind: "" if there are none. A NIC of this host is told by its name.
  */
@@ -106,11 +106,30 @@ static char *name_strangers(const IbhProbe *probe, const IbhProbeHop *hop, Kind 
     for (guint i = 0; i < hop->n_claims; i++) {
         const IbhProbeClaim *claim = &hop->claims[i];
         const IbhLink *own = ibh_probe_own_link(probe, &claim->lladdr);
+        gboolean is_child = FALSE;
 
-        if (kind == (own ? AS_OWN_NIC : claim->proxy ? AS_PROXY : AS_HOST))
+        IBH_EACH (const IbhLladdr, child, probe->children)
+            is_child |= ibh_lladdr_equal(child, &claim->lladdr);
+        if (kind == (own ? AS_OWN_NIC : is_child ? AS_POD : claim->proxy ? AS_PROXY : AS_HOST))
             g_ptr_array_add(names, own ? g_strdup(own->name) : ibh_lladdr_format(&claim->lladdr));
     }
     return ibh_probe_join_names(names, IBH_PROBE_NAMED, 0);
+}
+
+/* The router of a private VLAN answers for all hosts on it, and forwards: nothing is wrong with that. */
+static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
+{
+    gboolean any = FALSE;
+
+    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
+        if (ibh_probe_link(pair) != own->link)
+            continue;
+        if (pair->received < pair->sent || !pair->hop || pair->hop->n_claims != 1 ||
+            !ibh_lladdr_equal(&pair->hop->claims[0].lladdr, &own->claims[0].lladdr))
+            return FALSE;
+        any = TRUE;
+    }
+    return any;
 }
 
 static IbhFinding *report_strangers(IbhProbe *probe, const IbhProbeHop *hop, Kind kind, const char *who,
@@ -125,6 +144,19 @@ static IbhFinding *report_strangers(IbhProbe *probe, const IbhProbeHop *hop, Kin
                                "it is no rail, but on the wire of %s, and answered ARP for %s: peers may send to the "
                                "wrong NIC",
                                rail, ips);
+    if (kind == AS_POD)
+        return ibh_finding_add(
+            probe->findings, rail, IBH_ERROR, "duplicate-address",
+            ibh_remedy_advice("take the address from that pod, or from this host"),
+            "a macvlan of this host, in another network namespace (a pod), has %s, too: %s claims it, "
+            "by %s, so peers send to the one or the other",
+            ips, who, arp);
+    if (kind == AS_PROXY && is_private_vlan(probe, hop))
+        return ibh_finding_add(
+            probe->findings, rail, IBH_INFO, "proxy-arp", (IbhRemedy){0},
+            "%s answers %s for %s, of this host, and for all peers, which are reached: the router of "
+            "a private VLAN",
+            who, arp, ips);
     if (kind == AS_PROXY)
         return ibh_finding_add(probe->findings, rail, IBH_WARNING, "proxy-arp",
                                ibh_remedy_advice(FIND "; %s off there", who, six ? "proxy_ndp" : "proxy_arp"),

@@ -23,4 +23,4 @@ expect_contains "a line for each pair" "ib0    172.16.34.1" "$out"
 # The peer holds the right addresses, but another NIC of it answers ARP, too.
 on B 'echo 0 >/proc/sys/net/ipv4/conf/ib0/arp_ignore'
 hook 1 A --probe 172.16.34.2 --json
-expect_contains "an answer of a second NIC is heard" "answer for the address: one host mixes its NICs (ARP flux), or two hosts have it" "$(jq -r '.findings[].message' <<<"$out")"
+expect_contains "an answer of a second NIC is heard" "claim the address: one host mixes its NICs (ARP flux), or two hosts have it" "$(jq -r '.findings[].message' <<<"$out")"

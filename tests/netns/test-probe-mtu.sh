@@ -71,6 +71,17 @@ expect_equal "packets over 1000 bytes are dropped" "576 576" "$(sizes)"
 expect_contains "what comes of it" "connections open, and hang once they send more" "$(messages)"
 on B nft flush ruleset
 
+# This host's own queue takes no packet that is longer than its burst: no other one drops them.
+if on A tc qdisc add dev ib1 root tbf rate 100mbit burst 4000 latency 50ms 2>$work/tbf; then
+    probe 1 "${both[@]}"
+    expect_equal "an own queue, with a burst below one packet" "9000 2044 9000 2044 error path-mtu ib1" "$(sizes) $(codes)"
+    expect_contains "it is named, with its counter" "ib1 to 172.16.34.1-.2: packets of 2044 bytes come through, but not those of 9000 bytes, which the rail's MTU allows: this host's own filter or queue drops them, or the replies; the drops of its queue (qdisc) grow" "$(messages)"
+    expect_lacks "no switch is accused" "switch" "$(json '.findings[].advice')"
+    on A tc qdisc del dev ib1 root
+else
+    echo "# not tried, tbf: $(<$work/tbf)"
+fi
+
 # A router that says so: nothing is wrong with that, and it is told who said it.
 new_host R
 add_nic R eth0 0 172.16.50.1/16

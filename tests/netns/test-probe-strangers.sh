@@ -115,6 +115,30 @@ probe 1
 expect_equal "a proxy answers for both our addresses" "warning proxy-arp ib0+ib1" "$(codes)"
 expect_contains "who it is" "$(mac C 3) answers ARP for 172.16.16.1-.2, of this host: a proxy" "$(json '.findings[].message')"
 
+# In a private VLAN the ports of hosts are isolated, and the router answers for all of them, and forwards: that is right.
+ip -n C route replace 172.16.16.0/24 dev eth0
+on C sh -c "echo 0 >$CONF/eth0/proxy_arp; echo 1 >$CONF/eth0/proxy_arp_pvlan; echo 0 >$CONF/eth0/send_redirects; echo 0 >$CONF/all/send_redirects"
+for port in A.0 A.1 B.0 B.1; do ip -n wire link set $port type bridge_slave isolated on; done
+forget A B
+probe 0
+expect_equal "a private VLAN is no fault" "info proxy-arp ib0+ib1" "$(codes)"
+expect_contains "but said" "$(mac C 3) answers ARP for 172.16.16.1-.2, of this host, and for all peers, which are reached: the router of a private VLAN" "$(messages)"
+for port in A.0 A.1 B.0 B.1; do ip -n wire link set $port type bridge_slave isolated off; done
+on C sh -c "echo 0 >$CONF/eth0/proxy_arp_pvlan"
+
+# A pod of this host has a rail's address: that is no proxy.
+ip netns add pod
+ip -n A link add up0 link ib1 address 02:00:00:00:55:01 type macvlan mode bridge
+ip -n A link set up0 netns pod
+ip -n pod address add 172.16.16.2/32 dev up0
+ip -n pod link set up0 up
+ip -n pod route add 172.16.0.0/16 dev up0
+on pod sh -c "for key in rp_filter arp_ignore; do echo 0 >$CONF/all/\$key; echo 0 >$CONF/up0/\$key; done"
+probe 1
+expect_equal "a pod with the rail's address" "error duplicate-address ib1" "$(codes)"
+expect_contains "as that" "a macvlan of this host, in another network namespace (a pod), has 172.16.16.2, too: 02:00:00:00:55:01 claims it" "$(messages)"
+ip netns del pod
+
 # The same of an IPv6 address: another host has it, and a proxy.
 ip -n C -4 address flush dev eth0
 on C sh -c "echo 0 >/proc/sys/net/ipv4/ip_forward; echo 0 >$CONF/eth0/proxy_arp"

@@ -93,9 +93,12 @@ delete_host D
 new_host B
 add_nic B eth0 4 172.16.34.1/16
 wait_until 5 settled B
+on R sysctl -qw net.ipv4.conf.eth0.send_redirects=0 net.ipv4.conf.all.send_redirects=0
 ip -n A route add 172.16.34.0/24 via 172.16.50.1 dev ib0
 expect_hook 0 A --apply
-on R sysctl -qw net.ipv4.conf.eth0.send_redirects=0 net.ipv4.conf.all.send_redirects=0
+expect_hook 0 A --probe 172.16.34.1 --json
+expect_equal "main has a part of the subnet through a gateway by another rail: that rail asks" "true " "$(json '[.pairs[].ok] | join(" ")')"
+expect_equal "and the other one says why not" "main sends it through ib0 via 172.16.50.1" "$(json '.pairs[] | select(.iface == "ib1").reason')"
 ip -n A neigh flush all
 expect_hook 0 A --probe 172.16.34.1 --iface ib0 --json
 ip -n wire link set R.0 down

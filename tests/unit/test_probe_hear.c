@@ -340,25 +340,33 @@ static void test_pieces(void **state)
                "replies of that size come in pieces of 1500: the peer's MTU is smaller");
 }
 
-/* This host's own firewall: it refuses to send, or drops replies that came in. */
+/* This host's own firewall: it refuses to send, or drops replies that came in. Its own queue: no long one leaves. */
 static void test_own_firewall(void **state)
 {
     g_auto(World) world = look_well(HOST, "--probe 172.16.16.1 172.16.16.2 172.16.16.3");
     Frame frame;
 
     (void)state;
-    for (guint i = 0; i < 3; i++) {
+    world.probe->hears = TRUE;
+    ibh_probe_note_fact(world.probe, 3, IBH_FACT_QUEUE, 70);
+    for (guint i = 0; i < 4; i++) {
         ((IbhLink *)(guintptr)ibh_probe_link(pair_at(&world, i)))->mtu = 9000;
         pair_at(&world, i)->mtu = (IbhProbeSize){.passed = 1500, .failed = TRUE, .held = i == 0};
         frame = echo_frame(&world, i, IBH_PROBE_SIZED | (i == 1 ? 2044 : 1500), IN);
         frame.length = FRAME_MAX;
         pass(&world, i, frame, IN);
+        frame = echo_frame(&world, i, IBH_PROBE_SIZED | (i == 3 ? 1500 : 9000), OUT);
+        frame.length = FRAME_MAX;
+        pass(&world, i, frame, OUT);
     }
-    check_verdict(&world, "ib0 error path-mtu, ib0 error path-mtu", 3);
+    check_verdict(&world, "ib0 error path-mtu, ib0 error path-mtu", 4);
     check_message(&world, 0,
-                  "ib0, ib1 to 172.16.16.1: packets of 1500 bytes come through, but not those of 9000 "
-                  "bytes, which the rail's MTU allows: this host's own firewall drops them, or the replies");
+                  "ib0, ib1 to 172.16.16.1-.2: packets of 1500 bytes come through, but not those of 9000 "
+                  "bytes, which the rail's MTU allows: this host's own filter or queue drops them, or the replies; "
+                  "the drops of its queue (qdisc) grow; 3 of 6 pairs");
     check_message(&world, 1, "without an ICMP error");
+    world.probe->hears = FALSE; /* what was not heard may have left */
+    check_verdict(&world, "ib0 error path-mtu, error path-mtu", 4);
 }
 
 /* ---- TCP ----------------------------------------------------------------------------------------------- */
