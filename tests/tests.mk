@@ -207,7 +207,7 @@ check-all:
 # ---- static checks -------------------------------------------------------------------------------
 
 C_FILES = $(wildcard core/*/*.[ch] $(HOOKS:%=%/*.c) packaging/boot/*.c tests/unit/*.[ch] tests/tools/*.[ch] tests/fuzz/*.[ch] tests/lab/ipoib/*.c)
-SHELL_FILES = packaging/deps.sh .ci/run tests/parts tests/check-all tests/page.sh tests/mutate tests/spdx tests/rooms tests/words tests/version tests/check tests/progress.sh $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/managers/images \
+SHELL_FILES = packaging/deps.sh .ci/run tests/parts tests/check-all tests/page.sh tests/mutate tests/spdx tests/rooms tests/version tests/check tests/progress.sh $(wildcard tests/*/*.sh tests/lab/ipoib/*.sh tests/*/run tests/fuzz/record-corpus tests/managers/images \
     tests/managers/boot $(addprefix tests/platforms/,inside cross-deb guest build-musl build-guest) tests/lab/image tests/lab/init tests/selinux/policy tests/lab/ipoib/build tests/bench/guard tests/bench/route-ib-mem34) $(PACKAGING_SHELL)
 
 # To know a test's variables, shellcheck reads its library with it, for each of them anew: that takes four minutes, and is
@@ -233,7 +233,6 @@ tidy: export TIDY_FLAGS = $(filter-out -fstack-clash-protection,$(ALL_CFLAGS)) -
 lint-with-tools:
 	@tests/rooms
 	@tests/spdx
-	@tests/words
 	@tests/version
 	@$(MAKE) -s compile_commands.json
 	@[ "$$(jq '[.[].file | select(startswith("core/"))] | unique | length' compile_commands.json)" = $(words $(wildcard core/*/*.c)) ] || \

@@ -35,9 +35,8 @@ static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSna
     if (!ibh_netlink_read_routes(netlink, &kernels, snapshot->routes, error))
         return FALSE;
     /* For each NIC the kernel goes through all of main: IPv6 is read only where a candidate has a global address. */
-    if (scope.candidates->len &&
-        !ibh_netlink_read_main(netlink, scope.candidates, scope.has_ipv6 ? AF_UNSPEC : AF_INET, is_in_scope, &scope,
-                               snapshot->main_by_nic, error))
+    if (scope.candidates->len && !ibh_netlink_read_main(netlink, scope.candidates, scope.has_ipv6 ? AF_UNSPEC : AF_INET,
+                                                        is_in_scope, &scope, snapshot->main_by_nic, error))
         return FALSE;
     main.of = subnets = ibh_scope_lacks(&scope, snapshot);
     if (subnets->len && !ibh_netlink_read_routes(netlink, &main, snapshot->main_to_subnets, error))
@@ -67,8 +66,7 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const IbhConfig *config, con
         return NULL;
     ibh_sysfs_find_slots(&tree, state->known, snapshot->links);
     if (!ibh_netlink_read_addresses(netlink, snapshot->addresses, error) ||
-        !ibh_netlink_read_rules(netlink, snapshot->rules, error) ||
-        !read_routes(netlink, config, snapshot, error))
+        !ibh_netlink_read_rules(netlink, snapshot->rules, error) || !read_routes(netlink, config, snapshot, error))
         return NULL;
     return g_steal_pointer(&snapshot);
 }

@@ -180,7 +180,8 @@ static void add_distinct(const GArray *found, GArray *rules)
 
 /* The kernel continues a dump of rules by counting, and flags no change: where another program adds or deletes a rule
  * between two datagrams, the dump repeats a rule or skips one. So a dump of more than one datagram is read until two
- * are equal. While the rules keep changing, a rule that came twice counts once: a repeat must not be deleted as a copy. */
+ * are equal. While the rules keep changing, a rule that came twice counts once: a repeat must not be deleted as a copy.
+ */
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error)
 {
     static const int families[] = {AF_INET, AF_INET6};

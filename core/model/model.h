@@ -344,7 +344,7 @@ typedef struct {
                                 addresses or subnets inside. Of a multipath route, each NIC's part */
     GArray *main_to_subnets; /* IbhRoute, in the kernel's order: main's to the subnets of candidates that it does not
                                 reach through their own NIC */
-    GArray *neighbours; /* IbhNeighbour: only --check reads them */
+    GArray *neighbours;      /* IbhNeighbour: only --check reads them */
     int all[IBH_N_SYSCTLS];  /* net.ipv4.conf.all */
     IbhState *state;
 } IbhSnapshot;

@@ -30,8 +30,7 @@ void ibh_scope_clear(IbhScope *scope)
 
 gboolean ibh_scope_has(const IbhScope *scope, const IbhRoute *route)
 {
-    return route->gateway.family == AF_UNSPEC || !route->dst.length ||
-           ibh_prefixes_have(scope->subnets, &route->dst);
+    return route->gateway.family == AF_UNSPEC || !route->dst.length || ibh_prefixes_have(scope->subnets, &route->dst);
 }
 
 GArray *ibh_scope_lacks(const IbhScope *scope, const IbhSnapshot *snapshot)

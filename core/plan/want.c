@@ -20,7 +20,8 @@ static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAdd
     if (!(nic->link->flags & IFF_UP)) /* main has no route through a link that is down */
         return TRUE;
     if (!own)
-        return !(others && (others->hops ? others->hops->gateway : others->gateway).family != AF_UNSPEC) && (route->family == AF_INET || address->is_on_link);
+        return !(others && (others->hops ? others->hops->gateway : others->gateway).family != AF_UNSPEC) &&
+               (route->family == AF_INET || address->is_on_link);
     if (!ibh_route_is_simple(own) || ibh_rails_have_gateway(rails, nic, &own->gateway))
         return FALSE;
     ibh_route_set_gateway(route, &own->gateway);

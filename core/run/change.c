@@ -10,7 +10,8 @@
 
 /* ---- the operations ---- */
 
-/* Peers that are told, and neighbours that are forgotten, only switch sooner: if that fails, the change still stands. */
+/* Peers that are told, and neighbours that are forgotten, only switch sooner: if that fails, the change still stands.
+ */
 static void make_peers_switch(IbhRun *run, const IbhOp *op)
 {
     const IbhLink *link = ibh_snapshot_link(run->snapshot, op->ifindex);

@@ -113,8 +113,7 @@ static IbhSnapshot *look(const IbhConfig *config)
     static const char remembered[] = "sysctl ib0 2 02:00 rp_filter 1 2\nsysctl eth1 3 - arp_ignore 0 1\nhold ib1\n";
     gboolean remembers = input[input_size - 1] & 0x10;
 
-    return ibh_snapshot_take(NULL, config, "/",
-                             ibh_state_parse(remembered, remembers ? strlen(remembered) : 0), NULL);
+    return ibh_snapshot_take(NULL, config, "/", ibh_state_parse(remembered, remembers ? strlen(remembered) : 0), NULL);
 }
 
 /* ---- what has to hold ---- */

@@ -90,12 +90,11 @@ static char *difference(GPtrArray *expected, GPtrArray *got)
     g_ptr_array_sort(expected, by_name);
     g_ptr_array_sort(got, by_name);
     while (i < expected->len || j < got->len) {
-        const int order = i == expected->len ? 1
-                          : j == got->len    ? -1
-                                             : strcmp(line(expected, i), line(got, j));
+        const int order = i == expected->len ? 1 : j == got->len ? -1 : strcmp(line(expected, i), line(got, j));
 
         if (order)
-            g_string_append_printf(text, "%c %s\n", order < 0 ? '-' : '+', line(order < 0 ? expected : got, order < 0 ? i : j));
+            g_string_append_printf(text, "%c %s\n", order < 0 ? '-' : '+',
+                                   line(order < 0 ? expected : got, order < 0 ? i : j));
         i += order <= 0;
         j += order >= 0;
     }
