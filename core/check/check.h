@@ -9,7 +9,7 @@
 
 #include "check/facts.h"
 #include "check/finding.h"
-#include "plan/fib.h"
+#include "check/fib.h"
 #include "plan/known.h"
 #include "plan/plan.h"
 

@@ -96,7 +96,7 @@ static void note_way_beyond(const IbhCheck *check, const IbhNic *nic, int family
         const IbhNic *through;
         IbhFinding *note;
 
-        if (!beyond || address->local.family != family || ibh_rails_lead_out(check->rails, address))
+        if (!beyond || address->local.family != family || ibh_others_lead_out(check->rails, address))
             continue;
         question.piece = beyond->prefix;
         question.lookup = (IbhLookup){.from = address->local, .to = beyond->host};

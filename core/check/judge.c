@@ -303,7 +303,7 @@ static void judge_kept(const IbhCheck *check, const IbhNic *nic)
 
 static void judge_no_rail(const IbhCheck *check, const IbhNic *nic)
 {
-    g_autofree char *why = ibh_nic_why(check->rails, nic);
+    g_autofree char *why = ibh_nic_why(nic);
 
     if (nic->status == IBH_NIC_HELD) {
         const char *then = nic->kept ? "" : ": until then it is no rail";

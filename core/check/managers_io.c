@@ -266,6 +266,7 @@ static void read_script(const IbhTree *tree, const char *path, gboolean is_hook,
     script.path = ibh_text_printable(path);
     script.text = g_strndup(text->str, text->len);
     g_array_append_val(facts->scripts, script);
+    /* cppcheck-suppress memleak ; the array has the text */
 }
 
 static void read_scripts(IbhTree *tree, const char *directory, const char *pattern, gboolean is_hook, IbhFacts *facts)

@@ -12,14 +12,8 @@ void ibh_check_want(IbhCheck *check)
     check->rules = g_array_new(FALSE, FALSE, sizeof(IbhRule));
     check->routes = g_array_new(FALSE, FALSE, sizeof(IbhRoute));
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        g_autoptr(GArray) routes = NULL, rules = NULL;
-
-        if (nic->status != IBH_NIC_RAIL)
-            continue;
-        routes = ibh_want_routes(check->rails, nic);
-        rules = ibh_want_rules(check->rails, nic, routes);
-        g_array_append_vals(check->routes, routes->data, routes->len);
-        g_array_append_vals(check->rules, rules->data, rules->len);
+        g_array_append_vals(check->routes, nic->routes->data, nic->routes->len);
+        g_array_append_vals(check->rules, nic->rules->data, nic->rules->len);
     }
 }
 

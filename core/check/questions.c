@@ -31,15 +31,26 @@ const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip)
     return NULL;
 }
 
-/* IbhPrefix, the outermost: where a rail's answer matters, its subnets and remote=, which has its siblings' as well. */
-static GArray *find_zones(const IbhNic *nic)
+static gboolean is_led(const IbhNic *nic, const IbhAddress *address, const IbhPrefix *to)
+{
+    IBH_EACH (const IbhPair, pair, nic->pairs) {
+        if (pair->address == address && ibh_prefix_equal(&pair->to, to))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* IbhPrefix, the outermost: where the answer of a rail's address matters, the rail's subnets and remote=, which has the
+ * siblings' subnets as well. What a router advertises matters to the addresses that a pair leads there. */
+static GArray *find_zones(const IbhRails *rails, const IbhNic *nic, const IbhAddress *from)
 {
     GArray *zones = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
 
     IBH_EACH (const IbhRemote, remote, nic->settings.remote)
         ibh_prefixes_add(zones, &remote->prefix);
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (!ibh_address_is_host(address))
+        if (!ibh_address_is_host(address) &&
+            (!ibh_rails_is_advertised(rails, address) || is_led(nic, from, &address->subnet)))
             ibh_prefixes_add(zones, &address->subnet);
     }
     return zones;
@@ -119,7 +130,7 @@ static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress
     IbhQuestion out = {.kind = IBH_ASK_LEAVES,
                        .nic = nic,
                        .piece = piece->prefix,
-                       .theirs = ibh_rails_foreign_rule(check->rails, address) != NULL,
+                       .theirs = ibh_nic_leaves_to_others(nic, address, &piece->host),
                        .on_link = on_link,
                        .lookup = {.from = address->local, .to = piece->host, .match = TRUE}};
     const IbhTrace trace = ask(check, &out, 0);
@@ -260,10 +271,9 @@ static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *fro
 
 static void ask_about_rail(const IbhCheck *check, const IbhNic *nic)
 {
-    g_autoptr(GArray) zones = find_zones(nic);
-
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         const IbhNic *owner = ibh_rails_owner(check->rails, &address->local);
+        g_autoptr(GArray) zones = find_zones(check->rails, nic, address);
 
         if (owner && owner != nic)
             continue;

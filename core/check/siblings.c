@@ -23,7 +23,7 @@ static gboolean reaches_rest(const IbhCheck *check, const IbhAddress *address, c
     IbhPiece *end, *rest = ibh_check_pieces_inside(check, wide, &end);
     IbhTrace trace;
 
-    if (rest == end || ibh_rails_foreign_rule(check->rails, address))
+    if (rest == end || ibh_nic_leaves_to_others(ibh_rails_nic(check->rails, address->ifindex), address, &rest->host))
         return TRUE;
     trace = ibh_fib_walk(check->actual, &(IbhLookup){.from = address->local, .to = rest->host});
     return !trace.refused && ibh_route_leads_by(trace.route, address->ifindex);

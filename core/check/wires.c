@@ -448,13 +448,17 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
 
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         const IbhPrefix *subnet = find_asked_in(nic, address);
+        int wanted[IBH_N_SYSCTLS];
 
         if (nic->status == IBH_NIC_RAIL && answers_for_itself(check, nic, address))
             return FALSE;
         if (!subnet)
             continue;
+        for (IbhSysctl key = 0; key < IBH_N_SYSCTLS; key++)
+            wanted[key] = ibh_want_sysctl(check->rails, nic, key);
+        /* What --apply would change is said of the values. */
         if (would_answer(check, nic, nic->link->sysctl, address, subnet) ||
-            is_answered_beside(check, nic, address, subnet))
+            would_answer(check, nic, wanted, address, subnet) || is_answered_beside(check, nic, address, subnet))
             return FALSE;
         was_answered |= nic->settings.arp == IBH_ARP_AUTO && would_answer(check, nic, nic->base, address, subnet);
     }

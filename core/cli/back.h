@@ -7,13 +7,14 @@
 #include "plan/plan.h"
 
 typedef struct {
-    const GPtrArray *made;   /* const IbhOp *: what it did, or was about to do */
-    const IbhSnapshot *then; /* what it saw: the NICs with their names, and what was remembered before */
+    const IbhSnapshot *then; /* the state before: what stood, the NICs with their names, and what was remembered */
+    const GPtrArray *made;   /* const IbhOp *: what the --apply did, or was about to do */
+    const char *const *only; /* the interfaces of the trial, by their names then; NULL: all */
     gboolean tried;          /* to give the state before back; not all of it came */
 } IbhTrial;
 
-/* What is no longer as it was left stays; so does what --undo, or after a first try --apply, has decided on since, and
- * what hooks did on a netdev that is another one now. */
+/* To what of ours stood before, on the NICs of the trial that are the same netdevs and about which nobody has decided
+ * since. What stands for an address that came since stays. */
 GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial);
-/* The NICs, but for those, stay as they are from now on, and are known as before. */
+/* These NICs stay as they are from now on, and are known as before. */
 void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *state);

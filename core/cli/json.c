@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 
 #include "plan/want.h"
-#include "plan/work.h"
 
 #include <linux/if_arp.h>
 #include <string.h>
@@ -116,15 +115,14 @@ static void put_lladdr(GString *out, const char *key, const IbhLladdr *lladdr)
 /* main=spread: unbound traffic leaves through this NIC, too. */
 static gboolean is_spread(const IbhRails *rails, const IbhNic *nic)
 {
-    IbhTodo todo = {.nic = NULL};
+    g_autoptr(GArray) routes = IBH_NEW_ARRAY(IbhRoute), rules = IBH_NEW_ARRAY(IbhRule);
     gboolean has = FALSE;
 
-    ibh_want_spread(rails, &todo);
-    IBH_EACH (const IbhRoute, route, todo.routes) {
+    ibh_want_spread(rails, routes, rules);
+    IBH_EACH (const IbhRoute, route, routes) {
         IBH_EACH_HOP (hop, route)
             has |= hop->ifindex == nic->link->ifindex;
     }
-    ibh_todo_clear(&todo);
     return has;
 }
 
@@ -133,7 +131,7 @@ static void put_nic(GString *out, const IbhReport *report, const IbhNic *nic)
     const IbhManager *manager = ibh_facts_manager(report->facts, nic->link->ifindex);
     const IbhLink *link = nic->link;
     g_autoptr(GPtrArray) addresses = ibh_nic_address_texts(nic);
-    g_autofree char *why = ibh_nic_why(report->rails, nic);
+    g_autofree char *why = ibh_nic_why(nic);
 
     begin(out, NULL, '{');
     put_text(out, "iface", link->name);

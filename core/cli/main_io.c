@@ -4,7 +4,7 @@
 #include "check/missing.h"
 #include "cli/back.h"
 #include "cli/cli.h"
-#include "cli/tokens_io.h"
+#include "cli/token_io.h"
 #include "fabric/read_io.h"
 #include "kernel/netlink.h"
 #include "probe/prober_io.h"
@@ -24,9 +24,10 @@
 /* Of the process that waits for --confirm. */
 typedef struct {
     IbhTrial trial;
-    const char *token; /* of the --apply that it belongs to */
-    int tokens;        /* the file that has it, open: it may be removed */
-    guint seconds;     /* until its next try */
+    int process;   /* of the --apply, which names the trial */
+    int token;     /* the file that has it, open: it may be removed */
+    guint seconds; /* until its next try */
+    gboolean ends; /* a service stops, or the machine */
 } Waiter;
 
 typedef struct {
@@ -193,53 +194,26 @@ static int do_probe(Command *command, GError **error)
     return probe->interrupted ? IBH_EXIT_INTERRUPTED : status;
 }
 
-/* ---- a token of one that waits for --confirm ---- */
+/* ---- a trial: an --apply that waits for --confirm ---- */
 
-static gboolean is_waited_for(const Command *command)
-{
-    g_autofree char *tokens = command->run.store ? ibh_tokens_read(command->run.store) : NULL;
-
-    return tokens != NULL;
-}
-
-/* The process that made it, and when the time is over, in microseconds since the boot. */
-static char *make_token(guint seconds)
-{
-    return g_strdup_printf("%d %" G_GINT64_FORMAT, (int)getpid(),
-                           g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC);
-}
-
-static gint64 get_time_left(const char *token)
-{
-    const char *time = strchr(token, ' ');
-
-    return time ? g_ascii_strtoll(time, NULL, 10) - g_get_monotonic_time() : 0;
-}
-
-/* Whose time has been over for so long does not answer any more: it was killed, or tries in vain. */
+/* A process whose time has been over for so long does not answer any more: it was killed, or tries in vain. */
 #define PAUSE 5 /* seconds */
-#define LATE (-(gint64)PAUSE * G_USEC_PER_SEC)
 
-/* Until the last of those that made these tokens answers; 0: none will. */
-static guint find_seconds_left(char *const *tokens)
+static gint64 seconds_left(const IbhToken *token)
 {
-    gint64 left = LATE;
+    const gint64 left = token->end - g_get_monotonic_time();
 
-    for (char *const *token = tokens; *token; token++)
-        left = MAX(left, **token ? get_time_left(*token) : left);
-    return left > LATE ? (guint)(MAX(left, 0) / G_USEC_PER_SEC) + 1 : 0;
+    return left > 0 ? left / G_USEC_PER_SEC + 1 : 0;
 }
 
-/* For how long this --apply waits for --confirm; 0: it does not. Until a former one is confirmed, a plain --apply is
- * part of its trial: what comes back has to be a state that the host was in. */
-static guint find_seconds(const Command *command, const GPtrArray *plan)
+static gboolean is_on_trial(const IbhToken *token)
 {
-    g_autofree char *tokens = command->run.store ? ibh_tokens_read(command->run.store) : NULL;
-    g_auto(GStrv) lines = g_strsplit(tokens ? tokens : "", "\n", -1);
+    return token->process && token->end + PAUSE * G_USEC_PER_SEC > g_get_monotonic_time();
+}
 
-    if (command->options->confirm)
-        return plan->len || tokens ? (guint)command->options->confirm : 0;
-    return plan->len ? find_seconds_left(lines) : 0;
+static IbhToken read_token(const Command *command)
+{
+    return command->run.store ? ibh_token_read(command->run.store) : (IbhToken){.process = 0};
 }
 
 /* ---- the process that waits for --confirm ---- */
@@ -248,7 +222,7 @@ static guint find_seconds(const Command *command, const GPtrArray *plan)
 #define LONG_PAUSE 60
 
 /* Ended early by a signal (a service that stops, a machine that shuts down), it gives the state before back at once. */
-static void wait_for(guint seconds)
+static gboolean wait_for(guint seconds)
 {
     sigset_t signals;
     int number;
@@ -257,21 +231,7 @@ static void wait_for(guint seconds)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGALRM);
     alarm(seconds);
-    (void)sigwait(&signals, &number);
-}
-
-/* What a later --apply did is taken back first. Its process is waited for, but if it was killed. Returns for how many
- * seconds; 0: it is this one's turn, or (`ret_confirmed`) it was confirmed. */
-static guint find_turn(const Command *command, gboolean *ret_confirmed)
-{
-    g_autofree char *tokens = ibh_tokens_read_open(command->waiter->tokens, command->waiter->token);
-    g_auto(GStrv) lines = g_strsplit(tokens, "\n", -1);
-    char **line = lines;
-
-    while (*line && !g_str_equal(*line, command->waiter->token))
-        line++;
-    *ret_confirmed = !*line;
-    return find_seconds_left(*line ? line + 1 : line);
+    return sigwait(&signals, &number) == 0 && number == SIGTERM;
 }
 
 static GPtrArray *plan_back(const IbhRun *run)
@@ -318,19 +278,22 @@ static int give_back(Command *command, GError **error)
     if (outcome->errors->len)
         return IBH_EXIT_SYSTEM;
     if (command->run.store)
-        ibh_tokens_drop(command->run.store, waiter->token);
+        (void)ibh_token_remove(command->run.store, NULL);
     return IBH_EXIT_OK;
 }
 
 static int do_wait(Command *command, GError **error)
 {
-    gboolean confirmed;
-    guint seconds = find_turn(command, &confirmed);
+    Waiter *waiter = command->waiter;
+    g_auto(IbhToken) token = {.process = 0};
 
-    if (confirmed)
-        return IBH_EXIT_OK;
-    command->waiter->seconds = seconds ? MIN(seconds, LONG_PAUSE) : PAUSE;
-    return seconds ? IBH_EXIT_FINDINGS : give_back(command, error);
+    if (ibh_token_read_open(waiter->token, &token) && token.process != waiter->process)
+        return IBH_EXIT_OK; /* it was confirmed, or another trial has taken its place */
+    waiter->seconds = seconds_left(&token) ? (guint)MIN(seconds_left(&token), LONG_PAUSE) : PAUSE;
+    if (!waiter->ends && seconds_left(&token))
+        return IBH_EXIT_FINDINGS;
+    waiter->trial.only = (const char *const *)token.ifaces;
+    return give_back(command, error);
 }
 
 /* Repeats until it succeeds, or finds that the change was confirmed; its turn may not have come yet. */
@@ -342,7 +305,7 @@ G_GNUC_NORETURN static void live(IbhOptions options, Waiter waiter)
     options.action = IBH_ACTION_UNDO;
     options.json = FALSE;
     for (int tries = 0; tries < TRIES && status != IBH_EXIT_OK; tries += status == IBH_EXIT_FINDINGS ? 0 : 1) {
-        wait_for(waiter.seconds);
+        waiter.ends = wait_for(waiter.seconds);
         g_string_truncate(out, 0);
         g_string_truncate(warnings, 0);
         status = act(&options, &waiter, out, warnings);
@@ -354,8 +317,8 @@ G_GNUC_NORETURN static void live(IbhOptions options, Waiter waiter)
 }
 
 /* Starts the process that gives the state before --apply back unless it is confirmed, just before the change. When this
- * returns, that one has left our session, and holds no lock, pipe or terminal of ours or of our caller's, and no file
- * but that of the tokens; no signal ends it. */
+ * returns, that process has left our session, and holds no lock, pipe or terminal of ours or of our caller's, and no
+ * file but that of the token; no signal ends it. */
 static gboolean start_process(const Command *command, Waiter waiter)
 {
     sigset_t all;
@@ -370,8 +333,8 @@ static gboolean start_process(const Command *command, Waiter waiter)
         (void)setsid();
         for (int fd = (int)CLAMP(sysconf(_SC_OPEN_MAX), 256, 65536); fd > STDERR_FILENO; fd--)
             close(fd);
-        waiter.tokens = ibh_tokens_open(command->run.store);
-        if (waiter.tokens >= 0 && daemon(TRUE, FALSE) == 0)
+        waiter.token = ibh_token_open(command->run.store);
+        if (waiter.token >= 0 && daemon(TRUE, FALSE) == 0)
             live(*command->options, waiter);
         _exit(IBH_EXIT_SYSTEM);
     }
@@ -380,17 +343,51 @@ static gboolean start_process(const Command *command, Waiter waiter)
 
 /* ---- --confirm ---- */
 
-static gboolean start_waiting(const Command *command, const GPtrArray *plan, guint seconds, GError **error)
+/* An --apply within a trial is part of it: what comes back is the state before the first one. */
+static void join_trial(IbhToken *token, gint64 end, const char *const *only)
 {
-    g_autofree char *token = make_token(seconds);
-    const Waiter waiter = {.trial = {.made = plan, .then = command->run.snapshot}, .token = token, .seconds = seconds};
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
 
-    if (command->run.store && !ibh_tokens_add(command->run.store, token, error))
+    token->end = MAX(token->end, end);
+    for (guint i = 0; token->ifaces && only && token->ifaces[i]; i++)
+        g_ptr_array_add(names, g_strdup(token->ifaces[i]));
+    for (guint i = 0; token->ifaces && only && only[i]; i++) {
+        if (!ibh_names_have(names, only[i]))
+            g_ptr_array_add(names, g_strdup(only[i]));
+    }
+    g_clear_pointer(&token->ifaces, g_strfreev);
+    if (names->len) {
+        g_ptr_array_add(names, NULL);
+        token->ifaces = (GStrv)g_ptr_array_free(g_steal_pointer(&names), FALSE);
+    }
+}
+
+/* Begins a trial where one was asked for, or takes part in the one that waits. `ret_seconds`: it waits for so long, 0:
+ * none does. */
+static gboolean begin_trial(const Command *command, const GPtrArray *plan, guint *ret_seconds, GError **error)
+{
+    const gint64 end =
+        command->options->confirm ? g_get_monotonic_time() + command->options->confirm * G_USEC_PER_SEC : 0;
+    g_auto(IbhToken) token = read_token(command);
+    Waiter waiter = {.trial = {.made = plan, .then = command->run.snapshot}, .process = (int)getpid()};
+
+    *ret_seconds = 0;
+    if (is_on_trial(&token) && (plan->len || end)) {
+        join_trial(&token, end, command->run.only);
+        *ret_seconds = (guint)seconds_left(&token);
+        return ibh_token_write(command->run.store, &token, error);
+    }
+    if (!end || !plan->len)
+        return TRUE;
+    ibh_token_clear(&token);
+    token = (IbhToken){.process = waiter.process, .end = end, .ifaces = g_strdupv((GStrv)(guintptr)command->run.only)};
+    waiter.seconds = *ret_seconds = (guint)command->options->confirm;
+    if (command->run.store && !ibh_token_write(command->run.store, &token, error))
         return FALSE;
     if (command->run.store && start_process(command, waiter))
         return TRUE;
     if (command->run.store)
-        ibh_tokens_drop(command->run.store, token);
+        (void)ibh_token_remove(command->run.store, NULL);
     g_set_error(error, IBH_RUN_ERROR, 0, "--confirm needs %s; nothing was changed",
                 command->run.store ? "one more process, which cannot be started" : IBH_RUN_DIR);
     return FALSE;
@@ -398,16 +395,17 @@ static gboolean start_waiting(const Command *command, const GPtrArray *plan, gui
 
 static int do_confirm(Command *command, GError **error)
 {
+    g_auto(IbhToken) token = read_token(command);
     g_autofree char *caller = NULL;
 
-    if (!is_waited_for(command)) {
+    if (!token.process) {
         g_set_error_literal(
             error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
             "nothing waits for a confirmation: there was no --apply --confirm that changed anything, or it was "
             "confirmed or undone, or its time is over");
         return IBH_EXIT_USAGE;
     }
-    if (!ibh_tokens_clear(command->run.store, error))
+    if (!ibh_token_remove(command->run.store, error))
         return IBH_EXIT_SYSTEM;
     caller = ibh_caller("the change stays: --confirm");
     ibh_log_command(LOG_INFO, caller);
@@ -423,7 +421,7 @@ static int do_change(Command *command, GError **error)
     const gboolean undo = options->action == IBH_ACTION_UNDO;
     const GPtrArray *plan = command->plan;
     g_autoptr(IbhOutcome) outcome = NULL;
-    guint seconds;
+    guint seconds = 0;
 
     if (options->action == IBH_ACTION_PLAN) {
         g_autoptr(GArray) missed = find_missing(command);
@@ -432,20 +430,19 @@ static int do_change(Command *command, GError **error)
         judge_sections(command, missed, TRUE, findings);
         return say(command, &(IbhReport){.ops = plan});
     }
-    seconds = undo ? 0 : find_seconds(command, plan);
-    if (seconds && !start_waiting(command, plan, seconds, error))
+    if (!undo && !begin_trial(command, plan, &seconds, error))
         return IBH_EXIT_SYSTEM;
     outcome = ibh_run_change(&command->run, plan);
     log_change(command, outcome, undo ? "--undo" : "--apply");
     if (undo && command->run.store && !outcome->errors->len && !command->run.only)
-        (void)ibh_tokens_clear(command->run.store, NULL); /* there is nothing left to confirm */
+        (void)ibh_token_remove(command->run.store, NULL); /* there is nothing left to confirm */
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(&command->run, message);
     return say(command, &(IbhReport){.ops = outcome->done,
                                      .errors = outcome->errors,
                                      .forgets = undo && command->run.forgets,
                                      .holds = undo && command->run.holds,
-                                     .confirm = seconds && is_waited_for(command) ? (int)seconds : 0});
+                                     .confirm = (int)seconds});
 }
 
 /* ---- from the options to an action ---- */

@@ -155,7 +155,7 @@ static void add_right(const IbhReport *report)
 /* No rail stands: what was one, or could be. */
 static void add_no_rails(const IbhReport *report)
 {
-    g_autoptr(GPtrArray) missing = g_ptr_array_new(), unmanaged = g_ptr_array_new();
+    g_autoptr(GPtrArray) missing = g_ptr_array_new(), unmanaged = g_ptr_array_new(), advertised = g_ptr_array_new();
     g_autofree char *names = NULL;
     const char *why = "";
 
@@ -168,12 +168,16 @@ static void add_no_rails(const IbhReport *report)
     IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
         if (nic->status == IBH_NIC_UNMANAGED)
             g_ptr_array_add(unmanaged, (char *)(guintptr)nic->link->name);
+        if (nic->reason.why == IBH_WHY_ADVERTISED)
+            g_ptr_array_add(advertised, (char *)(guintptr)nic->link->name);
     }
-    names = ibh_names_shorten(missing->len ? missing : unmanaged);
+    names = ibh_names_shorten(missing->len ? missing : unmanaged->len ? unmanaged : advertised);
     if (missing->len)
         ibh_rows_add(report, "no rails: %s %s missing: %s", names, missing->len == 1 ? "is" : "are", why);
     else if (unmanaged->len)
         ibh_rows_add(report, "no rails: manage=no switches off %s", names);
+    else if (advertised->len)
+        ibh_rows_add(report, "no rails: the subnet of %s is advertised: no rails without manage=yes", names);
     else
         ibh_rows_add(report, "no rails: no two RDMA NICs share a subnet here (ib-hook --show --verbose lists all)");
 }

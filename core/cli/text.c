@@ -284,7 +284,7 @@ static void add_nics(const IbhReport *report)
         ibh_rows_add(report, "IFACE\tADDRESS\tLINK\tSTATE");
     for (int rail = TRUE; rail >= FALSE; rail--) {
         IBH_EACH_POINTER (IbhNic, nic, report->nics[rail]) {
-            g_autofree char *why = ibh_nic_why(report->rails, nic);
+            g_autofree char *why = ibh_nic_why(nic);
 
             g_hash_table_add(seen, (char *)(guintptr)nic->link->name);
             add_nic(report, nic->link->name, nic, why);
@@ -324,7 +324,6 @@ static void append_place(GString *text, const IbhFabric *fabric, const IbhNic *n
 /* Of a rail, in a line: where it is, and what it has. NULL: it is none, or so much was not asked for. */
 static char *tell_facts(const IbhReport *report, const IbhNic *nic)
 {
-    g_autoptr(GArray) routes = NULL, rules = NULL;
     const IbhManager *manager;
     GString *text;
 
@@ -336,9 +335,7 @@ static char *tell_facts(const IbhReport *report, const IbhNic *nic)
     g_string_append_printf(text, ", %s", manager ? manager->name : "no manager known");
     if (manager && manager->connection)
         g_string_append_printf(text, " (%s)", manager->connection);
-    routes = ibh_want_routes(report->rails, nic);
-    rules = ibh_want_rules(report->rails, nic, routes);
-    g_string_append_printf(text, ", table %u, wants %u rules", nic->table, rules->len);
+    g_string_append_printf(text, ", table %u, wants %u rules", nic->table, nic->rules->len);
     for (int key = 0; key <= IBH_SYSCTL_ARP_IGNORE; key++)
         g_string_append_printf(text, "%s%s=%d", key ? " " : ", ", ibh_sysctl_name((IbhSysctl)key),
                                nic->link->sysctl[key]);
@@ -350,7 +347,7 @@ static void add_reasons(const IbhReport *report, const char *lead)
 {
     for (int rail = TRUE; rail >= FALSE; rail--) {
         IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail]) {
-            g_autofree char *facts = tell_facts(report, nic), *why = ibh_nic_why(report->rails, nic);
+            g_autofree char *facts = tell_facts(report, nic), *why = ibh_nic_why(nic);
 
             ibh_rows_add(report, "%s%s: %s: %s%s%s", lead, nic->link->name, rail ? "engaged" : "not engaged", why,
                          facts ? "; " : "", facts ? facts : "");

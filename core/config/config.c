@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define LINE_MAX_BYTES 1024u
+#define TEXT_MAX_BYTES (64u * 1024u) /* of all files, without comments: the state keeps it */
 #define SHOWN_MAX_BYTES 60u
 
 /* How near a section's name is to one interface: [defaults], then a glob by its literal characters, then the name. */
@@ -31,7 +32,7 @@ typedef struct {
 
 struct IbhConfig {
     GPtrArray *settings; /* Setting: one of each key that no file has, then in the order read */
-    guint64 fingerprint; /* FNV-1a of the text */
+    GString *text;       /* ibh_config_text() */
 };
 
 /* Reads one file. */
@@ -385,6 +386,7 @@ static gboolean read_line(Reader *reader, const char *line, gsize length)
         return FALSE;
     strip_comment(reader->content);
     g_strstrip(reader->content);
+    g_string_append_printf(reader->config->text, "\n%s", reader->content);
     if (reader->content[0] == '\0')
         return TRUE;
     return reader->content[0] == '[' ? read_section(reader) : read_setting(reader);
@@ -433,16 +435,24 @@ static gboolean check_tables(Reader *reader)
     return TRUE;
 }
 
-#define FNV_PRIME 0x100000001b3u
-#define FNV_BASIS 0xcbf29ce484222325u
-#define END_OF_FILE 0x100u
+static gboolean check_length(Reader *reader)
+{
+    if (reader->config->text->len <= TEXT_MAX_BYTES)
+        return TRUE;
+    g_free(reader->content);
+    reader->content = g_strdup("");
+    return fail(reader, "the configuration is larger than %u bytes without its comments; shorten it", TEXT_MAX_BYTES);
+}
+
+#define FILE_BEGINS "\n# " /* and its name: no line without its comment begins so */
 
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
                         gboolean quotes, GError **error)
 {
     const guint before = config->settings->len;
+    const gsize text_before = config->text->len;
     g_auto(Reader) reader = {
-        .file = g_strescape(file, NULL),
+        .file = g_strdup(file),
         .config = config,
         .seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .lookup = lookup,
@@ -450,11 +460,11 @@ gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, g
         .error = error,
     };
 
-    for (gsize i = 0; i <= length; i++)
-        config->fingerprint = (config->fingerprint ^ (i < length ? (guchar)text[i] : END_OF_FILE)) * FNV_PRIME;
-    if (read_lines(&reader, text, length) && check_tables(&reader))
+    g_string_append_printf(config->text, FILE_BEGINS "%s", file);
+    if (read_lines(&reader, text, length) && check_tables(&reader) && check_length(&reader))
         return TRUE;
     g_ptr_array_set_size(config->settings, (gint)before); /* nothing of a bad file counts */
+    g_string_truncate(config->text, text_before);
     return FALSE;
 }
 
@@ -463,15 +473,34 @@ IbhConfig *ibh_config_new(void)
     IbhConfig *config = g_new0(IbhConfig, 1);
 
     config->settings = g_ptr_array_new_with_free_func(setting_free);
-    config->fingerprint = FNV_BASIS;
+    config->text = g_string_new(NULL);
     for (Key key = 0; key < N_KEYS; key++)
         new_setting(config, key, "");
     return config;
 }
 
-guint64 ibh_config_fingerprint(const IbhConfig *config)
+const char *ibh_config_text(const IbhConfig *config)
 {
-    return config->fingerprint;
+    return config->text->str;
+}
+
+IbhConfig *ibh_config_from_text(const char *text, IbhTableLookup lookup)
+{
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_auto(GStrv) files = NULL;
+
+    if (*text && !g_str_has_prefix(text, FILE_BEGINS))
+        return NULL;
+    files = g_strsplit(*text ? text + strlen(FILE_BEGINS) : text, FILE_BEGINS, -1);
+    for (char **file = files; *file; file++) {
+        char *name_end = strchrnul(*file, '\n');
+        g_autofree char *lines = *name_end ? g_strconcat(name_end + 1, "\n", NULL) : g_strdup("");
+
+        *name_end = '\0';
+        if (!ibh_config_add(config, *file, lines, strlen(lines), lookup, FALSE, NULL))
+            return NULL;
+    }
+    return g_steal_pointer(&config);
 }
 
 void ibh_config_free(IbhConfig *config)
@@ -479,6 +508,7 @@ void ibh_config_free(IbhConfig *config)
     if (config == NULL)
         return;
     g_ptr_array_unref(config->settings);
+    g_string_free(config->text, TRUE);
     g_free(config);
 }
 

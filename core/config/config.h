@@ -56,13 +56,16 @@ IbhConfig *ibh_config_new(void); /* the defaults */
 void ibh_config_free(IbhConfig *config);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhConfig, ibh_config_free)
 
-/* Adds one file's text; later files win over earlier ones at the same specificity. `quotes`: errors quote the line;
- * FALSE: not all users may read the file. */
+/* Adds one file's text; later files win over earlier ones at the same specificity. `file`: its name, safe to print.
+ * `quotes`: errors quote the line; FALSE: not all users may read the file. */
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
                         gboolean quotes, GError **error);
 
-/* Of the text that was added: another text has another one. */
-guint64 ibh_config_fingerprint(const IbhConfig *config);
+/* All that was added, as the state keeps it, which every user may read: "\n# FILE" and "\nLINE" for each of its lines,
+ * without comments, so that line numbers stay. At most 64 KiB. No file: "". */
+const char *ibh_config_text(const IbhConfig *config);
+/* From such a text; NULL: it is none, or a name of a table in it is not known any more. */
+IbhConfig *ibh_config_from_text(const char *text, IbhTableLookup lookup);
 
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface);
 /* Some section has manage=yes. Adds the names (char *, the config's) that have a section of their own with it. */

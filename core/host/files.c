@@ -110,8 +110,9 @@ static gboolean add_file(IbhConfig *config, const char *path, GError **error)
 {
     gboolean is_public = FALSE;
     g_autoptr(GString) text = ibh_file_read(path, &is_public, error);
+    g_autofree char *shown = g_strescape(path, NULL);
 
-    return text && ibh_config_add(config, path, text->str, text->len, find_table, is_public, error);
+    return text && ibh_config_add(config, shown, text->str, text->len, find_table, is_public, error);
 }
 
 /* What is listed must be readable: it may be a link that dangles. A user who can write the directory can replace root's
@@ -156,4 +157,11 @@ IbhConfig *ibh_config_load(const char *named, GError **error)
     g_assert(local != NULL);
     g_set_error_literal(error, IBH_CONFIG_ERROR, 0, local->message);
     return NULL;
+}
+
+IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files)
+{
+    if (!state->config || (files && g_str_equal(state->config, ibh_config_text(files))))
+        return NULL;
+    return ibh_config_from_text(state->config, find_table);
 }

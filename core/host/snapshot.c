@@ -2,6 +2,7 @@
 #include "host/snapshot.h"
 
 #include <linux/rtnetlink.h>
+#include <sys/socket.h>
 
 /* ---- which routes are kept while a dump is read ---- */
 
@@ -19,6 +20,24 @@ static gboolean leads_to_one(gconstpointer subnets, const IbhRoute *route)
 static gboolean is_new(gconstpointer of G_GNUC_UNUSED, const IbhRoute *route)
 {
     return route->protocol != RTPROT_KERNEL || route->type != RTN_UNICAST;
+}
+
+/* The kernel makes a local route for each address. Any other local route is AnyIP: the host has all of that prefix. */
+static gboolean is_any_ip(gconstpointer of G_GNUC_UNUSED, const IbhRoute *route)
+{
+    return route->protocol != RTPROT_KERNEL;
+}
+
+static gboolean read_local_prefixes(IbhNetlink *netlink, IbhSnapshot *snapshot, GError **error)
+{
+    const IbhRouteFilter filter = {.family = AF_INET, .table = IBH_TABLE_LOCAL, .type = RTN_LOCAL, .keep = is_any_ip};
+    g_autoptr(GArray) routes = IBH_NEW_ARRAY(IbhRoute);
+
+    if (!ibh_netlink_read_routes(netlink, &filter, routes, error))
+        return FALSE;
+    IBH_EACH (const IbhRoute, route, routes)
+        g_array_append_val(snapshot->local, route->dst);
+    return TRUE;
 }
 
 static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSnapshot *snapshot, GError **error)
@@ -40,6 +59,8 @@ static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSna
         return FALSE;
     main.of = subnets = ibh_scope_lacks(&scope, snapshot);
     if (subnets->len && !ibh_netlink_read_routes(netlink, &main, snapshot->main_to_subnets, error))
+        return FALSE;
+    if (scope.candidates->len && !read_local_prefixes(netlink, snapshot, error))
         return FALSE;
     tables = ibh_scope_tables(&scope, snapshot, config);
     IBH_EACH (const guint32, table, tables) {

@@ -44,3 +44,6 @@ gboolean ibh_watch_is_running(void);
 
 /* `path`: only this file, or a directory with ib-hook.conf and conf.d; NULL: IBH_CONFIG_DIR. No file: the defaults. */
 IbhConfig *ibh_config_load(const char *path, GError **error);
+/* The configuration in force is that of the last run that programmed, an --apply or a hook: the state keeps it. NULL:
+ * what the files say now (NULL: they cannot be used) is in force. Else the files differ from what this returns. */
+IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files);

@@ -92,6 +92,8 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
                      .mtu = (int)get_u32(attributes[IFLA_MTU], 0)};
     get_string(attributes[IFLA_IFNAME], link.name, sizeof link.name);
     get_string(find_in(attributes[IFLA_LINKINFO], IFLA_INFO_KIND), link.kind, sizeof link.kind);
+    if (g_str_equal(link.kind, "vrf"))
+        link.vrf = get_u32(find_in(find_in(attributes[IFLA_LINKINFO], IFLA_INFO_DATA), IFLA_VRF_TABLE), 0);
     if (!attributes[IFLA_LINK_NETNSID] && (is_stacked_kind(link.kind) || link.type == ARPHRD_INFINIBAND))
         link.parent = (int)get_u32(attributes[IFLA_LINK], 0);
     if (link.parent == link.ifindex)
@@ -154,7 +156,7 @@ static void add_address(struct nl_object *object, void *data)
         .scope = (guint8)rtnl_addr_get_scope(given),
         .secondary = (flags & IFA_F_SECONDARY) != 0,
         .noprefixroute = (flags & IFA_F_NOPREFIXROUTE) != 0,
-        .is_on_link = local.family == AF_INET6 && flags & IFA_F_PERMANENT && !(flags & IFA_F_NOPREFIXROUTE),
+        .dynamic = !(flags & IFA_F_PERMANENT),
         .tentative = flags & IFA_F_DADFAILED || (flags & IFA_F_TENTATIVE && !(flags & IFA_F_OPTIMISTIC)),
         .failed = (flags & IFA_F_DADFAILED) != 0,
         .deprecated = (flags & IFA_F_DEPRECATED) != 0,

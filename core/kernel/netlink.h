@@ -81,40 +81,8 @@ gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **erro
  * kernel chooses as source (IbhOp.by_kernel). */
 gboolean ibh_netlink_announce(IbhNetlink *netlink, int ifindex, const IbhIp *ip, GError **error);
 
-/* ---- events: the sockets of --watch, and of a hook that is called too early ---- */
-
-typedef struct {
-    int netlink;    /* links, addresses, rules, routes, nexthop objects, netconf */
-    int uevents;    /* RDMA devices that come and go; -1: not available here */
-    GArray *filter; /* as the kernel has it; NULL: none yet */
-} IbhEvents;
-
-gboolean ibh_events_open(IbhEvents *events, GError **error);
-void ibh_events_close(IbhEvents *events);
-
-/* Which routes and nexthop objects decide. */
-typedef struct {
-    GArray *candidates; /* int; NULL: not known */
-    GArray *subnets;    /* IbhPrefix: theirs. Of main, routes to these and defaults decide */
-    GArray *tables;     /* int: where rules of others lead addresses of candidates */
-    gboolean objects;   /* a route that decides goes by a nexthop object */
-} IbhFocus;
-
-void ibh_focus_clear(IbhFocus *focus);
-
-/* For others the kernel does not even wake us. TRUE: before, it dropped what it passes now, so something may have
- * changed unheard since the focus was found. */
-gboolean ibh_events_focus(IbhEvents *events, const IbhFocus *focus);
-
 /* What a message about a rule says; its fixed header is valid. */
 IbhRule ibh_rule_of(struct nlmsghdr *header);
-
-/* A change that others made, or the kernel. */
-typedef void (*IbhHear)(gpointer data, struct nlmsghdr *header);
-
-/* Reads all waiting events. TRUE: one of them may concern us; `own` is the netlink port of our own changes. `hear` is
- * called for each message about something else; NULL: only the answer counts. */
-gboolean ibh_events_drain(const IbhEvents *events, guint32 own, IbhHear hear, gpointer data);
 
 /* `process`: its number, "1". The files of a network namespace in /proc have inodes of its own, and unlike its handle
  * they may be looked at without any capability. */

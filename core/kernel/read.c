@@ -53,6 +53,13 @@ static void get_nexthops(struct nlattr *multipath, GHashTable *pool, IbhRoute *r
     ibh_route_set_hops(route, hops, pool);
 }
 
+static guint32 get_expiry(struct nlattr *cacheinfo)
+{
+    return cacheinfo && (gsize)nla_len(cacheinfo) >= sizeof(struct rta_cacheinfo)
+               ? (guint32)((const struct rta_cacheinfo *)nla_data(cacheinfo))->rta_expires
+               : 0;
+}
+
 static gboolean read_route(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret_route)
 {
     struct nlattr *attributes[RTA_MAX + 1];
@@ -77,6 +84,7 @@ static gboolean read_route(struct nlmsghdr *header, GHashTable *pool, IbhRoute *
         .special = info->rtm_tos || info->rtm_src_len,
         .encapsulated = attributes[RTA_ENCAP_TYPE] != NULL,
         .cached = (info->rtm_flags & RTM_F_CLONED) != 0,
+        .expires = get_expiry(attributes[RTA_CACHEINFO]) != 0,
     };
     route.nexthops = route.ifindex ? 1 : 0;
     if (attributes[RTA_MULTIPATH])

@@ -132,17 +132,23 @@ IbhRule ibh_rule_of(struct nlmsghdr *header)
     return rule;
 }
 
+typedef struct {
+    GArray *rules;
+    int family;
+} IbhRuleDump;
+
 static gboolean on_rule(struct nlmsghdr *header, gpointer data)
 {
+    const IbhRuleDump *dump = data;
     const struct fib_rule_hdr *info = nlmsg_data(header);
     IbhRule rule;
 
     if (!nlmsg_valid_hdr(header, sizeof *info))
         return FALSE;
-    if (info->family != AF_INET && info->family != AF_INET6) /* a kernel without IPv6 sends those of all families */
+    if (info->family != dump->family) /* a kernel without IPv6 sends the rules of all families */
         return TRUE;
     rule = ibh_rule_of(header);
-    g_array_append_vals(data, &rule, 1);
+    g_array_append_vals(dump->rules, &rule, 1);
     return TRUE;
 }
 
@@ -151,8 +157,9 @@ static gboolean on_rule(struct nlmsghdr *header, gpointer data)
 static gboolean read_family(IbhNetlink *netlink, int family, GArray *rules, GError **error)
 {
     const struct fib_rule_hdr fixed = {.family = (guint8)family};
+    IbhRuleDump dump = {.rules = rules, .family = family};
 
-    return ibh_netlink_dump(netlink, ibh_message_new(RTM_GETRULE, NLM_F_DUMP, &fixed, sizeof fixed), on_rule, rules,
+    return ibh_netlink_dump(netlink, ibh_message_new(RTM_GETRULE, NLM_F_DUMP, &fixed, sizeof fixed), on_rule, &dump,
                             rules, "the routing rules", error);
 }
 

@@ -121,10 +121,13 @@ gboolean ibh_rule_asks_main(const IbhRule *rule)
     return rule->table == IBH_TABLE_MAIN && rule->suppress_prefixlength >= 0;
 }
 
+/* A rule of ours asks main for what is longer than the prefix that the rule names, or leads to a table of a rail. */
 gboolean ibh_rule_is_ours(const IbhRule *rule)
 {
+    const gint64 suppressed = rule->table == IBH_TABLE_MAIN ? (gint64)rule->to.length : -1;
+
     return ibh_rule_is_spread(rule) ||
-           (is_marked(rule) && is_from_one_address(rule) && (!rule->to.length || ibh_rule_asks_main(rule)));
+           (is_marked(rule) && is_from_one_address(rule) && rule->suppress_prefixlength == suppressed);
 }
 
 /* ---- state and snapshot ---- */
@@ -152,6 +155,7 @@ void ibh_state_free(IbhState *state)
     g_ptr_array_unref(state->kept);
     g_array_unref(state->rails);
     g_array_unref(state->known);
+    g_free(state->config);
     g_free(state);
 }
 
@@ -167,6 +171,7 @@ IbhSnapshot *ibh_snapshot_new(void)
         .routes = IBH_NEW_ARRAY(IbhRoute),
         .main_by_nic = IBH_NEW_ARRAY(IbhRoute),
         .main_to_subnets = IBH_NEW_ARRAY(IbhRoute),
+        .local = IBH_NEW_ARRAY(IbhPrefix),
         .neighbours = IBH_NEW_ARRAY(IbhNeighbour),
         .state = ibh_state_new(),
     };
@@ -184,6 +189,7 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
     g_array_unref(snapshot->routes);
     g_array_unref(snapshot->main_by_nic);
     g_array_unref(snapshot->main_to_subnets);
+    g_array_unref(snapshot->local);
     g_array_unref(snapshot->neighbours);
     ibh_state_free(snapshot->state);
     g_free(snapshot);

@@ -106,6 +106,7 @@ typedef struct {
     int mtu6;      /* the largest packet that IPv6 sends, 0: not known */
     int parent;    /* ifindex of the link it is stacked on in this namespace, 0: none */
     char kind[16]; /* "ipoib", "vlan", "veth", …; "": hardware */
+    guint32 vrf;   /* the table of a VRF; 0: the link is none */
     gboolean representor;
     gboolean vf;             /* a virtual function: ranks after physical ones */
     char rdma[72];           /* "mlx5_1/1", "": no RDMA port known */
@@ -134,9 +135,9 @@ typedef struct {
     guint8 scope;     /* RT_SCOPE_* */
     gboolean secondary;
     gboolean noprefixroute;
-    gboolean is_on_link; /* IPv6: the kernel made a route for its prefix, as for addresses configured by hand */
-    gboolean tentative;  /* IPv6: not (yet) proved to be unique: nothing is added for it, nothing taken away */
-    gboolean failed;     /* … and another host has it */
+    gboolean dynamic;   /* not permanent: it has a lifetime */
+    gboolean tentative; /* IPv6: not (yet) proved to be unique: nothing is added for it, nothing taken away */
+    gboolean failed;    /* … and another host has it */
     gboolean deprecated;
 } IbhAddress;
 
@@ -235,6 +236,7 @@ typedef struct {
     gboolean special;      /* for one TOS or source prefix only: never ours */
     gboolean encapsulated; /* of a multipath route, its hops have that */
     gboolean cached;       /* of IPv6: what the kernel has learned of one host, beside the route that leads there */
+    gboolean expires;      /* of IPv6: it has a lifetime */
     const guint8 *metrics; /* mtu, advmss, locks, …: the kernel's attributes, `metrics_size` bytes of a pool */
     guint metrics_size;    /* 0: none */
 } IbhRoute;
@@ -247,9 +249,10 @@ guint32 ibh_route_metric(const IbhRoute *route, guint wanted); /* of the number 
 void ibh_route_put_metrics(GString *text, const IbhRoute *route);
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);
 gboolean ibh_route_is_ours(const IbhRoute *route);
-gboolean ibh_route_is_spread(const IbhRoute *route);  /* routes of ours for unbound traffic */
-gboolean ibh_route_is_default(const IbhRoute *route); /* an error does not count */
-gboolean ibh_route_is_error(const IbhRoute *route);   /* unreachable, blackhole, prohibit: no rule suppresses it */
+gboolean ibh_route_is_spread(const IbhRoute *route);     /* routes of ours for unbound traffic */
+gboolean ibh_route_is_default(const IbhRoute *route);    /* an error does not count */
+gboolean ibh_route_is_advertised(const IbhRoute *route); /* of IPv6: a router made it, not the administrator */
+gboolean ibh_route_is_error(const IbhRoute *route);      /* unreachable, blackhole, prohibit: no rule suppresses it */
 /* An order in which routes of one table can be deleted. */
 typedef enum { IBH_ROUTE_BY_GATEWAY, IBH_ROUTE_SUBNET } IbhRouteKind;
 IbhRouteKind ibh_route_kind(const IbhRoute *route);
@@ -314,7 +317,7 @@ typedef struct {
     GArray *rails;     /* IbhSavedRail: of the last run */
     GArray *known;     /* IbhKnownRail */
     gboolean recalled; /* what was known in earlier boots is among it */
-    guint64 config;    /* of the last run: its fingerprint */
+    char *config;      /* in force, that of the last run that programmed: ibh_config_text(); NULL: not known */
 } IbhState;
 
 IbhState *ibh_state_new(void);
@@ -344,6 +347,7 @@ typedef struct {
                                 addresses or subnets inside. Of a multipath route, each NIC's part */
     GArray *main_to_subnets; /* IbhRoute, in the kernel's order: main's to the subnets of candidates that it does not
                                 reach through their own NIC */
+    GArray *local;           /* IbhPrefix: IPv4 prefixes that an administrator made local (AnyIP) */
     GArray *neighbours;      /* IbhNeighbour: only --check reads them */
     int all[IBH_N_SYSCTLS];  /* net.ipv4.conf.all */
     IbhState *state;
@@ -401,6 +405,7 @@ void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done);
 /* Forgets the old values of NICs that have gone, and gives all others the name and hardware that their NIC has now. */
 void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot);
 
+void ibh_state_set_config(IbhState *state, const char *text);
 void ibh_state_hold(IbhState *state, const char *iface);
 void ibh_state_keep(IbhState *state, const char *iface); /* in the place of a hold */
 void ibh_state_lift(IbhState *state, const char *iface); /* both; NULL: of all */

@@ -144,6 +144,11 @@ gboolean ibh_route_is_default(const IbhRoute *route)
     return route->dst.length == 0 && route->type == RTN_UNICAST;
 }
 
+gboolean ibh_route_is_advertised(const IbhRoute *route)
+{
+    return route->protocol == RTPROT_RA || (route->protocol == RTPROT_KERNEL && route->expires);
+}
+
 /* The kernel's own "unreachable" of IPv6 (metric 0xffffffff) is no route. */
 gboolean ibh_route_is_error(const IbhRoute *route)
 {

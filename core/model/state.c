@@ -8,7 +8,7 @@
 #define HEADER                                                                                                         \
     "# ib-hook: old sysctl values (iface ifindex hardware key old set), interfaces that --undo left alone (hold) or "  \
     "that stay as they are (keep), rails (iface ifindex table), known hardware (iface port slot hardware since "       \
-    "addresses), the fingerprint of the configuration, whether nothing else is left, whether the hardware known in "   \
+    "addresses), the configuration in force, whether nothing else is left, whether the hardware known in "             \
     "earlier boots is recalled"
 
 #define KNOWN_MAX 1024 /* more hardware than a host has */
@@ -93,8 +93,25 @@ static void parse_line(IbhState *state, const char *line)
         ibh_state_hold(state, iface);
     if (sscanf(line, "keep %15s", iface) == 1 && ibh_iface_name_is_valid(iface))
         ibh_state_keep(state, iface);
-    (void)sscanf(line, "config %16" G_GINT64_MODIFIER "x", &state->config);
     state->recalled |= g_str_equal(line, "recalled");
+}
+
+/* What stands behind "config " in each of these lines, and there is one at least for a configuration without files. */
+static char *parse_config(char **lines)
+{
+    static const char key[] = "config ";
+    GString *text = NULL;
+
+    for (; *lines; lines++) {
+        if (!g_str_has_prefix(*lines, key))
+            continue;
+        if (text)
+            g_string_append_c(text, '\n');
+        else
+            text = g_string_new(NULL);
+        g_string_append(text, *lines + strlen(key));
+    }
+    return text ? g_string_free(text, FALSE) : NULL;
 }
 
 IbhState *ibh_state_parse(const char *text, gsize length)
@@ -105,6 +122,7 @@ IbhState *ibh_state_parse(const char *text, gsize length)
 
     for (char **line = lines; *line; line++)
         parse_line(state, *line);
+    state->config = parse_config(lines);
     return state;
 }
 
@@ -123,6 +141,14 @@ static void format_known(const IbhState *state, GString *text)
     }
 }
 
+static void format_config(const IbhState *state, GString *text)
+{
+    g_auto(GStrv) lines = g_strsplit(state->config, "\n", -1);
+    g_autofree char *joined = g_strjoinv("\nconfig ", lines);
+
+    g_string_append_printf(text, "config %s\n", joined);
+}
+
 char *ibh_state_format(const IbhState *state)
 {
     GString *text = g_string_new(HEADER "\n");
@@ -139,7 +165,7 @@ char *ibh_state_format(const IbhState *state)
         g_string_append_printf(text, "rail %s %d %u %s\n", saved->iface, saved->ifindex, saved->table,
                                saved->is_explicit ? "explicit" : "auto");
     if (state->config)
-        g_string_append_printf(text, "config %016" G_GINT64_MODIFIER "x\n", state->config);
+        format_config(state, text);
     if (state->recalled)
         g_string_append(text, "recalled\n");
     format_known(state, text); /* the last: host/store.c also keeps them alone */
@@ -157,7 +183,7 @@ IbhState *ibh_state_copy(const IbhState *state)
         ibh_state_keep(copy, iface);
     g_array_append_vals(copy->rails, state->rails->data, state->rails->len);
     g_array_append_vals(copy->known, state->known->data, state->known->len);
-    copy->config = state->config;
+    ibh_state_set_config(copy, state->config);
     copy->recalled = state->recalled;
     return copy;
 }
@@ -218,6 +244,14 @@ void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot)
         g_strlcpy(saved->iface, link->name, sizeof saved->iface);
         ibh_link_name_hardware(link, saved->hardware);
     }
+}
+
+/* ---- the configuration ---- */
+
+void ibh_state_set_config(IbhState *state, const char *text)
+{
+    g_free(state->config);
+    state->config = g_strdup(text);
 }
 
 /* ---- holds ---- */

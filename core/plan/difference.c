@@ -1,194 +1,271 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plan/work.h"
+#include "plan/difference.h"
 
 #include "plan/want.h"
 
+#include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-static gboolean take(GArray *wanted, gconstpointer object, GCompareFunc compare)
+/* ---- sets of rules and routes ---- */
+
+static guint rule_hash(gconstpointer data)
 {
-    for (guint i = 0; i < wanted->len; i++) {
-        if (compare(wanted->data + (gsize)i * g_array_get_element_size(wanted), object) == 0) {
-            g_array_remove_index(wanted, i);
-            return TRUE;
-        }
-    }
-    return FALSE;
+    const IbhRule *rule = data;
+
+    return ibh_ip_hash(&rule->from.ip) * 31 + rule->priority + rule->table;
 }
 
-/* TRUE if an address of this NIC is being checked for duplicates (IPv6): this address itself, or one of that prefix. */
-static gboolean is_tentative(const IbhNic *nic, const IbhPrefix *prefix)
+static gboolean rule_equal(gconstpointer a, gconstpointer b)
 {
+    return ibh_rule_compare(a, b) == 0;
+}
+
+static guint route_hash(gconstpointer data)
+{
+    const IbhRoute *route = data;
+
+    return ibh_ip_hash(&route->dst.ip) * 31 + route->table;
+}
+
+static gboolean route_equal(gconstpointer a, gconstpointer b)
+{
+    return ibh_route_compare(a, b) == 0;
+}
+
+static gboolean is_in_same_place(gconstpointer a, gconstpointer b)
+{
+    return ibh_route_same_place(a, b);
+}
+
+/* ---- what stays although it is not wanted ---- */
+
+/* An IPv6 address that is being checked for duplicates will be there in a moment, unless another rail has it. Its rules
+ * wait, so does the route to its subnet, and where no other IPv6 address is there so do routes via gateways. */
+static gboolean waits(const IbhRails *rails, const IbhItem *item)
+{
+    const IbhNic *nic = item->nic;
+    const IbhRoute *route = item->route;
+
+    if (nic->status != IBH_NIC_RAIL && nic->status != IBH_NIC_NO_ADDRESS)
+        return FALSE;
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
-        if (address->tentative &&
-            (!prefix || ibh_prefix_equal(&address->subnet, prefix) || ibh_ip_equal(&address->local, &prefix->ip)))
+        if (!address->tentative)
+            continue;
+        if (!route && ibh_ip_equal(&item->rule->from.ip, &address->local))
+            return !ibh_rails_owner(rails, &address->local);
+        if (!route || route->family != AF_INET6 || !ibh_nic_has_table(nic, route->table))
+            continue;
+        if (ibh_route_kind(route) == IBH_ROUTE_SUBNET
+                ? ibh_prefix_equal(&route->dst, &address->subnet)
+                : !ibh_nic_serves_family(nic, AF_INET6) &&
+                      (route->dst.length || nic->settings.gateway != IBH_GATEWAY_NONE))
             return TRUE;
     }
     return FALSE;
 }
 
-/* Rules and routes of such an address are not deleted: it will be there in a moment, unless another rail has it. */
-static gboolean is_undecided_rule(const IbhWork *work, const IbhNic *owner, const IbhRule *rule)
+static gboolean may_go(const IbhDifference *difference, const IbhItem *item)
 {
-    return owner && rule->family == AF_INET6 &&
-           (ibh_nic_has_table(owner, rule->table) || rule->table == IBH_TABLE_MAIN) &&
-           is_tentative(owner, &rule->from) && !ibh_rails_owner(work->rails, &rule->from.ip);
+    const IbhWanted *wanted = difference->wanted;
+
+    if (item->spread)
+        return wanted->spread;
+    if (!item->nic)
+        return wanted->orphans;
+    return g_array_index(wanted->nics, IbhWantedNic, item->nic->position).selected &&
+           !(wanted->waits && waits(difference->rails, item));
 }
 
-/* Routes by a gateway belong to all addresses of a NIC: they wait only if each of these is being checked. */
-static gboolean is_undecided_route(const IbhNic *owner, const GArray *wanted, const IbhRoute *route)
-{
-    if (!owner || route->family != AF_INET6 || !ibh_nic_has_table(owner, route->table) ||
-        ibh_routes_find_place(wanted, route))
-        return FALSE;
-    if (ibh_route_kind(route) == IBH_ROUTE_SUBNET)
-        return is_tentative(owner, &route->dst);
-    if (ibh_route_is_default(route) && owner->settings.gateway == IBH_GATEWAY_NONE)
-        return FALSE;
-    return is_tentative(owner, NULL) && !ibh_nic_serves_family(owner, AF_INET6);
-}
+/* ---- rules ---- */
 
-/* What T leads to from now on: what is wanted, and what waits there for an address that is being checked. */
-static GArray *find_led(const IbhRails *rails, const IbhNic *nic, const GArray *wanted)
-{
-    GArray *led = IBH_NEW_ARRAY(IbhRoute);
-
-    g_array_append_vals(led, wanted->data, wanted->len);
-    if (!is_tentative(nic, NULL))
-        return led;
-    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
-        if (ibh_route_is_ours(route) && route->table == nic->table && is_undecided_route(nic, wanted, route))
-            g_array_append_vals(led, route, 1);
-    }
-    return led;
-}
-
-static void add_todo(IbhWork *work, const IbhNic *nic)
-{
-    IbhTodo todo = {.nic = nic, .selected = !nic->kept && ibh_nic_is_selected(nic, work->rails->only)};
-
-    if (!work->undo && nic->status == IBH_NIC_RAIL) {
-        g_autoptr(GArray) led = NULL;
-
-        todo.routes = ibh_want_routes(work->rails, nic);
-        led = find_led(work->rails, nic, todo.routes);
-        todo.rules = ibh_want_rules(work->rails, nic, led);
-    }
-    g_array_append_val(work->todos, todo);
-}
-
-/* Takes one that exists out of what is wanted. Ours that are not wanted are stale; so is a second copy. */
-static void subtract(IbhWork *work, IbhStale one)
-{
-    IbhTodo *todo = one.spread ? &work->of_spread : ibh_work_todo_of_rail(work, one.owner);
-    gboolean stays = FALSE;
-
-    if (todo && one.rule)
-        stays =
-            take(todo->rules, one.rule, (GCompareFunc)ibh_rule_compare) || is_undecided_rule(work, one.owner, one.rule);
-    else if (todo)
-        stays = take(todo->routes, one.route, (GCompareFunc)ibh_route_compare) ||
-                is_undecided_route(one.owner, todo->routes, one.route);
-    if (!stays)
-        g_array_append_val(work->stales, one);
-}
-
-static gint descending(gconstpointer left, gconstpointer right)
-{
-    const IbhStale *a = left, *b = right;
-
-    IBH_COMPARE(b->rule->priority, a->rule->priority);
-    return 0;
-}
-
-static void subtract_rule(IbhWork *work, const IbhRule *rule)
+static IbhItem rule_item(const IbhDifference *difference, const IbhRule *rule)
 {
     const gboolean spread = ibh_rule_is_spread(rule);
-    const IbhNic *owner = spread ? NULL : ibh_rule_owner(work->rails, rule);
-    const IbhTodo *todo = ibh_work_todo_of_rail(work, owner);
 
-    /* One in the place of D's rules leads to T only what main does not have: new rules would lead more. */
-    if (todo && todo->nic->table == rule->table && rule->priority < IBH_PRIORITY_DEFAULTS - 1 &&
-        ibh_rails_owner(work->rails, &rule->from.ip) == owner)
-        g_hash_table_add(work->led_to_table, (gpointer)(guintptr)&rule->from.ip);
-    subtract(work,
-             (IbhStale){.rule = rule, .owner = owner, .family = rule->family, .table = rule->table, .spread = spread});
+    return (IbhItem){.rule = rule, .spread = spread, .nic = spread ? NULL : ibh_rule_owner(difference->rails, rule)};
 }
 
-/* Stale ones stand in the order in which they can be deleted: descending, and of one priority as they stood, because a
- * delete hits the first that matches. */
-static void subtract_rules(IbhWork *work)
+/* A pair leads the address; where there is none, the rule to D does. */
+static void note_led(const IbhRails *rails, GHashTable *led, const IbhItem *item)
 {
-    IBH_EACH (const IbhRule, rule, work->rails->snapshot->rules) {
-        if (ibh_rule_is_ours(rule))
-            subtract_rule(work, rule);
-    }
-    g_array_sort(work->stales, descending); /* which keeps the order of equals */
+    const IbhNic *by_table = ibh_rails_nic_by_table(rails, item->rule->table);
+    const gpointer from = (gpointer)(guintptr)&item->rule->from.ip;
+
+    if (!item->spread && item->rule->table != IBH_TABLE_MAIN &&
+        (item->rule->priority < IBH_PRIORITY_DEFAULTS - 1 ||
+         (by_table && by_table->table != item->rule->table && !g_hash_table_contains(led, from))))
+        g_hash_table_insert(led, from, GUINT_TO_POINTER(item->rule->table));
 }
 
-static void subtract_routes(IbhWork *work, IbhRouteKind kind)
+static void subtract_rules(IbhDifference *difference)
 {
-    IBH_EACH (const IbhRoute, route, work->rails->snapshot->routes) {
-        const gboolean spread = ibh_route_is_spread(route);
+    g_autoptr(GHashTable) missing = g_hash_table_new(rule_hash, rule_equal);
 
-        if (ibh_route_is_ours(route) && ibh_route_kind(route) == kind)
-            subtract(work, (IbhStale){.route = route,
-                                      .owner = spread ? NULL : ibh_route_owner(work->rails, route),
-                                      .family = route->family,
-                                      .table = route->table,
-                                      .spread = spread});
-    }
-}
+    IBH_EACH (IbhRule, rule, difference->wanted->rules)
+        g_hash_table_add(missing, rule);
+    IBH_EACH (const IbhRule, rule, difference->rails->snapshot->rules) {
+        const IbhItem item = rule_item(difference, rule);
 
-/* ---- who needs another one's table ---- */
-
-/* A rail that was asked for may need a table that another NIC has yet to leave: then that NIC is moved, too. */
-static void make_room(const IbhWork *work, const IbhTodo *todo)
-{
-    IBH_EACH (const IbhStale, stale, work->stales) {
-        IbhTodo *holder = ibh_stale_is_in_the_way(stale, todo) ? ibh_work_todo_of_rail(work, stale->owner) : NULL;
-
-        if (!holder || holder->selected)
+        if (!ibh_rule_is_ours(rule))
             continue;
-        holder->selected = TRUE;
-        make_room(work, holder);
+        note_led(difference->rails, difference->led_before, &item);
+        /* A second copy of a rule is not wanted. */
+        if (!g_hash_table_remove(missing, rule) && may_go(difference, &item))
+            g_array_append_val(difference->old_rules, item);
+        else
+            note_led(difference->rails, difference->led_after, &item);
+    }
+    IBH_EACH (const IbhRule, rule, difference->wanted->rules) {
+        const IbhNic *owner = ibh_rails_owner(difference->rails, &rule->from.ip);
+        IbhItem item = rule_item(difference, rule);
+
+        if (owner && !item.spread) /* whatever the rules say that stand */
+            item.nic = owner;
+        note_led(difference->rails, difference->led_after, &item);
+        if (g_hash_table_contains(missing, rule))
+            g_array_append_val(difference->new_rules, item);
     }
 }
 
-/* Keeps only the changes that this run may make. */
-static void select_work(IbhWork *work)
+/* ---- routes ---- */
+
+static IbhItem route_item(const IbhDifference *difference, const IbhRoute *route)
 {
-    IBH_EACH (const IbhTodo, todo, work->todos) {
-        if (todo->selected && todo->rules)
-            make_room(work, todo);
+    const gboolean spread = ibh_route_is_spread(route);
+
+    return (IbhItem){
+        .route = route, .spread = spread, .nic = spread ? NULL : ibh_route_owner(difference->rails, route)};
+}
+
+static void subtract_routes(IbhDifference *difference)
+{
+    g_autoptr(GHashTable) missing = g_hash_table_new(route_hash, route_equal);
+    g_autoptr(GHashTable) places = g_hash_table_new(route_hash, is_in_same_place);
+
+    IBH_EACH (IbhRoute, route, difference->wanted->routes)
+        g_hash_table_add(missing, route);
+    IBH_EACH (IbhRoute, route, difference->rails->snapshot->routes) {
+        if (ibh_route_is_ours(route) && !g_hash_table_remove(missing, route))
+            g_hash_table_add(places, route);
     }
-    IBH_EACH (IbhTodo, todo, work->todos) {
-        if (!todo->selected)
-            ibh_todo_clear(todo);
-        if (!todo->rules)
+    IBH_EACH (const IbhRoute, route, difference->wanted->routes) {
+        IbhItem item = route_item(difference, route);
+
+        if (!g_hash_table_contains(missing, route))
             continue;
-        todo->changed = todo->rules->len || todo->routes->len;
-        work->rules_change |= todo->changed;
-        todo->changed |= ibh_want_sysctl(work->rails, todo->nic, IBH_SYSCTL_RP_FILTER) !=
-                         todo->nic->link->sysctl[IBH_SYSCTL_RP_FILTER];
+        item.replaced = g_hash_table_lookup(places, route);
+        if (item.replaced)
+            g_hash_table_remove(places, route);
+        g_array_append_val(difference->new_routes, item);
     }
+    IBH_EACH (const IbhRoute, route, difference->rails->snapshot->routes) {
+        const IbhItem item = route_item(difference, route);
+
+        /* Whoever stands in this place is this route: what is replaced or wanted has been taken out. */
+        if (ibh_route_is_ours(route) && g_hash_table_lookup(places, route) == route && may_go(difference, &item))
+            g_array_append_val(difference->old_routes, item);
+    }
+}
+
+/* ---- who answers ---- */
+
+/* Main's NIC for the subnet of an address, by the routes that were read. */
+static const IbhNic *find_main_nic(const IbhRails *rails, const IbhAddress *address)
+{
+    const GArray *const lists[] = {rails->snapshot->routes, rails->snapshot->main_by_nic};
+    const IbhRoute *best = NULL;
+
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH (const IbhRoute, route, lists[i]) {
+            if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->ifindex && route->dst.length &&
+                ibh_prefix_contains(&route->dst, &address->local) && ibh_route_is_better(route, best))
+                best = route;
+        }
+    }
+    return best ? ibh_rails_nic(rails, best->ifindex) : NULL;
+}
+
+IbhEffect *ibh_difference_effect(const IbhDifference *difference, const IbhNic *nic)
+{
+    return &difference->effects[nic->position];
+}
+
+const IbhNic *ibh_difference_answering(const IbhDifference *difference, const IbhAddress *address, gboolean after)
+{
+    const IbhNic *own = ibh_rails_nic(difference->rails, address->ifindex);
+    const IbhNic *by_main = find_main_nic(difference->rails, address);
+    const int *all = difference->rails->snapshot->all;
+    int ignores;
+
+    if (g_hash_table_contains(after ? difference->led_after : difference->led_before, &address->local) ||
+        ibh_nic_foreign_rule(own, address))
+        return own;
+    if (!by_main || by_main == own)
+        return by_main;
+    ignores =
+        after ? g_array_index(difference->wanted->nics, IbhWantedNic, by_main->position).value[IBH_SYSCTL_ARP_IGNORE]
+              : by_main->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
+    return ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, ignores, all[IBH_SYSCTL_ARP_IGNORE]) ? own : by_main;
 }
 
 /* ---- the whole ---- */
 
-void ibh_work_init(IbhWork *work)
+static void find_effects(const IbhDifference *difference)
 {
-    work->plan = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free);
-    work->todos = IBH_NEW_ARRAY(IbhTodo);
-    g_array_set_clear_func(work->todos, ibh_todo_clear);
-    IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics)
-        add_todo(work, nic);
-    work->stales = IBH_NEW_ARRAY(IbhStale);
-    work->led_to_table = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal);
-    ibh_want_spread(work->spread, &work->of_spread);
-    subtract_rules(work);
-    subtract_routes(work, IBH_ROUTE_BY_GATEWAY);
-    subtract_routes(work, IBH_ROUTE_SUBNET);
-    select_work(work);
-    ibh_work_find_undone(work);
+    const GArray *const lists[] = {difference->new_rules, difference->new_routes, difference->old_rules,
+                                   difference->old_routes};
+
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH (const IbhItem, item, lists[i]) {
+            if (item->nic)
+                ibh_difference_effect(difference, item->nic)->changes = TRUE;
+        }
+    }
+    IBH_EACH (const IbhWantedNic, one, difference->wanted->nics) {
+        IbhEffect *effect = ibh_difference_effect(difference, one->nic);
+
+        for (IbhSysctl key = IBH_SYSCTL_ARP_FILTER; key <= IBH_SYSCTL_ARP_IGNORE; key++)
+            effect->arp |= one->value[key] != one->nic->link->sysctl[key];
+        effect->changes |= effect->arp;
+        IBH_EACH_POINTER (const IbhAddress, address, one->nic->served) {
+            const IbhNic *answering;
+
+            if (address->local.family != AF_INET) /* in IPv6 the NIC that has the address answers */
+                continue;
+            answering = ibh_difference_answering(difference, address, TRUE);
+            effect->led |= ibh_nic_has_table(
+                one->nic, GPOINTER_TO_UINT(g_hash_table_lookup(difference->led_before, &address->local)));
+            if (answering)
+                ibh_difference_effect(difference, answering)->answers = TRUE;
+        }
+    }
+}
+
+void ibh_difference_init(IbhDifference *difference, const IbhWanted *wanted)
+{
+    *difference = (IbhDifference){
+        .wanted = wanted,
+        .rails = wanted->rails,
+        .new_rules = IBH_NEW_ARRAY(IbhItem),
+        .new_routes = IBH_NEW_ARRAY(IbhItem),
+        .old_rules = IBH_NEW_ARRAY(IbhItem),
+        .old_routes = IBH_NEW_ARRAY(IbhItem),
+        .led_before = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal),
+        .led_after = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal),
+        .effects = g_new0(IbhEffect, wanted->rails->nics->len),
+    };
+    subtract_rules(difference);
+    subtract_routes(difference);
+    find_effects(difference);
+}
+
+void ibh_difference_clear(IbhDifference *difference)
+{
+    g_array_unref(difference->new_rules);
+    g_array_unref(difference->new_routes);
+    g_array_unref(difference->old_rules);
+    g_array_unref(difference->old_routes);
+    g_hash_table_unref(difference->led_before);
+    g_hash_table_unref(difference->led_after);
+    g_free(difference->effects);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "plan/known.h"
 #include "plan/rails.h"
+#include "plan/want.h"
 
 #include <linux/fib_rules.h>
 #include <linux/if_arp.h>
@@ -75,7 +77,6 @@ static void rank_nics(IbhRails *rails)
         if (nic->status == IBH_NIC_NO_CANDIDATE)
             continue;
         nic->rank = rails->candidates = i + 1;
-        nic->table = nic->settings.table; /* an automatic number is given by tables.c */
     }
 }
 
@@ -92,9 +93,11 @@ static gboolean has_link_local_alone(const IbhNic *nic)
     return TRUE;
 }
 
-static gboolean can_be_shared(const IbhNic *nic, const IbhAddress *address)
+/* A subnet that makes rails: an administrator configured it, or (`advertised`) a host on the wire did. */
+static gboolean can_be_shared(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, gboolean advertised)
 {
-    if (!ibh_address_counts(address) || address->subnet.length == ibh_ip_bits(&address->local))
+    if (!ibh_address_counts(address) || address->subnet.length == ibh_ip_bits(&address->local) ||
+        (ibh_rails_is_advertised(rails, address) && !advertised))
         return FALSE;
     if (ibh_ip_is_link_local(&address->subnet.ip))
         return address->local.family == AF_INET && has_link_local_alone(nic);
@@ -112,25 +115,49 @@ static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *link, 
 }
 
 /* Another candidate has a subnet in common with this one. */
-static gboolean shares_subnet(const IbhRails *rails, IbhNic *nic)
+static gboolean shares_subnet(const IbhRails *rails, IbhNic *nic, gboolean advertised)
 {
-    IBH_EACH_POINTER (const IbhAddress, mine, nic->served) {
-        IBH_EACH (const IbhAddress, theirs, rails->snapshot->addresses) {
-            const IbhNic *other;
+    const IbhSnapshot *snapshot = rails->snapshot;
 
-            if (theirs->ifindex == mine->ifindex || !ibh_prefix_overlaps(&mine->subnet, &theirs->subnet) ||
-                !can_be_shared(nic, mine))
+    IBH_EACH_POINTER (const IbhAddress, mine, nic->served) {
+        if (!can_be_shared(rails, nic, mine, advertised))
+            continue;
+        IBH_EACH (const IbhAddress, theirs, snapshot->addresses) {
+            const IbhNic *other =
+                ibh_prefix_overlaps(&mine->subnet, &theirs->subnet) ? ibh_rails_nic(rails, theirs->ifindex) : NULL;
+
+            if (!other || other == nic || !other->rank || !can_be_shared(rails, other, theirs, advertised) ||
+                is_stacked_on(snapshot, nic->link, other->link) || is_stacked_on(snapshot, other->link, nic->link))
                 continue;
-            other = ibh_rails_nic(rails, theirs->ifindex);
-            if (!other || !other->rank || !can_be_shared(other, theirs) ||
-                is_stacked_on(rails->snapshot, nic->link, other->link) ||
-                is_stacked_on(rails->snapshot, other->link, nic->link))
-                continue;
-            nic->reason = (IbhReason){.why = IBH_WHY_SHARES, .other = other->link, .subnet = &mine->subnet};
+            nic->reason = (IbhReason){
+                .why = advertised ? IBH_WHY_ADVERTISED : IBH_WHY_SHARES, .other = other->link, .subnet = &mine->subnet};
             return TRUE;
         }
     }
     return FALSE;
+}
+
+static gboolean has_configured_address(const IbhRails *rails, const IbhNic *nic)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
+        if (!ibh_rails_is_advertised(rails, address))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Every other candidate has its addresses, no known rail is away, and yet nothing is shared any more. */
+static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
+{
+    IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
+        if (!ibh_known_link(rails->snapshot, known))
+            return FALSE;
+    }
+    IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
+        if (other->rank && other != nic && !has_configured_address(rails, other))
+            return FALSE;
+    }
+    return rails->candidates > 1;
 }
 
 /* A NIC that is engaged by its subnets or settings, or was judged before, serves this address: a rule for it makes no
@@ -148,28 +175,20 @@ static gboolean is_claimed(const IbhRails *rails, const IbhIp *ip)
     return FALSE;
 }
 
-/* A rule of ours for a present address keeps its NIC a rail while the NIC it shared its subnet with flaps. If another
- * NIC has the same address, one of them has the rule. A rule that asks main does not name its owner. */
-static gboolean has_standing_rule(const IbhRails *rails, const IbhNic *nic)
+/* What an earlier run left keeps its NIC a rail while the NIC it shared its subnet with flaps: a rule of ours for a
+ * configured address, or, where others route all of them, our arp_announce. */
+static gboolean stands(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         const IbhAddress *address = ibh_rails_address(rails, nic, &rule->from.ip);
 
-        if (!address || !ibh_rule_is_ours(rule) || rule->table == IBH_TABLE_MAIN || ibh_rule_owner(rails, rule) != nic)
-            continue;
-        if ((rule->table == nic->table || ibh_address_counts(address)) && !is_claimed(rails, &rule->from.ip))
+        if (address && ibh_rule_is_ours(rule) && rule->table != IBH_TABLE_MAIN && ibh_rule_owner(rails, rule) == nic &&
+            (rule->table == nic->table || ibh_address_counts(address)) && !ibh_rails_is_advertised(rails, address) &&
+            !is_claimed(rails, &rule->from.ip))
             return TRUE;
     }
-    return FALSE;
-}
-
-/* Those that are rails apart from earlier runs. */
-static void find_engaged(const IbhRails *rails)
-{
-    IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
-        if (nic->rank && nic->settings.manage != IBH_MANAGE_NO)
-            nic->is_engaged = nic->settings.manage == IBH_MANAGE_YES || shares_subnet(rails, nic);
-    }
+    return nic->base[IBH_SYSCTL_ARP_ANNOUNCE] != nic->link->sysctl[IBH_SYSCTL_ARP_ANNOUNCE] &&
+           has_configured_address(rails, nic);
 }
 
 /* ---- blocked: programming it would do harm ---- */
@@ -215,21 +234,6 @@ static gboolean has_any_address(const IbhNic *nic)
     return FALSE;
 }
 
-/* Where others route it, no rule of ours stands, but ARP values of ours do. Without an IPv4 address, arp_ignore may be
- * that of a NIC that has to be silent. */
-static gboolean has_standing_values(const IbhOthers *others, const IbhNic *nic)
-{
-    if (nic->base[IBH_SYSCTL_ARP_ANNOUNCE] == nic->link->sysctl[IBH_SYSCTL_ARP_ANNOUNCE] &&
-        (nic->base[IBH_SYSCTL_ARP_IGNORE] == nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] ||
-         !ibh_nic_serves_family(nic, AF_INET)))
-        return FALSE;
-    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (ibh_others_route(others, nic, address))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 static void settle(IbhNic *nic, IbhNicStatus status, IbhWhy why)
 {
     nic->status = status;
@@ -237,7 +241,7 @@ static void settle(IbhNic *nic, IbhNicStatus status, IbhWhy why)
 }
 
 /* It is a rail by its subnets or settings, or for what an earlier run left. */
-static void judge(const IbhRails *rails, const IbhOthers *others, IbhNic *nic)
+static void judge(const IbhRails *rails, IbhNic *nic)
 {
     if (nic->kept)
         settle(nic, IBH_NIC_HELD, IBH_WHY_KEPT);
@@ -245,8 +249,8 @@ static void judge(const IbhRails *rails, const IbhOthers *others, IbhNic *nic)
         settle(nic, IBH_NIC_UNMANAGED, IBH_WHY_UNMANAGED);
     else if (!has_any_address(nic))
         settle(nic, IBH_NIC_NO_ADDRESS, IBH_WHY_NO_ADDRESS);
-    else if (!nic->is_engaged && !has_standing_rule(rails, nic) && !has_standing_values(others, nic))
-        settle(nic, IBH_NIC_ALONE, IBH_WHY_NOT_SHARED);
+    else if (!nic->is_engaged && (are_partners_all_there(rails, nic) || !stands(rails, nic)))
+        settle(nic, IBH_NIC_ALONE, shares_subnet(rails, nic, TRUE) ? IBH_WHY_ADVERTISED : IBH_WHY_NOT_SHARED);
     else if (nic->held)
         settle(nic, IBH_NIC_HELD, IBH_WHY_UNDONE);
     else if (is_blocked(rails, nic))
@@ -299,18 +303,30 @@ static void give_addresses(const IbhRails *rails)
 
 /* ---- the whole ---- */
 
-/* Tells the addresses that others route from those that need rules and routes of ours. */
-static void find_programmed(const IbhRails *rails, const IbhNic *nic, const IbhOthers *others)
+/* A host on the wire made this IPv6 address, or its subnet is a router's. A lifetime alone does not tell: it may be
+ * infinite, and systemd-networkd makes such addresses permanent, with a route of protocol ra. */
+static gboolean is_advertised(const IbhSnapshot *snapshot, const IbhAddress *address)
 {
-    IBH_EACH_POINTER (IbhAddress, address, nic->served) {
-        const IbhRule *theirs = ibh_others_route(others, nic, address);
+    gboolean has_route = FALSE, has_configured = FALSE;
 
-        if (theirs)
-            g_hash_table_insert(rails->by.foreign_rule, address, (gpointer)(guintptr)theirs);
-        else
-            g_ptr_array_add(nic->programmed, address);
-        if (ibh_others_lead_out(others, address))
-            g_hash_table_add(rails->by.led_out, address);
+    if (address->local.family != AF_INET6 || address->subnet.length == 128 || ibh_ip_is_fe80(&address->local))
+        return FALSE;
+    if (address->dynamic)
+        return TRUE;
+    IBH_EACH (const IbhRoute, route, snapshot->main_by_nic) {
+        if (route->ifindex != address->ifindex || !ibh_prefix_equal(&route->dst, &address->subnet))
+            continue;
+        has_route = TRUE;
+        has_configured |= route->protocol != RTPROT_RA;
+    }
+    return has_route && !has_configured;
+}
+
+static void find_advertised(const IbhRails *rails)
+{
+    IBH_EACH (IbhAddress, address, rails->snapshot->addresses) {
+        if (is_advertised(rails->snapshot, address))
+            g_hash_table_add(rails->by.advertised, address);
     }
 }
 
@@ -321,13 +337,18 @@ static void nic_free(gpointer data)
     g_ptr_array_unref(nic->addresses);
     g_ptr_array_unref(nic->served);
     g_ptr_array_unref(nic->programmed);
+    g_array_unref(nic->pairs);
+    g_array_unref(nic->routes);
+    g_array_unref(nic->rules);
     g_free(nic);
 }
 
 /* About a NIC that is kept, the configuration is not asked: it may be the one that was not confirmed. */
-static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, const IbhLink *link, gboolean remembered,
-                       gboolean undone)
+static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, const IbhLink *link,
+                       const IbhRequest *request)
 {
+    const gboolean undone = request->undo && (!request->only || g_strv_contains(request->only, link->name));
+
     IbhNic *nic = g_new0(IbhNic, 1);
 
     nic->link = link;
@@ -335,9 +356,12 @@ static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, con
     nic->addresses = g_ptr_array_new();
     nic->served = g_ptr_array_new();
     nic->programmed = g_ptr_array_new();
+    nic->pairs = IBH_NEW_ARRAY(IbhPair);
+    nic->routes = IBH_NEW_ARRAY(IbhRoute);
+    nic->rules = IBH_NEW_ARRAY(IbhRule);
     nic->settings = ibh_config_settings(config, link->name);
-    nic->held = undone || (remembered && ibh_names_have(snapshot->state->holds, link->name));
-    nic->kept = !undone && remembered && ibh_names_have(snapshot->state->kept, link->name);
+    nic->held = undone || (request->respects_holds && ibh_names_have(snapshot->state->holds, link->name));
+    nic->kept = !undone && request->respects_holds && ibh_names_have(snapshot->state->kept, link->name);
     if (nic->kept) {
         nic->settings.manage = IBH_MANAGE_YES;
         nic->settings.table = IBH_TABLE_AUTO; /* the one it has */
@@ -348,63 +372,52 @@ static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, con
     return nic;
 }
 
-/* `remembered`: NICs that are held or kept stay so; `undone`: these are held, too (NULL: none). */
-static IbhRails *find(const IbhConfig *config, const IbhSnapshot *snapshot, gboolean remembered,
-                      const char *const *undone, GError **error)
+IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, const IbhRequest *request,
+                         GError **error)
 {
     g_autoptr(IbhRails) rails = g_new(IbhRails, 1);
-    g_autoptr(IbhOthers) others = NULL;
 
     *rails = (IbhRails){
         .snapshot = snapshot,
+        .only = request->only,
+        .undo = request->undo,
+        .blind = request->blind,
         .pool = ibh_pool_new(),
         .by.nics = g_hash_table_new(NULL, NULL),
         .by.holders =
             g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, NULL, (GDestroyNotify)g_ptr_array_unref),
         .by.tables = g_hash_table_new(NULL, NULL),
-        .by.foreign_rule = g_hash_table_new(NULL, NULL),
-        .by.led_out = g_hash_table_new(NULL, NULL),
+        .by.advertised = g_hash_table_new(NULL, NULL),
         .no_rails = g_ptr_array_new(),
         .main = ibh_config_settings(config, "").main,
         .nics = g_ptr_array_new_with_free_func(nic_free),
     };
-    IBH_EACH (const IbhLink, link, snapshot->links) {
-        const gboolean is_undone = undone && g_strv_contains(undone, link->name);
-
-        g_ptr_array_add(rails->nics, nic_new(config, snapshot, link, remembered, is_undone));
-    }
+    IBH_EACH (const IbhLink, link, snapshot->links)
+        g_ptr_array_add(rails->nics, nic_new(config, snapshot, link, request));
     rank_nics(rails);
     give_addresses(rails);
     index_addresses(rails);
+    find_advertised(rails);
     find_base_values(rails);
     if (!ibh_rails_assign_tables(rails, error))
         return NULL;
-    find_engaged(rails);
-    others = ibh_others_new(rails);
+    /* All that are engaged by their subnets or settings come first: a rule that stands makes no rail of another NIC
+     * that has the same address. */
+    IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
+        if (nic->rank && nic->settings.manage != IBH_MANAGE_NO)
+            nic->is_engaged = nic->settings.manage == IBH_MANAGE_YES || shares_subnet(rails, nic, FALSE);
+    }
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->rank)
-            judge(rails, others, nic);
-        if (nic->status != IBH_NIC_RAIL) {
+            judge(rails, nic);
+        if (nic->status == IBH_NIC_RAIL)
+            nic->is_engaged = TRUE; /* before those of higher rank are judged */
+        else
             g_ptr_array_add(rails->no_rails, nic);
-            continue;
-        }
-        nic->is_engaged = TRUE; /* before those of higher rank are judged */
-        find_programmed(rails, nic, others);
+    }
+    IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
+        if (nic->status == IBH_NIC_RAIL)
+            ibh_want(rails, nic);
     }
     return g_steal_pointer(&rails);
-}
-
-IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, gboolean respect_holds, GError **error)
-{
-    return find(config, snapshot, respect_holds, NULL, error);
-}
-
-IbhRails *ibh_rails_without(const IbhConfig *config, const IbhSnapshot *snapshot, const char *const *ifaces)
-{
-    static const char *const none[] = {NULL};
-    IbhRails *rails = find(config, snapshot, TRUE, ifaces, NULL);
-
-    if (rails)
-        rails->only = none;
-    return rails;
 }

@@ -188,15 +188,14 @@ static gboolean lead_via(const IbhRails *rails, const IbhNic *nic, const IbhIp *
     return TRUE;
 }
 
-/* FALSE: D is empty, and main decides. */
-static gboolean find_default(const IbhRails *rails, const IbhNic *nic, int family, IbhRoute *ret_route)
+gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, IbhRoute *ret_route)
 {
     const IbhPrefix world = ibh_prefix_of_world(family);
     IbhIp gateway;
 
     *ret_route = ibh_route_for_nic(nic, &world);
     ret_route->table = ibh_nic_defaults(nic);
-    return ibh_nic_programs_family(nic, family) && find_own_gateway(rails, nic, family, &gateway) &&
+    return ibh_nic_serves_family(nic, family) && find_own_gateway(rails, nic, family, &gateway) &&
            lead_via(rails, nic, &gateway, ret_route);
 }
 
@@ -204,7 +203,7 @@ gboolean ibh_nic_has_default(const IbhRails *rails, const IbhNic *nic, int famil
 {
     IbhRoute route;
 
-    return find_default(rails, nic, family, &route);
+    return ibh_want_default(rails, nic, family, &route);
 }
 
 /* ---- remote= ---- */
@@ -214,13 +213,13 @@ static gboolean find_way(const IbhRails *rails, const IbhNic *nic, const IbhRemo
     IbhRoute own;
 
     if (remote->via.family == AF_UNSPEC) {
-        if (!find_default(rails, nic, route->family, &own))
+        if (!ibh_want_default(rails, nic, route->family, &own))
             return FALSE;
         ibh_route_set_gateway(route, &own.gateway);
         ibh_route_set_metrics(route, &own);
         return TRUE;
     }
-    return ibh_nic_programs_family(nic, route->family) && is_reachable(nic, &remote->via) &&
+    return ibh_nic_serves_family(nic, route->family) && is_reachable(nic, &remote->via) &&
            lead_via(rails, nic, &remote->via, route);
 }
 
@@ -235,12 +234,14 @@ static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote
 
 /* Main has the siblings' subnets as longer prefixes than remote=: they need routes of their own, whether the sibling is
  * a rail now or held. Main has none of a sibling that is down. */
-static void want_remote(const IbhRails *rails, const IbhNic *nic, GArray *routes)
+void ibh_want_remote(const IbhRails *rails, const IbhNic *nic, int family, GArray *routes)
 {
     if (!nic->settings.remote->len)
         return;
-    IBH_EACH (const IbhRemote, remote, nic->settings.remote)
-        add_remote(rails, nic, remote, &remote->prefix, routes);
+    IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
+        if (remote->prefix.ip.family == family)
+            add_remote(rails, nic, remote, &remote->prefix, routes);
+    }
     IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
         const gboolean is_sibling = other != nic && (other->status == IBH_NIC_RAIL || other->status == IBH_NIC_HELD);
 
@@ -249,7 +250,7 @@ static void want_remote(const IbhRails *rails, const IbhNic *nic, GArray *routes
         IBH_EACH_POINTER (const IbhAddress, address, other->served) {
             const IbhRemote *remote = ibh_address_is_host(address) ? NULL : ibh_nic_find_remote(nic, &address->subnet);
 
-            if (remote)
+            if (remote && remote->prefix.ip.family == family)
                 add_remote(rails, nic, remote, &address->subnet, routes);
         }
     }
@@ -260,7 +261,7 @@ static char *why_no_gateway(const IbhNic *nic, const IbhRemote *remote)
 {
     char via[IBH_IP_STRLEN];
 
-    if (!ibh_nic_programs_family(nic, remote->prefix.ip.family))
+    if (!ibh_nic_serves_family(nic, remote->prefix.ip.family))
         return NULL;
     if (remote->via.family == AF_UNSPEC)
         return nic->settings.gateway == IBH_GATEWAY_NONE
@@ -287,19 +288,4 @@ gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error)
         }
     }
     return TRUE;
-}
-
-/* ---- the whole ---- */
-
-void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *routes)
-{
-    static const int families[] = {AF_INET, AF_INET6};
-
-    want_remote(rails, nic, routes);
-    IBH_EACH_ROW (const int, family, families) {
-        IbhRoute route;
-
-        if (find_default(rails, nic, *family, &route))
-            ibh_routes_add_via(nic, &route, routes);
-    }
 }

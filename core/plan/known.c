@@ -12,7 +12,7 @@ static gboolean stays(const IbhLink *link)
     return link->rdma[0] && !link->vf && !link->parent && !link->representor && !g_strv_contains(soft, link->kind);
 }
 
-gboolean ibh_known_of(const IbhNic *nic, const GArray *known, IbhKnownRail *ret_known)
+gboolean ibh_known_of(const IbhRails *rails, const IbhNic *nic, const GArray *known, IbhKnownRail *ret_known)
 {
     const IbhLink *link = nic->link;
     IbhKnownRail now = {.since = 0};
@@ -21,7 +21,7 @@ gboolean ibh_known_of(const IbhNic *nic, const GArray *known, IbhKnownRail *ret_
     g_strlcpy(now.port, link->rdma, sizeof now.port);
     ibh_link_name_hardware(link, now.hardware);
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (now.n_addresses < IBH_KNOWN_ADDRESSES)
+        if (now.n_addresses < IBH_KNOWN_ADDRESSES && !ibh_rails_is_advertised(rails, address))
             now.addresses[now.n_addresses++] = address->local;
     }
     IBH_EACH (const IbhKnownRail, one, known) {

@@ -9,7 +9,7 @@
 
 /* What a rail that shall be remembered looks like now; its slot and since when it is missing are as in `known`, slot
  * "": not known. FALSE: it is none, or nothing that stays (a virtual function, a VLAN, a bond). */
-gboolean ibh_known_of(const IbhNic *nic, const GArray *known, IbhKnownRail *ret_known);
+gboolean ibh_known_of(const IbhRails *rails, const IbhNic *nic, const GArray *known, IbhKnownRail *ret_known);
 /* In the place of what is known of the same hardware, or was in its slot. What only had its name, and is in another
  * slot, is another one. */
 void ibh_known_put(GArray *known, const IbhKnownRail *now);

@@ -81,10 +81,23 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
     g_string_append_printf(out, "%s%s: %s (%s)\n", name, loss ? loss : "", line->str, why);
 }
 
-/* A NIC that is gone has its table in the saved state, and its addresses among the known rails. */
-static const char *name_of(const IbhOp *op, const IbhSnapshot *snapshot)
+/* Of a rule that asks main, the table of the other rule of its address. */
+static guint32 table_of(const GPtrArray *done, const IbhOp *op)
 {
-    const guint32 table = op->type == IBH_OP_RULE_DEL ? op->rule.table : op->route.table;
+    if (op->type != IBH_OP_RULE_DEL)
+        return op->route.table;
+    IBH_EACH_POINTER (const IbhOp, other, done) {
+        if (ibh_rule_asks_main(&op->rule) && other->type == op->type && !ibh_rule_asks_main(&other->rule) &&
+            ibh_prefix_equal(&other->rule.from, &op->rule.from))
+            return other->rule.table;
+    }
+    return op->rule.table;
+}
+
+/* A NIC that is gone has its table in the saved state, and its addresses among the known rails. */
+static const char *name_of(const GPtrArray *done, const IbhOp *op, const IbhSnapshot *snapshot)
+{
+    const guint32 table = table_of(done, op);
     const IbhKnownRail *known =
         op->type == IBH_OP_RULE_DEL ? ibh_known_with(snapshot->state->known, &op->rule.from.ip) : NULL;
 
@@ -107,7 +120,7 @@ char *ibh_ops_log_text(const GPtrArray *done, const IbhSnapshot *snapshot, const
     GString *out = g_string_new(NULL);
 
     IBH_EACH_POINTER (IbhOp, op, done) {
-        gpointer name = (gpointer)(guintptr)name_of(op, snapshot);
+        gpointer name = (gpointer)(guintptr)name_of(done, op, snapshot);
         GPtrArray *ops = g_hash_table_lookup(ops_of, name);
 
         if (!ops) {

@@ -1,91 +1,592 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The order in which a plan changes a host, and the reason for each place in it. What worked before keeps working while
- * the rows are done, one after the other; a row that has nothing to do adds no operation.
- *
- * The order inside a rail (routes, the rules that lead to them) is a table of its own: RAIL in program.c. Of several
- * rules that go in one step, difference.c says which goes first.
+ * The order in which a plan changes a host. What worked before keeps working while the steps are done, one after the
+ * other; STEPS, at the end, is the page to argue with.
  */
-#include "plan/plan.h"
-#include "plan/work.h"
+#include "plan/difference.h"
+#include "plan/want.h"
 
-/* --undo, and NICs that are no rails any more. Without rules, their traffic leaves through the NIC that main uses. */
-static IbhStep *const FORMER_RAILS[] = {
-    /* No other step depends on it. */
-    ibh_work_restore_announce,
-    /* From here on main decides. Rules go before the routes that they lead to. */
-    ibh_work_delete_former,
-    /* The NIC through which traffic now leaves answers for all addresses, before peers are told that it does. */
-    ibh_work_restore_answers_in_use,
-    /* With old entries, the other NICs would ask peers from their own hardware address, and peers would learn that. */
-    ibh_work_forget_peers,
-    /* Peers send to the NIC that answers now. */
-    ibh_work_announce_former,
-    /* Only now does no peer send to another NIC, where a strict rp_filter would drop it. */
-    ibh_work_tighten_rp_filters,
-    /* No peer depends any more on these NICs' answers, so it is safe that they answer for others again. */
-    ibh_work_restore_other_answers,
-};
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
 
-static void undo_former_rails(const IbhWork *work);
+typedef struct {
+    const IbhDifference *difference;
+    const IbhWanted *wanted;
+    const IbhRails *rails;
+    GPtrArray *plan; /* IbhOp * */
+} Order;
 
-static IbhStep *const APPLY[] = {
-    /* While rules change, packets still arrive on the wrong NIC, where a strict rp_filter would drop them. */
-    ibh_work_loosen_rp_filters,
-    /* First every rail can send through its own NIC ... */
-    ibh_work_program_rails,
-    /* ... then it alone answers for its addresses: earlier, it would answer where its traffic cannot leave. */
-    ibh_work_set_arp,
-    /* A NIC without an address must not answer for the rails when the announcements come. */
-    ibh_work_silence_others,
-    /* Peers switch to the NIC that now sends and answers. */
-    ibh_work_announce_changed,
-    /* Unbound traffic takes a rail's source address, so it needs rails that work. */
-    ibh_work_spread,
-    /* After the rails, because a table has to be taken over before its old owner is undone. It ends with rp_filter, of
-     * the rails, too: peers were told. */
-    undo_former_rails,
-    /* Last what serves no traffic: leftovers of addresses and NICs that have gone, rules before their routes. */
-    ibh_work_collect_garbage,
-    /* Two rails that take each other's table stand or fall together. This changes no order. */
-    ibh_work_join_units,
-};
+/* ---- operations ---- */
 
-static IbhStep *const UNDO[] = {
-    /* Rails that stay may have to answer for the others again, before these fall silent. */
-    ibh_work_adapt_rails_that_stay,
-    /* Unbound traffic leaves the rails before these lose their rules. */
-    ibh_work_spread,
-    /* As in APPLY. */
-    ibh_work_loosen_rp_filters,
-    /* All that depended on them has another way now. */
-    undo_former_rails,
-};
-
-static void undo_former_rails(const IbhWork *work)
+static IbhOp *emit(const Order *order, IbhOpType type, const IbhNic *nic, int family, char *why)
 {
-    IBH_EACH_ROW (IbhStep *const, step, FORMER_RAILS)
-        (*step)(work);
+    IbhOp *op = g_new0(IbhOp, 1);
+
+    op->type = type;
+    op->why = why;
+    op->unit.family = family;
+    if (nic) {
+        op->unit = (IbhUnit){IBH_UNIT_NIC, family, nic->link->ifindex};
+        op->ifindex = nic->link->ifindex;
+        g_strlcpy(op->iface, nic->link->name, sizeof op->iface);
+    }
+    g_ptr_array_add(order->plan, op);
+    return op;
 }
 
-GPtrArray *ibh_plan_apply(const IbhRails *rails)
+static void emit_sysctl(const Order *order, const IbhNic *nic, IbhSysctl key, int from, int to, char *why)
 {
-    IbhWork work = {.rails = rails, .spread = rails};
+    IbhOp *op;
 
-    ibh_work_init(&work);
-    IBH_EACH_ROW (IbhStep *const, step, APPLY)
-        (*step)(&work);
-    ibh_work_clear(&work);
-    return work.plan;
+    if (from == to || !ibh_iface_name_has_sysctls(nic->link->name)) {
+        g_free(why);
+        return;
+    }
+    op = emit(order, IBH_OP_SYSCTL_SET, nic, AF_INET, why);
+    op->key = key;
+    op->from = from;
+    op->to = to;
 }
 
-GPtrArray *ibh_plan_undo(const IbhRails *rails, const IbhRails *after)
-{
-    IbhWork work = {.rails = rails, .spread = after, .undo = TRUE};
+/* ---- why a rule or a route comes or goes ---- */
 
-    ibh_work_init(&work);
-    IBH_EACH_ROW (IbhStep *const, step, UNDO)
-        (*step)(&work);
-    ibh_work_clear(&work);
-    return work.plan;
+static char *why_new_rule(const Order *order, const IbhItem *item)
+{
+    const IbhRule *rule = item->rule;
+    const char *name = item->nic ? item->nic->link->name : "the NIC";
+    char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
+
+    ibh_ip_format(&rule->from.ip, from);
+    ibh_prefix_format(&rule->to, to);
+    if (order->wanted->why)
+        return g_strdup(order->wanted->why);
+    if (ibh_rule_asks_main(rule) && rule->to.length)
+        return g_strdup_printf("what main has more exactly inside %s stays so", to);
+    if (ibh_rule_asks_main(rule))
+        return g_strdup_printf("main is asked before the default of %s", name);
+    if (item->spread)
+        return g_strdup_printf("unbound traffic to %s is spread", to);
+    if (!rule->to.length)
+        return g_strdup_printf("what else %s sends goes via a gateway of %s", from, name);
+    return g_strdup_printf("what %s sends to %s leaves through %s", from, to, name);
+}
+
+static char *why_new_route(const Order *order, const IbhItem *item)
+{
+    const IbhRoute *route = item->route;
+    char dst[IBH_PREFIX_STRLEN];
+
+    ibh_prefix_format(&route->dst, dst);
+    if (order->wanted->why)
+        return g_strdup(order->wanted->why);
+    if (item->spread)
+        return g_strdup_printf("unbound traffic to %s uses every rail", dst);
+    return g_strdup_printf("table %u reaches %s by %s", route->table, dst, item->nic->link->name);
+}
+
+static const IbhRule *find_foreign_rule(const IbhNic *nic, const IbhItem *item)
+{
+    IBH_EACH (const IbhPair, pair, nic->pairs) {
+        if (pair->theirs && (item->rule ? ibh_ip_equal(&pair->address->local, &item->rule->from.ip) &&
+                                              (!item->rule->to.length || ibh_prefix_equal(&pair->to, &item->rule->to))
+                                        : ibh_prefix_equal(&pair->to, &item->route->dst)))
+            return pair->theirs;
+    }
+    return NULL;
+}
+
+static char *why_old(const Order *order, const IbhItem *item)
+{
+    const IbhNic *nic = item->nic;
+    const char *name = nic ? nic->link->name : NULL;
+    char ip[IBH_IP_STRLEN];
+
+    if (order->wanted->why)
+        return g_strdup(order->wanted->why);
+    if (item->spread)
+        return g_strdup(item->rule ? "unbound traffic follows the main table again"
+                                   : "this subnet is not spread (any more)");
+    if (!nic)
+        return g_strdup("its interface or address is gone");
+    if (nic->held && order->rails->undo)
+        return g_strdup("undone");
+    if (nic->status != IBH_NIC_RAIL) {
+        g_autofree char *why = ibh_nic_why(nic);
+
+        return g_strdup_printf("%s is no rail: %s", name, why);
+    }
+    if (find_foreign_rule(nic, item))
+        return g_strdup_printf("rules of others route %s", name);
+    if (item->route)
+        return g_strdup_printf("no address of %s needs it", name);
+    if (ibh_rails_owner(order->rails, &item->rule->from.ip) == nic)
+        return g_strdup_printf("%s has other rules now", name);
+    return g_strdup_printf("%s is no address of %s", ibh_ip_format(&item->rule->from.ip, ip), name);
+}
+
+/* ---- routes and rules ---- */
+
+/* The kernel keeps such a route, but does not take it again. No command brings a dead nexthop back to life. */
+static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
+{
+    IBH_EACH_HOP (hop, route) {
+        if (hop->dead)
+            return TRUE;
+    }
+    return (route->src.family != AF_UNSPEC && !ibh_rails_have_address(rails, &route->src)) ||
+           (route->gateway.family != AF_UNSPEC &&
+            ibh_rails_have_gateway(rails, ibh_rails_nic(rails, route->ifindex), &route->gateway));
+}
+
+/* "nexthop dev ib0 nexthop dev ib1"; NULL: the route has one device. */
+static char *describe_hops(const IbhSnapshot *snapshot, const IbhRoute *route)
+{
+    GString *text = route->hops ? g_string_new(NULL) : NULL;
+
+    IBH_EACH_HOP (hop, route) {
+        const IbhLink *link = ibh_snapshot_link(snapshot, hop->ifindex);
+        g_autofree char *name = ibh_text_shell_word(link ? link->name : "?");
+
+        g_string_append_printf(text, "%snexthop dev %s", text->len ? " " : "", name);
+    }
+    return text ? g_string_free(text, FALSE) : NULL;
+}
+
+/* NULL: the route belongs to no single NIC, or the NIC has gone. Of main=spread the first device names the command. */
+static void name_route(const Order *order, const IbhItem *item, IbhOp *op)
+{
+    const IbhLink *link = ibh_snapshot_link(order->rails->snapshot, item->route->ifindex);
+
+    op->route = *item->route;
+    if (!item->spread)
+        return;
+    op->unit.kind = IBH_UNIT_SPREAD;
+    op->hops = describe_hops(order->rails->snapshot, item->route);
+    if (!op->hops && link) {
+        g_autofree char *name = ibh_text_shell_word(link->name);
+
+        op->hops = g_strdup_printf("dev %s", name);
+    }
+}
+
+/* The NIC in whose table, and place, the route comes; NULL: none but the route's own. */
+static const IbhNic *find_former(const Order *order, const IbhItem *item)
+{
+    const IbhNic *former = item->replaced && !item->spread ? ibh_route_owner(order->rails, item->replaced) : NULL;
+
+    return former != item->nic ? former : NULL;
+}
+
+/* The NIC that gets routes in a table to which an old rule leads another NIC; NULL: there is none. */
+static const IbhNic *find_taker(const Order *order, int family, guint32 table)
+{
+    IBH_EACH (const IbhItem, old, order->difference->old_rules) {
+        if (old->spread || old->rule->table != table || old->rule->family != family)
+            continue;
+        IBH_EACH (const IbhItem, item, order->difference->new_routes) {
+            if (!item->spread && item->nic != old->nic && item->route->table == table && item->route->family == family)
+                return item->nic;
+        }
+    }
+    return NULL;
+}
+
+static gboolean is_taken(const Order *order, const IbhItem *item)
+{
+    return !item->spread && find_taker(order, item->route->family, item->route->table);
+}
+
+static void add_routes_of(const Order *order, IbhRouteKind kind, gboolean takes)
+{
+    IBH_EACH (const IbhItem, item, order->difference->new_routes) {
+        IbhOp *op;
+
+        if (ibh_route_kind(item->route) != kind || is_taken(order, item) != takes)
+            continue;
+        op = emit(order, item->replaced ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, item->nic, item->route->family,
+                  why_new_route(order, item));
+        name_route(order, item, op);
+        if (item->replaced) {
+            op->replaced = *item->replaced;
+            op->for_good = goes_for_good(order->rails, item->replaced);
+        }
+    }
+}
+
+static void add_routes(const Order *order)
+{
+    add_routes_of(order, IBH_ROUTE_SUBNET, FALSE);
+    add_routes_of(order, IBH_ROUTE_BY_GATEWAY, FALSE);
+}
+
+static gboolean is_led_to(const Order *order, const IbhRoute *route)
+{
+    IBH_EACH (const IbhRule, rule, order->rails->snapshot->rules) {
+        if (rule->family == route->family && rule->table == route->table)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void delete_routes_of(const Order *order, IbhRouteKind kind, gboolean led)
+{
+    IBH_EACH (const IbhItem, item, order->difference->old_routes) {
+        IbhOp *op;
+
+        if (ibh_route_kind(item->route) != kind || is_led_to(order, item->route) != led)
+            continue;
+        op = emit(order, IBH_OP_ROUTE_DEL, item->nic, item->route->family, why_old(order, item));
+        name_route(order, item, op);
+        op->for_good = goes_for_good(order->rails, item->route);
+    }
+}
+
+static void delete_unused_routes(const Order *order)
+{
+    delete_routes_of(order, IBH_ROUTE_BY_GATEWAY, FALSE);
+    delete_routes_of(order, IBH_ROUTE_SUBNET, FALSE);
+}
+
+static void delete_routes(const Order *order)
+{
+    delete_routes_of(order, IBH_ROUTE_BY_GATEWAY, TRUE);
+    delete_routes_of(order, IBH_ROUTE_SUBNET, TRUE);
+}
+
+static gint ascending(gconstpointer left, gconstpointer right)
+{
+    const IbhItem *a = left, *b = right;
+
+    IBH_COMPARE(a->rule->priority, b->rule->priority);
+    return 0;
+}
+
+static gint descending(gconstpointer left, gconstpointer right)
+{
+    return ascending(right, left);
+}
+
+static void emit_rule(const Order *order, IbhOpType type, const IbhItem *item, char *why)
+{
+    IbhOp *op = emit(order, type, item->nic, item->rule->family, why);
+
+    op->rule = *item->rule;
+    if (item->spread)
+        op->unit.kind = IBH_UNIT_SPREAD;
+}
+
+static gboolean takes_a_table(const Order *order, const IbhNic *nic, int family)
+{
+    IBH_EACH (const IbhItem, item, order->difference->new_routes) {
+        if (item->nic == nic && item->route->family == family && is_taken(order, item))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* `takes`: the rules of NICs that take a table from another one. */
+static void add_rules_of(const Order *order, gboolean takes)
+{
+    g_array_sort(order->difference->new_rules, ascending); /* which keeps the order of equals */
+    IBH_EACH (const IbhItem, item, order->difference->new_rules) {
+        if ((!item->spread && takes_a_table(order, item->nic, item->rule->family)) == takes)
+            emit_rule(order, IBH_OP_RULE_ADD, item, why_new_rule(order, item));
+    }
+}
+
+static void add_rules(const Order *order)
+{
+    add_rules_of(order, FALSE);
+}
+
+/* `taken`: those that lead a NIC to a table which another NIC takes. */
+static void delete_rules_to(const Order *order, gboolean taken)
+{
+    g_array_sort(order->difference->old_rules, descending);
+    IBH_EACH (const IbhItem, item, order->difference->old_rules) {
+        const IbhNic *taker = find_taker(order, item->rule->family, item->rule->table);
+
+        if ((taker && taker != item->nic) == taken)
+            emit_rule(order, IBH_OP_RULE_DEL, item, why_old(order, item));
+    }
+}
+
+static void delete_rules(const Order *order)
+{
+    delete_rules_to(order, FALSE);
+}
+
+/* table= gives a NIC the table that another NIC has had. That one has its new rules by now. */
+static void take_tables(const Order *order)
+{
+    delete_rules_to(order, TRUE);
+    add_routes_of(order, IBH_ROUTE_SUBNET, TRUE);
+    add_routes_of(order, IBH_ROUTE_BY_GATEWAY, TRUE);
+    add_rules_of(order, TRUE);
+}
+
+/* ---- rp_filter ---- */
+
+static gboolean is_strict(const Order *order, int rp_filter)
+{
+    const int all = order->rails->snapshot->all[IBH_SYSCTL_RP_FILTER];
+
+    return ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, rp_filter, all) == 1;
+}
+
+/* The value while the plan runs. A strict rp_filter drops what still arrives on the wrong NIC, so it is loosened where
+ * anything changes; one that the administrator keeps is not. */
+static int rp_filter_meanwhile(const Order *order, const IbhWantedNic *one)
+{
+    const int now = one->nic->link->sysctl[IBH_SYSCTL_RP_FILTER], want = one->value[IBH_SYSCTL_RP_FILTER];
+
+    if (!is_strict(order, want))
+        return want;
+    return is_strict(order, now) && one->nic->settings.arp != IBH_ARP_KEEP && one->selected &&
+                   ibh_difference_effect(order->difference, one->nic)->changes
+               ? 2
+               : now;
+}
+
+static char *why_sysctl(const Order *order, const char *why)
+{
+    return g_strdup(order->wanted->why ? order->wanted->why : why);
+}
+
+static void loosen_rp_filters(const Order *order)
+{
+    IBH_EACH (const IbhWantedNic, one, order->wanted->nics)
+        emit_sysctl(order, one->nic, IBH_SYSCTL_RP_FILTER, one->nic->link->sysctl[IBH_SYSCTL_RP_FILTER],
+                    rp_filter_meanwhile(order, one),
+                    why_sysctl(order, "a packet that still comes in through another NIC is not dropped"));
+}
+
+static void tighten_rp_filters(const Order *order)
+{
+    IBH_EACH (const IbhWantedNic, one, order->wanted->nics)
+        emit_sysctl(order, one->nic, IBH_SYSCTL_RP_FILTER, rp_filter_meanwhile(order, one),
+                    one->value[IBH_SYSCTL_RP_FILTER], why_sysctl(order, "strict again: peers were told"));
+}
+
+/* ---- ARP ---- */
+
+static char *why_arp(const Order *order, const IbhWantedNic *one, IbhSysctl key)
+{
+    static const char *const does[IBH_N_SYSCTLS] = {
+        [IBH_SYSCTL_ARP_FILTER] = "answer ARP only on the NIC that the reply leaves through",
+        [IBH_SYSCTL_ARP_ANNOUNCE] = "ask peers with an address of",
+        [IBH_SYSCTL_ARP_IGNORE] = "answer ARP only for addresses of",
+    };
+
+    if (order->wanted->why)
+        return g_strdup(order->wanted->why);
+    if (ibh_nic_must_be_silent(order->rails, one->nic))
+        return g_strdup("it has no IPv4 address, and does not answer ARP for the rails");
+    if (!one->selected)
+        return g_strdup("answer for the NIC that is no rail any more, too");
+    if (one->nic->status != IBH_NIC_RAIL || one->value[key] == one->nic->base[key])
+        return g_strdup("as it was before");
+    return g_strdup_printf("%s %s", does[key], one->nic->link->name);
+}
+
+static void set_arp(const Order *order, const IbhWantedNic *one, IbhSysctl key)
+{
+    emit_sysctl(order, one->nic, key, one->nic->link->sysctl[key], one->value[key], why_arp(order, one, key));
+}
+
+/* A NIC answers more with a smaller value. Where arp_ignore and arp_filter take each other's place, the new one comes
+ * before the old one goes: with neither, each NIC would answer for all. */
+static gboolean answers_more(const IbhWantedNic *one, IbhSysctl key)
+{
+    const IbhSysctl other = key == IBH_SYSCTL_ARP_IGNORE ? IBH_SYSCTL_ARP_FILTER : IBH_SYSCTL_ARP_IGNORE;
+    const int *now = one->nic->link->sysctl, *want = one->value;
+
+    if (want[key] > now[key] && want[other] < now[other])
+        return TRUE;
+    return want[key] < now[key] && want[other] <= now[other];
+}
+
+static void answer_more(const Order *order, gboolean answers)
+{
+    IBH_EACH (const IbhWantedNic, one, order->wanted->nics) {
+        const gboolean in_exchange =
+            one->value[IBH_SYSCTL_ARP_IGNORE] > one->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] ||
+            one->value[IBH_SYSCTL_ARP_FILTER] > one->nic->link->sysctl[IBH_SYSCTL_ARP_FILTER];
+        const gboolean early = in_exchange || ibh_difference_effect(order->difference, one->nic)->answers;
+
+        if (early == answers && answers_more(one, IBH_SYSCTL_ARP_IGNORE))
+            set_arp(order, one, IBH_SYSCTL_ARP_IGNORE);
+        if (early == answers && answers_more(one, IBH_SYSCTL_ARP_FILTER))
+            set_arp(order, one, IBH_SYSCTL_ARP_FILTER);
+    }
+}
+
+static void let_answering_answer(const Order *order)
+{
+    answer_more(order, TRUE);
+}
+
+static void let_others_answer(const Order *order)
+{
+    answer_more(order, FALSE);
+}
+
+static void answer_less(const Order *order)
+{
+    IBH_EACH (const IbhWantedNic, one, order->wanted->nics) {
+        set_arp(order, one, IBH_SYSCTL_ARP_ANNOUNCE);
+        if (!answers_more(one, IBH_SYSCTL_ARP_IGNORE))
+            set_arp(order, one, IBH_SYSCTL_ARP_IGNORE);
+        if (!answers_more(one, IBH_SYSCTL_ARP_FILTER))
+            set_arp(order, one, IBH_SYSCTL_ARP_FILTER);
+    }
+}
+
+/* ---- peers ---- */
+
+/* A NIC that nothing leaves through any more would go on asking its peers from its own hardware address, and they would
+ * learn that address again. Without a link the kernel has forgotten them. */
+static void forget_neighbours(const Order *order)
+{
+    IBH_EACH (const IbhWantedNic, one, order->wanted->nics) {
+        const IbhEffect *effect = ibh_difference_effect(order->difference, one->nic);
+
+        if (effect->led && effect->changes && !effect->answers && one->nic->link->flags & IFF_UP &&
+            one->nic->link->carrier)
+            emit(order, IBH_OP_NEIGH_DEL, one->nic, AF_INET,
+                 g_strdup_printf("nothing leaves through %s now", one->nic->link->name));
+    }
+}
+
+/* The source that the kernel gives an ARP request for `ip` on this link: the first primary address whose subnet has it.
+ */
+static gboolean is_kernels_choice(const IbhNic *nic, const IbhIp *ip)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
+        if (!address->secondary && address->scope <= RT_SCOPE_LINK && ibh_prefix_contains(&address->subnet, ip))
+            return ibh_ip_equal(&address->local, ip);
+    }
+    return FALSE;
+}
+
+/* The NIC that an address is announced from; NULL: peers know it already. In IPv6 the NIC that has the address always
+ * answers. A link-local address that another hardware address announces looks like a conflict (RFC 3927). */
+static const IbhNic *find_announcer(const Order *order, const IbhNic *nic, const IbhAddress *address,
+                                    gboolean gets_strict)
+{
+    const IbhDifference *difference = order->difference;
+    gpointer before = g_hash_table_lookup(difference->led_before, &address->local);
+    gpointer after = g_hash_table_lookup(difference->led_after, &address->local);
+    const IbhNic *answering;
+
+    if (address->local.family == AF_INET6)
+        return after && after != before ? nic : NULL;
+    if (ibh_nic_foreign_rule(nic, address))
+        return NULL;
+    answering = ibh_difference_answering(difference, address, TRUE);
+    if (ibh_ip_is_link_local(&address->local) && answering != nic)
+        return NULL;
+    return before != after || answering != ibh_difference_answering(difference, address, FALSE) ||
+                   (ibh_difference_effect(difference, nic)->arp && after) || (gets_strict && (before || after))
+               ? answering
+               : NULL;
+}
+
+static void announce(const Order *order)
+{
+    gboolean gets_strict = FALSE;
+
+    IBH_EACH (const IbhWantedNic, one, order->wanted->nics)
+        gets_strict |=
+            is_strict(order, one->value[IBH_SYSCTL_RP_FILTER]) && !is_strict(order, rp_filter_meanwhile(order, one));
+    IBH_EACH (const IbhWantedNic, one, order->wanted->nics) {
+        IBH_EACH_POINTER (const IbhAddress, address, one->nic->served) {
+            const IbhNic *owner = ibh_rails_owner(order->rails, &address->local);
+            const IbhNic *from;
+            char ip[IBH_IP_STRLEN];
+            IbhOp *op;
+
+            if (!owner)
+                owner = ibh_rails_holder(order->rails, &address->local);
+            if (!one->selected || owner != one->nic || !ibh_nic_has_first(one->nic, address) ||
+                !(from = find_announcer(order, one->nic, address, gets_strict)))
+                continue;
+            if (!from->link->carrier || !(from->link->flags & IFF_UP) || from->link->flags & IFF_NOARP)
+                continue;
+            op = emit(order, IBH_OP_ANNOUNCE, from, address->local.family,
+                      from == one->nic ? g_strdup_printf("peers that learned another NIC for %s switch at once",
+                                                         ibh_ip_format(&address->local, ip))
+                                       : g_strdup_printf("main uses %s for its subnet", from->link->name));
+            op->unit.ifindex = one->nic->link->ifindex;
+            op->ip = address->local;
+            op->by_kernel = address->local.family == AF_INET && is_kernels_choice(from, &address->local);
+        }
+    }
+}
+
+/* ---- the order ---- */
+
+static void (*const STEPS[])(const Order *order) = {
+    /* While rules change, packets arrive on the wrong NIC, where a strict rp_filter would drop them. */
+    loosen_rp_filters,
+    /* Routes that no rule leads to serve nobody. They go before a new rule leads to them. */
+    delete_unused_routes,
+    /* A rule never leads to an empty table, so routes come first. A rule leads to what it names and nowhere else, so no
+     * old rule finds the new routes. */
+    add_routes,
+    add_rules,
+    /* Where a NIC gets the table of another NIC, that one leaves before the first comes. */
+    take_tables,
+    /* The NICs that answer from now on have to, before the old rules go and before peers are told. */
+    let_answering_answer,
+    delete_rules,
+    delete_routes,
+    /* From here on every address is sent from where it will stay: the NICs that peers must not learn fall silent. */
+    answer_less,
+    forget_neighbours,
+    /* Peers switch at once. */
+    announce,
+    /* Now no peer sends to another NIC, where a strict rp_filter would drop the packet. */
+    tighten_rp_filters,
+    /* No peer depends on the other NICs' answers any more. */
+    let_others_answer,
+};
+
+/* Two NICs of which one takes a place in the other's table stand or fall together. */
+static void join_units(const Order *order)
+{
+    IBH_EACH (const IbhItem, item, order->difference->new_routes) {
+        const IbhNic *before = find_former(order, item);
+        const int family = item->route->family;
+
+        if (!before)
+            continue;
+        IBH_EACH_POINTER (IbhOp, op, order->plan) {
+            if (op->unit.kind == IBH_UNIT_NIC && op->unit.family == family &&
+                (op->unit.ifindex == before->link->ifindex || op->unit.ifindex == item->nic->link->ifindex))
+                op->unit = (IbhUnit){IBH_UNIT_MOVES, family, 0};
+        }
+    }
+}
+
+GPtrArray *ibh_plan_to(const IbhWanted *wanted)
+{
+    g_auto(IbhDifference) difference = {.wanted = NULL};
+    const Order order = {.difference = &difference,
+                         .wanted = wanted,
+                         .rails = wanted->rails,
+                         .plan = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free)};
+
+    ibh_difference_init(&difference, wanted);
+    for (guint i = 0; i < G_N_ELEMENTS(STEPS); i++)
+        STEPS[i](&order);
+    join_units(&order);
+    return order.plan;
+}
+
+GPtrArray *ibh_plan(const IbhRails *rails)
+{
+    g_autoptr(IbhWanted) wanted = ibh_wanted_new(rails);
+
+    return ibh_plan_to(wanted);
 }

@@ -7,12 +7,34 @@
 #include "model/operation.h"
 #include "plan/rails.h"
 
-/* Of the interfaces that the run is about (IbhRails.only). */
-GPtrArray *ibh_plan_apply(const IbhRails *rails);
+/* What shall stand when a plan is done, and which NICs the plan may change. */
+typedef struct {
+    const IbhNic *nic;
+    gboolean selected;        /* its rules and routes may change */
+    int value[IBH_N_SYSCTLS]; /* the present one, if it may not change */
+} IbhWantedNic;
 
-/* Deletes all that is ours on these interfaces, and restores sysctls. `after`: the rails as they will be when these
- * interfaces are held; NULL: none stays. */
-GPtrArray *ibh_plan_undo(const IbhRails *rails, const IbhRails *after);
+typedef struct {
+    const IbhRails *rails;
+    GArray *nics;     /* IbhWantedNic, by the position of the NIC */
+    GArray *rules;    /* IbhRule: of the selected NICs, and of main=spread */
+    GArray *routes;   /* IbhRoute: the same */
+    gboolean spread;  /* the rules and routes of main=spread may change */
+    gboolean orphans; /* what is left of addresses and NICs that have gone may go */
+    gboolean waits;   /* what an address needs that is being checked for duplicates (IPv6) stays */
+    const char *why;  /* the reason of every change; NULL: each has its own */
+} IbhWanted;
+
+/* wanted.c: what the configuration wants of the interfaces that the run is about (IbhRails.only); with IbhRails.undo
+ * nothing. */
+IbhWanted *ibh_wanted_new(const IbhRails *rails);
+IbhWanted *ibh_wanted_empty(const IbhRails *rails); /* nothing is selected yet */
+void ibh_wanted_free(IbhWanted *wanted);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhWanted, ibh_wanted_free)
+
+/* order.c: the difference between what is wanted and what stands, in the order of one page. */
+GPtrArray *ibh_plan_to(const IbhWanted *wanted);
+GPtrArray *ibh_plan(const IbhRails *rails); /* to what the configuration wants */
 
 /* ---- running it: all or nothing per unit; the kernel is a function, which tests replace ---- */
 

@@ -14,8 +14,7 @@ void ibh_rails_free(IbhRails *rails)
     g_hash_table_unref(rails->by.nics);
     g_hash_table_unref(rails->by.holders);
     g_hash_table_unref(rails->by.tables);
-    g_hash_table_unref(rails->by.led_out);
-    g_hash_table_unref(rails->by.foreign_rule);
+    g_hash_table_unref(rails->by.advertised);
     g_free(rails);
 }
 
@@ -62,14 +61,35 @@ const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *ip)
     return NULL;
 }
 
-const IbhRule *ibh_rails_foreign_rule(const IbhRails *rails, const IbhAddress *address)
+gboolean ibh_rails_is_advertised(const IbhRails *rails, const IbhAddress *address)
 {
-    return g_hash_table_lookup(rails->by.foreign_rule, address);
+    return g_hash_table_contains(rails->by.advertised, address);
 }
 
-gboolean ibh_rails_lead_out(const IbhRails *rails, const IbhAddress *address)
+const IbhRule *ibh_nic_foreign_rule(const IbhNic *nic, const IbhAddress *address)
 {
-    return g_hash_table_contains(rails->by.led_out, address);
+    const IbhRule *theirs = NULL;
+
+    IBH_EACH (const IbhPair, pair, nic->pairs) {
+        if (pair->address != address)
+            continue;
+        if (!pair->theirs)
+            return NULL;
+        theirs = theirs ? theirs : pair->theirs;
+    }
+    return theirs;
+}
+
+gboolean ibh_nic_leaves_to_others(const IbhNic *nic, const IbhAddress *address, const IbhIp *to)
+{
+    const IbhPair *best = NULL;
+
+    IBH_EACH (const IbhPair, pair, nic->pairs) {
+        if (pair->address == address && ibh_prefix_contains(&pair->to, to) &&
+            (!best || pair->to.length > best->to.length))
+            best = pair;
+    }
+    return best ? best->theirs != NULL : ibh_nic_foreign_rule(nic, address) != NULL;
 }
 
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *ip)
@@ -117,12 +137,12 @@ const IbhAddress *ibh_rails_address(const IbhRails *rails, const IbhNic *nic, co
     return NULL;
 }
 
-static const IbhNic *owner_by_other_rule(const IbhRails *rails, const IbhRule *rule)
+/* The NIC to whose table the other rule of the pair leads; NULL: there is none. */
+static const IbhNic *owner_by_pair(const IbhRails *rails, const IbhRule *rule)
 {
-    const GArray *rules = rails->snapshot->rules;
-
-    IBH_EACH (const IbhRule, other, rules) {
-        if (ibh_rule_is_ours(other) && other->table != rule->table && ibh_prefix_equal(&other->from, &rule->from))
+    IBH_EACH (const IbhRule, other, rails->snapshot->rules) {
+        if (ibh_rule_is_ours(other) && other->table != IBH_TABLE_MAIN && ibh_prefix_equal(&other->from, &rule->from) &&
+            ibh_prefix_equal(&other->to, &rule->to))
             return ibh_rails_nic_by_table(rails, other->table);
     }
     return NULL;
@@ -130,17 +150,16 @@ static const IbhNic *owner_by_other_rule(const IbhRails *rails, const IbhRule *r
 
 const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule)
 {
-    const IbhNic *by_table = ibh_rails_nic_by_table(rails, rule->table);
     const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
+    const IbhNic *by_table, *owner = ibh_rails_owner(rails, &rule->from.ip);
 
-    if (rule->table == IBH_TABLE_MAIN) { /* its address, or that address's rule to T or D, names the owner */
-        const IbhNic *owner = ibh_rails_owner(rails, &rule->from.ip);
-
-        return owner ? owner : holder ? holder : owner_by_other_rule(rails, rule);
-    }
-    if (!holder || (by_table && ibh_rails_address(rails, by_table, &rule->from.ip)))
+    if (ibh_rails_holders(rails, &rule->from.ip)->len == 1)
+        return holder;
+    /* No NIC has the address, or several have: the table names one. */
+    by_table = rule->table == IBH_TABLE_MAIN ? owner_by_pair(rails, rule) : ibh_rails_nic_by_table(rails, rule->table);
+    if (by_table && (!holder || ibh_rails_address(rails, by_table, &rule->from.ip)))
         return by_table;
-    return holder;
+    return owner ? owner : holder;
 }
 
 const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route)

@@ -31,6 +31,9 @@ static char *say(const IbhNic *nic)
     case IBH_WHY_LATE_LOCAL_RULE:
         return g_strdup_printf("the rule for the local table has priority %u, which is not before %u", reason->priority,
                                IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN);
+    case IBH_WHY_ADVERTISED:
+        return g_strdup_printf("the addresses in %s, which %s has too, are advertised: no rails without manage=yes",
+                               ibh_prefix_format(reason->subnet, subnet), reason->other->name);
     case IBH_WHY_SHARES:
         return g_strdup_printf("shares %s with %s", ibh_prefix_format(reason->subnet, subnet), reason->other->name);
     default:
@@ -38,9 +41,9 @@ static char *say(const IbhNic *nic)
     }
 }
 
-char *ibh_nic_why(const IbhRails *rails, const IbhNic *nic)
+char *ibh_nic_why(const IbhNic *nic)
 {
-    const IbhRule *rule = nic->served->len ? ibh_rails_foreign_rule(rails, nic->served->pdata[0]) : NULL;
+    const IbhRule *rule = nic->served->len ? ibh_nic_foreign_rule(nic, nic->served->pdata[0]) : NULL;
     g_autofree char *why = say(nic);
     char from[IBH_PREFIX_STRLEN];
 

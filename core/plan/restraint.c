@@ -14,11 +14,12 @@ static gboolean has_address(const IbhNic *nic, const IbhOp *op)
     return FALSE;
 }
 
-/* What a rail gets although it has no address yet that counts (no carrier, no duplicate address detection). */
+/* What a NIC gets although it has no address yet that counts (no carrier, no duplicate address detection). */
 static gboolean is_wanted(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
 {
     return op->type == IBH_OP_SYSCTL_SET &&
-           (nic->status == IBH_NIC_RAIL || (op->to && ibh_nic_must_be_silent(rails, nic)));
+           (nic->status == IBH_NIC_RAIL ||
+            (op->key != IBH_SYSCTL_RP_FILTER && op->to == 1 && ibh_nic_must_be_silent(rails, nic)));
 }
 
 static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op)

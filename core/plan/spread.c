@@ -1,34 +1,113 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * main=spread: unbound traffic over all rails of a subnet, by multipath routes in a table of their own, as one unit.
+/* What main=spread wants: multipath routes over the rails of a subnet, and the rules that lead unbound traffic to them.
  */
-#include "plan/work.h"
+#include "plan/want.h"
 
-/* One route serves all rails of a subnet: where one of them stays as it is, that does, too. Where the last of them are
- * undone by name, other runs decide. */
-static gboolean may_spread(const IbhWork *work)
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+static const IbhIp NO_SOURCE = {.family = AF_INET}; /* what unbound traffic has yet */
+
+/* The source address that the kernel gives unbound traffic by this NIC. It must be of this subnet, and the NIC its
+ * owner: once a socket has that source, the owner's rule applies. */
+static const IbhAddress *first_primary(const IbhNic *nic)
 {
-    if (work->undo)
-        return work->spread || !work->rails->only;
-    IBH_EACH_POINTER (const IbhNic, nic, work->rails->nics) {
-        if (nic->kept)
-            return FALSE;
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
+        if (address->local.family == AF_INET && !address->secondary)
+            return address;
     }
-    return !work->rails->only;
+    return NULL;
 }
 
-/* Rules that ask main come first, then routes, then the rules that lead to them; deletions the other way round. */
-void ibh_work_spread(const IbhWork *work)
+static gboolean can_carry(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet)
 {
-    if (!may_spread(work))
+    const IbhAddress *address = first_primary(nic);
+
+    if (!address || ibh_address_is_host(address) || !ibh_prefix_equal(&address->subnet, subnet))
+        return FALSE;
+    return ibh_nic_is_programmed(rails, nic) && nic->link->flags & IFF_UP && nic->link->carrier &&
+           ibh_rails_owner(rails, &address->local) == nic;
+}
+
+/* A NIC that is no rail has that subnet, too: spreading would take its traffic. */
+static gboolean is_anothers(const IbhRails *rails, const IbhPrefix *subnet)
+{
+    IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
+        const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
+
+        if (nic && nic->status != IBH_NIC_RAIL && ibh_prefix_equal(&address->subnet, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A rule of others that comes later leads to a part of it: it would lose. */
+static gboolean is_led_in_part(const IbhRails *rails, const IbhPrefix *subnet)
+{
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (!ibh_rule_is_ours(rule) && rule->priority >= IBH_PRIORITY_SPREAD - 1 &&
+            ibh_prefix_contains(&rule->from, &NO_SOURCE) && !(rule->selectors & (IBH_SELECT_NOT | IBH_SELECT_IIF)) &&
+            ibh_prefix_is_inside(&rule->to, subnet))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Of nested subnets only the outermost is spread; inside of it, main is asked for longer prefixes. */
+static void keep_outermost(GArray *routes, const IbhRoute *route)
+{
+    for (guint i = routes->len; i-- > 0;) {
+        const IbhPrefix *other = &g_array_index(routes, IbhRoute, i).dst;
+
+        if (ibh_prefix_covers(other, &route->dst))
+            return;
+        if (ibh_prefix_contains(&route->dst, &other->ip))
+            g_array_remove_index(routes, i);
+    }
+    g_array_append_val(routes, *route);
+}
+
+static void add_route(const IbhRails *rails, const IbhPrefix *subnet, GArray *routes)
+{
+    g_autoptr(GArray) hops = IBH_NEW_ARRAY(IbhHop);
+    IbhRoute route = ibh_route_of_ours(IBH_TABLE_SPREAD, subnet);
+
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* by rank */
+        if (can_carry(rails, nic, subnet))
+            g_array_append_val(hops, (IbhHop){.ifindex = nic->link->ifindex});
+    }
+    if (!hops->len || is_anothers(rails, subnet) || is_led_in_part(rails, subnet))
         return;
-    ibh_work_add_rules(work, &work->of_spread, IBH_PRIORITY_SPREAD - 1, FALSE);
-    ibh_work_add_routes(work, &work->of_spread, IBH_TABLE_SPREAD);
-    ibh_work_add_rules(work, &work->of_spread, IBH_PRIORITY_SPREAD, FALSE);
-    IBH_EACH (IbhStale, stale, work->stales) {
-        if (stale->spread)
-            ibh_work_drop(work, stale,
-                          stale->rule ? "unbound traffic follows the main table again"
-                                      : "this subnet is not spread (any more)");
+    route.scope = RT_SCOPE_LINK;
+    route.nexthops = hops->len;
+    route.ifindex = g_array_index(hops, IbhHop, 0).ifindex;
+    if (hops->len > 1) /* the kernel shows a single hop as a route by a device */
+        route.hops = ibh_pool_keep(rails->pool, hops->data, hops->len * sizeof(IbhHop));
+    keep_outermost(routes, &route);
+}
+
+/* For traffic without a source yet: first main's longer prefixes inside a subnet (bridges, hosts, other networks),
+ * then the rails. */
+void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules)
+{
+    g_autoptr(GArray) spread = IBH_NEW_ARRAY(IbhRoute);
+
+    if (rails->main != IBH_MAIN_SPREAD)
+        return;
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        const IbhAddress *address = first_primary(nic);
+
+        if (address)
+            add_route(rails, &address->subnet, spread);
+    }
+    IBH_EACH (const IbhRoute, route, spread) {
+        const IbhPrefix *dst = &route->dst;
+        const IbhRule pair[] = {
+            ibh_rule_of_ours(&NO_SOURCE, dst, IBH_TABLE_MAIN, dst->length, IBH_PRIORITY_SPREAD - 1),
+            ibh_rule_of_ours(&NO_SOURCE, dst, IBH_TABLE_SPREAD, -1, IBH_PRIORITY_SPREAD),
+        };
+
+        g_array_append_vals(rules, pair, G_N_ELEMENTS(pair));
+        g_array_append_vals(routes, route, 1);
     }
 }

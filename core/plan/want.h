@@ -6,10 +6,10 @@
 
 #include "plan/rails.h"
 
-/* IbhRoute, in the order they must be added. */
-GArray *ibh_want_routes(const IbhRails *rails, const IbhNic *nic);
-/* IbhRule; `routes`: the routes wanted in T, because a default route needs rules, too. */
-GArray *ibh_want_rules(const IbhRails *rails, const IbhNic *nic, const GArray *routes);
+/* want.c: finds the pairs, routes and rules of a rail, once all rails are known. */
+void ibh_want(const IbhRails *rails, IbhNic *nic);
+
+/* ---- arp.c: sysctls ---- */
 
 /* TRUE for a rail that has its rules, or gets them in this run (IbhRails.only). */
 gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic);
@@ -23,14 +23,20 @@ gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic);
 /* The wanted value. For a NIC that is no rail: the administrator's, unless it must be silent. */
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);
 
-/* ---- routes via gateways ---- */
+/* ---- spread.c: main=spread. Adds what it wants to these IbhRoute and IbhRule ---- */
 
-/* `routes`: the rail's subnets (IbhRoute); adds remote= and its default. */
-void ibh_want_gateways(const IbhRails *rails, const IbhNic *nic, GArray *routes);
+void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules);
+
+/* ---- gateways.c: routes via gateways ---- */
+
+/* `routes`: what T has on the link (IbhRoute). */
+void ibh_want_remote(const IbhRails *rails, const IbhNic *nic, int family, GArray *routes);
+/* The default that D has; FALSE: D is empty, and main decides. */
+gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, IbhRoute *ret_route);
+gboolean ibh_nic_has_default(const IbhRails *rails, const IbhNic *nic, int family);
 
 /* The gateway that gateway= names (not auto); FALSE: it names none, or none in the rail's subnets. */
 gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
-gboolean ibh_nic_has_default(const IbhRails *rails, const IbhNic *nic, int family); /* D has a default route */
 
 void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway); /* of ours; AF_UNSPEC: on link */
 void ibh_routes_add_via(const IbhNic *nic, const IbhRoute *route, GArray *routes);
@@ -43,8 +49,7 @@ gboolean ibh_prefix_has_one_peer(const IbhPrefix *subnet);
 /* With our mark: */
 IbhRoute ibh_route_of_ours(guint32 table, const IbhPrefix *dst);
 IbhRoute ibh_route_for_nic(const IbhNic *nic, const IbhPrefix *dst); /* in T, by the device */
-/* Adds one without an address. `to` NULL, or of length 0: to all. */
-void ibh_rules_add_ours(GArray *rules, guint32 table, gint64 suppress_prefixlength, guint32 priority,
-                        const IbhPrefix *to);
-void ibh_rule_set_source(IbhRule *rule, const IbhIp *source);
+/* A rule from one address. `to` NULL, or of length 0: to all. */
+IbhRule ibh_rule_of_ours(const IbhIp *from, const IbhPrefix *to, guint32 table, gint64 suppress_prefixlength,
+                         guint32 priority);
 gboolean ibh_routes_have_prefix(const GArray *routes, const IbhPrefix *prefix);

@@ -132,12 +132,12 @@ guint ibh_probe_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IB
  * a sender's address; but arp_filter does not drop such a question, so where that is on, the answer proves nothing. */
 static gboolean is_beside_rails(const IbhProbe *probe, const IbhLink *link, const IbhArpClaim *claim)
 {
-    const IbhNic *nic = ibh_rails_nic(probe->rails, link->ifindex);
+    const IbhNic *nic = link ? ibh_rails_nic(probe->rails, link->ifindex) : NULL;
     const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;
     const IbhIp none = {.family = AF_INET};
 
     return nic && nic->status != IBH_NIC_RAIL && claim->is_answer && ibh_ip_equal(&claim->to, &none) &&
-           !ibh_sysctl_effective(key, link->sysctl[key], probe->rails->snapshot->all[key]);
+           !ibh_sysctl_effective(key, nic->link->sysctl[key], probe->rails->snapshot->all[key]);
 }
 
 /* In IPv4 a proxy is known by the question: it answers another rail of this host, which names itself. */

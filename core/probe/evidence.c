@@ -368,9 +368,11 @@ static void hear_arp(IbhProbe *probe, const IbhHeard *heard)
 static void hear_discovery(IbhProbe *probe, const IbhHeard *heard, const guint8 *icmp, gsize length)
 {
     const IbhLink *link = ibh_snapshot_link(probe->rails->snapshot, heard->ifindex);
-    const IbhIp whom = length < ADVERTISEMENT ? (IbhIp){0} : ibh_ip_from_bytes(AF_INET6, icmp + 8);
+    IbhIp whom = {.family = AF_UNSPEC};
     IbhArpClaim claim;
 
+    if (length >= ADVERTISEMENT)
+        whom = ibh_ip_from_bytes(AF_INET6, icmp + 8);
     if (!link || length < ADVERTISEMENT || heard->bytes[7] != 255)
         return;
     if (heard->outgoing && icmp[0] == ND_NEIGHBOR_SOLICIT)

@@ -52,7 +52,7 @@ static void report_blocked(IbhProbe *probe)
 
         if (nic->status != IBH_NIC_BLOCKED || probe->rails->only)
             continue;
-        why = ibh_nic_why(probe->rails, nic);
+        why = ibh_nic_why(nic);
         ibh_finding_add(probe->findings, nic->link->name, IBH_ERROR, "local-rule-late",
                         ibh_remedy_advice("ib-hook --check says what to do; then probe again"),
                         "not programmed, so it was not probed: %s", why);

@@ -13,7 +13,7 @@
 #include "render/render.h"
 
 #include "check/check.h"
-#include "plan/fib.h"
+#include "check/fib.h"
 #include "plan/want.h"
 
 #include <linux/rtnetlink.h>
@@ -64,7 +64,7 @@ static GPtrArray *choose(GString *out, const IbhRails *rails)
     GPtrArray *chosen = g_ptr_array_new();
 
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
-        g_autofree char *name = ibh_text_printable(nic->link->name), *why = ibh_nic_why(rails, nic);
+        g_autofree char *name = ibh_text_printable(nic->link->name), *why = ibh_nic_why(nic);
         g_autofree char *no_rail = ibh_text_printable(why);
         const char *never = nic->status != IBH_NIC_RAIL             ? no_rail
                             : !ibh_render_is_plain(nic->link->name) ? "its name cannot stand in such a file"
@@ -283,7 +283,7 @@ typedef struct {
 static void put_routed_by_others(const Rendering *all, const IbhNic *nic, int family)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        const IbhOwner owner = {.rule = ibh_rails_foreign_rule(all->rails, address)};
+        const IbhOwner owner = {.rule = ibh_nic_foreign_rule(nic, address)};
         g_autofree char *rule = owner.rule ? ibh_owner_text(all->rails->snapshot, &owner) : NULL;
         char ip[IBH_IP_STRLEN];
 
@@ -312,16 +312,14 @@ static void put_rules(const Rendering *all, const IbhNic *nic, int family, const
 
 static void put_family(const Rendering *all, const IbhNic *nic, int family, IbhValues *values)
 {
-    g_autoptr(GArray) routes = ibh_want_routes(all->rails, nic), rules = ibh_want_rules(all->rails, nic, routes);
-
     values->of['4'] = family == AF_INET6 ? "6" : "4";
     values->of['6'] = family == AF_INET6 ? "6" : "";
     ibh_template_fill(all->out, all->format->routes, values);
-    IBH_EACH (const IbhRoute, route, routes) {
+    IBH_EACH (const IbhRoute, route, nic->routes) {
         if (family == AF_UNSPEC || family == route->family)
             put_route(all->out, all->format, values, route, route->table + all->distance);
     }
-    put_rules(all, nic, family, rules, values);
+    put_rules(all, nic, family, nic->rules, values);
 }
 
 static void put_rail(const Rendering *all, const IbhNic *nic)

@@ -40,7 +40,7 @@ static gboolean is_rule_of_files(const IbhRails *rails, const IbhRule *rule)
         return FALSE;
     if (rule->table == IBH_TABLE_MAIN)
         return rule->suppress_prefixlength >= 0 && (rule->selectors | IBH_SELECT_TO) == IBH_SELECT_TO;
-    return ibh_rule_is_of_a_source(rule) && !rule->to.length && is_of_one_candidate(rails, rule->table);
+    return ibh_rule_is_of_a_source(rule) && is_of_one_candidate(rails, rule->table);
 }
 
 gboolean ibh_render_is_led_to(const IbhSnapshot *snapshot, guint32 table)

@@ -166,7 +166,7 @@ static void block_signals(const IbhRun *run, sigset_t *ret_before)
 static void update(IbhRun *run, const GPtrArray *plan, IbhState *after)
 {
     g_array_unref(after->rails);
-    after->rails = ibh_rails_to_remember(run->rails, run->undo);
+    after->rails = ibh_rails_to_remember(run->rails, run->spared);
     if (!run->is_event)
         update_holds(run, plan, after);
     if (run->undo)
@@ -191,7 +191,7 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     ibh_state_remember(after, outcome->done, TRUE);
     ibh_state_match_links(after, run->snapshot);
     if (!run->undo)
-        after->config = ibh_config_fingerprint(run->config);
+        ibh_state_set_config(after, ibh_config_text(run->config));
     if (run->remember)
         run->remember(run, after);
     else

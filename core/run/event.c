@@ -6,23 +6,6 @@
 
 #define LOCK_SECONDS 8 /* its caller waits for it */
 
-void ibh_event_clear(IbhEvent *event)
-{
-    g_clear_pointer(&event->spared, g_array_unref);
-    ibh_focus_clear(&event->focus);
-    event->port = 0;
-}
-
-static void restrain(IbhEvent *event, IbhRun *run, GPtrArray *plan)
-{
-    const guint before = plan->len;
-
-    event->spared = ibh_plan_restrain(plan, run->rails, &event->restraint);
-    run->restrained = plan->len < before;
-    event->port = ibh_netlink_port(run->netlink);
-    ibh_focus_find(&event->focus, run->rails);
-}
-
 static gboolean report(const IbhEvent *event, IbhRun *run, const IbhOutcome *outcome, GString *out)
 {
     g_autofree char *text = ibh_ops_log_text(outcome->done, run->snapshot, event->cause);
@@ -54,11 +37,12 @@ static gboolean configure(const IbhEvent *event, IbhRun *run)
     return run->config != NULL;
 }
 
-static gboolean act(IbhEvent *event, IbhRun *run, GString *out)
+static gboolean act(const IbhEvent *event, IbhRun *run, GString *out)
 {
     g_autoptr(GPtrArray) plan = NULL;
     g_autoptr(IbhOutcome) outcome = NULL;
     g_autoptr(GError) error = NULL;
+    guint wanted;
 
     if (ibh_run_open(run, LOCK_SECONDS, &error) && configure(event, run) && ibh_run_look(run, &error))
         plan = ibh_run_decide(run, &error);
@@ -67,12 +51,15 @@ static gboolean act(IbhEvent *event, IbhRun *run, GString *out)
     warn_of(run, error);
     if (!plan)
         return FALSE;
-    restrain(event, run, plan);
+    wanted = plan->len;
+    run->spared = ibh_plan_restrain(plan, run->rails, &event->restraint);
+    run->restrained = plan->len < wanted;
     outcome = ibh_run_change(run, plan);
     return report(event, run, outcome, out);
 }
 
-static gboolean run_once(IbhEvent *event, GString *out, GString *warnings)
+/* `ret_changed`: it came as far as the change. */
+static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings, gboolean *ret_changed)
 {
     IbhRun run = {.config_path = event->config,
                   .sysfs = event->sysfs,
@@ -82,28 +69,28 @@ static gboolean run_once(IbhEvent *event, GString *out, GString *warnings)
                   .speaker = "",
                   .warnings = warnings,
                   .announcer = IBH_ANNOUNCER_INIT};
-    gboolean ok;
+    gboolean ok = act(event, &run, out), may_be_confined;
 
-    ibh_event_clear(event);
-    ok = act(event, &run, out);
+    *ret_changed = run.spared != NULL;
+    may_be_confined = warnings->len || (*ret_changed && !run.rails->candidates);
     if (event->after)
         event->after(event->data, &run);
     ibh_run_close(&run);
-    if (warnings->len || (event->focus.candidates && !event->focus.candidates->len))
+    if (may_be_confined)
         ibh_confined_explain(warnings);
     return ok;
 }
 
 /* If a manager takes an address away while a plan runs, the kernel refuses a route: a second look tells whether that is
  * an error. */
-gboolean ibh_event_run(IbhEvent *event, GString *complained)
+gboolean ibh_event_run(const IbhEvent *event, GString *complained)
 {
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
-    gboolean ok = run_once(event, out, warnings);
+    gboolean changed, ok = run_once(event, out, warnings, &changed);
 
-    if (!ok && event->focus.candidates) { /* it came so far */
+    if (!ok && changed) {
         g_string_truncate(warnings, 0);
-        ok = run_once(event, out, warnings);
+        ok = run_once(event, out, warnings, &changed);
     }
     ibh_log_lines(LOG_INFO, out->str);
     if (!g_string_equal(warnings, complained))

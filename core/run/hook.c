@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run/run.h"
 
+#include <errno.h>
+#include <linux/rtnetlink.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -8,37 +10,52 @@
 
 #define SECONDS 10          /* at most */
 #define LATE G_USEC_PER_SEC /* only --watch repairs changes that come later than this after an early call */
-#define PAUSE (20 * 1000)   /* microseconds between two runs: one run answers several events */
+#define PAUSE (20 * 1000)   /* microseconds after a change of an address: others follow, and routes */
 
-/* Does for a moment what --watch does all the time. Events during the last look count, too. */
-static void answer_events(IbhEvent *event, IbhEvents *events, gint64 end, GString *complained)
+/* ---- an early call ---- */
+
+static void note_candidates(gpointer data, IbhRun *run)
 {
-    for (gint64 left = G_MAXINT64; left > 0;) {
-        struct pollfd fds[] = {{.fd = events->netlink, .events = POLLIN}, {.fd = events->uevents, .events = POLLIN}};
+    gboolean *may_have_rails = data;
 
-        if (event->focus.candidates)
-            (void)ibh_events_focus(events, &event->focus); /* it listens for addresses */
-        left = end - g_get_monotonic_time();
-        if (poll(fds, G_N_ELEMENTS(fds), left > 0 ? (int)(left / 1000) + 1 : 0) <= 0)
-            continue;
-        g_usleep(PAUSE);
-        if (ibh_events_drain(events, event->port, NULL, NULL))
-            (void)ibh_event_run(event, complained);
-    }
+    *may_have_rails = !run->rails || run->rails->candidates;
 }
 
-static void run_for_a_moment(IbhEvent *event, GString *complained)
+/* A socket that can be read when an address of any NIC has changed; -1: there is none, and the second is waited for. */
+static int listen_for_addresses(void)
 {
-    gint64 end = g_get_monotonic_time() + LATE;
-    IbhEvents events;
-    gboolean listening = ibh_events_open(&events, NULL); /* before the first look: no event between them is missed */
+    const struct sockaddr_nl groups = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
 
-    (void)ibh_event_run(event, complained);
-    if (!listening)
-        return;
-    if (!event->focus.candidates || event->focus.candidates->len)
-        answer_events(event, &events, end, complained);
-    ibh_events_close(&events);
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&groups, sizeof groups) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* The manager has yet to set the addresses, and then the routes: the event is answered now, whenever addresses change
+ * within a second, and when that is over. */
+static void run_for_a_second(IbhEvent *event, GString *complained)
+{
+    const gint64 end = g_get_monotonic_time() + LATE;
+    struct pollfd addresses = {.fd = listen_for_addresses(), .events = POLLIN};
+    gboolean may_have_rails = TRUE, again;
+    char report[1024];
+
+    event->after = note_candidates;
+    event->data = &may_have_rails;
+    do {
+        again = g_get_monotonic_time() < end;
+        (void)ibh_event_run(event, complained);
+        again = again && may_have_rails;
+        if (again && poll(&addresses, 1, (int)(MAX(end - g_get_monotonic_time(), 0) / 1000) + 1) > 0) {
+            g_usleep(PAUSE);
+            while (recv(addresses.fd, report, sizeof report, 0) >= 0 || errno == ENOBUFS)
+                ;
+        }
+    } while (again);
+    if (addresses.fd >= 0)
+        close(addresses.fd);
 }
 
 /* ---- the limit ---- */
@@ -81,9 +98,8 @@ int ibh_hook_run(const IbhTrigger *trigger)
     limit_time();
     complained = g_string_new(NULL);
     if (trigger->early && !ibh_watch_is_running())
-        run_for_a_moment(&event, complained);
+        run_for_a_second(&event, complained);
     else
         (void)ibh_event_run(&event, complained);
-    ibh_event_clear(&event);
     return 0;
 }

@@ -9,7 +9,7 @@ static void know_rail(const IbhRun *run, const IbhNic *nic, GArray *known)
 {
     IbhKnownRail now;
 
-    if (ibh_known_of(nic, known, &now) && (now.slot[0] || ibh_hardware_find(run->sysfs, &now)))
+    if (ibh_known_of(run->rails, nic, known, &now) && (now.slot[0] || ibh_hardware_find(run->sysfs, &now)))
         ibh_known_put(known, &now);
 }
 

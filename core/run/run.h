@@ -39,7 +39,7 @@ typedef struct IbhRun {
     IbhState *state;  /* as it was read, before parts of it were dropped */
     IbhSnapshot *snapshot;
     IbhRails *rails;
-    IbhRails *after;     /* of an --undo of single NICs: the rails that stay; the plan has hops of theirs. NULL: none */
+    GArray *spared;      /* int: NICs that an event left alone; NULL: it did not come so far */
     gboolean restrained; /* some operation was left undone on purpose */
     gboolean announced;  /* just now: peers may still send to the other NIC */
     IbhAnnouncer announcer;
@@ -76,18 +76,11 @@ typedef struct {
     void (*done)(gpointer data, const IbhOp *op); /* called for each change that stands */
     void (*after)(gpointer data, IbhRun *run);    /* called at the end of each run, however far it came */
     gpointer data;
-    GArray *spared; /* out: int, the NICs that were spared; NULL: it did not come so far */
-    IbhFocus focus; /* out: without candidates, it did not come so far */
-    guint32 port;   /* out: of the socket that made the changes */
 } IbhEvent;
 
 /* One line per changed interface goes to the journal, and one per problem, unless all equal those of the last run in
  * `complained`: a lasting problem is reported once, not at every event. FALSE: something failed. */
-gboolean ibh_event_run(IbhEvent *event, GString *complained);
-/* Frees the last results, if any. */
-void ibh_event_clear(IbhEvent *event);
-/* What --watch has to hear of from now on. */
-void ibh_focus_find(IbhFocus *focus, const IbhRails *rails);
+gboolean ibh_event_run(const IbhEvent *event, GString *complained);
 
 /* ---- what a hook does: one run over all interfaces, in its own process, which never harms the caller ---- */
 

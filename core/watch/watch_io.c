@@ -5,8 +5,8 @@
 #include "kernel/netlink.h"
 #include "run/run.h"
 #include "watch/backoff.h"
+#include "watch/events_io.h"
 #include "watch/heard.h"
-#include "watch/in_force_io.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -49,11 +49,15 @@ typedef struct {
 typedef struct {
     IbhEvent how;
     IbhEvents events;
+    IbhFocus focus; /* without candidates, the last run did not come so far */
+    guint32 port;   /* of its changes */
+    GArray *spared; /* int: the NICs that it left alone; NULL: it did not come so far */
     IbhHeard heard;
     int signals;
-    int files; /* tells that the configuration's files change; -1: not available here */
-    IbhInForce in_force;
-    int held; /* the lock that says that it runs; -1: not yet */
+    int files;       /* tells that the configuration's files change; -1: not available here */
+    gboolean reload; /* the next run puts what the files say into force */
+    char *waits;     /* the text of these, of which was said that it waits; NULL: none does */
+    int held;        /* the lock that says that it runs; -1: not yet */
     gboolean stop;
 
     gint64 due;     /* when to look again; NEVER: when something happens */
@@ -94,21 +98,55 @@ static void note(gpointer data, const IbhOp *op)
     ibh_log_lines(LOG_WARNING, text);
 }
 
+static void say_that_it_waits(const char *path)
+{
+    g_autofree char *option = path ? g_strdup_printf("--config %s ", path) : g_strdup("");
+    g_autofree char *text = g_strdup_printf(
+        "the configuration in %s changed: \"sudo ib-hook %s--apply\" puts it into force; until then, or "
+        "until a reload or a hook, --watch uses the one before",
+        path ? path : IBH_CONFIG_DIR, option);
+
+    ibh_log_lines(LOG_NOTICE, text);
+}
+
+/* An editor may not have finished with the files: they wait until --apply, a reload or a hook puts them into force. */
 static void configure(gpointer data, IbhRun *run)
 {
     Watch *watch = data;
+    IbhConfig *in_force = watch->reload && run->config ? NULL : ibh_config_in_force(run->state, run->config);
+    g_autofree char *told = g_steal_pointer(&watch->waits);
 
-    ibh_in_force_configure(&watch->in_force, run);
+    if (!in_force)
+        return;
+    if (run->config) {
+        watch->waits = g_strdup(ibh_config_text(run->config));
+        if (g_strcmp0(watch->waits, told) != 0)
+            say_that_it_waits(run->config_path);
+    }
+    ibh_config_free(run->config);
+    run->config = in_force;
+}
+
+static void forget_run(Watch *watch)
+{
+    ibh_focus_clear(&watch->focus);
+    watch->port = 0;
+    g_clear_pointer(&watch->spared, g_array_unref);
+    g_clear_pointer(&watch->missed, g_array_unref);
 }
 
 static void after(gpointer data, IbhRun *run)
 {
     Watch *watch = data;
 
-    g_clear_pointer(&watch->missed, g_array_unref);
-    if (watch->how.focus.candidates)
-        watch->missed = ibh_missing_find(run->rails, run->config, run->sysfs, TRUE);
-    ibh_in_force_keep(&watch->in_force, run);
+    forget_run(watch);
+    if (!run->spared) /* it did not come so far */
+        return;
+    ibh_focus_find(&watch->focus, run->rails);
+    watch->port = ibh_netlink_port(run->netlink);
+    watch->spared = g_steal_pointer(&run->spared);
+    watch->missed = ibh_missing_find(run->rails, run->config, run->sysfs, TRUE);
+    watch->reload = FALSE; /* its configuration is in the state */
 }
 
 static gboolean leaves(gconstpointer data, const IbhUnit *unit)
@@ -124,8 +162,8 @@ static void remember_spared(Watch *watch, gint64 now)
     g_autoptr(GArray) before = watch->away;
 
     watch->away = IBH_NEW_ARRAY(Away);
-    for (guint i = 0; watch->how.spared && i < watch->how.spared->len; i++) {
-        Away away = {.ifindex = g_array_index(watch->how.spared, int, i), .since = now};
+    for (guint i = 0; watch->spared && i < watch->spared->len; i++) {
+        Away away = {.ifindex = g_array_index(watch->spared, int, i), .since = now};
 
         IBH_EACH (const Away, one, before) {
             if (one->ifindex == away.ifindex)
@@ -200,7 +238,7 @@ static void look(Watch *watch)
         watch->ours.looked = watch->any.looked;
     watch->own = FALSE;
     plan_next_look(watch, ok, watch->any.looked);
-    if (watch->how.focus.candidates && ibh_events_focus(&watch->events, &watch->how.focus))
+    if (watch->focus.candidates && ibh_events_focus(&watch->events, &watch->focus))
         on_event(watch, FALSE, watch->any.looked);
     watch->due = MIN(watch->due, ibh_missing_log(&watch->missing, watch->missed, watch->any.looked));
     if (watch->held < 0)
@@ -217,7 +255,7 @@ static void on_signal(Watch *watch, gint64 now)
     while (read(watch->signals, &info, sizeof info) == (gssize)sizeof info) {
         watch->stop |= info.ssi_signo != SIGHUP;
         if (info.ssi_signo == SIGHUP) {
-            watch->in_force.reload = TRUE;
+            watch->reload = TRUE;
             g_string_truncate(watch->complained, 0);
         }
         watch->due = now;
@@ -226,9 +264,9 @@ static void on_signal(Watch *watch, gint64 now)
 
 static void on_reports(Watch *watch, gint64 now)
 {
-    watch->heard.nics = watch->how.focus.candidates;
+    watch->heard.nics = watch->focus.candidates;
     watch->heard.ours = FALSE;
-    if (ibh_events_drain(&watch->events, watch->how.port, ibh_heard_add, &watch->heard))
+    if (ibh_events_drain(&watch->events, watch->port, ibh_heard_add, &watch->heard))
         on_event(watch, watch->heard.ours, now);
 }
 
@@ -319,10 +357,9 @@ static void run(Watch *watch)
         wait_for_something(watch);
     }
     ibh_notify("STOPPING=1");
-    ibh_event_clear(&watch->how);
+    forget_run(watch);
     g_array_unref(watch->away);
     g_array_unref(watch->backoff);
-    g_clear_pointer(&watch->missed, g_array_unref);
     g_array_unref(watch->missing);
     g_string_free(watch->complained, TRUE);
     ibh_heard_clear(&watch->heard);
@@ -330,14 +367,15 @@ static void run(Watch *watch)
     close(watch->signals);
     if (watch->files >= 0)
         close(watch->files);
-    ibh_config_free(watch->in_force.config);
+    g_free(watch->waits);
     if (watch->held >= 0)
         close(watch->held);
 }
 
 gboolean ibh_watch_run(const char *config, const char *sysfs)
 {
-    Watch watch = {.how = {.config = config, .sysfs = sysfs}, .held = -1};
+    /* Who names a file wants what it says. */
+    Watch watch = {.how = {.config = config, .sysfs = sysfs}, .reload = config != NULL, .held = -1};
     g_autoptr(GError) error = NULL;
 
     if (!start(&watch, &error)) {

@@ -18,7 +18,6 @@ int main(void)
 
     ibh_process_start();
     ok = ibh_event_run(&event, complained);
-    ibh_event_clear(&event);
     if (refused)
         ibh_log_lines(LOG_ERR, "ib-hook.service routed no NIC, because the configuration is refused: correct it, then "
                                "run: sudo systemctl start ib-hook.service");

@@ -37,10 +37,10 @@ main=$main")
         if [ $arp = auto ]; then
             ip -n B rule del from 172.16.34.2 lookup 942
         else
-            ip -n B rule add from 172.16.34.2 lookup 942 priority 1941 suppress_prefixlength 0 protocol static
+            ip -n B rule add from 172.16.34.2 to 172.16.0.0/16 lookup 942 priority 1941 protocol static
             ip -n B rule del from 172.16.34.2 lookup 942 priority 1941 protocol static
         fi
-        stands() { our_rules B | grep -q "from 172.16.34.2 lookup 942"; }
+        stands() { our_rules B | grep -q "from 172.16.34.2 to 172.16.0.0/16 lookup 942"; }
         wait_until 5 stands
         watch_stop >/dev/null
         hook B --config "$file" --undo >/dev/null

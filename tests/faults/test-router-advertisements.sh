@@ -118,7 +118,7 @@ wait_until 10 default_is ib1 6 ""
 wait_until 10 gateways_are ib1 6 ""
 ok "lifetime 0: --watch follows"
 goes_by "without a router: as main says" eth9 "$own" fd00:2::1
-expect_contains "the rail itself stays" "from $own lookup 941" "$(ip -n A -6 -d rule)"
+expect_contains "the rail itself stays" "from $own to 172.16.0.0/16 lookup 941" "$(ip -n A -6 -d rule)"
 
 link_local R fe80::2
 advertise R 4

@@ -61,7 +61,9 @@ class Facts:
         self.spread_over = self.devices | {one[0] for one in self.usable if one[0] in config.candidates and
                                            any(rule.leads(one[1]) for rule in theirs)}
         self.sure = {device for address, device in self.rail_of.items() if address not in self.twice}
+        self.main_routes = self.twin.main_routes()
         self.subnets = {device: self.subnets_of(device) for device in {one[0] for one in self.addresses}}
+        self.reached = {device: nets | self.on_link(device, nets) for device, nets in self.subnets.items()}
         self.sharing = {device: self.subnets_of(device, SCOPES) for device in self.subnets}  # by these a NIC becomes a rail
         # Also those whose addresses others route, or another NIC has, too.
         self.rails = self.sure | {nic for nic in config.candidates & set(self.links) if self.is_engaged(nic, config)}
@@ -71,7 +73,6 @@ class Facts:
         self.others_prefixes = State.prefixes(self.twin.routes)
         self.our_prefixes = State.prefixes(self.state.our_routes)
         self.main = self.others_prefixes.get(MAIN, {})
-        self.main_routes = self.twin.main_routes()
         self.table_of = {device: self.ours[address] for address, device in self.rail_of.items()}
         self.gateways_of = Gateways(self, config.keys)
         self.last_of_others = any(number(dict(known).get(FRA_PRIORITY, bytes(4))) in (LAST_PAIR, LAST_PAIR + 1)
@@ -91,6 +92,14 @@ class Facts:
                 found.add(network)
         return found
 
+    def on_link(self, device, nets):
+        """Main's routes by this NIC without a gateway, inside its subnets or around an address that has none."""
+        bare = [ipaddress.ip_address(one[1]) for one in self.usable if one[0] == device and one[2] in (32, 128) and one[3] == one[1]]
+        return {one.net for one in self.main_routes
+                if one.dev == device and one.kind == "unicast" and not one.via and not one.source and one.net.prefixlen and
+                (any(one.net.version == net.version and one.net.subnet_of(net) for net in nets) or
+                 any(address in one.net for address in bare))}
+
     def is_engaged(self, nic, config):
         """By its configuration, or because it shares a subnet with another candidate."""
         if self.links[nic][2] or config.keys.of(nic, "manage", "auto") == "no":
@@ -100,10 +109,10 @@ class Facts:
                 for two in self.sharing.get(other, ()) if one.version == two.version)
 
     def spread(self):
-        """Subnets of several rails that are up, and of no other NIC."""
-        up = [net for device in self.spread_over if self.up(device) for net in self.subnets[device]]
+        """Subnets of rails that are up, one is enough, and of no other NIC."""
+        up = {net for device in self.spread_over if self.up(device) for net in self.subnets[device]}
         others = {net for device, nets in self.subnets.items() if device not in self.spread_over for net in nets}
-        return {net for net in up if up.count(net) > 1} - others
+        return up - others
 
     def in_main(self, address, source=None, oif=None):
         """The length of main's longest prefix for what this source sends, bound to this NIC; -1: none, or one that says to ask

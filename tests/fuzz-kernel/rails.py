@@ -4,7 +4,7 @@
 import ipaddress
 
 from facts import LAST_PAIR, by, rule, same, within
-from gateways import MOST_LENGTHS, Remote, fits, to_gateway
+from gateways import Remote, fits, to_gateway
 from hosts import Trouble
 from kernel import FRA_TABLE, WALL, Question, family_of, number
 from others import SETTLED, Others
@@ -49,7 +49,7 @@ class Rails:
     def rail(self, facts, question, mine, other, decided, main):
         """Where a rail's own address sends."""
         device = facts.rail_of[question.source]
-        inside = within(question.to, facts.subnets[device])
+        inside = within(question.to, facts.reached[device])
         remote = Remote(facts, device, question)
         if self.by_a_table_of_two(facts, question, mine):
             # What had no way has lost none; and outside of what a rail reaches, rules of others are right.
@@ -78,8 +78,7 @@ class Rails:
     def expected(self, facts, question, device, mine, other, decided, main, remote):
         """(is it right, what would be, which promise)"""
         early, around, before_last = decided
-        subnets = facts.subnets[device]
-        inside, length = within(question.to, subnets), facts.in_main(question.to, question.source)
+        inside, length = within(question.to, facts.reached[device]), facts.in_main(question.to, question.source)
         if other.kind in SETTLED:
             return same(mine, other), "as without", "local"
         if early:
@@ -128,9 +127,9 @@ class Rails:
         return as_main, f"as main says: it has /{remote.in_main}, remote= /{remote.length}", "remote, more exact"
 
     def inside_the_subnet(self, facts, question, device, mine, other, main):
-        inside, length = within(question.to, facts.subnets[device]), facts.in_main(question.to, question.source)
+        inside, length = within(question.to, facts.reached[device]), facts.in_main(question.to, question.source)
         address = ipaddress.ip_address(question.to)
-        ways = [way for net in facts.subnets[device] if net.prefixlen == inside and net.version == address.version and address in net
+        ways = [way for net in facts.reached[device] if net.prefixlen == inside and net.version == address.version and address in net
                 for way in facts.gateways_of.subnet(device, net)]
         if None in ways and (same(mine, main) or same(mine, other)):
             self.count("main has a rail's subnet by somebody's gateway, and the rail has nothing better")
@@ -241,22 +240,22 @@ class Rails:
     # ---- what a host with rails has of rules, and who answers for others' addresses ----
 
     def bounded(self, facts, family):
-        """Two rules an address, two more with a default, two for each further length; more, where others' rules come in between, or main
-        has none."""
-        theirs = {one.priority for one in map(rule, facts.twin.rules) if one.version == family}
-        by_source, alone = {}, 32766 in theirs and not theirs - {0, 32766, 32767}
+        """A pair of rules for each address and each prefix of its table, two more with a default. Before those of defaults each
+        names its destination, so it meets no packet that is not for there."""
+        by_source = {}
         for one in map(rule, facts.state.our_rules):
-            if one.version == family and one.source:
+            if one.version != family:
+                continue
+            if one.priority < LAST_PAIR and not one.to:
+                raise Trouble("h-bounded", f"a rule of ours meets packets for everywhere: {one.priority}: from {one.source} lookup "
+                              f"{one.table}", "destination")
+            if one.source:
                 by_source.setdefault(str(one.source[0]), []).append(one)
         for address, device in facts.rail_of.items():
             if family_of(address) != family or address in facts.twice or self.refused or not facts.up(device):
                 continue
             nets = [net for net in facts.our_prefixes.get(facts.ours[address], ()) if net.version == family]
-            outermost = [net for net in nets if not any(net != one and net.subnet_of(one) for one in nets)]
-            pairs = min(max(len({net.prefixlen for net in nets}), 1), MOST_LENGTHS)
-            named = len([net for net in outermost if net not in facts.subnets[device]])  # by remote=
-            most = pairs * (2 if alone else 1 + max(1, min(len(outermost) - named, MOST_PREFIXES) + named))
-            most += 2 if any(one.priority == LAST_PAIR + 1 for one in by_source.get(address, ())) else 0
+            most = 2 * len(nets) + (2 if any(one.priority == LAST_PAIR + 1 for one in by_source.get(address, ())) else 0)
             if len(by_source.get(address, ())) > most:
                 raise Trouble("h-bounded", f"{address}: expected at most {most} rules, got {len(by_source[address])}", "rules")
 

@@ -246,7 +246,7 @@ static gboolean configure(IbhConfig *config, const IbhCase *cas, GError **error)
 
 static void check_host(const IbhConfig *config, const IbhRails *rails, const IbhFacts *facts)
 {
-    g_autoptr(GPtrArray) plan = ibh_plan_apply(rails), findings = ibh_findings_new();
+    g_autoptr(GPtrArray) plan = ibh_plan(rails), findings = ibh_findings_new();
     g_autoptr(GPtrArray) errors = g_ptr_array_new();
     g_autoptr(GArray) missed = ibh_missing_list(rails, config, FALSE);
     g_autoptr(IbhCheck) check = ibh_check_new(rails, facts, NULL);
@@ -289,7 +289,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (configure(config, cas, &error)) {
         fake_snapshot_add_main(cas->snapshot->routes, cas->snapshot, config);
         ibh_managers_read(ROOT "/sys", cas->snapshot, cas->facts);
-        rails = ibh_rails_find(config, cas->snapshot, TRUE, &error);
+        rails = ibh_rails_find(config, cas->snapshot, &(IbhRequest){.respects_holds = TRUE}, &error);
     }
     if (rails)
         check_host(config, rails, cas->facts);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A configuration file, and what it says of an interface. */
+/* A configuration file, what it says of an interface, and what of it the state keeps. */
 #include "broken.h"
 #include "config/config.h"
 
@@ -17,12 +17,15 @@ static gboolean find_table(const char *name, guint32 *ret_table, GError **error)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(IbhConfig) config = ibh_config_new(), again = NULL;
     g_autoptr(GError) error = NULL;
     gboolean taken = ibh_config_add(config, "fuzz", (const char *)data, size, find_table, TRUE, &error);
 
     if (taken == (error != NULL) || (error && strlen(error->message) > 1000))
         broken("refused without a word, or with too many");
+    again = ibh_config_from_text(ibh_config_text(config), find_table);
+    if (!again || strcmp(ibh_config_text(again), ibh_config_text(config)) != 0)
+        broken("it is another one in the state");
     (void)ibh_config_settings(config, "ib0");
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel tells without being asked: core/kernel/events.c and watch/heard_io.c get datagrams of both sockets,
+ * What the kernel tells without being asked: core/watch/events_io.c and heard_io.c get datagrams of both sockets,
  * each behind a byte that says how it comes and two with its length, and the filter that it gives to the kernel is run
  * over each. Every message is read a second time by libnl, which has to come to the same: who took away what is ours,
  * and whether anything concerns us.
@@ -125,10 +125,9 @@ static ssize_t fake_recvfrom(int fd, void *space, size_t room, int flags, struct
 #define close fake_close
 #define setsockopt fake_setsockopt
 #define recvfrom fake_recvfrom
-#include "kernel/events.c"
+#include "watch/events_io.c"
+#include "watch/filter.c"
 #include "watch/heard_io.c"
-#undef GROUP
-#include "kernel/focus.c"
 #undef recvfrom
 
 /* ---- the same, as libnl reads it ---- */
@@ -190,7 +189,7 @@ static Truth truth_of(const uint8_t *from, const uint8_t *end)
     Truth truth = {.concerns = FALSE};
 
     for (Queue queue = {.at = from, .end = end}; end - queue.at >= HOW; queue.at += HOW + length_at(&queue)) {
-        gsize length = MIN(length_at(&queue), IBH_RECEIVE_SIZE);
+        gsize length = MIN(length_at(&queue), RECEIVE_SIZE);
 
         truth.concerns |= (queue.at[0] & DROPPED) != 0;
         if (queue.at[0] & OF_ANOTHER)
@@ -227,7 +226,7 @@ static gboolean load_attribute(const uint8_t *from, gsize length, guint32 *accum
 
 static gboolean run_filter(const uint8_t *from, gsize length)
 {
-    guint32 a = 0, x = 0;
+    guint32 a = 0, x = 0, stored = 0;
 
     for (guint i = 0; i < filter_length; i++) {
         const struct sock_filter *at = &filter[i];
@@ -236,6 +235,12 @@ static gboolean run_filter(const uint8_t *from, gsize length)
         switch (at->code) {
         case BPF_LD | BPF_IMM:
             a = at->k;
+            break;
+        case BPF_ST:
+            stored = a;
+            break;
+        case BPF_LD | BPF_MEM:
+            a = stored;
             break;
         case BPF_LDX | BPF_IMM:
             x = at->k;
@@ -263,6 +268,9 @@ static gboolean run_filter(const uint8_t *from, gsize length)
         case BPF_JMP | BPF_JEQ | BPF_K:
             i += a == at->k ? at->jt : at->jf;
             break;
+        case BPF_JMP | BPF_JGE | BPF_K:
+            i += a >= at->k ? at->jt : at->jf;
+            break;
         case BPF_JMP | BPF_JA:
             i += at->k;
             break;
@@ -286,17 +294,26 @@ static gboolean is_one_of(const GArray *numbers, struct nlattr *attribute)
     return FALSE;
 }
 
-static gboolean is_subnet(const GArray *subnets, int family, guint length, struct nlattr *destination)
+/* `ret_exactly`: it is one of these, and not only inside. */
+static gboolean is_inside(const GArray *subnets, int family, guint length, struct nlattr *destination,
+                          gboolean *ret_exactly)
 {
+    gboolean inside = FALSE;
+
+    *ret_exactly = FALSE;
     for (guint i = 0; i < subnets->len; i++) {
         const IbhPrefix *subnet = &g_array_index(subnets, IbhPrefix, i);
-        gsize bytes = (length + 31) / 32 * 4;
+        IbhIp ip = {.family = family};
+        IbhPrefix cut;
 
-        if (subnet->ip.family == family && subnet->length == length &&
-            memcmp(nla_data(destination), subnet->ip.bytes, bytes) == 0)
-            return TRUE;
+        if (subnet->ip.family != family || subnet->length > length)
+            continue;
+        memcpy(ip.bytes, nla_data(destination), (length + 31) / 32 * 4);
+        cut = ibh_prefix_of(&ip, subnet->length);
+        inside |= ibh_prefix_equal(&cut, subnet);
+        *ret_exactly |= ibh_prefix_equal(&cut, subnet) && length == subnet->length;
     }
-    return FALSE;
+    return inside;
 }
 
 static int passes_nexthop(struct nlmsghdr *header, const IbhFocus *focus)
@@ -319,7 +336,8 @@ static int passes_nexthop(struct nlmsghdr *header, const IbhFocus *focus)
 static int passes(struct nlmsghdr *header, const IbhFocus *focus)
 {
     const struct rtmsg *route = nlmsg_data(header);
-    struct nlattr *table, *destination;
+    struct nlattr *table, *destination, *device;
+    gboolean exactly;
 
     if (header->nlmsg_type == RTM_NEWNEXTHOP || header->nlmsg_type == RTM_DELNEXTHOP)
         return passes_nexthop(header, focus);
@@ -327,22 +345,32 @@ static int passes(struct nlmsghdr *header, const IbhFocus *focus)
         return TRUE;
     if (!nlmsg_valid_hdr(header, sizeof *route))
         return -1;
-    if (route->rtm_protocol == RTPROT_KERNEL)
+    if (route->rtm_protocol == RTPROT_KERNEL || route->rtm_type == RTN_LOCAL)
         return TRUE;
     if (nlmsg_attrlen(header, sizeof *route) < (int)sizeof *table)
         return -1; /* the kernel sends none without */
     table = nlmsg_find_attr(header, sizeof *route, RTA_TABLE);
     destination = nlmsg_find_attr(header, sizeof *route, RTA_DST);
+    device = nlmsg_find_attr(header, sizeof *route, RTA_OIF);
     if (!table)
         return FALSE;
-    if (nla_len(table) < (int)sizeof(guint32))
+    if (nla_len(table) < (int)sizeof(guint32) || (device && nla_len(device) < (int)sizeof(guint32)))
+        return -1;
+    if (route->rtm_dst_len > 128 || (route->rtm_family == AF_INET && route->rtm_dst_len > 32))
         return -1;
     if (route->rtm_dst_len && (!destination || (guint)nla_len(destination) < (route->rtm_dst_len + 31u) / 32 * 4))
         return -1;
     if (is_one_of(focus->tables, table))
         return TRUE;
-    return nla_get_u32(table) == RT_TABLE_MAIN &&
-           (!route->rtm_dst_len || is_subnet(focus->subnets, route->rtm_family, route->rtm_dst_len, destination));
+    if (nla_get_u32(table) != RT_TABLE_MAIN)
+        return FALSE;
+    if (!route->rtm_dst_len)
+        return TRUE;
+    if (device && is_one_of(focus->candidates, device) && !nlmsg_find_attr(header, sizeof *route, RTA_GATEWAY) &&
+        !nlmsg_find_attr(header, sizeof *route, RTA_VIA))
+        return TRUE;
+    return is_inside(focus->subnets, route->rtm_family, route->rtm_dst_len, destination, &exactly) &&
+           (exactly || !device || header->nlmsg_flags & NLM_F_REPLACE);
 }
 
 static void add_subnet_of(IbhFocus *focus, const char *text)
@@ -370,6 +398,7 @@ static void check_filter(IbhEvents *events, uint8_t how, const uint8_t *from, gs
         g_array_append_val(focus.candidates, i);
     g_array_append_val(focus.tables, table);
     add_subnet_of(&focus, "172.16.0.0/16");
+    add_subnet_of(&focus, "10.20.48.0/20");
     add_subnet_of(&focus, "fd00:1:2:3::/64");
     if (length >= sizeof *header && header->nlmsg_len == length && (expected = passes(header, &focus)) >= 0) {
         (void)ibh_events_focus(events, &focus);

@@ -25,6 +25,12 @@ static GHashTable *pool; /* of the routes of this input */
 
 /* In the place of core/kernel/netlink.c: every request is answered with all of the input, as far as libnl would pass it
  * on. Each message has memory of its own: a byte read behind it is seen. */
+guint ibh_netlink_datagrams(const IbhNetlink *netlink)
+{
+    (void)netlink;
+    return 1;
+}
+
 gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GError **error)
 {
@@ -155,7 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     g_autoptr(GHashTable) of_this_input = ibh_pool_new();
     g_autoptr(IbhSnapshot) snapshot = NULL;
     g_autoptr(IbhConfig) config = NULL;
-    g_autoptr(IbhRails) rails = NULL;
+    g_autoptr(IbhRails) rails = NULL, undone = NULL;
     g_autoptr(GPtrArray) apply = NULL, undo = NULL;
 
     if (size < 1)
@@ -165,11 +171,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     pool = of_this_input;
     config = configure(data[size - 1]);
     snapshot = look(config);
-    rails = snapshot ? ibh_rails_find(config, snapshot, TRUE, NULL) : NULL; /* NULL: two NICs with one table */
+    rails = snapshot ? ibh_rails_find(config, snapshot, &(IbhRequest){.respects_holds = TRUE}, NULL)
+                     : NULL; /* NULL: two NICs with one table */
     if (!rails)
         return 0;
-    apply = ibh_plan_apply(rails);
-    undo = ibh_plan_undo(rails, NULL);
+    apply = ibh_plan(rails);
+    undone = ibh_rails_find(config, snapshot, &(IbhRequest){.undo = TRUE, .respects_holds = TRUE}, NULL);
+    undo = ibh_plan(undone);
     check_plan(apply);
     check_plan(undo);
     ibh_state_remember(snapshot->state, apply, FALSE);

@@ -148,7 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     add_nic(snapshot, 2, "ib0", "10.0.1.1", "fd00::11");
     add_nic(snapshot, 3, "ib1", "10.0.1.2", "fd00::12");
-    rails = ibh_rails_find(config, snapshot, FALSE, NULL);
+    rails = ibh_rails_find(config, snapshot, &(IbhRequest){.respects_holds = FALSE}, NULL);
     rails->only = names;
     probe = make_probe(rails, &options);
     for (size_t at = 0; at + 2 <= size;) {

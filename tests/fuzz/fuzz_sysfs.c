@@ -258,7 +258,7 @@ static void report_host(const IbhFabric *fabric)
     g_autoptr(GPtrArray) findings = ibh_findings_new();
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_autoptr(IbhSnapshot) snapshot = ibh_snapshot_new();
-    g_autoptr(IbhRails) rails = ibh_rails_find(config, snapshot, TRUE, NULL);
+    g_autoptr(IbhRails) rails = ibh_rails_find(config, snapshot, &(IbhRequest){.respects_holds = TRUE}, NULL);
     g_autoptr(GArray) missed = g_array_new(FALSE, TRUE, sizeof(IbhKnownRail));
     g_autoptr(IbhFacts) none = ibh_facts_new();
     IbhReport report = {.findings = findings, .rails = rails, .facts = none, .fabric = fabric, .missed = missed};

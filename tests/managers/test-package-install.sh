@@ -17,6 +17,14 @@ expect_equal "and waits for no file system that may come from the network" "" \
     "$(host systemctl show --value --property RequiresMountsFor ib-hook.service | xargs -n 1 | grep -v ^/run || true)"
 expect_equal "other people's rules and routes" "$(<"$RESULTS/../foreign.$SYSTEM")" "$(foreign_routing)"
 
+printf '[interface ib1]\nmanage=no\n' >$ROOT/etc/ib-hook/ib-hook.conf
+event host systemctl reload ib-hook-watch
+settle "ib0:941:172.16.34.1"
+ok "a reload puts a configuration into force"
+rm $ROOT/etc/ib-hook/ib-hook.conf
+event host systemctl reload ib-hook-watch
+expect_repaired "and its end" "$RAILS"
+
 host systemctl stop ib-hook-watch
 happens down ib1
 settle "ib0:941:172.16.34.1"

@@ -392,6 +392,13 @@ with_sys() {
     on "$1" unshare --mount sh -c 'mount --bind "$1" /sys && shift && exec "$@"' sh "/run/sys/$1" "${@:2}"
 }
 
+# at_home HOST COMMAND…: the same, where HOST is the machine's own network namespace, that of process 1: /var/lib/ib-hook counts
+# shellcheck disable=SC2016 # for the inner shell
+at_home() {
+    on "$1" unshare --fork --kill-child=KILL --pid --mount --mount-proc sh -c 'mount --bind "$1" /sys && shift && exec "$@"' sh "/run/sys/$1" \
+        "${@:2}" </dev/null
+}
+
 # A hook as its manager calls it, with nothing but the environment given.
 # manager_calls HOST [VARIABLE=VALUE]… PROGRAM ARGUMENT…: exits 0 and says nothing, or fails the test
 manager_calls() {
@@ -445,7 +452,7 @@ config() {
 # rail NIC TABLE ADDRESS → whole | absent | torn: what stands of it
 rail() {
     local rules routes sysctls
-    rules=$(ip -n B rule show | grep -c "from $3 \(to [^ ]* lookup main\|lookup $2\) suppress" || true)
+    rules=$(ip -n B rule show | grep -c "from $3 to [^ ]* lookup \(main\|$2\) suppress" || true)
     routes=$(ip -n B route show table "$2" 2>/dev/null | grep -c "dev $1 .*metric $MARK" || true)
     sysctls=$(on B cat "$CONF/$1/arp_announce" "$CONF/$1/arp_ignore" | xargs)
     case "$rules $routes $sysctls" in
@@ -545,15 +552,17 @@ foreign_state() { # HOST: the state without what is ours
     state "$1" | { grep -vw -e "suppress_ifgroup $MARK" -e "metric $MARK" || true; }
 }
 
-rule_line() { # ADDRESS TABLE [SUBNET]…: of an address, 172.16.0.0/16 if none is said; "-": none
+rule_line() { # ADDRESS TABLE [SUBNET]…: the pairs of an address, for 172.16.0.0/16 if none is said
     local subnet priority=${PRIORITY:-1941}
-    for subnet in "${@:3}"; do main_line "$1" "$subnet" $((priority - 1)); done
-    [ $# -gt 2 ] || main_line "$1" 172.16.0.0/16 $((priority - 1))
-    own_rule "$1" "$2" "$priority"
+    [ $# -gt 2 ] || set -- "$@" 172.16.0.0/16
+    for subnet in "${@:3}"; do
+        main_line "$1" "$subnet" $((priority - 1))
+        own_rule "$1" "$2" "$priority" "$subnet"
+    done
 }
 
-own_rule() { # ADDRESS TABLE [PRIORITY]: the one that leads to the table
-    echo "${3:-1941}: from $1 lookup $2 suppress_ifgroup $MARK proto kernel"
+own_rule() { # ADDRESS TABLE [PRIORITY [SUBNET]]: the rule of a pair that leads to the table
+    echo "${3:-1941}: from $1 to ${4:-172.16.0.0/16} lookup $2 suppress_ifgroup $MARK proto kernel"
 }
 
 own_rules() { # HOST: those that lead to tables of ours
@@ -561,7 +570,7 @@ own_rules() { # HOST: those that lead to tables of ours
 }
 
 main_line() { # ADDRESS SUBNET PRIORITY: what main has more exactly
-    [ "$2" = - ] || echo "$3: from $1 to $2 lookup main suppress_prefixlength ${2#*/} suppress_ifgroup $MARK proto kernel"
+    echo "$3: from $1 to $2 lookup main suppress_prefixlength ${2#*/} suppress_ifgroup $MARK proto kernel"
 }
 
 default_lines() { # ADDRESS TABLE: the rules for a default route

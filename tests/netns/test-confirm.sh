@@ -258,7 +258,7 @@ for i in 0 1; do add_nic E ib$i $i 172.16.60.$((i + 1))/16; done
 wait_until 5 settled E
 expect_hook 0 E --config "$(config '[interface ib*]
 manage=yes')" --apply --iface ib1 --confirm 1
-expect_contains "it is routed" "1941: from 172.16.60.2 lookup" "$(our_rules E)"
+expect_contains "it is routed" "1941: from 172.16.60.2 to 172.16.0.0/16 lookup" "$(our_rules E)"
 ip -n E link set ib1 name other1
 not_routed() { [ -z "$(our_rules E)" ]; }
 wait_until 10 not_routed

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Programs that copy routing into another network namespace keep less of a rule than it has. `from ADDRESS lookup T`, T's routes
+# Programs that copy routing into another network namespace keep less of a rule than it has. `from ADDRESS to P lookup T`, T's routes
 # without their metric, and the ARP values are enough for a rail's subnet: all pairs are right there.
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2
 for host in A B; do expect_hook 0 $host --apply; done
-rules=$(own_rules B | sed -nE 's/.*from ([^ ]*) lookup ([0-9]+) .*/from \1 lookup \2/p')
-expect_equal "what is copied of the rules" "from 172.16.34.1 lookup 941
-from 172.16.34.2 lookup 942" "$rules"
+rules=$(own_rules B | sed -nE 's/.*from ([^ ]*) to ([^ ]*) lookup ([0-9]+) .*/from \1 to \2 lookup \3/p')
+expect_equal "what is copied of the rules" "from 172.16.34.1 to 172.16.0.0/16 lookup 941
+from 172.16.34.2 to 172.16.0.0/16 lookup 942" "$rules"
 routes=$(our_routes B | sed -E 's/ metric [0-9]+//')
 expect_equal "routes" 2 "$(wc -l <<<"$routes")"
 

@@ -77,3 +77,19 @@ up
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
 expect_contains "the file and the line are named" "4 /etc/ib-hook/ib-hook.conf:2: " "$(journal "$from")"
 expect_equal "in one line" 1 "$(journal "$from" | wc -l)"
+
+# A rail without addresses, where the administrator has a strict rp_filter: hooks of other NICs leave its values alone, and say
+# nothing, however many come.
+rm -rf /etc/ib-hook
+RP_FILTER=1 new_host C
+for n in 0 1 2; do add_nic C ib$n $n 172.16.50.$((n + 1))/16; done
+rdma C ib0 ib1 ib2
+wait_until 5 settled C
+manager_calls C "$HOOKS/nm-dispatcher" ib0 up
+ip -n C address flush dev ib2
+values() { on C sh -c "cd $CONF/ib2 && grep . rp_filter arp_ignore arp_announce arp_filter"; }
+before=$(values)
+from=$(($(journal_lines) + 1))
+for _ in 1 2 3; do manager_calls C "$HOOKS/nm-dispatcher" ib0 up; done
+expect_equal "three hooks: silence" "" "$(journal "$from")"
+expect_equal "its values stay" "$before" "$(values)"

@@ -139,7 +139,9 @@ expect_equal "both ways" "via 10.34.0.1 ib1" "$(way 10.34.0.2 172.16.99.1)"
 refused() { # WHAT LINE CONFIGURATION [WORD]
     local action before line
     before=$(state B)
-    system_config "$3"
+    system_config "$3
+[interface ib*]
+manage=yes"
     for action in --plan --apply --check; do
         expect_hook 2 B $action
         expect_contains "$1: $action names the line" "/etc/ib-hook/ib-hook.conf:$2: " "$err"
@@ -147,7 +149,7 @@ refused() { # WHAT LINE CONFIGURATION [WORD]
     done
     expect_equal "$1: nothing changes" "$before" "$(state B)"
     manager_calls B IFACE=ib0 MODE=start PHASE=post-up "$HOOKS/ifupdown"
-    for line in "from 172.16.34.1 lookup 941" "from 10.34.0.2 lookup 942"; do
+    for line in "from 172.16.34.1 to 172.16.0.0/16 lookup 941" "from 10.34.0.2 to 10.34.0.0/24 lookup 942"; do
         expect_contains "$1: after a hook the rails stand" "1941:	$line " "$(state B)"
     done
 }
@@ -156,9 +158,7 @@ refused "a gateway in no subnet of the NIC" 3 "# a comment
 [interface ib0]
 remote=10.0.0.0/8 via 192.168.7.1" 192.168.7.1
 refused "a gateway of another rail's subnet" 2 "[interface ib0]
-remote=172.31.0.0/16 via 10.34.0.1
-[interface ib*]
-manage=yes" 10.34.0.1
+remote=172.31.0.0/16 via 10.34.0.1" 10.34.0.1
 refused "a gateway of the other family" 2 "[interface ib0]
 remote=fd00:2::/32 via 172.16.0.1"
 refused "no gateway behind via" 2 "[interface ib0]
@@ -178,6 +178,8 @@ gateway=none"
 
 # Without a gateway of its own it is found, not refused: a lease may bring one.
 system_config "[interface ib0]
-remote=10.0.0.0/8"
+remote=10.0.0.0/8
+[interface ib*]
+manage=yes"
 expect_hook 1 B --check --json
 expect_contains "a prefix without any gateway" "warning gateway-missing ib0" "$(codes)"

@@ -84,9 +84,9 @@ ip -n B rule add from 172.16.35.1 lookup 200 priority 100
 expect_hook 0 B --render ifupdown
 expect_contains "it says which rule routes the address" \
     "# Without 172.16.35.1: rule 100 (from 172.16.35.1/32 lookup 200) routes it." "$out"
-expect_contains "the others are still in it" "from 172.16.34.1 table 1942" "$out"
+expect_contains "the others are still in it" "from 172.16.34.1 to 172.16.0.0/16 table 1942" "$out"
 while read -r line; do on B sh -c "${line/rule add/rule del}"; done < <(grep 'rule add' $work/lines)
 ip -n B rule add from 10.0.0.34 lookup 1941 priority 500
 expect_hook 0 B --render ifupdown
 expect_lacks "a table that another program's rule leads to is not written" "table 1941" "$out"
-expect_contains "but one that is free" "from 172.16.34.1 table 3942" "$out"
+expect_contains "but one that is free" "from 172.16.34.1 to 172.16.0.0/16 table 3942" "$out"

@@ -80,4 +80,4 @@ expect_hook 0 B --apply
 expect_lacks "ib-hook's own are gone" "suppress_ifgroup" "$(ip -n B rule; ip -n B -6 rule)"
 expect_lacks "and its tables" "metric $MARK" "$(ip -n B route show table all; ip -n B -6 route show table all)"
 expect_hook 0 B --render ifcfg
-expect_contains "rendered again, the rules of these files are still in it" "from 172.16.34.2 table 1942" "$out"
+expect_contains "rendered again, the rules of these files are still in it" "from 172.16.34.2 to 172.16.0.0/16 table 1942" "$out"

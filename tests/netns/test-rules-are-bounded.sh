@@ -37,7 +37,7 @@ plain=$(cost)
 
 # 14 addresses on each NIC, each in a prefix of its own, as routers make them; and a default route by each.
 for n in 0 1; do
-    for ((i = 1; i < 14; i++)); do echo "address add fd00:$i::34:$((n + 1))/64 dev ib$n nodad"; done
+    for ((i = 1; i < 14; i++)); do echo "address add fd00:$i::34:$((n + 1))/64 dev ib$n nodad valid_lft 3600 preferred_lft 3600"; done
     echo "route add default via fe80::1 dev ib$n metric 10$n proto ra"
     echo "route add default via 172.16.0.254 dev ib$n metric 10$n"
 done >$work/addresses

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # An RDMA NIC that is up without an IPv4 address, on the rails' wire, answers ARP for their addresses: peers learn its hardware
-# address. While rails of its kind stand it has arp_ignore=1, and nothing else; not where it serves an address of the host
-# itself, and not against the configuration. Its old value comes back.
+# address. While rails of its kind stand it has arp_ignore=1, and nothing else; where it has to answer for an address of the host
+# itself (one on lo, or by a route of main's: IPv4 unnumbered), arp_filter=1 instead; nothing against the configuration. Its
+# old value comes back.
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2
@@ -55,11 +56,41 @@ expect_hook 0 B --apply
 expect_sysctls "no rail stands" "0 0 0 0"
 for i in 0 1; do ip -n B address add 172.16.34.$((i + 1))/16 dev ib$i; done
 
-# Where it may have to answer for an address of the host, or is told not to change.
+# Where it has to answer for an address of the host, it does so, and not for the rails: on lo; by a route of its own to a peer
+# that reaches a borrowed address, as IPv4 unnumbered is.
+reaches() { # ADDRESS: how many of three echoes from B2, on ib2's own wire, come back
+    forget B B2
+    { on B2 ping -q -c 3 -i 0.2 -W 1 -I eth0 "$1" || true; } | sed -n 's/.* \([0-9]*\) received.*/\1/p'
+}
 ip -n B address add 192.0.2.1/32 dev lo
 expect_hook 0 B --apply
-expect_sysctls "an address on lo" "0 0 0 0"
+expect_sysctls "an address on lo" "0 0 1 0"
+expect_equal "an address on lo: one NIC answers for a rail" 1 "$(answers)"
 ip -n B address del 192.0.2.1/32 dev lo
+expect_hook 0 B --apply
+expect_sysctls "no address on lo any more" "1 0 0 0"
+
+ip netns add B2
+ip -n B2 link set lo up
+ip -n wire link set B.2 netns B2 name eth0
+ip -n B2 address add 10.0.0.9/32 dev eth0
+ip -n B2 link set eth0 up
+ip -n B2 route add 172.16.34.1 dev eth0 scope link src 10.0.0.9
+wait_until 5 settled B2
+ip -n B route add 10.0.0.9 dev ib2 scope link src 172.16.34.1
+expect_equal "unnumbered, without ib-hook's values" 3 "$(sysctl_set B ib2 arp_ignore 0 && reaches 172.16.34.1)"
+for how in "manager_calls B $HOOKS/nm-dispatcher ib2 up" "expect_hook 0 B --apply"; do
+    $how
+    expect_sysctls "unnumbered" "0 0 1 0"
+    expect_equal "unnumbered: the peer is answered" 3 "$(reaches 172.16.34.1)"
+done
+ip -n B route del 10.0.0.9 dev ib2
+expect_hook 0 B --apply
+expect_sysctls "its route is gone" "1 0 0 0"
+expect_hook 0 B --undo
+rm -rf /run/ib-hook
+sysctl_set B ib2 arp_ignore 0
+
 for setting in manage=no arp=keep; do
     expect_hook 0 B --config "$(config "[interface ib2]
 $setting")" --apply

@@ -101,6 +101,37 @@ expect_equal "without main=spread it is left over" stale \
 expect_hook 0 B --config "$spread" --undo
 expect_equal "the state after --undo" "$before" "$(state B)"
 
+# Cables are pulled one by one, that of main's NIC first: what is left carries all, also the last one. They come back.
+system_config "[defaults]
+main=spread"
+journal_start
+expect_hook 0 B --apply
+carrier() { # NIC: on, off
+    ip -n wire link set "B.${1#ib}" "$([ "$2" = on ] && echo up || echo down)"
+    wait_until 5 carrier_is "$1" "$2"
+    manager_calls B "$HOOKS/nm-dispatcher" "$1" "$([ "$2" = on ] && echo up || echo down)"
+}
+carrier_is() { [ "$(ip -n B link show "$1" | grep -q NO-CARRIER && echo off || echo on)" = "$2" ]; }
+answer() { # how many of 20 peers
+    local i
+    ip -n B neigh flush all
+    for ((i = 1; i <= 20; i++)); do on B ping -q -n -c 1 -W 2 "172.16.16.$i" >/dev/null && echo "$i" & done | wc -l
+}
+both=$'ib1 172.16.34.2\nib2 172.16.34.3'
+carrier ib0 off
+expect_equal "two cables: the rails that are used" "$both" "$(by_peer | sort -u)"
+expect_equal "two cables: peers that answer" 20 "$(answer)"
+carrier ib1 off
+expect_equal "one cable: the rail that is used" "ib2 172.16.34.3" "$(by_peer | sort -u)"
+expect_equal "one cable: peers that answer" 20 "$(answer)"
+carrier ib1 on
+expect_equal "two cables again: the rails that are used" "$both" "$(by_peer | sort -u)"
+carrier ib0 on
+expect_equal "all cables: as before" "$applied" "$(state B)"
+expect_hook 0 B --undo
+expect_equal "the state after --undo" "$before" "$(state B)"
+rm -r /etc/ib-hook /run/ib-hook
+
 # --undo needs no configuration that says so.
 expect_hook 0 B --config "$spread" --apply
 expect_hook 0 B --undo

@@ -16,7 +16,7 @@ mv "$good" $work/good.conf
 # undone WHAT NEEDLE FILE: from standing rails, with this configuration
 undone() {
     expect_hook 0 B --config $work/good.conf --apply
-    expect_contains "$1: the rails stand" "1941: from 172.16.34.1 lookup 700" "$(our_rules B)"
+    expect_contains "$1: the rails stand" "1941: from 172.16.34.1 to 172.16.0.0/16 lookup 700" "$(our_rules B)"
     expect_hook 0 B --config "$3" --undo --json
     expect_contains "$1: the warning names the culprit" "$2" "$err"
     expect_equal "$1: --json is one object, and says what was done" "1 true true" \

@@ -20,7 +20,7 @@ stop_fighter() {
     exec {orders}>&-
     wait $fighter || true
 }
-stands() { ip -n B rule show | grep -q "from $1 lookup $2"; }
+stands() { ip -n B rule show | grep -q "from $1 to 172.16.0.0/16 lookup $2"; }
 # Where the machine is slow, a rail's pause ends, and it is fought over anew.
 complaints() { journal 1 | grep "^4 $1: something undoes again and again" || true; }
 complained_of() { [ -n "$(complaints ib0)" ] && [ -n "$(complaints ib1)" ]; }
@@ -37,15 +37,15 @@ for n in $(seq 200); do
     on B "$IB_HOOK" --sysfs /run/sys/B --apply >/dev/null
     ip -n B address add 172.16.34.3/16 dev ib2
     ip -n B link set ib2 up
-    for i in 1 2; do ! stands 172.16.34.$i 94$i || fight rule del from 172.16.34.$i lookup 94$i; done
+    for i in 1 2; do ! stands 172.16.34.$i 94$i || fight rule del from 172.16.34.$i to 172.16.0.0/16 lookup 94$i; done
     wait_until 5 third
 done
 wait_until 5 complained_of
 line=$(complaints ib1 | head -n 1)
-expect_contains "with what" "ip -4 rule add priority 1941 from 172.16.34.2 lookup 942" "$line"
+expect_contains "with what" "ip -4 rule add priority 1941 from 172.16.34.2 to 172.16.0.0/16 lookup 942" "$line"
 expect_contains "and for how long" "left alone for 10 s" "$line"
 expect_contains "who it may be" "perhaps ip ($fighter)" "$line"
-expect_contains "ib0 as well" "from 172.16.34.1 lookup 941" "$(complaints ib0)"
+expect_contains "ib0 as well" "from 172.16.34.1 to 172.16.0.0/16 lookup 941" "$(complaints ib0)"
 expect_equal "not the third one" "" "$(complaints ib2)"
 
 # What it complains of it has yet to do, once.
@@ -53,7 +53,7 @@ away=0 last_fight=$SECONDS
 stays_away() {
     away=$((away + 1))
     for i in 1 2; do
-        ! stands 172.16.34.$i 94$i || { fight rule del from 172.16.34.$i lookup 94$i && away=0 last_fight=$SECONDS; }
+        ! stands 172.16.34.$i 94$i || { fight rule del from 172.16.34.$i to 172.16.0.0/16 lookup 94$i && away=0 last_fight=$SECONDS; }
     done
     [ $away -ge 20 ]
 }

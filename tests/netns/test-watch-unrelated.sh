@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Routes of others do not even wake it: the kernel filters them. What decides wakes it: defaults, tables that rules of others
-# lead rails to, nexthop objects.
+# Routes of others do not even wake it: the kernel filters them. What decides wakes it: defaults, on-link routes by rails, local
+# prefixes, tables that rules of others lead rails to, nexthop objects.
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2 B
@@ -22,6 +22,10 @@ for i in $(seq 0 255); do
     echo "nexthop add id $((1000 + i)) via 10.9.0.2 dev other"
     echo "route replace 103.$i.0.0/16 nhid $((1000 + i)) proto bgp"
     echo "route add blackhole 2001:db8:$i::/48 proto bgp"
+    echo "route add 104.$i.0.0/16 via 10.9.0.2 dev other proto bgp"
+    echo "route replace 104.$i.0.0/16 via 172.16.0.1 dev ib0 proto bgp"
+    echo "route add 105.$i.0.0/16 via inet6 fe80::1 dev ib1 proto bgp"
+    echo "route add 172.16.60.$i/32 dev other scope link" # of a container
 done >$work/routes
 ip -n B -batch $work/routes
 expect_equal "after 5,000 routes of others it has slept" "$quiet" "$(switches)"
@@ -40,6 +44,25 @@ ip -n B route replace default via 10.9.0.2 dev other
 wait_until 5 unfollowed
 ok "also where another NIC's takes its place, which is all that the kernel tells"
 ip -n B route del default
+
+# wakes WHAT COMMAND…
+looks() { grep -c READY=1 $work/notified; }
+wakes() {
+    local before
+    wait_until 5 calm
+    before=$(looks)
+    "${@:2}"
+    looked() { [ "$(looks)" -gt "$before" ]; }
+    wait_until 5 looked
+    ok "it looks: $1"
+}
+wakes "an on-link prefix of a rail, inside its subnet" ip -n B route add 172.16.50.0/24 dev ib1 proto static
+wakes "another NIC's takes its place" ip -n B route replace 172.16.50.0/24 via 10.9.0.2 dev other proto static
+wakes "an on-link prefix of a rail, elsewhere" ip -n B route add fd01::/64 dev ib1 proto ra
+wakes "and its end" ip -n B route del fd01::/64 dev ib1 proto ra
+wakes "a prefix that this host answers for" ip -n B route add local 10.77.0.0/24 dev lo
+wakes "an address of no rail" ip -n B address add 172.16.34.77/32 dev other
+ip -n B address del 172.16.34.77/32 dev other
 
 # No event of a route tells that its object has changed, or is gone.
 gateway_is() { [ "$(ip -n B route show table 2941 default | awk '{ print $3 }')" = "$1" ]; }
@@ -63,7 +86,7 @@ done
 on B sh -c "echo 1 >/proc/sys/net/ipv4/nexthop_compat_mode"
 
 # A table that a rule of others leads ib1 to.
-ours() { our_rules B | grep -c "from 172.16.34.2 lookup 942" || true; }
+ours() { our_rules B | grep -c "from 172.16.34.2 to 172.16.0.0/16 lookup 942" || true; }
 ours_are() { [ "$(ours)" = "$1" ]; }
 ip -n B rule add from 172.16.34.2 lookup 100 priority 500
 ip -n B route add 172.16.0.0/16 dev ib1 proto static src 172.16.34.2 table 100

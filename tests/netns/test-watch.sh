@@ -5,6 +5,7 @@
 
 make_hosts 2 B
 journal_start
+mkdir -p /etc/ib-hook/conf.d # as the packages have it: what is made later is found at the next look
 watch_start B
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
 applied=$(state B | tidy)
@@ -70,11 +71,10 @@ expect_hook 0 B --apply
 repaired "held no more"
 
 # A configuration that changed waits for --apply: somebody may still be editing.
-mkdir -p /etc/ib-hook/conf.d
 from=$(($(journal_lines) + 1))
 notices() { journal "$from" | grep -c '^5 the configuration in /etc/ib-hook changed: "sudo ib-hook --apply" ' || true; }
 noticed() { [ "$(notices)" = "$1" ]; }
-on_ib0() { [ "$(our_rules B | grep -c "from 172.16.34.9 lookup 941 ")" = "$1" ]; }
+on_ib0() { [ "$(our_rules B | grep -c "from 172.16.34.9 to 172.16.0.0/16 lookup 941 ")" = "$1" ]; }
 something_happens() {
     ip -n B address add 172.16.34.9/32 dev ib0
     wait_until 5 on_ib0 1
@@ -104,6 +104,29 @@ kill -HUP "$watch"
 repaired "SIGHUP puts it into force as well"
 expect_equal "and then it is not said" 4 "$(notices)"
 
+# An edit right after an --apply: what is in force is neither the edit nor what was in force before.
+wait_until 5 calm
+kill -STOP "$watch"
+system_config '[interface ib1]
+manage=no'
+expect_hook 0 B --apply
+system_config '[interface ib0]
+manage=no'
+kill -CONT "$watch"
+wait_until 5 noticed 5
+something_happens
+expect_equal "what --apply read stays in force" "$(rule_line 172.16.34.1 941)" "$(our_rules B)"
+watch_stop
+watch_start B
+wait_until 5 noticed 6
+something_happens
+expect_equal "also for a --watch that starts anew" "$(rule_line 172.16.34.1 941)" "$(our_rules B)"
+expect_hook 0 B --apply
+expect_rules B "$(rule_line 172.16.34.2 942)"
+system_config ''
+expect_hook 0 B --apply
+repaired "the next --apply puts it into force"
+
 # Idle: it does not even wake up.
 wait_until 5 calm
 ok "it sleeps"
@@ -127,7 +150,7 @@ complained() { [ "$(complaints)" = "$1" ]; }
 watch_start B
 wait_until 5 complained 1
 ip -n B address add 172.16.34.8/32 dev ib0
-other() { our_rules B | grep -q "from 172.16.34.8 lookup 941 "; }
+other() { our_rules B | grep -q "from 172.16.34.8 to 172.16.0.0/16 lookup 941 "; }
 wait_until 5 other
 expect_equal "other rails are kept; what stays wrong is said once" 1 "$(complaints)"
 kill -HUP "$watch"

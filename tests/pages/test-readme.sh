@@ -67,7 +67,7 @@ expect_hook 0 B --undo
 
 # ---- what it changes ----
 table=$(sed -n '/^## What it changes/,/^## Conf/p' "$page")
-for text in "1941: from 172.16.34.1 lookup 941" "1940: from 172.16.34.1 to 172.16.0.0/16 lookup main suppress_prefixlength 16"; do
+for text in "1941: from 172.16.34.1 to 172.16.0.0/16 lookup 941" "1940: from 172.16.34.1 to 172.16.0.0/16 lookup main suppress_prefixlength 16"; do
     expect_contains "the page has the rule" "\`$text\`" "$table"
     expect_contains "so has the host" "$text" "$rules"
 done

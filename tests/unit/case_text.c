@@ -88,6 +88,7 @@ static const Attribute link_words[] = {
     {"mtu", EQUALS, AT(IbhLink, mtu), NULL},
     {"mtu6", EQUALS, AT(IbhLink, mtu6), NULL},
     {"type", NAME, AT(IbhLink, kind), NULL},
+    {"table", NUMBER, AT(IbhLink, vrf), NULL},
     {0}};
 
 static const Attribute address_words[] = {{"", LOCAL, AT(IbhAddress, local), NULL},
@@ -98,6 +99,7 @@ static const Attribute address_words[] = {{"", LOCAL, AT(IbhAddress, local), NUL
                                           {"tentative", SET, TO(IbhAddress, tentative, TRUE), NULL},
                                           {"secondary", SET, TO(IbhAddress, secondary, TRUE), NULL},
                                           {"deprecated", SET, TO(IbhAddress, deprecated, TRUE), NULL},
+                                          {"dynamic", SET, TO(IbhAddress, dynamic, TRUE), NULL},
                                           {0}};
 
 #define NO_PRIORITY G_MAXUINT32
@@ -143,6 +145,7 @@ static const Attribute route_words[] = {{"local", SET, TO(IbhRoute, type, RTN_LO
                                         {"protocol", NUMBER, AT(IbhRoute, protocol), protocols},
                                         {"scope", NUMBER, AT(IbhRoute, scope), scopes},
                                         {"cached", SET, TO(IbhRoute, cached, TRUE), NULL},
+                                        {"expires", SET, TO(IbhRoute, expires, TRUE), NULL},
                                         {"encap", ADD_BIT_OF, TO(IbhRoute, encapsulated, TRUE), NULL},
                                         {"mtu", METRIC, 0, 0, RTAX_MTU, NULL},
                                         {"advmss", METRIC, 0, 0, RTAX_ADVMSS, NULL},
@@ -800,8 +803,8 @@ static void read_programmed(Line *line, Verb verb G_GNUC_UNUSED)
          "ip rule add priority 1940 from %s to %s lookup main suppress_prefixlength %s suppress_ifgroup mark "
          "protocol kernel",
          rail.address, rail.subnet, strchrnul(rail.subnet, '/') + 1);
-    also(line, "ip rule add priority 1941 from %s lookup %s suppress_ifgroup mark protocol kernel", rail.address,
-         rail.table);
+    also(line, "ip rule add priority 1941 from %s to %s lookup %s suppress_ifgroup mark protocol kernel", rail.address,
+         rail.subnet, rail.table);
 }
 
 /* What it is given. */
@@ -816,8 +819,9 @@ static void read_expected_rail(Line *line, Verb verb G_GNUC_UNUSED)
          "suppress_ifgroup %u protocol kernel",
          rail.nic, rail.address, rail.subnet, strchrnul(rail.subnet, '/') + 1, IBH_MARK);
     also(line,
-         "expect op rule-add %s: ip -4 rule add priority 1941 from %s lookup %s suppress_ifgroup %u protocol kernel",
-         rail.nic, rail.address, rail.table, IBH_MARK);
+         "expect op rule-add %s: ip -4 rule add priority 1941 from %s to %s lookup %s suppress_ifgroup %u "
+         "protocol kernel",
+         rail.nic, rail.address, rail.subnet, rail.table, IBH_MARK);
 }
 
 /* arp=auto, where nothing was set; and that it was. */

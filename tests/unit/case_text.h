@@ -9,7 +9,7 @@
  *   ip link add ib0.8002 [link ib0] [up] […] type ipoib   the same words; it is down, as with ip
  *   ip link set ib0 up|down|carrier on|carrier off
  *   ip link del ib0
- *   ip address add|del 172.16.34.1/16 dev ib0 [scope S] [noprefixroute] [tentative] [deprecated] [secondary]
+ *   ip address add|del 172.16.34.1/16 dev ib0 [scope S] [noprefixroute] [tentative] [deprecated] [secondary] [dynamic]
  *       IP peer PREFIX dev ib0                            secondary: in IPv6 a temporary one; in IPv4 the kernel says
  *   ready IP dev ib0                                      nobody else has it: tentative no more
  *   ip [-6] rule add|del priority N [not] [from P] [to P] [iif L] [oif L] [fwmark N] [tos N] [uidrange N-N] [dport N]

@@ -36,14 +36,13 @@ gboolean fake_is_our_rule(const IbhRule *rule)
     static const guint8 none[16];
     gboolean one = rule->from.length > 0 && rule->from.length == ibh_ip_bits(&rule->from.ip);
     gboolean unbound = one && rule->family == AF_INET && memcmp(rule->from.ip.bytes, none, 4) == 0;
-    gboolean for_all = rule->from.length == 0 && rule->family == AF_INET && (rule->table == 940 || rule->table == 254);
-    gboolean asks_main = rule->table == 254 && rule->suppress_prefixlength >= 0;
 
-    if (rule->suppress_ifgroup != 0x6962686b || rule->action != FR_ACT_TO_TBL || rule->l3mdev)
+    if (rule->suppress_ifgroup != 0x6962686b || rule->action != FR_ACT_TO_TBL || rule->l3mdev || rule->realms || !one ||
+        rule->selectors != (rule->to.length ? (guint)IBH_SELECT_TO : 0))
         return FALSE;
-    if (rule->to.length)
-        return rule->selectors == IBH_SELECT_TO && one && (asks_main || (unbound && rule->table == 940));
-    return rule->selectors == 0 && (one || for_all);
+    if (unbound && rule->to.length && (rule->table == 940 || rule->table == 254))
+        return TRUE;
+    return rule->suppress_prefixlength == (rule->table == 254 ? (gint64)rule->to.length : -1);
 }
 
 gboolean fake_is_our_route(const IbhRoute *route)
@@ -957,11 +956,16 @@ static void read_main(const GArray *routes, const IbhScope *scope, IbhSnapshot *
         IBH_EACH (const IbhRoute, route, routes) {
             IbhRoute part;
 
-            if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST &&
+            if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && !route->cached &&
                 (scope->has_ipv6 || route->family == AF_INET) && ibh_scope_has(scope, route) &&
                 ibh_route_part(route, *ifindex, &part))
                 g_array_append_val(snapshot->main_by_nic, part);
         }
+    }
+    IBH_EACH (const IbhRoute, route, routes) {
+        if (route->table == IBH_TABLE_LOCAL && route->type == RTN_LOCAL && route->family == AF_INET &&
+            route->protocol != RTPROT_KERNEL)
+            g_array_append_val(snapshot->local, route->dst);
     }
     subnets = ibh_scope_lacks(scope, snapshot);
     IBH_EACH (const IbhRoute, route, routes) {

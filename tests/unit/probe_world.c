@@ -35,7 +35,7 @@ World try_look(const char *text, const char *line)
 
     if (!world.cas || !ibh_options_parse(world.argv, &world.options, &error))
         fail_msg("%s", error->message);
-    world.rails = ibh_rails_find(world.config, world.cas->snapshot, FALSE, &error);
+    world.rails = ibh_rails_find(world.config, world.cas->snapshot, &(IbhRequest){.respects_holds = FALSE}, &error);
     if (!world.rails)
         fail_msg("%s", error->message);
     world.rails->only = (const char *const *)world.options.ifaces;

@@ -498,21 +498,32 @@ static const char *pick_old_address(Gen *gen)
 static void add_rule_of_now(Gen *gen, guint table)
 {
     const char *address = pick_old_address(gen);
+    const gboolean v6 = strchr(address, ':') != NULL, usual = chance(gen, 70);
+    const char *to = v6 ? usual ? "2001:db8:1::/64" : "fd00:1::/64" : usual ? "172.16.0.0/16" : "10.1.0.0/24";
 
     if (chance(gen, 40))
         line(gen,
              "ip rule add from %s to %s lookup 254 priority %u suppress_prefixlength %u suppress_ifgroup mark protocol "
              "kernel",
-             address, chance(gen, 70) ? "172.16.0.0/16" : "10.1.0.0/24", 1940 - 2 * roll(gen, 2),
-             16 + 8 * roll(gen, 2));
+             address, to, 1940 - 2 * roll(gen, 2), 16 + 8 * roll(gen, 2));
     else if (chance(gen, 30))
         line(gen,
              "ip rule add from %s lookup 254 priority 32764 suppress_prefixlength 0 suppress_ifgroup mark protocol "
              "kernel",
              address);
-    else if (chance(gen, 50))
-        line(gen, "ip rule add from %s lookup %u priority 1941 suppress_ifgroup mark protocol kernel", address, table);
-    else
+    else if (chance(gen, 50)) { /* a pair: no run that was cut short leaves the second rule without the first */
+        const guint priority = 1941 - 2 * roll(gen, 2);
+
+        line(gen,
+             "ip rule add from %s to %s lookup 254 priority %u suppress_prefixlength %u suppress_ifgroup mark protocol "
+             "kernel",
+             address, to, priority - 1,
+             v6      ? 64
+             : usual ? 16
+                     : 24);
+        line(gen, "ip rule add from %s to %s lookup %u priority %u suppress_ifgroup mark protocol kernel", address, to,
+             table, priority);
+    } else
         line(gen, "ip rule add from %s lookup %u priority 32765 suppress_ifgroup mark protocol kernel", address,
              table + (chance(gen, 90) ? 2000 : 0));
 }
@@ -802,15 +813,13 @@ Planned *world_plan(const IbhConfig *config, const FakeKernel *kernel, WorldActi
     g_autoptr(Planned) planned = g_new0(Planned, 1);
 
     planned->seen = fake_look(kernel, config);
-    planned->rails = ibh_rails_find(config, planned->seen, action != WORLD_UNDO, NULL);
+    planned->rails = ibh_rails_find(
+        config, planned->seen,
+        &(IbhRequest){.only = only, .undo = action == WORLD_UNDO, .respects_holds = action != WORLD_APPLY}, NULL);
     if (!planned->rails)
         return NULL;
-    planned->rails->only = only;
     planned->undo = action == WORLD_UNDO;
-    if (action == WORLD_UNDO && only)
-        planned->after = ibh_rails_without(config, planned->seen, only);
-    planned->plan =
-        action == WORLD_UNDO ? ibh_plan_undo(planned->rails, planned->after) : ibh_plan_apply(planned->rails);
+    planned->plan = ibh_plan(planned->rails);
     return g_steal_pointer(&planned);
 }
 
@@ -820,7 +829,6 @@ void planned_free(Planned *planned)
         return;
     g_clear_pointer(&planned->plan, g_ptr_array_unref);
     ibh_rails_free(planned->rails);
-    ibh_rails_free(planned->after);
     ibh_snapshot_free(planned->seen);
     g_free(planned);
 }
@@ -832,7 +840,7 @@ IbhOutcome *world_try(FakeKernel *kernel, const Planned *planned)
 
     ibh_state_remember(state, outcome->done, TRUE);
     g_array_unref(state->rails);
-    state->rails = ibh_rails_to_remember(planned->rails, planned->undo);
+    state->rails = ibh_rails_to_remember(planned->rails, NULL);
     return outcome;
 }
 

@@ -38,7 +38,6 @@ typedef enum { WORLD_APPLY, WORLD_UNDO, WORLD_EVENT } WorldAction;
 typedef struct {
     IbhSnapshot *seen;
     IbhRails *rails;
-    IbhRails *after;
     GPtrArray *plan;
     gboolean undo;
 } Planned;

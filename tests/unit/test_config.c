@@ -448,12 +448,88 @@ static void test_gateway_address(void **state)
     check_gateway(config, "eth0", "10.0.0.1");
 }
 
+/* ---- the text that the state keeps ----------------------------------------------------------------- */
+
+/* What is read from it has the same text, settings and places. */
+static void check_text(const IbhConfig *config, const char *text)
+{
+    static const char *const IFACES[] = {"ib0", "ib1", "eth9"};
+    g_autoptr(IbhConfig) again = ibh_config_from_text(text, lookup);
+
+    assert_string_equal(ibh_config_text(config), text);
+    assert_non_null(again);
+    assert_string_equal(ibh_config_text(again), text);
+    for (gsize i = 0; i < G_N_ELEMENTS(IFACES); i++) {
+        const char *here = ibh_config_settings(config, IFACES[i]).table_origin,
+                   *there = ibh_config_settings(again, IFACES[i]).table_origin;
+
+        for (Field field = 0; field < N_FIELDS; field++)
+            assert_int_equal(ask(again, IFACES[i], field), ask(config, IFACES[i], field));
+        assert_int_equal(g_strcmp0(here, there), 0);
+    }
+}
+
+static void test_text(void **state)
+{
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(GError) error = NULL;
+
+    (void)state;
+    check_text(config, "");
+    add(config, "/etc/a b\\n.conf", "# secret\n[defaults] # secret\r\n\n \ttable = rail0\nmain=keep");
+    add(config, "empty", "");
+    add(config, "one", "\n");
+    add(config, "two", "\n\n");
+    assert_false(add_bytes(config, "bad", "[interface ib0]\ntable=0\n", 24, &error));
+    add(config, "# last", "#\n[interface ib1]\ntable=77\n[interface eth#9]\n");
+    check_text(config, "\n# /etc/a b\\n.conf\n\n[defaults]\n\ntable = rail0\nmain=keep\n# empty\n# one\n\n# two\n\n"
+                       "\n# # last\n\n[interface ib1]\ntable=77\n[interface eth#9]");
+}
+
+static void test_no_text(void **state)
+{
+    static const char *const TEXTS[] = {
+        "00000000cbf29ce4", "# a\n[defaults]", "\n", "\n#a", "\n# a\n# b\nhold ib0", "\n# a\n[defaults]\ntable=gone",
+        "\n# a\n\xff"};
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(TEXTS); i++)
+        assert_null(ibh_config_from_text(TEXTS[i], lookup));
+}
+
+/* What the state could not keep is no configuration. */
+static void test_length_of_the_text(void **state)
+{
+    static const char why[] = ": the configuration is larger than 65536 bytes without its comments; shorten it";
+    g_autofree char *comments = g_strnfill(1000000, '#'), *lines = g_strnfill(65536 - 4, '\n');
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_autoptr(GError) error = NULL, another = NULL;
+
+    (void)state;
+    for (gsize i = 100; i < strlen(comments); i += 100)
+        comments[i] = '\n';
+    add(config, "f", comments);
+    g_clear_pointer(&config, ibh_config_free);
+    config = ibh_config_new();
+    add(config, "f", lines);
+    assert_int_equal(strlen(ibh_config_text(config)), 65536);
+    assert_false(add_bytes(config, "g", "", 0, &error));
+    assert_true(g_str_has_prefix(error->message, "g:0"));
+    assert_true(g_str_has_suffix(error->message, why));
+    assert_false(add_bytes(config, "g", "[defaults]\n", 11, &another));
+    assert_true(g_str_has_prefix(another->message, "g:1"));
+    assert_true(g_str_has_suffix(another->message, why));
+    check_text(config, ibh_config_text(config));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_values),     cmocka_unit_test(test_bad_values),   cmocka_unit_test(test_stray_bytes),
-        cmocka_unit_test(test_line_length),     cmocka_unit_test(test_nearest_wins), cmocka_unit_test(test_origin),
-        cmocka_unit_test(test_gateway_address),
+        cmocka_unit_test(test_good_values),     cmocka_unit_test(test_bad_values),
+        cmocka_unit_test(test_stray_bytes),     cmocka_unit_test(test_line_length),
+        cmocka_unit_test(test_nearest_wins),    cmocka_unit_test(test_origin),
+        cmocka_unit_test(test_gateway_address), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_no_text),         cmocka_unit_test(test_length_of_the_text),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The fake kernel against what was measured on a real one. The model of routing beside it is compared with
- * core/plan/fib.c in each random world, and that with the kernel (fuzz-check).
+ * core/check/fib.c in each random world, and that with the kernel (fuzz-check).
  */
 #include "case_text.h"
 #include "fib.h"

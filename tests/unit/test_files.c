@@ -392,6 +392,44 @@ static void test_load_directory(void **state)
     assert_null(ibh_config_load(full, NULL));
 }
 
+/* ---- the configuration in force ----------------------------------------------------------------------- */
+
+/* In force is what the last run that programmed read; NULL: it left no text. `table`: of ib0 then, 0: that of the
+ * files. */
+static void assert_in_force(const char *text, const IbhConfig *files, guint32 table)
+{
+    g_autoptr(IbhState) memory = ibh_state_new();
+    g_autoptr(IbhConfig) in_force = NULL;
+
+    ibh_state_set_config(memory, text);
+    in_force = ibh_config_in_force(memory, files);
+    assert_int_equal(in_force ? ibh_config_settings(in_force, "ib0").table : 0, table);
+}
+
+static void test_in_force(void **state)
+{
+    g_autoptr(IbhConfig) older = NULL, files = NULL;
+
+    (void)state;
+    put("/etc/iproute2/rt_tables", "100 rail\n");
+    put("/etc/ib-hook/ib-hook.conf", "# theirs\n[interface ib0]\ntable=101\n");
+    put("/etc/ib-hook/conf.d/ \n.conf", "[interface ib0]\ntable=rail\n");
+    older = load(NULL);
+    put("/etc/ib-hook/ib-hook.conf", "# ours\n[interface ib0]\ntable=101\n");
+    files = load(NULL);
+    assert_in_force(ibh_config_text(older), files, 0); /* another comment */
+    put("/etc/ib-hook/conf.d/ \n.conf", "[interface ib0]\ntable=102\n");
+    g_clear_pointer(&files, ibh_config_free);
+    files = load(NULL);
+    assert_in_force(NULL, files, 0);
+    assert_in_force(NULL, NULL, 0);
+    assert_in_force(ibh_config_text(files), files, 0);
+    assert_in_force(ibh_config_text(older), files, 100);
+    assert_in_force(ibh_config_text(older), NULL, 100);
+    put("/etc/iproute2/rt_tables", "");
+    assert_in_force(ibh_config_text(older), files, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -411,6 +449,7 @@ int main(void)
         TEST(test_table_directories),
         TEST(test_table_files_are_read_at_need),
         TEST(test_load_directory),
+        TEST(test_in_force),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@ static Host look_at(const char *const *lines, const char *known, const char *set
     IBH_EACH (const IbhKnownRail, one, state->known)
         g_array_append_vals(host.snapshot->state->known, one, 1);
     assert_true(ibh_config_add(host.config, "config", settings, strlen(settings), NULL, TRUE, NULL));
-    host.rails = ibh_rails_find(host.config, host.snapshot, FALSE, NULL);
+    host.rails = ibh_rails_find(host.config, host.snapshot, &(IbhRequest){.respects_holds = FALSE}, NULL);
     return host;
 }
 
@@ -145,7 +145,7 @@ static void test_put(void **state)
 
     (void)state;
     IBH_EACH_POINTER (const IbhNic, nic, host.rails->nics) {
-        if (!ibh_known_of(nic, known, &now))
+        if (!ibh_known_of(host.rails, nic, known, &now))
             continue;
         n++;
         assert_int_equal(now.since, 0); /* what replaces it begins anew */
@@ -184,7 +184,8 @@ static void test_names_shift(void **state G_GNUC_UNUSED)
         assert_string_equal(gone->slot, "0000:80:00.0/1");
         assert_int_equal(g_array_index(missed, IbhKnownRail, 1).why, IBH_LACKS_ADDRESS);
         assert_ptr_equal(ibh_missing_again(known, gone), &g_array_index(known, IbhKnownRail, 0));
-        assert_true(ibh_ip_parse("172.16.34.2", &ip) && ibh_known_of(ibh_rails_owner(host.rails, &ip), known, &now));
+        assert_true(ibh_ip_parse("172.16.34.2", &ip) &&
+                    ibh_known_of(host.rails, ibh_rails_owner(host.rails, &ip), known, &now));
         g_strlcpy(now.slot, "0000:81:00.1/1", sizeof now.slot);
         ibh_known_put(known, &now);
         assert_int_equal(known->len, 3);
@@ -236,14 +237,15 @@ static void test_tables(void **state)
 {
     static const char *const lines[] = {NIC0, NIC1, "ip address add 172.16.34.2/16 dev ib1", NULL};
     static const char *const undone[] = {"ib1", NULL};
+    const IbhRequest undo = {.undo = TRUE}, undo_one = {.undo = TRUE, .only = undone};
     Host host = look_at(lines, "", "[interface ib1]\ntable=1500\n");
-    g_autoptr(GArray) saved = ibh_rails_to_remember(host.rails, FALSE);
-    g_autoptr(GArray) none = ibh_rails_to_remember(host.rails, TRUE);
-    g_autoptr(GArray) without = NULL;
+    g_autoptr(IbhRails) no_rail = ibh_rails_find(host.config, host.snapshot, &undo, NULL);
+    g_autoptr(IbhRails) one_rail = ibh_rails_find(host.config, host.snapshot, &undo_one, NULL);
+    g_autoptr(GArray) saved = ibh_rails_to_remember(host.rails, NULL);
+    g_autoptr(GArray) none = ibh_rails_to_remember(no_rail, NULL);
+    g_autoptr(GArray) without = ibh_rails_to_remember(one_rail, NULL);
 
     (void)state;
-    host.rails->only = undone;
-    without = ibh_rails_to_remember(host.rails, TRUE);
     assert_int_equal(saved->len, 2);
     assert_int_equal(g_array_index(saved, IbhSavedRail, 0).table, 941);
     assert_int_equal(g_array_index(saved, IbhSavedRail, 1).table, 1500);
@@ -261,7 +263,7 @@ static void test_lost_values(void **state G_GNUC_UNUSED)
         "ip address add 172.16.34.1/16 dev ib0",
         "nic ib1 rdma mlx5_1/1 arp_ignore=1 arp_announce=2",
         "ip address add 172.16.34.2/16 dev ib1",
-        "ip rule add from 172.16.34.1 lookup 941 priority 1941 suppress_ifgroup mark protocol kernel",
+        "ip rule add from 172.16.34.1 to 172.16.0.0/16 lookup 941 priority 1941 suppress_ifgroup mark protocol kernel",
         NULL};
     static const IbhSysctl keys[] = {IBH_SYSCTL_ARP_ANNOUNCE, IBH_SYSCTL_ARP_IGNORE};
     Host host = look_at(lines, "", "");

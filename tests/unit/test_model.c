@@ -240,7 +240,7 @@ static IbhRule our_rule(const char *from)
                     .action = FR_ACT_TO_TBL,
                     .table = 941,
                     .protocol = RTPROT_KERNEL,
-                    .suppress_prefixlength = 0,
+                    .suppress_prefixlength = -1,
                     .suppress_ifgroup = IBH_MARK};
 
     rule.family = rule.from.ip.family;
@@ -291,19 +291,19 @@ static IbhRule rule_to(const char *from, const char *to, guint32 table, gint64 s
     return rule;
 }
 
-/* What asks main, from one address or from none; what leads there to 940. With `to`, nothing else is ours. */
+/* A rule asks main for what is longer than its own prefix, or leads to a table; from no address, to 940. */
 static void add_rules_to(GArray *variants)
 {
     IbhRule marked = rule_to("172.16.34.1", "172.16.0.0/16", IBH_TABLE_MAIN, 16);
 
     add_rule(variants, marked, TRUE);
-    add_rule(variants, rule_to("172.16.34.1", "172.16.0.0/17", IBH_TABLE_MAIN, 16), TRUE);
+    add_rule(variants, rule_to("172.16.34.1", "172.16.0.0/17", IBH_TABLE_MAIN, 16), FALSE);
     add_rule(variants, rule_to("2001:db8::1", "2001:db8::/64", IBH_TABLE_MAIN, 64), TRUE);
     add_rule(variants, rule_to("0.0.0.0", "172.16.0.0/16", IBH_TABLE_MAIN, 16), TRUE);
     add_rule(variants, rule_to("0.0.0.0", "172.16.0.0/16", IBH_TABLE_SPREAD, -1), TRUE);
     add_rule(variants, rule_to("172.16.34.1", "172.16.0.0/16", IBH_TABLE_MAIN, -1), FALSE);
     add_rule(variants, rule_to("172.16.34.1", "172.16.0.0/16", 941, 16), FALSE);
-    add_rule(variants, rule_to("172.16.34.1", "172.16.0.0/16", IBH_TABLE_SPREAD, -1), FALSE);
+    add_rule(variants, rule_to("172.16.34.1", "172.16.0.0/16", 941, -1), TRUE);
     add_rule(variants, rule_to("172.16.34.0/24", "172.16.0.0/16", IBH_TABLE_MAIN, 16), FALSE);
     marked.selectors |= IBH_SELECT_FWMARK;
     add_rule(variants, marked, FALSE);
@@ -323,10 +323,10 @@ static GArray *rule_variants(void)
     add_rule(variants, our_rule("2001:db8::/32"), FALSE);
     ADD_RULE(variants, priority, 2941, TRUE);
     ADD_RULE(variants, table, 942, TRUE);
-    ADD_RULE(variants, table, IBH_TABLE_MAIN, TRUE);
+    ADD_RULE(variants, table, IBH_TABLE_MAIN, FALSE);
     ADD_RULE(variants, protocol, RTPROT_STATIC, TRUE);
-    ADD_RULE(variants, suppress_prefixlength, -1, TRUE);
-    ADD_RULE(variants, suppress_prefixlength, 16, TRUE);
+    ADD_RULE(variants, suppress_prefixlength, 0, FALSE);
+    ADD_RULE(variants, suppress_prefixlength, 16, FALSE);
     ADD_RULE(variants, suppress_ifgroup, -1, FALSE);
     ADD_RULE(variants, suppress_ifgroup, 0, FALSE);
     ADD_RULE(variants, suppress_ifgroup, IBH_MARK + 1, FALSE);

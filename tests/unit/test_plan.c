@@ -130,7 +130,7 @@ static char *nic_line(const IbhRails *rails, const IbhCaseNic *expected)
 {
     const IbhLink *link = ibh_snapshot_link_by_name(rails->snapshot, expected->name);
     const IbhNic *nic = link ? ibh_rails_nic(rails, link->ifindex) : NULL;
-    g_autofree char *verdict = nic ? ibh_case_verdict(nic) : NULL, *why = nic ? ibh_nic_why(rails, nic) : NULL;
+    g_autofree char *verdict = nic ? ibh_case_verdict(nic) : NULL, *why = nic ? ibh_nic_why(nic) : NULL;
 
     if (!nic)
         return g_strdup_printf("nic %s is not among the NICs", expected->name);
@@ -177,13 +177,17 @@ static GPtrArray *got_lines(const IbhCase *cas)
 {
     GPtrArray *lines = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(IbhConfig) config = ibh_config_new();
-    g_autoptr(IbhRails) rails = NULL, after = NULL;
+    g_autoptr(IbhRails) rails = NULL;
     g_autoptr(GPtrArray) plan = NULL;
     g_autoptr(GError) error = NULL;
 
     if (ibh_config_add(config, "config", cas->config->str, cas->config->len, NULL, TRUE, &error)) {
         fake_snapshot_add_main(cas->snapshot->routes, cas->snapshot, config);
-        rails = ibh_rails_find(config, cas->snapshot, cas->respect_holds, &error);
+        rails = ibh_rails_find(config, cas->snapshot,
+                               &(IbhRequest){.only = ibh_case_only(cas),
+                                             .undo = cas->undo,
+                                             .respects_holds = cas->respect_holds || cas->undo},
+                               &error);
     }
     if (!rails) {
         g_ptr_array_add(lines, g_strdup_printf("error %s", asked(error->message, cas->error ? cas->error : "\n")));
@@ -191,9 +195,7 @@ static GPtrArray *got_lines(const IbhCase *cas)
     }
     for (guint i = 0; i < cas->nics->len; i++)
         g_ptr_array_add(lines, nic_line(rails, g_ptr_array_index(cas->nics, i)));
-    rails->only = ibh_case_only(cas);
-    after = cas->undo && rails->only ? ibh_rails_without(config, cas->snapshot, rails->only) : NULL;
-    plan = cas->undo ? ibh_plan_undo(rails, after) : ibh_plan_apply(rails);
+    plan = ibh_plan(rails);
     for (guint i = 0; i < plan->len; i++) {
         const IbhOp *op = g_ptr_array_index(plan, i);
         g_autofree char *text = ibh_case_op(op);
@@ -346,7 +348,7 @@ static void test_remote_without_a_gateway(void **state G_GNUC_UNUSED)
         g_autoptr(GError) error = NULL;
 
         assert_true(ibh_config_add(config, "c", text, strlen(text), NULL, TRUE, NULL));
-        rails = ibh_rails_find(config, cas->snapshot, FALSE, NULL);
+        rails = ibh_rails_find(config, cas->snapshot, &(IbhRequest){.respects_holds = FALSE}, NULL);
         assert_int_equal(ibh_rails_check_remote(rails, &error), !rows[i].error);
         assert_int_equal(error == NULL, !rows[i].error);
         if (error && !g_str_has_prefix(error->message, rows[i].error))

@@ -7,7 +7,7 @@
  */
 #include "check/check.h"
 #include "plan/plan.h"
-#include "plan/fib.h"
+#include "check/fib.h"
 #include "fib.h"
 #include "cli/back.h"
 #include "random_world.h"
@@ -15,6 +15,7 @@
 #include "model/model.h"
 
 #include <errno.h>
+#include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -283,7 +284,8 @@ static gboolean sysctls_stay(Case *c, const IbhNic *nic)
 
         if ((nic->status != IBH_NIC_RAIL || is_kept(nic)) && after->sysctl[key] != before &&
             !is_our_value(c->world->kernel->now, nic->link, (IbhSysctl)key) &&
-            !(key == IBH_SYSCTL_ARP_IGNORE && after->sysctl[key] == 1 && may_fall_silent(c, nic)))
+            !((key == IBH_SYSCTL_ARP_IGNORE || key == IBH_SYSCTL_ARP_FILTER) && after->sysctl[key] == 1 &&
+              may_fall_silent(c, nic)))
             return broken(c, "%s of %s was %d and is %d, which is not for us to change",
                           ibh_sysctl_name((IbhSysctl)key), nic->link->name, before, after->sysctl[key]);
     }
@@ -1072,13 +1074,31 @@ static gboolean is_foreign_in_table(const IbhSnapshot *world, guint32 table, con
     return FALSE;
 }
 
+/* A host on the wire made it: by a lifetime, or by the protocol of main's only routes to its subnet through the NIC. */
+static gboolean is_advertised(const IbhSnapshot *world, const IbhAddress *address)
+{
+    guint routes = 0, by_ra = 0;
+
+    if (address->local.family != AF_INET6 || address->subnet.length == 128)
+        return FALSE;
+    IBH_EACH (const IbhRoute, route, world->routes) {
+        IbhRoute part;
+
+        if (route->table != RT_TABLE_MAIN || !ibh_prefix_equal(&route->dst, &address->subnet) ||
+            route->type != RTN_UNICAST || !ibh_route_part(route, address->ifindex, &part))
+            continue;
+        routes++;
+        by_ra += route->protocol == RTPROT_RA;
+    }
+    return address->dynamic || (routes && routes == by_ra);
+}
+
 /* Our table of this NIC has four subnets of this family, and not this one. */
 static gboolean has_four_others(const Case *c, const IbhNic *nic, const IbhPrefix *subnet)
 {
-    const GArray *routes = c->after->now->routes;
     guint others = 0;
 
-    IBH_EACH (const IbhRoute, route, routes) {
+    IBH_EACH (const IbhRoute, route, c->after->now->routes) {
         if (route->table != nic->table || route->family != subnet->ip.family || !fake_is_our_route(route))
             continue;
         if (ibh_prefix_equal(&route->dst, subnet))
@@ -1086,21 +1106,6 @@ static gboolean has_four_others(const Case *c, const IbhNic *nic, const IbhPrefi
         others++;
     }
     return others >= 4;
-}
-
-/* Between our rules and main's stands one of others, of this family, or the kernel's own has gone. */
-static gboolean main_is_not_next(const IbhSnapshot *world, const IbhIp *source)
-{
-    gboolean is_asked = FALSE;
-
-    IBH_EACH (const IbhRule, rule, world->rules) {
-        if (rule->family != source->family || fake_is_our_rule(rule))
-            continue;
-        if (rule->priority >= IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN && rule->priority < IBH_PRIORITY_MAIN)
-            return TRUE;
-        is_asked |= rule->priority == IBH_PRIORITY_MAIN && rule->table == IBH_TABLE_MAIN;
-    }
-    return !is_asked;
 }
 
 static gboolean subnet_is_right(Case *c, const IbhNic *nic, const IbhAddress *source, const IbhPrefix *subnet)
@@ -1117,8 +1122,6 @@ static gboolean subnet_is_right(Case *c, const IbhNic *nic, const IbhAddress *so
     answer = fib_lookup(now, &source->local, &neighbour);
     if (answer.kind == FIB_DEVICE && answer.ifindex == nic->link->ifindex)
         return TRUE;
-    if (has_four_others(c, nic, subnet) && main_is_not_next(now, &source->local))
-        return TRUE; /* the rest is left to main */
     if (answer.jump ? answer.jump->priority <= IBH_PRIORITY_BASE
                     : answer.rule && !fake_is_our_rule(answer.rule) && answer.rule->priority <= IBH_PRIORITY_BASE)
         return TRUE;
@@ -1187,6 +1190,11 @@ static gboolean rail_is_right(Case *c, const IbhNic *nic)
             ibh_rails_owner(c->planned->rails, &source->local) != nic)
             continue;
         IBH_EACH (const IbhAddress, address, addresses) {
+            /* What the wire makes is bounded: main decides about the rest. */
+            if (is_advertised(c->after->now, address) &&
+                (has_four_others(c, nic, &address->subnet) ||
+                 (is_advertised(c->after->now, source) && !ibh_prefix_contains(&address->subnet, &source->local))))
+                continue;
             if (address->ifindex == nic->link->ifindex && address->local.family == source->local.family &&
                 (is_programmed(nic, &source->local) || /* others may route its own subnet alone */
                  ibh_prefix_equal(&address->subnet, &source->subnet)) &&
@@ -1207,6 +1215,36 @@ static gboolean rails_are_right(Case *c)
     IBH_EACH_POINTER (const IbhNic, nic, nics) {
         if (nic->status == IBH_NIC_RAIL && !rail_is_right(c, nic))
             return FALSE;
+    }
+    return TRUE;
+}
+
+/* ---- which packets a rule meets, and who answers for a NIC ---- */
+
+/* Before those that lead to defaults, a rule of ours names its destination: it meets no packet that is not for there,
+ * so neither an old rule nor a new route leads others' packets astray while a plan runs. */
+static gboolean rules_name_their_destination(Case *c)
+{
+    for (guint i = 0; i < n_ops(c->planned); i++) {
+        const IbhOp *op = op_at(c->planned, i);
+        g_autofree char *command = ibh_op_command(op);
+
+        if (op->type == IBH_OP_RULE_ADD && op->rule.priority < IBH_PRIORITY_DEFAULTS - 1 && !op->rule.to.length)
+            return broken(c, "operation %u meets packets for everywhere: %s", i + 1, command);
+    }
+    return TRUE;
+}
+
+/* With both values of ours nobody answers for a NIC while its rules are missing. */
+static gboolean one_arp_value_is_enough(Case *c)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, c->planned->rails->nics) {
+        const IbhLink *link = ibh_snapshot_link(c->after->now, nic->link->ifindex);
+
+        if (nic->settings.arp == IBH_ARP_AUTO && is_our_value(c->after->now, link, IBH_SYSCTL_ARP_IGNORE) &&
+            is_our_value(c->after->now, link, IBH_SYSCTL_ARP_FILTER))
+            return broken(c, "%s has arp_ignore=%d and arp_filter=%d, both of ours", link->name,
+                          link->sysctl[IBH_SYSCTL_ARP_IGNORE], link->sysctl[IBH_SYSCTL_ARP_FILTER]);
     }
     return TRUE;
 }
@@ -1274,7 +1312,7 @@ static Planned *plan_back(const Case *c, const FakeKernel *kernel)
     Planned *planned = g_new0(Planned, 1);
 
     planned->seen = fake_look(kernel, c->world->config);
-    planned->rails = ibh_rails_find(c->world->config, planned->seen, FALSE, NULL);
+    planned->rails = ibh_rails_find(c->world->config, planned->seen, &(IbhRequest){.respects_holds = FALSE}, NULL);
     planned->plan = ibh_trial_plan_back(planned->rails, &trial);
     return planned;
 }
@@ -1636,7 +1674,7 @@ static GPtrArray *find_allowed(const Planned *planned, const char *name)
 static gboolean is_for_another(const Planned *planned, const IbhOp *op)
 {
     return op->type == IBH_OP_ANNOUNCE ||
-           (planned->after && (op->type == IBH_OP_SYSCTL_SET || op->unit.kind == IBH_UNIT_SPREAD));
+           (planned->undo && (op->type == IBH_OP_SYSCTL_SET || op->unit.kind == IBH_UNIT_SPREAD));
 }
 
 static gboolean only_one(Case *c, FakeKernel *kernel, const char *name, WorldAction action)
@@ -1833,13 +1871,24 @@ static gboolean learned_at(Case *c, const FakeKernel *kernel, const IbhIp *ip, c
     return broken(c, "%s, peers were not told that %s is at %s", when, ibh_ip_format(ip, text), link->name);
 }
 
-/* A rail's new rule, and peers that go on as they learned: half the traffic takes the wrong NIC. */
+/* A rule of ours led the address to this table, so peers know its NIC. */
+static gboolean was_led_to(const IbhSnapshot *world, const IbhIp *ip, guint32 table)
+{
+    IBH_EACH (const IbhRule, rule, world->rules) {
+        if (fake_is_our_rule(rule) && rule->table == table && ibh_ip_equal(&rule->from.ip, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A rail's first rule, and peers that go on as they learned: half the traffic takes the wrong NIC. */
 static gboolean peers_know_rails(Case *c, const FakeKernel *kernel)
 {
     IBH_EACH (const IbhAddress, address, kernel->now->addresses) {
         const IbhNic *owner = ibh_rails_owner(c->planned->rails, &address->local);
 
         if (owner && changes_rule(c->planned, IBH_OP_RULE_ADD, &address->local) &&
+            !was_led_to(c->world->kernel->now, &address->local, owner->table) &&
             !learned_at(c, kernel, &address->local, owner->link, "after --apply"))
             return FALSE;
     }
@@ -1959,7 +2008,6 @@ static gboolean is_led_in_part(const IbhSnapshot *world, const IbhPrefix *subnet
 static guint64 find_members(const IbhRails *rails, const IbhSnapshot *world, const IbhPrefix *subnet)
 {
     guint64 members = 0;
-    guint count = 0;
 
     for (guint i = 0; i < rails->nics->len; i++) {
         const IbhNic *nic = g_ptr_array_index(rails->nics, i);
@@ -1967,16 +2015,14 @@ static guint64 find_members(const IbhRails *rails, const IbhSnapshot *world, con
 
         if (nic->status == IBH_NIC_RAIL && (nic->link->flags & IFF_UP) && nic->link->carrier && first &&
             !ibh_address_is_host(first) && ibh_prefix_equal(&first->subnet, subnet) &&
-            !is_of_an_earlier_rail(rails, world, i, &first->local)) {
+            !is_of_an_earlier_rail(rails, world, i, &first->local))
             members |= fib_bit(nic->link->ifindex);
-            count++;
-        }
     }
     IBH_EACH (const IbhAddress, address, world->addresses) {
         if (is_of_no_rail(rails, address->ifindex) && ibh_prefix_equal(&address->subnet, subnet))
             return 0;
     }
-    return count < 2 || is_led_in_part(world, subnet) ? 0 : members;
+    return is_led_in_part(world, subnet) ? 0 : members;
 }
 
 static gboolean is_longer(const Case *c, guint32 table, const IbhRoute *route, const IbhIp *to)
@@ -2158,6 +2204,23 @@ static gboolean default_is_mains(Case *c, const IbhNic *nic, int family)
            broken(c, "the default of %s is not main's", nic->link->name);
 }
 
+/* A rule of others leads the address to a table of theirs that has a route: what it sends beyond is theirs. */
+static gboolean is_led_out(const IbhSnapshot *world, const IbhIp *ip)
+{
+    IBH_EACH (const IbhRule, rule, world->rules) {
+        if (fake_is_our_rule(rule) || rule->action != FR_ACT_TO_TBL || rule->l3mdev || rule->selectors ||
+            !rule->from.length || !ibh_prefix_contains(&rule->from, ip) ||
+            (rule->table >= RT_TABLE_DEFAULT && rule->table <= RT_TABLE_LOCAL))
+            continue;
+        IBH_EACH (const IbhRoute, route, world->routes) {
+            if (route->table == rule->table && route->family == ip->family && !fake_is_our_route(route) &&
+                route->type != RTN_THROW && route->dst.length > rule->suppress_prefixlength)
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
 /* A gateway that is configured in an address's subnet has the default, unless it is this host's own. */
 static gboolean default_is_configured(Case *c, const IbhNic *nic, const IbhAddress *address)
 {
@@ -2223,6 +2286,25 @@ static gboolean has_tentative(const IbhSnapshot *world, int ifindex)
 }
 
 /* Its own subnets, remote=, its siblings' subnets in there, and the way to an IPv6 gateway: nothing else. */
+/* Main has this prefix on the link of the NIC: inside a subnet of the NIC, or around an address that has none. */
+static gboolean is_on_its_link(const IbhSnapshot *world, const IbhNic *nic, const IbhPrefix *prefix)
+{
+    IBH_EACH (const IbhRoute, route, world->routes) {
+        IbhRoute part;
+
+        if (route->table != RT_TABLE_MAIN || route->type != RTN_UNICAST || !ibh_prefix_equal(&route->dst, prefix) ||
+            !ibh_route_part(route, nic->link->ifindex, &part) || part.gateway.family != AF_UNSPEC)
+            continue;
+        IBH_EACH (const IbhAddress, address, world->addresses) {
+            if (address->ifindex == nic->link->ifindex && is_served(address) &&
+                (ibh_address_is_host(address) ? ibh_prefix_contains(prefix, &address->local)
+                                              : ibh_prefix_covers(&address->subnet, prefix)))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
 static gboolean table_has_reasons(Case *c, const IbhNic *nic)
 {
     const IbhSnapshot *now = c->after->now;
@@ -2232,7 +2314,7 @@ static gboolean table_has_reasons(Case *c, const IbhNic *nic)
 
         if (!fake_is_our_route(route) || route->ifindex != nic->link->ifindex ||
             names_subnet(now, route->ifindex, &route->dst) || find_remote(nic, &route->dst) ||
-            (route->dst.length == 128 && route->gateway.family == AF_UNSPEC) ||
+            is_on_its_link(now, nic, &route->dst) || (route->dst.length == 128 && route->gateway.family == AF_UNSPEC) ||
             (route->family == AF_INET6 && has_tentative(now, route->ifindex)))
             continue;
         return broken(c, "%s has %s, for no reason of its own", nic->link->name, ibh_prefix_format(&route->dst, text));
@@ -2268,7 +2350,7 @@ static gboolean gateways_are_right(Case *c)
         const IbhNic *nic = ibh_rails_owner(c->planned->rails, &address->local);
 
         if (!nic || address->ifindex != nic->link->ifindex || !is_served(address) || !(nic->link->flags & IFF_UP) ||
-            !is_programmed(nic, &address->local))
+            !is_programmed(nic, &address->local) || is_led_out(c->after->now, &address->local))
             continue;
         if ((nic->settings.gateway == IBH_GATEWAY_AUTO && !default_is_mains(c, nic, address->local.family)) ||
             !default_is_configured(c, nic, address) || !leaves_by_default(c, nic, &address->local) ||
@@ -2546,6 +2628,8 @@ static const struct {
     {"a second plan is empty", second_plan_is_empty, 1},
     {"foreign things stay", foreign_things_stay, 1},
     {"rails are right", rails_are_right, 1},
+    {"rules name their destination", rules_name_their_destination, 1},
+    {"one ARP value is enough", one_arp_value_is_enough, 1},
     {"nothing is lost while applying", nothing_is_lost_applying, 1},
     {"nothing is worse than without us", nothing_is_worse_than_without_us, 1},
     {"nothing is lost while undoing", nothing_is_lost_undoing, 1},

@@ -47,7 +47,8 @@ static char *render(const Request *request)
         if (rails)
             ibh_render_forget_former(rails, cas->snapshot);
         g_clear_pointer(&rails, ibh_rails_free);
-        if (!(rails = ibh_rails_find(config, cas->snapshot, cas->respect_holds, &local)))
+        if (!(rails =
+                  ibh_rails_find(config, cas->snapshot, &(IbhRequest){.respects_holds = cas->respect_holds}, &local)))
             fail_msg("%s", local->message);
     }
     for (guint i = 0; i < G_N_ELEMENTS(request->managers); i++) {
@@ -273,17 +274,24 @@ static void test_others(void **state)
     } rows[] = {
         {"ip rule add priority 100 from 172.16.34.1 lookup 200\nip route add 172.16.0.0/16 dev ib0 table 200\n",
          "\n# Without 172.16.34.1: rule 100 (from 172.16.34.1/32 lookup 200) routes it.\n"},
-        {"", "priority 1941 from 172.16.34.1 table 1941\n"},
-        {"ip rule add priority 500 from 10.0.0.34 lookup 1941\n", "priority 1941 from 172.16.34.1 table 3941\n"},
-        {"ip rule add priority 500 fwmark 7 lookup 3942\n", "priority 1941 from 172.16.34.1 table 4941\n"},
+        {"", "priority 1941 from 172.16.34.1 to 172.16.0.0/16 table 1941\n"},
+        {"ip rule add priority 500 from 10.0.0.34 lookup 1941\n",
+         "priority 1941 from 172.16.34.1 to 172.16.0.0/16 table 3941\n"},
+        {"ip rule add priority 500 fwmark 7 lookup 3942\n",
+         "priority 1941 from 172.16.34.1 to 172.16.0.0/16 table 4941\n"},
         {"ip rule add priority 500 from 172.16.34.1 to 10.0.0.0/8 lookup 1941\n",
-         "priority 1941 from 172.16.34.1 table 3941\n"},
-        {"ip rule add priority 1941 from 172.16.34.1 lookup 1941\n", "priority 1941 from 172.16.34.1 table 1941\n"},
-        {"ip rule add priority 1941 from 172.16.34.9 lookup 1941\n", "priority 1941 from 172.16.34.1 table 1941\n"},
-        {"ip rule add priority 1000 from 172.16.34.9 lookup 1941\n", "priority 1941 from 172.16.34.1 table 3941\n"},
-        {"ip route add 10.0.0.0/8 dev ib0 table 1941\n", "priority 1941 from 172.16.34.1 table 1941\n"},
-        {"ip route add 10.0.0.0/8 dev ib1 table 1941\n", "priority 1941 from 172.16.34.1 table 3941\n"},
-        {"ip route add throw 10.0.0.0/8 table 3941\n", "priority 1941 from 172.16.34.1 table 4941\n"},
+         "priority 1941 from 172.16.34.1 to 172.16.0.0/16 table 3941\n"},
+        {"ip rule add priority 1941 from 172.16.34.1 lookup 1941\n",
+         "priority 1941 from 172.16.34.1 to 172.16.0.0/16 table 1941\n"},
+        {"ip rule add priority 1941 from 172.16.34.9 lookup 1941\n",
+         "priority 1941 from 172.16.34.1 to 172.16.0.0/16 table 1941\n"},
+        {"ip rule add priority 1000 from 172.16.34.9 lookup 1941\n",
+         "priority 1941 from 172.16.34.1 to 172.16.0.0/16 table 3941\n"},
+        {"ip route add 10.0.0.0/8 dev ib0 table 1941\n",
+         "priority 1941 from 172.16.34.1 to 172.16.0.0/16 table 1941\n"},
+        {"ip route add 10.0.0.0/8 dev ib1 table 1941\n",
+         "priority 1941 from 172.16.34.1 to 172.16.0.0/16 table 3941\n"},
+        {"ip route add throw 10.0.0.0/8 table 3941\n", "priority 1941 from 172.16.34.1 to 172.16.0.0/16 table 4941\n"},
     };
 
     (void)state;

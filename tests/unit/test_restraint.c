@@ -21,9 +21,13 @@ static const char BEFORE[] =
     "ip address add 172.16.34.1/16 dev ib0\n"
     "ip rule add priority 1940 from 172.16.34.1 to 172.16.0.0/16 lookup main suppress_prefixlength 16 suppress_ifgroup "
     "mark protocol kernel\n"
-    "ip rule add priority 1941 from 172.16.34.1/32 lookup 941 suppress_ifgroup mark protocol kernel\n"
-    "ip rule add priority 1941 from 172.16.34.2/32 lookup 942 suppress_ifgroup mark protocol kernel\n"
+    "ip rule add priority 1940 from 172.16.34.2 to 172.16.0.0/16 lookup main suppress_prefixlength 16 suppress_ifgroup "
+    "mark protocol kernel\n"
+    "ip rule add priority 1941 from 172.16.34.1/32 to 172.16.0.0/16 lookup 941 suppress_ifgroup mark protocol kernel\n"
+    "ip rule add priority 1941 from 172.16.34.2/32 to 172.16.0.0/16 lookup 942 suppress_ifgroup mark protocol "
+    "kernel\n"
     "ip route add 172.16.0.0/16 dev ib0 src 172.16.34.1 table 941 metric mark protocol kernel\n"
+    "rail ib0 table=941\nrail ib1 table=942\n"
     "saved ib0 arp_ignore old=0 set=1\nsaved ib0 arp_announce old=0 set=2\n"
     "saved ib1 arp_ignore old=0 set=1\nsaved ib1 arp_announce old=0 set=2\n";
 
@@ -46,8 +50,8 @@ static World restrain(const char *change, const IbhRestraint *restraint)
     world.config = ibh_config_new();
     assert_true(
         ibh_config_add(world.config, "config", world.cas->config->str, world.cas->config->len, NULL, TRUE, NULL));
-    world.rails = ibh_rails_find(world.config, world.cas->snapshot, TRUE, NULL);
-    world.plan = ibh_plan_apply(world.rails);
+    world.rails = ibh_rails_find(world.config, world.cas->snapshot, &(IbhRequest){.respects_holds = TRUE}, NULL);
+    world.plan = ibh_plan(world.rails);
     world.spared = ibh_plan_restrain(world.plan, world.rails, restraint);
     return world;
 }
@@ -96,11 +100,11 @@ typedef struct {
 } Row;
 
 static const Row rows[] = {
-    {.down = IB1, .ops = {{IBH_OP_RULE_DEL, "ib1", 1}, {IBH_OP_SYSCTL_SET, "ib1", 1}}},
-    {.given_up = TRUE, .ops = {{IBH_OP_RULE_DEL, "ib1", 1}}},
+    {.down = IB1, .ops = {{IBH_OP_RULE_DEL, "ib1", 2}, {IBH_OP_SYSCTL_SET, "ib1", 1}}},
+    {.given_up = TRUE, .ops = {{IBH_OP_RULE_DEL, "ib1", 2}}},
     /* Renumbered: with another address there, the old one will not come back. */
     {.change = "ip address add 172.16.34.7/16 dev ib1\n",
-     .ops = {{IBH_OP_RULE_DEL, "ib1", 1}, {IBH_OP_RULE_ADD, "ib1", 2}}},
+     .ops = {{IBH_OP_RULE_DEL, "ib1", 2}, {IBH_OP_RULE_ADD, "ib1", 2}}},
     /* With manage=yes it is a rail nevertheless, and gets what a rail gets. */
     {.change = "nic ib2 infiniband rdma mlx5_2/1\nip address add 2001:db8::1/64 dev ib2 tentative\n"
                "config [interface ib2] manage=yes\n",
@@ -114,7 +118,7 @@ static const Row rows[] = {
     {.change = "nic ib00 infiniband rdma mlx5_2/1\nip address add 172.16.34.3/16 dev ib00\n"
                "once ip route add 172.16.0.0/16 dev ib1 src 172.16.34.2 table 942 metric mark protocol kernel\n"
                "config [interface ib00] table=942\n",
-     .ops = {{IBH_OP_ROUTE_ADD, "ib00", 1}, {IBH_OP_ROUTE_DEL, "ib1", 1}, {IBH_OP_SYSCTL_SET, "ib1", 1}}},
+     .ops = {{IBH_OP_ROUTE_REPLACE, "ib00", 1}, {IBH_OP_RULE_DEL, "ib00", 2}, {IBH_OP_SYSCTL_SET, "ib1", 1}}},
 };
 
 static void test_what_happened(void **state)
@@ -167,21 +171,22 @@ static void test_the_journal(void **state)
     static const char known[] = "known ib1 mlx5_1/1 0000:81:00.1/1 02:00:00:00:00:01 0 172.16.34.2\n";
     static const Loss losses[] = {
         {"ip link set ib1 carrier off\n",
-         "ib1 has no link: 1 rule or route removed; set arp_announce=0 (ifupdown: ib1 start)\n"},
-        {"ip link set ib1 down\n", "ib1 is down: 1 rule or route removed; set arp_announce=0, arp_ignore=0 (ifup"},
+         "ib1 has no link: 2 rules and routes removed; set arp_announce=0 (ifupdown: ib1 start)\n"},
+        {"ip link set ib1 down\n", "ib1 is down: 2 rules and routes removed; set arp_announce=0, arp_ignore=0 (ifup"},
         {"ip link del ib1\nrail ib1 table=942 ifindex=9\nonce ip rule add priority 32765 from 172.16.34.2 lookup 2942 "
          "suppress_ifgroup mark protocol kernel\n",
-         "ib1 is gone: 2 rules and routes removed (ifupdown: ib1 start)\n"},
-        {"ip link del ib1\n", "ib1 is gone: 1 rule or route removed (ifup"}, /* it is known */
+         "ib1 is gone: 3 rules and routes removed (ifupdown: ib1 start)\n"},
+        {"ip link del ib1\n", "ib1 is gone: 2 rules and routes removed (ifup"}, /* it is known */
         {"ip address del 172.16.34.1/16 dev ib0\nip address add 172.16.34.9/16 dev ib0\n",
-         "ib0: removed rule from 172.16.34.1 to table 941; set arp_announce=0, arp_ignore=0 (ifup"},
+         "ib0: added rule from 172.16.34.9 to table 941; added route 172.16.0.0/16 in table 941; removed rule from "
+         "172.16.34.1 to table 941; announced 172.16.34.9 (ifup"},
         {"ip address add 172.16.34.9/16 dev ib1\n",
          "ib1: added rule from 172.16.34.9 to table 942; added route 172.16.0.0/16 in table 942; removed rule from "
          "172.16.34.2 to table 942; announced 172.16.34.9 (ifup"},
         {"once ip rule add from 0.0.0.0/32 to 172.16.0.0/16 priority 4941 lookup 940 suppress_ifgroup mark protocol "
          "kernel\n",
          "main=spread: removed rule to table 940 (ifup"},
-        {"ip address add 172.16.34.2/16 dev ib1\n", "ib1: added rule from 172.16.34.2 to table 254; added route"},
+        {"ip address add 172.16.34.2/16 dev ib1\n", "ib1: added route 172.16.0.0/16 in table 942 (ifup"},
     };
 
     (void)state;

@@ -63,7 +63,8 @@ static void test_round_trip(void **state)
         "keep ib0.8002",
         "rail ib0 2 941 auto",
         "rail enp129s0f0np0v1 3 4294965295 explicit",
-        "config 00000000cbf29ce4",
+        "config ",
+        "config \nconfig # /etc/ib-hook/ib-hook.conf\nconfig \nconfig hold ib0\nconfig known ib0\nconfig ",
         "known ib0 mlx5_0/1 0000:81:00.0/1 02:00 1700000000 172.16.34.1,fd00::1",
         "known ib1 mlx5_1/1 - 02:01 0 -",
         "recalled",
@@ -195,7 +196,7 @@ static int base_of(const IbhState *memory, int now)
     snapshot->state = parse(text);
     link.sysctl[IBH_SYSCTL_RP_FILTER] = now;
     g_array_append_val(snapshot->links, link);
-    rails = ibh_rails_find(config, snapshot, TRUE, NULL);
+    rails = ibh_rails_find(config, snapshot, &(IbhRequest){.respects_holds = TRUE}, NULL);
     return ibh_rails_nic(rails, 2)->base[IBH_SYSCTL_RP_FILTER];
 }
 

@@ -18,7 +18,7 @@ static int fsync_or_fail(int fd)
 }
 #define fsync fsync_or_fail
 
-#include "cli/tokens_io.c"
+#include "cli/token_io.c"
 #include "kernel/namespace.c"
 #include "host/store.c"
 #include "host/tree.c"
@@ -190,63 +190,77 @@ static void test_busy(void **state G_GNUC_UNUSED)
 
 /* ---- what --confirm leaves ----------------------------------------------------------------------------- */
 
-static void assert_tokens(const char *expected)
+static void put_token(const IbhStore *store, int process, gint64 end, const char *ifaces)
 {
-    g_autoptr(IbhStore) store = open_store(FALSE);
-    g_autofree char *tokens = ibh_tokens_read(store);
+    g_auto(IbhToken) token = {.process = process, .end = end, .ifaces = ifaces ? g_strsplit(ifaces, " ", -1) : NULL};
 
-    assert_true(g_strcmp0(tokens, expected) == 0);
+    assert_true(ibh_token_write(store, &token, NULL));
 }
 
-static void assert_open_tokens(int file, const char *expected)
+static void assert_token(const IbhToken *token, int process, gint64 end, const char *ifaces)
 {
-    g_autofree char *tokens = ibh_tokens_read_open(file, "unreadable");
+    g_autofree char *names = token->ifaces ? g_strjoinv(" ", token->ifaces) : NULL;
 
-    assert_string_equal(tokens, expected);
+    assert_int_equal(token->process, process);
+    if (process)
+        assert_int_equal(token->end, end);
+    assert_true(g_strcmp0(names, ifaces) == 0);
 }
 
-/* Who waits sees that a token was taken out, and not that the file is gone. */
-static void test_open_tokens(void **state G_GNUC_UNUSED)
+static void assert_file(const IbhStore *store, int process, gint64 end, const char *ifaces)
+{
+    g_auto(IbhToken) token = ibh_token_read(store);
+
+    assert_token(&token, process, end, ifaces);
+}
+
+static void assert_open_file(int file, int process, gint64 end, const char *ifaces)
+{
+    g_auto(IbhToken) token = {.process = 0};
+
+    assert_true(ibh_token_read_open(file, &token));
+    assert_token(&token, process, end, ifaces);
+}
+
+/* The process that waits sees that the token was taken out, and not that the file is gone. */
+static void test_open_token(void **state G_GNUC_UNUSED)
 {
     g_autoptr(IbhStore) store = open_store(TRUE);
+    g_auto(IbhToken) token = {.process = 0};
     int file;
 
-    assert_true(ibh_tokens_add(store, "1 2", NULL));
-    file = ibh_tokens_open(store);
-    assert_true(ibh_tokens_add(store, "3 4", NULL));
-    assert_open_tokens(file, "1 2\n3 4\n");
-    ibh_tokens_drop(store, "3 4");
-    assert_open_tokens(file, "1 2\n");
+    put_token(store, 1, 2, "ib0 ib1");
+    file = ibh_token_open(store);
+    assert_open_file(file, 1, 2, "ib0 ib1");
+    put_token(store, 1, 200, NULL);
+    assert_open_file(file, 1, 200, NULL);
     assert_int_equal(unlink(TOKENS), 0);
-    assert_open_tokens(file, "1 2\n");
+    assert_open_file(file, 1, 200, NULL);
     close(file);
-    assert_open_tokens(-1, "unreadable");
-    assert_true(ibh_tokens_add(store, "5 6", NULL));
-    file = ibh_tokens_open(store);
-    assert_true(ibh_tokens_clear(store, NULL));
-    assert_open_tokens(file, "");
+    assert_false(ibh_token_read_open(-1, &token));
+    put_token(store, 5, 6, NULL);
+    file = ibh_token_open(store);
+    assert_true(ibh_token_remove(store, NULL));
+    assert_open_file(file, 0, 0, NULL);
     close(file);
 }
 
-static void test_tokens(void **state G_GNUC_UNUSED)
+static void test_token(void **state G_GNUC_UNUSED)
 {
     g_autoptr(IbhStore) store = open_store(TRUE);
+    const IbhToken token = {.process = 1, .end = 2};
 
-    assert_tokens(NULL);
-    assert_true(ibh_tokens_clear(store, NULL)); /* none to remove is no error */
-    assert_true(ibh_tokens_add(store, "1 2", NULL));
-    assert_true(ibh_tokens_add(store, "3 4", NULL));
-    assert_tokens("1 2\n3 4\n");
-    ibh_tokens_drop(store, "1 2");
-    assert_tokens("3 4\n");
-    ibh_tokens_drop(store, "3 4");
-    assert_tokens(NULL);
-    assert_true(ibh_tokens_add(store, "1 2", NULL));
-    assert_true(ibh_tokens_clear(store, NULL));
-    assert_tokens(NULL);
+    assert_file(store, 0, 0, NULL);
+    assert_true(ibh_token_remove(store, NULL)); /* none to remove is no error */
+    put_token(store, 1, 2, NULL);
+    assert_file(store, 1, 2, NULL);
+    put_token(store, 12, 345, "ib0");
+    assert_file(store, 12, 345, "ib0");
+    assert_true(ibh_token_remove(store, NULL));
+    assert_file(store, 0, 0, NULL);
     assert_int_equal(mkdir(TOKENS, 0755), 0);
-    assert_false(ibh_tokens_add(store, "1 2", NULL));
-    assert_false(ibh_tokens_clear(store, NULL));
+    assert_false(ibh_token_write(store, &token, NULL));
+    assert_false(ibh_token_remove(store, NULL));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -254,7 +268,7 @@ static void test_tokens(void **state G_GNUC_UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_round_trip), TEST(test_full_disk), TEST(test_busy), TEST(test_tokens), TEST(test_open_tokens),
+        TEST(test_round_trip), TEST(test_full_disk), TEST(test_busy), TEST(test_token), TEST(test_open_token),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 /* The way of a packet through rules and routes: each property of a rule, and the kernel's order of routes. */
 #include "case_text.h"
 #include "check/check.h"
-#include "plan/fib.h"
+#include "check/fib.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plan/fib.h"
+#include "check/fib.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>

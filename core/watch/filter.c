@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The filter of --watch in the kernel: of routes and nexthop objects, what cannot matter does not even wake us.
- */
-#include "kernel/netlink.h"
+#include "watch/focus.h"
 
 #include <linux/filter.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
-#include <sys/socket.h>
 
 /* linux/nexthop.h came with Linux 5.3. */
 #define NEXTHOP_HEADER 8u /* bytes */
@@ -21,11 +17,14 @@
 #define ROUTE(field) ((guint32)(sizeof(struct nlmsghdr) + G_STRUCT_OFFSET(struct rtmsg, field)))
 #define LOAD(size, offset) BPF_STMT(BPF_LD | (size) | BPF_ABS, offset)
 #define IF(value, if_true, if_false) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, if_true, if_false)
+#define IF_AT_LEAST(value, if_true, if_false) BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, value, if_true, if_false)
+#define TO(end, code) (guint8)((end) - (code)->len - 1) /* from the next instruction */
 #define SKIP(instructions) BPF_STMT(BPF_JMP | BPF_JA, instructions)
 #define AND(bits) BPF_STMT(BPF_ALU | BPF_AND | BPF_K, bits)
 #define PASS BPF_STMT(BPF_RET | BPF_K, G_MAXUINT32)
 #define DROP BPF_STMT(BPF_RET | BPF_K, 0)
-#define FIND_LENGTH 3
+#define STORE BPF_STMT(BPF_ST, 0)
+#define LOAD_STORED BPF_STMT(BPF_LD | BPF_MEM, 0)
 #define FIND(header, type) /* where this attribute is; 0: it is not there */                                           \
     BPF_STMT(BPF_LD | BPF_IMM, (guint32)sizeof(struct nlmsghdr) + (header)), BPF_STMT(BPF_LDX | BPF_IMM, type),        \
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (guint32)(SKF_AD_OFF + SKF_AD_NLATTR))
@@ -46,12 +45,6 @@ static void add_any_of(GArray *code, const GArray *numbers)
         ADD(code, IF(g_htonl((guint32)*number), 0, 1), PASS);
 }
 
-/* What was loaded is something else: on at `end`. */
-static void add_condition(GArray *code, guint32 value, guint end)
-{
-    ADD(code, IF(value, 0, (guint8)(end - code->len - 1)));
-}
-
 /* ---- the parts ---- */
 
 /* Groups do not say their devices; and an object by another NIC may become one by ours. */
@@ -70,39 +63,81 @@ static GArray *make_nexthop_part(const IbhFocus *focus)
     return code;
 }
 
-/* The prefix itself: routes inside it do not matter, nor those around it. */
+/* `part`, which it takes: run for routes that have this attribute, which is found then, or for those that have it not.
+ */
+static void add_part(GArray *code, guint32 type, gboolean has, GArray *part)
+{
+    ADD(code, FIND(sizeof(struct rtmsg), type), IF(0, has ? 0 : 1, has ? 1 : 0), SKIP(part->len));
+    g_array_append_vals(code, part->data, part->len);
+    g_array_unref(part);
+}
+
+/* On-link routes by our NICs. */
+static void add_on_link(GArray *code, const IbhFocus *focus)
+{
+    GArray *by_nic = IBH_NEW_ARRAY(struct sock_filter), *no_via = IBH_NEW_ARRAY(struct sock_filter),
+           *no_gateway = IBH_NEW_ARRAY(struct sock_filter);
+
+    ADD(by_nic, HOLD_ATTRIBUTE, LOAD_WORD(0));
+    add_any_of(by_nic, focus->candidates);
+    add_part(no_via, RTA_OIF, TRUE, by_nic);
+    add_part(no_gateway, RTA_VIA, FALSE, no_via);
+    add_part(code, RTA_GATEWAY, FALSE, no_gateway);
+}
+
+/* Whether a route inside a subnet counts: of one that replaced another, which may have been by our NIC, the kernel
+ * tells of the new one only; one of several hops, or of an object, need not say its NIC here. */
+static void add_store(GArray *code)
+{
+    GArray *no_nic = IBH_NEW_ARRAY(struct sock_filter);
+
+    ADD(no_nic, BPF_STMT(BPF_LD | BPF_IMM, 1), STORE);
+    ADD(code, LOAD(BPF_H, MESSAGE(nlmsg_flags)), AND(g_htons(NLM_F_REPLACE)), STORE);
+    add_part(code, RTA_OIF, FALSE, no_nic);
+}
+
+/* The prefix itself, by any NIC and gateway; inside it, what was stored says. Held is the route's prefix. */
 static void add_subnet(GArray *code, const IbhPrefix *subnet)
 {
-    const guint words = (subnet->length + 31) / 32, end = code->len + 2 + FIND_LENGTH + 1 + 2 * words + 1;
+    const guint words = (subnet->length + 31) / 32, rest = subnet->length % 32;
+    const guint32 exactly = (guint32)subnet->ip.family << 8 | subnet->length; /* rtm_family and rtm_dst_len */
+    const guint end = code->len + 3 + 2 * words + (rest ? 1 : 0) + 5;
 
-    ADD(code, LOAD(BPF_H, ROUTE(rtm_family))); /* and rtm_dst_len */
-    add_condition(code, (guint32)subnet->ip.family << 8 | subnet->length, end);
-    ADD(code, FIND(sizeof(struct rtmsg), RTA_DST), HOLD_ATTRIBUTE);
+    ADD(code, LOAD(BPF_H, ROUTE(rtm_family)));
+    ADD(code, IF_AT_LEAST(exactly, 0, TO(end, code)));
+    ADD(code, IF_AT_LEAST((guint32)(subnet->ip.family + 1) << 8, TO(end, code), 0));
     for (guint i = 0; i < words; i++) {
         guint32 word;
 
         memcpy(&word, subnet->ip.bytes + 4 * i, sizeof word);
         ADD(code, LOAD_WORD(i));
-        add_condition(code, g_ntohl(word), end);
+        if (rest && i + 1 == words)
+            ADD(code, AND(G_MAXUINT32 << (32 - rest)));
+        ADD(code, IF(g_ntohl(word), 0, TO(end, code)));
     }
-    ADD(code, PASS);
+    ADD(code, LOAD(BPF_H, ROUTE(rtm_family)), IF(exactly, 2, 0), LOAD_STORED, IF(0, 1, 0), PASS);
 }
 
-/* Of tables that decide, all; of main, all of protocol kernel (connected ones, and ours), defaults, and routes to our
- * subnets, by any NIC: where a route replaces a rail's, the kernel tells of the new one only. */
+/* Of tables that decide, all; of every table local routes, by which this host answers for an address, and those of
+ * protocol kernel: connected ones, and ours. Of main defaults, on-link routes by our NICs, and routes to their subnets,
+ * by any NIC. */
 static void add_route_part(GArray *code, const IbhFocus *focus)
 {
     ADD(code, LOAD(BPF_B, ROUTE(rtm_protocol)), IF(RTPROT_KERNEL, 0, 1), PASS);
+    ADD(code, LOAD(BPF_B, ROUTE(rtm_type)), IF(RTN_LOCAL, 0, 1), PASS);
     ADD(code, FIND(sizeof(struct rtmsg), RTA_TABLE), IF(0, 0, 1), DROP, HOLD_ATTRIBUTE, LOAD_WORD(0));
     add_any_of(code, focus->tables);
     ADD(code, IF(g_htonl(IBH_TABLE_MAIN), 1, 0), DROP);
     ADD(code, LOAD(BPF_B, ROUTE(rtm_dst_len)), IF(0, 0, 1), PASS);
+    add_on_link(code, focus);
+    add_store(code);
+    ADD(code, FIND(sizeof(struct rtmsg), RTA_DST), HOLD_ATTRIBUTE);
     IBH_EACH (const IbhPrefix, subnet, focus->subnets)
         add_subnet(code, subnet);
     ADD(code, DROP);
 }
 
-static GArray *make_filter(const IbhFocus *focus)
+GArray *ibh_focus_filter(const IbhFocus *focus)
 {
     GArray *code = IBH_NEW_ARRAY(struct sock_filter);
     g_autoptr(GArray) nexthops = make_nexthop_part(focus);
@@ -114,45 +149,4 @@ static GArray *make_filter(const IbhFocus *focus)
     ADD(code, IF(g_htons(RTM_NEWROUTE), 1, 0), PASS);
     add_route_part(code, focus);
     return code;
-}
-
-/* ---- the whole ---- */
-
-static gboolean attach(const IbhEvents *events)
-{
-    const struct sock_fprog program = {.len = (guint16)events->filter->len, .filter = (gpointer)events->filter->data};
-
-    return events->filter->len <= BPF_MAXINSNS &&
-           setsockopt(events->netlink, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
-}
-
-static void detach(const IbhEvents *events)
-{
-    const int nothing = 0; /* the kernel looks at no option without a value */
-
-    (void)setsockopt(events->netlink, SOL_SOCKET, SO_DETACH_FILTER, &nothing, sizeof nothing);
-}
-
-gboolean ibh_events_focus(IbhEvents *events, const IbhFocus *focus)
-{
-    g_autoptr(GArray) before = events->filter;
-
-    events->filter = make_filter(focus);
-    if (before && before->len == events->filter->len &&
-        memcmp(before->data, events->filter->data, before->len * sizeof(struct sock_filter)) == 0)
-        return FALSE;
-    /* The old program would drop events of new subnets. The kernel counts both against net.core.optmem_max: so the new
-     * one is tried again without the old one. With none, all events are heard, which only costs time. */
-    if (!attach(events)) {
-        detach(events);
-        (void)attach(events);
-    }
-    return before != NULL;
-}
-
-void ibh_focus_clear(IbhFocus *focus)
-{
-    g_clear_pointer(&focus->candidates, g_array_unref);
-    g_clear_pointer(&focus->subnets, g_array_unref);
-    g_clear_pointer(&focus->tables, g_array_unref);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which changes --watch, and a hook that stays, have to hear of. */
-#include "run/run.h"
+#include "watch/focus.h"
 
 static gboolean leads_a_candidate(const IbhRule *rule, const IbhRails *rails)
 {
@@ -17,7 +16,11 @@ static gboolean decides(const IbhRoute *route, const IbhFocus *focus)
 {
     if (route->table != IBH_TABLE_MAIN)
         return ibh_numbers_have(focus->tables, (int)route->table);
-    return !route->dst.length || ibh_prefixes_have(focus->subnets, &route->dst);
+    IBH_EACH (const IbhPrefix, subnet, focus->subnets) {
+        if (ibh_prefix_covers(subnet, &route->dst))
+            return TRUE;
+    }
+    return !route->dst.length;
 }
 
 static void focus_on_nic(IbhFocus *focus, const IbhNic *nic)
@@ -53,4 +56,11 @@ void ibh_focus_find(IbhFocus *focus, const IbhRails *rails)
         focus->objects |= route->object && decides(route, focus);
     IBH_EACH (const IbhRoute, route, rails->snapshot->main_by_nic)
         focus->objects |= route->object != 0;
+}
+
+void ibh_focus_clear(IbhFocus *focus)
+{
+    g_clear_pointer(&focus->candidates, g_array_unref);
+    g_clear_pointer(&focus->subnets, g_array_unref);
+    g_clear_pointer(&focus->tables, g_array_unref);
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernel/netlink.h"
-
-#include "kernel/dump.h"
+#include "watch/events_io.h"
 
 #include <errno.h>
-#include <linux/netlink.h>
+#include <linux/filter.h>
 #include <linux/rtnetlink.h>
+#include <netlink/msg.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define BUFFER_SIZE (1024 * 1024) /* bytes of events that may wait while we work; after more, all is read again */
+#define RECEIVE_SIZE (32 * 1024)  /* bytes of one datagram: the kernel sends no longer one */
 
 /* ---- sockets ---- */
 
@@ -58,6 +60,40 @@ void ibh_events_close(IbhEvents *events)
     g_clear_pointer(&events->filter, g_array_unref);
 }
 
+/* ---- the filter ---- */
+
+static gboolean attach(const IbhEvents *events)
+{
+    const struct sock_fprog program = {.len = (guint16)events->filter->len, .filter = (gpointer)events->filter->data};
+
+    return events->filter->len <= BPF_MAXINSNS &&
+           setsockopt(events->netlink, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
+}
+
+static void detach(const IbhEvents *events)
+{
+    const int nothing = 0; /* the kernel looks at no option without a value */
+
+    (void)setsockopt(events->netlink, SOL_SOCKET, SO_DETACH_FILTER, &nothing, sizeof nothing);
+}
+
+gboolean ibh_events_focus(IbhEvents *events, const IbhFocus *focus)
+{
+    g_autoptr(GArray) before = events->filter;
+
+    events->filter = ibh_focus_filter(focus);
+    if (before && before->len == events->filter->len &&
+        memcmp(before->data, events->filter->data, before->len * sizeof(struct sock_filter)) == 0)
+        return FALSE;
+    /* The old program would drop events of new subnets. The kernel counts both against net.core.optmem_max: so the new
+     * one is tried again without the old one. With none, all events are heard, which only costs time. */
+    if (!attach(events)) {
+        detach(events);
+        (void)attach(events);
+    }
+    return before != NULL;
+}
+
 /* ---- reading ---- */
 
 /* Messages come from the kernel alone: the port of the sender is 0. */
@@ -68,7 +104,7 @@ static gssize receive(int fd, char *buffer, gboolean *ret_overrun)
     gssize length;
 
     do
-        length = recvfrom(fd, buffer, IBH_RECEIVE_SIZE, 0, (struct sockaddr *)&from, &size);
+        length = recvfrom(fd, buffer, RECEIVE_SIZE, 0, (struct sockaddr *)&from, &size);
     while ((length < 0 && errno == EINTR) || (length >= 0 && from.nl_pid != 0));
     *ret_overrun = length < 0 && errno == ENOBUFS;
     return length;
@@ -88,8 +124,7 @@ static gboolean drain_netlink(const IbhEvents *events, char *buffer, guint32 own
             if (own && header->nlmsg_pid == own)
                 continue;
             concerns = TRUE;
-            if (hear)
-                hear(data, header);
+            hear(data, header);
         }
     }
     return concerns;
@@ -108,7 +143,7 @@ static gboolean drain_uevents(const IbhEvents *events, char *buffer)
 
 gboolean ibh_events_drain(const IbhEvents *events, guint32 own, IbhHear hear, gpointer data)
 {
-    g_autofree char *buffer = g_malloc(IBH_RECEIVE_SIZE);
+    g_autofree char *buffer = g_malloc(RECEIVE_SIZE);
     const gboolean concerns = drain_netlink(events, buffer, own, hear, data);
 
     return drain_uevents(events, buffer) || concerns;

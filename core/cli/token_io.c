@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/token_io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define END ".confirm"
+#define OPEN_FLAGS (O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+
+void ibh_token_clear(IbhToken *token)
+{
+    g_clear_pointer(&token->ifaces, g_strfreev);
+    token->process = 0;
+}
+
+/* "PROCESS END [INTERFACE...]" */
+static IbhToken parse(const char *text)
+{
+    IbhToken token = {.process = 0};
+    int length = 0;
+
+    if (sscanf(text, "%d %" G_GINT64_FORMAT " %n", &token.process, &token.end, &length) < 2) {
+        token.process = 0;
+        return token;
+    }
+    if (text[length]) {
+        g_autofree char *names = g_strstrip(g_strdup(text + length));
+
+        token.ifaces = g_strsplit(names, " ", -1);
+    }
+    return token;
+}
+
+IbhToken ibh_token_read(const IbhStore *store)
+{
+    g_autofree char *path = ibh_store_file(store, END);
+    GString *text = ibh_file_read(path, NULL, NULL);
+    IbhToken token = parse(text ? text->str : "");
+
+    if (text)
+        g_string_free(text, TRUE);
+    return token;
+}
+
+int ibh_token_open(const IbhStore *store)
+{
+    g_autofree char *path = ibh_store_file(store, END);
+
+    return open(path, O_RDONLY | OPEN_FLAGS);
+}
+
+gboolean ibh_token_read_open(int file, IbhToken *ret_token)
+{
+    char text[1 << 16]; /* the names of thousands of interfaces */
+    const ssize_t length = pread(file, text, sizeof text - 1, 0);
+
+    text[MAX(length, 0)] = '\0';
+    *ret_token = parse(text);
+    return length >= 0;
+}
+
+/* In place: the process that waits has the file open. A line that cannot be written whole leaves the file as it was. */
+gboolean ibh_token_write(const IbhStore *store, const IbhToken *token, GError **error)
+{
+    g_autofree char *path = ibh_store_file(store, END);
+    g_autofree char *names = token->ifaces ? g_strjoinv(" ", token->ifaces) : g_strdup("");
+    g_autofree char *line = g_strdup_printf("%d %" G_GINT64_FORMAT " %s\n", token->process, token->end, names);
+    const gssize length = (gssize)strlen(line);
+    g_autoptr(GString) before = ibh_file_read(path, NULL, NULL);
+    gboolean done;
+    int file;
+
+    if (!before) /* what has the name is no file of ours */
+        (void)unlink(path);
+    file = open(path, O_WRONLY | OPEN_FLAGS | (before ? 0 : O_CREAT | O_EXCL), 0644);
+    if (file < 0)
+        return ibh_file_cannot("write", path, error);
+    errno = ENOSPC; /* if only a part is written */
+    done = pwrite(file, line, (gsize)length, 0) == length && ftruncate(file, length) == 0;
+    if (!done) {
+        ibh_file_cannot("write", path, error);
+        if (before)
+            (void)!pwrite(file, before->str, before->len, 0);
+        (void)!ftruncate(file, before ? (off_t)before->len : 0);
+    }
+    close(file);
+    return done;
+}
+
+gboolean ibh_token_remove(const IbhStore *store, GError **error)
+{
+    g_autofree char *path = ibh_store_file(store, END);
+    const int file = open(path, O_WRONLY | OPEN_FLAGS);
+    const gboolean emptied = file < 0 || ftruncate(file, 0) == 0;
+
+    if (file >= 0)
+        close(file);
+    return (emptied && (unlink(path) == 0 || errno == ENOENT)) || ibh_file_cannot("remove", path, error);
+}

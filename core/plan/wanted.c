@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "plan/plan.h"
+#include "plan/want.h"
+
+#include <string.h>
+
+IbhWanted *ibh_wanted_empty(const IbhRails *rails)
+{
+    IbhWanted *wanted = g_new(IbhWanted, 1);
+
+    *wanted = (IbhWanted){.rails = rails,
+                          .nics = IBH_NEW_ARRAY(IbhWantedNic),
+                          .rules = IBH_NEW_ARRAY(IbhRule),
+                          .routes = IBH_NEW_ARRAY(IbhRoute)};
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        IbhWantedNic one = {.nic = nic};
+
+        memcpy(one.value, nic->link->sysctl, sizeof one.value);
+        g_array_append_val(wanted->nics, one);
+    }
+    return wanted;
+}
+
+void ibh_wanted_free(IbhWanted *wanted)
+{
+    if (!wanted)
+        return;
+    g_array_unref(wanted->nics);
+    g_array_unref(wanted->rules);
+    g_array_unref(wanted->routes);
+    g_free(wanted);
+}
+
+/* Selects the NIC that holds something in the table of a selected rail. FALSE: nothing is new. */
+static gboolean select_holder(const IbhWanted *wanted, const IbhNic *holder, guint32 table)
+{
+    const IbhNic *nic = ibh_rails_nic_by_table(wanted->rails, table);
+    IbhWantedNic *one = holder ? &g_array_index(wanted->nics, IbhWantedNic, holder->position) : NULL;
+
+    if (!one || one->selected || holder->kept || !nic || nic->status != IBH_NIC_RAIL ||
+        !g_array_index(wanted->nics, IbhWantedNic, nic->position).selected)
+        return FALSE;
+    one->selected = TRUE;
+    return TRUE;
+}
+
+/* A rail that was asked for by name may need a table that another NIC has yet to leave: then that NIC is moved, too. */
+static gboolean select_holders(const IbhWanted *wanted)
+{
+    const IbhRails *rails = wanted->rails;
+    gboolean more = FALSE;
+
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules)
+        more |= ibh_rule_is_ours(rule) && select_holder(wanted, ibh_rule_owner(rails, rule), rule->table);
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes)
+        more |= ibh_route_is_ours(route) && select_holder(wanted, ibh_route_owner(rails, route), route->table);
+    return more;
+}
+
+IbhWanted *ibh_wanted_new(const IbhRails *rails)
+{
+    IbhWanted *wanted = ibh_wanted_empty(rails);
+
+    wanted->orphans = !rails->only;
+    wanted->waits = TRUE;
+    /* One route serves all rails of a subnet: where a rail stays as it is, that route does, too. */
+    wanted->spread = !rails->blind && (!rails->only || rails->undo);
+    IBH_EACH (IbhWantedNic, one, wanted->nics) {
+        one->selected = !one->nic->kept && ibh_nic_is_selected(one->nic, rails->only);
+        wanted->spread &= !one->nic->kept;
+    }
+    while (rails->only && select_holders(wanted))
+        ;
+    IBH_EACH (IbhWantedNic, one, wanted->nics) {
+        const IbhNic *nic = one->nic;
+        /* Rails that stay may have to answer for the NICs that are undone. */
+        const gboolean adapts = rails->undo && !rails->blind && !nic->kept && ibh_nic_is_programmed(rails, nic);
+
+        if (one->selected) {
+            g_array_append_vals(wanted->rules, nic->rules->data, nic->rules->len);
+            g_array_append_vals(wanted->routes, nic->routes->data, nic->routes->len);
+        }
+        for (IbhSysctl key = 0; key < IBH_N_SYSCTLS; key++) {
+            if (one->selected || (adapts && key != IBH_SYSCTL_RP_FILTER))
+                one->value[key] = ibh_want_sysctl(rails, nic, key);
+        }
+    }
+    if (wanted->spread)
+        ibh_want_spread(rails, wanted->routes, wanted->rules);
+    return wanted;
+}
