@@ -160,21 +160,6 @@ static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
     return rails->candidates > 1;
 }
 
-/* A NIC that is engaged by its subnets or settings, or was judged before, serves this address: a rule for it makes no
- * rail of another NIC that has it, too. */
-static gboolean is_claimed(const IbhRails *rails, const IbhIp *ip)
-{
-    const GPtrArray *holders = ibh_rails_holders(rails, ip);
-
-    IBH_EACH_POINTER (const IbhAddress, address, holders) {
-        const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
-
-        if (nic->is_engaged && ibh_address_counts(address))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* What an earlier run left keeps its NIC a rail while the NIC it shared its subnet with flaps: a rule of ours for a
  * configured address, or, where others route all of them, our arp_announce. */
 static gboolean stands(const IbhRails *rails, const IbhNic *nic)
@@ -182,9 +167,9 @@ static gboolean stands(const IbhRails *rails, const IbhNic *nic)
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         const IbhAddress *address = ibh_rails_address(rails, nic, &rule->from.ip);
 
-        if (address && ibh_rule_is_ours(rule) && rule->table != IBH_TABLE_MAIN && ibh_rule_owner(rails, rule) == nic &&
-            (rule->table == nic->table || ibh_address_counts(address)) && !ibh_rails_is_advertised(rails, address) &&
-            !is_claimed(rails, &rule->from.ip))
+        if (address && !ibh_address_is_host(address) && ibh_rule_is_ours(rule) && rule->table != IBH_TABLE_MAIN &&
+            ibh_rule_owner(rails, rule) == nic && (rule->table == nic->table || ibh_address_counts(address)) &&
+            !ibh_rails_is_advertised(rails, address) && !ibh_rails_is_claimed(rails, &rule->from.ip))
             return TRUE;
     }
     return nic->base[IBH_SYSCTL_ARP_ANNOUNCE] != nic->link->sysctl[IBH_SYSCTL_ARP_ANNOUNCE] &&
@@ -399,14 +384,14 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, c
     index_addresses(rails);
     find_advertised(rails);
     find_base_values(rails);
-    if (!ibh_rails_assign_tables(rails, error))
-        return NULL;
     /* All that are engaged by their subnets or settings come first: a rule that stands makes no rail of another NIC
      * that has the same address. */
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->rank && nic->settings.manage != IBH_MANAGE_NO)
             nic->is_engaged = nic->settings.manage == IBH_MANAGE_YES || shares_subnet(rails, nic, FALSE);
     }
+    if (!ibh_rails_assign_tables(rails, error))
+        return NULL;
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->rank)
             judge(rails, nic);

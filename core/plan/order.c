@@ -13,6 +13,7 @@ typedef struct {
     const IbhDifference *difference;
     const IbhWanted *wanted;
     const IbhRails *rails;
+    GArray *taken;   /* tables that one NIC takes from another */
     GPtrArray *plan; /* IbhOp * */
 } Order;
 
@@ -177,39 +178,51 @@ static const IbhNic *find_former(const Order *order, const IbhItem *item)
     return former != item->nic ? former : NULL;
 }
 
-/* The NIC that gets routes in a table to which an old rule leads another NIC; NULL: there is none. */
-static const IbhNic *find_taker(const Order *order, int family, guint32 table)
+static void note_taken(const IbhDifference *difference, const IbhItem *item, guint32 table, GArray *taken)
 {
-    IBH_EACH (const IbhItem, old, order->difference->old_rules) {
-        if (old->spread || old->rule->table != table || old->rule->family != family)
-            continue;
-        IBH_EACH (const IbhItem, item, order->difference->new_routes) {
-            if (!item->spread && item->nic != old->nic && item->route->table == table && item->route->family == family)
-                return item->nic;
-        }
+    const int number = (int)table;
+
+    IBH_EACH (const IbhItem, old, difference->old_rules) {
+        if (!old->spread && old->nic && old->nic != item->nic && old->rule->table == table &&
+            !ibh_rule_asks_main(old->rule) && !ibh_numbers_have(taken, number))
+            g_array_append_val(taken, number);
     }
-    return NULL;
 }
 
-static gboolean is_taken(const Order *order, const IbhItem *item)
+/* An old rule leads one NIC to this table, where another NIC has something new: table= moves them. */
+static GArray *find_taken(const IbhDifference *difference)
 {
-    return !item->spread && find_taker(order, item->route->family, item->route->table);
+    GArray *taken = IBH_NEW_ARRAY(int);
+
+    IBH_EACH (const IbhItem, item, difference->new_rules)
+        note_taken(difference, item, item->rule->table, taken);
+    IBH_EACH (const IbhItem, item, difference->new_routes)
+        note_taken(difference, item, item->route->table, taken);
+    return taken;
+}
+
+static gboolean is_taken(const Order *order, guint32 table)
+{
+    return ibh_numbers_have(order->taken, (int)table);
+}
+
+static void emit_new_route(const Order *order, const IbhItem *item)
+{
+    IbhOp *op = emit(order, item->replaced ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, item->nic, item->route->family,
+                     why_new_route(order, item));
+
+    name_route(order, item, op);
+    if (item->replaced) {
+        op->replaced = *item->replaced;
+        op->for_good = goes_for_good(order->rails, item->replaced);
+    }
 }
 
 static void add_routes_of(const Order *order, IbhRouteKind kind, gboolean takes)
 {
     IBH_EACH (const IbhItem, item, order->difference->new_routes) {
-        IbhOp *op;
-
-        if (ibh_route_kind(item->route) != kind || is_taken(order, item) != takes)
-            continue;
-        op = emit(order, item->replaced ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, item->nic, item->route->family,
-                  why_new_route(order, item));
-        name_route(order, item, op);
-        if (item->replaced) {
-            op->replaced = *item->replaced;
-            op->for_good = goes_for_good(order->rails, item->replaced);
-        }
+        if (ibh_route_kind(item->route) == kind && is_taken(order, item->route->table) == takes)
+            emit_new_route(order, item);
     }
 }
 
@@ -218,6 +231,13 @@ static void add_routes(const Order *order)
     add_routes_of(order, IBH_ROUTE_SUBNET, FALSE);
     add_routes_of(order, IBH_ROUTE_BY_GATEWAY, FALSE);
 }
+
+/* Whom an old route or rule serves. */
+typedef enum {
+    USE_NOBODY,
+    USE_FORMER_HOLDER, /* of a table that another NIC takes */
+    USE_RAIL,
+} Use;
 
 static gboolean is_led_to(const Order *order, const IbhRoute *route)
 {
@@ -228,12 +248,29 @@ static gboolean is_led_to(const Order *order, const IbhRoute *route)
     return FALSE;
 }
 
-static void delete_routes_of(const Order *order, IbhRouteKind kind, gboolean led)
+static gboolean leads_somewhere(const Order *order, const IbhRule *rule)
+{
+    IBH_EACH (const IbhRoute, route, order->rails->snapshot->routes) {
+        if (route->table == rule->table && route->family == rule->family &&
+            (!rule->to.length || ibh_prefix_overlaps(&route->dst, &rule->to)))
+            return TRUE;
+    }
+    return ibh_rule_asks_main(rule);
+}
+
+static Use find_use(const Order *order, const IbhItem *item)
+{
+    if (item->rule ? !leads_somewhere(order, item->rule) : !is_led_to(order, item->route))
+        return USE_NOBODY;
+    return is_taken(order, item->rule ? item->rule->table : item->route->table) ? USE_FORMER_HOLDER : USE_RAIL;
+}
+
+static void delete_routes_by(const Order *order, IbhRouteKind kind, Use use)
 {
     IBH_EACH (const IbhItem, item, order->difference->old_routes) {
         IbhOp *op;
 
-        if (ibh_route_kind(item->route) != kind || is_led_to(order, item->route) != led)
+        if (ibh_route_kind(item->route) != kind || find_use(order, item) != use)
             continue;
         op = emit(order, IBH_OP_ROUTE_DEL, item->nic, item->route->family, why_old(order, item));
         name_route(order, item, op);
@@ -241,16 +278,15 @@ static void delete_routes_of(const Order *order, IbhRouteKind kind, gboolean led
     }
 }
 
-static void delete_unused_routes(const Order *order)
+static void delete_routes_of(const Order *order, Use use)
 {
-    delete_routes_of(order, IBH_ROUTE_BY_GATEWAY, FALSE);
-    delete_routes_of(order, IBH_ROUTE_SUBNET, FALSE);
+    delete_routes_by(order, IBH_ROUTE_BY_GATEWAY, use);
+    delete_routes_by(order, IBH_ROUTE_SUBNET, use);
 }
 
 static void delete_routes(const Order *order)
 {
-    delete_routes_of(order, IBH_ROUTE_BY_GATEWAY, TRUE);
-    delete_routes_of(order, IBH_ROUTE_SUBNET, TRUE);
+    delete_routes_of(order, USE_RAIL);
 }
 
 static gint ascending(gconstpointer left, gconstpointer right)
@@ -275,10 +311,10 @@ static void emit_rule(const Order *order, IbhOpType type, const IbhItem *item, c
         op->unit.kind = IBH_UNIT_SPREAD;
 }
 
-static gboolean takes_a_table(const Order *order, const IbhNic *nic, int family)
+static gboolean takes_a_table(const Order *order, const IbhNic *nic)
 {
-    IBH_EACH (const IbhItem, item, order->difference->new_routes) {
-        if (item->nic == nic && item->route->family == family && is_taken(order, item))
+    IBH_EACH (const IbhItem, item, order->difference->new_rules) {
+        if (order->taken->len && item->nic == nic && is_taken(order, item->rule->table))
             return TRUE;
     }
     return FALSE;
@@ -289,7 +325,7 @@ static void add_rules_of(const Order *order, gboolean takes)
 {
     g_array_sort(order->difference->new_rules, ascending); /* which keeps the order of equals */
     IBH_EACH (const IbhItem, item, order->difference->new_rules) {
-        if ((!item->spread && takes_a_table(order, item->nic, item->rule->family)) == takes)
+        if ((!item->spread && takes_a_table(order, item->nic)) == takes)
             emit_rule(order, IBH_OP_RULE_ADD, item, why_new_rule(order, item));
     }
 }
@@ -299,27 +335,31 @@ static void add_rules(const Order *order)
     add_rules_of(order, FALSE);
 }
 
-/* `taken`: those that lead a NIC to a table which another NIC takes. */
-static void delete_rules_to(const Order *order, gboolean taken)
+static void delete_rules_of(const Order *order, Use use)
 {
     g_array_sort(order->difference->old_rules, descending);
     IBH_EACH (const IbhItem, item, order->difference->old_rules) {
-        const IbhNic *taker = find_taker(order, item->rule->family, item->rule->table);
-
-        if ((taker && taker != item->nic) == taken)
+        if (find_use(order, item) == use)
             emit_rule(order, IBH_OP_RULE_DEL, item, why_old(order, item));
     }
 }
 
 static void delete_rules(const Order *order)
 {
-    delete_rules_to(order, FALSE);
+    delete_rules_of(order, USE_RAIL);
+}
+
+static void delete_unused(const Order *order)
+{
+    delete_routes_of(order, USE_NOBODY);
+    delete_rules_of(order, USE_NOBODY);
 }
 
 /* table= gives a NIC the table that another NIC has had. That one has its new rules by now. */
 static void take_tables(const Order *order)
 {
-    delete_rules_to(order, TRUE);
+    delete_rules_of(order, USE_FORMER_HOLDER);
+    delete_routes_of(order, USE_FORMER_HOLDER);
     add_routes_of(order, IBH_ROUTE_SUBNET, TRUE);
     add_routes_of(order, IBH_ROUTE_BY_GATEWAY, TRUE);
     add_rules_of(order, TRUE);
@@ -529,8 +569,9 @@ static void announce(const Order *order)
 static void (*const STEPS[])(const Order *order) = {
     /* While rules change, packets arrive on the wrong NIC, where a strict rp_filter would drop them. */
     loosen_rp_filters,
-    /* Routes that no rule leads to serve nobody. They go before a new rule leads to them. */
-    delete_unused_routes,
+    /* Routes that no rule leads to, and rules that lead to nothing, serve nobody. They go before they meet what is new.
+     */
+    delete_unused,
     /* A rule never leads to an empty table, so routes come first. A rule leads to what it names and nowhere else, so no
      * old rule finds the new routes. */
     add_routes,
@@ -572,12 +613,14 @@ static void join_units(const Order *order)
 GPtrArray *ibh_plan_to(const IbhWanted *wanted)
 {
     g_auto(IbhDifference) difference = {.wanted = NULL};
-    const Order order = {.difference = &difference,
-                         .wanted = wanted,
-                         .rails = wanted->rails,
-                         .plan = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free)};
+    g_autoptr(GArray) taken = NULL;
+    Order order = {.difference = &difference,
+                   .wanted = wanted,
+                   .rails = wanted->rails,
+                   .plan = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free)};
 
     ibh_difference_init(&difference, wanted);
+    order.taken = taken = find_taken(&difference);
     for (guint i = 0; i < G_N_ELEMENTS(STEPS); i++)
         STEPS[i](&order);
     join_units(&order);

@@ -9,12 +9,18 @@
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 
-/* A packet of this source may meet the rule: RDMA sends without a mark. The local table has this host's addresses. */
-static gboolean may_contain(const IbhRule *rule, const IbhIp *source)
+/* A packet from this source to the prefix may meet the rule: RDMA sends without a mark. The local table has this host's
+ * addresses. A rule with "not" meets all but what it names. */
+static gboolean may_meet(const IbhRule *rule, const IbhIp *source, const IbhPrefix *to)
 {
-    return !ibh_rule_is_ours(rule) && rule->family == source->family && !rule->l3mdev &&
-           rule->table != IBH_TABLE_LOCAL && !(rule->selectors & (IBH_SELECT_FWMARK | IBH_SELECT_NOT)) &&
-           (!rule->from.length || ibh_prefix_contains(&rule->from, source));
+    const gboolean from = !rule->from.length || ibh_prefix_contains(&rule->from, source);
+
+    if (ibh_rule_is_ours(rule) || rule->family != source->family || rule->l3mdev || rule->table == IBH_TABLE_LOCAL)
+        return FALSE;
+    if (rule->selectors & IBH_SELECT_NOT)
+        return !from || (rule->selectors & ~(guint)(IBH_SELECT_NOT | IBH_SELECT_TO)) != 0 ||
+               (rule->to.length && !ibh_prefix_covers(&rule->to, to));
+    return from && !(rule->selectors & IBH_SELECT_FWMARK) && (!rule->to.length || ibh_prefix_overlaps(&rule->to, to));
 }
 
 /* A route of theirs in the rule's table that the rule does not suppress. */
@@ -80,7 +86,7 @@ const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const 
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         const gboolean is_table = rule->action == FR_ACT_TO_TBL;
 
-        if (!may_contain(rule, &address->local) || (rule->to.length && !ibh_prefix_overlaps(&rule->to, to)))
+        if (!may_meet(rule, &address->local, to))
             continue;
         if (!is_table && rule->action != FR_ACT_GOTO && rule->action != FR_ACT_NOP)
             return NULL;

@@ -61,6 +61,17 @@ const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *ip)
     return NULL;
 }
 
+gboolean ibh_rails_is_claimed(const IbhRails *rails, const IbhIp *ip)
+{
+    const GPtrArray *holders = ibh_rails_holders(rails, ip);
+
+    IBH_EACH_POINTER (const IbhAddress, address, holders) {
+        if (ibh_rails_nic(rails, address->ifindex)->is_engaged && ibh_address_counts(address))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 gboolean ibh_rails_is_advertised(const IbhRails *rails, const IbhAddress *address)
 {
     return g_hash_table_contains(rails->by.advertised, address);

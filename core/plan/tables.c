@@ -104,18 +104,19 @@ static void give_by_routes(const IbhRails *rails, gboolean kept)
     }
 }
 
-/* A rule to a table names its destination; the one without leads to D. Of one address on several NICs, any that may be
- * a rail can have the rule. */
-static void give_by_rules(const IbhRails *rails, gboolean kept)
+/* A rule to a table names its destination; the one without leads to D. `shared`: the rules of addresses that several
+ * NICs have, of which the NICs that share a subnet come first. */
+static void give_by_rules(const IbhRails *rails, gboolean kept, gboolean shared)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-            const gboolean is_shared = ibh_rails_holders(rails, &rule->from.ip)->len > 1;
+            const IbhIp *from = &rule->from.ip;
+            const IbhAddress *address = ibh_rails_address(rails, nic, from);
 
             if (nic->kept == kept && ibh_rule_is_ours(rule) && rule->table != IBH_TABLE_MAIN && rule->to.length &&
-                !ibh_rule_is_spread(rule) && ibh_rails_address(rails, nic, &rule->from.ip) &&
-                !(is_shared && (nic->held || nic->settings.manage == IBH_MANAGE_NO)) &&
-                can_stick(rails, nic, rule->table))
+                !ibh_rule_is_spread(rule) && address && ibh_address_counts(address) &&
+                (ibh_rails_holders(rails, from)->len > 1) == shared &&
+                (nic->is_engaged || !ibh_rails_is_claimed(rails, from)) && can_stick(rails, nic, rule->table))
                 (void)give(rails, nic, rule->table);
         }
     }
@@ -143,8 +144,9 @@ static void give_by_state(const IbhRails *rails, gboolean kept)
 static void give_by_evidence(const IbhRails *rails, gboolean kept)
 {
     give_by_routes(rails, kept);
-    give_by_rules(rails, kept);
+    give_by_rules(rails, kept, FALSE);
     give_by_state(rails, kept);
+    give_by_rules(rails, kept, TRUE); /* which tell least */
 }
 
 /* ---- new numbers ---- */

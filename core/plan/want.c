@@ -44,8 +44,9 @@ static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gb
         const IbhAddress *address = g_ptr_array_index(nic->served, at);
         IbhRoute route = ibh_route_for_nic(nic, &address->subnet);
 
-        if (route.family != family || address->secondary || ibh_address_is_host(address) || routes->len >= most ||
-            ibh_rails_is_advertised(rails, address) != advertised || ibh_routes_have_prefix(routes, &route.dst))
+        if (route.family != family || (family == AF_INET && address->secondary) || ibh_address_is_host(address) ||
+            routes->len >= most || ibh_rails_is_advertised(rails, address) != advertised ||
+            ibh_routes_have_prefix(routes, &route.dst))
             continue;
         if (family == AF_INET) {
             route.scope = RT_SCOPE_LINK;
@@ -83,6 +84,8 @@ static void add_on_link(const IbhRails *rails, const IbhNic *nic, int family, gb
             continue;
         if (routes->len >= most || ibh_routes_have_prefix(routes, &route.dst) || !concerns(nic, of_main))
             continue;
+        if (ibh_main_find_subnet(rails->snapshot->main_by_nic, nic->link->ifindex, &route.dst) != of_main)
+            continue; /* main has a better route to it */
         if (route.dst.length == ibh_ip_bits(&route.dst.ip) && ibh_rails_have_address(rails, &route.dst.ip))
             continue; /* the kernel's own route to an address of this host */
         if (family == AF_INET)

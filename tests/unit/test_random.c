@@ -965,11 +965,34 @@ static gboolean pair_is_kept(Case *c, const Journey *journey, const FakeKernel *
     return lost(c, kernel, i, j, wrong, when);
 }
 
+static gboolean has_guard(const IbhSnapshot *world, const IbhRule *rule)
+{
+    IBH_EACH (const IbhRule, other, world->rules) {
+        if (fake_is_our_rule(other) && other->table == IBH_TABLE_MAIN && other->priority == rule->priority - 1 &&
+            ibh_prefix_equal(&other->from, &rule->from) && ibh_prefix_equal(&other->to, &rule->to))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A rule of ours leads to a table, and the one before it that asks main first is missing. No run leaves that: the two
+ * come and go in this order. Somebody tore them apart, and until both are there again main's longer prefixes stray. */
+static gboolean is_torn(const IbhSnapshot *world, const IbhIp *source)
+{
+    IBH_EACH (const IbhRule, rule, world->rules) {
+        if (fake_is_our_rule(rule) && rule->table != IBH_TABLE_MAIN && rule->to.length < ibh_ip_bits(&rule->from.ip) &&
+            fib_rule_matches(rule, rule->family, source->family ? source : NULL, NULL) && !has_guard(world, rule))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static gboolean step_keeps(Case *c, const Journey *journey, const FakeKernel *kernel, const IbhOp *op)
 {
     for (guint i = 0; i < c->reach.n_sources; i++) {
         /* An address that two NICs have is an error already: nobody can say by which it should leave. */
-        if (count_holders(kernel->now, &c->reach.sources[i]) > 1 || !may_change(kernel->now, op, &c->reach.sources[i]))
+        if (count_holders(kernel->now, &c->reach.sources[i]) > 1 ||
+            is_torn(journey->start->now, &c->reach.sources[i]) || !may_change(kernel->now, op, &c->reach.sources[i]))
             continue;
         for (guint j = 0; j < c->reach.n_targets; j++) {
             const IbhIp *to = &c->reach.targets[j].ip;
@@ -1646,7 +1669,15 @@ static gboolean names_contain(GPtrArray *names, const char *name)
     return g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL);
 }
 
-/* Whoever was asked for, and rails that must leave because they are in a table of theirs. */
+static void allow(GPtrArray *allowed, const Planned *planned, guint32 table, const IbhNic *nic)
+{
+    const IbhNic *comes = ibh_rails_nic_by_table(planned->rails, table);
+
+    if (nic && comes && names_contain(allowed, comes->link->name) && !names_contain(allowed, nic->link->name))
+        g_ptr_array_add(allowed, (gpointer)(guintptr)nic->link->name);
+}
+
+/* Whoever was asked for, and NICs that must leave because something of them is in a table of theirs. */
 static GPtrArray *find_allowed(const Planned *planned, const char *name)
 {
     GPtrArray *allowed = g_ptr_array_new();
@@ -1655,15 +1686,13 @@ static GPtrArray *find_allowed(const Planned *planned, const char *name)
     g_ptr_array_add(allowed, (gpointer)(guintptr)name);
     do {
         before = allowed->len;
-        for (guint i = 0; i < n_ops(planned); i++) {
-            const IbhOp *op = op_at(planned, i);
-            guint32 table = op->type == IBH_OP_RULE_DEL    ? op->rule.table
-                            : op->type == IBH_OP_ROUTE_DEL ? op->route.table
-                                                           : 0;
-            const IbhNic *comes = table ? ibh_rails_nic_by_table(planned->rails, table) : NULL;
-
-            if (comes && names_contain(allowed, comes->link->name) && !names_contain(allowed, op->iface))
-                g_ptr_array_add(allowed, (gpointer)(guintptr)op->iface);
+        IBH_EACH (const IbhRule, rule, planned->seen->rules) {
+            if (fake_is_our_rule(rule))
+                allow(allowed, planned, rule->table, ibh_rule_owner(planned->rails, rule));
+        }
+        IBH_EACH (const IbhRoute, route, planned->seen->routes) {
+            if (fake_is_our_route(route))
+                allow(allowed, planned, route->table, ibh_rails_nic(planned->rails, route->ifindex));
         }
     } while (allowed->len > before);
     return allowed;
@@ -1692,8 +1721,7 @@ static gboolean only_one(Case *c, FakeKernel *kernel, const char *name, WorldAct
         command = ibh_op_command(op_at(planned, i));
         return broken(c, "asked for %s alone, it plans for %s: %s", name, op_at(planned, i)->iface, command);
     }
-    outcome = ibh_plan_execute(planned->plan, fake_execute, kernel);
-    ibh_state_remember(kernel->now->state, outcome->done, TRUE);
+    outcome = world_try(kernel, planned);
     if (action == WORLD_UNDO)
         ibh_state_hold(kernel->now->state, name);
     if (outcome->errors->len || kernel->inexact)
@@ -1750,6 +1778,14 @@ static gboolean comes_in(const FakeKernel *kernel, const Inbound *in)
     return answer.kind != FIB_DEVICE || is_led(&answer) || filter == 2 || (answer.devices & fib_bit(link->ifindex));
 }
 
+/* A link answers for the addresses of others only where its arp_ignore lets it. */
+static gboolean can_answer(const IbhSnapshot *now, const IbhLink *link, const IbhAddress *address)
+{
+    return link->ifindex == address->ifindex ||
+           ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, link->sysctl[IBH_SYSCTL_ARP_IGNORE],
+                                now->all[IBH_SYSCTL_ARP_IGNORE]) == 0;
+}
+
 /* ARP flux: whichever rail of the wire answered first. */
 static void teach_peers(const Case *c, FakeKernel *kernel)
 {
@@ -1763,7 +1799,7 @@ static void teach_peers(const Case *c, FakeKernel *kernel)
 
         IBH_EACH (const IbhLink, link, kernel->now->links) {
             if ((wire & fib_bit(link->ifindex)) && link->carrier && is_candidate(rails, link->ifindex) &&
-                dice_roll(&dice, ++seen) == 0)
+                can_answer(kernel->now, link, address) && dice_roll(&dice, ++seen) == 0)
                 learned.ifindex = link->ifindex;
         }
         if (learned.ifindex && address->local.family == AF_INET && !fake_learned(kernel, &address->local))
@@ -2112,8 +2148,8 @@ static gboolean steps_leave_alone(Case *c, const Planned *planned, const FakeKer
         for (guint j = 0; (is_rule_op(op) || is_route_op(op)) && j < all->len; j++) {
             const Elsewhere *pair = &g_array_index(all, Elsewhere, j);
 
-            if (may_change(kernel->now, op, &pair->from) && !goes_there(kernel, pair, TRUE) &&
-                goes_there(start, pair, FALSE) && goes_there(end, pair, FALSE)) {
+            if (may_change(kernel->now, op, &pair->from) && !is_torn(start->now, &pair->from) &&
+                !goes_there(kernel, pair, TRUE) && goes_there(start, pair, FALSE) && goes_there(end, pair, FALSE)) {
                 g_autofree char *command = ibh_op_command(op), *when = g_strdup_printf("after %s", command);
 
                 return taken_over(c, kernel, pair, when);
@@ -2501,6 +2537,8 @@ static gboolean unbound_goes_right(Case *c, guint j)
     guint64 expected = without->devices;
 
     if (without->led || then->led || then->fate == FOREIGN || is_foreign_in_table(c->after->now, IBH_TABLE_SPREAD, to))
+        return TRUE;
+    if (then->route && then->route->table == IBH_TABLE_LOCAL) /* a broadcast address of a smaller subnet */
         return TRUE;
     if (in_main && in_main->type != RTN_UNICAST) /* somebody's throw or error route in main is obeyed */
         return TRUE;
