@@ -235,7 +235,7 @@ static void tell_of_rail(const IbhCheck *check, const IbhNic *nic)
 {
     IbhKnownRail missed;
 
-    (void)ibh_known_of(check->rails, nic, check->missed, &missed);
+    (void)ibh_known_of(check->rails, nic, check->missed, FALSE, &missed);
     missed.link = nic->link;
     missed.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE;
     tell(check, &missed);

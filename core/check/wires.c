@@ -440,8 +440,7 @@ static gboolean is_answered_beside(const IbhCheck *check, const IbhNic *rail, co
     return FALSE;
 }
 
-/* A NIC answered for it with the administrator's values, and no NIC answers with the present ones. Who writes
- * arp=strict wants no virtual addresses. */
+/* A NIC answered for it with the administrator's values, and no NIC answers with the present ones. */
 static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
 {
     gboolean was_answered = FALSE;
@@ -460,7 +459,7 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
         if (would_answer(check, nic, nic->link->sysctl, address, subnet) ||
             would_answer(check, nic, wanted, address, subnet) || is_answered_beside(check, nic, address, subnet))
             return FALSE;
-        was_answered |= nic->settings.arp == IBH_ARP_AUTO && would_answer(check, nic, nic->base, address, subnet);
+        was_answered |= nic->settings.arp != IBH_ARP_KEEP && would_answer(check, nic, nic->base, address, subnet);
     }
     return was_answered;
 }

@@ -15,9 +15,11 @@
 
 struct IbhStore {
     int lock;
-    char *path;  /* of all its files, without what they end in */
-    char *state; /* as it was read or written last */
-    char *kept;  /* the lines about known hardware that the file of earlier boots has */
+    char *path;      /* of all its files, without what they end in */
+    char *state;     /* as it was read or written last */
+    GString *kept;   /* what the file of earlier boots has; NULL: it is recalled already, or cannot be read now */
+    GArray *known;   /* IbhKnownRail: what that file has, as far as it was written */
+    char *unwritten; /* what is to be written there; NULL: nothing is new */
 };
 
 /* Before 5.14 a namespace has no cookie. Its inode may be used again, but not within the life of a process in it,
@@ -45,6 +47,107 @@ static gboolean check_directory(const char *path, GError **error)
                                  : ibh_file_cannot("open or make", path, error);
 }
 
+char *ibh_store_file(const IbhStore *store, const char *end)
+{
+    return g_strconcat(store->path, end, NULL);
+}
+
+/* ---- what is known of earlier boots ---- */
+
+#define KEPT_DIR "/var/lib/ib-hook"
+#define KEPT KEPT_DIR "/rails"
+
+/* What a container or a test sees must not be missed by the host. */
+gboolean ibh_store_is_home(void)
+{
+    return ibh_process_is_in_this_netns("1");
+}
+
+/* Its last line: a file without it was cut short, or is that of another machine, whose image this one has. NULL: who
+ * this one is, is not known, or the directory, which the package made, is not root's alone; then nothing is kept. */
+static char *make_end(void)
+{
+    g_autofree char *id = NULL;
+
+    if (!ibh_store_is_home() || !check_directory(KEPT_DIR, NULL) ||
+        !g_file_get_contents("/etc/machine-id", &id, NULL, NULL) || !g_ascii_isxdigit(id[0]))
+        return NULL;
+    return g_strdup_printf("# ib-hook: hardware that was a rail of machine %s\n", g_strstrip(id));
+}
+
+/* It could be read at another time. */
+static gboolean is_passing(const GError *error)
+{
+    static const int passing[] = {G_FILE_ERROR_MFILE, G_FILE_ERROR_NFILE, G_FILE_ERROR_NOMEM, G_FILE_ERROR_IO,
+                                  G_FILE_ERROR_INTR};
+
+    IBH_EACH_ROW (const int, code, passing) {
+        if (g_error_matches(error, G_FILE_ERROR, *code))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Empty: there is no file, or none that is to be believed. NULL: its directory is not here yet, or it cannot be read
+ * now. */
+static GString *recall(void)
+{
+    g_autofree char *end = make_end();
+    g_autoptr(GError) problem = NULL;
+    g_autoptr(GString) text = end ? ibh_file_read(KEPT, NULL, &problem) : NULL;
+
+    if (!end || is_passing(problem))
+        return NULL;
+    return text && g_str_has_suffix(text->str, end) ? g_steal_pointer(&text) : g_string_new(NULL);
+}
+
+/* If it cannot be written, what is missing after the next boot is not known. */
+static void keep(const char *known)
+{
+    g_autofree char *end = make_end(), *text = g_strconcat(known, end, NULL);
+
+    if (end)
+        (void)ibh_file_write(KEPT, text, NULL);
+}
+
+/* The lines about known hardware: they are the last. */
+static const char *known_in(const char *text)
+{
+    const char *first = text ? strstr(text, "\nknown ") : NULL;
+
+    return first ? first + 1 : "";
+}
+
+static void note_kept(IbhStore *store, const GArray *known)
+{
+    g_clear_pointer(&store->known, g_array_unref);
+    store->known = IBH_NEW_ARRAY(IbhKnownRail);
+    g_array_append_vals(store->known, known->data, known->len);
+}
+
+/* When a rail went is of this boot: the file has no time. */
+static char *format_kept(const GArray *known)
+{
+    g_autoptr(IbhState) timeless = ibh_state_new();
+    g_autofree char *text = NULL;
+
+    g_array_append_vals(timeless->known, known->data, known->len);
+    IBH_EACH (IbhKnownRail, one, timeless->known)
+        one->since = 0;
+    text = ibh_state_format(timeless);
+    return g_strdup(known_in(text));
+}
+
+/* ---- opening ---- */
+
+static gboolean is_recalled(const IbhStore *store)
+{
+    g_autofree char *path = ibh_store_file(store, ".state");
+    g_autoptr(GString) text = ibh_file_read(path, NULL, NULL);
+
+    return text && strstr(text->str, "\n" IBH_STATE_RECALLED "\n");
+}
+
 IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
 {
     g_autoptr(IbhStore) store = g_new0(IbhStore, 1);
@@ -57,6 +160,8 @@ IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
     }
     if (create && !check_directory(IBH_RUN_DIR, error))
         return NULL;
+    if (!is_recalled(store))
+        store->kept = recall();
     return g_steal_pointer(&store);
 }
 
@@ -66,15 +171,15 @@ void ibh_store_close(IbhStore *store)
         return;
     if (store->lock >= 0)
         close(store->lock);
+    if (store->unwritten)
+        keep(store->unwritten);
     g_free(store->path);
     g_free(store->state);
-    g_free(store->kept);
+    g_free(store->unwritten);
+    if (store->kept)
+        g_string_free(store->kept, TRUE);
+    g_clear_pointer(&store->known, g_array_unref);
     g_free(store);
-}
-
-char *ibh_store_file(const IbhStore *store, const char *end)
-{
-    return g_strconcat(store->path, end, NULL);
 }
 
 /* ---- the lock ---- */
@@ -137,87 +242,15 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
     return TRUE;
 }
 
-/* ---- what is known of earlier boots ---- */
-
-#define KEPT_DIR "/var/lib/ib-hook"
-#define KEPT KEPT_DIR "/rails"
-
-/* What a container or a test sees must not be missed by the host. */
-gboolean ibh_store_is_home(void)
-{
-    return ibh_process_is_in_this_netns("1");
-}
-
-/* Its last line: a file without it was cut short, or is that of another machine, whose image this one has. NULL: who
- * this one is, is not known, or the directory, which the package made, is not root's alone; then nothing is kept. */
-static char *make_end(void)
-{
-    g_autofree char *id = NULL;
-
-    if (!ibh_store_is_home() || !check_directory(KEPT_DIR, NULL) ||
-        !g_file_get_contents("/etc/machine-id", &id, NULL, NULL) || !g_ascii_isxdigit(id[0]))
-        return NULL;
-    return g_strdup_printf("# ib-hook: hardware that was a rail of machine %s\n", g_strstrip(id));
-}
-
-/* It could be read at another time. */
-static gboolean is_passing(const GError *error)
-{
-    static const int passing[] = {G_FILE_ERROR_MFILE, G_FILE_ERROR_NFILE, G_FILE_ERROR_NOMEM, G_FILE_ERROR_IO,
-                                  G_FILE_ERROR_INTR};
-
-    IBH_EACH_ROW (const int, code, passing) {
-        if (g_error_matches(error, G_FILE_ERROR, *code))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Empty: there is no file, or none that is to be believed. NULL: its directory is not here yet, or it cannot be read
- * now. */
-static GString *recall(void)
-{
-    g_autofree char *end = make_end();
-    g_autoptr(GError) problem = NULL;
-    g_autoptr(GString) text = end ? ibh_file_read(KEPT, NULL, &problem) : NULL;
-
-    if (!end || is_passing(problem))
-        return NULL;
-    return text && g_str_has_suffix(text->str, end) ? g_steal_pointer(&text) : g_string_new(NULL);
-}
-
-/* If it cannot be written, what is missing after the next boot is not known. */
-static void keep(const char *known)
-{
-    g_autofree char *end = make_end(), *text = g_strconcat(known, end, NULL);
-
-    if (end)
-        (void)ibh_file_write(KEPT, text, NULL);
-}
-
 /* ---- the state ---- */
-
-/* The lines about known hardware: they are the last. */
-static const char *known_in(const char *text)
-{
-    const char *first = text ? strstr(text, "\nknown ") : NULL;
-
-    return first ? first + 1 : "";
-}
 
 /* The first events of a boot may come before /var is mounted: each run tries it until it succeeds. What this boot knows
  * is newer. */
 static void take_in(IbhStore *store, IbhState *state)
 {
-    g_autoptr(GString) text = recall();
-    g_autoptr(IbhState) kept = NULL;
-    g_autofree char *lines = NULL;
+    g_autoptr(IbhState) kept = ibh_state_parse(store->kept->str, store->kept->len);
 
-    if (!text)
-        return;
-    kept = ibh_state_parse(text->str, text->len);
-    lines = ibh_state_format(kept);
-    store->kept = g_strdup(known_in(lines));
+    note_kept(store, kept->known);
     IBH_EACH (const IbhKnownRail, known, state->known)
         ibh_known_put(kept->known, known);
     g_array_set_size(state->known, 0);
@@ -239,10 +272,10 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
         return NULL;
     }
     state = ibh_state_parse(before, strlen(before));
-    if (state->recalled)
-        store->kept = g_strdup(known_in(before));
-    else
+    if (!state->recalled && store->kept)
         take_in(store, state);
+    else if (state->recalled)
+        note_kept(store, state->known);
     store->state = text ? g_strdup(before) : ibh_state_format(state);
     return state;
 }
@@ -253,10 +286,10 @@ gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
 
     if (g_strcmp0(text, store->state) == 0)
         return TRUE;
-    if (state->recalled && g_strcmp0(known_in(text), store->kept) != 0) {
-        keep(known_in(text));
-        g_free(store->kept);
-        store->kept = g_strdup(known_in(text));
+    if (store->known && ibh_known_differ(store->known, state->known)) {
+        g_free(store->unwritten);
+        store->unwritten = format_kept(state->known);
+        note_kept(store, state->known);
     }
     if (!ibh_file_write(path, text, error))
         return FALSE;

@@ -316,9 +316,11 @@ typedef struct {
     GPtrArray *kept;   /* char *: others that stay as they are since an --apply was not confirmed, rails standing */
     GArray *rails;     /* IbhSavedRail: of the last run */
     GArray *known;     /* IbhKnownRail */
-    gboolean recalled; /* what was known in earlier boots is among it */
+    gboolean recalled; /* what was known in earlier boots is among it: a line of its own, IBH_STATE_RECALLED */
     char *config;      /* in force, that of the last run that programmed: ibh_config_text(); NULL: not known */
 } IbhState;
+
+#define IBH_STATE_RECALLED "recalled"
 
 IbhState *ibh_state_new(void);
 void ibh_state_free(IbhState *state);

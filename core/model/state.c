@@ -93,7 +93,7 @@ static void parse_line(IbhState *state, const char *line)
         ibh_state_hold(state, iface);
     if (sscanf(line, "keep %15s", iface) == 1 && ibh_iface_name_is_valid(iface))
         ibh_state_keep(state, iface);
-    state->recalled |= g_str_equal(line, "recalled");
+    state->recalled |= g_str_equal(line, IBH_STATE_RECALLED);
 }
 
 /* What stands behind "config " in each of these lines, and there is one at least for a configuration without files. */
@@ -167,7 +167,7 @@ char *ibh_state_format(const IbhState *state)
     if (state->config)
         format_config(state, text);
     if (state->recalled)
-        g_string_append(text, "recalled\n");
+        g_string_append(text, IBH_STATE_RECALLED "\n");
     format_known(state, text); /* the last: host/store.c also keeps them alone */
     return g_string_free(text, FALSE);
 }

@@ -228,13 +228,14 @@ static void settle(IbhNic *nic, IbhNicStatus status, IbhWhy why)
 /* It is a rail by its subnets or settings, or for what an earlier run left. */
 static void judge(const IbhRails *rails, IbhNic *nic)
 {
+    nic->shares_nothing = !nic->is_engaged && are_partners_all_there(rails, nic);
     if (nic->kept)
         settle(nic, IBH_NIC_HELD, IBH_WHY_KEPT);
     else if (nic->settings.manage == IBH_MANAGE_NO)
         settle(nic, IBH_NIC_UNMANAGED, IBH_WHY_UNMANAGED);
     else if (!has_any_address(nic))
         settle(nic, IBH_NIC_NO_ADDRESS, IBH_WHY_NO_ADDRESS);
-    else if (!nic->is_engaged && (are_partners_all_there(rails, nic) || !stands(rails, nic)))
+    else if (!nic->is_engaged && (nic->shares_nothing || !stands(rails, nic)))
         settle(nic, IBH_NIC_ALONE, shares_subnet(rails, nic, TRUE) ? IBH_WHY_ADVERTISED : IBH_WHY_NOT_SHARED);
     else if (nic->held)
         settle(nic, IBH_NIC_HELD, IBH_WHY_UNDONE);

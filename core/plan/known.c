@@ -2,6 +2,7 @@
 #include "plan/known.h"
 
 #include <string.h>
+#include <sys/socket.h>
 
 /* ---- the hardware of a link ---- */
 
@@ -12,7 +13,33 @@ static gboolean stays(const IbhLink *link)
     return link->rdma[0] && !link->vf && !link->parent && !link->representor && !g_strv_contains(soft, link->kind);
 }
 
-gboolean ibh_known_of(const IbhRails *rails, const IbhNic *nic, const GArray *known, IbhKnownRail *ret_known)
+static gboolean has_family(const IbhKnownRail *known, int family)
+{
+    for (guint i = 0; i < known->n_addresses; i++) {
+        if (known->addresses[i].family == family)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void add_address(IbhKnownRail *known, const IbhIp *ip)
+{
+    if (known->n_addresses < IBH_KNOWN_ADDRESSES)
+        known->addresses[known->n_addresses++] = *ip;
+}
+
+static void add_lost_family(IbhKnownRail *now, const IbhKnownRail *before, int family)
+{
+    const gboolean is_lost = !has_family(now, family);
+
+    for (guint i = 0; is_lost && i < before->n_addresses; i++) {
+        if (before->addresses[i].family == family)
+            add_address(now, &before->addresses[i]);
+    }
+}
+
+gboolean ibh_known_of(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean all,
+                      IbhKnownRail *ret_known)
 {
     const IbhLink *link = nic->link;
     IbhKnownRail now = {.since = 0};
@@ -21,8 +48,8 @@ gboolean ibh_known_of(const IbhRails *rails, const IbhNic *nic, const GArray *kn
     g_strlcpy(now.port, link->rdma, sizeof now.port);
     ibh_link_name_hardware(link, now.hardware);
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (now.n_addresses < IBH_KNOWN_ADDRESSES && !ibh_rails_is_advertised(rails, address))
-            now.addresses[now.n_addresses++] = address->local;
+        if (!ibh_rails_is_advertised(rails, address))
+            add_address(&now, &address->local);
     }
     IBH_EACH (const IbhKnownRail, one, known) {
         if (!g_str_equal(one->hardware, now.hardware))
@@ -30,6 +57,10 @@ gboolean ibh_known_of(const IbhRails *rails, const IbhNic *nic, const GArray *kn
         now.since = one->since;
         if (g_str_equal(one->port, now.port))
             g_strlcpy(now.slot, one->slot, sizeof now.slot);
+        if (all)
+            continue;
+        add_lost_family(&now, one, AF_INET);
+        add_lost_family(&now, one, AF_INET6);
     }
     *ret_known = now;
     return nic->status == IBH_NIC_RAIL && stays(link);
@@ -71,7 +102,7 @@ static gboolean shares_a_subnet(const IbhNic *nic, const IbhKnownRail *known)
 static gboolean is_forgotten(const IbhNic *nic, const IbhKnownRail *known)
 {
     return nic->status == IBH_NIC_UNMANAGED || nic->link->master ||
-           (nic->status == IBH_NIC_ALONE && !shares_a_subnet(nic, known));
+           (nic->status == IBH_NIC_ALONE && (nic->shares_nothing || !shares_a_subnet(nic, known)));
 }
 
 static IbhMissing what_lacks(const IbhNic *nic)
@@ -146,6 +177,26 @@ void ibh_known_put(GArray *known, const IbhKnownRail *now)
     }
     if (!stands)
         g_array_append_vals(known, now, 1);
+}
+
+static gboolean has_all(const GArray *list, const GArray *of)
+{
+    IBH_EACH (const IbhKnownRail, one, of) {
+        gboolean has = FALSE;
+
+        IBH_EACH (const IbhKnownRail, other, list)
+            has |= g_str_equal(other->hardware, one->hardware) && g_str_equal(other->slot, one->slot) &&
+                   has_family(other, AF_INET) == has_family(one, AF_INET) &&
+                   has_family(other, AF_INET6) == has_family(one, AF_INET6);
+        if (!has)
+            return FALSE;
+    }
+    return TRUE;
+}
+
+gboolean ibh_known_differ(const GArray *before, const GArray *after)
+{
+    return !has_all(before, after) || !has_all(after, before);
 }
 
 /* ---- old values that no run could save ---- */

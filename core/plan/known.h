@@ -8,8 +8,12 @@
 #include "plan/rails.h"
 
 /* What a rail that shall be remembered looks like now; its slot and since when it is missing are as in `known`, slot
- * "": not known. FALSE: it is none, or nothing that stays (a virtual function, a VLAN, a bond). */
-gboolean ibh_known_of(const IbhRails *rails, const IbhNic *nic, const GArray *known, IbhKnownRail *ret_known);
+ * "": not known. A family that it lost stays known, unless this is `all` that it shall have. FALSE: it is none, or
+ * nothing that stays (a virtual function, a VLAN, a bond). */
+gboolean ibh_known_of(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean all,
+                      IbhKnownRail *ret_known);
+/* Hardware, or a family of one, is in one list alone. Names, addresses and times come and go. */
+gboolean ibh_known_differ(const GArray *before, const GArray *after);
 /* In the place of what is known of the same hardware, or was in its slot. What only had its name, and is in another
  * slot, is another one. */
 void ibh_known_put(GArray *known, const IbhKnownRail *now);

@@ -60,6 +60,7 @@ typedef struct {
     guint position;          /* among all NICs */
     guint rank;              /* from 1 among the candidates, 0: no candidate */
     guint32 table;           /* T; 0: no candidate */
+    gboolean shares_nothing; /* with partners that are all there */
     gboolean is_engaged;     /* by its subnets or settings, or as a rail; not by a rule that stands */
     gboolean held;           /* --undo left it alone, or does so now */
     gboolean kept;           /* it stays as it is, with all of ours on it */

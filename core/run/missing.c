@@ -4,12 +4,13 @@
 
 #include "plan/known.h"
 
-/* Its hardware is looked at when it is new. */
+/* Its hardware is looked at when it is new. What --apply --iface names shall have what it has now, and no more. */
 static void know_rail(const IbhRun *run, const IbhNic *nic, GArray *known)
 {
+    const gboolean all = run->only && g_strv_contains(run->only, nic->link->name);
     IbhKnownRail now;
 
-    if (ibh_known_of(run->rails, nic, known, &now) && (now.slot[0] || ibh_hardware_find(run->sysfs, &now)))
+    if (ibh_known_of(run->rails, nic, known, all, &now) && (now.slot[0] || ibh_hardware_find(run->sysfs, &now)))
         ibh_known_put(known, &now);
 }
 

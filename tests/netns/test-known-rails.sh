@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What was a rail is kept in /var/lib/ib-hook for the next boot: written when hardware or a family of a rail is new, or
+# forgotten on purpose, never because something was lost, and never while the lock is held.
+. "$(dirname "$0")/lib.sh"
+needs strace
+
+make_wire
+new_host B
+for n in 0 1; do add_nic B ib$n $n 172.16.34.$((n + 1))/16 fd00:16::34:$((n + 1))/64; done
+rdma B ib0 ib1
+wait_until 5 settled B
+echo 0123456789abcdef0123456789abcdef >/etc/machine-id # an image may have none yet
+rails=/var/lib/ib-hook/rails
+[ "$rooted" = yes ] || mount -t tmpfs tmpfs /var/lib # where this is no real root, it is another one's
+mkdir -p /var/lib/ib-hook
+calls() { # PROGRAM…: its calls in $work/calls
+    at_home B strace -f -y -o $work/calls -e trace=openat,rename,close,flock "$@" >>$work/said 2>&1
+}
+event() { calls env -i IFACE=ib1 MODE=start PHASE=post-up "$HOOKS/ifupdown"; }
+written() { stat --format='%i %s %Y %Z' $rails && cat $rails; }
+known() { # NIC: its addresses in the file
+    sed -n "s/^known $1 .* //p" $rails
+}
+line_of() { grep -n "$1" $work/calls | head -1 | cut -d: -f1; } # PATTERN: of the first such call
+lost() { # WHAT FINDINGS: a family of ib1 has gone
+    event
+    expect_equal "$1: nothing is written" "$file" "$(written)"
+    rm -r /run/ib-hook # as by a boot
+    event
+    expect_equal "$1: nor after a boot" "$file" "$(written)"
+    at_home B "$IB_HOOK" --check --json >$work/out || true
+    out=$(<$work/out)
+    expect_equal "$1: --check misses it, after a boot, too" "$2" "$(findings)"
+}
+
+strace -o /dev/null true 2>/dev/null || skip "strace may not trace here"
+event
+expect_equal "a rail is kept with both families" "172.16.34.2,fd00:16::34:2" "$(known ib1)"
+taken=$(line_of 'flock(.*LOCK_EX') given=$(line_of 'close(.*\.lock>') renamed=$(line_of "rename(.*$rails")
+[ "$taken" -lt "$given" ] && [ "$given" -lt "$renamed" ] || fail "the lock is given back before /var is written" "$(<$work/calls)"
+rm -r /run/ib-hook
+event
+read=$(line_of "openat(.*$rails")
+[ "$read" -lt "$(line_of 'flock(.*LOCK_EX')" ] || fail "/var is read before the lock is taken" "$(<$work/calls)"
+expect_equal "what is known already is not written again" 0 "$(grep -c "rename(.*$rails" $work/calls || true)"
+file=$(written)
+
+# A family goes: its lease ends, or somebody deletes the address.
+ip -n B address del 172.16.34.2/16 dev ib1
+lost "IPv4 is lost" "ib1 warning no-address"
+ip -n B address add 172.16.34.2/16 dev ib1
+ip -n B address del fd00:16::34:2/64 dev ib1
+lost "IPv6 is lost" "ib1 warning no-address"
+
+# Both go, and the cable.
+ip -n B address flush dev ib1 scope global
+ip -n wire link set B.1 down
+lost "all is lost" "ib1 error carrier-down"
+ip -n wire link set B.1 up
+
+# What a person applies to a NIC by name is what the NIC shall have.
+ip -n B address add 172.16.34.2/16 dev ib1
+wait_until 5 settled B
+event
+expect_equal "it came back with one family: nothing is written" "$file" "$(written)"
+calls "$IB_HOOK" --apply --iface ib1
+expect_equal "--apply --iface: it shall have no other" 172.16.34.2 "$(known ib1)"
+at_home B "$IB_HOOK" --check >$work/out || fail "nothing is missed then" "$(<$work/out)"
+
+# Forgotten on purpose.
+calls "$IB_HOOK" --undo --iface ib1
+expect_equal "--undo --iface: the rail is not kept" "" "$(known ib1)"
+calls "$IB_HOOK" --apply
+ip -n B address flush dev ib1 scope global
+ip -n B address add 10.9.9.2/24 dev ib1
+ip -n B address flush dev ib0 scope global
+ip -n B address add 10.8.8.1/24 dev ib0
+event
+expect_equal "both are there, and share no subnet any more" "" "$(known ib0)$(known ib1)"
