@@ -58,6 +58,7 @@ gboolean ibh_prefix_parse(const char *text, IbhPrefix *ret_prefix);
 const char *ibh_prefix_format(const IbhPrefix *prefix, char buffer[IBH_PREFIX_STRLEN]);
 int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b);
 gboolean ibh_prefix_equal(const IbhPrefix *a, const IbhPrefix *b);
+guint ibh_prefix_hash(gconstpointer prefix); /* of an IbhPrefix */
 gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip);
 gboolean ibh_prefix_covers(const IbhPrefix *outer, const IbhPrefix *inner); /* contains all of it */
 gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b);

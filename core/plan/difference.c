@@ -4,6 +4,7 @@
 #include "plan/want.h"
 
 #include <linux/rtnetlink.h>
+#include <string.h>
 #include <sys/socket.h>
 
 /* ---- sets of rules and routes ---- */
@@ -169,20 +170,32 @@ static void subtract_routes(IbhDifference *difference)
 
 /* ---- who answers ---- */
 
-/* Main's NIC for the subnet of an address, by the routes that were read. */
-static const IbhNic *find_main_nic(const IbhRails *rails, const IbhAddress *address)
+static GHashTable *index_main(const IbhSnapshot *snapshot)
 {
-    const GArray *const lists[] = {rails->snapshot->routes, rails->snapshot->main_by_nic};
-    const IbhRoute *best = NULL;
+    GHashTable *index = g_hash_table_new(ibh_prefix_hash, (GEqualFunc)ibh_prefix_equal);
+    const GArray *const lists[] = {snapshot->routes, snapshot->main_by_nic};
 
     for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->ifindex && route->dst.length &&
-                ibh_prefix_contains(&route->dst, &address->local) && ibh_route_is_better(route, best))
-                best = route;
+        IBH_EACH (IbhRoute, route, lists[i]) {
+            if (route->family == AF_INET && route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST &&
+                route->ifindex && ibh_route_is_better(route, g_hash_table_lookup(index, &route->dst)))
+                g_hash_table_replace(index, &route->dst, route);
         }
     }
-    return best ? ibh_rails_nic(rails, best->ifindex) : NULL;
+    return index;
+}
+
+/* Main's NIC for the subnet of an address, by the routes that were read. */
+static const IbhNic *find_main_nic(const IbhDifference *difference, const IbhAddress *address)
+{
+    for (guint length = ibh_ip_bits(&address->local); length > 0; length--) {
+        const IbhPrefix prefix = ibh_prefix_of(&address->local, length);
+        const IbhRoute *route = g_hash_table_lookup(difference->in_main, &prefix);
+
+        if (route)
+            return ibh_rails_nic(difference->rails, route->ifindex);
+    }
+    return NULL;
 }
 
 IbhEffect *ibh_difference_effect(const IbhDifference *difference, const IbhNic *nic)
@@ -193,7 +206,7 @@ IbhEffect *ibh_difference_effect(const IbhDifference *difference, const IbhNic *
 const IbhNic *ibh_difference_answering(const IbhDifference *difference, const IbhAddress *address, gboolean after)
 {
     const IbhNic *own = ibh_rails_nic(difference->rails, address->ifindex);
-    const IbhNic *by_main = find_main_nic(difference->rails, address);
+    const IbhNic *by_main = find_main_nic(difference, address);
     const int *all = difference->rails->snapshot->all;
     int ignores;
 
@@ -209,6 +222,16 @@ const IbhNic *ibh_difference_answering(const IbhDifference *difference, const Ib
 }
 
 /* ---- the whole ---- */
+
+static gboolean is_empty(const IbhDifference *difference)
+{
+    IBH_EACH (const IbhWantedNic, one, difference->wanted->nics) {
+        if (memcmp(one->value, one->nic->link->sysctl, sizeof one->value) != 0)
+            return FALSE;
+    }
+    return !difference->new_rules->len && !difference->new_routes->len && !difference->old_rules->len &&
+           !difference->old_routes->len;
+}
 
 static void find_effects(const IbhDifference *difference)
 {
@@ -252,11 +275,14 @@ void ibh_difference_init(IbhDifference *difference, const IbhWanted *wanted)
         .old_routes = IBH_NEW_ARRAY(IbhItem),
         .led_before = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal),
         .led_after = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal),
+        .in_main = index_main(wanted->rails->snapshot),
         .effects = g_new0(IbhEffect, wanted->rails->nics->len),
     };
     subtract_rules(difference);
     subtract_routes(difference);
-    find_effects(difference);
+    difference->is_empty = is_empty(difference);
+    if (!difference->is_empty)
+        find_effects(difference);
 }
 
 void ibh_difference_clear(IbhDifference *difference)
@@ -267,5 +293,6 @@ void ibh_difference_clear(IbhDifference *difference)
     g_array_unref(difference->old_routes);
     g_hash_table_unref(difference->led_before);
     g_hash_table_unref(difference->led_after);
+    g_hash_table_unref(difference->in_main);
     g_free(difference->effects);
 }

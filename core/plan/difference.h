@@ -29,7 +29,9 @@ typedef struct {
     const IbhRails *rails;
     GArray *new_rules, *new_routes, *old_rules, *old_routes; /* IbhItem */
     GHashTable *led_before, *led_after;                      /* IbhIp → the table that a rule of ours leads it to */
+    GHashTable *in_main;                                     /* IbhPrefix → the best route of main to it */
     IbhEffect *effects;                                      /* by the position of the NIC */
+    gboolean is_empty;                                       /* no rule, route or value differs */
 } IbhDifference;
 
 void ibh_difference_init(IbhDifference *difference, const IbhWanted *wanted);

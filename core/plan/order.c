@@ -621,7 +621,7 @@ GPtrArray *ibh_plan_to(const IbhWanted *wanted)
 
     ibh_difference_init(&difference, wanted);
     order.taken = taken = find_taken(&difference);
-    for (guint i = 0; i < G_N_ELEMENTS(STEPS); i++)
+    for (guint i = 0; !difference.is_empty && i < G_N_ELEMENTS(STEPS); i++)
         STEPS[i](&order);
     join_units(&order);
     return order.plan;

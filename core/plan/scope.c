@@ -63,6 +63,37 @@ static void add_pair(GArray *tables, guint32 table)
     add_table(tables, table + IBH_TABLE_DEFAULTS);
 }
 
+/* Foreign rules mostly name single addresses, and may be thousands. */
+static gboolean has_one_in(GHashTable *addresses, const IbhPrefix *prefix)
+{
+    GHashTableIter iter;
+    gpointer ip;
+
+    if (prefix->length == ibh_ip_bits(&prefix->ip))
+        return g_hash_table_contains(addresses, &prefix->ip);
+    g_hash_table_iter_init(&iter, addresses);
+    while (g_hash_table_iter_next(&iter, &ip, NULL)) {
+        if (ibh_prefix_contains(prefix, ip))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void add_tables_of_sources(const IbhScope *scope, const IbhSnapshot *snapshot, GArray *tables)
+{
+    g_autoptr(GHashTable) addresses = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal);
+
+    IBH_EACH (IbhAddress, address, snapshot->addresses) {
+        if (ibh_numbers_have(scope->candidates, address->ifindex))
+            g_hash_table_add(addresses, &address->local);
+    }
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        if (ibh_rule_is_of_a_source(rule) && !ibh_numbers_have(tables, (int)rule->table) &&
+            has_one_in(addresses, &rule->from))
+            add_table(tables, rule->table);
+    }
+}
+
 GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config)
 {
     GArray *tables = IBH_NEW_ARRAY(guint32);
@@ -79,13 +110,7 @@ GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, con
         if (ibh_route_is_ours(route))
             add_table(tables, route->table);
     }
-    IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        IBH_EACH (const IbhAddress, address, snapshot->addresses) {
-            if (ibh_rule_is_of_a_source(rule) && ibh_prefix_contains(&rule->from, &address->local) &&
-                ibh_numbers_have(scope->candidates, address->ifindex))
-                add_table(tables, rule->table);
-        }
-    }
+    add_tables_of_sources(scope, snapshot, tables);
     return tables;
 }
 

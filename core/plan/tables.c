@@ -104,17 +104,27 @@ static void give_by_routes(const IbhRails *rails, gboolean kept)
     }
 }
 
-/* A rule to a table names its destination; the one without leads to D. `shared`: the rules of addresses that several
- * NICs have, of which the NICs that share a subnet come first. */
-static void give_by_rules(const IbhRails *rails, gboolean kept, gboolean shared)
+/* Rules of ours to a table T: they name a destination; the one that leads to D has none. */
+static GPtrArray *find_rules_to_tables(const IbhSnapshot *snapshot)
+{
+    GPtrArray *found = g_ptr_array_new();
+
+    IBH_EACH (IbhRule, rule, snapshot->rules) {
+        if (rule->table != IBH_TABLE_MAIN && rule->to.length && ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule))
+            g_ptr_array_add(found, rule);
+    }
+    return found;
+}
+
+/* `shared`: the rules of addresses that several NICs have, of which the NICs that share a subnet come first. */
+static void give_by_rules(const IbhRails *rails, const GPtrArray *rules, gboolean kept, gboolean shared)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
-        IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        IBH_EACH_POINTER (const IbhRule, rule, rules) {
             const IbhIp *from = &rule->from.ip;
             const IbhAddress *address = ibh_rails_address(rails, nic, from);
 
-            if (nic->kept == kept && ibh_rule_is_ours(rule) && rule->table != IBH_TABLE_MAIN && rule->to.length &&
-                !ibh_rule_is_spread(rule) && address && ibh_address_counts(address) &&
+            if (nic->kept == kept && address && ibh_address_counts(address) &&
                 (ibh_rails_holders(rails, from)->len > 1) == shared &&
                 (nic->is_engaged || !ibh_rails_is_claimed(rails, from)) && can_stick(rails, nic, rule->table))
                 (void)give(rails, nic, rule->table);
@@ -143,10 +153,12 @@ static void give_by_state(const IbhRails *rails, gboolean kept)
 
 static void give_by_evidence(const IbhRails *rails, gboolean kept)
 {
+    g_autoptr(GPtrArray) rules = find_rules_to_tables(rails->snapshot);
+
     give_by_routes(rails, kept);
-    give_by_rules(rails, kept, FALSE);
+    give_by_rules(rails, rules, kept, FALSE);
     give_by_state(rails, kept);
-    give_by_rules(rails, kept, TRUE); /* which tell least */
+    give_by_rules(rails, rules, kept, TRUE); /* which tell least */
 }
 
 /* ---- new numbers ---- */
