@@ -80,6 +80,8 @@ gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **erro
 /* Makes the kernel send an ARP request for its own address: a gratuitous ARP. Works only for the address that the
  * kernel chooses as source (IbhOp.by_kernel). */
 gboolean ibh_netlink_announce(IbhNetlink *netlink, int ifindex, const IbhIp *ip, GError **error);
+/* Deletes one entry of the neighbour table; IBH_OP_NEIGH_DEL deletes all that were found through a NIC. */
+gboolean ibh_netlink_forget_neighbour(IbhNetlink *netlink, int ifindex, const IbhIp *ip, GError **error);
 
 /* What a message about a rule says; its fixed header is valid. */
 IbhRule ibh_rule_of(struct nlmsghdr *header);

@@ -169,6 +169,11 @@ gboolean ibh_netlink_announce(IbhNetlink *netlink, int ifindex, const IbhIp *ip,
     return change_neighbour(netlink, TRUE, ifindex, ip, error) && change_neighbour(netlink, FALSE, ifindex, ip, error);
 }
 
+gboolean ibh_netlink_forget_neighbour(IbhNetlink *netlink, int ifindex, const IbhIp *ip, GError **error)
+{
+    return change_neighbour(netlink, FALSE, ifindex, ip, error);
+}
+
 /* Entries that ARP found: those of a person or of a control plane stay. */
 static gboolean forget_neighbours(IbhNetlink *netlink, int ifindex, GError **error)
 {

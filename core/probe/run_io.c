@@ -99,10 +99,9 @@ static gboolean learn(IbhProber *prober, GError **error)
 static void finish(IbhProber *prober, guint i)
 {
     const IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
-    const IbhOp op = {.type = IBH_OP_NEIGH_DEL, .ifindex = ibh_probe_link(pair)->ifindex, .ip = *ibh_probe_peer(pair)};
 
     if (ibh_probe_takes_entry(pair) && !pair->hop->fixed)
-        (void)ibh_netlink_execute(prober->netlink, &op, NULL);
+        (void)ibh_netlink_forget_neighbour(prober->netlink, ibh_probe_link(pair)->ifindex, ibh_probe_peer(pair), NULL);
     ibh_flight_end(&prober->flight, i);
 }
 
