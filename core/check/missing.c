@@ -273,8 +273,9 @@ static void judge_families(const IbhCheck *check, const IbhNic *nic)
             ibh_check_tell(
                 check, nic, "no-address", NULL,
                 ibh_remedy_advice("see whether its router or DHCP server still offers the prefix, and whether %s still "
-                                  "configures IPv%c on it",
-                                  manager && manager->name ? manager->name : "its network manager", version),
+                                  "configures IPv%c on it; if it shall have none: ib-hook --apply --iface %s",
+                                  manager && manager->name ? manager->name : "its network manager", version,
+                                  nic->link->name),
                 "nothing leaves or arrives over IPv%c: it had %s, and has no IPv%c address now", version,
                 ibh_ip_format(lost, ip), version);
     }

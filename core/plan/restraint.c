@@ -45,6 +45,16 @@ static gboolean is_left(const IbhRails *rails, const IbhRestraint *restraint, co
     return TRUE;
 }
 
+/* Peers are told of a change, and of nothing else. */
+static gboolean has_change(const GPtrArray *plan)
+{
+    IBH_EACH_POINTER (const IbhOp, op, plan) {
+        if (op->type != IBH_OP_ANNOUNCE && op->type != IBH_OP_NEIGH_DEL)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 GArray *ibh_plan_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestraint *restraint)
 {
     GArray *spared = IBH_NEW_ARRAY(int);
@@ -53,5 +63,7 @@ GArray *ibh_plan_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestr
         if (is_left(rails, restraint, g_ptr_array_index(plan, i), spared))
             g_ptr_array_remove_index(plan, i);
     }
+    if (!has_change(plan))
+        g_ptr_array_set_size(plan, 0);
     return spared;
 }

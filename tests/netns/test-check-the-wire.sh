@@ -245,11 +245,12 @@ arp=strict"
     ip -n A neigh flush dev ib0
     expect_equal "but not with arp=strict" "" "$(on A ping -c1 -W1 172.16.99.1 | grep -o '1 received' || true)"
 }
-mend() {
+end_virtual() {
     ip -n B link del br9
     rm /etc/ib-hook/ib-hook.conf
     hook B --apply >/dev/null
 }
+mend() { end_virtual; }
 names "nobody answers for a virtual address" "br9 warning address-silent" virtual
 virtual
 add_nic B eth0 98 172.16.34.9/16
@@ -257,7 +258,7 @@ wait_until 5 settled B
 expect_equal "a NIC that is no rail answers for it" 2 "$(answered A ping -c2 -W2 172.16.99.1)"
 expect_hook 0 B --check
 ip -n B link del eth0
-mend
+end_virtual
 
 # Another host has the address: the kernel gives it up.
 has_failed() { ip -n B address show dev ib1 | grep -q dadfailed; }

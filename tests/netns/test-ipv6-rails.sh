@@ -77,7 +77,7 @@ expect_hook 0 B --check
 expect_matrix_right "IPv4 beside it"
 
 for i in 0 1; do ip -n B -4 address flush dev ib$i scope global; done
-expect_hook 0 B --apply
+expect_hook 0 B --apply --iface ib0 --iface ib1 # by name: they shall have no IPv4
 expect_equal "without IPv4 on B: no rule of ours in it" "" "$(our_rules B)"
 expect_equal "without IPv4 on B: every pair uses its NICs" "" "$(wrong6)"
 expect_hook 0 B --check

@@ -55,7 +55,7 @@ wait_until 10 expired
 found "an IPv6 prefix expired" 1 "ib1 warning no-address"
 expect_contains "what it was" "it had fd00:16::34:2" "$(json '.findings[].message')"
 ip -n B address del fd00:16::34:1/64 dev ib0
-expect_hook 0 B --apply
+expect_hook 0 B --apply --iface ib0 --iface ib1 # by name: they shall have no IPv6
 
 # The cable: the port tells, else the link.
 ip -n wire link set B.1 down

@@ -125,6 +125,9 @@ expect_hook 0 B --apply # ib1's address has yet to come: which gateway it can ha
 expect_equal "a rail that has its address" "via 172.16.0.1 ib0" "$(way 172.16.34.1 10.1.1.1)"
 ip -n B address add 10.34.0.2/24 dev ib1
 wait_until 5 settled B
+system_config "[interface ib*]
+manage=yes"
+expect_hook 0 B --apply --iface ib1 # by name: it shall have no IPv6
 apply "[interface ib*]
 manage=yes
 [interface ib0]
