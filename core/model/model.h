@@ -257,6 +257,8 @@ gboolean ibh_route_is_error(const IbhRoute *route);      /* unreachable, blackho
 /* An order in which routes of one table can be deleted. */
 typedef enum { IBH_ROUTE_BY_GATEWAY, IBH_ROUTE_SUBNET } IbhRouteKind;
 IbhRouteKind ibh_route_kind(const IbhRoute *route);
+/* The best route to exactly this subnet: through this NIC, 0: any. NULL: none. */
+const IbhRoute *ibh_routes_find_best(const GArray *routes, int ifindex, const IbhPrefix *subnet);
 /* TRUE if the kernel would keep only one of them: they have one table, prefix and metric. */
 gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b);
 const IbhRoute *ibh_routes_find_place(const GArray *routes, const IbhRoute *route); /* NULL: none is in its place */

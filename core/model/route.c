@@ -168,6 +168,18 @@ gboolean ibh_route_is_better(const IbhRoute *route, const IbhRoute *than)
     return route->metric < than->metric;
 }
 
+const IbhRoute *ibh_routes_find_best(const GArray *routes, int ifindex, const IbhPrefix *subnet)
+{
+    const IbhRoute *best = NULL;
+
+    IBH_EACH (const IbhRoute, route, routes) {
+        if ((!ifindex || route->ifindex == ifindex) && !route->special && ibh_prefix_equal(&route->dst, subnet) &&
+            ibh_route_is_better(route, best))
+            best = route;
+    }
+    return best;
+}
+
 gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b)
 {
     return a->family == b->family && a->table == b->table && a->metric == b->metric &&

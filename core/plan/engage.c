@@ -167,9 +167,12 @@ static gboolean stands(const IbhRails *rails, const IbhNic *nic)
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         const IbhAddress *address = ibh_rails_address(rails, nic, &rule->from.ip);
 
-        if (address && !ibh_address_is_host(address) && ibh_rule_is_ours(rule) && rule->table != IBH_TABLE_MAIN &&
-            ibh_rule_owner(rails, rule) == nic && (rule->table == nic->table || ibh_address_counts(address)) &&
-            !ibh_rails_is_advertised(rails, address) && !ibh_rails_is_claimed(rails, &rule->from.ip))
+        if (!address || !ibh_rule_is_ours(rule) || rule->table == IBH_TABLE_MAIN || ibh_rule_owner(rails, rule) != nic)
+            continue;
+        if (ibh_address_is_host(address) || ibh_rails_is_advertised(rails, address) ||
+            ibh_rails_is_claimed(rails, &rule->from.ip))
+            continue;
+        if (rule->table == nic->table || ibh_address_counts(address))
             return TRUE;
     }
     return nic->base[IBH_SYSCTL_ARP_ANNOUNCE] != nic->link->sysctl[IBH_SYSCTL_ARP_ANNOUNCE] &&

@@ -526,10 +526,10 @@ static const IbhNic *find_announcer(const Order *order, const IbhNic *nic, const
     answering = ibh_difference_answering(difference, address, TRUE);
     if (ibh_ip_is_link_local(&address->local) && answering != nic)
         return NULL;
-    return before != after || answering != ibh_difference_answering(difference, address, FALSE) ||
-                   (ibh_difference_effect(difference, nic)->arp && after) || (gets_strict && (before || after))
-               ? answering
-               : NULL;
+    if (before != after || answering != ibh_difference_answering(difference, address, FALSE))
+        return answering;
+    return (after && ibh_difference_effect(difference, nic)->arp) || (gets_strict && (before || after)) ? answering
+                                                                                                        : NULL;
 }
 
 static void announce(const Order *order)

@@ -42,7 +42,7 @@ GArray *ibh_scope_lacks(const IbhScope *scope, const IbhSnapshot *snapshot)
 
         if (ibh_numbers_have(scope->candidates, address->ifindex) && link->flags & IFF_UP &&
             ibh_address_counts(address) && !ibh_address_is_host(address) &&
-            !ibh_main_find_subnet(snapshot->main_by_nic, address->ifindex, &address->subnet))
+            !ibh_routes_find_best(snapshot->main_by_nic, address->ifindex, &address->subnet))
             g_array_append_val(subnets, address->subnet);
     }
     return subnets;
@@ -112,16 +112,4 @@ GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, con
     }
     add_tables_of_sources(scope, snapshot, tables);
     return tables;
-}
-
-const IbhRoute *ibh_main_find_subnet(const GArray *routes, int ifindex, const IbhPrefix *subnet)
-{
-    const IbhRoute *best = NULL;
-
-    IBH_EACH (const IbhRoute, route, routes) {
-        if ((!ifindex || route->ifindex == ifindex) && !route->special && ibh_prefix_equal(&route->dst, subnet) &&
-            ibh_route_is_better(route, best))
-            best = route;
-    }
-    return best;
 }

@@ -26,6 +26,3 @@ GArray *ibh_scope_lacks(const IbhScope *scope, const IbhSnapshot *snapshot);
 /* guint32: tables whose foreign routes decide. A candidate has, had or may get such a table, or a foreign rule leads an
  * address of a candidate there. */
 GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config);
-
-/* Main's best route to exactly this subnet, by these routes: through this NIC, 0: any. NULL: none. */
-const IbhRoute *ibh_main_find_subnet(const GArray *routes, int ifindex, const IbhPrefix *subnet);

@@ -96,8 +96,9 @@ static void give_by_routes(const IbhRails *rails, gboolean kept)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
-            if (nic->kept == kept && route->ifindex == nic->link->ifindex && ibh_route_is_ours(route) &&
-                !ibh_route_is_spread(route) && route->dst.length && route->dst.length < 128 &&
+            if (nic->kept != kept || route->ifindex != nic->link->ifindex || !ibh_route_is_ours(route))
+                continue;
+            if (!ibh_route_is_spread(route) && route->dst.length && route->dst.length < 128 &&
                 can_stick(rails, nic, route->table))
                 (void)give(rails, nic, route->table);
         }
@@ -124,8 +125,9 @@ static void give_by_rules(const IbhRails *rails, const GPtrArray *rules, gboolea
             const IbhIp *from = &rule->from.ip;
             const IbhAddress *address = ibh_rails_address(rails, nic, from);
 
-            if (nic->kept == kept && address && ibh_address_counts(address) &&
-                (ibh_rails_holders(rails, from)->len > 1) == shared &&
+            if (nic->kept != kept || !address || !ibh_address_counts(address))
+                continue;
+            if ((ibh_rails_holders(rails, from)->len > 1) == shared &&
                 (nic->is_engaged || !ibh_rails_is_claimed(rails, from)) && can_stick(rails, nic, rule->table))
                 (void)give(rails, nic, rule->table);
         }

@@ -17,8 +17,8 @@
 static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, IbhRoute *route)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
-    const IbhRoute *own = ibh_main_find_subnet(snapshot->main_by_nic, nic->link->ifindex, &address->subnet);
-    const IbhRoute *others = ibh_main_find_subnet(snapshot->main_to_subnets, 0, &address->subnet);
+    const IbhRoute *own = ibh_routes_find_best(snapshot->main_by_nic, nic->link->ifindex, &address->subnet);
+    const IbhRoute *others = ibh_routes_find_best(snapshot->main_to_subnets, 0, &address->subnet);
 
     if (!(nic->link->flags & IFF_UP)) /* main has no route through a link that is down */
         return TRUE;
@@ -44,8 +44,9 @@ static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gb
         const IbhAddress *address = g_ptr_array_index(nic->served, at);
         IbhRoute route = ibh_route_for_nic(nic, &address->subnet);
 
-        if (route.family != family || (family == AF_INET && address->secondary) || ibh_address_is_host(address) ||
-            routes->len >= most || ibh_rails_is_advertised(rails, address) != advertised ||
+        if (route.family != family || (family == AF_INET && address->secondary) || ibh_address_is_host(address))
+            continue;
+        if (routes->len >= most || ibh_rails_is_advertised(rails, address) != advertised ||
             ibh_routes_have_prefix(routes, &route.dst))
             continue;
         if (family == AF_INET) {
@@ -84,7 +85,7 @@ static void add_on_link(const IbhRails *rails, const IbhNic *nic, int family, gb
             continue;
         if (routes->len >= most || ibh_routes_have_prefix(routes, &route.dst) || !concerns(nic, of_main))
             continue;
-        if (ibh_main_find_subnet(rails->snapshot->main_by_nic, nic->link->ifindex, &route.dst) != of_main)
+        if (ibh_routes_find_best(rails->snapshot->main_by_nic, nic->link->ifindex, &route.dst) != of_main)
             continue; /* main has a better route to it */
         if (route.dst.length == ibh_ip_bits(&route.dst.ip) && ibh_rails_have_address(rails, &route.dst.ip))
             continue; /* the kernel's own route to an address of this host */

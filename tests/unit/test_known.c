@@ -210,7 +210,7 @@ static void test_again(void **state G_GNUC_UNUSED)
     IBH_EACH_ROW (const struct again, row, rows_again) {
         const IbhKnownRail *found = ibh_missing_again(known, &row->now);
 
-        assert_ptr_equal(found, row->place < 0 ? NULL : &g_array_index(known, IbhKnownRail, row->place));
+        assert_ptr_equal(found, row->place < 0 ? NULL : &g_array_index(known, IbhKnownRail, (guint)row->place));
     }
 }
 
