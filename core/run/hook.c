@@ -35,18 +35,19 @@ static int listen_for_addresses(void)
 
 /* The manager has yet to set the addresses, and then the routes: the event is answered now, whenever addresses change
  * within a second, and when that is over. */
-static void run_for_a_second(IbhEvent *event, GString *complained)
+static void run_for_a_second(const IbhEvent *first, GString *complained)
 {
+    IbhEvent event = *first;
     const gint64 end = g_get_monotonic_time() + LATE;
     struct pollfd addresses = {.fd = listen_for_addresses(), .events = POLLIN};
     gboolean may_have_rails = TRUE, again;
     char report[1024];
 
-    event->after = note_candidates;
-    event->data = &may_have_rails;
+    event.after = note_candidates;
+    event.data = &may_have_rails;
     do {
         again = g_get_monotonic_time() < end;
-        (void)ibh_event_run(event, complained);
+        (void)ibh_event_run(&event, complained);
         again = again && may_have_rails;
         if (again && poll(&addresses, 1, (int)(MAX(end - g_get_monotonic_time(), 0) / 1000) + 1) > 0) {
             g_usleep(PAUSE);
@@ -89,7 +90,7 @@ static void limit_time(void)
 int ibh_hook_run(const IbhTrigger *trigger)
 {
     const char *const down[] = {trigger->down[0] ? trigger->down : NULL, NULL};
-    IbhEvent event = {.cause = trigger->cause, .sysfs = "/sys", .restraint = {.down = down}};
+    const IbhEvent event = {.cause = trigger->cause, .sysfs = "/sys", .restraint = {.down = down}};
     g_autoptr(GString) complained = NULL;
 
     if (!trigger->wanted)
