@@ -64,6 +64,8 @@ static const IbhCode codes[] = {
     {"legacy-script", IBH_INFO, "look at the script, then delete the lines that route these NICs: ib-hook does that"},
     {"not-engaged", IBH_WARNING,
      "ib-hook --show says why each NIC is, or is not, a rail; manage=yes makes a NIC a rail"},
+    {"rails-missing", IBH_ERROR,
+     "see which card, cable, driver or address is missing; if that is right, set rails= to the number of rails"},
     {"section-unmatched", IBH_INFO, NULL},
     {"table-moved", IBH_INFO, "if programs need a fixed number, set table= in the configuration"},
 };

@@ -140,6 +140,7 @@ static int do_check(Command *command, GError **error)
     g_autoptr(IbhCheck) check = NULL;
     g_autoptr(IbhFabric) fabric = NULL;
     g_autoptr(GPtrArray) findings = ibh_findings_new();
+    const guint wanted = ibh_config_settings(command->run.config, "").rails;
 
     if (!ibh_check_look(command->run.rails, command->run.snapshot, facts, command->run.netlink, error))
         return IBH_EXIT_SYSTEM;
@@ -151,6 +152,8 @@ static int do_check(Command *command, GError **error)
     fabric = look_at_fabric(command);
     ibh_managers_read(command->options->sysfs, command->run.snapshot, facts);
     ibh_fabric_judge(fabric, command->run.only, findings);
+    if (wanted && !command->run.only && ibh_store_is_home()) /* the configuration is that of the host */
+        ibh_fabric_judge_count(fabric, command->run.rails, wanted, findings);
     missed = find_missing(command);
     ibh_check_judge(check, command->plan, missed, findings);
     judge_sections(command, missed, command->options->action == IBH_ACTION_SHOW && command->options->style.verbose,

@@ -16,7 +16,7 @@
 #define RANK_GLOB 1u
 #define RANK_EXACT G_MAXUINT
 
-typedef enum { KEY_MAIN, KEY_MANAGE, KEY_TABLE, KEY_GATEWAY, KEY_REMOTE, KEY_ARP, N_KEYS } Key;
+typedef enum { KEY_MAIN, KEY_RAILS, KEY_MANAGE, KEY_TABLE, KEY_GATEWAY, KEY_REMOTE, KEY_ARP, N_KEYS } Key;
 
 /* One key=value that is in force: of one section, in one file. */
 typedef struct {
@@ -97,6 +97,7 @@ static gboolean G_GNUC_PRINTF(2, 3) fail(Reader *reader, const char *format, ...
 typedef char *(*ReadValue)(const Reader *reader, const char *text, Setting *setting);
 
 #define NOT_ALLOWED "not allowed"
+#define RAILS_MAX 1024
 #define LEADING_ZERO "a leading zero, with which ip takes a number for octal; write it without"
 
 typedef struct {
@@ -135,6 +136,18 @@ static char *read_table(const Reader *reader, const char *text, Setting *setting
         return g_strdup_printf("too large: the number of the table for default routes, %u higher, would not exist",
                                IBH_TABLE_DEFAULTS);
     setting->value = table;
+    return NULL;
+}
+
+static char *read_rails(const Reader *reader G_GNUC_UNUSED, const char *text, Setting *setting)
+{
+    guint64 number = 0;
+
+    if (has_leading_zero(text))
+        return g_strdup(LEADING_ZERO);
+    if (text[0] && !g_ascii_string_to_unsigned(text, 10, 1, RAILS_MAX, &number, NULL))
+        return g_strdup(NOT_ALLOWED);
+    setting->value = (gint64)number;
     return NULL;
 }
 
@@ -206,6 +219,8 @@ static char *read_remote(const Reader *reader G_GNUC_UNUSED, const char *text, S
 static const KeyForm KEYS[N_KEYS] = {
     [KEY_MAIN] = {.name = "main", .defaults_only = TRUE, .allowed = "keep or spread",
                   .words = {{"keep", IBH_MAIN_KEEP}, {"spread", IBH_MAIN_SPREAD}}},
+    [KEY_RAILS] = {.name = "rails", .defaults_only = TRUE, .allowed = "a number of RDMA ports (1-1024), or nothing",
+                   .read = read_rails},
     [KEY_MANAGE] = {.name = "manage", .allowed = "auto, yes or no",
                     .words = {{"auto", IBH_MANAGE_AUTO}, {"yes", IBH_MANAGE_YES}, {"no", IBH_MANAGE_NO}}},
     [KEY_TABLE] = {.name = "table", .allowed = "auto, a number (1-252, 256-4294965295) or a name from rt_tables",
@@ -568,6 +583,7 @@ IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface)
         .main = (IbhMain)best[KEY_MAIN]->value,
         .manage = (IbhManage)best[KEY_MANAGE]->value,
         .table = (guint32)best[KEY_TABLE]->value,
+        .rails = (guint)best[KEY_RAILS]->value,
         .arp = (IbhArp)best[KEY_ARP]->value,
         .gateway = (IbhGateway)best[KEY_GATEWAY]->value,
         .gateway_ip = best[KEY_GATEWAY]->ip,

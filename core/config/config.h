@@ -36,7 +36,8 @@ typedef struct {
 
 /* What holds for one interface after defaults, globs and files have been folded. */
 typedef struct {
-    IbhMain main; /* the same for all */
+    IbhMain main; /* the same for all, */
+    guint rails;  /* so are how many RDMA ports shall have a rail; 0: not said */
     IbhManage manage;
     guint32 table; /* IBH_TABLE_AUTO or a number */
     IbhArp arp;

@@ -152,3 +152,5 @@ void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails);
 
 /* Appends to `findings` (IbhFinding *). `only`: the interfaces that it is about; NULL: all. */
 void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArray *findings);
+/* Whether as many ports have a rail as rails= wants. */
+void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guint wanted, GPtrArray *findings);

@@ -79,3 +79,30 @@ ip -n B address flush dev ib0 scope global
 ip -n B address add 10.8.8.1/24 dev ib0
 event
 expect_equal "both are there, and share no subnet any more" "" "$(known ib0)$(known ib1)"
+
+# A host that remembers nothing says how many rails it shall have.
+ip -n B address flush dev ib1 scope global
+ip -n B address add 172.16.34.2/16 dev ib1
+ip -n B address flush dev ib0 scope global
+ip -n B address add 172.16.34.1/16 dev ib0
+counted() { # RAILS EXIT FINDINGS
+    system_config "[defaults]
+rails=$1"
+    calls "$IB_HOOK" --apply
+    rm -rf /run/ib-hook $rails
+    local status=0
+    at_home B "$IB_HOOK" --check --json >$work/out || status=$?
+    expect_equal "rails=$1: exit status" "$2" $status
+    out=$(<$work/out)
+    expect_equal "rails=$1" "$3" "$(json '[.findings[] | select(.code == "rails-missing") | "\(.severity) \(.message)"] | join(", ")')"
+}
+counted 2 0 ""
+counted 1 0 "info 2 RDMA ports have a rail, more than rails=1 says"
+counted 3 1 "error 2 of 3 RDMA ports have a rail, as rails=3 counts them; without one: 1 port is not there"
+ip -n B link add link ib1 name ib1v type macvlan mode bridge
+ip -n B link set ib1v up
+ip -n B address add 172.16.34.9/16 dev ib1v
+counted 2 0 "" # the port below it counts once
+ip -n B link del ib1v
+ip -n B address flush dev ib1 scope global
+counted 2 1 "error 1 of 2 RDMA ports have a rail, as rails=2 counts them; without one: mlx5_1/1 (ib1: it has no address)"

@@ -13,6 +13,7 @@
 #define TABLE_ALLOWED "use auto, a number (1-252, 256-4294965295) or a name from rt_tables"
 #define NAME_ALLOWED                                                                                                   \
     "not an interface's name; use 1-15 characters without blanks, / and :, or a glob of them with *, ? and [...]"
+#define RAILS_ALLOWED "use a number of RDMA ports (1-1024), or nothing"
 #define NO_HOST "no host can have this address; use auto, none, peer, first, last or an address"
 #define REMOTE "use PREFIX or PREFIX via GATEWAY, with commas between them, or nothing"
 #define NO_GATEWAY "not allowed; use auto, none, peer, first, last or an address"
@@ -23,7 +24,7 @@
 /* ---- set-up ---------------------------------------------------------------------------------------- */
 
 /* What can be asked of a configuration, as one number each. */
-typedef enum { MAIN, MANAGE, TABLE, GATEWAY, ARP, N_FIELDS } Field;
+typedef enum { MAIN, RAILS, MANAGE, TABLE, GATEWAY, ARP, N_FIELDS } Field;
 
 static gint64 ask(const IbhConfig *config, const char *iface, Field field)
 {
@@ -32,6 +33,8 @@ static gint64 ask(const IbhConfig *config, const char *iface, Field field)
     switch (field) {
     case MAIN:
         return settings.main;
+    case RAILS:
+        return settings.rails;
     case MANAGE:
         return settings.manage;
     case TABLE:
@@ -155,6 +158,9 @@ static const Good GOOD[] = {
 static const Good GOOD_DEFAULTS[] = {
     {"main=keep", MAIN, IBH_MAIN_KEEP},
     {"main=spread", MAIN, IBH_MAIN_SPREAD},
+    {"rails=", RAILS, 0},
+    {"rails=1", RAILS, 1},
+    {"rails=1024 # all", RAILS, 1024},
 };
 
 static void check_good(const char *section, const Good *good)
@@ -240,11 +246,16 @@ static const Bad BAD[] = {
     SET("remote=10.0.0.0/8 via fd00::1", "fd00::1 is a gateway of the other IP version; " REMOTE),
     SET("remote=10.0.0.0/8 via 224.0.0.1", "no host can have the gateway's address; " REMOTE),
     SET("arp=loose", "not allowed; use auto, strict or keep"),
+    SET("rails=0", "not allowed; " RAILS_ALLOWED),
+    SET("rails=1025", "not allowed; " RAILS_ALLOWED),
+    SET("rails=eight", "not allowed; " RAILS_ALLOWED),
+    SET("rails=08", LEADING_ZERO RAILS_ALLOWED),
     /* keys */
-    SET("mnage=no", "unknown key; use one of main, " IFACE_KEYS),
+    SET("mnage=no", "unknown key; use one of main, rails, " IFACE_KEYS),
     SET("manage=yes", "manage is already set for this section on line 2; use it once"),
     SET("manage", "not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment"),
     {"[interface *]\narp=keep\nmain=keep", 3, "main=keep: the same for all interfaces; main is allowed in [defaults] only"},
+    {"[interface ib0]\nrails=2", 2, "rails=2: the same for all interfaces; rails is allowed in [defaults] only"},
     {"[interface ib0]\nforce=1", 2, "force=1: unknown key; use one of " IFACE_KEYS},
     {"#\n\nmanage=no\n", 3, "manage=no: outside of any section; put it below [defaults] or [interface NAME]"},
     {"[interface ib0]\narp=keep\n[interface ib1]\narp=keep\n[interface ib0]\narp=keep", 6,

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* rails=N: so many RDMA ports shall have a rail, on a host whose memory of its rails does not outlast a boot. */
+#include "fabric/fabric.h"
+
+#include "check/check.h"
+
+#include <string.h>
+
+#define DEPTH 8 /* how many links below a stacked one are followed */
+
+/* The RDMA port of a NIC, or of the NIC below a P_Key child or a VLAN; without RDMA, the NIC's own name. */
+static const char *find_port(const IbhRails *rails, const IbhNic *nic)
+{
+    const IbhLink *link = nic->link;
+
+    for (int depth = 0; link && !link->rdma[0] && depth < DEPTH; depth++)
+        link = ibh_snapshot_link(rails->snapshot, link->parent);
+    return link && link->rdma[0] ? link->rdma : nic->link->name;
+}
+
+static gboolean has_rail(const IbhRails *rails, const char *port)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        if (nic->status == IBH_NIC_RAIL && g_str_equal(find_port(rails, nic), port))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static guint count_rails(const IbhRails *rails)
+{
+    g_autoptr(GHashTable) ports = g_hash_table_new(g_str_hash, g_str_equal);
+
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        if (nic->status == IBH_NIC_RAIL)
+            g_hash_table_add(ports, (gpointer)(guintptr)find_port(rails, nic));
+    }
+    return g_hash_table_size(ports);
+}
+
+/* "mlx5_1/1 (ib1: it has no address)" */
+static void describe_port(const IbhRails *rails, const char *port, GString *text)
+{
+    g_string_append_printf(text, "%s%s (", text->len ? ", " : "", port);
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        g_autofree char *why = nic->rank ? ibh_nic_why(nic) : NULL;
+
+        if (nic->rank && g_str_equal(nic->link->rdma, port)) {
+            g_string_append_printf(text, "%s: %s)", nic->link->name, why);
+            return;
+        }
+    }
+    g_string_append(text, "no netdev here)");
+}
+
+void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guint wanted, GPtrArray *findings)
+{
+    const guint have = count_rails(rails);
+    g_autoptr(GString) without = g_string_new(NULL);
+    guint absent = wanted > have ? wanted - have : 0;
+
+    IBH_EACH (const IbhPort, port, fabric->ports) {
+        if (has_rail(rails, port->name))
+            continue;
+        describe_port(rails, port->name, without);
+        absent -= absent ? 1 : 0;
+    }
+    if (absent)
+        g_string_append_printf(without, "%s%u %s not there", without->len ? ", and " : "", absent,
+                               absent == 1 ? "port is" : "ports are");
+    if (have < wanted)
+        ibh_finding_add(findings, "", IBH_ERROR, "rails-missing", (IbhRemedy){0},
+                        "%u of %u RDMA ports have a rail, as rails=%u counts them; without one: %s", have, wanted,
+                        wanted, without->str);
+    else if (have > wanted)
+        ibh_finding_add(findings, "", IBH_INFO, "rails-missing",
+                        ibh_remedy_advice("if that is right, set rails=%u in the configuration", have),
+                        "%u RDMA ports have a rail, more than rails=%u says", have, wanted);
+}
