@@ -64,11 +64,13 @@ static gboolean has_gateway(const IbhTrial *trial, const IbhNic *nic, const IbhR
     return FALSE;
 }
 
-/* The kernel takes the route again: its NIC is up, and has the source and the gateway. */
+/* The kernel takes the route again: its NIC is up, and has the source, and the gateway is a neighbour, not this host. */
 static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
 {
     const IbhNic *nic = ibh_rails_nic(wanted->rails, route->ifindex);
 
+    if (route->gateway.family != AF_UNSPEC && ibh_rails_have_gateway(wanted->rails, nic, &route->gateway))
+        return FALSE;
     return nic && nic->link->flags & IFF_UP && has_gateway(trial, nic, route) &&
            (route->src.family == AF_UNSPEC || has_address(wanted->rails->snapshot, &route->src));
 }

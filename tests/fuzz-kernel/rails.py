@@ -134,6 +134,8 @@ class Rails:
         if None in ways and (same(mine, main) or same(mine, other)):
             self.count("main has a rail's subnet by somebody's gateway, and the rail has nothing better")
             return True, "", LEFT_TO_MAIN
+        if same(mine, other) and self.is_left_to_others(facts, question):
+            return True, "", "rail"
         if length > inside:
             right = same(mine, main)
             if not right and mine.table in facts.our_tables and self.rule_to_our_table(facts):
@@ -143,6 +145,14 @@ class Rails:
         if main.kind in ERRORS and same(mine, main):  # these are not suppressed, and --check says so
             return True, "", "rail"
         return fits(mine, device, ways), f"by {device} {ways_said(ways)}", "rail"
+
+    @staticmethod
+    def is_left_to_others(facts, question):
+        """A rule of others leads the address to a table of theirs, and no pair of ours does: marked packets, too, are theirs."""
+        pairs = [one for one in map(rule, facts.state.our_rules) if one.to and one.table != MAIN and one.source and
+                 str(one.source[0]) == question.source]
+        return within(question.to, [one.to for one in pairs]) < 0 and \
+            any(one.leads(question.source) for one in map(rule, facts.twin.rules) if one.version == question.family)
 
     def rule_to_our_table(self, facts):
         return any(FRA_TABLE in dict(known) and number(dict(known)[FRA_TABLE]) in facts.our_tables
@@ -187,8 +197,14 @@ class Rails:
                 continue
             if by and address in facts.ours:
                 raise Trouble("b-others", f"others route {address} by {device}, and there are rules of ours for it", "both")
-            if by is False and address not in facts.ours and device in facts.rails:
+            if by is False and address not in facts.ours and device in facts.rails and self.names_a_prefix(facts, device, family):
                 raise Trouble("b-rail", f"{device} is a rail, but nothing of ours routes {address}, nor do others", "engaged")
+
+    @staticmethod
+    def names_a_prefix(facts, device, family):
+        """Its table has one: main does not reach each of its subnets by somebody's gateway alone."""
+        return any(None not in facts.gateways_of.subnet(device, net) for net in facts.reached.get(device, ())
+                   if net.version == family)
 
     def arrivals(self, facts, family):
         """What its peers send to a rail's address arrives by it."""
