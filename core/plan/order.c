@@ -178,6 +178,7 @@ static const IbhNic *find_former(const Order *order, const IbhItem *item)
     return former != item->nic ? former : NULL;
 }
 
+/* An old rule leads another NIC to this table, or an old route of another NIC lies there. */
 static void note_taken(const IbhDifference *difference, const IbhItem *item, guint32 table, GArray *taken)
 {
     const int number = (int)table;
@@ -187,15 +188,21 @@ static void note_taken(const IbhDifference *difference, const IbhItem *item, gui
             !ibh_rule_asks_main(old->rule) && !ibh_numbers_have(taken, number))
             g_array_append_val(taken, number);
     }
+    IBH_EACH (const IbhItem, old, difference->old_routes) {
+        if (!old->spread && old->nic != item->nic && old->route->table == table && !ibh_numbers_have(taken, number))
+            g_array_append_val(taken, number);
+    }
 }
 
-/* An old rule leads one NIC to this table, where another NIC has something new: table= moves them. */
+/* Tables where one NIC has something new, and another NIC something old: table= moves them. */
 static GArray *find_taken(const IbhDifference *difference)
 {
     GArray *taken = IBH_NEW_ARRAY(int);
 
-    IBH_EACH (const IbhItem, item, difference->new_rules)
-        note_taken(difference, item, item->rule->table, taken);
+    IBH_EACH (const IbhItem, item, difference->new_rules) {
+        if (!ibh_rule_asks_main(item->rule))
+            note_taken(difference, item, item->rule->table, taken);
+    }
     IBH_EACH (const IbhItem, item, difference->new_routes)
         note_taken(difference, item, item->route->table, taken);
     return taken;

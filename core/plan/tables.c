@@ -165,31 +165,46 @@ static void give_by_evidence(const IbhRails *rails, gboolean kept)
 
 /* ---- new numbers ---- */
 
-/* Numbers that hold a route or that a rule leads to, ours or anybody's, and those of VRFs. */
-static GHashTable *find_used(const IbhSnapshot *snapshot)
+/* A number is used by the NIC whose routes and rules of ours are alone in its table, or by `mixed`. */
+static void note_user(GHashTable *users, guint32 table, const IbhNic *nic, gpointer mixed)
 {
-    GHashTable *used = g_hash_table_new(NULL, NULL);
+    const gpointer user = (gpointer)(guintptr)nic;
 
-    IBH_EACH (const IbhRoute, route, snapshot->routes)
-        g_hash_table_add(used, KEY(route->table));
-    IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        if (rule->action == FR_ACT_TO_TBL)
-            g_hash_table_add(used, KEY(rule->table));
-    }
-    IBH_EACH (const IbhLink, link, snapshot->links)
-        g_hash_table_add(used, KEY(link->vrf));
-    return used;
+    if (!user || (g_hash_table_contains(users, KEY(table)) && g_hash_table_lookup(users, KEY(table)) != user))
+        g_hash_table_insert(users, KEY(table), mixed);
+    else
+        g_hash_table_insert(users, KEY(table), user);
 }
 
-static gboolean give_free(const IbhRails *rails, IbhNic *nic, guint32 table, GHashTable *used)
+/* Who uses each number that holds a route or that a rule leads to, and those of VRFs. */
+static GHashTable *find_users(const IbhRails *rails)
 {
-    return !g_hash_table_contains(used, KEY(table)) && !g_hash_table_contains(used, KEY(table + IBH_TABLE_DEFAULTS)) &&
-           give(rails, nic, table);
+    const IbhSnapshot *snapshot = rails->snapshot;
+    GHashTable *users = g_hash_table_new(NULL, NULL);
+
+    IBH_EACH (const IbhRoute, route, snapshot->routes)
+        note_user(users, route->table, ibh_route_is_ours(route) ? ibh_rails_nic(rails, route->ifindex) : NULL, users);
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        if (rule->action == FR_ACT_TO_TBL)
+            note_user(users, rule->table, ibh_rule_is_ours(rule) ? ibh_rails_holder(rails, &rule->from.ip) : NULL,
+                      users);
+    }
+    IBH_EACH (const IbhLink, link, snapshot->links)
+        note_user(users, link->vrf, NULL, users);
+    return users;
+}
+
+/* Nothing lies in T: that would be evidence. In D there may be the NIC's own default, alone while T has no prefix. */
+static gboolean give_free(const IbhRails *rails, IbhNic *nic, guint32 table, GHashTable *users)
+{
+    const gpointer user = g_hash_table_lookup(users, KEY(table + IBH_TABLE_DEFAULTS));
+
+    return !g_hash_table_contains(users, KEY(table)) && (!user || user == nic) && give(rails, nic, table);
 }
 
 gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error)
 {
-    g_autoptr(GHashTable) used = find_used(rails->snapshot);
+    g_autoptr(GHashTable) users = find_users(rails);
 
     give_by_evidence(rails, TRUE);
     if (!give_explicit(rails, error))
@@ -199,9 +214,9 @@ gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error)
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         guint32 table = IBH_TABLE_BASE + rails->candidates + 1;
 
-        if (!nic->rank || nic->table || give_free(rails, nic, IBH_TABLE_BASE + nic->rank, used))
+        if (!nic->rank || nic->table || give_free(rails, nic, IBH_TABLE_BASE + nic->rank, users))
             continue;
-        while (!give_free(rails, nic, table, used))
+        while (!give_free(rails, nic, table, users))
             table++;
     }
     return TRUE;

@@ -6,7 +6,7 @@ import ipaddress
 from facts import LAST_PAIR, by, rule, same, within
 from gateways import Remote, fits, to_gateway
 from hosts import Trouble
-from kernel import FRA_TABLE, WALL, Question, family_of, number
+from kernel import FRA_TABLE, MAIN, WALL, Question, family_of, number
 from others import SETTLED, Others
 from questions import destinations, marks
 from texts import asked, said, ways_said
@@ -165,16 +165,15 @@ class Rails:
             return same(mine, other), "as main says", "specific"
         ways = facts.gateways_of.default(device, question.family)
         own = fits(mine, device, ways) or to_gateway(mine, device, ways, question.to)
-        if facts.last_of_others or self.has_a_default_of_others(facts, question.source):
+        if facts.last_of_others or self.is_led_out_by_others(facts, question.source):
             return own or same(mine, other), f"as without, or by {device} {ways_said(ways)}", "default"
         error = main.kind in ERRORS and same(mine, main)
         right = own or error or None in ways and same(mine, other)
         return right, f"by {device} {ways_said(ways)}" if any(ways) else "as without: the rail has no default of its own", "own default"
 
-    def has_a_default_of_others(self, facts, address):
-        """A source rule of theirs leads it to a table with one of any type: a kill switch, perhaps."""
-        return any(one.leads(address) and any(net.prefixlen == 0 and net.version == one.version
-                                              for net in facts.others_prefixes.get(one.table, ()))
+    def is_led_out_by_others(self, facts, address):
+        """A source rule of theirs leads it to a table that has a route: a kill switch, or a VPN."""
+        return any(one.leads(address) and any(net.version == one.version for net in facts.others_prefixes.get(one.table, ()))
                    for one in map(rule, facts.twin.rules) if one.version == family_of(address))
 
     def engaged(self, facts, family):
