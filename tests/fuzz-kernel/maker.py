@@ -390,7 +390,7 @@ class Maker(Leaves, Rare, Defaults):
         pool = [f"ip route add {whole} dev {nic} table {table} proto kernel scope link src {address} {mark}",
                 f"ip route add default via {net.gateway()} dev {nic} onlink table {table + 2000} proto kernel {mark}",
                 f"ip rule add priority 1940 from {address} to {whole} lookup main suppress_prefixlength {net.length} {rule}",
-                f"ip rule add priority 1941 from {address} lookup {table} {rule}",
+                f"ip rule add priority 1941 from {address} to {whole} lookup {table} {rule}",
                 f"ip rule add priority 32764 from {address} lookup main suppress_prefixlength 0 {rule}",
                 f"ip rule add priority 32765 from {address} lookup {table + 2000} {rule}"]
         for one in pool:

@@ -201,9 +201,10 @@ class Rails:
 
     @staticmethod
     def names_a_prefix(facts, device, family):
-        """Its table has one: main does not reach each of its subnets by somebody's gateway alone."""
+        """Its table has one: main does not reach each of its subnets by somebody's gateway alone. A route to an address of this
+        host is none."""
         return any(None not in facts.gateways_of.subnet(device, net) for net in facts.reached.get(device, ())
-                   if net.version == family)
+                   if net.version == family and (net.num_addresses > 1 or str(net[0]) not in facts.of_host))
 
     def arrivals(self, facts, family):
         """What its peers send to a rail's address arrives by it."""
