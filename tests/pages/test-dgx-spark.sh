@@ -69,6 +69,22 @@ spark B 192.168.1.1/24 192.168.1.2/24 192.168.0.1/24 192.168.0.2/24
 expect_hook 0 B --apply
 expect_contains "a /24 for each port" "ok: 4 rails" "$(hook B --check)"
 
+# ---- one NIC of each port has a link-local address: two cables are two wires in one subnet ----
+ip -n wire link add br1 type bridge forward_delay 0 mcast_snooping 0
+ip -n wire link set br1 up
+spark A 169.254.35.62/16 169.254.217.8/16
+spark B 169.254.96.5/16 169.254.142.77/16
+for host in A B; do
+    ip -n wire link set $host.1 master br1
+    expect_hook 0 $host --apply
+    expect_hook 0 $host --check
+done
+hook A --probe 169.254.96.5 169.254.142.77 --count 1 --json >$work/out || true
+out=$(<$work/out)
+expect_equal "NICs of one wire reach each other" "enP2p1s0f1np1 169.254.142.77 enp1s0f1np1 169.254.96.5" \
+    "$(json '[.pairs[] | select(.received == .sent) | "\(.iface) \(.peer)"] | sort | join(" ")')"
+expect_contains "and --probe says that there are two" separate-wires "$(json '.findings[].code')"
+
 # ---- two subnets ----
 spark A 192.168.100.1/24 192.168.101.1/24
 spark B 192.168.100.2/24 192.168.101.2/24
