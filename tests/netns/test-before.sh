@@ -18,9 +18,14 @@ for to in 172.16.34.1 172.16.34.2; do
 done
 expect_equal "a ping passes, but A learned the same NIC for both addresses" "$(learned_mac A 172.16.34.1)" \
     "$(learned_mac A 172.16.34.2)"
+on B ping -q -n -c 1 -W 1 -I ib1 172.16.16.1 >/dev/null || fail "a ping from B's second NIC passes, too"
+ok "a ping from B's second NIC passes, too"
 expect_matrix_wrong "nothing configured"
 
 for host in A B; do sysctl_set $host all rp_filter 1; done
+forget A B
+if on B ping -q -n -c 1 -W 1 -I ib1 172.16.16.1 >/dev/null; then fail "rp_filter=1: a ping from B's second NIC gets no answer"; fi
+ok "rp_filter=1: a ping from B's second NIC gets no answer"
 forget A B
 on A ping -q -n -c 1 -W 1 172.16.34.1 >/dev/null || fail "rp_filter=1: an unbound ping passes"
 ok "rp_filter=1: an unbound ping passes"

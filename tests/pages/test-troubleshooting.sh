@@ -149,6 +149,13 @@ echo "2: Polling" >$port/phys_state
 named "Physical state: Polling" A port-not-active
 tree=()
 
+# A virtual address comes as Pacemaker and keepalived bring it: no manager says so.
+ip -n A address add 172.16.16.77/16 dev ib1
+named "A virtual address moved" A rule-missing
+expect_hook 0 A --apply
+ip -n A address del 172.16.16.77/16 dev ib1
+expect_hook 0 A --apply
+
 # Held; a host whose local table comes late.
 expect_hook 0 A --undo
 named "It worked, and does not work any more" A held
