@@ -158,7 +158,7 @@ project: published
 
 # ---- tests -----------------------------------------------------------------------------------------
 
-PACKAGING_SHELL = packaging/doc/record $(wildcard packaging/*.sh packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot \
+PACKAGING_SHELL = packaging/doc/record $(wildcard packaging/*.sh packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot tests/packages/builder \
                   packaging/debian/tests/rails packaging/fleet/slurm-healthcheck
 
 # Exactly these files, in a place with a space in its name, and a program that says its version; none of them afterwards.
@@ -176,6 +176,7 @@ check-packages: all
 	@packaging/deps.sh build packages deb rpm repo
 	@$(MAKE) -s deb rpm
 	@tests/packages/chroot $(BUILD)/deb/ib-hook_*.deb $(BUILD)/packages/chroot
+	@tests/packages/builder $(BUILD)/deb/ib-hook_*.dsc $(BUILD)/packages/builder
 	@TESTS=tests/packages LIMIT=300 tests/netns/run
 
 .PHONY: install uninstall selinux deb rpm repo dist dist-deb published project check-install check-packages
