@@ -67,6 +67,7 @@ static const IbhCode codes[] = {
     {"rails-missing", IBH_ERROR,
      "see which card, cable, driver or address is missing; if that is right, set rails= to the number of rails"},
     {"section-unmatched", IBH_INFO, NULL},
+    {"not-in-force", IBH_INFO, NULL},
     {"table-moved", IBH_INFO, "if programs need a fixed number, set table= in the configuration"},
 };
 

@@ -115,9 +115,10 @@ static const char *name_port(const IbhReport *report, const char *iface)
     return link ? link->rdma : "";
 }
 
+/* Notes are for --verbose, but who edits the configuration waits for its effect. */
 static gboolean is_shown(const IbhFinding *finding)
 {
-    return finding->severity < IBH_INFO || ibh_finding_is_down(finding);
+    return finding->severity < IBH_INFO || ibh_finding_is_down(finding) || g_str_equal(finding->code, "not-in-force");
 }
 
 /* It has a row for this NIC alone. */

@@ -415,9 +415,9 @@ static void test_in_force(void **state)
     put("/etc/ib-hook/ib-hook.conf", "# theirs\n[interface ib0]\ntable=101\n");
     put("/etc/ib-hook/conf.d/ \n.conf", "[interface ib0]\ntable=rail\n");
     older = load(NULL);
-    put("/etc/ib-hook/ib-hook.conf", "# ours\n[interface ib0]\ntable=101\n");
+    put("/etc/ib-hook/ib-hook.conf", "# ours\n\n# now\n[interface ib0]\ntable=101\n");
     files = load(NULL);
-    assert_in_force(ibh_config_text(older), files, 0); /* another comment */
+    assert_in_force(ibh_config_text(older), files, 0); /* other comments */
     put("/etc/ib-hook/conf.d/ \n.conf", "[interface ib0]\ntable=102\n");
     g_clear_pointer(&files, ibh_config_free);
     files = load(NULL);
