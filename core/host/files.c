@@ -180,5 +180,5 @@ IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files)
 {
     if (!state->config || (files && say_the_same(state->config, ibh_config_text(files))))
         return NULL;
-    return ibh_config_from_text(state->config, find_table);
+    return ibh_config_from_text(state->config, !state->is_private, find_table);
 }

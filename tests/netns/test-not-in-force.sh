@@ -70,3 +70,37 @@ expect_hook 2 B --check
 expect_contains "one table for two: it is said which configuration has it" "the configuration in /etc/ib-hook changed and is not in force" "$err"
 expect_hook 0 B --apply
 expect_hook 0 B --check
+
+# A configuration that not all users may read: they learn nothing of its name and lines, and hear why.
+[ "$rooted" = yes ] || skip "the real root has to become another user"
+needs setpriv
+secret=$work/secret.conf
+printf '[interface ib-secret]\ntable=777\n' >$secret
+chmod 0600 $secret
+learns_nothing() { # WHAT
+    local action
+    expect_lacks "$1: in the state" ecret "$(on B setpriv --reuid=65534 --clear-groups cat /run/ib-hook/n* 2>&1 || true)"
+    for action in --check --show; do
+        on B setpriv --reuid=65534 --clear-groups "$IB_HOOK" --sysfs /run/sys/B $action --verbose >$work/out 2>&1 || true
+        expect_lacks "$1: by $action" ecret "$(<$work/out)"
+        expect_contains "$1: $action says why" "Permission denied" "$(<$work/out)"
+    done
+}
+expect_hook 0 B --apply --config $secret
+learns_nothing "named by --config"
+expect_hook 0 B --check --json
+expect_equal "root judges by it" "info not-in-force, info section-unmatched" "$(json '[.findings[] | "\(.severity) \(.code)"] | sort | join(", ")')"
+manager_calls B "$HOOKS/nm-dispatcher" ib1 up # by what the system has
+expect_contains "with it all may read the state again" "config" "$(on B setpriv --reuid=65534 --clear-groups cat /run/ib-hook/n*.state)"
+cp $secret /etc/ib-hook/ib-hook.conf
+chmod 0600 /etc/ib-hook/ib-hook.conf
+expect_hook 0 B --apply
+learns_nothing "the system's"
+expect_hook 0 B --undo --iface ib1
+learns_nothing "after --undo, which keeps it"
+chmod 0644 /etc/ib-hook/ib-hook.conf
+expect_hook 0 B --apply
+expect_contains "where all may read the file" ecret "$(on B setpriv --reuid=65534 --clear-groups cat /run/ib-hook/n*.state)"
+chmod 0600 /etc/ib-hook/ib-hook.conf
+expect_hook 0 B --apply
+learns_nothing "and no more"

@@ -401,7 +401,7 @@ static void assert_in_force(const char *text, const IbhConfig *files, guint32 ta
     g_autoptr(IbhState) memory = ibh_state_new();
     g_autoptr(IbhConfig) in_force = NULL;
 
-    ibh_state_set_config(memory, text);
+    ibh_state_set_config(memory, text, FALSE);
     in_force = ibh_config_in_force(memory, files);
     assert_int_equal(in_force ? ibh_config_settings(in_force, "ib0").table : 0, table);
 }
