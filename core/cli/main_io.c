@@ -516,7 +516,7 @@ static int run_live(Command *command, GError **error)
     return acts[command->options->action](command, error);
 }
 
-static int act(const IbhOptions *options, Waiter *waiter, GString *out, GString *warnings)
+static int act_once(const IbhOptions *options, Waiter *waiter, GString *out, GString *warnings)
 {
     const IbhAction action = options->action;
     Command command = {
@@ -548,6 +548,23 @@ static int act(const IbhOptions *options, Waiter *waiter, GString *out, GString 
     g_clear_pointer(&command.plan, g_ptr_array_unref);
     ibh_run_close(&command.run);
     return status;
+}
+
+/* While addresses come and go, the kernel's tables follow a moment later, and so do hooks and --watch. */
+#define MOMENT ((gulong)100 * 1000) /* microseconds */
+
+/* --check accuses nothing of what is right at the next look: that one counts. */
+static int act(const IbhOptions *options, Waiter *waiter, GString *out, GString *warnings)
+{
+    const gsize warned = warnings->len;
+    const int status = act_once(options, waiter, out, warnings);
+
+    if (options->action != IBH_ACTION_CHECK || status != IBH_EXIT_FINDINGS)
+        return status;
+    g_usleep(MOMENT);
+    g_string_truncate(out, 0);
+    g_string_truncate(warnings, warned);
+    return act_once(options, waiter, out, warnings);
 }
 
 /* ---- the program ---- */
