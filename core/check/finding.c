@@ -59,7 +59,7 @@ static const IbhCode codes[] = {
     {"memlock-low", IBH_INFO, NULL},
     {"hook-inactive", IBH_WARNING,
      "restore the hook's symbolic link (reinstall the package); under SELinux, install ib-hook-selinux and run "
-     "restorecon; or run ib-hook-watch.service"},
+     "restorecon"},
     {"manager-removes-foreign", IBH_WARNING, NULL},
     {"legacy-script", IBH_INFO, "look at the script, then delete the lines that route these NICs: ib-hook does that"},
     {"not-engaged", IBH_WARNING,

@@ -408,5 +408,6 @@ void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *misse
     }
     ibh_check_judge_ways(check);
     judge_ours(check);
+    ibh_check_judge_calls(check);
     ibh_check_judge_scripts(check);
 }
