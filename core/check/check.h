@@ -176,6 +176,7 @@ void ibh_check_judge_siblings(const IbhCheck *check, const IbhNic *nic); /* sibl
 gboolean ibh_link_has_lladdr(const IbhLink *link, const guint8 *lladdr, guint length);
 /* gateway= and remote= that cannot be used, and rails that reach no other host without a gateway. */
 void ibh_check_judge_gateway(const IbhCheck *check, const IbhNic *nic);
+void ibh_check_judge_calls(const IbhCheck *check); /* hooks, and what calls them */
 void ibh_check_judge_manager(const IbhCheck *check, const IbhNic *nic);
 /* Of rails that were there and are not, and of those that are down. */
 const char *ibh_known_manager(const IbhFacts *facts, const IbhKnownRail *known); /* NULL: not known */

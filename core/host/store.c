@@ -107,7 +107,7 @@ static void keep(const char *known)
     g_autofree char *end = make_end(), *text = g_strconcat(known, end, NULL);
 
     if (end)
-        (void)ibh_file_write(KEPT, text, NULL);
+        (void)ibh_file_write(KEPT, text, IBH_FOR_ALL, NULL);
 }
 
 /* The lines about known hardware: they are the last. */
@@ -299,7 +299,7 @@ static void take_in(IbhStore *store, IbhState *state)
     state->recalled = TRUE;
 }
 
-/* A file that cannot be trusted counts as none; what cannot be read for a moment does not. */
+/* A file that cannot be trusted counts as none; what cannot be read for a moment, or by this user, does not. */
 IbhState *ibh_store_load(IbhStore *store, GError **error)
 {
     g_autoptr(GError) local = NULL;
@@ -308,7 +308,7 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
     const char *before = text ? text->str : "";
     IbhState *state;
 
-    if (is_passing(local)) {
+    if (is_passing(local) || (geteuid() && g_error_matches(local, G_FILE_ERROR, G_FILE_ERROR_ACCES))) {
         g_propagate_error(error, g_steal_pointer(&local));
         return NULL;
     }
@@ -332,7 +332,7 @@ gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
         store->unwritten = format_kept(state->known);
         note_kept(store, state->known);
     }
-    if (!ibh_file_write(path, text, error))
+    if (!ibh_file_write(path, text, state->is_private ? IBH_FOR_ROOT : IBH_FOR_ALL, error))
         return FALSE;
     g_free(store->state);
     store->state = g_steal_pointer(&text);

@@ -299,7 +299,7 @@ static const Case CASES[] = {
     {"or with the NIC's", THEIRS("mtu 9000"), NULL, ""},
     {"or with other metrics", THEIRS("advmss 1300"), NULL, ""},
     {"main leads a part of the subnet by one rail, with a smaller MTU: only the other is hit", LARGE RAIL1
-     "ip route add 172.16.20.0/24 dev ib1 mtu 1400\n", NULL, "error rule-missing ib1\nwarning foreign-route ib0"},
+     "ip route add 172.16.20.0/24 dev ib1 mtu 1400\n", NULL, "warning foreign-route ib0\nwarning rule-missing ib1"},
     {"or for a network behind a gateway", LARGE RAIL1 "config [interface ib1] remote=10.0.0.0/8 via 172.16.16.1\n"
      "ip route add 10.50.0.0/16 via 172.16.16.1 dev ib1 mtu 1400\n", NULL, "error rule-missing ib1"},
     {"a route in its own table with a smaller MTU", LARGE RAIL1 "ip route add 172.16.16.1/32 dev ib1 table 942 mtu 1280\n", NULL,
@@ -307,10 +307,10 @@ static const Case CASES[] = {
     {"IPv6: a route of others with the NIC's own MTU", LARGE RAIL1 "ip address add fd00:16::34:2/64 dev ib1\nip address add fd00:16::34:1/64 dev ib0\n"
      RAIL60 "ip -6 rule add priority 100 from fd00:16::34:2 lookup 200\nip route add fd00:16::/64 dev ib1 table 200 mtu 1500\n", NULL, ""},
 
-    {"a longer prefix", IB0 IB1 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/24 dev ib1\n", NULL, "error rule-missing ib0+ib1\ninfo foreign-route ib0\nwarning prefix-differs ib1"},
+    {"a longer prefix", IB0 IB1 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/24 dev ib1\n", NULL, "info foreign-route ib0\nwarning prefix-differs ib1\nwarning rule-missing ib0+ib1"},
     {"two of them are one finding", IB0 IB1 "nic ib2 infiniband " RIGHT "\nip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/24 dev ib1\n"
      "ip address add 172.16.34.3/24 dev ib2\n", NULL, "error rule-missing ib0+ib1+ib2\ninfo foreign-route ib0\nwarning prefix-differs ib1+ib2"},
-    {"a cable inside a subnet", IB0 IB1 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/31 dev ib1\n", NULL, "error rule-missing ib0+ib1\ninfo foreign-route ib0"},
+    {"a cable inside a subnet", IB0 IB1 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/31 dev ib1\n", NULL, "info foreign-route ib0\nwarning rule-missing ib0+ib1"},
 
     {"one address on two rails", IB0 IB1 ADDRESSES "ip address add 172.16.34.1/16 dev ib1\n" RAIL0 RAIL1, NULL,
      "error duplicate-address ib1"},
@@ -379,7 +379,7 @@ static const Case CASES[] = {
     {"IPv6: a container's bridge leads there anyway", RAILS6 "ip link add br9 up type bridge\n"
      "ip route add fd00:16::70/124 dev br9\nip route add fd00:16::77 dev br9 cached\n", NULL, "info foreign-route ib0+ib1"},
     {"IPv6: it was learned by a route that main has no more", RAILS6 "ip route add fd00:16::70/124 dev ib1\n" LEARNED("fd00:16::77"), NULL,
-     "error rule-missing ib1\nwarning foreign-route ib0"},
+     "warning foreign-route ib0\nwarning rule-missing ib1"},
     {"IPv6: beyond the subnets main decides", RAILS6 ETH6 "ip -6 route add default via fd00:99::1 dev eth0\n" LEARNED_BEYOND, NULL,
      "info gateway-missing ib0+ib1"},
     {"IPv6: unless gateway= does", RAILS6 ETH6 "ip -6 route add default via fd00:99::1 dev eth0\n" LEARNED_BEYOND
@@ -652,9 +652,28 @@ static void test_messages(void **state)
     g_auto(World) kept_astray = look(HOST RAIL0 RULE1 "keep ib1\ndo apply respect-holds\n", NULL);
     g_auto(World) all_held = look(HOST "hold ib0\nhold ib1\ndo apply respect-holds\n", NULL);
     g_auto(World) mtu6 = look(MTU6(ADDRESSES6 RAIL60 RAIL61), NULL);
+    g_auto(World) plain = look(HOST, NULL);
+    g_auto(World) lucky = look(HOST ROUTE0 RAIL1 "ip rule add priority 1940 from 172.16.34.1 to 172.16.0.0/16 lookup "
+                                                 "main suppress_prefixlength 16" OURS,
+                               NULL);
+    g_auto(World) spread = look(RAILS "config [defaults] main=spread\n", NULL);
+    g_auto(World) strict = look(RAILS "config [defaults] arp=strict\n", NULL);
+    g_auto(World) off = look(RAILS "saved arp of ib0\nsaved arp of ib1\nconfig [interface *] manage=no\n", NULL);
 
     (void)state;
     SAID(find_code(&missing, "rule-missing")->message, "172.16.34.2 leaves through ib0: not routed yet");
+    /* NICs whose packets go as they should are no error; nor are those that have no source. */
+    SAID(ibh_finding_said(find_code(&plain, "rule-missing"), "ib0"), "172.16.34.1 leaves through ib0: not routed yet");
+    assert_int_equal(ibh_finding_weight(find_code(&plain, "rule-missing"), "ib0"), IBH_WARNING);
+    assert_int_equal(ibh_finding_weight(find_code(&plain, "rule-missing"), "ib1"), IBH_ERROR);
+    SAID(find_code(&lucky, "rule-missing")->message, "172.16.34.1 leaves through ib0: ib-hook's rule 1941 is missing");
+    assert_int_equal(find_code(&lucky, "rule-missing")->severity, IBH_WARNING);
+    SAID(find_code(&spread, "rule-missing")->message,
+         "traffic without a source address to 172.16.0.0/16 leaves through ib0: ib-hook's rule 4940 lookup main is "
+         "missing (3 changes)");
+    assert_int_equal(find_code(&spread, "rule-missing")->severity, IBH_WARNING);
+    SAID(find_code(&strict, "sysctl-wrong")->message, "it answers ARP for other NICs' addresses, too: arp_ignore=1");
+    SAID(find_code(&off, "sysctl-wrong")->message, "it has another value than it should: arp_ignore=1 instead of 0");
     SAID(find_code(&other, "foreign-rule")->message,
          "172.16.34.2 leaves through ib0: rule 1500 (from 172.16.34.2/32 lookup 52)");
     assert_string_equal(find_code(&other, "foreign-rule")->owner, "rule 1500: from 172.16.34.2/32 lookup 52");
