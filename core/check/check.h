@@ -107,7 +107,8 @@ const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip);
 typedef enum {
     IBH_MODEL_IDEAL,   /* table local, what we want, main */
     IBH_MODEL_ACTUAL,  /* the snapshot */
-    IBH_MODEL_REPAIRED /* the snapshot, and what we want in the place of what is ours */
+    IBH_MODEL_REPAIRED /* the snapshot, and what we want in the place of what is ours; no link has the group of our mark
+                        */
 } IbhModelKind;
 
 void ibh_check_want(IbhCheck *check); /* sets its rules and routes */

@@ -89,6 +89,7 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
                      .flags = info->ifi_flags,
                      .carrier = (info->ifi_flags & (1u << 16 /* IFF_LOWER_UP */)) != 0,
                      .master = (int)get_u32(attributes[IFLA_MASTER], 0),
+                     .group = get_u32(attributes[IFLA_GROUP], 0),
                      .mtu = (int)get_u32(attributes[IFLA_MTU], 0)};
     get_string(attributes[IFLA_IFNAME], link.name, sizeof link.name);
     get_string(find_in(attributes[IFLA_LINKINFO], IFLA_INFO_KIND), link.kind, sizeof link.kind);

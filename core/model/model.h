@@ -103,6 +103,7 @@ typedef struct {
     guint flags;  /* IFF_* */
     gboolean carrier;
     int master;    /* ifindex, 0: none */
+    guint32 group; /* that rules can suppress; 0: the default one */
     int mtu;       /* 0: not known */
     int mtu6;      /* the largest packet that IPv6 sends, 0: not known */
     int parent;    /* ifindex of the link it is stacked on in this namespace, 0: none */

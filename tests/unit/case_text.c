@@ -77,6 +77,7 @@ static const Attribute link_words[] = {
     {"representor", SET, TO(IbhLink, representor, TRUE), NULL},
     {"address", HARDWARE, AT(IbhLink, lladdr), NULL},
     {"master", DEVICE, AT(IbhLink, master), NULL},
+    {"group", NUMBER, AT(IbhLink, group), marks},
     {"rp_filter", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_RP_FILTER]), NULL},
     {"arp_filter", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_ARP_FILTER]), NULL},
     {"arp_announce", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_ARP_ANNOUNCE]), NULL},
