@@ -174,6 +174,8 @@ void ibh_check_judge_ways(IbhCheck *check); /* the questions' answers */
 guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic);
 void ibh_check_judge_wire(const IbhCheck *check, const IbhNic *nic);
 void ibh_check_judge_siblings(const IbhCheck *check, const IbhNic *nic); /* siblings.c */
+/* IPv6 sends smaller packets there than the link takes, and nobody has said that it is to. */
+gboolean ibh_link_has_lowered_mtu6(const IbhLink *link);
 gboolean ibh_link_has_lladdr(const IbhLink *link, const guint8 *lladdr, guint length);
 /* gateway= and remote= that cannot be used, and rails that reach no other host without a gateway. */
 void ibh_check_judge_gateway(const IbhCheck *check, const IbhNic *nic);

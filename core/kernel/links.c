@@ -61,6 +61,7 @@ static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
     link->forwarding = get_conf(conf, IPV4_DEVCONF_FORWARDING) != 0;
     conf = find_in(find_in(af_spec, AF_INET6), IFLA_INET6_CONF);
     link->mtu6 = get_conf(conf, DEVCONF_MTU6 + 1); /* IPv6 counts from 0 */
+    link->keeps_mtu6 = conf && !get_conf(conf, DEVCONF_ACCEPT_RA_MTU + 1);
     link->forwarding6 = get_conf(conf, DEVCONF_FORWARDING + 1) != 0;
 }
 

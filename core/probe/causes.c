@@ -186,10 +186,16 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
          "echoes come back, but the peer's hardware address was not seen: which of its NICs answers is not known",
          .advice = "run --probe as root; ip neigh show to {peer} dev {if}"},
 
-    [IBH_SIZE_PIECES] = {IBH_STAGE_SIZE, EITHER_WARNING, "path-mtu", NULL,
-                         "packets of {full} bytes, as the rail's MTU allows, arrive, but replies of that size come in "
-                         "pieces of {piece}: the peer's MTU is smaller",
-                         .advice = "one MTU on both sides: here {full}; there: ip link, ip route show to {from}"},
+    [IBH_SIZE_LOWERED] =
+        {IBH_STAGE_SIZE, HOME_WARNING, "router-mtu", NO_PROBLEM,
+         "IPv6 has the MTU {full} here, and the link {link mtu}: a router's advertisement or a sysctl has "
+         "lowered it, and IPv6 sends no larger packets",
+         .advice = CHECK},
+    [IBH_SIZE_PIECES] =
+        {IBH_STAGE_SIZE, EITHER_WARNING, "path-mtu", NULL,
+         "packets of {full} bytes, as the rail's MTU allows, arrive, but replies of that size come in "
+         "pieces of {piece}: the peer's MTU is smaller",
+         .advice = "one MTU on both sides: here {full}; there: ip link, {ip} route show to {from}{mtu there}"},
     [IBH_SIZE_TOLD] = {IBH_STAGE_SIZE, EITHER, "path-mtu", NULL, LONG ": {told by} says that they are too long",
                        .advice = "look at the MTU of the next link of {told by}"},
     [IBH_SIZE_BEYOND] = {IBH_STAGE_SIZE, IBH_AT_EITHER, IBH_INFO, "path-mtu", NO_PROBLEM,

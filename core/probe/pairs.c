@@ -368,9 +368,13 @@ int ibh_probe_family(const IbhProbePair *pair)
     return ibh_probe_peer(pair)->family == AF_INET6;
 }
 
+/* That of IPv6 may be smaller: programs send no larger packets there, nor are peers to answer such. */
 guint ibh_probe_full_size(const IbhProbePair *pair)
 {
-    return MIN((guint)MAX(ibh_probe_link(pair)->mtu, 0), IBH_PROBE_SIZE_MAX);
+    const IbhLink *link = ibh_probe_link(pair);
+    const gboolean is_lowered = ibh_probe_family(pair) && link->mtu6 && link->mtu6 < link->mtu;
+
+    return MIN((guint)MAX(is_lowered ? link->mtu6 : link->mtu, 0), IBH_PROBE_SIZE_MAX);
 }
 
 IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number)

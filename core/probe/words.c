@@ -246,6 +246,10 @@ static char *value_of(const IbhProbePair *pair, const char *word)
         return g_strdup(name_type(pair->route.type));
     if (g_str_equal(word, "full"))
         return g_strdup_printf("%u", ibh_probe_full_size(pair));
+    if (g_str_equal(word, "link mtu"))
+        return g_strdup_printf("%d", ibh_probe_link(pair)->mtu);
+    if (g_str_equal(word, "mtu there"))
+        return g_strdup(six ? ", grep . /proc/sys/net/ipv6/conf/*/mtu" : "");
     return value_of_field(pair, word);
 }
 

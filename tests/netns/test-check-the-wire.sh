@@ -47,9 +47,14 @@ names "it asks for no hardware address" "ib1 warning arp-off" set_of ipv4/neigh/
 names "of IPv6" "ib0 warning arp-off" set_of ipv6/neigh/ib0/mcast_solicit 0
 mend() { set_of ipv6/conf/ib1/mtu 1500; }
 advises "IPv6's own MTU is smaller" "ib1 warning mode-mtu" set_of ipv6/conf/ib1/mtu 1280
-for nic in ib0 ib1; do set_of ipv6/conf/$nic/mtu 1400; done
-expect_hook 0 B --check # as a router's advertisement has it
-for nic in ib0 ib1; do set_of ipv6/conf/$nic/mtu 1500; done
+mtu_of_all() { for nic in ib0 ib1; do set_of ipv6/conf/$nic/mtu "$1"; done; }
+mend() { mtu_of_all 1500; }
+advises "it is smaller on all, as a router's advertisement has it" "ib0+ib1 warning router-mtu" mtu_of_all 1400
+set_of ipv6/conf/ib0/accept_ra_mtu 0
+set_of ipv6/conf/ib1/accept_ra_mtu 0
+mtu_of_all 1400
+expect_hook 0 B --check # which says that it is meant
+mtu_of_all 1500
 ip -n B route replace blackhole 172.16.0.0/16 table 942 metric 1768056939
 expect_hook 1 B --check --json
 expect_equal "another route has the place of ours" "ib1 error foreign-route, ib1 error table-clash" "$(findings)"

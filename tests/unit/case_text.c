@@ -87,6 +87,7 @@ static const Attribute link_words[] = {
     {"forwarding", EQUALS, AT(IbhLink, forwarding), NULL},
     {"forwarding6", EQUALS, AT(IbhLink, forwarding6), NULL},
     {"mtu", EQUALS, AT(IbhLink, mtu), NULL},
+    {"keeps-mtu6", SET, TO(IbhLink, keeps_mtu6, TRUE), NULL},
     {"mtu6", EQUALS, AT(IbhLink, mtu6), NULL},
     {"type", NAME, AT(IbhLink, kind), NULL},
     {"table", NUMBER, AT(IbhLink, vrf), NULL},

@@ -140,6 +140,9 @@ static World look(const char *text, Answer answer)
 #define MTU6(rails)                                                                                                    \
     "nic ib0 infiniband rdma mlx5_0/1 mtu=9000 mtu6=9000 " RIGHT                                                       \
     "\nnic ib1 infiniband rdma mlx5_1/1 mtu=9000 mtu6=1500 " RIGHT "\n" rails
+#define LOWERED(more)                                                                                                  \
+    "nic ib0 infiniband rdma mlx5_0/1 mtu=9000 mtu6=1280" more " " RIGHT                                               \
+    "\nnic ib1 infiniband rdma mlx5_1/1 mtu=9000 mtu6=1280" more " " RIGHT "\n" ADDRESSES6 RAIL60 RAIL61
 #define LARGE                                                                                                          \
     "nic ib0 infiniband rdma mlx5_0/1 mtu=9000 " RIGHT "\nnic ib1 infiniband rdma mlx5_1/1 mtu=9000 mtu6=1500 " RIGHT  \
     "\n" ADDRESSES RAIL0
@@ -313,7 +316,8 @@ static const Case CASES[] = {
     {"a route in its own table with a smaller MTU", LARGE RAIL1 "ip route add 172.16.16.1/32 dev ib1 table 942 mtu 1280\n", NULL,
      "warning foreign-route ib1"},
     {"IPv6: a route of others with the NIC's own MTU", LARGE RAIL1 "ip address add fd00:16::34:2/64 dev ib1\nip address add fd00:16::34:1/64 dev ib0\n"
-     RAIL60 "ip -6 rule add priority 100 from fd00:16::34:2 lookup 200\nip route add fd00:16::/64 dev ib1 table 200 mtu 1500\n", NULL, ""},
+     RAIL60 "ip -6 rule add priority 100 from fd00:16::34:2 lookup 200\nip route add fd00:16::/64 dev ib1 table 200 mtu 1500\n", NULL,
+     "warning router-mtu ib1"},
 
     {"a longer prefix", IB0 IB1 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/24 dev ib1\n", NULL, "error rule-missing ib0+ib1\ninfo foreign-route ib0\nwarning prefix-differs ib1"},
     {"two of them are one finding", IB0 IB1 "nic ib2 infiniband " RIGHT "\nip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/24 dev ib1\n"
@@ -405,7 +409,11 @@ static const Case CASES[] = {
      "config [interface ib*] manage=yes\n" RAIL0 RAIL60 RULE_IN("172.17.0.0", "16", "172.17.34.2", "942")
      "ip route add 172.17.0.0/16 dev ib1 src 172.17.34.2 table 942 metric mark protocol kernel\n", NULL, ""},
     {"IPv6: a smaller MTU", MTU6(ADDRESSES6 RAIL60 RAIL61), NULL, "warning mode-mtu ib1"},
-    {"IPv6: a smaller MTU in another subnet", MTU6("ip address add fd00:16::34:1/64 dev ib0\n" RAIL60 ELSEWHERE6), NULL, ""},
+    {"IPv6: a smaller MTU in another subnet", MTU6("ip address add fd00:16::34:1/64 dev ib0\n" RAIL60 ELSEWHERE6), NULL,
+     "warning router-mtu ib1"},
+    {"IPv6: a smaller MTU on all rails", LOWERED(""), NULL, "warning router-mtu ib0+ib1"},
+    {"IPv6: which is meant", LOWERED(" keeps-mtu6"), NULL, ""},
+    {"IPv6: a smaller MTU where there is no IPv6", LARGE RAIL1, NULL, ""},
     {"IPv6: a bridge inside the subnet", IB0 IB1
      "ip link add docker0 up type bridge\n"
 "ip address add fd00:16:0:5::1/64 dev docker0\n"
