@@ -375,6 +375,7 @@ typedef struct {
     guint length;
     IbhIp src;     /* the route's own; AF_UNSPEC: none */
     IbhIp gateway; /* the same */
+    gboolean encapsulated;
 } IbhLookup;
 
 IbhSnapshot *ibh_snapshot_new(void);

@@ -54,8 +54,9 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                           .advice = FILTERS "arptables-save; tc filter show dev {if} ingress", .drops = IBH_DROPS_IN},
     [IBH_LOSS_HELD] = {IBH_STAGE_SENT, HOME, NOT_SENT, NULL,
                        "this host sends echoes, and they do not leave through this NIC{errno}: its own filter (nft, "
-                       "iptables, tc, BPF), queue or IPsec policy drops them",
-                       .advice = FILTERS "tc -s qdisc show dev {if}; tc filter show dev {if} egress; ip xfrm policy",
+                       "iptables, tc, BPF), {encapsulation}queue or IPsec policy drops them",
+                       .advice = "{shows encapsulation}" FILTERS
+                                 "tc -s qdisc show dev {if}; tc filter show dev {if} egress; ip xfrm policy",
                        .drops = IBH_DROPS_OUT},
     [IBH_LOSS_MARKED] = {IBH_STAGE_WAY, HOME, NOT_SENT, NULL,
                          "a route look-up finds this NIC, but packets are refused ({refused}): a filter of this "

@@ -242,6 +242,12 @@ static char *value_of(const IbhProbePair *pair, const char *word)
         return g_strdup(g_strerror(pair->rdma_error ? pair->rdma_error : ETIMEDOUT));
     if (g_str_equal(word, "route"))
         return name_route(pair);
+    if (g_str_equal(word, "encapsulation"))
+        return g_strdup(pair->route.encapsulated ? "the BPF program or tunnel of its route (encap), " : "");
+    if (g_str_equal(word, "shows encapsulation"))
+        return g_strdup(!pair->route.encapsulated ? ""
+                        : six                     ? "ip -6 route show table all | grep encap; "
+                                                  : "ip route show table all | grep encap; ");
     if (g_str_equal(word, "type"))
         return g_strdup(name_type(pair->route.type));
     if (g_str_equal(word, "full"))
