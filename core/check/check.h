@@ -178,6 +178,8 @@ void ibh_check_judge_siblings(const IbhCheck *check, const IbhNic *nic); /* sibl
 gboolean ibh_link_has_lowered_mtu6(const IbhLink *link);
 gboolean ibh_link_has_lladdr(const IbhLink *link, const guint8 *lladdr, guint length);
 /* gateway= and remote= that cannot be used, and rails that reach no other host without a gateway. */
+/* remote= or gateway= for a rail whose answers are dropped otherwise. */
+IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *question);
 void ibh_check_judge_gateway(const IbhCheck *check, const IbhNic *nic);
 void ibh_check_judge_manager(const IbhCheck *check, const IbhNic *nic);
 /* Of rails that were there and are not, and of those that are down. */
@@ -199,6 +201,8 @@ gboolean ibh_route_has_same_metrics(const IbhRoute *a, const IbhRoute *b);
 gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b);
 /* A bridge, a dummy or a tunnel, and no NIC is a port of it: what it sends reaches no peer of the rails. */
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
+/* Main sends it through a gateway of another rail, and this one's rp_filter drops what comes back. */
+gboolean ibh_question_is_answered_in_vain(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
 IbhGrade ibh_question_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
 /* It goes the right way, by a route of others whose MTU is smaller than what main or the NIC would give it. */
 gboolean ibh_question_has_small_mtu(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);

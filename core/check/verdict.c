@@ -102,6 +102,8 @@ static IbhRemedy advise(const IbhCheck *check, const IbhQuestion *question)
         return ibh_remedy_advice("nothing has to be done");
     if (lacks_subnet(question))
         return advise_subnet(question);
+    if (ibh_question_is_answered_in_vain(check, question, &question->got))
+        return ibh_question_advise_gateway(check, question);
     if (question->owner.route && is_main_astray(check, question) && !ibh_route_is_error(question->owner.route))
         return ibh_remedy_advice("give %s a subnet of its own, or its route a higher metric than those of the rails",
                                  ibh_check_link_name(check, question->owner.route->ifindex));
@@ -140,7 +142,8 @@ static void tell(IbhCheck *check, const IbhQuestion *worst)
                                          : "no rule leads there");
 
     finding->severity = severities[worst->grade];
-    if (worst->grade >= IBH_DOUBTFUL && !lacks_subnet(worst) && check->tried++ < FIXES_MAX)
+    if (worst->grade >= IBH_DOUBTFUL && !lacks_subnet(worst) &&
+        !ibh_question_is_answered_in_vain(check, worst, &worst->got) && check->tried++ < FIXES_MAX)
         ibh_finding_cure(finding, ibh_check_find_fix(check, &worst->owner));
     IBH_EACH (IbhQuestion, question, check->questions) {
         if (question->is_explained || !ibh_question_is_caused_by(question, &worst->owner))

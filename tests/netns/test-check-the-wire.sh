@@ -255,6 +255,56 @@ end_virtual() {
     rm /etc/ib-hook/ib-hook.conf
     hook B --apply >/dev/null
 }
+strict() { # LINE…: of the configuration
+    system_config "[defaults]
+arp=strict
+$(printf '%s\n' "$@")"
+    hook B --apply >/dev/null
+    forget A B
+}
+by_router() { # ADDRESS PREFIX: A is its router, by ib0
+    ip -n A address add "$1" dev lo
+    ip -n B route add "$2" via 172.16.16.1 dev ib0
+}
+received() { on B ping -q -c1 -W1 -I 172.16.34.2 "$1" | grep -o '[01] received' || true; }
+by_router 10.66.0.1/32 10.66.0.0/16
+by_router 172.16.66.1/32 172.16.66.0/24
+hook B --apply >/dev/null
+expect_equal "ib1 gets answers from where main sends through ib0" "1 received 1 received" "$(received 10.66.0.1) $(received 172.16.66.1)"
+expect_hook 0 B --check
+strict
+expect_equal "but not with arp=strict" "0 received 0 received" "$(received 10.66.0.1) $(received 172.16.66.1)"
+expect_hook 1 B --check --json
+expect_equal "both networks are named" "ib1 warning foreign-route, ib1 warning gateway-missing" "$(findings)"
+advice=$(json '.findings[] | select(.severity == "warning") | .advice')
+expect_contains "with what the rail needs" "remote=10.66.0.0/16 via 172.16.16.1 for ib1" "$advice"
+expect_contains "inside the subnet, too" "remote=172.16.66.0/24 via 172.16.16.1 for ib1" "$advice"
+expect_equal "and no command deletes somebody's route" "" "$(json '.findings[].fix // empty')"
+strict "[interface ib1]" "remote=10.66.0.0/16 via 172.16.16.1, 172.16.66.0/24 via 172.16.16.1"
+expect_equal "that helps" "1 received 1 received" "$(received 10.66.0.1) $(received 172.16.66.1)"
+expect_hook 0 B --check
+for network in 10.66.0.0/16 172.16.66.0/24; do ip -n B route del $network; done
+rm /etc/ib-hook/ib-hook.conf
+hook B --apply >/dev/null
+
+beside() { # a NIC that is no rail, and whose rp_filter is strict
+    add_nic B eth0 97 172.16.34.9/16
+    sysctl_set B eth0 rp_filter 1
+    sysctl_set B eth0 arp_ignore 1
+    wait_until 5 settled B
+    hook B --apply >/dev/null
+    forget A
+    expect_equal "a rail answers for a NIC beside it" "1 received" "$(on A ping -q -c1 -W1 172.16.34.9 | grep -o '1 received')"
+    expect_hook 0 B --check
+    strict
+    expect_equal "but not with arp=strict" "" "$(on A ping -q -c1 -W1 172.16.34.9 | grep -o '1 received' || true)"
+}
+mend() {
+    ip -n B link del eth0
+    rm /etc/ib-hook/ib-hook.conf
+    hook B --apply >/dev/null
+}
+names "nobody answers for it" "eth0 warning address-silent" beside
 mend() { end_virtual; }
 names "nobody answers for a virtual address" "br9 warning address-silent" virtual
 virtual

@@ -93,6 +93,9 @@ static World look(const char *text, Answer answer)
 
 #define RIGHT "arp_announce=2 arp_ignore=1"
 #define STRICT "rp_filter=1 arp_filter=1 arp_announce=2 arp_ignore=2\n"
+#define STRICTLY                                                                                                       \
+    "nic ib0 infiniband rdma mlx5_0/1 " STRICT "nic ib1 infiniband rdma mlx5_1/1 " STRICT ADDRESSES RAIL0 RAIL1        \
+    "config [interface ib*] arp=strict\n"
 #define IB0 "nic ib0 infiniband rdma mlx5_0/1 " RIGHT "\n"
 #define IB1 "nic ib1 infiniband rdma mlx5_1/1 " RIGHT "\n"
 #define ADDRESSES "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/16 dev ib1\n"
@@ -268,6 +271,11 @@ static const Case CASES[] = {
      NULL, "warning sysctl-wrong ib0+ib1"},
     {"nor on another wire", SILENT("br9 up type bridge", "br9", "16") "nic eth9\nip address add 172.16.34.9/16 dev eth9\n",
      NULL, "warning sysctl-wrong ib0+ib1"},
+    {"nobody answers for a NIC whose own packets main sends by a rail: arp=strict", STRICTLY "saved ib0 rp_filter old=0 set=1\n"
+     "saved ib0 arp_ignore old=0 set=2\nsaved ib0 arp_filter old=0 set=1\nnic eth9 rp_filter=1 arp_ignore=1\n"
+     "ip address add 172.16.34.9/16 dev eth9\n", NULL, "warning address-silent eth9"},
+    {"it does so itself without a strict rp_filter", STRICTLY "saved ib0 rp_filter old=0 set=1\nsaved ib0 arp_ignore old=0 set=2\n"
+     "saved ib0 arp_filter old=0 set=1\nnic eth9 arp_ignore=1\nip address add 172.16.34.9/16 dev eth9\n", NULL, ""},
     {"its administrator had silenced the rails before", RAILS "ip link add br9 up type bridge\nip address add 172.16.99.1/16 dev br9\n", NULL, ""},
     {"a service's address", RAILS "ip address add 172.16.99.1/32 dev lo\n", NULL, "info foreign-route ib0+ib1"},
     {"a rule for an address that is gone", RAILS STALE("172.16.34.7", "942"), NULL, "warning stale ib1"},
@@ -312,7 +320,8 @@ static const Case CASES[] = {
     {"main leads a part of the subnet by one rail, with a smaller MTU: only the other is hit", LARGE RAIL1
      "ip route add 172.16.20.0/24 dev ib1 mtu 1400\n", NULL, "error rule-missing ib1\nwarning foreign-route ib0"},
     {"or for a network behind a gateway", LARGE RAIL1 "config [interface ib1] remote=10.0.0.0/8 via 172.16.16.1\n"
-     "ip route add 10.50.0.0/16 via 172.16.16.1 dev ib1 mtu 1400\n", NULL, "error rule-missing ib1"},
+     "ip route add 10.50.0.0/16 via 172.16.16.1 dev ib1 mtu 1400\n", NULL,
+     "error rule-missing ib1\ninfo gateway-missing ib0"},
     {"a route in its own table with a smaller MTU", LARGE RAIL1 "ip route add 172.16.16.1/32 dev ib1 table 942 mtu 1280\n", NULL,
      "warning foreign-route ib1"},
     {"IPv6: a route of others with the NIC's own MTU", LARGE RAIL1 "ip address add fd00:16::34:2/64 dev ib1\nip address add fd00:16::34:1/64 dev ib0\n"
@@ -434,7 +443,22 @@ static const Case CASES[] = {
      "ip route add default via 172.16.0.1 dev ib1 onlink table 2942 metric mark protocol kernel\n"
      TIERS("172.16.34.1", "941") TIERS("172.16.34.2", "942"), NULL, ""},
     {"gateway: remote= and no default, but a prefix of main's", RAILS "config [interface ib1] remote=198.18.0.0/15\n"
-     "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 protocol static\n", NULL, "warning gateway-missing ib1"},
+     "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 protocol static\n", NULL, "info gateway-missing ib0\nwarning gateway-missing ib1"},
+    {"gateway: main sends a network through another rail", RAILS "ip route add 10.66.0.0/16 via 172.16.0.9 dev ib0\n"
+     "ip route add 10.67.0.0/16 via 172.16.0.9 dev ib0\n", NULL, "info gateway-missing ib1"},
+    {"gateway: from there nothing comes back where rp_filter is strict", STRICTLY "ip route add 10.66.0.0/16 via 172.16.0.9 dev ib0\n",
+     NULL, "warning gateway-missing ib1"},
+    {"gateway: nor by main's default", STRICTLY "ip route add default via 172.16.0.9 dev ib0\nconfig [interface ib0] gateway=none\n",
+     NULL, "warning gateway-missing ib1"},
+    {"gateway: containers behind a host of the subnet, by another rail", RAILS "ip route add 172.16.40.0/24 via 172.16.0.9 dev ib0\n", NULL,
+     "info foreign-route ib1"},
+    {"gateway: a virtual address behind it", RAILS "ip route add 172.16.40.1/32 via 172.16.0.9 dev ib0\n", NULL, "info foreign-route ib1"},
+    {"gateway: no gateway", RAILS "ip route add 172.16.40.0/24 dev ib0\n", NULL, "error rule-missing ib0\nwarning foreign-route ib1"},
+    {"gateway: nothing comes back from there where rp_filter is strict", STRICTLY "ip route add 172.16.40.0/24 via 172.16.0.9 dev ib0\n", NULL,
+     "warning foreign-route ib1"},
+    {"gateway: nor from a part of remote=", STRICTLY "config [interface ib1] remote=10.0.0.0/8 via 172.16.0.1\n"
+     "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 onlink table 942 metric mark protocol kernel\n" RULE_IN("10.0.0.0", "8", "172.16.34.2", "942")
+     "ip route add 10.66.0.0/16 via 172.16.0.9 dev ib0\n", NULL, "warning foreign-route ib1"},
     {"gateway: a configured one in no subnet of the rail", RAILS "config [interface ib1] gateway=10.0.0.1\n", NULL,
      "warning gateway-missing ib1"},
     /* clang-format on */
