@@ -145,7 +145,7 @@ static IbhGrade grade_unbound(const Answer *answer)
     guint length = ideal->route ? ideal->route->dst.length : 0, own = answer->near->subnet.length;
     const IbhNic *nic;
 
-    if (length < own && !(ideal->refused && length) && !(ideal->thrown && ideal->thrown->dst.length))
+    if ((length < own || !ideal->route) && !(ideal->refused && length) && !(ideal->thrown && ideal->thrown->dst.length))
         return IBH_NOTED;
     if (got->refused)
         return ideal->refused ? IBH_DOUBTFUL : IBH_WRONG;

@@ -358,3 +358,20 @@ expect_hook 1 B --check --json
 expect_equal "half of a guide" "ib0+ib1 warning sysctl-wrong" "$(findings)"
 expect_hook 0 B --apply
 expect_hook 0 B --check
+
+# A subnet of /0 or /1 has 127.0.0.0/8 inside: no host of it.
+new_host C
+add_nic C ib0 0
+add_nic C ib1 1
+rdma C ib0 ib1
+for length in 0 1; do
+    for i in 0 1; do
+        ip -n C address flush dev ib$i
+        ip -n C address add 10.1.34.$((i + 1))/$length dev ib$i
+        ip -n C link set ib$i up
+    done
+    wait_until 5 settled C
+    expect_hook 0 C --apply
+    expect_hook 0 C --check --json
+    expect_equal "a subnet of /$length: nothing is wrong" "" "$(findings)"
+done

@@ -93,6 +93,12 @@ static World look(const char *text, Answer answer)
 
 #define RIGHT "arp_announce=2 arp_ignore=1"
 #define STRICT "rp_filter=1 arp_filter=1 arp_announce=2 arp_ignore=2\n"
+/* The kernel makes no route of main's for a prefix that begins with 0. */
+#define WIDE                                                                                                           \
+    IB0 IB1 "ip address add 10.1.34.1/1 dev ib0\nip address add 10.1.34.2/1 dev ib1\nip route flush table main\n"      \
+            "ip route add 0.0.0.0/1 dev ib0 src 10.1.34.1 table 941 metric mark protocol kernel\n"                     \
+            "ip route add 0.0.0.0/1 dev ib1 src 10.1.34.2 table 942 metric mark protocol kernel\n" RULE_IN(            \
+                "0.0.0.0", "1", "10.1.34.1", "941") RULE_IN("0.0.0.0", "1", "10.1.34.2", "942")
 #define STRICTLY                                                                                                       \
     "nic ib0 infiniband rdma mlx5_0/1 " STRICT "nic ib1 infiniband rdma mlx5_1/1 " STRICT ADDRESSES RAIL0 RAIL1        \
     "config [interface ib*] arp=strict\n"
@@ -222,6 +228,8 @@ static const Case CASES[] = {
     /* clang-format off */
     {"a right host", RAILS, NULL, ""},
     {"the local table's rule twice", RAILS "ip rule add priority 100 lookup local\n", NULL, ""},
+
+    {"a subnet of /1 has 127.0.0.0/8 inside", WIDE, NULL, "info unbound ib0"},
 
     {"no rule", HOST RAIL0 ROUTE1, NULL, "error rule-missing ib1"},
     {"no route", HOST RAIL0 RULE1, NULL, "error route-missing ib1"},
