@@ -110,8 +110,9 @@ static gboolean is_meant(const IbhProbePair *pair)
     const IbhPrefix whole = ibh_prefix_of_host(ibh_probe_peer(pair));
     const IbhRemote *remote = ibh_nic_find_remote(nic, &whole);
 
-    return pair->route.table == IBH_TABLE_MAIN && pair->route.gateway.family && by && by != nic &&
-           by->status == IBH_NIC_RAIL && pair->route.length > (remote ? remote->prefix.length : 0);
+    if (pair->route.table != IBH_TABLE_MAIN || !pair->route.gateway.family)
+        return FALSE;
+    return by && by != nic && by->status == IBH_NIC_RAIL && pair->route.length > (remote ? remote->prefix.length : 0);
 }
 
 /* What is beyond its subnets, main decides for a rail without a gateway of its own: another NIC is right then. NULL:
