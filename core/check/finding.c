@@ -38,6 +38,8 @@ static const IbhCode codes[] = {
     {"proxy-arp", IBH_WARNING, NULL},
     {"neighbour-static", IBH_WARNING, NULL},
     {"duplicate-mac", IBH_WARNING, "give one of the two a hardware address of its own"},
+    {"link-group", IBH_ERROR, NULL},
+    {"router-mtu", IBH_WARNING, NULL},
     {"not-known", IBH_WARNING, "\"ip rule\" and \"ip route get\" show what the kernel does"},
     {"port-not-active", IBH_ERROR, NULL},
     {"carrier-down", IBH_ERROR,

@@ -102,12 +102,14 @@ typedef struct {
     guint16 type; /* ARPHRD_* */
     guint flags;  /* IFF_* */
     gboolean carrier;
-    int master;    /* ifindex, 0: none */
-    int mtu;       /* 0: not known */
-    int mtu6;      /* the largest packet that IPv6 sends, 0: not known */
-    int parent;    /* ifindex of the link it is stacked on in this namespace, 0: none */
-    char kind[16]; /* "ipoib", "vlan", "veth", …; "": hardware */
-    guint32 vrf;   /* the table of a VRF; 0: the link is none */
+    int master;          /* ifindex, 0: none */
+    guint32 group;       /* that rules can suppress; 0: the default one */
+    int mtu;             /* 0: not known */
+    int mtu6;            /* the largest packet that IPv6 sends, 0: not known */
+    gboolean keeps_mtu6; /* of IPv6, whatever routers advertise */
+    int parent;          /* ifindex of the link it is stacked on in this namespace, 0: none */
+    char kind[16];       /* "ipoib", "vlan", "veth", …; "": hardware */
+    guint32 vrf;         /* the table of a VRF; 0: the link is none */
     gboolean representor;
     gboolean vf;             /* a virtual function: ranks after physical ones */
     char rdma[72];           /* "mlx5_1/1", "": no RDMA port known */
@@ -374,6 +376,7 @@ typedef struct {
     guint length;
     IbhIp src;     /* the route's own; AF_UNSPEC: none */
     IbhIp gateway; /* the same */
+    gboolean encapsulated;
 } IbhLookup;
 
 IbhSnapshot *ibh_snapshot_new(void);
