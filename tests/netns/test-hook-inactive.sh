@@ -105,6 +105,9 @@ says "NetworkManager's service is missing" "warning hook-inactive" "there is no 
 advises "it is missing" "install it"
 unit $nm $alias
 says "it is enabled" ""
+rm $lib/$nm
+says "it was removed, and left its alias" "warning hook-inactive" "there is no $nm"
+unit $nm $alias
 rm $etc/$alias
 says "it is disabled" "warning hook-inactive" "$nm is disabled"
 advises "it is disabled" "sudo systemctl enable --now $nm"
