@@ -3,6 +3,8 @@
 
 #include "plan/want.h"
 
+#include <sys/socket.h>
+
 /* ---- what judges share ---- */
 
 /* ---- what is missing, stale or wrong of ours: one finding, one fix ---- */
@@ -276,6 +278,13 @@ static void judge_arp_ignore(const IbhCheck *check, const IbhNic *nic)
 {
     int all = check->rails->snapshot->all[IBH_SYSCTL_ARP_IGNORE];
 
+    if (nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] >= ANSWERS_NOTHING && ibh_nic_serves_family(nic, AF_INET)) {
+        ibh_check_tell(check, nic, "effective-sysctl", NULL,
+                       ibh_remedy_fix("sysctl -w", "net/ipv4/conf/%s/arp_ignore=1", nic->link->name),
+                       "peers get no answer to ARP requests, and cannot reach it: its arp_ignore is %d",
+                       nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE]);
+        return;
+    }
     if (all <= 2 || all < nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE])
         return;
     ibh_check_tell(
