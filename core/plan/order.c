@@ -443,9 +443,14 @@ static char *why_arp(const Order *order, const IbhWantedNic *one, IbhSysctl key)
 
 /* A strict rp_filter drops the packets, and the ARP requests, of those whom this host answers by another NIC. A peer
  * that asks before the value is set must not learn the NIC either: until then arp_filter=1 looks for the way back. */
+static gboolean filters_until_strict(const Order *order, const IbhWantedNic *one)
+{
+    return gets_strict(order, one) && !ibh_nic_must_be_silent(order->rails, one->nic);
+}
+
 static void set_arp(const Order *order, const IbhWantedNic *one, IbhSysctl key)
 {
-    const gboolean until_strict = key == IBH_SYSCTL_ARP_FILTER && gets_strict(order, one);
+    const gboolean until_strict = key == IBH_SYSCTL_ARP_FILTER && filters_until_strict(order, one);
 
     emit_sysctl(order, one->nic, key, one->nic->link->sysctl[key], until_strict ? 1 : one->value[key],
                 until_strict ? why_sysctl(order, "answer no peer whose packets a strict rp_filter drops")
@@ -459,7 +464,7 @@ static gboolean answers_more(const Order *order, const IbhWantedNic *one, IbhSys
     const IbhSysctl other = key == IBH_SYSCTL_ARP_IGNORE ? IBH_SYSCTL_ARP_FILTER : IBH_SYSCTL_ARP_IGNORE;
     const int *now = one->nic->link->sysctl, *want = one->value;
 
-    if (key == IBH_SYSCTL_ARP_FILTER && gets_strict(order, one))
+    if (key == IBH_SYSCTL_ARP_FILTER && filters_until_strict(order, one))
         return FALSE;
     if (want[key] > now[key] && want[other] < now[other])
         return TRUE;
@@ -490,7 +495,7 @@ static void let_others_answer(const Order *order)
 {
     answer_more(order, FALSE);
     IBH_EACH (const IbhWantedNic, one, order->wanted->nics) {
-        if (gets_strict(order, one))
+        if (filters_until_strict(order, one))
             emit_sysctl(order, one->nic, IBH_SYSCTL_ARP_FILTER, 1, one->value[IBH_SYSCTL_ARP_FILTER],
                         why_arp(order, one, IBH_SYSCTL_ARP_FILTER));
     }
