@@ -299,10 +299,21 @@ static int do_wait(Command *command, GError **error)
     return give_back(command, error);
 }
 
+/* While the reason is the same, once: there may be an hour of tries. */
+static void tell_once(const GString *warnings, char **said)
+{
+    if (g_strcmp0(warnings->str, *said) == 0)
+        return;
+    ibh_log_lines(LOG_ERR, warnings->str);
+    g_free(*said);
+    *said = g_strdup(warnings->str);
+}
+
 /* Repeats until it succeeds, or finds that the change was confirmed; its turn may not have come yet. */
 G_GNUC_NORETURN static void live(IbhOptions options, Waiter waiter)
 {
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
+    g_autofree char *said = NULL;
     int status = IBH_EXIT_SYSTEM;
 
     options.action = IBH_ACTION_UNDO;
@@ -312,10 +323,10 @@ G_GNUC_NORETURN static void live(IbhOptions options, Waiter waiter)
         g_string_truncate(out, 0);
         g_string_truncate(warnings, 0);
         status = act(&options, &waiter, out, warnings);
+        tell_once(warnings, &said);
     }
     if (out->len)
         ibh_log_lines(LOG_WARNING, g_string_prepend(out, "not confirmed in time: ")->str);
-    ibh_log_lines(LOG_ERR, warnings->str);
     _exit(status);
 }
 
