@@ -64,7 +64,8 @@ static gboolean has_gateway(const IbhTrial *trial, const IbhNic *nic, const IbhR
     return FALSE;
 }
 
-/* The kernel takes the route again: its NIC is up, and has the source, and the gateway is a neighbour, not this host. */
+/* The kernel takes the route again: its NIC is up, and has the source, and the gateway is a neighbour, not this host.
+ */
 static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
 {
     const IbhNic *nic = ibh_rails_nic(wanted->rails, route->ifindex);
