@@ -80,10 +80,8 @@ IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const IbhConfig *config, con
 
     ibh_state_free(snapshot->state);
     snapshot->state = state;
-    if (!ibh_sysctl_read_all(snapshot->all, error) || !ibh_netlink_read_links(netlink, snapshot->links, error))
-        return NULL;
-    ibh_netlink_check_parents(snapshot->links);
-    if (!ibh_sysfs_find_rdma(&tree, ports, snapshot->links, error))
+    if (!ibh_sysctl_read_all(snapshot->all, error) || !ibh_netlink_read_links(netlink, snapshot->links, error) ||
+        !ibh_sysfs_find_rdma(&tree, ports, snapshot->links, error))
         return NULL;
     ibh_sysfs_find_slots(&tree, state->known, snapshot->links);
     if (!ibh_netlink_read_addresses(netlink, snapshot->addresses, error) ||
