@@ -51,17 +51,10 @@ gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error)
     return TRUE;
 }
 
-GPtrArray *ibh_sysfs_ports(IbhTree *tree)
-{
-    (void)tree;
-    return g_ptr_array_new();
-}
-
 /* By its name: what a mutation reaches easily, and a host has both. */
-gboolean ibh_sysfs_find_rdma(IbhTree *tree, const GPtrArray *ports, GArray *links, GError **error)
+gboolean ibh_sysfs_find_rdma(IbhTree *tree, GArray *links, GError **error)
 {
     (void)tree;
-    (void)ports;
     (void)error;
     for (guint i = 0; i < links->len; i++) {
         IbhLink *link = &g_array_index(links, IbhLink, i);
@@ -100,7 +93,8 @@ static IbhSnapshot *look(const IbhConfig *config, IbhNetlink *netlink)
     static const char remembered[] = "sysctl ib0 2 02:00 rp_filter 1 2\nsysctl eth1 3 - arp_ignore 0 1\nhold ib1\n";
     gboolean remembers = input[input_size - 1] & 0x10;
 
-    return ibh_snapshot_take(netlink, config, "/", ibh_state_parse(remembered, remembers ? strlen(remembered) : 0), NULL);
+    return ibh_snapshot_take(netlink, config, "/", ibh_state_parse(remembered, remembers ? strlen(remembered) : 0),
+                             NULL);
 }
 
 /* ---- what has to hold ---- */
