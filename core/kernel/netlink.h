@@ -103,7 +103,7 @@ gboolean ibh_caps_have(int capability); /* CAP_NET_ADMIN, … */
 /* Drops all capabilities but CAP_NET_ADMIN and CAP_NET_RAW, for good. */
 void ibh_caps_keep_net(void);
 
-/* ---- sysctls of conf/all and others; a dump of links already has those of each interface ---- */
+/* ---- sysctls (a dump of links contains the IPv4 sysctls of each interface) ---- */
 
 /* Reads net.ipv4.conf.all; a missing file counts as 0. */
 gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error);

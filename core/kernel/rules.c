@@ -157,7 +157,8 @@ static gboolean have_equal_rules(const GArray *a, const GArray *b)
 
 /* The kernel continues a dump of rules at a position, and does not flag changes. If another program adds or deletes a
  * rule between two datagrams, the dump repeats or skips a rule. So repeat a dump of several datagrams until two dumps
- * are equal. If the rules keep changing, count a rule that came twice once: otherwise we would delete the copy. */
+ * are equal. If the rules keep changing, count a rule that came twice once: otherwise we would take the repeat for
+ * a second rule, and delete the only one. */
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error)
 {
     static const int families[] = {AF_INET, AF_INET6};

@@ -240,8 +240,8 @@ typedef struct {
 gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part);
 void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from);
 guint32 ibh_route_metric(const IbhRoute *route, guint wanted); /* `wanted`: RTAX_*; 0 if the route lacks the metric */
-void ibh_route_put_metrics(GString *text,
-                           const IbhRoute *route); /* " mtu lock 1400 advmss 1360", as ip(8) takes them */
+/* Appends the metrics that have a word in ip(8): " mtu lock 1400 advmss 1360". */
+void ibh_route_put_metrics(GString *text, const IbhRoute *route);
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);
 gboolean ibh_route_is_ours(const IbhRoute *route);
 gboolean ibh_route_is_spread(const IbhRoute *route);     /* one of our routes for main=spread */
@@ -279,7 +279,7 @@ typedef struct {
 
 #define IBH_KNOWN_ADDRESSES 8
 
-/* Why a known rail is no rail now. */
+/* What has become of a known rail. */
 typedef enum {
     IBH_IS_THERE,   /* the NIC is a rail, or could be one as soon as a second NIC has its subnet */
     IBH_FORGOTTEN,  /* nobody expects a rail any more: manage=no, a port of a bond or bridge, other subnets */
@@ -387,7 +387,7 @@ const char *ibh_errno_text(int number);
 /* FALSE for control characters, line and paragraph separators, marks for the direction of text and characters of no
  * width. */
 gboolean ibh_char_is_printable(gunichar c);
-char *ibh_text_printable(const char *text); /* replaces each other character with `?`; the caller frees it */
+char *ibh_text_printable(const char *text); /* replaces unprintable characters with `?`; the caller frees it */
 
 /* ---- the state as text (host/store.c has the file), and its changes --------------------------------- */
 
