@@ -35,6 +35,7 @@ typedef struct {
 struct IbhConfig {
     GPtrArray *settings; /* Setting: N_KEYS defaults, then the files' settings in the order of reading */
     GString *text;       /* ibh_config_text() */
+    gboolean is_public;
 };
 
 /* The file that is being read. */
@@ -394,7 +395,7 @@ static gboolean check_tables(Reader *reader)
 #define FILE_BEGINS "\n# " /* starts a file's text; FILE follows. Other lines have lost their comments. */
 
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
-                        gboolean quotes, GError **error)
+                        gboolean is_public, GError **error)
 {
     const guint settings_before = config->settings->len;
     const gsize text_before = config->text->len;
@@ -403,7 +404,7 @@ gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, g
         .config = config,
         .seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .lookup = lookup,
-        .quotes = quotes,
+        .quotes = is_public,
         .error = error,
     };
     gboolean ok = TRUE;
@@ -424,7 +425,9 @@ gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, g
         ok = reject_line(&reader, "the configuration is larger than %u bytes without its comments; shorten it",
                          TEXT_MAX_BYTES);
     }
-    if (!ok) {
+    if (ok) {
+        config->is_public &= is_public;
+    } else {
         g_ptr_array_set_size(config->settings, (gint)settings_before);
         g_string_truncate(config->text, text_before);
     }
@@ -437,6 +440,7 @@ IbhConfig *ibh_config_new(void)
 
     config->settings = g_ptr_array_new_with_free_func(setting_free);
     config->text = g_string_new(NULL);
+    config->is_public = TRUE;
     for (Key key = 0; key < N_KEYS; key++)
         add_setting(config, key, "");
     return config;
@@ -447,7 +451,12 @@ const char *ibh_config_text(const IbhConfig *config)
     return config->text->str;
 }
 
-IbhConfig *ibh_config_from_text(const char *text, IbhTableLookup lookup)
+gboolean ibh_config_is_public(const IbhConfig *config)
+{
+    return config->is_public;
+}
+
+IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLookup lookup)
 {
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_auto(GStrv) files = NULL;
@@ -460,7 +469,7 @@ IbhConfig *ibh_config_from_text(const char *text, IbhTableLookup lookup)
         g_autofree char *lines = *name_end ? g_strconcat(name_end + 1, "\n", NULL) : g_strdup("");
 
         *name_end = '\0';
-        if (!ibh_config_add(config, *file, lines, strlen(lines), lookup, FALSE, NULL))
+        if (!ibh_config_add(config, *file, lines, strlen(lines), lookup, is_public, NULL))
             return NULL;
     }
     return g_steal_pointer(&config);

@@ -57,16 +57,16 @@ void ibh_config_free(IbhConfig *config);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhConfig, ibh_config_free)
 
 /* Adds the text of one file, or nothing if the text has an error. Among sections of one rank, later files win. `file`
- * is the name, safe to print. Errors quote the line if `quotes` is set, which requires that all users may read the
- * file. */
+ * is the name, safe to print. Errors quote the line if the file is public, that is, if all users may read it. */
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
-                        gboolean quotes, GError **error);
+                        gboolean is_public, GError **error);
 
-/* Returns the text of all files for the state, which every user may read: "\n# FILE", then "\nLINE" for each line
- * without its comment, so line numbers stay. At most 64 KiB; "" if there is no file. */
+/* Returns the text of all files for the state: "\n# FILE", then "\nLINE" for each line without its comment, so line
+ * numbers stay. At most 64 KiB; "" if there is no file. */
 const char *ibh_config_text(const IbhConfig *config);
+gboolean ibh_config_is_public(const IbhConfig *config); /* all of its files are public */
 /* Parses such a text. NULL: the text is invalid, or names a table that rt_tables no longer has. */
-IbhConfig *ibh_config_from_text(const char *text, IbhTableLookup lookup);
+IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLookup lookup);
 
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface);
 /* TRUE if a section has manage=yes. Adds the names (char *, owned by the config) of such sections that are no globs. */

@@ -159,9 +159,26 @@ IbhConfig *ibh_config_load(const char *named, GError **error)
     return NULL;
 }
 
+/* Skips blank lines: comments have become blank, and a comment more or less does not change the configuration. */
+static gboolean say_the_same(const char *text, const char *other)
+{
+    gsize length;
+
+    do {
+        text += strspn(text, "\n");
+        other += strspn(other, "\n");
+        length = strcspn(text, "\n");
+        if (length != strcspn(other, "\n") || memcmp(text, other, length) != 0)
+            return FALSE;
+        text += length;
+        other += length;
+    } while (length);
+    return TRUE;
+}
+
 IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files)
 {
-    if (!state->config || (files && g_str_equal(state->config, ibh_config_text(files))))
+    if (!state->config || (files && say_the_same(state->config, ibh_config_text(files))))
         return NULL;
-    return ibh_config_from_text(state->config, look_up_table);
+    return ibh_config_from_text(state->config, !state->is_private, look_up_table);
 }

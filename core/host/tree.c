@@ -172,7 +172,7 @@ GString *ibh_file_read(const char *path, gboolean *ret_public, GError **error)
     return text;
 }
 
-gboolean ibh_file_write(const char *path, const char *text, GError **error)
+gboolean ibh_file_write(const char *path, const char *text, mode_t mode, GError **error)
 {
     g_autofree char *beside = g_strconcat(path, ".new", NULL);
     const char *rest = text;
@@ -181,7 +181,7 @@ gboolean ibh_file_write(const char *path, const char *text, GError **error)
     int fd;
 
     (void)unlink(beside); /* a killed run has left it; we hold the lock */
-    fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0)
         return ibh_file_cannot("write", beside, error);
     errno = ENOSPC; /* if write() returns 0; after a short write, the next one reports the error */

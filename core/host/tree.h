@@ -16,8 +16,10 @@
  * no other user may be able to write it. A missing file is G_FILE_ERROR_NOENT. `ret_public` (or NULL) is the result of
  * ibh_file_is_public(). */
 GString *ibh_file_read(const char *path, gboolean *ret_public, GError **error);
-/* Writes a new file and renames it, so no reader and no crash sees a part of the text. */
-gboolean ibh_file_write(const char *path, const char *text, GError **error);
+#define IBH_FOR_ALL 0644 /* all users may read the file */
+#define IBH_FOR_ROOT 0600
+/* Writes a new file of this mode and renames it, so no reader and no crash sees a part of the text. */
+gboolean ibh_file_write(const char *path, const char *text, mode_t mode, GError **error);
 
 /* Checks the owner and mode of a file or directory. */
 gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GError **error);

@@ -24,6 +24,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhNetlink, ibh_netlink_close)
 /* A cookie identifies a network namespace until the next boot. 0: the kernel is older than 5.14. */
 guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink);
 guint64 ibh_socket_netns_cookie(int fd);
+/* Returns the number of this network namespace, which no other namespace has at the same time; after this namespace has
+ * gone, the kernel reuses the number. 0: unknown. */
+guint64 ibh_netns_number(void);
 
 /* The kernel's reports of our changes to other processes carry this port. */
 guint32 ibh_netlink_port(IbhNetlink *netlink);

@@ -234,5 +234,6 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
     lookup->length = route->dst.length;
     lookup->src = route->src;
     lookup->gateway = route->gateway;
+    lookup->encapsulated = route->encapsulated;
     return TRUE;
 }

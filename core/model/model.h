@@ -103,12 +103,14 @@ typedef struct {
     guint16 type; /* ARPHRD_* */
     guint flags;  /* IFF_* */
     gboolean carrier;
-    int master;    /* ifindex; 0: none */
-    int mtu;       /* 0: unknown */
-    int mtu6;      /* the largest packet that IPv6 sends; 0: unknown */
-    int parent;    /* ifindex of the link below, if that link is in this namespace; 0: none */
-    char kind[16]; /* "ipoib", "vlan", "veth", …; "" for hardware */
-    guint32 vrf;   /* the table of a VRF; 0: the link is no VRF */
+    int master;          /* ifindex; 0: none */
+    guint32 group;       /* the link group, which a rule can suppress (suppress_ifgroup); 0: default */
+    int mtu;             /* 0: unknown */
+    int mtu6;            /* the largest packet that IPv6 sends; 0: unknown */
+    gboolean keeps_mtu6; /* IPv6 ignores the MTU of router advertisements */
+    int parent;          /* ifindex of the link below, if that link is in this namespace; 0: none */
+    char kind[16];       /* "ipoib", "vlan", "veth", …; "" for hardware */
+    guint32 vrf;         /* the table of a VRF; 0: the link is no VRF */
     gboolean representor;
     gboolean vf;             /* a virtual function: its table comes after those of physical NICs */
     char rdma[72];           /* "mlx5_1/1"; "": no RDMA port */
@@ -308,13 +310,14 @@ typedef struct {
 } IbhKnownRail;
 
 typedef struct {
-    GArray *sysctls;   /* IbhSavedSysctl */
-    GPtrArray *holds;  /* char *: names of NICs that are held since --undo */
-    GPtrArray *kept;   /* char *: names of NICs that are kept since an unconfirmed --apply */
-    GArray *rails;     /* IbhSavedRail: the rails of the last run */
-    GArray *known;     /* IbhKnownRail */
-    gboolean recalled; /* `known` includes the rails of earlier boots (the line IBH_STATE_RECALLED) */
-    char *config;      /* the configuration in force, as ibh_config_text() returns it; NULL: not known */
+    GArray *sysctls;     /* IbhSavedSysctl */
+    GPtrArray *holds;    /* char *: names of NICs that are held since --undo */
+    GPtrArray *kept;     /* char *: names of NICs that are kept since an unconfirmed --apply */
+    GArray *rails;       /* IbhSavedRail: the rails of the last run */
+    GArray *known;       /* IbhKnownRail */
+    gboolean recalled;   /* `known` includes the rails of earlier boots (the line IBH_STATE_RECALLED) */
+    char *config;        /* the configuration in force, as ibh_config_text() returns it; NULL: not known */
+    gboolean is_private; /* not all users may read the files of that configuration, so only root may read the state */
 } IbhState;
 
 #define IBH_STATE_RECALLED "recalled"
@@ -368,6 +371,7 @@ typedef struct {
     guint length;       /* its prefix length */
     IbhIp src;          /* the src of the route; AF_UNSPEC: none */
     IbhIp gateway;      /* AF_UNSPEC: on link */
+    gboolean encapsulated;
 } IbhLookup;
 
 IbhSnapshot *ibh_snapshot_new(void);
@@ -402,7 +406,7 @@ void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done);
 /* Drops the old values of NICs that no longer exist, and updates the name and hardware address of the others. */
 void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot);
 
-void ibh_state_set_config(IbhState *state, const char *text);
+void ibh_state_set_config(IbhState *state, const char *text, gboolean is_private);
 void ibh_state_hold(IbhState *state, const char *iface);
 void ibh_state_keep(IbhState *state, const char *iface); /* replaces a hold */
 void ibh_state_lift(IbhState *state, const char *iface); /* ends hold and keep; NULL: of all NICs */
