@@ -61,7 +61,7 @@ started=0
 background() { # HOST ARGUMENT…: `streams` there; it has started when this returns
     local end
     started=$((started + 1))
-    nsenter --net="/run/netns/$1" "$STREAMS" "$2" --started $work/started.$started --stop-file $work/stop "${@:3}" \
+    nsenter --net="/run/netns/$1" "$STREAMS" "$2" --started $work/started.$started --count-file $work/count --stop-file $work/stop "${@:3}" \
         >$work/streams.$started 2>&1 &
     pids+=($!)
     end=$((${EPOCHREALTIME/[.,]/} + 10000000))
@@ -92,7 +92,7 @@ streams_between() {
 # streams_start [STREAM]…: both ways, and these from B
 streams_start() {
     local of_a of_b of_c
-    rm -f $work/stop $work/started.* $work/streams.*
+    rm -f $work/count $work/stop $work/started.* $work/streams.*
     pids=()
     started=0
     forget A B C
@@ -104,6 +104,8 @@ streams_start() {
     background C send --rate "$RATE" "${of_c[@]}"
     background A forget
     background B doubt
+    touch $work/count
+    sleep 0.1 # of traffic, before anything changes
 }
 
 # Leaves what was lost in $lost, and how it was lost in $how. What stands at the end carries packets for half a second.

@@ -19,7 +19,7 @@ ok "on a diskless host, too, whose configuration names it"
 
 power_off
 mv "$work/mlx5_1" "$ROOT/usr/local/lib/rdma/infiniband/"
-mkdir "$ROOT/var/lib/ib-hook"
+mkdir -p "$ROOT/var/lib/ib-hook" # tmpfiles.d may have made it already
 rm "$ROOT/etc/ib-hook/ib-hook.conf"
 power_on
 settle "$RAILS" 30

@@ -5,11 +5,11 @@
  *
  *   streams serve --started FILE ADDRESS...
  *       Echo on UDP and TCP at each of the addresses, also at those that the host will only have later.
- *   streams send --rate N --started FILE --stop-file FILE STREAM...
+ *   streams send --rate N --started FILE --count-file FILE --stop-file FILE STREAM...
  *       A stream is udp,FROM,TO or tcp,FROM,TO; FROM is an address or "any". Over all UDP streams in turn it sends N
  *       packets per second, and on each TCP connection an echo at a time, every 20 ms. It makes FILE once every stream
- * has had a reply, and ends when the stop file is there. streams forget --started FILE --stop-file FILE This host
- * forgets what ARP and neighbour discovery found, every 20 ms, and asks again.
+ * has had a reply, counts from when the count file is there, and ends when the stop file is. streams forget --started
+ * FILE --stop-file FILE This host forgets what ARP and neighbour discovery found, every 20 ms, and asks again.
  *
  * `send` prints one object: packets sent and lost, TCP connections that are broken (one ended, or an echo took more
  * than a second), and a text for each stream that lost any. Exit status: 0 none was lost, 1 some were, 2 usage, 3 the
@@ -52,7 +52,7 @@ typedef union {
 } Address;
 
 typedef struct {
-    const char *started, *stop_file;
+    const char *started, *count_file, *stop_file;
     int rate;
     char **words; /* what follows the options */
     unsigned n_words;
@@ -241,9 +241,9 @@ typedef struct {
     int fd;
     Address to;
     socklen_t to_length;
-    uint32_t sent, back;
-    uint8_t *seen; /* of UDP: which numbers are back */
-    bool waiting;  /* of TCP: for an echo, since `asked` */
+    uint32_t first, sent, back; /* numbers from the first on count */
+    uint8_t *seen;              /* of UDP: which numbers are back */
+    bool waiting;               /* of TCP: for an echo, since `asked` */
     bool broken;
     double asked;
 } Stream;
@@ -338,7 +338,7 @@ static void receive_numbers(Stream *stream)
     while ((got = recv(stream->fd, &number, sizeof number, MSG_TRUNC)) >= 0) {
         uint8_t *seen = &stream->seen[number / 8], bit = (uint8_t)(1 << number % 8);
 
-        if (got != PACKET_SIZE || number >= stream->sent || *seen & bit)
+        if (got != PACKET_SIZE || number < stream->first || number >= stream->sent || *seen & bit)
             continue;
         *seen |= bit;
         stream->back++;
@@ -382,11 +382,24 @@ static bool all_have_a_reply(const Sender *sender)
     return true;
 }
 
+static uint32_t missing_of(const Stream *stream)
+{
+    return stream->sent - stream->first - stream->back;
+}
+
+/* What was lost while streams began on other hosts is not counted. */
+static void count_from_now(const Sender *sender)
+{
+    for (unsigned i = 0; i < sender->n; i++) {
+        sender->streams[i].first = sender->streams[i].sent;
+        sender->streams[i].back = 0;
+    }
+}
+
 static bool all_is_back(const Sender *sender)
 {
     for (unsigned i = 0; i < sender->n; i++)
-        if (sender->streams[i].waiting ||
-            (!sender->streams[i].tcp && sender->streams[i].back < sender->streams[i].sent))
+        if (sender->streams[i].waiting || (!sender->streams[i].tcp && missing_of(&sender->streams[i])))
             return false;
     return true;
 }
@@ -399,9 +412,9 @@ static int report(const Sender *sender)
     printf("{\"streams\":[");
     for (unsigned i = 0; i < sender->n; i++) {
         const Stream *stream = &sender->streams[i];
-        const uint32_t missing = stream->tcp ? stream->broken || !stream->back : stream->sent - stream->back;
+        const uint32_t missing = stream->tcp ? stream->broken || !stream->back : missing_of(stream);
 
-        sent += stream->tcp ? 0 : stream->sent;
+        sent += stream->tcp ? 0 : stream->sent - stream->first;
         lost += stream->tcp ? 0 : missing;
         broken += stream->tcp && missing;
         if (missing) {
@@ -416,7 +429,7 @@ static int report(const Sender *sender)
 static int send_numbered(const Options *options)
 {
     Sender sender = {.options = options, .n = options->n_words, .epoll = epoll_create1(EPOLL_CLOEXEC)};
-    bool started = false, ends = false, has_udp = false;
+    bool started = false, counts = false, ends = false, has_udp = false;
     double end;
 
     sender.streams = calloc(sender.n, sizeof *sender.streams);
@@ -429,6 +442,10 @@ static int send_numbered(const Options *options)
     sender.start = now();
     end = sender.start + MAX_SECONDS;
     while (now() < end && !(ends && all_is_back(&sender))) {
+        if (!counts && access(options->count_file, F_OK) == 0) {
+            counts = true;
+            count_from_now(&sender);
+        }
         if (!ends && stop_asked(options)) {
             ends = true;
             end = now() + REPLIES_WITHIN;
@@ -519,7 +536,7 @@ static int change_neighbours(const Options *options, const Change *change)
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
-    Options options = {.started = "/dev/null", .stop_file = "/dev/null/none"};
+    Options options = {.started = "/dev/null", .count_file = "/dev/null/none", .stop_file = "/dev/null/none"};
     int i = 2;
 
     for (; i + 1 < argc && !strncmp(argv[i], "--", 2); i += 2) {
@@ -527,6 +544,8 @@ int main(int argc, char **argv)
             options.started = argv[i + 1];
         else if (!strcmp(argv[i], "--stop-file"))
             options.stop_file = argv[i + 1];
+        else if (!strcmp(argv[i], "--count-file"))
+            options.count_file = argv[i + 1];
         else if (!strcmp(argv[i], "--rate"))
             options.rate = atoi(argv[i + 1]);
         else
