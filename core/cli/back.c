@@ -64,7 +64,8 @@ static gboolean has_gateway(const IbhTrial *trial, const IbhNic *nic, const IbhR
     return FALSE;
 }
 
-/* The kernel takes the route again: its NIC is up, and has the source, and the gateway is a neighbour, not this host. */
+/* The kernel takes the route again: its NIC is up, and has the source, and the gateway is a neighbour, not this host.
+ */
 static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
 {
     const IbhNic *nic = ibh_rails_nic(wanted->rails, route->ifindex);
@@ -137,6 +138,15 @@ static gboolean is_led_to(const IbhTrial *trial, const IbhWanted *wanted, const 
     return FALSE;
 }
 
+static gboolean has_route_in_place(const GArray *routes, const IbhRoute *route)
+{
+    IBH_EACH (const IbhRoute, other, routes) {
+        if (ibh_route_same_place(other, route))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static void want_routes(const IbhTrial *trial, IbhWanted *wanted)
 {
     IBH_EACH (const IbhRoute, route, trial->then->routes) {
@@ -150,7 +160,7 @@ static void want_routes(const IbhTrial *trial, IbhWanted *wanted)
         const IbhWantedNic *one = find_wanted(wanted, ibh_rails_nic(wanted->rails, route->ifindex));
 
         if (ibh_route_is_ours(route) && !ibh_route_is_spread(route) && one && one->selected &&
-            !ibh_routes_find_place(wanted->routes, route) && is_led_to(trial, wanted, route))
+            !has_route_in_place(wanted->routes, route) && is_led_to(trial, wanted, route))
             g_array_append_vals(wanted->routes, route, 1);
     }
 }

@@ -64,13 +64,7 @@ gboolean ibh_prefix_covers(const IbhPrefix *outer, const IbhPrefix *inner); /* o
 gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b);
 gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer); /* inner is longer */
 
-/* Arrays of IbhPrefix. */
-gboolean ibh_prefixes_have(const GArray *prefixes, const IbhPrefix *prefix);
-gboolean ibh_prefixes_overlap(const GArray *prefixes, const IbhPrefix *prefix);
-void ibh_prefixes_add(GArray *prefixes, const IbhPrefix *prefix); /* unless an element covers the prefix */
-/* Finds the first address of `prefix` that no longer prefix of `sorted` (from the element `first` on) contains.
- * Returns FALSE if the longer prefixes cover all of it. */
-gboolean ibh_prefixes_find_gap(const GArray *sorted, guint first, const IbhPrefix *prefix, IbhIp *ret_ip);
+gboolean ibh_prefixes_have(const GArray *prefixes, const IbhPrefix *prefix); /* an array of IbhPrefix */
 
 /* ---- per-interface IPv4 sysctls ---------------------------------------------------------------- */
 
@@ -256,7 +250,6 @@ IbhRouteKind ibh_route_kind(const IbhRoute *route);
 const IbhRoute *ibh_routes_find_best(const GArray *routes, int ifindex, const IbhPrefix *subnet);
 /* TRUE if a replace of one would replace the other: table, prefix and metric are equal. */
 gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b);
-const IbhRoute *ibh_routes_find_place(const GArray *routes, const IbhRoute *route); /* NULL: the place is free */
 /* TRUE if the prefix is longer, or as long and the metric lower, or if `than` is NULL. */
 gboolean ibh_route_is_better(const IbhRoute *route, const IbhRoute *than);
 

@@ -176,12 +176,3 @@ gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b)
     return a->family == b->family && a->table == b->table && a->metric == b->metric &&
            ibh_prefix_equal(&a->dst, &b->dst);
 }
-
-const IbhRoute *ibh_routes_find_place(const GArray *routes, const IbhRoute *route)
-{
-    IBH_EACH (const IbhRoute, one, routes) {
-        if (ibh_route_same_place(one, route))
-            return one;
-    }
-    return NULL;
-}
