@@ -48,7 +48,7 @@ static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
     link->forwarding6 = get_conf(conf, DEVCONF_FORWARDING + 1) != 0;
 }
 
-static gboolean on_link(struct nlmsghdr *header, gpointer data)
+static gboolean on_link_message(struct nlmsghdr *header, gpointer data)
 {
     /* For these kinds, IFLA_LINK is the link below; for others (veth, tunnels) it means something else. */
     static const char *const stacked[] = {"vlan", "macvlan", "macvtap", "ipvlan", "ipoib", NULL};
@@ -111,7 +111,7 @@ gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **err
     g_autoptr(GPtrArray) orphans = g_ptr_array_new();
 
     nla_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-    if (!ibh_netlink_dump(netlink, message, on_link, links, links, "the interfaces", error))
+    if (!ibh_netlink_dump(netlink, message, on_link_message, links, links, "the interfaces", error))
         return FALSE;
     /* If an IPoIB child was moved to this namespace, the kernel reports its parent's index without the namespace, and
      * here another NIC may have that index. So compare the port GUIDs: a child has that of its port. */

@@ -25,7 +25,7 @@ static void put_u32(Change *change, int type, guint32 value)
     put(change, type, &value, sizeof value);
 }
 
-static void put_address(Change *change, int type, const IbhIp *ip)
+static void put_ip_attribute(Change *change, int type, const IbhIp *ip)
 {
     if (ip->family != AF_UNSPEC)
         put(change, type, ip->bytes, ibh_ip_bits(ip) / 8);
@@ -34,7 +34,7 @@ static void put_address(Change *change, int type, const IbhIp *ip)
 static void put_prefix(Change *change, int type, const IbhPrefix *prefix)
 {
     if (prefix->length)
-        put_address(change, type, &prefix->ip);
+        put_ip_attribute(change, type, &prefix->ip);
 }
 
 /* Sends the change and waits for the answer. `as_wanted` is the errno that means "already so", or 0. */
@@ -111,9 +111,9 @@ static gboolean change_route(IbhNetlink *netlink, const IbhRoute *route, IbhOpTy
     put_prefix(&change, RTA_DST, &route->dst);
     put_u32(&change, RTA_TABLE, route->table);
     put_u32(&change, RTA_PRIORITY, route->metric);
-    put_address(&change, RTA_PREFSRC, &route->src);
+    put_ip_attribute(&change, RTA_PREFSRC, &route->src);
     if (gateway_family == AF_UNSPEC || gateway_family == route->family) {
-        put_address(&change, RTA_GATEWAY, &route->gateway);
+        put_ip_attribute(&change, RTA_GATEWAY, &route->gateway);
     } else {
         guint8 via[sizeof gateway_family + 16]; /* struct rtvia */
 
@@ -142,7 +142,7 @@ static gboolean change_neighbour(IbhNetlink *netlink, gboolean add, int ifindex,
     Change change = {
         .message = ibh_message_new(add ? RTM_NEWNEIGH : RTM_DELNEIGH, add ? NLM_F_CREATE : 0, &fixed, sizeof fixed)};
 
-    put_address(&change, NDA_DST, ip);
+    put_ip_attribute(&change, NDA_DST, ip);
     return send_change(netlink, &change, add ? 0 : ENOENT, error);
 }
 
