@@ -100,6 +100,37 @@ static void add_beyond(Cuts *cuts)
     }
 }
 
+/* Returns the first address behind the prefix; FALSE if the prefix ends with the last address of the family. */
+static gboolean find_next_address(const IbhPrefix *prefix, IbhIp *ret_ip)
+{
+    *ret_ip = prefix->ip;
+    for (guint bit = prefix->length; bit-- > 0;) {
+        guint8 *byte = &ret_ip->bytes[bit / 8], mask = (guint8)(0x80u >> (bit % 8));
+
+        *byte ^= mask;
+        if (*byte & mask)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Finds the first address of `prefix` that no longer prefix of `sorted` (from the element `first` on) contains. FALSE:
+ * the longer prefixes cover all of `prefix`. */
+static gboolean find_gap(const GArray *sorted, guint first, const IbhPrefix *prefix, IbhIp *ret_ip)
+{
+    *ret_ip = prefix->ip;
+    for (guint i = first; i < sorted->len; i++) {
+        const IbhPrefix *inner = &g_array_index(sorted, IbhPrefix, i);
+
+        if (ibh_ip_compare(&inner->ip, ret_ip) > 0)
+            break;
+        if (ibh_prefix_is_inside(inner, prefix) && ibh_prefix_contains(inner, ret_ip) &&
+            (!find_next_address(inner, ret_ip) || !ibh_prefix_contains(prefix, ret_ip)))
+            return FALSE;
+    }
+    return TRUE;
+}
+
 void ibh_check_cut_pieces(IbhCheck *check)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
@@ -121,7 +152,7 @@ void ibh_check_cut_pieces(IbhCheck *check)
                  again = i && ibh_prefix_equal(&piece.prefix, &g_array_index(prefixes, IbhPrefix, i - 1));
 
         if (!again && !(single && g_hash_table_contains(ours, &piece.prefix.ip)) &&
-            ibh_prefixes_find_gap(prefixes, i, &piece.prefix, &piece.host))
+            find_gap(prefixes, i, &piece.prefix, &piece.host))
             g_array_append_val(check->pieces, piece);
     }
 }

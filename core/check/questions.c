@@ -40,6 +40,25 @@ static gboolean is_led(const IbhNic *nic, const IbhAddress *address, const IbhPr
     return FALSE;
 }
 
+/* Adds a prefix unless another zone covers it. */
+static void add_zone(GArray *zones, const IbhPrefix *prefix)
+{
+    IBH_EACH (const IbhPrefix, zone, zones) {
+        if (ibh_prefix_covers(zone, prefix))
+            return;
+    }
+    g_array_append_vals(zones, prefix, 1);
+}
+
+static gboolean overlaps_a_zone(const GArray *zones, const IbhPrefix *prefix)
+{
+    IBH_EACH (const IbhPrefix, zone, zones) {
+        if (ibh_prefix_overlaps(zone, prefix))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* IbhPrefix, the outermost: where the answer of a rail's address matters, the rail's subnets and remote=, which has the
  * siblings' subnets as well. What a router advertises matters to the addresses that a pair leads there. */
 static GArray *find_zones(const IbhRails *rails, const IbhNic *nic, const IbhAddress *from)
@@ -47,11 +66,11 @@ static GArray *find_zones(const IbhRails *rails, const IbhNic *nic, const IbhAdd
     GArray *zones = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
 
     IBH_EACH (const IbhRemote, remote, nic->settings.remote)
-        ibh_prefixes_add(zones, &remote->prefix);
+        add_zone(zones, &remote->prefix);
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (!ibh_address_is_host(address) &&
             (!ibh_rails_is_advertised(rails, address) || is_led(nic, from, &address->subnet)))
-            ibh_prefixes_add(zones, &address->subnet);
+            add_zone(zones, &address->subnet);
     }
     return zones;
 }
@@ -156,7 +175,7 @@ static void ask_cached(const IbhCheck *check, const IbhNic *nic, const IbhAddres
         const IbhLookup packet = {.from = address->local, .to = route->dst.ip};
         IbhPiece *end, *piece = ibh_check_pieces_inside(check, &route->dst, &end);
 
-        if (route->family == address->local.family && piece < end && !ibh_prefixes_overlap(zones, &route->dst) &&
+        if (route->family == address->local.family && piece < end && !overlaps_a_zone(zones, &route->dst) &&
             ibh_fib_walk(check->actual, &packet).route == route)
             ask_piece(check, nic, address, piece, 0);
     }
@@ -262,7 +281,7 @@ static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *fro
                 .kind = IBH_ASK_LOCAL, .nic = nic, .piece = to, .lookup = {.from = *from, .to = to.ip}};
 
             if (to.ip.family != from->family || (other == nic && !ibh_ip_equal(&to.ip, from)) ||
-                (!rail && (ibh_address_is_host(address) || !ibh_prefixes_overlap(zones, &to))))
+                (!rail && (ibh_address_is_host(address) || !overlaps_a_zone(zones, &to))))
                 continue;
             ask(check, &question, 0);
             others += rail && other != nic;

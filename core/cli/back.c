@@ -138,6 +138,15 @@ static gboolean is_led_to(const IbhTrial *trial, const IbhWanted *wanted, const 
     return FALSE;
 }
 
+static gboolean has_route_in_place(const GArray *routes, const IbhRoute *route)
+{
+    IBH_EACH (const IbhRoute, other, routes) {
+        if (ibh_route_same_place(other, route))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 static void want_routes(const IbhTrial *trial, IbhWanted *wanted)
 {
     IBH_EACH (const IbhRoute, route, trial->then->routes) {
@@ -151,7 +160,7 @@ static void want_routes(const IbhTrial *trial, IbhWanted *wanted)
         const IbhWantedNic *one = find_wanted(wanted, ibh_rails_nic(wanted->rails, route->ifindex));
 
         if (ibh_route_is_ours(route) && !ibh_route_is_spread(route) && one && one->selected &&
-            !ibh_routes_find_place(wanted->routes, route) && is_led_to(trial, wanted, route))
+            !has_route_in_place(wanted->routes, route) && is_led_to(trial, wanted, route))
             g_array_append_vals(wanted->routes, route, 1);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the top: the keys (a table), their values, the lines of a file, and the settings of one interface.
+ * The keys and their values, then the lines and sections of a file, then the settings of one interface.
  */
 #include "config/config.h"
 
@@ -8,45 +8,47 @@
 #include <string.h>
 
 #define LINE_MAX_BYTES 1024u
-#define TEXT_MAX_BYTES (64u * 1024u) /* of all files, without comments: the state keeps it */
+#define TEXT_MAX_BYTES (64u * 1024u) /* all files without comments; the state stores this text */
 #define SHOWN_MAX_BYTES 60u
+#define RAILS_MAX 1024
+#define REMOTE_MAX 64
 
-/* How near a section's name is to one interface: [defaults], then a glob by its literal characters, then the name. */
+/* The rank of a section; the highest wins: [defaults], then a glob (more literal characters win), then a name. */
 #define RANK_DEFAULTS 0u
 #define RANK_GLOB 1u
 #define RANK_EXACT G_MAXUINT
 
 typedef enum { KEY_MAIN, KEY_RAILS, KEY_MANAGE, KEY_TABLE, KEY_GATEWAY, KEY_REMOTE, KEY_ARP, N_KEYS } Key;
 
-/* One key=value that is in force: of one section, in one file. */
+/* One key=value of one section of one file, or the default of a key. */
 typedef struct {
     Key key;
     gint64 value;
-    IbhIp ip;      /* of gateway=ADDRESS */
-    GArray *list;  /* IbhRemote, of KEY_REMOTE */
-    char *pattern; /* "": [defaults] */
+    IbhIp ip;      /* gateway=ADDRESS */
+    GArray *list;  /* IbhRemote, for KEY_REMOTE */
+    char *pattern; /* the section; "": [defaults] */
     guint rank;
     guint line;
-    char *origin; /* "file:line"; NULL: no file has it */
+    char *origin; /* "file:line"; NULL: the default of the key */
 } Setting;
 
 struct IbhConfig {
-    GPtrArray *settings; /* Setting: one of each key that no file has, then in the order read */
+    GPtrArray *settings; /* Setting: N_KEYS defaults, then the files' settings in the order of reading */
     GString *text;       /* ibh_config_text() */
     gboolean is_public;
 };
 
-/* Reads one file. */
+/* The file that is being read. */
 typedef struct {
     char *file; /* safe to print */
     guint line;
-    char *content; /* of the line, without its comment */
-    char *pattern; /* of the section, "": [defaults]; NULL: none yet */
-    guint rank;    /* of the section */
+    char *content; /* the line without its comment */
+    char *pattern; /* the section; "": [defaults], NULL: none yet */
+    guint rank;    /* the section's */
     IbhConfig *config;
     GHashTable *seen; /* "key pattern" → Setting of this file */
     IbhTableLookup lookup;
-    gboolean quotes; /* the line, in an error */
+    gboolean quotes; /* errors may quote the line */
     GError **error;
 } Reader;
 
@@ -69,36 +71,26 @@ static void reader_clear(Reader *reader)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Reader, reader_clear)
 
-/* Any bytes of a file, made short and harmless for a message: it ends in terminals and logs. */
-static char *show(const char *text)
+/* The line may hold any bytes, and the message ends in terminals and logs: quote the start of the line, escaped. */
+static gboolean G_GNUC_PRINTF(2, 3) reject_line(Reader *reader, const char *format, ...)
 {
-    g_autofree char *start = g_strndup(text, SHOWN_MAX_BYTES);
-    g_autofree char *escaped = g_strescape(start, NULL);
-
-    return g_strconcat(escaped, strlen(text) > SHOWN_MAX_BYTES ? "..." : "", NULL);
-}
-
-static gboolean G_GNUC_PRINTF(2, 3) fail(Reader *reader, const char *format, ...)
-{
-    g_autofree char *shown = reader->quotes ? show(reader->content) : g_strdup(IBH_NOT_PUBLIC);
+    g_autofree char *start = g_strndup(reader->content, SHOWN_MAX_BYTES), *escaped = g_strescape(start, NULL);
+    const char *shown = reader->quotes ? escaped : IBH_NOT_PUBLIC;
+    const gboolean is_cut = reader->quotes && strlen(reader->content) > SHOWN_MAX_BYTES;
     g_autofree char *why = NULL;
     va_list args;
 
     va_start(args, format);
     why = g_strdup_vprintf(format, args);
     va_end(args);
-    g_set_error(reader->error, IBH_CONFIG_ERROR, 0, "%s:%u: %s%s%s", reader->file, reader->line, shown,
-                shown[0] != '\0' ? ": " : "", why);
+    g_set_error(reader->error, IBH_CONFIG_ERROR, 0, "%s:%u: %s%s%s%s", reader->file, reader->line, shown,
+                is_cut ? "..." : "", shown[0] != '\0' ? ": " : "", why);
     return FALSE;
 }
 
-/* ---- keys and values ----------------------------------------------------------------------------- */
-
-/* Reads a text that is none of the key's words. Returns why it is not allowed; NULL: it is. */
-typedef char *(*ReadValue)(const Reader *reader, const char *text, Setting *setting);
+/* ---- keys and values: a reader of values returns the reason why it rejects the text, or NULL ------------------ */
 
 #define NOT_ALLOWED "not allowed"
-#define RAILS_MAX 1024
 #define LEADING_ZERO "a leading zero, with which ip takes a number for octal; write it without"
 
 typedef struct {
@@ -109,12 +101,11 @@ typedef struct {
 typedef struct {
     const char *name;
     gboolean defaults_only;
-    Word words[6];
-    ReadValue read;
+    Word words[6]; /* the first one is the default */
     const char *allowed;
 } KeyForm;
 
-/* ip(8) reads it as octal, its file of tables' names as decimal. */
+/* ip(8) reads such a number as octal, but as decimal in rt_tables. */
 static gboolean has_leading_zero(const char *text)
 {
     return text[0] == '0' && text[1] && !text[strspn(text, "0123456789")];
@@ -140,79 +131,35 @@ static char *read_table(const Reader *reader, const char *text, Setting *setting
     return NULL;
 }
 
-static char *read_rails(const Reader *reader G_GNUC_UNUSED, const char *text, Setting *setting)
-{
-    guint64 number = 0;
-
-    if (has_leading_zero(text))
-        return g_strdup(LEADING_ZERO);
-    if (text[0] && !g_ascii_string_to_unsigned(text, 10, 1, RAILS_MAX, &number, NULL))
-        return g_strdup(NOT_ALLOWED);
-    setting->value = (gint64)number;
-    return NULL;
-}
-
-static char *read_gateway(const Reader *reader G_GNUC_UNUSED, const char *text, Setting *setting)
-{
-    if (!ibh_ip_parse(text, &setting->ip))
-        return g_strdup(NOT_ALLOWED);
-    setting->value = IBH_GATEWAY_ADDRESS;
-    return ibh_ip_is_unicast(&setting->ip) ? NULL : g_strdup("no host can have this address");
-}
-
-#define REMOTE_MAX 64
-
-/* "PREFIX" or "PREFIX via GATEWAY". Returns why it is neither, or NULL. */
-static char *parse_remote(const char *text, IbhRemote *remote)
+/* "PREFIX" or "PREFIX via GATEWAY" */
+static char *read_remote(const char *text, GArray *list)
 {
     static const char blanks[] = " \t";
     g_autofree char *words = g_strdup(text);
-    char *rest = NULL;
+    char *rest = NULL, shown[IBH_PREFIX_STRLEN];
     const char *prefix = strtok_r(words, blanks, &rest), *via = strtok_r(NULL, blanks, &rest);
     const char *gateway = strtok_r(NULL, blanks, &rest), *more = strtok_r(NULL, blanks, &rest);
     const char *slash = prefix ? strchr(prefix, '/') : NULL;
+    IbhRemote remote = {.via.family = AF_UNSPEC};
 
     if (!prefix || (via && !gateway) || more)
         return g_strdup(NOT_ALLOWED);
     if (slash && has_leading_zero(slash + 1))
         return g_strdup(LEADING_ZERO);
-    if (!ibh_prefix_parse(prefix, &remote->prefix) ||
-        (via && !(g_str_equal(via, "via") && ibh_ip_parse(gateway, &remote->via))))
+    if (!ibh_prefix_parse(prefix, &remote.prefix) ||
+        (via && !(g_str_equal(via, "via") && ibh_ip_parse(gateway, &remote.via))))
         return g_strdup(NOT_ALLOWED);
-    return NULL;
-}
-
-/* Why such a prefix, or its gateway, makes no sense; NULL: it does. */
-static char *why_no_remote(const IbhRemote *remote)
-{
-    char text[IBH_PREFIX_STRLEN];
-
-    if (remote->prefix.length == 0)
+    if (list->len == REMOTE_MAX)
+        return g_strdup_printf("more than %d prefixes", REMOTE_MAX);
+    if (remote.prefix.length == 0)
         return g_strdup("a prefix of length 0 is everything: use gateway= for that");
-    if (ibh_ip_is_link_local(&remote->prefix.ip) || !ibh_ip_is_unicast(&remote->prefix.ip))
-        return g_strdup_printf("no gateway leads to %s", ibh_prefix_format(&remote->prefix, text));
-    if (remote->via.family == AF_UNSPEC)
-        return NULL;
-    if (remote->via.family != remote->prefix.ip.family)
-        return g_strdup_printf("%s is a gateway of the other IP version", ibh_ip_format(&remote->via, text));
-    return ibh_ip_is_unicast(&remote->via) ? NULL : g_strdup("no host can have the gateway's address");
-}
-
-static char *read_remote(const Reader *reader G_GNUC_UNUSED, const char *text, Setting *setting)
-{
-    g_auto(GStrv) items = g_strsplit(text, ",", -1);
-
-    for (char **item = items; *item; item++) {
-        IbhRemote remote = {.via.family = AF_UNSPEC};
-        char *reason = parse_remote(*item, &remote);
-
-        if (!reason)
-            reason = setting->list->len == REMOTE_MAX ? g_strdup_printf("more than %d prefixes", REMOTE_MAX)
-                                                      : why_no_remote(&remote);
-        if (reason)
-            return reason;
-        g_array_append_val(setting->list, remote);
-    }
+    if (ibh_ip_is_link_local(&remote.prefix.ip) || !ibh_ip_is_unicast(&remote.prefix.ip))
+        return g_strdup_printf("no gateway leads to %s", ibh_prefix_format(&remote.prefix, shown));
+    if (via && remote.via.family != remote.prefix.ip.family)
+        return g_strdup_printf("%s is a gateway of the other IP version", ibh_ip_format(&remote.via, shown));
+    if (via && !ibh_ip_is_unicast(&remote.via))
+        return g_strdup("no host can have the gateway's address");
+    g_array_append_val(list, remote);
     return NULL;
 }
 
@@ -220,46 +167,62 @@ static char *read_remote(const Reader *reader G_GNUC_UNUSED, const char *text, S
 static const KeyForm KEYS[N_KEYS] = {
     [KEY_MAIN] = {.name = "main", .defaults_only = TRUE, .allowed = "keep or spread",
                   .words = {{"keep", IBH_MAIN_KEEP}, {"spread", IBH_MAIN_SPREAD}}},
-    [KEY_RAILS] = {.name = "rails", .defaults_only = TRUE, .allowed = "a number of RDMA ports (1-1024), or nothing",
-                   .read = read_rails},
+    [KEY_RAILS] = {.name = "rails", .defaults_only = TRUE, .allowed = "a number of RDMA ports (1-1024), or nothing"},
     [KEY_MANAGE] = {.name = "manage", .allowed = "auto, yes or no",
                     .words = {{"auto", IBH_MANAGE_AUTO}, {"yes", IBH_MANAGE_YES}, {"no", IBH_MANAGE_NO}}},
     [KEY_TABLE] = {.name = "table", .allowed = "auto, a number (1-252, 256-4294965295) or a name from rt_tables",
-                   .words = {{"auto", IBH_TABLE_AUTO}}, .read = read_table},
+                   .words = {{"auto", IBH_TABLE_AUTO}}},
     [KEY_GATEWAY] = {.name = "gateway", .allowed = "auto, none, peer, first, last or an address",
                      .words = {{"auto", IBH_GATEWAY_AUTO}, {"none", IBH_GATEWAY_NONE}, {"peer", IBH_GATEWAY_PEER},
-                               {"first", IBH_GATEWAY_FIRST}, {"last", IBH_GATEWAY_LAST}}, .read = read_gateway},
-    [KEY_REMOTE] = {.name = "remote", .allowed = "PREFIX or PREFIX via GATEWAY, with commas between them, or nothing", .read = read_remote},
+                               {"first", IBH_GATEWAY_FIRST}, {"last", IBH_GATEWAY_LAST}}},
+    [KEY_REMOTE] = {.name = "remote", .allowed = "PREFIX or PREFIX via GATEWAY, with commas between them, or nothing"},
     [KEY_ARP] = {.name = "arp", .allowed = "auto, strict or keep",
                  .words = {{"auto", IBH_ARP_AUTO}, {"strict", IBH_ARP_STRICT}, {"keep", IBH_ARP_KEEP}}},
 };
 /* clang-format on */
 
-static char *list_keys(gboolean in_defaults)
-{
-    GString *list = g_string_new(NULL);
-
-    IBH_EACH_ROW (const KeyForm, form, KEYS) {
-        if (in_defaults || !form->defaults_only)
-            g_string_append_printf(list, "%s%s", list->len > 0 ? ", " : "", form->name);
-    }
-    return g_string_free(list, FALSE);
-}
-
 static char *read_value(const Reader *reader, const char *text, Setting *setting)
 {
-    const KeyForm *form = &KEYS[setting->key];
+    g_auto(GStrv) items = NULL;
+    guint64 number = 0;
 
-    for (const Word *word = form->words; word->text != NULL; word++) {
-        setting->value = word->value;
-        if (strcmp(word->text, text) == 0)
+    for (const Word *word = KEYS[setting->key].words; word->text != NULL; word++) {
+        if (strcmp(word->text, text) == 0) {
+            setting->value = word->value;
             return NULL;
+        }
     }
-    return form->read != NULL ? form->read(reader, text, setting) : g_strdup(NOT_ALLOWED);
+    switch (setting->key) {
+    case KEY_TABLE:
+        return read_table(reader, text, setting);
+    case KEY_RAILS:
+        if (has_leading_zero(text))
+            return g_strdup(LEADING_ZERO);
+        if (text[0] && !g_ascii_string_to_unsigned(text, 10, 1, RAILS_MAX, &number, NULL))
+            return g_strdup(NOT_ALLOWED);
+        setting->value = (gint64)number;
+        return NULL;
+    case KEY_GATEWAY:
+        if (!ibh_ip_parse(text, &setting->ip))
+            return g_strdup(NOT_ALLOWED);
+        setting->value = IBH_GATEWAY_ADDRESS;
+        return ibh_ip_is_unicast(&setting->ip) ? NULL : g_strdup("no host can have this address");
+    case KEY_REMOTE:
+        items = g_strsplit(text, ",", -1);
+        for (char **item = items; *item; item++) {
+            char *reason = read_remote(*item, setting->list);
+
+            if (reason)
+                return reason;
+        }
+        return NULL;
+    default:
+        return g_strdup(NOT_ALLOWED);
+    }
 }
 
-/* With what holds until a text says otherwise: the first of the key's words, of remote= nothing. */
-static Setting *new_setting(IbhConfig *config, Key key, const char *pattern)
+/* Adds a setting with the default of the key. */
+static Setting *add_setting(IbhConfig *config, Key key, const char *pattern)
 {
     Setting *setting = g_new0(Setting, 1);
 
@@ -271,51 +234,53 @@ static Setting *new_setting(IbhConfig *config, Key key, const char *pattern)
     return setting;
 }
 
-/* A section may be opened twice in one file; it is still one section, and a second value is a contradiction. */
-static gboolean add_setting(Reader *reader, Key key, const char *text)
+/* A file may open a section twice. Both parts are one section, so a key may occur in one of them only. */
+static gboolean read_setting(Reader *reader)
 {
-    const KeyForm *form = &KEYS[key];
-    g_autofree char *id = g_strdup_printf("%s %s", form->name, reader->pattern), *reason = NULL;
-    const Setting *earlier = g_hash_table_lookup(reader->seen, id);
-    Setting *setting = new_setting(reader->config, key, reader->pattern);
+    const gboolean in_defaults = reader->rank == RANK_DEFAULTS;
+    g_auto(GStrv) parts = g_strsplit(reader->content, "=", 2);
+    const char *name = g_strstrip(parts[0]);
+    g_autofree char *id = NULL, *reason = NULL;
+    const Setting *earlier;
+    Setting *setting;
+    Key key = 0;
 
+    if (parts[1] == NULL)
+        return reject_line(reader, "not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment");
+    if (reader->pattern == NULL)
+        return reject_line(reader, "outside of any section; put it below [defaults] or [interface NAME]");
+    while (key < N_KEYS && strcmp(KEYS[key].name, name) != 0)
+        key++;
+    if (key == N_KEYS) {
+        g_autoptr(GString) keys = g_string_new(NULL);
+
+        IBH_EACH_ROW (const KeyForm, form, KEYS) {
+            if (in_defaults || !form->defaults_only)
+                g_string_append_printf(keys, "%s%s", keys->len > 0 ? ", " : "", form->name);
+        }
+        return reject_line(reader, "unknown key; use one of %s", keys->str);
+    }
+    if (KEYS[key].defaults_only && !in_defaults)
+        return reject_line(reader, "the same for all interfaces; %s is allowed in [defaults] only", name);
+    setting = add_setting(reader->config, key, reader->pattern);
     setting->rank = reader->rank;
     setting->line = reader->line;
     setting->origin = g_strdup_printf("%s:%u", reader->file, reader->line);
-    reason = read_value(reader, text, setting);
+    reason = read_value(reader, g_strstrip(parts[1]), setting);
     if (reason != NULL)
-        return fail(reader, "%s; use %s", reason, form->allowed);
+        return reject_line(reader, "%s; use %s", reason, KEYS[key].allowed);
+    id = g_strdup_printf("%s %s", name, reader->pattern);
+    earlier = g_hash_table_lookup(reader->seen, id);
     if (earlier != NULL)
-        return fail(reader, "%s is already set for this section on line %u; use it once", form->name, earlier->line);
+        return reject_line(reader, "%s is already set for this section on line %u; use it once", name, earlier->line);
     g_hash_table_insert(reader->seen, g_steal_pointer(&id), setting);
     return TRUE;
 }
 
-static gboolean read_setting(Reader *reader)
-{
-    g_auto(GStrv) parts = g_strsplit(reader->content, "=", 2);
-    const char *name = g_strstrip(parts[0]);
-    Key key = 0;
+/* ---- sections and lines ---- */
 
-    if (parts[1] == NULL)
-        return fail(reader, "not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment");
-    if (reader->pattern == NULL)
-        return fail(reader, "outside of any section; put it below [defaults] or [interface NAME]");
-    while (key < N_KEYS && strcmp(KEYS[key].name, name) != 0)
-        key++;
-    if (key == N_KEYS) {
-        g_autofree char *keys = list_keys(reader->rank == RANK_DEFAULTS);
-        return fail(reader, "unknown key; use one of %s", keys);
-    }
-    if (KEYS[key].defaults_only && reader->rank != RANK_DEFAULTS)
-        return fail(reader, "the same for all interfaces; %s is allowed in [defaults] only", name);
-    return add_setting(reader, key, g_strstrip(parts[1]));
-}
-
-/* ---- sections, and lines ---- */
-
-/* Given the '[' of a set such as [0-3], returns the end of the set, or NULL if it is open, empty or runs backwards. A
- * nested '[' is refused: fnmatch may read it as a class whose meaning depends on the locale. */
+/* Returns the end of a set such as [0-3], or NULL if the set is open, empty or runs backwards. A nested '[' is an error
+ * because fnmatch() may read a character class, whose meaning depends on the locale. */
 static const char *skip_set(const char *open)
 {
     const char *first = open + 1 + (open[1] == '!' || open[1] == '^');
@@ -328,8 +293,8 @@ static const char *skip_set(const char *open)
     return *at == ']' ? at + 1 : NULL;
 }
 
-/* Of a name that a network interface can have, or of a glob that can match such a name; RANK_DEFAULTS: it is neither.
- * The line has passed check_text(): of the control characters it can have a tab only. */
+/* Returns RANK_DEFAULTS if the text is neither a valid name nor a glob that can match one. read_line() has rejected
+ * control characters other than tabs. */
 static guint rank_pattern(const char *text)
 {
     guint literals = 0;
@@ -352,55 +317,45 @@ static gboolean read_section(Reader *reader)
     const char *pattern = "";
 
     if (reader->content[length - 1] != ']')
-        return fail(reader, "no ] at the end; use [defaults] or [interface NAME]");
+        return reject_line(reader, "no ] at the end; use [defaults] or [interface NAME]");
     inner = g_strstrip(g_strndup(reader->content + 1, length - 2));
     reader->rank = RANK_DEFAULTS;
     if (strcmp(inner, "defaults") != 0) {
         if (!g_str_has_prefix(inner, "interface") || strcspn(inner, " \t") != 9)
-            return fail(reader, "unknown section; use [defaults] or [interface NAME]");
+            return reject_line(reader, "unknown section; use [defaults] or [interface NAME]");
         pattern = g_strchug(inner + 9);
         reader->rank = rank_pattern(pattern);
         if (reader->rank == RANK_DEFAULTS)
-            return fail(reader, "not an interface's name; use 1-15 characters without blanks, / and :, or a glob of "
-                                "them with *, ? and [...]");
+            return reject_line(reader,
+                               "not an interface's name; use 1-15 characters without blanks, / and :, or a glob of "
+                               "them with *, ? and [...]");
     }
     g_free(reader->pattern);
     reader->pattern = g_strdup(pattern);
     return TRUE;
 }
 
-static gboolean check_text(Reader *reader, const char *line, gsize length)
-{
-    if (length > LINE_MAX_BYTES)
-        return fail(reader, "the line is too long; use at most %u bytes", LINE_MAX_BYTES);
-    for (gsize i = 0; i < length; i++) {
-        if (g_ascii_iscntrl(line[i]) && line[i] != '\t')
-            return fail(reader, "a control character in the line; use plain text");
-    }
-    return g_utf8_validate(line, (gssize)length, NULL) || fail(reader, "not valid UTF-8; use plain text");
-}
-
-/* A # begins a comment only at the start of a line or after a blank: `eth#1` has none. The line has passed
- * check_text(). */
-static void strip_comment(char *line)
-{
-    for (char *at = strchr(line, '#'); at != NULL; at = strchr(at + 1, '#')) {
-        if (at == line || g_ascii_isspace(at[-1])) {
-            *at = '\0';
-            return;
-        }
-    }
-}
-
+/* A # begins a comment at the start of a line or after a blank; `eth#1` has none. */
 static gboolean read_line(Reader *reader, const char *line, gsize length)
 {
     if (length > 0 && line[length - 1] == '\r')
         length--;
     g_free(reader->content);
     reader->content = g_strndup(line, length);
-    if (!check_text(reader, line, length))
-        return FALSE;
-    strip_comment(reader->content);
+    if (length > LINE_MAX_BYTES)
+        return reject_line(reader, "the line is too long; use at most %u bytes", LINE_MAX_BYTES);
+    for (gsize i = 0; i < length; i++) {
+        if (g_ascii_iscntrl(line[i]) && line[i] != '\t')
+            return reject_line(reader, "a control character in the line; use plain text");
+    }
+    if (!g_utf8_validate(line, (gssize)length, NULL))
+        return reject_line(reader, "not valid UTF-8; use plain text");
+    for (char *at = strchr(reader->content, '#'); at != NULL; at = strchr(at + 1, '#')) {
+        if (at == reader->content || g_ascii_isspace(at[-1])) {
+            *at = '\0';
+            break;
+        }
+    }
     g_strstrip(reader->content);
     g_string_append_printf(reader->config->text, "\n%s", reader->content);
     if (reader->content[0] == '\0')
@@ -408,32 +363,17 @@ static gboolean read_line(Reader *reader, const char *line, gsize length)
     return reader->content[0] == '[' ? read_section(reader) : read_setting(reader);
 }
 
-static gboolean read_lines(Reader *reader, const char *text, gsize length)
-{
-    gsize size;
+/* ---- files ----------------------------------------------------------------------------------------- */
 
-    for (gsize at = 0; at < length; at += size + 1) {
-        const char *newline = memchr(text + at, '\n', length - at);
-
-        size = newline != NULL ? (gsize)(newline - text) - at : length - at;
-        reader->line++;
-        if (!read_line(reader, text + at, size))
-            return FALSE;
-    }
-    return TRUE;
-}
-
-/* ---- the whole ------------------------------------------------------------------------------------- */
-
-/* Two rails in one table would use each other's routes. If a later file sets the table of a section again, the earlier
- * value no longer counts. */
+/* Rejects a table that two sections have: their rails would use each other's routes. If a later file sets table= of a
+ * section again, only the later value counts. */
 static gboolean check_tables(Reader *reader)
 {
     GPtrArray *settings = reader->config->settings;
     g_autoptr(GHashTable) sections = g_hash_table_new(g_str_hash, g_str_equal);
     g_autoptr(GHashTable) owners = g_hash_table_new(g_int64_hash, g_int64_equal);
 
-    for (guint i = settings->len; i-- > 0;) { /* the last first */
+    for (guint i = settings->len; i-- > 0;) { /* from the last */
         Setting *setting = g_ptr_array_index(settings, i);
         const Setting *later = g_hash_table_lookup(owners, &setting->value);
 
@@ -444,28 +384,20 @@ static gboolean check_tables(Reader *reader)
             reader->line = later->line;
             g_free(reader->content);
             reader->content = g_strdup_printf("table=%" G_GINT64_FORMAT, setting->value);
-            return fail(reader, "also the table at %s; use auto or a number of its own for each", setting->origin);
+            return reject_line(reader, "also the table at %s; use auto or a number of its own for each",
+                               setting->origin);
         }
         g_hash_table_insert(owners, &setting->value, setting);
     }
     return TRUE;
 }
 
-static gboolean check_length(Reader *reader)
-{
-    if (reader->config->text->len <= TEXT_MAX_BYTES)
-        return TRUE;
-    g_free(reader->content);
-    reader->content = g_strdup("");
-    return fail(reader, "the configuration is larger than %u bytes without its comments; shorten it", TEXT_MAX_BYTES);
-}
-
-#define FILE_BEGINS "\n# " /* and its name: no line without its comment begins so */
+#define FILE_BEGINS "\n# " /* starts a file's text; FILE follows. Other lines have lost their comments. */
 
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
                         gboolean is_public, GError **error)
 {
-    const guint before = config->settings->len;
+    const guint settings_before = config->settings->len;
     const gsize text_before = config->text->len;
     g_auto(Reader) reader = {
         .file = g_strdup(file),
@@ -475,15 +407,31 @@ gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, g
         .quotes = is_public,
         .error = error,
     };
+    gboolean ok = TRUE;
+    gsize size;
 
     g_string_append_printf(config->text, FILE_BEGINS "%s", file);
-    if (read_lines(&reader, text, length) && check_tables(&reader) && check_length(&reader)) {
-        config->is_public &= is_public;
-        return TRUE;
+    for (gsize at = 0; ok && at < length; at += size + 1) {
+        const char *newline = memchr(text + at, '\n', length - at);
+
+        size = newline != NULL ? (gsize)(newline - text) - at : length - at;
+        reader.line++;
+        ok = read_line(&reader, text + at, size);
     }
-    g_ptr_array_set_size(config->settings, (gint)before); /* nothing of a bad file counts */
-    g_string_truncate(config->text, text_before);
-    return FALSE;
+    ok = ok && check_tables(&reader);
+    if (ok && config->text->len > TEXT_MAX_BYTES) {
+        g_free(reader.content);
+        reader.content = g_strdup("");
+        ok = reject_line(&reader, "the configuration is larger than %u bytes without its comments; shorten it",
+                         TEXT_MAX_BYTES);
+    }
+    if (ok) {
+        config->is_public &= is_public;
+    } else {
+        g_ptr_array_set_size(config->settings, (gint)settings_before);
+        g_string_truncate(config->text, text_before);
+    }
+    return ok;
 }
 
 IbhConfig *ibh_config_new(void)
@@ -494,7 +442,7 @@ IbhConfig *ibh_config_new(void)
     config->text = g_string_new(NULL);
     config->is_public = TRUE;
     for (Key key = 0; key < N_KEYS; key++)
-        new_setting(config, key, "");
+        add_setting(config, key, "");
     return config;
 }
 
@@ -536,7 +484,7 @@ void ibh_config_free(IbhConfig *config)
     g_free(config);
 }
 
-/* ---- what holds ------------------------------------------------------------------------------------ */
+/* ---- the settings of an interface ------------------------------------------------------------------ */
 
 static gboolean setting_matches(const Setting *setting, const char *iface)
 {
@@ -579,14 +527,12 @@ IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface)
 {
     const Setting *best[N_KEYS];
 
-    /* For each key the setting of the nearest section, and of equally near ones the last. */
+    /* The section with the highest rank wins; among equal ranks, the last setting. */
     for (Key key = 0; key < N_KEYS; key++)
-        best[key] = g_ptr_array_index(config->settings, key); /* of no file */
+        best[key] = g_ptr_array_index(config->settings, key); /* the default */
     IBH_EACH_POINTER (const Setting, setting, config->settings) {
-        const Setting **nearest = &best[setting->key];
-
-        if (setting->rank >= (*nearest)->rank && setting_matches(setting, iface))
-            *nearest = setting;
+        if (setting->rank >= best[setting->key]->rank && setting_matches(setting, iface))
+            best[setting->key] = setting;
     }
     return (IbhSettings){
         .main = (IbhMain)best[KEY_MAIN]->value,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The configuration: the keys that an administrator may set, and the settings of one interface that follow from them.
+ * The configuration: the keys that an administrator can set, and the settings of one interface.
  *
- * Pure: it gets text and never opens a file (files.c does). Errors name file:line, the text that was read and the
- * values that are allowed.
+ * Pure: host/files.c opens the files. Errors name file:line, quote the line and list the allowed values.
  */
 #pragma once
 
@@ -15,76 +14,76 @@ typedef enum { IBH_ARP_AUTO, IBH_ARP_STRICT, IBH_ARP_KEEP } IbhArp;
 typedef enum { IBH_MAIN_KEEP, IBH_MAIN_SPREAD } IbhMain;
 typedef enum {
     IBH_GATEWAY_NONE,
-    IBH_GATEWAY_AUTO, /* main's */
+    IBH_GATEWAY_AUTO, /* the gateway of the main table's default route */
     IBH_GATEWAY_ADDRESS,
     IBH_GATEWAY_PEER,  /* the other address of a /30, /31 or /127 */
     IBH_GATEWAY_FIRST, /* the first host of the subnet */
     IBH_GATEWAY_LAST
 } IbhGateway;
 
-#define IBH_TABLE_BASE 940u       /* automatic tables are this plus the rank */
-#define IBH_PRIORITY_BASE 1941u   /* of the rule to a rail's table; 1940, before it, asks main for longer prefixes */
-#define IBH_PRIORITY_SPAN 16u     /* a rail's rules have priorities of so many below that one, and that */
-#define IBH_PRIORITY_SPREAD 4941u /* of the rules that lead unbound traffic to the rails */
+#define IBH_TABLE_BASE 940u       /* automatic tables: this number plus the rank */
+#define IBH_PRIORITY_BASE 1941u   /* the "lookup T" of the last pair of rules; its "lookup main" has 1940 */
+#define IBH_PRIORITY_SPAN 16u     /* a rail's rules have the last 16 priorities up to IBH_PRIORITY_BASE */
+#define IBH_PRIORITY_SPREAD 4941u /* the rules of main=spread */
 #define IBH_TABLE_AUTO 0u
 
-/* What goes via a gateway before main is asked. */
+/* An element of remote=: the rail reaches the prefix via the gateway, and our rule comes before the main table. */
 typedef struct {
     IbhPrefix prefix;
-    IbhIp via; /* AF_UNSPEC: the rail's own gateway */
+    IbhIp via; /* AF_UNSPEC: the gateway= of the rail */
 } IbhRemote;
 
-/* What holds for one interface after defaults, globs and files have been folded. */
+/* The settings of one interface. `main` and `rails` are the same for all. The config owns the pointers. */
 typedef struct {
-    IbhMain main; /* the same for all, */
-    guint rails;  /* so are how many RDMA ports shall have a rail; 0: not said */
+    IbhMain main;
+    guint rails; /* how many RDMA ports should have a rail; 0: not configured */
     IbhManage manage;
     guint32 table; /* IBH_TABLE_AUTO or a number */
     IbhArp arp;
     IbhGateway gateway;
-    IbhIp gateway_ip;     /* of IBH_GATEWAY_ADDRESS */
-    const GArray *remote; /* IbhRemote; owned by the config, as are both origins, "file:line" of the key */
-    const char *remote_origin;
-    const char *table_origin; /* NULL where automatic */
+    IbhIp gateway_ip;          /* for IBH_GATEWAY_ADDRESS */
+    const GArray *remote;      /* IbhRemote */
+    const char *remote_origin; /* "file:line" of remote= */
+    const char *table_origin;  /* "file:line" of table=; NULL if automatic */
 } IbhSettings;
 
 typedef struct IbhConfig IbhConfig;
 
-/* Turns a table's name into its number (rt_tables); returns FALSE when it is unknown. */
+/* Looks up the name of a table in rt_tables. FALSE: unknown (no error), or a file cannot be read. */
 typedef gboolean (*IbhTableLookup)(const char *name, guint32 *ret_table, GError **error);
 
 IbhConfig *ibh_config_new(void); /* the defaults */
 void ibh_config_free(IbhConfig *config);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhConfig, ibh_config_free)
 
-/* Adds one file's text; later files win over earlier ones at the same specificity. `file`: its name, safe to print.
- * `is_public`: all users may read the file; else errors do not quote it. */
+/* Adds the text of one file, or nothing if the text has an error. Among sections of one rank, later files win. `file`
+ * is the name, safe to print. Errors quote the line if the file is public, that is, if all users may read it. */
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
                         gboolean is_public, GError **error);
 
-/* All that was added, as the state keeps it: "\n# FILE" and "\nLINE" for each of its lines, without comments, so that
- * line numbers stay. At most 64 KiB. No file: "". */
+/* Returns the text of all files for the state: "\n# FILE", then "\nLINE" for each line without its comment, so line
+ * numbers stay. At most 64 KiB; "" if there is no file. */
 const char *ibh_config_text(const IbhConfig *config);
-gboolean ibh_config_is_public(const IbhConfig *config); /* all users may read all of its files */
-/* From such a text; NULL: it is none, or a name of a table in it is not known any more. */
+gboolean ibh_config_is_public(const IbhConfig *config); /* all of its files are public */
+/* Parses such a text. NULL: the text is invalid, or names a table that rt_tables no longer has. */
 IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLookup lookup);
 
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface);
-/* Some section has manage=yes. Adds the names (char *, the config's) that have a section of their own with it. */
+/* TRUE if a section has manage=yes. Adds the names (char *, owned by the config) of such sections that are no globs. */
 gboolean ibh_config_manages(const IbhConfig *config, GPtrArray *names);
 
 typedef struct {
-    const char *pattern, *origin; /* "ib1"; "file:line" of its first setting; the config's */
-    gboolean is_name;             /* else a glob */
+    const char *pattern, *origin; /* "ib1", and "file:line" of the first setting; owned by the config */
+    gboolean is_name;             /* FALSE: a glob */
 } IbhSection;
 
-/* IbhSection: those that match none of these (char *). */
+/* Returns the sections (IbhSection) that match none of the names (char *). */
 GArray *ibh_config_find_unmatched(const IbhConfig *config, const GPtrArray *ifaces);
 
 #define IBH_CONFIG_ERROR (g_quark_from_static_string("ibh-config-error"))
 
-/* ---- names of tables, as iproute2 keeps them ---- */
+/* ---- names of tables: iproute2's rt_tables ---- */
 
-gboolean ibh_table_parse(const char *text, guint32 *ret_table); /* a number */
-/* Looks for `name` in the text of one rt_tables file: `ID NAME [#…]`, decimal or 0x. Malformed lines are skipped. */
+gboolean ibh_table_parse(const char *text, guint32 *ret_table); /* a number: decimal or 0x */
+/* Looks for `name` in the text of one file, whose lines are `ID NAME [#…]`. Skips malformed lines. */
 gboolean ibh_rt_tables_find(const char *text, gsize length, const char *name, guint32 *ret_table);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* As `ip` reads it: decimal even with leading zeros, hexadecimal after 0x. */
+/* ip(8) reads rt_tables the same way: a leading zero does not make a number octal. */
 gboolean ibh_table_parse(const char *text, guint32 *ret_table)
 {
     gboolean hex = g_str_has_prefix(text, "0x");
@@ -15,28 +15,25 @@ gboolean ibh_table_parse(const char *text, guint32 *ret_table)
     return TRUE;
 }
 
-/* Text after the name is ignored, as `ip` does. */
-static gboolean parse_line(char *line, const char *name, guint32 *ret_table)
-{
-    static const char blanks[] = " \t\r\f\v";
-    char *rest = NULL;
-    const char *id = strtok_r(line, blanks, &rest);
-    const char *word = strtok_r(NULL, blanks, &rest);
-
-    return word && word[0] != '#' && g_str_equal(word, name) && ibh_table_parse(id, ret_table);
-}
-
+/* ip(8) ignores the text behind the name. */
 gboolean ibh_rt_tables_find(const char *text, gsize length, const char *name, guint32 *ret_table)
 {
+    static const char blanks[] = " \t\r\f\v";
     const char *end = text + length, *stop;
 
     for (const char *at = text; at < end; at = stop + 1) {
         g_autofree char *line = NULL;
+        const char *id, *word;
+        char *rest = NULL;
 
         stop = memchr(at, '\n', (gsize)(end - at));
         stop = stop ? stop : end;
         line = g_strndup(at, (gsize)(stop - at));
-        if (strlen(line) == (gsize)(stop - at) && parse_line(line, name, ret_table)) /* with a NUL, it is no text */
+        if (strlen(line) < (gsize)(stop - at)) /* a NUL: the line is not text */
+            continue;
+        id = strtok_r(line, blanks, &rest);
+        word = strtok_r(NULL, blanks, &rest);
+        if (word && word[0] != '#' && g_str_equal(word, name) && ibh_table_parse(id, ret_table))
             return TRUE;
     }
     return FALSE;

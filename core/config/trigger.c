@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-/* lo, too, may get an address that the rails have to leave to main's NIC. Of an empty or hostile name only "something
- * has changed" is left. `down`: the event that takes an interface down on purpose. */
-static IbhTrigger make(const char *manager, const char *iface, const char *event, const char *down)
+/* Events of lo count: with a new address there, the rails may need arp_filter. If the name is empty or invalid, run
+ * without a name. `down` is the event that takes an interface down on purpose. */
+static IbhTrigger new_trigger(const char *manager, const char *iface, const char *event, const char *down)
 {
     IbhTrigger trigger = {.wanted = true};
     const bool named = iface && ibh_iface_name_is_valid(iface);
@@ -19,31 +19,31 @@ static IbhTrigger make(const char *manager, const char *iface, const char *event
     return trigger;
 }
 
-/* "reapply" comes before the new addresses are set: a moment before (1.42), or before it is known that no other host
- * has them (0.2 s by default from 1.46 on). */
+/* NetworkManager reports "reapply" before it sets the new addresses: immediately before (1.42), or before it has
+ * checked that no other host has them (since 1.46, 0.2 s by default). */
 IbhTrigger ibh_trigger_nm(int argc, char **argv)
 {
     static const char *const actions[] = {"pre-up", "up", "dhcp4-change", "dhcp6-change", "reapply", "down", NULL};
     IbhTrigger trigger = {.wanted = false};
 
     if (argc >= 3 && g_strv_contains(actions, argv[2])) {
-        trigger = make("NetworkManager", argv[1], argv[2], "down");
+        trigger = new_trigger("NetworkManager", argv[1], argv[2], "down");
         trigger.early = g_str_equal(argv[2], "reapply") && !g_str_equal(argv[1], "lo");
     }
     return trigger;
 }
 
-/* "degraded" and "no-carrier" come and go by themselves: while networkd restarts, addresses are away for a moment. */
+/* Only "off" is on purpose: "degraded" and "no-carrier" also come while networkd restarts and an address is away. */
 IbhTrigger ibh_trigger_networkd(char **envp)
 {
-    return make("networkd-dispatcher", g_environ_getenv(envp, "IFACE"), g_environ_getenv(envp, "OperationalState"),
-                "off");
+    return new_trigger("networkd-dispatcher", g_environ_getenv(envp, "IFACE"),
+                       g_environ_getenv(envp, "OperationalState"), "off");
 }
 
-/* PHASE has other values in each of the three ifupdowns; MODE has the same in all. */
+/* The three ifupdowns have different values of PHASE, but the same values of MODE. */
 IbhTrigger ibh_trigger_ifupdown(char **envp)
 {
-    return make("ifupdown", g_environ_getenv(envp, "IFACE"), g_environ_getenv(envp, "MODE"), "stop");
+    return new_trigger("ifupdown", g_environ_getenv(envp, "IFACE"), g_environ_getenv(envp, "MODE"), "stop");
 }
 
 IbhTrigger ibh_trigger_ifcfg(int argc, char **argv)
@@ -51,5 +51,5 @@ IbhTrigger ibh_trigger_ifcfg(int argc, char **argv)
     const char *program = argc > 0 ? argv[0] : "", *slash = strrchr(program, '/');
     const char *event = g_str_equal(slash ? slash + 1 : program, "ifdown-local") ? "down" : "up";
 
-    return make("network-scripts", argc > 1 ? argv[1] : NULL, event, "down");
+    return new_trigger("network-scripts", argc > 1 ? argv[1] : NULL, event, "down");
 }

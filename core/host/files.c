@@ -15,7 +15,7 @@ static int compare_names(gconstpointer a, gconstpointer b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* `only`: the file of this name; NULL: all *.conf. */
+/* Lists the file `only`, or all *.conf if NULL. */
 static gboolean read_names(DIR *dir, const char *path, const char *only, GPtrArray *paths, GError **error)
 {
     const struct dirent *entry;
@@ -37,23 +37,23 @@ static gboolean read_names(DIR *dir, const char *path, const char *only, GPtrArr
     return TRUE;
 }
 
-static gboolean is_absent(const char *path)
-{
-    struct stat status;
-
-    return errno == ENOENT && lstat(path, &status) < 0 && errno == ENOENT;
-}
-
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DIR, closedir)
 
-/* Paths of *.conf files in a directory that only root can write, sorted; none if there is no such directory. A link
- * that dangles is an error: settings would be lost. `ret_public` (NULL: not asked): all users may list it. */
+/* Returns the sorted paths of the files in a directory that only root can write. A missing directory has no files, but
+ * a dangling link is an error: it would hide settings. `ret_public` (or NULL) is TRUE if all users may list the
+ * directory.
+ */
 static GPtrArray *list_trusted(const char *path, const char *only, gboolean *ret_public, GError **error)
 {
     g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(DIR) dir = opendir(path);
-    const gboolean ok = dir ? read_names(dir, path, only, paths, error) : is_absent(path) || ibh_file_fail(path, error);
+    struct stat status;
+    gboolean ok;
 
+    if (dir)
+        ok = read_names(dir, path, only, paths, error);
+    else
+        ok = (errno == ENOENT && lstat(path, &status) < 0 && errno == ENOENT) || ibh_file_fail(path, error);
     if (ret_public)
         *ret_public = dir && ibh_file_is_public(dirfd(dir));
     return ok ? g_steal_pointer(&paths) : NULL;
@@ -61,17 +61,16 @@ static GPtrArray *list_trusted(const char *path, const char *only, gboolean *ret
 
 /* ---- names of tables ------------------------------------------------------------------------------- */
 
-/* What all paths are under: tests have a directory of their own. */
-#ifndef IBH_ROOT
+#ifndef IBH_ROOT /* tests have their own root */
 #define IBH_ROOT ""
 #endif
 
-/* The places of rt_tables, as iproute2 has them: the administrator's before the distribution's. */
+/* iproute2 looks for rt_tables in the administrator's directory first, then in the distribution's. */
 static const char *const TABLE_DIRS[] = {IBH_ROOT "/etc/iproute2", IBH_ROOT "/usr/share/iproute2",
                                          IBH_ROOT "/usr/lib/iproute2"};
 
-/* TRUE: nothing more is to be read, as the name is in this file, or it cannot be read. There may be no such file. */
-static gboolean find_in(const char *path, const char *name, guint32 *ret_table, GError **error)
+/* Returns TRUE if the search ends: the file has the name, or cannot be read (error). A missing file is no error. */
+static gboolean search_tables(const char *path, const char *name, guint32 *ret_table, GError **error)
 {
     g_autoptr(GError) local = NULL;
     g_autoptr(GString) text = ibh_file_read(path, NULL, &local);
@@ -84,20 +83,20 @@ static gboolean find_in(const char *path, const char *name, guint32 *ret_table, 
     return TRUE;
 }
 
-/* Names are rare: the files are read when one occurs. */
-static gboolean find_table(const char *name, guint32 *ret_table, GError **error)
+/* Reads the files only if the configuration has a name, which is rare. */
+static gboolean look_up_table(const char *name, guint32 *ret_table, GError **error)
 {
     IBH_EACH_ROW (const char *const, dir, TABLE_DIRS) {
         g_autofree char *main = g_strconcat(*dir, "/rt_tables", NULL), *more = g_strconcat(main, ".d", NULL);
         g_autoptr(GPtrArray) paths = NULL;
 
-        if (find_in(main, name, ret_table, error))
+        if (search_tables(main, name, ret_table, error))
             return !*error;
         paths = list_trusted(more, NULL, NULL, error);
         if (!paths)
             return FALSE;
         IBH_EACH_POINTER (const char, path, paths) {
-            if (find_in(path, name, ret_table, error))
+            if (search_tables(path, name, ret_table, error))
                 return !*error;
         }
     }
@@ -112,11 +111,12 @@ static gboolean add_file(IbhConfig *config, const char *path, GError **error)
     g_autoptr(GString) text = ibh_file_read(path, &is_public, error);
     g_autofree char *shown = g_strescape(path, NULL);
 
-    return text && ibh_config_add(config, shown, text->str, text->len, find_table, is_public, error);
+    return text && ibh_config_add(config, shown, text->str, text->len, look_up_table, is_public, error);
 }
 
-/* What is listed must be readable: it may be a link that dangles. A user who can write the directory can replace root's
- * file or conf.d. `named`: by whoever runs us, who learns no name from a directory that not all users may list. */
+/* Each file of the list must be readable; even ENOENT is an error, because the file may be a dangling link. `named`
+ * means that the caller of the command chose the directory: if not all users may list the directory, show no names in
+ * it. */
 static gboolean add_files(IbhConfig *config, const char *directory, const char *only, gboolean named, GError **error)
 {
     gboolean shows = TRUE;
@@ -148,29 +148,29 @@ IbhConfig *ibh_config_load(const char *named, GError **error)
     gboolean all = !named || g_file_test(path, G_FILE_TEST_IS_DIR);
     g_autoptr(GError) local = NULL;
 
-    /* In the order in which later ones win. No file at all is fine. */
+    /* Later files win. No file at all is no error. */
     if (all ? add_files(config, path, "ib-hook.conf", named != NULL, &local) &&
                   add_files(config, fragments, NULL, named != NULL, &local)
             : add_file(config, path, &local))
         return g_steal_pointer(&config);
-    /* The caller needs one kind of error: the configuration cannot be used. */
+    /* For the caller, every error means that the configuration cannot be used. */
     g_assert(local != NULL);
     g_set_error_literal(error, IBH_CONFIG_ERROR, 0, local->message);
     return NULL;
 }
 
-/* Lines of comments are blank here: more or fewer of them are no other configuration. */
-static gboolean say_the_same(const char *one, const char *other)
+/* Skips blank lines: comments have become blank, and a comment more or less does not change the configuration. */
+static gboolean say_the_same(const char *text, const char *other)
 {
     gsize length;
 
     do {
-        one += strspn(one, "\n");
+        text += strspn(text, "\n");
         other += strspn(other, "\n");
-        length = strcspn(one, "\n");
-        if (length != strcspn(other, "\n") || memcmp(one, other, length) != 0)
+        length = strcspn(text, "\n");
+        if (length != strcspn(other, "\n") || memcmp(text, other, length) != 0)
             return FALSE;
-        one += length;
+        text += length;
         other += length;
     } while (length);
     return TRUE;
@@ -180,5 +180,5 @@ IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files)
 {
     if (!state->config || (files && say_the_same(state->config, ibh_config_text(files))))
         return NULL;
-    return ibh_config_from_text(state->config, !state->is_private, find_table);
+    return ibh_config_from_text(state->config, !state->is_private, look_up_table);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Takes a snapshot of this network namespace: netlink and sysfs → values.
+ * Takes a snapshot of this network namespace from netlink and sysfs.
  */
 #pragma once
 
@@ -8,6 +8,6 @@
 #include "kernel/netlink.h"
 #include "plan/scope.h"
 
-/* `sysfs`: what stands for /sys. The snapshot takes `state`. */
+/* `sysfs` is /sys or a copy. The snapshot owns `state` even if this fails. */
 IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const IbhConfig *config, const char *sysfs, IbhState *state,
                                GError **error);

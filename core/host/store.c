@@ -15,15 +15,15 @@
 
 struct IbhStore {
     int lock;
-    char *path;      /* of all its files, without what they end in */
-    char *state;     /* as it was read or written last */
-    GString *kept;   /* what the file of earlier boots has; NULL: it is recalled already, or cannot be read now */
-    GArray *known;   /* IbhKnownRail: what that file has, as far as it was written */
-    char *unwritten; /* what is to be written there; NULL: nothing is new */
+    char *path;      /* the path of each file without its ending */
+    char *state;     /* the text of the state as we read or wrote it last */
+    GString *kept;   /* the text of the rails file; NULL: the state has these rails already, or we cannot read it now */
+    GArray *known;   /* IbhKnownRail: the rails in the rails file; NULL: unknown */
+    char *unwritten; /* the new text of the rails file, for ibh_store_close(); NULL: nothing is new */
 };
 
-/* Before 5.14 a namespace has no cookie. Its inode may be used again, but not within the life of a process in it,
- * and the boot id keeps what survived a reboot apart. */
+/* Before Linux 5.14, a namespace has no cookie. Then use the inode: the kernel does not reuse it while a process is in
+ * the namespace, and the boot id separates boots. */
 static char *make_path(guint64 cookie)
 {
     g_autofree char *boot = NULL;
@@ -52,19 +52,20 @@ char *ibh_store_file(const IbhStore *store, const char *end)
     return g_strconcat(store->path, end, NULL);
 }
 
-/* ---- what is known of earlier boots ---- */
+/* ---- the rails file: the known rails of earlier boots ---- */
 
 #define KEPT_DIR "/var/lib/ib-hook"
 #define KEPT KEPT_DIR "/rails"
 
-/* What a container or a test sees must not be missed by the host. */
+/* A rail of a container or a test must not become a known rail of the host. */
 gboolean ibh_store_is_home(void)
 {
     return ibh_process_is_in_this_netns("1");
 }
 
-/* Its last line: a file without it was cut short, or is that of another machine, whose image this one has. NULL: who
- * this one is, is not known, or the directory, which the package made, is not root's alone; then nothing is kept. */
+/* Returns the last line of the rails file. A file without this line was truncated, or comes from another machine with
+ * the same disk image. NULL: this machine has no id, or the package's directory is missing or not trusted; then there
+ * is no rails file. */
 static char *make_end(void)
 {
     g_autofree char *id = NULL;
@@ -75,47 +76,39 @@ static char *make_end(void)
     return g_strdup_printf("# ib-hook: hardware that was a rail of machine %s\n", g_strstrip(id));
 }
 
-/* It could be read at another time. */
-static gboolean is_passing(const GError *error)
+/* A later attempt may succeed. */
+static gboolean is_temporary(const GError *error)
 {
-    static const int passing[] = {G_FILE_ERROR_MFILE, G_FILE_ERROR_NFILE, G_FILE_ERROR_NOMEM, G_FILE_ERROR_IO,
-                                  G_FILE_ERROR_INTR};
+    static const int temporary[] = {G_FILE_ERROR_MFILE, G_FILE_ERROR_NFILE, G_FILE_ERROR_NOMEM, G_FILE_ERROR_IO,
+                                    G_FILE_ERROR_INTR};
 
-    IBH_EACH_ROW (const int, code, passing) {
+    IBH_EACH_ROW (const int, code, temporary) {
         if (g_error_matches(error, G_FILE_ERROR, *code))
             return TRUE;
     }
     return FALSE;
 }
 
-/* Empty: there is no file, or none that is to be believed. NULL: its directory is not here yet, or it cannot be read
- * now. */
-static GString *recall(void)
+/* Returns an empty text if there is no file, or if it cannot be trusted; NULL if its directory is not mounted yet, or
+ * if it cannot be read now. */
+static GString *read_kept(void)
 {
     g_autofree char *end = make_end();
     g_autoptr(GError) problem = NULL;
     g_autoptr(GString) text = end ? ibh_file_read(KEPT, NULL, &problem) : NULL;
 
-    if (!end || is_passing(problem))
+    if (!end || is_temporary(problem))
         return NULL;
     return text && g_str_has_suffix(text->str, end) ? g_steal_pointer(&text) : g_string_new(NULL);
 }
 
-/* If it cannot be written, what is missing after the next boot is not known. */
-static void keep(const char *known)
+/* An error is no problem now: after the next boot we shall not know which rails are missing. */
+static void write_kept(const char *known)
 {
     g_autofree char *end = make_end(), *text = g_strconcat(known, end, NULL);
 
     if (end)
         (void)ibh_file_write(KEPT, text, IBH_FOR_ALL, NULL);
-}
-
-/* The lines about known hardware: they are the last. */
-static const char *known_in(const char *text)
-{
-    const char *first = text ? strstr(text, "\nknown ") : NULL;
-
-    return first ? first + 1 : "";
 }
 
 static void note_kept(IbhStore *store, const GArray *known)
@@ -125,32 +118,29 @@ static void note_kept(IbhStore *store, const GArray *known)
     g_array_append_vals(store->known, known->data, known->len);
 }
 
-/* When a rail went is of this boot: the file has no time. */
+/* The rails file has the lines of the state about known rails, which are the last ones, without the times: since when a
+ * rail is missing counts for this boot only. */
 static char *format_kept(const GArray *known)
 {
     g_autoptr(IbhState) timeless = ibh_state_new();
     g_autofree char *text = NULL;
+    const char *lines;
 
     g_array_append_vals(timeless->known, known->data, known->len);
-    IBH_EACH (IbhKnownRail, one, timeless->known)
-        one->since = 0;
+    IBH_EACH (IbhKnownRail, rail, timeless->known)
+        rail->since = 0;
     text = ibh_state_format(timeless);
-    return g_strdup(known_in(text));
+    lines = strstr(text, "\nknown ");
+    return g_strdup(lines ? lines + 1 : "");
 }
 
 /* ---- opening ---- */
 
-static gboolean is_recalled(const IbhStore *store)
-{
-    g_autofree char *path = ibh_store_file(store, ".state");
-    g_autoptr(GString) text = ibh_file_read(path, NULL, NULL);
-
-    return text && strstr(text->str, "\n" IBH_STATE_RECALLED "\n");
-}
-
 IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
 {
     g_autoptr(IbhStore) store = g_new0(IbhStore, 1);
+    g_autoptr(GString) state = NULL;
+    g_autofree char *path = NULL;
 
     store->lock = -1;
     store->path = make_path(cookie);
@@ -160,8 +150,10 @@ IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
     }
     if (create && !check_directory(IBH_RUN_DIR, error))
         return NULL;
-    if (!is_recalled(store))
-        store->kept = recall();
+    path = ibh_store_file(store, ".state");
+    state = ibh_file_read(path, NULL, NULL);
+    if (!state || !strstr(state->str, "\n" IBH_STATE_RECALLED "\n"))
+        store->kept = read_kept();
     return g_steal_pointer(&store);
 }
 
@@ -172,7 +164,7 @@ void ibh_store_close(IbhStore *store)
     if (store->lock >= 0)
         close(store->lock);
     if (store->unwritten)
-        keep(store->unwritten);
+        write_kept(store->unwritten);
     g_free(store->path);
     g_free(store->state);
     g_free(store->unwritten);
@@ -182,7 +174,7 @@ void ibh_store_close(IbhStore *store)
     g_free(store);
 }
 
-/* ---- namespaces that are gone ---- */
+/* ---- files of namespaces that have gone ---- */
 
 static void remove_files(const char *key)
 {
@@ -195,9 +187,9 @@ static void remove_files(const char *key)
     }
 }
 
-/* Nothing tells of a namespace that it goes, nor can all be listed that are there. But the kernel gives its number to a
- * later one: who finds that a link of its own number names another's files removes these. So there are never files of
- * more namespaces than there were numbers in use at one time. */
+/* The kernel does not report that a namespace goes, and we cannot list those that exist. But the kernel gives the
+ * number of a namespace to a later one. So store a link from the number to the files; if the link of our number leads
+ * to other files, their namespace has gone, and we remove them. */
 static void take_number(const IbhStore *store)
 {
     const guint64 number = ibh_netns_number();
@@ -217,7 +209,7 @@ static void take_number(const IbhStore *store)
 
 /* ---- the lock ---- */
 
-/* Polls instead of sleeping in flock(): so the wait ends without a signal or timer, which a caller may have blocked. */
+/* Polls, because a blocking flock() would need a signal to end the wait, and the caller may have blocked signals. */
 static gboolean flock_within(const IbhStore *store, int seconds)
 {
     gint64 deadline = g_get_monotonic_time() + seconds * G_USEC_PER_SEC;
@@ -232,7 +224,6 @@ static gboolean flock_within(const IbhStore *store, int seconds)
     return TRUE;
 }
 
-/* Nothing is written to it. */
 static int open_lock(const char *path, gboolean *ret_new, GError **error)
 {
     const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -242,7 +233,6 @@ static int open_lock(const char *path, gboolean *ret_new, GError **error)
     *ret_new = fd < 0 && errno == ENOENT;
     if (*ret_new)
         fd = open(path, flags | O_CREAT, 0600);
-
     if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && ibh_file_check_trusted(&info, path, NULL))
         return fd;
     if (fd < 0 && errno != ELOOP && errno != EISDIR)
@@ -255,7 +245,7 @@ static int open_lock(const char *path, gboolean *ret_new, GError **error)
     return -1;
 }
 
-/* If the file is removed while a process has its lock, or waits for it, later processes lock a new file. */
+/* If somebody removes the file while we wait for its lock, later processes lock a new file; so do the same. */
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 {
     g_autofree char *path = ibh_store_file(store, ".lock");
@@ -285,9 +275,9 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 
 /* ---- the state ---- */
 
-/* The first events of a boot may come before /var is mounted: each run tries it until it succeeds. What this boot knows
- * is newer. */
-static void take_in(IbhStore *store, IbhState *state)
+/* Adds the known rails of earlier boots to the state; those of this boot are newer. The first events of a boot may come
+ * before /var is mounted, so each run tries again until the rails file has been read. */
+static void merge_kept(IbhStore *store, IbhState *state)
 {
     g_autoptr(IbhState) kept = ibh_state_parse(store->kept->str, store->kept->len);
 
@@ -299,7 +289,8 @@ static void take_in(IbhStore *store, IbhState *state)
     state->recalled = TRUE;
 }
 
-/* A file that cannot be trusted counts as none; what cannot be read for a moment, or by this user, does not. */
+/* A file that cannot be trusted counts as missing. Fail if the file cannot be read now, or by this user: the state must
+ * not be taken for empty. */
 IbhState *ibh_store_load(IbhStore *store, GError **error)
 {
     g_autoptr(GError) local = NULL;
@@ -308,13 +299,13 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
     const char *before = text ? text->str : "";
     IbhState *state;
 
-    if (is_passing(local) || (geteuid() && g_error_matches(local, G_FILE_ERROR, G_FILE_ERROR_ACCES))) {
+    if (is_temporary(local) || (geteuid() && g_error_matches(local, G_FILE_ERROR, G_FILE_ERROR_ACCES))) {
         g_propagate_error(error, g_steal_pointer(&local));
         return NULL;
     }
     state = ibh_state_parse(before, strlen(before));
     if (!state->recalled && store->kept)
-        take_in(store, state);
+        merge_kept(store, state);
     else if (state->recalled)
         note_kept(store, state->known);
     store->state = text ? g_strdup(before) : ibh_state_format(state);
@@ -343,7 +334,7 @@ gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
 
 static int open_watch_file(int flags)
 {
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); /* any socket tells its namespace */
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); /* only for the namespace's cookie */
     g_autofree char *stem = NULL, *path = NULL;
 
     if (fd < 0)

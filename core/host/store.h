@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files of our own: the configuration, and in /run/ib-hook one state file and one lock per network namespace.
+ * Our own files: the configuration, and in /run/ib-hook a state file and a lock for each network namespace.
  */
 #pragma once
 
@@ -11,39 +11,42 @@
 
 typedef struct IbhStore IbhStore;
 
-/* `cookie`: of the namespace, 0 if the kernel has none. With `create`, makes the directory; without, a missing one is
- * an empty store. Refuses a directory that others could write. */
+/* `cookie` identifies the namespace; 0 if the kernel has no cookies. With `create`, makes the directory, and fails if
+ * other users could write there; without, a missing directory is an empty store. */
 IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error);
-void ibh_store_close(IbhStore *store); /* gives the lock back */
+void ibh_store_close(IbhStore *store); /* releases the lock */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhStore, ibh_store_close)
 
-/* Takes the lock; waits for it for at most `seconds`. */
+/* Takes the lock; waits at most `seconds`. */
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error);
 
-/* The path of its file with this end, ".state". The caller frees it. */
+/* Returns the path of a file of the store; `end` is ".state" or the like. The caller frees the path. */
 char *ibh_store_file(const IbhStore *store, const char *end);
 
-/* Empty if there is no state or it cannot be trusted; NULL if there is one that cannot be read. Hardware that was a
- * rail in an earlier boot is part of it, of this machine and in the network namespace of process 1 only: it is kept in
- * /var/lib/ib-hook. Where that cannot be read or written, nothing is known of earlier boots. */
+/* Returns the state, which is empty if the file is missing or cannot be trusted; NULL if the file cannot be read now.
+ * In the network namespace of process 1, the state includes the known rails of earlier boots from
+ * /var/lib/ib-hook/rails. If that file cannot be read or written, earlier boots are unknown. */
 IbhState *ibh_store_load(IbhStore *store, GError **error);
-/* Writes what has changed since it was loaded or saved; for root's eyes only if the configuration is private. */
+/* Writes the state if it has changed since it was loaded or saved. Only root may read it if the configuration is
+ * private. */
 gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error);
 
-/* This is the network namespace of process 1. */
+/* TRUE in the network namespace of process 1. */
 gboolean ibh_store_is_home(void);
 
-/* --watch holds a lock as long as it runs. Returns its descriptor, -1: not now. */
+/* Takes the lock that --watch holds while it runs. Returns the descriptor, or -1 if another --watch has the lock. */
 int ibh_watch_hold(void);
-/* A --watch of this network namespace runs. A user who may not test the lock relies on the file. */
+/* TRUE if a --watch of this network namespace runs. To a user who may not test the lock, the file is proof enough. */
 gboolean ibh_watch_is_running(void);
 
-/* ---- the configuration: none of its files that others could have written ---- */
+/* ---- the configuration: only files that no other user could have written ---- */
 
 #define IBH_CONFIG_DIR "/etc/ib-hook"
 
-/* `path`: only this file, or a directory with ib-hook.conf and conf.d; NULL: IBH_CONFIG_DIR. No file: the defaults. */
+/* `path` is a file, or a directory with ib-hook.conf and conf.d; NULL is IBH_CONFIG_DIR. If there is no file, returns
+ * the defaults. */
 IbhConfig *ibh_config_load(const char *path, GError **error);
-/* The configuration in force is that of the last run that programmed, an --apply or a hook: the state keeps it. NULL:
- * what the files say now (NULL: they cannot be used) is in force. Else the files differ from what this returns. */
+/* The last run that changed something (an --apply or a hook) has put its configuration in force, and the state keeps
+ * it. Returns that configuration if it differs from `files`, or NULL if `files` is in force. `files` may be NULL: the
+ * files cannot be used. */
 IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files);

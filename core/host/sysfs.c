@@ -4,28 +4,20 @@
 #include <linux/if_arp.h>
 #include <string.h>
 
-/* The default GIDs of the port's own netdev, or of the bond above it, come first; the rest of the table (rxe lists
- * 1,024 entries) holds the same netdevs again, and VLANs, which are found by the link they are stacked on. */
+/* A GID table starts with the default GIDs of the port's netdev, or of the bond above. The rest of the table (rxe has
+ * 1,024 entries) repeats these netdevs and lists VLANs, which we find through their parents. */
 #define N_NDEVS 8
 
-/* One port of an RDMA device. */
 typedef struct {
     IbhTree *tree;
-    char *device;     /* "mlx5_1" */
-    char *number;     /* "1" */
-    char *directory;  /* "sys/class/infiniband/mlx5_1/ports/1" */
-    IbhIp gid;        /* the first of its table; all zeros: none */
-    GPtrArray *ndevs; /* char *: netdevs that its GID table names */
-    int n_read;       /* so many entries of it have been read */
+    const char *device;    /* "mlx5_1" */
+    const char *number;    /* "1" */
+    const char *directory; /* "sys/class/infiniband/mlx5_1/ports/1" */
+    IbhIp gid;             /* the first GID of the table; all zeros: none */
+    GPtrArray *ndevs;      /* char *: the netdevs in the GID table, as far as we have read it */
 } Port;
 
-/* ---- what a port says ---- */
-
-static void add_name(GPtrArray *names, const char *name)
-{
-    if (name[0] && !g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL))
-        g_ptr_array_add(names, g_strdup(name));
-}
+/* ---- the GID table ---- */
 
 gboolean ibh_sysfs_parse_gid(const char *text, IbhIp *ret_gid)
 {
@@ -52,66 +44,7 @@ void ibh_sysfs_read_ndev(IbhTree *tree, const char *port, int index, char name[I
     ibh_tree_line(tree, name, IBH_NDEV_LEN, "%s/gid_attrs/ndevs/%d", port, index);
 }
 
-/* The last name is that of a link of this host that is no port of a bond. */
-static gboolean has_found(const Port *port, const GArray *links)
-{
-    const char *name = port->ndevs->len ? g_ptr_array_index(port->ndevs, port->ndevs->len - 1) : NULL;
-
-    if (!name)
-        return FALSE;
-    IBH_EACH (const IbhLink, link, links) {
-        if (g_str_equal(link->name, name))
-            return !link->master;
-    }
-    return FALSE;
-}
-
-/* As far as is needed: each entry costs an open in vain. */
-static void read_ndevs(Port *port, const GArray *links)
-{
-    char name[IBH_NDEV_LEN];
-
-    for (; port->n_read < N_NDEVS && !has_found(port, links); port->n_read++) {
-        ibh_sysfs_read_ndev(port->tree, port->directory, port->n_read, name);
-        add_name(port->ndevs, name);
-    }
-}
-
-static void port_free(gpointer data)
-{
-    Port *port = data;
-
-    g_ptr_array_unref(port->ndevs);
-    g_free(port->directory);
-    g_free(port->number);
-    g_free(port->device);
-    g_free(port);
-}
-
-GPtrArray *ibh_sysfs_ports(IbhTree *tree)
-{
-    GPtrArray *ports = g_ptr_array_new_with_free_func(port_free);
-    g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
-
-    IBH_EACH_POINTER (const char, device, devices) {
-        g_autoptr(GPtrArray) names = ibh_tree_list(tree, "sys/class/infiniband/%s/ports", device);
-
-        IBH_EACH_POINTER (const char, name, names) {
-            Port *port = g_new0(Port, 1);
-
-            *port = (Port){.tree = tree,
-                           .device = g_strdup(device),
-                           .number = g_strdup(name),
-                           .directory = g_strdup_printf("sys/class/infiniband/%s/ports/%s", device, name),
-                           .ndevs = g_ptr_array_new_with_free_func(g_free)};
-            (void)ibh_sysfs_read_gid(tree, port->directory, 0, &port->gid);
-            g_ptr_array_add(ports, port);
-        }
-    }
-    return ports;
-}
-
-/* ---- does this netdev belong to it? ---- */
+/* ---- does this netdev belong to this port? ---- */
 
 static gboolean is_of_device(const Port *port, const char *iface)
 {
@@ -129,7 +62,7 @@ static gboolean is_of_port(const Port *port, const char *iface)
     return !dev_port[0] || g_ascii_strtoull(dev_port, NULL, 10) + 1 == g_ascii_strtoull(port->number, NULL, 10);
 }
 
-/* RoCE: the interface id is the MAC as EUI-64. iWARP: the GID begins with the MAC. An empty GID has none. */
+/* A RoCE GID ends with the MAC as EUI-64; an iWARP GID starts with the MAC. */
 static gboolean has_mac(const IbhIp *gid, const IbhLink *link)
 {
     static const guint8 no_mac[6] = {0};
@@ -140,7 +73,7 @@ static gboolean has_mac(const IbhIp *gid, const IbhLink *link)
            (memcmp(gid->bytes + 8, eui64, 8) == 0 || memcmp(gid->bytes, mac, 6) == 0);
 }
 
-/* A bond that fails over gives its port a new default GID, in another place than the first. */
+/* After a failover of a bond, the port's default GID has another index. */
 static gboolean later_gid_has_mac(const Port *port, const IbhLink *link)
 {
     for (int i = 1; i < N_NDEVS; i++) {
@@ -155,13 +88,6 @@ static gboolean later_gid_has_mac(const Port *port, const IbhLink *link)
     return FALSE;
 }
 
-/* The last 8 bytes of an IPoIB address are the port's GUID, as are those of its GID. Children share it. */
-static gboolean gid_has_guid(const Port *port, const IbhLink *link)
-{
-    return !ibh_sysfs_gid_is_empty(&port->gid) && link->lladdr_len == 20 &&
-           memcmp(port->gid.bytes + 8, link->lladdr + 12, 8) == 0;
-}
-
 static gboolean has_port_of_device(const Port *port, const GArray *links, const IbhLink *master)
 {
     IBH_EACH (const IbhLink, link, links) {
@@ -171,32 +97,65 @@ static gboolean has_port_of_device(const Port *port, const GArray *links, const 
     return FALSE;
 }
 
-/* A name in the GID table may be that of a netdev in another namespace (a pod's VF): it must be proved to be of this
- * one. */
-static gboolean belongs(const Port *port, const GArray *links, const IbhLink *link)
+/* An IPoIB address ends with the port GUID, as does the port's GID; IPoIB children have the same GUID. For Ethernet,
+ * the GID table names the netdev. But that name may belong to a netdev of another namespace (the VF of a pod), so check
+ * whether our netdev of this name is the port's. iWARP before Linux 6.6 names no netdev. */
+static gboolean is_of_port_or_above(const Port *port, const GArray *links, const IbhLink *link)
 {
+    if (link->type == ARPHRD_INFINIBAND && ibh_sysfs_gid_is_empty(&port->gid))
+        return is_of_port(port, link->name);
     if (link->type == ARPHRD_INFINIBAND)
-        return gid_has_guid(port, link) || (ibh_sysfs_gid_is_empty(&port->gid) && is_of_port(port, link->name));
-    if (g_ptr_array_find_with_equal_func(port->ndevs, link->name, g_str_equal, NULL))
+        return link->lladdr_len == 20 && memcmp(port->gid.bytes + 8, link->lladdr + 12, 8) == 0;
+    if (ibh_names_have(port->ndevs, link->name))
         return is_of_device(port, link->name) || has_mac(&port->gid, link) || has_port_of_device(port, links, link) ||
                later_gid_has_mac(port, link);
-    return !port->ndevs->len && (is_of_port(port, link->name) || has_mac(&port->gid, link)); /* iWARP before 6.6 */
+    return !port->ndevs->len && (is_of_port(port, link->name) || has_mac(&port->gid, link));
 }
 
 static void find_links_of_port(Port *port, GArray *links)
 {
-    read_ndevs(port, links);
+    gboolean found = FALSE;
+
+    /* Each entry costs an open(): stop at the first netdev of this namespace that is no port of a bond. */
+    for (int i = 0; i < N_NDEVS && !found; i++) {
+        char name[IBH_NDEV_LEN];
+        gboolean listed = FALSE;
+
+        ibh_sysfs_read_ndev(port->tree, port->directory, i, name);
+        if (!name[0] || ibh_names_have(port->ndevs, name))
+            continue;
+        g_ptr_array_add(port->ndevs, g_strdup(name));
+        IBH_EACH (const IbhLink, link, links) {
+            if (!listed && g_str_equal(link->name, name)) {
+                listed = TRUE;
+                found = !link->master;
+            }
+        }
+    }
     IBH_EACH (IbhLink, link, links) {
-        if (!link->rdma[0] && belongs(port, links, link))
+        if (!link->rdma[0] && is_of_port_or_above(port, links, link))
             g_snprintf(link->rdma, sizeof link->rdma, "%s/%s", port->device, port->number);
     }
 }
 
-/* The GID table names them, too, but too far down to be searched. */
-static void find_vlans(GArray *links)
+gboolean ibh_sysfs_find_rdma(IbhTree *tree, GArray *links, GError **error)
 {
+    g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
     g_autoptr(GHashTable) parents = g_hash_table_new(NULL, NULL);
 
+    IBH_EACH_POINTER (const char, device, devices) {
+        g_autoptr(GPtrArray) numbers = ibh_tree_list(tree, "sys/class/infiniband/%s/ports", device);
+
+        IBH_EACH_POINTER (const char, number, numbers) {
+            g_autofree char *directory = g_strdup_printf("sys/class/infiniband/%s/ports/%s", device, number);
+            g_autoptr(GPtrArray) ndevs = g_ptr_array_new_with_free_func(g_free);
+            Port port = {.tree = tree, .device = device, .number = number, .directory = directory, .ndevs = ndevs};
+
+            (void)ibh_sysfs_read_gid(tree, directory, 0, &port.gid);
+            find_links_of_port(&port, links);
+        }
+    }
+    /* VLANs come late in the GID table; they have the port of their parent. */
     IBH_EACH (IbhLink, link, links) {
         if (link->rdma[0])
             g_hash_table_insert(parents, GINT_TO_POINTER(link->ifindex), link);
@@ -207,22 +166,10 @@ static void find_vlans(GArray *links)
         if (parent && g_str_equal(vlan->kind, "vlan") && !vlan->rdma[0])
             g_strlcpy(vlan->rdma, parent->rdma, sizeof vlan->rdma);
     }
-}
-
-static void find_virtual_functions(IbhTree *tree, GArray *links)
-{
     IBH_EACH (IbhLink, link, links) {
         if (link->rdma[0] || link->type == ARPHRD_INFINIBAND)
             link->vf = ibh_tree_has(tree, "sys/class/net/%s/device/physfn", link->name);
     }
-}
-
-gboolean ibh_sysfs_find_rdma(IbhTree *tree, const GPtrArray *ports, GArray *links, GError **error)
-{
-    IBH_EACH_POINTER (Port, port, ports)
-        find_links_of_port(port, links);
-    find_vlans(links);
-    find_virtual_functions(tree, links);
     if (!tree->problem)
         return TRUE;
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(tree->problem),
@@ -231,19 +178,13 @@ gboolean ibh_sysfs_find_rdma(IbhTree *tree, const GPtrArray *ports, GArray *link
     return FALSE;
 }
 
-/* ---- where the hardware is ---- */
+/* ---- the slot of a port ---- */
 
 #define DEVICE "sys/class/infiniband/%.*s"
 
-/* "mlx5_1" of "mlx5_1/1"; of a slot its PCI address */
-static int device_length(const char *port)
-{
-    return (int)strcspn(port, "/");
-}
-
 static gboolean find_slot(IbhTree *tree, const char *port, char slot[IBH_SLOT_LEN])
 {
-    const int length = device_length(port);
+    const int length = (int)strcspn(port, "/"); /* of "mlx5_1" in "mlx5_1/1" */
     g_autofree char *bus = ibh_tree_real(tree, DEVICE "/device", length, port), *address = NULL;
 
     if (!bus || g_str_has_prefix(bus, "devices/virtual/") || ibh_tree_has(tree, DEVICE "/parent", length, port))
@@ -267,9 +208,9 @@ void ibh_sysfs_find_slots(IbhTree *tree, const GArray *known, GArray *links)
     IBH_EACH (IbhLink, link, links) {
         if (!link->rdma[0])
             continue;
-        IBH_EACH (const IbhKnownRail, one, known) {
-            if (g_str_equal(link->name, one->iface) && g_str_equal(link->rdma, one->port) &&
-                !ibh_link_has_hardware(link, one->hardware))
+        IBH_EACH (const IbhKnownRail, rail, known) {
+            if (g_str_equal(link->name, rail->iface) && g_str_equal(link->rdma, rail->port) &&
+                !ibh_link_has_hardware(link, rail->hardware))
                 (void)find_slot(tree, link->rdma, link->slot);
         }
     }

@@ -15,7 +15,7 @@
 #define FILE_MAX (1024 * 1024) /* bytes */
 #define N_NAMES 4096
 
-/* ---- messages: each is one line, the path, the problem, what to do ---- */
+/* ---- messages of one line: the path, the problem, what to do ---- */
 
 static gboolean G_GNUC_PRINTF(3, 4) refuse(GError **error, const char *path, const char *format, ...)
 {
@@ -50,27 +50,27 @@ gboolean ibh_file_cannot(const char *doing, const char *path, GError **error)
     return FALSE;
 }
 
-/* ---- what was looked at is opened, and read ---- */
+/* ---- open and read what was looked at ---- */
 
-/* A FIFO without a writer does not block us, and a terminal does not become ours. */
+/* Do not wait for the writer of a FIFO, and do not take a terminal as the controlling terminal. */
 #define READING (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-/* A name for what a descriptor has, wherever that lies by now. */
-static char *name_of(int fd)
+/* open() of this name opens the file that the descriptor refers to, even if the file was renamed. */
+static char *descriptor_name(int fd)
 {
     return g_strdup_printf("/proc/self/fd/%d", fd);
 }
 
-/* Where it lies now, without links. NULL: nowhere, or there is no /proc. */
-static char *path_of(int fd)
+/* Returns the present path without links; NULL if the file was deleted, or without /proc. */
+static char *descriptor_path(int fd)
 {
-    g_autofree char *name = name_of(fd);
+    g_autofree char *name = descriptor_name(fd);
 
     return g_file_read_link(name, NULL);
 }
 
-/* Up to `size` bytes, whatever size the file claims to have; where `line` is set, to the end of the first line at most,
- * which saves asking for more. Returns how many; -1 and errno where they cannot be read. */
+/* Reads up to `size` bytes, whatever size stat() reports. With `line`, stops after the first newline, which saves a
+ * read(). Returns the number of bytes, or -1 and errno. */
 static gssize read_up_to(int fd, char *text, gsize size, gboolean line)
 {
     gsize length = 0;
@@ -90,7 +90,7 @@ static gssize read_up_to(int fd, char *text, gsize size, gboolean line)
 
 GString *ibh_file_take(int looked, const char *path, GError **error)
 {
-    g_autofree char *name = name_of(looked);
+    g_autofree char *name = descriptor_name(looked);
     g_autoptr(GString) text = g_string_new(NULL);
     const int fd = open(name, READING);
     gssize length = -1;
@@ -113,7 +113,7 @@ GString *ibh_file_take(int looked, const char *path, GError **error)
 
 /* ---- files that root relies on ---- */
 
-/* A user who can write this file decides what root does. */
+/* Who can write this file decides what root does. */
 gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GError **error)
 {
     g_autofree char *shown = g_strescape(path, NULL);
@@ -126,11 +126,10 @@ gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GEr
     return TRUE;
 }
 
-/* The directories are asked from below, each as the parent of the one before: who may rename one of them could show us
- * another one by its name. */
+/* Walk up through "..": a user who may rename a directory of the path could put another directory in its place. */
 gboolean ibh_file_is_public(int fd)
 {
-    g_autofree char *path = path_of(fd);
+    g_autofree char *path = descriptor_path(fd);
     char *slash = path ? strrchr(path, '/') : NULL;
     g_autoptr(GString) up = g_string_new(".");
     struct stat own, status;
@@ -173,31 +172,22 @@ GString *ibh_file_read(const char *path, gboolean *ret_public, GError **error)
     return text;
 }
 
-/* The call after a short one says why it was short. */
-static gboolean write_all(int fd, const char *text)
-{
-    while (*text) {
-        const gssize count = write(fd, text, strlen(text));
-
-        if (count <= 0)
-            return FALSE;
-        text += count;
-    }
-    return TRUE;
-}
-
 gboolean ibh_file_write(const char *path, const char *text, mode_t mode, GError **error)
 {
     g_autofree char *beside = g_strconcat(path, ".new", NULL);
+    const char *rest = text;
     gboolean written;
+    gssize count;
     int fd;
 
-    (void)unlink(beside); /* left by a run that was killed: we have the lock */
+    (void)unlink(beside); /* a killed run has left it; we hold the lock */
     fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0)
         return ibh_file_cannot("write", beside, error);
-    errno = ENOSPC;                                  /* if only a part is written */
-    written = write_all(fd, text) && fsync(fd) == 0; /* a rename may reach the disk before the text */
+    errno = ENOSPC; /* if write() returns 0; after a short write, the next one reports the error */
+    while (*rest && (count = write(fd, rest, strlen(rest))) > 0)
+        rest += count;
+    written = !*rest && fsync(fd) == 0; /* without fsync(), the rename may reach the disk before the text */
     if (close(fd) == 0 && written && rename(beside, path) == 0)
         return TRUE;
     ibh_file_cannot("write", path, error);
@@ -206,19 +196,6 @@ gboolean ibh_file_write(const char *path, const char *text, mode_t mode, GError 
 }
 
 /* ---- a tree ---- */
-
-/* A NIC whose device cannot be read for a moment would lose its rail: so only ENOENT counts as absent. */
-static void note_problem(IbhTree *tree, int problem)
-{
-    if (!tree->problem && (problem == EMFILE || problem == ENFILE || problem == ENOMEM || problem == EINTR))
-        tree->problem = problem;
-}
-
-/* A device that is being removed is ENODEV, what leads out of a copy EXDEV. */
-static gboolean means_absent(int problem)
-{
-    return problem == ENOENT || problem == ENOTDIR || problem == ENODEV || problem == EXDEV;
-}
 
 static IbhTreeRoot open_root(const char *directory)
 {
@@ -229,10 +206,10 @@ static IbhTreeRoot open_root(const char *directory)
         from.fd = -errno;
         return from;
     }
-    from.path = path_of(from.fd);
+    from.path = descriptor_path(from.fd);
     if (g_strcmp0(from.path, "/") == 0)
         from.path[0] = '\0';
-    /* Without privileges, the kernel says what may be read. */
+    /* Without privileges, we can read only what the kernel allows our user. */
     from.trusted = geteuid() != 0 || ibh_file_check_trusted(&status, directory, NULL);
     return from;
 }
@@ -263,7 +240,7 @@ void ibh_tree_clear(IbhTree *tree)
     g_clear_pointer(&tree->sys, g_free);
 }
 
-/* What follows the directory in this path, "" if it is the directory; NULL: it does not lie there. */
+/* Returns the rest of the path behind the directory, "" if the path is the directory; NULL if the path is elsewhere. */
 static const char *find_below(const char *path, const char *directory)
 {
     const char *rest = g_str_has_prefix(path, directory) ? path + strlen(directory) : NULL;
@@ -274,12 +251,12 @@ static const char *find_below(const char *path, const char *directory)
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
-#define BENEATH 0x08 /* RESOLVE_BENEATH: no link leads out of the directory */
-#define N_TRIES 100  /* something was renamed meanwhile, and the kernel cannot be sure */
+#define BENEATH 0x08 /* RESOLVE_BENEATH: do not follow links out of the directory */
+#define N_TRIES 100  /* openat2() fails with EAGAIN if something was renamed meanwhile */
 
-/* Before Linux 5.6, and behind old filters of system calls (EPERM), links are followed anywhere: what they lead to is
- * not opened, and it is judged by where it lies. */
-static int reach(const IbhTreeRoot *from, const char *path, int flags)
+/* Linux before 5.6 lacks openat2(), and old seccomp filters refuse it with EPERM. Then follow links anywhere, but
+ * reject what lies outside of the directory, which O_PATH has not opened. */
+static int look_below(const IbhTreeRoot *from, const char *path, int flags)
 {
     const guint64 how[] = {(guint64)(O_PATH | O_CLOEXEC | flags), 0, BENEATH};
     g_autofree char *place = NULL;
@@ -296,11 +273,11 @@ static int reach(const IbhTreeRoot *from, const char *path, int flags)
         fd = openat(from->fd, path, O_PATH | O_CLOEXEC | flags);
     if (fd < 0)
         return -1;
-    place = path_of(fd);
+    place = descriptor_path(fd);
     if (place && from->path && find_below(place, from->path) && (from->trusted || ibh_file_is_public(fd)))
         return fd;
     close(fd);
-    errno = place && from->path ? EXDEV : ENOMEM; /* what cannot be judged now is not absent */
+    errno = place && from->path ? EXDEV : ENOMEM; /* ENOMEM is not "absent": we cannot tell now */
     return -1;
 }
 
@@ -309,7 +286,7 @@ int ibh_tree_look(const IbhTree *tree, const char *path, int flags, struct stat 
     const gboolean in_sys = g_str_has_prefix(path, "sys/");
     g_autofree char *full = g_strconcat("/", path, NULL);
     const int fd = tree->complete ? open(full, O_PATH | O_CLOEXEC | flags)
-                                  : reach(&tree->roots[in_sys], path + (in_sys ? strlen("sys/") : 0), flags);
+                                  : look_below(&tree->roots[in_sys], path + (in_sys ? strlen("sys/") : 0), flags);
 
     if (fd < 0 || fstat(fd, ret_status) == 0)
         return fd;
@@ -317,9 +294,9 @@ int ibh_tree_look(const IbhTree *tree, const char *path, int flags, struct stat 
     return -1;
 }
 
-/* By which name a file or directory (`type`: S_IFREG, S_IFDIR) is opened: its own; in a copy that of what was looked
- * at. NULL and errno. `ret_looked` is the caller's to close, unless it is below 0. */
-static char *locate(const IbhTree *tree, const char *path, mode_t type, int *ret_looked)
+/* Returns the name with which to open a file or directory (`type`: S_IFREG, S_IFDIR), or NULL and errno. In a copy,
+ * this is the name of `ret_looked`, a descriptor that the caller closes if it is not -1. */
+static char *find_name(const IbhTree *tree, const char *path, mode_t type, int *ret_looked)
 {
     struct stat status;
 
@@ -328,7 +305,7 @@ static char *locate(const IbhTree *tree, const char *path, mode_t type, int *ret
         return g_strconcat("/", path, NULL);
     *ret_looked = ibh_tree_look(tree, path, 0, &status);
     if (*ret_looked >= 0 && (status.st_mode & S_IFMT) == type)
-        return name_of(*ret_looked);
+        return descriptor_name(*ret_looked);
     if (*ret_looked >= 0)
         errno = ENOTDIR;
     return NULL;
@@ -343,16 +320,17 @@ static char *locate(const IbhTree *tree, const char *path, mode_t type, int *ret
         va_end(args);                                                                                                  \
     } while (0)
 
-/* -1: there is no such file, or none that gives its text at once. */
+/* Returns -1 if there is no such file, or if a read would block. Notes errors that are no answer: if we took a device
+ * that cannot be read for a moment as absent, its NIC would lose its rail. */
 static gssize read_small(IbhTree *tree, const char *path, char *text, gsize limit, gboolean line)
 {
     int looked;
-    g_autofree char *name = locate(tree, path, S_IFREG, &looked);
+    g_autofree char *name = find_name(tree, path, S_IFREG, &looked);
     const int fd = name ? open(name, READING) : -1;
     const gssize length = fd < 0 ? -1 : read_up_to(fd, text, limit, line);
 
-    if (length < 0)
-        note_problem(tree, errno);
+    if (length < 0 && !tree->problem && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EINTR))
+        tree->problem = errno;
     if (fd >= 0)
         close(fd);
     if (looked >= 0)
@@ -407,7 +385,7 @@ char *ibh_tree_real(IbhTree *tree, const char *format, ...)
     looked = ibh_tree_look(tree, path, 0, &status);
     if (looked < 0)
         return NULL;
-    real = path_of(looked);
+    real = descriptor_path(looked);
     close(looked);
     rest = real ? find_below(real, tree->complete ? tree->sys : tree->roots[1].path) : NULL;
     return rest && *rest ? g_strdup(rest + 1) : NULL;
@@ -427,16 +405,17 @@ GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...)
     DIR *dir;
 
     FORMAT(path, format);
-    name = locate(tree, path, S_IFDIR, &looked);
+    name = find_name(tree, path, S_IFDIR, &looked);
     dir = name ? opendir(name) : NULL;
-    if (!dir && !means_absent(errno))
+    /* ENODEV: the device is being removed; EXDEV: the path leads out of the copy */
+    if (!dir && errno != ENOENT && errno != ENOTDIR && errno != ENODEV && errno != EXDEV)
         tree->problem = errno;
     while (dir && names->len < N_NAMES && (errno = 0, entry = readdir(dir))) {
         if (entry->d_name[0] != '.')
             g_ptr_array_add(names, g_strdup(entry->d_name));
     }
     if (dir && errno)
-        tree->problem = errno; /* there are more, which could not be read */
+        tree->problem = errno; /* the list is incomplete */
     if (dir)
         closedir(dir);
     if (looked >= 0)

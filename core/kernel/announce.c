@@ -14,14 +14,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* sockaddr_ll has room for 8 bytes of hardware address, but the kernel takes a longer one: InfiniBand has 20. */
+/* sockaddr_ll has room for 8 bytes of hardware address. The kernel accepts a longer one: InfiniBand has 20. */
 typedef union {
     struct sockaddr generic;
     struct sockaddr_ll link;
     guint8 room[offsetof(struct sockaddr_ll, sll_addr) + IBH_LLADDR_MAX];
 } LinkAddress;
 
-static gboolean fail(const char *what, GError **error)
+static gboolean set_errno(const char *what, GError **error)
 {
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s: %s", what, ibh_errno_text(errno));
     return FALSE;
@@ -37,31 +37,21 @@ static gboolean announce_arp(IbhAnnouncer *announcer, const IbhLink *link, const
                                .sll_halen = (guint8)link->lladdr_len}};
 
     if (!length)
-        return TRUE; /* no hardware address: no peer has learned one */
+        return TRUE; /* without a hardware address, there is nothing to announce */
     if (announcer->packet < 0)
         announcer->packet = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (announcer->packet < 0)
-        return fail("cannot open a packet socket", error);
+        return set_errno("cannot open a packet socket", error);
     memcpy(to.room + offsetof(struct sockaddr_ll, sll_addr), link->broadcast, link->lladdr_len);
     return sendto(announcer->packet, frame, length, 0, &to.generic, sizeof to) >= 0 ||
-           fail("cannot send an announcement", error);
+           set_errno("cannot send an announcement", error);
 }
 
-/* ---- IPv6 ---- */
-
-static gboolean open_icmp6(IbhAnnouncer *announcer, GError **error)
+static gboolean announce_icmp6(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error)
 {
-    const int hops = 255; /* a receiver drops an advertisement that may have come through a router */
-
-    if (announcer->icmp6 < 0)
-        announcer->icmp6 = socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6);
-    if (announcer->icmp6 < 0 || setsockopt(announcer->icmp6, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &hops, sizeof hops) < 0)
-        return fail("cannot open an ICMPv6 socket", error);
-    return TRUE;
-}
-
-static gboolean send_advertisement(int fd, const IbhLink *link, const IbhIp *ip, guint8 *packet, gsize length)
-{
+    const int hops = 255; /* receivers drop advertisements that a router may have forwarded */
+    guint8 packet[IBH_NA_MAX];
+    const gsize length = ibh_na_announcement(link, ip, packet);
     struct sockaddr_in6 all_nodes = {.sin6_family = AF_INET6, .sin6_scope_id = (guint32)link->ifindex};
     union {
         struct cmsghdr header;
@@ -76,25 +66,18 @@ static gboolean send_advertisement(int fd, const IbhLink *link, const IbhIp *ip,
                              .msg_control = &control,
                              .msg_controllen = sizeof control.room};
 
+    if (!length)
+        return TRUE;
+    if (announcer->icmp6 < 0)
+        announcer->icmp6 = socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6);
+    if (announcer->icmp6 < 0 || setsockopt(announcer->icmp6, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &hops, sizeof hops) < 0)
+        return set_errno("cannot open an ICMPv6 socket", error);
     inet_pton(AF_INET6, "ff02::1", &all_nodes.sin6_addr);
     memcpy(&from.ipi6_addr, ip->bytes, sizeof from.ipi6_addr);
     control.header =
         (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof from), .cmsg_level = IPPROTO_IPV6, .cmsg_type = IPV6_PKTINFO};
     memcpy(CMSG_DATA(&control.header), &from, sizeof from);
-    return sendmsg(fd, &message, 0) >= 0;
-}
-
-static gboolean announce_icmp6(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error)
-{
-    guint8 packet[IBH_NA_MAX];
-    gsize length = ibh_na_announcement(link, ip, packet);
-
-    if (!length)
-        return TRUE;
-    if (!open_icmp6(announcer, error))
-        return FALSE;
-    return send_advertisement(announcer->icmp6, link, ip, packet, length) ||
-           fail("cannot send an advertisement", error);
+    return sendmsg(announcer->icmp6, &message, 0) >= 0 || set_errno("cannot send an advertisement", error);
 }
 
 gboolean ibh_announcer_send(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error)

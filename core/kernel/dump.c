@@ -5,7 +5,8 @@
 
 #define DUMP_TRIES 8
 
-/* A dump that changed under way may lack something or have it twice: it is read again, from the start. */
+/* If the kernel's state changes during a dump, objects may be missing or come twice, and the kernel sets
+ * NLM_F_DUMP_INTR. Read the dump again from the start. */
 gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GArray *array, const char *what, GError **error)
 {
@@ -21,7 +22,7 @@ gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
         g_usleep((gulong)attempt * 1000);
     }
     nlmsg_free(message);
-    /* No such device; or no such table, as main before the first IPv4 address of a namespace: nothing is in it. */
+    /* Without the device or the table, there is nothing to read. (A new namespace has no main table for IPv4.) */
     if (!local || local->code == ENODEV || local->code == ENOENT)
         return TRUE;
     g_propagate_prefixed_error(error, g_steal_pointer(&local), "cannot read %s: ", what);
@@ -33,6 +34,6 @@ struct nl_msg *ibh_message_new(int type, int flags, gconstpointer fixed, gsize s
     struct nl_msg *message = nlmsg_alloc_simple(type, NLM_F_REQUEST | flags);
 
     if (!message || nlmsg_append(message, (void *)(guintptr)fixed, size, NLMSG_ALIGNTO) < 0)
-        g_error("out of memory"); /* as GLib does */
+        g_error("out of memory"); /* GLib aborts as well */
     return message;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside this room: a request and its answer, dumps, and the attributes of a message.
+ * For this room only: the socket, a request and its answer, dumps, and the attributes of a message.
  */
 #pragma once
 
@@ -12,35 +12,37 @@
 #include <string.h>
 #include <sys/socket.h>
 
-typedef struct IbhNetlink IbhNetlink;
+typedef struct IbhNetlink {
+    struct nl_sock *socket;
+    char *received;   /* a buffer of IBH_RECEIVE_SIZE */
+    gboolean strict;  /* the kernel checks and applies the filters of dumps (4.20); older kernels send everything */
+    guint datagrams;  /* how many datagrams had objects of the last answer */
+    GHashTable *pool; /* the nexthops and metrics of routes */
+} IbhNetlink;
+
 typedef struct nl_msg IbhMessage;
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhMessage, nlmsg_free)
 
-#define IBH_RECEIVE_SIZE (32 * 1024) /* as much as the kernel puts into one part of a dump */
+#define IBH_RECEIVE_SIZE (32 * 1024) /* the kernel's limit for one datagram of a dump */
 
-/* Called for each object of an answer; FALSE: it could not be read. */
+/* Runs for each object of an answer. FALSE: the message is malformed. */
 typedef gboolean (*IbhMessageFunc)(struct nlmsghdr *header, gpointer data);
 
-/* Sends a request and reads all of its answer. A dump that changed under way is not repeated here: EINTR. */
+/* Sends a request and reads the whole answer. EINTR: the kernel's state has changed during the dump. */
 gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GError **error);
 
-/* Appends to `array` through `each`, which gets `data`. Takes `message`. Of a link that is gone there is nothing. */
+/* Runs `each` with `data` for each object of a dump, which appends to `array`, and repeats an interrupted dump. Frees
+ * `message`. A dump of a link that has gone is empty. `what` is for the error: "cannot read WHAT". */
 gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GArray *array, const char *what, GError **error);
-guint ibh_netlink_datagrams(const IbhNetlink *netlink); /* in how many the last dump came */
-/* A request with its fixed header, which contains all that a strict dump can be filtered by. */
 struct nl_msg *ibh_message_new(int type, int flags, gconstpointer fixed, gsize size);
 
-/* What lists of routes are kept in, as long as the socket. */
-GHashTable *ibh_netlink_pool(IbhNetlink *netlink);
-
-/* nexthops.c */
 void ibh_route_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool);
-/* A route that names a nexthop object, and no device, gets what its object says. */
+/* Reads the nexthop object of a route that names an object and no device. */
 void ibh_route_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route);
 
-/* ---- attributes: what is absent or too short is 0, none, "" ---- */
+/* ---- attributes: an absent or short attribute reads as 0, AF_UNSPEC or "" ---- */
 
 static inline gboolean parse(struct nlmsghdr *header, gsize fixed, struct nlattr **attributes, int max)
 {

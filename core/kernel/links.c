@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Links and addresses.
- */
 #include "kernel/netlink.h"
 
 #include "kernel/dump.h"
@@ -18,20 +15,6 @@
 
 /* ---- links ---- */
 
-/* Kinds that name the link they are stacked on; IFLA_LINK of others (veth, tunnels) means something else. */
-static gboolean is_stacked_kind(const char *kind)
-{
-    static const char *const kinds[] = {"vlan", "macvlan", "macvtap", "ipvlan", "ipoib", NULL};
-
-    return g_strv_contains(kinds, kind);
-}
-
-/* "pf0vf3", "c1pf0sf8": the port of another function; the uplink's own port is "p0". */
-static gboolean is_representor_port(const char *port)
-{
-    return g_str_has_prefix(port, "pf") || (port[0] == 'c' && g_ascii_isdigit(port[1]));
-}
-
 static gint32 get_conf(struct nlattr *conf, int index)
 {
     gint32 value = 0;
@@ -42,7 +25,7 @@ static gint32 get_conf(struct nlattr *conf, int index)
     return value;
 }
 
-/* The kernel tells the interface's sysctls along with the link: no file has to be read for them. */
+/* A message about a link contains the link's sysctls, so we need not read a file for each. */
 static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
 {
     static const int indices[IBH_N_SYSCTLS] = {
@@ -60,25 +43,16 @@ static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
     link->proxy_arp = get_conf(conf, IPV4_DEVCONF_PROXY_ARP) != 0;
     link->forwarding = get_conf(conf, IPV4_DEVCONF_FORWARDING) != 0;
     conf = find_in(find_in(af_spec, AF_INET6), IFLA_INET6_CONF);
-    link->mtu6 = get_conf(conf, DEVCONF_MTU6 + 1); /* IPv6 counts from 0 */
+    link->mtu6 = get_conf(conf, DEVCONF_MTU6 + 1); /* the IPv6 indices start at 0 */
     link->keeps_mtu6 = conf && !get_conf(conf, DEVCONF_ACCEPT_RA_MTU + 1);
     link->forwarding6 = get_conf(conf, DEVCONF_FORWARDING + 1) != 0;
 }
 
-static void get_hardware_address(struct nlattr **attributes, IbhLink *link)
+static gboolean on_link_message(struct nlmsghdr *header, gpointer data)
 {
-    struct nlattr *own = attributes[IFLA_ADDRESS], *broadcast = attributes[IFLA_BROADCAST];
-
-    if (!own || !broadcast || nla_len(own) > IBH_LLADDR_MAX || nla_len(broadcast) != nla_len(own))
-        return;
-    link->lladdr_len = (guint)nla_len(own);
-    memcpy(link->lladdr, nla_data(own), link->lladdr_len);
-    memcpy(link->broadcast, nla_data(broadcast), link->lladdr_len);
-}
-
-static gboolean on_link(struct nlmsghdr *header, gpointer data)
-{
-    struct nlattr *attributes[IFLA_MAX + 1];
+    /* For these kinds, IFLA_LINK is the link below; for others (veth, tunnels) it means something else. */
+    static const char *const stacked[] = {"vlan", "macvlan", "macvtap", "ipvlan", "ipoib", NULL};
+    struct nlattr *attributes[IFLA_MAX + 1], *own, *broadcast, *info_data;
     const struct ifinfomsg *info = nlmsg_data(header);
     char port[64];
     IbhLink link;
@@ -94,23 +68,31 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
                      .mtu = (int)get_u32(attributes[IFLA_MTU], 0)};
     get_string(attributes[IFLA_IFNAME], link.name, sizeof link.name);
     get_string(find_in(attributes[IFLA_LINKINFO], IFLA_INFO_KIND), link.kind, sizeof link.kind);
+    info_data = find_in(attributes[IFLA_LINKINFO], IFLA_INFO_DATA);
     if (g_str_equal(link.kind, "vrf"))
-        link.vrf = get_u32(find_in(find_in(attributes[IFLA_LINKINFO], IFLA_INFO_DATA), IFLA_VRF_TABLE), 0);
-    if (!attributes[IFLA_LINK_NETNSID] && (is_stacked_kind(link.kind) || link.type == ARPHRD_INFINIBAND))
+        link.vrf = get_u32(find_in(info_data, IFLA_VRF_TABLE), 0);
+    if (!attributes[IFLA_LINK_NETNSID] && (g_strv_contains(stacked, link.kind) || link.type == ARPHRD_INFINIBAND))
         link.parent = (int)get_u32(attributes[IFLA_LINK], 0);
     if (link.parent == link.ifindex)
         link.parent = 0;
+    /* A representor is the port of another function, "pf0vf3" or "c1pf0sf8". The uplink's own port is "p0". */
     get_string(attributes[IFLA_PHYS_PORT_NAME], port, sizeof port);
-    link.representor = attributes[IFLA_PHYS_SWITCH_ID] && is_representor_port(port);
-    get_hardware_address(attributes, &link);
+    link.representor = attributes[IFLA_PHYS_SWITCH_ID] &&
+                       (g_str_has_prefix(port, "pf") || (port[0] == 'c' && g_ascii_isdigit(port[1])));
+    own = attributes[IFLA_ADDRESS];
+    broadcast = attributes[IFLA_BROADCAST];
+    if (own && broadcast && nla_len(own) <= IBH_LLADDR_MAX && nla_len(broadcast) == nla_len(own)) {
+        link.lladdr_len = (guint)nla_len(own);
+        memcpy(link.lladdr, nla_data(own), link.lladdr_len);
+        memcpy(link.broadcast, nla_data(broadcast), link.lladdr_len);
+    }
     get_sysctls(attributes[IFLA_AF_SPEC], &link);
     g_array_append_vals(data, &link, 1);
     return TRUE;
 }
 
-/* For an IPoIB child that was moved to this namespace, the kernel gives its parent's index but not that this index is
- * one of another namespace: here any other NIC may have it. A child has the GUID of its port, and no children. */
-static gboolean is_port_of(const GArray *links, const IbhLink *child)
+/* FALSE: the parent of this IPoIB child is not the link with that index, but one in another namespace. */
+static gboolean has_its_parent(const GArray *links, const IbhLink *child)
 {
     char guid[IBH_HARDWARE_LEN];
 
@@ -122,30 +104,29 @@ static gboolean is_port_of(const GArray *links, const IbhLink *child)
     return FALSE;
 }
 
-void ibh_netlink_check_parents(GArray *links)
-{
-    g_autoptr(GPtrArray) orphans = g_ptr_array_new();
-
-    IBH_EACH (IbhLink, link, links) {
-        if (link->type == ARPHRD_INFINIBAND && link->parent && !is_port_of(links, link))
-            g_ptr_array_add(orphans, link);
-    }
-    IBH_EACH_POINTER (IbhLink, orphan, orphans)
-        orphan->parent = 0;
-}
-
 gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **error)
 {
     const struct ifinfomsg fixed = {.ifi_family = AF_UNSPEC};
     struct nl_msg *message = ibh_message_new(RTM_GETLINK, NLM_F_DUMP, &fixed, sizeof fixed);
+    g_autoptr(GPtrArray) orphans = g_ptr_array_new();
 
     nla_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-    return ibh_netlink_dump(netlink, message, on_link, links, links, "the interfaces", error);
+    if (!ibh_netlink_dump(netlink, message, on_link_message, links, links, "the interfaces", error))
+        return FALSE;
+    /* If an IPoIB child was moved to this namespace, the kernel reports its parent's index without the namespace, and
+     * here another NIC may have that index. So compare the port GUIDs: a child has that of its port. */
+    IBH_EACH (IbhLink, link, links) {
+        if (link->type == ARPHRD_INFINIBAND && link->parent && !has_its_parent(links, link))
+            g_ptr_array_add(orphans, link);
+    }
+    IBH_EACH_POINTER (IbhLink, orphan, orphans)
+        orphan->parent = 0;
+    return TRUE;
 }
 
 /* ---- addresses ---- */
 
-static void add_address(struct nl_object *object, void *data)
+static void append_address(struct nl_object *object, void *data)
 {
     struct rtnl_addr *given = (struct rtnl_addr *)object;
     const guint flags = rtnl_addr_get_flags(given);
@@ -168,7 +149,6 @@ static void add_address(struct nl_object *object, void *data)
         g_array_append_vals(data, &address, 1);
 }
 
-/* FALSE: libnl-route-3 cannot make an object of this message. */
 static gboolean on_address(struct nlmsghdr *header, gpointer data)
 {
     g_autoptr(IbhMessage) message = nlmsg_convert(header);
@@ -176,7 +156,7 @@ static gboolean on_address(struct nlmsghdr *header, gpointer data)
     if (!message)
         g_error("out of memory");
     nlmsg_set_proto(message, NETLINK_ROUTE);
-    return nl_msg_parse(message, add_address, data) >= 0;
+    return nl_msg_parse(message, append_address, data) >= 0; /* libnl-route-3 makes an object of the message */
 }
 
 gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error)

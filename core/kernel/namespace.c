@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Which network namespace this is, and whether another process is in it.
- */
 #include "kernel/netlink.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-/* What headers of Linux 4.18 do not have. */
-#ifndef SO_NETNS_COOKIE
+#ifndef SO_NETNS_COOKIE /* headers of Linux 4.18 lack it */
 #define SO_NETNS_COOKIE 71
 #endif
 
+/* Each network namespace has its own inode of net/dev in /proc. Unlike ns/net, stat() of that file needs no capability.
+ */
 gboolean ibh_process_is_in_this_netns(const char *process)
 {
     g_autofree char *path = g_strdup_printf("/proc/%s/net/dev", process);

@@ -7,7 +7,7 @@
 #include <linux/rtnetlink.h>
 #include <netlink/route/neighbour.h>
 
-#define FLAGS_EXT 15 /* NDA_FLAGS_EXT, which headers before 5.16 do not have, nor an rtnl_neigh before libnl 3.10 */
+#define FLAGS_EXT 15 /* NDA_FLAGS_EXT: headers before 5.16 lack it, as does rtnl_neigh before libnl 3.10 */
 
 typedef struct {
     IbhNeighbours which;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel's routing state: the only part that talks netlink.
+ * The kernel's routing state through netlink, the sysctls, announcements and capabilities.
  *
- *   netlink.c                 the socket: one request at a time, errors in the kernel's own words
+ *   netlink.c                 the socket: one request at a time, errors with the kernel's text
  *   links.c, rules.c, read.c,
- *   nexthops.c                strict, filtered dumps → values; look-ups
+ *   nexthops.c, neighbours.c  filtered dumps → values; look-ups
  *   write.c                   operations → requests
  */
 #pragma once
@@ -21,22 +21,19 @@ IbhNetlink *ibh_netlink_open(GError **error);
 void ibh_netlink_close(IbhNetlink *netlink);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhNetlink, ibh_netlink_close)
 
-/* Identifies this network namespace until the next boot; 0: the kernel (before 5.14) cannot say. */
+/* A cookie identifies a network namespace until the next boot. 0: the kernel is older than 5.14. */
 guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink);
-guint64 ibh_socket_netns_cookie(int fd); /* any socket tells it */
-/* A number that no other network namespace has at the same time; when this one is gone, the kernel gives it to another.
- * 0: not known. */
+guint64 ibh_socket_netns_cookie(int fd);
+/* Returns the number of this network namespace, which no other namespace has at the same time; after this namespace has
+ * gone, the kernel reuses the number. 0: unknown. */
 guint64 ibh_netns_number(void);
 
-/* The kernel names this port when it reports our changes to other processes. */
+/* The kernel's reports of our changes to other processes carry this port. */
 guint32 ibh_netlink_port(IbhNetlink *netlink);
 
-/* The kernel checks the filters of dumps (4.20): it sends what the filter asks for, and no more. */
-gboolean ibh_netlink_is_strict(const IbhNetlink *netlink);
+/* ---- reading: each function appends to an array, both families unless told otherwise ---- */
 
-/* ---- reading: each appends to an array; of both families ---- */
-
-/* FALSE of a route that is dropped while it is read. */
+/* FALSE: skip the route. */
 typedef gboolean (*IbhRouteMatters)(gconstpointer of, const IbhRoute *route);
 
 typedef struct {
@@ -44,82 +41,77 @@ typedef struct {
     guint32 table;        /* 0: all */
     guint8 protocol;      /* 0: all */
     guint8 type;          /* 0: all */
-    int ifindex;          /* of the device, 0: any; the kernel alone filters by it */
-    gboolean cached;      /* only what is cached (IPv6), which is else left out */
-    guint limit;          /* none, if more would come; 0: any number */
-    IbhRouteMatters keep; /* which gets `of`; NULL: all are kept */
-    gconstpointer of;
+    int ifindex;          /* 0: all; only kernels with strict dumps apply it */
+    gboolean cached;      /* IPv6: TRUE reads cached routes only, FALSE all others */
+    guint limit;          /* if there are more routes, read none; 0: no limit */
+    IbhRouteMatters keep; /* NULL: keep all */
+    gconstpointer of;     /* an argument for `keep` */
 } IbhRouteFilter;
 
 gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **error);
-/* Of all links that have been read: finds parents that are in another namespace. */
-void ibh_netlink_check_parents(GArray *links);
 gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GError **error);
-gboolean ibh_netlink_name(IbhNetlink *netlink, int ifindex, char ret_name[IFNAMSIZ]); /* FALSE: there is none */
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error);
 gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filter, GArray *routes, GError **error);
-/* Unicast routes of main by these devices (int), of a multipath route each device's part; AF_UNSPEC: of both families.
- */
+/* Reads the unicast routes of the main table through these NICs (int), a multipath route as one part for each NIC. */
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, IbhRouteMatters keep,
                                gconstpointer of, GArray *parts, GError **error);
 
 typedef enum {
-    IBH_NEIGHBOURS_FOUND, /* by ARP or ND */
-    IBH_NEIGHBOURS_ALL,   /* also permanent ones and those of a control plane */
-    IBH_NEIGHBOURS_PROXY  /* for which this host answers on behalf of other hosts */
+    IBH_NEIGHBOURS_FOUND, /* entries of ARP and ND */
+    IBH_NEIGHBOURS_ALL,   /* also permanent entries and entries of a control plane */
+    IBH_NEIGHBOURS_PROXY  /* proxy entries only: this host answers on behalf of other hosts */
 } IbhNeighbours;
 gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, IbhNeighbours which, GArray *neighbours,
                                      GError **error);
 
-/* ---- asking the kernel how it would route ---- */
+/* ---- look-ups: how would the kernel route a packet? ---- */
 
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error);
 
 /* ---- writing ---- */
 
-/* Runs a rule, route or neigh operation. Succeeds also if nothing had to be changed. */
+/* Runs a rule, route or neigh operation. Succeeds also if the kernel's state is as wanted already. */
 gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **error);
 
-/* Makes the kernel send an ARP request for its own address: a gratuitous ARP. Works only for the address that the
- * kernel chooses as source (IbhOp.by_kernel). */
+/* Makes the kernel send a gratuitous ARP for its own address. This works only for the address that the kernel would
+ * choose as the source (IbhOp.by_kernel). */
 gboolean ibh_netlink_announce(IbhNetlink *netlink, int ifindex, const IbhIp *ip, GError **error);
-/* Deletes one entry of the neighbour table; IBH_OP_NEIGH_DEL deletes all that were found through a NIC. */
+/* Deletes one neighbour entry. (IBH_OP_NEIGH_DEL deletes all entries that ARP found through a NIC.) */
 gboolean ibh_netlink_forget_neighbour(IbhNetlink *netlink, int ifindex, const IbhIp *ip, GError **error);
 
-/* What a message about a rule says; its fixed header is valid. */
+/* Reads a message about a rule, whose fixed header the caller has checked. */
 IbhRule ibh_rule_of(struct nlmsghdr *header);
 
-/* `process`: its number, "1". The files of a network namespace in /proc have inodes of its own, and unlike its handle
- * they may be looked at without any capability. */
+/* `process` is a number, "1". */
 gboolean ibh_process_is_in_this_netns(const char *process);
 
-/* ---- telling peers which hardware address an IP address has now ---- */
+/* ---- announcements: tell peers the hardware address of an IP address ---- */
 
 typedef struct {
-    int packet; /* sockets, opened at need; -1: none */
+    int packet; /* sockets, which ibh_announcer_send() opens; -1: not open */
     int icmp6;
 } IbhAnnouncer;
 
 #define IBH_ANNOUNCER_INIT ((IbhAnnouncer){.packet = -1, .icmp6 = -1})
 
-/* Sends a gratuitous ARP for any address from any link, or (IPv6) an unsolicited neighbour advertisement. Closing its
- * packet socket costs some milliseconds (the kernel waits for an RCU grace period), so where the kernel's own ARP will
- * do, use ibh_netlink_announce(). */
+/* Sends a gratuitous ARP or an unsolicited neighbour advertisement for any address through any link. To close a packet
+ * socket, the kernel waits for an RCU grace period of some milliseconds; so use ibh_netlink_announce() if the kernel's
+ * own ARP will do. */
 gboolean ibh_announcer_send(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error);
 void ibh_announcer_clear(IbhAnnouncer *announcer);
 
 /* ---- capabilities ---- */
 
 gboolean ibh_caps_have(int capability); /* CAP_NET_ADMIN, … */
-/* Of its capabilities this process keeps CAP_NET_ADMIN and CAP_NET_RAW; it can gain none. */
+/* Drops all capabilities but CAP_NET_ADMIN and CAP_NET_RAW, for good. */
 void ibh_caps_keep_net(void);
 
-/* ---- the sysctls of IPv4; those of an interface come with its link, and need no file to be read ---- */
+/* ---- sysctls (a dump of links contains the IPv4 sysctls of each interface) ---- */
 
-/* net.ipv4.conf.all; a value that is not there counts as 0. */
+/* Reads net.ipv4.conf.all; a missing file counts as 0. */
 gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error);
-/* One below net, "ipv4/conf/all/proxy_arp"; -1, with errno: it is not there, or cannot be read. */
+/* Reads a value below net, such as "ipv4/conf/all/proxy_arp". Returns -1 and sets errno if it cannot be read. */
 G_GNUC_PRINTF(1, 2) int ibh_sysctl_read(const char *format, ...);
-/* Of the NIC with this index, which had the name `iface` when it was looked at. */
+/* Writes a value of the NIC with this index, whose name was `iface` in the snapshot. */
 gboolean ibh_sysctl_write(IbhNetlink *netlink, int ifindex, const char *iface, IbhSysctl key, int value,
                           GError **error);

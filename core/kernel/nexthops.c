@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Nexthop objects (ip nexthop). With nexthop_compat_mode=0 a route names its object alone, without gateway and device:
- * then the kernel is asked for the object, and for the members of a group.
+ * Nexthop objects (ip nexthop). With nexthop_compat_mode=0, a route names only its object, neither gateway nor device;
+ * so ask the kernel for the object, and for the members of a group.
  */
 #include "kernel/dump.h"
 #include "kernel/netlink.h"
@@ -17,8 +17,8 @@ void ibh_route_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool)
 }
 
 typedef struct {
-    IbhHop hop;      /* of an object that is no group */
-    GArray *members; /* struct nexthop_grp; of a group */
+    IbhHop hop;      /* of a single nexthop */
+    GArray *members; /* struct nexthop_grp, of a group */
 } Object;
 
 static gboolean on_object(struct nlmsghdr *header, gpointer data)
@@ -39,8 +39,8 @@ static gboolean on_object(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* FALSE: it is gone, or the kernel has no such objects. */
-static gboolean ask(IbhNetlink *netlink, guint32 id, Object *object)
+/* FALSE: the object has gone, or the kernel has no nexthop objects (before 5.3). */
+static gboolean read_object(IbhNetlink *netlink, guint32 id, Object *object)
 {
     const struct nhmsg fixed = {.nh_family = AF_UNSPEC};
     g_autoptr(IbhMessage) message = ibh_message_new(RTM_GETNEXTHOP, 0, &fixed, sizeof fixed);
@@ -55,15 +55,15 @@ void ibh_route_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route)
     Object object = {.members = members};
     guint n;
 
-    if (!route->object || route->ifindex || route->type != RTN_UNICAST || !ask(netlink, route->object, &object))
+    if (!route->object || route->ifindex || route->type != RTN_UNICAST || !read_object(netlink, route->object, &object))
         return;
     n = members->len;
     for (guint i = 0; i < n; i++) {
-        if (ask(netlink, g_array_index(members, struct nexthop_grp, i).id, &object))
+        if (read_object(netlink, g_array_index(members, struct nexthop_grp, i).id, &object))
             g_array_append_val(hops, object.hop);
     }
     if (n) {
-        ibh_route_set_hops(route, hops, ibh_netlink_pool(netlink));
+        ibh_route_set_hops(route, hops, netlink->pool);
     } else {
         route->ifindex = object.hop.ifindex;
         route->gateway = object.hop.gateway;

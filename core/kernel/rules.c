@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Rules.
- */
 #include "kernel/netlink.h"
 
 #include "kernel/dump.h"
@@ -9,13 +6,13 @@
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 
-/* FRA_DSCP (6.12), FRA_SPORT_MASK, FRA_DPORT_MASK and FRA_DSCP_MASK (6.16), which older headers do not have. */
+/* Older headers lack FRA_DSCP (6.12), FRA_SPORT_MASK, FRA_DPORT_MASK and FRA_DSCP_MASK (6.16). */
 #define RULE_DSCP 25
 #define RULE_SPORT_MASK 28
 #define RULE_DPORT_MASK 29
 #define RULE_DSCP_MASK 30
 
-/* Attributes that are copied as they are: how many bytes, to where, and which selector one stands for. */
+/* Attributes that we copy as they are: the size, the offset in IbhRule, and the selector. */
 #define FIELD(member, selector) sizeof(((IbhRule *)0)->member), G_STRUCT_OFFSET(IbhRule, member), selector
 
 static const struct {
@@ -34,13 +31,21 @@ static const struct {
     [FRA_IP_PROTO] = {FIELD(by.ip_protocol, IBH_SELECT_PORT)},
     [FRA_SPORT_RANGE] = {FIELD(by.sport, IBH_SELECT_PORT)},
     [FRA_DPORT_RANGE] = {FIELD(by.dport, IBH_SELECT_PORT)},
-    [RULE_DSCP_MASK] = {FIELD(by.dscp_mask, 0)}, /* comes with every rule by DSCP */
+    [RULE_DSCP_MASK] = {FIELD(by.dscp_mask, 0)}, /* only with RULE_DSCP */
 };
 
-/* libnl's own rule objects drop the suppressors, which are the mark of our rules. */
-static void get_rule_attribute(struct nlattr *attribute, const struct fib_rule_hdr *info, IbhRule *rule)
+/* libnl's rule objects drop the suppressors, which are our mark. */
+static void get_attribute(struct nlattr *attribute, const struct fib_rule_hdr *info, IbhRule *rule)
 {
-    switch (nla_type(attribute)) {
+    const guint type = (guint)nla_type(attribute);
+
+    if (type < G_N_ELEMENTS(FIELDS) && FIELDS[type].size) {
+        rule->selectors |= FIELDS[type].selector;
+        if (attribute->nla_len >= sizeof *attribute + FIELDS[type].size)
+            memcpy((char *)rule + FIELDS[type].at, attribute + 1, FIELDS[type].size);
+        return;
+    }
+    switch (type) {
     case FRA_SRC:
         rule->from = get_prefix(attribute, info->family, info->src_len);
         break;
@@ -72,42 +77,16 @@ static void get_rule_attribute(struct nlattr *attribute, const struct fib_rule_h
         if (!rule->by.dscp_mask)
             rule->by.dscp_mask = IBH_DSCP_ALL;
         break;
-    case RULE_SPORT_MASK: /* a kernel that has these attributes sends them for every rule by port */
+    case RULE_SPORT_MASK: /* kernels that know masks send one with every port */
     case RULE_DPORT_MASK:
         rule->selectors |=
             nla_len(attribute) >= 2 && nla_get_u16(attribute) == G_MAXUINT16 ? IBH_SELECT_PORT : IBH_SELECT_OTHER;
         break;
     case FRA_PAD:
         break;
-    default: /* unknown attributes of newer kernels: such a rule is never taken for ours */
+    default: /* a newer kernel's attribute: the rule is not ours */
         rule->selectors |= IBH_SELECT_OTHER;
     }
-}
-
-static void get_attribute(struct nlattr *attribute, const struct fib_rule_hdr *info, IbhRule *rule)
-{
-    const guint type = (guint)nla_type(attribute);
-    const guint size = type < G_N_ELEMENTS(FIELDS) ? FIELDS[type].size : 0;
-
-    if (!size) {
-        get_rule_attribute(attribute, info, rule);
-        return;
-    }
-    rule->selectors |= FIELDS[type].selector;
-    if (attribute->nla_len >= sizeof *attribute + size)
-        memcpy((char *)rule + FIELDS[type].at, attribute + 1, size);
-}
-
-/* nla_ok() and nla_next(), without a call for each attribute. */
-static gboolean is_whole(const struct nlattr *attribute, int left)
-{
-    return left >= (int)sizeof *attribute && attribute->nla_len >= sizeof *attribute && attribute->nla_len <= left;
-}
-
-static struct nlattr *step(struct nlattr *attribute, int *left)
-{
-    *left -= NLA_ALIGN(attribute->nla_len);
-    return (void *)((char *)attribute + NLA_ALIGN(attribute->nla_len));
 }
 
 IbhRule ibh_rule_of(struct nlmsghdr *header)
@@ -127,25 +106,29 @@ IbhRule ibh_rule_of(struct nlmsghdr *header)
         .by = {.tos = info->tos},
     };
 
-    for (; is_whole(attribute, left); attribute = step(attribute, &left))
+    /* nla_ok() and nla_next() inline: a host may have thousands of rules */
+    while (left >= (int)sizeof *attribute && attribute->nla_len >= sizeof *attribute && attribute->nla_len <= left) {
         get_attribute(attribute, info, &rule);
+        left -= NLA_ALIGN(attribute->nla_len);
+        attribute = (void *)((char *)attribute + NLA_ALIGN(attribute->nla_len));
+    }
     return rule;
 }
 
 typedef struct {
     GArray *rules;
     int family;
-} IbhRuleDump;
+} RuleDump;
 
 static gboolean on_rule(struct nlmsghdr *header, gpointer data)
 {
-    const IbhRuleDump *dump = data;
+    const RuleDump *dump = data;
     const struct fib_rule_hdr *info = nlmsg_data(header);
     IbhRule rule;
 
     if (!nlmsg_valid_hdr(header, sizeof *info))
         return FALSE;
-    if (info->family != dump->family) /* a kernel without IPv6 sends the rules of all families */
+    if (info->family != dump->family) /* asked for IPv6, a kernel without IPv6 sends the rules of all families */
         return TRUE;
     rule = ibh_rule_of(header);
     g_array_append_vals(dump->rules, &rule, 1);
@@ -157,13 +140,13 @@ static gboolean on_rule(struct nlmsghdr *header, gpointer data)
 static gboolean read_family(IbhNetlink *netlink, int family, GArray *rules, GError **error)
 {
     const struct fib_rule_hdr fixed = {.family = (guint8)family};
-    IbhRuleDump dump = {.rules = rules, .family = family};
+    RuleDump dump = {.rules = rules, .family = family};
 
     return ibh_netlink_dump(netlink, ibh_message_new(RTM_GETRULE, NLM_F_DUMP, &fixed, sizeof fixed), on_rule, &dump,
                             rules, "the routing rules", error);
 }
 
-static gboolean are_equal(const GArray *a, const GArray *b)
+static gboolean have_equal_rules(const GArray *a, const GArray *b)
 {
     for (guint i = 0; a->len == b->len && i < a->len; i++) {
         if (ibh_rule_compare(&g_array_index(a, IbhRule, i), &g_array_index(b, IbhRule, i)) != 0)
@@ -172,46 +155,37 @@ static gboolean are_equal(const GArray *a, const GArray *b)
     return a->len == b->len;
 }
 
-/* Appends each rule once. */
-static void add_distinct(const GArray *found, GArray *rules)
-{
-    IBH_EACH (const IbhRule, rule, found) {
-        gboolean is_there = FALSE;
-
-        IBH_EACH (const IbhRule, other, rules)
-            is_there |= ibh_rule_compare(other, rule) == 0;
-        if (!is_there)
-            g_array_append_vals(rules, rule, 1);
-    }
-}
-
-/* The kernel continues a dump of rules by counting, and flags no change: where another program adds or deletes a rule
- * between two datagrams, the dump repeats a rule or skips one. So a dump of more than one datagram is read until two
- * are equal. While the rules keep changing, a rule that came twice counts once: a repeat must not be deleted as a copy.
- */
+/* The kernel continues a dump of rules at a position, and does not flag changes. If another program adds or deletes a
+ * rule between two datagrams, the dump repeats or skips a rule. So repeat a dump of several datagrams until two dumps
+ * are equal. If the rules keep changing, count a rule that came twice once: otherwise we would take the repeat for
+ * a second rule, and delete the only one. */
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error)
 {
     static const int families[] = {AF_INET, AF_INET6};
 
     IBH_EACH_ROW (const int, family, families) {
         g_autoptr(GArray) found = IBH_NEW_ARRAY(IbhRule), again = IBH_NEW_ARRAY(IbhRule);
-        gboolean is_sure;
+        gboolean is_stable;
 
         if (!read_family(netlink, *family, found, error))
             return FALSE;
-        is_sure = ibh_netlink_datagrams(netlink) < 2;
-        for (int attempt = 1; !is_sure && attempt < DUMP_TRIES; attempt++) {
+        is_stable = netlink->datagrams < 2;
+        for (int attempt = 1; !is_stable && attempt < DUMP_TRIES; attempt++) {
             g_array_set_size(again, 0);
             if (!read_family(netlink, *family, again, error))
                 return FALSE;
-            is_sure = are_equal(found, again);
+            is_stable = have_equal_rules(found, again);
             g_array_set_size(found, 0);
             g_array_append_vals(found, again->data, again->len);
         }
-        if (is_sure)
-            g_array_append_vals(rules, found->data, found->len);
-        else
-            add_distinct(found, rules);
+        IBH_EACH (const IbhRule, rule, found) {
+            gboolean repeated = FALSE;
+
+            for (guint i = 0; !is_stable && i < rules->len; i++)
+                repeated |= ibh_rule_compare(&g_array_index(rules, IbhRule, i), rule) == 0;
+            if (!repeated)
+                g_array_append_vals(rules, rule, 1);
+        }
     }
     return TRUE;
 }

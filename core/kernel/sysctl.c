@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel/netlink.h"
 
+#include "kernel/dump.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <netlink/socket.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define NET "/proc/sys/net/"
@@ -48,27 +52,28 @@ gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error)
 
 /* ---- writing ---- */
 
-/* Writes to the file of that name, if the NIC still has the name when the file is open: a file that was opened before a
- * rename cannot be written to any more, not even if the name comes back. Returns 0 or errno; EAGAIN: `name` was not the
- * NIC's, and is now. (RTM_SETLINK takes an index; but then the kernel does not report a new rp_filter, and does as
- * after a change of the link: it drops cached routes, and joins multicast groups anew.) */
+/* Writes the file of that name if the NIC still has the name once the file is open: the kernel refuses writes to a file
+ * that was opened before a rename. Returns 0 or an errno. EAGAIN: the NIC has another name, and `name` is updated.
+ * (RTM_SETLINK takes an index, but then the kernel does not report a new rp_filter, and acts as if the link had
+ * changed: it drops cached routes and joins multicast groups again.) */
 static int write_as(IbhNetlink *netlink, int ifindex, char name[IFNAMSIZ], IbhSysctl key, int value)
 {
     g_autofree char *path = g_strdup_printf(NET "ipv4/conf/%s/%s", name, ibh_sysctl_name(key));
     int fd = open(path, O_WRONLY | O_CLOEXEC), problem = fd < 0 ? errno : 0;
-    char text[16], now[IFNAMSIZ];
+    struct ifreq now = {.ifr_ifindex = ifindex};
+    char text[16];
 
     g_snprintf(text, sizeof text, "%d", value);
-    if (!ibh_netlink_name(netlink, ifindex, now))
+    if (ioctl(nl_socket_get_fd(netlink->socket), SIOCGIFNAME, &now) < 0)
         problem = errno;
-    else if (!g_str_equal(now, name))
+    else if (!g_str_equal(now.ifr_name, name))
         problem = EAGAIN;
     else if (fd >= 0 && write(fd, text, strlen(text)) < 0)
         problem = errno;
     if (fd >= 0)
         close(fd);
     if (problem == EAGAIN)
-        g_strlcpy(name, now, IFNAMSIZ);
+        g_strlcpy(name, now.ifr_name, IFNAMSIZ);
     return problem;
 }
 
@@ -80,7 +85,7 @@ gboolean ibh_sysctl_write(IbhNetlink *netlink, int ifindex, const char *iface, I
     g_strlcpy(name, iface, sizeof name);
     for (gulong attempt = 0; (problem == EAGAIN || problem == ENOENT) && attempt < WRITE_TRIES; attempt++) {
         if (attempt)
-            g_usleep(attempt * 1000); /* while it is renamed it has no files */
+            g_usleep(attempt * 1000); /* during a rename, the NIC has no files */
         problem = ibh_iface_name_has_sysctls(name) ? write_as(netlink, ifindex, name, key, value) : EPERM;
     }
     if (problem)

@@ -12,7 +12,7 @@
 
 typedef struct {
     struct nl_msg *message;
-    gboolean too_long; /* of next hops there may be too many */
+    gboolean too_long; /* a route may have too many nexthops for a message */
 } Change;
 
 static void put(Change *change, int type, gconstpointer value, gsize size)
@@ -25,7 +25,7 @@ static void put_u32(Change *change, int type, guint32 value)
     put(change, type, &value, sizeof value);
 }
 
-static void put_ip(Change *change, int type, const IbhIp *ip)
+static void put_ip_attribute(Change *change, int type, const IbhIp *ip)
 {
     if (ip->family != AF_UNSPEC)
         put(change, type, ip->bytes, ibh_ip_bits(ip) / 8);
@@ -34,10 +34,10 @@ static void put_ip(Change *change, int type, const IbhIp *ip)
 static void put_prefix(Change *change, int type, const IbhPrefix *prefix)
 {
     if (prefix->length)
-        put_ip(change, type, &prefix->ip);
+        put_ip_attribute(change, type, &prefix->ip);
 }
 
-/* Waits for the kernel's answer. `as_wanted`: the errno which means that nothing had to change. */
+/* Sends the change and waits for the answer. `as_wanted` is the errno that means "already so", or 0. */
 static gboolean send_change(IbhNetlink *netlink, const Change *change, int as_wanted, GError **error)
 {
     g_autoptr(IbhMessage) message = change->message;
@@ -56,77 +56,42 @@ static gboolean send_change(IbhNetlink *netlink, const Change *change, int as_wa
 
 /* ---- rules ---- */
 
-/* Every attribute is given, in a delete as well: to the kernel, an absent attribute matches anything. The table is one,
- * too, so that of the header, which has room for 8 bits, does not count. */
-static void put_rule(Change *change, const IbhRule *rule)
-{
-    put_u32(change, FRA_PRIORITY, rule->priority);
-    put_prefix(change, FRA_SRC, &rule->from);
-    put_prefix(change, FRA_DST, &rule->to);
-    put_u32(change, FRA_TABLE, rule->table);
-    put(change, FRA_PROTOCOL, &rule->protocol, sizeof rule->protocol);
-    if (rule->suppress_prefixlength >= 0)
-        put_u32(change, FRA_SUPPRESS_PREFIXLEN, (guint32)rule->suppress_prefixlength);
-    if (rule->suppress_ifgroup >= 0)
-        put_u32(change, FRA_SUPPRESS_IFGROUP, (guint32)rule->suppress_ifgroup);
-}
-
+/* Send every attribute, even for deletes: the kernel takes a missing attribute for a wildcard. FRA_TABLE overrides the
+ * 8-bit table in the header. */
 static gboolean change_rule(IbhNetlink *netlink, const IbhRule *rule, gboolean add, GError **error)
 {
     const struct fib_rule_hdr fixed = {.family = (guint8)rule->family,
                                        .src_len = (guint8)rule->from.length,
                                        .dst_len = (guint8)rule->to.length,
                                        .action = rule->action};
-    /* Without EXCL the kernel doubles a rule that is there. */
+    /* Without NLM_F_EXCL, the kernel adds a second rule beside an equal one. */
     Change change = {.message = ibh_message_new(add ? RTM_NEWRULE : RTM_DELRULE, add ? NLM_F_CREATE | NLM_F_EXCL : 0,
                                                 &fixed, sizeof fixed)};
 
-    put_rule(&change, rule);
+    put_u32(&change, FRA_PRIORITY, rule->priority);
+    put_prefix(&change, FRA_SRC, &rule->from);
+    put_prefix(&change, FRA_DST, &rule->to);
+    put_u32(&change, FRA_TABLE, rule->table);
+    put(&change, FRA_PROTOCOL, &rule->protocol, sizeof rule->protocol);
+    if (rule->suppress_prefixlength >= 0)
+        put_u32(&change, FRA_SUPPRESS_PREFIXLEN, (guint32)rule->suppress_prefixlength);
+    if (rule->suppress_ifgroup >= 0)
+        put_u32(&change, FRA_SUPPRESS_IFGROUP, (guint32)rule->suppress_ifgroup);
     return send_change(netlink, &change, add ? EEXIST : ENOENT, error);
 }
 
 /* ---- routes ---- */
 
-static void put_nexthops(Change *change, const IbhRoute *route)
+static void put_hops(Change *change, const IbhRoute *route)
 {
     struct nlattr *list = nla_nest_start(change->message, RTA_MULTIPATH);
 
     IBH_EACH_HOP (hop, route) {
-        struct rtnexthop one = {.rtnh_len = sizeof one, .rtnh_ifindex = hop->ifindex};
+        struct rtnexthop entry = {.rtnh_len = sizeof entry, .rtnh_ifindex = hop->ifindex};
 
-        change->too_long |= nlmsg_append(change->message, &one, sizeof one, NLMSG_ALIGNTO) < 0;
+        change->too_long |= nlmsg_append(change->message, &entry, sizeof entry, NLMSG_ALIGNTO) < 0;
     }
     change->too_long |= !list || nla_nest_end(change->message, list) < 0;
-}
-
-static void put_gateway(Change *change, const IbhRoute *route)
-{
-    const IbhIp *ip = &route->gateway;
-    const sa_family_t family = (sa_family_t)ip->family;
-    guint8 via[sizeof family + 16]; /* struct rtvia */
-
-    if (ip->family == AF_UNSPEC || ip->family == route->family) {
-        put_ip(change, RTA_GATEWAY, ip);
-        return;
-    }
-    memcpy(via, &family, sizeof family);
-    memcpy(via + sizeof family, ip->bytes, 16);
-    put(change, RTA_VIA, via, sizeof via);
-}
-
-static void put_route(Change *change, const IbhRoute *route)
-{
-    put_prefix(change, RTA_DST, &route->dst);
-    put_u32(change, RTA_TABLE, route->table);
-    put_u32(change, RTA_PRIORITY, route->metric);
-    put_ip(change, RTA_PREFSRC, &route->src);
-    put_gateway(change, route);
-    if (route->hops)
-        put_nexthops(change, route);
-    else if (route->ifindex)
-        put_u32(change, RTA_OIF, (guint32)route->ifindex);
-    if (route->metrics_size)
-        put(change, RTA_METRICS, route->metrics, route->metrics_size);
 }
 
 static gboolean change_route(IbhNetlink *netlink, const IbhRoute *route, IbhOpType type, GError **error)
@@ -141,14 +106,33 @@ static gboolean change_route(IbhNetlink *netlink, const IbhRoute *route, IbhOpTy
                                 .rtm_flags = route->onlink ? RTNH_F_ONLINK : 0};
     Change change = {.message =
                          ibh_message_new(del ? RTM_DELROUTE : RTM_NEWROUTE, del ? 0 : create, &fixed, sizeof fixed)};
+    const sa_family_t gateway_family = (sa_family_t)route->gateway.family;
 
-    put_route(&change, route);
+    put_prefix(&change, RTA_DST, &route->dst);
+    put_u32(&change, RTA_TABLE, route->table);
+    put_u32(&change, RTA_PRIORITY, route->metric);
+    put_ip_attribute(&change, RTA_PREFSRC, &route->src);
+    if (gateway_family == AF_UNSPEC || gateway_family == route->family) {
+        put_ip_attribute(&change, RTA_GATEWAY, &route->gateway);
+    } else {
+        guint8 via[sizeof gateway_family + 16]; /* struct rtvia */
+
+        memcpy(via, &gateway_family, sizeof gateway_family);
+        memcpy(via + sizeof gateway_family, route->gateway.bytes, 16);
+        put(&change, RTA_VIA, via, sizeof via);
+    }
+    if (route->hops)
+        put_hops(&change, route);
+    else if (route->ifindex)
+        put_u32(&change, RTA_OIF, (guint32)route->ifindex);
+    if (route->metrics_size)
+        put(&change, RTA_METRICS, route->metrics, route->metrics_size);
     return send_change(netlink, &change, del ? ESRCH : 0, error);
 }
 
 /* ---- neighbours ---- */
 
-/* A permanent entry does not need room in the table of neighbours. */
+/* Permanent entries do not count towards the limits of the neighbour table. */
 static gboolean change_neighbour(IbhNetlink *netlink, gboolean add, int ifindex, const IbhIp *ip, GError **error)
 {
     const struct ndmsg fixed = {.ndm_family = (guint8)ip->family,
@@ -158,11 +142,11 @@ static gboolean change_neighbour(IbhNetlink *netlink, gboolean add, int ifindex,
     Change change = {
         .message = ibh_message_new(add ? RTM_NEWNEIGH : RTM_DELNEIGH, add ? NLM_F_CREATE : 0, &fixed, sizeof fixed)};
 
-    put_ip(&change, NDA_DST, ip);
+    put_ip_attribute(&change, NDA_DST, ip);
     return send_change(netlink, &change, add ? 0 : ENOENT, error);
 }
 
-/* "Use" makes the kernel ask for the address at once: who has ADDR, tell ADDR. No host answers, so the entry is deleted
+/* NTF_USE makes the kernel send an ARP request at once: "who has ADDR, tell ADDR". No host answers; delete the entry
  * before the kernel asks again. */
 gboolean ibh_netlink_announce(IbhNetlink *netlink, int ifindex, const IbhIp *ip, GError **error)
 {
@@ -174,8 +158,8 @@ gboolean ibh_netlink_forget_neighbour(IbhNetlink *netlink, int ifindex, const Ib
     return change_neighbour(netlink, FALSE, ifindex, ip, error);
 }
 
-/* Entries that ARP found: those of a person or of a control plane stay. */
-static gboolean forget_neighbours(IbhNetlink *netlink, int ifindex, GError **error)
+/* Keeps the entries of administrators and control planes. */
+static gboolean flush_neighbours(IbhNetlink *netlink, int ifindex, GError **error)
 {
     g_autoptr(GArray) neighbours = IBH_NEW_ARRAY(IbhNeighbour);
 
@@ -197,6 +181,6 @@ gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **erro
         return change_route(netlink, &op->route, op->type, error);
     default:
         g_assert(op->type == IBH_OP_NEIGH_DEL);
-        return forget_neighbours(netlink, op->ifindex, error);
+        return flush_neighbours(netlink, op->ifindex, error);
     }
 }

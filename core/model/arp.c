@@ -15,7 +15,7 @@ static guint8 *put_bytes(guint8 *at, const guint8 *bytes, gsize length)
 
 gsize ibh_arp_request(const IbhLink *link, const IbhIp *from, const IbhIp *whom, guint8 frame[IBH_ARP_MAX])
 {
-    static const guint8 nobody[IBH_LLADDR_MAX] = {0};
+    static const guint8 unknown[IBH_LLADDR_MAX] = {0};
     guint8 *at = frame + 8;
 
     if (!link->lladdr_len || from->family != AF_INET || whom->family != AF_INET)
@@ -27,12 +27,12 @@ gsize ibh_arp_request(const IbhLink *link, const IbhIp *from, const IbhIp *whom,
     ibh_put16(frame + 6, ARPOP_REQUEST);
     at = put_bytes(at, link->lladdr, link->lladdr_len);
     at = put_bytes(at, from->bytes, 4);
-    at = put_bytes(at, nobody, link->lladdr_len);
+    at = put_bytes(at, unknown, link->lladdr_len);
     at = put_bytes(at, whom->bytes, 4);
     return (gsize)(at - frame);
 }
 
-/* The option is counted in units of 8 bytes; InfiniBand's 20 are padded in front (RFC 4391). */
+/* An option is a multiple of 8 bytes. RFC 4391 puts InfiniBand's padding before the address. */
 gsize ibh_nd_pad(const IbhLink *link)
 {
     return link->type == ARPHRD_INFINIBAND ? 2 : 0;
@@ -53,7 +53,7 @@ gsize ibh_nd_packet(const IbhLink *link, const IbhIp *ip, guint8 type, guint8 op
     return 24 + units * 8;
 }
 
-/* Peers take us for a router until an advertisement says that we are none. */
+/* Set the router flag if we forward: without the flag, peers would drop us from their list of default routers. */
 gsize ibh_na_announcement(const IbhLink *link, const IbhIp *ip, guint8 packet[IBH_NA_MAX])
 {
     gsize length = ibh_nd_packet(link, ip, ND_NEIGHBOR_ADVERT, ND_OPT_TARGET_LINKADDR, packet);

@@ -40,7 +40,7 @@ int ibh_sysctl_effective(IbhSysctl key, int own, int all)
     return MAX(own, all);
 }
 
-/* ---- addresses on links ---- */
+/* ---- links and addresses ---- */
 
 gboolean ibh_iface_name_is_valid(const char *name)
 {
@@ -53,18 +53,19 @@ gboolean ibh_iface_name_has_sysctls(const char *name)
     return !g_str_equal(name, "all") && !g_str_equal(name, "default");
 }
 
-static gboolean is_multicast(const IbhIp *ip)
+gboolean ibh_link_is_of_the_host(const IbhLink *link)
 {
-    return ip->family == AF_INET ? (ip->bytes[0] & 0xf0) == 0xe0 : ip->bytes[0] == 0xff;
+    return (link->flags & IFF_LOOPBACK) || g_str_equal(link->kind, "dummy");
 }
 
+/* An address may be a multicast group: with "autojoin", the kernel joins the group. */
 gboolean ibh_address_counts(const IbhAddress *address)
 {
-    if (is_multicast(&address->local)) /* a group that the kernel joins: autojoin */
-        return FALSE;
+    const guint8 first = address->local.bytes[0];
+
     if (address->local.family == AF_INET)
-        return address->scope < RT_SCOPE_HOST;
-    return address->scope == RT_SCOPE_UNIVERSE && !address->tentative;
+        return address->scope < RT_SCOPE_HOST && (first & 0xf0) != 0xe0;
+    return address->scope == RT_SCOPE_UNIVERSE && !address->tentative && first != 0xff;
 }
 
 gboolean ibh_address_is_host(const IbhAddress *address)
@@ -91,28 +92,19 @@ int ibh_rule_compare(const IbhRule *a, const IbhRule *b)
     return 0;
 }
 
+/* A rule with our mark and without anything that our rules never have. */
 static gboolean is_marked(const IbhRule *rule)
 {
     return rule->suppress_ifgroup == IBH_MARK && rule->action == FR_ACT_TO_TBL && !rule->l3mdev && !rule->realms &&
            rule->selectors == (rule->to.length ? IBH_SELECT_TO : 0u);
 }
 
-static gboolean is_from_one_address(const IbhRule *rule)
-{
-    return rule->from.length > 0 && rule->from.length == ibh_ip_bits(&rule->from.ip);
-}
-
-/* `from 0.0.0.0/32` matches traffic without a source yet. */
-static gboolean is_for_unbound(const IbhRule *rule)
-{
-    static const IbhPrefix none = {{.family = AF_INET}, 32};
-
-    return rule->to.length && ibh_prefix_equal(&rule->from, &none);
-}
-
+/* "from 0.0.0.0/32" matches packets of sockets that are not bound to an address. */
 gboolean ibh_rule_is_spread(const IbhRule *rule)
 {
-    return is_marked(rule) && is_for_unbound(rule) &&
+    static const IbhPrefix unbound = {{.family = AF_INET}, 32};
+
+    return is_marked(rule) && rule->to.length && ibh_prefix_equal(&rule->from, &unbound) &&
            (rule->table == IBH_TABLE_SPREAD || rule->table == IBH_TABLE_MAIN);
 }
 
@@ -121,13 +113,15 @@ gboolean ibh_rule_asks_main(const IbhRule *rule)
     return rule->table == IBH_TABLE_MAIN && rule->suppress_prefixlength >= 0;
 }
 
-/* A rule of ours asks main for what is longer than the prefix that the rule names, or leads to a table of a rail. */
+/* A rule to the main table suppresses its own prefix and shorter ones; a rule to a rail's table suppresses nothing. */
 gboolean ibh_rule_is_ours(const IbhRule *rule)
 {
     const gint64 suppressed = rule->table == IBH_TABLE_MAIN ? (gint64)rule->to.length : -1;
 
-    return ibh_rule_is_spread(rule) ||
-           (is_marked(rule) && is_from_one_address(rule) && rule->suppress_prefixlength == suppressed);
+    if (ibh_rule_is_spread(rule))
+        return TRUE;
+    return is_marked(rule) && rule->from.length > 0 && rule->from.length == ibh_ip_bits(&rule->from.ip) &&
+           rule->suppress_prefixlength == suppressed;
 }
 
 /* ---- state and snapshot ---- */
@@ -193,11 +187,6 @@ void ibh_snapshot_free(IbhSnapshot *snapshot)
     g_array_unref(snapshot->neighbours);
     ibh_state_free(snapshot->state);
     g_free(snapshot);
-}
-
-gboolean ibh_link_is_of_the_host(const IbhLink *link)
-{
-    return (link->flags & IFF_LOOPBACK) || g_str_equal(link->kind, "dummy");
 }
 
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex)

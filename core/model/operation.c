@@ -4,11 +4,10 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* Two tables say all that operations differ in: of what each type does, and of what it does it to. */
 static const struct {
-    const char *name, *verb, *done; /* in plans; of ip(8); in the journal */
+    const char *name, *verb, *done; /* the word for plans, for ip(8), for the journal */
     IbhWhat what;
-    IbhOpType inverse; /* of what peers know there is none */
+    IbhOpType inverse; /* operations on peers have none */
 } FORMS[] = {
     [IBH_OP_RULE_ADD] = {"rule-add", "add", "added", IBH_RULE, IBH_OP_RULE_DEL},
     [IBH_OP_RULE_DEL] = {"rule-del", "del", "removed", IBH_RULE, IBH_OP_RULE_ADD},
@@ -68,7 +67,7 @@ const char *ibh_protocol_name(guint8 protocol, char buffer[8])
     return buffer;
 }
 
-/* ---- in the words of ip ---- */
+/* ---- routes in the words of ip ---- */
 
 void ibh_table_put(GString *text, const char *word, guint32 table)
 {
@@ -113,26 +112,34 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
     return g_string_free(text, FALSE);
 }
 
-/* ---- what an operation is on ---- */
+/* ---- operations in words ---- */
 
-static char *describe_rule(const IbhOp *op)
+char *ibh_op_describe(const IbhOp *op)
 {
-    char from[IBH_IP_STRLEN];
+    char ip[IBH_IP_STRLEN], dst[IBH_PREFIX_STRLEN];
 
-    if (ibh_rule_is_spread(&op->rule))
-        return g_strdup_printf("rule to table %u", op->rule.table);
-    return g_strdup_printf("rule from %s to table %u", ibh_ip_format(&op->rule.from.ip, from), op->rule.table);
+    switch (ibh_op_what(op)) {
+    case IBH_RULE:
+        if (ibh_rule_is_spread(&op->rule))
+            return g_strdup_printf("rule to table %u", op->rule.table);
+        return g_strdup_printf("rule from %s to table %u", ibh_ip_format(&op->rule.from.ip, ip), op->rule.table);
+    case IBH_ROUTE:
+        return g_strdup_printf("route %s in table %u", ibh_prefix_format(&op->route.dst, dst), op->route.table);
+    case IBH_SYSCTL:
+        return g_strdup_printf("%s=%d", ibh_sysctl_name(op->key), op->to);
+    default:
+        return g_strdup(op->type == IBH_OP_NEIGH_DEL ? "neighbours" : ibh_ip_format(&op->ip, ip));
+    }
 }
 
-/* One of ours: from one address, and by nothing else but where it goes. */
-static char *command_rule(const IbhOp *op)
+/* Our rules come from one address and have no other selector than `to`. */
+static char *command_rule(const IbhRule *rule, const char *verb)
 {
-    const IbhRule *rule = &op->rule;
     GString *text = g_string_new(NULL);
     char ip[IBH_IP_STRLEN], prefix[IBH_PREFIX_STRLEN], protocol[8];
 
-    g_string_printf(text, "ip -%c rule %s priority %u from %s", rule->family == AF_INET6 ? '6' : '4',
-                    FORMS[op->type].verb, rule->priority, ibh_ip_format(&rule->from.ip, ip));
+    g_string_printf(text, "ip -%c rule %s priority %u from %s", rule->family == AF_INET6 ? '6' : '4', verb,
+                    rule->priority, ibh_ip_format(&rule->from.ip, ip));
     if (rule->to.length)
         g_string_append_printf(text, " to %s", ibh_prefix_format(&rule->to, prefix));
     g_string_append_printf(text, " lookup %u", rule->table);
@@ -144,72 +151,29 @@ static char *command_rule(const IbhOp *op)
     return g_string_free(text, FALSE);
 }
 
-static char *describe_route(const IbhOp *op)
-{
-    char dst[IBH_PREFIX_STRLEN];
-
-    return g_strdup_printf("route %s in table %u", ibh_prefix_format(&op->route.dst, dst), op->route.table);
-}
-
-static char *command_route(const IbhOp *op)
-{
-    g_autofree char *iface = ibh_text_shell_word(op->iface);
-    g_autofree char *text = ibh_route_text(&op->route, op->route.ifindex ? iface : NULL, op->hops, TRUE);
-
-    return g_strdup_printf("ip -%c route %s %s", op->route.family == AF_INET6 ? '6' : '4', FORMS[op->type].verb, text);
-}
-
-static char *describe_sysctl(const IbhOp *op)
-{
-    return g_strdup_printf("%s=%d", ibh_sysctl_name(op->key), op->to);
-}
-
-/* With slashes, because dots in an interface's name (ib0.8002) would end it. */
-static char *command_sysctl(const IbhOp *op)
-{
-    g_autofree char *setting = g_strdup_printf("net/ipv4/conf/%s/%s=%d", op->iface, ibh_sysctl_name(op->key), op->to);
-    g_autofree char *text = ibh_text_shell_word(setting);
-
-    return g_strdup_printf("sysctl -w %s", text);
-}
-
-static char *describe_peer(const IbhOp *op)
-{
-    char ip[IBH_IP_STRLEN];
-
-    return g_strdup(op->type == IBH_OP_NEIGH_DEL ? "neighbours" : ibh_ip_format(&op->ip, ip));
-}
-
-static char *command_peer(const IbhOp *op)
-{
-    g_autofree char *iface = ibh_text_shell_word(op->iface);
-    char ip[IBH_IP_STRLEN];
-
-    ibh_ip_format(&op->ip, ip);
-    if (op->type == IBH_OP_NEIGH_DEL)
-        return g_strdup_printf("ip -4 neigh flush dev %s", iface);
-    return op->ip.family == AF_INET ? g_strdup_printf("arping -U -c 1 -I %s %s", iface, ip)
-                                    : g_strdup_printf("ndptool -t na -U -i %s -T %s send", iface, ip);
-}
-
-static const struct {
-    char *(*describe)(const IbhOp *op);
-    char *(*command)(const IbhOp *op);
-} THINGS[] = {
-    [IBH_RULE] = {describe_rule, command_rule},
-    [IBH_ROUTE] = {describe_route, command_route},
-    [IBH_SYSCTL] = {describe_sysctl, command_sysctl},
-    [IBH_PEERS] = {describe_peer, command_peer},
-};
-
-char *ibh_op_describe(const IbhOp *op)
-{
-    return THINGS[ibh_op_what(op)].describe(op);
-}
-
 char *ibh_op_command(const IbhOp *op)
 {
-    return THINGS[ibh_op_what(op)].command(op);
+    g_autofree char *iface = ibh_text_shell_word(op->iface), *text = NULL, *setting = NULL;
+    char ip[IBH_IP_STRLEN];
+
+    switch (ibh_op_what(op)) {
+    case IBH_RULE:
+        return command_rule(&op->rule, FORMS[op->type].verb);
+    case IBH_ROUTE:
+        text = ibh_route_text(&op->route, op->route.ifindex ? iface : NULL, op->hops, TRUE);
+        return g_strdup_printf("ip -%c route %s %s", op->route.family == AF_INET6 ? '6' : '4', FORMS[op->type].verb,
+                               text);
+    case IBH_SYSCTL: /* with slashes: sysctl(8) would split a name such as ib0.8002 at the dot */
+        setting = g_strdup_printf("net/ipv4/conf/%s/%s=%d", op->iface, ibh_sysctl_name(op->key), op->to);
+        text = ibh_text_shell_word(setting);
+        return g_strdup_printf("sysctl -w %s", text);
+    default:
+        if (op->type == IBH_OP_NEIGH_DEL)
+            return g_strdup_printf("ip -4 neigh flush dev %s", iface);
+        ibh_ip_format(&op->ip, ip);
+        return op->ip.family == AF_INET ? g_strdup_printf("arping -U -c 1 -I %s %s", iface, ip)
+                                        : g_strdup_printf("ndptool -t na -U -i %s -T %s send", iface, ip);
+    }
 }
 
 gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse)

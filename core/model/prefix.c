@@ -30,7 +30,7 @@ IbhIp ibh_ip_from_bytes(int family, const void *bytes)
 
 const char *ibh_ip_format(const IbhIp *ip, char buffer[IBH_IP_STRLEN])
 {
-    if (!inet_ntop(ip->family, ip->bytes, buffer, IBH_IP_STRLEN)) /* as of AF_UNSPEC */
+    if (!inet_ntop(ip->family, ip->bytes, buffer, IBH_IP_STRLEN)) /* AF_UNSPEC */
         g_strlcpy(buffer, "none", IBH_IP_STRLEN);
     return buffer;
 }
@@ -164,56 +164,9 @@ gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer)
 
 gboolean ibh_prefixes_have(const GArray *prefixes, const IbhPrefix *prefix)
 {
-    IBH_EACH (const IbhPrefix, one, prefixes) {
-        if (ibh_prefix_equal(one, prefix))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-gboolean ibh_prefixes_overlap(const GArray *prefixes, const IbhPrefix *prefix)
-{
     IBH_EACH (const IbhPrefix, other, prefixes) {
-        if (ibh_prefix_overlaps(other, prefix))
+        if (ibh_prefix_equal(other, prefix))
             return TRUE;
     }
     return FALSE;
-}
-
-/* The first address behind this prefix; FALSE: there is none. */
-static gboolean step_over(const IbhPrefix *prefix, IbhIp *ret_ip)
-{
-    *ret_ip = prefix->ip;
-    for (guint bit = prefix->length; bit-- > 0;) {
-        guint8 *byte = &ret_ip->bytes[bit / 8], mask = (guint8)(0x80u >> (bit % 8));
-
-        *byte ^= mask;
-        if (*byte & mask)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-gboolean ibh_prefixes_find_gap(const GArray *sorted, guint first, const IbhPrefix *prefix, IbhIp *ret_ip)
-{
-    *ret_ip = prefix->ip;
-    for (guint i = first; i < sorted->len; i++) {
-        const IbhPrefix *inner = &g_array_index(sorted, IbhPrefix, i);
-
-        if (ibh_ip_compare(&inner->ip, ret_ip) > 0)
-            break;
-        if (ibh_prefix_is_inside(inner, prefix) && ibh_prefix_contains(inner, ret_ip) &&
-            (!step_over(inner, ret_ip) || !ibh_prefix_contains(prefix, ret_ip)))
-            return FALSE;
-    }
-    return TRUE;
-}
-
-void ibh_prefixes_add(GArray *prefixes, const IbhPrefix *prefix)
-{
-    IBH_EACH (const IbhPrefix, other, prefixes) {
-        if (ibh_prefix_covers(other, prefix))
-            return;
-    }
-    g_array_append_val(prefixes, *prefix);
 }

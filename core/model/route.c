@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Routes: what they mean, their order, and the lists that they refer to. */
+/* Routes: their nexthops and metrics, their order, and what they mean. */
 #include "model/model.h"
 
 #include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
 
-/* ---- lists ---- */
+/* ---- pools ---- */
 
 GHashTable *ibh_pool_new(void)
 {
@@ -26,7 +26,7 @@ gconstpointer ibh_pool_keep(GHashTable *pool, gconstpointer data, gsize size)
 
 /* ---- metrics ---- */
 
-/* The kernel's numbers, in ip's words. An attribute without a word here is carried all the same. */
+/* ip(8)'s words for RTAX_*. We copy metrics as bytes, including those without a word here. */
 static const char *const metric_words[] = {
     [RTAX_MTU] = "mtu",           [RTAX_WINDOW] = "window",
     [RTAX_RTT] = "rtt",           [RTAX_RTTVAR] = "rttvar",
@@ -43,18 +43,14 @@ void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from)
     route->metrics_size = from->metrics_size;
 }
 
-/* Of its metrics, the first attribute: not const, because the macros which step from one to the next take none. */
-static struct rtattr *first_metric(const IbhRoute *route)
-{
-    return (gpointer)(guintptr)route->metrics;
-}
+#define FIRST_METRIC(route) ((gpointer)(guintptr)(route)->metrics) /* RTA_NEXT takes no const pointer */
 
 guint32 ibh_route_metric(const IbhRoute *route, guint wanted)
 {
     gint64 left = route->metrics_size;
     guint32 number = 0;
 
-    for (struct rtattr *metric = first_metric(route); RTA_OK(metric, left); metric = RTA_NEXT(metric, left)) {
+    for (struct rtattr *metric = FIRST_METRIC(route); RTA_OK(metric, left); metric = RTA_NEXT(metric, left)) {
         if ((metric->rta_type & (guint)NLA_TYPE_MASK) == wanted && RTA_PAYLOAD(metric) == sizeof number)
             memcpy(&number, RTA_DATA(metric), sizeof number);
     }
@@ -66,9 +62,9 @@ void ibh_route_put_metrics(GString *text, const IbhRoute *route)
     const guint32 locks = ibh_route_metric(route, RTAX_LOCK);
     gint64 left = route->metrics_size;
 
-    for (struct rtattr *metric = first_metric(route); RTA_OK(metric, left); metric = RTA_NEXT(metric, left)) {
+    for (struct rtattr *metric = FIRST_METRIC(route); RTA_OK(metric, left); metric = RTA_NEXT(metric, left)) {
         const guint type = metric->rta_type & (guint)NLA_TYPE_MASK;
-        /* ip and NetworkManager lock rto_min themselves, and know no word for it. */
+        /* ip and NetworkManager always lock rto_min; neither accepts "lock" before the value. */
         const gboolean is_locked = type < 32 && type != RTAX_RTO_MIN && locks & (1u << type);
         const char *lock = is_locked ? " lock" : "";
 
@@ -139,17 +135,12 @@ gboolean ibh_route_is_spread(const IbhRoute *route)
     return ibh_route_is_ours(route) && route->table == IBH_TABLE_SPREAD;
 }
 
-gboolean ibh_route_is_default(const IbhRoute *route)
-{
-    return route->dst.length == 0 && route->type == RTN_UNICAST;
-}
-
 gboolean ibh_route_is_advertised(const IbhRoute *route)
 {
     return route->protocol == RTPROT_RA || (route->protocol == RTPROT_KERNEL && route->expires);
 }
 
-/* The kernel's own "unreachable" of IPv6 (metric 0xffffffff) is no route. */
+/* An IPv6 kernel lists its null entry as an "unreachable" with metric 0xffffffff. That entry is no route. */
 gboolean ibh_route_is_error(const IbhRoute *route)
 {
     return (route->type == RTN_UNREACHABLE || route->type == RTN_BLACKHOLE || route->type == RTN_PROHIBIT) &&
@@ -163,9 +154,9 @@ IbhRouteKind ibh_route_kind(const IbhRoute *route)
 
 gboolean ibh_route_is_better(const IbhRoute *route, const IbhRoute *than)
 {
-    if (!than || route->dst.length != than->dst.length)
-        return !than || route->dst.length > than->dst.length;
-    return route->metric < than->metric;
+    if (!than)
+        return TRUE;
+    return route->dst.length != than->dst.length ? route->dst.length > than->dst.length : route->metric < than->metric;
 }
 
 const IbhRoute *ibh_routes_find_best(const GArray *routes, int ifindex, const IbhPrefix *subnet)
@@ -184,13 +175,4 @@ gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b)
 {
     return a->family == b->family && a->table == b->table && a->metric == b->metric &&
            ibh_prefix_equal(&a->dst, &b->dst);
-}
-
-const IbhRoute *ibh_routes_find_place(const GArray *routes, const IbhRoute *route)
-{
-    IBH_EACH (const IbhRoute, one, routes) {
-        if (ibh_route_same_place(one, route))
-            return one;
-    }
-    return NULL;
 }

@@ -14,11 +14,11 @@
 #define PRIVATE "private"
 
 #define KNOWN_MAX 1024 /* more hardware than a host has */
-#define GUID_LEN 8     /* the last bytes of an IPoIB address: the others change */
+#define GUID_LEN 8     /* the last bytes of an IPoIB address; the kernel changes the others (QPN, flags) */
 
 /* ---- the hardware of a link ---- */
 
-/* Called for each known rail and link: no formatting. */
+/* Runs for each known rail and each link, so it avoids printf. */
 void ibh_link_name_hardware(const IbhLink *link, char text[IBH_HARDWARE_LEN])
 {
     static const char digits[] = "0123456789abcdef";
@@ -83,74 +83,36 @@ static void parse_sysctl(IbhState *state, const char *line)
         g_array_append_val(state->sysctls, saved);
 }
 
-/* Each function takes the lines that it knows. */
-static void parse_line(IbhState *state, const char *line)
-{
-    char iface[IFNAMSIZ];
-
-    parse_sysctl(state, line);
-    parse_rail(state, line);
-    parse_known(state, line);
-    if (sscanf(line, "hold %15s", iface) == 1 && ibh_iface_name_is_valid(iface))
-        ibh_state_hold(state, iface);
-    if (sscanf(line, "keep %15s", iface) == 1 && ibh_iface_name_is_valid(iface))
-        ibh_state_keep(state, iface);
-    state->recalled |= g_str_equal(line, IBH_STATE_RECALLED);
-    state->is_private |= g_str_equal(line, PRIVATE);
-}
-
-/* What stands behind "config " in each of these lines, and there is one at least for a configuration without files. */
-static char *parse_config(char **lines)
-{
-    static const char key[] = "config ";
-    GString *text = NULL;
-
-    for (; *lines; lines++) {
-        if (!g_str_has_prefix(*lines, key))
-            continue;
-        if (text)
-            g_string_append_c(text, '\n');
-        else
-            text = g_string_new(NULL);
-        g_string_append(text, *lines + strlen(key));
-    }
-    return text ? g_string_free(text, FALSE) : NULL;
-}
+#define CONFIG_LINE "config " /* a line of the configuration in force; the text without files is one empty line */
 
 IbhState *ibh_state_parse(const char *text, gsize length)
 {
     g_autofree char *copy = g_strndup(text, length);
     g_auto(GStrv) lines = g_strsplit(copy, "\n", -1);
     IbhState *state = ibh_state_new();
+    GString *config = NULL;
+    char iface[IFNAMSIZ];
 
-    for (char **line = lines; *line; line++)
-        parse_line(state, *line);
-    state->config = parse_config(lines);
+    for (char **line = lines; *line; line++) {
+        parse_sysctl(state, *line);
+        parse_rail(state, *line);
+        parse_known(state, *line);
+        if (sscanf(*line, "hold %15s", iface) == 1 && ibh_iface_name_is_valid(iface))
+            ibh_state_hold(state, iface);
+        if (sscanf(*line, "keep %15s", iface) == 1 && ibh_iface_name_is_valid(iface))
+            ibh_state_keep(state, iface);
+        state->recalled |= g_str_equal(*line, IBH_STATE_RECALLED);
+        state->is_private |= g_str_equal(*line, PRIVATE);
+        if (g_str_has_prefix(*line, CONFIG_LINE)) {
+            config = config ? g_string_append_c(config, '\n') : g_string_new(NULL);
+            g_string_append(config, *line + strlen(CONFIG_LINE));
+        }
+    }
+    state->config = config ? g_string_free(config, FALSE) : NULL;
     return state;
 }
 
 /* ---- to text ---- */
-
-static void format_known(const IbhState *state, GString *text)
-{
-    IBH_EACH (const IbhKnownRail, known, state->known) {
-        char ip[IBH_IP_STRLEN];
-
-        g_string_append_printf(text, "known %s %s %s %s %" G_GINT64_FORMAT " ", known->iface, known->port, known->slot,
-                               known->hardware, known->since);
-        for (guint i = 0; i < known->n_addresses; i++)
-            g_string_append_printf(text, "%s%s", i ? "," : "", ibh_ip_format(&known->addresses[i], ip));
-        g_string_append(text, known->n_addresses ? "\n" : "-\n");
-    }
-}
-
-static void format_config(const IbhState *state, GString *text)
-{
-    g_auto(GStrv) lines = g_strsplit(state->config, "\n", -1);
-    g_autofree char *joined = g_strjoinv("\nconfig ", lines);
-
-    g_string_append_printf(text, "config %s\n%s", joined, state->is_private ? PRIVATE "\n" : "");
-}
 
 char *ibh_state_format(const IbhState *state)
 {
@@ -167,11 +129,24 @@ char *ibh_state_format(const IbhState *state)
     IBH_EACH (const IbhSavedRail, saved, state->rails)
         g_string_append_printf(text, "rail %s %d %u %s\n", saved->iface, saved->ifindex, saved->table,
                                saved->is_explicit ? "explicit" : "auto");
-    if (state->config)
-        format_config(state, text);
+    if (state->config) {
+        g_auto(GStrv) lines = g_strsplit(state->config, "\n", -1);
+        g_autofree char *joined = g_strjoinv("\n" CONFIG_LINE, lines);
+
+        g_string_append_printf(text, CONFIG_LINE "%s\n%s", joined, state->is_private ? PRIVATE "\n" : "");
+    }
     if (state->recalled)
         g_string_append(text, IBH_STATE_RECALLED "\n");
-    format_known(state, text); /* the last: host/store.c also keeps them alone */
+    /* The known rails come last: host/store.c writes them to a file of their own, too. */
+    IBH_EACH (const IbhKnownRail, known, state->known) {
+        char ip[IBH_IP_STRLEN];
+
+        g_string_append_printf(text, "known %s %s %s %s %" G_GINT64_FORMAT " ", known->iface, known->port, known->slot,
+                               known->hardware, known->since);
+        for (guint i = 0; i < known->n_addresses; i++)
+            g_string_append_printf(text, "%s%s", i ? "," : "", ibh_ip_format(&known->addresses[i], ip));
+        g_string_append(text, known->n_addresses ? "\n" : "-\n");
+    }
     return g_string_free(text, FALSE);
 }
 
@@ -193,54 +168,37 @@ IbhState *ibh_state_copy(const IbhState *state)
 
 /* ---- sysctls ---- */
 
-/* The administrator's value of the sysctl that this operation changes. */
-static int old_of(const IbhState *state, const IbhOp *op)
-{
-    IBH_EACH (const IbhSavedSysctl, saved, state->sysctls) {
-        if (saved->ifindex == op->ifindex && saved->key == op->key && saved->set == op->from)
-            return saved->old;
-    }
-    return op->from;
-}
-
-/* Drops the saved values of this sysctl of the NIC: all, or only those for which its new value was set. */
-static void forget(IbhState *state, const IbhOp *op, gboolean all)
-{
-    IBH_EACH_BACK (const IbhSavedSysctl, saved, state->sysctls) {
-        if (saved->ifindex == op->ifindex && saved->key == op->key && (all || saved->set == op->to))
-            IBH_REMOVE(IbhSavedSysctl, saved, state->sysctls);
-    }
-}
-
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
 {
     IBH_EACH_POINTER (const IbhOp, op, ops) {
-        IbhSavedSysctl saved = {.ifindex = op->ifindex, .hardware = "-", .key = op->key, .set = op->to};
+        IbhSavedSysctl new = {.ifindex = op->ifindex, .hardware = "-", .key = op->key, .old = op->from, .set = op->to};
 
         if (op->type != IBH_OP_SYSCTL_SET)
             continue;
-        g_strlcpy(saved.iface, op->iface, sizeof saved.iface);
-        saved.old = old_of(state, op);
-        forget(state, op, done);
-        if (saved.old != saved.set)
-            g_array_append_val(state->sysctls, saved);
+        g_strlcpy(new.iface, op->iface, sizeof new.iface);
+        /* If the current value is ours, the administrator's value is the one that we saved with it. */
+        IBH_EACH_BACK (const IbhSavedSysctl, saved, state->sysctls) {
+            if (saved->ifindex == op->ifindex && saved->key == op->key && saved->set == op->from)
+                new.old = saved->old;
+        }
+        IBH_EACH_BACK (const IbhSavedSysctl, saved, state->sysctls) {
+            if (saved->ifindex == op->ifindex && saved->key == op->key && (done || saved->set == op->to))
+                IBH_REMOVE(IbhSavedSysctl, saved, state->sysctls);
+        }
+        if (new.old != new.set)
+            g_array_append_val(state->sysctls, new);
     }
 }
 
-/* A netdev keeps its index for life, and a new one has values of the kernel's own, even for the same hardware. But an
- * index may be given again: so the name or the hardware must be the same as well. Either may change: a NIC is renamed,
- * an administrator gives it another address, and that of a bond over InfiniBand changes with its active port. */
-static gboolean is_of(const IbhSavedSysctl *saved, const IbhLink *link)
-{
-    return g_str_equal(saved->iface, link->name) || ibh_link_has_hardware(link, saved->hardware);
-}
-
+/* A netdev keeps its index for life, and a new netdev starts with the kernel's defaults, even on the same hardware. But
+ * the kernel may reuse an index, so the name or the hardware address has to match as well. Either may change: a NIC is
+ * renamed, its MAC is set, a bond over InfiniBand takes the address of its new active port. */
 void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot)
 {
     IBH_EACH_BACK (IbhSavedSysctl, saved, state->sysctls) {
         const IbhLink *link = ibh_snapshot_link(snapshot, saved->ifindex);
 
-        if (!link || !is_of(saved, link)) {
+        if (!link || (!g_str_equal(saved->iface, link->name) && !ibh_link_has_hardware(link, saved->hardware))) {
             IBH_REMOVE(IbhSavedSysctl, saved, state->sysctls);
             continue;
         }
@@ -249,8 +207,6 @@ void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot)
     }
 }
 
-/* ---- the configuration ---- */
-
 void ibh_state_set_config(IbhState *state, const char *text, gboolean is_private)
 {
     g_free(state->config);
@@ -258,9 +214,10 @@ void ibh_state_set_config(IbhState *state, const char *text, gboolean is_private
     state->is_private = is_private;
 }
 
-/* ---- holds ---- */
+/* ---- held and kept NICs ---- */
 
-static void take_out(GPtrArray *names, const char *iface)
+/* NULL: all names. */
+static void remove_name(GPtrArray *names, const char *iface)
 {
     for (guint i = names->len; i-- > 0;) {
         if (!iface || g_str_equal(g_ptr_array_index(names, i), iface))
@@ -268,26 +225,22 @@ static void take_out(GPtrArray *names, const char *iface)
     }
 }
 
-/* A name is in one of the two lists. */
-static void put_in_place(GPtrArray *names, GPtrArray *others, const char *iface)
-{
-    take_out(others, iface);
-    if (!ibh_names_have(names, iface))
-        g_ptr_array_add(names, g_strdup(iface));
-}
-
 void ibh_state_hold(IbhState *state, const char *iface)
 {
-    put_in_place(state->holds, state->kept, iface);
+    remove_name(state->kept, iface);
+    if (!ibh_names_have(state->holds, iface))
+        g_ptr_array_add(state->holds, g_strdup(iface));
 }
 
 void ibh_state_keep(IbhState *state, const char *iface)
 {
-    put_in_place(state->kept, state->holds, iface);
+    remove_name(state->holds, iface);
+    if (!ibh_names_have(state->kept, iface))
+        g_ptr_array_add(state->kept, g_strdup(iface));
 }
 
 void ibh_state_lift(IbhState *state, const char *iface)
 {
-    take_out(state->holds, iface);
-    take_out(state->kept, iface);
+    remove_name(state->holds, iface);
+    remove_name(state->kept, iface);
 }

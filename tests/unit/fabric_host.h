@@ -158,13 +158,11 @@ static IbhFabric *read_host(IbhTree *tree, const char *directory)
 {
     g_autofree char *sys = g_build_filename(directory, "sys", NULL), *routes = NULL, *addresses = NULL, *ipv4 = NULL;
     g_autoptr(GArray) links = NULL;
-    g_autoptr(GPtrArray) ports = NULL;
     IbhFabric *fabric;
 
     *tree = ibh_tree_of(sys);
-    ports = ibh_sysfs_ports(tree);
     links = read_links(tree);
-    if (!ibh_sysfs_find_rdma(tree, ports, links, NULL))
+    if (!ibh_sysfs_find_rdma(tree, links, NULL))
         return NULL;
     fabric = ibh_fabric_read(tree, links, NULL);
     fabric->complete = TRUE; /* but nothing is waited for */

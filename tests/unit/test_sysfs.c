@@ -141,10 +141,8 @@ static const IbhLink *find_link(const char *name)
 static gboolean find_rdma(const char *sysfs)
 {
     g_auto(IbhTree) tree = ibh_tree_of(sysfs);
-    g_autoptr(GPtrArray) ports = NULL;
 
-    ports = ibh_sysfs_ports(&tree);
-    return ibh_sysfs_find_rdma(&tree, ports, links, NULL);
+    return ibh_sysfs_find_rdma(&tree, links, NULL);
 }
 
 /* Which port each link belongs to, in its order; NULL: none. */
