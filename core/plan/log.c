@@ -5,15 +5,15 @@
 
 #include <net/if.h>
 
-#define ITEMS_MAX 12 /* of one kind in one line: a host may have hundreds of addresses */
+#define ITEMS_MAX 12 /* per kind and line: a host may have hundreds of addresses */
 
 static const IbhOpType said_in_order[] = {
     IBH_OP_RULE_ADD,  IBH_OP_ROUTE_ADD,  IBH_OP_ROUTE_REPLACE, IBH_OP_RULE_DEL,
     IBH_OP_ROUTE_DEL, IBH_OP_SYSCTL_SET, IBH_OP_ANNOUNCE,      IBH_OP_NEIGH_DEL,
 };
 
-/* A rule that asks main comes and goes with a rule to a table of ours, which is reported. */
-static gboolean is_said_already(const GPtrArray *ops, const IbhOp *op)
+/* TRUE for a "lookup main" rule beside the rule to our table that comes or goes with it. */
+static gboolean is_implied(const GPtrArray *ops, const IbhOp *op)
 {
     if (!ibh_rule_asks_main(&op->rule))
         return FALSE;
@@ -32,7 +32,7 @@ static void put_type(GString *line, const GPtrArray *ops, IbhOpType type)
     IBH_EACH_POINTER (const IbhOp, op, ops) {
         g_autofree char *item = NULL;
 
-        if (op->type != type || is_said_already(ops, op))
+        if (op->type != type || is_implied(ops, op))
             continue;
         if (!n)
             g_string_append_printf(line, "%s%s ", line->len ? "; " : "", ibh_op_done(type));
@@ -45,8 +45,8 @@ static void put_type(GString *line, const GPtrArray *ops, IbhOpType type)
         g_string_append_printf(line, " and %u more", n - ITEMS_MAX);
 }
 
-/* Rules and routes that only go, go with their NIC. NULL: they are listed. */
-static const char *find_loss(const IbhSnapshot *snapshot, const char *iface, const GPtrArray *ops)
+/* If a NIC has only lost rules and routes, returns why; NULL to list each operation. */
+static const char *describe_loss(const IbhSnapshot *snapshot, const char *iface, const GPtrArray *ops)
 {
     const IbhLink *link = ibh_snapshot_link_by_name(snapshot, iface);
 
@@ -64,7 +64,7 @@ static const char *find_loss(const IbhSnapshot *snapshot, const char *iface, con
 static void put_line(GString *out, const char *iface, const GPtrArray *ops, const IbhSnapshot *snapshot,
                      const char *cause)
 {
-    const char *loss = find_loss(snapshot, iface, ops);
+    const char *loss = describe_loss(snapshot, iface, ops);
     g_autoptr(GString) line = g_string_new(NULL);
     g_autofree char *name = ibh_text_printable(iface), *why = ibh_text_printable(cause);
     guint removed = 0;
@@ -81,23 +81,11 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
     g_string_append_printf(out, "%s%s: %s (%s)\n", name, loss ? loss : "", line->str, why);
 }
 
-/* Of a rule that asks main, the table of the other rule of its address. */
-static guint32 table_of(const GPtrArray *done, const IbhOp *op)
+/* If the NIC is gone, the saved state has its table, and the known rails have its addresses. A "lookup main" rule goes
+ * with a rule to the table. */
+static const char *find_iface(const GPtrArray *done, const IbhOp *op, const IbhSnapshot *snapshot)
 {
-    if (op->type != IBH_OP_RULE_DEL)
-        return op->route.table;
-    IBH_EACH_POINTER (const IbhOp, other, done) {
-        if (ibh_rule_asks_main(&op->rule) && other->type == op->type && !ibh_rule_asks_main(&other->rule) &&
-            ibh_prefix_equal(&other->rule.from, &op->rule.from))
-            return other->rule.table;
-    }
-    return op->rule.table;
-}
-
-/* A NIC that is gone has its table in the saved state, and its addresses among the known rails. */
-static const char *name_of(const GPtrArray *done, const IbhOp *op, const IbhSnapshot *snapshot)
-{
-    const guint32 table = table_of(done, op);
+    guint32 table = op->type == IBH_OP_RULE_DEL ? op->rule.table : op->route.table;
     const IbhKnownRail *known =
         op->type == IBH_OP_RULE_DEL ? ibh_known_with(snapshot->state->known, &op->rule.from.ip) : NULL;
 
@@ -105,6 +93,13 @@ static const char *name_of(const GPtrArray *done, const IbhOp *op, const IbhSnap
         return op->iface;
     if (op->unit.kind == IBH_UNIT_SPREAD)
         return "main=spread";
+    for (guint i = 0; table == IBH_TABLE_MAIN && ibh_rule_asks_main(&op->rule) && i < done->len; i++) {
+        const IbhOp *other = g_ptr_array_index(done, i);
+
+        if (other->type == op->type && !ibh_rule_asks_main(&other->rule) &&
+            ibh_prefix_equal(&other->rule.from, &op->rule.from))
+            table = other->rule.table;
+    }
     IBH_EACH (const IbhSavedRail, rail, snapshot->state->rails) {
         if (rail->table == table || rail->table + IBH_TABLE_DEFAULTS == table)
             return rail->iface;
@@ -120,7 +115,7 @@ char *ibh_ops_log_text(const GPtrArray *done, const IbhSnapshot *snapshot, const
     GString *out = g_string_new(NULL);
 
     IBH_EACH_POINTER (IbhOp, op, done) {
-        gpointer name = (gpointer)(guintptr)name_of(done, op, snapshot);
+        gpointer name = (gpointer)(guintptr)find_iface(done, op, snapshot);
         GPtrArray *ops = g_hash_table_lookup(ops_of, name);
 
         if (!ops) {
