@@ -23,7 +23,7 @@ static gboolean was_in_family(const IbhKnownRail *known, int family)
     return FALSE;
 }
 
-static void put_address(IbhKnownRail *known, const IbhIp *ip)
+static void remember_address(IbhKnownRail *known, const IbhIp *ip)
 {
     if (known->n_addresses < IBH_KNOWN_ADDRESSES)
         known->addresses[known->n_addresses++] = *ip;
@@ -40,7 +40,7 @@ gboolean ibh_known_of(const IbhRails *rails, const IbhNic *nic, const GArray *kn
     ibh_link_name_hardware(link, now.hardware);
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (!ibh_rails_is_advertised(rails, address))
-            put_address(&now, &address->local);
+            remember_address(&now, &address->local);
     }
     IBH_EACH (const IbhKnownRail, before, known) {
         static const int families[] = {AF_INET, AF_INET6};
@@ -55,7 +55,7 @@ gboolean ibh_known_of(const IbhRails *rails, const IbhNic *nic, const GArray *kn
 
             for (guint i = 0; is_lost && i < before->n_addresses; i++) {
                 if (before->addresses[i].family == *family)
-                    put_address(&now, &before->addresses[i]);
+                    remember_address(&now, &before->addresses[i]);
             }
         }
     }
@@ -105,7 +105,7 @@ static IbhMissing find_lack(const IbhNic *nic)
     return nic->status == IBH_NIC_NO_ADDRESS ? IBH_LACKS_ADDRESS : IBH_IS_THERE;
 }
 
-static IbhMissing find_missing(const IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config)
+static IbhMissing find_why_missing(const IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config)
 {
     const IbhNic *nic = known->link ? ibh_rails_nic(rails, known->link->ifindex) : NULL;
     const gboolean was_rail = known->hardware[0] != '\0';
@@ -124,7 +124,7 @@ static IbhMissing find_missing(const IbhKnownRail *known, const IbhRails *rails,
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config)
 {
     known->link = ibh_known_link(rails->snapshot, known);
-    known->why = find_missing(known, rails, config);
+    known->why = find_why_missing(known, rails, config);
 }
 
 IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic)
