@@ -15,6 +15,10 @@ PKG_LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null) -ldl
 
 # For the scripts of the tests, which may be called by hand, too.
 export IBH_BUILD := $(if $(filter /%,$(BUILD)),$(BUILD),$(CURDIR)/$(BUILD))
+# PROJECT=FILE instead of packaging/project, on the command line only.
+ifeq ($(origin PROJECT),command line)
+export IBH_PROJECT := $(PROJECT)
+endif
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wold-style-definition -Wformat=2 -Wundef -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla \
@@ -105,6 +109,8 @@ help:
 	@echo "Packages:   make deb rpm  what building one needs is installed; $(BUILD)/deb, $(BUILD)/rpm"
 	@echo "            make repo     signed repositories of both, for apt and dnf: $(BUILD)/repo; REPO_KEY names the key"
 	@echo "            make dist     a release tarball: $(BUILD)/dist/ib-hook-$(VERSION).tar.gz"
+	@echo "            make dist-deb a source package for Debian, or for a PPA with SERIES=noble; REPO_KEY signs it"
+	@echo "            make project  what packaging/project says of who publishes this goes into README.md, the manual, NEWS"
 	@echo "            make compile_commands.json    for editors and clang's tools"
 	@echo "            make clean    $(BUILD)/ goes"
 	@echo "More tests: make lint fuzz fuzz-kernel fuzz-check fuzz-probe coverage bench bench-guard mutate"

@@ -28,7 +28,7 @@ packages() { # MANAGER GROUP
         apt/deb) echo build-essential debhelper dpkg-dev "$(apt-cache --names-only search "^dh-dlopenlibdeps$" | cut -d" " -f1)" ;;
         apt/rpm) echo rpm cpio selinux-policy-dev bzip2 ;;
         apt/repo) echo apt-utils createrepo-c rpm gnupg ;;
-        apt/packages) echo "$(packages apt tests)" clang lld llvm lintian blhc piuparts autopkgtest rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion selinux-policy-dev bzip2 dnf ;;
+        apt/packages) echo "$(packages apt tests)" clang lld llvm lintian blhc piuparts autopkgtest rpm2cpio cpio rpmlint mmdebstrap systemd mandoc man-db zsh bash-completion selinux-policy-dev bzip2 dnf git libxml2-utils ;;
         apt/fleet) echo jq curl ansible-core ansible-lint dpkg-dev openssh-client mmdebstrap ;;
         dnf/build) echo gcc glibc-devel make pkgconf-pkg-config glib2-devel libnl3-devel NetworkManager-libnm-devel ;;
         dnf/demo) echo iproute iputils jq util-linux procps-ng ;;

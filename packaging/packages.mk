@@ -140,13 +140,25 @@ repo:
 	@packaging/build-repo.sh $(BUILD)/repo $(BUILD)/deb/ib-hook_*.deb $(BUILD)/rpm/RPMS/*/*.rpm
 
 # The release: equal trees make equal bytes, of a clone or of such a tarball.
-dist:
+dist: published
 	@packaging/source-tarball.sh $(BUILD)/dist/ib-hook-$(VERSION).tar.gz
-	@grep -q '^HOMEPAGE="..*"' packaging/project || echo "warning: packaging/project does not say who publishes this" >&2
+
+# The source package for Debian, or for a PPA: SERIES names Ubuntu's, REPO_KEY the key that signs it.
+dist-deb: published
+	@packaging/deps.sh build deb
+	@IBH_SERIES=$(SERIES) packaging/build-deb.sh $(BUILD)/dist-deb --build=source --no-check-builddeps $${REPO_KEY:+--sign-key="$$REPO_KEY"}
+
+# Who publishes this is written down in one file. `make project` writes it into this tree; a release always has it.
+published:
+	@packaging/fill-in.sh --check "$(or $(IBH_PROJECT),packaging/project)"
+
+project: published
+	@[ -z "$(IBH_PROJECT)" ] || cp "$(IBH_PROJECT)" packaging/project
+	@packaging/fill-in.sh .
 
 # ---- tests -----------------------------------------------------------------------------------------
 
-PACKAGING_SHELL = packaging/doc/record $(wildcard packaging/*.sh packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot \
+PACKAGING_SHELL = packaging/doc/record $(wildcard packaging/*.sh packaging/debian/ib-hook.p* packaging/completions/*.bash tests/packages/*.sh) tests/packages/chroot tests/packages/builder \
                   packaging/debian/tests/rails packaging/fleet/slurm-healthcheck
 
 # Exactly these files, in a place with a space in its name, and a program that says its version; none of them afterwards.
@@ -164,6 +176,7 @@ check-packages: all
 	@packaging/deps.sh build packages deb rpm repo
 	@$(MAKE) -s deb rpm
 	@tests/packages/chroot $(BUILD)/deb/ib-hook_*.deb $(BUILD)/packages/chroot
+	@tests/packages/builder $(BUILD)/deb/ib-hook_*.dsc $(BUILD)/packages/builder
 	@TESTS=tests/packages LIMIT=300 tests/netns/run
 
-.PHONY: install uninstall selinux deb rpm repo dist check-install check-packages
+.PHONY: install uninstall selinux deb rpm repo dist dist-deb published project check-install check-packages

@@ -6,6 +6,9 @@ umask 022
 target=$(realpath -m "$1")
 cd "$(dirname "$0")/.."
 
+# PROJECT= may name another file that says who publishes this.
+project=$(realpath "${IBH_PROJECT:-packaging/project}")
+
 # BUILD= may name a directory in the tree that .gitignore does not know.
 build=$(realpath -m "${IBH_BUILD:-build}")
 build=${build#"$PWD"/}
@@ -27,12 +30,5 @@ files | while read -r file; do
 done | xargs -d '\n' cp -a --parents -t "$target"
 cd "$target"
 
-# What packaging/project says of who publishes it.
-# shellcheck source=packaging/project
-. packaging/project
-[ -z "$MAINTAINER" ] || sed -i "s|ib-hook maintainers <ib-hook@invalid>|$MAINTAINER|" packaging/debian/control packaging/debian/changelog
-[ -z "$MAINTAINER" ] || sed -i "s|ib-hook maintainers - |$MAINTAINER - |" packaging/rpm/ib-hook.spec
-if [ -n "$HOMEPAGE" ]; then
-    sed -i "/^Standards-Version:/a Homepage: $HOMEPAGE" packaging/debian/control
-    sed -i "/^License:/a URL:            $HOMEPAGE" packaging/rpm/ib-hook.spec
-fi
+cp "$project" packaging/project
+packaging/fill-in.sh .

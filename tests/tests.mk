@@ -52,6 +52,10 @@ $(BUILD)/unpacked/.complete:
 $(BUILD)/unpacked-routers/.complete:
 	@packaging/deps.sh unpack $(BUILD)/unpacked-routers radvd
 
+# What moves virtual addresses from host to host.
+$(BUILD)/unpacked-ha/.complete:
+	@packaging/deps.sh unpack $(BUILD)/unpacked-ha keepalived resource-agents
+
 check-netns: all tools $(BUILD)/unpacked/.complete
 	@tests/netns/run
 
@@ -65,7 +69,7 @@ check-times: all tools
 	@TESTS=tests/times JOBS=1 tests/netns/run
 
 # Every system call fails, or is the last one; races; poor surroundings.
-check-faults: all tools $(BUILD)/unpacked/.complete $(BUILD)/unpacked-routers/.complete
+check-faults: all tools $(BUILD)/unpacked/.complete $(BUILD)/unpacked-routers/.complete $(BUILD)/unpacked-ha/.complete
 	@TESTS=tests/faults LIMIT=300 tests/netns/run
 
 # Lines and branches of core/ that the tests reach; build/coverage/index.html has what they do not. Fails below 95 % of the

@@ -107,7 +107,8 @@ const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip);
 typedef enum {
     IBH_MODEL_IDEAL,   /* table local, what we want, main */
     IBH_MODEL_ACTUAL,  /* the snapshot */
-    IBH_MODEL_REPAIRED /* the snapshot, and what we want in the place of what is ours */
+    IBH_MODEL_REPAIRED /* the snapshot, and what we want in the place of what is ours; no link has the group of our mark
+                        */
 } IbhModelKind;
 
 void ibh_check_want(IbhCheck *check); /* sets its rules and routes */
@@ -173,9 +174,14 @@ void ibh_check_judge_ways(IbhCheck *check); /* the questions' answers */
 guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic);
 void ibh_check_judge_wire(const IbhCheck *check, const IbhNic *nic);
 void ibh_check_judge_siblings(const IbhCheck *check, const IbhNic *nic); /* siblings.c */
+/* IPv6 sends smaller packets there than the link takes, and nobody has said that it is to. */
+gboolean ibh_link_has_lowered_mtu6(const IbhLink *link);
 gboolean ibh_link_has_lladdr(const IbhLink *link, const guint8 *lladdr, guint length);
 /* gateway= and remote= that cannot be used, and rails that reach no other host without a gateway. */
+/* remote= or gateway= for a rail whose answers are dropped otherwise. */
+IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *question);
 void ibh_check_judge_gateway(const IbhCheck *check, const IbhNic *nic);
+void ibh_check_judge_calls(const IbhCheck *check); /* hooks, and what calls them */
 void ibh_check_judge_manager(const IbhCheck *check, const IbhNic *nic);
 /* Of rails that were there and are not, and of those that are down. */
 const char *ibh_known_manager(const IbhFacts *facts, const IbhKnownRail *known); /* NULL: not known */
@@ -196,6 +202,8 @@ gboolean ibh_route_has_same_metrics(const IbhRoute *a, const IbhRoute *b);
 gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b);
 /* A bridge, a dummy or a tunnel, and no NIC is a port of it: what it sends reaches no peer of the rails. */
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
+/* Main sends it through a gateway of another rail, and this one's rp_filter drops what comes back. */
+gboolean ibh_question_is_answered_in_vain(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
 IbhGrade ibh_question_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
 /* It goes the right way, by a route of others whose MTU is smaller than what main or the NIC would give it. */
 gboolean ibh_question_has_small_mtu(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);

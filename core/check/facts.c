@@ -5,6 +5,7 @@ static void manager_clear(gpointer data)
 {
     g_free(((IbhManager *)data)->connection);
     g_free(((IbhManager *)data)->inactive);
+    g_free(((IbhManager *)data)->remedy);
 }
 
 static void script_clear(gpointer data)

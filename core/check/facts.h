@@ -14,8 +14,10 @@ typedef struct {
     char *connection; /* its name for the configuration of this netdev; NULL: unknown, or none */
     gboolean prunes4; /* it deletes foreign routes by this netdev, in all tables */
     gboolean prunes6;
-    char *inactive;     /* why its next event will not be answered; NULL: it will, or this is not known */
-    gboolean by_choice; /* … because presets or an administrator have not enabled a unit */
+    char *inactive;      /* why its next event does not reach our hook; NULL: it does, or this is not known */
+    char *remedy;        /* for that; NULL: that of a hook */
+    gboolean by_choice;  /* … because presets or an administrator have not enabled a service */
+    gboolean will_start; /* … it is enabled: perhaps the host has not booted yet */
 } IbhManager;
 
 /* A hand-written file. */
@@ -34,6 +36,9 @@ typedef struct {
     GArray *no_ipv6;    /* int: rails on which IPv6 is switched off (disable_ipv6) */
     gboolean proxy_arp; /* net.ipv4.conf.all's */
     int hash_policy;    /* net.ipv4.fib_multipath_hash_policy */
+    gboolean watched;   /* --watch runs */
+    gboolean will_watch;     /* its service is enabled */
+    const char *start_watch; /* how it is started; NULL: not known */
 } IbhFacts;
 
 IbhFacts *ibh_facts_new(void);

@@ -24,11 +24,17 @@ struct IbhFib {
     GHashTable *tables;        /* number → Table of routes */
     guint n_rules;
     const GPtrArray *ignored; /* rules and routes; NULL: none */
+    gboolean regrouped;
 };
 
 void ibh_fib_without(IbhFib *fib, const GPtrArray *ignored)
 {
     fib->ignored = ignored;
+}
+
+void ibh_fib_regroup(IbhFib *fib)
+{
+    fib->regrouped = TRUE;
 }
 
 static gboolean is_gone(const IbhFib *fib, const void *object)
@@ -272,11 +278,28 @@ gboolean ibh_route_leads_by(const IbhRoute *route, int ifindex)
 
 /* ---- the way of a packet ---- */
 
-/* An error is an answer, which no rule suppresses. No link has the group of our mark; all have 0, as a rule. */
-static gboolean is_suppressed(const IbhRule *rule, const IbhRoute *route)
+/* The link of a route whose group the rule names; NULL: it names none, or another one. Of several, the kernel looks at
+ * the first link. */
+static const IbhLink *find_suppressed_link(const IbhFib *fib, const IbhRule *rule, const IbhRoute *route)
+{
+    const IbhLink *link = rule->suppress_ifgroup >= 0 ? ibh_snapshot_link(fib->snapshot, route->ifindex) : NULL;
+
+    if (!link)
+        return NULL;
+    return rule->suppress_ifgroup == (fib->regrouped && link->group == IBH_MARK ? 0 : link->group) ? link : NULL;
+}
+
+/* An error is an answer, which no rule suppresses. */
+static gboolean is_suppressed(const IbhFib *fib, const IbhRule *rule, const IbhRoute *route)
 {
     return !ibh_route_is_error(route) &&
-           ((gint64)route->dst.length <= rule->suppress_prefixlength || rule->suppress_ifgroup == 0);
+           ((gint64)route->dst.length <= rule->suppress_prefixlength || find_suppressed_link(fib, rule, route));
+}
+
+static void pass_over(const IbhFib *fib, const IbhRule *rule, const IbhRoute *route, IbhTrace *trace)
+{
+    if (!trace->passed && ibh_rule_is_ours(rule) && (gint64)route->dst.length > rule->suppress_prefixlength)
+        trace->passed = find_suppressed_link(fib, rule, route);
 }
 
 /* What the kernel has learned of one host is as long as an address: a rule that suppresses the route that it was
@@ -290,7 +313,7 @@ static const IbhRoute *find_cached(const IbhFib *fib, const IbhRule *rule, const
     IBH_EACH (const Entry, entry, routes) {
         const IbhRoute *route = entry->object;
 
-        if (route->cached && !is_gone(fib, route) && !is_suppressed(rule, route) &&
+        if (route->cached && !is_gone(fib, route) && !is_suppressed(fib, rule, route) &&
             ibh_route_part(by, route->ifindex, &part))
             return route;
     }
@@ -338,8 +361,10 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
                 trace.thrower = route;
             continue;
         }
-        if (route && is_suppressed(rule, route))
+        if (route && is_suppressed(fib, rule, route)) {
+            pass_over(fib, rule, route, &trace);
             route = find_cached(fib, rule, route, &packet->to);
+        }
         if (route) {
             trace.route = route;
             trace.refused = ibh_route_is_error(route);

@@ -18,6 +18,7 @@ typedef struct {
     const IbhRoute *thrower; /* the first that sent it on to the next rule past a route of its table; NULL: none */
     const IbhRoute *thrown;  /* that route */
     const IbhRoute *route;   /* NULL: the rule refuses, or none decides */
+    const IbhLink *passed;   /* the first over whose route a rule of ours passed, for its link group; NULL: none */
     gsize unknown;           /* a sum of the rules before it of which only the kernel knows if they match */
     gboolean refused;        /* by the rule, by an error route, or because nothing decides */
 } IbhTrace;
@@ -32,6 +33,9 @@ void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route);
 
 /* Rules and routes that the walk passes by as if they were not there; NULL: none. */
 void ibh_fib_without(IbhFib *fib, const GPtrArray *ignored);
+
+/* The walk goes as if the links whose group is our mark had the default one. */
+void ibh_fib_regroup(IbhFib *fib);
 
 /* As RDMA asks: mark 0, user 0, tos 0, no protocol and no port. With iif: it comes in. */
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet);

@@ -38,6 +38,8 @@ static const IbhCode codes[] = {
     {"proxy-arp", IBH_WARNING, NULL},
     {"neighbour-static", IBH_WARNING, NULL},
     {"duplicate-mac", IBH_WARNING, "give one of the two a hardware address of its own"},
+    {"link-group", IBH_ERROR, NULL},
+    {"router-mtu", IBH_WARNING, NULL},
     {"not-known", IBH_WARNING, "\"ip rule\" and \"ip route get\" show what the kernel does"},
     {"port-not-active", IBH_ERROR, NULL},
     {"carrier-down", IBH_ERROR,
@@ -59,7 +61,7 @@ static const IbhCode codes[] = {
     {"memlock-low", IBH_INFO, NULL},
     {"hook-inactive", IBH_WARNING,
      "restore the hook's symbolic link (reinstall the package); under SELinux, install ib-hook-selinux and run "
-     "restorecon; or run ib-hook-watch.service"},
+     "restorecon"},
     {"manager-removes-foreign", IBH_WARNING, NULL},
     {"legacy-script", IBH_INFO, "look at the script, then delete the lines that route these NICs: ib-hook does that"},
     {"not-engaged", IBH_WARNING,
@@ -67,6 +69,7 @@ static const IbhCode codes[] = {
     {"rails-missing", IBH_ERROR,
      "see which card, cable, driver or address is missing; if that is right, set rails= to the number of rails"},
     {"section-unmatched", IBH_INFO, NULL},
+    {"not-in-force", IBH_INFO, NULL},
     {"table-moved", IBH_INFO, "if programs need a fixed number, set table= in the configuration"},
 };
 
@@ -95,6 +98,7 @@ static void free_finding(gpointer data)
     g_ptr_array_unref(finding->ifaces);
     g_ptr_array_unref(finding->says);
     g_ptr_array_unref(finding->astray);
+    g_ptr_array_unref(finding->spared);
     g_free(finding->owner);
     g_free(finding->message);
     g_free(finding->fix);
@@ -155,6 +159,7 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
     finding->ifaces = g_ptr_array_new_with_free_func(g_free);
     finding->says = g_ptr_array_new_with_free_func(g_free);
     finding->astray = g_ptr_array_new_with_free_func(g_free);
+    finding->spared = g_ptr_array_new_with_free_func(g_free);
     finding->severity = severity;
     finding->code = code;
     finding->fix = ibh_command_with_sudo(remedy.fix);
@@ -208,6 +213,18 @@ void ibh_finding_leads_astray(IbhFinding *finding, const char *iface)
 {
     if (!g_ptr_array_find_with_equal_func(finding->astray, iface, g_str_equal, NULL))
         g_ptr_array_add(finding->astray, g_strdup(iface));
+}
+
+void ibh_finding_spares(IbhFinding *finding, const char *iface)
+{
+    g_ptr_array_add(finding->spared, g_strdup(iface));
+}
+
+IbhSeverity ibh_finding_weight(const IbhFinding *finding, const char *iface)
+{
+    return g_ptr_array_find_with_equal_func(finding->spared, iface, g_str_equal, NULL)
+               ? MAX(finding->severity, IBH_WARNING)
+               : finding->severity;
 }
 
 const char *ibh_finding_said(const IbhFinding *finding, const char *iface)

@@ -23,6 +23,7 @@ typedef struct {
     GPtrArray *ifaces; /* char *: all that it hits; empty: the host's */
     GPtrArray *says;   /* char *: what it says of each of them, "CONSEQUENCE: CAUSE"; NULL: the message does */
     GPtrArray *astray; /* char *: those whose packets leave through another NIC */
+    GPtrArray *spared; /* char *: those whose packets go as they should all the same */
     IbhSeverity severity;
     const char *code; /* stable: monitoring depends on it */
     char *owner;      /* the rule, route, sysctl, port or peer that is the cause, in words; NULL: its NIC itself */
@@ -57,7 +58,10 @@ void ibh_finding_cure(IbhFinding *finding, IbhRemedy remedy);
 void ibh_finding_hits(IbhFinding *finding, const char *iface); /* once each */
 /* Hits it, and takes what it says of it, unless it has said something before. */
 void ibh_finding_says(IbhFinding *finding, const char *iface, char *text);
-void ibh_finding_leads_astray(IbhFinding *finding, const char *iface);      /* which it hits */
+void ibh_finding_leads_astray(IbhFinding *finding, const char *iface); /* which it hits */
+void ibh_finding_spares(IbhFinding *finding, const char *iface);       /* which it hits */
+/* How bad it is for this one. */
+IbhSeverity ibh_finding_weight(const IbhFinding *finding, const char *iface);
 const char *ibh_finding_said(const IbhFinding *finding, const char *iface); /* NULL: nothing of its own */
 gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface);
 

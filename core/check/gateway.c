@@ -85,6 +85,91 @@ static const IbhPiece *find_beyond(const IbhCheck *check, int family)
     return first < end && !first->prefix.length ? first : NULL;
 }
 
+IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhRoute *route = question->got.route;
+    const char *iface = question->nic->link->name, *other = ibh_check_link_name(check, route->ifindex);
+    char ip[IBH_IP_STRLEN], prefix[IBH_PREFIX_STRLEN];
+
+    ibh_ip_format(&route->gateway, ip);
+    if (!route->dst.length)
+        return ibh_remedy_advice("answers come in through %s, and its rp_filter=1 (arp=strict) drops what its own "
+                                 "packets would reach through %s: gateway=%s for %s in the configuration, or arp=auto",
+                                 iface, other, ip, iface);
+    return ibh_remedy_advice("answers come in through %s, and its rp_filter=1 (arp=strict) drops what its own packets "
+                             "would reach through %s: remote=%s via %s for %s in the configuration, or arp=auto",
+                             iface, other, ibh_prefix_format(&route->dst, prefix), ip, iface);
+}
+
+/* Main sends what it says there through another NIC than the rail's: right, unless the answers are dropped. */
+static void note_way(const IbhCheck *check, IbhQuestion *question, const char *owner, const char *setting)
+{
+    const gboolean in_vain = ibh_question_is_answered_in_vain(check, question, &question->got);
+    const IbhNic *through = ibh_rails_nic(check->rails, question->got.route->ifindex);
+    g_autofree char *way = ibh_question_way_text(check, question, &question->got),
+                    *why = ibh_owner_text(check->rails->snapshot, &question->owner);
+    IbhFinding *note = ibh_check_tell(check, question->nic, "gateway-missing", owner,
+                                      in_vain ? ibh_question_advise_gateway(check, question)
+                                              : ibh_remedy_advice("nothing has to be done; %s gives each rail a "
+                                                                  "gateway of its own",
+                                                                  setting),
+                                      "%s: %s", way, why);
+
+    note->severity = in_vain ? IBH_WARNING : IBH_INFO;
+    if (through && through->rank)
+        ibh_finding_says(note, question->nic->link->name, ibh_question_exception_text(check, question));
+}
+
+#define GATEWAYS_NAMED 4 /* of one rail: a routing protocol may have hundreds */
+
+/* It is asked about elsewhere. */
+static gboolean is_asked(const IbhNic *nic, const IbhPrefix *dst)
+{
+    return ibh_nic_address_near(nic, &dst->ip) || ibh_nic_find_remote(nic, dst);
+}
+
+/* What main's route decides of this address's packets. FALSE: nothing. */
+static gboolean find_decided(const IbhCheck *check, const IbhRoute *route, const IbhAddress *address,
+                             IbhQuestion *question)
+{
+    IbhPiece *end, *first = ibh_check_pieces_inside(check, &route->dst, &end);
+
+    for (const IbhPiece *piece = first; piece < end; piece++) {
+        question->piece = piece->prefix;
+        question->lookup = (IbhLookup){.from = address->local, .to = piece->host};
+        question->got = ibh_fib_walk(check->actual, &question->lookup);
+        question->owner.route = question->got.route;
+        if (question->got.route && ibh_route_compare(question->got.route, route) == 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Networks behind a host of another rail's subnet. Those by one gateway are one note. */
+static void note_ways_of_siblings(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
+{
+    guint named = 0;
+
+    IBH_EACH_ROUTE (route, check) {
+        const IbhNic *by = ibh_rails_nic(check->rails, route->ifindex);
+        IbhQuestion question = {.kind = IBH_ASK_LEAVES, .nic = nic};
+        g_autofree char *owner = NULL;
+        char ip[IBH_IP_STRLEN];
+
+        if (route->table != IBH_TABLE_MAIN || route->family != address->local.family || !route->dst.length ||
+            !route->gateway.family || route->cached || !by)
+            continue;
+        if (by == nic || by->status != IBH_NIC_RAIL || route->hops || is_asked(nic, &route->dst))
+            continue;
+        owner = g_strdup_printf("gateway %s of %s", ibh_ip_format(&route->gateway, ip), by->link->name);
+        if (ibh_findings_find(check->findings, "gateway-missing", nic->link->name, owner) || named >= GATEWAYS_NAMED ||
+            !find_decided(check, route, address, &question))
+            continue;
+        note_way(check, &question, owner, "remote=");
+        named++;
+    }
+}
+
 /* Without a default of its own, main decides what it sends beyond its subnets, and through which NIC. */
 static void note_way_beyond(const IbhCheck *check, const IbhNic *nic, int family)
 {
@@ -92,9 +177,7 @@ static void note_way_beyond(const IbhCheck *check, const IbhNic *nic, int family
 
     IBH_EACH_POINTER (const IbhAddress, address, nic->programmed) {
         IbhQuestion question = {.kind = IBH_ASK_LEAVES, .nic = nic};
-        g_autofree char *way = NULL, *why = NULL;
-        const IbhNic *through;
-        IbhFinding *note;
+        g_autofree char *owner = NULL;
 
         if (!beyond || address->local.family != family || ibh_others_lead_out(check->rails, address))
             continue;
@@ -104,16 +187,8 @@ static void note_way_beyond(const IbhCheck *check, const IbhNic *nic, int family
         question.owner.route = question.got.route;
         if (!ibh_question_goes_astray(&question))
             return;
-        way = ibh_question_way_text(check, &question, &question.got);
-        why = ibh_owner_text(check->rails->snapshot, &question.owner);
-        note =
-            ibh_check_tell(check, nic, "gateway-missing", why,
-                           ibh_remedy_advice("nothing has to be done; gateway= gives each rail a gateway of its own"),
-                           "%s: %s", way, why);
-        note->severity = IBH_INFO;
-        through = ibh_rails_nic(check->rails, question.got.route->ifindex);
-        if (through && through->rank)
-            ibh_finding_says(note, nic->link->name, ibh_question_exception_text(check, &question));
+        owner = ibh_owner_text(check->rails->snapshot, &question.owner);
+        note_way(check, &question, owner, "gateway=");
         return;
     }
 }
@@ -132,5 +207,9 @@ void ibh_check_judge_gateway(const IbhCheck *check, const IbhNic *nic)
                            "the main table decides how traffic beyond its subnets leaves: %s", why);
         else if (ibh_nic_programs_family(nic, *family) && !ibh_nic_has_default(check->rails, nic, *family))
             note_way_beyond(check, nic, *family);
+        IBH_EACH_POINTER (const IbhAddress, address, nic->programmed) {
+            if (address->local.family == *family && ibh_nic_is_usable(nic))
+                note_ways_of_siblings(check, nic, address);
+        }
     }
 }

@@ -93,7 +93,22 @@ static IbhGrade grade_leaving(const Answer *answer)
         return IBH_WRONG;
     if (!near && !answer->question->on_link) /* in remote= what main has more exactly wins, through any NIC */
         return IBH_NOTED;
-    return got->route->hops || (by && by->status == IBH_NIC_RAIL && !is_connected(answer)) ? IBH_DOUBTFUL : IBH_NOTED;
+    if (got->route->hops)
+        return IBH_DOUBTFUL;
+    /* By a gateway: somebody has meant that, for what is behind a host of the subnet. */
+    return by && by->status == IBH_NIC_RAIL && !got->route->gateway.family && !is_connected(answer) ? IBH_DOUBTFUL
+                                                                                                    : IBH_NOTED;
+}
+
+gboolean ibh_question_is_answered_in_vain(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
+{
+    const IbhSysctl key = IBH_SYSCTL_RP_FILTER;
+    const IbhNic *by = got->refused ? NULL : ibh_rails_nic(check->rails, got->route->ifindex);
+
+    if (question->kind != IBH_ASK_LEAVES || question->lookup.to.family != AF_INET || question->theirs || !by)
+        return FALSE;
+    return by != question->nic && by->status == IBH_NIC_RAIL && got->route->gateway.family && !got->route->hops &&
+           ibh_sysctl_effective(key, question->nic->link->sysctl[key], check->rails->snapshot->all[key]) == 1;
 }
 
 /* In a subnet of it, or by its gateway in its remote=. */
@@ -130,7 +145,7 @@ static IbhGrade grade_unbound(const Answer *answer)
     guint length = ideal->route ? ideal->route->dst.length : 0, own = answer->near->subnet.length;
     const IbhNic *nic;
 
-    if (length < own && !(ideal->refused && length) && !(ideal->thrown && ideal->thrown->dst.length))
+    if ((length < own || !ideal->route) && !(ideal->refused && length) && !(ideal->thrown && ideal->thrown->dst.length))
         return IBH_NOTED;
     if (got->refused)
         return ideal->refused ? IBH_DOUBTFUL : IBH_WRONG;
@@ -185,7 +200,10 @@ gboolean ibh_question_has_small_mtu(const IbhCheck *check, const IbhQuestion *qu
  * expected. */
 IbhGrade ibh_question_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
 {
+    IbhGrade grade;
+
     if (ibh_question_has_small_mtu(check, question, got))
         return ibh_rails_nic_by_table(check->rails, got->route->table) ? IBH_DOUBTFUL : IBH_NOTED;
-    return grade_way(check, question, got);
+    grade = grade_way(check, question, got);
+    return grade == IBH_NOTED && ibh_question_is_answered_in_vain(check, question, got) ? IBH_DOUBTFUL : grade;
 }

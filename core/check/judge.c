@@ -3,6 +3,8 @@
 
 #include "plan/want.h"
 
+#include <sys/socket.h>
+
 /* ---- what judges share ---- */
 
 /* ---- what is missing, stale or wrong of ours: one finding, one fix ---- */
@@ -63,24 +65,31 @@ static const char *const codes[] = {[IBH_OP_RULE_ADD] = "rule-missing",
                                     [IBH_OP_RULE_DEL] = "stale",
                                     [IBH_OP_ROUTE_DEL] = "stale"};
 
-/* What a NIC does whose ARP values are not as its rail needs them. */
-static const char *const effects[] = {
-    [IBH_SYSCTL_RP_FILTER] = "drops packets whose answer another NIC would send",
-    [IBH_SYSCTL_ARP_FILTER] = "does not answer ARP as its rail needs it",
-    [IBH_SYSCTL_ARP_ANNOUNCE] = "may send ARP requests with another NIC's address as the sender",
-    [IBH_SYSCTL_ARP_IGNORE] = "answers ARP for other NICs' addresses, too",
-};
+/* What a NIC with this value does, and would not with that of a rail; NULL: no such thing. */
+static const char *find_effect(const IbhOp *op)
+{
+    static const char *const effects[] = {
+        [IBH_SYSCTL_RP_FILTER] = "drops packets whose answer another NIC would send",
+        [IBH_SYSCTL_ARP_FILTER] = "does not answer ARP as its rail needs it",
+        [IBH_SYSCTL_ARP_ANNOUNCE] = "may send ARP requests with another NIC's address as the sender",
+        [IBH_SYSCTL_ARP_IGNORE] = "answers ARP for other NICs' addresses, too",
+    };
+    const gboolean has_it = op->key == IBH_SYSCTL_RP_FILTER ? op->from == 1 : op->from < op->to;
 
-/* The operation on this NIC that says most; NULL: none that counts. */
+    return has_it ? effects[op->key] : NULL;
+}
+
+/* The operation on this NIC (NULL: on none) that says most; NULL: none that counts. */
 static const IbhOp *find_first(const GPtrArray *wrong, const IbhNic *nic)
 {
+    const int ifindex = nic ? nic->link->ifindex : 0;
     const IbhOp *first = NULL;
 
     IBH_EACH_POINTER (const IbhOp, op, wrong) {
-        if (op->ifindex == nic->link->ifindex && (!first || op->type < first->type))
+        if (op->ifindex == ifindex && (!first || op->type < first->type))
             first = op;
     }
-    return first;
+    return first || nic ? first : wrong->pdata[0];
 }
 
 /* Main has got a route, or lost one, since the rail took over what main has through this NIC. */
@@ -107,19 +116,23 @@ static gboolean has_own_rule(const IbhCheck *check, const IbhNic *nic)
     return FALSE;
 }
 
-/* What is not as it should be of a rail. */
+/* What is not as it should be. */
 static char *say_state(const IbhCheck *check, const IbhNic *nic, const IbhRoute *taken, const IbhOp *first)
 {
     const IbhOwner main_route = {.route = taken};
     g_autofree char *text = taken ? ibh_owner_describe(check->rails->snapshot, &main_route) : NULL;
+    g_autoptr(GString) table = g_string_new(NULL);
     char dst[IBH_PREFIX_STRLEN];
 
-    if (!has_own_rule(check, nic))
+    if (nic && !has_own_rule(check, nic))
         return g_strdup("not routed yet");
     if (taken)
         return g_strdup_printf("the main table has a new %s", text);
-    if (first->type == IBH_OP_RULE_ADD)
-        return g_strdup_printf("ib-hook's rule %u is missing", first->rule.priority);
+    if (first->type == IBH_OP_RULE_ADD) {
+        if (!nic)
+            ibh_table_put(table, "lookup", first->rule.table);
+        return g_strdup_printf("ib-hook's rule %u%s is missing", first->rule.priority, table->str);
+    }
     return g_strdup_printf("ib-hook's route to %s in table %u %s", ibh_prefix_format(&first->route.dst, dst),
                            first->route.table, first->type == IBH_OP_ROUTE_ADD ? "is missing" : "was altered");
 }
@@ -134,65 +147,113 @@ static const IbhQuestion *find_astray(const IbhCheck *check, const IbhNic *nic)
     return NULL;
 }
 
-static char *say_unled(const IbhNic *nic, int family, const IbhRoute *taken)
+/* What its packets of this family do as it is; of no NIC, those without a source. NULL: none was asked about. */
+static const IbhQuestion *find_packet(const IbhCheck *check, const IbhNic *nic, int family)
 {
-    const char *does = taken && !taken->dst.length ? "has no own default route yet" : "leaves as the main table says";
+    IBH_EACH (const IbhQuestion, question, check->questions) {
+        if (question->kind == (nic ? IBH_ASK_LEAVES : IBH_ASK_UNBOUND) && (!nic || question->nic == nic) &&
+            question->lookup.to.family == family)
+            return question;
+    }
+    return NULL;
+}
+
+/* All of ours in its place would change nothing of what its packets do. What has no source is right on any rail. */
+static gboolean is_right_anyway(const IbhCheck *check, const IbhNic *nic)
+{
+    gboolean is_asked = FALSE;
+
+    IBH_EACH (const IbhQuestion, question, check->questions) {
+        IbhTrace repaired;
+
+        if (nic ? question->nic != nic : question->kind != IBH_ASK_UNBOUND)
+            continue;
+        repaired = ibh_fib_walk(check->repaired, &question->lookup);
+        if (question->grade > IBH_NOTED || question->ours ||
+            (question->kind != IBH_ASK_UNBOUND && !ibh_trace_is_same_answer(&question->got, &repaired)))
+            return FALSE;
+        is_asked = TRUE;
+    }
+    return is_asked;
+}
+
+static char *say_no_default(const IbhNic *nic, int family)
+{
     char ip[IBH_IP_STRLEN];
 
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (address->local.family == family)
-            return g_strdup_printf("%s %s", ibh_ip_format(&address->local, ip), does);
+            return g_strdup_printf("%s has no own default yet", ibh_ip_format(&address->local, ip));
     }
-    return g_strdup("its packets leave as the main table says");
+    return NULL;
 }
 
-/* What happens to a NIC's packets because of that. */
-static char *say_ours(const IbhCheck *check, const IbhNic *nic, const GPtrArray *wrong, const IbhQuestion *astray)
+/* What happens to a NIC's packets, or to those without a source, and why. */
+static char *say_ours(const IbhCheck *check, const IbhNic *nic, const GPtrArray *wrong)
 {
     const IbhOp *first = find_first(wrong, nic);
-    const IbhRoute *taken = find_new_route(check, wrong, nic);
-    g_autofree char *state = NULL, *way = NULL;
+    const IbhRoute *taken = nic ? find_new_route(check, wrong, nic) : NULL;
+    const IbhQuestion *astray = nic ? find_astray(check, nic) : NULL,
+                      *packet = astray ? astray : find_packet(check, nic, first->unit.family);
+    const char *effect = first->type == IBH_OP_SYSCTL_SET ? find_effect(first) : NULL;
+    g_autofree char *state = NULL, *way = NULL, *command = ibh_op_command(first);
 
     if (first->type == IBH_OP_SYSCTL_SET)
-        return g_strdup_printf("it %s: %s=%d instead of %d", effects[first->key], ibh_sysctl_name(first->key),
-                               first->from, first->to);
+        return g_strdup_printf("it %s: %s=%d instead of %d", effect ? effect : "has another value than it should",
+                               ibh_sysctl_name(first->key), first->from, first->to);
     if (first->type >= IBH_OP_RULE_DEL)
-        return g_strdup_printf("an old rule or route of ib-hook is left over: %s", first->why);
+        return g_strdup_printf(nic ? "an old rule or route of ib-hook is left over: %s"
+                                   : "an old rule or route of ib-hook is left over: %s (%s)",
+                               first->why, command);
     state = say_state(check, nic, taken, first);
-    way = astray ? ibh_question_way_text(check, astray, &astray->got) : say_unled(nic, first->unit.family, taken);
-    return g_strdup_printf("%s: %s", way, state);
+    way = taken && !taken->dst.length && !astray ? say_no_default(nic, first->unit.family)
+          : packet                               ? ibh_question_way_text(check, packet, &packet->got)
+                                                 : NULL;
+    return way ? g_strdup_printf("%s: %s", way, state) : g_steal_pointer(&state);
 }
 
-/* Of all NICs that it hits, and about the first whose packets another NIC sends. */
-static void hit_all(const IbhCheck *check, IbhFinding *finding, const GPtrArray *wrong)
+/* Of all NICs that it hits. TRUE: of each of them, all packets go as they should. */
+static gboolean hit_all(const IbhCheck *check, IbhFinding *finding, const GPtrArray *wrong)
 {
+    gboolean is_right = TRUE;
+
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         const char *iface = nic->link->name;
-        const IbhQuestion *astray;
 
         if (!find_first(wrong, nic))
             continue;
-        astray = find_astray(check, nic);
-        ibh_finding_says(finding, iface, say_ours(check, nic, wrong, astray));
-        if (astray)
+        ibh_finding_says(finding, iface, say_ours(check, nic, wrong));
+        if (find_astray(check, nic))
             ibh_finding_leads_astray(finding, iface);
+        if (is_right_anyway(check, nic))
+            ibh_finding_spares(finding, iface);
+        else
+            is_right = FALSE;
     }
-    if (finding->ifaces->len) {
-        const GPtrArray *first = finding->astray->len ? finding->astray : finding->ifaces;
-        char *message = g_strdup_printf("%s (%u change%s)", ibh_finding_said(finding, first->pdata[0]), wrong->len,
-                                        wrong->len == 1 ? "" : "s");
+    return finding->ifaces->len ? is_right : is_right_anyway(check, NULL);
+}
 
-        g_free(finding->message);
-        finding->message = message;
+/* The one to speak of: the first whose packets another NIC sends, else the first that it hits; NULL: none. */
+static const IbhNic *find_worst(const IbhCheck *check, const GPtrArray *wrong)
+{
+    const IbhNic *worst = NULL;
+
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        if (!find_first(wrong, nic))
+            continue;
+        if (find_astray(check, nic))
+            return nic;
+        worst = worst ? worst : nic;
     }
+    return worst;
 }
 
 static void judge_ours(const IbhCheck *check)
 {
     g_autoptr(GPtrArray) wrong = g_ptr_array_new();
     guint worst = G_N_ELEMENTS(codes) - 1;
-    g_autofree char *command = NULL;
-    const IbhOp *first;
+    g_autofree char *said = NULL;
+    IbhFinding *finding;
 
     IBH_EACH_POINTER (const IbhOp, op, check->plan) {
         if (op->type >= G_N_ELEMENTS(codes) || is_left_for_a_reason(check, op) || report_place_taken(check, op))
@@ -202,12 +263,11 @@ static void judge_ours(const IbhCheck *check)
     }
     if (!wrong->len)
         return;
-    first = wrong->pdata[0];
-    command = ibh_op_command(first);
-    hit_all(check,
-            ibh_check_tell(check, NULL, codes[worst], NULL, ibh_remedy_fix("sudo ib-hook", "--apply"),
-                           "something of ib-hook's is missing, wrong or left over: %s (%s)", first->why, command),
-            wrong);
+    said = say_ours(check, find_worst(check, wrong), wrong);
+    finding = ibh_check_tell(check, NULL, codes[worst], NULL, ibh_remedy_fix("sudo ib-hook", "--apply"),
+                             "%s (%u change%s)", said, wrong->len, wrong->len == 1 ? "" : "s");
+    if (hit_all(check, finding, wrong))
+        finding->severity = IBH_WARNING;
 }
 
 /* ---- rails ---- */
@@ -218,6 +278,13 @@ static void judge_arp_ignore(const IbhCheck *check, const IbhNic *nic)
 {
     int all = check->rails->snapshot->all[IBH_SYSCTL_ARP_IGNORE];
 
+    if (nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] >= ANSWERS_NOTHING && ibh_nic_serves_family(nic, AF_INET)) {
+        ibh_check_tell(check, nic, "effective-sysctl", NULL,
+                       ibh_remedy_fix("sysctl -w", "net/ipv4/conf/%s/arp_ignore=1", nic->link->name),
+                       "peers get no answer to ARP requests, and cannot reach it: its arp_ignore is %d",
+                       nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE]);
+        return;
+    }
     if (all <= 2 || all < nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE])
         return;
     ibh_check_tell(
@@ -350,5 +417,6 @@ void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *misse
     }
     ibh_check_judge_ways(check);
     judge_ours(check);
+    ibh_check_judge_calls(check);
     ibh_check_judge_scripts(check);
 }

@@ -17,6 +17,9 @@
 #define CONFIGURED "/etc/networkd-dispatcher/configured.d/50-ib-hook"
 #define ROUTABLE "/etc/networkd-dispatcher/routable.d/50-ib-hook"
 #define NM(in) in "/NetworkManager/dispatcher.d/50-ib-hook"
+#define NM_DISPATCHER "NetworkManager-dispatcher.service"
+#define NM_ALIAS "dbus-org.freedesktop.nm-dispatcher.service"
+#define NETWORKD_DISPATCHER "networkd-dispatcher.service"
 #define IFUPDOWN "/etc/network/if-up.d/ib-hook"
 #define SCRIPTS "/etc/sysconfig/network-scripts"
 
@@ -64,36 +67,113 @@ static char *why_unusable(const IbhTree *tree, const char *place)
     return NULL;
 }
 
-static char *why_not_called(const IbhTree *tree, const char *const *places)
+/* What stands in a place. */
+typedef enum { NOTHING, MASK, SOMETHING } Standing;
+
+static Standing look_for(const IbhTree *tree, const char *place)
 {
     static const char mask[] = "/dev/null";
+    char target[sizeof mask] = "";
+    struct stat link;
+    const int looked = ibh_tree_look(tree, place + 1, O_NOFOLLOW, &link);
+    gboolean masked;
 
+    if (looked < 0)
+        return NOTHING;
+    masked = readlinkat(looked, "", target, sizeof target) > 0 && memcmp(target, mask, sizeof mask) == 0;
+    close(looked);
+    return masked ? MASK : SOMETHING;
+}
+
+static char *why_not_called(const IbhTree *tree, const char *const *places)
+{
     for (int i = 0; places[i]; i++) {
-        char target[sizeof mask] = "";
-        struct stat link;
-        const int looked = ibh_tree_look(tree, places[i] + 1, O_NOFOLLOW, &link);
-        gboolean masked;
+        const Standing standing = look_for(tree, places[i]);
 
-        if (looked < 0)
-            continue;
-        masked = readlinkat(looked, "", target, sizeof target) > 0 && memcmp(target, mask, sizeof mask) == 0;
-        close(looked);
-        return masked ? g_strdup_printf("%s is masked", places[i]) : why_unusable(tree, places[i]);
+        if (standing == MASK)
+            return g_strdup_printf("%s is masked", places[i]);
+        if (standing == SOMETHING)
+            return why_unusable(tree, places[i]);
     }
     return g_strdup_printf("there is no %s", places[0]);
 }
 
-/* networkd calls no hooks itself: a service does. While a unit runs, systemd keeps a link of this name. */
-static void look_at_hook(const IbhTree *tree, const char *const *places, IbhManager *manager)
-{
-    struct stat link;
+/* ---- the services that call hooks ---- */
 
-    manager->inactive = why_not_called(tree, places);
-    if (manager->inactive || !g_str_has_prefix(places[0], "/etc/networkd-dispatcher/") ||
-        look_at(tree, "/run/systemd/units/invocation:networkd-dispatcher.service", &link))
+#define WATCH "ib-hook-watch.service"
+
+static Standing look_for_unit(const IbhTree *tree, const char *unit)
+{
+    static const char *const directories[] = {"/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib"};
+    Standing standing = NOTHING;
+
+    for (gsize i = 0; !standing && i < G_N_ELEMENTS(directories); i++) {
+        g_autofree char *place = g_strconcat(directories[i], "/systemd/system/", unit, NULL);
+
+        standing = look_for(tree, place);
+    }
+    return standing;
+}
+
+/* At boot. */
+static gboolean is_enabled(const IbhTree *tree, const char *unit)
+{
+    g_autofree char *link = g_strconcat("/etc/systemd/system/multi-user.target.wants/", unit, NULL);
+
+    return look_for_unit(tree, unit) == SOMETHING && look_for(tree, link);
+}
+
+/* While it runs, systemd keeps a link of this name. */
+static gboolean is_running(const IbhTree *tree, const char *unit)
+{
+    g_autofree char *link = g_strconcat("/run/systemd/units/invocation:", unit, NULL);
+
+    return look_for(tree, link) != NOTHING;
+}
+
+/* NetworkManager starts its service by D-Bus, as this alias, a link that only an enabled unit has. The others are
+ * started at boot, which may still go on. */
+static void look_at_service(const IbhTree *tree, const char *unit, const char *alias, IbhManager *manager)
+{
+    const char *masked = look_for_unit(tree, unit) == MASK             ? unit
+                         : alias && look_for_unit(tree, alias) == MASK ? alias
+                                                                       : NULL;
+
+    if (masked) {
+        manager->inactive = g_strdup_printf("%s is masked", masked);
+        manager->remedy = g_strdup_printf("sudo systemctl unmask %s; sudo systemctl enable --now %s", masked, unit);
+    } else if (!look_for_unit(tree, unit)) {
+        manager->inactive = g_strdup_printf("there is no %s", unit);
+        manager->remedy = g_strdup("install it");
+    } else if (alias ? look_for_unit(tree, alias) != NOTHING : is_running(tree, unit)) {
         return;
-    manager->by_choice = TRUE;
-    manager->inactive = g_strdup("networkd-dispatcher.service, which calls hooks, does not run");
+    } else if (is_enabled(tree, unit)) {
+        manager->will_start = TRUE;
+        manager->inactive = g_strdup_printf("%s does not run", unit);
+        manager->remedy = g_strdup_printf("sudo systemctl start %s", unit);
+    } else {
+        manager->by_choice = TRUE;
+        manager->inactive = g_strdup_printf("%s is disabled", unit);
+        manager->remedy = g_strdup_printf("sudo systemctl enable --now %s", unit);
+    }
+}
+
+/* Another init than systemd may start the service in any way. */
+static void look_at_call(IbhTree *tree, const char *const *places, const char *const *units, IbhManager *manager)
+{
+    manager->inactive = why_not_called(tree, places);
+    if (!manager->inactive && units[0] && ibh_tree_has(tree, "run/systemd/system"))
+        look_at_service(tree, units[0], units[1], manager);
+}
+
+static void look_at_watch(IbhTree *tree, IbhFacts *facts)
+{
+    facts->watched = tree->complete && ibh_watch_is_running();
+    facts->will_watch = is_enabled(tree, WATCH);
+    facts->start_watch = !ibh_tree_has(tree, "run/systemd/system") ? "run ib-hook --watch"
+                         : look_for_unit(tree, WATCH) == MASK      ? "sudo systemctl unmask " WATCH
+                                                                "; sudo systemctl enable --now " WATCH
+                                                              : "sudo systemctl enable --now " WATCH;
 }
 
 /* ---- one manager after the other: whose file says that the link is its own ---- */
@@ -113,15 +193,26 @@ static const struct {
     const char *says;     /* matches where the link is its own, and has the connection in parentheses; "": the file does
                              both. @: the link's name, #: the length of that */
     const char *hooks[3]; /* where ours is called, in its order: the first that exists counts */
+    const char *units[2]; /* the service that calls it, and its alias for D-Bus; NULL: the manager does, or no alias */
     const char *needs;    /* it is there, or this manager is not: of files outside of /run, which have to be root's */
 } rows[] = {
-    {"netplan", "/run/systemd/netif/links/#", NETPLAN, {CONFIGURED, ROUTABLE}, ""},
-    {"systemd-networkd", "/run/systemd/netif/links/#", NETWORKD "[^\n]*?([^/\n]+)$", {CONFIGURED, ROUTABLE}, ""},
-    {"ifupdown", "/run/network/ifstate", "^@=([^ \n]+)", {IFUPDOWN}, ""},
-    {"ifupdown-ng", "/run/ifstate", "^@=([^ \n]+)", {IFUPDOWN}, ""},
-    {"ifupdown2", "/var/tmp/network/ifstatenew", PICKLED, {IFUPDOWN}, "/run/network/ifstatelock"},
-    {NETWORK_MANAGER, "/run/NetworkManager/devices/#", MANAGED, {NM("/etc"), NM("/usr/lib")}, ""},
-    {"network-scripts", SCRIPTS "/ifcfg-@", "", {"/sbin/ifup-local"}, SCRIPTS "/ifup-post"},
+    {"netplan", "/run/systemd/netif/links/#", NETPLAN, {CONFIGURED, ROUTABLE}, {NETWORKD_DISPATCHER}, ""},
+    {"systemd-networkd",
+     "/run/systemd/netif/links/#",
+     NETWORKD "[^\n]*?([^/\n]+)$",
+     {CONFIGURED, ROUTABLE},
+     {NETWORKD_DISPATCHER},
+     ""},
+    {"ifupdown", "/run/network/ifstate", "^@=([^ \n]+)", {IFUPDOWN}, {NULL}, ""},
+    {"ifupdown-ng", "/run/ifstate", "^@=([^ \n]+)", {IFUPDOWN}, {NULL}, ""},
+    {"ifupdown2", "/var/tmp/network/ifstatenew", PICKLED, {IFUPDOWN}, {NULL}, "/run/network/ifstatelock"},
+    {NETWORK_MANAGER,
+     "/run/NetworkManager/devices/#",
+     MANAGED,
+     {NM("/etc"), NM("/usr/lib")},
+     {NM_DISPATCHER, NM_ALIAS},
+     ""},
+    {"network-scripts", SCRIPTS "/ifcfg-@", "", {"/sbin/ifup-local"}, {NULL}, SCRIPTS "/ifup-post"},
 };
 
 static char *fill_in(const char *text, const char *name, const char *number)
@@ -190,7 +281,7 @@ static void find_manager(IbhTree *tree, const IbhLink *link, gboolean hooks, GAr
         if (!rows[i].says[0])
             manager.connection = g_path_get_basename(path);
         if (hooks)
-            look_at_hook(tree, rows[i].hooks, &manager);
+            look_at_call(tree, rows[i].hooks, rows[i].units, &manager);
         g_array_append_val(managers, manager);
         return;
     }
@@ -296,7 +387,8 @@ void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts 
 
     if (tree.complete && !ibh_store_is_home()) /* /run and /etc describe the namespace of process 1 */
         return;
-    hooks = ibh_tree_has(&tree, "usr/bin/ib-hook") && !(tree.complete && ibh_watch_is_running());
+    hooks = ibh_tree_has(&tree, "usr/bin/ib-hook");
+    look_at_watch(&tree, facts);
     IBH_EACH (const IbhLink, link, snapshot->links)
         find_manager(&tree, link, hooks, facts->managers);
     for (gsize i = 0; i < G_N_ELEMENTS(PLACES); i++) {

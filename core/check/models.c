@@ -90,6 +90,7 @@ IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
     }
     if (kind == IBH_MODEL_ACTUAL)
         return fib;
+    ibh_fib_regroup(fib);
     for (guint i = 0; kind == IBH_MODEL_IDEAL && i < G_N_ELEMENTS(plain); i++)
         ibh_fib_add_rule(fib, &plain[i]);
     /* Unbound traffic is spread by what stands: there is one form of it. */

@@ -225,6 +225,7 @@ static void ask_on_link(const IbhCheck *check, const IbhNic *nic, const IbhAddre
         ask_piece(check, nic, address, piece, link.length);
 }
 
+/* A subnet of /0 or /1 has 127.0.0.0/8 and what else is no host's inside. */
 static void ask_from(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
     IbhPiece *end;
@@ -233,6 +234,8 @@ static void ask_from(const IbhCheck *check, const IbhNic *nic, const IbhAddress 
         if (zone->ip.family != address->local.family)
             continue;
         for (IbhPiece *piece = ibh_check_pieces_inside(check, zone, &end); piece < end; piece++) {
+            if (!ibh_ip_is_unicast(&piece->host))
+                continue;
             ask_piece(check, nic, address, piece, 0);
             ask_unbound(check, nic, piece);
         }

@@ -136,8 +136,38 @@ static void tell_mtu6(const IbhCheck *check, const IbhNic *nic, const IbhNic *ot
                    link->mtu6, link->mtu, theirs->name, theirs->mtu6);
 }
 
-/* A router's advertisement may lower the MTU on all rails. Without IPv6, which may be on purpose, it is a rail all the
- * same. */
+gboolean ibh_link_has_lowered_mtu6(const IbhLink *link)
+{
+    return link->mtu6 && link->mtu6 < link->mtu && !link->keeps_mtu6;
+}
+
+/* An option of a router's advertisement lowers the MTU of IPv6 on all NICs of the wire, and nothing else shows it. All
+ * rails that it has lowered to the same are one finding. */
+static void judge_router_mtu(const IbhCheck *check, const IbhNic *nic)
+{
+    const IbhLink *link = nic->link;
+    g_autofree char *word = ibh_text_shell_word(link->name),
+                    *owner = g_strdup_printf("IPv6 MTU %d of %d", link->mtu6, link->mtu),
+                    *text = g_strdup_printf("IPv6 has the MTU %d here, and the link %d: a router's advertisement or a "
+                                            "sysctl has lowered it, and IPv6 sends no larger packets",
+                                            link->mtu6, link->mtu);
+    IbhFinding *finding;
+
+    if (!ibh_link_has_lowered_mtu6(link) || !ibh_nic_serves_family(nic, AF_INET6) ||
+        ibh_findings_find(check->findings, "mode-mtu", link->name, link->name))
+        return;
+    finding = ibh_check_tell(
+        check, nic, "router-mtu", owner,
+        ibh_remedy_advice(
+            "tcpdump -vni %s 'icmp6[0] == 134' shows the router: take the MTU option out there; then sudo "
+            "sysctl -w net/ipv6/conf/%s/mtu=%d; if IPv6 is to have %d: sudo sysctl -w "
+            "net/ipv6/conf/%s/accept_ra_mtu=0 says so",
+            word, word, link->mtu, link->mtu6, word),
+        "%s", text);
+    ibh_finding_says(finding, link->name, g_steal_pointer(&text));
+}
+
+/* Without IPv6, which may be on purpose, it is a rail all the same. */
 static void judge_ipv6(const IbhCheck *check, const IbhNic *nic, const IbhNic *other)
 {
     const IbhLink *link = nic->link, *theirs = other->link;
@@ -166,4 +196,5 @@ void ibh_check_judge_siblings(const IbhCheck *check, const IbhNic *nic)
             judge_hardware_address(check, nic, address, other);
         }
     }
+    judge_router_mtu(check, nic);
 }

@@ -7,17 +7,58 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* ---- its manager ---- */
+/* ---- by which way does an event reach us? ---- */
 
-static void judge_hook(const IbhCheck *check, const IbhNic *nic, const IbhManager *manager)
+/* Of a rail that is asked about; NULL: it is none, or its manager is not known. */
+static const IbhManager *find_manager(const IbhCheck *check, const IbhNic *nic)
 {
-    static const char enable[] = "enable it, or ib-hook-watch.service, if ib-hook is to follow changes";
-
-    ibh_check_tell(
-        check, nic, "hook-inactive", manager->inactive, manager->by_choice ? ibh_remedy_advice(enable) : (IbhRemedy){0},
-        "ib-hook misses the next event of %s, and --watch does not run: %s", manager->name, manager->inactive)
-        ->severity = manager->by_choice ? IBH_INFO : IBH_WARNING;
+    return nic->status == IBH_NIC_RAIL && ibh_nic_is_selected(nic, check->only)
+               ? ibh_facts_manager(check->facts, nic->link->ifindex)
+               : NULL;
 }
+
+static gboolean has_way_of_a_manager(const IbhCheck *check)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        const IbhManager *manager = find_manager(check, nic);
+
+        if (manager && !manager->inactive)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static IbhRemedy advise_call(const IbhCheck *check, const IbhManager *manager)
+{
+    const char *remedy = manager->remedy ? manager->remedy : ibh_code_find("hook-inactive")->advice;
+
+    return check->facts->watched ? ibh_remedy_advice("%s", remedy)
+                                 : ibh_remedy_advice("%s; or %s", remedy, check->facts->start_watch);
+}
+
+/* Traffic is right, and stays so until something happens: this is about the host. */
+void ibh_check_judge_calls(const IbhCheck *check)
+{
+    const gboolean watched = check->facts->watched, will_follow = watched || check->facts->will_watch,
+                   has_way = has_way_of_a_manager(check);
+
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        const IbhManager *manager = find_manager(check, nic);
+        const char *inactive = manager ? manager->inactive : NULL;
+        IbhFinding *finding;
+
+        if (!inactive)
+            continue;
+        finding = ibh_check_tell(check, NULL, "hook-inactive", inactive, advise_call(check, manager),
+                                 watched ? "%s does not call ib-hook, and only --watch follows changes: %s"
+                                         : "ib-hook misses the next event of %s, and --watch does not run: %s",
+                                 manager->name, inactive);
+        if (will_follow || manager->will_start || (manager->by_choice && has_way))
+            finding->severity = IBH_INFO;
+    }
+}
+
+/* ---- its manager ---- */
 
 /* Our rules and routes have protocol kernel, which all managers but this one leave alone. */
 static void judge_pruning(const IbhCheck *check, const IbhNic *nic, const IbhManager *manager)
@@ -247,8 +288,6 @@ void ibh_check_judge_manager(const IbhCheck *check, const IbhNic *nic)
 {
     const IbhManager *manager = ibh_facts_manager(check->facts, nic->link->ifindex);
 
-    if (manager && manager->inactive)
-        judge_hook(check, nic, manager);
     if (manager)
         judge_pruning(check, nic, manager);
 }

@@ -102,6 +102,8 @@ static IbhRemedy advise(const IbhCheck *check, const IbhQuestion *question)
         return ibh_remedy_advice("nothing has to be done");
     if (lacks_subnet(question))
         return advise_subnet(question);
+    if (ibh_question_is_answered_in_vain(check, question, &question->got))
+        return ibh_question_advise_gateway(check, question);
     if (question->owner.route && is_main_astray(check, question) && !ibh_route_is_error(question->owner.route))
         return ibh_remedy_advice("give %s a subnet of its own, or its route a higher metric than those of the rails",
                                  ibh_check_link_name(check, question->owner.route->ifindex));
@@ -140,7 +142,8 @@ static void tell(IbhCheck *check, const IbhQuestion *worst)
                                          : "no rule leads there");
 
     finding->severity = severities[worst->grade];
-    if (worst->grade >= IBH_DOUBTFUL && !lacks_subnet(worst) && check->tried++ < FIXES_MAX)
+    if (worst->grade >= IBH_DOUBTFUL && !lacks_subnet(worst) &&
+        !ibh_question_is_answered_in_vain(check, worst, &worst->got) && check->tried++ < FIXES_MAX)
         ibh_finding_cure(finding, ibh_check_find_fix(check, &worst->owner));
     IBH_EACH (IbhQuestion, question, check->questions) {
         if (question->is_explained || !ibh_question_is_caused_by(question, &worst->owner))
@@ -186,6 +189,8 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
     const IbhLink *link = question->nic->link;
     g_autofree char *owner = g_strdup_printf("net.ipv4.conf.%s.rp_filter", link->name);
 
+    if (link->group == IBH_MARK)
+        return; /* what it sends back has another way for that reason, which is told */
     if (ibh_want_sysctl(check->rails, question->nic, IBH_SYSCTL_RP_FILTER) == link->sysctl[IBH_SYSCTL_RP_FILTER])
         ibh_check_tell(
             check, question->nic, "effective-sysctl", owner,
@@ -193,6 +198,51 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
                 "write arp=auto for it into the configuration and run sudo ib-hook --apply, or set rp_filter "
                 "to 2"),
             "peers get no answer: rp_filter of %s or of all drops what comes in through it", link->name);
+}
+
+/* ---- a link whose group is our mark ---- */
+
+/* Another program's rule that asks for the group that the link has or would have; NULL: there is none. */
+static const IbhRule *find_group_user(const IbhSnapshot *snapshot)
+{
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        if ((rule->suppress_ifgroup == 0 || rule->suppress_ifgroup == IBH_MARK) && !ibh_rule_is_ours(rule))
+            return rule;
+    }
+    return NULL;
+}
+
+static IbhRemedy regroup(const IbhCheck *check, const IbhLink *link)
+{
+    const IbhOwner user = {.rule = find_group_user(check->rails->snapshot)};
+    g_autofree char *word = ibh_text_shell_word(link->name), *text = ibh_owner_text(check->rails->snapshot, &user);
+    IbhRemedy remedy = {.fix = g_strdup_printf("ip link set dev %s group default", word)};
+
+    if (user.rule) {
+        g_autofree char *command = g_steal_pointer(&remedy.fix);
+
+        remedy = ibh_remedy_advice("%s asks for link groups, too: if it may apply to %s: sudo %s", text, link->name,
+                                   command);
+    }
+    return remedy;
+}
+
+/* Our rules carry the mark as a group that they suppress, so that they can be told from others: no link is to have it,
+ * and one that was in a container may come back with it. */
+static void report_group(IbhCheck *check, const IbhQuestion *question, const IbhTrace *actual)
+{
+    const IbhLink *link = actual->passed;
+    const char *iface = question->nic->link->name;
+    g_autofree char *owner = g_strdup_printf("link group of %s", link->name),
+                    *way = ibh_question_way_text(check, question, actual),
+                    *text = g_strdup_printf("%s: %s is in link group %u, ib-hook's mark, and ib-hook's rules pass over "
+                                            "the routes of that group",
+                                            way, link->name, link->group);
+    IbhFinding *finding = ibh_check_tell(check, question->nic, "link-group", owner, regroup(check, link), "%s", text);
+
+    ibh_finding_says(finding, iface, g_steal_pointer(&text));
+    if (ibh_question_goes_astray(question))
+        ibh_finding_leads_astray(finding, iface);
 }
 
 /* ---- one question ---- */
@@ -205,6 +255,8 @@ static void judge_wrong(IbhCheck *check, IbhQuestion *question)
 
     if (ibh_trace_is_same_way(&actual, &repaired))
         return;
+    if (actual.passed)
+        report_group(check, question, &actual);
     question->grade = ibh_question_grade(check, question, &repaired);
     if (question->grade >= IBH_DOUBTFUL) {
         question->got = repaired;

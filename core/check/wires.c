@@ -390,7 +390,7 @@ static void judge_foreign_nic(const IbhCheck *check, const IbhNic *nic)
 }
 
 /* ARP requests for this address of the host, on no NIC of the wire. With arp_filter, a NIC answers for what its answer
- * leaves through. */
+ * leaves through; with a strict rp_filter it does not even take another request. */
 static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int *values, const IbhAddress *address,
                              const IbhPrefix *subnet)
 {
@@ -407,7 +407,10 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
     leads = way.route ? ibh_rails_nic(check->rails, way.route->ifindex) : NULL;
     if (way.refused || !leads || !ibh_nic_address_near(leads, &rest->host)) /* its replies would not get there */
         return FALSE;
-    return !get_effective(check, values, IBH_SYSCTL_ARP_FILTER) || way.route->hops || leads == nic;
+    if (way.route->hops || leads == nic)
+        return TRUE;
+    return !get_effective(check, values, IBH_SYSCTL_ARP_FILTER) &&
+           get_effective(check, values, IBH_SYSCTL_RP_FILTER) != 1;
 }
 
 /* The rail's subnet that peers ask for it in; NULL: it names a network of its own, or none of a rail's. */
@@ -464,15 +467,28 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
     return was_answered;
 }
 
-/* A virtual address on a bridge or dummy: peers ask the rails' wire for it. */
+/* A NIC that is no rail takes no request where its own packets leave through another one: with a strict rp_filter. */
+static gboolean answers_nobody(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
+{
+    IbhPiece *end, *rest = ibh_check_pieces_inside(check, &address->subnet, &end);
+    IbhTrace way;
+
+    if ((nic->link->flags & IFF_LOOPBACK) || ibh_link_has_no_wire(check->rails, nic->link))
+        return TRUE;
+    if (nic->status == IBH_NIC_RAIL || nic->link->master || !ibh_nic_is_usable(nic) || rest == end ||
+        get_effective(check, nic->link->sysctl, IBH_SYSCTL_RP_FILTER) != 1)
+        return FALSE;
+    way = ibh_fib_walk(check->actual, &(IbhLookup){.from = address->local, .to = rest->host});
+    return !way.refused && !ibh_route_leads_by(way.route, nic->link->ifindex);
+}
+
+/* A virtual address on a bridge or dummy, or one of a NIC beside the rails: peers ask the rails' wire for it. */
 static void judge_silence(const IbhCheck *check, const IbhNic *nic)
 {
     char ip[IBH_IP_STRLEN];
 
-    if (!(nic->link->flags & IFF_LOOPBACK) && !ibh_link_has_no_wire(check->rails, nic->link))
-        return;
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
-        if (address->local.family == AF_INET && is_silenced(check, address))
+        if (address->local.family == AF_INET && answers_nobody(check, nic, address) && is_silenced(check, address))
             ibh_check_tell(
                 check, nic, "address-silent", ibh_ip_format(&address->local, ip), (IbhRemedy){0},
                 "peers cannot reach %s: no NIC answers ARP for it, because of the rails' arp_ignore or arp_filter", ip);

@@ -33,7 +33,8 @@ typedef struct {
 typedef struct {
     IbhRun run;
     const IbhOptions *options;
-    Waiter *waiter; /* NULL: it is another one */
+    Waiter *waiter;  /* NULL: it is another one */
+    gboolean edited; /* what the files say now is not in force, and does not count */
     GPtrArray *plan;
     GString *out;
 } Command;
@@ -96,8 +97,16 @@ static gboolean check_names(const IbhRun *run, GError **error)
 
 static gboolean decide(Command *command, GError **error)
 {
+    g_clear_pointer(&command->plan, g_ptr_array_unref);
     command->plan = ibh_run_decide(&command->run, error);
     return command->plan != NULL;
+}
+
+static gboolean look_and_decide(Command *command, GError **error)
+{
+    IbhRun *run = &command->run;
+
+    return ibh_run_look(run, error) && check_names(run, error) && decide(command, error);
 }
 
 static IbhFabric *look_at_fabric(Command *command)
@@ -133,6 +142,27 @@ static GArray *find_missing(const Command *command)
     return ibh_missing_find(command->run.rails, command->run.config, command->run.sysfs, FALSE);
 }
 
+#define NOT_IN_FORCE "the configuration in " IBH_CONFIG_DIR " changed and is not in force"
+
+/* What was not applied yet cannot be why a packet goes astray. What the files say now was found to be usable. */
+static gboolean use_config_in_force(Command *command, GError **error)
+{
+    IbhRun *run = &command->run;
+    IbhConfig *in_force = NULL;
+
+    if (command->options->action == IBH_ACTION_CHECK && !run->config_path)
+        in_force = ibh_config_in_force(run->state, run->config);
+    if (!in_force)
+        return TRUE;
+    ibh_config_free(run->config);
+    run->config = in_force;
+    command->edited = TRUE;
+    if (look_and_decide(command, error))
+        return TRUE;
+    g_prefix_error(error, "%s (sudo ib-hook --apply); the one in force: ", NOT_IN_FORCE); /* its line may be gone */
+    return FALSE;
+}
+
 static int do_check(Command *command, GError **error)
 {
     g_autoptr(GArray) missed = NULL;
@@ -158,6 +188,10 @@ static int do_check(Command *command, GError **error)
     ibh_check_judge(check, command->plan, missed, findings);
     judge_sections(command, missed, command->options->action == IBH_ACTION_SHOW && command->options->style.verbose,
                    findings);
+    if (command->edited)
+        ibh_finding_add(findings, "", IBH_INFO, "not-in-force",
+                        ibh_remedy_advice("see what it would change: ib-hook --plan"), "%s; sudo ib-hook --apply",
+                        NOT_IN_FORCE);
     return say(command,
                &(IbhReport){.facts = facts, .check = check, .findings = findings, .missed = missed, .fabric = fabric});
 }
@@ -170,7 +204,6 @@ static int do_render(Command *command, GError **error)
     g_autofree char *text = NULL;
 
     ibh_render_forget_former(command->run.rails, command->run.snapshot);
-    g_clear_pointer(&command->plan, g_ptr_array_unref);
     if (!decide(command, error))
         return IBH_EXIT_SYSTEM;
     if (g_str_equal(format, "env"))
@@ -299,10 +332,21 @@ static int do_wait(Command *command, GError **error)
     return give_back(command, error);
 }
 
+/* While the reason is the same, once: there may be an hour of tries. */
+static void tell_once(const GString *warnings, char **said)
+{
+    if (g_strcmp0(warnings->str, *said) == 0)
+        return;
+    ibh_log_lines(LOG_ERR, warnings->str);
+    g_free(*said);
+    *said = g_strdup(warnings->str);
+}
+
 /* Repeats until it succeeds, or finds that the change was confirmed; its turn may not have come yet. */
 G_GNUC_NORETURN static void live(IbhOptions options, Waiter waiter)
 {
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
+    g_autofree char *said = NULL;
     int status = IBH_EXIT_SYSTEM;
 
     options.action = IBH_ACTION_UNDO;
@@ -312,10 +356,10 @@ G_GNUC_NORETURN static void live(IbhOptions options, Waiter waiter)
         g_string_truncate(out, 0);
         g_string_truncate(warnings, 0);
         status = act(&options, &waiter, out, warnings);
+        tell_once(warnings, &said);
     }
     if (out->len)
         ibh_log_lines(LOG_WARNING, g_string_prepend(out, "not confirmed in time: ")->str);
-    ibh_log_lines(LOG_ERR, warnings->str);
     _exit(status);
 }
 
@@ -477,13 +521,13 @@ static int run_live(Command *command, GError **error)
         return do_confirm(command, error);
     if (command->waiter)
         return do_wait(command, error);
-    if (!ibh_run_look(run, error) || !check_names(run, error) || !decide(command, error) ||
-        (!run->undo && !ibh_rails_check_remote(run->rails, error)))
+    if (!look_and_decide(command, error) || (!run->undo && !ibh_rails_check_remote(run->rails, error)) ||
+        !use_config_in_force(command, error))
         return IBH_EXIT_SYSTEM;
     return acts[command->options->action](command, error);
 }
 
-static int act(const IbhOptions *options, Waiter *waiter, GString *out, GString *warnings)
+static int act_once(const IbhOptions *options, Waiter *waiter, GString *out, GString *warnings)
 {
     const IbhAction action = options->action;
     Command command = {
@@ -515,6 +559,23 @@ static int act(const IbhOptions *options, Waiter *waiter, GString *out, GString 
     g_clear_pointer(&command.plan, g_ptr_array_unref);
     ibh_run_close(&command.run);
     return status;
+}
+
+/* While addresses come and go, the kernel's tables follow a moment later, and so do hooks and --watch. */
+#define MOMENT ((gulong)100 * 1000) /* microseconds */
+
+/* --check accuses nothing of what is right at the next look: that one counts. */
+static int act(const IbhOptions *options, Waiter *waiter, GString *out, GString *warnings)
+{
+    const gsize warned = warnings->len;
+    const int status = act_once(options, waiter, out, warnings);
+
+    if (options->action != IBH_ACTION_CHECK || status != IBH_EXIT_FINDINGS)
+        return status;
+    g_usleep(MOMENT);
+    g_string_truncate(out, 0);
+    g_string_truncate(warnings, warned);
+    return act_once(options, waiter, out, warnings);
 }
 
 /* ---- the program ---- */

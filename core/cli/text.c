@@ -115,9 +115,10 @@ static const char *name_port(const IbhReport *report, const char *iface)
     return link ? link->rdma : "";
 }
 
+/* Notes are for --verbose, but who edits the configuration waits for its effect. */
 static gboolean is_shown(const IbhFinding *finding)
 {
-    return finding->severity < IBH_INFO || ibh_finding_is_down(finding);
+    return finding->severity < IBH_INFO || ibh_finding_is_down(finding) || g_str_equal(finding->code, "not-in-force");
 }
 
 /* It has a row for this NIC alone. */
@@ -127,16 +128,16 @@ static gboolean is_told_alone(const IbhFinding *finding, const char *iface)
 }
 
 /* What is no error says so. */
-static const char *weighs(const IbhFinding *finding)
+static const char *weighs(IbhSeverity severity)
 {
-    return finding->severity == IBH_ERROR ? "" : finding->severity == IBH_WARNING ? "warning: " : "note: ";
+    return severity == IBH_ERROR ? "" : severity == IBH_WARNING ? "warning: " : "note: ";
 }
 
 static void add_finding_of(const IbhReport *report, const IbhFinding *finding, const char *iface)
 {
     const char *said = ibh_finding_said(finding, iface);
 
-    ibh_rows_add(report, "%s\t%s\t%s%s", iface, name_port(report, iface), weighs(finding),
+    ibh_rows_add(report, "%s\t%s\t%s%s", iface, name_port(report, iface), weighs(ibh_finding_weight(finding, iface)),
                  said ? said : finding->message);
 }
 
@@ -166,9 +167,10 @@ static void add_other_findings(const IbhReport *report)
         }
         names = ibh_names_shorten(together);
         if (together->len)
-            ibh_rows_add(report, "%u NICs\t\t%s%s: %s", together->len, weighs(finding), names, finding->message);
+            ibh_rows_add(report, "%u NICs\t\t%s%s: %s", together->len, weighs(finding->severity), names,
+                         finding->message);
         else if (!finding->ifaces->len)
-            ibh_rows_add(report, "host\t\t%s%s", weighs(finding), finding->message);
+            ibh_rows_add(report, "host\t\t%s%s", weighs(finding->severity), finding->message);
     }
 }
 
@@ -269,8 +271,8 @@ static void add_nic(const IbhReport *report, const char *iface, const IbhNic *ni
                                                               : "down";
 
     if (worst)
-        ibh_rows_add(report, "%s\t%s\t%s\t%s %s: %s", iface, addresses, link, ibh_severity_name(worst->severity),
-                     worst->code, said ? said : worst->message);
+        ibh_rows_add(report, "%s\t%s\t%s\t%s %s: %s", iface, addresses, link,
+                     ibh_severity_name(ibh_finding_weight(worst, iface)), worst->code, said ? said : worst->message);
     else
         ibh_rows_add(report, "%s\t%s\t%s\t%s: %s", iface, addresses, link, state, why);
 }

@@ -33,6 +33,7 @@ typedef struct {
 struct IbhConfig {
     GPtrArray *settings; /* Setting: one of each key that no file has, then in the order read */
     GString *text;       /* ibh_config_text() */
+    gboolean is_public;
 };
 
 /* Reads one file. */
@@ -462,7 +463,7 @@ static gboolean check_length(Reader *reader)
 #define FILE_BEGINS "\n# " /* and its name: no line without its comment begins so */
 
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
-                        gboolean quotes, GError **error)
+                        gboolean is_public, GError **error)
 {
     const guint before = config->settings->len;
     const gsize text_before = config->text->len;
@@ -471,13 +472,15 @@ gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, g
         .config = config,
         .seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .lookup = lookup,
-        .quotes = quotes,
+        .quotes = is_public,
         .error = error,
     };
 
     g_string_append_printf(config->text, FILE_BEGINS "%s", file);
-    if (read_lines(&reader, text, length) && check_tables(&reader) && check_length(&reader))
+    if (read_lines(&reader, text, length) && check_tables(&reader) && check_length(&reader)) {
+        config->is_public &= is_public;
         return TRUE;
+    }
     g_ptr_array_set_size(config->settings, (gint)before); /* nothing of a bad file counts */
     g_string_truncate(config->text, text_before);
     return FALSE;
@@ -489,6 +492,7 @@ IbhConfig *ibh_config_new(void)
 
     config->settings = g_ptr_array_new_with_free_func(setting_free);
     config->text = g_string_new(NULL);
+    config->is_public = TRUE;
     for (Key key = 0; key < N_KEYS; key++)
         new_setting(config, key, "");
     return config;
@@ -499,7 +503,12 @@ const char *ibh_config_text(const IbhConfig *config)
     return config->text->str;
 }
 
-IbhConfig *ibh_config_from_text(const char *text, IbhTableLookup lookup)
+gboolean ibh_config_is_public(const IbhConfig *config)
+{
+    return config->is_public;
+}
+
+IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLookup lookup)
 {
     g_autoptr(IbhConfig) config = ibh_config_new();
     g_auto(GStrv) files = NULL;
@@ -512,7 +521,7 @@ IbhConfig *ibh_config_from_text(const char *text, IbhTableLookup lookup)
         g_autofree char *lines = *name_end ? g_strconcat(name_end + 1, "\n", NULL) : g_strdup("");
 
         *name_end = '\0';
-        if (!ibh_config_add(config, *file, lines, strlen(lines), lookup, FALSE, NULL))
+        if (!ibh_config_add(config, *file, lines, strlen(lines), lookup, is_public, NULL))
             return NULL;
     }
     return g_steal_pointer(&config);

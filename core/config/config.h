@@ -58,15 +58,16 @@ void ibh_config_free(IbhConfig *config);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhConfig, ibh_config_free)
 
 /* Adds one file's text; later files win over earlier ones at the same specificity. `file`: its name, safe to print.
- * `quotes`: errors quote the line; FALSE: not all users may read the file. */
+ * `is_public`: all users may read the file; else errors do not quote it. */
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
-                        gboolean quotes, GError **error);
+                        gboolean is_public, GError **error);
 
-/* All that was added, as the state keeps it, which every user may read: "\n# FILE" and "\nLINE" for each of its lines,
- * without comments, so that line numbers stay. At most 64 KiB. No file: "". */
+/* All that was added, as the state keeps it: "\n# FILE" and "\nLINE" for each of its lines, without comments, so that
+ * line numbers stay. At most 64 KiB. No file: "". */
 const char *ibh_config_text(const IbhConfig *config);
+gboolean ibh_config_is_public(const IbhConfig *config); /* all users may read all of its files */
 /* From such a text; NULL: it is none, or a name of a table in it is not known any more. */
-IbhConfig *ibh_config_from_text(const char *text, IbhTableLookup lookup);
+IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLookup lookup);
 
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface);
 /* Some section has manage=yes. Adds the names (char *, the config's) that have a section of their own with it. */

@@ -159,9 +159,26 @@ IbhConfig *ibh_config_load(const char *named, GError **error)
     return NULL;
 }
 
+/* Lines of comments are blank here: more or fewer of them are no other configuration. */
+static gboolean say_the_same(const char *one, const char *other)
+{
+    gsize length;
+
+    do {
+        one += strspn(one, "\n");
+        other += strspn(other, "\n");
+        length = strcspn(one, "\n");
+        if (length != strcspn(other, "\n") || memcmp(one, other, length) != 0)
+            return FALSE;
+        one += length;
+        other += length;
+    } while (length);
+    return TRUE;
+}
+
 IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files)
 {
-    if (!state->config || (files && g_str_equal(state->config, ibh_config_text(files))))
+    if (!state->config || (files && say_the_same(state->config, ibh_config_text(files))))
         return NULL;
-    return ibh_config_from_text(state->config, find_table);
+    return ibh_config_from_text(state->config, !state->is_private, find_table);
 }

@@ -107,7 +107,7 @@ static void keep(const char *known)
     g_autofree char *end = make_end(), *text = g_strconcat(known, end, NULL);
 
     if (end)
-        (void)ibh_file_write(KEPT, text, NULL);
+        (void)ibh_file_write(KEPT, text, IBH_FOR_ALL, NULL);
 }
 
 /* The lines about known hardware: they are the last. */
@@ -182,6 +182,39 @@ void ibh_store_close(IbhStore *store)
     g_free(store);
 }
 
+/* ---- namespaces that are gone ---- */
+
+static void remove_files(const char *key)
+{
+    static const char *const ends[] = {".state", ".state.new", ".confirm", ".watch", ".lock"};
+
+    IBH_EACH_ROW (const char *const, end, ends) {
+        g_autofree char *path = g_strconcat(IBH_RUN_DIR "/", key, *end, NULL);
+
+        (void)unlink(path);
+    }
+}
+
+/* Nothing tells of a namespace that it goes, nor can all be listed that are there. But the kernel gives its number to a
+ * later one: who finds that a link of its own number names another's files removes these. So there are never files of
+ * more namespaces than there were numbers in use at one time. */
+static void take_number(const IbhStore *store)
+{
+    const guint64 number = ibh_netns_number();
+    g_autofree char *path = g_strdup_printf(IBH_RUN_DIR "/number-%" G_GUINT64_FORMAT, number);
+    g_autofree char *key = g_path_get_basename(store->path);
+    g_autofree char *before = g_file_read_link(path, NULL);
+
+    if (!number || g_strcmp0(before, key) == 0)
+        return;
+    if (before) {
+        if (strspn(before, "-0123456789abcdefin") == strlen(before))
+            remove_files(before);
+        (void)unlink(path);
+    }
+    (void)!symlink(key, path);
+}
+
 /* ---- the lock ---- */
 
 /* Polls instead of sleeping in flock(): so the wait ends without a signal or timer, which a caller may have blocked. */
@@ -200,10 +233,15 @@ static gboolean flock_within(const IbhStore *store, int seconds)
 }
 
 /* Nothing is written to it. */
-static int open_lock(const char *path, GError **error)
+static int open_lock(const char *path, gboolean *ret_new, GError **error)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+    const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    int fd = open(path, flags);
     struct stat info;
+
+    *ret_new = fd < 0 && errno == ENOENT;
+    if (*ret_new)
+        fd = open(path, flags | O_CREAT, 0600);
 
     if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && ibh_file_check_trusted(&info, path, NULL))
         return fd;
@@ -221,12 +259,13 @@ static int open_lock(const char *path, GError **error)
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 {
     g_autofree char *path = ibh_store_file(store, ".lock");
+    gboolean is_new;
     struct stat info;
 
     do {
         if (store->lock >= 0)
             close(store->lock);
-        if ((store->lock = open_lock(path, error)) < 0)
+        if ((store->lock = open_lock(path, &is_new, error)) < 0)
             return FALSE;
         if (!flock_within(store, seconds)) {
             if (errno == EWOULDBLOCK || errno == EINTR)
@@ -239,6 +278,8 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
             return FALSE;
         }
     } while (fstat(store->lock, &info) == 0 && info.st_nlink == 0);
+    if (is_new)
+        take_number(store);
     return TRUE;
 }
 
@@ -258,7 +299,7 @@ static void take_in(IbhStore *store, IbhState *state)
     state->recalled = TRUE;
 }
 
-/* A file that cannot be trusted counts as none; what cannot be read for a moment does not. */
+/* A file that cannot be trusted counts as none; what cannot be read for a moment, or by this user, does not. */
 IbhState *ibh_store_load(IbhStore *store, GError **error)
 {
     g_autoptr(GError) local = NULL;
@@ -267,7 +308,7 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
     const char *before = text ? text->str : "";
     IbhState *state;
 
-    if (is_passing(local)) {
+    if (is_passing(local) || (geteuid() && g_error_matches(local, G_FILE_ERROR, G_FILE_ERROR_ACCES))) {
         g_propagate_error(error, g_steal_pointer(&local));
         return NULL;
     }
@@ -291,7 +332,7 @@ gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
         store->unwritten = format_kept(state->known);
         note_kept(store, state->known);
     }
-    if (!ibh_file_write(path, text, error))
+    if (!ibh_file_write(path, text, state->is_private ? IBH_FOR_ROOT : IBH_FOR_ALL, error))
         return FALSE;
     g_free(store->state);
     store->state = g_steal_pointer(&text);

@@ -27,7 +27,7 @@ char *ibh_store_file(const IbhStore *store, const char *end);
  * rail in an earlier boot is part of it, of this machine and in the network namespace of process 1 only: it is kept in
  * /var/lib/ib-hook. Where that cannot be read or written, nothing is known of earlier boots. */
 IbhState *ibh_store_load(IbhStore *store, GError **error);
-/* Writes what has changed since it was loaded or saved. */
+/* Writes what has changed since it was loaded or saved; for root's eyes only if the configuration is private. */
 gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error);
 
 /* This is the network namespace of process 1. */

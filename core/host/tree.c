@@ -186,14 +186,14 @@ static gboolean write_all(int fd, const char *text)
     return TRUE;
 }
 
-gboolean ibh_file_write(const char *path, const char *text, GError **error)
+gboolean ibh_file_write(const char *path, const char *text, mode_t mode, GError **error)
 {
     g_autofree char *beside = g_strconcat(path, ".new", NULL);
     gboolean written;
     int fd;
 
     (void)unlink(beside); /* left by a run that was killed: we have the lock */
-    fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0)
         return ibh_file_cannot("write", beside, error);
     errno = ENOSPC;                                  /* if only a part is written */

@@ -15,8 +15,10 @@
 /* The whole of a regular file of at most 1 MiB. It belongs to root (or to the user that runs this, unprivileged), and
  * no other user can write it; a missing one is G_FILE_ERROR_NOENT. `ret_public` (NULL: not asked): as below. */
 GString *ibh_file_read(const char *path, gboolean *ret_public, GError **error);
-/* To a new file, which is renamed: no reader, and no crash, sees half of it. */
-gboolean ibh_file_write(const char *path, const char *text, GError **error);
+#define IBH_FOR_ALL 0644 /* may read it */
+#define IBH_FOR_ROOT 0600
+/* To a new file of this mode, which is renamed: no reader, and no crash, sees half of it. */
+gboolean ibh_file_write(const char *path, const char *text, mode_t mode, GError **error);
 
 /* Of a file or a directory. */
 gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GError **error);

@@ -61,6 +61,7 @@ static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
     link->forwarding = get_conf(conf, IPV4_DEVCONF_FORWARDING) != 0;
     conf = find_in(find_in(af_spec, AF_INET6), IFLA_INET6_CONF);
     link->mtu6 = get_conf(conf, DEVCONF_MTU6 + 1); /* IPv6 counts from 0 */
+    link->keeps_mtu6 = conf && !get_conf(conf, DEVCONF_ACCEPT_RA_MTU + 1);
     link->forwarding6 = get_conf(conf, DEVCONF_FORWARDING + 1) != 0;
 }
 
@@ -89,6 +90,7 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
                      .flags = info->ifi_flags,
                      .carrier = (info->ifi_flags & (1u << 16 /* IFF_LOWER_UP */)) != 0,
                      .master = (int)get_u32(attributes[IFLA_MASTER], 0),
+                     .group = get_u32(attributes[IFLA_GROUP], 0),
                      .mtu = (int)get_u32(attributes[IFLA_MTU], 0)};
     get_string(attributes[IFLA_IFNAME], link.name, sizeof link.name);
     get_string(find_in(attributes[IFLA_LINKINFO], IFLA_INFO_KIND), link.kind, sizeof link.kind);

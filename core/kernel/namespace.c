@@ -21,6 +21,13 @@ gboolean ibh_process_is_in_this_netns(const char *process)
            own.st_dev == other.st_dev;
 }
 
+guint64 ibh_netns_number(void)
+{
+    struct stat info;
+
+    return stat("/proc/self/net/dev", &info) == 0 ? info.st_ino : 0;
+}
+
 guint64 ibh_socket_netns_cookie(int fd)
 {
     guint64 cookie = 0;

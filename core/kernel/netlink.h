@@ -24,6 +24,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhNetlink, ibh_netlink_close)
 /* Identifies this network namespace until the next boot; 0: the kernel (before 5.14) cannot say. */
 guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink);
 guint64 ibh_socket_netns_cookie(int fd); /* any socket tells it */
+/* A number that no other network namespace has at the same time; when this one is gone, the kernel gives it to another.
+ * 0: not known. */
+guint64 ibh_netns_number(void);
 
 /* The kernel names this port when it reports our changes to other processes. */
 guint32 ibh_netlink_port(IbhNetlink *netlink);

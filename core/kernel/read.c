@@ -230,6 +230,7 @@ static void take_answer(IbhLookup *lookup, const IbhRoute *route)
     lookup->length = route->dst.length;
     lookup->src = route->src;
     lookup->gateway = route->gateway;
+    lookup->encapsulated = route->encapsulated;
 }
 
 static struct nl_msg *lookup_request(const IbhLookup *lookup)

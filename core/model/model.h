@@ -102,12 +102,14 @@ typedef struct {
     guint16 type; /* ARPHRD_* */
     guint flags;  /* IFF_* */
     gboolean carrier;
-    int master;    /* ifindex, 0: none */
-    int mtu;       /* 0: not known */
-    int mtu6;      /* the largest packet that IPv6 sends, 0: not known */
-    int parent;    /* ifindex of the link it is stacked on in this namespace, 0: none */
-    char kind[16]; /* "ipoib", "vlan", "veth", …; "": hardware */
-    guint32 vrf;   /* the table of a VRF; 0: the link is none */
+    int master;          /* ifindex, 0: none */
+    guint32 group;       /* that rules can suppress; 0: the default one */
+    int mtu;             /* 0: not known */
+    int mtu6;            /* the largest packet that IPv6 sends, 0: not known */
+    gboolean keeps_mtu6; /* of IPv6, whatever routers advertise */
+    int parent;          /* ifindex of the link it is stacked on in this namespace, 0: none */
+    char kind[16];       /* "ipoib", "vlan", "veth", …; "": hardware */
+    guint32 vrf;         /* the table of a VRF; 0: the link is none */
     gboolean representor;
     gboolean vf;             /* a virtual function: ranks after physical ones */
     char rdma[72];           /* "mlx5_1/1", "": no RDMA port known */
@@ -314,13 +316,14 @@ typedef struct {
 } IbhKnownRail;
 
 typedef struct {
-    GArray *sysctls;   /* IbhSavedSysctl */
-    GPtrArray *holds;  /* char *: interface names that --undo left alone */
-    GPtrArray *kept;   /* char *: others that stay as they are since an --apply was not confirmed, rails standing */
-    GArray *rails;     /* IbhSavedRail: of the last run */
-    GArray *known;     /* IbhKnownRail */
-    gboolean recalled; /* what was known in earlier boots is among it: a line of its own, IBH_STATE_RECALLED */
-    char *config;      /* in force, that of the last run that programmed: ibh_config_text(); NULL: not known */
+    GArray *sysctls;     /* IbhSavedSysctl */
+    GPtrArray *holds;    /* char *: interface names that --undo left alone */
+    GPtrArray *kept;     /* char *: others that stay as they are since an --apply was not confirmed, rails standing */
+    GArray *rails;       /* IbhSavedRail: of the last run */
+    GArray *known;       /* IbhKnownRail */
+    gboolean recalled;   /* what was known in earlier boots is among it: a line of its own, IBH_STATE_RECALLED */
+    char *config;        /* in force, that of the last run that programmed: ibh_config_text(); NULL: not known */
+    gboolean is_private; /* not all users may read the files of that, nor the one of this */
 } IbhState;
 
 #define IBH_STATE_RECALLED "recalled"
@@ -373,6 +376,7 @@ typedef struct {
     guint length;
     IbhIp src;     /* the route's own; AF_UNSPEC: none */
     IbhIp gateway; /* the same */
+    gboolean encapsulated;
 } IbhLookup;
 
 IbhSnapshot *ibh_snapshot_new(void);
@@ -410,7 +414,8 @@ void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done);
 /* Forgets the old values of NICs that have gone, and gives all others the name and hardware that their NIC has now. */
 void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot);
 
-void ibh_state_set_config(IbhState *state, const char *text);
+/* `is_private`: not all users may read the files that it is of. */
+void ibh_state_set_config(IbhState *state, const char *text, gboolean is_private);
 void ibh_state_hold(IbhState *state, const char *iface);
 void ibh_state_keep(IbhState *state, const char *iface); /* in the place of a hold */
 void ibh_state_lift(IbhState *state, const char *iface); /* both; NULL: of all */

@@ -8,8 +8,10 @@
 #define HEADER                                                                                                         \
     "# ib-hook: old sysctl values (iface ifindex hardware key old set), interfaces that --undo left alone (hold) or "  \
     "that stay as they are (keep), rails (iface ifindex table), known hardware (iface port slot hardware since "       \
-    "addresses), the configuration in force, whether nothing else is left, whether the hardware known in "             \
-    "earlier boots is recalled"
+    "addresses), the configuration in force, whether it is private, whether the hardware known in earlier boots is "   \
+    "recalled"
+
+#define PRIVATE "private"
 
 #define KNOWN_MAX 1024 /* more hardware than a host has */
 #define GUID_LEN 8     /* the last bytes of an IPoIB address: the others change */
@@ -94,6 +96,7 @@ static void parse_line(IbhState *state, const char *line)
     if (sscanf(line, "keep %15s", iface) == 1 && ibh_iface_name_is_valid(iface))
         ibh_state_keep(state, iface);
     state->recalled |= g_str_equal(line, IBH_STATE_RECALLED);
+    state->is_private |= g_str_equal(line, PRIVATE);
 }
 
 /* What stands behind "config " in each of these lines, and there is one at least for a configuration without files. */
@@ -146,7 +149,7 @@ static void format_config(const IbhState *state, GString *text)
     g_auto(GStrv) lines = g_strsplit(state->config, "\n", -1);
     g_autofree char *joined = g_strjoinv("\nconfig ", lines);
 
-    g_string_append_printf(text, "config %s\n", joined);
+    g_string_append_printf(text, "config %s\n%s", joined, state->is_private ? PRIVATE "\n" : "");
 }
 
 char *ibh_state_format(const IbhState *state)
@@ -183,7 +186,7 @@ IbhState *ibh_state_copy(const IbhState *state)
         ibh_state_keep(copy, iface);
     g_array_append_vals(copy->rails, state->rails->data, state->rails->len);
     g_array_append_vals(copy->known, state->known->data, state->known->len);
-    ibh_state_set_config(copy, state->config);
+    ibh_state_set_config(copy, state->config, state->is_private);
     copy->recalled = state->recalled;
     return copy;
 }
@@ -248,10 +251,11 @@ void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot)
 
 /* ---- the configuration ---- */
 
-void ibh_state_set_config(IbhState *state, const char *text)
+void ibh_state_set_config(IbhState *state, const char *text, gboolean is_private)
 {
     g_free(state->config);
     state->config = g_strdup(text);
+    state->is_private = is_private;
 }
 
 /* ---- holds ---- */

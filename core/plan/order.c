@@ -415,6 +415,11 @@ static void tighten_rp_filters(const Order *order)
                     one->value[IBH_SYSCTL_RP_FILTER], why_sysctl(order, "strict again: peers were told"));
 }
 
+static gboolean gets_strict(const Order *order, const IbhWantedNic *one)
+{
+    return is_strict(order, one->value[IBH_SYSCTL_RP_FILTER]) && !is_strict(order, rp_filter_meanwhile(order, one));
+}
+
 /* ---- ARP ---- */
 
 static char *why_arp(const Order *order, const IbhWantedNic *one, IbhSysctl key)
@@ -436,18 +441,31 @@ static char *why_arp(const Order *order, const IbhWantedNic *one, IbhSysctl key)
     return g_strdup_printf("%s %s", does[key], one->nic->link->name);
 }
 
+/* A strict rp_filter drops the packets, and the ARP requests, of those whom this host answers by another NIC. A peer
+ * that asks before the value is set must not learn the NIC either: until then arp_filter=1 looks for the way back. */
+static gboolean filters_until_strict(const Order *order, const IbhWantedNic *one)
+{
+    return gets_strict(order, one) && !ibh_nic_must_be_silent(order->rails, one->nic);
+}
+
 static void set_arp(const Order *order, const IbhWantedNic *one, IbhSysctl key)
 {
-    emit_sysctl(order, one->nic, key, one->nic->link->sysctl[key], one->value[key], why_arp(order, one, key));
+    const gboolean until_strict = key == IBH_SYSCTL_ARP_FILTER && filters_until_strict(order, one);
+
+    emit_sysctl(order, one->nic, key, one->nic->link->sysctl[key], until_strict ? 1 : one->value[key],
+                until_strict ? why_sysctl(order, "answer no peer whose packets a strict rp_filter drops")
+                             : why_arp(order, one, key));
 }
 
 /* A NIC answers more with a smaller value. Where arp_ignore and arp_filter take each other's place, the new one comes
  * before the old one goes: with neither, each NIC would answer for all. */
-static gboolean answers_more(const IbhWantedNic *one, IbhSysctl key)
+static gboolean answers_more(const Order *order, const IbhWantedNic *one, IbhSysctl key)
 {
     const IbhSysctl other = key == IBH_SYSCTL_ARP_IGNORE ? IBH_SYSCTL_ARP_FILTER : IBH_SYSCTL_ARP_IGNORE;
     const int *now = one->nic->link->sysctl, *want = one->value;
 
+    if (key == IBH_SYSCTL_ARP_FILTER && filters_until_strict(order, one))
+        return FALSE;
     if (want[key] > now[key] && want[other] < now[other])
         return TRUE;
     return want[key] < now[key] && want[other] <= now[other];
@@ -461,9 +479,9 @@ static void answer_more(const Order *order, gboolean answers)
             one->value[IBH_SYSCTL_ARP_FILTER] > one->nic->link->sysctl[IBH_SYSCTL_ARP_FILTER];
         const gboolean early = in_exchange || ibh_difference_effect(order->difference, one->nic)->answers;
 
-        if (early == answers && answers_more(one, IBH_SYSCTL_ARP_IGNORE))
+        if (early == answers && answers_more(order, one, IBH_SYSCTL_ARP_IGNORE))
             set_arp(order, one, IBH_SYSCTL_ARP_IGNORE);
-        if (early == answers && answers_more(one, IBH_SYSCTL_ARP_FILTER))
+        if (early == answers && answers_more(order, one, IBH_SYSCTL_ARP_FILTER))
             set_arp(order, one, IBH_SYSCTL_ARP_FILTER);
     }
 }
@@ -476,15 +494,20 @@ static void let_answering_answer(const Order *order)
 static void let_others_answer(const Order *order)
 {
     answer_more(order, FALSE);
+    IBH_EACH (const IbhWantedNic, one, order->wanted->nics) {
+        if (filters_until_strict(order, one))
+            emit_sysctl(order, one->nic, IBH_SYSCTL_ARP_FILTER, 1, one->value[IBH_SYSCTL_ARP_FILTER],
+                        why_arp(order, one, IBH_SYSCTL_ARP_FILTER));
+    }
 }
 
 static void answer_less(const Order *order)
 {
     IBH_EACH (const IbhWantedNic, one, order->wanted->nics) {
         set_arp(order, one, IBH_SYSCTL_ARP_ANNOUNCE);
-        if (!answers_more(one, IBH_SYSCTL_ARP_IGNORE))
+        if (!answers_more(order, one, IBH_SYSCTL_ARP_IGNORE))
             set_arp(order, one, IBH_SYSCTL_ARP_IGNORE);
-        if (!answers_more(one, IBH_SYSCTL_ARP_FILTER))
+        if (!answers_more(order, one, IBH_SYSCTL_ARP_FILTER))
             set_arp(order, one, IBH_SYSCTL_ARP_FILTER);
     }
 }
@@ -519,7 +542,7 @@ static gboolean is_kernels_choice(const IbhNic *nic, const IbhIp *ip)
 /* The NIC that an address is announced from; NULL: peers know it already. In IPv6 the NIC that has the address always
  * answers. A link-local address that another hardware address announces looks like a conflict (RFC 3927). */
 static const IbhNic *find_announcer(const Order *order, const IbhNic *nic, const IbhAddress *address,
-                                    gboolean gets_strict)
+                                    gboolean any_gets_strict)
 {
     const IbhDifference *difference = order->difference;
     gpointer before = g_hash_table_lookup(difference->led_before, &address->local);
@@ -535,17 +558,16 @@ static const IbhNic *find_announcer(const Order *order, const IbhNic *nic, const
         return NULL;
     if (before != after || answering != ibh_difference_answering(difference, address, FALSE))
         return answering;
-    return (after && ibh_difference_effect(difference, nic)->arp) || (gets_strict && (before || after)) ? answering
-                                                                                                        : NULL;
+    return (after && ibh_difference_effect(difference, nic)->arp) || (any_gets_strict && (before || after)) ? answering
+                                                                                                            : NULL;
 }
 
 static void announce(const Order *order)
 {
-    gboolean gets_strict = FALSE;
+    gboolean any_gets_strict = FALSE;
 
     IBH_EACH (const IbhWantedNic, one, order->wanted->nics)
-        gets_strict |=
-            is_strict(order, one->value[IBH_SYSCTL_RP_FILTER]) && !is_strict(order, rp_filter_meanwhile(order, one));
+        any_gets_strict |= gets_strict(order, one);
     IBH_EACH (const IbhWantedNic, one, order->wanted->nics) {
         IBH_EACH_POINTER (const IbhAddress, address, one->nic->served) {
             const IbhNic *owner = ibh_rails_owner(order->rails, &address->local);
@@ -556,7 +578,7 @@ static void announce(const Order *order)
             if (!owner)
                 owner = ibh_rails_holder(order->rails, &address->local);
             if (!one->selected || owner != one->nic || !ibh_nic_has_first(one->nic, address) ||
-                !(from = find_announcer(order, one->nic, address, gets_strict)))
+                !(from = find_announcer(order, one->nic, address, any_gets_strict)))
                 continue;
             if (!from->link->carrier || !(from->link->flags & IFF_UP) || from->link->flags & IFF_NOARP)
                 continue;
@@ -589,7 +611,8 @@ static void (*const STEPS[])(const Order *order) = {
     let_answering_answer,
     delete_rules,
     delete_routes,
-    /* From here on every address is sent from where it will stay: the NICs that peers must not learn fall silent. */
+    /* From here on every address is sent from where it will stay: the NICs that peers must not learn fall silent, and
+     * those whose rp_filter gets strict answer only whom they will answer then. */
     answer_less,
     forget_neighbours,
     /* Peers switch at once. */

@@ -54,8 +54,9 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
                           .advice = FILTERS "arptables-save; tc filter show dev {if} ingress", .drops = IBH_DROPS_IN},
     [IBH_LOSS_HELD] = {IBH_STAGE_SENT, HOME, NOT_SENT, NULL,
                        "this host sends echoes, and they do not leave through this NIC{errno}: its own filter (nft, "
-                       "iptables, tc, BPF), queue or IPsec policy drops them",
-                       .advice = FILTERS "tc -s qdisc show dev {if}; tc filter show dev {if} egress; ip xfrm policy",
+                       "iptables, tc, BPF), {encapsulation}queue or IPsec policy drops them",
+                       .advice = "{shows encapsulation}" FILTERS
+                                 "tc -s qdisc show dev {if}; tc filter show dev {if} egress; ip xfrm policy",
                        .drops = IBH_DROPS_OUT},
     [IBH_LOSS_MARKED] = {IBH_STAGE_WAY, HOME, NOT_SENT, NULL,
                          "a route look-up finds this NIC, but packets are refused ({refused}): a filter of this "
@@ -186,10 +187,16 @@ static const IbhCauseRow rows[IBH_N_CAUSES] = {
          "echoes come back, but the peer's hardware address was not seen: which of its NICs answers is not known",
          .advice = "run --probe as root; ip neigh show to {peer} dev {if}"},
 
-    [IBH_SIZE_PIECES] = {IBH_STAGE_SIZE, EITHER_WARNING, "path-mtu", NULL,
-                         "packets of {full} bytes, as the rail's MTU allows, arrive, but replies of that size come in "
-                         "pieces of {piece}: the peer's MTU is smaller",
-                         .advice = "one MTU on both sides: here {full}; there: ip link, ip route show to {from}"},
+    [IBH_SIZE_LOWERED] =
+        {IBH_STAGE_SIZE, HOME_WARNING, "router-mtu", NO_PROBLEM,
+         "IPv6 has the MTU {full} here, and the link {link mtu}: a router's advertisement or a sysctl has "
+         "lowered it, and IPv6 sends no larger packets",
+         .advice = CHECK},
+    [IBH_SIZE_PIECES] =
+        {IBH_STAGE_SIZE, EITHER_WARNING, "path-mtu", NULL,
+         "packets of {full} bytes, as the rail's MTU allows, arrive, but replies of that size come in "
+         "pieces of {piece}: the peer's MTU is smaller",
+         .advice = "one MTU on both sides: here {full}; there: ip link, {ip} route show to {from}{mtu there}"},
     [IBH_SIZE_TOLD] = {IBH_STAGE_SIZE, EITHER, "path-mtu", NULL, LONG ": {told by} says that they are too long",
                        .advice = "look at the MTU of the next link of {told by}"},
     [IBH_SIZE_BEYOND] = {IBH_STAGE_SIZE, IBH_AT_EITHER, IBH_INFO, "path-mtu", NO_PROBLEM,

@@ -267,8 +267,11 @@ static IbhCause find_size(const IbhProbePair *pair)
 {
     const IbhProbeSize *mtu = &pair->mtu;
 
+    if (!mtu->failed && !mtu->fragment)
+        return ibh_probe_family(pair) && ibh_link_has_lowered_mtu6(ibh_probe_link(pair)) ? IBH_SIZE_LOWERED
+                                                                                         : IBH_CAUSE_NONE;
     if (!mtu->failed)
-        return mtu->fragment ? IBH_SIZE_PIECES : IBH_CAUSE_NONE;
+        return IBH_SIZE_PIECES;
     if (mtu->limited_by.family)
         return pair->on_link || mtu->fragment ? IBH_SIZE_TOLD : IBH_SIZE_BEYOND;
     if (mtu->mangled)

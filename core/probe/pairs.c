@@ -103,26 +103,35 @@ static void make_pairs(IbhProbe *probe, guint peer)
     }
 }
 
-/* What is beyond its subnets, main decides for a rail without a gateway of its own: another NIC is right then. So is,
- * inside the subnet, a route of main's through a gateway by another rail: somebody meant that. NULL: the rail asks. */
+/* A route of main's through a gateway by another rail, more exact than what the rail has there: somebody meant that. */
+static gboolean is_meant(const IbhProbePair *pair)
+{
+    const IbhNic *nic = ibh_probe_source(pair)->nic, *by = ibh_rails_nic(pair->probe->rails, pair->route.oif);
+    const IbhPrefix whole = ibh_prefix_of_host(ibh_probe_peer(pair));
+    const IbhRemote *remote = ibh_nic_find_remote(nic, &whole);
+
+    if (pair->route.table != IBH_TABLE_MAIN || !pair->route.gateway.family)
+        return FALSE;
+    return by && by != nic && by->status == IBH_NIC_RAIL && pair->route.length > (remote ? remote->prefix.length : 0);
+}
+
+/* What is beyond its subnets, main decides for a rail without a gateway of its own: another NIC is right then. NULL:
+ * the rail asks. */
 static char *why_left_to_main(const IbhProbePair *pair)
 {
     const IbhRails *rails = pair->probe->rails;
-    const IbhNic *nic = ibh_probe_source(pair)->nic, *by = ibh_rails_nic(rails, pair->route.oif);
-    const IbhIp *peer = ibh_probe_peer(pair), *gateway = &pair->route.gateway;
+    const IbhNic *nic = ibh_probe_source(pair)->nic;
+    const IbhIp *peer = ibh_probe_peer(pair);
     const IbhPrefix whole = ibh_prefix_of_host(peer);
     const IbhLink *other = ibh_snapshot_link(rails->snapshot, pair->route.oif);
-    const gboolean is_meant =
-        pair->route.table == IBH_TABLE_MAIN && gateway->family && by && by != nic && by->status == IBH_NIC_RAIL;
     char text[IBH_IP_STRLEN];
 
     if (!ibh_nic_is_usable(nic)) /* whose routes went away with it */
         return NULL;
-    if (pair->on_link)
-        return is_meant
-                   ? g_strdup_printf("main sends it through %s via %s", by->link->name, ibh_ip_format(gateway, text))
-                   : NULL;
-    if (ibh_nic_has_default(rails, nic, peer->family) || ibh_nic_find_remote(nic, &whole))
+    if (is_meant(pair))
+        return g_strdup_printf("main sends it through %s via %s", other->name,
+                               ibh_ip_format(&pair->route.gateway, text));
+    if (pair->on_link || ibh_nic_has_default(rails, nic, peer->family) || ibh_nic_find_remote(nic, &whole))
         return NULL;
     if (pair->route.error)
         return pair->route.error == ENETUNREACH ? g_strdup("outside its subnets, and no route leads there") : NULL;
@@ -368,9 +377,13 @@ int ibh_probe_family(const IbhProbePair *pair)
     return ibh_probe_peer(pair)->family == AF_INET6;
 }
 
+/* That of IPv6 may be smaller: programs send no larger packets there, nor are peers to answer such. */
 guint ibh_probe_full_size(const IbhProbePair *pair)
 {
-    return MIN((guint)MAX(ibh_probe_link(pair)->mtu, 0), IBH_PROBE_SIZE_MAX);
+    const IbhLink *link = ibh_probe_link(pair);
+    const gboolean is_lowered = ibh_probe_family(pair) && link->mtu6 && link->mtu6 < link->mtu;
+
+    return MIN((guint)MAX(is_lowered ? link->mtu6 : link->mtu, 0), IBH_PROBE_SIZE_MAX);
 }
 
 IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number)

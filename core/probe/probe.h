@@ -92,6 +92,7 @@ typedef enum {
     IBH_BACK_STRANGER,
     IBH_WAY_NOT_KNOWN,
     /* of full size */
+    IBH_SIZE_LOWERED, /* of IPv6, here: all that is sent comes through */
     IBH_SIZE_PIECES,
     IBH_SIZE_TOLD,
     IBH_SIZE_BEYOND, /* the same, behind a router: no fault */

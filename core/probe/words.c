@@ -197,6 +197,30 @@ static char *value_of_field(const IbhProbePair *pair, const char *word)
     return NULL;
 }
 
+/* Of its route, and of how long packets may be. */
+static char *value_of_way(const IbhProbePair *pair, const char *word)
+{
+    const int six = ibh_probe_family(pair);
+
+    if (g_str_equal(word, "route"))
+        return name_route(pair);
+    if (g_str_equal(word, "type"))
+        return g_strdup(name_type(pair->route.type));
+    if (g_str_equal(word, "encapsulation"))
+        return g_strdup(pair->route.encapsulated ? "the BPF program or tunnel of its route (encap), " : "");
+    if (g_str_equal(word, "shows encapsulation"))
+        return g_strdup(!pair->route.encapsulated ? ""
+                        : six                     ? "ip -6 route show table all | grep encap; "
+                                                  : "ip route show table all | grep encap; ");
+    if (g_str_equal(word, "full"))
+        return g_strdup_printf("%u", ibh_probe_full_size(pair));
+    if (g_str_equal(word, "link mtu"))
+        return g_strdup_printf("%d", ibh_probe_link(pair)->mtu);
+    if (g_str_equal(word, "mtu there"))
+        return g_strdup(six ? ", grep . /proc/sys/net/ipv6/conf/*/mtu" : "");
+    return value_of_field(pair, word);
+}
+
 static char *value_of(const IbhProbePair *pair, const char *word)
 {
     const int six = ibh_probe_family(pair);
@@ -240,13 +264,7 @@ static char *value_of(const IbhProbePair *pair, const char *word)
         return name_refusal(word[0] == 'r' ? pair->send_error : pair->route.error);
     if (g_str_equal(word, "rdma error"))
         return g_strdup(g_strerror(pair->rdma_error ? pair->rdma_error : ETIMEDOUT));
-    if (g_str_equal(word, "route"))
-        return name_route(pair);
-    if (g_str_equal(word, "type"))
-        return g_strdup(name_type(pair->route.type));
-    if (g_str_equal(word, "full"))
-        return g_strdup_printf("%u", ibh_probe_full_size(pair));
-    return value_of_field(pair, word);
+    return value_of_way(pair, word);
 }
 
 char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)

@@ -18,10 +18,10 @@ declare -A ERRORS=(
     [execve]="ENOENT ENOMEM EACCES" [connect]="EAGAIN ECONNREFUSED"
 )
 
-# calls TRACE → one line "NAME N" per call but the loader's, where N counts the calls of that name from the first
+# calls TRACE [loaded] → one line "NAME N" per call but the loader's, where N counts the calls of that name from the first
 calls() {
     sed 's/^[0-9]* *//' "$1" | sed -n 's/^\([a-z0-9_]*\)(.*/\1/p' |
-        awk -v known=" ${!ERRORS[*]} " 'BEGIN { n["execve"] = -1 } # strace does not count the first one
+        awk -v known=" ${!ERRORS[*]} " -v loaded="${2:-}" 'BEGIN { n["execve"] = -1 } # strace does not count the first one
             { n[$1]++ } $1 == "prlimit64" { loaded = 1 }
             loaded && index(known, " " $1 " ") { print $1, n[$1] }
             $1 == "execve" { loaded = 0 } # what a hook executes has a loader of its own'

@@ -20,6 +20,7 @@ VALUES = {
              "drop_unsolicited_na": (1,), "ignore_routes_with_linkdown": (1,), "addr_gen_mode": (0,), "seg6_enabled": (1,),
              "force_tllao": (1,), "suppress_frag_ndisc": (0,), "keep_addr_on_down": (1,)},
 }
+MARK = 0x6962686b
 ARP = ("arp_ignore", "arp_filter", "arp_announce", "rp_filter", "accept_local", "proxy_arp", "forwarding")
 NEIGH = {"ucast_solicit": (0,), "mcast_solicit": (0, 1), "unres_qlen_bytes": (0,), "gc_stale_time": (1,),
          "base_reachable_time_ms": (100,), "delay_first_probe_time": (1,), "proxy_qlen": (0,), "locktime": (0,)}
@@ -365,6 +366,8 @@ class Faults:
             ("in a bridge", [self.ip("link add br9 type bridge forward_delay 0"), self.ip("link set br9 up"),
                              self.ip(f"link set {self.nic} master br9")]),
             ("group", [self.ip(f"link set {self.nic} group 5")]),
+            ("group of ours", [self.ip(f"link set {self.nic} group {MARK}")]),
+            ("groups of ours", [self.ip(f"link set {nic} group {MARK}") for nic in self.nics]),
             ("txqueuelen", [self.ip(f"link set {self.nic} txqueuelen 0")]),
             ("macvlan beside", new),
             ("drops by tbf", [("run", f"tc qdisc add dev {self.nic} root tbf rate 8bit burst 1 limit 1")]),
@@ -386,6 +389,8 @@ class Faults:
         choices = [
             ("deleted", [self.ip(f"address del {address}/{length} dev {self.nic}")]),
             ("flushed", [self.ip(f"address flush dev {self.nic}")]),
+            ("family flushed", [self.ip(f"-{6 if ':' in address else 4} address flush dev {self.nic} scope global")]),
+            ("family flushed of all", [self.ip(f"-{6 if ':' in address else 4} address flush dev {nic} scope global") for nic in self.nics]),
             ("duplicated", [self.ip(f"address add {address}/{rng.choice((length, full))} dev {other}")]),
             ("prefix length", [self.ip(f"address del {address}/{length} dev {self.nic}"),
                                self.ip(f"address add {address}/{shorter} dev {self.nic}")]),

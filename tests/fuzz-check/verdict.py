@@ -26,7 +26,8 @@ ALLOWED = {
     "foreign-nic-answers": "its address says that it is on the rails' wire; that it is on another one is not known",
     "effective-sysctl": "peers that have learned another NIC lose packets, and here none has",
 }
-# So is table-clash, of a route that the fault put into a rail's table: it leads to what the judge does not ask for.
+# So is table-clash, of a route that the fault put into a rail's table: it leads to what the judge does not ask for. And with
+# arp=strict so is address-silent: what virtual addresses get is not judged there.
 
 # Nothing of the host differs: only packets show it, and that is --probe's work.
 HIDDEN = ("link off the switch", "link drops by tbf", "address of a third host", "address of a peer",
@@ -156,7 +157,9 @@ class World:
             return "misnamed", cause, text
         if not findings:
             return "unclear" if unclear else "right", cause, text
-        if all(one["code"] in ALLOWED or one["code"] == "table-clash" and "T or D" in fault.kind for one in findings):
+        allowed = {*ALLOWED, *(["table-clash"] if "T or D" in fault.kind else []),
+                   *(["address-silent"] if "strict" in self.right.extras else [])}
+        if all(one["code"] in allowed for one in findings):
             return "right, said", cause, text
         return "unclear" if unclear else "accused", cause, text
 
@@ -186,7 +189,8 @@ class World:
             tally["fixes pasted"] = tally.get("fixes pasted", 0) + 1
             before = self.truth.ways_of_others()
             status, out, err = self.scene.do_run(fix)
-            harm = [] if "ib-hook" in fix else self.truth.harmed(before, self.truth.ways_of_others())
+            ours = "ib-hook" in fix or finding["code"] == "link-group"  # what it brings back is what --apply had made
+            harm = [] if ours else self.truth.harmed(before, self.truth.ways_of_others())
             if harm:
                 return "harmed", f"{finding['code']}: its fix changes more than it cures: {fault.kind}", \
                     "\n".join([fix, *harm[:6], verdict[2]])

@@ -7,7 +7,7 @@ Packets judge, not the fault: pings bound to each rail's address, small and of f
 that no ping sees (ARP flux, a double address, address translation) are told by their nature. Silent: harm, and exit status 0. Accused: a side that did nothing is named for an act. That an
 echo was lost between two hosts accuses neither.
 
-fuzz_probe.py [--worlds N] [--seed N] [--print]"""
+fuzz_probe.py [--worlds N] [--seed N] [--only TEXT] [--print]"""
 
 import argparse
 import json
@@ -27,6 +27,7 @@ US = {"probe-not-sent", "reply-dropped", "reply-other-nic", "routed-other-nic", 
 WIRE = {"duplicate-address", "duplicate-mac", "proxy-arp"}
 BETWEEN = {"probe-lost", "peer-down", "path-mtu", "gateway-down", "arp-unanswered", "not-known", "frames-doubled"}
 QUIET = {"info"}
+LINK_LOCAL = "169.254"
 
 
 def run(*words, check=True, timeout=30):
@@ -56,11 +57,41 @@ def nft(space, family, hook, rule):
                      f"add rule {family} t c {rule}")
 
 
+# claim(operation, to, who, ip, asker, asker's ip): an ARP frame; who: whose hardware address it names
+SAYS = """
+import socket, sys, time
+wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0806))
+wire.bind(("eth0", 0x0806))
+own = wire.getsockname()[4]
+def claim(operation, to, who, ip, asker, asker_ip):
+    wire.send(to + own + bytes.fromhex("08060001080006040000")[:9] + bytes([operation]) + who + ip + asker + asker_ip)
+def mac(text):
+    return bytes.fromhex(text.replace(":", ""))
+print("ready", flush=True)
+"""
+# ADDRESS MAC: answers each question for the address in the name of that hardware address
+FORGES = """
+address, name = socket.inet_aton(sys.argv[1]), mac(sys.argv[2])
+while True:
+    heard = wire.recv(2048)
+    if heard[20:22] == bytes([0, 1]) and heard[38:42] == address:
+        claim(2, heard[6:12], name, address, heard[22:28], heard[28:32])
+"""
+# ADDRESS [MAC]: says unasked that it has the address, or that this hardware address has it
+ANNOUNCES = """
+address, name = socket.inet_aton(sys.argv[1]), mac(sys.argv[2]) if len(sys.argv) > 2 else own
+while True:
+    claim(1, bytes([255] * 6), name, address, bytes(6), address)
+    time.sleep(0.02)
+"""
+
+
 class Host:
-    def __init__(self, number, rails):
+    def __init__(self, number, rails, net):
         self.number, self.rails, self.name = number, rails, "ABCD"[number]
         self.nics = [f"ib{i}" for i in range(rails)]
-        self.addresses = [f"172.16.{16 + number}.{i + 1}" for i in range(rails)]
+        self.addresses = [f"{net}.{16 + number}.{i + 1}" for i in range(rails)]
+        self.scope = "link" if net == LINK_LOCAL else "global"
 
     def mac(self, rail):
         return f"02:00:00:00:{16 + self.number:02x}:{rail:02x}"
@@ -76,7 +107,7 @@ class Host:
             run("ip", "-n", "wire", "link", "add", f"{self.name}.{i}", "type", "veth", "peer", "name", nic, "address",
                 self.mac(i), "netns", self.name)
             run("ip", "-n", "wire", "link", "set", f"{self.name}.{i}", "master", "br0", "up")
-            run("ip", "-n", self.name, "address", "add", f"{self.addresses[i]}/16", "dev", nic)
+            run("ip", "-n", self.name, "address", "add", f"{self.addresses[i]}/16", "dev", nic, "scope", self.scope)
             run("ip", "-n", self.name, "link", "set", nic, "up")
             port = f"/run/sys/{self.name}/class/infiniband/mlx5_{i}/ports/1"
             os.makedirs(f"{port}/gid_attrs/ndevs")
@@ -91,9 +122,10 @@ class Host:
 class World:
     """Parties of a fault: us (with the NIC), rail (its wire), peer (with its address), pair, wire."""
 
-    def __init__(self, seed):
-        self.random = random.Random(seed)
-        self.hosts = [Host(n, self.random.choice((2, 2, 3))) for n in range(self.random.choice((2, 2, 3)))]
+    def __init__(self, seed, only):
+        self.random, self.only = random.Random(seed), only
+        self.net = LINK_LOCAL if self.random.random() < 0.15 else "172.16"
+        self.hosts = [Host(n, self.random.choice((2, 2, 3)), self.net) for n in range(self.random.choice((2, 2, 3)))]
         self.us, self.peers = self.hosts[0], self.hosts[1:]
         self.said, self.parties, self.nic, self.seen = "nothing", {"none"}, None, True
         self.unusual, self.more = [], []  # addresses that are asked, too
@@ -104,8 +136,11 @@ class World:
         run("ip", "-n", "wire", "link", "set", "br0", "up")
         for host in self.hosts:
             host.make()
-        for act in self.random.sample((self.vip, self.second_subnet, self.containers, self.proxied, self.virtual_router, self.gateway),
-                                      self.random.choice((0, 0, 1, 1, 2))):
+        acts = (self.vip, self.second_subnet, self.containers, self.proxied, self.virtual_router, self.gateway, self.inner_gateway, self.pod)
+        if self.net == LINK_LOCAL:
+            self.unusual.append("link-local addresses")
+            acts = (self.pod,)
+        for act in self.random.sample(acts, min(self.random.choice((0, 0, 1, 1, 2)), len(acts))):
             self.unusual.append(act.__name__)
             act()
         for host in self.hosts:
@@ -190,6 +225,32 @@ class World:
         run("ip", "-n", self.us.name, "route", "add", "default", "via", "172.16.88.1", "dev", self.random.choice(self.us.nics))
         self.more.append("192.0.2.1")
 
+    def inner_gateway(self):
+        """A part of the subnet is behind a host of it, by one rail."""
+        self.other_host()
+        run("ip", "-n", "Y", "address", "add", "172.16.62.1/32", "dev", "lo")
+        run("ip", "-n", self.us.name, "route", "add", "172.16.62.0/24", "via", "172.16.88.1", "dev", self.random.choice(self.us.nics))
+        self.more.append("172.16.62.1")
+
+    def pod(self):
+        """It has an address of its own, on a macvlan of one of our rails."""
+        self.make_pod(self.random.choice(self.us.nics), f"{self.net}.{16 + self.us.number}.99")
+
+    def make_pod(self, nic, address):
+        run("ip", "netns", "add", "P")
+        run("ip", "-n", self.us.name, "link", "add", "pod0", "link", nic, "address", "02:00:00:00:55:01", "type", "macvlan", "mode", "bridge")
+        run("ip", "-n", self.us.name, "link", "set", "pod0", "netns", "P")
+        shell("P", f"ip address add {address}/16 dev pod0; ip link set lo up; ip link set pod0 up")
+
+    # ---- hosts that say what is not so ----
+
+    def says(self, code, *arguments):
+        """In a frame of Z's own hardware address, until the world ends."""
+        self.third([])
+        done = subprocess.Popen(["nsenter", "--net=/run/netns/Z", sys.executable, "-c", SAYS + code, *arguments],
+                                stdout=subprocess.PIPE, text=True)
+        done.stdout.readline()
+
     # ---- faults, one drawn at random ----
 
     def our_faults(self, i):
@@ -203,9 +264,9 @@ class World:
             ("we drop at the NIC", lambda: on(a, "nft", f"add table netdev t; add chain netdev t c {{ type filter hook ingress "
                                               f"device {nic} priority 0; }}; add rule netdev t c icmp type echo-reply drop")),
             ("a policy wants what comes in encrypted", lambda: shell(
-                a, f"ip xfrm policy add src 172.16.0.0/16 dst {own} dir in tmpl src {peer} dst {own} proto esp mode transport")),
+                a, f"ip xfrm policy add src {self.net}.0.0/16 dst {own} dir in tmpl src {peer} dst {own} proto esp mode transport")),
             ("a policy without a key", lambda: shell(
-                a, f"ip xfrm policy add src {own} dst 172.16.0.0/16 dir out tmpl src {own} dst {peer} proto esp mode transport")),
+                a, f"ip xfrm policy add src {own} dst {self.net}.0.0/16 dir out tmpl src {own} dst {peer} proto esp mode transport")),
             ("a wrong permanent neighbour", lambda: shell(
                 a, f"ip neigh replace {peer} lladdr 02:00:00:00:77:77 dev {nic} nud permanent")),
             ("a wrong neighbour from before", lambda: shell(
@@ -232,6 +293,9 @@ class World:
             ("source NAT", lambda: on(a, "nft", "add table ip t; add chain ip t c { type nat hook postrouting priority 100; }; "
                                                 f"add rule ip t c oifname {nic} snat to 172.16.200.9")),
             ("a local route", lambda: shell(a, f"ip route add local {peer} dev lo")),
+            ("we drop long packets", lambda: nft(a, "ip", "output", f"oifname {nic} ip length > 1000 drop")),
+            ("we drop long replies", lambda: nft(a, "ip", "input", f"iifname {nic} ip length > 1000 drop")),
+            ("our queue takes no long packets", lambda: shell(a, f"tc qdisc add dev {nic} root tbf rate 100mbit burst 1000 latency 50ms")),
         ]
 
     def peer_faults(self, host, i):
@@ -253,6 +317,19 @@ class World:
             ("the peer has no such address", lambda: shell(b, f"ip address del {address}/16 dev {nic}")),
         ]
 
+    def gateway_faults(self):
+        """Of the host that some peers are behind."""
+        if "gateway" not in self.unusual and "inner_gateway" not in self.unusual:
+            return []
+        return [
+            ("the gateway is gone", lambda: run("ip", "-n", "wire", "link", "set", "Y.0", "down")),
+            ("the gateway drops what it gets for others", lambda: nft("Y", "ip", "input", "ip daddr { 192.0.2.1, 172.16.62.1 } drop")),
+            ("the gateway answers no ARP", lambda: nft("Y", "arp", "input", "arp operation request drop")),
+            ("the gateway prohibits", lambda: nft(
+                "Y", "ip", "input", "ip daddr { 192.0.2.1, 172.16.62.1 } icmp type echo-request reject with icmp type admin-prohibited")),
+            ("the gateway takes less", lambda: nft("Y", "ip", "input", "ip daddr { 192.0.2.1, 172.16.62.1 } ip length > 1000 drop")),
+        ]
+
     def pair_faults(self, i, host, k):
         own, mac = self.us.addresses[i], self.us.mac(i)
         return [
@@ -272,31 +349,55 @@ class World:
             ("our port is down", {"rail", "us"}, lambda: run("ip", "-n", "wire", "link", "set", port, "down")),
             ("another host has our address", {"wire"}, lambda: self.third([f"{own}/16"])),
             ("another host has a peer's address", {"wire", "peer"}, lambda: self.third([f"{self.peers[0].addresses[0]}/16"])),
+            ("a host forges answers for a peer", {"wire"}, lambda: self.says(FORGES, self.peers[0].addresses[0], self.peers[0].mac(1))),
+            ("a host forges answers of nobody", {"wire"}, lambda: self.says(FORGES, self.peers[0].addresses[0], "02:00:00:00:66:66")),
+            ("a host forges answers for us", {"wire"}, lambda: self.says(FORGES, own, self.peers[0].mac(0))),
+            ("a host announces a peer's address", {"wire", "peer"}, lambda: self.says(ANNOUNCES, self.peers[0].addresses[0])),
+            ("a host announces our address", {"wire"}, lambda: self.says(ANNOUNCES, own)),
+            ("a host announces a peer's address in another's name", {"wire"}, lambda: self.says(
+                ANNOUNCES, self.peers[0].addresses[0], self.peers[0].mac(1))),
+            ("a pod of ours has our address", {"wire", "us"}, lambda: self.pod_with(self.us.nics[i], own)),
             ("another host has a peer's hardware address, too", {"wire", "peer"}, lambda: self.third(
                 [f"{self.peers[0].addresses[0]}/16"], self.peers[0].mac(0))),
         ]
 
+    def pod_with(self, nic, address):
+        if "pod" in self.unusual:
+            shell("P", f"ip address add {address}/32 dev pod0")
+        else:
+            self.make_pod(nic, address)
+
+    def draw(self, faults):
+        return self.random.choice([one for one in faults if self.only in one[0]] or faults)
+
     def break_one(self):
-        side = self.random.choice(("us", "us", "peer", "peer", "pair", "wire", "none"))
+        side = self.random.choice(("us", "us", "peer", "peer", "pair", "wire", "wire", "gateway", "none"))
         i, host = self.random.randrange(self.us.rails), self.random.choice(self.peers)
         k = self.random.randrange(host.rails)
+        if self.only:
+            sides = {"us": self.our_faults(i), "peer": self.peer_faults(host, k), "pair": self.pair_faults(i, host, k),
+                     "wire": self.wire_faults(i), "gateway": self.gateway_faults()}
+            side = next((name for name, faults in sides.items() if any(self.only in one[0] for one in faults)), "none")
         if side == "us":
-            said, act = self.random.choice(self.our_faults(i))
+            said, act = self.draw(self.our_faults(i))
             seen_like_wire = said == "XDP" or said.endswith("damaged")  # what only a wire does, too
             self.fault(f"{said} ({self.us.nics[i]})", {"us", "rail"} if seen_like_wire else {"us"},
                        None if said == "a local route" else self.us.nics[i],
                        said not in ("source NAT", "a wrong neighbour from before"))
         elif side == "peer":
-            said, act = self.random.choice(self.peer_faults(host, k))
+            said, act = self.draw(self.peer_faults(host, k))
             self.fault(f"{said} ({host.name} {host.nics[k]})", {"peer"}, None,
                        said not in ("the peer is without ib-hook", "the peer answers no ARP") and (said != "the peer's rule is gone" or not k))
         elif side == "pair":
-            said, act = self.random.choice(self.pair_faults(i, host, k))
+            said, act = self.draw(self.pair_faults(i, host, k))
             self.fault(f"{said} ({self.us.nics[i]}, {host.name} {host.nics[k]})", {"pair", "rail"})
         elif side == "wire":
-            said, parties, act = self.random.choice(self.wire_faults(i))
+            said, parties, act = self.draw(self.wire_faults(i))
             self.fault(f"{said} ({self.us.nics[i]})", parties, None if "peer" in parties else self.us.nics[i],
                        "wire" not in parties)
+        elif side == "gateway":
+            said, act = self.draw(self.gateway_faults() or [("no gateway", lambda: None)])
+            self.fault(said, {"peer", "pair", "rail"} if said != "no gateway" else {"none"}, None, said != "the gateway answers no ARP")
         for one in self.hosts:
             shell(one.name, "ip neigh flush nud reachable nud stale nud delay nud probe nud failed >/dev/null")
         if self.random.random() < 0.3:
@@ -323,7 +424,8 @@ class World:
 
     @staticmethod
     def party(finding):
-        if finding["code"] in US and "wrong checksum" not in finding["message"]:
+        own = finding["code"] in US or "this host's own" in finding["message"]
+        if own and "wrong checksum" not in finding["message"]:
             return "us"
         if finding["code"] in WIRE:
             return "wire"
@@ -348,15 +450,17 @@ class World:
         right = [one for one in findings if self.party(one) in self.parties and
                  (not self.nic or self.nic in one["ifaces"] or self.nic in one["message"])]
         wrong = [one for one in findings if one not in right and not ("us" in self.parties and self.party(one) == "us")]
+        if "pod of ours" in self.said and any(one["code"] == "proxy-arp" for one in findings):
+            return "accused", lines
         if any(one["code"] not in BETWEEN for one in wrong):
             return "accused", lines
         return "misplaced" if not right or len(wrong) > len(right) else "right", lines
 
 
-def one_world(seed):
+def one_world(seed, only):
     """In this process, whose namespaces are its own."""
     run("mount", "-t", "tmpfs", "-o", "mode=0755", "tmpfs", "/run")
-    world = World(seed)
+    world = World(seed, only)
     try:
         verdict, lines = world.run()
     except Exception as error:  # a fault of the fuzzer itself is said with its world
@@ -364,10 +468,10 @@ def one_world(seed):
     print(json.dumps({"verdict": verdict, "said": " beside ".join([world.said, *world.unusual]), "lines": lines}))
 
 
-def start(seed):
+def start(seed, only):
     """Private namespaces for each world, in which nothing of the machine is touched."""
     return subprocess.Popen(["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc", sys.executable,
-                             os.path.abspath(__file__), "--world", str(seed)], stdout=subprocess.PIPE, text=True)
+                             os.path.abspath(__file__), "--world", str(seed), "--only", only], stdout=subprocess.PIPE, text=True)
 
 
 def main():
@@ -376,14 +480,15 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="of the first world; each next one has the next number")
     parser.add_argument("--print", action="store_true", help="what is found in each world, right or not")
     parser.add_argument("--jobs", type=int, default=6, help="at a time: each waits for replies nearly all the time")
+    parser.add_argument("--only", default="", help="faults with this in their name, where a side has some")
     parser.add_argument("--world", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.world is not None:
-        return one_world(options.world)
+        return one_world(options.world, options.only)
     tally, seeds, running = {}, list(range(options.seed, options.seed + options.worlds)), []
     while seeds or running:
         while seeds and len(running) < options.jobs:
-            running.append((seeds[0], start(seeds.pop(0))))
+            running.append((seeds[0], start(seeds.pop(0), options.only)))
         seed, process = running.pop(0)
         text = process.communicate()[0]
         answer = json.loads(text) if text else {"verdict": "fuzzer", "said": "no answer", "lines": []}

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (taken == (error != NULL) || (error && strlen(error->message) > 1000))
         broken("refused without a word, or with too many");
-    again = ibh_config_from_text(ibh_config_text(config), find_table);
+    again = ibh_config_from_text(ibh_config_text(config), TRUE, find_table);
     if (!again || strcmp(ibh_config_text(again), ibh_config_text(config)) != 0)
         broken("it is another one in the state");
     (void)ibh_config_settings(config, "ib0");

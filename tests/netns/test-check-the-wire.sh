@@ -47,9 +47,14 @@ names "it asks for no hardware address" "ib1 warning arp-off" set_of ipv4/neigh/
 names "of IPv6" "ib0 warning arp-off" set_of ipv6/neigh/ib0/mcast_solicit 0
 mend() { set_of ipv6/conf/ib1/mtu 1500; }
 advises "IPv6's own MTU is smaller" "ib1 warning mode-mtu" set_of ipv6/conf/ib1/mtu 1280
-for nic in ib0 ib1; do set_of ipv6/conf/$nic/mtu 1400; done
-expect_hook 0 B --check # as a router's advertisement has it
-for nic in ib0 ib1; do set_of ipv6/conf/$nic/mtu 1500; done
+mtu_of_all() { for nic in ib0 ib1; do set_of ipv6/conf/$nic/mtu "$1"; done; }
+mend() { mtu_of_all 1500; }
+advises "it is smaller on all, as a router's advertisement has it" "ib0+ib1 warning router-mtu" mtu_of_all 1400
+set_of ipv6/conf/ib0/accept_ra_mtu 0
+set_of ipv6/conf/ib1/accept_ra_mtu 0
+mtu_of_all 1400
+expect_hook 0 B --check # which says that it is meant
+mtu_of_all 1500
 ip -n B route replace blackhole 172.16.0.0/16 table 942 metric 1768056939
 expect_hook 1 B --check --json
 expect_equal "another route has the place of ours" "ib1 error foreign-route, ib1 error table-clash" "$(findings)"
@@ -250,6 +255,56 @@ end_virtual() {
     rm /etc/ib-hook/ib-hook.conf
     hook B --apply >/dev/null
 }
+strict() { # LINE…: of the configuration
+    system_config "[defaults]
+arp=strict
+$(printf '%s\n' "$@")"
+    hook B --apply >/dev/null
+    forget A B
+}
+by_router() { # ADDRESS PREFIX: A is its router, by ib0
+    ip -n A address add "$1" dev lo
+    ip -n B route add "$2" via 172.16.16.1 dev ib0
+}
+received() { on B ping -q -c1 -W1 -I 172.16.34.2 "$1" | grep -o '[01] received' || true; }
+by_router 10.66.0.1/32 10.66.0.0/16
+by_router 172.16.66.1/32 172.16.66.0/24
+hook B --apply >/dev/null
+expect_equal "ib1 gets answers from where main sends through ib0" "1 received 1 received" "$(received 10.66.0.1) $(received 172.16.66.1)"
+expect_hook 0 B --check
+strict
+expect_equal "but not with arp=strict" "0 received 0 received" "$(received 10.66.0.1) $(received 172.16.66.1)"
+expect_hook 1 B --check --json
+expect_equal "both networks are named" "ib1 warning foreign-route, ib1 warning gateway-missing" "$(findings)"
+advice=$(json '.findings[] | select(.severity == "warning") | .advice')
+expect_contains "with what the rail needs" "remote=10.66.0.0/16 via 172.16.16.1 for ib1" "$advice"
+expect_contains "inside the subnet, too" "remote=172.16.66.0/24 via 172.16.16.1 for ib1" "$advice"
+expect_equal "and no command deletes somebody's route" "" "$(json '.findings[].fix // empty')"
+strict "[interface ib1]" "remote=10.66.0.0/16 via 172.16.16.1, 172.16.66.0/24 via 172.16.16.1"
+expect_equal "that helps" "1 received 1 received" "$(received 10.66.0.1) $(received 172.16.66.1)"
+expect_hook 0 B --check
+for network in 10.66.0.0/16 172.16.66.0/24; do ip -n B route del $network; done
+rm /etc/ib-hook/ib-hook.conf
+hook B --apply >/dev/null
+
+beside() { # a NIC that is no rail, and whose rp_filter is strict
+    add_nic B eth0 97 172.16.34.9/16
+    sysctl_set B eth0 rp_filter 1
+    sysctl_set B eth0 arp_ignore 1
+    wait_until 5 settled B
+    hook B --apply >/dev/null
+    forget A
+    expect_equal "a rail answers for a NIC beside it" "1 received" "$(on A ping -q -c1 -W1 172.16.34.9 | grep -o '1 received')"
+    expect_hook 0 B --check
+    strict
+    expect_equal "but not with arp=strict" "" "$(on A ping -q -c1 -W1 172.16.34.9 | grep -o '1 received' || true)"
+}
+mend() {
+    ip -n B link del eth0
+    rm /etc/ib-hook/ib-hook.conf
+    hook B --apply >/dev/null
+}
+names "nobody answers for it" "eth0 warning address-silent" beside
 mend() { end_virtual; }
 names "nobody answers for a virtual address" "br9 warning address-silent" virtual
 virtual
@@ -303,3 +358,20 @@ expect_hook 1 B --check --json
 expect_equal "half of a guide" "ib0+ib1 warning sysctl-wrong" "$(findings)"
 expect_hook 0 B --apply
 expect_hook 0 B --check
+
+# A subnet of /0 or /1 has 127.0.0.0/8 inside: no host of it.
+new_host C
+add_nic C ib0 0
+add_nic C ib1 1
+rdma C ib0 ib1
+for length in 0 1; do
+    for i in 0 1; do
+        ip -n C address flush dev ib$i
+        ip -n C address add 10.1.34.$((i + 1))/$length dev ib$i
+        ip -n C link set ib$i up
+    done
+    wait_until 5 settled C
+    expect_hook 0 C --apply
+    expect_hook 0 C --check --json
+    expect_equal "a subnet of /$length: nothing is wrong" "" "$(findings)"
+done

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A NIC comes back from a pod with our mark as its link group: rules of ours pass over its routes, so main decides for it. That
-# is its own affair: no other rail is touched, nothing is written again and again, and with another group it is right at once.
+# is its own affair: no other rail is touched, nothing is written again and again. --check says so, and what it advises makes
+# it right at once.
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 3 B
@@ -36,7 +37,18 @@ event
 expect_hook 0 B --apply --json
 expect_equal "there is nothing to do" false "$(json .changed)"
 expect_equal "nothing is said" "" "$(journal "$from")"
-ip -n B link set ib1 group default
+expect_hook 1 B --check --json
+expect_equal "--check names the group, and nothing else" "error link-group ib1" "$(json '.findings[] | "\(.severity) \(.code) \(.ifaces[])"')"
+expect_contains "and what it does" "172.16.34.2 leaves through ib0: ib1 is in link group $MARK" "$(json '.findings[].message')"
+expect_equal "its fix" "sudo ip link set dev ib1 group default" "$(json '.findings[].fix')"
+ip -n B rule add priority 9 to 198.18.0.0/15 lookup 200 suppress_ifgroup 0
+expect_hook 1 B --check --json
+expect_contains "where a rule asks for groups the command is advice" "if it may apply to ib1: sudo ip link set dev ib1 group default" \
+    "$(json '.findings[] | select(.code == "link-group") | .advice')"
+ip -n B rule del priority 9
+expect_hook 1 B --check --json
+as_pasted B "$(json '.findings[].fix')"
+expect_hook 0 B --check
 expect_equal "with another group each leaves by itself" "ib0 ib1 ib2" "$(leaves_by)"
 expect_equal "and reaches the peer" "1 2 3" "$(pings 1 2 3)"
 expect_equal "as it was before" "$applied" "$(state B | tidy)"

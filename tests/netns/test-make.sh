@@ -6,10 +6,12 @@
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES
 
 "$top/packaging/source-tree.sh" $work/tree
+printf '%s="%s"\n' MAINTAINER "Jane Roe <jane@example.org>" HOMEPAGE https://example.org REPORT https://example.org/bugs \
+    VCS https://example.org/ib-hook.git >$work/project
 packed() { # BUILD of make: what a release holds that is no file of the tree
     mkdir -p "$work/tree/$1/core"
     touch "$work/tree/$1/core/left.o"
-    make -s -C $work/tree BUILD="$2" dist >$work/log 2>&1 || fail "make BUILD=$2 dist" "$(<$work/log)"
+    make -s -C $work/tree BUILD="$2" PROJECT=$work/project dist >$work/log 2>&1 || fail "make BUILD=$2 dist" "$(<$work/log)"
     tar -t -f "$work/tree/$1"/dist/*.tar.gz | grep -v '/$' | sed 's,^[^/]*/,,' | sort >$work/packed
     (cd $work/tree && find . -path "./$1" -prune -o ! -type d -printf '%P\n') | sort | diff - $work/packed || true
     rm -r "${work:?}/tree/$1"
@@ -18,6 +20,18 @@ expect_equal "without git, a release holds nothing of another build directory" "
 expect_equal "nor where that is said with its whole path" "" "$(packed o.t $work/tree/o.t/)"
 touch $work/tree/o,t
 expect_equal "but files that have a similar name" "" "$(packed o.t o.t)"
+
+# A release says who publishes it. What is missing is said before anything is made.
+refused() { # SCRIPT of sed for the file that is filled in → the names that it misses
+    sed -e "$1" $work/project >$work/wrong
+    if make -s -C $work/tree PROJECT=$work/wrong dist >$work/out 2>$work/err; then fail "make dist works without: $1"; fi
+    [ ! -e $work/tree/build ] || fail "make dist begins without: $1"
+    sed -n "s,^$work/wrong: \([A-Z]*\)=.* is not filled in: .*,\1,p" $work/err | xargs
+}
+expect_equal "with an empty file, make dist names all that is missing" "MAINTAINER HOMEPAGE REPORT VCS" "$(refused 's/=.*/=""/')"
+expect_contains "and where it belongs" "fill in packaging/project, or name a file like it: PROJECT=FILE" "$(<$work/err)"
+expect_equal "without an address, it is the maintainer" MAINTAINER "$(refused 's/ <.*>//')"
+expect_equal "without a protocol, where bugs are reported" REPORT "$(refused '/^REPORT/s,https://,,')"
 
 # GNU's names say where all goes, as distributions pass them; units and the program know it, though it was built before.
 mkdir $work/tree/build

@@ -88,7 +88,14 @@ nmcli device reapply ib0 >/dev/null
 expect_equal "a reapply leaves the rail's table" "$routes" "$(ip route show table 941)"
 ln -s "$IB_HOOK" /usr/bin/ib-hook # as on a host where it is installed: its hook should be, too
 "$IB_HOOK" --config "$only" --check --verbose >$work/out && fail "--check finds no hook of ours" "$(<$work/out)"
-expect_contains "the next event will not be answered" hook-inactive "$(<$work/out)"
+expect_contains "the next event will not be answered" "host: warning hook-inactive: ib-hook misses the next event of NetworkManager" "$(<$work/out)"
+"$IB_HOOK" --config "$only" --watch >$work/watch.out 2>&1 &
+watch=$!
+is_watched() { "$IB_HOOK" --config "$only" --check --verbose >$work/out; }
+wait_until 5 is_watched
+expect_contains "unless --watch follows changes" "host: info hook-inactive: NetworkManager does not call ib-hook, and only --watch" "$(<$work/out)"
+kill $watch
+wait $watch
 mkdir -p /etc/NetworkManager/dispatcher.d
 ln -s "$HOOKS/nm-dispatcher" /etc/NetworkManager/dispatcher.d/50-ib-hook
 "$IB_HOOK" --config "$only" --check >$work/out || fail "--check is happy" "$(<$work/out)"

@@ -126,6 +126,19 @@ tcx() {
 tcx ingress probe-not-sent # ARP is not answered either
 tcx egress probe-not-sent
 
+# A route has a program of its own: the kernel's error is a firewall's, too.
+mkdir $work/bpf
+if { mount -t bpf bpf $work/bpf && "$IBH_BUILD/xdp" pin $work/bpf/drop &&
+    ip -n A route add 172.16.34.1/32 dev ib1 table 942 encap bpf out pinned $work/bpf/drop; } 2>$work/encap; then
+    probe 1 "${both[@]}" --iface ib1
+    expect_equal "a program of the route" "error probe-not-sent ib1" "$(codes)"
+    expect_contains "it is named as a possibility" "do not leave through this NIC (Operation not permitted): its own filter (nft, iptables, tc, BPF), the BPF program or tunnel of its route (encap), queue" "$(messages)"
+    shows "a program of the route" "encap bpf out drop"
+    ip -n A route del 172.16.34.1/32 dev ib1 table 942
+else
+    echo "# not tried, a program of a route: $(<$work/encap)"
+fi
+
 # An XDP program takes all that comes in: no packet shows it, and the wire may do the same. It is told beside what is seen.
 if on A "$IBH_BUILD/xdp" ib1 2>$work/xdp; then
     probe 1 "${both[@]}"

@@ -64,6 +64,30 @@ expect_contains "IPv6, too" "come in pieces of 1496" "$(messages)"
 ip -n B route del 172.16.16.1/32 dev ib0
 ip -n B -6 route del fd00:16::16:1/128 dev ib0
 
+# A router's advertisement gives IPv6 a smaller MTU, of both hosts, of this one, or of the peer.
+lower() { # HOST MTU
+    on "$1" sh -c "echo $2 | tee /proc/sys/net/ipv6/conf/ib0/mtu >/proc/sys/net/ipv6/conf/ib1/mtu"
+}
+lower A 1400
+lower B 1400
+probe 1 fd00:16::34:1 172.16.34.1
+expect_equal "IPv6 at 1400 on all hosts is no peer's fault" "1400 1400 9000 9000 warning router-mtu ib0+ib1" "$(sizes) $(codes)"
+expect_contains "both numbers are told" "IPv6 has the MTU 1400 here, and the link 9000" "$(messages)"
+expect_hook 1 A --check --json
+expect_contains "--check says the same" "IPv6 has the MTU 1400 here, and the link 9000" "$(messages)"
+forget A B
+lower B 9000
+probe 1 fd00:16::34:1
+expect_equal "of this host alone" "warning router-mtu ib0+ib1" "$(codes)"
+forget A B
+lower A 9000
+lower B 1400
+probe 1 fd00:16::34:1 --iface ib0
+expect_equal "of the peer alone" "warning path-mtu ib0" "$(codes)"
+expect_contains "advice shows where" "1400" "$(on B sh -c "$(json '.findings[].advice' | sed 's/.*, grep/grep/')")"
+lower B 9000
+forget A B
+
 # A firewall that drops what is long.
 on B nft "add table ip t; add chain ip t c { type filter hook input priority 0; }; add rule ip t c ip length > 1000 drop"
 probe 1 172.16.34.1

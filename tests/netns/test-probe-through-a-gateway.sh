@@ -32,8 +32,23 @@ expect_equal "a remote= that is not applied" "error routed-other-nic ib1" "$(cod
 expect_hook 0 A --apply
 expect_hook 0 A --probe 192.0.2.1 --json
 expect_equal "and that is" "ib0 3, ib1 3" "$(json '[.pairs[] | "\(.iface) \(.received)"] | join(", ")')"
+# What main has more exactly through the other rail stays so: both say it.
+ip -n A route add 192.0.2.0/28 via 172.16.50.1 dev ib0
+expect_hook 0 A --apply
+expect_hook 0 A --check --json
+expect_contains "a part of remote= by the other rail: a note of --check" "172.16.16.2 to 192.0.2.0/28 leaves through ib0 via 172.16.50.1" "$(messages)"
+expect_hook 0 A --probe 192.0.2.1 --json
+expect_equal "and of --probe" "ib1 main sends it through ib0 via 172.16.50.1" "$(json '.pairs[] | select(.ok == null) | "\(.iface) \(.reason)"')"
+ip -n A route del 192.0.2.0/28
 rm -r /etc/ib-hook
 expect_hook 0 A --apply
+ip -n A route add 10.66.0.0/16 via 172.16.50.1 dev ib0
+ip -n R address add 10.66.0.1/32 dev lo
+expect_hook 0 A --check --json
+expect_contains "a network by one router: a note of --check" "172.16.16.2 to 10.66.0.0/16 leaves through ib0 via 172.16.50.1" "$(messages)"
+expect_hook 0 A --probe 10.66.0.1 --json
+expect_equal "and of --probe" "ib1 main sends it through ib0 via 172.16.50.1" "$(json '.pairs[] | select(.ok == null) | "\(.iface) \(.reason)"')"
+ip -n A route del 10.66.0.0/16
 
 # A gateway that is dead is named, and not the peer.
 ip -n A route add default via 172.16.50.1 dev ib1 metric 101
@@ -98,6 +113,9 @@ ip -n A route add 172.16.34.0/24 via 172.16.50.1 dev ib0
 expect_hook 0 A --apply
 expect_hook 0 A --probe 172.16.34.1 --json
 expect_equal "main has a part of the subnet through a gateway by another rail: that rail asks" "true " "$(json '[.pairs[].ok] | join(" ")')"
+expect_hook 0 A --check --json
+expect_contains "--check notes the same" "172.16.16.2 to 172.16.34.0/24 leaves through ib0 via 172.16.50.1" "$(messages)"
+expect_hook 0 A --probe 172.16.34.1 --json
 expect_equal "and the other one says why not" "main sends it through ib0 via 172.16.50.1" "$(json '.pairs[] | select(.iface == "ib1").reason')"
 ip -n A neigh flush all
 expect_hook 0 A --probe 172.16.34.1 --iface ib0 --json

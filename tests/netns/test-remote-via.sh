@@ -184,5 +184,6 @@ system_config "[interface ib0]
 remote=10.0.0.0/8
 [interface ib*]
 manage=yes"
+expect_hook 0 B --apply
 expect_hook 1 B --check --json
 expect_contains "a prefix without any gateway" "warning gateway-missing ib0" "$(codes)"

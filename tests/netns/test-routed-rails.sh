@@ -146,10 +146,10 @@ pairs "the lease changed" "10.%d.%d.9"
 # A gateway that is our own address, and one that is nowhere.
 system_config "$ROUTED
 gateway=10.1.0.9"
+expect_hook 0 A --apply
 expect_hook 1 A --check --json
 expect_equal "an own address is no gateway" "ib0 gateway-missing" \
     "$(json 'first(.findings[] | select(.code == "gateway-missing" and (.ifaces | index("ib0")))) | "\(.ifaces | join("+")) \(.code)"')"
-expect_hook 0 A --apply
 expect_lacks "and is not programmed" "via 10.1.0.9" "$(state A)"
 expect_hook 0 A --undo
 expect_hook 0 B --undo

@@ -84,17 +84,20 @@ expect_hook 0 B --check
 expect_hook 0 B --config "$spread" --apply
 ip -n B rule del priority 4941 lookup 940 suppress_ifgroup $MARK
 expect_hook 1 B --config "$spread" --check --json
-expect_equal "the missing rule" rule-missing "$(json '.findings[] | select(.severity == "error") | .code')"
+expect_equal "the missing rule, and what happens" "warning rule-missing traffic without a source address to 172.16.0.0/16 leaves through ib0" \
+    "$(json '.findings[] | select(.severity != "info") | "\(.severity) \(.code) \(.message | split(":")[0])"')"
 expect_equal "what cures" "sudo ib-hook --apply" "$(json '.findings[] | select(.code == "rule-missing") | .fix')"
 expect_hook 0 B --config "$spread" --apply
 expect_equal "cured by its fix" "$applied" "$(state B)"
 ip -n B route flush table 940
 expect_hook 1 B --config "$spread" --check --json
-expect_equal "the missing route" route-missing "$(json '.findings[] | select(.severity == "error") | .code')"
+expect_equal "the missing route" "warning route-missing" "$(json '.findings[] | select(.severity != "info") | "\(.severity) \(.code)"')"
 expect_equal "what cures" "sudo ib-hook --apply" "$(json '.findings[] | select(.code == "route-missing") | .fix')"
 expect_hook 0 B --config "$spread" --apply
 expect_equal "cured by its fix" "$applied" "$(state B)"
-expect_hook 1 B --check --json
+none=$work/none.conf
+cp /dev/null $none
+expect_hook 1 B --config $none --check --json
 expect_equal "without main=spread it is left over" stale \
     "$(json '[.findings[] | select(.code == "stale") | .code] | unique[]')"
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What is remembered of a NIC goes with it: the file does not keep the old sysctl values of an index that is no more, and
 # another NIC that gets this index keeps its own. A NIC that is renamed, or gets another address, is still the same.
+# So it is with a network namespace and its number.
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2 B
@@ -49,3 +50,20 @@ expect_hook 0 B --apply
 expect_sysctls B roce1 arp_ignore=1 arp_announce=2
 expect_hook 0 B --undo
 expect_sysctls B roce1 arp_ignore=0 arp_announce=0
+
+# What is remembered of a network namespace goes when a later one has its number, as the kernel gives it again soon.
+locks() { (cd /run/ib-hook && echo *.lock); }
+short_lived() { unshare --net "$IB_HOOK" --apply >$work/log; }
+own=$(locks)
+short_lived
+gone=$(locks | tr ' ' '\n' | grep -vxF "$(tr ' ' '\n' <<<"$own")")
+expect_equal "a namespace that is gone has left its lock" 1 "$(wc -w <<<"$gone")"
+forgotten() {
+    short_lived
+    [ ! -e "/run/ib-hook/$gone" ]
+}
+wait_until 60 forgotten || fail "files of namespaces that are gone stay: $(locks)"
+for lock in $own; do
+    [ -e "/run/ib-hook/$lock" ] || fail "what lives has lost $lock"
+done
+ok "a namespace that is gone is forgotten, and those that live are not"

@@ -2,6 +2,7 @@
 /*
  * Attaches a program to a NIC that drops all that comes in:   xdp NIC
  * or a tcx program that drops all that comes in, or leaves:   xdp NIC ingress|egress
+ * or makes a file of one for `ip route ... encap bpf out pinned FILE`, that drops what the route sends:   xdp pin FILE
  */
 #include <linux/bpf.h>
 #include <linux/if_link.h>
@@ -50,6 +51,20 @@ static int attach_tcx(const char *nic, uint32_t where)
     return 1;
 }
 
+static int pin(const char *file)
+{
+    union bpf_attr attributes;
+    const int program = load(BPF_PROG_TYPE_LWT_OUT, BPF_DROP);
+
+    memset(&attributes, 0, sizeof attributes);
+    attributes.pathname = (uint64_t)(uintptr_t)file;
+    attributes.bpf_fd = (uint32_t)program;
+    if (program >= 0 && syscall(SYS_bpf, BPF_OBJ_PIN, &attributes, sizeof attributes) == 0)
+        return 0;
+    perror(file);
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     struct {
@@ -72,6 +87,8 @@ int main(int argc, char **argv)
     } answer = {.error = {.error = -1}};
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 
+    if (argc == 3 && strcmp(argv[1], "pin") == 0)
+        return pin(argv[2]);
     if (argc == 3)
         return attach_tcx(argv[1], strcmp(argv[2], "egress") == 0 ? TCX_EGRESS : TCX_INGRESS);
     request.fd = load(BPF_PROG_TYPE_XDP, XDP_DROP);

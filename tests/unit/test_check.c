@@ -93,6 +93,15 @@ static World look(const char *text, Answer answer)
 
 #define RIGHT "arp_announce=2 arp_ignore=1"
 #define STRICT "rp_filter=1 arp_filter=1 arp_announce=2 arp_ignore=2\n"
+/* The kernel makes no route of main's for a prefix that begins with 0. */
+#define WIDE                                                                                                           \
+    IB0 IB1 "ip address add 10.1.34.1/1 dev ib0\nip address add 10.1.34.2/1 dev ib1\nip route flush table main\n"      \
+            "ip route add 0.0.0.0/1 dev ib0 src 10.1.34.1 table 941 metric mark protocol kernel\n"                     \
+            "ip route add 0.0.0.0/1 dev ib1 src 10.1.34.2 table 942 metric mark protocol kernel\n" RULE_IN(            \
+                "0.0.0.0", "1", "10.1.34.1", "941") RULE_IN("0.0.0.0", "1", "10.1.34.2", "942")
+#define STRICTLY                                                                                                       \
+    "nic ib0 infiniband rdma mlx5_0/1 " STRICT "nic ib1 infiniband rdma mlx5_1/1 " STRICT ADDRESSES RAIL0 RAIL1        \
+    "config [interface ib*] arp=strict\n"
 #define IB0 "nic ib0 infiniband rdma mlx5_0/1 " RIGHT "\n"
 #define IB1 "nic ib1 infiniband rdma mlx5_1/1 " RIGHT "\n"
 #define ADDRESSES "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/16 dev ib1\n"
@@ -140,6 +149,9 @@ static World look(const char *text, Answer answer)
 #define MTU6(rails)                                                                                                    \
     "nic ib0 infiniband rdma mlx5_0/1 mtu=9000 mtu6=9000 " RIGHT                                                       \
     "\nnic ib1 infiniband rdma mlx5_1/1 mtu=9000 mtu6=1500 " RIGHT "\n" rails
+#define LOWERED(more)                                                                                                  \
+    "nic ib0 infiniband rdma mlx5_0/1 mtu=9000 mtu6=1280" more " " RIGHT                                               \
+    "\nnic ib1 infiniband rdma mlx5_1/1 mtu=9000 mtu6=1280" more " " RIGHT "\n" ADDRESSES6 RAIL60 RAIL61
 #define LARGE                                                                                                          \
     "nic ib0 infiniband rdma mlx5_0/1 mtu=9000 " RIGHT "\nnic ib1 infiniband rdma mlx5_1/1 mtu=9000 mtu6=1500 " RIGHT  \
     "\n" ADDRESSES RAIL0
@@ -217,6 +229,8 @@ static const Case CASES[] = {
     {"a right host", RAILS, NULL, ""},
     {"the local table's rule twice", RAILS "ip rule add priority 100 lookup local\n", NULL, ""},
 
+    {"a subnet of /1 has 127.0.0.0/8 inside", WIDE, NULL, "info unbound ib0"},
+
     {"no rule", HOST RAIL0 ROUTE1, NULL, "error rule-missing ib1"},
     {"no route", HOST RAIL0 RULE1, NULL, "error route-missing ib1"},
     {"a route that somebody altered", HOST RAIL0 RULE1
@@ -239,6 +253,16 @@ static const Case CASES[] = {
     {"a bridge that has a NIC as its port reaches the wire", FIRST_IN_MAIN("bridge") "nic eth2 master br9\n", NULL,
      "info foreign-route ib0"},
     {"another NIC is first in main", "nic eth9 arp_ignore=1\nip address add 172.16.34.9/16 dev eth9\n" RAILS, NULL, "info foreign-route ib0"},
+    {"a NIC's link group is our mark", IB0 "nic ib1 infiniband rdma mlx5_1/1 group mark " RIGHT "\n" ADDRESSES RAIL0 RAIL1, NULL,
+     "error link-group ib1"},
+    {"main's first route is its own all the same", "nic ib0 infiniband rdma mlx5_0/1 group mark " RIGHT "\n" IB1 ADDRESSES RAIL0 RAIL1, NULL, ""},
+    {"of a bridge inside the subnet", RAILS "ip link add docker0 up type bridge group mark\nip address add 172.16.99.1/24 dev docker0\n", NULL,
+     "error link-group ib0+ib1"},
+    {"another group is none of ours", IB0 "nic ib1 infiniband rdma mlx5_1/1 group 7 " RIGHT "\n" ADDRESSES RAIL0 RAIL1, NULL, ""},
+    {"its rule is missing, too", IB0 "nic ib1 infiniband rdma mlx5_1/1 group mark " RIGHT "\n" ADDRESSES RAIL0 ROUTE1, NULL,
+     "error rule-missing ib1"},
+    {"a rail answers no ARP requests at all", IB0 "nic ib1 infiniband rdma mlx5_1/1 arp_announce=2 arp_ignore=8\n" ADDRESSES RAIL0 RAIL1, NULL,
+     "error effective-sysctl ib1"},
     {"nobody answers for an address on a bridge", SILENT("br9 up type bridge", "br9", "16"), NULL, "warning sysctl-wrong ib0+ib1"},
     {"nor for one on a dummy", SILENT("d9 up type dummy", "d9", "32"), NULL, "info foreign-route ib0+ib1\nwarning sysctl-wrong ib0+ib1"},
     {"a network of its own inside the subnet is routed", SILENT("br9 up type bridge", "br9", "24"), NULL, "info foreign-route ib0+ib1\nwarning sysctl-wrong ib0+ib1"},
@@ -257,6 +281,11 @@ static const Case CASES[] = {
      NULL, "warning sysctl-wrong ib0+ib1"},
     {"nor on another wire", SILENT("br9 up type bridge", "br9", "16") "nic eth9\nip address add 172.16.34.9/16 dev eth9\n",
      NULL, "warning sysctl-wrong ib0+ib1"},
+    {"nobody answers for a NIC whose own packets main sends by a rail: arp=strict", STRICTLY "saved ib0 rp_filter old=0 set=1\n"
+     "saved ib0 arp_ignore old=0 set=2\nsaved ib0 arp_filter old=0 set=1\nnic eth9 rp_filter=1 arp_ignore=1\n"
+     "ip address add 172.16.34.9/16 dev eth9\n", NULL, "warning address-silent eth9"},
+    {"it does so itself without a strict rp_filter", STRICTLY "saved ib0 rp_filter old=0 set=1\nsaved ib0 arp_ignore old=0 set=2\n"
+     "saved ib0 arp_filter old=0 set=1\nnic eth9 arp_ignore=1\nip address add 172.16.34.9/16 dev eth9\n", NULL, ""},
     {"its administrator had silenced the rails before", RAILS "ip link add br9 up type bridge\nip address add 172.16.99.1/16 dev br9\n", NULL, ""},
     {"a service's address", RAILS "ip address add 172.16.99.1/32 dev lo\n", NULL, "info foreign-route ib0+ib1"},
     {"a rule for an address that is gone", RAILS STALE("172.16.34.7", "942"), NULL, "warning stale ib1"},
@@ -299,18 +328,20 @@ static const Case CASES[] = {
     {"or with the NIC's", THEIRS("mtu 9000"), NULL, ""},
     {"or with other metrics", THEIRS("advmss 1300"), NULL, ""},
     {"main leads a part of the subnet by one rail, with a smaller MTU: only the other is hit", LARGE RAIL1
-     "ip route add 172.16.20.0/24 dev ib1 mtu 1400\n", NULL, "error rule-missing ib1\nwarning foreign-route ib0"},
+     "ip route add 172.16.20.0/24 dev ib1 mtu 1400\n", NULL, "warning foreign-route ib0\nwarning rule-missing ib1"},
     {"or for a network behind a gateway", LARGE RAIL1 "config [interface ib1] remote=10.0.0.0/8 via 172.16.16.1\n"
-     "ip route add 10.50.0.0/16 via 172.16.16.1 dev ib1 mtu 1400\n", NULL, "error rule-missing ib1"},
+     "ip route add 10.50.0.0/16 via 172.16.16.1 dev ib1 mtu 1400\n", NULL,
+     "error rule-missing ib1\ninfo gateway-missing ib0"},
     {"a route in its own table with a smaller MTU", LARGE RAIL1 "ip route add 172.16.16.1/32 dev ib1 table 942 mtu 1280\n", NULL,
      "warning foreign-route ib1"},
     {"IPv6: a route of others with the NIC's own MTU", LARGE RAIL1 "ip address add fd00:16::34:2/64 dev ib1\nip address add fd00:16::34:1/64 dev ib0\n"
-     RAIL60 "ip -6 rule add priority 100 from fd00:16::34:2 lookup 200\nip route add fd00:16::/64 dev ib1 table 200 mtu 1500\n", NULL, ""},
+     RAIL60 "ip -6 rule add priority 100 from fd00:16::34:2 lookup 200\nip route add fd00:16::/64 dev ib1 table 200 mtu 1500\n", NULL,
+     "warning router-mtu ib1"},
 
-    {"a longer prefix", IB0 IB1 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/24 dev ib1\n", NULL, "error rule-missing ib0+ib1\ninfo foreign-route ib0\nwarning prefix-differs ib1"},
+    {"a longer prefix", IB0 IB1 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/24 dev ib1\n", NULL, "info foreign-route ib0\nwarning prefix-differs ib1\nwarning rule-missing ib0+ib1"},
     {"two of them are one finding", IB0 IB1 "nic ib2 infiniband " RIGHT "\nip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/24 dev ib1\n"
      "ip address add 172.16.34.3/24 dev ib2\n", NULL, "error rule-missing ib0+ib1+ib2\ninfo foreign-route ib0\nwarning prefix-differs ib1+ib2"},
-    {"a cable inside a subnet", IB0 IB1 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/31 dev ib1\n", NULL, "error rule-missing ib0+ib1\ninfo foreign-route ib0"},
+    {"a cable inside a subnet", IB0 IB1 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/31 dev ib1\n", NULL, "info foreign-route ib0\nwarning rule-missing ib0+ib1"},
 
     {"one address on two rails", IB0 IB1 ADDRESSES "ip address add 172.16.34.1/16 dev ib1\n" RAIL0 RAIL1, NULL,
      "error duplicate-address ib1"},
@@ -379,7 +410,7 @@ static const Case CASES[] = {
     {"IPv6: a container's bridge leads there anyway", RAILS6 "ip link add br9 up type bridge\n"
      "ip route add fd00:16::70/124 dev br9\nip route add fd00:16::77 dev br9 cached\n", NULL, "info foreign-route ib0+ib1"},
     {"IPv6: it was learned by a route that main has no more", RAILS6 "ip route add fd00:16::70/124 dev ib1\n" LEARNED("fd00:16::77"), NULL,
-     "error rule-missing ib1\nwarning foreign-route ib0"},
+     "warning foreign-route ib0\nwarning rule-missing ib1"},
     {"IPv6: beyond the subnets main decides", RAILS6 ETH6 "ip -6 route add default via fd00:99::1 dev eth0\n" LEARNED_BEYOND, NULL,
      "info gateway-missing ib0+ib1"},
     {"IPv6: unless gateway= does", RAILS6 ETH6 "ip -6 route add default via fd00:99::1 dev eth0\n" LEARNED_BEYOND
@@ -397,7 +428,11 @@ static const Case CASES[] = {
      "config [interface ib*] manage=yes\n" RAIL0 RAIL60 RULE_IN("172.17.0.0", "16", "172.17.34.2", "942")
      "ip route add 172.17.0.0/16 dev ib1 src 172.17.34.2 table 942 metric mark protocol kernel\n", NULL, ""},
     {"IPv6: a smaller MTU", MTU6(ADDRESSES6 RAIL60 RAIL61), NULL, "warning mode-mtu ib1"},
-    {"IPv6: a smaller MTU in another subnet", MTU6("ip address add fd00:16::34:1/64 dev ib0\n" RAIL60 ELSEWHERE6), NULL, ""},
+    {"IPv6: a smaller MTU in another subnet", MTU6("ip address add fd00:16::34:1/64 dev ib0\n" RAIL60 ELSEWHERE6), NULL,
+     "warning router-mtu ib1"},
+    {"IPv6: a smaller MTU on all rails", LOWERED(""), NULL, "warning router-mtu ib0+ib1"},
+    {"IPv6: which is meant", LOWERED(" keeps-mtu6"), NULL, ""},
+    {"IPv6: a smaller MTU where there is no IPv6", LARGE RAIL1, NULL, ""},
     {"IPv6: a bridge inside the subnet", IB0 IB1
      "ip link add docker0 up type bridge\n"
 "ip address add fd00:16:0:5::1/64 dev docker0\n"
@@ -418,7 +453,22 @@ static const Case CASES[] = {
      "ip route add default via 172.16.0.1 dev ib1 onlink table 2942 metric mark protocol kernel\n"
      TIERS("172.16.34.1", "941") TIERS("172.16.34.2", "942"), NULL, ""},
     {"gateway: remote= and no default, but a prefix of main's", RAILS "config [interface ib1] remote=198.18.0.0/15\n"
-     "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 protocol static\n", NULL, "warning gateway-missing ib1"},
+     "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 protocol static\n", NULL, "info gateway-missing ib0\nwarning gateway-missing ib1"},
+    {"gateway: main sends a network through another rail", RAILS "ip route add 10.66.0.0/16 via 172.16.0.9 dev ib0\n"
+     "ip route add 10.67.0.0/16 via 172.16.0.9 dev ib0\n", NULL, "info gateway-missing ib1"},
+    {"gateway: from there nothing comes back where rp_filter is strict", STRICTLY "ip route add 10.66.0.0/16 via 172.16.0.9 dev ib0\n",
+     NULL, "warning gateway-missing ib1"},
+    {"gateway: nor by main's default", STRICTLY "ip route add default via 172.16.0.9 dev ib0\nconfig [interface ib0] gateway=none\n",
+     NULL, "warning gateway-missing ib1"},
+    {"gateway: containers behind a host of the subnet, by another rail", RAILS "ip route add 172.16.40.0/24 via 172.16.0.9 dev ib0\n", NULL,
+     "info foreign-route ib1"},
+    {"gateway: a virtual address behind it", RAILS "ip route add 172.16.40.1/32 via 172.16.0.9 dev ib0\n", NULL, "info foreign-route ib1"},
+    {"gateway: no gateway", RAILS "ip route add 172.16.40.0/24 dev ib0\n", NULL, "warning foreign-route ib1\nwarning rule-missing ib0"},
+    {"gateway: nothing comes back from there where rp_filter is strict", STRICTLY "ip route add 172.16.40.0/24 via 172.16.0.9 dev ib0\n", NULL,
+     "warning foreign-route ib1"},
+    {"gateway: nor from a part of remote=", STRICTLY "config [interface ib1] remote=10.0.0.0/8 via 172.16.0.1\n"
+     "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 onlink table 942 metric mark protocol kernel\n" RULE_IN("10.0.0.0", "8", "172.16.34.2", "942")
+     "ip route add 10.66.0.0/16 via 172.16.0.9 dev ib0\n", NULL, "warning foreign-route ib1"},
     {"gateway: a configured one in no subnet of the rail", RAILS "config [interface ib1] gateway=10.0.0.1\n", NULL,
      "warning gateway-missing ib1"},
     /* clang-format on */
@@ -652,9 +702,28 @@ static void test_messages(void **state)
     g_auto(World) kept_astray = look(HOST RAIL0 RULE1 "keep ib1\ndo apply respect-holds\n", NULL);
     g_auto(World) all_held = look(HOST "hold ib0\nhold ib1\ndo apply respect-holds\n", NULL);
     g_auto(World) mtu6 = look(MTU6(ADDRESSES6 RAIL60 RAIL61), NULL);
+    g_auto(World) plain = look(HOST, NULL);
+    g_auto(World) lucky = look(HOST ROUTE0 RAIL1 "ip rule add priority 1940 from 172.16.34.1 to 172.16.0.0/16 lookup "
+                                                 "main suppress_prefixlength 16" OURS,
+                               NULL);
+    g_auto(World) spread = look(RAILS "config [defaults] main=spread\n", NULL);
+    g_auto(World) strict = look(RAILS "config [defaults] arp=strict\n", NULL);
+    g_auto(World) off = look(RAILS "saved arp of ib0\nsaved arp of ib1\nconfig [interface *] manage=no\n", NULL);
 
     (void)state;
     SAID(find_code(&missing, "rule-missing")->message, "172.16.34.2 leaves through ib0: not routed yet");
+    /* NICs whose packets go as they should are no error; nor are those that have no source. */
+    SAID(ibh_finding_said(find_code(&plain, "rule-missing"), "ib0"), "172.16.34.1 leaves through ib0: not routed yet");
+    assert_int_equal(ibh_finding_weight(find_code(&plain, "rule-missing"), "ib0"), IBH_WARNING);
+    assert_int_equal(ibh_finding_weight(find_code(&plain, "rule-missing"), "ib1"), IBH_ERROR);
+    SAID(find_code(&lucky, "rule-missing")->message, "172.16.34.1 leaves through ib0: ib-hook's rule 1941 is missing");
+    assert_int_equal(find_code(&lucky, "rule-missing")->severity, IBH_WARNING);
+    SAID(find_code(&spread, "rule-missing")->message,
+         "traffic without a source address to 172.16.0.0/16 leaves through ib0: ib-hook's rule 4940 lookup main is "
+         "missing (3 changes)");
+    assert_int_equal(find_code(&spread, "rule-missing")->severity, IBH_WARNING);
+    SAID(find_code(&strict, "sysctl-wrong")->message, "it answers ARP for other NICs' addresses, too: arp_ignore=1");
+    SAID(find_code(&off, "sysctl-wrong")->message, "it has another value than it should: arp_ignore=1 instead of 0");
     SAID(find_code(&other, "foreign-rule")->message,
          "172.16.34.2 leaves through ib0: rule 1500 (from 172.16.34.2/32 lookup 52)");
     assert_string_equal(find_code(&other, "foreign-rule")->owner, "rule 1500: from 172.16.34.2/32 lookup 52");

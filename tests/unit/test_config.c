@@ -465,7 +465,7 @@ static void test_gateway_address(void **state)
 static void check_text(const IbhConfig *config, const char *text)
 {
     static const char *const IFACES[] = {"ib0", "ib1", "eth9"};
-    g_autoptr(IbhConfig) again = ibh_config_from_text(text, lookup);
+    g_autoptr(IbhConfig) again = ibh_config_from_text(text, TRUE, lookup);
 
     assert_string_equal(ibh_config_text(config), text);
     assert_non_null(again);
@@ -505,7 +505,7 @@ static void test_no_text(void **state)
 
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(TEXTS); i++)
-        assert_null(ibh_config_from_text(TEXTS[i], lookup));
+        assert_null(ibh_config_from_text(TEXTS[i], TRUE, lookup));
 }
 
 /* What the state could not keep is no configuration. */

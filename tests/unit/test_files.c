@@ -401,7 +401,7 @@ static void assert_in_force(const char *text, const IbhConfig *files, guint32 ta
     g_autoptr(IbhState) memory = ibh_state_new();
     g_autoptr(IbhConfig) in_force = NULL;
 
-    ibh_state_set_config(memory, text);
+    ibh_state_set_config(memory, text, FALSE);
     in_force = ibh_config_in_force(memory, files);
     assert_int_equal(in_force ? ibh_config_settings(in_force, "ib0").table : 0, table);
 }
@@ -415,9 +415,9 @@ static void test_in_force(void **state)
     put("/etc/ib-hook/ib-hook.conf", "# theirs\n[interface ib0]\ntable=101\n");
     put("/etc/ib-hook/conf.d/ \n.conf", "[interface ib0]\ntable=rail\n");
     older = load(NULL);
-    put("/etc/ib-hook/ib-hook.conf", "# ours\n[interface ib0]\ntable=101\n");
+    put("/etc/ib-hook/ib-hook.conf", "# ours\n\n# now\n[interface ib0]\ntable=101\n");
     files = load(NULL);
-    assert_in_force(ibh_config_text(older), files, 0); /* another comment */
+    assert_in_force(ibh_config_text(older), files, 0); /* other comments */
     put("/etc/ib-hook/conf.d/ \n.conf", "[interface ib0]\ntable=102\n");
     g_clear_pointer(&files, ibh_config_free);
     files = load(NULL);

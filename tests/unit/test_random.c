@@ -2637,6 +2637,8 @@ static gboolean ucx_still_takes(Case *c, const IbhNic *nic, const IbhIp *to)
 
     if (!was_taken || is_taken_by_ucx(c->after->now, ifindex, to) || is_in_smaller_subnet(c, ifindex, to))
         return TRUE;
+    if (is_tentative_somewhere(c->after)) /* what is left of that NIC waits, and of this one it went */
+        return TRUE;
     return broken(c, "UCX took %s for %s, and does not after --apply", nic->link->name, ibh_ip_format(to, text));
 }
 

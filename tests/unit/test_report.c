@@ -275,9 +275,9 @@ static void test_undone(void **state G_GNUC_UNUSED)
         gboolean holds, forgets;
         const char *line;
     } undone[] = {
-        {TRUE, FALSE, "undone: 8 changes, until --apply or a reboot\n"},
-        {FALSE, TRUE, "undone: 8 changes, until the next event\n"},
-        {FALSE, FALSE, "undone: 8 changes\n"},
+        {TRUE, FALSE, "undone: 10 changes, until --apply or a reboot\n"},
+        {FALSE, TRUE, "undone: 10 changes, until the next event\n"},
+        {FALSE, FALSE, "undone: 10 changes\n"},
     };
     g_auto(World) world = look(HOST "do undo\n");
 

@@ -64,6 +64,7 @@ static void test_round_trip(void **state)
         "rail ib0 2 941 auto",
         "rail enp129s0f0np0v1 3 4294965295 explicit",
         "config ",
+        "config \nprivate",
         "config \nconfig # /etc/ib-hook/ib-hook.conf\nconfig \nconfig hold ib0\nconfig known ib0\nconfig ",
         "known ib0 mlx5_0/1 0000:81:00.0/1 02:00 1700000000 172.16.34.1,fd00::1",
         "known ib1 mlx5_1/1 - 02:01 0 -",

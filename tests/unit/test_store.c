@@ -188,6 +188,47 @@ static void test_busy(void **state G_GNUC_UNUSED)
     waitpid(pid, NULL, 0);
 }
 
+/* ---- namespaces that are gone ---------------------------------------------------------------------------- */
+
+static guint count_files(const char *prefix)
+{
+    g_autoptr(GDir) directory = g_dir_open(IBH_RUN_DIR, 0, NULL);
+    const char *name;
+    guint count = 0;
+
+    while ((name = g_dir_read_name(directory)))
+        count += g_str_has_prefix(name, prefix) ? 1 : 0;
+    return count;
+}
+
+/* A later namespace has the number of an earlier one, as two in this process have. */
+static void test_gone_namespace(void **state G_GNUC_UNUSED)
+{
+    g_autoptr(IbhStore) gone = open_store(TRUE), later = ibh_store_open(COOKIE + 1, TRUE, NULL);
+    const IbhToken token = {.process = 1, .end = 2};
+    g_autofree char *number = g_strdup_printf(IBH_RUN_DIR "/number-%" G_GUINT64_FORMAT, ibh_netns_number());
+
+    assert_true(ibh_store_lock(gone, 0, NULL) && save(gone, SOME, NULL) && ibh_token_write(gone, &token, NULL));
+    assert_true(g_file_set_contents(IBH_RUN_DIR "/n99.state", "of one that lives", -1, NULL));
+    g_clear_pointer(&gone, ibh_store_close);
+    assert_int_equal(unlink(LOCK), 0);
+    assert_true(can_lock(COOKIE, 0, NULL)); /* its own files stay */
+    assert_int_equal(count_files("n1234abcd."), 3);
+
+    assert_true(ibh_store_lock(later, 0, NULL) && save(later, MORE, NULL));
+    assert_int_equal(count_files("n1234abcd."), 0);
+    assert_int_equal(count_files("n1234abce."), 2);
+    assert_int_equal(count_files("n99."), 1);
+    assert_int_equal(count_files("number-"), 1);
+
+    /* Nothing but a name of ours is removed. */
+    assert_int_equal(unlink(number), 0);
+    assert_int_equal(symlink("../outside", number), 0);
+    assert_true(g_file_set_contents("outside.state", "", -1, NULL));
+    assert_true(can_lock(COOKIE, 0, NULL));
+    assert_int_equal(access("outside.state", F_OK), 0);
+}
+
 /* ---- what --confirm leaves ----------------------------------------------------------------------------- */
 
 static void put_token(const IbhStore *store, int process, gint64 end, const char *ifaces)
@@ -268,7 +309,8 @@ static void test_token(void **state G_GNUC_UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_round_trip), TEST(test_full_disk), TEST(test_busy), TEST(test_token), TEST(test_open_token),
+        TEST(test_round_trip),     TEST(test_full_disk), TEST(test_busy),
+        TEST(test_gone_namespace), TEST(test_token),     TEST(test_open_token),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
