@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The order in which a plan changes a host. What worked before keeps working while the steps are done, one after the
- * other; STEPS, at the end, is the page to argue with.
+ * The order of the operations of a plan. Traffic that worked before keeps working after each operation. STEPS, at the
+ * end, is the page to argue with.
  */
 #include "plan/difference.h"
 #include "plan/want.h"
@@ -13,7 +13,7 @@ typedef struct {
     const IbhDifference *difference;
     const IbhWanted *wanted;
     const IbhRails *rails;
-    GArray *taken;   /* tables that one NIC takes from another */
+    GArray *taken;   /* guint32: tables that a NIC takes from another NIC */
     GPtrArray *plan; /* IbhOp * */
 } Order;
 
@@ -49,7 +49,7 @@ static void emit_sysctl(const Order *order, const IbhNic *nic, IbhSysctl key, in
     op->to = to;
 }
 
-/* ---- why a rule or a route comes or goes ---- */
+/* ---- reasons ---- */
 
 static char *why_new_rule(const Order *order, const IbhItem *item)
 {
@@ -127,7 +127,8 @@ static char *why_old(const Order *order, const IbhItem *item)
 
 /* ---- routes and rules ---- */
 
-/* The kernel keeps such a route, but does not take it again. No command brings a dead nexthop back to life. */
+/* TRUE if the kernel would refuse to add the route again: its source address is gone, its gateway is an address of this
+ * host now, or a next hop is dead. */
 static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
 {
     IBH_EACH_HOP (hop, route) {
@@ -139,7 +140,7 @@ static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
             ibh_rails_have_gateway(rails, ibh_rails_nic(rails, route->ifindex), &route->gateway));
 }
 
-/* "nexthop dev ib0 nexthop dev ib1"; NULL: the route has one device. */
+/* Returns "nexthop dev ib0 nexthop dev ib1", or NULL if the route has one device. */
 static char *describe_hops(const IbhSnapshot *snapshot, const IbhRoute *route)
 {
     GString *text = route->hops ? g_string_new(NULL) : NULL;
@@ -153,8 +154,8 @@ static char *describe_hops(const IbhSnapshot *snapshot, const IbhRoute *route)
     return text ? g_string_free(text, FALSE) : NULL;
 }
 
-/* NULL: the route belongs to no single NIC, or the NIC has gone. Of main=spread the first device names the command. */
-static void name_route(const Order *order, const IbhItem *item, IbhOp *op)
+/* A route of main=spread has a unit of its own, and its command names the devices. */
+static void fill_in_route(const Order *order, const IbhItem *item, IbhOp *op)
 {
     const IbhLink *link = ibh_snapshot_link(order->rails->snapshot, item->route->ifindex);
 
@@ -178,7 +179,7 @@ static const IbhNic *find_former(const Order *order, const IbhItem *item)
     return former != item->nic ? former : NULL;
 }
 
-/* An old rule leads another NIC to this table, or an old route of another NIC lies there. */
+/* Notes the table if an old rule of another NIC leads to it, or if it has an old route of another NIC. */
 static void note_taken(const IbhDifference *difference, const IbhItem *item, guint32 table, GArray *taken)
 {
     const int number = (int)table;
@@ -194,8 +195,8 @@ static void note_taken(const IbhDifference *difference, const IbhItem *item, gui
     }
 }
 
-/* Tables where one NIC has something new, and another NIC something old: table= moves them. */
-static GArray *find_taken(const IbhDifference *difference)
+/* Finds tables in which a NIC gets a rule or route while another NIC loses one: table= moved them. */
+static GArray *find_taken_tables(const IbhDifference *difference)
 {
     GArray *taken = IBH_NEW_ARRAY(int);
 
@@ -208,7 +209,7 @@ static GArray *find_taken(const IbhDifference *difference)
     return taken;
 }
 
-static gboolean is_taken(const Order *order, guint32 table)
+static gboolean is_taken_table(const Order *order, guint32 table)
 {
     return ibh_numbers_have(order->taken, (int)table);
 }
@@ -218,7 +219,7 @@ static void emit_new_route(const Order *order, const IbhItem *item)
     IbhOp *op = emit(order, item->replaced ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, item->nic, item->route->family,
                      why_new_route(order, item));
 
-    name_route(order, item, op);
+    fill_in_route(order, item, op);
     if (item->replaced) {
         op->replaced = *item->replaced;
         op->for_good = goes_for_good(order->rails, item->replaced);
@@ -228,25 +229,25 @@ static void emit_new_route(const Order *order, const IbhItem *item)
 static void add_routes_of(const Order *order, IbhRouteKind kind, gboolean takes)
 {
     IBH_EACH (const IbhItem, item, order->difference->new_routes) {
-        if (ibh_route_kind(item->route) == kind && is_taken(order, item->route->table) == takes)
+        if (ibh_route_kind(item->route) == kind && is_taken_table(order, item->route->table) == takes)
             emit_new_route(order, item);
     }
 }
 
-static void add_routes(const Order *order)
+static void add_new_routes(const Order *order)
 {
     add_routes_of(order, IBH_ROUTE_SUBNET, FALSE);
     add_routes_of(order, IBH_ROUTE_BY_GATEWAY, FALSE);
 }
 
-/* Whom an old route or rule serves. */
+/* Who still uses an old route or rule. */
 typedef enum {
     USE_NOBODY,
-    USE_FORMER_HOLDER, /* of a table that another NIC takes */
+    USE_FORMER_HOLDER, /* the NIC whose table another NIC takes */
     USE_RAIL,
 } Use;
 
-static gboolean is_led_to(const Order *order, const IbhRoute *route)
+static gboolean has_rule_to_table(const Order *order, const IbhRoute *route)
 {
     IBH_EACH (const IbhRule, rule, order->rails->snapshot->rules) {
         if (rule->family == route->family && rule->table == route->table)
@@ -255,7 +256,7 @@ static gboolean is_led_to(const Order *order, const IbhRoute *route)
     return FALSE;
 }
 
-static gboolean leads_somewhere(const Order *order, const IbhRule *rule)
+static gboolean leads_to_route(const Order *order, const IbhRule *rule)
 {
     IBH_EACH (const IbhRoute, route, order->rails->snapshot->routes) {
         if (route->table == rule->table && route->family == rule->family &&
@@ -267,12 +268,12 @@ static gboolean leads_somewhere(const Order *order, const IbhRule *rule)
 
 static Use find_use(const Order *order, const IbhItem *item)
 {
-    if (item->rule ? !leads_somewhere(order, item->rule) : !is_led_to(order, item->route))
+    if (item->rule ? !leads_to_route(order, item->rule) : !has_rule_to_table(order, item->route))
         return USE_NOBODY;
-    return is_taken(order, item->rule ? item->rule->table : item->route->table) ? USE_FORMER_HOLDER : USE_RAIL;
+    return is_taken_table(order, item->rule ? item->rule->table : item->route->table) ? USE_FORMER_HOLDER : USE_RAIL;
 }
 
-static void delete_routes_by(const Order *order, IbhRouteKind kind, Use use)
+static void delete_routes_of_kind(const Order *order, IbhRouteKind kind, Use use)
 {
     IBH_EACH (const IbhItem, item, order->difference->old_routes) {
         IbhOp *op;
@@ -280,15 +281,15 @@ static void delete_routes_by(const Order *order, IbhRouteKind kind, Use use)
         if (ibh_route_kind(item->route) != kind || find_use(order, item) != use)
             continue;
         op = emit(order, IBH_OP_ROUTE_DEL, item->nic, item->route->family, why_old(order, item));
-        name_route(order, item, op);
+        fill_in_route(order, item, op);
         op->for_good = goes_for_good(order->rails, item->route);
     }
 }
 
 static void delete_routes_of(const Order *order, Use use)
 {
-    delete_routes_by(order, IBH_ROUTE_BY_GATEWAY, use);
-    delete_routes_by(order, IBH_ROUTE_SUBNET, use);
+    delete_routes_of_kind(order, IBH_ROUTE_BY_GATEWAY, use);
+    delete_routes_of_kind(order, IBH_ROUTE_SUBNET, use);
 }
 
 static void delete_routes(const Order *order)
@@ -296,7 +297,7 @@ static void delete_routes(const Order *order)
     delete_routes_of(order, USE_RAIL);
 }
 
-static gint ascending(gconstpointer left, gconstpointer right)
+static gint ascending_items(gconstpointer left, gconstpointer right)
 {
     const IbhItem *a = left, *b = right;
 
@@ -304,9 +305,9 @@ static gint ascending(gconstpointer left, gconstpointer right)
     return 0;
 }
 
-static gint descending(gconstpointer left, gconstpointer right)
+static gint descending_items(gconstpointer left, gconstpointer right)
 {
-    return ascending(right, left);
+    return ascending_items(right, left);
 }
 
 static void emit_rule(const Order *order, IbhOpType type, const IbhItem *item, char *why)
@@ -321,30 +322,30 @@ static void emit_rule(const Order *order, IbhOpType type, const IbhItem *item, c
 static gboolean takes_a_table(const Order *order, const IbhNic *nic)
 {
     IBH_EACH (const IbhItem, item, order->difference->new_rules) {
-        if (order->taken->len && item->nic == nic && is_taken(order, item->rule->table))
+        if (order->taken->len && item->nic == nic && is_taken_table(order, item->rule->table))
             return TRUE;
     }
     return FALSE;
 }
 
-/* `takes`: the rules of NICs that take a table from another one. */
+/* `takes` selects the rules of NICs that take a table from another NIC. */
 static void add_rules_of(const Order *order, gboolean takes)
 {
-    g_array_sort(order->difference->new_rules, ascending); /* which keeps the order of equals */
+    g_array_sort(order->difference->new_rules, ascending_items); /* a stable sort */
     IBH_EACH (const IbhItem, item, order->difference->new_rules) {
         if ((!item->spread && takes_a_table(order, item->nic)) == takes)
             emit_rule(order, IBH_OP_RULE_ADD, item, why_new_rule(order, item));
     }
 }
 
-static void add_rules(const Order *order)
+static void add_new_rules(const Order *order)
 {
     add_rules_of(order, FALSE);
 }
 
 static void delete_rules_of(const Order *order, Use use)
 {
-    g_array_sort(order->difference->old_rules, descending);
+    g_array_sort(order->difference->old_rules, descending_items);
     IBH_EACH (const IbhItem, item, order->difference->old_rules) {
         if (find_use(order, item) == use)
             emit_rule(order, IBH_OP_RULE_DEL, item, why_old(order, item));
@@ -362,7 +363,7 @@ static void delete_unused(const Order *order)
     delete_rules_of(order, USE_NOBODY);
 }
 
-/* table= gives a NIC the table that another NIC has had. That one has its new rules by now. */
+/* table= gives a NIC the table of another NIC. The former holder has its new rules by now. */
 static void take_tables(const Order *order)
 {
     delete_rules_of(order, USE_FORMER_HOLDER);
@@ -381,8 +382,8 @@ static gboolean is_strict(const Order *order, int rp_filter)
     return ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, rp_filter, all) == 1;
 }
 
-/* The value while the plan runs. A strict rp_filter drops what still arrives on the wrong NIC, so it is loosened where
- * anything changes; one that the administrator keeps is not. */
+/* Returns the value while the plan runs. A strict rp_filter drops packets that still arrive on the wrong NIC, so loosen
+ * it on each NIC that changes. With arp=keep, never touch it. */
 static int rp_filter_meanwhile(const Order *order, const IbhWantedNic *one)
 {
     const int now = one->nic->link->sysctl[IBH_SYSCTL_RP_FILTER], want = one->value[IBH_SYSCTL_RP_FILTER];
@@ -457,8 +458,8 @@ static void set_arp(const Order *order, const IbhWantedNic *one, IbhSysctl key)
                              : why_arp(order, one, key));
 }
 
-/* A NIC answers more with a smaller value. Where arp_ignore and arp_filter take each other's place, the new one comes
- * before the old one goes: with neither, each NIC would answer for all. */
+/* TRUE if the new value makes the NIC answer more. If arp_ignore and arp_filter replace each other, set the new sysctl
+ * before the old one is cleared: with neither, every NIC would answer for all addresses. */
 static gboolean answers_more(const Order *order, const IbhWantedNic *one, IbhSysctl key)
 {
     const IbhSysctl other = key == IBH_SYSCTL_ARP_IGNORE ? IBH_SYSCTL_ARP_FILTER : IBH_SYSCTL_ARP_IGNORE;
@@ -514,9 +515,9 @@ static void answer_less(const Order *order)
 
 /* ---- peers ---- */
 
-/* A NIC that nothing leaves through any more would go on asking its peers from its own hardware address, and they would
- * learn that address again. Without a link the kernel has forgotten them. */
-static void forget_neighbours(const Order *order)
+/* If no traffic leaves through a NIC any more, the kernel would still send ARP probes to its neighbours from there, and
+ * peers would learn the MAC of the NIC again. Without carrier, the kernel has dropped the neighbours already. */
+static void delete_neighbours(const Order *order)
 {
     IBH_EACH (const IbhWantedNic, one, order->wanted->nics) {
         const IbhEffect *effect = ibh_difference_effect(order->difference, one->nic);
@@ -528,8 +529,8 @@ static void forget_neighbours(const Order *order)
     }
 }
 
-/* The source that the kernel gives an ARP request for `ip` on this link: the first primary address whose subnet has it.
- */
+/* TRUE if the kernel's own ARP request for `ip` on this link would have `ip` as its source: the kernel takes the first
+ * primary address whose subnet contains the target. */
 static gboolean is_kernels_choice(const IbhNic *nic, const IbhIp *ip)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
@@ -539,8 +540,8 @@ static gboolean is_kernels_choice(const IbhNic *nic, const IbhIp *ip)
     return FALSE;
 }
 
-/* The NIC that an address is announced from; NULL: peers know it already. In IPv6 the NIC that has the address always
- * answers. A link-local address that another hardware address announces looks like a conflict (RFC 3927). */
+/* Returns the NIC from which to announce an address; NULL if peers know the NIC already. For IPv6, the NIC that has the
+ * address always answers. If another NIC announced a link-local IPv4 address, peers would see a conflict (RFC 3927). */
 static const IbhNic *find_announcer(const Order *order, const IbhNic *nic, const IbhAddress *address,
                                     gboolean any_gets_strict)
 {
@@ -596,34 +597,33 @@ static void announce(const Order *order)
 /* ---- the order ---- */
 
 static void (*const STEPS[])(const Order *order) = {
-    /* While rules change, packets arrive on the wrong NIC, where a strict rp_filter would drop them. */
+    /* While rules change, packets arrive on the wrong NIC, and a strict rp_filter would drop them. */
     loosen_rp_filters,
-    /* Routes that no rule leads to, and rules that lead to nothing, serve nobody. They go before they meet what is new.
-     */
+    /* Nobody uses routes without a rule, and rules without a route. Delete them before they combine with new ones. */
     delete_unused,
-    /* A rule never leads to an empty table, so routes come first. A rule leads to what it names and nowhere else, so no
-     * old rule finds the new routes. */
-    add_routes,
-    add_rules,
-    /* Where a NIC gets the table of another NIC, that one leaves before the first comes. */
+    /* Routes come first, so no rule leads to an empty table. Rules name their destination, so old rules do not match
+     * packets for the new routes. */
+    add_new_routes,
+    add_new_rules,
+    /* If a NIC takes the table of another NIC, the former holder leaves first. */
     take_tables,
-    /* The NICs that answer from now on have to, before the old rules go and before peers are told. */
+    /* NICs that will answer for an address must answer before old rules go and before we tell peers. */
     let_answering_answer,
     delete_rules,
     delete_routes,
     /* From here on every address is sent from where it will stay: the NICs that peers must not learn fall silent, and
      * those whose rp_filter gets strict answer only whom they will answer then. */
     answer_less,
-    forget_neighbours,
-    /* Peers switch at once. */
+    delete_neighbours,
+    /* Peers switch immediately. */
     announce,
-    /* Now no peer sends to another NIC, where a strict rp_filter would drop the packet. */
+    /* Now no peer sends to the wrong NIC, where a strict rp_filter would drop the packet. */
     tighten_rp_filters,
-    /* No peer depends on the other NICs' answers any more. */
+    /* No peer depends on the answers of the other NICs any more. */
     let_others_answer,
 };
 
-/* Two NICs of which one takes a place in the other's table stand or fall together. */
+/* If a route of one NIC replaces a route of another NIC, the operations of both are one unit. */
 static void join_units(const Order *order)
 {
     IBH_EACH (const IbhItem, item, order->difference->new_routes) {
@@ -650,7 +650,7 @@ GPtrArray *ibh_plan_to(const IbhWanted *wanted)
                    .plan = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free)};
 
     ibh_difference_init(&difference, wanted);
-    order.taken = taken = find_taken(&difference);
+    order.taken = taken = find_taken_tables(&difference);
     for (guint i = 0; !difference.is_empty && i < G_N_ELEMENTS(STEPS); i++)
         STEPS[i](&order);
     join_units(&order);
