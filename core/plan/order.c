@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The order of the operations of a plan. Traffic that worked before keeps working after each operation. STEPS, at the
- * end, is the page to argue with.
+ * The order of the operations of a plan. Traffic that worked before keeps working after each operation.
+ * emit_in_order(), at the end, is the page to argue with.
  */
 #include "plan/difference.h"
 #include "plan/want.h"
@@ -214,30 +214,27 @@ static gboolean is_taken_table(const Order *order, guint32 table)
     return ibh_numbers_have(order->taken, (int)table);
 }
 
-static void emit_new_route(const Order *order, const IbhItem *item)
+/* Subnets come first: the kernel refuses a gateway that no route reaches. `takes` selects the tables that a NIC takes
+ * from another NIC. */
+static void emit_new_routes(const Order *order, gboolean takes)
 {
-    IbhOp *op = emit(order, item->replaced ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, item->nic, item->route->family,
-                     why_new_route(order, item));
+    static const IbhRouteKind kinds[] = {IBH_ROUTE_SUBNET, IBH_ROUTE_BY_GATEWAY};
 
-    fill_in_route(order, item, op);
-    if (item->replaced) {
-        op->replaced = *item->replaced;
-        op->for_good = goes_for_good(order->rails, item->replaced);
+    IBH_EACH_ROW (const IbhRouteKind, kind, kinds) {
+        IBH_EACH (const IbhItem, item, order->difference->new_routes) {
+            IbhOp *op;
+
+            if (ibh_route_kind(item->route) != *kind || is_taken_table(order, item->route->table) != takes)
+                continue;
+            op = emit(order, item->replaced ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, item->nic, item->route->family,
+                      why_new_route(order, item));
+            fill_in_route(order, item, op);
+            if (item->replaced) {
+                op->replaced = *item->replaced;
+                op->for_good = goes_for_good(order->rails, item->replaced);
+            }
+        }
     }
-}
-
-static void add_routes_of(const Order *order, IbhRouteKind kind, gboolean takes)
-{
-    IBH_EACH (const IbhItem, item, order->difference->new_routes) {
-        if (ibh_route_kind(item->route) == kind && is_taken_table(order, item->route->table) == takes)
-            emit_new_route(order, item);
-    }
-}
-
-static void add_new_routes(const Order *order)
-{
-    add_routes_of(order, IBH_ROUTE_SUBNET, FALSE);
-    add_routes_of(order, IBH_ROUTE_BY_GATEWAY, FALSE);
 }
 
 /* Who still uses an old route or rule. */
@@ -273,28 +270,21 @@ static Use find_use(const Order *order, const IbhItem *item)
     return is_taken_table(order, item->rule ? item->rule->table : item->route->table) ? USE_FORMER_HOLDER : USE_RAIL;
 }
 
-static void delete_routes_of_kind(const Order *order, IbhRouteKind kind, Use use)
+static void emit_old_routes(const Order *order, Use use)
 {
-    IBH_EACH (const IbhItem, item, order->difference->old_routes) {
-        IbhOp *op;
+    static const IbhRouteKind kinds[] = {IBH_ROUTE_BY_GATEWAY, IBH_ROUTE_SUBNET};
 
-        if (ibh_route_kind(item->route) != kind || find_use(order, item) != use)
-            continue;
-        op = emit(order, IBH_OP_ROUTE_DEL, item->nic, item->route->family, why_old(order, item));
-        fill_in_route(order, item, op);
-        op->for_good = goes_for_good(order->rails, item->route);
+    IBH_EACH_ROW (const IbhRouteKind, kind, kinds) {
+        IBH_EACH (const IbhItem, item, order->difference->old_routes) {
+            IbhOp *op;
+
+            if (ibh_route_kind(item->route) != *kind || find_use(order, item) != use)
+                continue;
+            op = emit(order, IBH_OP_ROUTE_DEL, item->nic, item->route->family, why_old(order, item));
+            fill_in_route(order, item, op);
+            op->for_good = goes_for_good(order->rails, item->route);
+        }
     }
-}
-
-static void delete_routes_of(const Order *order, Use use)
-{
-    delete_routes_of_kind(order, IBH_ROUTE_BY_GATEWAY, use);
-    delete_routes_of_kind(order, IBH_ROUTE_SUBNET, use);
-}
-
-static void delete_routes(const Order *order)
-{
-    delete_routes_of(order, USE_RAIL);
 }
 
 static gint ascending_items(gconstpointer left, gconstpointer right)
@@ -329,7 +319,7 @@ static gboolean takes_a_table(const Order *order, const IbhNic *nic)
 }
 
 /* `takes` selects the rules of NICs that take a table from another NIC. */
-static void add_rules_of(const Order *order, gboolean takes)
+static void emit_new_rules(const Order *order, gboolean takes)
 {
     g_array_sort(order->difference->new_rules, ascending_items); /* a stable sort */
     IBH_EACH (const IbhItem, item, order->difference->new_rules) {
@@ -338,39 +328,13 @@ static void add_rules_of(const Order *order, gboolean takes)
     }
 }
 
-static void add_new_rules(const Order *order)
-{
-    add_rules_of(order, FALSE);
-}
-
-static void delete_rules_of(const Order *order, Use use)
+static void emit_old_rules(const Order *order, Use use)
 {
     g_array_sort(order->difference->old_rules, descending_items);
     IBH_EACH (const IbhItem, item, order->difference->old_rules) {
         if (find_use(order, item) == use)
             emit_rule(order, IBH_OP_RULE_DEL, item, why_old(order, item));
     }
-}
-
-static void delete_rules(const Order *order)
-{
-    delete_rules_of(order, USE_RAIL);
-}
-
-static void delete_unused(const Order *order)
-{
-    delete_routes_of(order, USE_NOBODY);
-    delete_rules_of(order, USE_NOBODY);
-}
-
-/* table= gives a NIC the table of another NIC. The former holder has its new rules by now. */
-static void take_tables(const Order *order)
-{
-    delete_rules_of(order, USE_FORMER_HOLDER);
-    delete_routes_of(order, USE_FORMER_HOLDER);
-    add_routes_of(order, IBH_ROUTE_SUBNET, TRUE);
-    add_routes_of(order, IBH_ROUTE_BY_GATEWAY, TRUE);
-    add_rules_of(order, TRUE);
 }
 
 /* ---- rp_filter ---- */
@@ -472,6 +436,7 @@ static gboolean answers_more(const Order *order, const IbhWantedNic *one, IbhSys
     return want[key] < now[key] && want[other] <= now[other];
 }
 
+/* `answers` selects the NICs that will answer for an address. */
 static void answer_more(const Order *order, gboolean answers)
 {
     IBH_EACH (const IbhWantedNic, one, order->wanted->nics) {
@@ -487,14 +452,9 @@ static void answer_more(const Order *order, gboolean answers)
     }
 }
 
-static void let_answering_answer(const Order *order)
+/* rp_filter is strict now, so the arp_filter that stood in for it may go. */
+static void end_arp_filters(const Order *order)
 {
-    answer_more(order, TRUE);
-}
-
-static void let_others_answer(const Order *order)
-{
-    answer_more(order, FALSE);
     IBH_EACH (const IbhWantedNic, one, order->wanted->nics) {
         if (filters_until_strict(order, one))
             emit_sysctl(order, one->nic, IBH_SYSCTL_ARP_FILTER, 1, one->value[IBH_SYSCTL_ARP_FILTER],
@@ -596,32 +556,38 @@ static void announce(const Order *order)
 
 /* ---- the order ---- */
 
-static void (*const STEPS[])(const Order *order) = {
+static void emit_in_order(const Order *order)
+{
     /* While rules change, packets arrive on the wrong NIC, and a strict rp_filter would drop them. */
-    loosen_rp_filters,
+    loosen_rp_filters(order);
     /* Nobody uses routes without a rule, and rules without a route. Delete them before they combine with new ones. */
-    delete_unused,
+    emit_old_routes(order, USE_NOBODY);
+    emit_old_rules(order, USE_NOBODY);
     /* Routes come first, so no rule leads to an empty table. Rules name their destination, so old rules do not match
      * packets for the new routes. */
-    add_new_routes,
-    add_new_rules,
-    /* If a NIC takes the table of another NIC, the former holder leaves first. */
-    take_tables,
+    emit_new_routes(order, FALSE);
+    emit_new_rules(order, FALSE);
+    /* If table= gives a NIC the table of another NIC, the former holder leaves first. It has its new rules by now. */
+    emit_old_rules(order, USE_FORMER_HOLDER);
+    emit_old_routes(order, USE_FORMER_HOLDER);
+    emit_new_routes(order, TRUE);
+    emit_new_rules(order, TRUE);
     /* NICs that will answer for an address must answer before old rules go and before we tell peers. */
-    let_answering_answer,
-    delete_rules,
-    delete_routes,
-    /* From here on every address is sent from where it will stay: the NICs that peers must not learn fall silent, and
-     * those whose rp_filter gets strict answer only whom they will answer then. */
-    answer_less,
-    delete_neighbours,
+    answer_more(order, TRUE);
+    emit_old_rules(order, USE_RAIL);
+    emit_old_routes(order, USE_RAIL);
+    /* From here on, every address is sent from its final NIC: NICs that peers must not learn fall silent, and a NIC
+     * whose rp_filter gets strict answers only the peers that it will answer then. */
+    answer_less(order);
+    delete_neighbours(order);
     /* Peers switch immediately. */
-    announce,
+    announce(order);
     /* Now no peer sends to the wrong NIC, where a strict rp_filter would drop the packet. */
-    tighten_rp_filters,
+    tighten_rp_filters(order);
     /* No peer depends on the answers of the other NICs any more. */
-    let_others_answer,
-};
+    answer_more(order, FALSE);
+    end_arp_filters(order);
+}
 
 /* If a route of one NIC replaces a route of another NIC, the operations of both are one unit. */
 static void join_units(const Order *order)
@@ -651,8 +617,8 @@ GPtrArray *ibh_plan_to(const IbhWanted *wanted)
 
     ibh_difference_init(&difference, wanted);
     order.taken = taken = find_taken_tables(&difference);
-    for (guint i = 0; !difference.is_empty && i < G_N_ELEMENTS(STEPS); i++)
-        STEPS[i](&order);
+    if (!difference.is_empty)
+        emit_in_order(&order);
     join_units(&order);
     return order.plan;
 }
