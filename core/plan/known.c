@@ -193,41 +193,29 @@ gboolean ibh_known_differ(const GArray *before, const GArray *after)
 
 /* ---- administrator's values that no run saved ---- */
 
-static gboolean is_remembered(const IbhState *state, int ifindex)
-{
-    IBH_EACH (const IbhSavedRail, saved, state->rails) {
-        if (saved->ifindex == ifindex)
-            return TRUE;
-    }
-    IBH_EACH (const IbhSavedSysctl, saved, state->sysctls) {
-        if (saved->ifindex == ifindex)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static void note_lost_values(const IbhNic *nic, IbhState *state)
+void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state)
 {
     /* The values that we set on a rail: rp_filter, arp_filter, arp_announce, arp_ignore. */
     static const int ours[][IBH_N_SYSCTLS] = {
         [IBH_ARP_AUTO] = {2, 1, 2, 1}, [IBH_ARP_STRICT] = {1, 1, 2, 2}, [IBH_ARP_KEEP] = {0}};
 
-    for (IbhSysctl key = 0; key < IBH_N_SYSCTLS; key++) {
-        const int value = nic->link->sysctl[key];
-        IbhSavedSysctl saved = {.ifindex = nic->link->ifindex, .key = key, .old = value, .set = value};
-
-        g_strlcpy(saved.iface, nic->link->name, sizeof saved.iface);
-        if (value && value == ours[nic->settings.arp][key])
-            g_array_append_val(state->sysctls, saved);
-    }
-}
-
-void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state)
-{
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         const IbhNic *nic = ibh_rule_is_ours(rule) ? ibh_rails_holder(rails, &rule->from.ip) : NULL;
+        gboolean is_remembered = FALSE;
 
-        if (nic && !is_remembered(state, nic->link->ifindex))
-            note_lost_values(nic, state);
+        if (!nic)
+            continue;
+        IBH_EACH (const IbhSavedRail, saved, state->rails)
+            is_remembered |= saved->ifindex == nic->link->ifindex;
+        IBH_EACH (const IbhSavedSysctl, saved, state->sysctls)
+            is_remembered |= saved->ifindex == nic->link->ifindex;
+        for (IbhSysctl key = 0; !is_remembered && key < IBH_N_SYSCTLS; key++) {
+            const int value = nic->link->sysctl[key];
+            IbhSavedSysctl saved = {.ifindex = nic->link->ifindex, .key = key, .old = value, .set = value};
+
+            g_strlcpy(saved.iface, nic->link->name, sizeof saved.iface);
+            if (value && value == ours[nic->settings.arp][key])
+                g_array_append_val(state->sysctls, saved);
+        }
     }
 }

@@ -12,17 +12,15 @@ static const IbhOpType said_in_order[] = {
     IBH_OP_ROUTE_DEL, IBH_OP_SYSCTL_SET, IBH_OP_ANNOUNCE,      IBH_OP_NEIGH_DEL,
 };
 
-/* TRUE for a "lookup main" rule beside the rule to our table that comes or goes with it. */
-static gboolean is_implied(const GPtrArray *ops, const IbhOp *op)
+/* For a "lookup main" rule that comes or goes, finds the rule to a table of ours that does the same; else NULL. */
+static const IbhRule *find_partner_rule(const GPtrArray *ops, const IbhOp *op)
 {
-    if (!ibh_rule_asks_main(&op->rule))
-        return FALSE;
     IBH_EACH_POINTER (const IbhOp, other, ops) {
-        if (other->type == op->type && !ibh_rule_asks_main(&other->rule) &&
+        if (other->type == op->type && ibh_rule_asks_main(&op->rule) && !ibh_rule_asks_main(&other->rule) &&
             ibh_prefix_equal(&other->rule.from, &op->rule.from))
-            return TRUE;
+            return &other->rule;
     }
-    return FALSE;
+    return NULL;
 }
 
 static void put_type(GString *line, const GPtrArray *ops, IbhOpType type)
@@ -32,7 +30,7 @@ static void put_type(GString *line, const GPtrArray *ops, IbhOpType type)
     IBH_EACH_POINTER (const IbhOp, op, ops) {
         g_autofree char *item = NULL;
 
-        if (op->type != type || is_implied(ops, op))
+        if (op->type != type || find_partner_rule(ops, op))
             continue;
         if (!n)
             g_string_append_printf(line, "%s%s ", line->len ? "; " : "", ibh_op_done(type));
@@ -81,11 +79,12 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
     g_string_append_printf(out, "%s%s: %s (%s)\n", name, loss ? loss : "", line->str, why);
 }
 
-/* If the NIC is gone, the saved state has its table, and the known rails have its addresses. A "lookup main" rule goes
- * with a rule to the table. */
+/* If the NIC is gone, the saved state has its table, and the known rails have its addresses. */
 static const char *find_iface(const GPtrArray *done, const IbhOp *op, const IbhSnapshot *snapshot)
 {
-    guint32 table = op->type == IBH_OP_RULE_DEL ? op->rule.table : op->route.table;
+    const IbhRule *partner = op->type == IBH_OP_RULE_DEL ? find_partner_rule(done, op) : NULL;
+    const IbhRule *rule = partner ? partner : &op->rule;
+    const guint32 table = op->type == IBH_OP_RULE_DEL ? rule->table : op->route.table;
     const IbhKnownRail *known =
         op->type == IBH_OP_RULE_DEL ? ibh_known_with(snapshot->state->known, &op->rule.from.ip) : NULL;
 
@@ -93,13 +92,6 @@ static const char *find_iface(const GPtrArray *done, const IbhOp *op, const IbhS
         return op->iface;
     if (op->unit.kind == IBH_UNIT_SPREAD)
         return "main=spread";
-    for (guint i = 0; table == IBH_TABLE_MAIN && ibh_rule_asks_main(&op->rule) && i < done->len; i++) {
-        const IbhOp *other = g_ptr_array_index(done, i);
-
-        if (other->type == op->type && !ibh_rule_asks_main(&other->rule) &&
-            ibh_prefix_equal(&other->rule.from, &op->rule.from))
-            table = other->rule.table;
-    }
     IBH_EACH (const IbhSavedRail, rail, snapshot->state->rails) {
         if (rail->table == table || rail->table + IBH_TABLE_DEFAULTS == table)
             return rail->iface;

@@ -135,7 +135,7 @@ static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
         if (hop->dead)
             return TRUE;
     }
-    return (route->src.family != AF_UNSPEC && !ibh_rails_have_address(rails, &route->src)) ||
+    return (route->src.family != AF_UNSPEC && !ibh_rails_holder(rails, &route->src)) ||
            (route->gateway.family != AF_UNSPEC &&
             ibh_rails_have_gateway(rails, ibh_rails_nic(rails, route->ifindex), &route->gateway));
 }

@@ -111,16 +111,11 @@ const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *ip)
     return first ? ibh_rails_nic(rails, first->ifindex) : NULL;
 }
 
-gboolean ibh_rails_have_address(const IbhRails *rails, const IbhIp *ip)
-{
-    return ibh_rails_holder(rails, ip) != NULL;
-}
-
 gboolean ibh_rails_have_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway)
 {
     if (ibh_ip_is_fe80(gateway))
         return nic && ibh_rails_address(rails, nic, gateway);
-    return ibh_rails_have_address(rails, gateway);
+    return ibh_rails_holder(rails, gateway) != NULL;
 }
 
 gboolean ibh_nic_has_first(const IbhNic *nic, const IbhAddress *address)

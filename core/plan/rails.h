@@ -128,7 +128,6 @@ gboolean ibh_rails_is_claimed(const IbhRails *rails, const IbhIp *ip);
 gboolean ibh_rails_is_advertised(const IbhRails *rails, const IbhAddress *address);
 /* The NIC that has this address, served or not; NULL if this host does not have it. */
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
-gboolean ibh_rails_have_address(const IbhRails *rails, const IbhIp *address); /* TRUE if this host has it */
 /* TRUE if the gateway is this host itself, so a route via it leads nowhere. fe80:: addresses count on this NIC only. */
 gboolean ibh_rails_have_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway);
 gboolean ibh_nic_serves_family(const IbhNic *nic, int family);

@@ -87,7 +87,7 @@ static void add_main_on_link(const IbhRails *rails, const IbhNic *nic, int famil
             continue;
         if (ibh_routes_find_best(rails->snapshot->main_by_nic, nic->link->ifindex, &route.dst) != of_main)
             continue; /* main has a better route to it */
-        if (route.dst.length == ibh_ip_bits(&route.dst.ip) && ibh_rails_have_address(rails, &route.dst.ip))
+        if (route.dst.length == ibh_ip_bits(&route.dst.ip) && ibh_rails_holder(rails, &route.dst.ip))
             continue; /* the kernel's own route to an address of this host */
         if (family == AF_INET)
             route.scope = RT_SCOPE_LINK;
