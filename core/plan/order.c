@@ -406,8 +406,9 @@ static char *why_arp(const Order *order, const IbhWantedNic *one, IbhSysctl key)
     return g_strdup_printf("%s %s", does[key], one->nic->link->name);
 }
 
-/* A strict rp_filter drops the packets, and the ARP requests, of those whom this host answers by another NIC. A peer
- * that asks before the value is set must not learn the NIC either: until then arp_filter=1 looks for the way back. */
+/* TRUE for a NIC whose rp_filter gets strict: it drops the packets, and the ARP requests, of peers that this host
+ * reaches through another NIC. Before the value is set, such peers must not learn the NIC either, so arp_filter=1
+ * checks the way back until then. */
 static gboolean filters_until_strict(const Order *order, const IbhWantedNic *one)
 {
     return gets_strict(order, one) && !ibh_nic_must_be_silent(order->rails, one->nic);
@@ -424,7 +425,7 @@ static void set_arp(const Order *order, const IbhWantedNic *one, IbhSysctl key)
 
 /* TRUE if the new value makes the NIC answer more. If arp_ignore and arp_filter replace each other, set the new sysctl
  * before the old one is cleared: with neither, every NIC would answer for all addresses. */
-static gboolean answers_more(const Order *order, const IbhWantedNic *one, IbhSysctl key)
+static gboolean gets_looser(const Order *order, const IbhWantedNic *one, IbhSysctl key)
 {
     const IbhSysctl other = key == IBH_SYSCTL_ARP_IGNORE ? IBH_SYSCTL_ARP_FILTER : IBH_SYSCTL_ARP_IGNORE;
     const int *now = one->nic->link->sysctl, *want = one->value;
@@ -436,39 +437,34 @@ static gboolean answers_more(const Order *order, const IbhWantedNic *one, IbhSys
     return want[key] < now[key] && want[other] <= now[other];
 }
 
-/* `answers` selects the NICs that will answer for an address. */
-static void answer_more(const Order *order, gboolean answers)
+/* `early` selects the NICs that will answer for an address, and those whose sysctls replace each other. */
+static void loosen_arp(const Order *order, gboolean early)
 {
     IBH_EACH (const IbhWantedNic, one, order->wanted->nics) {
-        const gboolean in_exchange =
-            one->value[IBH_SYSCTL_ARP_IGNORE] > one->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] ||
-            one->value[IBH_SYSCTL_ARP_FILTER] > one->nic->link->sysctl[IBH_SYSCTL_ARP_FILTER];
-        const gboolean early = in_exchange || ibh_difference_effect(order->difference, one->nic)->answers;
+        const int *now = one->nic->link->sysctl, *want = one->value;
+        const gboolean is_early = ibh_difference_effect(order->difference, one->nic)->answers ||
+                                  want[IBH_SYSCTL_ARP_IGNORE] > now[IBH_SYSCTL_ARP_IGNORE] ||
+                                  want[IBH_SYSCTL_ARP_FILTER] > now[IBH_SYSCTL_ARP_FILTER];
 
-        if (early == answers && answers_more(order, one, IBH_SYSCTL_ARP_IGNORE))
+        if (is_early == early && gets_looser(order, one, IBH_SYSCTL_ARP_IGNORE))
             set_arp(order, one, IBH_SYSCTL_ARP_IGNORE);
-        if (early == answers && answers_more(order, one, IBH_SYSCTL_ARP_FILTER))
+        if (is_early == early && gets_looser(order, one, IBH_SYSCTL_ARP_FILTER))
             set_arp(order, one, IBH_SYSCTL_ARP_FILTER);
     }
-}
-
-/* rp_filter is strict now, so the arp_filter that stood in for it may go. */
-static void end_arp_filters(const Order *order)
-{
     IBH_EACH (const IbhWantedNic, one, order->wanted->nics) {
-        if (filters_until_strict(order, one))
+        if (!early && filters_until_strict(order, one)) /* rp_filter is strict by now */
             emit_sysctl(order, one->nic, IBH_SYSCTL_ARP_FILTER, 1, one->value[IBH_SYSCTL_ARP_FILTER],
                         why_arp(order, one, IBH_SYSCTL_ARP_FILTER));
     }
 }
 
-static void answer_less(const Order *order)
+static void tighten_arp(const Order *order)
 {
     IBH_EACH (const IbhWantedNic, one, order->wanted->nics) {
         set_arp(order, one, IBH_SYSCTL_ARP_ANNOUNCE);
-        if (!answers_more(order, one, IBH_SYSCTL_ARP_IGNORE))
+        if (!gets_looser(order, one, IBH_SYSCTL_ARP_IGNORE))
             set_arp(order, one, IBH_SYSCTL_ARP_IGNORE);
-        if (!answers_more(order, one, IBH_SYSCTL_ARP_FILTER))
+        if (!gets_looser(order, one, IBH_SYSCTL_ARP_FILTER))
             set_arp(order, one, IBH_SYSCTL_ARP_FILTER);
     }
 }
@@ -573,20 +569,19 @@ static void emit_in_order(const Order *order)
     emit_new_routes(order, TRUE);
     emit_new_rules(order, TRUE);
     /* NICs that will answer for an address must answer before old rules go and before we tell peers. */
-    answer_more(order, TRUE);
+    loosen_arp(order, TRUE);
     emit_old_rules(order, USE_RAIL);
     emit_old_routes(order, USE_RAIL);
     /* From here on, every address is sent from its final NIC: NICs that peers must not learn fall silent, and a NIC
      * whose rp_filter gets strict answers only the peers that it will answer then. */
-    answer_less(order);
+    tighten_arp(order);
     delete_neighbours(order);
     /* Peers switch immediately. */
     announce(order);
     /* Now no peer sends to the wrong NIC, where a strict rp_filter would drop the packet. */
     tighten_rp_filters(order);
     /* No peer depends on the answers of the other NICs any more. */
-    answer_more(order, FALSE);
-    end_arp_filters(order);
+    loosen_arp(order, FALSE);
 }
 
 /* If a route of one NIC replaces a route of another NIC, the operations of both are one unit. */
