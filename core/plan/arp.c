@@ -124,8 +124,7 @@ static int want_auto(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
         return !filters && must_answer_for_others(rails, nic) ? 1 : base;
     case IBH_SYSCTL_ARP_ANNOUNCE:
         return 2;
-    case IBH_SYSCTL_ARP_IGNORE: /* 2 and 8 are stricter; with 3 to 7 the kernel may not answer for the rail's own
-                                   address */
+    case IBH_SYSCTL_ARP_IGNORE: /* 2 and 8 are stricter than 1; 3 ignores requests for addresses of scope host */
         if (base == 1 || base == 2 || base == 8)
             return base;
         return filters || must_answer_for_others(rails, nic) ? base : 1;

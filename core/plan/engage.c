@@ -81,7 +81,7 @@ static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *link, 
     return FALSE;
 }
 
-/* Finds another candidate with a subnet in common; FALSE: there is none. */
+/* Finds another candidate with a subnet in common. FALSE if there is none. */
 static gboolean find_partner(const IbhRails *rails, const IbhNic *nic, gboolean advertised, IbhReason *ret_reason)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
@@ -295,7 +295,7 @@ static void nic_free(gpointer data)
     g_free(nic);
 }
 
-/* A kept NIC ignores the configuration: that may be the one nobody confirmed. */
+/* Ignores the configuration for a kept NIC: it may be the configuration that nobody confirmed. */
 static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, const IbhLink *link,
                        const IbhRequest *request)
 {

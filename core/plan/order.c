@@ -171,7 +171,7 @@ static void fill_in_route(const Order *order, const IbhItem *item, IbhOp *op)
     }
 }
 
-/* The NIC in whose table, and place, the route comes; NULL: none but the route's own. */
+/* Returns the other NIC whose route this route replaces, or NULL. */
 static const IbhNic *find_former(const Order *order, const IbhItem *item)
 {
     const IbhNic *former = item->replaced && !item->spread ? ibh_route_owner(order->rails, item->replaced) : NULL;
@@ -244,30 +244,27 @@ typedef enum {
     USE_RAIL,
 } Use;
 
-static gboolean has_rule_to_table(const Order *order, const IbhRoute *route)
-{
-    IBH_EACH (const IbhRule, rule, order->rails->snapshot->rules) {
-        if (rule->family == route->family && rule->table == route->table)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static gboolean leads_to_route(const Order *order, const IbhRule *rule)
-{
-    IBH_EACH (const IbhRoute, route, order->rails->snapshot->routes) {
-        if (route->table == rule->table && route->family == rule->family &&
-            (!rule->to.length || ibh_prefix_overlaps(&route->dst, &rule->to)))
-            return TRUE;
-    }
-    return ibh_rule_asks_main(rule);
-}
-
+/* A rule needs a route to lead to, and a route a rule that leads to its table. */
 static Use find_use(const Order *order, const IbhItem *item)
 {
-    if (item->rule ? !leads_to_route(order, item->rule) : !has_rule_to_table(order, item->route))
+    const IbhSnapshot *snapshot = order->rails->snapshot;
+    const guint32 table = item->rule ? item->rule->table : item->route->table;
+    gboolean is_used = item->rule && ibh_rule_asks_main(item->rule);
+
+    if (item->rule) {
+        IBH_EACH (const IbhRoute, route, snapshot->routes) {
+            if (is_used)
+                break;
+            is_used = route->table == table && route->family == item->rule->family &&
+                      (!item->rule->to.length || ibh_prefix_overlaps(&route->dst, &item->rule->to));
+        }
+    } else {
+        IBH_EACH (const IbhRule, rule, snapshot->rules)
+            is_used |= rule->family == item->route->family && rule->table == table;
+    }
+    if (!is_used)
         return USE_NOBODY;
-    return is_taken_table(order, item->rule ? item->rule->table : item->route->table) ? USE_FORMER_HOLDER : USE_RAIL;
+    return is_taken_table(order, table) ? USE_FORMER_HOLDER : USE_RAIL;
 }
 
 static void emit_old_routes(const Order *order, Use use)

@@ -79,23 +79,9 @@ static gboolean has_address_in(GHashTable *addresses, const IbhPrefix *prefix)
     return FALSE;
 }
 
-static void add_tables_of_sources(const IbhScope *scope, const IbhSnapshot *snapshot, GArray *tables)
-{
-    g_autoptr(GHashTable) addresses = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal);
-
-    IBH_EACH (IbhAddress, address, snapshot->addresses) {
-        if (ibh_numbers_have(scope->candidates, address->ifindex))
-            g_hash_table_add(addresses, &address->local);
-    }
-    IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        if (ibh_rule_is_of_a_source(rule) && !ibh_numbers_have(tables, (int)rule->table) &&
-            has_address_in(addresses, &rule->from))
-            add_table(tables, rule->table);
-    }
-}
-
 GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config)
 {
+    g_autoptr(GHashTable) addresses = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal);
     GArray *tables = IBH_NEW_ARRAY(guint32);
 
     if (!scope->candidates->len)
@@ -110,6 +96,14 @@ GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, con
         if (ibh_route_is_ours(route))
             add_table(tables, route->table);
     }
-    add_tables_of_sources(scope, snapshot, tables);
+    IBH_EACH (IbhAddress, address, snapshot->addresses) {
+        if (ibh_numbers_have(scope->candidates, address->ifindex))
+            g_hash_table_add(addresses, &address->local);
+    }
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        if (ibh_rule_is_of_a_source(rule) && !ibh_numbers_have(tables, (int)rule->table) &&
+            has_address_in(addresses, &rule->from))
+            add_table(tables, rule->table);
+    }
     return tables;
 }

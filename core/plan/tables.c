@@ -153,7 +153,7 @@ static void give_by_evidence(const IbhRails *rails, gboolean kept)
 
 /* ---- new numbers ---- */
 
-/* `mixed` marks a table that not just the rules and routes of one NIC of ours use. */
+/* `mixed` marks a table with foreign rules or routes, or with those of several NICs. */
 static void note_user(GHashTable *users, guint32 table, const IbhNic *nic, gpointer mixed)
 {
     const gpointer user = (gpointer)(guintptr)nic;
