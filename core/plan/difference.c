@@ -181,19 +181,6 @@ static GHashTable *index_main(const IbhSnapshot *snapshot)
     return index;
 }
 
-/* Returns the NIC of main's longest prefix for this address. */
-static const IbhNic *find_main_nic(const IbhDifference *difference, const IbhAddress *address)
-{
-    for (guint length = ibh_ip_bits(&address->local); length > 0; length--) {
-        const IbhPrefix prefix = ibh_prefix_of(&address->local, length);
-        const IbhRoute *route = g_hash_table_lookup(difference->in_main, &prefix);
-
-        if (route)
-            return ibh_rails_nic(difference->rails, route->ifindex);
-    }
-    return NULL;
-}
-
 IbhEffect *ibh_difference_effect(const IbhDifference *difference, const IbhNic *nic)
 {
     return &difference->effects[nic->position];
@@ -202,13 +189,20 @@ IbhEffect *ibh_difference_effect(const IbhDifference *difference, const IbhNic *
 const IbhNic *ibh_difference_answering(const IbhDifference *difference, const IbhAddress *address, gboolean after)
 {
     const IbhNic *own = ibh_rails_nic(difference->rails, address->ifindex);
-    const IbhNic *by_main = find_main_nic(difference, address);
+    const IbhRoute *route = NULL;
+    const IbhNic *by_main;
     const int *all = difference->rails->snapshot->all;
     int ignores;
 
     if (g_hash_table_contains(after ? difference->led_after : difference->led_before, &address->local) ||
         ibh_nic_foreign_rule(own, address))
         return own;
+    for (guint length = ibh_ip_bits(&address->local); !route && length > 0; length--) {
+        const IbhPrefix prefix = ibh_prefix_of(&address->local, length);
+
+        route = g_hash_table_lookup(difference->in_main, &prefix);
+    }
+    by_main = route ? ibh_rails_nic(difference->rails, route->ifindex) : NULL;
     if (!by_main || by_main == own)
         return by_main;
     ignores =

@@ -140,43 +140,31 @@ static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
             ibh_rails_have_gateway(rails, ibh_rails_nic(rails, route->ifindex), &route->gateway));
 }
 
-/* Returns "nexthop dev ib0 nexthop dev ib1", or NULL if the route has one device. */
-static char *describe_hops(const IbhSnapshot *snapshot, const IbhRoute *route)
-{
-    GString *text = route->hops ? g_string_new(NULL) : NULL;
-
-    IBH_EACH_HOP (hop, route) {
-        const IbhLink *link = ibh_snapshot_link(snapshot, hop->ifindex);
-        g_autofree char *name = ibh_text_shell_word(link ? link->name : "?");
-
-        g_string_append_printf(text, "%snexthop dev %s", text->len ? " " : "", name);
-    }
-    return text ? g_string_free(text, FALSE) : NULL;
-}
-
-/* A route of main=spread has a unit of its own, and its command names the devices. */
+/* A route of main=spread has a unit of its own, and its command names the devices: "dev ib0", or "nexthop dev ib0
+ * nexthop dev ib1". */
 static void fill_in_route(const Order *order, const IbhItem *item, IbhOp *op)
 {
-    const IbhLink *link = ibh_snapshot_link(order->rails->snapshot, item->route->ifindex);
+    const IbhSnapshot *snapshot = order->rails->snapshot;
+    const IbhLink *only = ibh_snapshot_link(snapshot, item->route->ifindex);
+    g_autoptr(GString) text = NULL;
 
     op->route = *item->route;
     if (!item->spread)
         return;
     op->unit.kind = IBH_UNIT_SPREAD;
-    op->hops = describe_hops(order->rails->snapshot, item->route);
-    if (!op->hops && link) {
-        g_autofree char *name = ibh_text_shell_word(link->name);
+    text = g_string_new(NULL);
+    IBH_EACH_HOP (hop, item->route) {
+        const IbhLink *link = ibh_snapshot_link(snapshot, hop->ifindex);
+        g_autofree char *name = ibh_text_shell_word(link ? link->name : "?");
 
-        op->hops = g_strdup_printf("dev %s", name);
+        g_string_append_printf(text, "%snexthop dev %s", text->len ? " " : "", name);
     }
-}
+    if (!item->route->hops && only) {
+        g_autofree char *name = ibh_text_shell_word(only->name);
 
-/* Returns the other NIC whose route this route replaces, or NULL. */
-static const IbhNic *find_former(const Order *order, const IbhItem *item)
-{
-    const IbhNic *former = item->replaced && !item->spread ? ibh_route_owner(order->rails, item->replaced) : NULL;
-
-    return former != item->nic ? former : NULL;
+        g_string_append_printf(text, "dev %s", name);
+    }
+    op->hops = text->len ? g_strdup(text->str) : NULL;
 }
 
 /* Notes the table if an old rule of another NIC leads to it, or if it has an old route of another NIC. */
@@ -585,10 +573,10 @@ static void emit_in_order(const Order *order)
 static void join_units(const Order *order)
 {
     IBH_EACH (const IbhItem, item, order->difference->new_routes) {
-        const IbhNic *before = find_former(order, item);
+        const IbhNic *before = item->replaced && !item->spread ? ibh_route_owner(order->rails, item->replaced) : NULL;
         const int family = item->route->family;
 
-        if (!before)
+        if (!before || before == item->nic)
             continue;
         IBH_EACH_POINTER (IbhOp, op, order->plan) {
             if (op->unit.kind == IBH_UNIT_NIC && op->unit.family == family &&

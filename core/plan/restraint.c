@@ -3,35 +3,27 @@
 
 #include "plan/want.h"
 
-/* TRUE if the NIC has an address of the operation's family; ARP settings serve both families. */
-static gboolean has_address_for(const IbhNic *nic, const IbhOp *op)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
-        if ((op->type == IBH_OP_SYSCTL_SET || address->local.family == op->unit.family) && !address->tentative &&
-            !ibh_ip_is_fe80(&address->local))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* TRUE for sysctls that a NIC gets before it has an address that counts (no carrier, duplicate address detection). */
-static gboolean needs_no_address(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
-{
-    return op->type == IBH_OP_SYSCTL_SET &&
-           (nic->status == IBH_NIC_RAIL ||
-            (op->key != IBH_SYSCTL_RP_FILTER && op->to == 1 && ibh_nic_must_be_silent(rails, nic)));
-}
-
+/* TRUE if the NIC lacks the address that the operation is about, so the address may come back in a moment. */
 static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op)
 {
     const IbhNic *nic = ibh_rails_nic(rails, op->ifindex);
+    const gboolean is_sysctl = op->type == IBH_OP_SYSCTL_SET;
 
-    if (!nic || nic->status == IBH_NIC_UNMANAGED || has_address_for(nic, op) || needs_no_address(rails, nic, op))
+    if (!nic || nic->status == IBH_NIC_UNMANAGED || op->unit.kind == IBH_UNIT_MOVES) /* another NIC waits for T */
         return FALSE;
-    if (restraint->down && g_strv_contains(restraint->down, nic->link->name))
+    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
+        /* ARP settings serve addresses of any family. */
+        if ((is_sysctl || address->local.family == op->unit.family) && !address->tentative &&
+            !ibh_ip_is_fe80(&address->local))
+            return FALSE;
+    }
+    /* Sysctls of a NIC that has no address that counts yet: no carrier, or duplicate address detection. */
+    if (is_sysctl && nic->status == IBH_NIC_RAIL)
+        return FALSE;
+    if (is_sysctl && op->key != IBH_SYSCTL_RP_FILTER && op->to == 1 && ibh_nic_must_be_silent(rails, nic))
         return FALSE;
     return !ibh_numbers_have(restraint->given_up, op->ifindex) &&
-           op->unit.kind != IBH_UNIT_MOVES; /* another NIC waits for the table */
+           !(restraint->down && g_strv_contains(restraint->down, nic->link->name));
 }
 
 GArray *ibh_plan_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestraint *restraint)

@@ -29,8 +29,9 @@ static gboolean can_carry(const IbhRails *rails, const IbhNic *nic, const IbhPre
            ibh_rails_owner(rails, &address->local) == nic;
 }
 
-/* TRUE if a NIC that is no rail has the subnet: spreading would take its traffic. */
-static gboolean has_other_nic(const IbhRails *rails, const IbhPrefix *subnet)
+/* TRUE if spreading would take traffic from others: a NIC that is no rail has the subnet, or a later foreign rule leads
+ * to a part of the subnet. */
+static gboolean is_used_by_others(const IbhRails *rails, const IbhPrefix *subnet)
 {
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
         const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
@@ -38,12 +39,6 @@ static gboolean has_other_nic(const IbhRails *rails, const IbhPrefix *subnet)
         if (nic && nic->status != IBH_NIC_RAIL && ibh_prefix_equal(&address->subnet, subnet))
             return TRUE;
     }
-    return FALSE;
-}
-
-/* TRUE if a later foreign rule leads to a part of the subnet: our rule would win. */
-static gboolean is_led_in_part(const IbhRails *rails, const IbhPrefix *subnet)
-{
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (!ibh_rule_is_ours(rule) && rule->priority >= IBH_PRIORITY_SPREAD - 1 &&
             ibh_prefix_contains(&rule->from, &NO_SOURCE) && !(rule->selectors & (IBH_SELECT_NOT | IBH_SELECT_IIF)) &&
@@ -76,7 +71,7 @@ static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GAr
         if (can_carry(rails, nic, subnet))
             g_array_append_val(hops, (IbhHop){.ifindex = nic->link->ifindex});
     }
-    if (!hops->len || has_other_nic(rails, subnet) || is_led_in_part(rails, subnet))
+    if (!hops->len || is_used_by_others(rails, subnet))
         return;
     route.scope = RT_SCOPE_LINK;
     route.nexthops = hops->len;
