@@ -193,7 +193,7 @@ static IbhFinding *find_explanation(const GPtrArray *findings, const IbhKnownRai
 static const IbhIp *find_address(const IbhCheck *check, const IbhKnownRail *missed)
 {
     for (guint i = 0; i < missed->n_addresses; i++) {
-        if (missed->link || !ibh_rails_have_address(check->rails, &missed->addresses[i]))
+        if (missed->link || !ibh_rails_holder(check->rails, &missed->addresses[i]))
             return &missed->addresses[i];
     }
     return NULL;

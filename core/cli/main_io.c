@@ -300,11 +300,11 @@ static int give_back(Command *command, GError **error)
     if (!ibh_run_look(&command->run, error) || !decide(command, error))
         return IBH_EXIT_SYSTEM;
     outcome = ibh_run_change(&command->run, command->plan);
-    if (outcome->done->len || !command->run.forgets)
+    if (outcome->done->len || !command->run.is_unsaved)
         log_change(command, outcome, "--apply was not confirmed");
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(&command->run, message);
-    if (command->run.forgets) /* the next event would do it all again: so will this */
+    if (command->run.is_unsaved) /* the next event would do it all again: so will this */
         return IBH_EXIT_SYSTEM;
     waiter->trial.tried = TRUE;
     g_string_append_printf(
@@ -487,8 +487,8 @@ static int do_change(Command *command, GError **error)
         ibh_run_warn(&command->run, message);
     return say(command, &(IbhReport){.ops = outcome->done,
                                      .errors = outcome->errors,
-                                     .forgets = undo && command->run.forgets,
-                                     .holds = undo && command->run.holds,
+                                     .forgets = undo && command->run.is_unsaved,
+                                     .holds = undo && command->run.has_holds,
                                      .confirm = (int)seconds});
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/plan.h"
 
-/* NULL if the unit is as it was before, but for routes that had no use any more: these are gone. Else the kernel's
- * words for the first step that could not be taken back. */
-static char *rollback(GPtrArray *done, const IbhUnit *unit, IbhExecute execute, gpointer kernel)
+/* Takes back the operations of a unit, except for deleted routes that the kernel would refuse. Returns the kernel's
+ * error for the first operation that could not be taken back, NULL if there is none. */
+static char *roll_back(GPtrArray *done, const IbhUnit *unit, IbhExecute execute, gpointer kernel)
 {
     char *problem = NULL;
 
@@ -17,15 +17,15 @@ static char *rollback(GPtrArray *done, const IbhUnit *unit, IbhExecute execute, 
         if (ibh_op_inverse(op, &inverse) && !execute(kernel, &inverse, &error)) {
             if (!problem)
                 problem = g_strdup(error->message);
-            continue; /* it stands */
+            continue; /* the operation stands */
         }
         g_ptr_array_remove_index(done, i);
     }
     return problem;
 }
 
-/* The operation, the interface and the kernel's own words; and what follows. */
-static char *fail(GPtrArray *done, IbhOp *op, const GError *error, IbhExecute execute, gpointer kernel)
+/* Rolls back the unit of the failed operation, and returns the message for people. */
+static char *fail_unit(GPtrArray *done, IbhOp *op, const GError *error, IbhExecute execute, gpointer kernel)
 {
     g_autofree char *command = ibh_op_command(op), *problem = NULL;
     GString *message = g_string_new(NULL);
@@ -34,22 +34,13 @@ static char *fail(GPtrArray *done, IbhOp *op, const GError *error, IbhExecute ex
                     error->message, command);
     if (error->domain == IBH_ANSWER_LOST)
         g_ptr_array_add(done, op);
-    problem = rollback(done, &op->unit, execute, kernel);
+    problem = roll_back(done, &op->unit, execute, kernel);
     if (problem)
         g_string_append_printf(message, "; taking back what came before it failed, too: %s; run ib-hook --apply again",
                                problem);
     else if (op->unit.kind != IBH_UNIT_NONE)
         g_string_append(message, "; it is as it was before: see to that, then ib-hook --apply");
     return g_string_free(message, FALSE);
-}
-
-static gboolean has_failed(const GArray *failed, const IbhUnit *unit)
-{
-    IBH_EACH (const IbhUnit, one, failed) {
-        if (ibh_unit_is_same(one, unit))
-            return TRUE;
-    }
-    return FALSE;
 }
 
 IbhOutcome *ibh_plan_execute(const GPtrArray *plan, IbhExecute execute, gpointer kernel)
@@ -61,14 +52,17 @@ IbhOutcome *ibh_plan_execute(const GPtrArray *plan, IbhExecute execute, gpointer
     outcome->errors = g_ptr_array_new_with_free_func(g_free);
     IBH_EACH_POINTER (IbhOp, op, plan) {
         g_autoptr(GError) error = NULL;
+        gboolean has_failed = FALSE;
 
-        if (has_failed(failed, &op->unit))
+        IBH_EACH (const IbhUnit, unit, failed)
+            has_failed |= ibh_unit_is_same(unit, &op->unit);
+        if (has_failed)
             continue;
         if (execute(kernel, op, &error)) {
             g_ptr_array_add(outcome->done, op);
             continue;
         }
-        g_ptr_array_add(outcome->errors, fail(outcome->done, op, error, execute, kernel));
+        g_ptr_array_add(outcome->errors, fail_unit(outcome->done, op, error, execute, kernel));
         g_array_append_val(failed, op->unit);
     }
     return outcome;

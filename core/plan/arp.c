@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which IPv4 sysctls a NIC should have, so that each rail answers ARP for its own addresses. */
+/* The IPv4 sysctls that make each rail answer ARP for its own addresses only. */
 #include "plan/want.h"
 
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* What the kernel makes of the administrator's value. */
+/* The value that the kernel would use with the administrator's setting. */
 static int effective_base(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
 {
     return ibh_sysctl_effective(key, nic->base[key], rails->snapshot->all[key]);
@@ -31,8 +31,8 @@ gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* Another NIC has this address as well, and answers for it: a rail that is up, with its rules. */
-static gboolean is_a_rails_too(const IbhRails *rails, const IbhAddress *address)
+/* TRUE if a rail on another NIC has this address, too, and answers for it. */
+static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *address)
 {
     const IbhNic *owner = ibh_rails_owner(rails, &address->local);
 
@@ -40,16 +40,10 @@ static gboolean is_a_rails_too(const IbhRails *rails, const IbhAddress *address)
            ibh_nic_is_programmed(rails, owner);
 }
 
-/* Peers reach the addresses of this NIC only because the NIC that main uses answers ARP for them: they stand on lo, a
- * dummy or a bridge, or on a NIC that is no rail and whose strict rp_filter does not even take a request. */
-static gboolean is_answered_for(const IbhRails *rails, const IbhNic *other)
-{
-    return ibh_link_is_of_the_host(other->link) || g_str_equal(other->link->kind, "bridge") ||
-           (!ibh_nic_is_programmed(rails, other) && ibh_nic_is_strict(rails, other));
-}
-
-/* Somebody else of this host needs the rail to answer in its subnet. The administrator's arp_ignore may forbid that
- * already; then arp_filter would only silence the rail's own address while its rules are missing. */
+/* TRUE if other addresses of this host are reachable only because the rail answers ARP for them. They are on lo, a
+ * dummy or a bridge, or on a NIC that is no rail and whose strict rp_filter drops even the ARP request. If the
+ * administrator's arp_ignore already refuses such answers, don't use arp_filter: until the rules are in place, it would
+ * silence the rail's own address too. */
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 {
     const GPtrArray *others = rails->only && !rails->undo ? rails->nics : rails->no_rails;
@@ -63,11 +57,12 @@ static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
                 return TRUE;
         }
         IBH_EACH_POINTER (const IbhNic, other, others) {
-            if (other == nic || !is_answered_for(rails, other))
+            if (other == nic || (!ibh_link_is_of_the_host(other->link) && !g_str_equal(other->link->kind, "bridge") &&
+                                 (ibh_nic_is_programmed(rails, other) || !ibh_nic_is_strict(rails, other))))
                 continue;
             IBH_EACH_POINTER (const IbhAddress, theirs, other->addresses) {
                 if (theirs->local.family == AF_INET && ibh_prefix_overlaps(&mine->subnet, &theirs->subnet) &&
-                    !is_a_rails_too(rails, theirs))
+                    !is_served_by_a_rail(rails, theirs))
                     return TRUE;
             }
         }
@@ -75,7 +70,7 @@ static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* ---- a NIC without an address beside the rails ---- */
+/* ---- a NIC without IPv4 addresses beside the rails ---- */
 
 gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic)
 {
@@ -93,9 +88,9 @@ gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* The silent NIC still answers for what main sends through it, if peers may ask it: it is unnumbered, or an address of
- * the host's own stands on lo. */
-static gboolean is_asked_for_others(const IbhRails *rails, const IbhNic *nic)
+/* TRUE if peers may ask the silent NIC for addresses that main routes through it: main has an IPv4 route through the
+ * NIC, or lo has an address of this host. */
+static gboolean may_answer_for_main(const IbhRails *rails, const IbhNic *nic)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
 
@@ -107,7 +102,7 @@ static gboolean is_asked_for_others(const IbhRails *rails, const IbhNic *nic)
         const IbhLink *link = ibh_snapshot_link(snapshot, address->ifindex);
 
         if (address->local.family == AF_INET && address->scope < RT_SCOPE_LINK && link &&
-            ibh_link_is_of_the_host(link) && !is_a_rails_too(rails, address))
+            ibh_link_is_of_the_host(link) && !is_served_by_a_rail(rails, address))
             return TRUE;
     }
     return FALSE;
@@ -115,20 +110,21 @@ static gboolean is_asked_for_others(const IbhRails *rails, const IbhNic *nic)
 
 /* ---- values ---- */
 
-/* Fails open: it drops no packet that was accepted before, and the rails are right. */
+/* The values of arp=auto. The kernel keeps accepting every packet that it accepted before. */
 static int want_auto(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
 {
     const int base = nic->base[key];
     const gboolean filters = effective_base(rails, nic, IBH_SYSCTL_ARP_FILTER) != 0;
 
     switch (key) {
-    case IBH_SYSCTL_RP_FILTER: /* strict would drop what still arrives on the wrong NIC, multicast and VIPs */
+    case IBH_SYSCTL_RP_FILTER: /* strict mode drops multicast, VIPs, and packets that still arrive on the wrong NIC */
         return ibh_nic_is_strict(rails, nic) ? 2 : base;
-    case IBH_SYSCTL_ARP_FILTER: /* answers for its own addresses, and for those that only main routes by it */
+    case IBH_SYSCTL_ARP_FILTER: /* answer for the rail's addresses, and for addresses that main routes through the NIC
+                                 */
         return !filters && must_answer_for_others(rails, nic) ? 1 : base;
     case IBH_SYSCTL_ARP_ANNOUNCE:
         return 2;
-    case IBH_SYSCTL_ARP_IGNORE: /* 2 answers to even fewer; from 3 on, a rail's own address may go unanswered */
+    case IBH_SYSCTL_ARP_IGNORE: /* 2 and 8 are stricter than 1; 3 ignores requests for addresses of scope host */
         if (base == 1 || base == 2 || base == 8)
             return base;
         return filters || must_answer_for_others(rails, nic) ? base : 1;
@@ -139,11 +135,11 @@ static int want_auto(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
 
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
 {
-    /* The value follows the administrator's, not that of an earlier run: the end state does not depend on history. */
+    /* Start from the administrator's value, not from an earlier run's: the result must not depend on history. */
     const int base = nic->base[key];
 
     if ((key == IBH_SYSCTL_ARP_IGNORE || key == IBH_SYSCTL_ARP_FILTER) && ibh_nic_must_be_silent(rails, nic))
-        return (key == IBH_SYSCTL_ARP_FILTER) == is_asked_for_others(rails, nic) ? 1 : base;
+        return (key == IBH_SYSCTL_ARP_FILTER) == may_answer_for_main(rails, nic) ? 1 : base;
     if (nic->status != IBH_NIC_RAIL || key == IBH_SYSCTL_IGNORE_LINKDOWN || nic->settings.arp == IBH_ARP_KEEP)
         return base;
     if (nic->settings.arp == IBH_ARP_STRICT)

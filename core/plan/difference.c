@@ -33,16 +33,12 @@ static gboolean route_equal(gconstpointer a, gconstpointer b)
     return ibh_route_compare(a, b) == 0;
 }
 
-static gboolean is_in_same_place(gconstpointer a, gconstpointer b)
-{
-    return ibh_route_same_place(a, b);
-}
+/* ---- leftovers that stay ---- */
 
-/* ---- what stays although it is not wanted ---- */
-
-/* An IPv6 address that is being checked for duplicates will be there in a moment, unless another rail has it. Its rules
- * wait, so does the route to its subnet, and where no other IPv6 address is there so do routes via gateways. */
-static gboolean waits(const IbhRails *rails, const IbhItem *item)
+/* TRUE if a tentative IPv6 address needs the item: once DAD is done, the address will be there, unless another rail has
+ * it. The address needs its rules and the route to its subnet, and, without other IPv6 addresses on the NIC, routes via
+ * gateways. */
+static gboolean waits_for_dad(const IbhRails *rails, const IbhItem *item)
 {
     const IbhNic *nic = item->nic;
     const IbhRoute *route = item->route;
@@ -74,7 +70,7 @@ static gboolean may_go(const IbhDifference *difference, const IbhItem *item)
     if (!item->nic)
         return wanted->orphans;
     return g_array_index(wanted->nics, IbhWantedNic, item->nic->position).selected &&
-           !(wanted->waits && waits(difference->rails, item));
+           !(wanted->waits && waits_for_dad(difference->rails, item));
 }
 
 /* ---- rules ---- */
@@ -86,7 +82,7 @@ static IbhItem rule_item(const IbhDifference *difference, const IbhRule *rule)
     return (IbhItem){.rule = rule, .spread = spread, .nic = spread ? NULL : ibh_rule_owner(difference->rails, rule)};
 }
 
-/* A pair leads the address; where there is none, the rule to D does. */
+/* Notes the table that the rule leads its address to: T, or D if no rule leads to T. */
 static void note_led(const IbhRails *rails, GHashTable *led, const IbhItem *item)
 {
     const IbhNic *by_table = ibh_rails_nic_by_table(rails, item->rule->table);
@@ -110,7 +106,7 @@ static void subtract_rules(IbhDifference *difference)
         if (!ibh_rule_is_ours(rule))
             continue;
         note_led(difference->rails, difference->led_before, &item);
-        /* A second copy of a rule is not wanted. */
+        /* The set drops the rule here, so a second copy of the rule goes. */
         if (!g_hash_table_remove(missing, rule) && may_go(difference, &item))
             g_array_append_val(difference->old_rules, item);
         else
@@ -120,7 +116,7 @@ static void subtract_rules(IbhDifference *difference)
         const IbhNic *owner = ibh_rails_owner(difference->rails, &rule->from.ip);
         IbhItem item = rule_item(difference, rule);
 
-        if (owner && !item.spread) /* whatever the rules say that stand */
+        if (owner && !item.spread) /* old rules may still name another NIC */
             item.nic = owner;
         note_led(difference->rails, difference->led_after, &item);
         if (g_hash_table_contains(missing, rule))
@@ -141,7 +137,7 @@ static IbhItem route_item(const IbhDifference *difference, const IbhRoute *route
 static void subtract_routes(IbhDifference *difference)
 {
     g_autoptr(GHashTable) missing = g_hash_table_new(route_hash, route_equal);
-    g_autoptr(GHashTable) places = g_hash_table_new(route_hash, is_in_same_place);
+    g_autoptr(GHashTable) places = g_hash_table_new(route_hash, (GEqualFunc)ibh_route_same_place);
 
     IBH_EACH (IbhRoute, route, difference->wanted->routes)
         g_hash_table_add(missing, route);
@@ -162,7 +158,7 @@ static void subtract_routes(IbhDifference *difference)
     IBH_EACH (const IbhRoute, route, difference->rails->snapshot->routes) {
         const IbhItem item = route_item(difference, route);
 
-        /* Whoever stands in this place is this route: what is replaced or wanted has been taken out. */
+        /* `places` lacks the routes that are wanted or replaced. */
         if (ibh_route_is_ours(route) && g_hash_table_lookup(places, route) == route && may_go(difference, &item))
             g_array_append_val(difference->old_routes, item);
     }
@@ -185,19 +181,6 @@ static GHashTable *index_main(const IbhSnapshot *snapshot)
     return index;
 }
 
-/* Main's NIC for the subnet of an address, by the routes that were read. */
-static const IbhNic *find_main_nic(const IbhDifference *difference, const IbhAddress *address)
-{
-    for (guint length = ibh_ip_bits(&address->local); length > 0; length--) {
-        const IbhPrefix prefix = ibh_prefix_of(&address->local, length);
-        const IbhRoute *route = g_hash_table_lookup(difference->in_main, &prefix);
-
-        if (route)
-            return ibh_rails_nic(difference->rails, route->ifindex);
-    }
-    return NULL;
-}
-
 IbhEffect *ibh_difference_effect(const IbhDifference *difference, const IbhNic *nic)
 {
     return &difference->effects[nic->position];
@@ -206,13 +189,20 @@ IbhEffect *ibh_difference_effect(const IbhDifference *difference, const IbhNic *
 const IbhNic *ibh_difference_answering(const IbhDifference *difference, const IbhAddress *address, gboolean after)
 {
     const IbhNic *own = ibh_rails_nic(difference->rails, address->ifindex);
-    const IbhNic *by_main = find_main_nic(difference, address);
+    const IbhRoute *route = NULL;
+    const IbhNic *by_main;
     const int *all = difference->rails->snapshot->all;
     int ignores;
 
     if (g_hash_table_contains(after ? difference->led_after : difference->led_before, &address->local) ||
         ibh_nic_foreign_rule(own, address))
         return own;
+    for (guint length = ibh_ip_bits(&address->local); !route && length > 0; length--) {
+        const IbhPrefix prefix = ibh_prefix_of(&address->local, length);
+
+        route = g_hash_table_lookup(difference->in_main, &prefix);
+    }
+    by_main = route ? ibh_rails_nic(difference->rails, route->ifindex) : NULL;
     if (!by_main || by_main == own)
         return by_main;
     ignores =
@@ -222,16 +212,6 @@ const IbhNic *ibh_difference_answering(const IbhDifference *difference, const Ib
 }
 
 /* ---- the whole ---- */
-
-static gboolean is_empty(const IbhDifference *difference)
-{
-    IBH_EACH (const IbhWantedNic, one, difference->wanted->nics) {
-        if (memcmp(one->value, one->nic->link->sysctl, sizeof one->value) != 0)
-            return FALSE;
-    }
-    return !difference->new_rules->len && !difference->new_routes->len && !difference->old_rules->len &&
-           !difference->old_routes->len;
-}
 
 static void find_effects(const IbhDifference *difference)
 {
@@ -253,7 +233,7 @@ static void find_effects(const IbhDifference *difference)
         IBH_EACH_POINTER (const IbhAddress, address, one->nic->served) {
             const IbhNic *answering;
 
-            if (address->local.family != AF_INET) /* in IPv6 the NIC that has the address answers */
+            if (address->local.family != AF_INET) /* for IPv6, the NIC that has the address answers */
                 continue;
             answering = ibh_difference_answering(difference, address, TRUE);
             effect->led |= ibh_nic_has_table(
@@ -280,7 +260,10 @@ void ibh_difference_init(IbhDifference *difference, const IbhWanted *wanted)
     };
     subtract_rules(difference);
     subtract_routes(difference);
-    difference->is_empty = is_empty(difference);
+    difference->is_empty = !difference->new_rules->len && !difference->new_routes->len && !difference->old_rules->len &&
+                           !difference->old_routes->len;
+    IBH_EACH (const IbhWantedNic, one, wanted->nics)
+        difference->is_empty &= memcmp(one->value, one->nic->link->sysctl, sizeof one->value) == 0;
     if (!difference->is_empty)
         find_effects(difference);
 }

@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is wanted, less what stands of ours; and who answers for an address before and after. Pure.
+ * Wanted rules and routes minus ours that stand, and which NIC answers for an address before and after. Pure.
  */
 #pragma once
 
 #include "plan/plan.h"
 
-/* A rule or a route that has to come or to go. */
+/* A rule or a route to add or to delete. */
 typedef struct {
-    const IbhNic *nic;   /* NULL: it is of main=spread, or its NIC has gone */
+    const IbhNic *nic;   /* NULL for main=spread, and if the NIC is gone */
     const IbhRule *rule; /* or */
     const IbhRoute *route;
-    const IbhRoute *replaced; /* by the route: the kernel has room for one of them */
+    const IbhRoute *replaced; /* the old route in the same place: the kernel keeps one of the two */
     gboolean spread;
 } IbhItem;
 
-/* What becomes of a NIC. */
+/* The effect of a plan on a NIC. */
 typedef struct {
-    gboolean changes; /* a rule, a route or a value of ARP */
-    gboolean arp;     /* a value of ARP */
-    /* Of its IPv4 addresses: */
-    gboolean led;     /* rules of ours led one to its table before */
-    gboolean answers; /* it answers for one of any NIC afterwards */
+    gboolean changes; /* a rule, a route or an ARP value changes */
+    gboolean arp;     /* an ARP value changes */
+    gboolean led;     /* rules of ours led an IPv4 address of the NIC to its table before */
+    gboolean answers; /* the NIC answers for an IPv4 address, of whatever NIC, afterwards */
 } IbhEffect;
 
 typedef struct {
     const IbhWanted *wanted;
     const IbhRails *rails;
     GArray *new_rules, *new_routes, *old_rules, *old_routes; /* IbhItem */
-    GHashTable *led_before, *led_after;                      /* IbhIp → the table that a rule of ours leads it to */
-    GHashTable *in_main;                                     /* IbhPrefix → the best route of main to it */
+    GHashTable *led_before, *led_after;                      /* IbhIp → the table that our rule leads it to */
+    GHashTable *in_main;                                     /* IbhPrefix → main's best route to it */
     IbhEffect *effects;                                      /* by the position of the NIC */
     gboolean is_empty;                                       /* no rule, route or value differs */
 } IbhDifference;
@@ -39,6 +38,6 @@ void ibh_difference_clear(IbhDifference *difference);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhDifference, ibh_difference_clear)
 
 IbhEffect *ibh_difference_effect(const IbhDifference *difference, const IbhNic *nic);
-/* The NIC that answers ARP for this IPv4 address, afterwards or before: its own where rules lead it, or where main's
- * NIC for it keeps an arp_ignore; else main's. NULL: main does not reach it. */
+/* The NIC that answers ARP for this IPv4 address, before or after the plan: the address's own NIC if rules lead the
+ * address or if main's NIC has arp_ignore set, else main's NIC. NULL if main has no route to the address. */
 const IbhNic *ibh_difference_answering(const IbhDifference *difference, const IbhAddress *address, gboolean after);

@@ -9,25 +9,16 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define STACK_DEPTH 8 /* how many links below a stacked one are followed */
+#define STACK_DEPTH 8 /* how many links below a stacked link we follow */
 
 /* ---- candidates ---- */
 
-static gboolean is_stacked_on_ethernet(const IbhLink *link)
-{
-    return g_str_equal(link->kind, "vlan") || g_str_equal(link->kind, "macvlan");
-}
-
-static gboolean is_rdma_capable(const IbhSnapshot *snapshot, const IbhLink *link)
-{
-    const IbhLink *parent = is_stacked_on_ethernet(link) ? ibh_snapshot_link(snapshot, link->parent) : NULL;
-
-    return link->type == ARPHRD_INFINIBAND || link->rdma[0] || (parent && parent->rdma[0]);
-}
-
-/* Why it is no candidate. Of one: what is known before its addresses are looked at. */
+/* Returns why the link is no candidate, or, for a candidate, the reason that holds until we look at its addresses. */
 static IbhWhy find_first_why(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage)
 {
+    const gboolean is_stacked = g_str_equal(link->kind, "vlan") || g_str_equal(link->kind, "macvlan");
+    const IbhLink *parent = is_stacked ? ibh_snapshot_link(snapshot, link->parent) : NULL;
+
     if (link->flags & IFF_LOOPBACK)
         return IBH_WHY_LOOPBACK;
     if (!ibh_iface_name_has_sysctls(link->name))
@@ -38,7 +29,8 @@ static IbhWhy find_first_why(const IbhSnapshot *snapshot, const IbhLink *link, I
         return IBH_WHY_REPRESENTOR;
     if (manage == IBH_MANAGE_YES)
         return IBH_WHY_MANAGED;
-    return is_rdma_capable(snapshot, link) ? IBH_WHY_NOT_SHARED : IBH_WHY_NOT_RDMA;
+    return link->type == ARPHRD_INFINIBAND || link->rdma[0] || (parent && parent->rdma[0]) ? IBH_WHY_NOT_SHARED
+                                                                                           : IBH_WHY_NOT_RDMA;
 }
 
 gboolean ibh_link_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage)
@@ -46,62 +38,37 @@ gboolean ibh_link_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link,
     return find_first_why(snapshot, link, manage) > IBH_WHY_NOT_RDMA;
 }
 
-static gboolean is_child(const IbhNic *nic)
-{
-    return nic->link->parent || nic->link->vf;
-}
-
-static gint compare_nics(gconstpointer left, gconstpointer right)
+/* The rank depends only on which candidates are present: not on their state, their order of arrival or manage=no. */
+static gint compare_ranks(gconstpointer left, gconstpointer right)
 {
     const IbhNic *a = *(const IbhNic *const *)left, *b = *(const IbhNic *const *)right;
-    gboolean a_out = a->status == IBH_NIC_NO_CANDIDATE, b_out = b->status == IBH_NIC_NO_CANDIDATE;
-    gboolean a_ib = a->link->type == ARPHRD_INFINIBAND, b_ib = b->link->type == ARPHRD_INFINIBAND;
+    const gboolean a_is_child = a->link->parent || a->link->vf, b_is_child = b->link->parent || b->link->vf;
 
-    IBH_COMPARE(a_out, b_out);
-    if (!a_out) {
-        IBH_COMPARE(is_child(a), is_child(b));
-        IBH_COMPARE(b_ib, a_ib);
+    IBH_COMPARE(a->status == IBH_NIC_NO_CANDIDATE, b->status == IBH_NIC_NO_CANDIDATE);
+    if (a->status != IBH_NIC_NO_CANDIDATE) {
+        IBH_COMPARE(a_is_child, b_is_child);
+        IBH_COMPARE(a->link->type != ARPHRD_INFINIBAND, b->link->type != ARPHRD_INFINIBAND);
     }
     return strverscmp(a->link->name, b->link->name);
 }
 
-/* The rank depends on nothing but which candidates are present: not on their state, order of arrival or manage=no. */
-static void rank_nics(IbhRails *rails)
-{
-    g_ptr_array_sort(rails->nics, compare_nics);
-    for (guint i = 0; i < rails->nics->len; i++) {
-        IbhNic *nic = g_ptr_array_index(rails->nics, i);
+/* ---- shared subnets ---- */
 
-        nic->position = i;
-        g_hash_table_insert(rails->by.nics, GINT_TO_POINTER(nic->link->ifindex), nic);
-        if (nic->status == IBH_NIC_NO_CANDIDATE)
-            continue;
-        nic->rank = rails->candidates = i + 1;
-    }
-}
-
-/* ---- engaged ---- */
-
-/* Two ports with link-local addresses alone are a small cluster. Beside others, 169.254/16 is where a cloud has its
- * metadata, by one NIC. */
-static gboolean has_link_local_alone(const IbhNic *nic)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (address->local.family == AF_INET && !ibh_ip_is_link_local(&address->local))
-            return FALSE;
-    }
-    return TRUE;
-}
-
-/* A subnet that makes rails: an administrator configured it, or (`advertised`) a host on the wire did. */
+/* TRUE if this subnet can make its NIC a rail. `advertised`: count also what a host on the wire configured. Link-local
+ * IPv4 counts where the NIC has no other IPv4 address: two ports with such addresses alone are a small cluster, while
+ * beside other addresses 169.254/16 is where a cloud has its metadata service, reached through one NIC. */
 static gboolean can_be_shared(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, gboolean advertised)
 {
     if (!ibh_address_counts(address) || address->subnet.length == ibh_ip_bits(&address->local) ||
         (ibh_rails_is_advertised(rails, address) && !advertised))
         return FALSE;
-    if (ibh_ip_is_link_local(&address->subnet.ip))
-        return address->local.family == AF_INET && has_link_local_alone(nic);
-    return address->scope < RT_SCOPE_LINK;
+    if (!ibh_ip_is_link_local(&address->subnet.ip))
+        return address->scope < RT_SCOPE_LINK;
+    IBH_EACH_POINTER (const IbhAddress, other, nic->served) {
+        if (other->local.family == AF_INET && !ibh_ip_is_link_local(&other->local))
+            return FALSE;
+    }
+    return address->local.family == AF_INET;
 }
 
 static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *link, const IbhLink *lower)
@@ -114,8 +81,8 @@ static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *link, 
     return FALSE;
 }
 
-/* Another candidate has a subnet in common with this one. */
-static gboolean shares_subnet(const IbhRails *rails, IbhNic *nic, gboolean advertised)
+/* Finds another candidate with a subnet in common. FALSE if there is none. */
+static gboolean find_partner(const IbhRails *rails, const IbhNic *nic, gboolean advertised, IbhReason *ret_reason)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
 
@@ -129,13 +96,15 @@ static gboolean shares_subnet(const IbhRails *rails, IbhNic *nic, gboolean adver
             if (!other || other == nic || !other->rank || !can_be_shared(rails, other, theirs, advertised) ||
                 is_stacked_on(snapshot, nic->link, other->link) || is_stacked_on(snapshot, other->link, nic->link))
                 continue;
-            nic->reason = (IbhReason){
+            *ret_reason = (IbhReason){
                 .why = advertised ? IBH_WHY_ADVERTISED : IBH_WHY_SHARES, .other = other->link, .subnet = &mine->subnet};
             return TRUE;
         }
     }
     return FALSE;
 }
+
+/* ---- a rail that lost its partners ---- */
 
 static gboolean has_configured_address(const IbhRails *rails, const IbhNic *nic)
 {
@@ -146,7 +115,8 @@ static gboolean has_configured_address(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* Every other candidate has its addresses, no known rail is away, and yet nothing is shared any more. */
+/* TRUE if every other candidate has its addresses and no known rail is away: the partners share nothing any more,
+ * rather than flap. */
 static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
@@ -160,9 +130,9 @@ static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
     return rails->candidates > 1;
 }
 
-/* What an earlier run left keeps its NIC a rail while the NIC it shared its subnet with flaps: a rule of ours for a
- * configured address, or, where others route all of them, our arp_announce. */
-static gboolean stands(const IbhRails *rails, const IbhNic *nic)
+/* An earlier run left a rule of ours for a configured address, or, where others route all addresses, our arp_announce.
+ * That keeps the NIC a rail while its partner flaps. */
+static gboolean has_remains(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         const IbhAddress *address = ibh_rails_address(rails, nic, &rule->from.ip);
@@ -179,11 +149,11 @@ static gboolean stands(const IbhRails *rails, const IbhNic *nic)
            has_configured_address(rails, nic);
 }
 
-/* ---- blocked: programming it would do harm ---- */
+/* ---- the verdict ---- */
 
-/* The priority of the rule that leads everything to the local table; G_MAXUINT32: there is none. 0: the NIC needs none.
- */
-static guint32 find_local_rule(const IbhRails *rails, const IbhNic *nic, int family)
+/* Returns the priority of the rule that looks everything up in the local table, G_MAXUINT32 if there is none. A NIC
+ * without addresses of the family needs no such rule: 0. */
+static guint32 find_local_priority(const IbhRails *rails, const IbhNic *nic, int family)
 {
     guint32 priority = ibh_nic_serves_family(nic, family) ? G_MAXUINT32 : 0;
 
@@ -195,21 +165,7 @@ static guint32 find_local_rule(const IbhRails *rails, const IbhNic *nic, int fam
     return priority;
 }
 
-/* If a rail's rule came before the local table's, traffic to ourselves would leave through a rail. */
-static gboolean is_blocked(const IbhRails *rails, IbhNic *nic)
-{
-    const guint32 local4 = find_local_rule(rails, nic, AF_INET), local6 = find_local_rule(rails, nic, AF_INET6);
-    const guint32 local = MAX(local4, local6);
-
-    if (local < IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN)
-        return FALSE;
-    nic->reason =
-        (IbhReason){.why = local == G_MAXUINT32 ? IBH_WHY_NO_LOCAL_RULE : IBH_WHY_LATE_LOCAL_RULE, .priority = local};
-    return TRUE;
-}
-
-/* ---- the verdict ---- */
-
+/* TRUE if the NIC has an address that counts, or will once it is checked for duplicates. */
 static gboolean has_any_address(const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
@@ -222,77 +178,43 @@ static gboolean has_any_address(const IbhNic *nic)
     return FALSE;
 }
 
-static void settle(IbhNic *nic, IbhNicStatus status, IbhWhy why)
+/* A candidate is a rail because of its subnets or settings, or because of what an earlier run left. If our rules came
+ * before the local table's, traffic to this host's own addresses would leave through a rail: then we do nothing. */
+static void find_status(const IbhRails *rails, IbhNic *nic)
 {
+    const guint32 local4 = find_local_priority(rails, nic, AF_INET);
+    const guint32 local = MAX(local4, find_local_priority(rails, nic, AF_INET6));
+    IbhNicStatus status = IBH_NIC_RAIL; /* not yet in `nic`: has_remains() asks which NICs are rails */
+    IbhWhy why = nic->is_engaged ? nic->reason.why : IBH_WHY_STAYS;
+
+    nic->shares_nothing = !nic->is_engaged && are_partners_all_there(rails, nic);
+    if (nic->kept) {
+        status = IBH_NIC_HELD;
+        why = IBH_WHY_KEPT;
+    } else if (nic->settings.manage == IBH_MANAGE_NO) {
+        status = IBH_NIC_UNMANAGED;
+        why = IBH_WHY_UNMANAGED;
+    } else if (!has_any_address(nic)) {
+        status = IBH_NIC_NO_ADDRESS;
+        why = IBH_WHY_NO_ADDRESS;
+    } else if (!nic->is_engaged && (nic->shares_nothing || !has_remains(rails, nic))) {
+        status = IBH_NIC_ALONE;
+        why = find_partner(rails, nic, TRUE, &nic->reason) ? IBH_WHY_ADVERTISED : IBH_WHY_NOT_SHARED;
+    } else if (nic->held) {
+        status = IBH_NIC_HELD;
+        why = IBH_WHY_UNDONE;
+    } else if (local >= IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN) {
+        status = IBH_NIC_BLOCKED;
+        why = local == G_MAXUINT32 ? IBH_WHY_NO_LOCAL_RULE : IBH_WHY_LATE_LOCAL_RULE;
+        nic->reason.priority = local;
+    }
     nic->status = status;
     nic->reason.why = why;
 }
 
-/* It is a rail by its subnets or settings, or for what an earlier run left. */
-static void judge(const IbhRails *rails, IbhNic *nic)
-{
-    nic->shares_nothing = !nic->is_engaged && are_partners_all_there(rails, nic);
-    if (nic->kept)
-        settle(nic, IBH_NIC_HELD, IBH_WHY_KEPT);
-    else if (nic->settings.manage == IBH_MANAGE_NO)
-        settle(nic, IBH_NIC_UNMANAGED, IBH_WHY_UNMANAGED);
-    else if (!has_any_address(nic))
-        settle(nic, IBH_NIC_NO_ADDRESS, IBH_WHY_NO_ADDRESS);
-    else if (!nic->is_engaged && (nic->shares_nothing || !stands(rails, nic)))
-        settle(nic, IBH_NIC_ALONE, shares_subnet(rails, nic, TRUE) ? IBH_WHY_ADVERTISED : IBH_WHY_NOT_SHARED);
-    else if (nic->held)
-        settle(nic, IBH_NIC_HELD, IBH_WHY_UNDONE);
-    else if (is_blocked(rails, nic))
-        nic->status = IBH_NIC_BLOCKED;
-    else
-        settle(nic, IBH_NIC_RAIL, nic->is_engaged ? nic->reason.why : IBH_WHY_STAYS);
-}
-
 /* ---- the index ---- */
 
-static void index_addresses(const IbhRails *rails)
-{
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        IBH_EACH_POINTER (IbhAddress, address, nic->addresses) {
-            GPtrArray *holders = g_hash_table_lookup(rails->by.holders, &address->local);
-
-            if (!holders)
-                g_hash_table_insert(rails->by.holders, &address->local, holders = g_ptr_array_new());
-            g_ptr_array_add(holders, address);
-        }
-    }
-}
-
-/* A sysctl value that we set, and that still stands, is not the administrator's. */
-static void find_base_values(const IbhRails *rails)
-{
-    IBH_EACH_BACK (const IbhSavedSysctl, saved, rails->snapshot->state->sysctls) { /* the first of two counts */
-        IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(saved->ifindex));
-
-        if (nic && nic->link->sysctl[saved->key] == saved->set)
-            nic->base[saved->key] = saved->old;
-    }
-}
-
-/* Those that it serves come first. */
-static void give_addresses(const IbhRails *rails)
-{
-    for (int served = TRUE; served >= FALSE; served--) {
-        IBH_EACH (IbhAddress, address, rails->snapshot->addresses) {
-            const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
-
-            if (!nic || ibh_address_counts(address) != served)
-                continue;
-            g_ptr_array_add(nic->addresses, address);
-            if (served)
-                g_ptr_array_add(nic->served, address);
-        }
-    }
-}
-
-/* ---- the whole ---- */
-
-/* A host on the wire made this IPv6 address, or its subnet is a router's. A lifetime alone does not tell: it may be
+/* A router on the wire made this IPv6 address, or announces its subnet. The lifetime alone does not tell: it may be
  * infinite, and systemd-networkd makes such addresses permanent, with a route of protocol ra. */
 static gboolean is_advertised(const IbhSnapshot *snapshot, const IbhAddress *address)
 {
@@ -311,13 +233,54 @@ static gboolean is_advertised(const IbhSnapshot *snapshot, const IbhAddress *add
     return has_route && !has_configured;
 }
 
-static void find_advertised(const IbhRails *rails)
+/* Gives each NIC its addresses, served ones first, and each address its NICs. */
+static void index_addresses(const IbhRails *rails)
 {
-    IBH_EACH (IbhAddress, address, rails->snapshot->addresses) {
-        if (is_advertised(rails->snapshot, address))
-            g_hash_table_add(rails->by.advertised, address);
+    for (int served = TRUE; served >= FALSE; served--) {
+        IBH_EACH (IbhAddress, address, rails->snapshot->addresses) {
+            const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
+
+            if (!nic || ibh_address_counts(address) != served)
+                continue;
+            g_ptr_array_add(nic->addresses, address);
+            if (served)
+                g_ptr_array_add(nic->served, address);
+            if (is_advertised(rails->snapshot, address))
+                g_hash_table_add(rails->by.advertised, address);
+        }
+    }
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        IBH_EACH_POINTER (IbhAddress, address, nic->addresses) {
+            GPtrArray *holders = g_hash_table_lookup(rails->by.holders, &address->local);
+
+            if (!holders)
+                g_hash_table_insert(rails->by.holders, &address->local, holders = g_ptr_array_new());
+            g_ptr_array_add(holders, address);
+        }
     }
 }
+
+static void index_nics(IbhRails *rails)
+{
+    g_ptr_array_sort(rails->nics, compare_ranks);
+    for (guint i = 0; i < rails->nics->len; i++) {
+        IbhNic *nic = g_ptr_array_index(rails->nics, i);
+
+        nic->position = i;
+        g_hash_table_insert(rails->by.nics, GINT_TO_POINTER(nic->link->ifindex), nic);
+        if (nic->status != IBH_NIC_NO_CANDIDATE)
+            nic->rank = rails->candidates = i + 1;
+    }
+    /* A sysctl value that we set, and that still stands, is not the administrator's. */
+    IBH_EACH_BACK (const IbhSavedSysctl, saved, rails->snapshot->state->sysctls) { /* the first of two counts */
+        IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(saved->ifindex));
+
+        if (nic && nic->link->sysctl[saved->key] == saved->set)
+            nic->base[saved->key] = saved->old;
+    }
+}
+
+/* ---- the whole ---- */
 
 static void nic_free(gpointer data)
 {
@@ -332,12 +295,11 @@ static void nic_free(gpointer data)
     g_free(nic);
 }
 
-/* About a NIC that is kept, the configuration is not asked: it may be the one that was not confirmed. */
+/* Ignores the configuration for a kept NIC: it may be the configuration that nobody confirmed. */
 static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, const IbhLink *link,
                        const IbhRequest *request)
 {
     const gboolean undone = request->undo && (!request->only || g_strv_contains(request->only, link->name));
-
     IbhNic *nic = g_new0(IbhNic, 1);
 
     nic->link = link;
@@ -353,7 +315,7 @@ static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, con
     nic->kept = !undone && request->respects_holds && ibh_names_have(snapshot->state->kept, link->name);
     if (nic->kept) {
         nic->settings.manage = IBH_MANAGE_YES;
-        nic->settings.table = IBH_TABLE_AUTO; /* the one it has */
+        nic->settings.table = IBH_TABLE_AUTO; /* keeps its number */
     }
     nic->reason.why = find_first_why(snapshot, link, nic->settings.manage);
     nic->reason.other = ibh_snapshot_link(snapshot, link->master);
@@ -383,24 +345,21 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, c
     };
     IBH_EACH (const IbhLink, link, snapshot->links)
         g_ptr_array_add(rails->nics, nic_new(config, snapshot, link, request));
-    rank_nics(rails);
-    give_addresses(rails);
+    index_nics(rails);
     index_addresses(rails);
-    find_advertised(rails);
-    find_base_values(rails);
-    /* All that are engaged by their subnets or settings come first: a rule that stands makes no rail of another NIC
-     * that has the same address. */
+    /* First find every NIC that its subnets or settings engage: when two NICs have one address, a rule from an earlier
+     * run must not make a rail of the other one. */
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->rank && nic->settings.manage != IBH_MANAGE_NO)
-            nic->is_engaged = nic->settings.manage == IBH_MANAGE_YES || shares_subnet(rails, nic, FALSE);
+            nic->is_engaged = nic->settings.manage == IBH_MANAGE_YES || find_partner(rails, nic, FALSE, &nic->reason);
     }
     if (!ibh_rails_assign_tables(rails, error))
         return NULL;
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->rank)
-            judge(rails, nic);
+            find_status(rails, nic);
         if (nic->status == IBH_NIC_RAIL)
-            nic->is_engaged = TRUE; /* before those of higher rank are judged */
+            nic->is_engaged = TRUE; /* NICs of higher rank see it */
         else
             g_ptr_array_add(rails->no_rails, nic);
     }

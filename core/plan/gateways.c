@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a rail reaches via gateways: remote= in its table T, its default in D. Both follow from this NIC alone: from its
- * own addresses, its own default in main, its settings. (In remote= its siblings' subnets go the same way.) Main's
- * other routes via gateways are copied nowhere: main is asked for them.
+ * Routes of a rail via gateways: remote= in T, the default in D. They depend on this NIC alone: on its addresses, its
+ * default in main and its settings. (Inside remote=, siblings' subnets use the same gateway.) We copy no other gateway
+ * routes from main: our rules look main up first.
  */
 #include "plan/want.h"
 
@@ -40,7 +40,7 @@ IbhRoute ibh_route_for_nic(const IbhNic *nic, const IbhPrefix *dst)
 
 /* ---- routes via a gateway, as the kernel takes them ---- */
 
-/* Main may lack the gateway's subnet, or reach it through another NIC: onlink makes IPv4 take it all the same. */
+/* Without onlink, IPv4 refuses a gateway whose subnet main lacks or reaches through another NIC. */
 void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway)
 {
     route->gateway = *gateway;
@@ -48,40 +48,33 @@ void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway)
     route->onlink = gateway->family == AF_INET;
 }
 
-static gboolean is_on_link(const GArray *routes, const IbhRoute *route)
-{
-    IBH_EACH (const IbhRoute, other, routes) {
-        if (other->table == route->table && other->gateway.family == AF_UNSPEC &&
-            ibh_prefix_contains(&other->dst, &route->gateway))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* IPv6 knows no onlink: it looks the gateway up in the route's own table, then in main. So a gateway that the table
- * does not reach gets a route of its own before. One of fe80::/10 is of the link. */
+/* IPv6 has no onlink: the kernel looks the gateway up in the route's own table, then in main. So a gateway that the
+ * table does not reach gets a host route first. Every link reaches fe80::/10. */
 void ibh_routes_add_via(const IbhNic *nic, const IbhRoute *route, GArray *routes)
 {
-    if (route->gateway.family == AF_INET6 && !ibh_ip_is_fe80(&route->gateway) && !is_on_link(routes, route)) {
-        const IbhPrefix host = ibh_prefix_of_host(&route->gateway);
-        IbhRoute way = ibh_route_for_nic(nic, &host);
+    const IbhPrefix host = ibh_prefix_of_host(&route->gateway);
+    IbhRoute to_gateway = ibh_route_for_nic(nic, &host);
+    gboolean is_reached = route->gateway.family != AF_INET6 || ibh_ip_is_fe80(&route->gateway);
 
-        way.table = route->table;
-        g_array_append_val(routes, way);
-    }
+    to_gateway.table = route->table;
+    IBH_EACH (const IbhRoute, other, routes)
+        is_reached |= other->table == route->table && other->gateway.family == AF_UNSPEC &&
+                      ibh_prefix_contains(&other->dst, &route->gateway);
+    if (!is_reached)
+        g_array_append_val(routes, to_gateway);
     g_array_append_vals(routes, route, 1);
 }
 
-/* ---- what main says of this NIC ---- */
+/* ---- the default of main ---- */
 
 gboolean ibh_route_is_simple(const IbhRoute *route)
 {
     return route->nexthops == 1 && !route->special && !route->encapsulated;
 }
 
-/* The default through this NIC that main prefers to its others via this gateway. `gateway` NULL: its only one, of every
- * kind: of two routers, or preferences, main alone knows which of them works. */
-static const IbhRoute *find_in_main(const IbhRails *rails, const IbhNic *nic, int family, const IbhIp *gateway)
+/* Finds main's best default through this NIC via this gateway. If `gateway` is NULL, main must have exactly one default
+ * through the NIC, of any kind: with two routers or preferences, only main knows which one works. */
+static const IbhRoute *find_main_default(const IbhRails *rails, const IbhNic *nic, int family, const IbhIp *gateway)
 {
     const IbhRoute *best = NULL;
     guint count = 0;
@@ -99,7 +92,7 @@ static const IbhRoute *find_in_main(const IbhRails *rails, const IbhNic *nic, in
 
 /* ---- the configured gateway ---- */
 
-/* The first host of this subnet, or the last one. */
+/* Returns the first or the last host address of this subnet. */
 static IbhIp host_at_edge(const IbhPrefix *subnet, gboolean at_end)
 {
     IbhIp ip = subnet->ip;
@@ -119,21 +112,7 @@ gboolean ibh_prefix_has_one_peer(const IbhPrefix *subnet)
     return left == 1 || (left == 2 && subnet->ip.family == AF_INET);
 }
 
-/* The gateway that gateway=peer, first or last names, in the subnet of this address. */
-static gboolean find_by_place(IbhGateway place, const IbhAddress *address, IbhIp *ret_gateway)
-{
-    const IbhPrefix *subnet = &address->subnet;
-    const gboolean is_peer = place == IBH_GATEWAY_PEER;
-
-    if (is_peer ? !ibh_prefix_has_one_peer(subnet) : subnet->ip.family != AF_INET || subnet->length >= 32)
-        return FALSE;
-    *ret_gateway = host_at_edge(subnet, place == IBH_GATEWAY_LAST);
-    if (is_peer && ibh_ip_equal(ret_gateway, &address->local))
-        *ret_gateway = host_at_edge(subnet, TRUE);
-    return TRUE;
-}
-
-/* It is of the link, or in a subnet of the NIC. */
+/* TRUE if the gateway is on the NIC's link or in one of the NIC's subnets. */
 static gboolean is_reachable(const IbhNic *nic, const IbhIp *gateway)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
@@ -146,39 +125,34 @@ static gboolean is_reachable(const IbhNic *nic, const IbhIp *gateway)
 
 gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
 {
-    const IbhSettings *settings = &nic->settings;
+    const IbhGateway setting = nic->settings.gateway;
 
-    if (settings->gateway == IBH_GATEWAY_ADDRESS) {
-        *ret_gateway = settings->gateway_ip;
+    if (setting == IBH_GATEWAY_ADDRESS) {
+        *ret_gateway = nic->settings.gateway_ip;
         return ret_gateway->family == family && is_reachable(nic, ret_gateway);
     }
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (settings->gateway >= IBH_GATEWAY_PEER && address->local.family == family &&
-            find_by_place(settings->gateway, address, ret_gateway))
-            return TRUE;
+        const IbhPrefix *subnet = &address->subnet;
+
+        if (setting < IBH_GATEWAY_PEER || address->local.family != family)
+            continue;
+        if (setting == IBH_GATEWAY_PEER ? !ibh_prefix_has_one_peer(subnet)
+                                        : subnet->ip.family != AF_INET || subnet->length >= 32)
+            continue;
+        *ret_gateway = host_at_edge(subnet, setting == IBH_GATEWAY_LAST);
+        if (setting == IBH_GATEWAY_PEER && ibh_ip_equal(ret_gateway, &address->local))
+            *ret_gateway = host_at_edge(subnet, TRUE);
+        return TRUE;
     }
     return FALSE;
 }
 
 /* ---- the default ---- */
 
-/* Of gateway=, auto too. */
-static gboolean find_own_gateway(const IbhRails *rails, const IbhNic *nic, int family, IbhIp *ret_gateway)
-{
-    const IbhRoute *of_main;
-
-    if (nic->settings.gateway != IBH_GATEWAY_AUTO)
-        return ibh_nic_find_gateway(nic, family, ret_gateway);
-    of_main = find_in_main(rails, nic, family, NULL);
-    if (of_main)
-        *ret_gateway = of_main->gateway;
-    return of_main != NULL;
-}
-
-/* Where main's default through this NIC has the same gateway, its metrics hold for this route as well. */
+/* Sets the gateway, and the metrics of main's default through this NIC if that has the same gateway. */
 static gboolean lead_via(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway, IbhRoute *route)
 {
-    const IbhRoute *of_main = find_in_main(rails, nic, route->family, gateway);
+    const IbhRoute *of_main = find_main_default(rails, nic, route->family, gateway);
 
     if (ibh_rails_have_gateway(rails, nic, gateway))
         return FALSE;
@@ -191,12 +165,16 @@ static gboolean lead_via(const IbhRails *rails, const IbhNic *nic, const IbhIp *
 gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, IbhRoute *ret_route)
 {
     const IbhPrefix world = ibh_prefix_of_world(family);
+    const IbhRoute *of_main = find_main_default(rails, nic, family, NULL);
     IbhIp gateway;
 
     *ret_route = ibh_route_for_nic(nic, &world);
     ret_route->table = ibh_nic_defaults(nic);
-    return ibh_nic_serves_family(nic, family) && find_own_gateway(rails, nic, family, &gateway) &&
-           lead_via(rails, nic, &gateway, ret_route);
+    if (!ibh_nic_serves_family(nic, family))
+        return FALSE;
+    if (nic->settings.gateway != IBH_GATEWAY_AUTO)
+        return ibh_nic_find_gateway(nic, family, &gateway) && lead_via(rails, nic, &gateway, ret_route);
+    return of_main && lead_via(rails, nic, &of_main->gateway, ret_route);
 }
 
 gboolean ibh_nic_has_default(const IbhRails *rails, const IbhNic *nic, int family)
@@ -208,32 +186,28 @@ gboolean ibh_nic_has_default(const IbhRails *rails, const IbhNic *nic, int famil
 
 /* ---- remote= ---- */
 
-static gboolean find_way(const IbhRails *rails, const IbhNic *nic, const IbhRemote *remote, IbhRoute *route)
-{
-    IbhRoute own;
-
-    if (remote->via.family == AF_UNSPEC) {
-        if (!ibh_want_default(rails, nic, route->family, &own))
-            return FALSE;
-        ibh_route_set_gateway(route, &own.gateway);
-        ibh_route_set_metrics(route, &own);
-        return TRUE;
-    }
-    return ibh_nic_serves_family(nic, route->family) && is_reachable(nic, &remote->via) &&
-           lead_via(rails, nic, &remote->via, route);
-}
-
+/* Adds a route to `dst` via the gateway of this remote=, or else via the rail's own gateway. */
 static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote *remote, const IbhPrefix *dst,
                        GArray *routes)
 {
-    IbhRoute route = ibh_route_for_nic(nic, dst);
+    IbhRoute route = ibh_route_for_nic(nic, dst), own;
 
-    if (!ibh_routes_have_prefix(routes, dst) && find_way(rails, nic, remote, &route))
-        ibh_routes_add_via(nic, &route, routes);
+    if (ibh_routes_have_prefix(routes, dst))
+        return;
+    if (remote->via.family == AF_UNSPEC) {
+        if (!ibh_want_default(rails, nic, route.family, &own))
+            return;
+        ibh_route_set_gateway(&route, &own.gateway);
+        ibh_route_set_metrics(&route, &own);
+    } else if (!ibh_nic_serves_family(nic, route.family) || !is_reachable(nic, &remote->via) ||
+               !lead_via(rails, nic, &remote->via, &route))
+        return;
+    ibh_routes_add_via(nic, &route, routes);
 }
 
-/* Main has the siblings' subnets as longer prefixes than remote=: they need routes of their own, whether the sibling is
- * a rail now or held. Main has none of a sibling that is down. */
+/* Main has longer routes than remote= to the siblings' subnets, and our rules look main up first. So those subnets get
+ * routes of their own in T, whether the sibling is a rail or held. Main has no route to the subnet of a sibling that is
+ * down. */
 void ibh_want_remote(const IbhRails *rails, const IbhNic *nic, int family, GArray *routes)
 {
     if (!nic->settings.remote->len)
@@ -256,35 +230,28 @@ void ibh_want_remote(const IbhRails *rails, const IbhNic *nic, int family, GArra
     }
 }
 
-/* A NIC without an address of that family may get one yet. */
-static char *why_no_gateway(const IbhNic *nic, const IbhRemote *remote)
-{
-    char via[IBH_IP_STRLEN];
-
-    if (!ibh_nic_serves_family(nic, remote->prefix.ip.family))
-        return NULL;
-    if (remote->via.family == AF_UNSPEC)
-        return nic->settings.gateway == IBH_GATEWAY_NONE
-                   ? g_strdup("gateway=none leaves it no gateway; write \"via GATEWAY\" behind the prefix")
-                   : NULL;
-    return is_reachable(nic, &remote->via)
-               ? NULL
-               : g_strdup_printf("the gateway %s is in no subnet of %s; use one that is, or one of fe80::/10",
-                                 ibh_ip_format(&remote->via, via), nic->link->name);
-}
-
 gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error)
 {
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
-            g_autofree char *why = nic->status == IBH_NIC_RAIL ? why_no_gateway(nic, remote) : NULL;
-            char prefix[IBH_PREFIX_STRLEN];
+            char prefix[IBH_PREFIX_STRLEN], via[IBH_IP_STRLEN];
 
-            if (!why)
+            /* A NIC without an address of that family may still get an address. */
+            if (nic->status != IBH_NIC_RAIL || !ibh_nic_serves_family(nic, remote->prefix.ip.family))
                 continue;
-            g_set_error(error, IBH_CONFIG_ERROR, 0, "%s: remote=%s: %s", nic->settings.remote_origin,
-                        ibh_prefix_format(&remote->prefix, prefix), why);
-            return FALSE;
+            ibh_prefix_format(&remote->prefix, prefix);
+            if (remote->via.family != AF_UNSPEC && !is_reachable(nic, &remote->via)) {
+                g_set_error(error, IBH_CONFIG_ERROR, 0,
+                            "%s: remote=%s: the gateway %s is in no subnet of %s; use one that is, or one of fe80::/10",
+                            nic->settings.remote_origin, prefix, ibh_ip_format(&remote->via, via), nic->link->name);
+                return FALSE;
+            }
+            if (remote->via.family == AF_UNSPEC && nic->settings.gateway == IBH_GATEWAY_NONE) {
+                g_set_error(error, IBH_CONFIG_ERROR, 0,
+                            "%s: remote=%s: gateway=none leaves it no gateway; write \"via GATEWAY\" behind the prefix",
+                            nic->settings.remote_origin, prefix);
+                return FALSE;
+            }
         }
     }
     return TRUE;

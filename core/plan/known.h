@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hardware that was a rail. It is remembered, so that a cable that is out, or a card that is gone, is missed: whether
- * its manager takes the address away or leaves it, and whether that was before the boot or after it. Pure.
+ * Known rails: hardware that was a rail. We remember it to report a pulled cable or a card that is gone, whether or not
+ * the manager removes its address, before or after a boot. Pure.
  */
 #pragma once
 
 #include "plan/rails.h"
 
-/* What a rail that shall be remembered looks like now; its slot and since when it is missing are as in `known`, slot
- * "": not known. A family that it lost stays known, unless this is `all` that it shall have. FALSE: it is none, or
- * nothing that stays (a virtual function, a VLAN, a bond). */
+/* Describes a rail as it should be remembered. Copies slot and `since` from `known`; an unknown slot is "". Unless
+ * `all` says that the rail needs only the addresses it has now, a family that it lost stays known. FALSE if the NIC is
+ * no rail or no hardware (a virtual function, a VLAN, a bond). */
 gboolean ibh_known_of(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean all,
                       IbhKnownRail *ret_known);
-/* Hardware, or a family of one, is in one list alone. Names, addresses and times come and go. */
+/* TRUE if hardware, or an address family of hardware, is in one list only. Names, addresses and times don't count. */
 gboolean ibh_known_differ(const GArray *before, const GArray *after);
-/* In the place of what is known of the same hardware, or was in its slot. What only had its name, and is in another
- * slot, is another one. */
+/* Adds a known rail, or replaces the entry for the same hardware or slot. The same name in another slot is a different
+ * rail. */
 void ibh_known_put(GArray *known, const IbhKnownRail *now);
 
-const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL: it is not here */
-/* Finds its link, and why it is missing. Whether hardware that is gone is elsewhere, the caller finds out. */
+const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL if it is gone */
+/* Sets `link` and `why`. The caller finds out whether missing hardware is in another namespace. */
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config);
-/* Why this NIC is missed; IBH_IS_THERE if it is a rail, or never was one. */
+/* Why this known rail is missing; IBH_IS_THERE if it is a rail, or was never known. */
 IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic);
 
-/* What had this address; NULL: nothing. */
+/* The known rail that had this address, or NULL. */
 const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip);
 
-/* A rail stands that the state does not have: it could not be written, or was removed. Of each sysctl that may be ours,
- * remembers that the old value is lost. */
+/* Handles rails that have our rules but are missing in the state, which could not be written or was removed: marks the
+ * old value of each sysctl that we may have set as lost. */
 void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state);

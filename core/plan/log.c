@@ -5,24 +5,22 @@
 
 #include <net/if.h>
 
-#define ITEMS_MAX 12 /* of one kind in one line: a host may have hundreds of addresses */
+#define ITEMS_MAX 12 /* per kind and line: a host may have hundreds of addresses */
 
 static const IbhOpType said_in_order[] = {
     IBH_OP_RULE_ADD,  IBH_OP_ROUTE_ADD,  IBH_OP_ROUTE_REPLACE, IBH_OP_RULE_DEL,
     IBH_OP_ROUTE_DEL, IBH_OP_SYSCTL_SET, IBH_OP_ANNOUNCE,      IBH_OP_NEIGH_DEL,
 };
 
-/* A rule that asks main comes and goes with a rule to a table of ours, which is reported. */
-static gboolean is_said_already(const GPtrArray *ops, const IbhOp *op)
+/* For a "lookup main" rule that comes or goes, finds the rule to a table of ours that does the same; else NULL. */
+static const IbhRule *find_partner_rule(const GPtrArray *ops, const IbhOp *op)
 {
-    if (!ibh_rule_asks_main(&op->rule))
-        return FALSE;
     IBH_EACH_POINTER (const IbhOp, other, ops) {
-        if (other->type == op->type && !ibh_rule_asks_main(&other->rule) &&
+        if (other->type == op->type && ibh_rule_asks_main(&op->rule) && !ibh_rule_asks_main(&other->rule) &&
             ibh_prefix_equal(&other->rule.from, &op->rule.from))
-            return TRUE;
+            return &other->rule;
     }
-    return FALSE;
+    return NULL;
 }
 
 static void put_type(GString *line, const GPtrArray *ops, IbhOpType type)
@@ -32,7 +30,7 @@ static void put_type(GString *line, const GPtrArray *ops, IbhOpType type)
     IBH_EACH_POINTER (const IbhOp, op, ops) {
         g_autofree char *item = NULL;
 
-        if (op->type != type || is_said_already(ops, op))
+        if (op->type != type || find_partner_rule(ops, op))
             continue;
         if (!n)
             g_string_append_printf(line, "%s%s ", line->len ? "; " : "", ibh_op_done(type));
@@ -45,8 +43,8 @@ static void put_type(GString *line, const GPtrArray *ops, IbhOpType type)
         g_string_append_printf(line, " and %u more", n - ITEMS_MAX);
 }
 
-/* Rules and routes that only go, go with their NIC. NULL: they are listed. */
-static const char *find_loss(const IbhSnapshot *snapshot, const char *iface, const GPtrArray *ops)
+/* If a NIC has only lost rules and routes, returns why; NULL to list each operation. */
+static const char *describe_loss(const IbhSnapshot *snapshot, const char *iface, const GPtrArray *ops)
 {
     const IbhLink *link = ibh_snapshot_link_by_name(snapshot, iface);
 
@@ -64,7 +62,7 @@ static const char *find_loss(const IbhSnapshot *snapshot, const char *iface, con
 static void put_line(GString *out, const char *iface, const GPtrArray *ops, const IbhSnapshot *snapshot,
                      const char *cause)
 {
-    const char *loss = find_loss(snapshot, iface, ops);
+    const char *loss = describe_loss(snapshot, iface, ops);
     g_autoptr(GString) line = g_string_new(NULL);
     g_autofree char *name = ibh_text_printable(iface), *why = ibh_text_printable(cause);
     guint removed = 0;
@@ -81,23 +79,12 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
     g_string_append_printf(out, "%s%s: %s (%s)\n", name, loss ? loss : "", line->str, why);
 }
 
-/* Of a rule that asks main, the table of the other rule of its address. */
-static guint32 table_of(const GPtrArray *done, const IbhOp *op)
+/* If the NIC is gone, the saved state has its table, and the known rails have its addresses. */
+static const char *find_iface(const GPtrArray *done, const IbhOp *op, const IbhSnapshot *snapshot)
 {
-    if (op->type != IBH_OP_RULE_DEL)
-        return op->route.table;
-    IBH_EACH_POINTER (const IbhOp, other, done) {
-        if (ibh_rule_asks_main(&op->rule) && other->type == op->type && !ibh_rule_asks_main(&other->rule) &&
-            ibh_prefix_equal(&other->rule.from, &op->rule.from))
-            return other->rule.table;
-    }
-    return op->rule.table;
-}
-
-/* A NIC that is gone has its table in the saved state, and its addresses among the known rails. */
-static const char *name_of(const GPtrArray *done, const IbhOp *op, const IbhSnapshot *snapshot)
-{
-    const guint32 table = table_of(done, op);
+    const IbhRule *partner = op->type == IBH_OP_RULE_DEL ? find_partner_rule(done, op) : NULL;
+    const IbhRule *rule = partner ? partner : &op->rule;
+    const guint32 table = op->type == IBH_OP_RULE_DEL ? rule->table : op->route.table;
     const IbhKnownRail *known =
         op->type == IBH_OP_RULE_DEL ? ibh_known_with(snapshot->state->known, &op->rule.from.ip) : NULL;
 
@@ -120,7 +107,7 @@ char *ibh_ops_log_text(const GPtrArray *done, const IbhSnapshot *snapshot, const
     GString *out = g_string_new(NULL);
 
     IBH_EACH_POINTER (IbhOp, op, done) {
-        gpointer name = (gpointer)(guintptr)name_of(done, op, snapshot);
+        gpointer name = (gpointer)(guintptr)find_iface(done, op, snapshot);
         GPtrArray *ops = g_hash_table_lookup(ops_of, name);
 
         if (!ops) {

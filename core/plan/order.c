@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The order in which a plan changes a host. What worked before keeps working while the steps are done, one after the
- * other; STEPS, at the end, is the page to argue with.
+ * The order of the operations of a plan. Traffic that worked before keeps working after each operation.
+ * emit_in_order(), at the end, is the page to argue with.
  */
 #include "plan/difference.h"
 #include "plan/want.h"
@@ -13,7 +13,7 @@ typedef struct {
     const IbhDifference *difference;
     const IbhWanted *wanted;
     const IbhRails *rails;
-    GArray *taken;   /* tables that one NIC takes from another */
+    GArray *taken;   /* guint32: tables that a NIC takes from another NIC */
     GPtrArray *plan; /* IbhOp * */
 } Order;
 
@@ -49,7 +49,7 @@ static void emit_sysctl(const Order *order, const IbhNic *nic, IbhSysctl key, in
     op->to = to;
 }
 
-/* ---- why a rule or a route comes or goes ---- */
+/* ---- reasons ---- */
 
 static char *why_new_rule(const Order *order, const IbhItem *item)
 {
@@ -127,58 +127,47 @@ static char *why_old(const Order *order, const IbhItem *item)
 
 /* ---- routes and rules ---- */
 
-/* The kernel keeps such a route, but does not take it again. No command brings a dead nexthop back to life. */
+/* TRUE if the kernel would refuse to add the route again: its source address is gone, its gateway is an address of this
+ * host now, or a next hop is dead. */
 static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
 {
     IBH_EACH_HOP (hop, route) {
         if (hop->dead)
             return TRUE;
     }
-    return (route->src.family != AF_UNSPEC && !ibh_rails_have_address(rails, &route->src)) ||
+    return (route->src.family != AF_UNSPEC && !ibh_rails_holder(rails, &route->src)) ||
            (route->gateway.family != AF_UNSPEC &&
             ibh_rails_have_gateway(rails, ibh_rails_nic(rails, route->ifindex), &route->gateway));
 }
 
-/* "nexthop dev ib0 nexthop dev ib1"; NULL: the route has one device. */
-static char *describe_hops(const IbhSnapshot *snapshot, const IbhRoute *route)
+/* A route of main=spread has a unit of its own, and its command names the devices: "dev ib0", or "nexthop dev ib0
+ * nexthop dev ib1". */
+static void fill_in_route(const Order *order, const IbhItem *item, IbhOp *op)
 {
-    GString *text = route->hops ? g_string_new(NULL) : NULL;
-
-    IBH_EACH_HOP (hop, route) {
-        const IbhLink *link = ibh_snapshot_link(snapshot, hop->ifindex);
-        g_autofree char *name = ibh_text_shell_word(link ? link->name : "?");
-
-        g_string_append_printf(text, "%snexthop dev %s", text->len ? " " : "", name);
-    }
-    return text ? g_string_free(text, FALSE) : NULL;
-}
-
-/* NULL: the route belongs to no single NIC, or the NIC has gone. Of main=spread the first device names the command. */
-static void name_route(const Order *order, const IbhItem *item, IbhOp *op)
-{
-    const IbhLink *link = ibh_snapshot_link(order->rails->snapshot, item->route->ifindex);
+    const IbhSnapshot *snapshot = order->rails->snapshot;
+    const IbhLink *only = ibh_snapshot_link(snapshot, item->route->ifindex);
+    g_autoptr(GString) text = NULL;
 
     op->route = *item->route;
     if (!item->spread)
         return;
     op->unit.kind = IBH_UNIT_SPREAD;
-    op->hops = describe_hops(order->rails->snapshot, item->route);
-    if (!op->hops && link) {
-        g_autofree char *name = ibh_text_shell_word(link->name);
+    text = g_string_new(NULL);
+    IBH_EACH_HOP (hop, item->route) {
+        const IbhLink *link = ibh_snapshot_link(snapshot, hop->ifindex);
+        g_autofree char *name = ibh_text_shell_word(link ? link->name : "?");
 
-        op->hops = g_strdup_printf("dev %s", name);
+        g_string_append_printf(text, "%snexthop dev %s", text->len ? " " : "", name);
     }
+    if (!item->route->hops && only) {
+        g_autofree char *name = ibh_text_shell_word(only->name);
+
+        g_string_append_printf(text, "dev %s", name);
+    }
+    op->hops = text->len ? g_strdup(text->str) : NULL;
 }
 
-/* The NIC in whose table, and place, the route comes; NULL: none but the route's own. */
-static const IbhNic *find_former(const Order *order, const IbhItem *item)
-{
-    const IbhNic *former = item->replaced && !item->spread ? ibh_route_owner(order->rails, item->replaced) : NULL;
-
-    return former != item->nic ? former : NULL;
-}
-
-/* An old rule leads another NIC to this table, or an old route of another NIC lies there. */
+/* Notes the table if an old rule of another NIC leads to it, or if it has an old route of another NIC. */
 static void note_taken(const IbhDifference *difference, const IbhItem *item, guint32 table, GArray *taken)
 {
     const int number = (int)table;
@@ -194,8 +183,8 @@ static void note_taken(const IbhDifference *difference, const IbhItem *item, gui
     }
 }
 
-/* Tables where one NIC has something new, and another NIC something old: table= moves them. */
-static GArray *find_taken(const IbhDifference *difference)
+/* Finds tables in which a NIC gets a rule or route while another NIC loses one: table= moved them. */
+static GArray *find_taken_tables(const IbhDifference *difference)
 {
     GArray *taken = IBH_NEW_ARRAY(int);
 
@@ -208,95 +197,82 @@ static GArray *find_taken(const IbhDifference *difference)
     return taken;
 }
 
-static gboolean is_taken(const Order *order, guint32 table)
+static gboolean is_taken_table(const Order *order, guint32 table)
 {
     return ibh_numbers_have(order->taken, (int)table);
 }
 
-static void emit_new_route(const Order *order, const IbhItem *item)
+/* Subnets come first: the kernel refuses a gateway that no route reaches. `takes` selects the tables that a NIC takes
+ * from another NIC. */
+static void emit_new_routes(const Order *order, gboolean takes)
 {
-    IbhOp *op = emit(order, item->replaced ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, item->nic, item->route->family,
-                     why_new_route(order, item));
+    static const IbhRouteKind kinds[] = {IBH_ROUTE_SUBNET, IBH_ROUTE_BY_GATEWAY};
 
-    name_route(order, item, op);
-    if (item->replaced) {
-        op->replaced = *item->replaced;
-        op->for_good = goes_for_good(order->rails, item->replaced);
+    IBH_EACH_ROW (const IbhRouteKind, kind, kinds) {
+        IBH_EACH (const IbhItem, item, order->difference->new_routes) {
+            IbhOp *op;
+
+            if (ibh_route_kind(item->route) != *kind || is_taken_table(order, item->route->table) != takes)
+                continue;
+            op = emit(order, item->replaced ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD, item->nic, item->route->family,
+                      why_new_route(order, item));
+            fill_in_route(order, item, op);
+            if (item->replaced) {
+                op->replaced = *item->replaced;
+                op->for_good = goes_for_good(order->rails, item->replaced);
+            }
+        }
     }
 }
 
-static void add_routes_of(const Order *order, IbhRouteKind kind, gboolean takes)
-{
-    IBH_EACH (const IbhItem, item, order->difference->new_routes) {
-        if (ibh_route_kind(item->route) == kind && is_taken(order, item->route->table) == takes)
-            emit_new_route(order, item);
-    }
-}
-
-static void add_routes(const Order *order)
-{
-    add_routes_of(order, IBH_ROUTE_SUBNET, FALSE);
-    add_routes_of(order, IBH_ROUTE_BY_GATEWAY, FALSE);
-}
-
-/* Whom an old route or rule serves. */
+/* Who still uses an old route or rule. */
 typedef enum {
     USE_NOBODY,
-    USE_FORMER_HOLDER, /* of a table that another NIC takes */
+    USE_FORMER_HOLDER, /* the NIC whose table another NIC takes */
     USE_RAIL,
 } Use;
 
-static gboolean is_led_to(const Order *order, const IbhRoute *route)
-{
-    IBH_EACH (const IbhRule, rule, order->rails->snapshot->rules) {
-        if (rule->family == route->family && rule->table == route->table)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static gboolean leads_somewhere(const Order *order, const IbhRule *rule)
-{
-    IBH_EACH (const IbhRoute, route, order->rails->snapshot->routes) {
-        if (route->table == rule->table && route->family == rule->family &&
-            (!rule->to.length || ibh_prefix_overlaps(&route->dst, &rule->to)))
-            return TRUE;
-    }
-    return ibh_rule_asks_main(rule);
-}
-
+/* A rule needs a route to lead to, and a route a rule that leads to its table. */
 static Use find_use(const Order *order, const IbhItem *item)
 {
-    if (item->rule ? !leads_somewhere(order, item->rule) : !is_led_to(order, item->route))
+    const IbhSnapshot *snapshot = order->rails->snapshot;
+    const guint32 table = item->rule ? item->rule->table : item->route->table;
+    gboolean is_used = item->rule && ibh_rule_asks_main(item->rule);
+
+    if (item->rule) {
+        IBH_EACH (const IbhRoute, route, snapshot->routes) {
+            if (is_used)
+                break;
+            is_used = route->table == table && route->family == item->rule->family &&
+                      (!item->rule->to.length || ibh_prefix_overlaps(&route->dst, &item->rule->to));
+        }
+    } else {
+        IBH_EACH (const IbhRule, rule, snapshot->rules)
+            is_used |= rule->family == item->route->family && rule->table == table;
+    }
+    if (!is_used)
         return USE_NOBODY;
-    return is_taken(order, item->rule ? item->rule->table : item->route->table) ? USE_FORMER_HOLDER : USE_RAIL;
+    return is_taken_table(order, table) ? USE_FORMER_HOLDER : USE_RAIL;
 }
 
-static void delete_routes_by(const Order *order, IbhRouteKind kind, Use use)
+static void emit_old_routes(const Order *order, Use use)
 {
-    IBH_EACH (const IbhItem, item, order->difference->old_routes) {
-        IbhOp *op;
+    static const IbhRouteKind kinds[] = {IBH_ROUTE_BY_GATEWAY, IBH_ROUTE_SUBNET};
 
-        if (ibh_route_kind(item->route) != kind || find_use(order, item) != use)
-            continue;
-        op = emit(order, IBH_OP_ROUTE_DEL, item->nic, item->route->family, why_old(order, item));
-        name_route(order, item, op);
-        op->for_good = goes_for_good(order->rails, item->route);
+    IBH_EACH_ROW (const IbhRouteKind, kind, kinds) {
+        IBH_EACH (const IbhItem, item, order->difference->old_routes) {
+            IbhOp *op;
+
+            if (ibh_route_kind(item->route) != *kind || find_use(order, item) != use)
+                continue;
+            op = emit(order, IBH_OP_ROUTE_DEL, item->nic, item->route->family, why_old(order, item));
+            fill_in_route(order, item, op);
+            op->for_good = goes_for_good(order->rails, item->route);
+        }
     }
 }
 
-static void delete_routes_of(const Order *order, Use use)
-{
-    delete_routes_by(order, IBH_ROUTE_BY_GATEWAY, use);
-    delete_routes_by(order, IBH_ROUTE_SUBNET, use);
-}
-
-static void delete_routes(const Order *order)
-{
-    delete_routes_of(order, USE_RAIL);
-}
-
-static gint ascending(gconstpointer left, gconstpointer right)
+static gint ascending_items(gconstpointer left, gconstpointer right)
 {
     const IbhItem *a = left, *b = right;
 
@@ -304,9 +280,9 @@ static gint ascending(gconstpointer left, gconstpointer right)
     return 0;
 }
 
-static gint descending(gconstpointer left, gconstpointer right)
+static gint descending_items(gconstpointer left, gconstpointer right)
 {
-    return ascending(right, left);
+    return ascending_items(right, left);
 }
 
 static void emit_rule(const Order *order, IbhOpType type, const IbhItem *item, char *why)
@@ -321,55 +297,29 @@ static void emit_rule(const Order *order, IbhOpType type, const IbhItem *item, c
 static gboolean takes_a_table(const Order *order, const IbhNic *nic)
 {
     IBH_EACH (const IbhItem, item, order->difference->new_rules) {
-        if (order->taken->len && item->nic == nic && is_taken(order, item->rule->table))
+        if (order->taken->len && item->nic == nic && is_taken_table(order, item->rule->table))
             return TRUE;
     }
     return FALSE;
 }
 
-/* `takes`: the rules of NICs that take a table from another one. */
-static void add_rules_of(const Order *order, gboolean takes)
+/* `takes` selects the rules of NICs that take a table from another NIC. */
+static void emit_new_rules(const Order *order, gboolean takes)
 {
-    g_array_sort(order->difference->new_rules, ascending); /* which keeps the order of equals */
+    g_array_sort(order->difference->new_rules, ascending_items); /* a stable sort */
     IBH_EACH (const IbhItem, item, order->difference->new_rules) {
         if ((!item->spread && takes_a_table(order, item->nic)) == takes)
             emit_rule(order, IBH_OP_RULE_ADD, item, why_new_rule(order, item));
     }
 }
 
-static void add_rules(const Order *order)
+static void emit_old_rules(const Order *order, Use use)
 {
-    add_rules_of(order, FALSE);
-}
-
-static void delete_rules_of(const Order *order, Use use)
-{
-    g_array_sort(order->difference->old_rules, descending);
+    g_array_sort(order->difference->old_rules, descending_items);
     IBH_EACH (const IbhItem, item, order->difference->old_rules) {
         if (find_use(order, item) == use)
             emit_rule(order, IBH_OP_RULE_DEL, item, why_old(order, item));
     }
-}
-
-static void delete_rules(const Order *order)
-{
-    delete_rules_of(order, USE_RAIL);
-}
-
-static void delete_unused(const Order *order)
-{
-    delete_routes_of(order, USE_NOBODY);
-    delete_rules_of(order, USE_NOBODY);
-}
-
-/* table= gives a NIC the table that another NIC has had. That one has its new rules by now. */
-static void take_tables(const Order *order)
-{
-    delete_rules_of(order, USE_FORMER_HOLDER);
-    delete_routes_of(order, USE_FORMER_HOLDER);
-    add_routes_of(order, IBH_ROUTE_SUBNET, TRUE);
-    add_routes_of(order, IBH_ROUTE_BY_GATEWAY, TRUE);
-    add_rules_of(order, TRUE);
 }
 
 /* ---- rp_filter ---- */
@@ -381,8 +331,8 @@ static gboolean is_strict(const Order *order, int rp_filter)
     return ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, rp_filter, all) == 1;
 }
 
-/* The value while the plan runs. A strict rp_filter drops what still arrives on the wrong NIC, so it is loosened where
- * anything changes; one that the administrator keeps is not. */
+/* Returns the value while the plan runs. A strict rp_filter drops packets that still arrive on the wrong NIC, so loosen
+ * it on each NIC that changes. With arp=keep, never touch it. */
 static int rp_filter_meanwhile(const Order *order, const IbhWantedNic *one)
 {
     const int now = one->nic->link->sysctl[IBH_SYSCTL_RP_FILTER], want = one->value[IBH_SYSCTL_RP_FILTER];
@@ -441,8 +391,9 @@ static char *why_arp(const Order *order, const IbhWantedNic *one, IbhSysctl key)
     return g_strdup_printf("%s %s", does[key], one->nic->link->name);
 }
 
-/* A strict rp_filter drops the packets, and the ARP requests, of those whom this host answers by another NIC. A peer
- * that asks before the value is set must not learn the NIC either: until then arp_filter=1 looks for the way back. */
+/* TRUE for a NIC whose rp_filter gets strict: it drops the packets, and the ARP requests, of peers that this host
+ * reaches through another NIC. Before the value is set, such peers must not learn the NIC either, so arp_filter=1
+ * checks the way back until then. */
 static gboolean filters_until_strict(const Order *order, const IbhWantedNic *one)
 {
     return gets_strict(order, one) && !ibh_nic_must_be_silent(order->rails, one->nic);
@@ -457,9 +408,9 @@ static void set_arp(const Order *order, const IbhWantedNic *one, IbhSysctl key)
                              : why_arp(order, one, key));
 }
 
-/* A NIC answers more with a smaller value. Where arp_ignore and arp_filter take each other's place, the new one comes
- * before the old one goes: with neither, each NIC would answer for all. */
-static gboolean answers_more(const Order *order, const IbhWantedNic *one, IbhSysctl key)
+/* TRUE if the new value makes the NIC answer more. If arp_ignore and arp_filter replace each other, set the new sysctl
+ * before the old one is cleared: with neither, every NIC would answer for all addresses. */
+static gboolean gets_looser(const Order *order, const IbhWantedNic *one, IbhSysctl key)
 {
     const IbhSysctl other = key == IBH_SYSCTL_ARP_IGNORE ? IBH_SYSCTL_ARP_FILTER : IBH_SYSCTL_ARP_IGNORE;
     const int *now = one->nic->link->sysctl, *want = one->value;
@@ -471,52 +422,43 @@ static gboolean answers_more(const Order *order, const IbhWantedNic *one, IbhSys
     return want[key] < now[key] && want[other] <= now[other];
 }
 
-static void answer_more(const Order *order, gboolean answers)
+/* `early` selects the NICs that will answer for an address, and those whose sysctls replace each other. */
+static void loosen_arp(const Order *order, gboolean early)
 {
     IBH_EACH (const IbhWantedNic, one, order->wanted->nics) {
-        const gboolean in_exchange =
-            one->value[IBH_SYSCTL_ARP_IGNORE] > one->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] ||
-            one->value[IBH_SYSCTL_ARP_FILTER] > one->nic->link->sysctl[IBH_SYSCTL_ARP_FILTER];
-        const gboolean early = in_exchange || ibh_difference_effect(order->difference, one->nic)->answers;
+        const int *now = one->nic->link->sysctl, *want = one->value;
+        const gboolean is_early = ibh_difference_effect(order->difference, one->nic)->answers ||
+                                  want[IBH_SYSCTL_ARP_IGNORE] > now[IBH_SYSCTL_ARP_IGNORE] ||
+                                  want[IBH_SYSCTL_ARP_FILTER] > now[IBH_SYSCTL_ARP_FILTER];
 
-        if (early == answers && answers_more(order, one, IBH_SYSCTL_ARP_IGNORE))
+        if (is_early == early && gets_looser(order, one, IBH_SYSCTL_ARP_IGNORE))
             set_arp(order, one, IBH_SYSCTL_ARP_IGNORE);
-        if (early == answers && answers_more(order, one, IBH_SYSCTL_ARP_FILTER))
+        if (is_early == early && gets_looser(order, one, IBH_SYSCTL_ARP_FILTER))
             set_arp(order, one, IBH_SYSCTL_ARP_FILTER);
     }
-}
-
-static void let_answering_answer(const Order *order)
-{
-    answer_more(order, TRUE);
-}
-
-static void let_others_answer(const Order *order)
-{
-    answer_more(order, FALSE);
     IBH_EACH (const IbhWantedNic, one, order->wanted->nics) {
-        if (filters_until_strict(order, one))
+        if (!early && filters_until_strict(order, one)) /* rp_filter is strict by now */
             emit_sysctl(order, one->nic, IBH_SYSCTL_ARP_FILTER, 1, one->value[IBH_SYSCTL_ARP_FILTER],
                         why_arp(order, one, IBH_SYSCTL_ARP_FILTER));
     }
 }
 
-static void answer_less(const Order *order)
+static void tighten_arp(const Order *order)
 {
     IBH_EACH (const IbhWantedNic, one, order->wanted->nics) {
         set_arp(order, one, IBH_SYSCTL_ARP_ANNOUNCE);
-        if (!answers_more(order, one, IBH_SYSCTL_ARP_IGNORE))
+        if (!gets_looser(order, one, IBH_SYSCTL_ARP_IGNORE))
             set_arp(order, one, IBH_SYSCTL_ARP_IGNORE);
-        if (!answers_more(order, one, IBH_SYSCTL_ARP_FILTER))
+        if (!gets_looser(order, one, IBH_SYSCTL_ARP_FILTER))
             set_arp(order, one, IBH_SYSCTL_ARP_FILTER);
     }
 }
 
 /* ---- peers ---- */
 
-/* A NIC that nothing leaves through any more would go on asking its peers from its own hardware address, and they would
- * learn that address again. Without a link the kernel has forgotten them. */
-static void forget_neighbours(const Order *order)
+/* If no traffic leaves through a NIC any more, the kernel would still send ARP probes to its neighbours from there, and
+ * peers would learn the MAC of the NIC again. Without carrier, the kernel has dropped the neighbours already. */
+static void delete_neighbours(const Order *order)
 {
     IBH_EACH (const IbhWantedNic, one, order->wanted->nics) {
         const IbhEffect *effect = ibh_difference_effect(order->difference, one->nic);
@@ -528,8 +470,8 @@ static void forget_neighbours(const Order *order)
     }
 }
 
-/* The source that the kernel gives an ARP request for `ip` on this link: the first primary address whose subnet has it.
- */
+/* TRUE if the kernel's own ARP request for `ip` on this link would have `ip` as its source: the kernel takes the first
+ * primary address whose subnet contains the target. */
 static gboolean is_kernels_choice(const IbhNic *nic, const IbhIp *ip)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
@@ -539,8 +481,8 @@ static gboolean is_kernels_choice(const IbhNic *nic, const IbhIp *ip)
     return FALSE;
 }
 
-/* The NIC that an address is announced from; NULL: peers know it already. In IPv6 the NIC that has the address always
- * answers. A link-local address that another hardware address announces looks like a conflict (RFC 3927). */
+/* Returns the NIC from which to announce an address; NULL if peers know the NIC already. For IPv6, the NIC that has the
+ * address always answers. If another NIC announced a link-local IPv4 address, peers would see a conflict (RFC 3927). */
 static const IbhNic *find_announcer(const Order *order, const IbhNic *nic, const IbhAddress *address,
                                     gboolean any_gets_strict)
 {
@@ -595,42 +537,46 @@ static void announce(const Order *order)
 
 /* ---- the order ---- */
 
-static void (*const STEPS[])(const Order *order) = {
-    /* While rules change, packets arrive on the wrong NIC, where a strict rp_filter would drop them. */
-    loosen_rp_filters,
-    /* Routes that no rule leads to, and rules that lead to nothing, serve nobody. They go before they meet what is new.
-     */
-    delete_unused,
-    /* A rule never leads to an empty table, so routes come first. A rule leads to what it names and nowhere else, so no
-     * old rule finds the new routes. */
-    add_routes,
-    add_rules,
-    /* Where a NIC gets the table of another NIC, that one leaves before the first comes. */
-    take_tables,
-    /* The NICs that answer from now on have to, before the old rules go and before peers are told. */
-    let_answering_answer,
-    delete_rules,
-    delete_routes,
-    /* From here on every address is sent from where it will stay: the NICs that peers must not learn fall silent, and
-     * those whose rp_filter gets strict answer only whom they will answer then. */
-    answer_less,
-    forget_neighbours,
-    /* Peers switch at once. */
-    announce,
-    /* Now no peer sends to another NIC, where a strict rp_filter would drop the packet. */
-    tighten_rp_filters,
-    /* No peer depends on the other NICs' answers any more. */
-    let_others_answer,
-};
+static void emit_in_order(const Order *order)
+{
+    /* While rules change, packets arrive on the wrong NIC, and a strict rp_filter would drop them. */
+    loosen_rp_filters(order);
+    /* Nobody uses routes without a rule, and rules without a route. Delete them before they combine with new ones. */
+    emit_old_routes(order, USE_NOBODY);
+    emit_old_rules(order, USE_NOBODY);
+    /* Routes come first, so no rule leads to an empty table. Rules name their destination, so old rules do not match
+     * packets for the new routes. */
+    emit_new_routes(order, FALSE);
+    emit_new_rules(order, FALSE);
+    /* If table= gives a NIC the table of another NIC, the former holder leaves first. It has its new rules by now. */
+    emit_old_rules(order, USE_FORMER_HOLDER);
+    emit_old_routes(order, USE_FORMER_HOLDER);
+    emit_new_routes(order, TRUE);
+    emit_new_rules(order, TRUE);
+    /* NICs that will answer for an address must answer before old rules go and before we tell peers. */
+    loosen_arp(order, TRUE);
+    emit_old_rules(order, USE_RAIL);
+    emit_old_routes(order, USE_RAIL);
+    /* From here on, every address is sent from its final NIC: NICs that peers must not learn fall silent, and a NIC
+     * whose rp_filter gets strict answers only the peers that it will answer then. */
+    tighten_arp(order);
+    delete_neighbours(order);
+    /* Peers switch immediately. */
+    announce(order);
+    /* Now no peer sends to the wrong NIC, where a strict rp_filter would drop the packet. */
+    tighten_rp_filters(order);
+    /* No peer depends on the answers of the other NICs any more. */
+    loosen_arp(order, FALSE);
+}
 
-/* Two NICs of which one takes a place in the other's table stand or fall together. */
+/* If a route of one NIC replaces a route of another NIC, the operations of both are one unit. */
 static void join_units(const Order *order)
 {
     IBH_EACH (const IbhItem, item, order->difference->new_routes) {
-        const IbhNic *before = find_former(order, item);
+        const IbhNic *before = item->replaced && !item->spread ? ibh_route_owner(order->rails, item->replaced) : NULL;
         const int family = item->route->family;
 
-        if (!before)
+        if (!before || before == item->nic)
             continue;
         IBH_EACH_POINTER (IbhOp, op, order->plan) {
             if (op->unit.kind == IBH_UNIT_NIC && op->unit.family == family &&
@@ -650,9 +596,9 @@ GPtrArray *ibh_plan_to(const IbhWanted *wanted)
                    .plan = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free)};
 
     ibh_difference_init(&difference, wanted);
-    order.taken = taken = find_taken(&difference);
-    for (guint i = 0; !difference.is_empty && i < G_N_ELEMENTS(STEPS); i++)
-        STEPS[i](&order);
+    order.taken = taken = find_taken_tables(&difference);
+    if (!difference.is_empty)
+        emit_in_order(&order);
     join_units(&order);
     return order.plan;
 }

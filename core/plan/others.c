@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What others route already. A script, a network manager or a cloud's agent may have given an address a rule and a
- * table of its own. Rules of ours beside theirs would hide their more exact routes, so a pair that they route rightly
- * is left to them.
+ * Pairs that other programs route. A script, a network manager or a cloud agent may have given an address a rule and a
+ * table of its own. Our rules would hide the more specific routes of that table, so we leave a pair alone if the
+ * foreign rule routes it correctly.
  */
 #include "plan/rails.h"
 
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 
-/* A packet from this source to the prefix may meet the rule: RDMA sends without a mark. The local table has this host's
- * addresses. A rule with "not" meets all but what it names. */
-static gboolean may_meet(const IbhRule *rule, const IbhIp *source, const IbhPrefix *to)
+/* TRUE if a packet from this source to the prefix can match the foreign rule. RDMA packets have no mark. The local
+ * table holds this host's addresses only. A rule with "not" matches all packets but those it selects. */
+static gboolean can_match(const IbhRule *rule, const IbhIp *source, const IbhPrefix *to)
 {
     const gboolean from = !rule->from.length || ibh_prefix_contains(&rule->from, source);
 
@@ -23,53 +23,48 @@ static gboolean may_meet(const IbhRule *rule, const IbhIp *source, const IbhPref
     return from && !(rule->selectors & IBH_SELECT_FWMARK) && (!rule->to.length || ibh_prefix_overlaps(&rule->to, to));
 }
 
-/* A route of theirs in the rule's table that the rule does not suppress. */
-static gboolean is_of_table(const IbhRoute *route, const IbhRule *rule)
+/* TRUE for a foreign route in the rule's table that the rule does not suppress. */
+static gboolean is_looked_up(const IbhRoute *route, const IbhRule *rule)
 {
     return route->table == rule->table && route->family == rule->family && route->type != RTN_THROW &&
            !ibh_route_is_ours(route) && (gint64)route->dst.length > rule->suppress_prefixlength;
 }
 
-static gboolean has_route_in(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhPrefix *to)
+static gboolean has_overlapping_route(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhPrefix *to)
 {
     const GArray *const lists[] = {snapshot->routes, snapshot->main_by_nic};
 
     for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
         IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (is_of_table(route, rule) && ibh_prefix_overlaps(&route->dst, to))
+            if (is_looked_up(route, rule) && ibh_prefix_overlaps(&route->dst, to))
                 return TRUE;
         }
     }
     return FALSE;
 }
 
-/* Another rail has a more exact route of that table inside the prefix: a packet for it would leave by that rail. */
-static gboolean leads_inside_by_another_rail(const IbhRails *rails, const IbhNic *nic, const IbhRoute *route,
-                                             const IbhPrefix *to)
+static gboolean is_another_rail(const IbhRails *rails, const IbhNic *nic, int ifindex)
 {
-    const IbhNic *by = ibh_rails_nic(rails, route->ifindex);
+    const IbhNic *other = ibh_rails_nic(rails, ifindex);
 
-    if (!ibh_prefix_is_inside(&route->dst, to))
-        return FALSE;
-    IBH_EACH_HOP (hop, route) {
-        const IbhNic *one = ibh_rails_nic(rails, hop->ifindex);
-
-        if (one && one != nic && one->status == IBH_NIC_RAIL)
-            return TRUE;
-    }
-    return by && by != nic && by->status == IBH_NIC_RAIL;
+    return other && other != nic && other->status == IBH_NIC_RAIL;
 }
 
-/* The table's own answer for the prefix is this NIC alone, or an error, which is meant. A route by a gateway is one to
- * the prefix only where it is as long: IPoIB cannot resolve an address of its own wire by a gateway. */
-static gboolean routes_rightly(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule, const IbhPrefix *to)
+/* TRUE if the table's best route to the prefix leaves through this NIC alone, or is an error route, which is
+ * deliberate, and no longer route inside the prefix leaves through another rail. A gateway route counts only if it is
+ * as long as the prefix: IPoIB cannot resolve an address on its own link via a gateway. */
+static gboolean routes_correctly(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule, const IbhPrefix *to)
 {
     const IbhRoute *best = NULL;
 
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
-        if (!is_of_table(route, rule))
+        gboolean by_another = is_another_rail(rails, nic, route->ifindex);
+
+        if (!is_looked_up(route, rule))
             continue;
-        if (leads_inside_by_another_rail(rails, nic, route, to))
+        IBH_EACH_HOP (hop, route)
+            by_another |= is_another_rail(rails, nic, hop->ifindex);
+        if (by_another && ibh_prefix_is_inside(&route->dst, to))
             return FALSE;
         if (ibh_prefix_covers(&route->dst, to) && ibh_route_is_better(route, best))
             best = route;
@@ -86,18 +81,18 @@ const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const 
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         const gboolean is_table = rule->action == FR_ACT_TO_TBL;
 
-        if (!may_meet(rule, &address->local, to))
+        if (!can_match(rule, &address->local, to))
             continue;
         if (!is_table && rule->action != FR_ACT_GOTO && rule->action != FR_ACT_NOP)
             return NULL;
-        /* Main's longer prefixes: a pair of ours asks main for them, too. */
+        /* The rule looks main up for longer prefixes, as our pair does. */
         if (rule->table == IBH_TABLE_MAIN && rule->suppress_prefixlength >= (gint64)to->length)
             continue;
-        if (!is_table || !has_route_in(rails->snapshot, rule, to))
+        if (!is_table || !has_overlapping_route(rails->snapshot, rule, to))
             continue;
-        /* The first rule whose table has a part in the prefix decides. */
+        /* The first rule whose table has a route that overlaps the prefix decides. */
         return ibh_rule_is_of_a_source(rule) && rule->suppress_prefixlength < 0 &&
-                       (!rule->to.length || ibh_prefix_covers(&rule->to, to)) && routes_rightly(rails, nic, rule, to)
+                       (!rule->to.length || ibh_prefix_covers(&rule->to, to)) && routes_correctly(rails, nic, rule, to)
                    ? rule
                    : NULL;
     }
@@ -110,7 +105,7 @@ gboolean ibh_others_lead_out(const IbhRails *rails, const IbhAddress *address)
         if (!ibh_rule_is_of_a_source(rule) || rule->to.length || !ibh_prefix_contains(&rule->from, &address->local))
             continue;
         IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
-            if (is_of_table(route, rule))
+            if (is_looked_up(route, rule))
                 return TRUE;
         }
     }

@@ -111,16 +111,11 @@ const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *ip)
     return first ? ibh_rails_nic(rails, first->ifindex) : NULL;
 }
 
-gboolean ibh_rails_have_address(const IbhRails *rails, const IbhIp *ip)
-{
-    return ibh_rails_holder(rails, ip) != NULL;
-}
-
 gboolean ibh_rails_have_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway)
 {
     if (ibh_ip_is_fe80(gateway))
         return nic && ibh_rails_address(rails, nic, gateway);
-    return ibh_rails_have_address(rails, gateway);
+    return ibh_rails_holder(rails, gateway) != NULL;
 }
 
 gboolean ibh_nic_has_first(const IbhNic *nic, const IbhAddress *address)
@@ -148,26 +143,26 @@ const IbhAddress *ibh_rails_address(const IbhRails *rails, const IbhNic *nic, co
     return NULL;
 }
 
-/* The NIC to whose table the other rule of the pair leads; NULL: there is none. */
-static const IbhNic *owner_by_pair(const IbhRails *rails, const IbhRule *rule)
-{
-    IBH_EACH (const IbhRule, other, rails->snapshot->rules) {
-        if (ibh_rule_is_ours(other) && other->table != IBH_TABLE_MAIN && ibh_prefix_equal(&other->from, &rule->from) &&
-            ibh_prefix_equal(&other->to, &rule->to))
-            return ibh_rails_nic_by_table(rails, other->table);
-    }
-    return NULL;
-}
-
 const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule)
 {
     const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
-    const IbhNic *by_table, *owner = ibh_rails_owner(rails, &rule->from.ip);
+    const IbhNic *by_table = NULL, *owner = ibh_rails_owner(rails, &rule->from.ip);
 
     if (ibh_rails_holders(rails, &rule->from.ip)->len == 1)
         return holder;
-    /* No NIC has the address, or several have: the table names one. */
-    by_table = rule->table == IBH_TABLE_MAIN ? owner_by_pair(rails, rule) : ibh_rails_nic_by_table(rails, rule->table);
+    /* No NIC has the address, or several have it: the table tells. A rule that looks main up shares its address and
+     * destination with a rule that looks T up. */
+    if (rule->table != IBH_TABLE_MAIN)
+        by_table = ibh_rails_nic_by_table(rails, rule->table);
+    else {
+        IBH_EACH (const IbhRule, other, rails->snapshot->rules) {
+            if (ibh_rule_is_ours(other) && other->table != IBH_TABLE_MAIN &&
+                ibh_prefix_equal(&other->from, &rule->from) && ibh_prefix_equal(&other->to, &rule->to)) {
+                by_table = ibh_rails_nic_by_table(rails, other->table);
+                break;
+            }
+        }
+    }
     if (by_table && (!holder || ibh_rails_address(rails, by_table, &rule->from.ip)))
         return by_table;
     return owner ? owner : holder;
@@ -180,7 +175,7 @@ const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route)
     return by_device ? by_device : ibh_rails_nic_by_table(rails, route->table);
 }
 
-static gboolean has_family(const GPtrArray *addresses, int family)
+static gboolean addresses_have_family(const GPtrArray *addresses, int family)
 {
     IBH_EACH_POINTER (const IbhAddress, address, addresses) {
         if (address->local.family == family)
@@ -191,27 +186,24 @@ static gboolean has_family(const GPtrArray *addresses, int family)
 
 gboolean ibh_nic_serves_family(const IbhNic *nic, int family)
 {
-    return has_family(nic->served, family);
+    return addresses_have_family(nic->served, family);
 }
 
 gboolean ibh_nic_programs_family(const IbhNic *nic, int family)
 {
-    return has_family(nic->programmed, family);
-}
-
-static gboolean is_table_of_the_kernel(guint32 table)
-{
-    return table == IBH_TABLE_MAIN || table == IBH_TABLE_LOCAL || table == RT_TABLE_DEFAULT || table == RT_TABLE_UNSPEC;
+    return addresses_have_family(nic->programmed, family);
 }
 
 gboolean ibh_rule_is_of_a_source(const IbhRule *rule)
 {
-    if (ibh_rule_is_ours(rule) || rule->action != FR_ACT_TO_TBL || rule->l3mdev || is_table_of_the_kernel(rule->table))
+    if (ibh_rule_is_ours(rule) || rule->action != FR_ACT_TO_TBL || rule->l3mdev)
+        return FALSE;
+    if (rule->table == IBH_TABLE_MAIN || rule->table == IBH_TABLE_LOCAL || rule->table == RT_TABLE_DEFAULT ||
+        rule->table == RT_TABLE_UNSPEC)
         return FALSE;
     return rule->from.length && !(rule->selectors & ~(guint)IBH_SELECT_TO);
 }
 
-/* The longest that contains it; NULL: none does. */
 const IbhRemote *ibh_nic_find_remote(const IbhNic *nic, const IbhPrefix *prefix)
 {
     const IbhRemote *best = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Why a NIC is a rail or none, in words for people: made only where it is said. */
+/* Words for people: why a NIC is a rail or not. */
 #include "plan/rails.h"
 
 static const char *const WORDS[] = {
@@ -17,7 +17,7 @@ static const char *const WORDS[] = {
     [IBH_WHY_STAYS] = "it stays a rail, though no other RDMA NIC shares its subnet now",
 };
 
-static char *say(const IbhNic *nic)
+static char *describe_reason(const IbhNic *nic)
 {
     const IbhReason *reason = &nic->reason;
     char subnet[IBH_PREFIX_STRLEN];
@@ -44,7 +44,7 @@ static char *say(const IbhNic *nic)
 char *ibh_nic_why(const IbhNic *nic)
 {
     const IbhRule *rule = nic->served->len ? ibh_nic_foreign_rule(nic, nic->served->pdata[0]) : NULL;
-    g_autofree char *why = say(nic);
+    g_autofree char *why = describe_reason(nic);
     char from[IBH_PREFIX_STRLEN];
 
     if (!rule)

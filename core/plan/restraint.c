@@ -3,67 +3,47 @@
 
 #include "plan/want.h"
 
-/* ARP settings belong to the NIC, not to a family of addresses. */
-static gboolean has_address(const IbhNic *nic, const IbhOp *op)
-{
-    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
-        if ((op->type == IBH_OP_SYSCTL_SET || address->local.family == op->unit.family) && !address->tentative &&
-            !ibh_ip_is_fe80(&address->local))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* What a NIC gets although it has no address yet that counts (no carrier, no duplicate address detection). */
-static gboolean is_wanted(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
-{
-    return op->type == IBH_OP_SYSCTL_SET &&
-           (nic->status == IBH_NIC_RAIL ||
-            (op->key != IBH_SYSCTL_RP_FILTER && op->to == 1 && ibh_nic_must_be_silent(rails, nic)));
-}
-
+/* TRUE if the NIC lacks the address that the operation is about, so the address may come back in a moment. */
 static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op)
 {
     const IbhNic *nic = ibh_rails_nic(rails, op->ifindex);
+    const gboolean is_sysctl = op->type == IBH_OP_SYSCTL_SET;
 
-    if (!nic || nic->status == IBH_NIC_UNMANAGED || has_address(nic, op) || is_wanted(rails, nic, op))
+    if (!nic || nic->status == IBH_NIC_UNMANAGED || op->unit.kind == IBH_UNIT_MOVES) /* another NIC waits for T */
         return FALSE;
-    if (restraint->down && g_strv_contains(restraint->down, nic->link->name))
+    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
+        /* ARP settings serve addresses of any family. */
+        if ((is_sysctl || address->local.family == op->unit.family) && !address->tentative &&
+            !ibh_ip_is_fe80(&address->local))
+            return FALSE;
+    }
+    /* Sysctls of a NIC that has no address that counts yet: no carrier, or duplicate address detection. */
+    if (is_sysctl && nic->status == IBH_NIC_RAIL)
+        return FALSE;
+    if (is_sysctl && op->key != IBH_SYSCTL_RP_FILTER && op->to == 1 && ibh_nic_must_be_silent(rails, nic))
         return FALSE;
     return !ibh_numbers_have(restraint->given_up, op->ifindex) &&
-           op->unit.kind != IBH_UNIT_MOVES; /* another one waits for its table */
-}
-
-static gboolean is_left(const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op, GArray *spared)
-{
-    if (restraint->leaves && restraint->leaves(restraint->data, &op->unit))
-        return TRUE;
-    if (!is_spared(rails, restraint, op))
-        return FALSE;
-    if (!ibh_numbers_have(spared, op->ifindex))
-        g_array_append_val(spared, op->ifindex);
-    return TRUE;
-}
-
-/* Peers are told of a change, and of nothing else. */
-static gboolean has_change(const GPtrArray *plan)
-{
-    IBH_EACH_POINTER (const IbhOp, op, plan) {
-        if (op->type != IBH_OP_ANNOUNCE && op->type != IBH_OP_NEIGH_DEL)
-            return TRUE;
-    }
-    return FALSE;
+           !(restraint->down && g_strv_contains(restraint->down, nic->link->name));
 }
 
 GArray *ibh_plan_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestraint *restraint)
 {
     GArray *spared = IBH_NEW_ARRAY(int);
+    gboolean changes = FALSE;
 
     for (guint i = plan->len; i-- > 0;) {
-        if (is_left(rails, restraint, g_ptr_array_index(plan, i), spared))
-            g_ptr_array_remove_index(plan, i);
+        const IbhOp *op = g_ptr_array_index(plan, i);
+        const gboolean is_left = restraint->leaves && restraint->leaves(restraint->data, &op->unit);
+
+        if (!is_left && !is_spared(rails, restraint, op))
+            continue;
+        if (!is_left && !ibh_numbers_have(spared, op->ifindex))
+            g_array_append_val(spared, op->ifindex);
+        g_ptr_array_remove_index(plan, i);
     }
-    if (!has_change(plan))
+    IBH_EACH_POINTER (const IbhOp, op, plan)
+        changes |= op->type != IBH_OP_ANNOUNCE && op->type != IBH_OP_NEIGH_DEL;
+    if (!changes) /* peers need to hear of changes only */
         g_ptr_array_set_size(plan, 0);
     return spared;
 }

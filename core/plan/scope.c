@@ -5,7 +5,7 @@
 
 #include <sys/socket.h>
 
-#define SPARE_NUMBERS 8 /* automatic tables above all ranks, for NICs whose own number is taken */
+#define SPARE_NUMBERS 8 /* automatic tables above all ranks, for NICs whose number is taken */
 
 void ibh_scope_init(IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config)
 {
@@ -48,14 +48,14 @@ GArray *ibh_scope_lacks(const IbhScope *scope, const IbhSnapshot *snapshot)
     return subnets;
 }
 
-/* Main and the local table are read in ways of their own. */
+/* The snapshot reads main and the local table in other ways. */
 static void add_table(GArray *tables, guint32 table)
 {
     if (table && table != IBH_TABLE_MAIN && table != IBH_TABLE_LOCAL && !ibh_numbers_have(tables, (int)table))
         g_array_append_val(tables, table);
 }
 
-static void add_pair(GArray *tables, guint32 table)
+static void add_table_and_defaults(GArray *tables, guint32 table)
 {
     if (table == IBH_TABLE_AUTO)
         return;
@@ -63,8 +63,8 @@ static void add_pair(GArray *tables, guint32 table)
     add_table(tables, table + IBH_TABLE_DEFAULTS);
 }
 
-/* Foreign rules mostly name single addresses, and may be thousands. */
-static gboolean has_one_in(GHashTable *addresses, const IbhPrefix *prefix)
+/* Thousands of foreign rules may exist, and most of them select one address. */
+static gboolean has_address_in(GHashTable *addresses, const IbhPrefix *prefix)
 {
     GHashTableIter iter;
     gpointer ip;
@@ -79,37 +79,31 @@ static gboolean has_one_in(GHashTable *addresses, const IbhPrefix *prefix)
     return FALSE;
 }
 
-static void add_tables_of_sources(const IbhScope *scope, const IbhSnapshot *snapshot, GArray *tables)
+GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config)
 {
     g_autoptr(GHashTable) addresses = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal);
+    GArray *tables = IBH_NEW_ARRAY(guint32);
 
+    if (!scope->candidates->len)
+        return tables;
+    for (guint i = 1; i <= scope->candidates->len + SPARE_NUMBERS; i++)
+        add_table_and_defaults(tables, IBH_TABLE_BASE + i);
+    IBH_EACH (const IbhSavedRail, saved, snapshot->state->rails)
+        add_table_and_defaults(tables, saved->table);
+    IBH_EACH (const int, ifindex, scope->candidates)
+        add_table_and_defaults(tables, ibh_config_settings(config, ibh_snapshot_link(snapshot, *ifindex)->name).table);
+    IBH_EACH (const IbhRoute, route, snapshot->routes) {
+        if (ibh_route_is_ours(route))
+            add_table(tables, route->table);
+    }
     IBH_EACH (IbhAddress, address, snapshot->addresses) {
         if (ibh_numbers_have(scope->candidates, address->ifindex))
             g_hash_table_add(addresses, &address->local);
     }
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
         if (ibh_rule_is_of_a_source(rule) && !ibh_numbers_have(tables, (int)rule->table) &&
-            has_one_in(addresses, &rule->from))
+            has_address_in(addresses, &rule->from))
             add_table(tables, rule->table);
     }
-}
-
-GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config)
-{
-    GArray *tables = IBH_NEW_ARRAY(guint32);
-
-    if (!scope->candidates->len)
-        return tables;
-    for (guint i = 1; i <= scope->candidates->len + SPARE_NUMBERS; i++)
-        add_pair(tables, IBH_TABLE_BASE + i);
-    IBH_EACH (const IbhSavedRail, saved, snapshot->state->rails)
-        add_pair(tables, saved->table);
-    IBH_EACH (const int, ifindex, scope->candidates)
-        add_pair(tables, ibh_config_settings(config, ibh_snapshot_link(snapshot, *ifindex)->name).table);
-    IBH_EACH (const IbhRoute, route, snapshot->routes) {
-        if (ibh_route_is_ours(route))
-            add_table(tables, route->table);
-    }
-    add_tables_of_sources(scope, snapshot, tables);
     return tables;
 }

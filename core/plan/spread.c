@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What main=spread wants: multipath routes over the rails of a subnet, and the rules that lead unbound traffic to them.
- */
+/* The routes and rules of main=spread: multipath routes over the rails of a subnet, for unbound traffic. */
 #include "plan/want.h"
 
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-static const IbhIp NO_SOURCE = {.family = AF_INET}; /* what unbound traffic has yet */
+static const IbhIp NO_SOURCE = {.family = AF_INET}; /* the source of a packet until the kernel selects one */
 
-/* The source address that the kernel gives unbound traffic by this NIC. It must be of this subnet, and the NIC its
- * owner: once a socket has that source, the owner's rule applies. */
+/* Returns the source address that the kernel selects for packets through this NIC. */
 static const IbhAddress *first_primary(const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
@@ -19,6 +17,8 @@ static const IbhAddress *first_primary(const IbhNic *nic)
     return NULL;
 }
 
+/* TRUE if the kernel selects a source of this subnet that the NIC owns: once the socket has that source, the rule of
+ * the owner applies. */
 static gboolean can_carry(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet)
 {
     const IbhAddress *address = first_primary(nic);
@@ -29,8 +29,9 @@ static gboolean can_carry(const IbhRails *rails, const IbhNic *nic, const IbhPre
            ibh_rails_owner(rails, &address->local) == nic;
 }
 
-/* A NIC that is no rail has that subnet, too: spreading would take its traffic. */
-static gboolean is_anothers(const IbhRails *rails, const IbhPrefix *subnet)
+/* TRUE if spreading would take traffic from others: a NIC that is no rail has the subnet, or a later foreign rule leads
+ * to a part of the subnet. */
+static gboolean is_used_by_others(const IbhRails *rails, const IbhPrefix *subnet)
 {
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
         const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
@@ -38,12 +39,6 @@ static gboolean is_anothers(const IbhRails *rails, const IbhPrefix *subnet)
         if (nic && nic->status != IBH_NIC_RAIL && ibh_prefix_equal(&address->subnet, subnet))
             return TRUE;
     }
-    return FALSE;
-}
-
-/* A rule of others that comes later leads to a part of it: it would lose. */
-static gboolean is_led_in_part(const IbhRails *rails, const IbhPrefix *subnet)
-{
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (!ibh_rule_is_ours(rule) && rule->priority >= IBH_PRIORITY_SPREAD - 1 &&
             ibh_prefix_contains(&rule->from, &NO_SOURCE) && !(rule->selectors & (IBH_SELECT_NOT | IBH_SELECT_IIF)) &&
@@ -53,7 +48,7 @@ static gboolean is_led_in_part(const IbhRails *rails, const IbhPrefix *subnet)
     return FALSE;
 }
 
-/* Of nested subnets only the outermost is spread; inside of it, main is asked for longer prefixes. */
+/* Spread only the outermost of nested subnets: our rule looks main up for longer prefixes first. */
 static void keep_outermost(GArray *routes, const IbhRoute *route)
 {
     for (guint i = routes->len; i-- > 0;) {
@@ -67,7 +62,7 @@ static void keep_outermost(GArray *routes, const IbhRoute *route)
     g_array_append_val(routes, *route);
 }
 
-static void add_route(const IbhRails *rails, const IbhPrefix *subnet, GArray *routes)
+static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GArray *routes)
 {
     g_autoptr(GArray) hops = IBH_NEW_ARRAY(IbhHop);
     IbhRoute route = ibh_route_of_ours(IBH_TABLE_SPREAD, subnet);
@@ -76,7 +71,7 @@ static void add_route(const IbhRails *rails, const IbhPrefix *subnet, GArray *ro
         if (can_carry(rails, nic, subnet))
             g_array_append_val(hops, (IbhHop){.ifindex = nic->link->ifindex});
     }
-    if (!hops->len || is_anothers(rails, subnet) || is_led_in_part(rails, subnet))
+    if (!hops->len || is_used_by_others(rails, subnet))
         return;
     route.scope = RT_SCOPE_LINK;
     route.nexthops = hops->len;
@@ -86,8 +81,8 @@ static void add_route(const IbhRails *rails, const IbhPrefix *subnet, GArray *ro
     keep_outermost(routes, &route);
 }
 
-/* For traffic without a source yet: first main's longer prefixes inside a subnet (bridges, hosts, other networks),
- * then the rails. */
+/* Packets without a source address follow main's longer prefixes inside a subnet (bridges, hosts, other networks), then
+ * the rails. */
 void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules)
 {
     g_autoptr(GArray) spread = IBH_NEW_ARRAY(IbhRoute);
@@ -98,7 +93,7 @@ void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules)
         const IbhAddress *address = first_primary(nic);
 
         if (address)
-            add_route(rails, &address->subnet, spread);
+            add_spread_route(rails, &address->subnet, spread);
     }
     IBH_EACH (const IbhRoute, route, spread) {
         const IbhPrefix *dst = &route->dst;

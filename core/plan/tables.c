@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which table each candidate has.
+ * Gives each candidate its table.
  *
- * A NIC keeps the table that it is programmed with, so a change of one rail touches no other. Only table= promises a
- * number; an automatic one is 940 + the rank when a NIC is first programmed, so ib0 and ib1 have 941 and 942.
+ * A NIC keeps the table that it is programmed with, so a change of one rail touches no other rail. Only table= promises
+ * a number. An automatic number is 940 + the rank when a NIC is first programmed: ib0 and ib1 get 941 and 942.
  */
 #include "plan/rails.h"
 
@@ -13,8 +13,8 @@
 
 /* ---- which numbers stick ---- */
 
-/* A rule of others leads an address of another candidate to this table, where routes of ours would mislead it. */
-static gboolean leads_another(const IbhRails *rails, const IbhNic *nic, guint32 table)
+/* TRUE if a foreign rule leads an address of another candidate to this table, where our routes would mislead it. */
+static gboolean leads_another_nic(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (rule->table != table || !ibh_rule_is_of_a_source(rule))
@@ -29,8 +29,7 @@ static gboolean leads_another(const IbhRails *rails, const IbhNic *nic, guint32 
     return FALSE;
 }
 
-/* Numbers that the configuration gives now, or gave in the last run, do not stick. A NIC that is kept has what it has.
- */
+/* Numbers that the configuration gives, or gave in the last run, do not stick. A kept NIC keeps any number. */
 static gboolean can_stick(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     if (!nic->rank || nic->table || table > G_MAXUINT32 - IBH_TABLE_DEFAULTS || (!nic->kept && table <= IBH_TABLE_BASE))
@@ -39,22 +38,23 @@ static gboolean can_stick(const IbhRails *rails, const IbhNic *nic, guint32 tabl
         if (saved->is_explicit && saved->table == table && !nic->kept && table != IBH_TABLE_BASE + nic->rank)
             return FALSE;
     }
-    return nic->kept || !leads_another(rails, nic, table);
+    return nic->kept || !leads_another_nic(rails, nic, table);
 }
 
 /* ---- giving ---- */
 
-/* The NIC that has been given one of the two numbers; NULL: none. */
-static const IbhNic *find_holder(const IbhRails *rails, guint32 table)
+/* Returns the NIC that has this table as T or D, or the D of this table; NULL if none has. */
+static const IbhNic *find_table_owner(const IbhRails *rails, guint32 table)
 {
     const IbhNic *same = ibh_rails_nic_by_table(rails, table);
 
     return same ? same : ibh_rails_nic_by_table(rails, table + IBH_TABLE_DEFAULTS);
 }
 
-static gboolean give(const IbhRails *rails, IbhNic *nic, guint32 table)
+/* Gives the table and its D to the NIC. FALSE if another NIC has one of them. */
+static gboolean give_table(const IbhRails *rails, IbhNic *nic, guint32 table)
 {
-    if (find_holder(rails, table))
+    if (find_table_owner(rails, table))
         return FALSE;
     nic->table = table;
     g_hash_table_insert(rails->by.tables, KEY(table), nic);
@@ -62,8 +62,8 @@ static gboolean give(const IbhRails *rails, IbhNic *nic, guint32 table)
     return TRUE;
 }
 
-/* Fails where a NIC of lower rank has one of its two tables. That of a NIC that is kept as it is becomes free later:
- * until then, an automatic one serves. */
+/* Fails if a NIC of lower rank has the table or its D. If a kept NIC has them, use an automatic number until that NIC
+ * lets go. */
 static gboolean give_explicit(const IbhRails *rails, GError **error)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
@@ -72,9 +72,9 @@ static gboolean give_explicit(const IbhRails *rails, GError **error)
 
         if (!nic->rank || nic->table || table == IBH_TABLE_AUTO || nic->settings.manage == IBH_MANAGE_NO)
             continue;
-        other = find_holder(rails, table);
+        other = find_table_owner(rails, table);
         if (!other)
-            (void)give(rails, nic, table);
+            (void)give_table(rails, nic, table);
         else if (other->kept)
             nic->settings.table = IBH_TABLE_AUTO;
         else {
@@ -90,8 +90,8 @@ static gboolean give_explicit(const IbhRails *rails, GError **error)
 
 /* ---- evidence ---- */
 
-/* A default lies in D, and so may an IPv6 route to its gateway: neither is evidence of T. Of two NICs with routes in
- * one table the one of lower rank keeps the table. */
+/* D holds a default, and perhaps the host route to an IPv6 gateway: neither is evidence of T. If two NICs have routes
+ * in one table, the NIC of lower rank keeps the table. */
 static void give_by_routes(const IbhRails *rails, gboolean kept)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
@@ -100,24 +100,12 @@ static void give_by_routes(const IbhRails *rails, gboolean kept)
                 continue;
             if (!ibh_route_is_spread(route) && route->dst.length && route->dst.length < 128 &&
                 can_stick(rails, nic, route->table))
-                (void)give(rails, nic, route->table);
+                (void)give_table(rails, nic, route->table);
         }
     }
 }
 
-/* Rules of ours to a table T: they name a destination; the one that leads to D has none. */
-static GPtrArray *find_rules_to_tables(const IbhSnapshot *snapshot)
-{
-    GPtrArray *found = g_ptr_array_new();
-
-    IBH_EACH (IbhRule, rule, snapshot->rules) {
-        if (rule->table != IBH_TABLE_MAIN && rule->to.length && ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule))
-            g_ptr_array_add(found, rule);
-    }
-    return found;
-}
-
-/* `shared`: the rules of addresses that several NICs have, of which the NICs that share a subnet come first. */
+/* `shared` selects the rules of addresses that several NICs have: engaged NICs have precedence. */
 static void give_by_rules(const IbhRails *rails, const GPtrArray *rules, gboolean kept, gboolean shared)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
@@ -129,54 +117,53 @@ static void give_by_rules(const IbhRails *rails, const GPtrArray *rules, gboolea
                 continue;
             if ((ibh_rails_holders(rails, from)->len > 1) == shared &&
                 (nic->is_engaged || !ibh_rails_is_claimed(rails, from)) && can_stick(rails, nic, rule->table))
-                (void)give(rails, nic, rule->table);
+                (void)give_table(rails, nic, rule->table);
         }
     }
 }
 
-/* NULL: it has gone, or its index is another one's now. */
-static IbhNic *find_saved(const IbhRails *rails, const IbhSavedRail *saved)
+/* Returns the NIC that was saved; NULL if it is gone, also if another NIC has its index. */
+static IbhNic *find_saved_nic(const IbhRails *rails, const IbhSavedRail *saved)
 {
     IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(saved->ifindex));
 
     return nic && g_str_equal(nic->link->name, saved->iface) ? nic : NULL;
 }
 
-/* Its addresses are away and come back in a moment: neither rules nor routes name the NIC. */
-static void give_by_state(const IbhRails *rails, gboolean kept)
-{
-    IBH_EACH (const IbhSavedRail, saved, rails->snapshot->state->rails) {
-        IbhNic *nic = find_saved(rails, saved);
-
-        if (nic && nic->kept == kept && can_stick(rails, nic, saved->table))
-            (void)give(rails, nic, saved->table);
-    }
-}
-
 static void give_by_evidence(const IbhRails *rails, gboolean kept)
 {
-    g_autoptr(GPtrArray) rules = find_rules_to_tables(rails->snapshot);
+    g_autoptr(GPtrArray) rules = g_ptr_array_new();
 
+    /* Our rules to a T name a destination; the rule to D does not. */
+    IBH_EACH (IbhRule, rule, rails->snapshot->rules) {
+        if (rule->table != IBH_TABLE_MAIN && rule->to.length && ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule))
+            g_ptr_array_add(rules, rule);
+    }
     give_by_routes(rails, kept);
     give_by_rules(rails, rules, kept, FALSE);
-    give_by_state(rails, kept);
-    give_by_rules(rails, rules, kept, TRUE); /* which tell least */
+    /* While a NIC's addresses are away for a moment, only the state remembers its table. */
+    IBH_EACH (const IbhSavedRail, saved, rails->snapshot->state->rails) {
+        IbhNic *nic = find_saved_nic(rails, saved);
+
+        if (nic && nic->kept == kept && can_stick(rails, nic, saved->table))
+            (void)give_table(rails, nic, saved->table);
+    }
+    give_by_rules(rails, rules, kept, TRUE); /* the weakest evidence */
 }
 
 /* ---- new numbers ---- */
 
-/* A number is used by the NIC whose routes and rules of ours are alone in its table, or by `mixed`. */
+/* `mixed` marks a table with foreign rules or routes, or with those of several NICs. */
 static void note_user(GHashTable *users, guint32 table, const IbhNic *nic, gpointer mixed)
 {
     const gpointer user = (gpointer)(guintptr)nic;
+    const gboolean is_mixed =
+        !user || (g_hash_table_contains(users, KEY(table)) && g_hash_table_lookup(users, KEY(table)) != user);
 
-    if (!user || (g_hash_table_contains(users, KEY(table)) && g_hash_table_lookup(users, KEY(table)) != user))
-        g_hash_table_insert(users, KEY(table), mixed);
-    else
-        g_hash_table_insert(users, KEY(table), user);
+    g_hash_table_insert(users, KEY(table), is_mixed ? mixed : user);
 }
 
-/* Who uses each number that holds a route or that a rule leads to, and those of VRFs. */
+/* Finds who uses each table: tables with routes, tables that a rule looks up, tables of VRFs. */
 static GHashTable *find_users(const IbhRails *rails)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
@@ -194,12 +181,13 @@ static GHashTable *find_users(const IbhRails *rails)
     return users;
 }
 
-/* Nothing lies in T: that would be evidence. In D there may be the NIC's own default, alone while T has no prefix. */
+/* A table with anything in it is not free: our own routes would have been evidence. D may hold this NIC's own default,
+ * alone while T is empty. */
 static gboolean give_free(const IbhRails *rails, IbhNic *nic, guint32 table, GHashTable *users)
 {
     const gpointer user = g_hash_table_lookup(users, KEY(table + IBH_TABLE_DEFAULTS));
 
-    return !g_hash_table_contains(users, KEY(table)) && (!user || user == nic) && give(rails, nic, table);
+    return !g_hash_table_contains(users, KEY(table)) && (!user || user == nic) && give_table(rails, nic, table);
 }
 
 gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error)
@@ -229,7 +217,7 @@ GArray *ibh_rails_to_remember(const IbhRails *rails, const GArray *spared)
     GArray *remembered = IBH_NEW_ARRAY(IbhSavedRail);
 
     IBH_EACH (const IbhSavedRail, last, rails->snapshot->state->rails) {
-        const IbhNic *nic = find_saved(rails, last);
+        const IbhNic *nic = find_saved_nic(rails, last);
 
         if (nic && (nic->kept || (nic->status != IBH_NIC_RAIL && ibh_numbers_have(spared, nic->link->ifindex))))
             g_array_append_vals(remembered, last, 1);

@@ -7,24 +7,24 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-#define LEARNED_MAX 4 /* routes of T that a host on the wire made */
-#define LEVELS_MAX 8  /* prefixes of T inside each other */
+#define LEARNED_MAX 4 /* routes of T that DHCP or a router made */
+#define LEVELS_MAX 8  /* nested prefixes of T */
 
-/* ---- T: what is on the NIC's link ---- */
+/* ---- on-link routes of T ---- */
 
-/* Where main reaches the subnet through this NIC, the rail does the same: via the gateway of isolated ports, with the
- * same metrics. FALSE: a direct route would not arrive, and main decides. */
+/* Copies gateway and metrics of main's route to this subnet through this NIC: isolated ports reach their own subnet via
+ * a gateway. FALSE if a direct route would not arrive, so T must not have the subnet. */
 static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, IbhRoute *route)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
     const IbhRoute *own = ibh_routes_find_best(snapshot->main_by_nic, nic->link->ifindex, &address->subnet);
     const IbhRoute *others = ibh_routes_find_best(snapshot->main_to_subnets, 0, &address->subnet);
 
-    if (!(nic->link->flags & IFF_UP)) /* main has no route through a link that is down */
+    if (!(nic->link->flags & IFF_UP)) /* then main has no route through the NIC */
         return TRUE;
     if (!own && others && (others->hops ? others->hops->gateway : others->gateway).family != AF_UNSPEC)
         return FALSE;
-    if (!own) /* an IPv6 address does not make its prefix one of the link: a router or the administrator does */
+    if (!own) /* an IPv6 address alone does not put its prefix on the link: a router or the administrator does */
         return route->family == AF_INET || !(address->dynamic || address->noprefixroute);
     if (!ibh_route_is_simple(own) || ibh_rails_have_gateway(rails, nic, &own->gateway))
         return FALSE;
@@ -33,13 +33,13 @@ static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAdd
     return TRUE;
 }
 
-/* One route per subnet of the NIC's addresses. IPv4 names the address that the kernel itself prefers as a source; IPv6
- * chooses a source that is not deprecated. */
+/* Adds a route for each subnet of the NIC's addresses. IPv4 routes name the kernel's preferred source, the first
+ * primary address; for IPv6 the kernel picks a source that is not deprecated. */
 static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gboolean advertised, guint most,
                         GArray *routes)
 {
     for (guint i = 0; i < nic->served->len; i++) {
-        /* The kernel lists IPv6 addresses with the newest first: what a router announces comes after what was there. */
+        /* The kernel lists IPv6 addresses newest first. Add the oldest first, before what routers announce. */
         const guint at = family == AF_INET6 ? nic->served->len - 1 - i : i;
         const IbhAddress *address = g_ptr_array_index(nic->served, at);
         IbhRoute route = ibh_route_for_nic(nic, &address->subnet);
@@ -58,8 +58,8 @@ static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gb
     }
 }
 
-/* The route lies inside a subnet of the NIC, or leads to an address of the NIC that has no subnet. */
-static gboolean concerns(const IbhNic *nic, const IbhRoute *route)
+/* TRUE if main's route lies inside a subnet of the NIC, or contains an address of the NIC that has no subnet. */
+static gboolean is_near_address(const IbhNic *nic, const IbhRoute *route)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (ibh_address_is_host(address) ? ibh_prefix_contains(&route->dst, &address->local)
@@ -69,10 +69,10 @@ static gboolean concerns(const IbhNic *nic, const IbhRoute *route)
     return FALSE;
 }
 
-/* Main's on-link routes through this NIC: a router's /64 beside a DHCPv6 lease of /128, a /32 to a DNS server through
- * each NIC, a prefix that a router announces inside the rails' subnet. `learned`: those that the wire made. */
-static void add_on_link(const IbhRails *rails, const IbhNic *nic, int family, gboolean learned, guint most,
-                        GArray *routes)
+/* Adds main's on-link routes through this NIC: a router's /64 beside a DHCPv6 lease of /128, a /32 to a DNS server, a
+ * prefix that a router announces inside the rails' subnet. `learned` selects routes that DHCP or a router made. */
+static void add_main_on_link(const IbhRails *rails, const IbhNic *nic, int family, gboolean learned, guint most,
+                             GArray *routes)
 {
     IBH_EACH (const IbhRoute, of_main, rails->snapshot->main_by_nic) {
         const gboolean advertised = ibh_route_is_advertised(of_main);
@@ -83,11 +83,11 @@ static void add_on_link(const IbhRails *rails, const IbhNic *nic, int family, gb
             continue;
         if ((advertised || of_main->protocol == RTPROT_DHCP) != learned || (advertised && of_main->dst.length < 64))
             continue;
-        if (routes->len >= most || ibh_routes_have_prefix(routes, &route.dst) || !concerns(nic, of_main))
+        if (routes->len >= most || ibh_routes_have_prefix(routes, &route.dst) || !is_near_address(nic, of_main))
             continue;
         if (ibh_routes_find_best(rails->snapshot->main_by_nic, nic->link->ifindex, &route.dst) != of_main)
             continue; /* main has a better route to it */
-        if (route.dst.length == ibh_ip_bits(&route.dst.ip) && ibh_rails_have_address(rails, &route.dst.ip))
+        if (route.dst.length == ibh_ip_bits(&route.dst.ip) && ibh_rails_holder(rails, &route.dst.ip))
             continue; /* the kernel's own route to an address of this host */
         if (family == AF_INET)
             route.scope = RT_SCOPE_LINK;
@@ -98,40 +98,30 @@ static void add_on_link(const IbhRails *rails, const IbhNic *nic, int family, gb
 
 /* ---- pairs ---- */
 
-static guint find_level(const GArray *routes, const IbhRoute *route)
-{
-    guint level = 0;
-
-    IBH_EACH (const IbhRoute, other, routes)
-        level += ibh_prefix_is_inside(&route->dst, &other->dst) ? 1 : 0;
-    return level;
-}
-
-/* The routes of T that a host on the wire made: from this index to the one before that. */
-typedef struct {
-    guint from, to;
-} Learned;
-
-/* The pairs of an address. An address that a router made is led to the prefixes that contain it, and to those that an
- * administrator configured: neighbours on the wire add few rules. */
+/* Adds the pairs of an address. An advertised address gets pairs for the prefixes that contain it and for those of the
+ * administrator, not for the other learned routes, [learned, learned_end): hosts on the wire must not add many rules.
+ */
 static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, const GArray *routes,
-                      const Learned *learned)
+                      guint learned, guint learned_end)
 {
     const gboolean advertised = ibh_rails_is_advertised(rails, address);
 
     for (guint i = 0; i < routes->len; i++) {
-        const IbhRoute *route = &g_array_index(routes, IbhRoute, i);
-        IbhPair pair = {.address = address, .to = route->dst, .level = find_level(routes, route)};
+        IbhPair pair = {.address = address, .to = g_array_index(routes, IbhRoute, i).dst};
 
-        if (pair.level >= LEVELS_MAX ||
-            (advertised && i >= learned->from && i < learned->to && !ibh_prefix_contains(&route->dst, &address->local)))
+        if (advertised && i >= learned && i < learned_end && !ibh_prefix_contains(&pair.to, &address->local))
+            continue;
+        IBH_EACH (const IbhRoute, outer, routes)
+            pair.level += ibh_prefix_is_inside(&pair.to, &outer->dst) ? 1 : 0;
+        if (pair.level >= LEVELS_MAX)
             continue;
         pair.theirs = ibh_others_route(rails, nic, address, &pair.to);
         g_array_append_val(nic->pairs, pair);
     }
 }
 
-static gboolean is_wanted(const IbhNic *nic, const IbhPrefix *to)
+/* TRUE if a pair of ours leads to this prefix of T. */
+static gboolean has_own_pair(const IbhNic *nic, const IbhPrefix *to)
 {
     IBH_EACH (const IbhPair, pair, nic->pairs) {
         if (!pair->theirs && ibh_prefix_equal(&pair->to, to))
@@ -163,7 +153,7 @@ IbhRule ibh_rule_of_ours(const IbhIp *from, const IbhPrefix *to, guint32 table, 
     return rule;
 }
 
-static gint ascending(gconstpointer left, gconstpointer right)
+static gint compare_priorities(gconstpointer left, gconstpointer right)
 {
     const IbhRule *a = left, *b = right;
 
@@ -171,9 +161,9 @@ static gint ascending(gconstpointer left, gconstpointer right)
     return 0;
 }
 
-/* Two rules for each pair: main answers where it has a longer prefix, then T. The longest prefix of both tables wins: a
- * prefix inside another one of T is asked about before that one. */
-static void add_rules(const IbhNic *nic, const IbhAddress *address, gboolean has_default, GArray *rules)
+/* Adds two rules for each pair: the first looks main up for longer prefixes, the second looks T up. Rules for a nested
+ * prefix of T come before those for the outer prefix, so the longest prefix of both tables wins. */
+static void add_address_rules(const IbhNic *nic, const IbhAddress *address, gboolean has_default, GArray *rules)
 {
     g_autoptr(GArray) own = IBH_NEW_ARRAY(IbhRule);
     const IbhIp *from = &address->local;
@@ -184,14 +174,14 @@ static void add_rules(const IbhNic *nic, const IbhAddress *address, gboolean has
             ibh_rule_of_ours(from, &pair->to, IBH_TABLE_MAIN, pair->to.length, priority - 1),
             ibh_rule_of_ours(from, &pair->to, nic->table, -1, priority),
         };
-        /* Nothing is longer than a single host. */
+        /* No prefix of main is longer than a single address. */
         const guint first = pair->to.length == ibh_ip_bits(from) ? 1 : 0;
 
         if (pair->address == address && !pair->theirs)
             g_array_append_vals(own, pair_rules + first, 2 - first);
     }
-    g_array_sort(own, ascending);
-    if (has_default) { /* bridges, containers, specific routes of main, and VPNs win over the rail's own default */
+    g_array_sort(own, compare_priorities);
+    if (has_default) { /* routes of main to bridges and containers, and VPNs, win over the rail's default */
         const IbhRule default_rules[] = {
             ibh_rule_of_ours(from, NULL, IBH_TABLE_MAIN, 0, IBH_PRIORITY_DEFAULTS - 1),
             ibh_rule_of_ours(from, NULL, ibh_nic_defaults(nic), -1, IBH_PRIORITY_DEFAULTS),
@@ -206,34 +196,34 @@ static void add_rules(const IbhNic *nic, const IbhAddress *address, gboolean has
 
 static void want_family(const IbhRails *rails, IbhNic *nic, int family)
 {
-    const gboolean is_up = (nic->link->flags & IFF_UP) != 0; /* the kernel takes no routes through one that is down */
+    const gboolean is_up = (nic->link->flags & IFF_UP) != 0; /* the kernel refuses routes through a link that is down */
     g_autoptr(GArray) table = IBH_NEW_ARRAY(IbhRoute);
     IbhRoute by_default;
     gboolean can_default;
-    Learned learned;
+    guint learned, learned_end;
 
     add_subnets(rails, nic, family, FALSE, G_MAXUINT, table);
-    add_on_link(rails, nic, family, FALSE, G_MAXUINT, table);
-    learned.from = table->len;
-    add_subnets(rails, nic, family, TRUE, learned.from + LEARNED_MAX, table);
-    add_on_link(rails, nic, family, TRUE, learned.from + LEARNED_MAX, table);
-    learned.to = table->len;
+    add_main_on_link(rails, nic, family, FALSE, G_MAXUINT, table);
+    learned = table->len;
+    add_subnets(rails, nic, family, TRUE, learned + LEARNED_MAX, table);
+    add_main_on_link(rails, nic, family, TRUE, learned + LEARNED_MAX, table);
+    learned_end = table->len;
     ibh_want_remote(rails, nic, family, table);
     can_default = ibh_want_default(rails, nic, family, &by_default);
     IBH_EACH_POINTER (IbhAddress, address, nic->served) {
         if (address->local.family != family)
             continue;
-        add_pairs(rails, nic, address, table, &learned);
+        add_pairs(rails, nic, address, table, learned, learned_end);
         if (ibh_nic_foreign_rule(nic, address))
             continue;
         g_ptr_array_add(nic->programmed, address);
-        /* Of two rails with one address, the rail of lower rank has the rules. */
+        /* If two rails have the address, the rail of lower rank gets the rules. */
         if (ibh_rails_owner(rails, &address->local) != nic || !ibh_nic_has_first(nic, address))
             continue;
-        add_rules(nic, address, can_default && !ibh_others_lead_out(rails, address), nic->rules);
+        add_address_rules(nic, address, can_default && !ibh_others_lead_out(rails, address), nic->rules);
     }
     IBH_EACH (const IbhRoute, route, table) {
-        if (is_up && is_wanted(nic, &route->dst))
+        if (is_up && has_own_pair(nic, &route->dst))
             g_array_append_vals(nic->routes, route, 1);
     }
     if (is_up && can_default && ibh_nic_programs_family(nic, family))

@@ -31,7 +31,7 @@ void ibh_wanted_free(IbhWanted *wanted)
     g_free(wanted);
 }
 
-/* Selects the NIC that holds something in the table of a selected rail. FALSE: nothing is new. */
+/* Selects the NIC with a rule or route in the table of a selected rail. FALSE if that selects no further NIC. */
 static gboolean select_holder(const IbhWanted *wanted, const IbhNic *holder, guint32 table)
 {
     const IbhNic *nic = ibh_rails_nic_by_table(wanted->rails, table);
@@ -44,7 +44,7 @@ static gboolean select_holder(const IbhWanted *wanted, const IbhNic *holder, gui
     return TRUE;
 }
 
-/* A rail that was asked for by name may need a table that another NIC has yet to leave: then that NIC is moved, too. */
+/* A rail selected by name may need a table that another NIC has to leave first: then move that NIC, too. */
 static gboolean select_holders(const IbhWanted *wanted)
 {
     const IbhRails *rails = wanted->rails;
@@ -63,7 +63,7 @@ IbhWanted *ibh_wanted_new(const IbhRails *rails)
 
     wanted->orphans = !rails->only;
     wanted->waits = TRUE;
-    /* One route serves all rails of a subnet: where a rail stays as it is, that route does, too. */
+    /* One route serves all rails of a subnet: if a rail must not change, that route must not either. */
     wanted->spread = !rails->blind && (!rails->only || rails->undo);
     IBH_EACH (IbhWantedNic, one, wanted->nics) {
         one->selected = !one->nic->kept && ibh_nic_is_selected(one->nic, rails->only);
@@ -73,7 +73,7 @@ IbhWanted *ibh_wanted_new(const IbhRails *rails)
         ;
     IBH_EACH (IbhWantedNic, one, wanted->nics) {
         const IbhNic *nic = one->nic;
-        /* Rails that stay may have to answer for the NICs that are undone. */
+        /* The remaining rails may have to answer for the undone NICs. */
         const gboolean adapts = rails->undo && !rails->blind && !nic->kept && ibh_nic_is_programmed(rails, nic);
 
         if (one->selected) {

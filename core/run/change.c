@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The last step of a run: change. A plan is done, and the state file follows it. */
+/* The last step of a run: run the plan, and save the state. */
 #include "run/run.h"
 
 #include "plan/known.h"
@@ -10,8 +10,7 @@
 
 /* ---- the operations ---- */
 
-/* Peers that are told, and neighbours that are forgotten, only switch sooner: if that fails, the change still stands.
- */
+/* Announcements and deleted neighbours only make peers switch sooner: if they fail, warn, and keep the change. */
 static void make_peers_switch(IbhRun *run, const IbhOp *op)
 {
     const IbhLink *link = ibh_snapshot_link(run->snapshot, op->ifindex);
@@ -34,23 +33,18 @@ static void make_peers_switch(IbhRun *run, const IbhOp *op)
     }
 }
 
-/* Packets that peers sent before they heard of it are still on their way: a strict rp_filter would drop them. */
-static void let_peers_switch(IbhRun *run, const IbhOp *op)
-{
-    if (run->announced && op->key == IBH_SYSCTL_RP_FILTER &&
-        ibh_sysctl_effective(op->key, op->to, run->snapshot->all[op->key]) == 1) {
-        g_usleep(PEERS_SWITCH_WITHIN);
-        run->announced = FALSE;
-    }
-}
-
-static gboolean execute(gpointer data, const IbhOp *op, GError **error)
+static gboolean execute_op(gpointer data, const IbhOp *op, GError **error)
 {
     IbhRun *run = data;
 
     switch (op->type) {
     case IBH_OP_SYSCTL_SET:
-        let_peers_switch(run, op);
+        /* Packets that peers sent before the announcement are still on their way, and a strict rp_filter drops them. */
+        if (run->announced && op->key == IBH_SYSCTL_RP_FILTER &&
+            ibh_sysctl_effective(op->key, op->to, run->snapshot->all[op->key]) == 1) {
+            g_usleep(PEERS_SWITCH_WITHIN);
+            run->announced = FALSE;
+        }
         return ibh_sysctl_write(run->netlink, op->ifindex, op->iface, op->key, op->to, error);
     case IBH_OP_ANNOUNCE:
     case IBH_OP_NEIGH_DEL:
@@ -63,13 +57,8 @@ static gboolean execute(gpointer data, const IbhOp *op, GError **error)
 
 /* ---- the state ---- */
 
-static gboolean save(const IbhRun *run, const IbhState *state, GError **error)
-{
-    return run->store && ibh_store_save(run->store, state, error);
-}
-
-/* What follows from a state that could not be written; where there is no directory for it, that was said. */
-static void tell_forgotten(IbhRun *run, const GError *problem)
+/* Says what an unsaved state means. If the directory is missing, opening the store has warned already. */
+static void warn_not_saved(IbhRun *run, const GError *problem)
 {
     const char *means = run->undo
                             ? "no hold could be saved: the next event routes these NICs again; to prevent that, set "
@@ -81,66 +70,37 @@ static void tell_forgotten(IbhRun *run, const GError *problem)
         ibh_run_warn(run, text);
 }
 
-/* After --undo: what ib-hook set and cannot restore. */
-static void tell_lost_value(IbhRun *run, const IbhSavedSysctl *saved)
-{
-    IbhOp reset = {.type = IBH_OP_SYSCTL_SET, .key = saved->key};
-    g_autofree char *command = NULL, *text = NULL;
-
-    g_strlcpy(reset.iface, saved->iface, sizeof reset.iface);
-    command = ibh_op_command(&reset);
-    text =
-        g_strdup_printf("%s: %s=%d stays: the value before ib-hook is not known (it could not be saved, or " IBH_RUN_DIR
-                        " was removed); the kernel's default is 0 (%s)",
-                        saved->iface, ibh_sysctl_name(saved->key), saved->set, command);
-    ibh_run_warn(run, text);
-}
-
+/* After --undo, forgets the sysctls whose old value is unknown, and warns of those that still have our value. */
 static void drop_lost_values(IbhRun *run, IbhState *state)
 {
     IBH_EACH_BACK (const IbhSavedSysctl, saved, state->sysctls) {
         const IbhLink *link = ibh_snapshot_link(run->snapshot, saved->ifindex);
+        IbhOp reset = {.type = IBH_OP_SYSCTL_SET, .key = saved->key};
 
         if (saved->old != saved->set || (run->only && !g_strv_contains(run->only, saved->iface)))
             continue;
-        if (link->sysctl[saved->key] == saved->set)
-            tell_lost_value(run, saved);
+        if (link->sysctl[saved->key] == saved->set) {
+            g_autofree char *command = NULL, *text = NULL;
+
+            g_strlcpy(reset.iface, saved->iface, sizeof reset.iface);
+            command = ibh_op_command(&reset);
+            text = g_strdup_printf(
+                "%s: %s=%d stays: the value before ib-hook is not known (it could not be saved, or " IBH_RUN_DIR
+                " was removed); the kernel's default is 0 (%s)",
+                saved->iface, ibh_sysctl_name(saved->key), saved->set, command);
+            ibh_run_warn(run, text);
+        }
         IBH_REMOVE(IbhSavedSysctl, saved, state->sysctls);
     }
 }
 
-/* A known rail that is away now, as while its driver restarts, comes back under its name. */
-static void hold_known(const IbhRun *run, IbhState *state)
-{
-    IBH_EACH (IbhKnownRail, known, state->known) {
-        ibh_known_look(known, run->rails, run->config);
-        if (known->why != IBH_FORGOTTEN)
-            ibh_state_hold(state, known->link ? known->link->name : known->iface);
-    }
-}
-
-/* After a whole --undo: all candidates, all known rails, and all NICs that were undone (without RDMA modules a rail is
- * no candidate). */
-static void hold_all(const IbhRun *run, const GPtrArray *plan, IbhState *state)
-{
-    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
-        if (nic->rank && nic->status != IBH_NIC_UNMANAGED)
-            ibh_state_hold(state, nic->link->name);
-    }
-    hold_known(run, state);
-    IBH_EACH_POINTER (const IbhOp, op, plan) {
-        if (op->iface[0])
-            ibh_state_hold(state, op->iface);
-    }
-}
-
-/* What a command holds back, or releases. By name, --undo holds what is here, even if it has no address or carrier now;
- * of a NIC that is gone it only forgets that it was a rail. */
+/* Updates the holds after a command. --apply lifts them. --undo by name holds the NICs that are here, even without
+ * address or carrier; for a NIC that is gone, it only forgets the known rail. --undo of all holds the candidates, the
+ * known rails, which may be away while a driver restarts, and every NIC with an operation: without RDMA modules, a rail
+ * is no candidate. */
 static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *state)
 {
-    if (!run->only && run->undo)
-        hold_all(run, plan, state);
-    else if (!run->only)
+    if (!run->only && !run->undo)
         ibh_state_lift(state, NULL);
     for (guint i = 0; run->only && run->only[i]; i++) {
         if (!run->undo)
@@ -148,30 +108,35 @@ static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *sta
         else if (ibh_snapshot_link_by_name(run->snapshot, run->only[i]))
             ibh_state_hold(state, run->only[i]);
     }
+    if (run->only || !run->undo)
+        return;
+    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
+        if (nic->rank && nic->status != IBH_NIC_UNMANAGED)
+            ibh_state_hold(state, nic->link->name);
+    }
+    IBH_EACH (IbhKnownRail, known, state->known) {
+        ibh_known_look(known, run->rails, run->config);
+        if (known->why != IBH_FORGOTTEN)
+            ibh_state_hold(state, known->link ? known->link->name : known->iface);
+    }
+    IBH_EACH_POINTER (const IbhOp, op, plan) {
+        if (op->iface[0])
+            ibh_state_hold(state, op->iface);
+    }
 }
 
-/* Blocks signals (a terminal that closes, a service that stops) for the few milliseconds of a change. */
+/* Blocks signals for the few milliseconds of a change: a terminal may close, or a service stop. */
 static void block_signals(const IbhRun *run, sigset_t *ret_before)
 {
     sigset_t set;
 
     sigfillset(&set);
     if (run->is_event)
-        sigdelset(&set, SIGALRM); /* a hook's own limit: its caller waits no longer */
+        sigdelset(&set, SIGALRM); /* the time limit of a hook, whose caller waits no longer */
     sigprocmask(SIG_BLOCK, &set, ret_before);
 }
 
 /* ---- the whole ---- */
-
-static void update(IbhRun *run, const GPtrArray *plan, IbhState *after)
-{
-    g_array_unref(after->rails);
-    after->rails = ibh_rails_to_remember(run->rails, run->spared);
-    if (!run->is_event)
-        update_holds(run, plan, after);
-    if (run->undo)
-        drop_lost_values(run, after);
-}
 
 IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
 {
@@ -184,9 +149,9 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     block_signals(run, &signals);
     ibh_state_remember(ahead, plan, FALSE);
     ibh_state_match_links(ahead, run->snapshot);
-    if (plan->len) /* if it fails, it may still be written afterwards */
-        (void)save(run, ahead, NULL);
-    outcome = ibh_plan_execute(plan, execute, run);
+    if (plan->len && run->store) /* on an error go on: the state is saved again after the plan */
+        (void)ibh_store_save(run->store, ahead, NULL);
+    outcome = ibh_plan_execute(plan, execute_op, run);
     ibh_known_note_lost_values(run->rails, after);
     ibh_state_remember(after, outcome->done, TRUE);
     ibh_state_match_links(after, run->snapshot);
@@ -194,13 +159,19 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
         ibh_state_set_config(after, ibh_config_text(run->config), !ibh_config_is_public(run->config));
     if (run->remember)
         run->remember(run, after);
-    else
-        update(run, plan, after);
+    else {
+        g_array_unref(after->rails);
+        after->rails = ibh_rails_to_remember(run->rails, run->spared);
+        if (!run->is_event)
+            update_holds(run, plan, after);
+        if (run->undo)
+            drop_lost_values(run, after);
+    }
     ibh_run_know(run, after->known, outcome->errors->len > 0);
-    run->forgets = !save(run, after, &problem);
-    run->holds = !run->forgets && after->holds->len > 0;
-    if (run->forgets)
-        tell_forgotten(run, problem);
+    run->is_unsaved = !run->store || !ibh_store_save(run->store, after, &problem);
+    run->has_holds = !run->is_unsaved && after->holds->len > 0;
+    if (run->is_unsaved)
+        warn_not_saved(run, problem);
     sigprocmask(SIG_SETMASK, &signals, NULL);
     return outcome;
 }

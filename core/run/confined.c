@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SAID IBH_RUN_DIR "/confined"
+#define REPORTED_FILE IBH_RUN_DIR "/confined" /* in /run: one report for each boot */
 
 typedef struct {
     const char *path;
@@ -27,7 +27,7 @@ static gboolean is_forbidden(int fd)
     return fd < 0 && (problem == EACCES || problem == EPERM);
 }
 
-/* NULL: every file that exists may be opened. */
+/* Returns what the process may not open, or NULL. Missing files don't count. */
 static const char *find_forbidden(void)
 {
     IBH_EACH_ROW (const Needed, one, NEEDED) {
@@ -37,7 +37,7 @@ static const char *find_forbidden(void)
     return is_forbidden(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0)) ? "a netlink socket" : NULL;
 }
 
-/* The SELinux context of this process, or NULL where there is no SELinux. */
+/* Returns the SELinux context of this process, or NULL if SELinux is off. */
 static char *read_domain(void)
 {
     char *domain = NULL;
@@ -48,26 +48,20 @@ static char *read_domain(void)
     return domain;
 }
 
-/* FALSE: this was reported since the last boot. */
-static gboolean is_news(void)
-{
-    int fd = open(SAID, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0 || errno != EEXIST;
-}
-
 void ibh_confined_explain(GString *warnings)
 {
     const char *forbidden = geteuid() == 0 ? find_forbidden() : NULL;
     g_autofree char *domain = NULL;
+    int fd;
 
     if (!forbidden)
         return;
     g_string_truncate(warnings, 0);
-    if (!is_news())
+    fd = open(REPORTED_FILE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd < 0 && errno == EEXIST)
         return;
+    if (fd >= 0)
+        close(fd);
     if ((domain = read_domain()))
         g_string_append_printf(warnings,
                                "SELinux forbids access to %s to this hook, which runs as %s: install ib-hook-selinux, "

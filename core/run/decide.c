@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The second and the third step of a run: look, and decide. */
+/* The middle steps of a run: look and decide. */
 #include "run/run.h"
-
-/* ---- look ---- */
 
 gboolean ibh_run_look(IbhRun *run, GError **error)
 {
@@ -15,29 +13,22 @@ gboolean ibh_run_look(IbhRun *run, GError **error)
     return TRUE;
 }
 
-/* ---- decide ---- */
-
-static gboolean find_rails(IbhRun *run, GError **error)
+GPtrArray *ibh_run_decide(IbhRun *run, GError **error)
 {
-    /* Who asks for --undo is not held back by an earlier one: what is held stays so, and has nothing of ours. */
-    const IbhRequest request = {.only = run->only,
-                                .undo = run->undo && !run->plan,
-                                .respects_holds = run->respects_holds || (run->undo && !run->plan),
-                                .blind = run->bad_config};
+    /* --undo respects the holds of an earlier --undo: a held NIC has nothing of ours. */
+    const gboolean undo = run->undo && !run->plan;
+    IbhRequest request = {
+        .only = run->only, .undo = undo, .respects_holds = run->respects_holds || undo, .blind = run->bad_config};
     g_autoptr(GError) problem = NULL;
 
     g_clear_pointer(&run->rails, ibh_rails_free);
     run->rails = ibh_rails_find(run->config, run->snapshot, &request, run->undo ? &problem : error);
-    if (problem) { /* two NICs with one table: the defaults name none */
+    if (problem) { /* --undo also works if two NICs have the same table=: the default configuration has none */
         ibh_run_forget_config(run, problem);
-        return find_rails(run, error);
+        request.blind = TRUE;
+        run->rails = ibh_rails_find(run->config, run->snapshot, &request, error);
     }
-    return run->rails != NULL;
-}
-
-GPtrArray *ibh_run_decide(IbhRun *run, GError **error)
-{
-    if (!find_rails(run, error))
+    if (!run->rails)
         return NULL;
     return run->plan ? run->plan(run) : ibh_plan(run->rails);
 }

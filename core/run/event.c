@@ -1,15 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One event, a step after the other: open and configure (open.c) → look and decide (decide.c) → change (change.c).
+ * The run for an event: open and configure (open.c) → look and decide (decide.c) → change (change.c) → report.
  */
 #include "run/run.h"
 
-#define LOCK_SECONDS 8 /* its caller waits for it */
+#define LOCK_SECONDS 8 /* the caller waits for us */
 
-static gboolean report(const IbhEvent *event, IbhRun *run, const IbhOutcome *outcome, GString *out)
+/* Returns FALSE if something failed. `out` gets the lines for the journal. */
+static gboolean run_steps(const IbhEvent *event, IbhRun *run, GString *out)
 {
-    g_autofree char *text = ibh_ops_log_text(outcome->done, run->snapshot, event->cause);
+    g_autoptr(GPtrArray) plan = NULL;
+    g_autoptr(IbhOutcome) outcome = NULL;
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = NULL;
+    guint wanted;
 
+    if (ibh_run_open(run, LOCK_SECONDS, &error)) {
+        g_autoptr(GError) problem = NULL;
+
+        (void)ibh_run_configure(run, &problem);
+        if (event->configure)
+            event->configure(event->data, run);
+        if (problem)
+            ibh_run_warn(run, problem->message);
+        if (run->config && ibh_run_look(run, &error))
+            plan = ibh_run_decide(run, &error);
+    }
+    if (plan) /* warn of a remote= that cannot work, and route the NIC without it */
+        (void)ibh_rails_check_remote(run->rails, &error);
+    if (error)
+        ibh_run_warn(run, error->message);
+    if (!plan)
+        return FALSE;
+    wanted = plan->len;
+    run->spared = ibh_plan_restrain(plan, run->rails, &event->restraint);
+    run->skipped_some = plan->len < wanted;
+    outcome = ibh_run_change(run, plan);
+    text = ibh_ops_log_text(outcome->done, run->snapshot, event->cause);
     g_string_append(out, text);
     IBH_EACH_POINTER (const IbhOp, op, outcome->done) {
         if (event->done)
@@ -20,45 +47,7 @@ static gboolean report(const IbhEvent *event, IbhRun *run, const IbhOutcome *out
     return outcome->errors->len == 0;
 }
 
-static void warn_of(IbhRun *run, const GError *problem)
-{
-    if (problem)
-        ibh_run_warn(run, problem->message);
-}
-
-static gboolean configure(const IbhEvent *event, IbhRun *run)
-{
-    g_autoptr(GError) problem = NULL;
-
-    (void)ibh_run_configure(run, &problem);
-    if (event->configure)
-        event->configure(event->data, run);
-    warn_of(run, problem);
-    return run->config != NULL;
-}
-
-static gboolean act(const IbhEvent *event, IbhRun *run, GString *out)
-{
-    g_autoptr(GPtrArray) plan = NULL;
-    g_autoptr(IbhOutcome) outcome = NULL;
-    g_autoptr(GError) error = NULL;
-    guint wanted;
-
-    if (ibh_run_open(run, LOCK_SECONDS, &error) && configure(event, run) && ibh_run_look(run, &error))
-        plan = ibh_run_decide(run, &error);
-    if (plan) /* what remote= names in vain is left out: the NIC comes up all the same */
-        (void)ibh_rails_check_remote(run->rails, &error);
-    warn_of(run, error);
-    if (!plan)
-        return FALSE;
-    wanted = plan->len;
-    run->spared = ibh_plan_restrain(plan, run->rails, &event->restraint);
-    run->restrained = plan->len < wanted;
-    outcome = ibh_run_change(run, plan);
-    return report(event, run, outcome, out);
-}
-
-/* `ret_changed`: it came as far as the change. */
+/* `ret_changed`: the run got as far as the change. */
 static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings, gboolean *ret_changed)
 {
     IbhRun run = {.config_path = event->config,
@@ -69,7 +58,7 @@ static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings,
                   .speaker = "",
                   .warnings = warnings,
                   .announcer = IBH_ANNOUNCER_INIT};
-    gboolean ok = act(event, &run, out), may_be_confined;
+    gboolean ok = run_steps(event, &run, out), may_be_confined;
 
     *ret_changed = run.spared != NULL;
     may_be_confined = warnings->len || (*ret_changed && !run.rails->candidates);
@@ -81,7 +70,7 @@ static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings,
     return ok;
 }
 
-/* If a manager takes an address away while a plan runs, the kernel refuses a route: a second look tells whether that is
+/* An address may disappear while we run the plan, and then the kernel rejects a route. Run once more before reporting
  * an error. */
 gboolean ibh_event_run(const IbhEvent *event, GString *complained)
 {

@@ -8,9 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SECONDS 10          /* at most */
-#define LATE G_USEC_PER_SEC /* only --watch repairs changes that come later than this after an early call */
-#define PAUSE (20 * 1000)   /* microseconds after a change of an address: others follow, and routes */
+#define SECONDS 10          /* the time limit of a hook */
+#define LATE G_USEC_PER_SEC /* after an early call; only --watch handles later changes */
+#define PAUSE (20 * 1000)   /* microseconds after an address changes: more addresses, and routes, follow */
 
 /* ---- an early call ---- */
 
@@ -21,7 +21,8 @@ static void note_candidates(gpointer data, IbhRun *run)
     *may_have_rails = !run->rails || run->rails->candidates;
 }
 
-/* A socket that can be read when an address of any NIC has changed; -1: there is none, and the second is waited for. */
+/* Returns a socket that gets readable when an address of any NIC changes; -1 if that failed, and then poll() just
+ * waits. */
 static int listen_for_addresses(void)
 {
     const struct sockaddr_nl groups = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
@@ -33,8 +34,8 @@ static int listen_for_addresses(void)
     return -1;
 }
 
-/* The manager has yet to set the addresses, and then the routes: the event is answered now, whenever addresses change
- * within a second, and when that is over. */
+/* NetworkManager calls us before it sets addresses and routes. Run now, whenever addresses change within a second, and
+ * when the second is over. */
 static void run_for_a_second(const IbhEvent *first, GString *complained)
 {
     IbhEvent event = *first;
@@ -61,7 +62,7 @@ static void run_for_a_second(const IbhEvent *first, GString *complained)
 
 /* ---- the limit ---- */
 
-/* In a signal handler: no memory, no locks. The next run completes work that is half done then. */
+/* A signal handler: no memory, no locks. The next run completes what this run leaves half done. */
 static void give_up(int number G_GNUC_UNUSED)
 {
     static const char words[] = "<27>ib-hook: the hook gave up after 10 s: the kernel did not answer in time; "
@@ -73,7 +74,7 @@ static void give_up(int number G_GNUC_UNUSED)
     _exit(0);
 }
 
-/* ifupdown marks an interface as failed, and leaves out what comes after, if a hook does not exit with 0. */
+/* Exit with 0 even on a timeout: else ifupdown marks the interface as failed and skips the hooks that follow. */
 static void limit_time(void)
 {
     const struct sigaction action = {.sa_handler = give_up};

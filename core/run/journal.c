@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Hundreds of lines at once: none is lost because the reader is slow. */
+/* Room for hundreds of lines: a slow reader must not lose any. */
 #define BUFFER_SIZE (1024 * 1024)
 
 gboolean ibh_datagram_send(int fd, const char *path, const char *text, gsize length)
@@ -26,7 +26,7 @@ gboolean ibh_datagram_send(int fd, const char *path, const char *text, gsize len
                   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size)) == (gssize)length;
 }
 
-/* The journal's own protocol: a field whose length is given may hold anything. */
+/* The journal's native protocol: a field with an explicit length may hold any bytes. */
 static gboolean to_journal(int fd, int priority, const char *message)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -45,14 +45,14 @@ static gboolean to_syslog(int fd, int priority, const char *message)
     return ibh_datagram_send(fd, "/dev/log", text, strlen(text));
 }
 
-/* To standard error, and only if that does not block. */
-static void log_last(const char *line)
+/* Writes the line to standard error if that does not block. */
+static void to_stderr(const char *line)
 {
     g_autofree char *text = g_strdup_printf("ib-hook: %s\n", line);
     struct pollfd output = {.fd = STDERR_FILENO, .events = POLLOUT};
 
     if (poll(&output, 1, 0) == 1 && output.revents == POLLOUT)
-        (void)!write(STDERR_FILENO, text, MIN(strlen(text), PIPE_BUF)); /* there is room for so much */
+        (void)!write(STDERR_FILENO, text, MIN(strlen(text), PIPE_BUF)); /* poll() promises that much room */
 }
 
 static void send_lines(int priority, const char *lines, gboolean is_command)
@@ -67,7 +67,7 @@ static void send_lines(int priority, const char *lines, gboolean is_command)
         g_autofree char *clean = **line ? ibh_text_printable(*line) : NULL;
 
         if (clean && !to_journal(fd, priority, clean) && !to_syslog(fd, priority, clean) && !is_command)
-            log_last(clean);
+            to_stderr(clean);
     }
     if (fd >= 0)
         close(fd);

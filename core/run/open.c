@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The first steps of a run: open, then configure; and its end. */
+/* The first steps of a run: open and configure. The last: close. */
 #include "run/run.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@ void ibh_run_warn(IbhRun *run, const char *message)
 
 /* ---- getting ready ---- */
 
-/* If the caller closed 0, 1 or 2, no file opened later may take their place. */
+/* If the caller closed descriptor 0, 1 or 2, a file that we open later must not take its place. */
 static void open_standard_descriptors(void)
 {
     int fd;
@@ -30,15 +30,15 @@ static void open_standard_descriptors(void)
 
 void ibh_process_start(void)
 {
-    /* The caller's environment is in memory: no core dump may contain it, and other processes may not read the memory
-     * of a process of root's. A limit on core dumps does not hold for those that are piped to a program. */
+    /* Our memory holds the caller's environment: other processes must not read it, nor core dumps contain it.
+     * RLIMIT_CORE does not apply to core dumps that the kernel pipes to a program. */
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    umask(022);               /* the next run has no capability to read files in /run that are not readable */
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error, and must not end the process */
+    umask(022);               /* the next run, without CAP_DAC_OVERRIDE, must be able to read our files in /run */
+    signal(SIGXFSZ, SIG_IGN); /* write() returns EFBIG instead */
     open_standard_descriptors();
 }
 
-/* FALSE: another run has the lock all the time. */
+/* FALSE if another run keeps the lock. Without a directory or lock go on: the change can still be made. */
 static gboolean open_store(IbhRun *run, int lock_seconds, GError **error)
 {
     g_autoptr(GError) problem = NULL;
@@ -50,7 +50,7 @@ static gboolean open_store(IbhRun *run, int lock_seconds, GError **error)
         g_propagate_error(error, g_steal_pointer(&problem));
         return FALSE;
     }
-    if (problem) { /* a change can be made without the directory or its lock as well */
+    if (problem) {
         g_autofree char *text = g_strdup_printf("%s; going on without a lock%s", problem->message,
                                                 run->store ? "" : ", old sysctl values are not remembered for --undo");
 
@@ -80,7 +80,7 @@ void ibh_run_close(IbhRun *run)
     ibh_config_free(run->config);
 }
 
-/* --undo needs the mark only: it works with a bad configuration, too. */
+/* --undo also works with a bad configuration: the mark tells what is ours. */
 void ibh_run_forget_config(IbhRun *run, const GError *problem)
 {
     ibh_run_warn(run, problem->message);
