@@ -118,7 +118,7 @@ wait_until 10 default_is ib1 6 ""
 wait_until 10 gateways_are ib1 6 ""
 ok "lifetime 0: --watch follows"
 goes_by "without a router: as main says" eth9 "$own" fd00:2::1
-expect_contains "the rail itself stays" "from $own to 172.16.0.0/16 lookup 941" "$(ip -n A -6 -d rule)"
+expect_contains "the rail itself stays" "from $own to fd00:1:1::/64 lookup 941" "$(ip -n A -6 -d rule)"
 
 link_local R fe80::2
 advertise R 4
@@ -147,6 +147,7 @@ expect_equal "--apply follows the end" "" "$(gateways ib1 6)"
 
 system_config "[interface ib*]
 manage=yes"
+hook A --apply >/dev/null # --watch waits for somebody who puts the file into force
 ip -n A -6 route del default dev eth9
 for key in base_reachable_time_ms=1000 retrans_time_ms=200 delay_first_probe_time=1 gc_stale_time=1; do
     on A sh -c "echo ${key#*=} >/proc/sys/net/ipv6/neigh/ib1/${key%=*}"
