@@ -83,7 +83,7 @@ const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const 
 
         if (!can_match(rule, &address->local, to))
             continue;
-        if (!is_table && rule->action != FR_ACT_GOTO && rule->action != FR_ACT_NOP)
+        if (!is_table && rule->action != FR_ACT_NOP) /* an error, or a goto past the rules that follow */
             return NULL;
         /* The rule looks main up for longer prefixes, as our pair does. */
         if (rule->table == IBH_TABLE_MAIN && rule->suppress_prefixlength >= (gint64)to->length)
