@@ -85,8 +85,6 @@ static void add_main_on_link(const IbhRails *rails, const IbhNic *nic, int famil
             continue;
         if (routes->len >= most || ibh_routes_have_prefix(routes, &route.dst) || !is_near_address(nic, of_main))
             continue;
-        if (ibh_routes_find_best(rails->snapshot->main_by_nic, nic->link->ifindex, &route.dst) != of_main)
-            continue; /* main has a better route to it */
         if (route.dst.length == ibh_ip_bits(&route.dst.ip) && ibh_rails_holder(rails, &route.dst.ip))
             continue; /* the kernel's own route to an address of this host */
         if (family == AF_INET)
