@@ -58,15 +58,21 @@ static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gb
     }
 }
 
-/* TRUE if main's route lies inside a subnet of the NIC, or contains an address of the NIC that has no subnet. */
+/* TRUE if main's route lies inside a subnet of the NIC, or contains an address of the NIC that has no subnet. Routes to
+ * the subnets themselves are take_over()'s. */
 static gboolean is_near_address(const IbhNic *nic, const IbhRoute *route)
 {
+    gboolean is_near = FALSE;
+
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (ibh_address_is_host(address) ? ibh_prefix_contains(&route->dst, &address->local)
-                                         : ibh_prefix_covers(&address->subnet, &route->dst))
-            return TRUE;
+        if (ibh_address_is_host(address))
+            is_near |= ibh_prefix_contains(&route->dst, &address->local);
+        else if (ibh_prefix_equal(&route->dst, &address->subnet))
+            return FALSE;
+        else
+            is_near |= ibh_prefix_is_inside(&route->dst, &address->subnet);
     }
-    return FALSE;
+    return is_near;
 }
 
 /* Adds main's on-link routes through this NIC: a router's /64 beside a DHCPv6 lease of /128, a /32 to a DNS server, a
