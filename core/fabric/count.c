@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-#define DEPTH 8 /* how many links below a stacked one are followed */
+#define DEPTH 8 /* how many links below a stacked link we follow */
 
-/* The RDMA port of a NIC, or of the NIC below a P_Key child or a VLAN; without RDMA, the NIC's own name. */
-static const char *find_port(const IbhRails *rails, const IbhNic *nic)
+/* Returns the RDMA port of a NIC, or of the NIC below a P_Key child or a VLAN; without RDMA, the NIC's own name. */
+static const char *name_port_below(const IbhRails *rails, const IbhNic *nic)
 {
     const IbhLink *link = nic->link;
 
@@ -18,24 +18,16 @@ static const char *find_port(const IbhRails *rails, const IbhNic *nic)
     return link && link->rdma[0] ? link->rdma : nic->link->name;
 }
 
-static gboolean has_rail(const IbhRails *rails, const char *port)
+/* A set of names: several rails may stand on one port. */
+static GHashTable *find_ports_with_rail(const IbhRails *rails)
 {
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (nic->status == IBH_NIC_RAIL && g_str_equal(find_port(rails, nic), port))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static guint count_rails(const IbhRails *rails)
-{
-    g_autoptr(GHashTable) ports = g_hash_table_new(g_str_hash, g_str_equal);
+    GHashTable *ports = g_hash_table_new(g_str_hash, g_str_equal);
 
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_RAIL)
-            g_hash_table_add(ports, (gpointer)(guintptr)find_port(rails, nic));
+            g_hash_table_add(ports, (gpointer)(guintptr)name_port_below(rails, nic));
     }
-    return g_hash_table_size(ports);
+    return ports;
 }
 
 /* "mlx5_1/1 (ib1: it has no address)" */
@@ -55,12 +47,13 @@ static void describe_port(const IbhRails *rails, const char *port, GString *text
 
 void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guint wanted, GPtrArray *findings)
 {
-    const guint have = count_rails(rails);
+    g_autoptr(GHashTable) with_rail = find_ports_with_rail(rails);
+    const guint have = g_hash_table_size(with_rail);
     g_autoptr(GString) without = g_string_new(NULL);
     guint absent = wanted > have ? wanted - have : 0;
 
     IBH_EACH (const IbhPort, port, fabric->ports) {
-        if (has_rail(rails, port->name))
+        if (g_hash_table_contains(with_rail, port->name))
             continue;
         describe_port(rails, port->name, without);
         absent -= absent ? 1 : 0;

@@ -399,6 +399,16 @@ at_home() {
         "${@:2}" </dev/null
 }
 
+# keep_rails: what programs that run at_home keep of rails for the next boot is this test's own, and empty
+keep_rails() {
+    echo 0123456789abcdef0123456789abcdef >/etc/machine-id # an image may have none yet
+    rails=/var/lib/ib-hook/rails
+    [ "$rooted" = yes ] || mount -t tmpfs tmpfs /var/lib # where this is no real root, it is another one's
+    mkdir -p /var/lib/ib-hook
+}
+
+kept_rails() { stat --format='%i %s %Y %Z' "$rails" && cat "$rails"; } # another answer after each writing
+
 # A hook as its manager calls it, with nothing but the environment given.
 # manager_calls HOST [VARIABLE=VALUE]… PROGRAM ARGUMENT…: exits 0 and says nothing, or fails the test
 manager_calls() {

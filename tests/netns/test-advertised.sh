@@ -115,12 +115,8 @@ RP_FILTER=0 new_host B
 for n in 0 1; do add_nic B ib$n $n 172.16.34.$((n + 1))/16 fd00:16::34:$((n + 1))/64; done
 rdma B ib0 ib1
 wait_until 5 settled B
-echo 0123456789abcdef0123456789abcdef >/etc/machine-id # an image may have none yet
-rails=/var/lib/ib-hook/rails
-[ "$rooted" = yes ] || mount -t tmpfs tmpfs /var/lib # where this is no real root, it is another one's
-mkdir -p /var/lib/ib-hook
+keep_rails
 at_home_event() { at_home B env -i IFACE=ib1 MODE=start PHASE=post-up "$HOOKS/ifupdown" >>$work/said 2>&1; }
-written() { stat --format='%i %s %Y %Z' $rails && cat $rails; }
 own_of() { # NIC PREFIX: its address there
     ip -n B -j -6 address show dev "$1" to "$2/64" | jq -r '.[].addr_info[]?.local // empty'
 }
@@ -130,7 +126,7 @@ pairs_of() { # ADDRESS: the prefixes for which its rules name its table
 
 at_home_event
 before=$(ours B)
-file=$(written)
+file=$(kept_rails)
 advertise X eth0 3600 fd00:18:: fd00:19::
 for n in 0 1; do
     for prefix in fd00:18:: fd00:19::; do wait_until 10 has_address B ib$n $prefix; done
@@ -144,13 +140,13 @@ for n in 0 1; do
     expect_equal "ib$n: a configured one has them for all" "fd00:16::/64 fd00:18::/64 fd00:19::/64" "$(pairs_of fd00:16::34:$((n + 1)))"
 done
 expect_hook 0 B --check
-expect_equal "nothing is written to /var" "$file" "$(written)"
+expect_equal "nothing is written to /var" "$file" "$(kept_rails)"
 expect_lacks "nor remembered for this boot" fd00:18: "$(grep ^known /run/ib-hook/*.state)"
 ip -n B -6 address flush to fd00:18::/32
 ip -n B -6 address flush to fd00:19::/32
 at_home_event
 expect_equal "when they end, what was made for them ends" "$before" "$(ours B)"
-expect_equal "still nothing is written to /var" "$file" "$(written)"
+expect_equal "still nothing is written to /var" "$file" "$(kept_rails)"
 expect_hook 0 B --check
 expect_lacks "nobody misses them" no-address "$out"
 
@@ -161,7 +157,7 @@ for n in 1 2 3; do
     ip -n B address del fd00:2$n::5/64 dev ib1
     at_home_event
 done
-expect_equal "three prefixes that come and go: nothing is written to /var" "$file" "$(written)"
+expect_equal "three prefixes that come and go: nothing is written to /var" "$file" "$(kept_rails)"
 
 # ---- a rail whose configured addresses go is none for what is advertised ----
 

@@ -10,25 +10,21 @@ new_host B
 for n in 0 1; do add_nic B ib$n $n 172.16.34.$((n + 1))/16 fd00:16::34:$((n + 1))/64; done
 rdma B ib0 ib1
 wait_until 5 settled B
-echo 0123456789abcdef0123456789abcdef >/etc/machine-id # an image may have none yet
-rails=/var/lib/ib-hook/rails
-[ "$rooted" = yes ] || mount -t tmpfs tmpfs /var/lib # where this is no real root, it is another one's
-mkdir -p /var/lib/ib-hook
+keep_rails
 calls() { # PROGRAM…: its calls in $work/calls
     at_home B strace -f -y -o $work/calls -e trace=openat,rename,close,flock "$@" >>$work/said 2>&1
 }
 event() { calls env -i IFACE=ib1 MODE=start PHASE=post-up "$HOOKS/ifupdown"; }
-written() { stat --format='%i %s %Y %Z' $rails && cat $rails; }
 known() { # NIC: its addresses in the file
     sed -n "s/^known $1 .* //p" $rails
 }
 line_of() { grep -n "$1" $work/calls | head -1 | cut -d: -f1; } # PATTERN: of the first such call
 lost() { # WHAT FINDINGS: a family of ib1 has gone
     event
-    expect_equal "$1: nothing is written" "$file" "$(written)"
+    expect_equal "$1: nothing is written" "$file" "$(kept_rails)"
     rm -r /run/ib-hook # as by a boot
     event
-    expect_equal "$1: nor after a boot" "$file" "$(written)"
+    expect_equal "$1: nor after a boot" "$file" "$(kept_rails)"
     at_home B "$IB_HOOK" --check --json >$work/out || true
     out=$(<$work/out)
     expect_equal "$1: --check misses it, after a boot, too" "$2" "$(findings)"
@@ -45,7 +41,7 @@ event
 read=$(line_of "openat(.*$rails")
 [ "$read" -lt "$(line_of 'flock(.*LOCK_EX')" ] || fail "/var is read before the lock is taken" "$(<$work/calls)"
 expect_equal "what is known already is not written again" 0 "$(grep -c "rename(.*$rails" $work/calls || true)"
-file=$(written)
+file=$(kept_rails)
 
 # A family goes: its lease ends, or somebody deletes the address.
 ip -n B address del 172.16.34.2/16 dev ib1
@@ -64,7 +60,7 @@ ip -n wire link set B.1 up
 ip -n B address add 172.16.34.2/16 dev ib1
 wait_until 5 settled B
 event
-expect_equal "it came back with one family: nothing is written" "$file" "$(written)"
+expect_equal "it came back with one family: nothing is written" "$file" "$(kept_rails)"
 calls "$IB_HOOK" --apply --iface ib1
 expect_equal "--apply --iface: it shall have no other" 172.16.34.2 "$(known ib1)"
 at_home B "$IB_HOOK" --check >$work/out || fail "nothing is missed then" "$(<$work/out)"
