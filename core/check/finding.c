@@ -134,6 +134,19 @@ IbhRemedy ibh_remedy_fix(const char *command, const char *word, ...)
     return (IbhRemedy){.fix = g_strdup_printf("%s %s", command, quoted)};
 }
 
+char *ibh_text_fill_in(const char *text, IbhValueOf *value_of, gconstpointer of)
+{
+    g_auto(GStrv) parts = g_strsplit_set(text ? text : "", "{}", -1);
+
+    for (guint i = 1; parts[0] && parts[i]; i += 2) {
+        char *value = value_of(of, parts[i]);
+
+        g_free(parts[i]);
+        parts[i] = value ? value : g_strdup("");
+    }
+    return text ? g_strjoinv("", parts) : NULL;
+}
+
 char *ibh_command_with_sudo(char *command)
 {
     g_autofree char *plain = command, *quoted = NULL, *all = NULL;

@@ -43,6 +43,10 @@ IbhRemedy ibh_remedy_fix(const char *command, const char *word, ...);
 G_GNUC_PRINTF(1, 2)
 IbhRemedy ibh_remedy_advice(const char *format, ...);
 
+/* "{port} is {state}": a text with words in braces. `value_of` says what stands for a word; the caller frees it. */
+typedef char *IbhValueOf(gconstpointer of, const char *word);
+char *ibh_text_fill_in(const char *text, IbhValueOf *value_of, gconstpointer of); /* NULL: NULL */
+
 /* A person who asks is not root. NULL: NULL. It frees what it takes. */
 char *ibh_command_with_sudo(char *command);
 

@@ -99,18 +99,9 @@ static void say_names(IbhCase *c, char *(*in)(const char *name))
     ibh_case_say(c, "number", "%d", c->port->number);
 }
 
-/* "{port} is {state}" */
-static char *fill_in(const IbhCase *c, const char *text)
+static char *value_of(gconstpointer c, const char *word)
 {
-    g_auto(GStrv) parts = g_strsplit_set(text, "{}", -1);
-
-    for (guint i = 1; parts[0] && parts[i]; i += 2) {
-        const char *said = g_hash_table_lookup(c->words, parts[i]);
-
-        g_free(parts[i]);
-        parts[i] = g_strdup(said ? said : "");
-    }
-    return g_strjoinv("", parts);
+    return g_strdup(g_hash_table_lookup(((const IbhCase *)c)->words, word));
 }
 
 /* Names of devices are quoted in commands. */
@@ -120,7 +111,7 @@ static IbhRemedy make_remedy(IbhCase *c, const IbhRow *row)
     g_autofree char *filled = NULL;
 
     say_names(c, ibh_text_shell_word);
-    filled = fill_in(c, chosen);
+    filled = ibh_text_fill_in(chosen, value_of, c);
     if (g_str_has_prefix(filled, "$ "))
         return (IbhRemedy){.fix = g_strdup(filled + 2)};
     return ibh_remedy_advice("%s", filled);
@@ -145,7 +136,7 @@ static IbhFinding *report(IbhCase *c, const IbhRow *row, GPtrArray *findings)
     IbhFinding *finding;
 
     say_names(c, g_strdup);
-    text = fill_in(c, row->text);
+    text = ibh_text_fill_in(row->text, value_of, c);
     finding = find_same(findings, text);
     if (finding)
         ibh_finding_hits(finding, iface);

@@ -221,8 +221,9 @@ static char *value_of_way(const IbhProbePair *pair, const char *word)
     return value_of_field(pair, word);
 }
 
-static char *value_of(const IbhProbePair *pair, const char *word)
+static char *value_of(gconstpointer of, const char *word)
 {
+    const IbhProbePair *pair = of;
     const int six = ibh_probe_family(pair);
     const IbhProbeHop *hop = pair->hop;
     const IbhLink *way = ibh_snapshot_link(pair->probe->rails->snapshot, pair->route.oif);
@@ -269,14 +270,5 @@ static char *value_of(const IbhProbePair *pair, const char *word)
 
 char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
 {
-    g_auto(GStrv) parts = g_strsplit_set(text ? text : "", "{}", -1);
-
-    for (guint i = 1; parts[0] && parts[i]; i += 2) {
-        char *value = value_of(pair, parts[i]);
-
-        g_return_val_if_fail(value, NULL);
-        g_free(parts[i]);
-        parts[i] = value;
-    }
-    return text ? g_strjoinv("", parts) : NULL;
+    return ibh_text_fill_in(text, value_of, pair);
 }
