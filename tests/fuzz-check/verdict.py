@@ -53,6 +53,7 @@ class World:
         self.scene = Scene(program, home)
         self.truth = None
         self.lines = []
+        self.pending = None  # what an edited configuration says that is not in force
 
     def run(self, tally):
         """(verdict, cause, text)"""
@@ -95,7 +96,11 @@ class World:
         if status:
             return "apply", "--apply fails", f"{status}: {out}{err}"
         self.truth = Truth(self.scene, self.right)
+        if self.rng.random() < 0.15:
+            self.edit()
         report = self.check()
+        if self.pending and "not-in-force" not in codes(report["findings"]):
+            return "silent", f"{self.pending} is not in force", json.dumps(report["findings"])
         wrong, unclear = self.truth.judge()
         verdict = self.compare(Fault("right host", []), report, wrong, unclear)
         if verdict[0] in ("silent", "named", "misnamed"):
@@ -104,6 +109,16 @@ class World:
         if verdict[0] != "right" or self.rng.random() < 0.25:
             return ("right" if verdict[0] == "right" else verdict[0]), *verdict[1:]
         return self.broken(report, tally)
+
+    def edit(self):
+        """Somebody edits the configuration and leaves --apply for later: it is in force no earlier."""
+        nic = self.rng.choice(self.right.rails).nic
+        section, setting = self.rng.choice([(f"[interface {nic}]", "manage=no"), (f"[interface {nic}]", "table=1777"),
+                                            ("[defaults]", "main=spread"), ("[defaults]", "arp=keep"), ("[defaults]", "rails=9")])
+        self.pending = f"{section} {setting}"
+        self.lines.append(f"edited, not applied: {self.pending}")
+        text = "".join(f"{one}\n{other}\n" for one, other in self.right.settings)
+        self.scene.play([("config", f"{text}{section}\n{setting}\n")])
 
     def broken(self, report, tally):
         tables = {one["iface"]: one.get("table") for one in report["rails"]}
@@ -173,13 +188,13 @@ class World:
     # ---- fixes ----
 
     def cured(self, fault, report, verdict, tally):
-        """Each fix is pasted once, and its finding goes."""
-        if self.rng.random() < 0.5 and self.names_apply():
+        """Each fix is pasted once, and its finding goes. --apply is not, where it would put another configuration in force."""
+        if not self.pending and self.rng.random() < 0.5 and self.names_apply():
             return self.cured_by_apply(fault, report, verdict, tally)
         done = set()
         for finding in serious(report):
             fix = finding.get("fix")
-            if not fix or fix in done:
+            if not fix or fix in done or self.pending and "ib-hook" in fix:
                 continue
             if "#" in fix:
                 if "advice" in finding:

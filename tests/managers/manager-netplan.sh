@@ -11,6 +11,7 @@ configure() {
         "    eth0:" "      accept-ra: false" "      addresses: [10.9.0.34/24]" >"$ROOT/etc/netplan/01-netcfg.yaml"
     ethernets "addresses: [172.16.34.1/16]" "addresses: [172.16.34.2/16]"
     chmod 0600 "$ROOT/etc/netplan"/*.yaml
+    touch "$ROOT/etc/cloud/cloud-init.disabled" # but for its test
     chroot "$ROOT" systemctl --quiet enable systemd-networkd
 }
 

@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2154 # what lib.sh offers
 # SPDX-License-Identifier: GPL-2.0-or-later
-# NetworkManager: one profile per NIC, named like it.
+# NetworkManager: one profile per NIC, named like it (behind PROFILE, where netplan writes the profiles).
+PROFILE=
 # shellcheck disable=SC2034 # for boot
 CONFIGURED_IN=(etc/NetworkManager/system-connections)
 # shellcheck disable=SC2034 # for lib.sh
@@ -46,11 +47,11 @@ readdress() { # NIC ADDRESS
 }
 
 down() { # NIC
-    host nmcli connection down "$1"
+    host nmcli connection down "$PROFILE$1"
 }
 
 up() { # NIC
-    host nmcli connection up "$1"
+    host nmcli connection up "$PROFILE$1"
 }
 
 dhcp() { # ib0 and ib1
@@ -82,3 +83,6 @@ remove_rendered() {
     host nmcli connection up ib0
     host nmcli connection up ib1
 }
+
+# shellcheck source=tests/managers/manager-nm-netplan.sh
+[ "$SYSTEM" != nm-netplan ] || . "$managers/manager-nm-netplan.sh"

@@ -8,8 +8,8 @@ only 'nm*' netplan
 theirs_come() {
     case $SYSTEM in
         nm*)
-            host nmcli connection modify ib1 ipv4.route-table 200 ipv4.routing-rules "priority 200 from 172.16.34.2 table 200"
-            host nmcli connection up ib1
+            host nmcli connection modify "${PROFILE}ib1" ipv4.route-table 200 ipv4.routing-rules "priority 200 from 172.16.34.2 table 200"
+            host nmcli connection up "${PROFILE}ib1"
             ;;
         *)
             ethernets "addresses: [172.16.34.1/16]" "addresses: [172.16.34.2/16]
@@ -24,8 +24,8 @@ theirs_come() {
 theirs_go() {
     case $SYSTEM in
         nm*)
-            host nmcli connection modify ib1 ipv4.route-table 0 ipv4.routing-rules ""
-            host nmcli connection up ib1
+            host nmcli connection modify "${PROFILE}ib1" ipv4.route-table 0 ipv4.routing-rules ""
+            host nmcli connection up "${PROFILE}ib1"
             ;;
         *)
             ethernets "addresses: [172.16.34.1/16]" "addresses: [172.16.34.2/16]"

@@ -5,8 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 
 ipv6_first() {
-    host nmcli connection modify ib1 ipv6.method link-local ipv4.dad-timeout 2000
-    host nmcli connection up ib1
+    host nmcli connection modify "${PROFILE}ib1" ipv6.method link-local ipv4.dad-timeout 2000
+    host nmcli connection up "${PROFILE}ib1"
 }
 
 event ipv6_first

@@ -9,7 +9,7 @@ expect_repaired "nothing changed" "$RAILS"
 expect_control kept
 
 modify_and_reapply() {
-    host nmcli connection modify ib1 ipv4.addresses 172.16.34.22/16
+    host nmcli connection modify "${PROFILE}ib1" ipv4.addresses 172.16.34.22/16
     host nmcli device reapply ib1
 }
 

@@ -4,7 +4,7 @@
 # booted again. It routes as --apply did, look-up by look-up; and what is taken away again leaves nothing.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../netns/lookups.sh"
-only 'nm-*' networkd-252 networkd-257 netplan 'ifupdown*'
+only nm-1.42 nm-1.52 networkd-252 networkd-257 netplan 'ifupdown*'
 
 hook() { # HOST ARGUMENT…: the one of the package
     host /usr/bin/ib-hook "${@:2}"
