@@ -20,9 +20,7 @@ ethernets() { # LINE LINE: of ib0 and of ib1
 }
 
 restore() {
-    host netplan apply
-    host nmcli connection up netplan-ib0
-    host nmcli connection up netplan-ib1
+    host netplan apply # restarts NetworkManager
 }
 
 readdress() { # ib1 ADDRESS

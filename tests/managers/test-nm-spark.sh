@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 only nm-netplan
 
-link_local() { ip -n B -4 -o address show dev "$1" | grep -o '169\.254\.[0-9.]*' || true; }
+link_local() { ip -n B -4 -o address show dev "$1" | sed -n 's,.* inet \(169\.254[0-9.]*\)/.*,\1,p'; }
 have_link_local() { [ -n "$(link_local ib0)" ] && [ -n "$(link_local ib1)" ]; }
 are_rails() {
     [ "$(our_rules B | grep -c -e "from $(link_local ib0) to 169.254.0.0/16 lookup" -e "from $(link_local ib1) to 169.254.0.0/16 lookup")" = 4 ]

@@ -25,7 +25,7 @@ ethernets:
 N
 cd /
 power_on
-is_done() { [[ $(host cloud-init status) == "status: done" ]]; }
+is_done() { [ -e "/proc/$(<$work/leader)/root/run/cloud-init/result.json" ]; }
 wait_until 45 is_done
 expect_rails_right "when cloud-init is done"
 
