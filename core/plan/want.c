@@ -124,11 +124,12 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress
     }
 }
 
-/* TRUE if a pair of ours leads to this prefix of T. */
+/* TRUE if a pair of ours leads to this prefix of T, or to one around it: a rule of others may lead to T as well, and
+ * there the route to the outer prefix must not take the packets of the inner one. */
 static gboolean has_own_pair(const IbhNic *nic, const IbhPrefix *to)
 {
     IBH_EACH (const IbhPair, pair, nic->pairs) {
-        if (!pair->theirs && ibh_prefix_equal(&pair->to, to))
+        if (!pair->theirs && ibh_prefix_covers(&pair->to, to))
             return TRUE;
     }
     return FALSE;
