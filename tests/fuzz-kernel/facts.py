@@ -56,10 +56,6 @@ class Facts:
         self.rail_of = {one[1]: one[0] for one in self.usable if one[1] in self.ours and one[0] in config.candidates}
         self.twice = {address for address, n in count.items() if n > 1}  # whose they are, nobody can say
         self.devices = {one[0] for one in self.usable if one[1] in self.ours and one[0] in config.candidates}
-        # Rails whose addresses rules of others route have none of ours, and unbound traffic is spread over them, too.
-        theirs = [Rule(*one) for one in self.twin.rules]
-        self.spread_over = self.devices | {one[0] for one in self.usable if one[0] in config.candidates and
-                                           any(rule.leads(one[1]) for rule in theirs)}
         self.sure = {device for address, device in self.rail_of.items() if address not in self.twice}
         self.main_routes = self.twin.main_routes()
         self.subnets = {device: self.subnets_of(device) for device in {one[0] for one in self.addresses}}
@@ -67,6 +63,11 @@ class Facts:
         self.sharing = {device: self.subnets_of(device, SCOPES) for device in self.subnets}  # by these a NIC becomes a rail
         # Also those whose addresses others route, or another NIC has, too.
         self.rails = self.sure | {nic for nic in config.candidates & set(self.links) if self.is_engaged(nic, config)}
+        # Rails whose addresses rules of others route, or whose subnet main has by a gateway of this host, have no rules of ours,
+        # and unbound traffic is spread over them, too.
+        theirs = [Rule(*one) for one in self.twin.rules]
+        self.spread_over = self.devices | self.rails | {one[0] for one in self.usable if one[0] in config.candidates and
+                                                        any(rule.leads(one[1]) for rule in theirs)}
         # No source of anybody. The kernel drops these as soon as any rule has ever been added, and accepts them before.
         self.broadcasts = {str(net[end]) for nets in self.subnets.values() for net in nets if net.version == 4 for end in (0, -1)}
         self.our_tables = self.state.our_tables() | set(self.ours.values())

@@ -135,12 +135,14 @@ class Judge(Rails):
 
     @staticmethod
     def without_dead_hops(route, alive):
-        """Empty where it is no multipath route any more."""
+        """Empty where no hop is left. With one left, the kernel takes the route back only in the form for one hop."""
         hops = re.search(r" hops \[(.*?)\]", route)
         if not hops:
             return route
         left = [one for one in re.findall(r"'(.*?)'", hops[1]) if one in alive]
-        return route.replace(hops[0], f" hops {left}") if len(left) > 1 else ""
+        if len(left) == 1:
+            return re.sub(r"( to \S+)", rf"\1 dev {left[0]}", route.replace(hops[0], ""))
+        return route.replace(hops[0], f" hops {left}") if left else ""
 
     def expect_ours(self, before, what):
         after = self.of_ours()

@@ -60,6 +60,8 @@ class Rails:
         if not right:
             raise Trouble("b-rail" if key == "rail" else "a-own", f"{asked(question)} ({device})\nwith ib-hook: {said(mine)}\n"
                           f"without: {said(other)}\nmain alone: {said(main)}\nexpected: {why}", key)
+        if mine.kind in ERRORS and same(mine, other) and self.is_left_to_others(facts, question):
+            return  # who routes the address refuses a part of the subnet
         if inside >= 0 and other.kind not in SETTLED and mine.dev != device and key != LEFT_TO_MAIN and \
                 inside >= facts.in_main(question.to, question.source):
             self.must_be_said(question, f"{asked(question)} ({device}): {said(mine)}")
