@@ -336,7 +336,7 @@ class Judge(Rails):
                       if nic != "lo" and within(one, by_turns) < 0]
         for nic in facts.links:
             if nic != "lo" and nic not in self.config.candidates and facts.links[nic][1] & UP:
-                never = {one[1] for one in facts.addresses} | facts.broadcasts
+                never = {one[1] for one in facts.addresses} | facts.broadcasts | set(re.findall(r" broadcast (\S+)", "\n".join(self.lines)))
                 for source in [one for one in foreign_sources(self.lines, family, nic) if one not in never][:4]:
                     questions += [Question(family, one, source, iif=nic) for one in to if one not in facts.rail_of]
         return questions
