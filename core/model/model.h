@@ -243,9 +243,6 @@ gboolean ibh_route_is_ours(const IbhRoute *route);
 gboolean ibh_route_is_spread(const IbhRoute *route);     /* one of our routes for main=spread */
 gboolean ibh_route_is_advertised(const IbhRoute *route); /* IPv6: it comes from a router advertisement */
 gboolean ibh_route_is_error(const IbhRoute *route);      /* unreachable, blackhole, prohibit: no rule suppresses it */
-/* In a table, delete routes with a gateway before the subnet's route that the gateway needs. */
-typedef enum { IBH_ROUTE_BY_GATEWAY, IBH_ROUTE_SUBNET } IbhRouteKind;
-IbhRouteKind ibh_route_kind(const IbhRoute *route);
 /* Returns the route to exactly this subnet with the lowest metric, through this NIC (0: any NIC), or NULL. */
 const IbhRoute *ibh_routes_find_best(const GArray *routes, int ifindex, const IbhPrefix *subnet);
 /* TRUE if a replace of one would replace the other: table, prefix and metric are equal. */

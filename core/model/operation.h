@@ -35,6 +35,8 @@ typedef struct {
 
 typedef struct {
     IbhOpType type;
+    guint step;   /* the plan is sorted by `step` (plan/order.c), */
+    gint64 place; /* then by `place` */
     IbhUnit unit;
     char iface[IFNAMSIZ]; /* "": the NIC has disappeared */
     int ifindex;

@@ -147,11 +147,6 @@ gboolean ibh_route_is_error(const IbhRoute *route)
            route->metric != G_MAXUINT32;
 }
 
-IbhRouteKind ibh_route_kind(const IbhRoute *route)
-{
-    return route->gateway.family == AF_UNSPEC ? IBH_ROUTE_SUBNET : IBH_ROUTE_BY_GATEWAY;
-}
-
 gboolean ibh_route_is_better(const IbhRoute *route, const IbhRoute *than)
 {
     if (!than)

@@ -52,10 +52,9 @@ static gboolean waits_for_dad(const IbhRails *rails, const IbhItem *item)
             return !ibh_rails_owner(rails, &address->local);
         if (!route || route->family != AF_INET6 || !ibh_nic_has_table(nic, route->table))
             continue;
-        if (ibh_route_kind(route) == IBH_ROUTE_SUBNET
-                ? ibh_prefix_equal(&route->dst, &address->subnet)
-                : !ibh_nic_serves_family(nic, AF_INET6) &&
-                      (route->dst.length || nic->settings.gateway != IBH_GATEWAY_NONE))
+        if (route->gateway.family == AF_UNSPEC ? ibh_prefix_equal(&route->dst, &address->subnet)
+                                               : !ibh_nic_serves_family(nic, AF_INET6) &&
+                                                     (route->dst.length || nic->settings.gateway != IBH_GATEWAY_NONE))
             return TRUE;
     }
     return FALSE;
@@ -78,8 +77,9 @@ static gboolean may_go(const IbhDifference *difference, const IbhItem *item)
 static IbhItem rule_item(const IbhDifference *difference, const IbhRule *rule)
 {
     const gboolean spread = ibh_rule_is_spread(rule);
+    const IbhNic *nic = spread ? NULL : ibh_rule_owner(difference->rails, rule);
 
-    return (IbhItem){.rule = rule, .spread = spread, .nic = spread ? NULL : ibh_rule_owner(difference->rails, rule)};
+    return (IbhItem){.nic = nic, .rule = rule, .table = rule->table, .spread = spread};
 }
 
 /* Notes the table that the rule leads its address to: T, or D if no rule leads to T. */
@@ -101,14 +101,15 @@ static void subtract_rules(IbhDifference *difference)
     IBH_EACH (IbhRule, rule, difference->wanted->rules)
         g_hash_table_add(missing, rule);
     IBH_EACH (const IbhRule, rule, difference->rails->snapshot->rules) {
-        const IbhItem item = rule_item(difference, rule);
+        IbhItem item = rule_item(difference, rule);
 
         if (!ibh_rule_is_ours(rule))
             continue;
         note_led(difference->rails, difference->led_before, &item);
         /* The set drops the rule here, so a second copy of the rule goes. */
-        if (!g_hash_table_remove(missing, rule) && may_go(difference, &item))
-            g_array_append_val(difference->old_rules, item);
+        item.is_old = !g_hash_table_remove(missing, rule) && may_go(difference, &item);
+        if (item.is_old)
+            g_array_append_val(difference->items, item);
         else
             note_led(difference->rails, difference->led_after, &item);
     }
@@ -120,7 +121,7 @@ static void subtract_rules(IbhDifference *difference)
             item.nic = owner;
         note_led(difference->rails, difference->led_after, &item);
         if (g_hash_table_contains(missing, rule))
-            g_array_append_val(difference->new_rules, item);
+            g_array_append_val(difference->items, item);
     }
 }
 
@@ -129,9 +130,9 @@ static void subtract_rules(IbhDifference *difference)
 static IbhItem route_item(const IbhDifference *difference, const IbhRoute *route)
 {
     const gboolean spread = ibh_route_is_spread(route);
+    const IbhNic *nic = spread ? NULL : ibh_route_owner(difference->rails, route);
 
-    return (IbhItem){
-        .route = route, .spread = spread, .nic = spread ? NULL : ibh_route_owner(difference->rails, route)};
+    return (IbhItem){.nic = nic, .route = route, .table = route->table, .spread = spread};
 }
 
 static void subtract_routes(IbhDifference *difference)
@@ -153,32 +154,34 @@ static void subtract_routes(IbhDifference *difference)
         item.replaced = g_hash_table_lookup(places, route);
         if (item.replaced)
             g_hash_table_remove(places, route);
-        g_array_append_val(difference->new_routes, item);
+        g_array_append_val(difference->items, item);
     }
     IBH_EACH (const IbhRoute, route, difference->rails->snapshot->routes) {
-        const IbhItem item = route_item(difference, route);
+        IbhItem item = route_item(difference, route);
 
         /* `places` lacks the routes that are wanted or replaced. */
-        if (ibh_route_is_ours(route) && g_hash_table_lookup(places, route) == route && may_go(difference, &item))
-            g_array_append_val(difference->old_routes, item);
+        item.is_old = g_hash_table_lookup(places, route) == route && may_go(difference, &item);
+        if (item.is_old)
+            g_array_append_val(difference->items, item);
     }
 }
 
 /* ---- who answers ---- */
 
-static GHashTable *index_main(const IbhSnapshot *snapshot)
+/* Returns main's best IPv4 route to this address, other than a default. */
+static const IbhRoute *find_in_main(const IbhSnapshot *snapshot, const IbhIp *ip)
 {
-    GHashTable *index = g_hash_table_new(ibh_prefix_hash, (GEqualFunc)ibh_prefix_equal);
     const GArray *const lists[] = {snapshot->routes, snapshot->main_by_nic};
+    const IbhRoute *best = NULL;
 
     for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (IbhRoute, route, lists[i]) {
-            if (route->family == AF_INET && route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST &&
-                route->ifindex && ibh_route_is_better(route, g_hash_table_lookup(index, &route->dst)))
-                g_hash_table_replace(index, &route->dst, route);
+        IBH_EACH (const IbhRoute, route, lists[i]) {
+            if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->ifindex && route->dst.length &&
+                ibh_prefix_contains(&route->dst, ip) && ibh_route_is_better(route, best))
+                best = route;
         }
     }
-    return index;
+    return best;
 }
 
 IbhEffect *ibh_difference_effect(const IbhDifference *difference, const IbhNic *nic)
@@ -189,7 +192,7 @@ IbhEffect *ibh_difference_effect(const IbhDifference *difference, const IbhNic *
 const IbhNic *ibh_difference_answering(const IbhDifference *difference, const IbhAddress *address, gboolean after)
 {
     const IbhNic *own = ibh_rails_nic(difference->rails, address->ifindex);
-    const IbhRoute *route = NULL;
+    const IbhRoute *route;
     const IbhNic *by_main;
     const int *all = difference->rails->snapshot->all;
     int ignores;
@@ -197,11 +200,7 @@ const IbhNic *ibh_difference_answering(const IbhDifference *difference, const Ib
     if (g_hash_table_contains(after ? difference->led_after : difference->led_before, &address->local) ||
         ibh_nic_foreign_rule(own, address))
         return own;
-    for (guint length = ibh_ip_bits(&address->local); !route && length > 0; length--) {
-        const IbhPrefix prefix = ibh_prefix_of(&address->local, length);
-
-        route = g_hash_table_lookup(difference->in_main, &prefix);
-    }
+    route = find_in_main(difference->rails->snapshot, &address->local);
     by_main = route ? ibh_rails_nic(difference->rails, route->ifindex) : NULL;
     if (!by_main || by_main == own)
         return by_main;
@@ -213,23 +212,34 @@ const IbhNic *ibh_difference_answering(const IbhDifference *difference, const Ib
 
 /* ---- the whole ---- */
 
-static void find_effects(const IbhDifference *difference)
+static gboolean is_strict(const IbhRails *rails, int rp_filter)
 {
-    const GArray *const lists[] = {difference->new_rules, difference->new_routes, difference->old_rules,
-                                   difference->old_routes};
+    return ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, rp_filter, rails->snapshot->all[IBH_SYSCTL_RP_FILTER]) == 1;
+}
 
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhItem, item, lists[i]) {
-            if (item->nic)
-                ibh_difference_effect(difference, item->nic)->changes = TRUE;
-        }
+static void find_effects(IbhDifference *difference)
+{
+    IBH_EACH (const IbhItem, item, difference->items) {
+        if (item->nic)
+            ibh_difference_effect(difference, item->nic)->changes = TRUE;
     }
     IBH_EACH (const IbhWantedNic, one, difference->wanted->nics) {
         IbhEffect *effect = ibh_difference_effect(difference, one->nic);
+        const int now = one->nic->link->sysctl[IBH_SYSCTL_RP_FILTER], want = one->value[IBH_SYSCTL_RP_FILTER];
 
         for (IbhSysctl key = IBH_SYSCTL_ARP_FILTER; key <= IBH_SYSCTL_ARP_IGNORE; key++)
             effect->arp |= one->value[key] != one->nic->link->sysctl[key];
         effect->changes |= effect->arp;
+        /* A strict rp_filter drops packets that still arrive on the wrong NIC, so loosen it on each NIC that changes.
+         * With arp=keep, never touch it. */
+        effect->rp_filter = want;
+        if (is_strict(difference->rails, want))
+            effect->rp_filter = is_strict(difference->rails, now) && one->nic->settings.arp != IBH_ARP_KEEP &&
+                                        one->selected && effect->changes
+                                    ? 2
+                                    : now;
+        effect->gets_strict = is_strict(difference->rails, want) && !is_strict(difference->rails, effect->rp_filter);
+        difference->gets_strict |= effect->gets_strict;
         IBH_EACH_POINTER (const IbhAddress, address, one->nic->served) {
             const IbhNic *answering;
 
@@ -249,19 +259,14 @@ void ibh_difference_init(IbhDifference *difference, const IbhWanted *wanted)
     *difference = (IbhDifference){
         .wanted = wanted,
         .rails = wanted->rails,
-        .new_rules = IBH_NEW_ARRAY(IbhItem),
-        .new_routes = IBH_NEW_ARRAY(IbhItem),
-        .old_rules = IBH_NEW_ARRAY(IbhItem),
-        .old_routes = IBH_NEW_ARRAY(IbhItem),
+        .items = IBH_NEW_ARRAY(IbhItem),
         .led_before = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal),
         .led_after = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal),
-        .in_main = index_main(wanted->rails->snapshot),
         .effects = g_new0(IbhEffect, wanted->rails->nics->len),
     };
     subtract_rules(difference);
     subtract_routes(difference);
-    difference->is_empty = !difference->new_rules->len && !difference->new_routes->len && !difference->old_rules->len &&
-                           !difference->old_routes->len;
+    difference->is_empty = !difference->items->len;
     IBH_EACH (const IbhWantedNic, one, wanted->nics)
         difference->is_empty &= memcmp(one->value, one->nic->link->sysctl, sizeof one->value) == 0;
     if (!difference->is_empty)
@@ -270,12 +275,8 @@ void ibh_difference_init(IbhDifference *difference, const IbhWanted *wanted)
 
 void ibh_difference_clear(IbhDifference *difference)
 {
-    g_array_unref(difference->new_rules);
-    g_array_unref(difference->new_routes);
-    g_array_unref(difference->old_rules);
-    g_array_unref(difference->old_routes);
+    g_array_unref(difference->items);
     g_hash_table_unref(difference->led_before);
     g_hash_table_unref(difference->led_after);
-    g_hash_table_unref(difference->in_main);
     g_free(difference->effects);
 }

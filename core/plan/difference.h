@@ -12,6 +12,8 @@ typedef struct {
     const IbhRule *rule; /* or */
     const IbhRoute *route;
     const IbhRoute *replaced; /* the old route in the same place: the kernel keeps one of the two */
+    guint32 table;
+    gboolean is_old; /* to delete */
     gboolean spread;
 } IbhItem;
 
@@ -21,16 +23,18 @@ typedef struct {
     gboolean arp;     /* an ARP value changes */
     gboolean led;     /* rules of ours led an IPv4 address of the NIC to its table before */
     gboolean answers; /* the NIC answers for an IPv4 address, of whatever NIC, afterwards */
+    int rp_filter;    /* the value while the plan runs */
+    gboolean gets_strict;
 } IbhEffect;
 
 typedef struct {
     const IbhWanted *wanted;
     const IbhRails *rails;
-    GArray *new_rules, *new_routes, *old_rules, *old_routes; /* IbhItem */
-    GHashTable *led_before, *led_after;                      /* IbhIp → the table that our rule leads it to */
-    GHashTable *in_main;                                     /* IbhPrefix → main's best route to it */
-    IbhEffect *effects;                                      /* by the position of the NIC */
-    gboolean is_empty;                                       /* no rule, route or value differs */
+    GArray *items;                      /* IbhItem */
+    GHashTable *led_before, *led_after; /* IbhIp → the table that our rule leads it to */
+    IbhEffect *effects;                 /* by the position of the NIC */
+    gboolean gets_strict;               /* the rp_filter of some NIC */
+    gboolean is_empty;                  /* no rule, route or value differs */
 } IbhDifference;
 
 void ibh_difference_init(IbhDifference *difference, const IbhWanted *wanted);
