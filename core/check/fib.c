@@ -44,12 +44,19 @@ static gboolean is_gone(const IbhFib *fib, const void *object)
 
 /* ---- lists ---- */
 
+static guint prefix_hash(gconstpointer data)
+{
+    const IbhPrefix *prefix = data;
+
+    return ibh_ip_hash(&prefix->ip) * 31 + prefix->length;
+}
+
 static Table *table_new(void)
 {
     Table *table = g_new0(Table, 1);
 
     table->lists =
-        g_hash_table_new_full(ibh_prefix_hash, (GEqualFunc)ibh_prefix_equal, g_free, (GDestroyNotify)g_array_unref);
+        g_hash_table_new_full(prefix_hash, (GEqualFunc)ibh_prefix_equal, g_free, (GDestroyNotify)g_array_unref);
     return table;
 }
 

@@ -327,7 +327,11 @@ static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *a
 
 static gboolean is_no_rail_left(const IbhCheck *check)
 {
-    return check->rails->no_rails->len == check->rails->nics->len;
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        if (nic->status == IBH_NIC_RAIL)
+            return FALSE;
+    }
+    return TRUE;
 }
 
 /* A trial was perhaps not confirmed because it cut its user off: the configuration is read first. */

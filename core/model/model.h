@@ -58,7 +58,6 @@ gboolean ibh_prefix_parse(const char *text, IbhPrefix *ret_prefix);
 const char *ibh_prefix_format(const IbhPrefix *prefix, char buffer[IBH_PREFIX_STRLEN]);
 int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b);
 gboolean ibh_prefix_equal(const IbhPrefix *a, const IbhPrefix *b);
-guint ibh_prefix_hash(gconstpointer prefix); /* a GHashFunc for IbhPrefix */
 gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip);
 gboolean ibh_prefix_covers(const IbhPrefix *outer, const IbhPrefix *inner); /* outer is equal or shorter */
 gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b);

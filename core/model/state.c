@@ -227,16 +227,14 @@ static void remove_name(GPtrArray *names, const char *iface)
 
 void ibh_state_hold(IbhState *state, const char *iface)
 {
-    remove_name(state->kept, iface);
-    if (!ibh_names_have(state->holds, iface))
-        g_ptr_array_add(state->holds, g_strdup(iface));
+    ibh_state_lift(state, iface);
+    g_ptr_array_add(state->holds, g_strdup(iface));
 }
 
 void ibh_state_keep(IbhState *state, const char *iface)
 {
-    remove_name(state->holds, iface);
-    if (!ibh_names_have(state->kept, iface))
-        g_ptr_array_add(state->kept, g_strdup(iface));
+    ibh_state_lift(state, iface);
+    g_ptr_array_add(state->kept, g_strdup(iface));
 }
 
 void ibh_state_lift(IbhState *state, const char *iface)

@@ -46,7 +46,7 @@ static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *add
  * silence the rail's own address too. */
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 {
-    const GPtrArray *others = rails->only && !rails->undo ? rails->nics : rails->no_rails;
+    const gboolean all_rails_change = !rails->only || rails->undo;
     const int ignore = effective_base(rails, nic, IBH_SYSCTL_ARP_IGNORE);
 
     if (ignore == 1 || ignore == 2 || ignore == 8)
@@ -56,9 +56,11 @@ static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
             if (ibh_prefix_overlaps(&mine->subnet, prefix))
                 return TRUE;
         }
-        IBH_EACH_POINTER (const IbhNic, other, others) {
-            if (other == nic || (!ibh_link_is_of_the_host(other->link) && !g_str_equal(other->link->kind, "bridge") &&
-                                 (ibh_nic_is_programmed(rails, other) || !ibh_nic_is_strict(rails, other))))
+        IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
+            if (other == nic || (other->status == IBH_NIC_RAIL && all_rails_change))
+                continue;
+            if (!ibh_link_is_of_the_host(other->link) && !g_str_equal(other->link->kind, "bridge") &&
+                (ibh_nic_is_programmed(rails, other) || !ibh_nic_is_strict(rails, other)))
                 continue;
             IBH_EACH_POINTER (const IbhAddress, theirs, other->addresses) {
                 if (theirs->local.family == AF_INET && ibh_prefix_overlaps(&mine->subnet, &theirs->subnet) &&

@@ -68,8 +68,7 @@ static gboolean may_go(const IbhDifference *difference, const IbhItem *item)
         return wanted->spread;
     if (!item->nic)
         return wanted->orphans;
-    return g_array_index(wanted->nics, IbhWantedNic, item->nic->position).selected &&
-           !(wanted->waits && waits_for_dad(difference->rails, item));
+    return ibh_wanted_nic(wanted, item->nic)->selected && !(wanted->waits && waits_for_dad(difference->rails, item));
 }
 
 /* ---- rules ---- */
@@ -184,11 +183,6 @@ static const IbhRoute *find_in_main(const IbhSnapshot *snapshot, const IbhIp *ip
     return best;
 }
 
-IbhEffect *ibh_difference_effect(const IbhDifference *difference, const IbhNic *nic)
-{
-    return &difference->effects[nic->position];
-}
-
 const IbhNic *ibh_difference_answering(const IbhDifference *difference, const IbhAddress *address, gboolean after)
 {
     const IbhNic *own = ibh_rails_nic(difference->rails, address->ifindex);
@@ -204,9 +198,8 @@ const IbhNic *ibh_difference_answering(const IbhDifference *difference, const Ib
     by_main = route ? ibh_rails_nic(difference->rails, route->ifindex) : NULL;
     if (!by_main || by_main == own)
         return by_main;
-    ignores =
-        after ? g_array_index(difference->wanted->nics, IbhWantedNic, by_main->position).value[IBH_SYSCTL_ARP_IGNORE]
-              : by_main->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
+    ignores = after ? ibh_wanted_nic(difference->wanted, by_main)->value[IBH_SYSCTL_ARP_IGNORE]
+                    : by_main->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
     return ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, ignores, all[IBH_SYSCTL_ARP_IGNORE]) ? own : by_main;
 }
 
@@ -221,48 +214,47 @@ static void find_effects(IbhDifference *difference)
 {
     IBH_EACH (const IbhItem, item, difference->items) {
         if (item->nic)
-            ibh_difference_effect(difference, item->nic)->changes = TRUE;
+            ibh_wanted_nic(difference->wanted, item->nic)->changes = TRUE;
     }
-    IBH_EACH (const IbhWantedNic, one, difference->wanted->nics) {
-        IbhEffect *effect = ibh_difference_effect(difference, one->nic);
+    IBH_EACH (IbhWantedNic, one, difference->wanted->nics) {
         const int now = one->nic->link->sysctl[IBH_SYSCTL_RP_FILTER], want = one->value[IBH_SYSCTL_RP_FILTER];
 
         for (IbhSysctl key = IBH_SYSCTL_ARP_FILTER; key <= IBH_SYSCTL_ARP_IGNORE; key++)
-            effect->arp |= one->value[key] != one->nic->link->sysctl[key];
-        effect->changes |= effect->arp;
+            one->arp |= one->value[key] != one->nic->link->sysctl[key];
+        one->changes |= one->arp;
         /* A strict rp_filter drops packets that still arrive on the wrong NIC, so loosen it on each NIC that changes.
          * With arp=keep, never touch it. */
-        effect->rp_filter = want;
+        one->rp_filter = want;
         if (is_strict(difference->rails, want))
-            effect->rp_filter = is_strict(difference->rails, now) && one->nic->settings.arp != IBH_ARP_KEEP &&
-                                        one->selected && effect->changes
-                                    ? 2
-                                    : now;
-        effect->gets_strict = is_strict(difference->rails, want) && !is_strict(difference->rails, effect->rp_filter);
-        difference->gets_strict |= effect->gets_strict;
+            one->rp_filter = is_strict(difference->rails, now) && one->nic->settings.arp != IBH_ARP_KEEP &&
+                                     one->selected && one->changes
+                                 ? 2
+                                 : now;
+        one->gets_strict = is_strict(difference->rails, want) && !is_strict(difference->rails, one->rp_filter);
+        difference->gets_strict |= one->gets_strict;
         IBH_EACH_POINTER (const IbhAddress, address, one->nic->served) {
             const IbhNic *answering;
 
             if (address->local.family != AF_INET) /* for IPv6, the NIC that has the address answers */
                 continue;
             answering = ibh_difference_answering(difference, address, TRUE);
-            effect->led |= ibh_nic_has_table(
+            one->led |= ibh_nic_has_table(
                 one->nic, GPOINTER_TO_UINT(g_hash_table_lookup(difference->led_before, &address->local)));
             if (answering)
-                ibh_difference_effect(difference, answering)->answers = TRUE;
+                ibh_wanted_nic(difference->wanted, answering)->answers = TRUE;
         }
     }
 }
 
-void ibh_difference_init(IbhDifference *difference, const IbhWanted *wanted)
+void ibh_difference_init(IbhDifference *difference, IbhWanted *wanted)
 {
     *difference = (IbhDifference){
         .wanted = wanted,
         .rails = wanted->rails,
         .items = IBH_NEW_ARRAY(IbhItem),
+        .taken = IBH_NEW_ARRAY(int),
         .led_before = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal),
         .led_after = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal),
-        .effects = g_new0(IbhEffect, wanted->rails->nics->len),
     };
     subtract_rules(difference);
     subtract_routes(difference);
@@ -276,7 +268,7 @@ void ibh_difference_init(IbhDifference *difference, const IbhWanted *wanted)
 void ibh_difference_clear(IbhDifference *difference)
 {
     g_array_unref(difference->items);
+    g_array_unref(difference->taken);
     g_hash_table_unref(difference->led_before);
     g_hash_table_unref(difference->led_after);
-    g_free(difference->effects);
 }

@@ -339,7 +339,6 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, c
             g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, NULL, (GDestroyNotify)g_ptr_array_unref),
         .by.tables = g_hash_table_new(NULL, NULL),
         .by.advertised = g_hash_table_new(NULL, NULL),
-        .no_rails = g_ptr_array_new(),
         .main = ibh_config_settings(config, "").main,
         .nics = g_ptr_array_new_with_free_func(nic_free),
     };
@@ -360,8 +359,6 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, c
             find_status(rails, nic);
         if (nic->status == IBH_NIC_RAIL)
             nic->is_engaged = TRUE; /* NICs of higher rank see it */
-        else
-            g_ptr_array_add(rails->no_rails, nic);
     }
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_RAIL)

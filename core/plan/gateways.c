@@ -177,13 +177,6 @@ gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, 
     return of_main && lead_via(rails, nic, &of_main->gateway, ret_route);
 }
 
-gboolean ibh_nic_has_default(const IbhRails *rails, const IbhNic *nic, int family)
-{
-    IbhRoute route;
-
-    return ibh_want_default(rails, nic, family, &route);
-}
-
 /* ---- remote= ---- */
 
 /* Adds a route to `dst` via the gateway of this remote=, or else via the rail's own gateway. */

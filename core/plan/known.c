@@ -92,7 +92,7 @@ static gboolean shares_a_subnet(const IbhNic *nic, const IbhKnownRail *known)
     return FALSE;
 }
 
-static IbhMissing find_lack(const IbhNic *nic)
+IbhMissing ibh_nic_lack(const IbhNic *nic)
 {
     if (nic->status == IBH_NIC_NO_CANDIDATE)
         return nic->link->rdma[0] ? IBH_IS_THERE : IBH_LACKS_RDMA;
@@ -118,26 +118,13 @@ static IbhMissing find_why_missing(const IbhKnownRail *known, const IbhRails *ra
         return IBH_FORGOTTEN;
     if (was_rail && nic->status == IBH_NIC_ALONE && (nic->shares_nothing || !shares_a_subnet(nic, known)))
         return IBH_FORGOTTEN;
-    return find_lack(nic);
+    return ibh_nic_lack(nic);
 }
 
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config)
 {
     known->link = ibh_known_link(rails->snapshot, known);
     known->why = find_why_missing(known, rails, config);
-}
-
-IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic)
-{
-    if (nic->status == IBH_NIC_RAIL)
-        return IBH_IS_THERE;
-    IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
-        const IbhLink *link = ibh_known_link(rails->snapshot, known);
-
-        if (link && link == nic->link)
-            return find_lack(nic);
-    }
-    return IBH_IS_THERE;
 }
 
 /* ---- the list ---- */

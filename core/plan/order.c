@@ -9,14 +9,6 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-typedef struct {
-    const IbhDifference *difference;
-    const IbhWanted *wanted;
-    const IbhRails *rails;
-    GArray *taken;   /* int: tables that a NIC takes from another NIC */
-    GPtrArray *plan; /* IbhOp * */
-} Order;
-
 /* ---- the order: each operation belongs to a step ---- */
 
 enum {
@@ -61,7 +53,8 @@ static gint compare_ops(gconstpointer left, gconstpointer right)
     return 0;
 }
 
-static IbhOp *emit(const Order *order, guint step, IbhOpType type, const IbhNic *nic, int family, char *why)
+static IbhOp *emit(const IbhDifference *difference, guint step, IbhOpType type, const IbhNic *nic, int family,
+                   char *why)
 {
     IbhOp *op = g_new0(IbhOp, 1);
 
@@ -74,11 +67,11 @@ static IbhOp *emit(const Order *order, guint step, IbhOpType type, const IbhNic 
         op->ifindex = nic->link->ifindex;
         g_strlcpy(op->iface, nic->link->name, sizeof op->iface);
     }
-    if (order->wanted->why && ibh_op_what(op) != IBH_PEERS) {
+    if (difference->wanted->why && ibh_op_what(op) != IBH_PEERS) {
         g_free(op->why);
-        op->why = g_strdup(order->wanted->why);
+        op->why = g_strdup(difference->wanted->why);
     }
-    g_ptr_array_add(order->plan, op);
+    g_ptr_array_add(difference->plan, op);
     return op;
 }
 
@@ -117,7 +110,7 @@ static gboolean has_foreign_rule(const IbhItem *item)
     return FALSE;
 }
 
-static char *why_old(const Order *order, const IbhItem *item)
+static char *why_old(const IbhDifference *difference, const IbhItem *item)
 {
     const IbhNic *nic = item->nic;
     const char *name = nic ? nic->link->name : NULL;
@@ -128,7 +121,7 @@ static char *why_old(const Order *order, const IbhItem *item)
                                    : "this subnet is not spread (any more)");
     if (!nic)
         return g_strdup("its interface or address is gone");
-    if (nic->held && order->rails->undo)
+    if (nic->held && difference->rails->undo)
         return g_strdup("undone");
     if (nic->status != IBH_NIC_RAIL) {
         g_autofree char *why = ibh_nic_why(nic);
@@ -139,7 +132,7 @@ static char *why_old(const Order *order, const IbhItem *item)
         return g_strdup_printf("rules of others route %s", name);
     if (item->route)
         return g_strdup_printf("no address of %s needs it", name);
-    if (ibh_rails_owner(order->rails, &item->rule->from.ip) == nic)
+    if (ibh_rails_owner(difference->rails, &item->rule->from.ip) == nic)
         return g_strdup_printf("%s has other rules now", name);
     return g_strdup_printf("%s is no address of %s", ibh_ip_format(&item->rule->from.ip, ip), name);
 }
@@ -173,32 +166,29 @@ static char *name_devices(const IbhSnapshot *snapshot, const IbhRoute *route)
 }
 
 /* Finds tables in which a NIC gets a rule or route while another NIC loses one: table= moved them. */
-static GArray *find_taken_tables(const GArray *items)
+static void find_taken_tables(const IbhDifference *difference)
 {
-    GArray *taken = IBH_NEW_ARRAY(int);
-
-    IBH_EACH (const IbhItem, new, items) {
+    IBH_EACH (const IbhItem, new, difference->items) {
         const int table = (int)new->table;
 
-        if (new->is_old || new->table == IBH_TABLE_MAIN || ibh_numbers_have(taken, table))
+        if (new->is_old || new->table == IBH_TABLE_MAIN || ibh_numbers_have(difference->taken, table))
             continue;
-        IBH_EACH (const IbhItem, old, items) {
+        IBH_EACH (const IbhItem, old, difference->items) {
             if (old->is_old && old->table == new->table && old->nic != new->nic && !old->spread &&
                 (old->nic || old->route)) {
-                g_array_append_val(taken, table);
+                g_array_append_val(difference->taken, table);
                 break;
             }
         }
     }
-    return taken;
 }
 
-static gboolean takes_a_table(const Order *order, const IbhNic *nic)
+static gboolean takes_a_table(const IbhDifference *difference, const IbhNic *nic)
 {
-    if (!order->taken->len)
+    if (!difference->taken->len)
         return FALSE;
-    IBH_EACH (const IbhItem, item, order->difference->items) {
-        if (item->rule && !item->is_old && item->nic == nic && ibh_numbers_have(order->taken, (int)item->table))
+    IBH_EACH (const IbhItem, item, difference->items) {
+        if (item->rule && !item->is_old && item->nic == nic && ibh_numbers_have(difference->taken, (int)item->table))
             return TRUE;
     }
     return FALSE;
@@ -222,15 +212,15 @@ static gboolean is_in_use(const IbhSnapshot *snapshot, const IbhItem *item)
     return FALSE;
 }
 
-static guint find_step(const Order *order, const IbhItem *item)
+static guint find_step(const IbhDifference *difference, const IbhItem *item)
 {
-    const gboolean is_taken = ibh_numbers_have(order->taken, (int)item->table);
+    const gboolean is_taken = ibh_numbers_have(difference->taken, (int)item->table);
 
     if (!item->is_old && item->route)
         return is_taken ? TAKING_ROUTES : NEW_ROUTES;
     if (!item->is_old)
-        return !item->spread && takes_a_table(order, item->nic) ? TAKING_RULES : NEW_RULES;
-    if (!is_in_use(order->rails->snapshot, item))
+        return !item->spread && takes_a_table(difference, item->nic) ? TAKING_RULES : NEW_RULES;
+    if (!is_in_use(difference->rails->snapshot, item))
         return item->rule ? UNUSED_RULES : UNUSED_ROUTES;
     if (is_taken)
         return item->rule ? LEAVING_RULES : LEAVING_ROUTES;
@@ -239,14 +229,14 @@ static guint find_step(const Order *order, const IbhItem *item)
 
 /* In a step, rules go from the last to the first and come in the other order. A route via a gateway goes before the
  * subnet's route, and comes after it: the kernel refuses a gateway that no route reaches. */
-static void emit_item(const Order *order, const IbhItem *item)
+static void emit_item(const IbhDifference *difference, const IbhItem *item)
 {
     const IbhOpType add = item->rule ? IBH_OP_RULE_ADD : item->replaced ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD;
     const IbhOpType del = item->rule ? IBH_OP_RULE_DEL : IBH_OP_ROUTE_DEL;
     const IbhRoute *gone = item->is_old ? item->route : item->replaced;
-    IbhOp *op = emit(order, find_step(order, item), item->is_old ? del : add, item->nic,
+    IbhOp *op = emit(difference, find_step(difference, item), item->is_old ? del : add, item->nic,
                      item->rule ? item->rule->family : item->route->family,
-                     item->is_old ? why_old(order, item) : why_new(item));
+                     item->is_old ? why_old(difference, item) : why_new(item));
 
     if (item->spread)
         op->unit.kind = IBH_UNIT_SPREAD;
@@ -256,18 +246,18 @@ static void emit_item(const Order *order, const IbhItem *item)
     } else {
         op->route = *item->route;
         op->place = op->route.gateway.family != AF_UNSPEC;
-        op->hops = item->spread ? name_devices(order->rails->snapshot, item->route) : NULL;
+        op->hops = item->spread ? name_devices(difference->rails->snapshot, item->route) : NULL;
     }
     if (item->is_old)
         op->place = -op->place;
     if (item->replaced)
         op->replaced = *item->replaced;
-    op->for_good = gone && goes_for_good(order->rails, gone);
+    op->for_good = gone && goes_for_good(difference->rails, gone);
 }
 
 /* ---- sysctls ---- */
 
-static char *why_arp(const Order *order, const IbhWantedNic *one, IbhSysctl key)
+static char *why_arp(const IbhDifference *difference, const IbhWantedNic *one, IbhSysctl key)
 {
     static const char *const does[IBH_N_SYSCTLS] = {
         [IBH_SYSCTL_ARP_FILTER] = "answer ARP only on the NIC that the reply leaves through",
@@ -275,7 +265,7 @@ static char *why_arp(const Order *order, const IbhWantedNic *one, IbhSysctl key)
         [IBH_SYSCTL_ARP_IGNORE] = "answer ARP only for addresses of",
     };
 
-    if (ibh_nic_must_be_silent(order->rails, one->nic))
+    if (ibh_nic_must_be_silent(difference->rails, one->nic))
         return g_strdup("it has no IPv4 address, and does not answer ARP for the rails");
     if (!one->selected)
         return g_strdup("answer for the NIC that is no rail any more, too");
@@ -285,14 +275,15 @@ static char *why_arp(const Order *order, const IbhWantedNic *one, IbhSysctl key)
 }
 
 /* `why`: NULL for why_arp(). */
-static void emit_sysctl(const Order *order, guint step, const IbhWantedNic *one, IbhSysctl key, int from, int to,
-                        const char *why)
+static void emit_sysctl(const IbhDifference *difference, guint step, const IbhWantedNic *one, IbhSysctl key, int from,
+                        int to, const char *why)
 {
     IbhOp *op;
 
     if (from == to || !ibh_iface_name_has_sysctls(one->nic->link->name))
         return;
-    op = emit(order, step, IBH_OP_SYSCTL_SET, one->nic, AF_INET, why ? g_strdup(why) : why_arp(order, one, key));
+    op = emit(difference, step, IBH_OP_SYSCTL_SET, one->nic, AF_INET,
+              why ? g_strdup(why) : why_arp(difference, one, key));
     op->key = key;
     op->from = from;
     op->to = to;
@@ -304,19 +295,18 @@ static void emit_sysctl(const Order *order, guint step, const IbhWantedNic *one,
  *
  * If arp_ignore and arp_filter replace each other, set the new sysctl before the old one is cleared: with neither,
  * every NIC would answer for all addresses. */
-static void emit_sysctls(const Order *order, const IbhWantedNic *one)
+static void emit_sysctls(const IbhDifference *difference, const IbhWantedNic *one)
 {
     static const IbhSysctl keys[] = {IBH_SYSCTL_ARP_IGNORE, IBH_SYSCTL_ARP_FILTER};
-    const IbhEffect *effect = ibh_difference_effect(order->difference, one->nic);
     const int *now = one->nic->link->sysctl, *want = one->value;
-    const gboolean is_guarded = effect->gets_strict && !ibh_nic_must_be_silent(order->rails, one->nic);
-    const gboolean answers_soon = effect->answers || want[keys[0]] > now[keys[0]] || want[keys[1]] > now[keys[1]];
+    const gboolean is_guarded = one->gets_strict && !ibh_nic_must_be_silent(difference->rails, one->nic);
+    const gboolean answers_soon = one->answers || want[keys[0]] > now[keys[0]] || want[keys[1]] > now[keys[1]];
 
-    emit_sysctl(order, LOOSEN_RP_FILTER, one, IBH_SYSCTL_RP_FILTER, now[IBH_SYSCTL_RP_FILTER], effect->rp_filter,
+    emit_sysctl(difference, LOOSEN_RP_FILTER, one, IBH_SYSCTL_RP_FILTER, now[IBH_SYSCTL_RP_FILTER], one->rp_filter,
                 "a packet that still comes in through another NIC is not dropped");
-    emit_sysctl(order, TIGHTEN_RP_FILTER, one, IBH_SYSCTL_RP_FILTER, effect->rp_filter, want[IBH_SYSCTL_RP_FILTER],
+    emit_sysctl(difference, TIGHTEN_RP_FILTER, one, IBH_SYSCTL_RP_FILTER, one->rp_filter, want[IBH_SYSCTL_RP_FILTER],
                 "strict again: peers were told");
-    emit_sysctl(order, ANSWER_LESS, one, IBH_SYSCTL_ARP_ANNOUNCE, now[IBH_SYSCTL_ARP_ANNOUNCE],
+    emit_sysctl(difference, ANSWER_LESS, one, IBH_SYSCTL_ARP_ANNOUNCE, now[IBH_SYSCTL_ARP_ANNOUNCE],
                 want[IBH_SYSCTL_ARP_ANNOUNCE], NULL);
     for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
         const IbhSysctl key = keys[i], other = keys[1 - i];
@@ -325,11 +315,11 @@ static void emit_sysctls(const Order *order, const IbhWantedNic *one)
         const guint step = !is_looser ? ANSWER_LESS : answers_soon ? ANSWER_MORE : ANSWER_AS_WANTED;
 
         if (key == IBH_SYSCTL_ARP_FILTER && is_guarded) {
-            emit_sysctl(order, ANSWER_LESS, one, key, now[key], 1,
+            emit_sysctl(difference, ANSWER_LESS, one, key, now[key], 1,
                         "answer no peer whose packets a strict rp_filter drops");
-            emit_sysctl(order, END_GUARD, one, key, 1, want[key], NULL);
+            emit_sysctl(difference, END_GUARD, one, key, 1, want[key], NULL);
         } else
-            emit_sysctl(order, step, one, key, now[key], want[key], NULL);
+            emit_sysctl(difference, step, one, key, now[key], want[key], NULL);
     }
 }
 
@@ -348,9 +338,8 @@ static gboolean is_kernels_choice(const IbhNic *nic, const IbhIp *ip)
 
 /* Returns the NIC from which to announce an address; NULL if peers know the NIC already. For IPv6, the NIC that has the
  * address always answers. If another NIC announced a link-local IPv4 address, peers would see a conflict (RFC 3927). */
-static const IbhNic *find_announcer(const Order *order, const IbhNic *nic, const IbhAddress *address)
+static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNic *nic, const IbhAddress *address)
 {
-    const IbhDifference *difference = order->difference;
     gpointer before = g_hash_table_lookup(difference->led_before, &address->local);
     gpointer after = g_hash_table_lookup(difference->led_after, &address->local);
     const IbhNic *answering;
@@ -364,35 +353,34 @@ static const IbhNic *find_announcer(const Order *order, const IbhNic *nic, const
         return NULL;
     if (before != after || answering != ibh_difference_answering(difference, address, FALSE))
         return answering;
-    return (after && ibh_difference_effect(difference, nic)->arp) || (difference->gets_strict && (before || after))
+    return (after && ibh_wanted_nic(difference->wanted, nic)->arp) || (difference->gets_strict && (before || after))
                ? answering
                : NULL;
 }
 
-static void emit_for_peers(const Order *order, const IbhWantedNic *one)
+static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *one)
 {
-    const IbhEffect *effect = ibh_difference_effect(order->difference, one->nic);
     const IbhLink *link = one->nic->link;
 
     /* If no traffic leaves through a NIC any more, the kernel would still send ARP probes to its neighbours from there,
      * and peers would learn the MAC of the NIC again. Without carrier, the kernel has dropped the neighbours already.
      */
-    if (effect->led && effect->changes && !effect->answers && link->flags & IFF_UP && link->carrier)
-        emit(order, FORGET_NEIGHBOURS, IBH_OP_NEIGH_DEL, one->nic, AF_INET,
+    if (one->led && one->changes && !one->answers && link->flags & IFF_UP && link->carrier)
+        emit(difference, FORGET_NEIGHBOURS, IBH_OP_NEIGH_DEL, one->nic, AF_INET,
              g_strdup_printf("nothing leaves through %s now", link->name));
     IBH_EACH_POINTER (const IbhAddress, address, one->nic->served) {
-        const IbhNic *owner = ibh_rails_owner(order->rails, &address->local), *from;
+        const IbhNic *owner = ibh_rails_owner(difference->rails, &address->local), *from;
         char ip[IBH_IP_STRLEN];
         IbhOp *op;
 
         if (!owner)
-            owner = ibh_rails_holder(order->rails, &address->local);
+            owner = ibh_rails_holder(difference->rails, &address->local);
         if (!one->selected || owner != one->nic || !ibh_nic_has_first(one->nic, address) ||
-            !(from = find_announcer(order, one->nic, address)))
+            !(from = find_announcer(difference, one->nic, address)))
             continue;
         if (!from->link->carrier || !(from->link->flags & IFF_UP) || from->link->flags & IFF_NOARP)
             continue;
-        op = emit(order, ANNOUNCE, IBH_OP_ANNOUNCE, from, address->local.family,
+        op = emit(difference, ANNOUNCE, IBH_OP_ANNOUNCE, from, address->local.family,
                   from == one->nic ? g_strdup_printf("peers that learned another NIC for %s switch at once",
                                                      ibh_ip_format(&address->local, ip))
                                    : g_strdup_printf("main uses %s for its subnet", from->link->name));
@@ -405,15 +393,16 @@ static void emit_for_peers(const Order *order, const IbhWantedNic *one)
 /* ---- the whole ---- */
 
 /* If a route of one NIC replaces a route of another NIC, the operations of both are one unit. */
-static void join_units(const Order *order)
+static void join_units(const IbhDifference *difference)
 {
-    IBH_EACH (const IbhItem, item, order->difference->items) {
-        const IbhNic *before = item->replaced && !item->spread ? ibh_route_owner(order->rails, item->replaced) : NULL;
+    IBH_EACH (const IbhItem, item, difference->items) {
+        const IbhNic *before =
+            item->replaced && !item->spread ? ibh_route_owner(difference->rails, item->replaced) : NULL;
         const int family = item->rule ? 0 : item->route->family;
 
         if (!before || before == item->nic)
             continue;
-        IBH_EACH_POINTER (IbhOp, op, order->plan) {
+        IBH_EACH_POINTER (IbhOp, op, difference->plan) {
             if (op->unit.kind == IBH_UNIT_NIC && op->unit.family == family &&
                 (op->unit.ifindex == before->link->ifindex || op->unit.ifindex == item->nic->link->ifindex))
                 op->unit = (IbhUnit){IBH_UNIT_MOVES, family, 0};
@@ -421,28 +410,25 @@ static void join_units(const Order *order)
     }
 }
 
-GPtrArray *ibh_plan_to(const IbhWanted *wanted)
+GPtrArray *ibh_plan_to(IbhWanted *wanted)
 {
     g_auto(IbhDifference) difference = {.wanted = NULL};
-    g_autoptr(GArray) taken = NULL;
-    Order order = {.difference = &difference,
-                   .wanted = wanted,
-                   .rails = wanted->rails,
-                   .plan = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free)};
+    GPtrArray *plan = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free);
 
     ibh_difference_init(&difference, wanted);
     if (difference.is_empty)
-        return order.plan;
-    order.taken = taken = find_taken_tables(difference.items);
+        return plan;
+    difference.plan = plan;
+    find_taken_tables(&difference);
     IBH_EACH (const IbhItem, item, difference.items)
-        emit_item(&order, item);
+        emit_item(&difference, item);
     IBH_EACH (const IbhWantedNic, one, wanted->nics) {
-        emit_sysctls(&order, one);
-        emit_for_peers(&order, one);
+        emit_sysctls(&difference, one);
+        emit_for_peers(&difference, one);
     }
-    g_ptr_array_sort(order.plan, compare_ops); /* a stable sort */
-    join_units(&order);
-    return order.plan;
+    g_ptr_array_sort(plan, compare_ops); /* a stable sort */
+    join_units(&difference);
+    return plan;
 }
 
 GPtrArray *ibh_plan(const IbhRails *rails)

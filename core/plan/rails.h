@@ -81,7 +81,6 @@ typedef struct {
 typedef struct {
     GPtrArray *nics; /* IbhNic *: candidates by rank, then the other links by name */
     guint candidates;
-    GPtrArray *no_rails; /* IbhNic *: those of `nics` that are no rails */
     const IbhSnapshot *snapshot;
     IbhMain main;
     gboolean undo;              /* hold the NICs of `only` from now on, and want nothing there */
@@ -134,8 +133,6 @@ gboolean ibh_nic_serves_family(const IbhNic *nic, int family);
 gboolean ibh_nic_programs_family(const IbhNic *nic, int family); /* with rules and routes of ours */
 /* The foreign rule that routes this address of a rail, if no pair of the address is ours; else NULL. */
 const IbhRule *ibh_nic_foreign_rule(const IbhNic *nic, const IbhAddress *address);
-/* TRUE if foreign rules route packets from this address to `to`: the longest prefix of T decides. */
-gboolean ibh_nic_leaves_to_others(const IbhNic *nic, const IbhAddress *address, const IbhIp *to);
 /* The longest prefix of remote= that covers this prefix; NULL if none does. */
 const IbhRemote *ibh_nic_find_remote(const IbhNic *nic, const IbhPrefix *prefix);
 /* FALSE for the second entry if the NIC has an address twice, with different prefix lengths. */

@@ -8,9 +8,9 @@
 #include "model/model.h"
 
 typedef struct {
-    GArray *candidates; /* int: ifindexes */
-    GArray *subnets;    /* IbhPrefix: of their addresses */
-    gboolean has_ipv6;  /* a candidate has a global IPv6 address */
+    GArray *candidates;   /* int: ifindexes */
+    GPtrArray *addresses; /* IbhAddress of the snapshot: those of the candidates */
+    gboolean has_ipv6;    /* a candidate has a global IPv6 address */
 } IbhScope;
 
 /* Needs the links and addresses of the snapshot. */

@@ -48,20 +48,6 @@ static gboolean is_used_by_others(const IbhRails *rails, const IbhPrefix *subnet
     return FALSE;
 }
 
-/* Spread only the outermost of nested subnets: our rule looks main up for longer prefixes first. */
-static void keep_outermost(GArray *routes, const IbhRoute *route)
-{
-    for (guint i = routes->len; i-- > 0;) {
-        const IbhPrefix *other = &g_array_index(routes, IbhRoute, i).dst;
-
-        if (ibh_prefix_covers(other, &route->dst))
-            return;
-        if (ibh_prefix_contains(&route->dst, &other->ip))
-            g_array_remove_index(routes, i);
-    }
-    g_array_append_val(routes, *route);
-}
-
 static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GArray *routes)
 {
     g_autoptr(GArray) hops = IBH_NEW_ARRAY(IbhHop);
@@ -78,7 +64,7 @@ static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GAr
     route.ifindex = g_array_index(hops, IbhHop, 0).ifindex;
     if (hops->len > 1) /* the kernel shows a single hop as a route by a device */
         route.hops = ibh_pool_keep(rails->pool, hops->data, hops->len * sizeof(IbhHop));
-    keep_outermost(routes, &route);
+    g_array_append_val(routes, route);
 }
 
 /* Packets without a source address follow main's longer prefixes inside a subnet (bridges, hosts, other networks), then
@@ -92,7 +78,7 @@ void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules)
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         const IbhAddress *address = first_primary(nic);
 
-        if (address)
+        if (address && !ibh_routes_have_prefix(spread, &address->subnet))
             add_spread_route(rails, &address->subnet, spread);
     }
     IBH_EACH (const IbhRoute, route, spread) {
@@ -101,7 +87,12 @@ void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules)
             ibh_rule_of_ours(&NO_SOURCE, dst, IBH_TABLE_MAIN, dst->length, IBH_PRIORITY_SPREAD - 1),
             ibh_rule_of_ours(&NO_SOURCE, dst, IBH_TABLE_SPREAD, -1, IBH_PRIORITY_SPREAD),
         };
+        gboolean is_nested = FALSE; /* our rule looks main up for longer prefixes first */
 
+        IBH_EACH (const IbhRoute, outer, spread)
+            is_nested |= ibh_prefix_is_inside(dst, &outer->dst);
+        if (is_nested)
+            continue;
         g_array_append_vals(rules, pair, G_N_ELEMENTS(pair));
         g_array_append_vals(routes, route, 1);
     }

@@ -29,9 +29,8 @@ void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules);
 
 /* Adds the routes of remote= to T's on-link routes (IbhRoute). */
 void ibh_want_remote(const IbhRails *rails, const IbhNic *nic, int family, GArray *routes);
-/* The default route of D; FALSE if D stays empty, so main decides. */
+/* Finds the default route of D; FALSE if D stays empty, so main decides. */
 gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, IbhRoute *ret_route);
-gboolean ibh_nic_has_default(const IbhRails *rails, const IbhNic *nic, int family);
 
 /* The gateway that gateway= names; FALSE for auto and none, and for a gateway outside the rail's subnets. */
 gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
