@@ -56,11 +56,10 @@ typedef struct {
 typedef enum { IBH_RULE, IBH_ROUTE, IBH_SYSCTL, IBH_PEERS /* what peers know, or we of peers */ } IbhWhat;
 
 const char *ibh_op_name(IbhOpType type); /* "rule-add", … */
-const char *ibh_op_done(IbhOpType type); /* "added", … */
 gboolean ibh_op_removes(IbhOpType type); /* rule-del, route-del */
 IbhWhat ibh_op_what(const IbhOp *op);
 gboolean ibh_unit_is_same(const IbhUnit *a, const IbhUnit *b); /* FALSE for IBH_UNIT_NONE */
-char *ibh_op_describe(const IbhOp *op);                        /* "rule from 172.16.34.2 to table 942" */
+char *ibh_op_describe(const IbhOp *op);                        /* "added rule from 172.16.34.2 to table 942" */
 void ibh_op_free(IbhOp *op);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOp, ibh_op_free)
 

@@ -18,24 +18,17 @@ gboolean ibh_routes_have_prefix(const GArray *routes, const IbhPrefix *prefix)
     return FALSE;
 }
 
-IbhRoute ibh_route_of_ours(guint32 table, const IbhPrefix *dst)
+IbhRoute ibh_route_of_ours(guint32 table, const IbhPrefix *dst, int ifindex)
 {
     return (IbhRoute){.family = dst->ip.family,
                       .table = table,
                       .dst = *dst,
                       .type = RTN_UNICAST,
                       .protocol = RTPROT_KERNEL,
-                      .scope = RT_SCOPE_UNIVERSE,
-                      .metric = IBH_MARK};
-}
-
-IbhRoute ibh_route_for_nic(const IbhNic *nic, const IbhPrefix *dst)
-{
-    IbhRoute route = ibh_route_of_ours(nic->table, dst);
-
-    route.ifindex = nic->link->ifindex;
-    route.nexthops = 1;
-    return route;
+                      .scope = dst->ip.family == AF_INET ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE,
+                      .metric = IBH_MARK,
+                      .ifindex = ifindex,
+                      .nexthops = 1};
 }
 
 /* ---- routes via a gateway, as the kernel takes them ---- */
@@ -50,13 +43,12 @@ void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway)
 
 /* IPv6 has no onlink: the kernel looks the gateway up in the route's own table, then in main. So a gateway that the
  * table does not reach gets a host route first. Every link reaches fe80::/10. */
-void ibh_routes_add_via(const IbhNic *nic, const IbhRoute *route, GArray *routes)
+void ibh_routes_add_via(const IbhRoute *route, GArray *routes)
 {
     const IbhPrefix host = ibh_prefix_of_host(&route->gateway);
-    IbhRoute to_gateway = ibh_route_for_nic(nic, &host);
+    const IbhRoute to_gateway = ibh_route_of_ours(route->table, &host, route->ifindex);
     gboolean is_reached = route->gateway.family != AF_INET6 || ibh_ip_is_fe80(&route->gateway);
 
-    to_gateway.table = route->table;
     IBH_EACH (const IbhRoute, other, routes)
         is_reached |= other->table == route->table && other->gateway.family == AF_UNSPEC &&
                       ibh_prefix_contains(&other->dst, &route->gateway);
@@ -168,8 +160,7 @@ gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, 
     const IbhRoute *of_main = find_main_default(rails, nic, family, NULL);
     IbhIp gateway;
 
-    *ret_route = ibh_route_for_nic(nic, &world);
-    ret_route->table = ibh_nic_defaults(nic);
+    *ret_route = ibh_route_of_ours(ibh_nic_defaults(nic), &world, nic->link->ifindex);
     if (!ibh_nic_serves_family(nic, family))
         return FALSE;
     if (nic->settings.gateway != IBH_GATEWAY_AUTO)
@@ -183,7 +174,7 @@ gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, 
 static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote *remote, const IbhPrefix *dst,
                        GArray *routes)
 {
-    IbhRoute route = ibh_route_for_nic(nic, dst), own;
+    IbhRoute route = ibh_route_of_ours(nic->table, dst, nic->link->ifindex), own;
 
     if (ibh_routes_have_prefix(routes, dst))
         return;
@@ -195,7 +186,7 @@ static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote
     } else if (!ibh_nic_serves_family(nic, route.family) || !is_reachable(nic, &remote->via) ||
                !lead_via(rails, nic, &remote->via, &route))
         return;
-    ibh_routes_add_via(nic, &route, routes);
+    ibh_routes_add_via(&route, routes);
 }
 
 /* Main has longer routes than remote= to the siblings' subnets, and our rules look main up first. So those subnets get

@@ -112,8 +112,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhRails, ibh_rails_free)
 /* reason.c: a clause for people that says why the NIC is a rail or not. The caller frees it. */
 char *ibh_nic_why(const IbhNic *nic);
 
-/* TRUE for a link that could become a rail: an RDMA port, or a link with manage=yes. */
-gboolean ibh_link_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage);
+/* Why the link is no candidate, up to IBH_WHY_NOT_RDMA; for a candidate, the reason that holds until we look at its
+ * addresses. */
+IbhWhy ibh_link_why(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage);
 
 guint32 ibh_nic_defaults(const IbhNic *nic);                                /* D, the table of its default route */
 gboolean ibh_nic_has_table(const IbhNic *nic, guint32 table);               /* T or D */

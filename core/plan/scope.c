@@ -11,7 +11,7 @@ void ibh_scope_init(IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfi
 {
     *scope = (IbhScope){.candidates = IBH_NEW_ARRAY(int), .addresses = g_ptr_array_new()};
     IBH_EACH (const IbhLink, link, snapshot->links) {
-        if (ibh_link_is_candidate(snapshot, link, ibh_config_settings(config, link->name).manage))
+        if (ibh_link_why(snapshot, link, ibh_config_settings(config, link->name).manage) > IBH_WHY_NOT_RDMA)
             g_array_append_val(scope->candidates, link->ifindex);
     }
     IBH_EACH (IbhAddress, address, snapshot->addresses) {

@@ -51,7 +51,7 @@ static gboolean is_used_by_others(const IbhRails *rails, const IbhPrefix *subnet
 static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GArray *routes)
 {
     g_autoptr(GArray) hops = IBH_NEW_ARRAY(IbhHop);
-    IbhRoute route = ibh_route_of_ours(IBH_TABLE_SPREAD, subnet);
+    IbhRoute route;
 
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* by rank */
         if (can_carry(rails, nic, subnet))
@@ -59,9 +59,8 @@ static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GAr
     }
     if (!hops->len || is_used_by_others(rails, subnet))
         return;
-    route.scope = RT_SCOPE_LINK;
+    route = ibh_route_of_ours(IBH_TABLE_SPREAD, subnet, g_array_index(hops, IbhHop, 0).ifindex);
     route.nexthops = hops->len;
-    route.ifindex = g_array_index(hops, IbhHop, 0).ifindex;
     if (hops->len > 1) /* the kernel shows a single hop as a route by a device */
         route.hops = ibh_pool_keep(rails->pool, hops->data, hops->len * sizeof(IbhHop));
     g_array_append_val(routes, route);

@@ -42,19 +42,17 @@ static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gb
         /* The kernel lists IPv6 addresses newest first. Add the oldest first, before what routers announce. */
         const guint at = family == AF_INET6 ? nic->served->len - 1 - i : i;
         const IbhAddress *address = g_ptr_array_index(nic->served, at);
-        IbhRoute route = ibh_route_for_nic(nic, &address->subnet);
+        IbhRoute route = ibh_route_of_ours(nic->table, &address->subnet, nic->link->ifindex);
 
         if (route.family != family || (family == AF_INET && address->secondary) || ibh_address_is_host(address))
             continue;
         if (routes->len >= most || ibh_rails_is_advertised(rails, address) != advertised ||
             ibh_routes_have_prefix(routes, &route.dst))
             continue;
-        if (family == AF_INET) {
-            route.scope = RT_SCOPE_LINK;
+        if (family == AF_INET)
             route.src = address->local;
-        }
         if (take_over(rails, nic, address, &route))
-            ibh_routes_add_via(nic, &route, routes);
+            ibh_routes_add_via(&route, routes);
     }
 }
 
@@ -82,7 +80,7 @@ static void add_main_on_link(const IbhRails *rails, const IbhNic *nic, int famil
 {
     IBH_EACH (const IbhRoute, of_main, rails->snapshot->main_by_nic) {
         const gboolean advertised = ibh_route_is_advertised(of_main);
-        IbhRoute route = ibh_route_for_nic(nic, &of_main->dst);
+        IbhRoute route = ibh_route_of_ours(nic->table, &of_main->dst, nic->link->ifindex);
 
         if (of_main->ifindex != nic->link->ifindex || of_main->family != family ||
             of_main->gateway.family != AF_UNSPEC || !of_main->dst.length || !ibh_route_is_simple(of_main))
@@ -93,8 +91,6 @@ static void add_main_on_link(const IbhRails *rails, const IbhNic *nic, int famil
             continue;
         if (route.dst.length == ibh_ip_bits(&route.dst.ip) && ibh_rails_holder(rails, &route.dst.ip))
             continue; /* the kernel's own route to an address of this host */
-        if (family == AF_INET)
-            route.scope = RT_SCOPE_LINK;
         ibh_route_set_metrics(&route, of_main);
         g_array_append_val(routes, route);
     }
@@ -231,7 +227,7 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
             g_array_append_vals(nic->routes, route, 1);
     }
     if (is_up && can_default && ibh_nic_programs_family(nic, family))
-        ibh_routes_add_via(nic, &by_default, nic->routes);
+        ibh_routes_add_via(&by_default, nic->routes);
 }
 
 void ibh_want(const IbhRails *rails, IbhNic *nic)

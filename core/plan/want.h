@@ -36,16 +36,14 @@ gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, 
 gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
 
 void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway); /* AF_UNSPEC: on link */
-void ibh_routes_add_via(const IbhNic *nic, const IbhRoute *route, GArray *routes);
+void ibh_routes_add_via(const IbhRoute *route, GArray *routes);
 /* TRUE if our routes can express it: one next hop, any source and TOS, no encapsulation. */
 gboolean ibh_route_is_simple(const IbhRoute *route);
 
 /* TRUE for a /30, /31 or /127, which have room for one peer only. */
 gboolean ibh_prefix_has_one_peer(const IbhPrefix *subnet);
 
-/* With our mark. */
-IbhRoute ibh_route_of_ours(guint32 table, const IbhPrefix *dst);
-IbhRoute ibh_route_for_nic(const IbhNic *nic, const IbhPrefix *dst); /* in T, through the NIC */
+IbhRoute ibh_route_of_ours(guint32 table, const IbhPrefix *dst, int ifindex); /* with our mark, on link */
 /* A rule from one address to `to`, which may be NULL or of length 0 for all destinations. */
 IbhRule ibh_rule_of_ours(const IbhIp *from, const IbhPrefix *to, guint32 table, gint64 suppress_prefixlength,
                          guint32 priority);
