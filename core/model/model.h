@@ -221,7 +221,6 @@ typedef struct {
     IbhIp src;             /* AF_UNSPEC: none */
     guint nexthops;        /* more than 1: multipath */
     const IbhHop *hops;    /* `nexthops` elements in a pool for a multipath route; else NULL */
-    gboolean is_part;      /* one NIC's part of a multipath route: ibh_route_part() */
     guint32 object;        /* the id of a nexthop object (ip nexthop); 0: none */
     gboolean special;      /* for one TOS or one source prefix only; our routes never are */
     gboolean encapsulated; /* a multipath route has this flag in its hops */

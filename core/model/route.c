@@ -83,8 +83,7 @@ gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part)
 {
     IbhRoute part = *route;
 
-    part.is_part = route->hops != NULL;
-    if (part.is_part) {
+    if (route->hops) {
         part.hops = NULL;
         part.nexthops = 0;
         part.ifindex = ifindex;

@@ -178,11 +178,11 @@ void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
         g_strlcpy(new.iface, op->iface, sizeof new.iface);
         /* If the current value is ours, the administrator's value is the one that we saved with it. */
         IBH_EACH_BACK (const IbhSavedSysctl, saved, state->sysctls) {
-            if (saved->ifindex == op->ifindex && saved->key == op->key && saved->set == op->from)
+            if (saved->ifindex != op->ifindex || saved->key != op->key)
+                continue;
+            if (saved->set == op->from)
                 new.old = saved->old;
-        }
-        IBH_EACH_BACK (const IbhSavedSysctl, saved, state->sysctls) {
-            if (saved->ifindex == op->ifindex && saved->key == op->key && (done || saved->set == op->to))
+            if (done || saved->set == op->to)
                 IBH_REMOVE(IbhSavedSysctl, saved, state->sysctls);
         }
         if (new.old != new.set)
@@ -225,16 +225,21 @@ static void remove_name(GPtrArray *names, const char *iface)
     }
 }
 
+static void move_name(GPtrArray *from, GPtrArray *to, const char *iface)
+{
+    remove_name(from, iface);
+    if (!ibh_names_have(to, iface))
+        g_ptr_array_add(to, g_strdup(iface));
+}
+
 void ibh_state_hold(IbhState *state, const char *iface)
 {
-    ibh_state_lift(state, iface);
-    g_ptr_array_add(state->holds, g_strdup(iface));
+    move_name(state->kept, state->holds, iface);
 }
 
 void ibh_state_keep(IbhState *state, const char *iface)
 {
-    ibh_state_lift(state, iface);
-    g_ptr_array_add(state->kept, g_strdup(iface));
+    move_name(state->holds, state->kept, iface);
 }
 
 void ibh_state_lift(IbhState *state, const char *iface)

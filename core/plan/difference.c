@@ -73,12 +73,14 @@ static gboolean may_go(const IbhDifference *difference, const IbhItem *item)
 
 /* ---- rules ---- */
 
-static IbhItem rule_item(const IbhDifference *difference, const IbhRule *rule)
+static IbhItem make_item(const IbhDifference *difference, const IbhRule *rule, const IbhRoute *route)
 {
-    const gboolean spread = ibh_rule_is_spread(rule);
-    const IbhNic *nic = spread ? NULL : ibh_rule_owner(difference->rails, rule);
+    const gboolean spread = rule ? ibh_rule_is_spread(rule) : ibh_route_is_spread(route);
+    IbhItem item = {.rule = rule, .route = route, .table = rule ? rule->table : route->table, .spread = spread};
 
-    return (IbhItem){.nic = nic, .rule = rule, .table = rule->table, .spread = spread};
+    if (!spread)
+        item.nic = rule ? ibh_rule_owner(difference->rails, rule) : ibh_route_owner(difference->rails, route);
+    return item;
 }
 
 /* Notes the table that the rule leads its address to: T, or D if no rule leads to T. */
@@ -100,7 +102,7 @@ static void subtract_rules(IbhDifference *difference)
     IBH_EACH (IbhRule, rule, difference->wanted->rules)
         g_hash_table_add(missing, rule);
     IBH_EACH (const IbhRule, rule, difference->rails->snapshot->rules) {
-        IbhItem item = rule_item(difference, rule);
+        IbhItem item = make_item(difference, rule, NULL);
 
         if (!ibh_rule_is_ours(rule))
             continue;
@@ -114,7 +116,7 @@ static void subtract_rules(IbhDifference *difference)
     }
     IBH_EACH (const IbhRule, rule, difference->wanted->rules) {
         const IbhNic *owner = ibh_rails_owner(difference->rails, &rule->from.ip);
-        IbhItem item = rule_item(difference, rule);
+        IbhItem item = make_item(difference, rule, NULL);
 
         if (owner && !item.spread) /* old rules may still name another NIC */
             item.nic = owner;
@@ -125,14 +127,6 @@ static void subtract_rules(IbhDifference *difference)
 }
 
 /* ---- routes ---- */
-
-static IbhItem route_item(const IbhDifference *difference, const IbhRoute *route)
-{
-    const gboolean spread = ibh_route_is_spread(route);
-    const IbhNic *nic = spread ? NULL : ibh_route_owner(difference->rails, route);
-
-    return (IbhItem){.nic = nic, .route = route, .table = route->table, .spread = spread};
-}
 
 static void subtract_routes(IbhDifference *difference)
 {
@@ -146,7 +140,7 @@ static void subtract_routes(IbhDifference *difference)
             g_hash_table_add(places, route);
     }
     IBH_EACH (const IbhRoute, route, difference->wanted->routes) {
-        IbhItem item = route_item(difference, route);
+        IbhItem item = make_item(difference, NULL, route);
 
         if (!g_hash_table_contains(missing, route))
             continue;
@@ -156,7 +150,7 @@ static void subtract_routes(IbhDifference *difference)
         g_array_append_val(difference->items, item);
     }
     IBH_EACH (const IbhRoute, route, difference->rails->snapshot->routes) {
-        IbhItem item = route_item(difference, route);
+        IbhItem item = make_item(difference, NULL, route);
 
         /* `places` lacks the routes that are wanted or replaced. */
         item.is_old = g_hash_table_lookup(places, route) == route && may_go(difference, &item);
@@ -167,40 +161,31 @@ static void subtract_routes(IbhDifference *difference)
 
 /* ---- who answers ---- */
 
-/* Returns main's best IPv4 route to this address, other than a default. */
-static const IbhRoute *find_in_main(const IbhSnapshot *snapshot, const IbhIp *ip)
-{
-    const GArray *const lists[] = {snapshot->routes, snapshot->main_by_nic};
-    const IbhRoute *best = NULL;
-
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->ifindex && route->dst.length &&
-                ibh_prefix_contains(&route->dst, ip) && ibh_route_is_better(route, best))
-                best = route;
-        }
-    }
-    return best;
-}
-
 const IbhNic *ibh_difference_answering(const IbhDifference *difference, const IbhAddress *address, gboolean after)
 {
     const IbhNic *own = ibh_rails_nic(difference->rails, address->ifindex);
-    const IbhRoute *route;
+    const IbhSnapshot *snapshot = difference->rails->snapshot;
+    const GArray *const lists[] = {snapshot->routes, snapshot->main_by_nic};
+    const IbhRoute *best = NULL;
     const IbhNic *by_main;
-    const int *all = difference->rails->snapshot->all;
     int ignores;
 
     if (g_hash_table_contains(after ? difference->led_after : difference->led_before, &address->local) ||
         ibh_nic_foreign_rule(own, address))
         return own;
-    route = find_in_main(difference->rails->snapshot, &address->local);
-    by_main = route ? ibh_rails_nic(difference->rails, route->ifindex) : NULL;
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH (const IbhRoute, route, lists[i]) {
+            if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->ifindex && route->dst.length &&
+                ibh_prefix_contains(&route->dst, &address->local) && ibh_route_is_better(route, best))
+                best = route;
+        }
+    }
+    by_main = best ? ibh_rails_nic(difference->rails, best->ifindex) : NULL;
     if (!by_main || by_main == own)
         return by_main;
     ignores = after ? ibh_wanted_nic(difference->wanted, by_main)->value[IBH_SYSCTL_ARP_IGNORE]
                     : by_main->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
-    return ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, ignores, all[IBH_SYSCTL_ARP_IGNORE]) ? own : by_main;
+    return ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, ignores, snapshot->all[IBH_SYSCTL_ARP_IGNORE]) ? own : by_main;
 }
 
 /* ---- the whole ---- */

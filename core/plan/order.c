@@ -169,29 +169,18 @@ static char *name_devices(const IbhSnapshot *snapshot, const IbhRoute *route)
 static void find_taken_tables(const IbhDifference *difference)
 {
     IBH_EACH (const IbhItem, new, difference->items) {
-        const int table = (int)new->table;
+        gboolean is_taken = FALSE;
 
-        if (new->is_old || new->table == IBH_TABLE_MAIN || ibh_numbers_have(difference->taken, table))
+        if (new->is_old || new->table == IBH_TABLE_MAIN)
             continue;
-        IBH_EACH (const IbhItem, old, difference->items) {
-            if (old->is_old && old->table == new->table && old->nic != new->nic && !old->spread &&
-                (old->nic || old->route)) {
-                g_array_append_val(difference->taken, table);
-                break;
-            }
-        }
+        IBH_EACH (const IbhItem, old, difference->items)
+            is_taken |= old->is_old && old->table == new->table && old->nic != new->nic && !old->spread &&
+                        (old->nic || old->route);
+        if (is_taken)
+            g_array_append_val(difference->taken, new->table);
+        if (is_taken && new->rule &&new->nic)
+            ibh_wanted_nic(difference->wanted, new->nic)->takes = TRUE;
     }
-}
-
-static gboolean takes_a_table(const IbhDifference *difference, const IbhNic *nic)
-{
-    if (!difference->taken->len)
-        return FALSE;
-    IBH_EACH (const IbhItem, item, difference->items) {
-        if (item->rule && !item->is_old && item->nic == nic && ibh_numbers_have(difference->taken, (int)item->table))
-            return TRUE;
-    }
-    return FALSE;
 }
 
 /* A rule needs a route to lead to, and a route a rule that leads to its table. */
@@ -219,7 +208,7 @@ static guint find_step(const IbhDifference *difference, const IbhItem *item)
     if (!item->is_old && item->route)
         return is_taken ? TAKING_ROUTES : NEW_ROUTES;
     if (!item->is_old)
-        return !item->spread && takes_a_table(difference, item->nic) ? TAKING_RULES : NEW_RULES;
+        return item->nic && ibh_wanted_nic(difference->wanted, item->nic)->takes ? TAKING_RULES : NEW_RULES;
     if (!is_in_use(difference->rails->snapshot, item))
         return item->rule ? UNUSED_RULES : UNUSED_ROUTES;
     if (is_taken)

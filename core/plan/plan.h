@@ -13,6 +13,7 @@ typedef struct {
     gboolean selected;        /* the plan may change its rules and routes */
     int value[IBH_N_SYSCTLS]; /* the present value, if the plan may not change it */
     /* What the plan does to the NIC (difference.c): */
+    gboolean takes;   /* a rule leads to a table that another NIC leaves (order.c) */
     gboolean changes; /* a rule, a route or an ARP value changes */
     gboolean arp;     /* an ARP value changes */
     gboolean led;     /* rules of ours led an IPv4 address of the NIC to its table before */

@@ -11,23 +11,8 @@
 
 /* ---- which numbers stick ---- */
 
-/* TRUE if a foreign rule leads an address of another candidate to this table, where our routes would mislead it. */
-static gboolean leads_another_nic(const IbhRails *rails, const IbhNic *nic, guint32 table)
-{
-    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (rule->table != table || !ibh_rule_is_of_a_source(rule))
-            continue;
-        IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
-            IBH_EACH_POINTER (const IbhAddress, address, other->served) {
-                if (other != nic && other->rank && ibh_prefix_contains(&rule->from, &address->local))
-                    return TRUE;
-            }
-        }
-    }
-    return FALSE;
-}
-
-/* Numbers that the configuration gives, or gave in the last run, do not stick. A kept NIC keeps any number. */
+/* Numbers that the configuration gives, or gave in the last run, do not stick, nor does a table to which a foreign rule
+ * leads an address of another candidate: our routes would mislead it. A kept NIC keeps any number. */
 static gboolean can_stick(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     if (!nic->rank || nic->table || table > G_MAXUINT32 - IBH_TABLE_DEFAULTS || (!nic->kept && table <= IBH_TABLE_BASE))
@@ -36,7 +21,19 @@ static gboolean can_stick(const IbhRails *rails, const IbhNic *nic, guint32 tabl
         if (saved->is_explicit && saved->table == table && !nic->kept && table != IBH_TABLE_BASE + nic->rank)
             return FALSE;
     }
-    return nic->kept || !leads_another_nic(rails, nic, table);
+    if (nic->kept)
+        return TRUE;
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (rule->table != table || !ibh_rule_is_of_a_source(rule))
+            continue;
+        IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
+            IBH_EACH_POINTER (const IbhAddress, address, other->served) {
+                if (other != nic && other->rank && ibh_prefix_contains(&rule->from, &address->local))
+                    return FALSE;
+            }
+        }
+    }
+    return TRUE;
 }
 
 /* ---- giving ---- */

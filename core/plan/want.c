@@ -120,16 +120,6 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress
     }
 }
 
-/* TRUE if a pair of ours leads to this prefix of T. */
-static gboolean has_own_pair(const IbhNic *nic, const IbhPrefix *to)
-{
-    IBH_EACH (const IbhPair, pair, nic->pairs) {
-        if (!pair->theirs && ibh_prefix_equal(&pair->to, to))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* ---- rules ---- */
 
 IbhRule ibh_rule_of_ours(const IbhIp *from, const IbhPrefix *to, guint32 table, gint64 suppress_prefixlength,
@@ -153,43 +143,35 @@ IbhRule ibh_rule_of_ours(const IbhIp *from, const IbhPrefix *to, guint32 table, 
     return rule;
 }
 
-static gint compare_priorities(gconstpointer left, gconstpointer right)
-{
-    const IbhRule *a = left, *b = right;
-
-    IBH_COMPARE_MEMBER(a, b, priority);
-    return 0;
-}
-
 /* Adds two rules for each pair: the first looks main up for longer prefixes, the second looks T up. Rules for a nested
  * prefix of T come before those for the outer prefix, so the longest prefix of both tables wins. */
 static void add_address_rules(const IbhNic *nic, const IbhAddress *address, gboolean has_default, GArray *rules)
 {
-    g_autoptr(GArray) own = IBH_NEW_ARRAY(IbhRule);
     const IbhIp *from = &address->local;
 
-    IBH_EACH (const IbhPair, pair, nic->pairs) {
-        const guint32 priority = IBH_PRIORITY_BASE - 2 * pair->level;
-        const IbhRule pair_rules[] = {
-            ibh_rule_of_ours(from, &pair->to, IBH_TABLE_MAIN, pair->to.length, priority - 1),
-            ibh_rule_of_ours(from, &pair->to, nic->table, -1, priority),
-        };
-        /* No prefix of main is longer than a single address. */
-        const guint first = pair->to.length == ibh_ip_bits(from) ? 1 : 0;
+    for (guint before = 2 * LEVELS_MAX; before-- > 0;) {
+        const gboolean asks_main = before % 2 != 0;
 
-        if (pair->address == address && !pair->theirs)
-            g_array_append_vals(own, pair_rules + first, 2 - first);
+        IBH_EACH (const IbhPair, pair, nic->pairs) {
+            IbhRule rule;
+
+            if (pair->address != address || pair->theirs || pair->level != before / 2)
+                continue;
+            if (asks_main && pair->to.length == ibh_ip_bits(from)) /* no prefix of main is longer than one address */
+                continue;
+            rule = ibh_rule_of_ours(from, &pair->to, asks_main ? IBH_TABLE_MAIN : nic->table,
+                                    asks_main ? (gint64)pair->to.length : -1, IBH_PRIORITY_BASE - before);
+            g_array_append_val(rules, rule);
+        }
     }
-    g_array_sort(own, compare_priorities);
     if (has_default) { /* routes of main to bridges and containers, and VPNs, win over the rail's default */
         const IbhRule default_rules[] = {
             ibh_rule_of_ours(from, NULL, IBH_TABLE_MAIN, 0, IBH_PRIORITY_DEFAULTS - 1),
             ibh_rule_of_ours(from, NULL, ibh_nic_defaults(nic), -1, IBH_PRIORITY_DEFAULTS),
         };
 
-        g_array_append_vals(own, default_rules, 2);
+        g_array_append_vals(rules, default_rules, 2);
     }
-    g_array_append_vals(rules, own->data, own->len);
 }
 
 /* ---- the whole ---- */
@@ -223,7 +205,11 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
         add_address_rules(nic, address, can_default && !ibh_others_lead_out(rails, address), nic->rules);
     }
     IBH_EACH (const IbhRoute, route, table) {
-        if (is_up && has_own_pair(nic, &route->dst))
+        gboolean is_led_to = FALSE;
+
+        IBH_EACH (const IbhPair, pair, nic->pairs)
+            is_led_to |= !pair->theirs && ibh_prefix_equal(&pair->to, &route->dst);
+        if (is_up && is_led_to)
             g_array_append_vals(nic->routes, route, 1);
     }
     if (is_up && can_default && ibh_nic_programs_family(nic, family))

@@ -49,24 +49,10 @@ static gboolean select_holder(const IbhWanted *wanted, const IbhNic *holder, gui
     return TRUE;
 }
 
-/* A rail selected by name may need a table that another NIC has to leave first: then move that NIC, too. */
-static void select_holders(const IbhWanted *wanted)
-{
-    const IbhRails *rails = wanted->rails;
-    gboolean more = rails->only != NULL;
-
-    while (more) {
-        more = FALSE;
-        IBH_EACH (const IbhRule, rule, rails->snapshot->rules)
-            more |= ibh_rule_is_ours(rule) && select_holder(wanted, ibh_rule_owner(rails, rule), rule->table);
-        IBH_EACH (const IbhRoute, route, rails->snapshot->routes)
-            more |= ibh_route_is_ours(route) && select_holder(wanted, ibh_route_owner(rails, route), route->table);
-    }
-}
-
 IbhWanted *ibh_wanted_new(const IbhRails *rails)
 {
     IbhWanted *wanted = ibh_wanted_empty(rails);
+    gboolean more = rails->only != NULL;
 
     wanted->orphans = !rails->only;
     wanted->waits = TRUE;
@@ -76,7 +62,14 @@ IbhWanted *ibh_wanted_new(const IbhRails *rails)
         one->selected = !one->nic->kept && ibh_nic_is_selected(one->nic, rails->only);
         wanted->spread &= !one->nic->kept;
     }
-    select_holders(wanted);
+    /* A rail selected by name may need a table that another NIC has to leave first: then move that NIC, too. */
+    while (more) {
+        more = FALSE;
+        IBH_EACH (const IbhRule, rule, rails->snapshot->rules)
+            more |= ibh_rule_is_ours(rule) && select_holder(wanted, ibh_rule_owner(rails, rule), rule->table);
+        IBH_EACH (const IbhRoute, route, rails->snapshot->routes)
+            more |= ibh_route_is_ours(route) && select_holder(wanted, ibh_route_owner(rails, route), route->table);
+    }
     IBH_EACH (IbhWantedNic, one, wanted->nics) {
         const IbhNic *nic = one->nic;
         /* The remaining rails may have to answer for the undone NICs. */
