@@ -205,7 +205,7 @@ static gboolean is_link_usable(const IbhFib *fib, int ifindex)
 {
     const IbhLink *link = ibh_snapshot_link(fib->snapshot, ifindex);
 
-    return !link || ((link->flags & IFF_UP) && (link->carrier || !link->sysctl[IBH_SYSCTL_IGNORE_LINKDOWN]));
+    return !link || ((link->flags & IFF_UP) && (link->carrier || !link->ignores_linkdown));
 }
 
 /* A dead next hop is as good as none. Routes to ourselves outlive their link. */

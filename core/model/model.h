@@ -72,14 +72,11 @@ typedef enum {
     IBH_SYSCTL_ARP_FILTER,
     IBH_SYSCTL_ARP_ANNOUNCE,
     IBH_SYSCTL_ARP_IGNORE,
-    IBH_SYSCTL_IGNORE_LINKDOWN, /* the kernel skips routes of a link without carrier; ib-hook only reads this key */
     IBH_N_SYSCTLS
 } IbhSysctl;
 
 const char *ibh_sysctl_name(IbhSysctl key);
 gboolean ibh_sysctl_parse(const char *name, IbhSysctl *ret_key);
-/* The kernel combines a NIC's value with that of conf/all: the maximum, or an OR for keys that are on or off. */
-int ibh_sysctl_effective(IbhSysctl key, int own, int all);
 
 /* ---- links and addresses ----------------------------------------------------------------------- */
 
@@ -113,6 +110,7 @@ typedef struct {
     guint8 broadcast[IBH_LLADDR_MAX]; /* lladdr_len bytes */
     int sysctl[IBH_N_SYSCTLS];
     gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* IPv4 sysctls of the NIC that ib-hook only reads */
+    gboolean ignores_linkdown; /* the kernel skips the link's routes while the link has no carrier (IPv4) */
     gboolean forwarding6;
 } IbhLink;
 
@@ -364,6 +362,8 @@ typedef struct {
 
 IbhSnapshot *ibh_snapshot_new(void);
 void ibh_snapshot_free(IbhSnapshot *snapshot);
+/* The kernel combines a NIC's value with that of conf/all: the maximum, or an OR for arp_filter. */
+int ibh_sysctl_effective(const IbhSnapshot *snapshot, IbhSysctl key, int own);
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);
 const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhSnapshot, ibh_snapshot_free)

@@ -185,37 +185,33 @@ const IbhNic *ibh_difference_answering(const IbhDifference *difference, const Ib
         return by_main;
     ignores = after ? ibh_wanted_nic(difference->wanted, by_main)->value[IBH_SYSCTL_ARP_IGNORE]
                     : by_main->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
-    return ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, ignores, snapshot->all[IBH_SYSCTL_ARP_IGNORE]) ? own : by_main;
+    return ibh_sysctl_effective(snapshot, IBH_SYSCTL_ARP_IGNORE, ignores) ? own : by_main;
 }
 
 /* ---- the whole ---- */
 
-static gboolean is_strict(const IbhRails *rails, int rp_filter)
-{
-    return ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, rp_filter, rails->snapshot->all[IBH_SYSCTL_RP_FILTER]) == 1;
-}
-
 static void find_effects(IbhDifference *difference)
 {
+    const IbhSnapshot *snapshot = difference->rails->snapshot;
+
     IBH_EACH (const IbhItem, item, difference->items) {
         if (item->nic)
             ibh_wanted_nic(difference->wanted, item->nic)->changes = TRUE;
     }
     IBH_EACH (IbhWantedNic, one, difference->wanted->nics) {
         const int now = one->nic->link->sysctl[IBH_SYSCTL_RP_FILTER], want = one->value[IBH_SYSCTL_RP_FILTER];
+        const gboolean was_strict = ibh_sysctl_effective(snapshot, IBH_SYSCTL_RP_FILTER, now) == 1;
+        const gboolean will_be_strict = ibh_sysctl_effective(snapshot, IBH_SYSCTL_RP_FILTER, want) == 1;
+        gboolean loosens;
 
         for (IbhSysctl key = IBH_SYSCTL_ARP_FILTER; key <= IBH_SYSCTL_ARP_IGNORE; key++)
             one->arp |= one->value[key] != one->nic->link->sysctl[key];
         one->changes |= one->arp;
         /* A strict rp_filter drops packets that still arrive on the wrong NIC, so loosen it on each NIC that changes.
          * With arp=keep, never touch it. */
-        one->rp_filter = want;
-        if (is_strict(difference->rails, want))
-            one->rp_filter = is_strict(difference->rails, now) && one->nic->settings.arp != IBH_ARP_KEEP &&
-                                     one->selected && one->changes
-                                 ? 2
-                                 : now;
-        one->gets_strict = is_strict(difference->rails, want) && !is_strict(difference->rails, one->rp_filter);
+        loosens = was_strict && one->changes && one->selected && one->nic->settings.arp != IBH_ARP_KEEP;
+        one->rp_filter = !will_be_strict ? want : loosens ? 2 : now;
+        one->gets_strict = will_be_strict && (loosens || !was_strict);
         difference->gets_strict |= one->gets_strict;
         IBH_EACH_POINTER (const IbhAddress, address, one->nic->served) {
             const IbhNic *answering;

@@ -17,18 +17,6 @@ static const IbhAddress *first_primary(const IbhNic *nic)
     return NULL;
 }
 
-/* TRUE if the kernel selects a source of this subnet that the NIC owns: once the socket has that source, the rule of
- * the owner applies. */
-static gboolean can_carry(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet)
-{
-    const IbhAddress *address = first_primary(nic);
-
-    if (!address || ibh_address_is_host(address) || !ibh_prefix_equal(&address->subnet, subnet))
-        return FALSE;
-    return ibh_nic_is_programmed(rails, nic) && nic->link->flags & IFF_UP && nic->link->carrier &&
-           ibh_rails_owner(rails, &address->local) == nic;
-}
-
 /* TRUE if spreading would take traffic from others: a NIC that is no rail has the subnet, or a later foreign rule leads
  * to a part of the subnet. */
 static gboolean is_used_by_others(const IbhRails *rails, const IbhPrefix *subnet)
@@ -53,8 +41,14 @@ static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GAr
     g_autoptr(GArray) hops = IBH_NEW_ARRAY(IbhHop);
     IbhRoute route;
 
+    /* The kernel has to select a source of this subnet that the NIC owns: once the socket has that source, the rule of
+     * the owner applies. */
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* by rank */
-        if (can_carry(rails, nic, subnet))
+        const IbhAddress *address = first_primary(nic);
+
+        if (address && !ibh_address_is_host(address) && ibh_prefix_equal(&address->subnet, subnet) &&
+            ibh_nic_is_programmed(rails, nic) && nic->link->flags & IFF_UP && nic->link->carrier &&
+            ibh_rails_owner(rails, &address->local) == nic)
             g_array_append_val(hops, (IbhHop){.ifindex = nic->link->ifindex});
     }
     if (!hops->len || is_used_by_others(rails, subnet))

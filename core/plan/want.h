@@ -13,8 +13,6 @@ void ibh_want(const IbhRails *rails, IbhNic *nic);
 
 /* TRUE for a rail that has its rules or gets them in this run. */
 gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic);
-/* TRUE if the administrator's rp_filter drops packets that arrive on another NIC than replies leave through. */
-gboolean ibh_nic_is_strict(const IbhRails *rails, const IbhNic *nic);
 
 /* TRUE for a candidate without IPv4 addresses that would answer ARP for the rails. */
 gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic);

@@ -1585,7 +1585,7 @@ static gboolean order_does_not_matter(Case *c)
 
 static int effective_rp(const Case *c, int own)
 {
-    return ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, own, c->world->kernel->now->all[IBH_SYSCTL_RP_FILTER]);
+    return ibh_sysctl_effective(c->world->kernel->now, IBH_SYSCTL_RP_FILTER, own);
 }
 
 static gboolean tightens(const Case *c, const IbhOp *op)
@@ -1769,8 +1769,7 @@ static gboolean comes_in(const FakeKernel *kernel, const Inbound *in)
 
     if (!link)
         return FALSE;
-    filter = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, link->sysctl[IBH_SYSCTL_RP_FILTER],
-                                  kernel->now->all[IBH_SYSCTL_RP_FILTER]);
+    filter = ibh_sysctl_effective(kernel->now, IBH_SYSCTL_RP_FILTER, link->sysctl[IBH_SYSCTL_RP_FILTER]);
     if (filter == 0)
         return TRUE;
     answer = fib_lookup(kernel->now, &in->ip, &in->peer);
@@ -1782,8 +1781,7 @@ static gboolean comes_in(const FakeKernel *kernel, const Inbound *in)
 static gboolean can_answer(const IbhSnapshot *now, const IbhLink *link, const IbhAddress *address)
 {
     return link->ifindex == address->ifindex ||
-           ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, link->sysctl[IBH_SYSCTL_ARP_IGNORE],
-                                now->all[IBH_SYSCTL_ARP_IGNORE]) == 0;
+           ibh_sysctl_effective(now, IBH_SYSCTL_ARP_IGNORE, link->sysctl[IBH_SYSCTL_ARP_IGNORE]) == 0;
 }
 
 /* ARP flux: whichever rail of the wire answered first. */
