@@ -168,18 +168,18 @@ static char *name_devices(const IbhSnapshot *snapshot, const IbhRoute *route)
 /* Finds tables in which a NIC gets a rule or route while another NIC loses one: table= moved them. */
 static void find_taken_tables(const IbhDifference *difference)
 {
-    IBH_EACH (const IbhItem, new, difference->items) {
+    IBH_EACH (const IbhItem, item, difference->items) {
         gboolean is_taken = FALSE;
 
-        if (new->is_old || new->table == IBH_TABLE_MAIN)
+        if (item->is_old || item->table == IBH_TABLE_MAIN)
             continue;
         IBH_EACH (const IbhItem, old, difference->items)
-            is_taken |= old->is_old && old->table == new->table && old->nic != new->nic && !old->spread &&
+            is_taken |= old->is_old && old->table == item->table && old->nic != item->nic && !old->spread &&
                         (old->nic || old->route);
         if (is_taken)
-            g_array_append_val(difference->taken, new->table);
-        if (is_taken && new->rule &&new->nic)
-            ibh_wanted_nic(difference->wanted, new->nic)->takes = TRUE;
+            g_array_append_val(difference->taken, item->table);
+        if (is_taken && item->rule && item->nic)
+            ibh_wanted_nic(difference->wanted, item->nic)->takes = TRUE;
     }
 }
 
@@ -382,16 +382,14 @@ static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *
 static void join_units(const IbhDifference *difference)
 {
     IBH_EACH (const IbhItem, item, difference->items) {
-        const IbhNic *before =
-            item->replaced && !item->spread ? ibh_route_owner(difference->rails, item->replaced) : NULL;
-        const int family = item->rule ? 0 : item->route->family;
+        const IbhNic *before = item->replaced ? ibh_route_owner(difference->rails, item->replaced) : NULL;
 
-        if (!before || before == item->nic)
+        if (!before || before == item->nic || item->spread)
             continue;
         IBH_EACH_POINTER (IbhOp, op, difference->plan) {
-            if (op->unit.kind == IBH_UNIT_NIC && op->unit.family == family &&
+            if (op->unit.kind == IBH_UNIT_NIC && op->unit.family == item->route->family &&
                 (op->unit.ifindex == before->link->ifindex || op->unit.ifindex == item->nic->link->ifindex))
-                op->unit = (IbhUnit){IBH_UNIT_MOVES, family, 0};
+                op->unit = (IbhUnit){IBH_UNIT_MOVES, item->route->family, 0};
         }
     }
 }

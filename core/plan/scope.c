@@ -28,8 +28,10 @@ void ibh_scope_clear(IbhScope *scope)
     g_ptr_array_unref(scope->addresses);
 }
 
-gboolean ibh_scope_has(const IbhScope *scope, const IbhRoute *route)
+gboolean ibh_scope_has(gconstpointer data, const IbhRoute *route)
 {
+    const IbhScope *scope = data;
+
     if (route->gateway.family == AF_UNSPEC || !route->dst.length)
         return TRUE;
     IBH_EACH_POINTER (const IbhAddress, address, scope->addresses) {
