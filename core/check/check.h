@@ -10,6 +10,7 @@
 #include "check/facts.h"
 #include "check/finding.h"
 #include "check/fib.h"
+#include "check/why.h"
 #include "plan/known.h"
 #include "plan/plan.h"
 

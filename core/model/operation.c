@@ -41,10 +41,7 @@ gboolean ibh_unit_is_same(const IbhUnit *a, const IbhUnit *b)
 
 void ibh_op_free(IbhOp *op)
 {
-    if (!op)
-        return;
     g_free(op->hops);
-    g_free(op->why);
     g_free(op);
 }
 
@@ -180,7 +177,6 @@ gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse)
         return FALSE;
     *ret_inverse = *op;
     ret_inverse->type = FORMS[op->type].inverse;
-    ret_inverse->why = NULL;
     ret_inverse->from = op->to;
     ret_inverse->to = op->from;
     if (op->type == IBH_OP_ROUTE_REPLACE) {

@@ -50,7 +50,7 @@ typedef struct {
     IbhIp ip;           /* announce */
     gboolean by_kernel; /* announce: the kernel's own ARP would choose this address as its source */
     char *hops;         /* the nexthops of a multipath route in the words of its command; NULL: no multipath route */
-    char *why;          /* the reason, as one clause for people */
+    const char *why;    /* the reason, if it is always the same; else NULL: check/why.h finds it */
 } IbhOp;
 
 typedef enum { IBH_RULE, IBH_ROUTE, IBH_SYSCTL, IBH_PEERS /* what peers know, or we of peers */ } IbhWhat;

@@ -53,89 +53,23 @@ static gint compare_ops(gconstpointer left, gconstpointer right)
     return 0;
 }
 
-static IbhOp *emit(const IbhDifference *difference, guint step, IbhOpType type, const IbhNic *nic, int family,
-                   char *why)
+static IbhOp *emit(const IbhDifference *difference, guint step, IbhOpType type, const IbhNic *nic, int family)
 {
     IbhOp *op = g_new0(IbhOp, 1);
 
     op->step = step;
     op->type = type;
-    op->why = why;
     op->unit.family = family;
     if (nic) {
         op->unit = (IbhUnit){IBH_UNIT_NIC, family, nic->link->ifindex};
         op->ifindex = nic->link->ifindex;
         g_strlcpy(op->iface, nic->link->name, sizeof op->iface);
     }
-    if (difference->wanted->why && ibh_op_what(op) != IBH_PEERS) {
-        g_free(op->why);
-        op->why = g_strdup(difference->wanted->why);
-    }
     g_ptr_array_add(difference->plan, op);
     return op;
 }
 
 /* ---- rules and routes ---- */
-
-static char *why_new(const IbhItem *item)
-{
-    const char *name = item->nic ? item->nic->link->name : "the NIC";
-    char from[IBH_IP_STRLEN], to[IBH_PREFIX_STRLEN];
-
-    ibh_prefix_format(item->rule ? &item->rule->to : &item->route->dst, to);
-    if (item->route && item->spread)
-        return g_strdup_printf("unbound traffic to %s uses every rail", to);
-    if (item->route)
-        return g_strdup_printf("table %u reaches %s by %s", item->table, to, name);
-    ibh_ip_format(&item->rule->from.ip, from);
-    if (ibh_rule_asks_main(item->rule) && item->rule->to.length)
-        return g_strdup_printf("what main has more exactly inside %s stays so", to);
-    if (ibh_rule_asks_main(item->rule))
-        return g_strdup_printf("main is asked before the default of %s", name);
-    if (item->spread)
-        return g_strdup_printf("unbound traffic to %s is spread", to);
-    if (!item->rule->to.length)
-        return g_strdup_printf("what else %s sends goes via a gateway of %s", from, name);
-    return g_strdup_printf("what %s sends to %s leaves through %s", from, to, name);
-}
-
-static gboolean has_foreign_rule(const IbhItem *item)
-{
-    IBH_EACH (const IbhPair, pair, item->nic->pairs) {
-        if (pair->theirs && (item->rule ? ibh_ip_equal(&pair->address->local, &item->rule->from.ip) &&
-                                              (!item->rule->to.length || ibh_prefix_equal(&pair->to, &item->rule->to))
-                                        : ibh_prefix_equal(&pair->to, &item->route->dst)))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static char *why_old(const IbhDifference *difference, const IbhItem *item)
-{
-    const IbhNic *nic = item->nic;
-    const char *name = nic ? nic->link->name : NULL;
-    char ip[IBH_IP_STRLEN];
-
-    if (item->spread)
-        return g_strdup(item->rule ? "unbound traffic follows the main table again"
-                                   : "this subnet is not spread (any more)");
-    if (!nic)
-        return g_strdup("its interface or address is gone");
-    if (nic->held && difference->rails->undo)
-        return g_strdup("undone");
-    if (nic->status != IBH_NIC_RAIL) {
-        g_autofree char *why = ibh_nic_why(nic);
-
-        return g_strdup_printf("%s is no rail: %s", name, why);
-    }
-    if (has_foreign_rule(item))
-        return g_strdup_printf("rules of others route %s", name);
-    if (item->route)
-        return g_strdup_printf("no address of %s needs it", name);
-    if (ibh_rails_owner(difference->rails, &item->rule->from.ip) == nic)
-        return g_strdup_printf("%s has other rules now", name);
-    return g_strdup_printf("%s is no address of %s", ibh_ip_format(&item->rule->from.ip, ip), name);
-}
 
 /* TRUE if the kernel would refuse to add the route again: its source address is gone, its gateway is an address of this
  * host now, or a next hop is dead. */
@@ -224,9 +158,9 @@ static void emit_item(const IbhDifference *difference, const IbhItem *item)
     const IbhOpType del = item->rule ? IBH_OP_RULE_DEL : IBH_OP_ROUTE_DEL;
     const IbhRoute *gone = item->is_old ? item->route : item->replaced;
     IbhOp *op = emit(difference, find_step(difference, item), item->is_old ? del : add, item->nic,
-                     item->rule ? item->rule->family : item->route->family,
-                     item->is_old ? why_old(difference, item) : why_new(item));
+                     item->rule ? item->rule->family : item->route->family);
 
+    op->why = difference->wanted->why;
     if (item->spread)
         op->unit.kind = IBH_UNIT_SPREAD;
     if (item->rule) {
@@ -246,24 +180,6 @@ static void emit_item(const IbhDifference *difference, const IbhItem *item)
 
 /* ---- sysctls ---- */
 
-static char *why_arp(const IbhDifference *difference, const IbhWantedNic *one, IbhSysctl key)
-{
-    static const char *const does[IBH_N_SYSCTLS] = {
-        [IBH_SYSCTL_ARP_FILTER] = "answer ARP only on the NIC that the reply leaves through",
-        [IBH_SYSCTL_ARP_ANNOUNCE] = "ask peers with an address of",
-        [IBH_SYSCTL_ARP_IGNORE] = "answer ARP only for addresses of",
-    };
-
-    if (ibh_nic_must_be_silent(difference->rails, one->nic))
-        return g_strdup("it has no IPv4 address, and does not answer ARP for the rails");
-    if (!one->selected)
-        return g_strdup("answer for the NIC that is no rail any more, too");
-    if (one->nic->status != IBH_NIC_RAIL || one->value[key] == one->nic->base[key])
-        return g_strdup("as it was before");
-    return g_strdup_printf("%s %s", does[key], one->nic->link->name);
-}
-
-/* `why`: NULL for why_arp(). */
 static void emit_sysctl(const IbhDifference *difference, guint step, const IbhWantedNic *one, IbhSysctl key, int from,
                         int to, const char *why)
 {
@@ -271,8 +187,8 @@ static void emit_sysctl(const IbhDifference *difference, guint step, const IbhWa
 
     if (from == to || !ibh_iface_name_has_sysctls(one->nic->link->name))
         return;
-    op = emit(difference, step, IBH_OP_SYSCTL_SET, one->nic, AF_INET,
-              why ? g_strdup(why) : why_arp(difference, one, key));
+    op = emit(difference, step, IBH_OP_SYSCTL_SET, one->nic, AF_INET);
+    op->why = difference->wanted->why ? difference->wanted->why : why;
     op->key = key;
     op->from = from;
     op->to = to;
@@ -352,11 +268,9 @@ static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *
      * and peers would learn the MAC of the NIC again. Without carrier, the kernel has dropped the neighbours already.
      */
     if (one->led && one->changes && !one->answers && link->flags & IFF_UP && link->carrier)
-        emit(difference, FORGET_NEIGHBOURS, IBH_OP_NEIGH_DEL, one->nic, AF_INET,
-             g_strdup_printf("nothing leaves through %s now", link->name));
+        emit(difference, FORGET_NEIGHBOURS, IBH_OP_NEIGH_DEL, one->nic, AF_INET);
     IBH_EACH_POINTER (const IbhAddress, address, one->nic->served) {
         const IbhNic *owner = ibh_rails_owner(difference->rails, &address->local), *from;
-        char ip[IBH_IP_STRLEN];
         IbhOp *op;
 
         if (!owner)
@@ -366,10 +280,7 @@ static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *
             continue;
         if (!from->link->carrier || !(from->link->flags & IFF_UP) || from->link->flags & IFF_NOARP)
             continue;
-        op = emit(difference, ANNOUNCE, IBH_OP_ANNOUNCE, from, address->local.family,
-                  from == one->nic ? g_strdup_printf("peers that learned another NIC for %s switch at once",
-                                                     ibh_ip_format(&address->local, ip))
-                                   : g_strdup_printf("main uses %s for its subnet", from->link->name));
+        op = emit(difference, ANNOUNCE, IBH_OP_ANNOUNCE, from, address->local.family);
         op->unit.ifindex = link->ifindex;
         op->ip = address->local;
         op->by_kernel = address->local.family == AF_INET && is_kernels_choice(from, &address->local);

@@ -109,9 +109,6 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, c
 void ibh_rails_free(IbhRails *rails);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhRails, ibh_rails_free)
 
-/* reason.c: a clause for people that says why the NIC is a rail or not. The caller frees it. */
-char *ibh_nic_why(const IbhNic *nic);
-
 /* Why the link is no candidate, up to IBH_WHY_NOT_RDMA; for a candidate, the reason that holds until we look at its
  * addresses. */
 IbhWhy ibh_link_why(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage);
