@@ -44,12 +44,19 @@ static gboolean is_gone(const IbhFib *fib, const void *object)
 
 /* ---- lists ---- */
 
+static guint prefix_hash(gconstpointer data)
+{
+    const IbhPrefix *prefix = data;
+
+    return ibh_ip_hash(&prefix->ip) * 31 + prefix->length;
+}
+
 static Table *table_new(void)
 {
     Table *table = g_new0(Table, 1);
 
     table->lists =
-        g_hash_table_new_full(ibh_prefix_hash, (GEqualFunc)ibh_prefix_equal, g_free, (GDestroyNotify)g_array_unref);
+        g_hash_table_new_full(prefix_hash, (GEqualFunc)ibh_prefix_equal, g_free, (GDestroyNotify)g_array_unref);
     return table;
 }
 
@@ -198,7 +205,7 @@ static gboolean is_link_usable(const IbhFib *fib, int ifindex)
 {
     const IbhLink *link = ibh_snapshot_link(fib->snapshot, ifindex);
 
-    return !link || ((link->flags & IFF_UP) && (link->carrier || !link->sysctl[IBH_SYSCTL_IGNORE_LINKDOWN]));
+    return !link || ((link->flags & IFF_UP) && (link->carrier || !link->ignores_linkdown));
 }
 
 /* A dead next hop is as good as none. Routes to ourselves outlive their link. */

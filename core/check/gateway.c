@@ -64,9 +64,11 @@ static gboolean needs_own_gateway(const IbhNic *nic, int family)
 /* Why it needs a gateway that it has not; NULL: it has it, or needs none. */
 static const char *why_missing(const IbhCheck *check, const IbhNic *nic, int family)
 {
+    IbhRoute route;
+
     if (is_named_in_vain(check, nic, family))
         return "gateway= does not name another host in one of its subnets";
-    if (ibh_nic_has_default(check->rails, nic, family))
+    if (ibh_want_default(check->rails, nic, family, &route))
         return NULL;
     if (needs_own_gateway(nic, family))
         return "remote= without via needs a default route of the rail, and the rail has none";
@@ -201,11 +203,12 @@ void ibh_check_judge_gateway(const IbhCheck *check, const IbhNic *nic)
         const char *why = (nic->link->flags & IFF_UP) && ibh_nic_programs_family(nic, *family)
                               ? why_missing(check, nic, *family)
                               : NULL;
+        IbhRoute route;
 
         if (why)
             ibh_check_tell(check, nic, "gateway-missing", NULL, (IbhRemedy){0},
                            "the main table decides how traffic beyond its subnets leaves: %s", why);
-        else if (ibh_nic_programs_family(nic, *family) && !ibh_nic_has_default(check->rails, nic, *family))
+        else if (ibh_nic_programs_family(nic, *family) && !ibh_want_default(check->rails, nic, *family, &route))
             note_way_beyond(check, nic, *family);
         IBH_EACH_POINTER (const IbhAddress, address, nic->programmed) {
             if (address->local.family == *family && ibh_nic_is_usable(nic))

@@ -108,7 +108,7 @@ gboolean ibh_question_is_answered_in_vain(const IbhCheck *check, const IbhQuesti
     if (question->kind != IBH_ASK_LEAVES || question->lookup.to.family != AF_INET || question->theirs || !by)
         return FALSE;
     return by != question->nic && by->status == IBH_NIC_RAIL && got->route->gateway.family && !got->route->hops &&
-           ibh_sysctl_effective(key, question->nic->link->sysctl[key], check->rails->snapshot->all[key]) == 1;
+           ibh_sysctl_effective(check->rails->snapshot, key, question->nic->link->sysctl[key]) == 1;
 }
 
 /* In a subnet of it, or by its gateway in its remote=. */

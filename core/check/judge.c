@@ -197,6 +197,7 @@ static char *say_ours(const IbhCheck *check, const IbhNic *nic, const GPtrArray 
                       *packet = astray ? astray : find_packet(check, nic, first->unit.family);
     const char *effect = first->type == IBH_OP_SYSCTL_SET ? find_effect(first) : NULL;
     g_autofree char *state = NULL, *way = NULL, *command = ibh_op_command(first);
+    g_autofree char *why = ibh_op_why(check->rails, first);
 
     if (first->type == IBH_OP_SYSCTL_SET)
         return g_strdup_printf("it %s: %s=%d instead of %d", effect ? effect : "has another value than it should",
@@ -204,7 +205,7 @@ static char *say_ours(const IbhCheck *check, const IbhNic *nic, const GPtrArray 
     if (first->type >= IBH_OP_RULE_DEL)
         return g_strdup_printf(nic ? "an old rule or route of ib-hook is left over: %s"
                                    : "an old rule or route of ib-hook is left over: %s (%s)",
-                               first->why, command);
+                               why, command);
     state = say_state(check, nic, taken, first);
     way = taken && !taken->dst.length && !astray ? say_no_default(nic, first->unit.family)
           : packet                               ? ibh_question_way_text(check, packet, &packet->got)
@@ -327,7 +328,11 @@ static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *a
 
 static gboolean is_no_rail_left(const IbhCheck *check)
 {
-    return check->rails->no_rails->len == check->rails->nics->len;
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        if (nic->status == IBH_NIC_RAIL)
+            return FALSE;
+    }
+    return TRUE;
 }
 
 /* A trial was perhaps not confirmed because it cut its user off: the configuration is read first. */

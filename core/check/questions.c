@@ -40,6 +40,18 @@ static gboolean is_led(const IbhNic *nic, const IbhAddress *address, const IbhPr
     return FALSE;
 }
 
+gboolean ibh_nic_leaves_to_others(const IbhNic *nic, const IbhAddress *address, const IbhIp *to)
+{
+    const IbhPair *best = NULL;
+
+    IBH_EACH (const IbhPair, pair, nic->pairs) {
+        if (pair->address == address && ibh_prefix_contains(&pair->to, to) &&
+            (!best || pair->to.length > best->to.length))
+            best = pair;
+    }
+    return best ? best->theirs != NULL : ibh_nic_foreign_rule(nic, address) != NULL;
+}
+
 /* Adds a prefix unless another zone covers it. */
 static void add_zone(GArray *zones, const IbhPrefix *prefix)
 {

@@ -180,8 +180,8 @@ static void judge_solicitations(const IbhCheck *check, const IbhNic *nic)
 static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic, const IbhIp *to)
 {
     const IbhTrace way = ibh_fib_walk(check->actual, &(IbhLookup){.from = *to, .to = *to, .iif = nic->link->ifindex});
-    int filter = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, nic->link->sysctl[IBH_SYSCTL_RP_FILTER],
-                                      check->rails->snapshot->all[IBH_SYSCTL_RP_FILTER]);
+    int filter =
+        ibh_sysctl_effective(check->rails->snapshot, IBH_SYSCTL_RP_FILTER, nic->link->sysctl[IBH_SYSCTL_RP_FILTER]);
 
     if (way.refused || way.route->type != RTN_UNICAST || ibh_route_leads_by(way.route, nic->link->ifindex))
         return NULL;
@@ -333,7 +333,7 @@ static gboolean answers_by_local(const IbhCheck *check, const IbhLink *link)
 /* With this own value of a sysctl, and that of all. */
 static int get_effective(const IbhCheck *check, const int *values, IbhSysctl key)
 {
-    return ibh_sysctl_effective(key, values[key], check->rails->snapshot->all[key]);
+    return ibh_sysctl_effective(check->rails->snapshot, key, values[key]);
 }
 
 static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
@@ -348,8 +348,8 @@ static gboolean answers_for_all(const IbhCheck *check, const IbhNic *nic)
     const int *own = nic->link->sysctl;
 
     return (nic->status != IBH_NIC_RAIL || nic->settings.arp == IBH_ARP_KEEP) && takes_requests(check, nic) &&
-           !ibh_nic_is_strict(check->rails, nic) && !get_effective(check, own, IBH_SYSCTL_ARP_IGNORE) &&
-           !get_effective(check, own, IBH_SYSCTL_ARP_FILTER);
+           get_effective(check, nic->base, IBH_SYSCTL_RP_FILTER) != 1 &&
+           !get_effective(check, own, IBH_SYSCTL_ARP_IGNORE) && !get_effective(check, own, IBH_SYSCTL_ARP_FILTER);
 }
 
 /* It has an address in the rail's subnet, and not of a smaller one inside it, which is another wire; or it is stacked

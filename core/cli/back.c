@@ -76,11 +76,6 @@ static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, cons
            (route->src.family == AF_UNSPEC || has_address(wanted->rails->snapshot, &route->src));
 }
 
-static const IbhWantedNic *find_wanted(const IbhWanted *wanted, const IbhNic *nic)
-{
-    return nic ? &g_array_index(wanted->nics, IbhWantedNic, nic->position) : NULL;
-}
-
 /* Rules and routes of main=spread belong to all rails of a subnet: they come back where the trial decides about each.
  */
 static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
@@ -89,14 +84,14 @@ static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
 
     for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
         IBH_EACH (const IbhRoute, route, lists[i]) {
-            const IbhWantedNic *one = find_wanted(wanted, ibh_rails_nic(wanted->rails, route->ifindex));
+            const IbhWantedNic *one = ibh_wanted_nic(wanted, ibh_rails_nic(wanted->rails, route->ifindex));
 
             if (!ibh_route_is_spread(route))
                 continue;
             if (!route->hops && (!one || !one->selected))
                 return FALSE;
             IBH_EACH_HOP (hop, route) {
-                one = find_wanted(wanted, ibh_rails_nic(wanted->rails, hop->ifindex));
+                one = ibh_wanted_nic(wanted, ibh_rails_nic(wanted->rails, hop->ifindex));
                 if (!one || !one->selected || hop->dead)
                     return FALSE;
             }
@@ -112,13 +107,13 @@ static void want_rules(const IbhTrial *trial, IbhWanted *wanted)
     IBH_EACH (const IbhRule, rule, trial->then->rules) {
         const gboolean is_spread = ibh_rule_is_spread(rule);
         const IbhWantedNic *one =
-            is_spread ? NULL : find_wanted(wanted, ibh_rails_holder(wanted->rails, &rule->from.ip));
+            is_spread ? NULL : ibh_wanted_nic(wanted, ibh_rails_holder(wanted->rails, &rule->from.ip));
 
         if (ibh_rule_is_ours(rule) && (is_spread ? wanted->spread : one && one->selected))
             g_array_append_vals(wanted->rules, rule, 1);
     }
     IBH_EACH (const IbhRule, rule, now->rules) {
-        const IbhWantedNic *one = find_wanted(wanted, ibh_rails_holder(wanted->rails, &rule->from.ip));
+        const IbhWantedNic *one = ibh_wanted_nic(wanted, ibh_rails_holder(wanted->rails, &rule->from.ip));
 
         if (ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule) && one && one->selected &&
             !has_address(trial->then, &rule->from.ip)) /* it came since */
@@ -150,14 +145,14 @@ static gboolean has_route_in_place(const GArray *routes, const IbhRoute *route)
 static void want_routes(const IbhTrial *trial, IbhWanted *wanted)
 {
     IBH_EACH (const IbhRoute, route, trial->then->routes) {
-        const IbhWantedNic *one = find_wanted(wanted, ibh_rails_nic(wanted->rails, route->ifindex));
+        const IbhWantedNic *one = ibh_wanted_nic(wanted, ibh_rails_nic(wanted->rails, route->ifindex));
         const gboolean may = ibh_route_is_spread(route) ? wanted->spread : one && one->selected;
 
         if (ibh_route_is_ours(route) && may && is_possible(trial, wanted, route))
             g_array_append_vals(wanted->routes, route, 1);
     }
     IBH_EACH (const IbhRoute, route, wanted->rails->snapshot->routes) {
-        const IbhWantedNic *one = find_wanted(wanted, ibh_rails_nic(wanted->rails, route->ifindex));
+        const IbhWantedNic *one = ibh_wanted_nic(wanted, ibh_rails_nic(wanted->rails, route->ifindex));
 
         if (ibh_route_is_ours(route) && !ibh_route_is_spread(route) && one && one->selected &&
             !has_route_in_place(wanted->routes, route) && is_led_to(trial, wanted, route))

@@ -228,13 +228,13 @@ static void put_changes(const IbhReport *report)
     put_truth(out, "changed", report->ops->len > 0);
     begin(out, "operations", '[');
     IBH_EACH_POINTER (const IbhOp, op, report->ops) {
-        g_autofree char *command = ibh_op_command(op);
+        g_autofree char *command = ibh_op_command(op), *why = ibh_op_why(report->rails, op);
 
         begin(out, NULL, '{');
         put_text(out, "iface", op->iface);
         put_text(out, "op", ibh_op_name(op->type));
         put_text(out, "command", command);
-        put_text(out, "why", op->why);
+        put_text(out, "why", why);
         end(out, '}');
     }
     end(out, ']');

@@ -367,9 +367,9 @@ static void tell_error(const IbhReport *report)
 static void tell_operations(const IbhReport *report)
 {
     IBH_EACH_POINTER (const IbhOp, op, report->ops) {
-        g_autofree char *command = ibh_op_command(op);
+        g_autofree char *command = ibh_op_command(op), *why = ibh_op_why(report->rails, op);
 
-        ibh_rows_add(report, "%s  # %s: %s", command, op->iface[0] ? op->iface : "-", op->why);
+        ibh_rows_add(report, "%s  # %s: %s", command, op->iface[0] ? op->iface : "-", why);
     }
 }
 

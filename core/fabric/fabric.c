@@ -83,6 +83,16 @@ IbhPortNic *ibh_fabric_nic(const IbhFabric *fabric, const char *iface)
     return NULL;
 }
 
+/* TRUE for a known rail that is missing by a fault. */
+static gboolean was_a_rail(const IbhRails *rails, const IbhNic *nic)
+{
+    IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
+        if (ibh_known_link(rails->snapshot, known) == nic->link)
+            return ibh_missing_is_fault(ibh_nic_lack(nic));
+    }
+    return FALSE;
+}
+
 void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
 {
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
@@ -97,7 +107,7 @@ void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
             if (!address->tentative)
                 g_array_append_val(own->addresses, address->local);
         }
-        own->rail = nic->status == IBH_NIC_RAIL || ibh_missing_is_fault(ibh_nic_missing(rails, nic));
+        own->rail = nic->status == IBH_NIC_RAIL || was_a_rail(rails, nic);
         own->used = own->subnets->len > 0;
         /* What all rails reach by gateways of their own, they have in common like a subnet. */
         IBH_EACH (const IbhRemote, remote, nic->settings.remote) {

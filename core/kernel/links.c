@@ -33,12 +33,12 @@ static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
         [IBH_SYSCTL_ARP_FILTER] = IPV4_DEVCONF_ARPFILTER,
         [IBH_SYSCTL_ARP_ANNOUNCE] = IPV4_DEVCONF_ARP_ANNOUNCE,
         [IBH_SYSCTL_ARP_IGNORE] = IPV4_DEVCONF_ARP_IGNORE,
-        [IBH_SYSCTL_IGNORE_LINKDOWN] = IPV4_DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN,
     };
     struct nlattr *conf = find_in(find_in(af_spec, AF_INET), IFLA_INET_CONF);
 
     for (int key = 0; key < IBH_N_SYSCTLS; key++)
         link->sysctl[key] = get_conf(conf, indices[key]);
+    link->ignores_linkdown = get_conf(conf, IPV4_DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN) != 0;
     link->proxy_arp_pvlan = get_conf(conf, IPV4_DEVCONF_PROXY_ARP_PVLAN) != 0;
     link->proxy_arp = get_conf(conf, IPV4_DEVCONF_PROXY_ARP) != 0;
     link->forwarding = get_conf(conf, IPV4_DEVCONF_FORWARDING) != 0;

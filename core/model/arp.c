@@ -7,29 +7,22 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static guint8 *put_bytes(guint8 *at, const guint8 *bytes, gsize length)
-{
-    memcpy(at, bytes, length);
-    return at + length;
-}
-
 gsize ibh_arp_request(const IbhLink *link, const IbhIp *from, const IbhIp *whom, guint8 frame[IBH_ARP_MAX])
 {
-    static const guint8 unknown[IBH_LLADDR_MAX] = {0};
-    guint8 *at = frame + 8;
+    const gsize length = link->lladdr_len;
 
-    if (!link->lladdr_len || from->family != AF_INET || whom->family != AF_INET)
+    if (!length || from->family != AF_INET || whom->family != AF_INET)
         return 0;
     ibh_put16(frame, link->type);
     ibh_put16(frame + 2, ETH_P_IP);
-    frame[4] = (guint8)link->lladdr_len;
+    frame[4] = (guint8)length;
     frame[5] = 4;
     ibh_put16(frame + 6, ARPOP_REQUEST);
-    at = put_bytes(at, link->lladdr, link->lladdr_len);
-    at = put_bytes(at, from->bytes, 4);
-    at = put_bytes(at, unknown, link->lladdr_len);
-    at = put_bytes(at, whom->bytes, 4);
-    return (gsize)(at - frame);
+    memcpy(frame + 8, link->lladdr, length);
+    memcpy(frame + 8 + length, from->bytes, 4);
+    memset(frame + 12 + length, 0, length); /* unknown */
+    memcpy(frame + 12 + 2 * length, whom->bytes, 4);
+    return 16 + 2 * length;
 }
 
 /* An option is a multiple of 8 bytes. RFC 4391 puts InfiniBand's padding before the address. */

@@ -14,7 +14,6 @@ static const char *const sysctl_names[IBH_N_SYSCTLS] = {
     [IBH_SYSCTL_ARP_FILTER] = "arp_filter",
     [IBH_SYSCTL_ARP_ANNOUNCE] = "arp_announce",
     [IBH_SYSCTL_ARP_IGNORE] = "arp_ignore",
-    [IBH_SYSCTL_IGNORE_LINKDOWN] = "ignore_routes_with_linkdown",
 };
 
 const char *ibh_sysctl_name(IbhSysctl key)
@@ -33,11 +32,11 @@ gboolean ibh_sysctl_parse(const char *name, IbhSysctl *ret_key)
     return FALSE;
 }
 
-int ibh_sysctl_effective(IbhSysctl key, int own, int all)
+int ibh_sysctl_effective(const IbhSnapshot *snapshot, IbhSysctl key, int own)
 {
-    if (key == IBH_SYSCTL_ARP_FILTER || key == IBH_SYSCTL_IGNORE_LINKDOWN)
-        return own || all;
-    return MAX(own, all);
+    const int all = snapshot->all[key];
+
+    return key == IBH_SYSCTL_ARP_FILTER ? own || all : MAX(own, all);
 }
 
 /* ---- links and addresses ---- */

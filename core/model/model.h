@@ -58,7 +58,6 @@ gboolean ibh_prefix_parse(const char *text, IbhPrefix *ret_prefix);
 const char *ibh_prefix_format(const IbhPrefix *prefix, char buffer[IBH_PREFIX_STRLEN]);
 int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b);
 gboolean ibh_prefix_equal(const IbhPrefix *a, const IbhPrefix *b);
-guint ibh_prefix_hash(gconstpointer prefix); /* a GHashFunc for IbhPrefix */
 gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip);
 gboolean ibh_prefix_covers(const IbhPrefix *outer, const IbhPrefix *inner); /* outer is equal or shorter */
 gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b);
@@ -73,14 +72,11 @@ typedef enum {
     IBH_SYSCTL_ARP_FILTER,
     IBH_SYSCTL_ARP_ANNOUNCE,
     IBH_SYSCTL_ARP_IGNORE,
-    IBH_SYSCTL_IGNORE_LINKDOWN, /* the kernel skips routes of a link without carrier; ib-hook only reads this key */
     IBH_N_SYSCTLS
 } IbhSysctl;
 
 const char *ibh_sysctl_name(IbhSysctl key);
 gboolean ibh_sysctl_parse(const char *name, IbhSysctl *ret_key);
-/* The kernel combines a NIC's value with that of conf/all: the maximum, or an OR for keys that are on or off. */
-int ibh_sysctl_effective(IbhSysctl key, int own, int all);
 
 /* ---- links and addresses ----------------------------------------------------------------------- */
 
@@ -114,6 +110,7 @@ typedef struct {
     guint8 broadcast[IBH_LLADDR_MAX]; /* lladdr_len bytes */
     int sysctl[IBH_N_SYSCTLS];
     gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* IPv4 sysctls of the NIC that ib-hook only reads */
+    gboolean ignores_linkdown; /* the kernel skips the link's routes while the link has no carrier (IPv4) */
     gboolean forwarding6;
 } IbhLink;
 
@@ -222,7 +219,6 @@ typedef struct {
     IbhIp src;             /* AF_UNSPEC: none */
     guint nexthops;        /* more than 1: multipath */
     const IbhHop *hops;    /* `nexthops` elements in a pool for a multipath route; else NULL */
-    gboolean is_part;      /* one NIC's part of a multipath route: ibh_route_part() */
     guint32 object;        /* the id of a nexthop object (ip nexthop); 0: none */
     gboolean special;      /* for one TOS or one source prefix only; our routes never are */
     gboolean encapsulated; /* a multipath route has this flag in its hops */
@@ -243,9 +239,6 @@ gboolean ibh_route_is_ours(const IbhRoute *route);
 gboolean ibh_route_is_spread(const IbhRoute *route);     /* one of our routes for main=spread */
 gboolean ibh_route_is_advertised(const IbhRoute *route); /* IPv6: it comes from a router advertisement */
 gboolean ibh_route_is_error(const IbhRoute *route);      /* unreachable, blackhole, prohibit: no rule suppresses it */
-/* In a table, delete routes with a gateway before the subnet's route that the gateway needs. */
-typedef enum { IBH_ROUTE_BY_GATEWAY, IBH_ROUTE_SUBNET } IbhRouteKind;
-IbhRouteKind ibh_route_kind(const IbhRoute *route);
 /* Returns the route to exactly this subnet with the lowest metric, through this NIC (0: any NIC), or NULL. */
 const IbhRoute *ibh_routes_find_best(const GArray *routes, int ifindex, const IbhPrefix *subnet);
 /* TRUE if a replace of one would replace the other: table, prefix and metric are equal. */
@@ -369,6 +362,8 @@ typedef struct {
 
 IbhSnapshot *ibh_snapshot_new(void);
 void ibh_snapshot_free(IbhSnapshot *snapshot);
+/* The kernel combines a NIC's value with that of conf/all: the maximum, or an OR for arp_filter. */
+int ibh_sysctl_effective(const IbhSnapshot *snapshot, IbhSysctl key, int own);
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);
 const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhSnapshot, ibh_snapshot_free)

@@ -24,11 +24,6 @@ const char *ibh_op_name(IbhOpType type)
     return FORMS[type].name;
 }
 
-const char *ibh_op_done(IbhOpType type)
-{
-    return FORMS[type].done;
-}
-
 IbhWhat ibh_op_what(const IbhOp *op)
 {
     return FORMS[op->type].what;
@@ -46,10 +41,7 @@ gboolean ibh_unit_is_same(const IbhUnit *a, const IbhUnit *b)
 
 void ibh_op_free(IbhOp *op)
 {
-    if (!op)
-        return;
     g_free(op->hops);
-    g_free(op->why);
     g_free(op);
 }
 
@@ -116,19 +108,22 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
 
 char *ibh_op_describe(const IbhOp *op)
 {
+    const char *done = FORMS[op->type].done;
     char ip[IBH_IP_STRLEN], dst[IBH_PREFIX_STRLEN];
 
     switch (ibh_op_what(op)) {
     case IBH_RULE:
         if (ibh_rule_is_spread(&op->rule))
-            return g_strdup_printf("rule to table %u", op->rule.table);
-        return g_strdup_printf("rule from %s to table %u", ibh_ip_format(&op->rule.from.ip, ip), op->rule.table);
+            return g_strdup_printf("%s rule to table %u", done, op->rule.table);
+        return g_strdup_printf("%s rule from %s to table %u", done, ibh_ip_format(&op->rule.from.ip, ip),
+                               op->rule.table);
     case IBH_ROUTE:
-        return g_strdup_printf("route %s in table %u", ibh_prefix_format(&op->route.dst, dst), op->route.table);
+        return g_strdup_printf("%s route %s in table %u", done, ibh_prefix_format(&op->route.dst, dst),
+                               op->route.table);
     case IBH_SYSCTL:
-        return g_strdup_printf("%s=%d", ibh_sysctl_name(op->key), op->to);
+        return g_strdup_printf("%s %s=%d", done, ibh_sysctl_name(op->key), op->to);
     default:
-        return g_strdup(op->type == IBH_OP_NEIGH_DEL ? "neighbours" : ibh_ip_format(&op->ip, ip));
+        return g_strdup_printf("%s %s", done, op->type == IBH_OP_NEIGH_DEL ? "neighbours" : ibh_ip_format(&op->ip, ip));
     }
 }
 
@@ -182,7 +177,6 @@ gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse)
         return FALSE;
     *ret_inverse = *op;
     ret_inverse->type = FORMS[op->type].inverse;
-    ret_inverse->why = NULL;
     ret_inverse->from = op->to;
     ret_inverse->to = op->from;
     if (op->type == IBH_OP_ROUTE_REPLACE) {

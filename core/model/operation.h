@@ -35,6 +35,8 @@ typedef struct {
 
 typedef struct {
     IbhOpType type;
+    guint step;   /* the plan is sorted by `step` (plan/order.c), */
+    gint64 place; /* then by `place` */
     IbhUnit unit;
     char iface[IFNAMSIZ]; /* "": the NIC has disappeared */
     int ifindex;
@@ -48,17 +50,16 @@ typedef struct {
     IbhIp ip;           /* announce */
     gboolean by_kernel; /* announce: the kernel's own ARP would choose this address as its source */
     char *hops;         /* the nexthops of a multipath route in the words of its command; NULL: no multipath route */
-    char *why;          /* the reason, as one clause for people */
+    const char *why;    /* the reason, if it is always the same; else NULL: check/why.h finds it */
 } IbhOp;
 
 typedef enum { IBH_RULE, IBH_ROUTE, IBH_SYSCTL, IBH_PEERS /* what peers know, or we of peers */ } IbhWhat;
 
 const char *ibh_op_name(IbhOpType type); /* "rule-add", … */
-const char *ibh_op_done(IbhOpType type); /* "added", … */
 gboolean ibh_op_removes(IbhOpType type); /* rule-del, route-del */
 IbhWhat ibh_op_what(const IbhOp *op);
 gboolean ibh_unit_is_same(const IbhUnit *a, const IbhUnit *b); /* FALSE for IBH_UNIT_NONE */
-char *ibh_op_describe(const IbhOp *op);                        /* "rule from 172.16.34.2 to table 942" */
+char *ibh_op_describe(const IbhOp *op);                        /* "added rule from 172.16.34.2 to table 942" */
 void ibh_op_free(IbhOp *op);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOp, ibh_op_free)
 

@@ -75,13 +75,6 @@ gboolean ibh_ip_is_fe80(const IbhIp *ip)
     return ip->family == AF_INET6 && ip->bytes[0] == 0xfe && (ip->bytes[1] & 0xc0) == 0x80;
 }
 
-guint ibh_prefix_hash(gconstpointer data)
-{
-    const IbhPrefix *prefix = data;
-
-    return ibh_ip_hash(&prefix->ip) * 31 + prefix->length;
-}
-
 IbhPrefix ibh_prefix_of(const IbhIp *ip, guint length)
 {
     IbhPrefix prefix = {.ip = *ip, .length = MIN(length, ibh_ip_bits(ip))};

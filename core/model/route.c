@@ -83,8 +83,7 @@ gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part)
 {
     IbhRoute part = *route;
 
-    part.is_part = route->hops != NULL;
-    if (part.is_part) {
+    if (route->hops) {
         part.hops = NULL;
         part.nexthops = 0;
         part.ifindex = ifindex;
@@ -145,11 +144,6 @@ gboolean ibh_route_is_error(const IbhRoute *route)
 {
     return (route->type == RTN_UNREACHABLE || route->type == RTN_BLACKHOLE || route->type == RTN_PROHIBIT) &&
            route->metric != G_MAXUINT32;
-}
-
-IbhRouteKind ibh_route_kind(const IbhRoute *route)
-{
-    return route->gateway.family == AF_UNSPEC ? IBH_ROUTE_SUBNET : IBH_ROUTE_BY_GATEWAY;
 }
 
 gboolean ibh_route_is_better(const IbhRoute *route, const IbhRoute *than)

@@ -43,47 +43,40 @@ gboolean ibh_link_has_hardware(const IbhLink *link, const char *hardware)
 
 /* ---- from text ---- */
 
-static void parse_known(IbhState *state, const char *line)
-{
-    IbhKnownRail known = {.since = 0};
-    char list[512], *rest = NULL;
+#define CONFIG_LINE "config " /* a line of the configuration in force; the text without files is one empty line */
 
-    if (state->known->len == KNOWN_MAX ||
-        sscanf(line, "known %15s %71s %39s %95s %" G_GINT64_FORMAT " %511s", known.iface, known.port, known.slot,
-               known.hardware, &known.since, list) != 6)
-        return;
-    for (char *ip = strtok_r(list, ",", &rest); ip && known.n_addresses < IBH_KNOWN_ADDRESSES;
-         ip = strtok_r(NULL, ",", &rest))
-        known.n_addresses += ibh_ip_parse(ip, &known.addresses[known.n_addresses]) ? 1 : 0;
-    if (ibh_iface_name_is_valid(known.iface) && known.since >= 0)
-        g_array_append_val(state->known, known);
-}
-
-static void parse_rail(IbhState *state, const char *line)
-{
-    IbhSavedRail rail = {.ifindex = 0};
-    char how[9];
-
-    if (sscanf(line, "rail %15s %d %u %8s", rail.iface, &rail.ifindex, &rail.table, how) != 4)
-        return;
-    rail.is_explicit = g_str_equal(how, "explicit");
-    if (ibh_iface_name_is_valid(rail.iface) && rail.ifindex > 0 && rail.table &&
-        (rail.is_explicit || g_str_equal(how, "auto")))
-        g_array_append_val(state->rails, rail);
-}
-
-static void parse_sysctl(IbhState *state, const char *line)
+/* Parses a line about this interface. */
+static void parse_entry(IbhState *state, const char *iface, const char *line)
 {
     IbhSavedSysctl saved = {.ifindex = 0};
-    char key[32];
+    IbhSavedRail rail = {.ifindex = 0};
+    IbhKnownRail known = {.since = 0};
+    char word[32], list[512], *rest = NULL;
 
-    if (sscanf(line, "sysctl %15s %d %95s %31s %d %d", saved.iface, &saved.ifindex, saved.hardware, key, &saved.old,
+    if (g_str_has_prefix(line, "hold "))
+        ibh_state_hold(state, iface);
+    if (g_str_has_prefix(line, "keep "))
+        ibh_state_keep(state, iface);
+    if (sscanf(line, "sysctl %15s %d %95s %31s %d %d", saved.iface, &saved.ifindex, saved.hardware, word, &saved.old,
                &saved.set) == 6 &&
-        ibh_iface_name_is_valid(saved.iface) && saved.ifindex > 0 && ibh_sysctl_parse(key, &saved.key))
+        saved.ifindex > 0 && ibh_sysctl_parse(word, &saved.key))
         g_array_append_val(state->sysctls, saved);
+    if (sscanf(line, "rail %15s %d %u %8s", rail.iface, &rail.ifindex, &rail.table, word) == 4 && rail.ifindex > 0 &&
+        rail.table) {
+        rail.is_explicit = g_str_equal(word, "explicit");
+        if (rail.is_explicit || g_str_equal(word, "auto"))
+            g_array_append_val(state->rails, rail);
+    }
+    if (state->known->len < KNOWN_MAX &&
+        sscanf(line, "known %15s %71s %39s %95s %" G_GINT64_FORMAT " %511s", known.iface, known.port, known.slot,
+               known.hardware, &known.since, list) == 6 &&
+        known.since >= 0) {
+        for (char *ip = strtok_r(list, ",", &rest); ip && known.n_addresses < IBH_KNOWN_ADDRESSES;
+             ip = strtok_r(NULL, ",", &rest))
+            known.n_addresses += ibh_ip_parse(ip, &known.addresses[known.n_addresses]) ? 1 : 0;
+        g_array_append_val(state->known, known);
+    }
 }
-
-#define CONFIG_LINE "config " /* a line of the configuration in force; the text without files is one empty line */
 
 IbhState *ibh_state_parse(const char *text, gsize length)
 {
@@ -94,13 +87,8 @@ IbhState *ibh_state_parse(const char *text, gsize length)
     char iface[IFNAMSIZ];
 
     for (char **line = lines; *line; line++) {
-        parse_sysctl(state, *line);
-        parse_rail(state, *line);
-        parse_known(state, *line);
-        if (sscanf(*line, "hold %15s", iface) == 1 && ibh_iface_name_is_valid(iface))
-            ibh_state_hold(state, iface);
-        if (sscanf(*line, "keep %15s", iface) == 1 && ibh_iface_name_is_valid(iface))
-            ibh_state_keep(state, iface);
+        if (sscanf(*line, "%*[a-z] %15s", iface) == 1 && ibh_iface_name_is_valid(iface))
+            parse_entry(state, iface, *line);
         state->recalled |= g_str_equal(*line, IBH_STATE_RECALLED);
         state->is_private |= g_str_equal(*line, PRIVATE);
         if (g_str_has_prefix(*line, CONFIG_LINE)) {
@@ -178,11 +166,11 @@ void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done)
         g_strlcpy(new.iface, op->iface, sizeof new.iface);
         /* If the current value is ours, the administrator's value is the one that we saved with it. */
         IBH_EACH_BACK (const IbhSavedSysctl, saved, state->sysctls) {
-            if (saved->ifindex == op->ifindex && saved->key == op->key && saved->set == op->from)
+            if (saved->ifindex != op->ifindex || saved->key != op->key)
+                continue;
+            if (saved->set == op->from)
                 new.old = saved->old;
-        }
-        IBH_EACH_BACK (const IbhSavedSysctl, saved, state->sysctls) {
-            if (saved->ifindex == op->ifindex && saved->key == op->key && (done || saved->set == op->to))
+            if (done || saved->set == op->to)
                 IBH_REMOVE(IbhSavedSysctl, saved, state->sysctls);
         }
         if (new.old != new.set)
@@ -225,18 +213,21 @@ static void remove_name(GPtrArray *names, const char *iface)
     }
 }
 
+static void move_name(GPtrArray *from, GPtrArray *to, const char *iface)
+{
+    remove_name(from, iface);
+    if (!ibh_names_have(to, iface))
+        g_ptr_array_add(to, g_strdup(iface));
+}
+
 void ibh_state_hold(IbhState *state, const char *iface)
 {
-    remove_name(state->kept, iface);
-    if (!ibh_names_have(state->holds, iface))
-        g_ptr_array_add(state->holds, g_strdup(iface));
+    move_name(state->kept, state->holds, iface);
 }
 
 void ibh_state_keep(IbhState *state, const char *iface)
 {
-    remove_name(state->holds, iface);
-    if (!ibh_names_have(state->kept, iface))
-        g_ptr_array_add(state->kept, g_strdup(iface));
+    move_name(state->holds, state->kept, iface);
 }
 
 void ibh_state_lift(IbhState *state, const char *iface)

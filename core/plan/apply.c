@@ -1,44 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/plan.h"
 
-/* Takes back the operations of a unit, except for deleted routes that the kernel would refuse. Returns the kernel's
- * error for the first operation that could not be taken back, NULL if there is none. */
-static char *roll_back(GPtrArray *done, const IbhUnit *unit, IbhExecute execute, gpointer kernel)
+/* Takes back the unit of the failed operation, except for deleted routes that the kernel would refuse, and returns the
+ * message for people. */
+static char *fail_unit(GPtrArray *done, IbhOp *failed, const GError *error, IbhExecute execute, gpointer kernel)
 {
-    char *problem = NULL;
-
-    for (guint i = done->len; i-- > 0;) {
-        const IbhOp *op = g_ptr_array_index(done, i);
-        g_autoptr(GError) error = NULL;
-        IbhOp inverse;
-
-        if (!ibh_unit_is_same(&op->unit, unit) || op->for_good)
-            continue;
-        if (ibh_op_inverse(op, &inverse) && !execute(kernel, &inverse, &error)) {
-            if (!problem)
-                problem = g_strdup(error->message);
-            continue; /* the operation stands */
-        }
-        g_ptr_array_remove_index(done, i);
-    }
-    return problem;
-}
-
-/* Rolls back the unit of the failed operation, and returns the message for people. */
-static char *fail_unit(GPtrArray *done, IbhOp *op, const GError *error, IbhExecute execute, gpointer kernel)
-{
-    g_autofree char *command = ibh_op_command(op), *problem = NULL;
+    g_autofree char *command = ibh_op_command(failed), *problem = NULL;
     GString *message = g_string_new(NULL);
 
-    g_string_printf(message, "%s: %s failed: %s (%s)", op->iface[0] ? op->iface : "-", ibh_op_name(op->type),
-                    error->message, command);
+    g_string_printf(message, "%s: %s failed: %s (%s)", failed->iface[0] ? failed->iface : "-",
+                    ibh_op_name(failed->type), error->message, command);
     if (error->domain == IBH_ANSWER_LOST)
-        g_ptr_array_add(done, op);
-    problem = roll_back(done, &op->unit, execute, kernel);
+        g_ptr_array_add(done, failed);
+    for (guint i = done->len; i-- > 0;) {
+        const IbhOp *op = g_ptr_array_index(done, i);
+        g_autoptr(GError) refusal = NULL;
+        IbhOp inverse;
+
+        if (!ibh_unit_is_same(&op->unit, &failed->unit) || op->for_good)
+            continue;
+        if (!ibh_op_inverse(op, &inverse) || execute(kernel, &inverse, &refusal))
+            g_ptr_array_remove_index(done, i);
+        else if (!problem)
+            problem = g_strdup(refusal->message);
+    }
     if (problem)
         g_string_append_printf(message, "; taking back what came before it failed, too: %s; run ib-hook --apply again",
                                problem);
-    else if (op->unit.kind != IBH_UNIT_NONE)
+    else if (failed->unit.kind != IBH_UNIT_NONE)
         g_string_append(message, "; it is as it was before: see to that, then ib-hook --apply");
     return g_string_free(message, FALSE);
 }

@@ -5,17 +5,6 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* The value that the kernel would use with the administrator's setting. */
-static int effective_base(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
-{
-    return ibh_sysctl_effective(key, nic->base[key], rails->snapshot->all[key]);
-}
-
-gboolean ibh_nic_is_strict(const IbhRails *rails, const IbhNic *nic)
-{
-    return effective_base(rails, nic, IBH_SYSCTL_RP_FILTER) == 1;
-}
-
 gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic)
 {
     const gboolean is_rail = nic->status == IBH_NIC_RAIL;
@@ -46,8 +35,8 @@ static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *add
  * silence the rail's own address too. */
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 {
-    const GPtrArray *others = rails->only && !rails->undo ? rails->nics : rails->no_rails;
-    const int ignore = effective_base(rails, nic, IBH_SYSCTL_ARP_IGNORE);
+    const gboolean all_rails_change = !rails->only || rails->undo;
+    const int ignore = ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_ARP_IGNORE, nic->base[IBH_SYSCTL_ARP_IGNORE]);
 
     if (ignore == 1 || ignore == 2 || ignore == 8)
         return FALSE;
@@ -56,9 +45,12 @@ static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
             if (ibh_prefix_overlaps(&mine->subnet, prefix))
                 return TRUE;
         }
-        IBH_EACH_POINTER (const IbhNic, other, others) {
-            if (other == nic || (!ibh_link_is_of_the_host(other->link) && !g_str_equal(other->link->kind, "bridge") &&
-                                 (ibh_nic_is_programmed(rails, other) || !ibh_nic_is_strict(rails, other))))
+        IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
+            if (other == nic || (other->status == IBH_NIC_RAIL && all_rails_change))
+                continue;
+            if (!ibh_link_is_of_the_host(other->link) && !g_str_equal(other->link->kind, "bridge") &&
+                (ibh_nic_is_programmed(rails, other) ||
+                 ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_RP_FILTER, other->base[IBH_SYSCTL_RP_FILTER]) != 1))
                 continue;
             IBH_EACH_POINTER (const IbhAddress, theirs, other->addresses) {
                 if (theirs->local.family == AF_INET && ibh_prefix_overlaps(&mine->subnet, &theirs->subnet) &&
@@ -110,39 +102,30 @@ static gboolean may_answer_for_main(const IbhRails *rails, const IbhNic *nic)
 
 /* ---- values ---- */
 
-/* The values of arp=auto. The kernel keeps accepting every packet that it accepted before. */
-static int want_auto(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
-{
-    const int base = nic->base[key];
-    const gboolean filters = effective_base(rails, nic, IBH_SYSCTL_ARP_FILTER) != 0;
-
-    switch (key) {
-    case IBH_SYSCTL_RP_FILTER: /* strict mode drops multicast, VIPs, and packets that still arrive on the wrong NIC */
-        return ibh_nic_is_strict(rails, nic) ? 2 : base;
-    case IBH_SYSCTL_ARP_FILTER: /* answer for the rail's addresses, and for addresses that main routes through the NIC
-                                 */
-        return !filters && must_answer_for_others(rails, nic) ? 1 : base;
-    case IBH_SYSCTL_ARP_ANNOUNCE:
-        return 2;
-    case IBH_SYSCTL_ARP_IGNORE: /* 2 and 8 are stricter than 1; 3 ignores requests for addresses of scope host */
-        if (base == 1 || base == 2 || base == 8)
-            return base;
-        return filters || must_answer_for_others(rails, nic) ? base : 1;
-    default:
-        return base;
-    }
-}
-
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
 {
     /* Start from the administrator's value, not from an earlier run's: the result must not depend on history. */
     const int base = nic->base[key];
+    const gboolean filters =
+        ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_ARP_FILTER, nic->base[IBH_SYSCTL_ARP_FILTER]) != 0;
 
     if ((key == IBH_SYSCTL_ARP_IGNORE || key == IBH_SYSCTL_ARP_FILTER) && ibh_nic_must_be_silent(rails, nic))
         return (key == IBH_SYSCTL_ARP_FILTER) == may_answer_for_main(rails, nic) ? 1 : base;
-    if (nic->status != IBH_NIC_RAIL || key == IBH_SYSCTL_IGNORE_LINKDOWN || nic->settings.arp == IBH_ARP_KEEP)
+    if (nic->status != IBH_NIC_RAIL || nic->settings.arp == IBH_ARP_KEEP)
         return base;
     if (nic->settings.arp == IBH_ARP_STRICT)
         return key == IBH_SYSCTL_RP_FILTER || key == IBH_SYSCTL_ARP_FILTER ? 1 : 2;
-    return want_auto(rails, nic, key);
+    /* arp=auto: the kernel keeps accepting every packet that it accepted before. */
+    switch (key) {
+    case IBH_SYSCTL_RP_FILTER: /* strict mode drops multicast, VIPs, and packets that still arrive on the wrong NIC */
+        return ibh_sysctl_effective(rails->snapshot, key, base) == 1 ? 2 : base;
+    case IBH_SYSCTL_ARP_FILTER: /* answer for the rail's addresses, and for those that main routes through the NIC */
+        return !filters && must_answer_for_others(rails, nic) ? 1 : base;
+    case IBH_SYSCTL_ARP_ANNOUNCE:
+        return 2;
+    default: /* arp_ignore: 2 and 8 are stricter than 1; 3 ignores requests for addresses of scope host */
+        if (base == 1 || base == 2 || base == 8)
+            return base;
+        return filters || must_answer_for_others(rails, nic) ? base : 1;
+    }
 }

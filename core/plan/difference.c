@@ -52,10 +52,9 @@ static gboolean waits_for_dad(const IbhRails *rails, const IbhItem *item)
             return !ibh_rails_owner(rails, &address->local);
         if (!route || route->family != AF_INET6 || !ibh_nic_has_table(nic, route->table))
             continue;
-        if (ibh_route_kind(route) == IBH_ROUTE_SUBNET
-                ? ibh_prefix_equal(&route->dst, &address->subnet)
-                : !ibh_nic_serves_family(nic, AF_INET6) &&
-                      (route->dst.length || nic->settings.gateway != IBH_GATEWAY_NONE))
+        if (route->gateway.family == AF_UNSPEC ? ibh_prefix_equal(&route->dst, &address->subnet)
+                                               : !ibh_nic_serves_family(nic, AF_INET6) &&
+                                                     (route->dst.length || nic->settings.gateway != IBH_GATEWAY_NONE))
             return TRUE;
     }
     return FALSE;
@@ -69,17 +68,19 @@ static gboolean may_go(const IbhDifference *difference, const IbhItem *item)
         return wanted->spread;
     if (!item->nic)
         return wanted->orphans;
-    return g_array_index(wanted->nics, IbhWantedNic, item->nic->position).selected &&
-           !(wanted->waits && waits_for_dad(difference->rails, item));
+    return ibh_wanted_nic(wanted, item->nic)->selected && !(wanted->waits && waits_for_dad(difference->rails, item));
 }
 
 /* ---- rules ---- */
 
-static IbhItem rule_item(const IbhDifference *difference, const IbhRule *rule)
+static IbhItem make_item(const IbhDifference *difference, const IbhRule *rule, const IbhRoute *route)
 {
-    const gboolean spread = ibh_rule_is_spread(rule);
+    const gboolean spread = rule ? ibh_rule_is_spread(rule) : ibh_route_is_spread(route);
+    IbhItem item = {.rule = rule, .route = route, .table = rule ? rule->table : route->table, .spread = spread};
 
-    return (IbhItem){.rule = rule, .spread = spread, .nic = spread ? NULL : ibh_rule_owner(difference->rails, rule)};
+    if (!spread)
+        item.nic = rule ? ibh_rule_owner(difference->rails, rule) : ibh_route_owner(difference->rails, route);
+    return item;
 }
 
 /* Notes the table that the rule leads its address to: T, or D if no rule leads to T. */
@@ -101,38 +102,31 @@ static void subtract_rules(IbhDifference *difference)
     IBH_EACH (IbhRule, rule, difference->wanted->rules)
         g_hash_table_add(missing, rule);
     IBH_EACH (const IbhRule, rule, difference->rails->snapshot->rules) {
-        const IbhItem item = rule_item(difference, rule);
+        IbhItem item = make_item(difference, rule, NULL);
 
         if (!ibh_rule_is_ours(rule))
             continue;
         note_led(difference->rails, difference->led_before, &item);
         /* The set drops the rule here, so a second copy of the rule goes. */
-        if (!g_hash_table_remove(missing, rule) && may_go(difference, &item))
-            g_array_append_val(difference->old_rules, item);
+        item.is_old = !g_hash_table_remove(missing, rule) && may_go(difference, &item);
+        if (item.is_old)
+            g_array_append_val(difference->items, item);
         else
             note_led(difference->rails, difference->led_after, &item);
     }
     IBH_EACH (const IbhRule, rule, difference->wanted->rules) {
         const IbhNic *owner = ibh_rails_owner(difference->rails, &rule->from.ip);
-        IbhItem item = rule_item(difference, rule);
+        IbhItem item = make_item(difference, rule, NULL);
 
         if (owner && !item.spread) /* old rules may still name another NIC */
             item.nic = owner;
         note_led(difference->rails, difference->led_after, &item);
         if (g_hash_table_contains(missing, rule))
-            g_array_append_val(difference->new_rules, item);
+            g_array_append_val(difference->items, item);
     }
 }
 
 /* ---- routes ---- */
-
-static IbhItem route_item(const IbhDifference *difference, const IbhRoute *route)
-{
-    const gboolean spread = ibh_route_is_spread(route);
-
-    return (IbhItem){
-        .route = route, .spread = spread, .nic = spread ? NULL : ibh_route_owner(difference->rails, route)};
-}
 
 static void subtract_routes(IbhDifference *difference)
 {
@@ -146,122 +140,106 @@ static void subtract_routes(IbhDifference *difference)
             g_hash_table_add(places, route);
     }
     IBH_EACH (const IbhRoute, route, difference->wanted->routes) {
-        IbhItem item = route_item(difference, route);
+        IbhItem item = make_item(difference, NULL, route);
 
         if (!g_hash_table_contains(missing, route))
             continue;
         item.replaced = g_hash_table_lookup(places, route);
         if (item.replaced)
             g_hash_table_remove(places, route);
-        g_array_append_val(difference->new_routes, item);
+        g_array_append_val(difference->items, item);
     }
     IBH_EACH (const IbhRoute, route, difference->rails->snapshot->routes) {
-        const IbhItem item = route_item(difference, route);
+        IbhItem item = make_item(difference, NULL, route);
 
         /* `places` lacks the routes that are wanted or replaced. */
-        if (ibh_route_is_ours(route) && g_hash_table_lookup(places, route) == route && may_go(difference, &item))
-            g_array_append_val(difference->old_routes, item);
+        item.is_old = g_hash_table_lookup(places, route) == route && may_go(difference, &item);
+        if (item.is_old)
+            g_array_append_val(difference->items, item);
     }
 }
 
 /* ---- who answers ---- */
 
-static GHashTable *index_main(const IbhSnapshot *snapshot)
-{
-    GHashTable *index = g_hash_table_new(ibh_prefix_hash, (GEqualFunc)ibh_prefix_equal);
-    const GArray *const lists[] = {snapshot->routes, snapshot->main_by_nic};
-
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (IbhRoute, route, lists[i]) {
-            if (route->family == AF_INET && route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST &&
-                route->ifindex && ibh_route_is_better(route, g_hash_table_lookup(index, &route->dst)))
-                g_hash_table_replace(index, &route->dst, route);
-        }
-    }
-    return index;
-}
-
-IbhEffect *ibh_difference_effect(const IbhDifference *difference, const IbhNic *nic)
-{
-    return &difference->effects[nic->position];
-}
-
 const IbhNic *ibh_difference_answering(const IbhDifference *difference, const IbhAddress *address, gboolean after)
 {
     const IbhNic *own = ibh_rails_nic(difference->rails, address->ifindex);
-    const IbhRoute *route = NULL;
+    const IbhSnapshot *snapshot = difference->rails->snapshot;
+    const GArray *const lists[] = {snapshot->routes, snapshot->main_by_nic};
+    const IbhRoute *best = NULL;
     const IbhNic *by_main;
-    const int *all = difference->rails->snapshot->all;
     int ignores;
 
     if (g_hash_table_contains(after ? difference->led_after : difference->led_before, &address->local) ||
         ibh_nic_foreign_rule(own, address))
         return own;
-    for (guint length = ibh_ip_bits(&address->local); !route && length > 0; length--) {
-        const IbhPrefix prefix = ibh_prefix_of(&address->local, length);
-
-        route = g_hash_table_lookup(difference->in_main, &prefix);
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        IBH_EACH (const IbhRoute, route, lists[i]) {
+            if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && route->ifindex && route->dst.length &&
+                ibh_prefix_contains(&route->dst, &address->local) && ibh_route_is_better(route, best))
+                best = route;
+        }
     }
-    by_main = route ? ibh_rails_nic(difference->rails, route->ifindex) : NULL;
+    by_main = best ? ibh_rails_nic(difference->rails, best->ifindex) : NULL;
     if (!by_main || by_main == own)
         return by_main;
-    ignores =
-        after ? g_array_index(difference->wanted->nics, IbhWantedNic, by_main->position).value[IBH_SYSCTL_ARP_IGNORE]
-              : by_main->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
-    return ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, ignores, all[IBH_SYSCTL_ARP_IGNORE]) ? own : by_main;
+    ignores = after ? ibh_wanted_nic(difference->wanted, by_main)->value[IBH_SYSCTL_ARP_IGNORE]
+                    : by_main->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
+    return ibh_sysctl_effective(snapshot, IBH_SYSCTL_ARP_IGNORE, ignores) ? own : by_main;
 }
 
 /* ---- the whole ---- */
 
-static void find_effects(const IbhDifference *difference)
+static void find_effects(IbhDifference *difference)
 {
-    const GArray *const lists[] = {difference->new_rules, difference->new_routes, difference->old_rules,
-                                   difference->old_routes};
+    const IbhSnapshot *snapshot = difference->rails->snapshot;
 
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhItem, item, lists[i]) {
-            if (item->nic)
-                ibh_difference_effect(difference, item->nic)->changes = TRUE;
-        }
+    IBH_EACH (const IbhItem, item, difference->items) {
+        if (item->nic)
+            ibh_wanted_nic(difference->wanted, item->nic)->changes = TRUE;
     }
-    IBH_EACH (const IbhWantedNic, one, difference->wanted->nics) {
-        IbhEffect *effect = ibh_difference_effect(difference, one->nic);
+    IBH_EACH (IbhWantedNic, one, difference->wanted->nics) {
+        const int now = one->nic->link->sysctl[IBH_SYSCTL_RP_FILTER], want = one->value[IBH_SYSCTL_RP_FILTER];
+        const gboolean was_strict = ibh_sysctl_effective(snapshot, IBH_SYSCTL_RP_FILTER, now) == 1;
+        const gboolean will_be_strict = ibh_sysctl_effective(snapshot, IBH_SYSCTL_RP_FILTER, want) == 1;
+        gboolean loosens;
 
         for (IbhSysctl key = IBH_SYSCTL_ARP_FILTER; key <= IBH_SYSCTL_ARP_IGNORE; key++)
-            effect->arp |= one->value[key] != one->nic->link->sysctl[key];
-        effect->changes |= effect->arp;
+            one->arp |= one->value[key] != one->nic->link->sysctl[key];
+        one->changes |= one->arp;
+        /* A strict rp_filter drops packets that still arrive on the wrong NIC, so loosen it on each NIC that changes.
+         * With arp=keep, never touch it. */
+        loosens = was_strict && one->changes && one->selected && one->nic->settings.arp != IBH_ARP_KEEP;
+        one->rp_filter = !will_be_strict ? want : loosens ? 2 : now;
+        one->gets_strict = will_be_strict && (loosens || !was_strict);
+        difference->gets_strict |= one->gets_strict;
         IBH_EACH_POINTER (const IbhAddress, address, one->nic->served) {
             const IbhNic *answering;
 
             if (address->local.family != AF_INET) /* for IPv6, the NIC that has the address answers */
                 continue;
             answering = ibh_difference_answering(difference, address, TRUE);
-            effect->led |= ibh_nic_has_table(
+            one->led |= ibh_nic_has_table(
                 one->nic, GPOINTER_TO_UINT(g_hash_table_lookup(difference->led_before, &address->local)));
             if (answering)
-                ibh_difference_effect(difference, answering)->answers = TRUE;
+                ibh_wanted_nic(difference->wanted, answering)->answers = TRUE;
         }
     }
 }
 
-void ibh_difference_init(IbhDifference *difference, const IbhWanted *wanted)
+void ibh_difference_init(IbhDifference *difference, IbhWanted *wanted)
 {
     *difference = (IbhDifference){
         .wanted = wanted,
         .rails = wanted->rails,
-        .new_rules = IBH_NEW_ARRAY(IbhItem),
-        .new_routes = IBH_NEW_ARRAY(IbhItem),
-        .old_rules = IBH_NEW_ARRAY(IbhItem),
-        .old_routes = IBH_NEW_ARRAY(IbhItem),
+        .items = IBH_NEW_ARRAY(IbhItem),
+        .taken = IBH_NEW_ARRAY(int),
         .led_before = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal),
         .led_after = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal),
-        .in_main = index_main(wanted->rails->snapshot),
-        .effects = g_new0(IbhEffect, wanted->rails->nics->len),
     };
     subtract_rules(difference);
     subtract_routes(difference);
-    difference->is_empty = !difference->new_rules->len && !difference->new_routes->len && !difference->old_rules->len &&
-                           !difference->old_routes->len;
+    difference->is_empty = !difference->items->len;
     IBH_EACH (const IbhWantedNic, one, wanted->nics)
         difference->is_empty &= memcmp(one->value, one->nic->link->sysctl, sizeof one->value) == 0;
     if (!difference->is_empty)
@@ -270,12 +248,8 @@ void ibh_difference_init(IbhDifference *difference, const IbhWanted *wanted)
 
 void ibh_difference_clear(IbhDifference *difference)
 {
-    g_array_unref(difference->new_rules);
-    g_array_unref(difference->new_routes);
-    g_array_unref(difference->old_rules);
-    g_array_unref(difference->old_routes);
+    g_array_unref(difference->items);
+    g_array_unref(difference->taken);
     g_hash_table_unref(difference->led_before);
     g_hash_table_unref(difference->led_after);
-    g_hash_table_unref(difference->in_main);
-    g_free(difference->effects);
 }

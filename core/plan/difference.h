@@ -12,32 +12,27 @@ typedef struct {
     const IbhRule *rule; /* or */
     const IbhRoute *route;
     const IbhRoute *replaced; /* the old route in the same place: the kernel keeps one of the two */
+    guint32 table;
+    gboolean is_old; /* to delete */
     gboolean spread;
 } IbhItem;
 
-/* The effect of a plan on a NIC. */
 typedef struct {
-    gboolean changes; /* a rule, a route or an ARP value changes */
-    gboolean arp;     /* an ARP value changes */
-    gboolean led;     /* rules of ours led an IPv4 address of the NIC to its table before */
-    gboolean answers; /* the NIC answers for an IPv4 address, of whatever NIC, afterwards */
-} IbhEffect;
-
-typedef struct {
-    const IbhWanted *wanted;
+    IbhWanted *wanted;
     const IbhRails *rails;
-    GArray *new_rules, *new_routes, *old_rules, *old_routes; /* IbhItem */
-    GHashTable *led_before, *led_after;                      /* IbhIp → the table that our rule leads it to */
-    GHashTable *in_main;                                     /* IbhPrefix → main's best route to it */
-    IbhEffect *effects;                                      /* by the position of the NIC */
-    gboolean is_empty;                                       /* no rule, route or value differs */
+    GArray *items;                      /* IbhItem */
+    GHashTable *led_before, *led_after; /* IbhIp → the table that our rule leads it to */
+    gboolean gets_strict;               /* the rp_filter of some NIC */
+    gboolean is_empty;                  /* no rule, route or value differs */
+    /* order.c: */
+    GArray *taken;   /* int: tables that a NIC takes from another NIC */
+    GPtrArray *plan; /* IbhOp * */
 } IbhDifference;
 
-void ibh_difference_init(IbhDifference *difference, const IbhWanted *wanted);
+void ibh_difference_init(IbhDifference *difference, IbhWanted *wanted);
 void ibh_difference_clear(IbhDifference *difference);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhDifference, ibh_difference_clear)
 
-IbhEffect *ibh_difference_effect(const IbhDifference *difference, const IbhNic *nic);
 /* The NIC that answers ARP for this IPv4 address, before or after the plan: the address's own NIC if rules lead the
  * address or if main's NIC has arp_ignore set, else main's NIC. NULL if main has no route to the address. */
 const IbhNic *ibh_difference_answering(const IbhDifference *difference, const IbhAddress *address, gboolean after);

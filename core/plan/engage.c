@@ -13,8 +13,7 @@
 
 /* ---- candidates ---- */
 
-/* Returns why the link is no candidate, or, for a candidate, the reason that holds until we look at its addresses. */
-static IbhWhy find_first_why(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage)
+IbhWhy ibh_link_why(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage)
 {
     const gboolean is_stacked = g_str_equal(link->kind, "vlan") || g_str_equal(link->kind, "macvlan");
     const IbhLink *parent = is_stacked ? ibh_snapshot_link(snapshot, link->parent) : NULL;
@@ -31,11 +30,6 @@ static IbhWhy find_first_why(const IbhSnapshot *snapshot, const IbhLink *link, I
         return IBH_WHY_MANAGED;
     return link->type == ARPHRD_INFINIBAND || link->rdma[0] || (parent && parent->rdma[0]) ? IBH_WHY_NOT_SHARED
                                                                                            : IBH_WHY_NOT_RDMA;
-}
-
-gboolean ibh_link_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage)
-{
-    return find_first_why(snapshot, link, manage) > IBH_WHY_NOT_RDMA;
 }
 
 /* The rank depends only on which candidates are present: not on their state, their order of arrival or manage=no. */
@@ -317,7 +311,7 @@ static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, con
         nic->settings.manage = IBH_MANAGE_YES;
         nic->settings.table = IBH_TABLE_AUTO; /* keeps its number */
     }
-    nic->reason.why = find_first_why(snapshot, link, nic->settings.manage);
+    nic->reason.why = ibh_link_why(snapshot, link, nic->settings.manage);
     nic->reason.other = ibh_snapshot_link(snapshot, link->master);
     nic->status = nic->reason.why > IBH_WHY_NOT_RDMA ? IBH_NIC_ALONE : IBH_NIC_NO_CANDIDATE;
     return nic;
@@ -339,7 +333,6 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, c
             g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, NULL, (GDestroyNotify)g_ptr_array_unref),
         .by.tables = g_hash_table_new(NULL, NULL),
         .by.advertised = g_hash_table_new(NULL, NULL),
-        .no_rails = g_ptr_array_new(),
         .main = ibh_config_settings(config, "").main,
         .nics = g_ptr_array_new_with_free_func(nic_free),
     };
@@ -360,8 +353,6 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, c
             find_status(rails, nic);
         if (nic->status == IBH_NIC_RAIL)
             nic->is_engaged = TRUE; /* NICs of higher rank see it */
-        else
-            g_ptr_array_add(rails->no_rails, nic);
     }
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_RAIL)

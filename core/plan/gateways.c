@@ -18,24 +18,17 @@ gboolean ibh_routes_have_prefix(const GArray *routes, const IbhPrefix *prefix)
     return FALSE;
 }
 
-IbhRoute ibh_route_of_ours(guint32 table, const IbhPrefix *dst)
+IbhRoute ibh_route_of_ours(guint32 table, const IbhPrefix *dst, int ifindex)
 {
     return (IbhRoute){.family = dst->ip.family,
                       .table = table,
                       .dst = *dst,
                       .type = RTN_UNICAST,
                       .protocol = RTPROT_KERNEL,
-                      .scope = RT_SCOPE_UNIVERSE,
-                      .metric = IBH_MARK};
-}
-
-IbhRoute ibh_route_for_nic(const IbhNic *nic, const IbhPrefix *dst)
-{
-    IbhRoute route = ibh_route_of_ours(nic->table, dst);
-
-    route.ifindex = nic->link->ifindex;
-    route.nexthops = 1;
-    return route;
+                      .scope = dst->ip.family == AF_INET ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE,
+                      .metric = IBH_MARK,
+                      .ifindex = ifindex,
+                      .nexthops = 1};
 }
 
 /* ---- routes via a gateway, as the kernel takes them ---- */
@@ -50,13 +43,12 @@ void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway)
 
 /* IPv6 has no onlink: the kernel looks the gateway up in the route's own table, then in main. So a gateway that the
  * table does not reach gets a host route first. Every link reaches fe80::/10. */
-void ibh_routes_add_via(const IbhNic *nic, const IbhRoute *route, GArray *routes)
+void ibh_routes_add_via(const IbhRoute *route, GArray *routes)
 {
     const IbhPrefix host = ibh_prefix_of_host(&route->gateway);
-    IbhRoute to_gateway = ibh_route_for_nic(nic, &host);
+    const IbhRoute to_gateway = ibh_route_of_ours(route->table, &host, route->ifindex);
     gboolean is_reached = route->gateway.family != AF_INET6 || ibh_ip_is_fe80(&route->gateway);
 
-    to_gateway.table = route->table;
     IBH_EACH (const IbhRoute, other, routes)
         is_reached |= other->table == route->table && other->gateway.family == AF_UNSPEC &&
                       ibh_prefix_contains(&other->dst, &route->gateway);
@@ -72,22 +64,30 @@ gboolean ibh_route_is_simple(const IbhRoute *route)
     return route->nexthops == 1 && !route->special && !route->encapsulated;
 }
 
-/* Finds main's best default through this NIC via this gateway. If `gateway` is NULL, main must have exactly one default
- * through the NIC, of any kind: with two routers or preferences, only main knows which one works. */
-static const IbhRoute *find_main_default(const IbhRails *rails, const IbhNic *nic, int family, const IbhIp *gateway)
+/* Leads a route via this gateway, with the metrics of main's best default through this NIC via the same gateway. If
+ * `gateway` is NULL, main must have exactly one default through the NIC, whose gateway it is: with two routers or
+ * preferences, only main knows which one works. */
+static gboolean lead_via(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway, IbhRoute *route)
 {
     const IbhRoute *best = NULL;
     guint count = 0;
 
-    IBH_EACH (const IbhRoute, route, rails->snapshot->main_by_nic) {
-        if (route->ifindex != nic->link->ifindex || route->family != family || route->dst.length)
+    IBH_EACH (const IbhRoute, of_main, rails->snapshot->main_by_nic) {
+        if (of_main->ifindex != nic->link->ifindex || of_main->family != route->family || of_main->dst.length)
             continue;
         count++;
-        if (ibh_route_is_simple(route) && (!gateway || ibh_ip_equal(&route->gateway, gateway)) &&
-            (!best || route->metric < best->metric))
-            best = route;
+        if (ibh_route_is_simple(of_main) && (!gateway || ibh_ip_equal(&of_main->gateway, gateway)) &&
+            (!best || of_main->metric < best->metric))
+            best = of_main;
     }
-    return gateway || count == 1 ? best : NULL;
+    if (!gateway && (count != 1 || !best))
+        return FALSE;
+    if (ibh_rails_have_gateway(rails, nic, gateway ? gateway : &best->gateway))
+        return FALSE;
+    ibh_route_set_gateway(route, gateway ? gateway : &best->gateway);
+    if (best)
+        ibh_route_set_metrics(route, best);
+    return TRUE;
 }
 
 /* ---- the configured gateway ---- */
@@ -149,39 +149,15 @@ gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
 
 /* ---- the default ---- */
 
-/* Sets the gateway, and the metrics of main's default through this NIC if that has the same gateway. */
-static gboolean lead_via(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway, IbhRoute *route)
-{
-    const IbhRoute *of_main = find_main_default(rails, nic, route->family, gateway);
-
-    if (ibh_rails_have_gateway(rails, nic, gateway))
-        return FALSE;
-    ibh_route_set_gateway(route, gateway);
-    if (of_main)
-        ibh_route_set_metrics(route, of_main);
-    return TRUE;
-}
-
 gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, IbhRoute *ret_route)
 {
     const IbhPrefix world = ibh_prefix_of_world(family);
-    const IbhRoute *of_main = find_main_default(rails, nic, family, NULL);
+    const gboolean is_auto = nic->settings.gateway == IBH_GATEWAY_AUTO;
     IbhIp gateway;
 
-    *ret_route = ibh_route_for_nic(nic, &world);
-    ret_route->table = ibh_nic_defaults(nic);
-    if (!ibh_nic_serves_family(nic, family))
-        return FALSE;
-    if (nic->settings.gateway != IBH_GATEWAY_AUTO)
-        return ibh_nic_find_gateway(nic, family, &gateway) && lead_via(rails, nic, &gateway, ret_route);
-    return of_main && lead_via(rails, nic, &of_main->gateway, ret_route);
-}
-
-gboolean ibh_nic_has_default(const IbhRails *rails, const IbhNic *nic, int family)
-{
-    IbhRoute route;
-
-    return ibh_want_default(rails, nic, family, &route);
+    *ret_route = ibh_route_of_ours(ibh_nic_defaults(nic), &world, nic->link->ifindex);
+    return ibh_nic_serves_family(nic, family) && (is_auto || ibh_nic_find_gateway(nic, family, &gateway)) &&
+           lead_via(rails, nic, is_auto ? NULL : &gateway, ret_route);
 }
 
 /* ---- remote= ---- */
@@ -190,19 +166,19 @@ gboolean ibh_nic_has_default(const IbhRails *rails, const IbhNic *nic, int famil
 static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote *remote, const IbhPrefix *dst,
                        GArray *routes)
 {
-    IbhRoute route = ibh_route_for_nic(nic, dst), own;
+    IbhRoute route = ibh_route_of_ours(nic->table, dst, nic->link->ifindex);
 
     if (ibh_routes_have_prefix(routes, dst))
         return;
     if (remote->via.family == AF_UNSPEC) {
-        if (!ibh_want_default(rails, nic, route.family, &own))
+        if (!ibh_want_default(rails, nic, route.family, &route))
             return;
-        ibh_route_set_gateway(&route, &own.gateway);
-        ibh_route_set_metrics(&route, &own);
+        route.table = nic->table;
+        route.dst = *dst;
     } else if (!ibh_nic_serves_family(nic, route.family) || !is_reachable(nic, &remote->via) ||
                !lead_via(rails, nic, &remote->via, &route))
         return;
-    ibh_routes_add_via(nic, &route, routes);
+    ibh_routes_add_via(&route, routes);
 }
 
 /* Main has longer routes than remote= to the siblings' subnets, and our rules look main up first. So those subnets get

@@ -92,7 +92,7 @@ static gboolean shares_a_subnet(const IbhNic *nic, const IbhKnownRail *known)
     return FALSE;
 }
 
-static IbhMissing find_lack(const IbhNic *nic)
+IbhMissing ibh_nic_lack(const IbhNic *nic)
 {
     if (nic->status == IBH_NIC_NO_CANDIDATE)
         return nic->link->rdma[0] ? IBH_IS_THERE : IBH_LACKS_RDMA;
@@ -105,39 +105,22 @@ static IbhMissing find_lack(const IbhNic *nic)
     return nic->status == IBH_NIC_NO_ADDRESS ? IBH_LACKS_ADDRESS : IBH_IS_THERE;
 }
 
-static IbhMissing find_why_missing(const IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config)
-{
-    const IbhNic *nic = known->link ? ibh_rails_nic(rails, known->link->ifindex) : NULL;
-    const gboolean was_rail = known->hardware[0] != '\0';
-
-    if (!nic && ibh_config_settings(config, known->iface).manage == IBH_MANAGE_NO)
-        return IBH_FORGOTTEN;
-    if (!nic)
-        return was_rail ? IBH_IS_GONE : IBH_NO_SUCH_NIC;
-    if (was_rail && (nic->status == IBH_NIC_UNMANAGED || nic->link->master))
-        return IBH_FORGOTTEN;
-    if (was_rail && nic->status == IBH_NIC_ALONE && (nic->shares_nothing || !shares_a_subnet(nic, known)))
-        return IBH_FORGOTTEN;
-    return find_lack(nic);
-}
-
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config)
 {
+    const gboolean was_rail = known->hardware[0] != '\0';
+    const IbhNic *nic;
+
     known->link = ibh_known_link(rails->snapshot, known);
-    known->why = find_why_missing(known, rails, config);
-}
-
-IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic)
-{
-    if (nic->status == IBH_NIC_RAIL)
-        return IBH_IS_THERE;
-    IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
-        const IbhLink *link = ibh_known_link(rails->snapshot, known);
-
-        if (link && link == nic->link)
-            return find_lack(nic);
-    }
-    return IBH_IS_THERE;
+    nic = known->link ? ibh_rails_nic(rails, known->link->ifindex) : NULL;
+    if (!nic && ibh_config_settings(config, known->iface).manage == IBH_MANAGE_NO)
+        known->why = IBH_FORGOTTEN;
+    else if (!nic)
+        known->why = was_rail ? IBH_IS_GONE : IBH_NO_SUCH_NIC;
+    else if (was_rail && (nic->status == IBH_NIC_UNMANAGED || nic->link->master ||
+                          (nic->status == IBH_NIC_ALONE && (nic->shares_nothing || !shares_a_subnet(nic, known)))))
+        known->why = IBH_FORGOTTEN;
+    else
+        known->why = ibh_nic_lack(nic);
 }
 
 /* ---- the list ---- */
@@ -170,25 +153,19 @@ void ibh_known_put(GArray *known, const IbhKnownRail *now)
         g_array_append_vals(known, now, 1);
 }
 
-/* TRUE if `list` has all hardware and families of `of`. */
-static gboolean covers_all(const GArray *list, const GArray *of)
+gboolean ibh_known_differ(const GArray *before, const GArray *after)
 {
-    IBH_EACH (const IbhKnownRail, one, of) {
+    IBH_EACH (const IbhKnownRail, one, after) {
         gboolean has = FALSE;
 
-        IBH_EACH (const IbhKnownRail, other, list)
+        IBH_EACH (const IbhKnownRail, other, before)
             has |= g_str_equal(other->hardware, one->hardware) && g_str_equal(other->slot, one->slot) &&
                    was_in_family(other, AF_INET) == was_in_family(one, AF_INET) &&
                    was_in_family(other, AF_INET6) == was_in_family(one, AF_INET6);
         if (!has)
-            return FALSE;
+            return TRUE;
     }
-    return TRUE;
-}
-
-gboolean ibh_known_differ(const GArray *before, const GArray *after)
-{
-    return !covers_all(before, after) || !covers_all(after, before);
+    return before->len != after->len;
 }
 
 /* ---- administrator's values that no run saved ---- */

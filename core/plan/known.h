@@ -21,8 +21,7 @@ void ibh_known_put(GArray *known, const IbhKnownRail *now);
 const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL if it is gone */
 /* Sets `link` and `why`. The caller finds out whether missing hardware is in another namespace. */
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config);
-/* Why this known rail is missing; IBH_IS_THERE if it is a rail, or was never known. */
-IbhMissing ibh_nic_missing(const IbhRails *rails, const IbhNic *nic);
+IbhMissing ibh_nic_lack(const IbhNic *nic); /* what keeps a known rail from being one; IBH_IS_THERE for nothing */
 
 /* The known rail that had this address, or NULL. */
 const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip);

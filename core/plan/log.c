@@ -5,12 +5,7 @@
 
 #include <net/if.h>
 
-#define ITEMS_MAX 12 /* per kind and line: a host may have hundreds of addresses */
-
-static const IbhOpType said_in_order[] = {
-    IBH_OP_RULE_ADD,  IBH_OP_ROUTE_ADD,  IBH_OP_ROUTE_REPLACE, IBH_OP_RULE_DEL,
-    IBH_OP_ROUTE_DEL, IBH_OP_SYSCTL_SET, IBH_OP_ANNOUNCE,      IBH_OP_NEIGH_DEL,
-};
+#define ITEMS_MAX 12 /* per line: a host may have hundreds of addresses */
 
 /* For a "lookup main" rule that comes or goes, finds the rule to a table of ours that does the same; else NULL. */
 static const IbhRule *find_partner_rule(const GPtrArray *ops, const IbhOp *op)
@@ -21,26 +16,6 @@ static const IbhRule *find_partner_rule(const GPtrArray *ops, const IbhOp *op)
             return &other->rule;
     }
     return NULL;
-}
-
-static void put_type(GString *line, const GPtrArray *ops, IbhOpType type)
-{
-    guint n = 0;
-
-    IBH_EACH_POINTER (const IbhOp, op, ops) {
-        g_autofree char *item = NULL;
-
-        if (op->type != type || find_partner_rule(ops, op))
-            continue;
-        if (!n)
-            g_string_append_printf(line, "%s%s ", line->len ? "; " : "", ibh_op_done(type));
-        if (n++ >= ITEMS_MAX)
-            continue;
-        item = ibh_op_describe(op);
-        g_string_append_printf(line, "%s%s", n > 1 ? ", " : "", item);
-    }
-    if (n > ITEMS_MAX)
-        g_string_append_printf(line, " and %u more", n - ITEMS_MAX);
 }
 
 /* If a NIC has only lost rules and routes, returns why; NULL to list each operation. */
@@ -65,18 +40,27 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
     const char *loss = describe_loss(snapshot, iface, ops);
     g_autoptr(GString) line = g_string_new(NULL);
     g_autofree char *name = ibh_text_printable(iface), *why = ibh_text_printable(cause);
-    guint removed = 0;
+    guint removed = 0, n = 0;
 
-    IBH_EACH_POINTER (const IbhOp, op, ops)
-        removed += ibh_op_removes(op->type) ? 1 : 0;
-    if (loss && removed)
-        g_string_append_printf(line, removed == 1 ? "%u rule or route removed" : "%u rules and routes removed",
-                               removed);
-    IBH_EACH_ROW (const IbhOpType, type, said_in_order) {
-        if (!loss || !ibh_op_removes(*type))
-            put_type(line, ops, *type);
+    IBH_EACH_POINTER (const IbhOp, op, ops) {
+        g_autofree char *item = NULL;
+
+        if (loss && ibh_op_removes(op->type)) {
+            removed++;
+            continue;
+        }
+        if (find_partner_rule(ops, op) || n++ >= ITEMS_MAX)
+            continue;
+        item = ibh_op_describe(op);
+        g_string_append_printf(line, "%s%s", n > 1 ? "; " : "", item);
     }
-    g_string_append_printf(out, "%s%s: %s (%s)\n", name, loss ? loss : "", line->str, why);
+    if (n > ITEMS_MAX)
+        g_string_append_printf(line, " and %u more", n - ITEMS_MAX);
+    g_string_append_printf(out, "%s%s: ", name, loss ? loss : "");
+    if (removed)
+        g_string_append_printf(out, removed == 1 ? "%u rule or route removed%s" : "%u rules and routes removed%s",
+                               removed, n ? "; " : "");
+    g_string_append_printf(out, "%s (%s)\n", line->str, why);
 }
 
 /* If the NIC is gone, the saved state has its table, and the known rails have its addresses. */

@@ -30,19 +30,6 @@ static gboolean is_looked_up(const IbhRoute *route, const IbhRule *rule)
            !ibh_route_is_ours(route) && (gint64)route->dst.length > rule->suppress_prefixlength;
 }
 
-static gboolean has_overlapping_route(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhPrefix *to)
-{
-    const GArray *const lists[] = {snapshot->routes, snapshot->main_by_nic};
-
-    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
-        IBH_EACH (const IbhRoute, route, lists[i]) {
-            if (is_looked_up(route, rule) && ibh_prefix_overlaps(&route->dst, to))
-                return TRUE;
-        }
-    }
-    return FALSE;
-}
-
 static gboolean is_another_rail(const IbhRails *rails, const IbhNic *nic, int ifindex)
 {
     const IbhNic *other = ibh_rails_nic(rails, ifindex);
@@ -79,7 +66,9 @@ const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const 
                                 const IbhPrefix *to)
 {
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        const GArray *const lists[] = {rails->snapshot->routes, rails->snapshot->main_by_nic};
         const gboolean is_table = rule->action == FR_ACT_TO_TBL;
+        gboolean decides = FALSE;
 
         if (!can_match(rule, &address->local, to))
             continue;
@@ -88,9 +77,13 @@ const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const 
         /* The rule looks main up for longer prefixes, as our pair does. */
         if (rule->table == IBH_TABLE_MAIN && rule->suppress_prefixlength >= (gint64)to->length)
             continue;
-        if (!is_table || !has_overlapping_route(rails->snapshot, rule, to))
-            continue;
         /* The first rule whose table has a route that overlaps the prefix decides. */
+        for (guint i = 0; is_table && i < G_N_ELEMENTS(lists); i++) {
+            IBH_EACH (const IbhRoute, route, lists[i])
+                decides |= is_looked_up(route, rule) && ibh_prefix_overlaps(&route->dst, to);
+        }
+        if (!decides)
+            continue;
         return ibh_rule_is_of_a_source(rule) && rule->suppress_prefixlength < 0 &&
                        (!rule->to.length || ibh_prefix_covers(&rule->to, to)) && routes_correctly(rails, nic, rule, to)
                    ? rule

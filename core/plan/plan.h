@@ -12,6 +12,14 @@ typedef struct {
     const IbhNic *nic;
     gboolean selected;        /* the plan may change its rules and routes */
     int value[IBH_N_SYSCTLS]; /* the present value, if the plan may not change it */
+    /* What the plan does to the NIC (difference.c): */
+    gboolean takes;   /* a rule leads to a table that another NIC leaves (order.c) */
+    gboolean changes; /* a rule, a route or an ARP value changes */
+    gboolean arp;     /* an ARP value changes */
+    gboolean led;     /* rules of ours led an IPv4 address of the NIC to its table before */
+    gboolean answers; /* the NIC answers for an IPv4 address, of whatever NIC, afterwards */
+    int rp_filter;    /* the value while the plan runs */
+    gboolean gets_strict;
 } IbhWantedNic;
 
 typedef struct {
@@ -27,12 +35,13 @@ typedef struct {
 
 /* wanted.c: what the configuration wants for the interfaces of this run (IbhRails.only); nothing with IbhRails.undo. */
 IbhWanted *ibh_wanted_new(const IbhRails *rails);
-IbhWanted *ibh_wanted_empty(const IbhRails *rails); /* selects nothing */
+IbhWanted *ibh_wanted_empty(const IbhRails *rails);                       /* selects nothing */
+IbhWantedNic *ibh_wanted_nic(const IbhWanted *wanted, const IbhNic *nic); /* NULL for NULL */
 void ibh_wanted_free(IbhWanted *wanted);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhWanted, ibh_wanted_free)
 
 /* order.c: the operations that lead from what stands to what is wanted, in order. */
-GPtrArray *ibh_plan_to(const IbhWanted *wanted);
+GPtrArray *ibh_plan_to(IbhWanted *wanted);
 GPtrArray *ibh_plan(const IbhRails *rails); /* to what the configuration wants */
 
 /* ---- running a plan: all or nothing per unit; tests replace the kernel, which is a function ---- */

@@ -9,7 +9,6 @@ void ibh_rails_free(IbhRails *rails)
     if (!rails)
         return;
     g_ptr_array_unref(rails->nics);
-    g_ptr_array_unref(rails->no_rails);
     g_hash_table_unref(rails->pool);
     g_hash_table_unref(rails->by.nics);
     g_hash_table_unref(rails->by.holders);
@@ -89,18 +88,6 @@ const IbhRule *ibh_nic_foreign_rule(const IbhNic *nic, const IbhAddress *address
         theirs = theirs ? theirs : pair->theirs;
     }
     return theirs;
-}
-
-gboolean ibh_nic_leaves_to_others(const IbhNic *nic, const IbhAddress *address, const IbhIp *to)
-{
-    const IbhPair *best = NULL;
-
-    IBH_EACH (const IbhPair, pair, nic->pairs) {
-        if (pair->address == address && ibh_prefix_contains(&pair->to, to) &&
-            (!best || pair->to.length > best->to.length))
-            best = pair;
-    }
-    return best ? best->theirs != NULL : ibh_nic_foreign_rule(nic, address) != NULL;
 }
 
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *ip)

@@ -81,7 +81,6 @@ typedef struct {
 typedef struct {
     GPtrArray *nics; /* IbhNic *: candidates by rank, then the other links by name */
     guint candidates;
-    GPtrArray *no_rails; /* IbhNic *: those of `nics` that are no rails */
     const IbhSnapshot *snapshot;
     IbhMain main;
     gboolean undo;              /* hold the NICs of `only` from now on, and want nothing there */
@@ -110,11 +109,9 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, c
 void ibh_rails_free(IbhRails *rails);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhRails, ibh_rails_free)
 
-/* reason.c: a clause for people that says why the NIC is a rail or not. The caller frees it. */
-char *ibh_nic_why(const IbhNic *nic);
-
-/* TRUE for a link that could become a rail: an RDMA port, or a link with manage=yes. */
-gboolean ibh_link_is_candidate(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage);
+/* Why the link is no candidate, up to IBH_WHY_NOT_RDMA; for a candidate, the reason that holds until we look at its
+ * addresses. */
+IbhWhy ibh_link_why(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage);
 
 guint32 ibh_nic_defaults(const IbhNic *nic);                                /* D, the table of its default route */
 gboolean ibh_nic_has_table(const IbhNic *nic, guint32 table);               /* T or D */
@@ -134,8 +131,6 @@ gboolean ibh_nic_serves_family(const IbhNic *nic, int family);
 gboolean ibh_nic_programs_family(const IbhNic *nic, int family); /* with rules and routes of ours */
 /* The foreign rule that routes this address of a rail, if no pair of the address is ours; else NULL. */
 const IbhRule *ibh_nic_foreign_rule(const IbhNic *nic, const IbhAddress *address);
-/* TRUE if foreign rules route packets from this address to `to`: the longest prefix of T decides. */
-gboolean ibh_nic_leaves_to_others(const IbhNic *nic, const IbhAddress *address, const IbhIp *to);
 /* The longest prefix of remote= that covers this prefix; NULL if none does. */
 const IbhRemote *ibh_nic_find_remote(const IbhNic *nic, const IbhPrefix *prefix);
 /* FALSE for the second entry if the NIC has an address twice, with different prefix lengths. */

@@ -42,7 +42,7 @@ GArray *ibh_plan_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestr
         g_ptr_array_remove_index(plan, i);
     }
     IBH_EACH_POINTER (const IbhOp, op, plan)
-        changes |= op->type != IBH_OP_ANNOUNCE && op->type != IBH_OP_NEIGH_DEL;
+        changes |= ibh_op_what(op) != IBH_PEERS;
     if (!changes) /* peers need to hear of changes only */
         g_ptr_array_set_size(plan, 0);
     return spared;

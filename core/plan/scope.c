@@ -9,39 +9,45 @@
 
 void ibh_scope_init(IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config)
 {
-    *scope = (IbhScope){.candidates = IBH_NEW_ARRAY(int), .subnets = IBH_NEW_ARRAY(IbhPrefix)};
+    *scope = (IbhScope){.candidates = IBH_NEW_ARRAY(int), .addresses = g_ptr_array_new()};
     IBH_EACH (const IbhLink, link, snapshot->links) {
-        if (ibh_link_is_candidate(snapshot, link, ibh_config_settings(config, link->name).manage))
+        if (ibh_link_why(snapshot, link, ibh_config_settings(config, link->name).manage) > IBH_WHY_NOT_RDMA)
             g_array_append_val(scope->candidates, link->ifindex);
     }
-    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
-        if (!ibh_address_counts(address) || !ibh_numbers_have(scope->candidates, address->ifindex))
+    IBH_EACH (IbhAddress, address, snapshot->addresses) {
+        if (!ibh_numbers_have(scope->candidates, address->ifindex))
             continue;
-        g_array_append_val(scope->subnets, address->subnet);
-        scope->has_ipv6 |= address->local.family == AF_INET6;
+        g_ptr_array_add(scope->addresses, address);
+        scope->has_ipv6 |= ibh_address_counts(address) && address->local.family == AF_INET6;
     }
 }
 
 void ibh_scope_clear(IbhScope *scope)
 {
     g_array_unref(scope->candidates);
-    g_array_unref(scope->subnets);
+    g_ptr_array_unref(scope->addresses);
 }
 
-gboolean ibh_scope_has(const IbhScope *scope, const IbhRoute *route)
+gboolean ibh_scope_has(gconstpointer data, const IbhRoute *route)
 {
-    return route->gateway.family == AF_UNSPEC || !route->dst.length || ibh_prefixes_have(scope->subnets, &route->dst);
+    const IbhScope *scope = data;
+
+    if (route->gateway.family == AF_UNSPEC || !route->dst.length)
+        return TRUE;
+    IBH_EACH_POINTER (const IbhAddress, address, scope->addresses) {
+        if (ibh_address_counts(address) && ibh_prefix_equal(&address->subnet, &route->dst))
+            return TRUE;
+    }
+    return FALSE;
 }
 
 GArray *ibh_scope_lacks(const IbhScope *scope, const IbhSnapshot *snapshot)
 {
     GArray *subnets = IBH_NEW_ARRAY(IbhPrefix);
 
-    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
-        const IbhLink *link = ibh_snapshot_link(snapshot, address->ifindex);
-
-        if (ibh_numbers_have(scope->candidates, address->ifindex) && link->flags & IFF_UP &&
-            ibh_address_counts(address) && !ibh_address_is_host(address) &&
+    IBH_EACH_POINTER (const IbhAddress, address, scope->addresses) {
+        if (ibh_snapshot_link(snapshot, address->ifindex)->flags & IFF_UP && ibh_address_counts(address) &&
+            !ibh_address_is_host(address) &&
             !ibh_routes_find_best(snapshot->main_by_nic, address->ifindex, &address->subnet))
             g_array_append_val(subnets, address->subnet);
     }
@@ -63,25 +69,8 @@ static void add_table_and_defaults(GArray *tables, guint32 table)
     add_table(tables, table + IBH_TABLE_DEFAULTS);
 }
 
-/* Thousands of foreign rules may exist, and most of them select one address. */
-static gboolean has_address_in(GHashTable *addresses, const IbhPrefix *prefix)
-{
-    GHashTableIter iter;
-    gpointer ip;
-
-    if (prefix->length == ibh_ip_bits(&prefix->ip))
-        return g_hash_table_contains(addresses, &prefix->ip);
-    g_hash_table_iter_init(&iter, addresses);
-    while (g_hash_table_iter_next(&iter, &ip, NULL)) {
-        if (ibh_prefix_contains(prefix, ip))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config)
 {
-    g_autoptr(GHashTable) addresses = g_hash_table_new(ibh_ip_hash, (GEqualFunc)ibh_ip_equal);
     GArray *tables = IBH_NEW_ARRAY(guint32);
 
     if (!scope->candidates->len)
@@ -96,14 +85,13 @@ GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, con
         if (ibh_route_is_ours(route))
             add_table(tables, route->table);
     }
-    IBH_EACH (IbhAddress, address, snapshot->addresses) {
-        if (ibh_numbers_have(scope->candidates, address->ifindex))
-            g_hash_table_add(addresses, &address->local);
-    }
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        if (ibh_rule_is_of_a_source(rule) && !ibh_numbers_have(tables, (int)rule->table) &&
-            has_address_in(addresses, &rule->from))
-            add_table(tables, rule->table);
+        if (!ibh_rule_is_of_a_source(rule))
+            continue;
+        IBH_EACH_POINTER (const IbhAddress, address, scope->addresses) {
+            if (ibh_prefix_contains(&rule->from, &address->local))
+                add_table(tables, rule->table);
+        }
     }
     return tables;
 }

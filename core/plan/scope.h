@@ -8,9 +8,9 @@
 #include "model/model.h"
 
 typedef struct {
-    GArray *candidates; /* int: ifindexes */
-    GArray *subnets;    /* IbhPrefix: of their addresses */
-    gboolean has_ipv6;  /* a candidate has a global IPv6 address */
+    GArray *candidates;   /* int: ifindexes */
+    GPtrArray *addresses; /* IbhAddress of the snapshot: those of the candidates */
+    gboolean has_ipv6;    /* a candidate has a global IPv6 address */
 } IbhScope;
 
 /* Needs the links and addresses of the snapshot. */
@@ -19,7 +19,7 @@ void ibh_scope_clear(IbhScope *scope);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhScope, ibh_scope_clear)
 
 /* TRUE if we need this route of main through a candidate: on-link routes, defaults, routes to candidates' subnets. */
-gboolean ibh_scope_has(const IbhScope *scope, const IbhRoute *route);
+gboolean ibh_scope_has(gconstpointer scope, const IbhRoute *route);
 /* IbhPrefix: subnets of candidates that main does not reach through their own NIC. We need main's other routes to those
  * subnets, too. */
 GArray *ibh_scope_lacks(const IbhScope *scope, const IbhSnapshot *snapshot);

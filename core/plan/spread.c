@@ -17,18 +17,6 @@ static const IbhAddress *first_primary(const IbhNic *nic)
     return NULL;
 }
 
-/* TRUE if the kernel selects a source of this subnet that the NIC owns: once the socket has that source, the rule of
- * the owner applies. */
-static gboolean can_carry(const IbhRails *rails, const IbhNic *nic, const IbhPrefix *subnet)
-{
-    const IbhAddress *address = first_primary(nic);
-
-    if (!address || ibh_address_is_host(address) || !ibh_prefix_equal(&address->subnet, subnet))
-        return FALSE;
-    return ibh_nic_is_programmed(rails, nic) && nic->link->flags & IFF_UP && nic->link->carrier &&
-           ibh_rails_owner(rails, &address->local) == nic;
-}
-
 /* TRUE if spreading would take traffic from others: a NIC that is no rail has the subnet, or a later foreign rule leads
  * to a part of the subnet. */
 static gboolean is_used_by_others(const IbhRails *rails, const IbhPrefix *subnet)
@@ -48,37 +36,28 @@ static gboolean is_used_by_others(const IbhRails *rails, const IbhPrefix *subnet
     return FALSE;
 }
 
-/* Spread only the outermost of nested subnets: our rule looks main up for longer prefixes first. */
-static void keep_outermost(GArray *routes, const IbhRoute *route)
-{
-    for (guint i = routes->len; i-- > 0;) {
-        const IbhPrefix *other = &g_array_index(routes, IbhRoute, i).dst;
-
-        if (ibh_prefix_covers(other, &route->dst))
-            return;
-        if (ibh_prefix_contains(&route->dst, &other->ip))
-            g_array_remove_index(routes, i);
-    }
-    g_array_append_val(routes, *route);
-}
-
 static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GArray *routes)
 {
     g_autoptr(GArray) hops = IBH_NEW_ARRAY(IbhHop);
-    IbhRoute route = ibh_route_of_ours(IBH_TABLE_SPREAD, subnet);
+    IbhRoute route;
 
+    /* The kernel has to select a source of this subnet that the NIC owns: once the socket has that source, the rule of
+     * the owner applies. */
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* by rank */
-        if (can_carry(rails, nic, subnet))
+        const IbhAddress *address = first_primary(nic);
+
+        if (address && !ibh_address_is_host(address) && ibh_prefix_equal(&address->subnet, subnet) &&
+            ibh_nic_is_programmed(rails, nic) && nic->link->flags & IFF_UP && nic->link->carrier &&
+            ibh_rails_owner(rails, &address->local) == nic)
             g_array_append_val(hops, (IbhHop){.ifindex = nic->link->ifindex});
     }
     if (!hops->len || is_used_by_others(rails, subnet))
         return;
-    route.scope = RT_SCOPE_LINK;
+    route = ibh_route_of_ours(IBH_TABLE_SPREAD, subnet, g_array_index(hops, IbhHop, 0).ifindex);
     route.nexthops = hops->len;
-    route.ifindex = g_array_index(hops, IbhHop, 0).ifindex;
     if (hops->len > 1) /* the kernel shows a single hop as a route by a device */
         route.hops = ibh_pool_keep(rails->pool, hops->data, hops->len * sizeof(IbhHop));
-    keep_outermost(routes, &route);
+    g_array_append_val(routes, route);
 }
 
 /* Packets without a source address follow main's longer prefixes inside a subnet (bridges, hosts, other networks), then
@@ -92,7 +71,7 @@ void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules)
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         const IbhAddress *address = first_primary(nic);
 
-        if (address)
+        if (address && !ibh_routes_have_prefix(spread, &address->subnet))
             add_spread_route(rails, &address->subnet, spread);
     }
     IBH_EACH (const IbhRoute, route, spread) {
@@ -101,7 +80,12 @@ void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules)
             ibh_rule_of_ours(&NO_SOURCE, dst, IBH_TABLE_MAIN, dst->length, IBH_PRIORITY_SPREAD - 1),
             ibh_rule_of_ours(&NO_SOURCE, dst, IBH_TABLE_SPREAD, -1, IBH_PRIORITY_SPREAD),
         };
+        gboolean is_nested = FALSE; /* our rule looks main up for longer prefixes first */
 
+        IBH_EACH (const IbhRoute, outer, spread)
+            is_nested |= ibh_prefix_is_inside(dst, &outer->dst);
+        if (is_nested)
+            continue;
         g_array_append_vals(rules, pair, G_N_ELEMENTS(pair));
         g_array_append_vals(routes, route, 1);
     }

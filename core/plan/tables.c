@@ -9,27 +9,10 @@
 
 #include <linux/fib_rules.h>
 
-#define KEY(table) GUINT_TO_POINTER(table)
-
 /* ---- which numbers stick ---- */
 
-/* TRUE if a foreign rule leads an address of another candidate to this table, where our routes would mislead it. */
-static gboolean leads_another_nic(const IbhRails *rails, const IbhNic *nic, guint32 table)
-{
-    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (rule->table != table || !ibh_rule_is_of_a_source(rule))
-            continue;
-        IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
-            IBH_EACH_POINTER (const IbhAddress, address, other->served) {
-                if (other != nic && other->rank && ibh_prefix_contains(&rule->from, &address->local))
-                    return TRUE;
-            }
-        }
-    }
-    return FALSE;
-}
-
-/* Numbers that the configuration gives, or gave in the last run, do not stick. A kept NIC keeps any number. */
+/* Numbers that the configuration gives, or gave in the last run, do not stick, nor does a table to which a foreign rule
+ * leads an address of another candidate: our routes would mislead it. A kept NIC keeps any number. */
 static gboolean can_stick(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     if (!nic->rank || nic->table || table > G_MAXUINT32 - IBH_TABLE_DEFAULTS || (!nic->kept && table <= IBH_TABLE_BASE))
@@ -38,7 +21,19 @@ static gboolean can_stick(const IbhRails *rails, const IbhNic *nic, guint32 tabl
         if (saved->is_explicit && saved->table == table && !nic->kept && table != IBH_TABLE_BASE + nic->rank)
             return FALSE;
     }
-    return nic->kept || !leads_another_nic(rails, nic, table);
+    if (nic->kept)
+        return TRUE;
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (rule->table != table || !ibh_rule_is_of_a_source(rule))
+            continue;
+        IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
+            IBH_EACH_POINTER (const IbhAddress, address, other->served) {
+                if (other != nic && other->rank && ibh_prefix_contains(&rule->from, &address->local))
+                    return FALSE;
+            }
+        }
+    }
+    return TRUE;
 }
 
 /* ---- giving ---- */
@@ -57,8 +52,8 @@ static gboolean give_table(const IbhRails *rails, IbhNic *nic, guint32 table)
     if (find_table_owner(rails, table))
         return FALSE;
     nic->table = table;
-    g_hash_table_insert(rails->by.tables, KEY(table), nic);
-    g_hash_table_insert(rails->by.tables, KEY(table + IBH_TABLE_DEFAULTS), nic);
+    g_hash_table_insert(rails->by.tables, GUINT_TO_POINTER(table), nic);
+    g_hash_table_insert(rails->by.tables, GUINT_TO_POINTER(table + IBH_TABLE_DEFAULTS), nic);
     return TRUE;
 }
 
@@ -90,32 +85,22 @@ static gboolean give_explicit(const IbhRails *rails, GError **error)
 
 /* ---- evidence ---- */
 
-/* D holds a default, and perhaps the host route to an IPv6 gateway: neither is evidence of T. If two NICs have routes
- * in one table, the NIC of lower rank keeps the table. */
-static void give_by_routes(const IbhRails *rails, gboolean kept)
+/* Our rules to a T name a destination; the rule to D does not. `shared` selects the rules of addresses that several
+ * NICs have: engaged NICs have precedence. */
+static void give_by_rules(const IbhRails *rails, gboolean kept, gboolean shared)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
-        IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
-            if (nic->kept != kept || route->ifindex != nic->link->ifindex || !ibh_route_is_ours(route))
-                continue;
-            if (!ibh_route_is_spread(route) && route->dst.length && route->dst.length < 128 &&
-                can_stick(rails, nic, route->table))
-                (void)give_table(rails, nic, route->table);
-        }
-    }
-}
-
-/* `shared` selects the rules of addresses that several NICs have: engaged NICs have precedence. */
-static void give_by_rules(const IbhRails *rails, const GPtrArray *rules, gboolean kept, gboolean shared)
-{
-    IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
-        IBH_EACH_POINTER (const IbhRule, rule, rules) {
+        if (!nic->rank || nic->kept != kept)
+            continue;
+        IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
             const IbhIp *from = &rule->from.ip;
-            const IbhAddress *address = ibh_rails_address(rails, nic, from);
+            const IbhAddress *address;
 
-            if (nic->kept != kept || !address || !ibh_address_counts(address))
+            if (rule->table == IBH_TABLE_MAIN || !rule->to.length || !ibh_rule_is_ours(rule) ||
+                ibh_rule_is_spread(rule))
                 continue;
-            if ((ibh_rails_holders(rails, from)->len > 1) == shared &&
+            address = ibh_rails_address(rails, nic, from);
+            if (address && ibh_address_counts(address) && (ibh_rails_holders(rails, from)->len > 1) == shared &&
                 (nic->is_engaged || !ibh_rails_is_claimed(rails, from)) && can_stick(rails, nic, rule->table))
                 (void)give_table(rails, nic, rule->table);
         }
@@ -132,15 +117,17 @@ static IbhNic *find_saved_nic(const IbhRails *rails, const IbhSavedRail *saved)
 
 static void give_by_evidence(const IbhRails *rails, gboolean kept)
 {
-    g_autoptr(GPtrArray) rules = g_ptr_array_new();
-
-    /* Our rules to a T name a destination; the rule to D does not. */
-    IBH_EACH (IbhRule, rule, rails->snapshot->rules) {
-        if (rule->table != IBH_TABLE_MAIN && rule->to.length && ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule))
-            g_ptr_array_add(rules, rule);
+    /* D holds a default, and perhaps the host route to an IPv6 gateway: neither is evidence of T. If two NICs have
+     * routes in one table, the NIC of lower rank keeps the table. */
+    IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
+        IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
+            if (nic->kept == kept && route->ifindex == nic->link->ifindex && ibh_route_is_ours(route) &&
+                !ibh_route_is_spread(route) && route->dst.length && route->dst.length < 128 &&
+                can_stick(rails, nic, route->table))
+                (void)give_table(rails, nic, route->table);
+        }
     }
-    give_by_routes(rails, kept);
-    give_by_rules(rails, rules, kept, FALSE);
+    give_by_rules(rails, kept, FALSE);
     /* While a NIC's addresses are away for a moment, only the state remembers its table. */
     IBH_EACH (const IbhSavedRail, saved, rails->snapshot->state->rails) {
         IbhNic *nic = find_saved_nic(rails, saved);
@@ -148,64 +135,50 @@ static void give_by_evidence(const IbhRails *rails, gboolean kept)
         if (nic && nic->kept == kept && can_stick(rails, nic, saved->table))
             (void)give_table(rails, nic, saved->table);
     }
-    give_by_rules(rails, rules, kept, TRUE); /* the weakest evidence */
+    give_by_rules(rails, kept, TRUE); /* the weakest evidence */
 }
 
 /* ---- new numbers ---- */
 
-/* `mixed` marks a table with foreign rules or routes, or with those of several NICs. */
-static void note_user(GHashTable *users, guint32 table, const IbhNic *nic, gpointer mixed)
+/* TRUE if nothing uses this table: no route, no rule, no VRF. Our own routes in it would have been evidence. The NIC's
+ * own default may be in D, alone while T is empty. */
+static gboolean is_free(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
-    const gpointer user = (gpointer)(guintptr)nic;
-    const gboolean is_mixed =
-        !user || (g_hash_table_contains(users, KEY(table)) && g_hash_table_lookup(users, KEY(table)) != user);
+    const guint32 defaults = table + IBH_TABLE_DEFAULTS;
 
-    g_hash_table_insert(users, KEY(table), is_mixed ? mixed : user);
-}
-
-/* Finds who uses each table: tables with routes, tables that a rule looks up, tables of VRFs. */
-static GHashTable *find_users(const IbhRails *rails)
-{
-    const IbhSnapshot *snapshot = rails->snapshot;
-    GHashTable *users = g_hash_table_new(NULL, NULL);
-
-    IBH_EACH (const IbhRoute, route, snapshot->routes)
-        note_user(users, route->table, ibh_route_is_ours(route) ? ibh_rails_nic(rails, route->ifindex) : NULL, users);
-    IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        if (rule->action == FR_ACT_TO_TBL)
-            note_user(users, rule->table, ibh_rule_is_ours(rule) ? ibh_rails_holder(rails, &rule->from.ip) : NULL,
-                      users);
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
+        if (route->table == table ||
+            (route->table == defaults && (!ibh_route_is_ours(route) || route->ifindex != nic->link->ifindex)))
+            return FALSE;
     }
-    IBH_EACH (const IbhLink, link, snapshot->links)
-        note_user(users, link->vrf, NULL, users);
-    return users;
-}
-
-/* A table with anything in it is not free: our own routes would have been evidence. D may hold this NIC's own default,
- * alone while T is empty. */
-static gboolean give_free(const IbhRails *rails, IbhNic *nic, guint32 table, GHashTable *users)
-{
-    const gpointer user = g_hash_table_lookup(users, KEY(table + IBH_TABLE_DEFAULTS));
-
-    return !g_hash_table_contains(users, KEY(table)) && (!user || user == nic) && give_table(rails, nic, table);
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (rule->action != FR_ACT_TO_TBL)
+            continue;
+        if (rule->table == table ||
+            (rule->table == defaults && (!ibh_rule_is_ours(rule) || ibh_rails_holder(rails, &rule->from.ip) != nic)))
+            return FALSE;
+    }
+    IBH_EACH (const IbhLink, link, rails->snapshot->links) {
+        if (link->vrf == table || link->vrf == defaults)
+            return FALSE;
+    }
+    return TRUE;
 }
 
 gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error)
 {
-    g_autoptr(GHashTable) users = find_users(rails);
-
     give_by_evidence(rails, TRUE);
     if (!give_explicit(rails, error))
         return FALSE;
     give_by_evidence(rails, FALSE);
     /* 940 + the rank; where that number is taken, the lowest free one above all ranks. */
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
-        guint32 table = IBH_TABLE_BASE + rails->candidates + 1;
+        guint32 table = IBH_TABLE_BASE + nic->rank, next = IBH_TABLE_BASE + rails->candidates + 1;
 
-        if (!nic->rank || nic->table || give_free(rails, nic, IBH_TABLE_BASE + nic->rank, users))
+        if (!nic->rank || nic->table)
             continue;
-        while (!give_free(rails, nic, table, users))
-            table++;
+        while (!is_free(rails, nic, table) || !give_table(rails, nic, table))
+            table = next++;
     }
     return TRUE;
 }

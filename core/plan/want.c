@@ -42,19 +42,17 @@ static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gb
         /* The kernel lists IPv6 addresses newest first. Add the oldest first, before what routers announce. */
         const guint at = family == AF_INET6 ? nic->served->len - 1 - i : i;
         const IbhAddress *address = g_ptr_array_index(nic->served, at);
-        IbhRoute route = ibh_route_for_nic(nic, &address->subnet);
+        IbhRoute route = ibh_route_of_ours(nic->table, &address->subnet, nic->link->ifindex);
 
         if (route.family != family || (family == AF_INET && address->secondary) || ibh_address_is_host(address))
             continue;
         if (routes->len >= most || ibh_rails_is_advertised(rails, address) != advertised ||
             ibh_routes_have_prefix(routes, &route.dst))
             continue;
-        if (family == AF_INET) {
-            route.scope = RT_SCOPE_LINK;
+        if (family == AF_INET)
             route.src = address->local;
-        }
         if (take_over(rails, nic, address, &route))
-            ibh_routes_add_via(nic, &route, routes);
+            ibh_routes_add_via(&route, routes);
     }
 }
 
@@ -82,7 +80,7 @@ static void add_main_on_link(const IbhRails *rails, const IbhNic *nic, int famil
 {
     IBH_EACH (const IbhRoute, of_main, rails->snapshot->main_by_nic) {
         const gboolean advertised = ibh_route_is_advertised(of_main);
-        IbhRoute route = ibh_route_for_nic(nic, &of_main->dst);
+        IbhRoute route = ibh_route_of_ours(nic->table, &of_main->dst, nic->link->ifindex);
 
         if (of_main->ifindex != nic->link->ifindex || of_main->family != family ||
             of_main->gateway.family != AF_UNSPEC || !of_main->dst.length || !ibh_route_is_simple(of_main))
@@ -93,8 +91,6 @@ static void add_main_on_link(const IbhRails *rails, const IbhNic *nic, int famil
             continue;
         if (route.dst.length == ibh_ip_bits(&route.dst.ip) && ibh_rails_holder(rails, &route.dst.ip))
             continue; /* the kernel's own route to an address of this host */
-        if (family == AF_INET)
-            route.scope = RT_SCOPE_LINK;
         ibh_route_set_metrics(&route, of_main);
         g_array_append_val(routes, route);
     }
@@ -124,17 +120,6 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress
     }
 }
 
-/* TRUE if a pair of ours leads to this prefix of T, or to one around it: a rule of others may lead to T as well, and
- * there the route to the outer prefix must not take the packets of the inner one. */
-static gboolean has_own_pair(const IbhNic *nic, const IbhPrefix *to)
-{
-    IBH_EACH (const IbhPair, pair, nic->pairs) {
-        if (!pair->theirs && ibh_prefix_covers(&pair->to, to))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* ---- rules ---- */
 
 IbhRule ibh_rule_of_ours(const IbhIp *from, const IbhPrefix *to, guint32 table, gint64 suppress_prefixlength,
@@ -158,43 +143,35 @@ IbhRule ibh_rule_of_ours(const IbhIp *from, const IbhPrefix *to, guint32 table, 
     return rule;
 }
 
-static gint compare_priorities(gconstpointer left, gconstpointer right)
-{
-    const IbhRule *a = left, *b = right;
-
-    IBH_COMPARE_MEMBER(a, b, priority);
-    return 0;
-}
-
 /* Adds two rules for each pair: the first looks main up for longer prefixes, the second looks T up. Rules for a nested
  * prefix of T come before those for the outer prefix, so the longest prefix of both tables wins. */
 static void add_address_rules(const IbhNic *nic, const IbhAddress *address, gboolean has_default, GArray *rules)
 {
-    g_autoptr(GArray) own = IBH_NEW_ARRAY(IbhRule);
     const IbhIp *from = &address->local;
 
-    IBH_EACH (const IbhPair, pair, nic->pairs) {
-        const guint32 priority = IBH_PRIORITY_BASE - 2 * pair->level;
-        const IbhRule pair_rules[] = {
-            ibh_rule_of_ours(from, &pair->to, IBH_TABLE_MAIN, pair->to.length, priority - 1),
-            ibh_rule_of_ours(from, &pair->to, nic->table, -1, priority),
-        };
-        /* No prefix of main is longer than a single address. */
-        const guint first = pair->to.length == ibh_ip_bits(from) ? 1 : 0;
+    for (guint before = 2 * LEVELS_MAX; before-- > 0;) {
+        const gboolean asks_main = before % 2 != 0;
 
-        if (pair->address == address && !pair->theirs)
-            g_array_append_vals(own, pair_rules + first, 2 - first);
+        IBH_EACH (const IbhPair, pair, nic->pairs) {
+            IbhRule rule;
+
+            if (pair->address != address || pair->theirs || pair->level != before / 2)
+                continue;
+            if (asks_main && pair->to.length == ibh_ip_bits(from)) /* no prefix of main is longer than one address */
+                continue;
+            rule = ibh_rule_of_ours(from, &pair->to, asks_main ? IBH_TABLE_MAIN : nic->table,
+                                    asks_main ? (gint64)pair->to.length : -1, IBH_PRIORITY_BASE - before);
+            g_array_append_val(rules, rule);
+        }
     }
-    g_array_sort(own, compare_priorities);
     if (has_default) { /* routes of main to bridges and containers, and VPNs, win over the rail's default */
         const IbhRule default_rules[] = {
             ibh_rule_of_ours(from, NULL, IBH_TABLE_MAIN, 0, IBH_PRIORITY_DEFAULTS - 1),
             ibh_rule_of_ours(from, NULL, ibh_nic_defaults(nic), -1, IBH_PRIORITY_DEFAULTS),
         };
 
-        g_array_append_vals(own, default_rules, 2);
+        g_array_append_vals(rules, default_rules, 2);
     }
-    g_array_append_vals(rules, own->data, own->len);
 }
 
 /* ---- the whole ---- */
@@ -227,12 +204,18 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
             continue;
         add_address_rules(nic, address, can_default && !ibh_others_lead_out(rails, address), nic->rules);
     }
+    /* T has a prefix that a pair of ours leads to, or that lies inside such a prefix: a rule of others may lead to T as
+     * well, and there the route to the outer prefix must not take the packets of the inner one. */
     IBH_EACH (const IbhRoute, route, table) {
-        if (is_up && has_own_pair(nic, &route->dst))
+        gboolean is_led_to = FALSE;
+
+        IBH_EACH (const IbhPair, pair, nic->pairs)
+            is_led_to |= !pair->theirs && ibh_prefix_covers(&pair->to, &route->dst);
+        if (is_up && is_led_to)
             g_array_append_vals(nic->routes, route, 1);
     }
     if (is_up && can_default && ibh_nic_programs_family(nic, family))
-        ibh_routes_add_via(nic, &by_default, nic->routes);
+        ibh_routes_add_via(&by_default, nic->routes);
 }
 
 void ibh_want(const IbhRails *rails, IbhNic *nic)

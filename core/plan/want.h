@@ -13,8 +13,6 @@ void ibh_want(const IbhRails *rails, IbhNic *nic);
 
 /* TRUE for a rail that has its rules or gets them in this run. */
 gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic);
-/* TRUE if the administrator's rp_filter drops packets that arrive on another NIC than replies leave through. */
-gboolean ibh_nic_is_strict(const IbhRails *rails, const IbhNic *nic);
 
 /* TRUE for a candidate without IPv4 addresses that would answer ARP for the rails. */
 gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic);
@@ -29,24 +27,21 @@ void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules);
 
 /* Adds the routes of remote= to T's on-link routes (IbhRoute). */
 void ibh_want_remote(const IbhRails *rails, const IbhNic *nic, int family, GArray *routes);
-/* The default route of D; FALSE if D stays empty, so main decides. */
+/* Finds the default route of D; FALSE if D stays empty, so main decides. */
 gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, IbhRoute *ret_route);
-gboolean ibh_nic_has_default(const IbhRails *rails, const IbhNic *nic, int family);
 
 /* The gateway that gateway= names; FALSE for auto and none, and for a gateway outside the rail's subnets. */
 gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
 
 void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway); /* AF_UNSPEC: on link */
-void ibh_routes_add_via(const IbhNic *nic, const IbhRoute *route, GArray *routes);
+void ibh_routes_add_via(const IbhRoute *route, GArray *routes);
 /* TRUE if our routes can express it: one next hop, any source and TOS, no encapsulation. */
 gboolean ibh_route_is_simple(const IbhRoute *route);
 
 /* TRUE for a /30, /31 or /127, which have room for one peer only. */
 gboolean ibh_prefix_has_one_peer(const IbhPrefix *subnet);
 
-/* With our mark. */
-IbhRoute ibh_route_of_ours(guint32 table, const IbhPrefix *dst);
-IbhRoute ibh_route_for_nic(const IbhNic *nic, const IbhPrefix *dst); /* in T, through the NIC */
+IbhRoute ibh_route_of_ours(guint32 table, const IbhPrefix *dst, int ifindex); /* with our mark, on link */
 /* A rule from one address to `to`, which may be NULL or of length 0 for all destinations. */
 IbhRule ibh_rule_of_ours(const IbhIp *from, const IbhPrefix *to, guint32 table, gint64 suppress_prefixlength,
                          guint32 priority);

@@ -21,6 +21,11 @@ IbhWanted *ibh_wanted_empty(const IbhRails *rails)
     return wanted;
 }
 
+IbhWantedNic *ibh_wanted_nic(const IbhWanted *wanted, const IbhNic *nic)
+{
+    return nic ? &g_array_index(wanted->nics, IbhWantedNic, nic->position) : NULL;
+}
+
 void ibh_wanted_free(IbhWanted *wanted)
 {
     if (!wanted)
@@ -35,31 +40,19 @@ void ibh_wanted_free(IbhWanted *wanted)
 static gboolean select_holder(const IbhWanted *wanted, const IbhNic *holder, guint32 table)
 {
     const IbhNic *nic = ibh_rails_nic_by_table(wanted->rails, table);
-    IbhWantedNic *one = holder ? &g_array_index(wanted->nics, IbhWantedNic, holder->position) : NULL;
+    IbhWantedNic *one = ibh_wanted_nic(wanted, holder);
 
     if (!one || one->selected || holder->kept || !nic || nic->status != IBH_NIC_RAIL ||
-        !g_array_index(wanted->nics, IbhWantedNic, nic->position).selected)
+        !ibh_wanted_nic(wanted, nic)->selected)
         return FALSE;
     one->selected = TRUE;
     return TRUE;
 }
 
-/* A rail selected by name may need a table that another NIC has to leave first: then move that NIC, too. */
-static gboolean select_holders(const IbhWanted *wanted)
-{
-    const IbhRails *rails = wanted->rails;
-    gboolean more = FALSE;
-
-    IBH_EACH (const IbhRule, rule, rails->snapshot->rules)
-        more |= ibh_rule_is_ours(rule) && select_holder(wanted, ibh_rule_owner(rails, rule), rule->table);
-    IBH_EACH (const IbhRoute, route, rails->snapshot->routes)
-        more |= ibh_route_is_ours(route) && select_holder(wanted, ibh_route_owner(rails, route), route->table);
-    return more;
-}
-
 IbhWanted *ibh_wanted_new(const IbhRails *rails)
 {
     IbhWanted *wanted = ibh_wanted_empty(rails);
+    gboolean more = rails->only != NULL;
 
     wanted->orphans = !rails->only;
     wanted->waits = TRUE;
@@ -69,8 +62,14 @@ IbhWanted *ibh_wanted_new(const IbhRails *rails)
         one->selected = !one->nic->kept && ibh_nic_is_selected(one->nic, rails->only);
         wanted->spread &= !one->nic->kept;
     }
-    while (rails->only && select_holders(wanted))
-        ;
+    /* A rail selected by name may need a table that another NIC has to leave first: then move that NIC, too. */
+    while (more) {
+        more = FALSE;
+        IBH_EACH (const IbhRule, rule, rails->snapshot->rules)
+            more |= ibh_rule_is_ours(rule) && select_holder(wanted, ibh_rule_owner(rails, rule), rule->table);
+        IBH_EACH (const IbhRoute, route, rails->snapshot->routes)
+            more |= ibh_route_is_ours(route) && select_holder(wanted, ibh_route_owner(rails, route), route->table);
+    }
     IBH_EACH (IbhWantedNic, one, wanted->nics) {
         const IbhNic *nic = one->nic;
         /* The remaining rails may have to answer for the undone NICs. */

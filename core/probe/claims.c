@@ -137,7 +137,7 @@ static gboolean is_beside_rails(const IbhProbe *probe, const IbhLink *link, cons
     const IbhIp none = {.family = AF_INET};
 
     return nic && nic->status != IBH_NIC_RAIL && claim->is_answer && ibh_ip_equal(&claim->to, &none) &&
-           !ibh_sysctl_effective(key, nic->link->sysctl[key], probe->rails->snapshot->all[key]);
+           !ibh_sysctl_effective(probe->rails->snapshot, key, nic->link->sysctl[key]);
 }
 
 /* In IPv4 a proxy is known by the question: it answers another rail of this host, which names itself. */

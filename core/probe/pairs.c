@@ -125,13 +125,14 @@ static char *why_left_to_main(const IbhProbePair *pair)
     const IbhPrefix whole = ibh_prefix_of_host(peer);
     const IbhLink *other = ibh_snapshot_link(rails->snapshot, pair->route.oif);
     char text[IBH_IP_STRLEN];
+    IbhRoute route;
 
     if (!ibh_nic_is_usable(nic)) /* whose routes went away with it */
         return NULL;
     if (is_meant(pair))
         return g_strdup_printf("main sends it through %s via %s", other->name,
                                ibh_ip_format(&pair->route.gateway, text));
-    if (pair->on_link || ibh_nic_has_default(rails, nic, peer->family) || ibh_nic_find_remote(nic, &whole))
+    if (pair->on_link || ibh_want_default(rails, nic, peer->family, &route) || ibh_nic_find_remote(nic, &whole))
         return NULL;
     if (pair->route.error)
         return pair->route.error == ENETUNREACH ? g_strdup("outside its subnets, and no route leads there") : NULL;

@@ -2,6 +2,8 @@
 /* Findings of --probe that are of no single pair. */
 #include "probe/probe.h"
 
+#include "check/why.h"
+
 #include <string.h>
 #include <sys/socket.h>
 

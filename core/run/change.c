@@ -41,7 +41,7 @@ static gboolean execute_op(gpointer data, const IbhOp *op, GError **error)
     case IBH_OP_SYSCTL_SET:
         /* Packets that peers sent before the announcement are still on their way, and a strict rp_filter drops them. */
         if (run->announced && op->key == IBH_SYSCTL_RP_FILTER &&
-            ibh_sysctl_effective(op->key, op->to, run->snapshot->all[op->key]) == 1) {
+            ibh_sysctl_effective(run->snapshot, op->key, op->to) == 1) {
             g_usleep(PEERS_SWITCH_WITHIN);
             run->announced = FALSE;
         }

@@ -59,7 +59,7 @@ while read -r hook; do
         expect_equal "descriptors $fds closed, $program: the files" "$files_applied" "$(files)"
         expect_equal "descriptors $fds closed, $program: standard output" "" "$(<$work/out)"
         [[ $fds == *2 ]] ||
-            expect_contains "descriptors $fds closed, $program: it is said" "ib1: added rule" "$(<$work/err)"
+            expect_contains "descriptors $fds closed, $program: it is said" "ib1: added route" "$(<$work/err)"
         hook B --undo >/dev/null
     done
 done <<END

@@ -82,7 +82,7 @@ static const Attribute link_words[] = {
     {"arp_filter", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_ARP_FILTER]), NULL},
     {"arp_announce", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_ARP_ANNOUNCE]), NULL},
     {"arp_ignore", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_ARP_IGNORE]), NULL},
-    {"ignore_routes_with_linkdown", EQUALS, AT(IbhLink, sysctl[IBH_SYSCTL_IGNORE_LINKDOWN]), NULL},
+    {"ignore_routes_with_linkdown", EQUALS, AT(IbhLink, ignores_linkdown), NULL},
     {"proxy_arp", EQUALS, AT(IbhLink, proxy_arp), NULL},
     {"forwarding", EQUALS, AT(IbhLink, forwarding), NULL},
     {"forwarding6", EQUALS, AT(IbhLink, forwarding6), NULL},

@@ -182,13 +182,9 @@ static void add_addresses(Gen *gen, const char *dev)
         add_address(gen, dev);
 }
 
-#define DRAWN                                                                                                          \
-    IBH_SYSCTL_IGNORE_LINKDOWN /* those that ib-hook sets */ /* sysctls before it: it has to do with nothing else of a \
-                                                                plan */
-
 static char *random_flags(Gen *gen)
 {
-    static const guint highest[DRAWN] = {2, 1, 2, 2};
+    static const guint highest[IBH_N_SYSCTLS] = {2, 1, 2, 2};
     GString *flags = g_string_new(NULL);
 
     if (chance(gen, 6))
@@ -199,7 +195,7 @@ static char *random_flags(Gen *gen)
         g_string_append(flags, " representor");
     if (chance(gen, 4))
         g_string_append(flags, " vf");
-    for (int key = 0; key < DRAWN; key++) {
+    for (int key = 0; key < IBH_N_SYSCTLS; key++) {
         if (chance(gen, 30))
             g_string_append_printf(flags, " %s=%u", ibh_sysctl_name((IbhSysctl)key), 1 + roll(gen, highest[key]));
     }
@@ -595,7 +591,8 @@ static void add_event(Gen *gen)
         line(gen, "ready %s dev %s", pick_old_address(gen), nic);
         break;
     case 6:
-        line(gen, "sysctl -w net/ipv4/conf/%s/%s=%u", nic, ibh_sysctl_name((IbhSysctl)roll(gen, DRAWN)), roll(gen, 2));
+        line(gen, "sysctl -w net/ipv4/conf/%s/%s=%u", nic, ibh_sysctl_name((IbhSysctl)roll(gen, IBH_N_SYSCTLS)),
+             roll(gen, 2));
         break;
     default:
         add_nic(gen, roll(gen, 12), TRUE);
@@ -630,8 +627,8 @@ static void add_state(Gen *gen)
     static const int all_values[] = {0, 0, 1, 2};
 
     if (chance(gen, 10))
-        line(gen, "saved %s %s old=%u set=%u", pick(gen, gen->nics), ibh_sysctl_name((IbhSysctl)roll(gen, DRAWN)),
-             roll(gen, 2), 1 + roll(gen, 2));
+        line(gen, "saved %s %s old=%u set=%u", pick(gen, gen->nics),
+             ibh_sysctl_name((IbhSysctl)roll(gen, IBH_N_SYSCTLS)), roll(gen, 2), 1 + roll(gen, 2));
     if (chance(gen, 5))
         line(gen, "hold %s", pick(gen, gen->nics));
     if (chance(gen, 30))

@@ -172,7 +172,7 @@ static void test_what_is_seen_of_main(void **state)
     seen = fake_look(kernel, config);
     IBH_EACH (const IbhRoute, route, seen->main_by_nic) {
         defaults += !route->dst.length;
-        assert_true(route->dst.length == 16 || (route->is_part && route->nexthops == 1));
+        assert_true(route->dst.length == 16 || (!route->hops && route->nexthops == 1));
     }
     assert_int_equal(defaults, 2);               /* each NIC's part of it */
     assert_int_equal(seen->main_by_nic->len, 4); /* and the subnet, by each */

@@ -5,6 +5,7 @@
  * an earlier run.
  */
 #include "random_world.h"
+#include "check/why.h"
 #include "plan/plan.h"
 
 #include <setjmp.h>
@@ -142,13 +143,13 @@ static char *nic_line(const IbhRails *rails, const IbhCaseNic *expected)
 }
 
 /* Every operation names its NIC and its reason, and is the inverse of its inverse. */
-static void check_operation(const IbhCase *cas, const IbhOp *op)
+static void check_operation(const IbhCase *cas, const IbhRails *rails, const IbhOp *op)
 {
-    g_autofree char *text = ibh_case_op(op);
+    g_autofree char *text = ibh_case_op(op), *why = ibh_op_why(rails, op);
     const IbhLink *link = ibh_snapshot_link(cas->snapshot, op->ifindex);
     IbhOp inverse, again;
 
-    if (!op->why || !*op->why)
+    if (!*why)
         fail_msg("%s: without a reason", text);
     if (*op->iface && (!link || !g_str_equal(link->name, op->iface)))
         fail_msg("%s: its interface index %d is not that", text, op->ifindex);
@@ -198,12 +199,12 @@ static GPtrArray *got_lines(const IbhCase *cas)
     plan = ibh_plan(rails);
     for (guint i = 0; i < plan->len; i++) {
         const IbhOp *op = g_ptr_array_index(plan, i);
-        g_autofree char *text = ibh_case_op(op);
+        g_autofree char *text = ibh_case_op(op), *why = ibh_op_why(rails, op);
         const char *reason = expected_reason(cas, text);
 
-        check_operation(cas, op);
+        check_operation(cas, rails, op);
         g_ptr_array_add(lines, g_strconcat("op ", text, reason ? REASON : NULL,
-                                           reason ? asked(op->why, reason + strlen(REASON)) : NULL, NULL));
+                                           reason ? asked(why, reason + strlen(REASON)) : NULL, NULL));
     }
     return lines;
 }

@@ -212,12 +212,13 @@ static gboolean nothing_left(Case *c, const IbhConfig *config, const FakeKernel 
                              const char *what)
 {
     g_autoptr(Planned) again = world_plan(config, kernel, action, NULL);
-    g_autofree char *command = NULL;
+    g_autofree char *command = NULL, *why = NULL;
 
     if (!again || n_ops(again) == 0)
         return TRUE;
     command = ibh_op_command(op_at(again, 0));
-    return broken(c, "%s has %u operations, first: %s (%s)", what, n_ops(again), command, op_at(again, 0)->why);
+    why = ibh_op_why(again->rails, op_at(again, 0));
+    return broken(c, "%s has %u operations, first: %s (%s)", what, n_ops(again), command, why);
 }
 
 static gboolean second_plan_is_empty(Case *c)
@@ -1585,7 +1586,7 @@ static gboolean order_does_not_matter(Case *c)
 
 static int effective_rp(const Case *c, int own)
 {
-    return ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, own, c->world->kernel->now->all[IBH_SYSCTL_RP_FILTER]);
+    return ibh_sysctl_effective(c->world->kernel->now, IBH_SYSCTL_RP_FILTER, own);
 }
 
 static gboolean tightens(const Case *c, const IbhOp *op)
@@ -1769,8 +1770,7 @@ static gboolean comes_in(const FakeKernel *kernel, const Inbound *in)
 
     if (!link)
         return FALSE;
-    filter = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, link->sysctl[IBH_SYSCTL_RP_FILTER],
-                                  kernel->now->all[IBH_SYSCTL_RP_FILTER]);
+    filter = ibh_sysctl_effective(kernel->now, IBH_SYSCTL_RP_FILTER, link->sysctl[IBH_SYSCTL_RP_FILTER]);
     if (filter == 0)
         return TRUE;
     answer = fib_lookup(kernel->now, &in->ip, &in->peer);
@@ -1782,8 +1782,7 @@ static gboolean comes_in(const FakeKernel *kernel, const Inbound *in)
 static gboolean can_answer(const IbhSnapshot *now, const IbhLink *link, const IbhAddress *address)
 {
     return link->ifindex == address->ifindex ||
-           ibh_sysctl_effective(IBH_SYSCTL_ARP_IGNORE, link->sysctl[IBH_SYSCTL_ARP_IGNORE],
-                                now->all[IBH_SYSCTL_ARP_IGNORE]) == 0;
+           ibh_sysctl_effective(now, IBH_SYSCTL_ARP_IGNORE, link->sysctl[IBH_SYSCTL_ARP_IGNORE]) == 0;
 }
 
 /* ARP flux: whichever rail of the wire answered first. */
@@ -2173,13 +2172,13 @@ static gboolean others_are_left_alone(Case *c)
            steps_leave_alone(c, c->undo, c->after, c->undone, all);
 }
 
-static char *op_text(const IbhOp *op)
+static char *op_text(const IbhRails *rails, const IbhOp *op)
 {
-    g_autofree char *command = ibh_op_command(op);
+    g_autofree char *command = ibh_op_command(op), *why = ibh_op_why(rails, op);
 
     return g_strdup_printf("[%d/%d/%d] %d %s%s%s: %s # %s", op->unit.kind, op->unit.family, op->unit.ifindex,
                            op->ifindex, op->iface, op->by_kernel ? ", by the kernel" : "",
-                           op->for_good ? ", for good" : "", command, op->why);
+                           op->for_good ? ", for good" : "", command, why);
 }
 
 /* ---- (m) gateways ---- */
@@ -2456,7 +2455,7 @@ static gboolean outlives(Case *c, const IbhNic *gone)
             is_local_address(c->after->now, &op->route.gateway) || /* one of the other NIC was no gateway */
             (!op->route.dst.length && has_shared_default(c->after->now, nic)))
             continue;
-        text = op_text(op);
+        text = op_text(planned->rails, op);
         return broken(c, "%s goes, and then: %s", gone->link->name, text);
     }
     return TRUE;
@@ -2752,10 +2751,10 @@ static void print_plan(const Planned *planned, const char *title)
 {
     fprintf(stderr, "  %s:\n", title);
     for (guint i = 0; i < n_ops(planned); i++) {
-        g_autofree char *command = ibh_op_command(op_at(planned, i));
+        const IbhOp *op = op_at(planned, i);
+        g_autofree char *command = ibh_op_command(op), *why = ibh_op_why(planned->rails, op);
 
-        fprintf(stderr, "    %2u. [%d/%d] %s   # %s\n", i + 1, op_at(planned, i)->unit.kind,
-                op_at(planned, i)->unit.ifindex, command, op_at(planned, i)->why);
+        fprintf(stderr, "    %2u. [%d/%d] %s   # %s\n", i + 1, op->unit.kind, op->unit.ifindex, command, why);
     }
 }
 

@@ -246,7 +246,7 @@ static void test_routes(void **state)
     world.packet.bound = 0;
     fake_link(world.kernel, fake_ifindex(world.kernel, "ib0"))->carrier = FALSE;
     assert_leaves(&world, "172.16.34.1", "10.2.0.1", "ib0");
-    fake_link(world.kernel, fake_ifindex(world.kernel, "ib0"))->sysctl[IBH_SYSCTL_IGNORE_LINKDOWN] = 1;
+    fake_link(world.kernel, fake_ifindex(world.kernel, "ib0"))->ignores_linkdown = TRUE;
     assert_leaves(&world, "172.16.34.1", "10.2.0.1", "ib1"); /* of one metric, the older one */
     end(&world);
 }
