@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ib-hook command: from the command line to an action. */
+#include "check/in_force.h"
 #include "check/look_io.h"
 #include "check/missing.h"
 #include "cli/back.h"
@@ -151,7 +152,7 @@ static gboolean use_config_in_force(Command *command, GError **error)
     IbhConfig *in_force = NULL;
 
     if (command->options->action == IBH_ACTION_CHECK && !run->config_path)
-        in_force = ibh_config_in_force(run->state, run->config);
+        in_force = ibh_config_in_force(run->state, run->config, ibh_table_look_up);
     if (!in_force)
         return TRUE;
     ibh_config_free(run->config);

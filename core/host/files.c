@@ -84,7 +84,7 @@ static gboolean search_tables(const char *path, const char *name, guint32 *ret_t
 }
 
 /* Reads the files only if the configuration has a name, which is rare. */
-static gboolean look_up_table(const char *name, guint32 *ret_table, GError **error)
+gboolean ibh_table_look_up(const char *name, guint32 *ret_table, GError **error)
 {
     IBH_EACH_ROW (const char *const, dir, TABLE_DIRS) {
         g_autofree char *main = g_strconcat(*dir, "/rt_tables", NULL), *more = g_strconcat(main, ".d", NULL);
@@ -111,7 +111,7 @@ static gboolean add_file(IbhConfig *config, const char *path, GError **error)
     g_autoptr(GString) text = ibh_file_read(path, &is_public, error);
     g_autofree char *shown = g_strescape(path, NULL);
 
-    return text && ibh_config_add(config, shown, text->str, text->len, look_up_table, is_public, error);
+    return text && ibh_config_add(config, shown, text->str, text->len, ibh_table_look_up, is_public, error);
 }
 
 /* Each file of the list must be readable; even ENOENT is an error, because the file may be a dangling link. `named`
@@ -157,28 +157,4 @@ IbhConfig *ibh_config_load(const char *named, GError **error)
     g_assert(local != NULL);
     g_set_error_literal(error, IBH_CONFIG_ERROR, 0, local->message);
     return NULL;
-}
-
-/* Skips blank lines: comments have become blank, and a comment more or less does not change the configuration. */
-static gboolean say_the_same(const char *text, const char *other)
-{
-    gsize length;
-
-    do {
-        text += strspn(text, "\n");
-        other += strspn(other, "\n");
-        length = strcspn(text, "\n");
-        if (length != strcspn(other, "\n") || memcmp(text, other, length) != 0)
-            return FALSE;
-        text += length;
-        other += length;
-    } while (length);
-    return TRUE;
-}
-
-IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files)
-{
-    if (!state->config || (files && say_the_same(state->config, ibh_config_text(files))))
-        return NULL;
-    return ibh_config_from_text(state->config, !state->is_private, look_up_table);
 }

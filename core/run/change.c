@@ -156,7 +156,7 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     ibh_state_remember(after, outcome->done, TRUE);
     ibh_state_match_links(after, run->snapshot);
     if (!run->undo)
-        ibh_state_set_config(after, ibh_config_text(run->config), !ibh_config_is_public(run->config));
+        ibh_state_set_config(after, run->config->text->str, !run->config->is_public);
     if (run->remember)
         run->remember(run, after);
     else {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "watch/watch.h"
 
+#include "check/in_force.h"
 #include "check/missing.h"
 #include "kernel/netlink.h"
 #include "run/run.h"
@@ -113,13 +114,15 @@ static void say_that_it_waits(const char *path)
 static void configure(gpointer data, IbhRun *run)
 {
     Watch *watch = data;
-    IbhConfig *in_force = watch->reload && run->config ? NULL : ibh_config_in_force(run->state, run->config);
+    IbhConfig *in_force = NULL;
     g_autofree char *told = g_steal_pointer(&watch->waits);
 
+    if (!watch->reload || !run->config)
+        in_force = ibh_config_in_force(run->state, run->config, ibh_table_look_up);
     if (!in_force)
         return;
     if (run->config) {
-        watch->waits = g_strdup(ibh_config_text(run->config));
+        watch->waits = g_strdup(run->config->text->str);
         if (g_strcmp0(watch->waits, told) != 0)
             say_that_it_waits(run->config_path);
     }
