@@ -60,7 +60,9 @@ char *ibh_store_file(const IbhStore *store, const char *end)
 /* A rail of a container or a test must not become a known rail of the host. */
 gboolean ibh_store_is_home(void)
 {
-    return ibh_process_is_in_this_netns("1");
+    const guint64 number = ibh_netns_number("1");
+
+    return number && number == ibh_netns_number("self");
 }
 
 /* Returns the last line of the rails file. A file without this line was truncated, or comes from another machine with
@@ -192,7 +194,7 @@ static void remove_files(const char *key)
  * to other files, their namespace has gone, and we remove them. */
 static void take_number(const IbhStore *store)
 {
-    const guint64 number = ibh_netns_number();
+    const guint64 number = ibh_netns_number("self");
     g_autofree char *path = g_strdup_printf(IBH_RUN_DIR "/number-%" G_GUINT64_FORMAT, number);
     g_autofree char *key = g_path_get_basename(store->path);
     g_autofree char *before = g_file_read_link(path, NULL);
@@ -332,7 +334,7 @@ gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
 
 /* ---- whether --watch runs ---- */
 
-static int open_watch_file(int flags)
+int ibh_watch_open(int flags)
 {
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); /* only for the namespace's cookie */
     g_autofree char *stem = NULL, *path = NULL;
@@ -345,19 +347,9 @@ static int open_watch_file(int flags)
     return open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 }
 
-int ibh_watch_hold(void)
-{
-    int fd = open_watch_file(O_RDWR | O_CREAT);
-
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
 gboolean ibh_watch_is_running(void)
 {
-    int fd = open_watch_file(O_RDONLY);
+    int fd = ibh_watch_open(O_RDONLY);
     gboolean is_held;
 
     if (fd < 0)

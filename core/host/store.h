@@ -34,8 +34,8 @@ gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error);
 /* TRUE in the network namespace of process 1. */
 gboolean ibh_store_is_home(void);
 
-/* Takes the lock that --watch holds while it runs. Returns the descriptor, or -1 if another --watch has the lock. */
-int ibh_watch_hold(void);
+/* Opens the file that --watch locks while it runs. Returns the descriptor, or -1 and errno. */
+int ibh_watch_open(int flags);
 /* TRUE if a --watch of this network namespace runs. To a user who may not test the lock, the file is proof enough. */
 gboolean ibh_watch_is_running(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For this room only: the socket, a request and its answer, dumps, and the attributes of a message.
+ * For readers of messages: the socket, a request and its answer, dumps, and the attributes of a message.
  */
 #pragma once
 
@@ -38,6 +38,8 @@ gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
                           GArray *array, const char *what, GError **error);
 struct nl_msg *ibh_message_new(int type, int flags, gconstpointer fixed, gsize size);
 
+/* Reads a message about a route, whose nexthops and metrics the pool keeps. FALSE: the message is malformed. */
+gboolean ibh_route_read(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret_route);
 void ibh_route_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool);
 /* Reads the nexthop object of a route that names an object and no device. */
 void ibh_route_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route);

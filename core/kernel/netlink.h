@@ -4,7 +4,7 @@
  *
  *   netlink.c                 the socket: one request at a time, errors with the kernel's text
  *   links.c, rules.c, read.c,
- *   nexthops.c, neighbours.c  filtered dumps → values; look-ups
+ *   nexthops.c, neighbours.c  filtered dumps → values
  *   write.c                   operations → requests
  */
 #pragma once
@@ -24,9 +24,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhNetlink, ibh_netlink_close)
 /* A cookie identifies a network namespace until the next boot. 0: the kernel is older than 5.14. */
 guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink);
 guint64 ibh_socket_netns_cookie(int fd);
-/* Returns the number of this network namespace, which no other namespace has at the same time; after this namespace has
- * gone, the kernel reuses the number. 0: unknown. */
-guint64 ibh_netns_number(void);
+/* Returns the number of the network namespace of a process ("1", "self"), which no other namespace has at the same
+ * time; after this namespace has gone, the kernel reuses the number. 0: unknown. */
+guint64 ibh_netns_number(const char *process);
 
 /* The kernel's reports of our changes to other processes carry this port. */
 guint32 ibh_netlink_port(IbhNetlink *netlink);
@@ -64,10 +64,6 @@ typedef enum {
 gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, IbhNeighbours which, GArray *neighbours,
                                      GError **error);
 
-/* ---- look-ups: how would the kernel route a packet? ---- */
-
-gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error);
-
 /* ---- writing ---- */
 
 /* Runs a rule, route or neigh operation. Succeeds also if the kernel's state is as wanted already. */
@@ -81,9 +77,6 @@ gboolean ibh_netlink_forget_neighbour(IbhNetlink *netlink, int ifindex, const Ib
 
 /* Reads a message about a rule, whose fixed header the caller has checked. */
 IbhRule ibh_rule_of(struct nlmsghdr *header);
-
-/* `process` is a number, "1". */
-gboolean ibh_process_is_in_this_netns(const char *process);
 
 /* ---- announcements: tell peers the hardware address of an IP address ---- */
 
@@ -102,9 +95,8 @@ void ibh_announcer_clear(IbhAnnouncer *announcer);
 
 /* ---- capabilities ---- */
 
-gboolean ibh_caps_have(int capability); /* CAP_NET_ADMIN, … */
-/* Drops all capabilities but CAP_NET_ADMIN and CAP_NET_RAW, for good. */
-void ibh_caps_keep_net(void);
+/* Drops all capabilities but CAP_NET_ADMIN and CAP_NET_RAW, for good. FALSE: the process has no CAP_NET_ADMIN. */
+gboolean ibh_caps_keep_net(void);
 
 /* ---- sysctls (a dump of links contains the IPv4 sysctls of each interface) ---- */
 

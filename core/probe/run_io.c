@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check/look_io.h"
 #include "probe/prober_io.h"
 
 #include <errno.h>

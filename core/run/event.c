@@ -81,9 +81,9 @@ gboolean ibh_event_run(const IbhEvent *event, GString *complained)
         g_string_truncate(warnings, 0);
         ok = run_once(event, out, warnings, &changed);
     }
-    ibh_log_lines(LOG_INFO, out->str);
+    ibh_log_lines(LOG_INFO, out->str, TRUE);
     if (!g_string_equal(warnings, complained))
-        ibh_log_lines(LOG_WARNING, warnings->str);
+        ibh_log_lines(LOG_WARNING, warnings->str, TRUE);
     g_string_assign(complained, warnings->str);
     return ok;
 }

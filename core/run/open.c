@@ -61,7 +61,7 @@ static gboolean open_store(IbhRun *run, int lock_seconds, GError **error)
 
 gboolean ibh_run_open(IbhRun *run, int lock_seconds, GError **error)
 {
-    ibh_caps_keep_net();
+    (void)ibh_caps_keep_net();
     if (!(run->netlink = ibh_netlink_open(error)) || !open_store(run, lock_seconds, error))
         return FALSE;
     run->state = run->store ? ibh_store_load(run->store, error) : ibh_state_new();

@@ -85,11 +85,11 @@ gboolean ibh_event_run(const IbhEvent *event, GString *complained);
 
 int ibh_hook_run(const IbhTrigger *trigger); /* returns 0, the exit status */
 
-/* ---- lines for the journal, else syslog, else standard error; these functions never block ---- */
+/* ---- lines for the journal, else syslog; these functions never block ---- */
 
-void ibh_log_lines(int priority, const char *lines); /* LOG_WARNING, LOG_INFO … */
-/* For commands: never writes to standard error, which has the report. */
-void ibh_log_command(int priority, const char *lines);
+/* `priority`: LOG_WARNING, LOG_INFO … With `or_stderr`, the lines go to standard error if neither takes them; that of a
+ * command has the report. */
+void ibh_log_lines(int priority, const char *lines, gboolean or_stderr);
 /* Sends a datagram to the socket at this path, or with this abstract name ("@…"). FALSE if nobody listens or the socket
  * is full. A signal handler calls this function: no memory, no locks. */
 gboolean ibh_datagram_send(int fd, const char *path, const char *text, gsize length);

@@ -10,10 +10,11 @@
 #include "watch/heard.h"
 
 #include <errno.h>
-#include <linux/capability.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -96,7 +97,7 @@ static void note(gpointer data, const IbhOp *op)
                         "%d s; stop that program, or ib-hook (manage=no, sudo ib-hook --undo --iface %s)",
                         op->iface, command, who ? ", perhaps " : "", who ? who : "",
                         op->unit.family == AF_INET6 ? "IPv6" : "IPv4", op->iface, seconds, op->iface);
-    ibh_log_lines(LOG_WARNING, text);
+    ibh_log_lines(LOG_WARNING, text, TRUE);
 }
 
 static void say_that_it_waits(const char *path)
@@ -107,7 +108,7 @@ static void say_that_it_waits(const char *path)
         "until a reload or a hook, --watch uses the one before",
         path ? path : IBH_CONFIG_DIR, option);
 
-    ibh_log_lines(LOG_NOTICE, text);
+    ibh_log_lines(LOG_NOTICE, text, TRUE);
 }
 
 /* An editor may not have finished with the files: they wait until --apply, a reload or a hook puts them into force. */
@@ -218,6 +219,18 @@ static void listen_to_files(const Watch *watch)
     (void)inotify_add_watch(watch->files, fragments, FILE_CHANGES);
 }
 
+/* The lock tells hooks that --watch runs. If another --watch has it, try again after the next look. */
+static void hold_lock(Watch *watch)
+{
+    if (watch->held >= 0)
+        return;
+    watch->held = ibh_watch_open(O_RDWR | O_CREAT);
+    if (watch->held >= 0 && flock(watch->held, LOCK_EX | LOCK_NB) < 0) {
+        close(watch->held);
+        watch->held = -1;
+    }
+}
+
 /* Everything is read anew from here on. */
 static void look(Watch *watch)
 {
@@ -244,8 +257,7 @@ static void look(Watch *watch)
     if (watch->focus.candidates && ibh_events_focus(&watch->events, &watch->focus))
         on_event(watch, FALSE, watch->any.looked);
     watch->due = MIN(watch->due, ibh_missing_log(&watch->missing, watch->missed, watch->any.looked));
-    if (watch->held < 0)
-        watch->held = ibh_watch_hold();
+    hold_lock(watch);
     ibh_notify("READY=1");
 }
 
@@ -327,12 +339,11 @@ static int open_signals(void)
 
 static gboolean start(Watch *watch, GError **error)
 {
-    if (!ibh_caps_have(CAP_NET_ADMIN)) {
+    if (!ibh_caps_keep_net()) {
         g_set_error_literal(error, IBH_RUN_ERROR, 0,
                             "--watch needs CAP_NET_ADMIN in this network namespace: run it as root");
         return FALSE;
     }
-    ibh_caps_keep_net();
     watch->signals = open_signals();
     if (watch->signals < 0) {
         g_set_error(error, IBH_RUN_ERROR, 0, "--watch cannot wait for signals: %s", g_strerror(errno));
@@ -382,7 +393,7 @@ gboolean ibh_watch_run(const char *config, const char *sysfs)
     g_autoptr(GError) error = NULL;
 
     if (!start(&watch, &error)) {
-        ibh_log_lines(LOG_ERR, error->message);
+        ibh_log_lines(LOG_ERR, error->message, TRUE);
         return FALSE;
     }
     run(&watch);
