@@ -540,7 +540,7 @@ static int act_once(const IbhOptions *options, Waiter *waiter, GString *out, GSt
                 .respects_holds = action == IBH_ACTION_SHOW || action == IBH_ACTION_CHECK,
                 .speaker = "ib-hook: ",
                 .warnings = warnings,
-                .announcer = IBH_ANNOUNCER_INIT},
+                .packet_socket = -1},
         .options = options,
         .waiter = waiter,
         .out = out};

@@ -80,18 +80,10 @@ IbhRule ibh_rule_of(struct nlmsghdr *header);
 
 /* ---- announcements: tell peers the hardware address of an IP address ---- */
 
-typedef struct {
-    int packet; /* sockets, which ibh_announcer_send() opens; -1: not open */
-    int icmp6;
-} IbhAnnouncer;
-
-#define IBH_ANNOUNCER_INIT ((IbhAnnouncer){.packet = -1, .icmp6 = -1})
-
 /* Sends a gratuitous ARP or an unsolicited neighbour advertisement for any address through any link. To close a packet
- * socket, the kernel waits for an RCU grace period of some milliseconds; so use ibh_netlink_announce() if the kernel's
- * own ARP will do. */
-gboolean ibh_announcer_send(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error);
-void ibh_announcer_clear(IbhAnnouncer *announcer);
+ * socket, the kernel waits for an RCU grace period of some milliseconds; so the caller keeps the socket, which is -1 at
+ * first, and uses ibh_netlink_announce() if the kernel's own ARP will do. */
+gboolean ibh_announce(int *packet_socket, const IbhLink *link, const IbhIp *ip, GError **error);
 
 /* ---- capabilities ---- */
 

@@ -22,7 +22,7 @@ static void make_peers_switch(IbhRun *run, const IbhOp *op)
     else if (op->by_kernel)
         done = ibh_netlink_announce(run->netlink, op->ifindex, &op->ip, &error);
     else
-        done = ibh_announcer_send(&run->announcer, link, &op->ip, &error);
+        done = ibh_announce(&run->packet_socket, link, &op->ip, &error);
     run->announced |= op->type == IBH_OP_ANNOUNCE;
     if (!done) {
         g_autofree char *command = ibh_op_command(op);

@@ -57,7 +57,7 @@ static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings,
                   .respects_holds = TRUE,
                   .speaker = "",
                   .warnings = warnings,
-                  .announcer = IBH_ANNOUNCER_INIT};
+                  .packet_socket = -1};
     gboolean ok = run_steps(event, &run, out), may_be_confined;
 
     *ret_changed = run.spared != NULL;

@@ -70,7 +70,8 @@ gboolean ibh_run_open(IbhRun *run, int lock_seconds, GError **error)
 
 void ibh_run_close(IbhRun *run)
 {
-    ibh_announcer_clear(&run->announcer);
+    if (run->packet_socket >= 0)
+        close(run->packet_socket);
     g_clear_pointer(&run->spared, g_array_unref);
     ibh_rails_free(run->rails);
     ibh_snapshot_free(run->snapshot);

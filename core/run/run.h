@@ -42,7 +42,7 @@ typedef struct IbhRun {
     GArray *spared;        /* int: NICs that an event left alone; NULL before that step */
     gboolean skipped_some; /* the event skipped operations on purpose */
     gboolean announced;    /* recently: peers may still send to another NIC */
-    IbhAnnouncer announcer;
+    int packet_socket;     /* of announcements; -1: not open */
 } IbhRun;
 
 void ibh_run_warn(IbhRun *run, const char *message);
