@@ -6,7 +6,6 @@
 
 #include "model/model.h"
 
-#include <netlink/addr.h>
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 #include <string.h>
@@ -71,15 +70,6 @@ static inline IbhIp get_ip(struct nlattr *attribute, int family)
     if (!attribute || nla_len(attribute) < (family == AF_INET6 ? 16 : 4))
         return (IbhIp){.family = AF_UNSPEC};
     return ibh_ip_from_bytes(family, nla_data(attribute));
-}
-
-static inline IbhIp ip_of(const struct nl_addr *address)
-{
-    const int family = address ? nl_addr_guess_family(address) : AF_UNSPEC;
-
-    if (family != AF_INET && family != AF_INET6)
-        return (IbhIp){.family = AF_UNSPEC};
-    return ibh_ip_from_bytes(family, nl_addr_get_binary_addr(address));
 }
 
 static inline IbhPrefix get_prefix(struct nlattr *attribute, int family, guint length)

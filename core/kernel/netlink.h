@@ -56,12 +56,8 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, IbhRouteMatters keep,
                                gconstpointer of, GArray *parts, GError **error);
 
-typedef enum {
-    IBH_NEIGHBOURS_FOUND, /* entries of ARP and ND */
-    IBH_NEIGHBOURS_ALL,   /* also permanent entries and entries of a control plane */
-    IBH_NEIGHBOURS_PROXY  /* proxy entries only: this host answers on behalf of other hosts */
-} IbhNeighbours;
-gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, IbhNeighbours which, GArray *neighbours,
+/* Reads the entries of ARP and ND, or with `proxies` those for which this host answers on behalf of other hosts. */
+gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, gboolean proxies, GArray *neighbours,
                                      GError **error);
 
 /* ---- writing ---- */

@@ -163,10 +163,11 @@ static gboolean flush_neighbours(IbhNetlink *netlink, int ifindex, GError **erro
 {
     g_autoptr(GArray) neighbours = IBH_NEW_ARRAY(IbhNeighbour);
 
-    if (!ibh_netlink_read_neighbours(netlink, AF_INET, IBH_NEIGHBOURS_FOUND, neighbours, error))
+    if (!ibh_netlink_read_neighbours(netlink, AF_INET, FALSE, neighbours, error))
         return FALSE;
     IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
-        if (neighbour->ifindex == ifindex && !change_neighbour(netlink, FALSE, ifindex, &neighbour->ip, error))
+        if (neighbour->ifindex == ifindex && !neighbour->fixed &&
+            !change_neighbour(netlink, FALSE, ifindex, &neighbour->ip, error))
             return FALSE;
     }
     return TRUE;

@@ -89,7 +89,7 @@ static gboolean learn(IbhProber *prober, GError **error)
 {
     g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
 
-    if (!ibh_netlink_read_neighbours(prober->netlink, AF_UNSPEC, IBH_NEIGHBOURS_ALL, neighbours, error))
+    if (!ibh_netlink_read_neighbours(prober->netlink, AF_UNSPEC, FALSE, neighbours, error))
         return FALSE;
     ibh_probe_learn(prober->probe, neighbours);
     prober->flight.settled = FALSE;
