@@ -16,7 +16,8 @@ static gboolean find_driver(IbhTree *tree, const char *device, IbhBare *bare)
     static const char *const drivers[][2] = {
         {"mlx5_core", "mlx5_ib"}, {"mlx4_core", "mlx4_ib"}, {"bnxt_en", "bnxt_re"}, {"ice", "irdma"},
         {"qede", "qedr"},         {"cxgb4", "iw_cxgb4"},    {"mana", "mana_ib"},    {"hns3", "hns_roce_hw_v2"}};
-    g_autofree char *uevent = ibh_tree_text(tree, UEVENT_MAX, "sys/bus/pci/devices/%s/uevent", device);
+    g_autofree char *path = g_strdup_printf("sys/bus/pci/devices/%s/uevent", device);
+    g_autofree char *uevent = ibh_fabric_read_text(tree, UEVENT_MAX, path);
 
     for (gsize i = 0; uevent && i < G_N_ELEMENTS(drivers); i++) {
         g_autofree char *line = g_strdup_printf("DRIVER=%s\n", drivers[i][0]);

@@ -15,48 +15,40 @@ static int compare_names(gconstpointer a, gconstpointer b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Lists the file `only`, or all *.conf if NULL. */
-static gboolean read_names(DIR *dir, const char *path, const char *only, GPtrArray *paths, GError **error)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DIR, closedir)
+
+/* Returns the sorted paths of the file `only`, or of all *.conf if NULL, in a directory that only root can write. A
+ * missing directory has no files, but a dangling link is an error: it would hide settings. If not all users may list
+ * the directory, sets `ret_public` (or NULL) to FALSE. */
+static GPtrArray *list_trusted(const char *path, const char *only, gboolean *ret_public, GError **error)
 {
+    g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(DIR) dir = opendir(path);
     const struct dirent *entry;
     struct stat status;
 
-    if (fstat(dirfd(dir), &status) < 0)
-        return ibh_file_fail(path, error);
+    if (!dir && errno == ENOENT && lstat(path, &status) < 0 && errno == ENOENT)
+        return g_steal_pointer(&paths);
+    if (!dir || fstat(dirfd(dir), &status) < 0) {
+        ibh_file_fail(path, error);
+        return NULL;
+    }
     if (!ibh_file_check_trusted(&status, path, error))
-        return FALSE;
+        return NULL;
     for (errno = 0; (entry = readdir(dir)) != NULL; errno = 0) {
         /* Editors and packagers leave .x.conf.swp, x.conf~ and x.conf.rpmnew behind. */
         if (only ? g_str_equal(entry->d_name, only)
                  : entry->d_name[0] != '.' && g_str_has_suffix(entry->d_name, ".conf"))
             g_ptr_array_add(paths, g_strconcat(path, "/", entry->d_name, NULL));
     }
-    if (errno != 0)
-        return ibh_file_fail(path, error);
-    g_ptr_array_sort(paths, compare_names);
-    return TRUE;
-}
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(DIR, closedir)
-
-/* Returns the sorted paths of the files in a directory that only root can write. A missing directory has no files, but
- * a dangling link is an error: it would hide settings. `ret_public` (or NULL) is TRUE if all users may list the
- * directory.
- */
-static GPtrArray *list_trusted(const char *path, const char *only, gboolean *ret_public, GError **error)
-{
-    g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
-    g_autoptr(DIR) dir = opendir(path);
-    struct stat status;
-    gboolean ok;
-
-    if (dir)
-        ok = read_names(dir, path, only, paths, error);
-    else
-        ok = (errno == ENOENT && lstat(path, &status) < 0 && errno == ENOENT) || ibh_file_fail(path, error);
+    if (errno != 0) {
+        ibh_file_fail(path, error);
+        return NULL;
+    }
     if (ret_public)
-        *ret_public = dir && ibh_file_is_public(dirfd(dir));
-    return ok ? g_steal_pointer(&paths) : NULL;
+        *ret_public = ibh_file_is_public(dirfd(dir));
+    g_ptr_array_sort(paths, compare_names);
+    return g_steal_pointer(&paths);
 }
 
 /* ---- names of tables ------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@ struct IbhStore {
     char *state;     /* the text of the state as we read or wrote it last */
     GString *kept;   /* the text of the rails file; NULL: the state has these rails already, or we cannot read it now */
     GArray *known;   /* IbhKnownRail: the rails in the rails file; NULL: unknown */
-    char *unwritten; /* the new text of the rails file, for ibh_store_close(); NULL: nothing is new */
+    gboolean is_new; /* ibh_store_close() writes `known` to the rails file */
 };
 
 /* Before Linux 5.14, a namespace has no cookie. Then use the inode: the kernel does not reuse it while a process is in
@@ -40,11 +40,12 @@ static gboolean check_directory(const char *path, GError **error)
 {
     struct stat info;
 
-    if (lstat(path, &info) < 0)
-        return ibh_file_cannot("open or make", path, error);
-    errno = ENOTDIR;
-    return S_ISDIR(info.st_mode) ? ibh_file_check_trusted(&info, path, error)
-                                 : ibh_file_cannot("open or make", path, error);
+    if (lstat(path, &info) == 0) {
+        if (S_ISDIR(info.st_mode))
+            return ibh_file_check_trusted(&info, path, error);
+        errno = ENOTDIR;
+    }
+    return ibh_file_cannot("open or make", path, error);
 }
 
 char *ibh_store_file(const IbhStore *store, const char *end)
@@ -104,36 +105,31 @@ static GString *read_kept(void)
     return text && g_str_has_suffix(text->str, end) ? g_steal_pointer(&text) : g_string_new(NULL);
 }
 
-/* An error is no problem now: after the next boot we shall not know which rails are missing. */
-static void write_kept(const char *known)
+static GArray *copy_known(const GArray *known)
 {
-    g_autofree char *end = make_end(), *text = g_strconcat(known, end, NULL);
+    GArray *copy = IBH_NEW_ARRAY(IbhKnownRail);
 
-    if (end)
-        (void)ibh_file_write(KEPT, text, IBH_FOR_ALL, NULL);
-}
-
-static void note_kept(IbhStore *store, const GArray *known)
-{
-    g_clear_pointer(&store->known, g_array_unref);
-    store->known = IBH_NEW_ARRAY(IbhKnownRail);
-    g_array_append_vals(store->known, known->data, known->len);
+    return g_array_append_vals(copy, known->data, known->len);
 }
 
 /* The rails file has the lines of the state about known rails, which are the last ones, without the times: since when a
- * rail is missing counts for this boot only. */
-static char *format_kept(const GArray *known)
+ * rail is missing counts for this boot only. An error is no problem now: after the next boot we shall not know which
+ * rails are missing. */
+static void write_kept(const GArray *known)
 {
+    g_autofree char *end = make_end(), *state = NULL, *text = NULL;
     g_autoptr(IbhState) timeless = ibh_state_new();
-    g_autofree char *text = NULL;
     const char *lines;
 
+    if (!end)
+        return;
     g_array_append_vals(timeless->known, known->data, known->len);
     IBH_EACH (IbhKnownRail, rail, timeless->known)
         rail->since = 0;
-    text = ibh_state_format(timeless);
-    lines = strstr(text, "\nknown ");
-    return g_strdup(lines ? lines + 1 : "");
+    state = ibh_state_format(timeless);
+    lines = strstr(state, "\nknown ");
+    text = g_strconcat(lines ? lines + 1 : "", end, NULL);
+    (void)ibh_file_write(KEPT, text, IBH_FOR_ALL, NULL);
 }
 
 /* ---- opening ---- */
@@ -165,11 +161,10 @@ void ibh_store_close(IbhStore *store)
         return;
     if (store->lock >= 0)
         close(store->lock);
-    if (store->unwritten)
-        write_kept(store->unwritten);
+    if (store->is_new)
+        write_kept(store->known);
     g_free(store->path);
     g_free(store->state);
-    g_free(store->unwritten);
     if (store->kept)
         g_string_free(store->kept, TRUE);
     g_clear_pointer(&store->known, g_array_unref);
@@ -277,20 +272,6 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 
 /* ---- the state ---- */
 
-/* Adds the known rails of earlier boots to the state; those of this boot are newer. The first events of a boot may come
- * before /var is mounted, so each run tries again until the rails file has been read. */
-static void merge_kept(IbhStore *store, IbhState *state)
-{
-    g_autoptr(IbhState) kept = ibh_state_parse(store->kept->str, store->kept->len);
-
-    note_kept(store, kept->known);
-    IBH_EACH (const IbhKnownRail, known, state->known)
-        ibh_known_put(kept->known, known);
-    g_array_set_size(state->known, 0);
-    g_array_append_vals(state->known, kept->known->data, kept->known->len);
-    state->recalled = TRUE;
-}
-
 /* A file that cannot be trusted counts as missing. Fail if the file cannot be read now, or by this user: the state must
  * not be taken for empty. */
 IbhState *ibh_store_load(IbhStore *store, GError **error)
@@ -306,10 +287,20 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
         return NULL;
     }
     state = ibh_state_parse(before, strlen(before));
-    if (!state->recalled && store->kept)
-        merge_kept(store, state);
-    else if (state->recalled)
-        note_kept(store, state->known);
+    if (state->recalled) {
+        store->known = copy_known(state->known);
+    } else if (store->kept) {
+        /* Add the known rails of earlier boots; those of this boot are newer. The first events of a boot may come
+         * before /var is mounted, so each run tries again until the rails file has been read. */
+        g_autoptr(IbhState) kept = ibh_state_parse(store->kept->str, store->kept->len);
+
+        store->known = copy_known(kept->known);
+        IBH_EACH (const IbhKnownRail, known, state->known)
+            ibh_known_put(kept->known, known);
+        g_array_unref(state->known);
+        state->known = g_array_ref(kept->known);
+        state->recalled = TRUE;
+    }
     store->state = text ? g_strdup(before) : ibh_state_format(state);
     return state;
 }
@@ -321,9 +312,9 @@ gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
     if (g_strcmp0(text, store->state) == 0)
         return TRUE;
     if (store->known && ibh_known_differ(store->known, state->known)) {
-        g_free(store->unwritten);
-        store->unwritten = format_kept(state->known);
-        note_kept(store, state->known);
+        g_array_unref(store->known);
+        store->known = copy_known(state->known);
+        store->is_new = TRUE;
     }
     if (!ibh_file_write(path, text, state->is_private ? IBH_FOR_ROOT : IBH_FOR_ALL, error))
         return FALSE;
