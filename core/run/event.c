@@ -10,7 +10,7 @@
 static gboolean run_steps(const IbhEvent *event, IbhRun *run, GString *out)
 {
     g_autoptr(GPtrArray) plan = NULL;
-    g_autoptr(IbhOutcome) outcome = NULL;
+    const IbhOutcome *outcome;
     g_autoptr(GError) error = NULL;
     g_autofree char *text = NULL;
     guint wanted;
@@ -35,13 +35,9 @@ static gboolean run_steps(const IbhEvent *event, IbhRun *run, GString *out)
     wanted = plan->len;
     run->spared = ibh_plan_restrain(plan, run->rails, &event->restraint);
     run->skipped_some = plan->len < wanted;
-    outcome = ibh_run_change(run, plan);
+    outcome = run->outcome = ibh_run_change(run, plan);
     text = ibh_ops_log_text(outcome->done, run->snapshot, event->cause);
     g_string_append(out, text);
-    IBH_EACH_POINTER (const IbhOp, op, outcome->done) {
-        if (event->done)
-            event->done(event->data, op);
-    }
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(run, message);
     return outcome->errors->len == 0;

@@ -40,6 +40,7 @@ typedef struct IbhRun {
     IbhSnapshot *snapshot;
     IbhRails *rails;
     GArray *spared;        /* int: NICs that an event left alone; NULL before that step */
+    IbhOutcome *outcome;   /* of an event; NULL before that step */
     gboolean skipped_some; /* the event skipped operations on purpose */
     gboolean announced;    /* recently: peers may still send to another NIC */
     int packet_socket;     /* of announcements; -1: not open */
@@ -59,9 +60,6 @@ gboolean ibh_run_look(IbhRun *run, GError **error);
 GPtrArray *ibh_run_decide(IbhRun *run, GError **error);
 /* Runs the plan. Saves old sysctl values before the first change, so that a crash loses none. */
 IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan);
-/* missing.c: updates the known rails (IbhKnownRail). If the kernel refused an operation, adds none: a new rail may be
- * incomplete, and must not be missed later. */
-void ibh_run_know(const IbhRun *run, GArray *known, gboolean refused);
 
 /* ---- the run for an event: like --apply, but with holds and restraint ---- */
 
@@ -72,8 +70,7 @@ typedef struct {
     IbhRestraint restraint;
     /* Each may be NULL. configure() may replace run->config, which is NULL if the files are bad. */
     void (*configure)(gpointer data, IbhRun *run);
-    void (*done)(gpointer data, const IbhOp *op); /* called for each change that stands */
-    void (*after)(gpointer data, IbhRun *run);    /* called at the end of each run, even if it failed */
+    void (*after)(gpointer data, IbhRun *run); /* called at the end of each run, even if it failed */
     gpointer data;
 } IbhEvent;
 

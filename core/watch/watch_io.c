@@ -79,9 +79,8 @@ typedef struct {
 
 /* ---- looking ---- */
 
-static void note(gpointer data, const IbhOp *op)
+static void note(Watch *watch, const IbhOp *op)
 {
-    Watch *watch = data;
     /* While addresses come and go, hooks and --watch delete and add by turns. */
     const guint32 taker = ibh_numbers_have(watch->heard.moved, op->ifindex) ? 0 : ibh_heard_taker(&watch->heard, op);
     int seconds = ibh_backoff_note(watch->backoff, op, taker != 0, watch->looking);
@@ -144,8 +143,10 @@ static void after(gpointer data, IbhRun *run)
     Watch *watch = data;
 
     forget_run(watch);
-    if (!run->spared) /* it did not come so far */
+    if (!run->outcome) /* it did not come so far */
         return;
+    IBH_EACH_POINTER (const IbhOp, op, run->outcome->done)
+        note(watch, op);
     ibh_focus_find(&watch->focus, run->rails);
     watch->port = ibh_netlink_port(run->netlink);
     watch->spared = g_steal_pointer(&run->spared);
@@ -362,7 +363,6 @@ static void run(Watch *watch)
     watch->complained = g_string_new(NULL);
     watch->files = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     watch->how.configure = configure;
-    watch->how.done = note;
     watch->how.after = after;
     watch->how.data = watch;
     while (!watch->stop) {
