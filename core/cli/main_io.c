@@ -538,7 +538,6 @@ static int act_once(const IbhOptions *options, Waiter *waiter, GString *out, GSt
                 .undo = action == IBH_ACTION_UNDO,
                 /* --plan shows what --apply would do, and --apply lifts holds */
                 .respects_holds = action == IBH_ACTION_SHOW || action == IBH_ACTION_CHECK,
-                .speaker = "ib-hook: ",
                 .warnings = warnings,
                 .packet_socket = -1},
         .options = options,

@@ -6,11 +6,6 @@
 
 /* ---- which routes of a dump to keep ---- */
 
-static gboolean is_in_scope(gconstpointer scope, const IbhRoute *route)
-{
-    return ibh_scope_has(scope, route);
-}
-
 static gboolean leads_to_subnet(gconstpointer subnets, const IbhRoute *route)
 {
     return ibh_prefixes_have(subnets, &route->dst);
@@ -46,8 +41,8 @@ static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSna
     if (!ibh_netlink_read_routes(netlink, &kernels, snapshot->routes, error))
         return FALSE;
     /* For each NIC, the kernel walks through the main table: skip IPv6 if no candidate has a global address. */
-    if (any && !ibh_netlink_read_main(netlink, scope.candidates, scope.has_ipv6 ? AF_UNSPEC : AF_INET, is_in_scope,
-                                      &scope, snapshot->main_by_nic, error))
+    if (any && !ibh_netlink_read_main(netlink, scope.candidates, scope.has_ipv6 ? AF_UNSPEC : AF_INET, ibh_scope_has,
+                                      scope.subnets, snapshot->main_by_nic, error))
         return FALSE;
     main.of = subnets = ibh_scope_lacks(&scope, snapshot);
     if (subnets->len && !ibh_netlink_read_routes(netlink, &main, snapshot->main_to_subnets, error))

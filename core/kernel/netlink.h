@@ -62,14 +62,13 @@ gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, gboolean p
 
 /* ---- writing ---- */
 
-/* Runs a rule, route or neigh operation. Succeeds also if the kernel's state is as wanted already. */
+/* Runs an operation on a rule, a route or neighbours. Succeeds also if the kernel's state is as wanted already. An
+ * announcement is the kernel's own gratuitous ARP, which works only for the address that the kernel would choose as the
+ * source (IbhOp.by_kernel). */
 gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **error);
 
-/* Makes the kernel send a gratuitous ARP for its own address. This works only for the address that the kernel would
- * choose as the source (IbhOp.by_kernel). */
-gboolean ibh_netlink_announce(IbhNetlink *netlink, int ifindex, const IbhIp *ip, GError **error);
-/* Deletes one neighbour entry. (IBH_OP_NEIGH_DEL deletes all entries that ARP found through a NIC.) */
-gboolean ibh_netlink_forget_neighbour(IbhNetlink *netlink, int ifindex, const IbhIp *ip, GError **error);
+/* Adds an entry that makes the kernel ask for the address, or deletes one. */
+gboolean ibh_netlink_change_neighbour(IbhNetlink *netlink, gboolean add, int ifindex, const IbhIp *ip, GError **error);
 
 /* Reads a message about a rule, whose fixed header the caller has checked. */
 IbhRule ibh_rule_of(struct nlmsghdr *header);
@@ -78,7 +77,7 @@ IbhRule ibh_rule_of(struct nlmsghdr *header);
 
 /* Sends a gratuitous ARP or an unsolicited neighbour advertisement for any address through any link. To close a packet
  * socket, the kernel waits for an RCU grace period of some milliseconds; so the caller keeps the socket, which is -1 at
- * first, and uses ibh_netlink_announce() if the kernel's own ARP will do. */
+ * first, and uses ibh_netlink_execute() if the kernel's own ARP will do. */
 gboolean ibh_announce(int *packet_socket, const IbhLink *link, const IbhIp *ip, GError **error);
 
 /* ---- capabilities ---- */

@@ -28,9 +28,9 @@ void ibh_scope_clear(IbhScope *scope)
     g_array_unref(scope->subnets);
 }
 
-gboolean ibh_scope_has(const IbhScope *scope, const IbhRoute *route)
+gboolean ibh_scope_has(gconstpointer subnets, const IbhRoute *route)
 {
-    return route->gateway.family == AF_UNSPEC || !route->dst.length || ibh_prefixes_have(scope->subnets, &route->dst);
+    return route->gateway.family == AF_UNSPEC || !route->dst.length || ibh_prefixes_have(subnets, &route->dst);
 }
 
 GArray *ibh_scope_lacks(const IbhScope *scope, const IbhSnapshot *snapshot)

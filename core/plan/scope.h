@@ -18,8 +18,9 @@ void ibh_scope_init(IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfi
 void ibh_scope_clear(IbhScope *scope);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhScope, ibh_scope_clear)
 
-/* TRUE if we need this route of main through a candidate: on-link routes, defaults, routes to candidates' subnets. */
-gboolean ibh_scope_has(const IbhScope *scope, const IbhRoute *route);
+/* TRUE if we need this route of main through a candidate: on-link routes, defaults, routes to the candidates'
+ * `subnets`. */
+gboolean ibh_scope_has(gconstpointer subnets, const IbhRoute *route);
 /* IbhPrefix: subnets of candidates that main does not reach through their own NIC. We need main's other routes to those
  * subnets, too. */
 GArray *ibh_scope_lacks(const IbhScope *scope, const IbhSnapshot *snapshot);

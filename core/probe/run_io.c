@@ -102,7 +102,8 @@ static void finish(IbhProber *prober, guint i)
     const IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
 
     if (ibh_probe_takes_entry(pair) && !pair->hop->fixed)
-        (void)ibh_netlink_forget_neighbour(prober->netlink, ibh_probe_link(pair)->ifindex, ibh_probe_peer(pair), NULL);
+        (void)ibh_netlink_change_neighbour(prober->netlink, FALSE, ibh_probe_link(pair)->ifindex, ibh_probe_peer(pair),
+                                           NULL);
     ibh_flight_end(&prober->flight, i);
 }
 

@@ -17,10 +17,8 @@ static void make_peers_switch(IbhRun *run, const IbhOp *op)
     g_autoptr(GError) error = NULL;
     gboolean done;
 
-    if (op->type == IBH_OP_NEIGH_DEL)
+    if (op->type == IBH_OP_NEIGH_DEL || op->by_kernel)
         done = ibh_netlink_execute(run->netlink, op, &error);
-    else if (op->by_kernel)
-        done = ibh_netlink_announce(run->netlink, op->ifindex, &op->ip, &error);
     else
         done = ibh_announce(&run->packet_socket, link, &op->ip, &error);
     run->announced |= op->type == IBH_OP_ANNOUNCE;

@@ -13,7 +13,6 @@ static gboolean run_steps(const IbhEvent *event, IbhRun *run, GString *out)
     const IbhOutcome *outcome;
     g_autoptr(GError) error = NULL;
     g_autofree char *text = NULL;
-    guint wanted;
 
     if (ibh_run_open(run, LOCK_SECONDS, &error)) {
         g_autoptr(GError) problem = NULL;
@@ -32,9 +31,7 @@ static gboolean run_steps(const IbhEvent *event, IbhRun *run, GString *out)
         ibh_run_warn(run, error->message);
     if (!plan)
         return FALSE;
-    wanted = plan->len;
     run->spared = ibh_plan_restrain(plan, run->rails, &event->restraint);
-    run->skipped_some = plan->len < wanted;
     outcome = run->outcome = ibh_run_change(run, plan);
     text = ibh_ops_log_text(outcome->done, run->snapshot, event->cause);
     g_string_append(out, text);
@@ -51,12 +48,11 @@ static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings,
                   .is_event = TRUE,
                   .writes = TRUE,
                   .respects_holds = TRUE,
-                  .speaker = "",
                   .warnings = warnings,
                   .packet_socket = -1};
     gboolean ok = run_steps(event, &run, out), may_be_confined;
 
-    *ret_changed = run.spared != NULL;
+    *ret_changed = run.outcome != NULL;
     may_be_confined = warnings->len || (*ret_changed && !run.rails->candidates);
     if (event->after)
         event->after(event->data, &run);

@@ -11,7 +11,7 @@ void ibh_run_warn(IbhRun *run, const char *message)
 {
     g_autofree char *text = ibh_text_printable(message);
 
-    g_string_append_printf(run->warnings, "%s%s\n", run->speaker, text);
+    g_string_append_printf(run->warnings, "%s%s\n", run->is_event ? "" : "ib-hook: ", text);
 }
 
 /* ---- getting ready ---- */

@@ -26,7 +26,6 @@ typedef struct IbhRun {
     void (*remember)(const struct IbhRun *run, IbhState *state);
     gconstpointer data;      /* for these functions */
     gboolean respects_holds; /* held and kept NICs stay so */
-    const char *speaker;     /* prefix of each warning */
     GString *warnings;
 
     /* The results so far. */
@@ -39,11 +38,10 @@ typedef struct IbhRun {
     IbhState *state;     /* as read; the snapshot has a copy that matches its links */
     IbhSnapshot *snapshot;
     IbhRails *rails;
-    GArray *spared;        /* int: NICs that an event left alone; NULL before that step */
-    IbhOutcome *outcome;   /* of an event; NULL before that step */
-    gboolean skipped_some; /* the event skipped operations on purpose */
-    gboolean announced;    /* recently: peers may still send to another NIC */
-    int packet_socket;     /* of announcements; -1: not open */
+    GArray *spared;      /* int: NICs that an event left alone; NULL before that step */
+    IbhOutcome *outcome; /* of an event; NULL before that step */
+    gboolean announced;  /* recently: peers may still send to another NIC */
+    int packet_socket;   /* of announcements; -1: not open */
 } IbhRun;
 
 void ibh_run_warn(IbhRun *run, const char *message);

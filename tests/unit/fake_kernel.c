@@ -957,7 +957,7 @@ static void read_main(const GArray *routes, const IbhScope *scope, IbhSnapshot *
             IbhRoute part;
 
             if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && !route->cached &&
-                (scope->has_ipv6 || route->family == AF_INET) && ibh_scope_has(scope, route) &&
+                (scope->has_ipv6 || route->family == AF_INET) && ibh_scope_has(scope->subnets, route) &&
                 ibh_route_part(route, *ifindex, &part))
                 g_array_append_val(snapshot->main_by_nic, part);
         }
