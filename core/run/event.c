@@ -6,43 +6,13 @@
 
 #define LOCK_SECONDS 8 /* the caller waits for us */
 
-/* Returns FALSE if something failed. `out` gets the lines for the journal. */
-static gboolean run_steps(const IbhEvent *event, IbhRun *run, GString *out)
-{
-    g_autoptr(GPtrArray) plan = NULL;
-    const IbhOutcome *outcome;
-    g_autoptr(GError) error = NULL;
-    g_autofree char *text = NULL;
-
-    if (ibh_run_open(run, LOCK_SECONDS, &error)) {
-        g_autoptr(GError) problem = NULL;
-
-        (void)ibh_run_configure(run, &problem);
-        if (event->configure)
-            event->configure(event->data, run);
-        if (problem)
-            ibh_run_warn(run, problem->message);
-        if (run->config && ibh_run_look(run, &error))
-            plan = ibh_run_decide(run, &error);
-    }
-    if (plan) /* warn of a remote= that cannot work, and route the NIC without it */
-        (void)ibh_rails_check_remote(run->rails, &error);
-    if (error)
-        ibh_run_warn(run, error->message);
-    if (!plan)
-        return FALSE;
-    run->spared = ibh_plan_restrain(plan, run->rails, &event->restraint);
-    outcome = run->outcome = ibh_run_change(run, plan);
-    text = ibh_ops_log_text(outcome->done, run->snapshot, event->cause);
-    g_string_append(out, text);
-    IBH_EACH_POINTER (const char, message, outcome->errors)
-        ibh_run_warn(run, message);
-    return outcome->errors->len == 0;
-}
-
-/* `ret_changed`: the run got as far as the change. */
+/* Returns FALSE if something failed. `out` gets the lines for the journal. `ret_changed`: the run got as far as the
+ * change. */
 static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings, gboolean *ret_changed)
 {
+    g_autoptr(GPtrArray) plan = NULL;
+    g_autoptr(IbhOutcome) outcome = NULL;
+    g_autoptr(GError) error = NULL;
     IbhRun run = {.config_path = event->config,
                   .sysfs = event->sysfs,
                   .is_event = TRUE,
@@ -50,16 +20,41 @@ static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings,
                   .respects_holds = TRUE,
                   .warnings = warnings,
                   .packet_socket = -1};
-    gboolean ok = run_steps(event, &run, out), may_be_confined;
+    gboolean may_be_confined;
 
-    *ret_changed = run.outcome != NULL;
-    may_be_confined = warnings->len || (*ret_changed && !run.rails->candidates);
+    if (ibh_run_open(&run, LOCK_SECONDS, &error)) {
+        g_autoptr(GError) problem = NULL;
+
+        (void)ibh_run_configure(&run, &problem);
+        if (event->configure)
+            event->configure(event->data, &run);
+        if (problem)
+            ibh_run_warn(&run, problem->message);
+        if (run.config && ibh_run_look(&run, &error))
+            plan = ibh_run_decide(&run, &error);
+    }
+    if (plan) /* warn of a remote= that cannot work, and route the NIC without it */
+        (void)ibh_rails_check_remote(run.rails, &error);
+    if (error)
+        ibh_run_warn(&run, error->message);
+    if (plan) {
+        g_autofree char *text = NULL;
+
+        run.spared = ibh_plan_restrain(plan, run.rails, &event->restraint);
+        outcome = ibh_run_change(&run, plan);
+        text = ibh_ops_log_text(outcome->done, run.snapshot, event->cause);
+        g_string_append(out, text);
+        IBH_EACH_POINTER (const char, message, outcome->errors)
+            ibh_run_warn(&run, message);
+    }
+    may_be_confined = warnings->len || (outcome && !run.rails->candidates);
     if (event->after)
-        event->after(event->data, &run);
+        event->after(event->data, &run, outcome);
     ibh_run_close(&run);
     if (may_be_confined)
         ibh_confined_explain(warnings);
-    return ok;
+    *ret_changed = outcome != NULL;
+    return outcome && !outcome->errors->len;
 }
 
 /* An address may disappear while we run the plan, and then the kernel rejects a route. Run once more before reporting

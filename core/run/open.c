@@ -73,7 +73,6 @@ void ibh_run_close(IbhRun *run)
     if (run->packet_socket >= 0)
         close(run->packet_socket);
     g_clear_pointer(&run->spared, g_array_unref);
-    g_clear_pointer(&run->outcome, ibh_outcome_free);
     ibh_rails_free(run->rails);
     ibh_snapshot_free(run->snapshot);
     ibh_state_free(run->state);

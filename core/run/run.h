@@ -38,10 +38,9 @@ typedef struct IbhRun {
     IbhState *state;     /* as read; the snapshot has a copy that matches its links */
     IbhSnapshot *snapshot;
     IbhRails *rails;
-    GArray *spared;      /* int: NICs that an event left alone; NULL before that step */
-    IbhOutcome *outcome; /* of an event; NULL before that step */
-    gboolean announced;  /* recently: peers may still send to another NIC */
-    int packet_socket;   /* of announcements; -1: not open */
+    GArray *spared;     /* int: NICs that an event left alone; NULL before that step */
+    gboolean announced; /* recently: peers may still send to another NIC */
+    int packet_socket;  /* of announcements; -1: not open */
 } IbhRun;
 
 void ibh_run_warn(IbhRun *run, const char *message);
@@ -68,7 +67,7 @@ typedef struct {
     IbhRestraint restraint;
     /* Each may be NULL. configure() may replace run->config, which is NULL if the files are bad. */
     void (*configure)(gpointer data, IbhRun *run);
-    void (*after)(gpointer data, IbhRun *run); /* called at the end of each run, even if it failed */
+    void (*after)(gpointer data, IbhRun *run, const IbhOutcome *outcome); /* at its end; NULL: no change */
     gpointer data;
 } IbhEvent;
 

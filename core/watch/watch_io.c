@@ -138,14 +138,14 @@ static void forget_run(Watch *watch)
     g_clear_pointer(&watch->missed, g_array_unref);
 }
 
-static void after(gpointer data, IbhRun *run)
+static void after(gpointer data, IbhRun *run, const IbhOutcome *outcome)
 {
     Watch *watch = data;
 
     forget_run(watch);
-    if (!run->outcome) /* it did not come so far */
+    if (!outcome) /* it did not come so far */
         return;
-    IBH_EACH_POINTER (const IbhOp, op, run->outcome->done)
+    IBH_EACH_POINTER (const IbhOp, op, outcome->done)
         note(watch, op);
     ibh_focus_find(&watch->focus, run->rails);
     watch->port = ibh_netlink_port(run->netlink);
