@@ -303,7 +303,7 @@ static int open_in_tree(const IbhTree *tree, const char *path, mode_t type)
     int looked, fd = -1;
 
     if (tree->complete)
-        return open(full, READING | (type == S_IFDIR ? O_DIRECTORY : 0));
+        return open(full, READING);
     looked = ibh_tree_look(tree, path, 0, &status);
     if (looked < 0)
         return -1;
@@ -338,9 +338,11 @@ gssize ibh_tree_read(IbhTree *tree, const char *path, char *text, gsize limit, g
 void ibh_tree_line(IbhTree *tree, char *line, gsize size, const char *format, ...)
 {
     g_autofree char *path = NULL;
+    gssize length;
 
     FORMAT(path, format);
-    line[MAX(ibh_tree_read(tree, path, line, size - 1, TRUE), 0)] = '\0';
+    length = ibh_tree_read(tree, path, line, size - 1, TRUE);
+    line[MAX(length, 0)] = '\0';
     line[strcspn(line, "\n")] = '\0';
 }
 
@@ -385,14 +387,16 @@ static int compare_versions(gconstpointer a, gconstpointer b)
 GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...)
 {
     GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
-    g_autofree char *path = NULL;
+    g_autofree char *path = NULL, *full = NULL;
     const struct dirent *entry;
     DIR *dir = NULL;
     int fd;
 
     FORMAT(path, format);
-    fd = open_in_tree(tree, path, S_IFDIR);
-    if (fd >= 0 && !(dir = fdopendir(fd)))
+    full = g_strconcat("/", path, NULL);
+    if (tree->complete) /* fdopendir() makes two more system calls */
+        dir = opendir(full);
+    else if ((fd = open_in_tree(tree, path, S_IFDIR)) >= 0 && !(dir = fdopendir(fd)))
         close(fd);
     /* ENODEV: the device is being removed; EXDEV: the path leads out of the copy */
     if (!dir && errno != ENOENT && errno != ENOTDIR && errno != ENODEV && errno != EXDEV)
