@@ -221,30 +221,10 @@ static gboolean flock_within(const IbhStore *store, int seconds)
     return TRUE;
 }
 
-static int open_lock(const char *path, gboolean *ret_new, GError **error)
-{
-    const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    int fd = open(path, flags);
-    struct stat info;
-
-    *ret_new = fd < 0 && errno == ENOENT;
-    if (*ret_new)
-        fd = open(path, flags | O_CREAT, 0600);
-    if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && ibh_file_check_trusted(&info, path, NULL))
-        return fd;
-    if (fd < 0 && errno != ELOOP && errno != EISDIR)
-        ibh_file_cannot("open", path, error);
-    else
-        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_PERM,
-                    "cannot lock %s: it is not a plain file of root's alone; remove it", path);
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
 /* If somebody removes the file while we wait for its lock, later processes lock a new file; so do the same. */
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 {
+    const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     g_autofree char *path = ibh_store_file(store, ".lock");
     gboolean is_new;
     struct stat info;
@@ -252,8 +232,18 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
     do {
         if (store->lock >= 0)
             close(store->lock);
-        if ((store->lock = open_lock(path, &is_new, error)) < 0)
+        store->lock = open(path, flags);
+        is_new = store->lock < 0 && errno == ENOENT;
+        if (is_new)
+            store->lock = open(path, flags | O_CREAT, 0600);
+        if (store->lock < 0 && errno != ELOOP && errno != EISDIR)
+            return ibh_file_cannot("open", path, error);
+        if (store->lock < 0 || fstat(store->lock, &info) < 0 || !S_ISREG(info.st_mode) ||
+            !ibh_file_check_trusted(&info, path, NULL)) {
+            g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_PERM,
+                        "cannot lock %s: it is not a plain file of root's alone; remove it", path);
             return FALSE;
+        }
         if (!flock_within(store, seconds)) {
             if (errno == EWOULDBLOCK || errno == EINTR)
                 g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN,

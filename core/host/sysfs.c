@@ -182,7 +182,7 @@ gboolean ibh_sysfs_find_rdma(IbhTree *tree, GArray *links, GError **error)
 
 #define DEVICE "sys/class/infiniband/%.*s"
 
-static gboolean find_slot(IbhTree *tree, const char *port, char slot[IBH_SLOT_LEN])
+gboolean ibh_sysfs_find_slot(IbhTree *tree, const char *port, char slot[IBH_SLOT_LEN])
 {
     const int length = (int)strcspn(port, "/"); /* of "mlx5_1" in "mlx5_1/1" */
     g_autofree char *bus = ibh_tree_real(tree, DEVICE "/device", length, port), *address = NULL;
@@ -196,13 +196,6 @@ static gboolean find_slot(IbhTree *tree, const char *port, char slot[IBH_SLOT_LE
     return TRUE;
 }
 
-gboolean ibh_hardware_find(const char *sysfs, IbhKnownRail *known)
-{
-    g_auto(IbhTree) tree = ibh_tree_of(sysfs);
-
-    return find_slot(&tree, known->port, known->slot);
-}
-
 void ibh_sysfs_find_slots(IbhTree *tree, const GArray *known, GArray *links)
 {
     IBH_EACH (IbhLink, link, links) {
@@ -211,7 +204,7 @@ void ibh_sysfs_find_slots(IbhTree *tree, const GArray *known, GArray *links)
         IBH_EACH (const IbhKnownRail, rail, known) {
             if (g_str_equal(link->name, rail->iface) && g_str_equal(link->rdma, rail->port) &&
                 !ibh_link_has_hardware(link, rail->hardware))
-                (void)find_slot(tree, link->rdma, link->slot);
+                (void)ibh_sysfs_find_slot(tree, link->rdma, link->slot);
         }
     }
 }

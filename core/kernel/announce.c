@@ -27,26 +27,6 @@ static gboolean set_errno(const char *what, GError **error)
     return FALSE;
 }
 
-static gboolean announce_arp(int *packet_socket, const IbhLink *link, const IbhIp *ip, GError **error)
-{
-    guint8 frame[IBH_ARP_MAX];
-    const gsize length = ibh_arp_request(link, ip, ip, frame);
-    LinkAddress to = {.link = {.sll_family = AF_PACKET,
-                               .sll_protocol = htons(ETH_P_ARP),
-                               .sll_ifindex = link->ifindex,
-                               .sll_halen = (guint8)link->lladdr_len}};
-
-    if (!length)
-        return TRUE; /* without a hardware address, there is nothing to announce */
-    if (*packet_socket < 0)
-        *packet_socket = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (*packet_socket < 0)
-        return set_errno("cannot open a packet socket", error);
-    memcpy(to.room + offsetof(struct sockaddr_ll, sll_addr), link->broadcast, link->lladdr_len);
-    return sendto(*packet_socket, frame, length, 0, &to.generic, sizeof to) >= 0 ||
-           set_errno("cannot send an announcement", error);
-}
-
 static gboolean announce_icmp6(const IbhLink *link, const IbhIp *ip, GError **error)
 {
     const int hops = 255; /* receivers drop advertisements that a router may have forwarded */
@@ -74,5 +54,22 @@ static gboolean announce_icmp6(const IbhLink *link, const IbhIp *ip, GError **er
 
 gboolean ibh_announce(int *packet_socket, const IbhLink *link, const IbhIp *ip, GError **error)
 {
-    return ip->family == AF_INET6 ? announce_icmp6(link, ip, error) : announce_arp(packet_socket, link, ip, error);
+    guint8 frame[IBH_ARP_MAX];
+    const gsize length = ibh_arp_request(link, ip, ip, frame);
+    LinkAddress to = {.link = {.sll_family = AF_PACKET,
+                               .sll_protocol = htons(ETH_P_ARP),
+                               .sll_ifindex = link->ifindex,
+                               .sll_halen = (guint8)link->lladdr_len}};
+
+    if (ip->family == AF_INET6)
+        return announce_icmp6(link, ip, error);
+    if (!length)
+        return TRUE; /* without a hardware address, there is nothing to announce */
+    if (*packet_socket < 0)
+        *packet_socket = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (*packet_socket < 0)
+        return set_errno("cannot open a packet socket", error);
+    memcpy(to.room + offsetof(struct sockaddr_ll, sll_addr), link->broadcast, link->lladdr_len);
+    return sendto(*packet_socket, frame, length, 0, &to.generic, sizeof to) >= 0 ||
+           set_errno("cannot send an announcement", error);
 }

@@ -96,11 +96,6 @@ guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink)
     return ibh_socket_netns_cookie(nl_socket_get_fd(netlink->socket));
 }
 
-guint32 ibh_netlink_port(IbhNetlink *netlink)
-{
-    return nl_socket_get_local_port(netlink->socket);
-}
-
 /* ---- an exchange ---- */
 
 /* NLMSG_DONE ends a dump and NLMSG_ERROR acknowledges a change; each has an error number, which may be 0. In an

@@ -28,9 +28,6 @@ guint64 ibh_socket_netns_cookie(int fd);
  * time; after this namespace has gone, the kernel reuses the number. 0: unknown. */
 guint64 ibh_netns_number(const char *process);
 
-/* The kernel's reports of our changes to other processes carry this port. */
-guint32 ibh_netlink_port(IbhNetlink *netlink);
-
 /* ---- reading: each function appends to an array, both families unless told otherwise ---- */
 
 /* FALSE: skip the route. */

@@ -127,6 +127,8 @@ static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *sta
  * missed later. */
 static void update_known(const IbhRun *run, GArray *known, gboolean refused)
 {
+    g_auto(IbhTree) tree = ibh_tree_of(run->sysfs);
+
     IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
         /* --apply --iface NAME: the rail needs the addresses that it has now, and no others. */
         const gboolean all = run->only && g_strv_contains(run->only, nic->link->name);
@@ -134,7 +136,7 @@ static void update_known(const IbhRun *run, GArray *known, gboolean refused)
 
         /* Look the hardware up in sysfs once, when it is new. */
         if (!run->undo && !refused && ibh_known_of(run->rails, nic, known, all, &now) &&
-            (now.slot[0] || ibh_hardware_find(run->sysfs, &now)))
+            (now.slot[0] || ibh_sysfs_find_slot(&tree, now.port, now.slot)))
             ibh_known_put(known, &now);
     }
     IBH_EACH_BACK (IbhKnownRail, one, known) {

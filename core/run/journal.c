@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -40,13 +41,12 @@ void ibh_log_lines(int priority, const char *lines, gboolean or_stderr)
         g_autofree char *journal = g_strdup_printf(
             "PRIORITY=%d\nSYSLOG_IDENTIFIER=ib-hook\nSYSLOG_PID=%d\nMESSAGE=%s\n", priority, pid, message);
         g_autofree char *syslog = g_strdup_printf("<%d>ib-hook[%d]: %s", LOG_DAEMON | priority, pid, message);
-        g_autofree char *plain = g_strdup_printf("ib-hook: %s\n", message);
 
         if (!message[0] || ibh_datagram_send(fd, "/run/systemd/journal/socket", journal, strlen(journal)) ||
             ibh_datagram_send(fd, "/dev/log", syslog, strlen(syslog)))
             continue;
         if (or_stderr && poll(&output, 1, 0) == 1 && output.revents == POLLOUT)
-            (void)!write(STDERR_FILENO, plain, MIN(strlen(plain), PIPE_BUF)); /* poll() promises that much room */
+            dprintf(STDERR_FILENO, "ib-hook: %.*s\n", PIPE_BUF - 10, message); /* poll() promises room for PIPE_BUF */
     }
     if (fd >= 0)
         close(fd);

@@ -16,26 +16,21 @@ void ibh_run_warn(IbhRun *run, const char *message)
 
 /* ---- getting ready ---- */
 
-/* If the caller closed descriptor 0, 1 or 2, a file that we open later must not take its place. */
-static void open_standard_descriptors(void)
+void ibh_process_start(void)
 {
     int fd;
 
-    do
-        fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        close(fd);
-}
-
-void ibh_process_start(void)
-{
     /* Our memory holds the caller's environment: other processes must not read it, nor core dumps contain it.
      * RLIMIT_CORE does not apply to core dumps that the kernel pipes to a program. */
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     umask(022);               /* the next run, without CAP_DAC_OVERRIDE, must be able to read our files in /run */
     signal(SIGXFSZ, SIG_IGN); /* write() returns EFBIG instead */
-    open_standard_descriptors();
+    /* If the caller closed descriptor 0, 1 or 2, a file that we open later must not take its place. */
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
 }
 
 /* FALSE if another run keeps the lock. Without a directory or lock go on: the change can still be made. */

@@ -3,6 +3,7 @@
 
 #include "check/in_force.h"
 #include "check/missing.h"
+#include "kernel/dump.h"
 #include "kernel/netlink.h"
 #include "run/run.h"
 #include "watch/backoff.h"
@@ -11,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netlink/socket.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -148,7 +150,7 @@ static void after(gpointer data, IbhRun *run, const IbhOutcome *outcome)
     IBH_EACH_POINTER (const IbhOp, op, outcome->done)
         note(watch, op);
     ibh_focus_find(&watch->focus, run->rails);
-    watch->port = ibh_netlink_port(run->netlink);
+    watch->port = nl_socket_get_local_port(run->netlink->socket);
     watch->spared = g_steal_pointer(&run->spared);
     watch->missed = ibh_missing_find(run->rails, run->config, run->sysfs, TRUE);
     watch->reload = FALSE; /* its configuration is in the state */
