@@ -119,17 +119,14 @@ static void find_links_of_port(Port *port, GArray *links)
     /* Each entry costs an open(): stop at the first netdev of this namespace that is no port of a bond. */
     for (int i = 0; i < N_NDEVS && !found; i++) {
         char name[IBH_NDEV_LEN];
-        gboolean listed = FALSE;
 
         ibh_sysfs_read_ndev(port->tree, port->directory, i, name);
         if (!name[0] || ibh_names_have(port->ndevs, name))
             continue;
         g_ptr_array_add(port->ndevs, g_strdup(name));
         IBH_EACH (const IbhLink, link, links) {
-            if (!listed && g_str_equal(link->name, name)) {
-                listed = TRUE;
+            if (g_str_equal(link->name, name))
                 found = !link->master;
-            }
         }
     }
     IBH_EACH (IbhLink, link, links) {
