@@ -9,6 +9,13 @@
 
 #define UEVENT_MAX ((gsize)4 * 1024)
 
+char *ibh_fabric_read_text(IbhTree *tree, gsize limit, const char *path)
+{
+    g_autofree char *text = g_malloc0(limit + 1);
+
+    return ibh_tree_read(tree, path, text, limit, FALSE) < 0 ? NULL : g_steal_pointer(&text);
+}
+
 /* Sets driver and RDMA part. FALSE: another driver has it, as that of a virtual machine. */
 static gboolean find_driver(IbhTree *tree, const char *device, IbhBare *bare)
 {

@@ -175,13 +175,6 @@ static const struct {
     {OF_PROCESS, "limits", parse_memlock, G_STRUCT_OFFSET(IbhFabric, memlock)},
 };
 
-char *ibh_fabric_read_text(IbhTree *tree, gsize limit, const char *path)
-{
-    g_autofree char *text = g_malloc0(limit + 1);
-
-    return ibh_tree_read(tree, path, text, limit, FALSE) < 0 ? NULL : g_steal_pointer(&text);
-}
-
 static void read_facts(IbhTree *tree, Subject of, const char *directory, gpointer to)
 {
     for (gsize i = 0; i < G_N_ELEMENTS(facts); i++) {
