@@ -128,7 +128,7 @@ gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *
     look_at_settings(rails, facts);
     g_array_set_size(list, 0);
     return look_into_tables(rails, snapshot, facts, netlink, error) && look_into_cache(rails, facts, netlink, error) &&
-           ibh_netlink_read_neighbours(netlink, AF_INET, IBH_NEIGHBOURS_ALL, list, error) &&
-           ibh_netlink_read_neighbours(netlink, AF_INET6, IBH_NEIGHBOURS_ALL, list, error) &&
-           ibh_netlink_read_neighbours(netlink, AF_INET, IBH_NEIGHBOURS_PROXY, list, error);
+           ibh_netlink_read_neighbours(netlink, AF_INET, FALSE, list, error) &&
+           ibh_netlink_read_neighbours(netlink, AF_INET6, FALSE, list, error) &&
+           ibh_netlink_read_neighbours(netlink, AF_INET, TRUE, list, error);
 }

@@ -14,6 +14,9 @@
 gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
                         GError **error);
 
+/* Asks how the kernel would route a packet. */
+gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error);
+
 /* Fills in the managers of all links, with what keeps them from calling our hook, and hand-written scripts. `sysfs`
  * stands for /sys. A manager whose files cannot be read is unknown. */
 void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts *facts);

@@ -30,16 +30,15 @@ static gboolean is_known(const GArray *missed, const IbhRails *rails, const char
 GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolean all)
 {
     GArray *missed = IBH_NEW_ARRAY(IbhKnownRail);
-    g_autoptr(GPtrArray) names = g_ptr_array_new();
 
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known)
         add_judged(missed, *known, rails, config);
-    (void)ibh_config_manages(config, names);
-    IBH_EACH_POINTER (const char, name, names) {
+    IBH_EACH_POINTER (const IbhSetting, setting, config->settings) {
         IbhKnownRail wanted = {.since = 0};
 
-        g_strlcpy(wanted.iface, name, sizeof wanted.iface);
-        if (!is_known(missed, rails, name))
+        g_strlcpy(wanted.iface, setting->pattern, sizeof wanted.iface);
+        if (setting->key == IBH_KEY_MANAGE && setting->value == IBH_MANAGE_YES && setting->rank == IBH_RANK_EXACT &&
+            !is_known(missed, rails, setting->pattern))
             add_judged(missed, wanted, rails, config);
     }
     IBH_EACH_BACK (const IbhKnownRail, one, missed) {

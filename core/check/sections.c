@@ -53,25 +53,29 @@ static const char *find_meant(const IbhRails *rails, const char *name)
 
 void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, const GArray *missed, GPtrArray *findings)
 {
-    g_autoptr(GPtrArray) ifaces = g_ptr_array_new();
-    g_autoptr(GArray) sections = NULL;
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 
-    IBH_EACH (IbhLink, link, rails->snapshot->links)
-        g_ptr_array_add(ifaces, link->name);
-    IBH_EACH (IbhKnownRail, rail, missed)
-        g_ptr_array_add(ifaces, rail->iface);
-    sections = ibh_config_find_unmatched(config, ifaces);
-    IBH_EACH (const IbhSection, section, sections) {
-        const char *meant = section->is_name ? find_meant(rails, section->pattern) : NULL;
+    IBH_EACH_POINTER (const IbhSetting, setting, config->settings) {
+        const char *meant = NULL;
+        gboolean matches = setting->rank == IBH_RANK_DEFAULTS || !g_hash_table_add(seen, setting->pattern);
+        IbhFinding *finding;
 
-        IbhFinding *finding = ibh_finding_add(
+        IBH_EACH (const IbhLink, link, rails->snapshot->links)
+            matches = matches || ibh_setting_matches(setting, link->name);
+        IBH_EACH (const IbhKnownRail, rail, missed)
+            matches = matches || ibh_setting_matches(setting, rail->iface);
+        if (matches)
+            continue;
+        if (setting->rank == IBH_RANK_EXACT)
+            meant = find_meant(rails, setting->pattern);
+        finding = ibh_finding_add(
             findings, "", IBH_INFO, "section-unmatched",
             meant
                 ? ibh_remedy_advice("if %s is meant, write [interface %s], and then sudo ib-hook --apply", meant, meant)
                 : ibh_remedy_advice("ip -br link lists the names that exist"),
-            "%s: no interface is called %s, so this section has no effect%s%s", section->origin, section->pattern,
+            "%s: no interface is called %s, so this section has no effect%s%s", setting->origin, setting->pattern,
             meant ? "; the nearest name that exists is " : "", meant ? meant : "");
 
-        finding->owner = g_strdup_printf("[interface %s]", section->pattern);
+        finding->owner = g_strdup_printf("[interface %s]", setting->pattern);
     }
 }

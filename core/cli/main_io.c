@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The ib-hook command: from the command line to an action. */
+#include "check/in_force.h"
 #include "check/look_io.h"
 #include "check/missing.h"
 #include "cli/back.h"
@@ -12,7 +13,6 @@
 #include "run/run.h"
 #include "watch/watch.h"
 
-#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -151,7 +151,7 @@ static gboolean use_config_in_force(Command *command, GError **error)
     IbhConfig *in_force = NULL;
 
     if (command->options->action == IBH_ACTION_CHECK && !run->config_path)
-        in_force = ibh_config_in_force(run->state, run->config);
+        in_force = ibh_config_in_force(run->state, run->config, ibh_table_look_up);
     if (!in_force)
         return TRUE;
     ibh_config_free(run->config);
@@ -286,9 +286,9 @@ static void log_change(const Command *command, const IbhOutcome *outcome, const 
     g_autofree char *caller = ibh_caller(action);
     g_autofree char *text = ibh_ops_log_text(outcome->done, command->run.snapshot, caller);
 
-    ibh_log_command(LOG_INFO, text);
+    ibh_log_lines(LOG_INFO, text, FALSE);
     IBH_EACH_POINTER (const char, message, outcome->errors)
-        ibh_log_command(LOG_WARNING, message);
+        ibh_log_lines(LOG_WARNING, message, FALSE);
 }
 
 static int give_back(Command *command, GError **error)
@@ -337,7 +337,7 @@ static void tell_once(const GString *warnings, char **said)
 {
     if (g_strcmp0(warnings->str, *said) == 0)
         return;
-    ibh_log_lines(LOG_ERR, warnings->str);
+    ibh_log_lines(LOG_ERR, warnings->str, TRUE);
     g_free(*said);
     *said = g_strdup(warnings->str);
 }
@@ -359,7 +359,7 @@ G_GNUC_NORETURN static void live(IbhOptions options, Waiter waiter)
         tell_once(warnings, &said);
     }
     if (out->len)
-        ibh_log_lines(LOG_WARNING, g_string_prepend(out, "not confirmed in time: ")->str);
+        ibh_log_lines(LOG_WARNING, g_string_prepend(out, "not confirmed in time: ")->str, TRUE);
     _exit(status);
 }
 
@@ -455,7 +455,7 @@ static int do_confirm(Command *command, GError **error)
     if (!ibh_token_remove(command->run.store, error))
         return IBH_EXIT_SYSTEM;
     caller = ibh_caller("the change stays: --confirm");
-    ibh_log_command(LOG_INFO, caller);
+    ibh_log_lines(LOG_INFO, caller, FALSE);
     return say(command, &(IbhReport){0});
 }
 
@@ -496,7 +496,7 @@ static int do_change(Command *command, GError **error)
 
 static gboolean check_privileges(const Command *command, GError **error)
 {
-    if (!command->run.writes || ibh_caps_have(CAP_NET_ADMIN))
+    if (!command->run.writes || ibh_caps_keep_net())
         return TRUE;
     g_set_error_literal(error, IBH_RUN_ERROR, 0,
                         "this needs CAP_NET_ADMIN in this network namespace, which this process does not have: run it "
@@ -538,9 +538,8 @@ static int act_once(const IbhOptions *options, Waiter *waiter, GString *out, GSt
                 .undo = action == IBH_ACTION_UNDO,
                 /* --plan shows what --apply would do, and --apply lifts holds */
                 .respects_holds = action == IBH_ACTION_SHOW || action == IBH_ACTION_CHECK,
-                .speaker = "ib-hook: ",
                 .warnings = warnings,
-                .announcer = IBH_ANNOUNCER_INIT},
+                .packet_socket = -1},
         .options = options,
         .waiter = waiter,
         .out = out};

@@ -13,31 +13,6 @@
 #define RAILS_MAX 1024
 #define REMOTE_MAX 64
 
-/* The rank of a section; the highest wins: [defaults], then a glob (more literal characters win), then a name. */
-#define RANK_DEFAULTS 0u
-#define RANK_GLOB 1u
-#define RANK_EXACT G_MAXUINT
-
-typedef enum { KEY_MAIN, KEY_RAILS, KEY_MANAGE, KEY_TABLE, KEY_GATEWAY, KEY_REMOTE, KEY_ARP, N_KEYS } Key;
-
-/* One key=value of one section of one file, or the default of a key. */
-typedef struct {
-    Key key;
-    gint64 value;
-    IbhIp ip;      /* gateway=ADDRESS */
-    GArray *list;  /* IbhRemote, for KEY_REMOTE */
-    char *pattern; /* the section; "": [defaults] */
-    guint rank;
-    guint line;
-    char *origin; /* "file:line"; NULL: the default of the key */
-} Setting;
-
-struct IbhConfig {
-    GPtrArray *settings; /* Setting: N_KEYS defaults, then the files' settings in the order of reading */
-    GString *text;       /* ibh_config_text() */
-    gboolean is_public;
-};
-
 /* The file that is being read. */
 typedef struct {
     char *file; /* safe to print */
@@ -46,7 +21,7 @@ typedef struct {
     char *pattern; /* the section; "": [defaults], NULL: none yet */
     guint rank;    /* the section's */
     IbhConfig *config;
-    GHashTable *seen; /* "key pattern" → Setting of this file */
+    GHashTable *seen; /* "key pattern" → IbhSetting of this file */
     IbhTableLookup lookup;
     gboolean quotes; /* errors may quote the line */
     GError **error;
@@ -54,7 +29,7 @@ typedef struct {
 
 static void setting_free(gpointer data)
 {
-    Setting *setting = data;
+    IbhSetting *setting = data;
 
     g_array_unref(setting->list);
     g_free(setting->pattern);
@@ -111,7 +86,7 @@ static gboolean has_leading_zero(const char *text)
     return text[0] == '0' && text[1] && !text[strspn(text, "0123456789")];
 }
 
-static char *read_table(const Reader *reader, const char *text, Setting *setting)
+static char *read_table(const Reader *reader, const char *text, IbhSetting *setting)
 {
     g_autoptr(GError) error = NULL;
     guint32 table = 0;
@@ -164,24 +139,24 @@ static char *read_remote(const char *text, GArray *list)
 }
 
 /* clang-format off */
-static const KeyForm KEYS[N_KEYS] = {
-    [KEY_MAIN] = {.name = "main", .defaults_only = TRUE, .allowed = "keep or spread",
+static const KeyForm KEYS[IBH_N_KEYS] = {
+    [IBH_KEY_MAIN] = {.name = "main", .defaults_only = TRUE, .allowed = "keep or spread",
                   .words = {{"keep", IBH_MAIN_KEEP}, {"spread", IBH_MAIN_SPREAD}}},
-    [KEY_RAILS] = {.name = "rails", .defaults_only = TRUE, .allowed = "a number of RDMA ports (1-1024), or nothing"},
-    [KEY_MANAGE] = {.name = "manage", .allowed = "auto, yes or no",
+    [IBH_KEY_RAILS] = {.name = "rails", .defaults_only = TRUE, .allowed = "a number of RDMA ports (1-1024), or nothing"},
+    [IBH_KEY_MANAGE] = {.name = "manage", .allowed = "auto, yes or no",
                     .words = {{"auto", IBH_MANAGE_AUTO}, {"yes", IBH_MANAGE_YES}, {"no", IBH_MANAGE_NO}}},
-    [KEY_TABLE] = {.name = "table", .allowed = "auto, a number (1-252, 256-4294965295) or a name from rt_tables",
+    [IBH_KEY_TABLE] = {.name = "table", .allowed = "auto, a number (1-252, 256-4294965295) or a name from rt_tables",
                    .words = {{"auto", IBH_TABLE_AUTO}}},
-    [KEY_GATEWAY] = {.name = "gateway", .allowed = "auto, none, peer, first, last or an address",
+    [IBH_KEY_GATEWAY] = {.name = "gateway", .allowed = "auto, none, peer, first, last or an address",
                      .words = {{"auto", IBH_GATEWAY_AUTO}, {"none", IBH_GATEWAY_NONE}, {"peer", IBH_GATEWAY_PEER},
                                {"first", IBH_GATEWAY_FIRST}, {"last", IBH_GATEWAY_LAST}}},
-    [KEY_REMOTE] = {.name = "remote", .allowed = "PREFIX or PREFIX via GATEWAY, with commas between them, or nothing"},
-    [KEY_ARP] = {.name = "arp", .allowed = "auto, strict or keep",
+    [IBH_KEY_REMOTE] = {.name = "remote", .allowed = "PREFIX or PREFIX via GATEWAY, with commas between them, or nothing"},
+    [IBH_KEY_ARP] = {.name = "arp", .allowed = "auto, strict or keep",
                  .words = {{"auto", IBH_ARP_AUTO}, {"strict", IBH_ARP_STRICT}, {"keep", IBH_ARP_KEEP}}},
 };
 /* clang-format on */
 
-static char *read_value(const Reader *reader, const char *text, Setting *setting)
+static char *read_value(const Reader *reader, const char *text, IbhSetting *setting)
 {
     g_auto(GStrv) items = NULL;
     guint64 number = 0;
@@ -193,21 +168,21 @@ static char *read_value(const Reader *reader, const char *text, Setting *setting
         }
     }
     switch (setting->key) {
-    case KEY_TABLE:
+    case IBH_KEY_TABLE:
         return read_table(reader, text, setting);
-    case KEY_RAILS:
+    case IBH_KEY_RAILS:
         if (has_leading_zero(text))
             return g_strdup(LEADING_ZERO);
         if (text[0] && !g_ascii_string_to_unsigned(text, 10, 1, RAILS_MAX, &number, NULL))
             return g_strdup(NOT_ALLOWED);
         setting->value = (gint64)number;
         return NULL;
-    case KEY_GATEWAY:
+    case IBH_KEY_GATEWAY:
         if (!ibh_ip_parse(text, &setting->ip))
             return g_strdup(NOT_ALLOWED);
         setting->value = IBH_GATEWAY_ADDRESS;
         return ibh_ip_is_unicast(&setting->ip) ? NULL : g_strdup("no host can have this address");
-    case KEY_REMOTE:
+    case IBH_KEY_REMOTE:
         items = g_strsplit(text, ",", -1);
         for (char **item = items; *item; item++) {
             char *reason = read_remote(*item, setting->list);
@@ -222,9 +197,9 @@ static char *read_value(const Reader *reader, const char *text, Setting *setting
 }
 
 /* Adds a setting with the default of the key. */
-static Setting *add_setting(IbhConfig *config, Key key, const char *pattern)
+static IbhSetting *add_setting(IbhConfig *config, IbhKey key, const char *pattern)
 {
-    Setting *setting = g_new0(Setting, 1);
+    IbhSetting *setting = g_new0(IbhSetting, 1);
 
     setting->key = key;
     setting->value = KEYS[key].words[0].value;
@@ -237,21 +212,21 @@ static Setting *add_setting(IbhConfig *config, Key key, const char *pattern)
 /* A file may open a section twice. Both parts are one section, so a key may occur in one of them only. */
 static gboolean read_setting(Reader *reader)
 {
-    const gboolean in_defaults = reader->rank == RANK_DEFAULTS;
+    const gboolean in_defaults = reader->rank == IBH_RANK_DEFAULTS;
     g_auto(GStrv) parts = g_strsplit(reader->content, "=", 2);
     const char *name = g_strstrip(parts[0]);
     g_autofree char *id = NULL, *reason = NULL;
-    const Setting *earlier;
-    Setting *setting;
-    Key key = 0;
+    const IbhSetting *earlier;
+    IbhSetting *setting;
+    IbhKey key = 0;
 
     if (parts[1] == NULL)
         return reject_line(reader, "not understood; use KEY=VALUE, [defaults], [interface NAME] or # for a comment");
     if (reader->pattern == NULL)
         return reject_line(reader, "outside of any section; put it below [defaults] or [interface NAME]");
-    while (key < N_KEYS && strcmp(KEYS[key].name, name) != 0)
+    while (key < IBH_N_KEYS && strcmp(KEYS[key].name, name) != 0)
         key++;
-    if (key == N_KEYS) {
+    if (key == IBH_N_KEYS) {
         g_autoptr(GString) keys = g_string_new(NULL);
 
         IBH_EACH_ROW (const KeyForm, form, KEYS) {
@@ -293,21 +268,21 @@ static const char *skip_set(const char *open)
     return *at == ']' ? at + 1 : NULL;
 }
 
-/* Returns RANK_DEFAULTS if the text is neither a valid name nor a glob that can match one. read_line() has rejected
+/* Returns IBH_RANK_DEFAULTS if the text is neither a valid name nor a glob that can match one. read_line() has rejected
  * control characters other than tabs. */
 static guint rank_pattern(const char *text)
 {
     guint literals = 0;
 
     if (strpbrk(text, "*?[") == NULL)
-        return ibh_iface_name_is_valid(text) ? RANK_EXACT : RANK_DEFAULTS;
+        return ibh_iface_name_is_valid(text) ? IBH_RANK_EXACT : IBH_RANK_DEFAULTS;
     for (const char *at = text; *at != '\0';) {
         literals += strchr("*?[", *at) == NULL;
         at = *at == '[' ? skip_set(at) : at + 1;
         if (at == NULL)
-            return RANK_DEFAULTS;
+            return IBH_RANK_DEFAULTS;
     }
-    return literals < IFNAMSIZ && strpbrk(text, "/: \t") == NULL ? RANK_GLOB + literals : RANK_DEFAULTS;
+    return literals < IFNAMSIZ && strpbrk(text, "/: \t") == NULL ? IBH_RANK_GLOB + literals : IBH_RANK_DEFAULTS;
 }
 
 static gboolean read_section(Reader *reader)
@@ -319,13 +294,13 @@ static gboolean read_section(Reader *reader)
     if (reader->content[length - 1] != ']')
         return reject_line(reader, "no ] at the end; use [defaults] or [interface NAME]");
     inner = g_strstrip(g_strndup(reader->content + 1, length - 2));
-    reader->rank = RANK_DEFAULTS;
+    reader->rank = IBH_RANK_DEFAULTS;
     if (strcmp(inner, "defaults") != 0) {
         if (!g_str_has_prefix(inner, "interface") || strcspn(inner, " \t") != 9)
             return reject_line(reader, "unknown section; use [defaults] or [interface NAME]");
         pattern = g_strchug(inner + 9);
         reader->rank = rank_pattern(pattern);
-        if (reader->rank == RANK_DEFAULTS)
+        if (reader->rank == IBH_RANK_DEFAULTS)
             return reject_line(reader,
                                "not an interface's name; use 1-15 characters without blanks, / and :, or a glob of "
                                "them with *, ? and [...]");
@@ -374,10 +349,10 @@ static gboolean check_tables(Reader *reader)
     g_autoptr(GHashTable) owners = g_hash_table_new(g_int64_hash, g_int64_equal);
 
     for (guint i = settings->len; i-- > 0;) { /* from the last */
-        Setting *setting = g_ptr_array_index(settings, i);
-        const Setting *later = g_hash_table_lookup(owners, &setting->value);
+        IbhSetting *setting = g_ptr_array_index(settings, i);
+        const IbhSetting *later = g_hash_table_lookup(owners, &setting->value);
 
-        if (setting->key != KEY_TABLE || !g_hash_table_add(sections, setting->pattern) ||
+        if (setting->key != IBH_KEY_TABLE || !g_hash_table_add(sections, setting->pattern) ||
             setting->value == IBH_TABLE_AUTO)
             continue;
         if (later != NULL) {
@@ -391,8 +366,6 @@ static gboolean check_tables(Reader *reader)
     }
     return TRUE;
 }
-
-#define FILE_BEGINS "\n# " /* starts a file's text; FILE follows. Other lines have lost their comments. */
 
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
                         gboolean is_public, GError **error)
@@ -410,7 +383,7 @@ gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, g
     gboolean ok = TRUE;
     gsize size;
 
-    g_string_append_printf(config->text, FILE_BEGINS "%s", file);
+    g_string_append_printf(config->text, IBH_FILE_BEGINS "%s", file);
     for (gsize at = 0; ok && at < length; at += size + 1) {
         const char *newline = memchr(text + at, '\n', length - at);
 
@@ -441,38 +414,9 @@ IbhConfig *ibh_config_new(void)
     config->settings = g_ptr_array_new_with_free_func(setting_free);
     config->text = g_string_new(NULL);
     config->is_public = TRUE;
-    for (Key key = 0; key < N_KEYS; key++)
+    for (IbhKey key = 0; key < IBH_N_KEYS; key++)
         add_setting(config, key, "");
     return config;
-}
-
-const char *ibh_config_text(const IbhConfig *config)
-{
-    return config->text->str;
-}
-
-gboolean ibh_config_is_public(const IbhConfig *config)
-{
-    return config->is_public;
-}
-
-IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLookup lookup)
-{
-    g_autoptr(IbhConfig) config = ibh_config_new();
-    g_auto(GStrv) files = NULL;
-
-    if (*text && !g_str_has_prefix(text, FILE_BEGINS))
-        return NULL;
-    files = g_strsplit(*text ? text + strlen(FILE_BEGINS) : text, FILE_BEGINS, -1);
-    for (char **file = files; *file; file++) {
-        char *name_end = strchrnul(*file, '\n');
-        g_autofree char *lines = *name_end ? g_strconcat(name_end + 1, "\n", NULL) : g_strdup("");
-
-        *name_end = '\0';
-        if (!ibh_config_add(config, *file, lines, strlen(lines), lookup, is_public, NULL))
-            return NULL;
-    }
-    return g_steal_pointer(&config);
 }
 
 void ibh_config_free(IbhConfig *config)
@@ -486,64 +430,32 @@ void ibh_config_free(IbhConfig *config)
 
 /* ---- the settings of an interface ------------------------------------------------------------------ */
 
-static gboolean setting_matches(const Setting *setting, const char *iface)
+gboolean ibh_setting_matches(const IbhSetting *setting, const char *iface)
 {
-    return setting->rank == RANK_DEFAULTS || fnmatch(setting->pattern, iface, FNM_NOESCAPE) == 0;
-}
-
-GArray *ibh_config_find_unmatched(const IbhConfig *config, const GPtrArray *ifaces)
-{
-    GArray *sections = IBH_NEW_ARRAY(IbhSection);
-
-    IBH_EACH_POINTER (const Setting, setting, config->settings) {
-        const IbhSection section = {setting->pattern, setting->origin, setting->rank == RANK_EXACT};
-        gboolean is_known = setting->rank == RANK_DEFAULTS;
-
-        IBH_EACH_POINTER (const char, iface, ifaces)
-            is_known = is_known || setting_matches(setting, iface);
-        IBH_EACH (const IbhSection, earlier, sections)
-            is_known = is_known || strcmp(setting->pattern, earlier->pattern) == 0;
-        if (!is_known)
-            g_array_append_val(sections, section);
-    }
-    return sections;
-}
-
-gboolean ibh_config_manages(const IbhConfig *config, GPtrArray *names)
-{
-    gboolean manages = FALSE;
-
-    IBH_EACH_POINTER (const Setting, setting, config->settings) {
-        if (setting->key != KEY_MANAGE || setting->value != IBH_MANAGE_YES)
-            continue;
-        manages = TRUE;
-        if (names && setting->rank == RANK_EXACT)
-            g_ptr_array_add(names, setting->pattern);
-    }
-    return manages;
+    return setting->rank == IBH_RANK_DEFAULTS || fnmatch(setting->pattern, iface, FNM_NOESCAPE) == 0;
 }
 
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface)
 {
-    const Setting *best[N_KEYS];
+    const IbhSetting *best[IBH_N_KEYS];
 
     /* The section with the highest rank wins; among equal ranks, the last setting. */
-    for (Key key = 0; key < N_KEYS; key++)
+    for (IbhKey key = 0; key < IBH_N_KEYS; key++)
         best[key] = g_ptr_array_index(config->settings, key); /* the default */
-    IBH_EACH_POINTER (const Setting, setting, config->settings) {
-        if (setting->rank >= best[setting->key]->rank && setting_matches(setting, iface))
+    IBH_EACH_POINTER (const IbhSetting, setting, config->settings) {
+        if (setting->rank >= best[setting->key]->rank && ibh_setting_matches(setting, iface))
             best[setting->key] = setting;
     }
     return (IbhSettings){
-        .main = (IbhMain)best[KEY_MAIN]->value,
-        .manage = (IbhManage)best[KEY_MANAGE]->value,
-        .table = (guint32)best[KEY_TABLE]->value,
-        .rails = (guint)best[KEY_RAILS]->value,
-        .arp = (IbhArp)best[KEY_ARP]->value,
-        .gateway = (IbhGateway)best[KEY_GATEWAY]->value,
-        .gateway_ip = best[KEY_GATEWAY]->ip,
-        .remote = best[KEY_REMOTE]->list,
-        .remote_origin = best[KEY_REMOTE]->origin,
-        .table_origin = best[KEY_TABLE]->value != IBH_TABLE_AUTO ? best[KEY_TABLE]->origin : NULL,
+        .main = (IbhMain)best[IBH_KEY_MAIN]->value,
+        .manage = (IbhManage)best[IBH_KEY_MANAGE]->value,
+        .table = (guint32)best[IBH_KEY_TABLE]->value,
+        .rails = (guint)best[IBH_KEY_RAILS]->value,
+        .arp = (IbhArp)best[IBH_KEY_ARP]->value,
+        .gateway = (IbhGateway)best[IBH_KEY_GATEWAY]->value,
+        .gateway_ip = best[IBH_KEY_GATEWAY]->ip,
+        .remote = best[IBH_KEY_REMOTE]->list,
+        .remote_origin = best[IBH_KEY_REMOTE]->origin,
+        .table_origin = best[IBH_KEY_TABLE]->value != IBH_TABLE_AUTO ? best[IBH_KEY_TABLE]->origin : NULL,
     };
 }

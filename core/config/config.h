@@ -47,7 +47,42 @@ typedef struct {
     const char *table_origin;  /* "file:line" of table=; NULL if automatic */
 } IbhSettings;
 
-typedef struct IbhConfig IbhConfig;
+typedef enum {
+    IBH_KEY_MAIN,
+    IBH_KEY_RAILS,
+    IBH_KEY_MANAGE,
+    IBH_KEY_TABLE,
+    IBH_KEY_GATEWAY,
+    IBH_KEY_REMOTE,
+    IBH_KEY_ARP,
+    IBH_N_KEYS
+} IbhKey;
+
+/* The rank of a section; the highest wins: [defaults], then a glob (more literal characters win), then a name. */
+#define IBH_RANK_DEFAULTS 0u
+#define IBH_RANK_GLOB 1u
+#define IBH_RANK_EXACT G_MAXUINT
+
+/* One key=value of one section of one file, or the default of a key. */
+typedef struct {
+    IbhKey key;
+    gint64 value;
+    IbhIp ip;      /* gateway=ADDRESS */
+    GArray *list;  /* IbhRemote, for IBH_KEY_REMOTE */
+    char *pattern; /* the section; "": [defaults] */
+    guint rank;
+    guint line;
+    char *origin; /* "file:line"; NULL: the default of the key */
+} IbhSetting;
+
+#define IBH_FILE_BEGINS "\n# " /* starts a file's text; FILE follows. Other lines have lost their comments. */
+
+typedef struct {
+    GPtrArray *settings; /* IbhSetting: IBH_N_KEYS defaults, then the files' settings in the order of reading */
+    GString *text;       /* of all files, for the state: "\n# FILE", then "\nLINE" for each line without its comment, so
+                            line numbers stay. At most 64 KiB; "" if there is no file. */
+    gboolean is_public;  /* all users may read each file */
+} IbhConfig;
 
 /* Looks up the name of a table in rt_tables. FALSE: unknown (no error), or a file cannot be read. */
 typedef gboolean (*IbhTableLookup)(const char *name, guint32 *ret_table, GError **error);
@@ -61,24 +96,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhConfig, ibh_config_free)
 gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, gsize length, IbhTableLookup lookup,
                         gboolean is_public, GError **error);
 
-/* Returns the text of all files for the state: "\n# FILE", then "\nLINE" for each line without its comment, so line
- * numbers stay. At most 64 KiB; "" if there is no file. */
-const char *ibh_config_text(const IbhConfig *config);
-gboolean ibh_config_is_public(const IbhConfig *config); /* all of its files are public */
-/* Parses such a text. NULL: the text is invalid, or names a table that rt_tables no longer has. */
-IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLookup lookup);
-
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface);
-/* TRUE if a section has manage=yes. Adds the names (char *, owned by the config) of such sections that are no globs. */
-gboolean ibh_config_manages(const IbhConfig *config, GPtrArray *names);
-
-typedef struct {
-    const char *pattern, *origin; /* "ib1", and "file:line" of the first setting; owned by the config */
-    gboolean is_name;             /* FALSE: a glob */
-} IbhSection;
-
-/* Returns the sections (IbhSection) that match none of the names (char *). */
-GArray *ibh_config_find_unmatched(const IbhConfig *config, const GPtrArray *ifaces);
+gboolean ibh_setting_matches(const IbhSetting *setting, const char *iface);
 
 #define IBH_CONFIG_ERROR (g_quark_from_static_string("ibh-config-error"))
 

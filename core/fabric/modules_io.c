@@ -9,6 +9,13 @@
 
 #define UEVENT_MAX ((gsize)4 * 1024)
 
+char *ibh_fabric_read_text(IbhTree *tree, gsize limit, const char *path)
+{
+    g_autofree char *text = g_malloc0(limit + 1);
+
+    return ibh_tree_read(tree, path, text, limit, FALSE) < 0 ? NULL : g_steal_pointer(&text);
+}
+
 /* Sets driver and RDMA part. FALSE: another driver has it, as that of a virtual machine. */
 static gboolean find_driver(IbhTree *tree, const char *device, IbhBare *bare)
 {
@@ -16,7 +23,8 @@ static gboolean find_driver(IbhTree *tree, const char *device, IbhBare *bare)
     static const char *const drivers[][2] = {
         {"mlx5_core", "mlx5_ib"}, {"mlx4_core", "mlx4_ib"}, {"bnxt_en", "bnxt_re"}, {"ice", "irdma"},
         {"qede", "qedr"},         {"cxgb4", "iw_cxgb4"},    {"mana", "mana_ib"},    {"hns3", "hns_roce_hw_v2"}};
-    g_autofree char *uevent = ibh_tree_text(tree, UEVENT_MAX, "sys/bus/pci/devices/%s/uevent", device);
+    g_autofree char *path = g_strdup_printf("sys/bus/pci/devices/%s/uevent", device);
+    g_autofree char *uevent = ibh_fabric_read_text(tree, UEVENT_MAX, path);
 
     for (gsize i = 0; uevent && i < G_N_ELEMENTS(drivers); i++) {
         g_autofree char *line = g_strdup_printf("DRIVER=%s\n", drivers[i][0]);

@@ -178,11 +178,13 @@ static const struct {
 static void read_facts(IbhTree *tree, Subject of, const char *directory, gpointer to)
 {
     for (gsize i = 0; i < G_N_ELEMENTS(facts); i++) {
-        g_autofree char *text =
-            facts[i].of == of ? ibh_tree_text(tree, TEXT_MAX, "%s/%s", directory, facts[i].path) : NULL;
+        g_autofree char *path = NULL, *text = NULL;
 
-        if (facts[i].of == of)
-            facts[i].parse(text ? g_strchomp(text) : "", (char *)to + facts[i].at);
+        if (facts[i].of != of)
+            continue;
+        path = g_strconcat(directory, "/", facts[i].path, NULL);
+        text = ibh_fabric_read_text(tree, TEXT_MAX, path);
+        facts[i].parse(text ? g_strchomp(text) : "", (char *)to + facts[i].at);
     }
 }
 

@@ -10,6 +10,8 @@
 
 /* `links`: with their `rdma` found (sysfs.c). Adds rails that have no RDMA (manage=yes), too: their MTU matters. */
 IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links, const IbhRails *rails);
+/* Reads at most `limit` bytes of a file; NULL if there is no such file. */
+char *ibh_fabric_read_text(IbhTree *tree, gsize limit, const char *path);
 void ibh_fabric_read_modules(IbhTree *tree, IbhFabric *fabric); /* after the ports and netdevs */
 gboolean ibh_pci_has_class(IbhTree *tree, const char *device, const char *classes);
 void ibh_fabric_read_gpus(IbhTree *tree, IbhFabric *fabric);

@@ -15,48 +15,40 @@ static int compare_names(gconstpointer a, gconstpointer b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Lists the file `only`, or all *.conf if NULL. */
-static gboolean read_names(DIR *dir, const char *path, const char *only, GPtrArray *paths, GError **error)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DIR, closedir)
+
+/* Returns the sorted paths of the file `only`, or of all *.conf if NULL, in a directory that only root can write. A
+ * missing directory has no files, but a dangling link is an error: it would hide settings. If not all users may list
+ * the directory, sets `ret_public` (or NULL) to FALSE. */
+static GPtrArray *list_trusted(const char *path, const char *only, gboolean *ret_public, GError **error)
 {
+    g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(DIR) dir = opendir(path);
     const struct dirent *entry;
     struct stat status;
 
-    if (fstat(dirfd(dir), &status) < 0)
-        return ibh_file_fail(path, error);
+    if (!dir && errno == ENOENT && lstat(path, &status) < 0 && errno == ENOENT)
+        return g_steal_pointer(&paths);
+    if (!dir || fstat(dirfd(dir), &status) < 0) {
+        ibh_file_fail(path, error);
+        return NULL;
+    }
     if (!ibh_file_check_trusted(&status, path, error))
-        return FALSE;
+        return NULL;
     for (errno = 0; (entry = readdir(dir)) != NULL; errno = 0) {
         /* Editors and packagers leave .x.conf.swp, x.conf~ and x.conf.rpmnew behind. */
         if (only ? g_str_equal(entry->d_name, only)
                  : entry->d_name[0] != '.' && g_str_has_suffix(entry->d_name, ".conf"))
             g_ptr_array_add(paths, g_strconcat(path, "/", entry->d_name, NULL));
     }
-    if (errno != 0)
-        return ibh_file_fail(path, error);
-    g_ptr_array_sort(paths, compare_names);
-    return TRUE;
-}
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(DIR, closedir)
-
-/* Returns the sorted paths of the files in a directory that only root can write. A missing directory has no files, but
- * a dangling link is an error: it would hide settings. `ret_public` (or NULL) is TRUE if all users may list the
- * directory.
- */
-static GPtrArray *list_trusted(const char *path, const char *only, gboolean *ret_public, GError **error)
-{
-    g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
-    g_autoptr(DIR) dir = opendir(path);
-    struct stat status;
-    gboolean ok;
-
-    if (dir)
-        ok = read_names(dir, path, only, paths, error);
-    else
-        ok = (errno == ENOENT && lstat(path, &status) < 0 && errno == ENOENT) || ibh_file_fail(path, error);
+    if (errno != 0) {
+        ibh_file_fail(path, error);
+        return NULL;
+    }
     if (ret_public)
-        *ret_public = dir && ibh_file_is_public(dirfd(dir));
-    return ok ? g_steal_pointer(&paths) : NULL;
+        *ret_public = ibh_file_is_public(dirfd(dir));
+    g_ptr_array_sort(paths, compare_names);
+    return g_steal_pointer(&paths);
 }
 
 /* ---- names of tables ------------------------------------------------------------------------------- */
@@ -84,7 +76,7 @@ static gboolean search_tables(const char *path, const char *name, guint32 *ret_t
 }
 
 /* Reads the files only if the configuration has a name, which is rare. */
-static gboolean look_up_table(const char *name, guint32 *ret_table, GError **error)
+gboolean ibh_table_look_up(const char *name, guint32 *ret_table, GError **error)
 {
     IBH_EACH_ROW (const char *const, dir, TABLE_DIRS) {
         g_autofree char *main = g_strconcat(*dir, "/rt_tables", NULL), *more = g_strconcat(main, ".d", NULL);
@@ -111,7 +103,7 @@ static gboolean add_file(IbhConfig *config, const char *path, GError **error)
     g_autoptr(GString) text = ibh_file_read(path, &is_public, error);
     g_autofree char *shown = g_strescape(path, NULL);
 
-    return text && ibh_config_add(config, shown, text->str, text->len, look_up_table, is_public, error);
+    return text && ibh_config_add(config, shown, text->str, text->len, ibh_table_look_up, is_public, error);
 }
 
 /* Each file of the list must be readable; even ENOENT is an error, because the file may be a dangling link. `named`
@@ -157,28 +149,4 @@ IbhConfig *ibh_config_load(const char *named, GError **error)
     g_assert(local != NULL);
     g_set_error_literal(error, IBH_CONFIG_ERROR, 0, local->message);
     return NULL;
-}
-
-/* Skips blank lines: comments have become blank, and a comment more or less does not change the configuration. */
-static gboolean say_the_same(const char *text, const char *other)
-{
-    gsize length;
-
-    do {
-        text += strspn(text, "\n");
-        other += strspn(other, "\n");
-        length = strcspn(text, "\n");
-        if (length != strcspn(other, "\n") || memcmp(text, other, length) != 0)
-            return FALSE;
-        text += length;
-        other += length;
-    } while (length);
-    return TRUE;
-}
-
-IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files)
-{
-    if (!state->config || (files && say_the_same(state->config, ibh_config_text(files))))
-        return NULL;
-    return ibh_config_from_text(state->config, !state->is_private, look_up_table);
 }

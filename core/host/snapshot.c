@@ -6,11 +6,6 @@
 
 /* ---- which routes of a dump to keep ---- */
 
-static gboolean is_in_scope(gconstpointer scope, const IbhRoute *route)
-{
-    return ibh_scope_has(scope, route);
-}
-
 static gboolean leads_to_subnet(gconstpointer subnets, const IbhRoute *route)
 {
     return ibh_prefixes_have(subnets, &route->dst);
@@ -37,22 +32,20 @@ static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSna
     IbhRouteFilter foreign = {.keep = is_new};
     g_auto(IbhScope) scope = {.candidates = NULL};
     g_autoptr(GArray) subnets = NULL, tables = NULL, any_ip = IBH_NEW_ARRAY(IbhRoute);
-    gboolean any;
 
     ibh_scope_init(&scope, snapshot, config);
-    any = scope.candidates->len > 0;
     /* Our routes and all connected routes have protocol kernel, by which the kernel filters: a full BGP table never
      * reaches us. */
     if (!ibh_netlink_read_routes(netlink, &kernels, snapshot->routes, error))
         return FALSE;
     /* For each NIC, the kernel walks through the main table: skip IPv6 if no candidate has a global address. */
-    if (any && !ibh_netlink_read_main(netlink, scope.candidates, scope.has_ipv6 ? AF_UNSPEC : AF_INET, is_in_scope,
-                                      &scope, snapshot->main_by_nic, error))
+    if (scope.candidates->len &&
+        (!ibh_netlink_read_main(netlink, scope.candidates, scope.has_ipv6 ? AF_UNSPEC : AF_INET, ibh_scope_has,
+                                &scope, snapshot->main_by_nic, error) ||
+         !ibh_netlink_read_routes(netlink, &local, any_ip, error)))
         return FALSE;
     main.of = subnets = ibh_scope_lacks(&scope, snapshot);
     if (subnets->len && !ibh_netlink_read_routes(netlink, &main, snapshot->main_to_subnets, error))
-        return FALSE;
-    if (any && !ibh_netlink_read_routes(netlink, &local, any_ip, error))
         return FALSE;
     IBH_EACH (const IbhRoute, route, any_ip)
         g_array_append_val(snapshot->local, route->dst);

@@ -19,7 +19,7 @@ struct IbhStore {
     char *state;     /* the text of the state as we read or wrote it last */
     GString *kept;   /* the text of the rails file; NULL: the state has these rails already, or we cannot read it now */
     GArray *known;   /* IbhKnownRail: the rails in the rails file; NULL: unknown */
-    char *unwritten; /* the new text of the rails file, for ibh_store_close(); NULL: nothing is new */
+    gboolean is_new; /* ibh_store_close() writes `known` to the rails file */
 };
 
 /* Before Linux 5.14, a namespace has no cookie. Then use the inode: the kernel does not reuse it while a process is in
@@ -40,11 +40,12 @@ static gboolean check_directory(const char *path, GError **error)
 {
     struct stat info;
 
-    if (lstat(path, &info) < 0)
-        return ibh_file_cannot("open or make", path, error);
-    errno = ENOTDIR;
-    return S_ISDIR(info.st_mode) ? ibh_file_check_trusted(&info, path, error)
-                                 : ibh_file_cannot("open or make", path, error);
+    if (lstat(path, &info) == 0) {
+        if (S_ISDIR(info.st_mode))
+            return ibh_file_check_trusted(&info, path, error);
+        errno = ENOTDIR;
+    }
+    return ibh_file_cannot("open or make", path, error);
 }
 
 char *ibh_store_file(const IbhStore *store, const char *end)
@@ -60,7 +61,9 @@ char *ibh_store_file(const IbhStore *store, const char *end)
 /* A rail of a container or a test must not become a known rail of the host. */
 gboolean ibh_store_is_home(void)
 {
-    return ibh_process_is_in_this_netns("1");
+    const guint64 number = ibh_netns_number("1");
+
+    return number && number == ibh_netns_number("self");
 }
 
 /* Returns the last line of the rails file. A file without this line was truncated, or comes from another machine with
@@ -102,36 +105,31 @@ static GString *read_kept(void)
     return text && g_str_has_suffix(text->str, end) ? g_steal_pointer(&text) : g_string_new(NULL);
 }
 
-/* An error is no problem now: after the next boot we shall not know which rails are missing. */
-static void write_kept(const char *known)
+static GArray *copy_known(const GArray *known)
 {
-    g_autofree char *end = make_end(), *text = g_strconcat(known, end, NULL);
+    GArray *copy = IBH_NEW_ARRAY(IbhKnownRail);
 
-    if (end)
-        (void)ibh_file_write(KEPT, text, IBH_FOR_ALL, NULL);
-}
-
-static void note_kept(IbhStore *store, const GArray *known)
-{
-    g_clear_pointer(&store->known, g_array_unref);
-    store->known = IBH_NEW_ARRAY(IbhKnownRail);
-    g_array_append_vals(store->known, known->data, known->len);
+    return g_array_append_vals(copy, known->data, known->len);
 }
 
 /* The rails file has the lines of the state about known rails, which are the last ones, without the times: since when a
- * rail is missing counts for this boot only. */
-static char *format_kept(const GArray *known)
+ * rail is missing counts for this boot only. An error is no problem now: after the next boot we shall not know which
+ * rails are missing. */
+static void write_kept(const GArray *known)
 {
+    g_autofree char *end = make_end(), *state = NULL, *text = NULL;
     g_autoptr(IbhState) timeless = ibh_state_new();
-    g_autofree char *text = NULL;
     const char *lines;
 
+    if (!end)
+        return;
     g_array_append_vals(timeless->known, known->data, known->len);
     IBH_EACH (IbhKnownRail, rail, timeless->known)
         rail->since = 0;
-    text = ibh_state_format(timeless);
-    lines = strstr(text, "\nknown ");
-    return g_strdup(lines ? lines + 1 : "");
+    state = ibh_state_format(timeless);
+    lines = strstr(state, "\nknown ");
+    text = g_strconcat(lines ? lines + 1 : "", end, NULL);
+    (void)ibh_file_write(KEPT, text, IBH_FOR_ALL, NULL);
 }
 
 /* ---- opening ---- */
@@ -163,11 +161,10 @@ void ibh_store_close(IbhStore *store)
         return;
     if (store->lock >= 0)
         close(store->lock);
-    if (store->unwritten)
-        write_kept(store->unwritten);
+    if (store->is_new)
+        write_kept(store->known);
     g_free(store->path);
     g_free(store->state);
-    g_free(store->unwritten);
     if (store->kept)
         g_string_free(store->kept, TRUE);
     g_clear_pointer(&store->known, g_array_unref);
@@ -192,7 +189,7 @@ static void remove_files(const char *key)
  * to other files, their namespace has gone, and we remove them. */
 static void take_number(const IbhStore *store)
 {
-    const guint64 number = ibh_netns_number();
+    const guint64 number = ibh_netns_number("self");
     g_autofree char *path = g_strdup_printf(IBH_RUN_DIR "/number-%" G_GUINT64_FORMAT, number);
     g_autofree char *key = g_path_get_basename(store->path);
     g_autofree char *before = g_file_read_link(path, NULL);
@@ -224,30 +221,10 @@ static gboolean flock_within(const IbhStore *store, int seconds)
     return TRUE;
 }
 
-static int open_lock(const char *path, gboolean *ret_new, GError **error)
-{
-    const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    int fd = open(path, flags);
-    struct stat info;
-
-    *ret_new = fd < 0 && errno == ENOENT;
-    if (*ret_new)
-        fd = open(path, flags | O_CREAT, 0600);
-    if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && ibh_file_check_trusted(&info, path, NULL))
-        return fd;
-    if (fd < 0 && errno != ELOOP && errno != EISDIR)
-        ibh_file_cannot("open", path, error);
-    else
-        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_PERM,
-                    "cannot lock %s: it is not a plain file of root's alone; remove it", path);
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
 /* If somebody removes the file while we wait for its lock, later processes lock a new file; so do the same. */
 gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 {
+    const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     g_autofree char *path = ibh_store_file(store, ".lock");
     gboolean is_new;
     struct stat info;
@@ -255,8 +232,18 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
     do {
         if (store->lock >= 0)
             close(store->lock);
-        if ((store->lock = open_lock(path, &is_new, error)) < 0)
+        store->lock = open(path, flags);
+        is_new = store->lock < 0 && errno == ENOENT;
+        if (is_new)
+            store->lock = open(path, flags | O_CREAT, 0600);
+        if (store->lock < 0 && errno != ELOOP && errno != EISDIR)
+            return ibh_file_cannot("open", path, error);
+        if (store->lock < 0 || fstat(store->lock, &info) < 0 || !S_ISREG(info.st_mode) ||
+            !ibh_file_check_trusted(&info, path, NULL)) {
+            g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_PERM,
+                        "cannot lock %s: it is not a plain file of root's alone; remove it", path);
             return FALSE;
+        }
         if (!flock_within(store, seconds)) {
             if (errno == EWOULDBLOCK || errno == EINTR)
                 g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_AGAIN,
@@ -275,20 +262,6 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 
 /* ---- the state ---- */
 
-/* Adds the known rails of earlier boots to the state; those of this boot are newer. The first events of a boot may come
- * before /var is mounted, so each run tries again until the rails file has been read. */
-static void merge_kept(IbhStore *store, IbhState *state)
-{
-    g_autoptr(IbhState) kept = ibh_state_parse(store->kept->str, store->kept->len);
-
-    note_kept(store, kept->known);
-    IBH_EACH (const IbhKnownRail, known, state->known)
-        ibh_known_put(kept->known, known);
-    g_array_set_size(state->known, 0);
-    g_array_append_vals(state->known, kept->known->data, kept->known->len);
-    state->recalled = TRUE;
-}
-
 /* A file that cannot be trusted counts as missing. Fail if the file cannot be read now, or by this user: the state must
  * not be taken for empty. */
 IbhState *ibh_store_load(IbhStore *store, GError **error)
@@ -304,10 +277,20 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
         return NULL;
     }
     state = ibh_state_parse(before, strlen(before));
-    if (!state->recalled && store->kept)
-        merge_kept(store, state);
-    else if (state->recalled)
-        note_kept(store, state->known);
+    if (state->recalled) {
+        store->known = copy_known(state->known);
+    } else if (store->kept) {
+        /* Add the known rails of earlier boots; those of this boot are newer. The first events of a boot may come
+         * before /var is mounted, so each run tries again until the rails file has been read. */
+        g_autoptr(IbhState) kept = ibh_state_parse(store->kept->str, store->kept->len);
+
+        store->known = copy_known(kept->known);
+        IBH_EACH (const IbhKnownRail, known, state->known)
+            ibh_known_put(kept->known, known);
+        g_array_unref(state->known);
+        state->known = g_array_ref(kept->known);
+        state->recalled = TRUE;
+    }
     store->state = text ? g_strdup(before) : ibh_state_format(state);
     return state;
 }
@@ -319,9 +302,9 @@ gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
     if (g_strcmp0(text, store->state) == 0)
         return TRUE;
     if (store->known && ibh_known_differ(store->known, state->known)) {
-        g_free(store->unwritten);
-        store->unwritten = format_kept(state->known);
-        note_kept(store, state->known);
+        g_array_unref(store->known);
+        store->known = copy_known(state->known);
+        store->is_new = TRUE;
     }
     if (!ibh_file_write(path, text, state->is_private ? IBH_FOR_ROOT : IBH_FOR_ALL, error))
         return FALSE;
@@ -332,7 +315,7 @@ gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
 
 /* ---- whether --watch runs ---- */
 
-static int open_watch_file(int flags)
+int ibh_watch_open(int flags)
 {
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); /* only for the namespace's cookie */
     g_autofree char *stem = NULL, *path = NULL;
@@ -345,19 +328,9 @@ static int open_watch_file(int flags)
     return open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 }
 
-int ibh_watch_hold(void)
-{
-    int fd = open_watch_file(O_RDWR | O_CREAT);
-
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
 gboolean ibh_watch_is_running(void)
 {
-    int fd = open_watch_file(O_RDONLY);
+    int fd = ibh_watch_open(O_RDONLY);
     gboolean is_held;
 
     if (fd < 0)

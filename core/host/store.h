@@ -34,8 +34,8 @@ gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error);
 /* TRUE in the network namespace of process 1. */
 gboolean ibh_store_is_home(void);
 
-/* Takes the lock that --watch holds while it runs. Returns the descriptor, or -1 if another --watch has the lock. */
-int ibh_watch_hold(void);
+/* Opens the file that --watch locks while it runs. Returns the descriptor, or -1 and errno. */
+int ibh_watch_open(int flags);
 /* TRUE if a --watch of this network namespace runs. To a user who may not test the lock, the file is proof enough. */
 gboolean ibh_watch_is_running(void);
 
@@ -46,7 +46,4 @@ gboolean ibh_watch_is_running(void);
 /* `path` is a file, or a directory with ib-hook.conf and conf.d; NULL is IBH_CONFIG_DIR. If there is no file, returns
  * the defaults. */
 IbhConfig *ibh_config_load(const char *path, GError **error);
-/* The last run that changed something (an --apply or a hook) has put its configuration in force, and the state keeps
- * it. Returns that configuration if it differs from `files`, or NULL if `files` is in force. `files` may be NULL: the
- * files cannot be used. */
-IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files);
+gboolean ibh_table_look_up(const char *name, guint32 *ret_table, GError **error); /* an IbhTableLookup */

@@ -119,17 +119,14 @@ static void find_links_of_port(Port *port, GArray *links)
     /* Each entry costs an open(): stop at the first netdev of this namespace that is no port of a bond. */
     for (int i = 0; i < N_NDEVS && !found; i++) {
         char name[IBH_NDEV_LEN];
-        gboolean listed = FALSE;
 
         ibh_sysfs_read_ndev(port->tree, port->directory, i, name);
         if (!name[0] || ibh_names_have(port->ndevs, name))
             continue;
         g_ptr_array_add(port->ndevs, g_strdup(name));
         IBH_EACH (const IbhLink, link, links) {
-            if (!listed && g_str_equal(link->name, name)) {
-                listed = TRUE;
+            if (g_str_equal(link->name, name))
                 found = !link->master;
-            }
         }
     }
     IBH_EACH (IbhLink, link, links) {
@@ -182,7 +179,7 @@ gboolean ibh_sysfs_find_rdma(IbhTree *tree, GArray *links, GError **error)
 
 #define DEVICE "sys/class/infiniband/%.*s"
 
-static gboolean find_slot(IbhTree *tree, const char *port, char slot[IBH_SLOT_LEN])
+gboolean ibh_sysfs_find_slot(IbhTree *tree, const char *port, char slot[IBH_SLOT_LEN])
 {
     const int length = (int)strcspn(port, "/"); /* of "mlx5_1" in "mlx5_1/1" */
     g_autofree char *bus = ibh_tree_real(tree, DEVICE "/device", length, port), *address = NULL;
@@ -196,13 +193,6 @@ static gboolean find_slot(IbhTree *tree, const char *port, char slot[IBH_SLOT_LE
     return TRUE;
 }
 
-gboolean ibh_hardware_find(const char *sysfs, IbhKnownRail *known)
-{
-    g_auto(IbhTree) tree = ibh_tree_of(sysfs);
-
-    return find_slot(&tree, known->port, known->slot);
-}
-
 void ibh_sysfs_find_slots(IbhTree *tree, const GArray *known, GArray *links)
 {
     IBH_EACH (IbhLink, link, links) {
@@ -211,7 +201,7 @@ void ibh_sysfs_find_slots(IbhTree *tree, const GArray *known, GArray *links)
         IBH_EACH (const IbhKnownRail, rail, known) {
             if (g_str_equal(link->name, rail->iface) && g_str_equal(link->rdma, rail->port) &&
                 !ibh_link_has_hardware(link, rail->hardware))
-                (void)find_slot(tree, link->rdma, link->slot);
+                (void)ibh_sysfs_find_slot(tree, link->rdma, link->slot);
         }
     }
 }

@@ -55,16 +55,18 @@ gboolean ibh_file_cannot(const char *doing, const char *path, GError **error)
 /* Do not wait for the writer of a FIFO, and do not take a terminal as the controlling terminal. */
 #define READING (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-/* open() of this name opens the file that the descriptor refers to, even if the file was renamed. */
-static char *descriptor_name(int fd)
+/* Opens the file that the descriptor refers to, even if the file was renamed. */
+static int reopen(int looked)
 {
-    return g_strdup_printf("/proc/self/fd/%d", fd);
+    g_autofree char *name = g_strdup_printf("/proc/self/fd/%d", looked);
+
+    return open(name, READING);
 }
 
 /* Returns the present path without links; NULL if the file was deleted, or without /proc. */
 static char *descriptor_path(int fd)
 {
-    g_autofree char *name = descriptor_name(fd);
+    g_autofree char *name = g_strdup_printf("/proc/self/fd/%d", fd);
 
     return g_file_read_link(name, NULL);
 }
@@ -90,9 +92,8 @@ static gssize read_up_to(int fd, char *text, gsize size, gboolean line)
 
 GString *ibh_file_take(int looked, const char *path, GError **error)
 {
-    g_autofree char *name = descriptor_name(looked);
     g_autoptr(GString) text = g_string_new(NULL);
-    const int fd = open(name, READING);
+    const int fd = reopen(looked);
     gssize length = -1;
 
     if (fd >= 0) {
@@ -294,21 +295,23 @@ int ibh_tree_look(const IbhTree *tree, const char *path, int flags, struct stat 
     return -1;
 }
 
-/* Returns the name with which to open a file or directory (`type`: S_IFREG, S_IFDIR), or NULL and errno. In a copy,
- * this is the name of `ret_looked`, a descriptor that the caller closes if it is not -1. */
-static char *find_name(const IbhTree *tree, const char *path, mode_t type, int *ret_looked)
+/* Opens a file or directory (`type`: S_IFREG, S_IFDIR). Returns -1 and errno if it is neither. */
+static int open_in_tree(const IbhTree *tree, const char *path, mode_t type)
 {
+    g_autofree char *full = g_strconcat("/", path, NULL);
     struct stat status;
+    int looked, fd = -1;
 
-    *ret_looked = -1;
     if (tree->complete)
-        return g_strconcat("/", path, NULL);
-    *ret_looked = ibh_tree_look(tree, path, 0, &status);
-    if (*ret_looked >= 0 && (status.st_mode & S_IFMT) == type)
-        return descriptor_name(*ret_looked);
-    if (*ret_looked >= 0)
-        errno = ENOTDIR;
-    return NULL;
+        return open(full, READING);
+    looked = ibh_tree_look(tree, path, 0, &status);
+    if (looked < 0)
+        return -1;
+    errno = ENOTDIR;
+    if ((status.st_mode & S_IFMT) == type)
+        fd = reopen(looked);
+    close(looked);
+    return fd;
 }
 
 #define FORMAT(path, format)                                                                                           \
@@ -320,21 +323,15 @@ static char *find_name(const IbhTree *tree, const char *path, mode_t type, int *
         va_end(args);                                                                                                  \
     } while (0)
 
-/* Returns -1 if there is no such file, or if a read would block. Notes errors that are no answer: if we took a device
- * that cannot be read for a moment as absent, its NIC would lose its rail. */
-static gssize read_small(IbhTree *tree, const char *path, char *text, gsize limit, gboolean line)
+gssize ibh_tree_read(IbhTree *tree, const char *path, char *text, gsize limit, gboolean line)
 {
-    int looked;
-    g_autofree char *name = find_name(tree, path, S_IFREG, &looked);
-    const int fd = name ? open(name, READING) : -1;
+    const int fd = open_in_tree(tree, path, S_IFREG);
     const gssize length = fd < 0 ? -1 : read_up_to(fd, text, limit, line);
 
     if (length < 0 && !tree->problem && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EINTR))
         tree->problem = errno;
     if (fd >= 0)
         close(fd);
-    if (looked >= 0)
-        close(looked);
     return length;
 }
 
@@ -344,18 +341,9 @@ void ibh_tree_line(IbhTree *tree, char *line, gsize size, const char *format, ..
     gssize length;
 
     FORMAT(path, format);
-    length = read_small(tree, path, line, size - 1, TRUE);
+    length = ibh_tree_read(tree, path, line, size - 1, TRUE);
     line[MAX(length, 0)] = '\0';
     line[strcspn(line, "\n")] = '\0';
-}
-
-char *ibh_tree_text(IbhTree *tree, gsize limit, const char *format, ...)
-{
-    g_autofree char *path = NULL;
-    g_autofree char *text = g_malloc0(limit + 1);
-
-    FORMAT(path, format);
-    return read_small(tree, path, text, limit, FALSE) < 0 ? NULL : g_steal_pointer(&text);
 }
 
 gboolean ibh_tree_has(IbhTree *tree, const char *format, ...)
@@ -399,14 +387,17 @@ static int compare_versions(gconstpointer a, gconstpointer b)
 GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...)
 {
     GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
-    g_autofree char *path = NULL, *name = NULL;
+    g_autofree char *path = NULL, *full = NULL;
     const struct dirent *entry;
-    int looked;
-    DIR *dir;
+    DIR *dir = NULL;
+    int fd;
 
     FORMAT(path, format);
-    name = find_name(tree, path, S_IFDIR, &looked);
-    dir = name ? opendir(name) : NULL;
+    full = g_strconcat("/", path, NULL);
+    if (tree->complete) /* fdopendir() makes two more system calls */
+        dir = opendir(full);
+    else if ((fd = open_in_tree(tree, path, S_IFDIR)) >= 0 && !(dir = fdopendir(fd)))
+        close(fd);
     /* ENODEV: the device is being removed; EXDEV: the path leads out of the copy */
     if (!dir && errno != ENOENT && errno != ENOTDIR && errno != ENODEV && errno != EXDEV)
         tree->problem = errno;
@@ -418,8 +409,6 @@ GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...)
         tree->problem = errno; /* the list is incomplete */
     if (dir)
         closedir(dir);
-    if (looked >= 0)
-        close(looked);
     g_ptr_array_sort(names, compare_versions);
     return names;
 }

@@ -27,69 +27,49 @@ static gboolean set_errno(const char *what, GError **error)
     return FALSE;
 }
 
-static gboolean announce_arp(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error)
+static gboolean announce_icmp6(const IbhLink *link, const IbhIp *ip, GError **error)
+{
+    const int hops = 255; /* receivers drop advertisements that a router may have forwarded */
+    struct sockaddr_in6 from = {.sin6_family = AF_INET6, .sin6_scope_id = (guint32)link->ifindex}, all_nodes = from;
+    guint8 packet[IBH_NA_MAX];
+    const gsize length = ibh_na_announcement(link, ip, packet);
+    gboolean sent;
+    int fd;
+
+    if (!length)
+        return TRUE;
+    memcpy(&from.sin6_addr, ip->bytes, sizeof from.sin6_addr);
+    inet_pton(AF_INET6, "ff02::1", &all_nodes.sin6_addr);
+    fd = socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6);
+    if (fd < 0)
+        return set_errno("cannot open an ICMPv6 socket", error);
+    sent = setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &hops, sizeof hops) == 0 &&
+           bind(fd, (struct sockaddr *)&from, sizeof from) == 0 &&
+           sendto(fd, packet, length, 0, (struct sockaddr *)&all_nodes, sizeof all_nodes) >= 0;
+    if (!sent)
+        set_errno("cannot send an advertisement", error);
+    close(fd);
+    return sent;
+}
+
+gboolean ibh_announce(int *packet_socket, const IbhLink *link, const IbhIp *ip, GError **error)
 {
     guint8 frame[IBH_ARP_MAX];
-    gsize length = ibh_arp_request(link, ip, ip, frame);
+    const gsize length = ibh_arp_request(link, ip, ip, frame);
     LinkAddress to = {.link = {.sll_family = AF_PACKET,
                                .sll_protocol = htons(ETH_P_ARP),
                                .sll_ifindex = link->ifindex,
                                .sll_halen = (guint8)link->lladdr_len}};
 
+    if (ip->family == AF_INET6)
+        return announce_icmp6(link, ip, error);
     if (!length)
         return TRUE; /* without a hardware address, there is nothing to announce */
-    if (announcer->packet < 0)
-        announcer->packet = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (announcer->packet < 0)
+    if (*packet_socket < 0)
+        *packet_socket = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (*packet_socket < 0)
         return set_errno("cannot open a packet socket", error);
     memcpy(to.room + offsetof(struct sockaddr_ll, sll_addr), link->broadcast, link->lladdr_len);
-    return sendto(announcer->packet, frame, length, 0, &to.generic, sizeof to) >= 0 ||
+    return sendto(*packet_socket, frame, length, 0, &to.generic, sizeof to) >= 0 ||
            set_errno("cannot send an announcement", error);
-}
-
-static gboolean announce_icmp6(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error)
-{
-    const int hops = 255; /* receivers drop advertisements that a router may have forwarded */
-    guint8 packet[IBH_NA_MAX];
-    const gsize length = ibh_na_announcement(link, ip, packet);
-    struct sockaddr_in6 all_nodes = {.sin6_family = AF_INET6, .sin6_scope_id = (guint32)link->ifindex};
-    union {
-        struct cmsghdr header;
-        guint8 room[CMSG_SPACE(sizeof(struct in6_pktinfo))];
-    } control = {.room = {0}};
-    struct in6_pktinfo from = {.ipi6_ifindex = (unsigned)link->ifindex};
-    struct iovec part = {.iov_base = packet, .iov_len = length};
-    struct msghdr message = {.msg_name = &all_nodes,
-                             .msg_namelen = sizeof all_nodes,
-                             .msg_iov = &part,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control.room};
-
-    if (!length)
-        return TRUE;
-    if (announcer->icmp6 < 0)
-        announcer->icmp6 = socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6);
-    if (announcer->icmp6 < 0 || setsockopt(announcer->icmp6, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &hops, sizeof hops) < 0)
-        return set_errno("cannot open an ICMPv6 socket", error);
-    inet_pton(AF_INET6, "ff02::1", &all_nodes.sin6_addr);
-    memcpy(&from.ipi6_addr, ip->bytes, sizeof from.ipi6_addr);
-    control.header =
-        (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof from), .cmsg_level = IPPROTO_IPV6, .cmsg_type = IPV6_PKTINFO};
-    memcpy(CMSG_DATA(&control.header), &from, sizeof from);
-    return sendmsg(announcer->icmp6, &message, 0) >= 0 || set_errno("cannot send an advertisement", error);
-}
-
-gboolean ibh_announcer_send(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error)
-{
-    return (ip->family == AF_INET6 ? announce_icmp6 : announce_arp)(announcer, link, ip, error);
-}
-
-void ibh_announcer_clear(IbhAnnouncer *announcer)
-{
-    if (announcer->packet >= 0)
-        close(announcer->packet);
-    if (announcer->icmp6 >= 0)
-        close(announcer->icmp6);
-    *announcer = IBH_ANNOUNCER_INIT;
 }

@@ -8,32 +8,19 @@
 
 #define BIT(capability) (1u << (capability))
 
-static gboolean get_caps(struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3])
-{
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-
-    return syscall(SYS_capget, &header, data) == 0;
-}
-
-gboolean ibh_caps_have(int capability)
-{
-    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
-
-    return get_caps(data) && (data[0].effective & BIT(capability));
-}
-
-void ibh_caps_keep_net(void)
+gboolean ibh_caps_keep_net(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
     const guint32 keep = BIT(CAP_NET_ADMIN) | BIT(CAP_NET_RAW);
 
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (!get_caps(data))
-        return;
+    if (syscall(SYS_capget, &header, data) < 0)
+        return FALSE;
     data[0].effective &= keep;
     data[0].permitted &= keep;
     data[0].inheritable = 0;
     data[1] = (struct __user_cap_data_struct){0};
     (void)syscall(SYS_capset, &header, data); /* cannot fail; and if it did, we could go on */
+    return (data[0].effective & BIT(CAP_NET_ADMIN)) != 0;
 }

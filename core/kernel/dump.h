@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For this room only: the socket, a request and its answer, dumps, and the attributes of a message.
+ * For readers of messages: the socket, a request and its answer, dumps, and the attributes of a message.
  */
 #pragma once
 
 #include "model/model.h"
 
-#include <netlink/addr.h>
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 #include <string.h>
@@ -38,6 +37,8 @@ gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
                           GArray *array, const char *what, GError **error);
 struct nl_msg *ibh_message_new(int type, int flags, gconstpointer fixed, gsize size);
 
+/* Reads a message about a route, whose nexthops and metrics the pool keeps. FALSE: the message is malformed. */
+gboolean ibh_route_read(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret_route);
 void ibh_route_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool);
 /* Reads the nexthop object of a route that names an object and no device. */
 void ibh_route_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route);
@@ -69,15 +70,6 @@ static inline IbhIp get_ip(struct nlattr *attribute, int family)
     if (!attribute || nla_len(attribute) < (family == AF_INET6 ? 16 : 4))
         return (IbhIp){.family = AF_UNSPEC};
     return ibh_ip_from_bytes(family, nla_data(attribute));
-}
-
-static inline IbhIp ip_of(const struct nl_addr *address)
-{
-    const int family = address ? nl_addr_guess_family(address) : AF_UNSPEC;
-
-    if (family != AF_INET && family != AF_INET6)
-        return (IbhIp){.family = AF_UNSPEC};
-    return ibh_ip_from_bytes(family, nl_addr_get_binary_addr(address));
 }
 
 static inline IbhPrefix get_prefix(struct nlattr *attribute, int family, guint length)

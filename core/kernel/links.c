@@ -10,6 +10,7 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/rtnetlink.h>
+#include <netlink/addr.h>
 #include <netlink/object.h>
 #include <netlink/route/addr.h>
 
@@ -125,6 +126,15 @@ gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **err
 }
 
 /* ---- addresses ---- */
+
+static IbhIp ip_of(const struct nl_addr *address)
+{
+    const int family = address ? nl_addr_guess_family(address) : AF_UNSPEC;
+
+    if (family != AF_INET && family != AF_INET6)
+        return (IbhIp){.family = AF_UNSPEC};
+    return ibh_ip_from_bytes(family, nl_addr_get_binary_addr(address));
+}
 
 static void append_address(struct nl_object *object, void *data)
 {

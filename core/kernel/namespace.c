@@ -10,20 +10,12 @@
 
 /* Each network namespace has its own inode of net/dev in /proc. Unlike ns/net, stat() of that file needs no capability.
  */
-gboolean ibh_process_is_in_this_netns(const char *process)
+guint64 ibh_netns_number(const char *process)
 {
     g_autofree char *path = g_strdup_printf("/proc/%s/net/dev", process);
-    struct stat own, other;
-
-    return stat("/proc/self/net/dev", &own) == 0 && stat(path, &other) == 0 && own.st_ino == other.st_ino &&
-           own.st_dev == other.st_dev;
-}
-
-guint64 ibh_netns_number(void)
-{
     struct stat info;
 
-    return stat("/proc/self/net/dev", &info) == 0 ? info.st_ino : 0;
+    return stat(path, &info) == 0 ? info.st_ino : 0;
 }
 
 guint64 ibh_socket_netns_cookie(int fd)

@@ -96,16 +96,11 @@ guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink)
     return ibh_socket_netns_cookie(nl_socket_get_fd(netlink->socket));
 }
 
-guint32 ibh_netlink_port(IbhNetlink *netlink)
-{
-    return nl_socket_get_local_port(netlink->socket);
-}
-
 /* ---- an exchange ---- */
 
 /* NLMSG_DONE ends a dump and NLMSG_ERROR acknowledges a change; each has an error number, which may be 0. In an
  * NLMSG_ERROR, the request follows, or only its header. The error text is an attribute behind that. */
-static Problem on_end(Exchange *exchange, const struct nlmsghdr *header)
+static gboolean read_end(Exchange *exchange, const struct nlmsghdr *header)
 {
     const struct nlmsgerr *answer = nlmsg_data(header);
     const gsize size = (gsize)nlmsg_datalen(header);
@@ -114,61 +109,56 @@ static Problem on_end(Exchange *exchange, const struct nlmsghdr *header)
 
     if (header->nlmsg_type == NLMSG_ERROR) {
         if (size < sizeof *answer)
-            return UNREADABLE;
+            return FALSE;
         words += header->nlmsg_flags & NLM_F_CAPPED ? sizeof answer->msg : NLMSG_ALIGN(answer->msg.nlmsg_len);
     }
-    if (error > 0 || error < -ERRNO_MAX)
-        return UNREADABLE;
     exchange->done = TRUE;
     exchange->error = -error;
     if (header->nlmsg_flags & NLM_F_ACK_TLVS && words < size)
         get_string(nla_find((const void *)((const char *)answer + words), (int)(size - words), NLMSGERR_ATTR_MSG),
                    exchange->words, sizeof exchange->words);
-    return NULL;
-}
-
-static Problem on_datagram(IbhNetlink *netlink, Exchange *exchange, int left)
-{
-    struct nlmsghdr *header = (void *)netlink->received;
-    Problem problem = NULL;
-
-    netlink->datagrams += header->nlmsg_type == exchange->type;
-    for (; !problem && !exchange->done && nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
-        if (header->nlmsg_seq != exchange->sequence)
-            continue;
-        exchange->changed |= (header->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
-        if (header->nlmsg_type == NLMSG_OVERRUN) {
-            problem = OVERRUN;
-        } else if (header->nlmsg_type == NLMSG_DONE || header->nlmsg_type == NLMSG_ERROR) {
-            problem = on_end(exchange, header);
-        } else if (exchange->each && header->nlmsg_type == exchange->type) {
-            exchange->done = !(header->nlmsg_flags & NLM_F_MULTI);
-            problem = exchange->each(header, exchange->data) ? NULL : UNREADABLE;
-        }
-    }
-    return problem;
+    return error <= 0 && error >= -ERRNO_MAX;
 }
 
 static Problem receive_answer(IbhNetlink *netlink, Exchange *exchange)
 {
+    struct nlmsghdr *header;
     struct sockaddr_nl from;
     struct iovec space = {.iov_base = netlink->received, .iov_len = IBH_RECEIVE_SIZE};
-    Problem problem = NULL;
 
-    while (!problem && !exchange->done) {
+    while (!exchange->done) {
         struct msghdr message = {.msg_name = &from, .msg_namelen = sizeof from, .msg_iov = &space, .msg_iovlen = 1};
-        gssize length = recvmsg(nl_socket_get_fd(netlink->socket), &message, 0);
+        int left = (int)recvmsg(nl_socket_get_fd(netlink->socket), &message, 0);
 
-        if (length < 0 && errno == EINTR)
+        if (left < 0 && errno == EINTR)
             continue;
-        if (length < 0)
-            problem = errno == ENOBUFS ? OVERRUN : NO_ANSWER;
-        else if (message.msg_flags & MSG_TRUNC)
-            problem = UNREADABLE;
-        else if (message.msg_namelen == sizeof from && from.nl_pid == 0) /* only the kernel has port 0 */
-            problem = on_datagram(netlink, exchange, (int)length);
+        if (left < 0)
+            return errno == ENOBUFS ? OVERRUN : NO_ANSWER;
+        if (message.msg_flags & MSG_TRUNC)
+            return UNREADABLE;
+        if (message.msg_namelen != sizeof from || from.nl_pid != 0) /* only the kernel has port 0 */
+            continue;
+        header = (void *)netlink->received;
+        netlink->datagrams += header->nlmsg_type == exchange->type;
+        for (; !exchange->done && nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
+            gboolean is_readable = TRUE;
+
+            if (header->nlmsg_seq != exchange->sequence)
+                continue;
+            exchange->changed |= (header->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
+            if (header->nlmsg_type == NLMSG_OVERRUN)
+                return OVERRUN;
+            if (header->nlmsg_type == NLMSG_DONE || header->nlmsg_type == NLMSG_ERROR) {
+                is_readable = read_end(exchange, header);
+            } else if (exchange->each && header->nlmsg_type == exchange->type) {
+                exchange->done = !(header->nlmsg_flags & NLM_F_MULTI);
+                is_readable = exchange->each(header, exchange->data);
+            }
+            if (!is_readable)
+                return UNREADABLE;
+        }
     }
-    return problem;
+    return NULL;
 }
 
 gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,

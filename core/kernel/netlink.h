@@ -4,7 +4,7 @@
  *
  *   netlink.c                 the socket: one request at a time, errors with the kernel's text
  *   links.c, rules.c, read.c,
- *   nexthops.c, neighbours.c  filtered dumps → values; look-ups
+ *   nexthops.c, neighbours.c  filtered dumps → values
  *   write.c                   operations → requests
  */
 #pragma once
@@ -24,12 +24,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhNetlink, ibh_netlink_close)
 /* A cookie identifies a network namespace until the next boot. 0: the kernel is older than 5.14. */
 guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink);
 guint64 ibh_socket_netns_cookie(int fd);
-/* Returns the number of this network namespace, which no other namespace has at the same time; after this namespace has
- * gone, the kernel reuses the number. 0: unknown. */
-guint64 ibh_netns_number(void);
-
-/* The kernel's reports of our changes to other processes carry this port. */
-guint32 ibh_netlink_port(IbhNetlink *netlink);
+/* Returns the number of the network namespace of a process ("1", "self"), which no other namespace has at the same
+ * time; after this namespace has gone, the kernel reuses the number. 0: unknown. */
+guint64 ibh_netns_number(const char *process);
 
 /* ---- reading: each function appends to an array, both families unless told otherwise ---- */
 
@@ -56,55 +53,34 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, IbhRouteMatters keep,
                                gconstpointer of, GArray *parts, GError **error);
 
-typedef enum {
-    IBH_NEIGHBOURS_FOUND, /* entries of ARP and ND */
-    IBH_NEIGHBOURS_ALL,   /* also permanent entries and entries of a control plane */
-    IBH_NEIGHBOURS_PROXY  /* proxy entries only: this host answers on behalf of other hosts */
-} IbhNeighbours;
-gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, IbhNeighbours which, GArray *neighbours,
+/* Reads the entries of ARP and ND, or with `proxies` those for which this host answers on behalf of other hosts. */
+gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, gboolean proxies, GArray *neighbours,
                                      GError **error);
-
-/* ---- look-ups: how would the kernel route a packet? ---- */
-
-gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error);
 
 /* ---- writing ---- */
 
-/* Runs a rule, route or neigh operation. Succeeds also if the kernel's state is as wanted already. */
+/* Runs an operation on a rule, a route or neighbours. Succeeds also if the kernel's state is as wanted already. An
+ * announcement is the kernel's own gratuitous ARP, which works only for the address that the kernel would choose as the
+ * source (IbhOp.by_kernel). */
 gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **error);
 
-/* Makes the kernel send a gratuitous ARP for its own address. This works only for the address that the kernel would
- * choose as the source (IbhOp.by_kernel). */
-gboolean ibh_netlink_announce(IbhNetlink *netlink, int ifindex, const IbhIp *ip, GError **error);
-/* Deletes one neighbour entry. (IBH_OP_NEIGH_DEL deletes all entries that ARP found through a NIC.) */
-gboolean ibh_netlink_forget_neighbour(IbhNetlink *netlink, int ifindex, const IbhIp *ip, GError **error);
+/* Adds an entry that makes the kernel ask for the address, or deletes one. */
+gboolean ibh_netlink_change_neighbour(IbhNetlink *netlink, gboolean add, int ifindex, const IbhIp *ip, GError **error);
 
 /* Reads a message about a rule, whose fixed header the caller has checked. */
 IbhRule ibh_rule_of(struct nlmsghdr *header);
 
-/* `process` is a number, "1". */
-gboolean ibh_process_is_in_this_netns(const char *process);
-
 /* ---- announcements: tell peers the hardware address of an IP address ---- */
 
-typedef struct {
-    int packet; /* sockets, which ibh_announcer_send() opens; -1: not open */
-    int icmp6;
-} IbhAnnouncer;
-
-#define IBH_ANNOUNCER_INIT ((IbhAnnouncer){.packet = -1, .icmp6 = -1})
-
 /* Sends a gratuitous ARP or an unsolicited neighbour advertisement for any address through any link. To close a packet
- * socket, the kernel waits for an RCU grace period of some milliseconds; so use ibh_netlink_announce() if the kernel's
- * own ARP will do. */
-gboolean ibh_announcer_send(IbhAnnouncer *announcer, const IbhLink *link, const IbhIp *ip, GError **error);
-void ibh_announcer_clear(IbhAnnouncer *announcer);
+ * socket, the kernel waits for an RCU grace period of some milliseconds; so the caller keeps the socket, which is -1 at
+ * first, and uses ibh_netlink_execute() if the kernel's own ARP will do. */
+gboolean ibh_announce(int *packet_socket, const IbhLink *link, const IbhIp *ip, GError **error);
 
 /* ---- capabilities ---- */
 
-gboolean ibh_caps_have(int capability); /* CAP_NET_ADMIN, … */
-/* Drops all capabilities but CAP_NET_ADMIN and CAP_NET_RAW, for good. */
-void ibh_caps_keep_net(void);
+/* Drops all capabilities but CAP_NET_ADMIN and CAP_NET_RAW, for good. FALSE: the process has no CAP_NET_ADMIN. */
+gboolean ibh_caps_keep_net(void);
 
 /* ---- sysctls (a dump of links contains the IPv4 sysctls of each interface) ---- */
 

@@ -3,15 +3,11 @@
 
 #include "kernel/dump.h"
 
-#include <errno.h>
 #include <linux/rtnetlink.h>
-#include <netinet/in.h>
 
 /* Up to this number of NICs, ask for the routes of each: a question makes the kernel walk through the main table. Above
  * it, read the whole table. */
 #define NICS_ASKED 4
-
-/* ---- routes ---- */
 
 /* RTA_VIA is a gateway of the other family: BGP unnumbered has IPv6 gateways for IPv4 prefixes. */
 static IbhIp get_gateway(struct nlattr *plain, struct nlattr *attribute, int family)
@@ -48,7 +44,7 @@ static void get_hops(struct nlattr *multipath, GHashTable *pool, IbhRoute *route
     ibh_route_set_hops(route, hops, pool);
 }
 
-static gboolean read_route(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret_route)
+gboolean ibh_route_read(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret_route)
 {
     struct nlattr *attributes[RTA_MAX + 1];
     const struct rtmsg *info = nlmsg_data(header);
@@ -110,7 +106,7 @@ static gboolean on_route(struct nlmsghdr *header, gpointer data)
     const IbhRouteFilter *filter = dump->filter;
     IbhRoute route;
 
-    if (!read_route(header, dump->pool, &route))
+    if (!ibh_route_read(header, dump->pool, &route))
         return FALSE;
     if (route.cached != filter->cached || (route.family != AF_INET && route.family != AF_INET6))
         return TRUE;
@@ -171,69 +167,5 @@ gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int
                 g_array_append_val(parts, part);
         }
     }
-    return TRUE;
-}
-
-/* ---- look-ups ---- */
-
-typedef struct {
-    IbhRoute route;
-    GHashTable *pool;
-} Answer;
-
-static gboolean on_answer(struct nlmsghdr *header, gpointer data)
-{
-    Answer *answer = data;
-
-    return read_route(header, answer->pool, &answer->route);
-}
-
-/* Ask as the RDMA stack does, that is, with uid 0 and without an IP protocol. IPv4 would take a missing protocol for
- * UDP, and apply rules for UDP. */
-gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error)
-{
-    const gboolean ipv4 = lookup->to.family == AF_INET;
-    const guint bits = ibh_ip_bits(&lookup->to);
-    /* Without RTM_F_LOOKUP_TABLE, IPv4 reports main whatever the table is. */
-    const guint match = RTM_F_FIB_MATCH | (ipv4 ? RTM_F_LOOKUP_TABLE : 0);
-    const struct rtmsg fixed = {.rtm_family = (guint8)lookup->to.family,
-                                .rtm_dst_len = (guint8)bits,
-                                .rtm_src_len = (guint8)bits,
-                                .rtm_flags = lookup->match ? match : 0};
-    g_autoptr(IbhMessage) message = ibh_message_new(RTM_GETROUTE, 0, &fixed, sizeof fixed);
-    Answer answer = {.pool = netlink->pool};
-    const IbhRoute *route = &answer.route;
-    g_autoptr(GError) local = NULL;
-
-    nla_put(message, RTA_DST, (int)bits / 8, lookup->to.bytes);
-    nla_put(message, RTA_SRC, (int)bits / 8, lookup->from.bytes);
-    if (lookup->iif)
-        nla_put_u32(message, RTA_IIF, (guint32)lookup->iif);
-    else
-        nla_put_u32(message, RTA_UID, 0);
-    if (lookup->bound)
-        nla_put_u32(message, RTA_OIF, (guint32)lookup->bound);
-    if (ipv4)
-        nla_put_u8(message, RTA_IP_PROTO, lookup->neutral ? lookup->neutral : IPPROTO_ICMP);
-
-    lookup->error = lookup->oif = lookup->type = 0;
-    lookup->hops = NULL;
-    if (!ibh_netlink_talk(netlink, message, on_answer, &answer, &local)) {
-        if (local->domain == IBH_ANSWER_LOST || local->code == EIO || local->code == EBADMSG) {
-            g_propagate_error(error, g_steal_pointer(&local));
-            return FALSE;
-        }
-        lookup->error = local->code; /* a refusal is an answer, too */
-        return TRUE;
-    }
-    ibh_route_resolve_nexthop(netlink, &answer.route);
-    lookup->type = route->type;
-    lookup->oif = route->ifindex;
-    lookup->hops = route->hops;
-    lookup->table = route->table;
-    lookup->length = route->dst.length;
-    lookup->src = route->src;
-    lookup->gateway = route->gateway;
-    lookup->encapsulated = route->encapsulated;
     return TRUE;
 }

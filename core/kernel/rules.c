@@ -115,36 +115,18 @@ IbhRule ibh_rule_of(struct nlmsghdr *header)
     return rule;
 }
 
-typedef struct {
-    GArray *rules;
-    int family;
-} RuleDump;
-
 static gboolean on_rule(struct nlmsghdr *header, gpointer data)
 {
-    const RuleDump *dump = data;
-    const struct fib_rule_hdr *info = nlmsg_data(header);
     IbhRule rule;
 
-    if (!nlmsg_valid_hdr(header, sizeof *info))
+    if (!nlmsg_valid_hdr(header, sizeof(struct fib_rule_hdr)))
         return FALSE;
-    if (info->family != dump->family) /* asked for IPv6, a kernel without IPv6 sends the rules of all families */
-        return TRUE;
     rule = ibh_rule_of(header);
-    g_array_append_vals(dump->rules, &rule, 1);
+    g_array_append_vals(data, &rule, 1);
     return TRUE;
 }
 
-#define DUMP_TRIES 3
-
-static gboolean read_family(IbhNetlink *netlink, int family, GArray *rules, GError **error)
-{
-    const struct fib_rule_hdr fixed = {.family = (guint8)family};
-    RuleDump dump = {.rules = rules, .family = family};
-
-    return ibh_netlink_dump(netlink, ibh_message_new(RTM_GETRULE, NLM_F_DUMP, &fixed, sizeof fixed), on_rule, &dump,
-                            rules, "the routing rules", error);
-}
+#define RULE_TRIES 3
 
 static gboolean have_equal_rules(const GArray *a, const GArray *b)
 {
@@ -164,26 +146,26 @@ gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **err
     static const int families[] = {AF_INET, AF_INET6};
 
     IBH_EACH_ROW (const int, family, families) {
-        g_autoptr(GArray) found = IBH_NEW_ARRAY(IbhRule), again = IBH_NEW_ARRAY(IbhRule);
-        gboolean is_stable;
+        const struct fib_rule_hdr fixed = {.family = (guint8)*family};
+        g_autoptr(GArray) found = IBH_NEW_ARRAY(IbhRule);
+        gboolean is_stable = FALSE;
 
-        if (!read_family(netlink, *family, found, error))
-            return FALSE;
-        is_stable = netlink->datagrams < 2;
-        for (int attempt = 1; !is_stable && attempt < DUMP_TRIES; attempt++) {
-            g_array_set_size(again, 0);
-            if (!read_family(netlink, *family, again, error))
+        for (int attempt = 0; !is_stable && attempt < RULE_TRIES; attempt++) {
+            g_autoptr(GArray) before = found;
+
+            found = IBH_NEW_ARRAY(IbhRule);
+            if (!ibh_netlink_dump(netlink, ibh_message_new(RTM_GETRULE, NLM_F_DUMP, &fixed, sizeof fixed), on_rule,
+                                  found, found, "the routing rules", error))
                 return FALSE;
-            is_stable = have_equal_rules(found, again);
-            g_array_set_size(found, 0);
-            g_array_append_vals(found, again->data, again->len);
+            is_stable = netlink->datagrams < 2 || have_equal_rules(before, found);
         }
         IBH_EACH (const IbhRule, rule, found) {
-            gboolean repeated = FALSE;
+            /* Asked for IPv6, a kernel without IPv6 sends the rules of all families. */
+            gboolean skips = rule->family != *family;
 
             for (guint i = 0; !is_stable && i < rules->len; i++)
-                repeated |= ibh_rule_compare(&g_array_index(rules, IbhRule, i), rule) == 0;
-            if (!repeated)
+                skips |= ibh_rule_compare(&g_array_index(rules, IbhRule, i), rule) == 0;
+            if (!skips)
                 g_array_append_vals(rules, rule, 1);
         }
     }

@@ -50,43 +50,40 @@ gboolean ibh_sysctl_read_all(int values[IBH_N_SYSCTLS], GError **error)
     return TRUE;
 }
 
-/* ---- writing ---- */
-
 /* Writes the file of that name if the NIC still has the name once the file is open: the kernel refuses writes to a file
- * that was opened before a rename. Returns 0 or an errno. EAGAIN: the NIC has another name, and `name` is updated.
+ * that was opened before a rename. If the NIC has another name by then, tries again with that.
  * (RTM_SETLINK takes an index, but then the kernel does not report a new rp_filter, and acts as if the link had
  * changed: it drops cached routes and joins multicast groups again.) */
-static int write_as(IbhNetlink *netlink, int ifindex, char name[IFNAMSIZ], IbhSysctl key, int value)
-{
-    g_autofree char *path = g_strdup_printf(NET "ipv4/conf/%s/%s", name, ibh_sysctl_name(key));
-    int fd = open(path, O_WRONLY | O_CLOEXEC), problem = fd < 0 ? errno : 0;
-    struct ifreq now = {.ifr_ifindex = ifindex};
-    char text[16];
-
-    g_snprintf(text, sizeof text, "%d", value);
-    if (ioctl(nl_socket_get_fd(netlink->socket), SIOCGIFNAME, &now) < 0)
-        problem = errno;
-    else if (!g_str_equal(now.ifr_name, name))
-        problem = EAGAIN;
-    else if (fd >= 0 && write(fd, text, strlen(text)) < 0)
-        problem = errno;
-    if (fd >= 0)
-        close(fd);
-    if (problem == EAGAIN)
-        g_strlcpy(name, now.ifr_name, IFNAMSIZ);
-    return problem;
-}
-
 gboolean ibh_sysctl_write(IbhNetlink *netlink, int ifindex, const char *iface, IbhSysctl key, int value, GError **error)
 {
+    struct ifreq now = {.ifr_ifindex = ifindex};
     int problem = EAGAIN;
-    char name[IFNAMSIZ];
+    char name[IFNAMSIZ], text[16];
 
     g_strlcpy(name, iface, sizeof name);
+    g_snprintf(text, sizeof text, "%d", value);
     for (gulong attempt = 0; (problem == EAGAIN || problem == ENOENT) && attempt < WRITE_TRIES; attempt++) {
+        g_autofree char *path = g_strdup_printf(NET "ipv4/conf/%s/%s", name, ibh_sysctl_name(key));
+        int fd;
+
         if (attempt)
             g_usleep(attempt * 1000); /* during a rename, the NIC has no files */
-        problem = ibh_iface_name_has_sysctls(name) ? write_as(netlink, ifindex, name, key, value) : EPERM;
+        if (!ibh_iface_name_has_sysctls(name)) {
+            problem = EPERM;
+            break;
+        }
+        fd = open(path, O_WRONLY | O_CLOEXEC);
+        problem = fd < 0 ? errno : 0;
+        if (ioctl(nl_socket_get_fd(netlink->socket), SIOCGIFNAME, &now) < 0)
+            problem = errno;
+        else if (!g_str_equal(now.ifr_name, name))
+            problem = EAGAIN;
+        else if (fd >= 0 && write(fd, text, strlen(text)) < 0)
+            problem = errno;
+        if (fd >= 0)
+            close(fd);
+        if (problem == EAGAIN)
+            g_strlcpy(name, now.ifr_name, sizeof name);
     }
     if (problem)
         g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(problem), NET "ipv4/conf/%s/%s: %s", name,

@@ -133,7 +133,7 @@ static gboolean change_route(IbhNetlink *netlink, const IbhRoute *route, IbhOpTy
 /* ---- neighbours ---- */
 
 /* Permanent entries do not count towards the limits of the neighbour table. */
-static gboolean change_neighbour(IbhNetlink *netlink, gboolean add, int ifindex, const IbhIp *ip, GError **error)
+gboolean ibh_netlink_change_neighbour(IbhNetlink *netlink, gboolean add, int ifindex, const IbhIp *ip, GError **error)
 {
     const struct ndmsg fixed = {.ndm_family = (guint8)ip->family,
                                 .ndm_ifindex = ifindex,
@@ -146,27 +146,16 @@ static gboolean change_neighbour(IbhNetlink *netlink, gboolean add, int ifindex,
     return send_change(netlink, &change, add ? 0 : ENOENT, error);
 }
 
-/* NTF_USE makes the kernel send an ARP request at once: "who has ADDR, tell ADDR". No host answers; delete the entry
- * before the kernel asks again. */
-gboolean ibh_netlink_announce(IbhNetlink *netlink, int ifindex, const IbhIp *ip, GError **error)
-{
-    return change_neighbour(netlink, TRUE, ifindex, ip, error) && change_neighbour(netlink, FALSE, ifindex, ip, error);
-}
-
-gboolean ibh_netlink_forget_neighbour(IbhNetlink *netlink, int ifindex, const IbhIp *ip, GError **error)
-{
-    return change_neighbour(netlink, FALSE, ifindex, ip, error);
-}
-
 /* Keeps the entries of administrators and control planes. */
 static gboolean flush_neighbours(IbhNetlink *netlink, int ifindex, GError **error)
 {
     g_autoptr(GArray) neighbours = IBH_NEW_ARRAY(IbhNeighbour);
 
-    if (!ibh_netlink_read_neighbours(netlink, AF_INET, IBH_NEIGHBOURS_FOUND, neighbours, error))
+    if (!ibh_netlink_read_neighbours(netlink, AF_INET, FALSE, neighbours, error))
         return FALSE;
     IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
-        if (neighbour->ifindex == ifindex && !change_neighbour(netlink, FALSE, ifindex, &neighbour->ip, error))
+        if (neighbour->ifindex == ifindex && !neighbour->fixed &&
+            !ibh_netlink_change_neighbour(netlink, FALSE, ifindex, &neighbour->ip, error))
             return FALSE;
     }
     return TRUE;
@@ -174,13 +163,18 @@ static gboolean flush_neighbours(IbhNetlink *netlink, int ifindex, GError **erro
 
 gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **error)
 {
-    switch (ibh_op_what(op)) {
-    case IBH_RULE:
+    switch (op->type) {
+    case IBH_OP_RULE_ADD:
+    case IBH_OP_RULE_DEL:
         return change_rule(netlink, &op->rule, op->type == IBH_OP_RULE_ADD, error);
-    case IBH_ROUTE:
-        return change_route(netlink, &op->route, op->type, error);
-    default:
-        g_assert(op->type == IBH_OP_NEIGH_DEL);
+    case IBH_OP_NEIGH_DEL:
         return flush_neighbours(netlink, op->ifindex, error);
+    case IBH_OP_ANNOUNCE:
+        /* NTF_USE makes the kernel send an ARP request at once: "who has ADDR, tell ADDR". No host answers; delete the
+         * entry before the kernel asks again. */
+        return ibh_netlink_change_neighbour(netlink, TRUE, op->ifindex, &op->ip, error) &&
+               ibh_netlink_change_neighbour(netlink, FALSE, op->ifindex, &op->ip, error);
+    default:
+        return change_route(netlink, &op->route, op->type, error);
     }
 }

@@ -302,7 +302,7 @@ typedef struct {
     GArray *rails;       /* IbhSavedRail: the rails of the last run */
     GArray *known;       /* IbhKnownRail */
     gboolean recalled;   /* `known` includes the rails of earlier boots (the line IBH_STATE_RECALLED) */
-    char *config;        /* the configuration in force, as ibh_config_text() returns it; NULL: not known */
+    char *config;        /* the configuration in force, a text as in IbhConfig; NULL: not known */
     gboolean is_private; /* not all users may read the files of that configuration, so only root may read the state */
 } IbhState;
 

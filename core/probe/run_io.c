@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check/look_io.h"
 #include "probe/prober_io.h"
 
 #include <errno.h>
@@ -88,7 +89,7 @@ static gboolean learn(IbhProber *prober, GError **error)
 {
     g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
 
-    if (!ibh_netlink_read_neighbours(prober->netlink, AF_UNSPEC, IBH_NEIGHBOURS_ALL, neighbours, error))
+    if (!ibh_netlink_read_neighbours(prober->netlink, AF_UNSPEC, FALSE, neighbours, error))
         return FALSE;
     ibh_probe_learn(prober->probe, neighbours);
     prober->flight.settled = FALSE;
@@ -101,7 +102,8 @@ static void finish(IbhProber *prober, guint i)
     const IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
 
     if (ibh_probe_takes_entry(pair) && !pair->hop->fixed)
-        (void)ibh_netlink_forget_neighbour(prober->netlink, ibh_probe_link(pair)->ifindex, ibh_probe_peer(pair), NULL);
+        (void)ibh_netlink_change_neighbour(prober->netlink, FALSE, ibh_probe_link(pair)->ifindex, ibh_probe_peer(pair),
+                                           NULL);
     ibh_flight_end(&prober->flight, i);
 }
 

@@ -17,12 +17,10 @@ static void make_peers_switch(IbhRun *run, const IbhOp *op)
     g_autoptr(GError) error = NULL;
     gboolean done;
 
-    if (op->type == IBH_OP_NEIGH_DEL)
+    if (op->type == IBH_OP_NEIGH_DEL || op->by_kernel)
         done = ibh_netlink_execute(run->netlink, op, &error);
-    else if (op->by_kernel)
-        done = ibh_netlink_announce(run->netlink, op->ifindex, &op->ip, &error);
     else
-        done = ibh_announcer_send(&run->announcer, link, &op->ip, &error);
+        done = ibh_announce(&run->packet_socket, link, &op->ip, &error);
     run->announced |= op->type == IBH_OP_ANNOUNCE;
     if (!done) {
         g_autofree char *command = ibh_op_command(op);
@@ -125,15 +123,34 @@ static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *sta
     }
 }
 
-/* Blocks signals for the few milliseconds of a change: a terminal may close, or a service stop. */
-static void block_signals(const IbhRun *run, sigset_t *ret_before)
+/* Updates the known rails. If the kernel refused an operation, adds none: a new rail may be incomplete, and must not be
+ * missed later. */
+static void update_known(const IbhRun *run, GArray *known, gboolean refused)
 {
-    sigset_t set;
+    g_auto(IbhTree) tree = ibh_tree_of(run->sysfs);
 
-    sigfillset(&set);
-    if (run->is_event)
-        sigdelset(&set, SIGALRM); /* the time limit of a hook, whose caller waits no longer */
-    sigprocmask(SIG_BLOCK, &set, ret_before);
+    IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
+        /* --apply --iface NAME: the rail needs the addresses that it has now, and no others. */
+        const gboolean all = run->only && g_strv_contains(run->only, nic->link->name);
+        IbhKnownRail now;
+
+        /* Look the hardware up in sysfs once, when it is new. */
+        if (!run->undo && !refused && ibh_known_of(run->rails, nic, known, all, &now) &&
+            (now.slot[0] || ibh_sysfs_find_slot(&tree, now.port, now.slot)))
+            ibh_known_put(known, &now);
+    }
+    IBH_EACH_BACK (IbhKnownRail, one, known) {
+        const gboolean is_undone =
+            run->undo && !run->remember && (!run->only || g_strv_contains(run->only, one->iface));
+
+        ibh_known_look(one, run->rails, run->config);
+        if (one->why == IBH_FORGOTTEN || is_undone)
+            IBH_REMOVE(IbhKnownRail, one, known);
+        else if (one->why == IBH_IS_THERE)
+            one->since = 0;
+        else if (!one->since)
+            one->since = g_get_real_time() / G_USEC_PER_SEC;
+    }
 }
 
 /* ---- the whole ---- */
@@ -144,9 +161,13 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     g_autoptr(IbhState) ahead = ibh_state_copy(before), after = ibh_state_copy(before);
     g_autoptr(GError) problem = NULL;
     IbhOutcome *outcome;
-    sigset_t signals;
+    sigset_t blocked, signals;
 
-    block_signals(run, &signals);
+    /* Block signals for the few milliseconds of a change: a terminal may close, or a service stop. */
+    sigfillset(&blocked);
+    if (run->is_event)
+        sigdelset(&blocked, SIGALRM); /* the time limit of a hook, whose caller waits no longer */
+    sigprocmask(SIG_BLOCK, &blocked, &signals);
     ibh_state_remember(ahead, plan, FALSE);
     ibh_state_match_links(ahead, run->snapshot);
     if (plan->len && run->store) /* on an error go on: the state is saved again after the plan */
@@ -156,7 +177,7 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     ibh_state_remember(after, outcome->done, TRUE);
     ibh_state_match_links(after, run->snapshot);
     if (!run->undo)
-        ibh_state_set_config(after, ibh_config_text(run->config), !ibh_config_is_public(run->config));
+        ibh_state_set_config(after, run->config->text->str, !run->config->is_public);
     if (run->remember)
         run->remember(run, after);
     else {
@@ -167,7 +188,7 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
         if (run->undo)
             drop_lost_values(run, after);
     }
-    ibh_run_know(run, after->known, outcome->errors->len > 0);
+    update_known(run, after->known, outcome->errors->len > 0);
     run->is_unsaved = !run->store || !ibh_store_save(run->store, after, &problem);
     run->has_holds = !run->is_unsaved && after->holds->len > 0;
     if (run->is_unsaved)

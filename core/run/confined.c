@@ -10,48 +10,34 @@
 #define REPORTED_FILE IBH_RUN_DIR "/confined" /* in /run: one report for each boot */
 
 typedef struct {
-    const char *path;
-    int flags;
+    const char *what;
+    int flags; /* of a file */
 } Needed;
 
 static const Needed NEEDED[] = {{"/sys/class/net", O_RDONLY | O_DIRECTORY},
                                 {IBH_RUN_DIR, O_RDONLY | O_DIRECTORY},
-                                {"/proc/sys/net/ipv4/conf/all/arp_ignore", O_RDWR}};
-
-static gboolean is_forbidden(int fd)
-{
-    int problem = errno;
-
-    if (fd >= 0)
-        close(fd);
-    return fd < 0 && (problem == EACCES || problem == EPERM);
-}
+                                {"/proc/sys/net/ipv4/conf/all/arp_ignore", O_RDWR},
+                                {"a netlink socket", 0}};
 
 /* Returns what the process may not open, or NULL. Missing files don't count. */
 static const char *find_forbidden(void)
 {
     IBH_EACH_ROW (const Needed, one, NEEDED) {
-        if (is_forbidden(open(one->path, one->flags | O_NOFOLLOW | O_CLOEXEC)))
-            return one->path;
+        const int fd = one->flags ? open(one->what, one->flags | O_NOFOLLOW | O_CLOEXEC)
+                                  : socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+        if (fd >= 0)
+            close(fd);
+        else if (errno == EACCES || errno == EPERM)
+            return one->what;
     }
-    return is_forbidden(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0)) ? "a netlink socket" : NULL;
-}
-
-/* Returns the SELinux context of this process, or NULL if SELinux is off. */
-static char *read_domain(void)
-{
-    char *domain = NULL;
-
-    if (access("/sys/fs/selinux", F_OK) < 0 || !g_file_get_contents("/proc/self/attr/current", &domain, NULL, NULL))
-        return NULL;
-    g_strstrip(domain);
-    return domain;
+    return NULL;
 }
 
 void ibh_confined_explain(GString *warnings)
 {
     const char *forbidden = geteuid() == 0 ? find_forbidden() : NULL;
-    g_autofree char *domain = NULL;
+    g_autofree char *domain = NULL; /* the SELinux context of this process */
     int fd;
 
     if (!forbidden)
@@ -62,12 +48,12 @@ void ibh_confined_explain(GString *warnings)
         return;
     if (fd >= 0)
         close(fd);
-    if ((domain = read_domain()))
+    if (access("/sys/fs/selinux", F_OK) == 0 && g_file_get_contents("/proc/self/attr/current", &domain, NULL, NULL))
         g_string_append_printf(warnings,
                                "SELinux forbids access to %s to this hook, which runs as %s: install ib-hook-selinux, "
                                "or, if it is installed, run: sudo restorecon -R /usr/lib/NetworkManager/dispatcher.d "
                                "/usr/libexec/ib-hook\n",
-                               forbidden, domain);
+                               forbidden, g_strstrip(domain));
     else
         g_string_append_printf(warnings,
                                "this hook cannot act: root may not open %s here; a security module or a container "

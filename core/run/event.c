@@ -6,68 +6,55 @@
 
 #define LOCK_SECONDS 8 /* the caller waits for us */
 
-/* Returns FALSE if something failed. `out` gets the lines for the journal. */
-static gboolean run_steps(const IbhEvent *event, IbhRun *run, GString *out)
+/* Returns FALSE if something failed. `out` gets the lines for the journal. `ret_changed`: the run got as far as the
+ * change. */
+static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings, gboolean *ret_changed)
 {
     g_autoptr(GPtrArray) plan = NULL;
     g_autoptr(IbhOutcome) outcome = NULL;
     g_autoptr(GError) error = NULL;
-    g_autofree char *text = NULL;
-    guint wanted;
-
-    if (ibh_run_open(run, LOCK_SECONDS, &error)) {
-        g_autoptr(GError) problem = NULL;
-
-        (void)ibh_run_configure(run, &problem);
-        if (event->configure)
-            event->configure(event->data, run);
-        if (problem)
-            ibh_run_warn(run, problem->message);
-        if (run->config && ibh_run_look(run, &error))
-            plan = ibh_run_decide(run, &error);
-    }
-    if (plan) /* warn of a remote= that cannot work, and route the NIC without it */
-        (void)ibh_rails_check_remote(run->rails, &error);
-    if (error)
-        ibh_run_warn(run, error->message);
-    if (!plan)
-        return FALSE;
-    wanted = plan->len;
-    run->spared = ibh_plan_restrain(plan, run->rails, &event->restraint);
-    run->skipped_some = plan->len < wanted;
-    outcome = ibh_run_change(run, plan);
-    text = ibh_ops_log_text(outcome->done, run->snapshot, event->cause);
-    g_string_append(out, text);
-    IBH_EACH_POINTER (const IbhOp, op, outcome->done) {
-        if (event->done)
-            event->done(event->data, op);
-    }
-    IBH_EACH_POINTER (const char, message, outcome->errors)
-        ibh_run_warn(run, message);
-    return outcome->errors->len == 0;
-}
-
-/* `ret_changed`: the run got as far as the change. */
-static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings, gboolean *ret_changed)
-{
     IbhRun run = {.config_path = event->config,
                   .sysfs = event->sysfs,
                   .is_event = TRUE,
                   .writes = TRUE,
                   .respects_holds = TRUE,
-                  .speaker = "",
                   .warnings = warnings,
-                  .announcer = IBH_ANNOUNCER_INIT};
-    gboolean ok = run_steps(event, &run, out), may_be_confined;
+                  .packet_socket = -1};
+    gboolean may_be_confined;
 
-    *ret_changed = run.spared != NULL;
-    may_be_confined = warnings->len || (*ret_changed && !run.rails->candidates);
+    if (ibh_run_open(&run, LOCK_SECONDS, &error)) {
+        g_autoptr(GError) problem = NULL;
+
+        (void)ibh_run_configure(&run, &problem);
+        if (event->configure)
+            event->configure(event->data, &run);
+        if (problem)
+            ibh_run_warn(&run, problem->message);
+        if (run.config && ibh_run_look(&run, &error))
+            plan = ibh_run_decide(&run, &error);
+    }
+    if (plan) /* warn of a remote= that cannot work, and route the NIC without it */
+        (void)ibh_rails_check_remote(run.rails, &error);
+    if (error)
+        ibh_run_warn(&run, error->message);
+    if (plan) {
+        g_autofree char *text = NULL;
+
+        run.spared = ibh_plan_restrain(plan, run.rails, &event->restraint);
+        outcome = ibh_run_change(&run, plan);
+        text = ibh_ops_log_text(outcome->done, run.snapshot, event->cause);
+        g_string_append(out, text);
+        IBH_EACH_POINTER (const char, message, outcome->errors)
+            ibh_run_warn(&run, message);
+    }
+    may_be_confined = warnings->len || (outcome && !run.rails->candidates);
     if (event->after)
-        event->after(event->data, &run);
+        event->after(event->data, &run, outcome);
     ibh_run_close(&run);
     if (may_be_confined)
         ibh_confined_explain(warnings);
-    return ok;
+    *ret_changed = outcome != NULL;
+    return outcome && !outcome->errors->len;
 }
 
 /* An address may disappear while we run the plan, and then the kernel rejects a route. Run once more before reporting
@@ -81,9 +68,9 @@ gboolean ibh_event_run(const IbhEvent *event, GString *complained)
         g_string_truncate(warnings, 0);
         ok = run_once(event, out, warnings, &changed);
     }
-    ibh_log_lines(LOG_INFO, out->str);
+    ibh_log_lines(LOG_INFO, out->str, TRUE);
     if (!g_string_equal(warnings, complained))
-        ibh_log_lines(LOG_WARNING, warnings->str);
+        ibh_log_lines(LOG_WARNING, warnings->str, TRUE);
     g_string_assign(complained, warnings->str);
     return ok;
 }

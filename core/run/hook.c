@@ -14,7 +14,7 @@
 
 /* ---- an early call ---- */
 
-static void note_candidates(gpointer data, IbhRun *run)
+static void note_candidates(gpointer data, IbhRun *run, const IbhOutcome *outcome G_GNUC_UNUSED)
 {
     gboolean *may_have_rails = data;
 

@@ -11,31 +11,26 @@ void ibh_run_warn(IbhRun *run, const char *message)
 {
     g_autofree char *text = ibh_text_printable(message);
 
-    g_string_append_printf(run->warnings, "%s%s\n", run->speaker, text);
+    g_string_append_printf(run->warnings, "%s%s\n", run->is_event ? "" : "ib-hook: ", text);
 }
 
 /* ---- getting ready ---- */
 
-/* If the caller closed descriptor 0, 1 or 2, a file that we open later must not take its place. */
-static void open_standard_descriptors(void)
+void ibh_process_start(void)
 {
     int fd;
 
-    do
-        fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        close(fd);
-}
-
-void ibh_process_start(void)
-{
     /* Our memory holds the caller's environment: other processes must not read it, nor core dumps contain it.
      * RLIMIT_CORE does not apply to core dumps that the kernel pipes to a program. */
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     umask(022);               /* the next run, without CAP_DAC_OVERRIDE, must be able to read our files in /run */
     signal(SIGXFSZ, SIG_IGN); /* write() returns EFBIG instead */
-    open_standard_descriptors();
+    /* If the caller closed descriptor 0, 1 or 2, a file that we open later must not take its place. */
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
 }
 
 /* FALSE if another run keeps the lock. Without a directory or lock go on: the change can still be made. */
@@ -61,7 +56,7 @@ static gboolean open_store(IbhRun *run, int lock_seconds, GError **error)
 
 gboolean ibh_run_open(IbhRun *run, int lock_seconds, GError **error)
 {
-    ibh_caps_keep_net();
+    (void)ibh_caps_keep_net();
     if (!(run->netlink = ibh_netlink_open(error)) || !open_store(run, lock_seconds, error))
         return FALSE;
     run->state = run->store ? ibh_store_load(run->store, error) : ibh_state_new();
@@ -70,7 +65,8 @@ gboolean ibh_run_open(IbhRun *run, int lock_seconds, GError **error)
 
 void ibh_run_close(IbhRun *run)
 {
-    ibh_announcer_clear(&run->announcer);
+    if (run->packet_socket >= 0)
+        close(run->packet_socket);
     g_clear_pointer(&run->spared, g_array_unref);
     ibh_rails_free(run->rails);
     ibh_snapshot_free(run->snapshot);

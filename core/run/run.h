@@ -26,7 +26,6 @@ typedef struct IbhRun {
     void (*remember)(const struct IbhRun *run, IbhState *state);
     gconstpointer data;      /* for these functions */
     gboolean respects_holds; /* held and kept NICs stay so */
-    const char *speaker;     /* prefix of each warning */
     GString *warnings;
 
     /* The results so far. */
@@ -39,10 +38,9 @@ typedef struct IbhRun {
     IbhState *state;     /* as read; the snapshot has a copy that matches its links */
     IbhSnapshot *snapshot;
     IbhRails *rails;
-    GArray *spared;        /* int: NICs that an event left alone; NULL before that step */
-    gboolean skipped_some; /* the event skipped operations on purpose */
-    gboolean announced;    /* recently: peers may still send to another NIC */
-    IbhAnnouncer announcer;
+    GArray *spared;     /* int: NICs that an event left alone; NULL before that step */
+    gboolean announced; /* recently: peers may still send to another NIC */
+    int packet_socket;  /* of announcements; -1: not open */
 } IbhRun;
 
 void ibh_run_warn(IbhRun *run, const char *message);
@@ -59,9 +57,6 @@ gboolean ibh_run_look(IbhRun *run, GError **error);
 GPtrArray *ibh_run_decide(IbhRun *run, GError **error);
 /* Runs the plan. Saves old sysctl values before the first change, so that a crash loses none. */
 IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan);
-/* missing.c: updates the known rails (IbhKnownRail). If the kernel refused an operation, adds none: a new rail may be
- * incomplete, and must not be missed later. */
-void ibh_run_know(const IbhRun *run, GArray *known, gboolean refused);
 
 /* ---- the run for an event: like --apply, but with holds and restraint ---- */
 
@@ -72,8 +67,7 @@ typedef struct {
     IbhRestraint restraint;
     /* Each may be NULL. configure() may replace run->config, which is NULL if the files are bad. */
     void (*configure)(gpointer data, IbhRun *run);
-    void (*done)(gpointer data, const IbhOp *op); /* called for each change that stands */
-    void (*after)(gpointer data, IbhRun *run);    /* called at the end of each run, even if it failed */
+    void (*after)(gpointer data, IbhRun *run, const IbhOutcome *outcome); /* at its end; NULL: no change */
     gpointer data;
 } IbhEvent;
 
@@ -85,11 +79,11 @@ gboolean ibh_event_run(const IbhEvent *event, GString *complained);
 
 int ibh_hook_run(const IbhTrigger *trigger); /* returns 0, the exit status */
 
-/* ---- lines for the journal, else syslog, else standard error; these functions never block ---- */
+/* ---- lines for the journal, else syslog; these functions never block ---- */
 
-void ibh_log_lines(int priority, const char *lines); /* LOG_WARNING, LOG_INFO … */
-/* For commands: never writes to standard error, which has the report. */
-void ibh_log_command(int priority, const char *lines);
+/* `priority`: LOG_WARNING, LOG_INFO … With `or_stderr`, the lines go to standard error if neither takes them; that of a
+ * command has the report. */
+void ibh_log_lines(int priority, const char *lines, gboolean or_stderr);
 /* Sends a datagram to the socket at this path, or with this abstract name ("@…"). FALSE if nobody listens or the socket
  * is full. A signal handler calls this function: no memory, no locks. */
 gboolean ibh_datagram_send(int fd, const char *path, const char *text, gsize length);

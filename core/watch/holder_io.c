@@ -47,7 +47,7 @@ static gboolean may_have(const char *process, guint32 port)
     g_autofree char *numbers = read_status(process, "\nNSpid:");
     const char *last = numbers ? strrchr(numbers, '\t') : NULL;
 
-    return last && strtoul(last, NULL, 10) == port && ibh_process_is_in_this_netns(process);
+    return last && strtoul(last, NULL, 10) == port && ibh_netns_number(process) == ibh_netns_number("self");
 }
 
 char *ibh_netlink_port_holder(guint32 port)

@@ -32,7 +32,7 @@ static void say(int priority, const IbhKnownRail *one)
     if (one->n_addresses && ibh_missing_is_fault(one->why))
         what = g_strdup_printf(": %s is not reachable", ibh_ip_format(&one->addresses[0], ip));
     text = g_strdup_printf("%s%s %s%s", one->iface, port, happened[one->why], what ? what : "");
-    ibh_log_lines(priority, text);
+    ibh_log_lines(priority, text, TRUE);
 }
 
 /* A fault that was said has its end when it is another one, or none. Of a NIC that is not missed any more on purpose

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "watch/watch.h"
 
+#include "check/in_force.h"
 #include "check/missing.h"
+#include "kernel/dump.h"
 #include "kernel/netlink.h"
 #include "run/run.h"
 #include "watch/backoff.h"
@@ -9,10 +11,12 @@
 #include "watch/heard.h"
 
 #include <errno.h>
-#include <linux/capability.h>
+#include <fcntl.h>
+#include <netlink/socket.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -77,9 +81,8 @@ typedef struct {
 
 /* ---- looking ---- */
 
-static void note(gpointer data, const IbhOp *op)
+static void note(Watch *watch, const IbhOp *op)
 {
-    Watch *watch = data;
     /* While addresses come and go, hooks and --watch delete and add by turns. */
     const guint32 taker = ibh_numbers_have(watch->heard.moved, op->ifindex) ? 0 : ibh_heard_taker(&watch->heard, op);
     int seconds = ibh_backoff_note(watch->backoff, op, taker != 0, watch->looking);
@@ -95,7 +98,7 @@ static void note(gpointer data, const IbhOp *op)
                         "%d s; stop that program, or ib-hook (manage=no, sudo ib-hook --undo --iface %s)",
                         op->iface, command, who ? ", perhaps " : "", who ? who : "",
                         op->unit.family == AF_INET6 ? "IPv6" : "IPv4", op->iface, seconds, op->iface);
-    ibh_log_lines(LOG_WARNING, text);
+    ibh_log_lines(LOG_WARNING, text, TRUE);
 }
 
 static void say_that_it_waits(const char *path)
@@ -106,20 +109,22 @@ static void say_that_it_waits(const char *path)
         "until a reload or a hook, --watch uses the one before",
         path ? path : IBH_CONFIG_DIR, option);
 
-    ibh_log_lines(LOG_NOTICE, text);
+    ibh_log_lines(LOG_NOTICE, text, TRUE);
 }
 
 /* An editor may not have finished with the files: they wait until --apply, a reload or a hook puts them into force. */
 static void configure(gpointer data, IbhRun *run)
 {
     Watch *watch = data;
-    IbhConfig *in_force = watch->reload && run->config ? NULL : ibh_config_in_force(run->state, run->config);
+    IbhConfig *in_force = NULL;
     g_autofree char *told = g_steal_pointer(&watch->waits);
 
+    if (!watch->reload || !run->config)
+        in_force = ibh_config_in_force(run->state, run->config, ibh_table_look_up);
     if (!in_force)
         return;
     if (run->config) {
-        watch->waits = g_strdup(ibh_config_text(run->config));
+        watch->waits = g_strdup(run->config->text->str);
         if (g_strcmp0(watch->waits, told) != 0)
             say_that_it_waits(run->config_path);
     }
@@ -135,15 +140,17 @@ static void forget_run(Watch *watch)
     g_clear_pointer(&watch->missed, g_array_unref);
 }
 
-static void after(gpointer data, IbhRun *run)
+static void after(gpointer data, IbhRun *run, const IbhOutcome *outcome)
 {
     Watch *watch = data;
 
     forget_run(watch);
-    if (!run->spared) /* it did not come so far */
+    if (!outcome) /* it did not come so far */
         return;
+    IBH_EACH_POINTER (const IbhOp, op, outcome->done)
+        note(watch, op);
     ibh_focus_find(&watch->focus, run->rails);
-    watch->port = ibh_netlink_port(run->netlink);
+    watch->port = nl_socket_get_local_port(run->netlink->socket);
     watch->spared = g_steal_pointer(&run->spared);
     watch->missed = ibh_missing_find(run->rails, run->config, run->sysfs, TRUE);
     watch->reload = FALSE; /* its configuration is in the state */
@@ -215,6 +222,18 @@ static void listen_to_files(const Watch *watch)
     (void)inotify_add_watch(watch->files, fragments, FILE_CHANGES);
 }
 
+/* The lock tells hooks that --watch runs. If another --watch has it, try again after the next look. */
+static void hold_lock(Watch *watch)
+{
+    if (watch->held >= 0)
+        return;
+    watch->held = ibh_watch_open(O_RDWR | O_CREAT);
+    if (watch->held >= 0 && flock(watch->held, LOCK_EX | LOCK_NB) < 0) {
+        close(watch->held);
+        watch->held = -1;
+    }
+}
+
 /* Everything is read anew from here on. */
 static void look(Watch *watch)
 {
@@ -241,8 +260,7 @@ static void look(Watch *watch)
     if (watch->focus.candidates && ibh_events_focus(&watch->events, &watch->focus))
         on_event(watch, FALSE, watch->any.looked);
     watch->due = MIN(watch->due, ibh_missing_log(&watch->missing, watch->missed, watch->any.looked));
-    if (watch->held < 0)
-        watch->held = ibh_watch_hold();
+    hold_lock(watch);
     ibh_notify("READY=1");
 }
 
@@ -324,12 +342,11 @@ static int open_signals(void)
 
 static gboolean start(Watch *watch, GError **error)
 {
-    if (!ibh_caps_have(CAP_NET_ADMIN)) {
+    if (!ibh_caps_keep_net()) {
         g_set_error_literal(error, IBH_RUN_ERROR, 0,
                             "--watch needs CAP_NET_ADMIN in this network namespace: run it as root");
         return FALSE;
     }
-    ibh_caps_keep_net();
     watch->signals = open_signals();
     if (watch->signals < 0) {
         g_set_error(error, IBH_RUN_ERROR, 0, "--watch cannot wait for signals: %s", g_strerror(errno));
@@ -348,7 +365,6 @@ static void run(Watch *watch)
     watch->complained = g_string_new(NULL);
     watch->files = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     watch->how.configure = configure;
-    watch->how.done = note;
     watch->how.after = after;
     watch->how.data = watch;
     while (!watch->stop) {
@@ -379,7 +395,7 @@ gboolean ibh_watch_run(const char *config, const char *sysfs)
     g_autoptr(GError) error = NULL;
 
     if (!start(&watch, &error)) {
-        ibh_log_lines(LOG_ERR, error->message);
+        ibh_log_lines(LOG_ERR, error->message, TRUE);
         return FALSE;
     }
     run(&watch);

@@ -19,7 +19,9 @@ int main(void)
     ibh_process_start();
     ok = ibh_event_run(&event, complained);
     if (refused)
-        ibh_log_lines(LOG_ERR, "ib-hook.service routed no NIC, because the configuration is refused: correct it, then "
-                               "run: sudo systemctl start ib-hook.service");
+        ibh_log_lines(LOG_ERR,
+                      "ib-hook.service routed no NIC, because the configuration is refused: correct it, then "
+                      "run: sudo systemctl start ib-hook.service",
+                      TRUE);
     return refused ? 2 : ok ? 0 : 3;
 }

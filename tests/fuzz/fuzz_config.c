@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A configuration file, what it says of an interface, and what of it the state keeps. */
 #include "broken.h"
+#include "check/in_force.h"
 #include "config/config.h"
 
 #include <stdint.h>
@@ -23,8 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (taken == (error != NULL) || (error && strlen(error->message) > 1000))
         broken("refused without a word, or with too many");
-    again = ibh_config_from_text(ibh_config_text(config), TRUE, find_table);
-    if (!again || strcmp(ibh_config_text(again), ibh_config_text(config)) != 0)
+    again = ibh_config_from_text(config->text->str, TRUE, find_table);
+    if (!again || strcmp(again->text->str, config->text->str) != 0)
         broken("it is another one in the state");
     (void)ibh_config_settings(config, "ib0");
     return 0;

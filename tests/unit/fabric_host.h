@@ -166,9 +166,9 @@ static IbhFabric *read_host(IbhTree *tree, const char *directory)
         return NULL;
     fabric = ibh_fabric_read(tree, links, NULL);
     fabric->complete = TRUE; /* but nothing is waited for */
-    routes = ibh_tree_text(tree, ROUTES_MAX, "proc/net/route");
-    addresses = ibh_tree_text(tree, ROUTES_MAX, "proc/net/if_inet6");
-    ipv4 = ibh_tree_text(tree, ROUTES_MAX, "proc/net/addresses");
+    routes = ibh_fabric_read_text(tree, ROUTES_MAX, "proc/net/route");
+    addresses = ibh_fabric_read_text(tree, ROUTES_MAX, "proc/net/if_inet6");
+    ipv4 = ibh_fabric_read_text(tree, ROUTES_MAX, "proc/net/addresses");
     for_each_line(routes, read_route, fabric);
     for_each_line(addresses, read_address6, fabric);
     for_each_line(ipv4, read_address4, fabric);

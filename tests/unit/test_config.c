@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check/in_force.h"
 #include "config/config.h"
 
 #include <setjmp.h>
@@ -467,9 +468,9 @@ static void check_text(const IbhConfig *config, const char *text)
     static const char *const IFACES[] = {"ib0", "ib1", "eth9"};
     g_autoptr(IbhConfig) again = ibh_config_from_text(text, TRUE, lookup);
 
-    assert_string_equal(ibh_config_text(config), text);
+    assert_string_equal(config->text->str, text);
     assert_non_null(again);
-    assert_string_equal(ibh_config_text(again), text);
+    assert_string_equal(again->text->str, text);
     for (gsize i = 0; i < G_N_ELEMENTS(IFACES); i++) {
         const char *here = ibh_config_settings(config, IFACES[i]).table_origin,
                    *there = ibh_config_settings(again, IFACES[i]).table_origin;
@@ -523,14 +524,14 @@ static void test_length_of_the_text(void **state)
     g_clear_pointer(&config, ibh_config_free);
     config = ibh_config_new();
     add(config, "f", lines);
-    assert_int_equal(strlen(ibh_config_text(config)), 65536);
+    assert_int_equal(strlen(config->text->str), 65536);
     assert_false(add_bytes(config, "g", "", 0, &error));
     assert_true(g_str_has_prefix(error->message, "g:0"));
     assert_true(g_str_has_suffix(error->message, why));
     assert_false(add_bytes(config, "g", "[defaults]\n", 11, &another));
     assert_true(g_str_has_prefix(another->message, "g:1"));
     assert_true(g_str_has_suffix(another->message, why));
-    check_text(config, ibh_config_text(config));
+    check_text(config, config->text->str);
 }
 
 int main(void)

@@ -7,6 +7,7 @@
 
 #include "late.h"
 
+#include "check/in_force.h"
 #include "host/files.c"
 #include "host/tree.c"
 
@@ -402,7 +403,7 @@ static void assert_in_force(const char *text, const IbhConfig *files, guint32 ta
     g_autoptr(IbhConfig) in_force = NULL;
 
     ibh_state_set_config(memory, text, FALSE);
-    in_force = ibh_config_in_force(memory, files);
+    in_force = ibh_config_in_force(memory, files, ibh_table_look_up);
     assert_int_equal(in_force ? ibh_config_settings(in_force, "ib0").table : 0, table);
 }
 
@@ -417,17 +418,17 @@ static void test_in_force(void **state)
     older = load(NULL);
     put("/etc/ib-hook/ib-hook.conf", "# ours\n\n# now\n[interface ib0]\ntable=101\n");
     files = load(NULL);
-    assert_in_force(ibh_config_text(older), files, 0); /* other comments */
+    assert_in_force(older->text->str, files, 0); /* other comments */
     put("/etc/ib-hook/conf.d/ \n.conf", "[interface ib0]\ntable=102\n");
     g_clear_pointer(&files, ibh_config_free);
     files = load(NULL);
     assert_in_force(NULL, files, 0);
     assert_in_force(NULL, NULL, 0);
-    assert_in_force(ibh_config_text(files), files, 0);
-    assert_in_force(ibh_config_text(older), files, 100);
-    assert_in_force(ibh_config_text(older), NULL, 100);
+    assert_in_force(files->text->str, files, 0);
+    assert_in_force(older->text->str, files, 100);
+    assert_in_force(older->text->str, NULL, 100);
     put("/etc/iproute2/rt_tables", "");
-    assert_in_force(ibh_config_text(older), files, 0);
+    assert_in_force(older->text->str, files, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -206,7 +206,7 @@ static void test_gone_namespace(void **state G_GNUC_UNUSED)
 {
     g_autoptr(IbhStore) gone = open_store(TRUE), later = ibh_store_open(COOKIE + 1, TRUE, NULL);
     const IbhToken token = {.process = 1, .end = 2};
-    g_autofree char *number = g_strdup_printf(IBH_RUN_DIR "/number-%" G_GUINT64_FORMAT, ibh_netns_number());
+    g_autofree char *number = g_strdup_printf(IBH_RUN_DIR "/number-%" G_GUINT64_FORMAT, ibh_netns_number("self"));
 
     assert_true(ibh_store_lock(gone, 0, NULL) && save(gone, SOME, NULL) && ibh_token_write(gone, &token, NULL));
     assert_true(g_file_set_contents(IBH_RUN_DIR "/n99.state", "of one that lives", -1, NULL));

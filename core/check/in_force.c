@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check/in_force.h"
+
+#include <string.h>
+
+IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLookup lookup)
+{
+    g_autoptr(IbhConfig) config = ibh_config_new();
+    g_auto(GStrv) files = NULL;
+
+    if (*text && !g_str_has_prefix(text, IBH_FILE_BEGINS))
+        return NULL;
+    files = g_strsplit(*text ? text + strlen(IBH_FILE_BEGINS) : text, IBH_FILE_BEGINS, -1);
+    for (char **file = files; *file; file++) {
+        char *name_end = strchrnul(*file, '\n');
+        g_autofree char *lines = *name_end ? g_strconcat(name_end + 1, "\n", NULL) : g_strdup("");
+
+        *name_end = '\0';
+        if (!ibh_config_add(config, *file, lines, strlen(lines), lookup, is_public, NULL))
+            return NULL;
+    }
+    return g_steal_pointer(&config);
+}
+
+/* Skips blank lines: comments have become blank, and a comment more or less does not change the configuration. */
+static gboolean say_the_same(const char *text, const char *other)
+{
+    gsize length;
+
+    do {
+        text += strspn(text, "\n");
+        other += strspn(other, "\n");
+        length = strcspn(text, "\n");
+        if (length != strcspn(other, "\n") || memcmp(text, other, length) != 0)
+            return FALSE;
+        text += length;
+        other += length;
+    } while (length);
+    return TRUE;
+}
+
+IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files, IbhTableLookup lookup)
+{
+    if (!state->config || (files && say_the_same(state->config, files->text->str)))
+        return NULL;
+    return ibh_config_from_text(state->config, !state->is_private, lookup);
+}
