@@ -130,32 +130,27 @@ guint ibh_probe_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IB
 
 /* A NIC of this host claims an address of this host. That matters where it is no rail, and answered a question without
  * a sender's address; but arp_filter does not drop such a question, so where that is on, the answer proves nothing. */
-static gboolean is_beside_rails(const IbhProbe *probe, const IbhLink *link, const IbhArpClaim *claim)
+static gboolean is_beside_rails(const IbhProbe *probe, const IbhLink *link, gboolean is_senderless)
 {
-    const IbhNic *nic = link ? ibh_rails_nic(probe->rails, link->ifindex) : NULL;
+    const IbhNic *nic = ibh_rails_nic(probe->rails, link->ifindex);
     const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;
-    const IbhIp none = {.family = AF_INET};
 
-    return nic && nic->status != IBH_NIC_RAIL && claim->is_answer && ibh_ip_equal(&claim->to, &none) &&
-           !ibh_sysctl_effective(key, nic->link->sysctl[key], probe->rails->snapshot->all[key]);
+    return is_senderless && nic && nic->status != IBH_NIC_RAIL &&
+           !ibh_sysctl_effective(key, link->sysctl[key], probe->rails->snapshot->all[key]);
 }
 
 /* In IPv4 a proxy is known by the question: it answers another rail of this host, which names itself. */
-static gboolean is_proxy(const IbhArpClaim *claim)
-{
-    const IbhIp none = {.family = AF_INET};
-
-    return claim->proxy || (claim->is_answer && claim->from.family == AF_INET && !ibh_ip_equal(&claim->to, &none));
-}
-
 void ibh_probe_claimed(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
+    const IbhIp none = {.family = AF_INET};
     const IbhLink *own = ibh_probe_own_link(probe, &claim->lladdr);
+    const gboolean is_senderless = claim->is_answer && ibh_ip_equal(&claim->to, &none),
+                   is_proxy = claim->proxy || (claim->is_answer && claim->from.family == AF_INET && !is_senderless);
 
     for (IbhProbeHop *hop = g_hash_table_lookup(probe->hops, &claim->from); hop; hop = hop->next) {
         IbhProbeClaim *known;
 
-        if (hop->is_own ? own && !is_beside_rails(probe, own, claim) : own || hop->link->ifindex != ifindex)
+        if (hop->is_own ? own && !is_beside_rails(probe, own, is_senderless) : own || hop->link->ifindex != ifindex)
             continue;
         if (claim->lladdr.len != hop->link->lladdr_len)
             continue;
@@ -168,7 +163,7 @@ void ibh_probe_claimed(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
             *known = (IbhProbeClaim){.lladdr = claim->lladdr, .proxy = TRUE};
         }
         known->answers += claim->is_answer ? 1 : 0;
-        known->proxy &= is_proxy(claim);
+        known->proxy &= is_proxy;
     }
 }
 
@@ -185,8 +180,7 @@ void ibh_probe_forged(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
         return;
     hop->forged = TRUE;
     IBH_EACH (IbhProbeForgery, known, probe->forgeries) {
-        if (known->ifindex == ifindex && ibh_lladdr_equal(&known->sender, &claim->sender) &&
-            ibh_ip_equal(&known->ip, &claim->from)) {
+        if (memcmp(known, &forgery, G_STRUCT_OFFSET(IbhProbeForgery, name)) == 0) {
             known->has_more |= !ibh_lladdr_equal(&known->name, &claim->lladdr);
             return;
         }
@@ -204,16 +198,12 @@ static gboolean has_subnet_of(const IbhProbe *probe, const IbhProbeSource *sourc
     return address && ibh_prefix_contains(&address->subnet, &other->ip);
 }
 
-int ibh_probe_witness(const IbhProbe *probe, guint source)
+const IbhProbeSource *ibh_probe_witness(const IbhProbe *probe, const IbhProbeSource *source)
 {
-    const IbhProbeSource *of = &g_array_index(probe->sources, IbhProbeSource, source);
-
-    for (guint i = 0; i < probe->sources->len; i++) {
-        const IbhProbeSource *other = &g_array_index(probe->sources, IbhProbeSource, i);
-
-        if (other->nic != of->nic && other->ip.family == AF_INET && of->ip.family == AF_INET &&
-            other->nic->link->carrier && has_subnet_of(probe, of, other) && has_subnet_of(probe, other, of))
-            return (int)i;
+    IBH_EACH (const IbhProbeSource, other, probe->sources) {
+        if (other->nic != source->nic && other->ip.family == AF_INET && other->nic->link->carrier &&
+            has_subnet_of(probe, source, other) && has_subnet_of(probe, other, source))
+            return other;
     }
-    return -1;
+    return NULL;
 }

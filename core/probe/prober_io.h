@@ -63,8 +63,6 @@ gboolean ibh_socket_tie(int fd, const IbhProbeSource *source, gboolean is_tied);
 int ibh_prober_send(IbhProber *prober, const IbhShot *shot);
 /* Who has this address? Asks by this link, from this address (IPv4; family 0: none). */
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom);
-/* A packet was sent: sets when the next one may follow. */
-void ibh_prober_pace(IbhProber *prober);
 /* Until something comes, or this time; takes what came. FALSE: nothing. */
 gboolean ibh_prober_wait(IbhProber *prober, gint64 until);
 /* Nothing that passed a NIC was missed. */
@@ -77,5 +75,5 @@ void ibh_prober_read_local(IbhProber *prober, gboolean after);
 /* IPv4's, IPv6's: every network namespace can read their limits. */
 gboolean ibh_prober_read_tables(IbhProber *prober, IbhNeighbourTable ret_tables[2], GError **error);
 /* Another process asks the pair by RDMA. If the kernel blocks that process, nothing waits for it. */
-int ibh_prober_send_rdma(IbhProber *prober, guint32 pair);
+int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair);
 void ibh_prober_take_rdma(IbhProber *prober, IbhProbeSocket *sock);

@@ -5,42 +5,35 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* All rails have said why they do not ask it: the last one's reason. */
-static char **find_reasons(const IbhProbe *probe)
+/* Peers that no rail asked: silence would look like success. The last rail's reason is told. */
+static void report_unasked(IbhProbe *probe)
 {
-    g_autofree guint *rails = g_new0(guint, probe->peers->len);
-    char **reasons = g_new0(char *, probe->peers->len);
+    const guint n = probe->peers->len;
+    g_autofree guint *rails = g_new0(guint, n);
+    g_autofree const char **reasons = g_new0(const char *, n);
 
     IBH_EACH (const IbhProbeUnasked, one, probe->unasked) {
         if (++rails[one->peer] == probe->nics->len)
             reasons[one->peer] = one->why;
     }
-    return reasons;
-}
-
-/* Peers that no rail asked: silence would look like success. */
-static void report_unasked(IbhProbe *probe)
-{
-    g_autofree char **reasons = find_reasons(probe);
-
-    for (guint first = 0; first < probe->peers->len; first++) {
-        g_autoptr(GArray) peers = g_array_new(FALSE, FALSE, sizeof(IbhIp));
+    for (guint first = 0; first < n; first++) {
+        g_autoptr(GArray) peers = IBH_NEW_ARRAY(IbhIp);
         g_autofree char *names = NULL;
         const char *why = reasons[first];
 
-        for (guint i = first; why && i < probe->peers->len; i++) {
-            if (g_strcmp0(reasons[i], why) != 0)
+        for (guint i = first; why && i < n; i++) {
+            if (reasons[i] != why)
                 continue;
             g_array_append_val(peers, g_array_index(probe->peers, IbhIp, i));
             reasons[i] = NULL;
         }
         names = ibh_probe_name_peers(peers, IBH_PROBE_NAMED);
-        if (peers->len)
+        if (why)
             ibh_finding_add(
                 probe->findings, "", IBH_ERROR, "no-source",
                 ibh_remedy_advice("give a rail an address in that subnet, with its right prefix, or a gateway "
                                   "(gateway= or remote= in the configuration); or leave these peers out"),
-                "%u of %u peers (%s) were not asked by any rail: %s", peers->len, probe->peers->len, names, why);
+                "%u of %u peers (%s) were not asked by any rail: %s", peers->len, n, names, why);
     }
 }
 
@@ -66,8 +59,10 @@ static void report_separate_wires(IbhProbe *probe)
     g_autoptr(GString) text = g_string_new(NULL);
     g_autofree guint *by = g_new0(guint, probe->peers->len);
 
+    if (probe->nics->len < 2 || probe->pairs->len != probe->nics->len * probe->peers->len)
+        return;
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-        g_autoptr(GArray) reached = g_array_new(FALSE, FALSE, sizeof(IbhIp));
+        g_autoptr(GArray) reached = IBH_NEW_ARRAY(IbhIp);
         g_autofree char *names = NULL;
 
         IBH_EACH (const IbhProbePair, pair, probe->pairs) {
@@ -82,12 +77,11 @@ static void report_separate_wires(IbhProbe *probe)
         names = ibh_probe_name_peers(reached, IBH_PROBE_NAMED);
         g_string_append_printf(text, "%s%s reaches %s", text->len ? "; " : "", nic->link->name, names);
     }
-    if (probe->nics->len > 1 && probe->pairs->len == probe->nics->len * probe->peers->len)
-        ibh_finding_add(probe->findings, "", IBH_WARNING, "separate-wires",
-                        ibh_remedy_advice("compare the cables with the plan of the fabric"),
-                        "no peer is reached by two rails: the rails are on separate wires, and if one reaches what "
-                        "another one should, their cables are swapped: %s",
-                        text->str);
+    ibh_finding_add(probe->findings, "", IBH_WARNING, "separate-wires",
+                    ibh_remedy_advice("compare the cables with the plan of the fabric"),
+                    "no peer is reached by two rails: the rails are on separate wires, and if one reaches what "
+                    "another one should, their cables are swapped: %s",
+                    text->str);
 }
 
 /* ---- hosts on the wire that claim addresses of this host, or forge answers ---- */
@@ -98,10 +92,11 @@ static void report_separate_wires(IbhProbe *probe)
 typedef enum { AS_HOST, AS_POD, AS_PROXY, AS_OWN_NIC, N_KINDS } Kind;
 
 /* Those that claim the address of one hop, of one kind: "" if there are none. A NIC of this host is told by its name.
- */
-static char *name_strangers(const IbhProbe *probe, const IbhProbeHop *hop, Kind kind)
+ * Equal texts are one pointer. */
+static const char *name_strangers(const IbhProbe *probe, const IbhProbeHop *hop, Kind kind)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    g_autofree char *text = NULL;
 
     for (guint i = 0; i < hop->n_claims; i++) {
         const IbhProbeClaim *claim = &hop->claims[i];
@@ -113,7 +108,8 @@ static char *name_strangers(const IbhProbe *probe, const IbhProbeHop *hop, Kind 
         if (kind == (own ? AS_OWN_NIC : is_child ? AS_POD : claim->proxy ? AS_PROXY : AS_HOST))
             g_ptr_array_add(names, own ? g_strdup(own->name) : ibh_lladdr_format(&claim->lladdr));
     }
-    return ibh_probe_join_names(names, IBH_PROBE_NAMED, 0);
+    text = ibh_probe_join_names(names, IBH_PROBE_NAMED, 0);
+    return g_intern_string(text);
 }
 
 /* The router of a private VLAN answers for all hosts on it, and forwards: nothing is wrong with that. */
@@ -132,8 +128,8 @@ static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
     return any;
 }
 
-static IbhFinding *report_strangers(IbhProbe *probe, const IbhProbeHop *hop, Kind kind, const char *who,
-                                    const char *ips)
+/* `who` claim addresses of this host, the first of which is that of `hop`. */
+static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind kind, const char *who, const char *ips)
 {
     const gboolean six = hop->ip.family == AF_INET6;
     const char *rail = hop->link->name, *arp = six ? "neighbour discovery" : "ARP";
@@ -172,49 +168,44 @@ static IbhFinding *report_strangers(IbhProbe *probe, const IbhProbeHop *hop, Kin
 /* The same hosts are one finding, of whichever addresses. */
 void ibh_probe_report_strangers(IbhProbe *probe)
 {
-    for (int kind = AS_HOST; kind < N_KINDS; kind++) {
-        g_autofree char **who = g_new0(char *, probe->sources->len + 1);
+    g_autoptr(GPtrArray) whos = g_ptr_array_new(), hops = g_ptr_array_new();
 
-        for (guint i = 0; i < probe->sources->len; i++) {
-            const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, i);
-
-            who[i] = name_strangers(probe, ibh_probe_hop(probe, source->nic->link->ifindex, &source->ip), (Kind)kind);
-        }
-        for (guint first = 0; first < probe->sources->len; first++) {
-            const IbhProbeSource *of = &g_array_index(probe->sources, IbhProbeSource, first);
-            g_autoptr(GArray) ips = g_array_new(FALSE, FALSE, sizeof(IbhIp));
-            g_autofree char *names = NULL, *same = g_strdup(who[first]);
+    IBH_EACH (const IbhProbeSource, source, probe->sources)
+        g_ptr_array_add(hops, ibh_probe_hop(probe, source->nic->link->ifindex, &source->ip));
+    for (Kind kind = AS_HOST; kind < N_KINDS; kind++) {
+        g_ptr_array_set_size(whos, 0);
+        IBH_EACH_POINTER (const IbhProbeHop, hop, hops)
+            g_ptr_array_add(whos, (gpointer)(guintptr)name_strangers(probe, hop, kind));
+        for (guint first = 0; first < hops->len; first++) {
+            g_autoptr(GArray) ips = IBH_NEW_ARRAY(IbhIp);
+            g_autofree char *names = NULL;
+            const char *who = whos->pdata[first];
             IbhFinding *finding;
 
-            for (guint i = first; i < probe->sources->len && same[0]; i++) {
-                if (g_str_equal(who[i], same))
-                    g_array_append_val(ips, g_array_index(probe->sources, IbhProbeSource, i).ip);
-            }
-            if (!ips->len)
+            if (!who[0])
                 continue;
+            for (guint i = first; i < hops->len; i++) {
+                if (whos->pdata[i] == who)
+                    g_array_append_val(ips, ((const IbhProbeHop *)hops->pdata[i])->ip);
+            }
             names = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
-            finding =
-                report_strangers(probe, ibh_probe_hop(probe, of->nic->link->ifindex, &of->ip), (Kind)kind, same, names);
-            for (guint i = first; i < probe->sources->len; i++) {
-                if (!g_str_equal(who[i], same))
+            finding = report_stranger(probe, hops->pdata[first], kind, who, names);
+            for (guint i = first; i < hops->len; i++) {
+                if (whos->pdata[i] != who)
                     continue;
                 if (kind != AS_OWN_NIC)
-                    ibh_finding_hits(finding, g_array_index(probe->sources, IbhProbeSource, i).nic->link->name);
-                who[i][0] = 0;
+                    ibh_finding_hits(finding, ((const IbhProbeHop *)hops->pdata[i])->link->name);
+                whos->pdata[i] = (gpointer)(guintptr) "";
             }
         }
-        for (guint i = 0; i < probe->sources->len; i++)
-            g_free(who[i]);
     }
 }
 
 static int compare_forgeries(gconstpointer a, gconstpointer b)
 {
-    const IbhProbeForgery *one = a, *other = b;
-    const int sender = memcmp(&one->sender, &other->sender, sizeof one->sender),
-              ip = memcmp(&one->ip, &other->ip, sizeof one->ip);
+    const int order = memcmp(a, b, G_STRUCT_OFFSET(IbhProbeForgery, ifindex));
 
-    return sender ? sender : ip ? ip : one->ifindex - other->ifindex;
+    return order ? order : ((const IbhProbeForgery *)a)->ifindex - ((const IbhProbeForgery *)b)->ifindex;
 }
 
 /* One finding for each forger: it accuses the sender of the frames, and none of the hosts that they name. */
@@ -224,23 +215,24 @@ void ibh_probe_report_forgeries(IbhProbe *probe)
 
     g_array_sort(probe->forgeries, compare_forgeries);
     for (guint at = 0, end; at < probe->forgeries->len; at = end) {
-        g_autoptr(GArray) ips = g_array_new(FALSE, FALSE, sizeof(IbhIp));
-        g_autofree char *sender = ibh_lladdr_format(&all[at].sender), *name = ibh_lladdr_format(&all[at].name),
+        const IbhProbeForgery *first = &all[at];
+        g_autoptr(GArray) ips = IBH_NEW_ARRAY(IbhIp);
+        g_autofree char *sender = ibh_lladdr_format(&first->sender), *name = ibh_lladdr_format(&first->name),
                         *addresses = NULL;
         gboolean has_more = FALSE;
         IbhFinding *finding;
 
-        for (end = at; end < probe->forgeries->len && ibh_lladdr_equal(&all[at].sender, &all[end].sender); end++) {
+        for (end = at; end < probe->forgeries->len && ibh_lladdr_equal(&first->sender, &all[end].sender); end++) {
             if (end == at || !ibh_ip_equal(&all[end].ip, &all[end - 1].ip))
                 g_array_append_val(ips, all[end].ip);
-            has_more |= all[end].has_more || !ibh_lladdr_equal(&all[at].name, &all[end].name);
+            has_more |= all[end].has_more || !ibh_lladdr_equal(&first->name, &all[end].name);
         }
         addresses = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
         finding =
             ibh_finding_add(probe->findings, "", IBH_ERROR, "duplicate-address", ibh_remedy_advice(FIND, sender),
                             "%s sends %s answers for %s in the name of %s%s: a forgery, or a proxy, so packets for "
                             "%s may go elsewhere",
-                            sender, all[at].ip.family == AF_INET6 ? "neighbour" : "ARP", addresses, name,
+                            sender, first->ip.family == AF_INET6 ? "neighbour" : "ARP", addresses, name,
                             has_more ? " and others" : "", ips->len > 1 ? "these addresses" : "this address");
         finding->owner = g_steal_pointer(&sender);
         for (guint i = at; i < end; i++)
