@@ -88,8 +88,9 @@ static void add_facts(const IbhCauseRow *row, const IbhProbePair *pair, GPtrArra
         const IbhFactRow *of = &ibh_probe_facts[fact];
         const gint64 value = *ibh_probe_fact(pair->probe, of->file ? 0 : ibh_probe_link(pair)->ifindex, fact),
                      enough = fact <= IBH_FACT_RP_FILTER ? MAX(pair->sent - pair->received, 1) : 1;
-        const gboolean is_there =
-            fact == IBH_FACT_ENCAP ? pair->route.encapsulated : fact >= IBH_FACT_FILTER_OUT || value >= enough;
+        const gboolean is_there = fact == IBH_FACT_ENCAP       ? pair->route.encapsulated
+                                  : fact < IBH_FACT_FILTER_OUT ? value >= enough
+                                                               : lists[PAIRS]->len == 1; /* told once */
 
         if (!is_there || !(of->drops & row->drops))
             continue;
