@@ -61,13 +61,14 @@ static void make_pairs(IbhProbe *probe, guint peer)
 {
     const IbhIp *ip = &g_array_index(probe->peers, IbhIp, peer);
     gboolean any = TRUE;
+    guint rail = 0;
 
     number_peer(probe, ip);
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics)
         any &= !find_source(probe, nic, ip, FALSE);
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
         const IbhIp *source = find_source(probe, nic, ip, any);
-        IbhProbePair pair = {.probe = probe, .peer = peer, .on_link = !any, .rtt = -1, .route.to = *ip};
+        IbhProbePair pair = {.probe = probe, .peer = peer, .rail = rail++, .on_link = !any, .rtt = -1, .route.to = *ip};
 
         if (!source) {
             leave_out(probe->unasked, nic, peer,

@@ -280,7 +280,8 @@ typedef enum {
 struct IbhProbePair {
     const IbhProbe *probe;
     guint source; /* index into sources */
-    guint peer;   /* index into peers */
+    guint peer;   /* index into peers, */
+    guint rail;   /* and into nics */
     gboolean on_link;
     guint8 cookie[16]; /* random, and in all packets of this pair: who knows it got one of them */
     /* when it sends (flight.c) */
@@ -538,8 +539,8 @@ char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more);
 
 /* The route that the kernel's errno stands for, for people; NULL: none. */
 const char *ibh_probe_route_of_error(int error);
-/* The row's text, with the pair's words in place of those in braces. NULL: NULL. */
-char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text);
+/* The row's text, with the pair's words in place of those in braces: equal texts are one pointer. NULL: NULL. */
+const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text);
 
 /* Parts of ibh_probe_judge(): a finding for each cause, keyed by who is at fault: a rail of this host, a peer, a pair,
  * the wire; hosts that answer for this host's addresses; what was not asked, and the run as a whole. */

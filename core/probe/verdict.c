@@ -10,10 +10,8 @@ gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact)
     const gpointer key = GUINT_TO_POINTER((guint)ifindex * IBH_N_FACTS + fact);
     gint64 *value = g_hash_table_lookup(probe->facts, key);
 
-    if (!value) {
-        value = g_new0(gint64, 1);
-        g_hash_table_insert(probe->facts, key, value);
-    }
+    if (!value)
+        g_hash_table_insert(probe->facts, key, value = g_new0(gint64, 1));
     return value;
 }
 
@@ -31,19 +29,13 @@ typedef struct {
     IbhProbe *probe;
     const IbhCauseRow *row;
     const char *why;  /* in words */
-    GPtrArray *pairs; /* IbhProbePair * */
+    GPtrArray *pairs; /* const IbhProbePair * */
     Count *counts;    /* of each peer, then of each rail */
 } Charge;
 
 static Count *count_of(const Charge *charge, const IbhProbePair *pair, Share share)
 {
-    guint at = pair->peer;
-
-    if (share == OF_RAILS) {
-        (void)g_ptr_array_find(charge->probe->nics, ibh_probe_source(pair)->nic, &at);
-        at += charge->probe->peers->len;
-    }
-    return &charge->counts[at];
+    return &charge->counts[share == OF_PEERS ? pair->peer : charge->probe->peers->len + pair->rail];
 }
 
 /* Of a peer, if all rails that could tell have it, and they are more than one; the same of a rail. */
@@ -60,15 +52,11 @@ static Share share_of(const Charge *charge, const IbhProbePair *pair)
     return OF_PAIRS;
 }
 
-/* What is told together: texts, each once. */
-enum { RAILS, PAIRS, WHYS, FIXES, ADVICE, N_LISTS };
-
-static void add_once(GPtrArray *texts, char *text)
+/* Equal texts are one pointer. */
+static void add_once(GPtrArray *texts, const char *text)
 {
-    if (text && !g_ptr_array_find_with_equal_func(texts, text, g_str_equal, NULL))
-        g_ptr_array_add(texts, text);
-    else
-        g_free(text);
+    if (text && !g_ptr_array_find(texts, text, NULL))
+        g_ptr_array_add(texts, (gpointer)(guintptr)text);
 }
 
 /* NULL: there are none. */
@@ -82,7 +70,8 @@ static char *join_texts(GPtrArray *texts)
 
 /* What of this host could have dropped the same. It belongs to the rail, and does not decide which pairs share a cause.
  */
-static void add_facts(const IbhCauseRow *row, const IbhProbePair *pair, GPtrArray *lists[N_LISTS])
+static void add_facts(const IbhCauseRow *row, const IbhProbePair *pair, gboolean is_first, GPtrArray *whys,
+                      GPtrArray *advice)
 {
     for (IbhProbeFact fact = 0; fact < IBH_N_FACTS; fact++) {
         const IbhFactRow *of = &ibh_probe_facts[fact];
@@ -90,12 +79,12 @@ static void add_facts(const IbhCauseRow *row, const IbhProbePair *pair, GPtrArra
                      enough = fact <= IBH_FACT_RP_FILTER ? MAX(pair->sent - pair->received, 1) : 1;
         const gboolean is_there = fact == IBH_FACT_ENCAP       ? pair->route.encapsulated
                                   : fact < IBH_FACT_FILTER_OUT ? value >= enough
-                                                               : lists[PAIRS]->len == 1; /* told once */
+                                                               : is_first; /* of all the same */
 
         if (!is_there || !(of->drops & row->drops))
             continue;
-        add_once(lists[WHYS], ibh_probe_fill_in(pair, of->why));
-        add_once(lists[ADVICE], ibh_probe_fill_in(pair, of->advice));
+        add_once(whys, ibh_probe_fill_in(pair, of->why));
+        add_once(advice, ibh_probe_fill_in(pair, of->advice));
     }
 }
 
@@ -104,54 +93,51 @@ static void report_share(const Charge *charge, Share share)
 {
     IbhProbe *probe = charge->probe;
     const IbhCauseRow *row = charge->row;
-    /* who has the next hop's address is told of the next hop */
-    const gboolean at_peer = share == OF_PEERS, at_hop = row->stage == IBH_STAGE_ANSWER && row->place == IBH_AT_PEER;
-    g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func((GDestroyNotify)g_ptr_array_unref);
+    const gboolean at_peer = share == OF_PEERS;
     g_autoptr(GArray) peers = IBH_NEW_ARRAY(IbhIp);
-    GPtrArray *lists[N_LISTS];
+    g_autoptr(GPtrArray) rails = g_ptr_array_new(), pairs = g_ptr_array_new(), whys = g_ptr_array_new(),
+                         fixes = g_ptr_array_new(), advice = g_ptr_array_new();
     g_autofree char *to = NULL, *who = NULL, *why = NULL, *by = NULL;
-    guint n = 0;
     gboolean of_rails;
     IbhFinding *finding;
 
-    for (guint i = 0; i < N_LISTS; i++)
-        g_ptr_array_add(texts, lists[i] = g_ptr_array_new_with_free_func(g_free));
     IBH_EACH_POINTER (const IbhProbePair, pair, charge->pairs) {
-        const IbhIp *peer = at_hop ? &pair->hop->ip : ibh_probe_peer(pair);
-        const char *rail = ibh_probe_link(pair)->name;
+        /* who has the next hop's address is told of the next hop */
+        const IbhIp *peer = at_peer && row->stage == IBH_STAGE_ANSWER && row->place == IBH_AT_PEER
+                                ? &pair->hop->ip
+                                : ibh_probe_peer(pair);
         gboolean is_known = FALSE;
-        char ip[IBH_IP_STRLEN];
 
         if (share_of(charge, pair) != share)
             continue;
-        if (!n++) {
-            add_once(lists[WHYS], g_strdup(charge->why));
-            add_once(lists[ADVICE], ibh_probe_fill_in(pair, row->advice));
+        if (!pairs->len) {
+            add_once(whys, charge->why);
+            add_once(advice, ibh_probe_fill_in(pair, row->advice));
         }
-        g_ptr_array_add(lists[PAIRS], g_strdup_printf("%s to %s", rail, ibh_ip_format(peer, ip)));
-        add_once(lists[RAILS], g_strdup(rail));
-        add_once(lists[FIXES], ibh_probe_fill_in(pair, row->fix));
+        add_once(fixes, ibh_probe_fill_in(pair, row->fix));
+        add_once(rails, ibh_probe_link(pair)->name);
+        add_facts(row, pair, !pairs->len, whys, advice);
+        g_ptr_array_add(pairs, (gpointer)(guintptr)ibh_probe_fill_in(pair, "{rail} to {peer}"));
         IBH_EACH (const IbhIp, other, peers)
             is_known |= ibh_ip_equal(other, peer);
         if (!is_known)
             g_array_append_vals(peers, peer, 1);
-        add_facts(row, pair, lists);
     }
-    if (!n)
+    if (!pairs->len)
         return;
     to = ibh_probe_name_peers(peers, IBH_PROBE_NAMED);
-    by = ibh_probe_join_names(lists[RAILS], IBH_PROBE_NAMED, 0);
-    of_rails = share == OF_RAILS || (share == OF_PAIRS && lists[RAILS]->len == 1);
+    by = ibh_probe_join_names(rails, IBH_PROBE_NAMED, 0);
+    of_rails = share == OF_RAILS || (share == OF_PAIRS && rails->len == 1);
     who = at_peer    ? g_strdup_printf("%s%s", to, row->place == IBH_AT_EITHER ? " to every rail" : "")
           : of_rails ? g_strdup_printf("%s to %s", by, to)
-                     : ibh_probe_join_names(lists[PAIRS], IBH_PROBE_NAMED, 0);
-    why = join_texts(lists[WHYS]);
-    finding = ibh_finding_add(probe->findings, of_rails ? lists[RAILS]->pdata[0] : "", row->severity,
-                              at_peer && row->peer_code ? row->peer_code : row->code,
-                              (IbhRemedy){.fix = join_texts(lists[FIXES]), .advice = join_texts(lists[ADVICE])},
-                              "%s: %s; %u of %u pairs", who, why, n, probe->pairs->len);
-    for (guint i = 1; of_rails && i < lists[RAILS]->len; i++)
-        ibh_finding_hits(finding, lists[RAILS]->pdata[i]);
+                     : ibh_probe_join_names(pairs, IBH_PROBE_NAMED, 0);
+    why = join_texts(whys);
+    finding =
+        ibh_finding_add(probe->findings, "", row->severity, at_peer && row->peer_code ? row->peer_code : row->code,
+                        (IbhRemedy){.fix = join_texts(fixes), .advice = join_texts(advice)}, "%s: %s; %u of %u pairs",
+                        who, why, pairs->len, probe->pairs->len);
+    for (guint i = 0; of_rails && i < rails->len; i++)
+        ibh_finding_hits(finding, rails->pdata[i]);
     finding->owner = at_peer ? g_steal_pointer(&to) : share == OF_RAILS ? NULL : g_steal_pointer(&who);
 }
 
@@ -172,12 +158,8 @@ void ibh_probe_report_causes(IbhProbe *probe)
     for (IbhCause cause = IBH_CAUSE_NONE; cause < IBH_N_CAUSES; cause++) {
         charge.row = &ibh_probe_causes[cause];
         for (guint i = 0; charge.row->code && i < n; i++) {
-            g_autofree char *why = NULL;
-
-            if (!ibh_probe_has(ibh_probe_pair(probe, i), cause))
-                continue;
-            why = ibh_probe_fill_in(ibh_probe_pair(probe, i), charge.row->why);
-            whys[i] = g_intern_string(why);
+            if (ibh_probe_has(ibh_probe_pair(probe, i), cause))
+                whys[i] = ibh_probe_fill_in(ibh_probe_pair(probe, i), charge.row->why);
         }
         for (guint first = 0; first < n; first++) {
             if (!(charge.why = whys[first]))

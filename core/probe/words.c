@@ -174,7 +174,7 @@ static char *value_of(gconstpointer of, const char *word)
     return g_strdup(words->value);
 }
 
-char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
+const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
 {
     static const char *const types[] = {
         [RTN_LOCAL] = "local", [RTN_BROADCAST] = "broadcast", [RTN_ANYCAST] = "anycast", [RTN_MULTICAST] = "multicast"};
@@ -187,6 +187,7 @@ char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
     const gboolean is_direct = !hop || ibh_probe_is_direct(pair), is_peer = ibh_ip_equal(&pair->refused_by, &route->to);
     const Word words[] = {
         {"if", ibh_text_shell_word(link->name)},
+        {"rail", g_strdup(link->name)},
         {"peer", name_ip(&route->to)},
         {"from", name_ip(&route->from)},
         {"ip", g_strdup(six ? "ip -6" : "ip")},
@@ -221,9 +222,9 @@ char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
         {"told by", name_ip(&pair->mtu.limited_by)},
         {"rdma error", g_strdup(g_strerror(pair->rdma_error ? pair->rdma_error : ETIMEDOUT))},
         {NULL, NULL}};
-    char *filled = ibh_text_fill_in(text, value_of, words);
+    g_autofree char *filled = ibh_text_fill_in(text, value_of, words);
 
     for (guint i = 0; i < G_N_ELEMENTS(words); i++)
         g_free(words[i].value);
-    return filled;
+    return g_intern_string(filled);
 }
