@@ -128,47 +128,9 @@ guint ibh_probe_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IB
     return n;
 }
 
-/* A NIC of this host claims an address of this host. That matters where it is no rail, and answered a question without
- * a sender's address; but arp_filter does not drop such a question, so where that is on, the answer proves nothing. */
-static gboolean is_beside_rails(const IbhProbe *probe, const IbhLink *link, gboolean is_senderless)
-{
-    const IbhNic *nic = ibh_rails_nic(probe->rails, link->ifindex);
-    const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;
-
-    return is_senderless && nic && nic->status != IBH_NIC_RAIL &&
-           !ibh_sysctl_effective(key, link->sysctl[key], probe->rails->snapshot->all[key]);
-}
-
-/* In IPv4 a proxy is known by the question: it answers another rail of this host, which names itself. */
-void ibh_probe_claimed(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
-{
-    const IbhIp none = {.family = AF_INET};
-    const IbhLink *own = ibh_probe_own_link(probe, &claim->lladdr);
-    const gboolean is_senderless = claim->is_answer && ibh_ip_equal(&claim->to, &none),
-                   is_proxy = claim->proxy || (claim->is_answer && claim->from.family == AF_INET && !is_senderless);
-
-    for (IbhProbeHop *hop = g_hash_table_lookup(probe->hops, &claim->from); hop; hop = hop->next) {
-        IbhProbeClaim *known;
-
-        if (hop->is_own ? own && !is_beside_rails(probe, own, is_senderless) : own || hop->link->ifindex != ifindex)
-            continue;
-        if (claim->lladdr.len != hop->link->lladdr_len)
-            continue;
-        hop->is_answered |= claim->is_answer && !hop->asker;
-        known = ibh_hop_claim(hop, &claim->lladdr);
-        if (!known && hop->n_claims == IBH_PROBE_CLAIMS)
-            continue;
-        if (!known) {
-            known = &hop->claims[hop->n_claims++];
-            *known = (IbhProbeClaim){.lladdr = claim->lladdr, .proxy = TRUE};
-        }
-        known->answers += claim->is_answer ? 1 : 0;
-        known->proxy &= is_proxy;
-    }
-}
-
-/* Each sender counts once for each address and NIC, whatever names it gives. */
-void ibh_probe_forged(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
+/* A host speaks in the name of another one. Each sender counts once for each address and NIC, whatever names it gives.
+ */
+static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
     const IbhProbeForgery forgery = {
         .sender = claim->sender, .name = claim->lladdr, .ip = claim->from, .ifindex = ifindex};
@@ -187,6 +149,46 @@ void ibh_probe_forged(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
     }
     if (probe->forgeries->len < FORGERIES_MAX)
         g_array_append_val(probe->forgeries, forgery);
+}
+
+/* The frame of a virtual router's answer comes from its own NIC (RFC 5798, 8.1.2), and IPoIB tells no sender.
+ *
+ * In IPv4 a proxy is known by the question: it answers another rail of this host, which names itself. A NIC of this
+ * host that claims an address of this host matters where it is no rail, and answered a question without a sender's
+ * address; but arp_filter does not drop such a question, so where that is on, the answer proves nothing. */
+void ibh_probe_claimed(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
+{
+    const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;
+    const IbhIp none = {.family = AF_INET};
+    const IbhLink *own = ibh_probe_own_link(probe, &claim->lladdr);
+    const IbhNic *nic = own ? ibh_rails_nic(probe->rails, own->ifindex) : NULL;
+    const gboolean is_answer = claim->is_answer, is_senderless = is_answer && ibh_ip_equal(&claim->to, &none),
+                   is_proxy = claim->proxy || (is_answer && claim->from.family == AF_INET && !is_senderless),
+                   is_beside_rails = nic && nic->status != IBH_NIC_RAIL && is_senderless &&
+                                     !ibh_sysctl_effective(key, own->sysctl[key], probe->rails->snapshot->all[key]);
+
+    if (claim->sender.len && !ibh_lladdr_equal(&claim->sender, &claim->lladdr) &&
+        !ibh_lladdr_is_virtual(&claim->lladdr)) {
+        note_forgery(probe, ifindex, claim);
+        return;
+    }
+    for (IbhProbeHop *hop = g_hash_table_lookup(probe->hops, &claim->from); hop; hop = hop->next) {
+        IbhProbeClaim *known = ibh_hop_claim(hop, &claim->lladdr);
+
+        if (hop->is_own ? own && !is_beside_rails : own || hop->link->ifindex != ifindex)
+            continue;
+        if (claim->lladdr.len != hop->link->lladdr_len)
+            continue;
+        hop->is_answered |= is_answer && !hop->asker;
+        if (!known && hop->n_claims < IBH_PROBE_CLAIMS) {
+            known = &hop->claims[hop->n_claims++];
+            *known = (IbhProbeClaim){.lladdr = claim->lladdr, .proxy = TRUE};
+        }
+        if (known) {
+            known->answers += is_answer ? 1 : 0;
+            known->proxy &= is_proxy;
+        }
+    }
 }
 
 /* ---- who asks for addresses of this host ---- */

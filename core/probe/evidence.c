@@ -71,58 +71,43 @@ static IbhProbePair *find_request(const IbhProbe *probe, const IbhPacket *reply,
     return pair;
 }
 
-/* Our own questions may mend an entry of the neighbour table; then the kernel sends echoes that waited for the entry.
- */
-static gboolean comes_too_late(const IbhProbePair *pair)
-{
-    return pair->step > IBH_STEP_ECHOES && pair->received < pair->sent;
-}
-
+/* An echo reply was heard on a NIC, or delivered where `now` is not 0. A NIC that stands above another one shows the
+ * packet once more: if the right NIC did, that counts. Our own questions may mend an entry of the neighbour table; then
+ * the kernel sends echoes that waited for the entry: their replies come too late. */
 gboolean ibh_probe_received(IbhProbe *probe, const IbhPacket *reply, gint64 now)
 {
-    guint number;
+    guint number, size;
     IbhProbePair *pair = find_request(probe, reply, &number);
+    const int right = pair ? ibh_probe_link(pair)->ifindex : 0;
     IbhProbeEcho *echo;
 
     if (!pair)
         return FALSE;
+    size = number & ~IBH_PROBE_SIZED;
+    if (reply->is_fragment) {
+        pair->mtu.fragment = (guint)reply->total;
+        return FALSE;
+    }
     if (number & IBH_PROBE_SIZED) {
-        pair->mtu.passed = MAX(pair->mtu.passed, number & ~IBH_PROBE_SIZED);
+        guint *longest = now ? &pair->mtu.passed : &pair->mtu.seen;
+
+        *longest = MAX(*longest, size);
         return TRUE;
     }
     echo = &pair->echoes[number];
-    if (comes_too_late(pair) || echo->received)
+    if ((pair->step > IBH_STEP_ECHOES && pair->received < pair->sent) || (now && echo->received))
         return FALSE;
-    echo->received = TRUE;
-    pair->received++;
-    now = MAX(now - echo->sent_at, 0);
-    if (pair->rtt < 0 || now < pair->rtt)
-        pair->rtt = now;
-    return TRUE;
-}
-
-/* A NIC that stands above another one shows the packet once more: if the right NIC did, that counts. `total`: bytes of
- * the IP packet, or of this fragment. */
-static void hear_reply(IbhProbe *probe, const IbhPacket *packet, gsize total)
-{
-    guint number;
-    IbhProbePair *pair = find_request(probe, packet, &number);
-    const gboolean is_right = pair && ibh_probe_link(pair)->ifindex == packet->ifindex;
-    IbhProbeEcho *echo;
-
-    if (!pair)
-        return;
-    if (packet->is_fragment) {
-        pair->mtu.fragment = (guint)total;
-    } else if (number & IBH_PROBE_SIZED) {
-        pair->mtu.seen = MAX(pair->mtu.seen, number & ~IBH_PROBE_SIZED);
-    } else if (!comes_too_late(pair)) {
-        echo = &pair->echoes[number];
-        echo->twice |= echo->seen == packet->ifindex;
-        if (echo->seen != ibh_probe_link(pair)->ifindex)
-            echo->seen = packet->ifindex;
-        *(is_right ? &pair->sender : &pair->strayed) = packet->sender;
+    if (now) {
+        echo->received = TRUE;
+        pair->received++;
+        now = MAX(now - echo->sent_at, 0);
+        pair->rtt = pair->rtt < 0 ? now : MIN(pair->rtt, now);
+        return TRUE;
     }
+    echo->twice |= echo->seen == reply->ifindex;
+    echo->seen = echo->seen == right ? right : reply->ifindex;
+    *(reply->ifindex == right ? &pair->sender : &pair->strayed) = reply->sender;
+    return TRUE;
 }
 
 /* A reply of this pair whose checksum is wrong: it was damaged behind the host that sent it. */
@@ -248,27 +233,24 @@ static void hear_error(IbhProbe *probe, const IbhPacket *error)
 /* ---- TCP ---- */
 
 /* A RST that acknowledges the number of our SYN; a SYN with ACK, from a program that listens, is as good. */
-static void hear_tcp(IbhProbe *probe, const IbhHeard *heard)
+static void hear_tcp(IbhProbe *probe, const IbhPacket *packet, const guint8 *segment, gsize length)
 {
-    const guint8 *segment = heard->bytes + SIX;
-    const IbhIp from = ibh_ip_from_bytes(AF_INET6, heard->bytes + 8),
-                to = ibh_ip_from_bytes(AF_INET6, heard->bytes + 24);
     guint8 ours[IBH_SYN_LENGTH];
 
-    if (heard->outgoing || heard->length < SIX + IBH_SYN_LENGTH || !(segment[FLAGS_AT] & ACK) ||
-        !(segment[FLAGS_AT] & (RST | SYN)) || segment[FLAGS_AT] & FIN)
+    if (length < IBH_SYN_LENGTH || !(segment[FLAGS_AT] & ACK) || !(segment[FLAGS_AT] & (RST | SYN)) ||
+        segment[FLAGS_AT] & FIN)
         return;
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-        IbhProbePair *pair = ibh_probe_find_pair(probe, nic->link->ifindex, &from);
+        IbhProbePair *pair = ibh_probe_find_pair(probe, nic->link->ifindex, &packet->from);
 
-        if (!pair || pair->syn != IBH_SYN_SILENT || !ibh_ip_equal(&to, &ibh_probe_source(pair)->ip))
+        if (!pair || pair->syn != IBH_SYN_SILENT || !ibh_ip_equal(&packet->to, &ibh_probe_source(pair)->ip))
             continue;
         ibh_probe_syn(pair, ours);
         if (ibh_get16(segment) != ibh_get16(ours + 2) || ibh_get16(segment + 2) != ibh_get16(ours) ||
             ibh_get32(segment + 8) - 1 != ibh_get32(ours + 4))
             continue;
         pair->syn = IBH_SYN_ANSWERED;
-        pair->syn_sender = heard->sender;
+        pair->syn_sender = packet->sender;
     }
 }
 
@@ -283,26 +265,21 @@ const char *ibh_probe_syn_why(const IbhProbePair *pair)
 
 /* ---- ARP and neighbour discovery ---- */
 
-/* This host asks, or a host on the wire claims an address. The frame of a virtual router's answer comes from its own
- * NIC (RFC 5798, 8.1.2). IPoIB tells no sender. Other NICs than those that probe may be in other networks, with the
- * same addresses. */
+/* This host asks, or a host on the wire claims an address. Other NICs than those that probe may be in other networks,
+ * with the same addresses. */
 static void hear_neighbour(IbhProbe *probe, const IbhHeard *heard, gboolean is_question, IbhArpClaim *claim)
 {
     const int ifindex = heard->ifindex;
-    IbhProbeHop *hop = ibh_probe_hop(probe, ifindex, &claim->to);
+    IbhProbeHop *hop = heard->outgoing && is_question ? ibh_probe_hop(probe, ifindex, &claim->to) : NULL;
 
-    claim->sender = heard->sender;
-    if (heard->outgoing && is_question && hop) {
+    if (hop) {
         hop->questions++;
         hop->asks |= !hop->asker;
     }
     if (heard->outgoing || !g_ptr_array_find(probe->nics, ibh_rails_nic(probe->rails, ifindex), NULL))
         return;
-    if (claim->sender.len && !ibh_lladdr_equal(&claim->sender, &claim->lladdr) &&
-        !ibh_lladdr_is_virtual(&claim->lladdr))
-        ibh_probe_forged(probe, ifindex, claim);
-    else
-        ibh_probe_claimed(probe, ifindex, claim);
+    claim->sender = heard->sender;
+    ibh_probe_claimed(probe, ifindex, claim);
 }
 
 guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp)
@@ -337,25 +314,27 @@ static void hear_arp(IbhProbe *probe, const IbhHeard *heard)
 static void hear_discovery(IbhProbe *probe, const IbhHeard *heard, const guint8 *icmp, gsize length)
 {
     const IbhLink *link = ibh_snapshot_link(probe->rails->snapshot, heard->ifindex);
-    const guint needed = link ? 2 + (guint)ibh_nd_pad(link) + link->lladdr_len : 0;
-    IbhArpClaim claim = {.to = {.family = AF_INET6}};
+    IbhArpClaim claim;
+    gsize before;
 
     if (!link || length < ADVERTISEMENT || heard->bytes[7] != 255)
         return;
-    claim.from = ibh_ip_from_bytes(AF_INET6, icmp + 8);
-    claim.is_answer = (icmp[4] & SOLICITED) != 0;
-    claim.proxy = !(icmp[4] & OVERRIDES);
-    if (heard->outgoing && icmp[0] == ND_NEIGHBOR_SOLICIT) {
+    claim = (IbhArpClaim){.from = ibh_ip_from_bytes(AF_INET6, icmp + 8),
+                          .to = {.family = AF_INET6},
+                          .is_answer = (icmp[4] & SOLICITED) != 0,
+                          .proxy = !(icmp[4] & OVERRIDES)};
+    if (heard->outgoing) {
         claim.to = claim.from;
-        hear_neighbour(probe, heard, TRUE, &claim);
+        hear_neighbour(probe, heard, icmp[0] == ND_NEIGHBOR_SOLICIT, &claim);
     }
     if (heard->outgoing || icmp[0] != ND_NEIGHBOR_ADVERT || icmp[1] != 0 || !link->lladdr_len)
         return;
+    before = 2 + ibh_nd_pad(link);
     for (gsize at = ADVERTISEMENT, size; at + 8 <= length && (size = (gsize)icmp[at + 1] * 8) && size <= length - at;
          at += size) {
-        if (icmp[at] != ND_OPT_TARGET_LINKADDR || size < needed)
+        if (icmp[at] != ND_OPT_TARGET_LINKADDR || size < before + link->lladdr_len)
             continue;
-        claim.lladdr = ibh_lladdr_from_bytes(icmp + at + needed - link->lladdr_len, link->lladdr_len);
+        claim.lladdr = ibh_lladdr_from_bytes(icmp + at + before, link->lladdr_len);
         hear_neighbour(probe, heard, FALSE, &claim);
         return;
     }
@@ -363,46 +342,50 @@ static void hear_discovery(IbhProbe *probe, const IbhHeard *heard, const guint8 
 
 /* ---- all that passes a NIC ---- */
 
-static void hear_icmp(IbhProbe *probe, const IbhHeard *heard, gboolean six)
+void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
 {
-    const int family = six ? AF_INET6 : AF_INET;
     const guint8 *bytes = heard->bytes;
-    const gboolean is_fragment = six ? bytes[6] == IPPROTO_FRAGMENT : (ibh_get16(bytes + 6) & 0x2000) != 0;
-    const guint protocol = six ? bytes[is_fragment ? SIX : 6] : IPPROTO_ICMPV6;
-    const gsize at = six ? SIX + (is_fragment ? FRAGMENT : 0) : ibh_icmp_offset(bytes, heard->length),
-                total = six ? SIX + ibh_get16(bytes + 4) : ibh_get16(bytes + 2);
-    IbhPacket packet = {
-        .ifindex = heard->ifindex, .sender = heard->sender, .icmp = bytes + at, .is_fragment = is_fragment};
+    const gboolean six = heard->protocol == ETH_P_IPV6;
+    const int family = six ? AF_INET6 : AF_INET;
+    guint protocol = IPPROTO_ICMPV6, offset;
+    gsize at = SIX;
+    IbhPacket packet = {.ifindex = heard->ifindex, .sender = heard->sender};
 
-    if (!at || total <= at || heard->length <= at || protocol != IPPROTO_ICMPV6)
+    if (heard->protocol == ETH_P_ARP)
+        hear_arp(probe, heard);
+    if (six ? heard->length <= SIX : heard->protocol != ETH_P_IP || heard->length <= 20)
         return;
-    if (six ? is_fragment && ibh_get16(bytes + SIX + 2) & 0xfff8 : ibh_get16(bytes + 6) & 0x1fff)
-        return; /* a later fragment */
     packet.from = ibh_ip_from_bytes(family, bytes + (six ? 8 : 12));
     packet.to = ibh_ip_from_bytes(family, bytes + (six ? 24 : 16));
-    packet.length = MIN(heard->length, total) - at; /* bytes behind it fill up a short frame */
-    packet.cut = total - at - packet.length;
-    if (six && !is_fragment)
+    packet.total = six ? SIX + ibh_get16(bytes + 4) : ibh_get16(bytes + 2);
+    offset = ibh_get16(bytes + 6);
+    packet.is_fragment = (offset & 0x2000) != 0; /* and more follow */
+    offset &= 0x1fff;
+    if (six) {
+        protocol = bytes[6];
+        if (protocol == IPPROTO_TCP && !heard->outgoing)
+            hear_tcp(probe, &packet, bytes + SIX, heard->length - SIX);
+        packet.is_fragment = protocol == IPPROTO_FRAGMENT && heard->length > SIX + FRAGMENT;
+        at += packet.is_fragment ? FRAGMENT : 0;
+        offset = packet.is_fragment ? ibh_get16(bytes + SIX + 2) & 0xfff8 : 0;
+        protocol = packet.is_fragment ? bytes[SIX] : protocol;
+    } else {
+        at = ibh_icmp_offset(bytes, heard->length);
+    }
+    if (!at || offset || packet.total <= at || heard->length <= at || protocol != IPPROTO_ICMPV6)
+        return;
+    packet.icmp = bytes + at;
+    packet.length = MIN(heard->length, packet.total) - at; /* bytes behind it fill up a short frame */
+    packet.cut = packet.total - at - packet.length;
+    if (six && !packet.is_fragment)
         hear_discovery(probe, heard, packet.icmp, packet.length);
     if (heard->outgoing) {
         hear_request(probe, &packet);
         return;
     }
-    hear_reply(probe, &packet, total);
-    if (is_fragment)
+    (void)ibh_probe_received(probe, &packet, 0);
+    if (packet.is_fragment)
         return;
     hear_damaged(probe, &packet);
     hear_error(probe, &packet);
-}
-
-void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
-{
-    const gboolean six = heard->protocol == ETH_P_IPV6;
-
-    if (heard->protocol == ETH_P_ARP)
-        hear_arp(probe, heard);
-    else if (six && heard->length > SIX && heard->bytes[6] == IPPROTO_TCP)
-        hear_tcp(probe, heard);
-    else if (six ? heard->length > SIX + FRAGMENT : heard->protocol == ETH_P_IP && heard->length > 20)
-        hear_icmp(probe, heard, six);
 }

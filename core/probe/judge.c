@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <linux/if.h>
 #include <linux/rtnetlink.h>
+#include <string.h>
 
 /* ---- who has an address ---- */
 
@@ -57,13 +58,6 @@ static IbhCause find_twin(const IbhProbePair *pair)
                                                           : IBH_CAUSE_NONE;
     }
     return IBH_CAUSE_NONE;
-}
-
-static IbhCause find_holder(const IbhProbePair *pair)
-{
-    const IbhCause two = find_two_hosts(pair);
-
-    return two ? two : find_twin(pair);
 }
 
 /* ---- the neighbour table: an entry is right if it is an answer of now ---- */
@@ -204,11 +198,11 @@ static gboolean is_led_away(const IbhProbePair *pair)
     return pair->free_ifindex && pair->free_ifindex != ibh_probe_link(pair)->ifindex;
 }
 
-static IbhCause find_way(const IbhProbePair *pair)
+static IbhCause find_way(const IbhProbePair *pair, IbhCause loss)
 {
     const IbhLookup *route = &pair->route;
 
-    if (pair->causes[0] == IBH_LOSS_OURS || !ibh_nic_is_usable(ibh_probe_source(pair)->nic)) /* which is told */
+    if (loss == IBH_LOSS_OURS || !ibh_nic_is_usable(ibh_probe_source(pair)->nic)) /* which is told */
         return IBH_CAUSE_NONE;
     if (route->error)
         return IBH_WAY_NONE;
@@ -301,18 +295,22 @@ static void sum_up(IbhProbePair *pair)
 
 void ibh_probe_judge(IbhProbe *probe)
 {
-    static IbhCause (*const find[])(const IbhProbePair *pair) = {find_loss,   find_way,  find_entry,
-                                                                 find_holder, find_back, find_size};
-    G_STATIC_ASSERT(G_N_ELEMENTS(find) + 1 == IBH_PROBE_LISTS);
 
     g_clear_pointer(&probe->findings, g_ptr_array_unref);
     probe->findings = ibh_findings_new();
     IBH_EACH (IbhProbePair, pair, probe->pairs)
         sum_up(pair);
     IBH_EACH (IbhProbePair, pair, probe->pairs) {
-        for (guint i = 0; i < G_N_ELEMENTS(find); i++)
-            pair->causes[i] = find[i](pair);
-        pair->causes[G_N_ELEMENTS(find)] = pair->rdma;
+        const IbhCause loss = find_loss(pair), two = find_two_hosts(pair);
+        const IbhCause causes[IBH_PROBE_LISTS] = {loss,
+                                                  find_way(pair, loss),
+                                                  find_entry(pair),
+                                                  two ? two : find_twin(pair),
+                                                  find_back(pair),
+                                                  find_size(pair),
+                                                  pair->rdma};
+
+        memcpy(pair->causes, causes, sizeof causes);
     }
     ibh_probe_report_strangers(probe);
     ibh_probe_report_forgeries(probe);

@@ -111,44 +111,6 @@ static char *why_left_to_main(const IbhProbePair *pair)
     return g_strdup_printf("no gateway of its own: main sends it through %s", name);
 }
 
-/* Of a pair whose packets were under way, no silence means anything. */
-static char *why_interrupted(const IbhProbePair *pair)
-{
-    return pair->step == IBH_STEP_GONE ? NULL : g_strdup("interrupted");
-}
-
-/* Pairs for which there is a reason go to `list`; the others get new numbers. */
-static void sift(IbhProbe *probe, char *(*find_reason)(const IbhProbePair *pair), GArray *list)
-{
-    g_autoptr(GArray) all = g_steal_pointer(&probe->pairs);
-
-    probe->pairs = IBH_NEW_ARRAY(IbhProbePair);
-    g_hash_table_remove_all(probe->numbers);
-    IBH_EACH (const IbhProbePair, pair, all) {
-        g_autofree char *why = find_reason(pair);
-
-        if (why) {
-            leave_out(list, ibh_probe_source(pair)->nic, pair->peer, why);
-            continue;
-        }
-        if (!g_hash_table_contains(probe->numbers, ibh_probe_peer(pair)))
-            number_peer(probe, ibh_probe_peer(pair));
-        g_array_append_vals(probe->pairs, pair, 1);
-    }
-}
-
-void ibh_probe_leave_to_main(IbhProbe *probe)
-{
-    sift(probe, why_left_to_main, probe->unasked);
-    ibh_probe_find_hops(probe);
-}
-
-void ibh_probe_interrupt(IbhProbe *probe)
-{
-    probe->interrupted = TRUE;
-    sift(probe, why_interrupted, probe->unfinished);
-}
-
 /* Where an ICMP redirect was accepted, the kernel keeps its gateway beside the route, for this one destination: the
  * route that it says to have found has another one. Of a multipath route it says the first hop, whichever it uses. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used)
@@ -208,6 +170,31 @@ void ibh_probe_find_hops(IbhProbe *probe)
     }
     IBH_EACH (const IbhProbeSource, source, probe->sources)
         (void)intern_hop(probe, source->nic->link, &source->ip, TRUE);
+}
+
+/* Pairs for which there is a reason are left out; the others get new numbers. Of a pair whose packets were under way
+ * when a person ended the run, no silence means anything. */
+void ibh_probe_sift(IbhProbe *probe)
+{
+    g_autoptr(GArray) all = g_steal_pointer(&probe->pairs);
+
+    probe->pairs = IBH_NEW_ARRAY(IbhProbePair);
+    g_hash_table_remove_all(probe->numbers);
+    IBH_EACH (const IbhProbePair, pair, all) {
+        g_autofree char *why = !probe->interrupted           ? why_left_to_main(pair)
+                               : pair->step != IBH_STEP_GONE ? g_strdup("interrupted")
+                                                             : NULL;
+
+        if (why) {
+            leave_out(probe->interrupted ? probe->unfinished : probe->unasked, ibh_probe_source(pair)->nic, pair->peer,
+                      why);
+            continue;
+        }
+        if (!g_hash_table_contains(probe->numbers, ibh_probe_peer(pair)))
+            number_peer(probe, ibh_probe_peer(pair));
+        g_array_append_vals(probe->pairs, pair, 1);
+    }
+    ibh_probe_find_hops(probe);
 }
 
 /* ---- a probe ---- */

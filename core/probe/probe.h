@@ -396,12 +396,11 @@ gboolean ibh_hop_has(IbhProbeHop *hop, const IbhLladdr *lladdr); /* it claims th
 gboolean ibh_hop_has_answer(const IbhProbeHop *hop);             /* a host answered, now */
 const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr); /* NULL: of no NIC of this host */
 
-/* The kernel has said how it routes each pair: a rail without a gateway of its own asks no peer beyond its subnets. */
-void ibh_probe_leave_to_main(IbhProbe *probe);
-/* And the next hop that it uses, to `used`, the same question without `match`. */
+/* The next hop that the kernel uses for the pair, to `used`, the same question as its route without `match`. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used);
-/* A person has ended it: what is not known of a pair is not said of it. */
-void ibh_probe_interrupt(IbhProbe *probe);
+/* Leaves out the pairs that are not asked, once the kernel has said how it routes them: a rail without a gateway of its
+ * own asks no peer beyond its subnets. And where a person has ended the run, the pairs that have no result yet. */
+void ibh_probe_sift(IbhProbe *probe);
 
 /* The content of the neighbour table (IbhNeighbour): entries of pairs whose turn has not come are not ours, and are not
  * deleted; pairs that are settled have their hardware addresses from it, and their questions follow. */
@@ -484,13 +483,15 @@ typedef struct {
     IbhIp from, to;
     const guint8 *icmp; /* header and payload */
     gsize length, cut;  /* bytes that were read, and that were not */
+    gsize total;        /* of the packet, or of this fragment, with its IP header */
     gboolean is_fragment;
 } IbhPacket;
 
 /* Where ICMP begins in a packet of IPv4; 0: it is none. */
 gsize ibh_icmp_offset(const guint8 *bytes, gsize length);
 
-/* An echo reply that was delivered. TRUE: it is the first that answers one of ours. */
+/* An echo reply that was delivered, or heard on a NIC where `now` is 0. TRUE: it is the first that answers one of ours.
+ */
 gboolean ibh_probe_received(IbhProbe *probe, const IbhPacket *reply, gint64 now);
 
 /* A packet that passed a NIC, from its network header on; it may be cut short. */
@@ -506,9 +507,8 @@ typedef struct {
 void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard);
 /* Reads what may be anything. Returns the operation; 0: it is no ARP of IPv4. */
 guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp);
-/* It came in there, and its sender is no forger; or is one. */
+/* It came in there. Its sender is the host that it names, or forges it. */
 void ibh_probe_claimed(IbhProbe *probe, int ifindex, const IbhArpClaim *claim);
-void ibh_probe_forged(IbhProbe *probe, int ifindex, const IbhArpClaim *claim);
 /* The source that can ask for this one's address in its own name, so that a proxy on the wire would answer; NULL: none.
  */
 const IbhProbeSource *ibh_probe_witness(const IbhProbe *probe, const IbhProbeSource *source);

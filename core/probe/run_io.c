@@ -146,7 +146,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
             return FALSE;
         ibh_probe_take_hop(pair, &used);
     }
-    ibh_probe_leave_to_main(probe);
+    ibh_probe_sift(probe);
     if (!learn(prober, error) || !ibh_prober_read_tables(prober, before, error))
         return FALSE;
     ibh_prober_read_local(prober, FALSE);
@@ -160,8 +160,9 @@ static gboolean ask_all(IbhProber *prober, GError **error)
         probe->was_full[six] = after[six].full > before[six].full;
     probe->hears = ibh_prober_heard_all(prober);
     pass(prober, proxies);
+    probe->interrupted = was_interrupted != 0;
     if (was_interrupted)
-        ibh_probe_interrupt(probe);
+        ibh_probe_sift(probe);
     return TRUE;
 }
 

@@ -91,8 +91,8 @@ static void report_separate_wires(IbhProbe *probe)
 /* How they claim it. */
 typedef enum { AS_HOST, AS_POD, AS_PROXY, AS_OWN_NIC, N_KINDS } Kind;
 
-/* Those that claim the address of one hop, of one kind: "" if there are none. A NIC of this host is told by its name.
- * Equal texts are one pointer. */
+/* Those that claim the address of one hop, of one kind; NULL: there are none. A NIC of this host is told by its
+ * name. Equal texts are one pointer. */
 static const char *name_strangers(const IbhProbe *probe, const IbhProbeHop *hop, Kind kind)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
@@ -108,7 +108,7 @@ static const char *name_strangers(const IbhProbe *probe, const IbhProbeHop *hop,
         if (kind == (own ? AS_OWN_NIC : is_child ? AS_POD : claim->proxy ? AS_PROXY : AS_HOST))
             g_ptr_array_add(names, own ? g_strdup(own->name) : ibh_lladdr_format(&claim->lladdr));
     }
-    text = ibh_probe_join_names(names, IBH_PROBE_NAMED, 0);
+    text = names->len ? ibh_probe_join_names(names, IBH_PROBE_NAMED, 0) : NULL;
     return g_intern_string(text);
 }
 
@@ -168,34 +168,34 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
 /* The same hosts are one finding, of whichever addresses. */
 void ibh_probe_report_strangers(IbhProbe *probe)
 {
-    g_autoptr(GPtrArray) whos = g_ptr_array_new(), hops = g_ptr_array_new();
+    const guint n = probe->sources->len;
+    g_autofree const IbhProbeHop **hops = g_new(const IbhProbeHop *, n + 1);
+    g_autofree const char **whos = g_new(const char *, n + 1);
+    guint at = 0;
 
     IBH_EACH (const IbhProbeSource, source, probe->sources)
-        g_ptr_array_add(hops, ibh_probe_hop(probe, source->nic->link->ifindex, &source->ip));
+        hops[at++] = ibh_probe_hop(probe, source->nic->link->ifindex, &source->ip);
     for (Kind kind = AS_HOST; kind < N_KINDS; kind++) {
-        g_ptr_array_set_size(whos, 0);
-        IBH_EACH_POINTER (const IbhProbeHop, hop, hops)
-            g_ptr_array_add(whos, (gpointer)(guintptr)name_strangers(probe, hop, kind));
-        for (guint first = 0; first < hops->len; first++) {
+        for (guint i = 0; i < n; i++)
+            whos[i] = name_strangers(probe, hops[i], kind);
+        for (guint first = 0; first < n; first++) {
+            const char *who = whos[first];
             g_autoptr(GArray) ips = IBH_NEW_ARRAY(IbhIp);
             g_autofree char *names = NULL;
-            const char *who = whos->pdata[first];
             IbhFinding *finding;
 
-            if (!who[0])
-                continue;
-            for (guint i = first; i < hops->len; i++) {
-                if (whos->pdata[i] == who)
-                    g_array_append_val(ips, ((const IbhProbeHop *)hops->pdata[i])->ip);
+            for (guint i = first; i < n; i++) {
+                if (whos[i] == who)
+                    g_array_append_val(ips, hops[i]->ip);
             }
             names = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
-            finding = report_stranger(probe, hops->pdata[first], kind, who, names);
-            for (guint i = first; i < hops->len; i++) {
-                if (whos->pdata[i] != who)
+            finding = who ? report_stranger(probe, hops[first], kind, who, names) : NULL;
+            for (guint i = first; finding && i < n; i++) {
+                if (whos[i] != who)
                     continue;
+                whos[i] = NULL;
                 if (kind != AS_OWN_NIC)
-                    ibh_finding_hits(finding, ((const IbhProbeHop *)hops->pdata[i])->link->name);
-                whos->pdata[i] = (gpointer)(guintptr) "";
+                    ibh_finding_hits(finding, hops[i]->link->name);
             }
         }
     }
