@@ -57,18 +57,18 @@ char *ibh_lladdr_format(const IbhLladdr *lladdr)
 
 IbhProbeHop *ibh_probe_hop(const IbhProbe *probe, int ifindex, const IbhIp *ip)
 {
-    IbhProbeHop *hop = g_hash_table_lookup(probe->hops, ip);
-
-    while (hop && hop->link->ifindex != ifindex)
-        hop = hop->next;
-    return hop;
+    IBH_EACH_WIRE (hop, probe, ip) {
+        if (hop->link->ifindex == ifindex)
+            return hop;
+    }
+    return NULL;
 }
 
 IbhProbeClaim *ibh_hop_claim(IbhProbeHop *hop, const IbhLladdr *lladdr)
 {
-    for (guint i = 0; i < hop->n_claims; i++) {
-        if (ibh_lladdr_equal(&hop->claims[i].lladdr, lladdr))
-            return &hop->claims[i];
+    IBH_EACH_CLAIM (claim, hop) {
+        if (ibh_lladdr_equal(&claim->lladdr, lladdr))
+            return claim;
     }
     return NULL;
 }
@@ -78,10 +78,19 @@ gboolean ibh_hop_has(IbhProbeHop *hop, const IbhLladdr *lladdr)
     return lladdr->len && (ibh_hop_claim(hop, lladdr) || ibh_lladdr_equal(lladdr, &hop->lladdr));
 }
 
-gboolean ibh_hop_has_answer(const IbhProbeHop *hop)
+gboolean ibh_hop_has_answer(IbhProbeHop *hop)
 {
-    for (guint i = 0; i < hop->n_claims; i++) {
-        if (hop->claims[i].answers)
+    IBH_EACH_CLAIM (claim, hop) {
+        if (claim->answers)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean ibh_hop_has_virtual(IbhProbeHop *hop)
+{
+    IBH_EACH_CLAIM (claim, hop) {
+        if (ibh_lladdr_is_virtual(&claim->lladdr))
             return TRUE;
     }
     return FALSE;
@@ -108,9 +117,8 @@ guint ibh_probe_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IB
 {
     guint n = 0;
 
-    for (const IbhProbeHop *hop = g_hash_table_lookup(probe->hops, ip); hop; hop = hop->next) {
-        for (guint i = 0; i < hop->n_claims && n < IBH_PROBE_HOSTS; i++) {
-            const IbhProbeClaim *claim = &hop->claims[i];
+    IBH_EACH_WIRE (hop, probe, ip) {
+        IBH_EACH_CLAIM (claim, hop) {
             guint at = 0;
 
             /* A virtual router answers with an address that no NIC has, and its NIC may answer, too: one host. But the
@@ -121,7 +129,7 @@ guint ibh_probe_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IB
                 continue;
             while (at < n && !ibh_lladdr_equal(&hosts[at], &claim->lladdr))
                 at++;
-            if (at == n)
+            if (at == n && n < IBH_PROBE_HOSTS)
                 hosts[n++] = claim->lladdr;
         }
     }
@@ -172,7 +180,7 @@ void ibh_probe_claimed(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
         note_forgery(probe, ifindex, claim);
         return;
     }
-    for (IbhProbeHop *hop = g_hash_table_lookup(probe->hops, &claim->from); hop; hop = hop->next) {
+    IBH_EACH_WIRE (hop, probe, &claim->from) {
         IbhProbeClaim *known = ibh_hop_claim(hop, &claim->lladdr);
 
         if (hop->is_own ? own && !is_beside_rails : own || hop->link->ifindex != ifindex)
@@ -202,7 +210,7 @@ static gboolean has_subnet_of(const IbhProbe *probe, const IbhProbeSource *sourc
 
 const IbhProbeSource *ibh_probe_witness(const IbhProbe *probe, const IbhProbeSource *source)
 {
-    IBH_EACH (const IbhProbeSource, other, probe->sources) {
+    IBH_EACH_SOURCE (other, probe) {
         if (other->nic != source->nic && other->ip.family == AF_INET && other->nic->link->carrier &&
             has_subnet_of(probe, source, other) && has_subnet_of(probe, other, source))
             return other;

@@ -55,10 +55,10 @@ static IbhProbePair *find_request(const IbhProbe *probe, const IbhPacket *reply,
         return NULL;
     number = *ret_number = ibh_get32(icmp + 28);
     if (number & IBH_PROBE_SIZED ? (number & ~IBH_PROBE_SIZED) > ibh_probe_full_size(pair)
-                                 : number >= (guint)probe->count || !pair->echoes[number].sent_at)
+                                 : number >= probe->count || !pair->echoes[number].sent_at)
         return NULL;
     if ((!reply->is_fragment && reply->length + reply->cut != ibh_probe_length(number, six)) ||
-        !ibh_ip_equal(&reply->from, ibh_probe_peer(pair)) || !ibh_ip_equal(&reply->to, &ibh_probe_source(pair)->ip))
+        !ibh_ip_equal(&reply->from, ibh_probe_peer(pair)) || !ibh_ip_equal(&reply->to, &pair->route.from))
         return NULL;
     ibh_probe_head(pair, number, head);
     if (icmp[0] != (six ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY) || icmp[1] != 0 ||
@@ -156,12 +156,12 @@ static void hear_request(IbhProbe *probe, const IbhPacket *packet)
     if (pair->step > IBH_STEP_ECHOES)
         return; /* by an answer to our own questions, what waited for the kernel's leaves, too */
     pair->left = TRUE;
-    if (number < (guint)probe->count)
+    if (number < probe->count)
         pair->echoes[number].left = TRUE;
     pair->leaves_from = packet->from;
     pair->leaves_to = packet->to;
     pair->is_translated =
-        !ibh_ip_equal(&packet->from, &ibh_probe_source(pair)->ip) || !ibh_ip_equal(&packet->to, ibh_probe_peer(pair));
+        !ibh_ip_equal(&packet->from, &pair->route.from) || !ibh_ip_equal(&packet->to, ibh_probe_peer(pair));
 }
 
 /* ---- ICMP errors ---- */
@@ -192,11 +192,7 @@ static gboolean is_from_hop(const IbhProbePair *pair, const IbhLladdr *sender)
 
     if (!sender->len || !hop || (!hop->n_claims && !hop->entry.len))
         return TRUE;
-    for (guint i = 0; i < hop->n_claims; i++) {
-        if (ibh_lladdr_is_virtual(&hop->claims[i].lladdr))
-            return TRUE;
-    }
-    return ibh_hop_has(hop, sender) || ibh_lladdr_equal(sender, &hop->entry);
+    return ibh_hop_has_virtual(hop) || ibh_hop_has(hop, sender) || ibh_lladdr_equal(sender, &hop->entry);
 }
 
 /* Another host reports what became of an echo of ours, which it quotes with its IP header. */
@@ -215,7 +211,7 @@ static void hear_error(IbhProbe *probe, const IbhPacket *error)
     from = ibh_ip_from_bytes(family, quote - 2 * size);
     to = ibh_ip_from_bytes(family, quote - size);
     pair = ibh_probe_find_pair(probe, error->ifindex, &to);
-    if (!pair || !ibh_ip_equal(&from, &ibh_probe_source(pair)->ip) || !is_quote(pair, quote, error->length - before) ||
+    if (!pair || !ibh_ip_equal(&from, &pair->route.from) || !is_quote(pair, quote, error->length - before) ||
         !is_from_hop(pair, &error->sender))
         return;
     limit = six ? ibh_get32(icmp + 4) : ibh_get16(icmp + 6);
@@ -243,7 +239,7 @@ static void hear_tcp(IbhProbe *probe, const IbhPacket *packet, const guint8 *seg
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
         IbhProbePair *pair = ibh_probe_find_pair(probe, nic->link->ifindex, &packet->from);
 
-        if (!pair || pair->syn != IBH_SYN_SILENT || !ibh_ip_equal(&packet->to, &ibh_probe_source(pair)->ip))
+        if (!pair || pair->syn != IBH_SYN_SILENT || !ibh_ip_equal(&packet->to, &pair->route.from))
             continue;
         ibh_probe_syn(pair, ours);
         if (ibh_get16(segment) != ibh_get16(ours + 2) || ibh_get16(segment + 2) != ibh_get16(ours) ||

@@ -81,7 +81,7 @@ static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
 {
     IbhProbePair *pair = shot->pair;
     const IbhProbeHop *hop = pair->hop;
-    const guint tries = pair->tries[IBH_ASK_ECHO], count = (guint)flight->probe->count;
+    const guint tries = pair->tries[IBH_ASK_ECHO], count = flight->probe->count;
     const gboolean is_held = !pair->received && !pair->left && !(hop && hop->asks);
     const gint64 end = pair->until[IBH_ASK_ECHO] + (is_held ? ONE_QUESTION : IBH_PROBE_TIMEOUT);
 
@@ -169,7 +169,7 @@ void ibh_flight_launched(IbhFlight *flight, const IbhShot *shot, gint64 now, gbo
             pair->until[ask] = now + IBH_PROBE_PROXY_WAIT; /* the kernel's old entry may be of one */
     }
     if (ask == IBH_ASK_ECHO) {
-        pair->at = now + (tries < (guint)flight->probe->count ? IBH_PROBE_INTERVAL : 0);
+        pair->at = now + (tries < flight->probe->count ? IBH_PROBE_INTERVAL : 0);
     } else if (ask == IBH_ASK_SIZE) { /* a long packet that cannot leave does not pass */
         pair->mtu.failed |= tries == 2;
     } else if (!sent) {

@@ -49,10 +49,12 @@ static IbhCause find_two_hosts(const IbhProbePair *pair)
  * switch delivers an echo to one of them only; a wire that doubles frames doubles replies to echoes, too. */
 static IbhCause find_twin(const IbhProbePair *pair)
 {
-    const IbhProbeHop *hop = pair->hop;
+    IbhProbeHop *hop = pair->hop;
 
-    for (guint i = 0; hop && hop->questions && hop->ip.family == AF_INET && i < hop->n_claims; i++) {
-        if (hop->claims[i].answers >= 2 * hop->questions)
+    if (!hop || !hop->questions || hop->ip.family != AF_INET)
+        return IBH_CAUSE_NONE;
+    IBH_EACH_CLAIM (claim, hop) {
+        if (claim->answers >= 2 * hop->questions)
             return pair->doubled                          ? IBH_PEER_DOUBLED
                    : pair->probe->hears && pair->received ? IBH_PEER_TWICE
                                                           : IBH_CAUSE_NONE;
@@ -62,13 +64,9 @@ static IbhCause find_twin(const IbhProbePair *pair)
 
 /* ---- the neighbour table: an entry is right if it is an answer of now ---- */
 
-static gboolean has_virtual(const IbhProbeHop *hop)
+static gboolean has_virtual(IbhProbeHop *hop)
 {
-    for (guint i = 0; i < hop->n_claims; i++) {
-        if (ibh_lladdr_is_virtual(&hop->claims[i].lladdr))
-            return TRUE;
-    }
-    return ibh_lladdr_is_virtual(&hop->lladdr);
+    return ibh_hop_has_virtual(hop) || ibh_lladdr_is_virtual(&hop->lladdr);
 }
 
 static IbhCause find_entry(const IbhProbePair *pair)
@@ -97,17 +95,17 @@ static IbhCause find_entry(const IbhProbePair *pair)
  * as another address has shown. */
 static gboolean is_told_elsewhere(const IbhProbePair *pair)
 {
-    const IbhProbeSource *source = ibh_probe_source(pair);
-    const IbhProbeHop *hop = pair->hop, *own = ibh_probe_hop(pair->probe, source->nic->link->ifindex, &source->ip);
+    const IbhProbeHop *hop = pair->hop;
+    IbhProbeHop *own = ibh_probe_hop(pair->probe, ibh_probe_link(pair)->ifindex, &pair->route.from);
     const IbhCause entry = find_entry(pair);
 
     if (entry == IBH_ENTRY_FIXED || entry == IBH_ENTRY_WRONG || (hop && hop->forged) || find_two_hosts(pair))
         return TRUE;
-    for (guint i = 0; own && i < own->n_claims; i++) {
-        if (!own->claims[i].proxy && !ibh_probe_own_link(pair->probe, &own->claims[i].lladdr))
+    IBH_EACH_CLAIM (claim, own) {
+        if (!claim->proxy && !ibh_probe_own_link(pair->probe, &claim->lladdr))
             return TRUE;
     }
-    IBH_EACH (const IbhProbePair, other, pair->probe->pairs) {
+    IBH_EACH_PAIR (other, pair->probe) {
         if (hop && hop->lladdr.len && other->hop && ibh_hop_claim(other->hop, &hop->lladdr) &&
             find_twin(other) == IBH_PEER_TWICE)
             return TRUE;
@@ -127,7 +125,7 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     const gboolean is_found = hop && (pair->received || hop->is_answered || !hop->asks);
     const gboolean is_held = pair->probe->hears && is_found && pair->sent > pair->received && !pair->gone;
 
-    if (!ibh_nic_is_usable(ibh_probe_source(pair)->nic))
+    if (!ibh_nic_is_usable(pair->nic))
         return link->flags & IFF_UP ? IBH_LOSS_NO_CARRIER : IBH_LOSS_DOWN;
     if (!route->error && route->type > RTN_UNICAST)
         return IBH_LOSS_OURS;
@@ -153,7 +151,7 @@ static gboolean hears_no_other(const IbhProbePair *pair)
 {
     gboolean has_others = FALSE;
 
-    IBH_EACH (const IbhProbePair, other, pair->probe->pairs) {
+    IBH_EACH_PAIR (other, pair->probe) {
         if (other->source != pair->source || !other->hop || other->hop == pair->hop)
             continue;
         if (ibh_hop_has_answer(other->hop) || other->received)
@@ -202,7 +200,7 @@ static IbhCause find_way(const IbhProbePair *pair, IbhCause loss)
 {
     const IbhLookup *route = &pair->route;
 
-    if (loss == IBH_LOSS_OURS || !ibh_nic_is_usable(ibh_probe_source(pair)->nic)) /* which is told */
+    if (loss == IBH_LOSS_OURS || !ibh_nic_is_usable(pair->nic)) /* which is told */
         return IBH_CAUSE_NONE;
     if (route->error)
         return IBH_WAY_NONE;
@@ -221,7 +219,7 @@ static IbhCause find_sender(const IbhProbePair *pair)
     for (guint i = 0; i < G_N_ELEMENTS(senders) && hop->lladdr.len && !has_virtual(hop); i++) {
         if (!senders[i]->len || ibh_hop_has(hop, senders[i]))
             continue;
-        IBH_EACH (const IbhProbePair, other, pair->probe->pairs) {
+        IBH_EACH_PAIR (other, pair->probe) {
             if (ibh_probe_is_direct(other) && ibh_hop_has(other->hop, senders[i]))
                 return IBH_BACK_SENDER;
         }
@@ -277,7 +275,7 @@ static void sum_up(IbhProbePair *pair)
     if (claim)
         claim->took = TRUE;
     pair->gone = !pair->received && pair->left;
-    for (int i = 0; i < pair->probe->count; i++) {
+    for (guint i = 0; i < pair->probe->count; i++) {
         const IbhProbeEcho *echo = &pair->echoes[i];
 
         pair->gone |= echo->left && !echo->received;
@@ -298,9 +296,9 @@ void ibh_probe_judge(IbhProbe *probe)
 
     g_clear_pointer(&probe->findings, g_ptr_array_unref);
     probe->findings = ibh_findings_new();
-    IBH_EACH (IbhProbePair, pair, probe->pairs)
+    IBH_EACH_PAIR (pair, probe)
         sum_up(pair);
-    IBH_EACH (IbhProbePair, pair, probe->pairs) {
+    IBH_EACH_PAIR (pair, probe) {
         const IbhCause loss = find_loss(pair), two = find_two_hosts(pair);
         const IbhCause causes[IBH_PROBE_LISTS] = {loss,
                                                   find_way(pair, loss),

@@ -110,11 +110,12 @@ static gint64 sum_counters(const char *text, const char *begin)
     for (guint i = 0; lines[i]; i++) {
         g_auto(GStrv) names = g_strsplit_set(lines[i], " \t", -1);
         g_auto(GStrv) values = g_strsplit(lines[i + 1] ? lines[i + 1] : "", " ", -1);
+        const guint n = g_strv_length(names), n_values = g_strv_length(values);
 
-        if (g_str_has_prefix(lines[i], begin))
-            sum += g_ascii_strtoll(names[g_strv_length(names) - 1], NULL, 10);
-        for (guint k = 1; names[0] && names[k] && values[0] && values[k]; k++)
-            sum += g_str_has_prefix(names[k], begin) ? g_ascii_strtoll(values[k], NULL, 10) : 0;
+        for (guint k = 0; k < n; k++) {
+            if (g_str_has_prefix(names[k], begin) && (!k || k < n_values))
+                sum += g_ascii_strtoll(k ? values[k] : names[n - 1], NULL, 10);
+        }
     }
     return sum;
 }

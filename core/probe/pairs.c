@@ -34,7 +34,7 @@ static guint intern_source(IbhProbe *probe, const IbhNic *nic, const IbhIp *ip)
     const IbhProbeSource source = {.nic = nic, .ip = *ip};
     guint i = 0;
 
-    IBH_EACH (const IbhProbeSource, other, probe->sources) {
+    IBH_EACH_SOURCE (other, probe) {
         if (other->nic == nic && ibh_ip_equal(&other->ip, ip))
             return i;
         i++;
@@ -68,7 +68,8 @@ static void make_pairs(IbhProbe *probe, guint peer)
         any &= !find_source(probe, nic, ip, FALSE);
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
         const IbhIp *source = find_source(probe, nic, ip, any);
-        IbhProbePair pair = {.probe = probe, .peer = peer, .rail = rail++, .on_link = !any, .rtt = -1, .route.to = *ip};
+        IbhProbePair pair = {
+            .probe = probe, .nic = nic, .peer = peer, .rail = rail++, .on_link = !any, .rtt = -1, .route.to = *ip};
 
         if (!source) {
             leave_out(probe->unasked, nic, peer,
@@ -89,7 +90,7 @@ static char *why_left_to_main(const IbhProbePair *pair)
 {
     const IbhRails *rails = pair->probe->rails;
     const IbhLookup *route = &pair->route;
-    const IbhNic *nic = ibh_probe_source(pair)->nic, *by = ibh_rails_nic(rails, route->oif);
+    const IbhNic *nic = pair->nic, *by = ibh_rails_nic(rails, route->oif);
     const IbhPrefix whole = ibh_prefix_of_host(&route->to);
     const IbhRemote *remote = ibh_nic_find_remote(nic, &whole);
     const gboolean is_by_other_rail = by && by != nic && by->status == IBH_NIC_RAIL,
@@ -157,7 +158,7 @@ static void free_hops(gpointer first)
  * the rail can only go to a neighbour. */
 void ibh_probe_find_hops(IbhProbe *probe)
 {
-    IBH_EACH (IbhProbePair, pair, probe->pairs) {
+    IBH_EACH_PAIR (pair, probe) {
         const IbhLookup *route = &pair->route;
         const IbhLink *link = ibh_probe_link(pair);
         const gboolean is_way = !route->error && route->oif == link->ifindex;
@@ -168,7 +169,7 @@ void ibh_probe_find_hops(IbhProbe *probe)
         else if (pair->on_link || (is_way && route->type == RTN_UNICAST))
             pair->hop = intern_hop(probe, link, &route->to, FALSE);
     }
-    IBH_EACH (const IbhProbeSource, source, probe->sources)
+    IBH_EACH_SOURCE (source, probe)
         (void)intern_hop(probe, source->nic->link, &source->ip, TRUE);
 }
 
@@ -186,8 +187,7 @@ void ibh_probe_sift(IbhProbe *probe)
                                                              : NULL;
 
         if (why) {
-            leave_out(probe->interrupted ? probe->unfinished : probe->unasked, ibh_probe_source(pair)->nic, pair->peer,
-                      why);
+            leave_out(probe->interrupted ? probe->unfinished : probe->unasked, pair->nic, pair->peer, why);
             continue;
         }
         if (!g_hash_table_contains(probe->numbers, ibh_probe_peer(pair)))
@@ -243,7 +243,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
                         .children = IBH_NEW_ARRAY(IbhLladdr),
                         .unasked = IBH_NEW_ARRAY(IbhProbeUnasked),
                         .unfinished = IBH_NEW_ARRAY(IbhProbeUnasked),
-                        .count = request->count,
+                        .count = (guint)request->count,
                         .rdma = request->rdma};
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* without --iface all rails; with it any NIC */
         if (rails->only ? ibh_nic_is_selected(nic, rails->only) : nic->status == IBH_NIC_RAIL)
@@ -256,15 +256,15 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
         return NULL;
     }
     ibh_probe_find_hops(probe);
-    if ((guint64)probe->pairs->len * (guint)probe->count > IBH_PROBE_PACKETS_MAX) {
+    if ((guint64)probe->pairs->len * probe->count > IBH_PROBE_PACKETS_MAX) {
         g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "--probe: %u pairs of rail and peer, --count %d: more than %d packets; probe fewer peers at a time",
+                    "--probe: %u pairs of rail and peer, --count %u: more than %d packets; probe fewer peers at a time",
                     probe->pairs->len, probe->count, IBH_PROBE_PACKETS_MAX);
         return NULL;
     }
-    probe->echoes = g_new0(IbhProbeEcho, (gsize)probe->pairs->len * (gsize)probe->count);
-    IBH_EACH (IbhProbePair, pair, probe->pairs)
-        pair->echoes = &probe->echoes[at++ * (guint)probe->count];
+    probe->echoes = g_new0(IbhProbeEcho, probe->pairs->len * probe->count);
+    IBH_EACH_PAIR (pair, probe)
+        pair->echoes = &probe->echoes[at++ * probe->count];
     return g_steal_pointer(&probe);
 }
 
@@ -301,7 +301,7 @@ const IbhIp *ibh_probe_peer(const IbhProbePair *pair)
 
 const IbhLink *ibh_probe_link(const IbhProbePair *pair)
 {
-    return ibh_probe_source(pair)->nic->link;
+    return pair->nic->link;
 }
 
 gboolean ibh_probe_is_direct(const IbhProbePair *pair)
@@ -360,7 +360,7 @@ void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours)
             hop->fixed = neighbour->fixed && lladdr.len;
         }
     }
-    IBH_EACH (IbhProbePair, pair, probe->pairs) {
+    IBH_EACH_PAIR (pair, probe) {
         if (pair->step != IBH_STEP_SETTLED)
             continue;
         pair->step = IBH_STEP_QUESTIONS;

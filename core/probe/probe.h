@@ -279,6 +279,7 @@ typedef enum {
  * the way out, and before them on the way in: that tells this host's faults from those of the wire and the peer. */
 struct IbhProbePair {
     const IbhProbe *probe;
+    const IbhNic *nic;
     guint source; /* index into sources */
     guint peer;   /* index into peers, */
     guint rail;   /* and into nics */
@@ -360,7 +361,7 @@ struct IbhProbe {
     GArray *children;     /* IbhLladdr: of macvlans on our NICs, which are in other network namespaces */
     GHashTable *numbers;  /* IbhIp → index of its first pair */
     IbhProbeEcho *echoes; /* `count` of each pair */
-    int count;
+    guint count;
     gboolean rdma;
     gboolean hears;       /* all that passes the NICs: what was not heard did not pass */
     guint32 tag;          /* in each echo of this run: the kernel's filter knows them by it */
@@ -369,6 +370,12 @@ struct IbhProbe {
     GHashTable *facts;    /* (ifindex, fact) → gint64 */
     GPtrArray *findings;  /* IbhFinding *; NULL: not judged yet */
 };
+
+#define IBH_EACH_PAIR(x, probe) IBH_EACH (IbhProbePair, x, (probe)->pairs)
+#define IBH_EACH_SOURCE(x, probe) IBH_EACH (const IbhProbeSource, x, (probe)->sources)
+/* All wires on which this address is of interest; all claims of a hop. */
+#define IBH_EACH_WIRE(x, probe, ip) for (IbhProbeHop *x = g_hash_table_lookup((probe)->hops, ip); x; x = x->next)
+#define IBH_EACH_CLAIM(x, hop) for (IbhProbeClaim *x = (hop)->claims; x < (hop)->claims + (hop)->n_claims; x++)
 
 /* Fails if the request is empty or too large. No NIC to probe is no failure: then there are no pairs. */
 IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, GError **error);
@@ -393,7 +400,8 @@ void ibh_probe_find_hops(IbhProbe *probe);
 IbhProbeHop *ibh_probe_hop(const IbhProbe *probe, int ifindex, const IbhIp *ip); /* NULL: not of interest */
 IbhProbeClaim *ibh_hop_claim(IbhProbeHop *hop, const IbhLladdr *lladdr);         /* NULL: it claims nothing */
 gboolean ibh_hop_has(IbhProbeHop *hop, const IbhLladdr *lladdr); /* it claims the address, or packets go there */
-gboolean ibh_hop_has_answer(const IbhProbeHop *hop);             /* a host answered, now */
+gboolean ibh_hop_has_answer(IbhProbeHop *hop);                   /* a host answered, now */
+gboolean ibh_hop_has_virtual(IbhProbeHop *hop);                  /* a virtual router claims the address */
 const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr); /* NULL: of no NIC of this host */
 
 /* The next hop that the kernel uses for the pair, to `used`, the same question as its route without `match`. */

@@ -218,27 +218,27 @@ static gboolean is_filtered(const IbhProbePair *pair, const char *sysfs)
 int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair)
 {
     const guint32 i = (guint32)(pair - ibh_probe_pair(prober->probe, 0));
-    IbhProbeSocket *sock = &prober->sockets[pair->source];
+    int *asker = &prober->fds[IBH_ASKER + 2 * pair->source].fd;
 
     if (is_filtered(pair, prober->sysfs)) {
         pair->rdma = IBH_RDMA_FILTERED;
         return EPERM;
     }
-    if (sock->asker < 0 && (sock->asker = start(prober->probe)) < 0)
+    if (*asker < 0 && (*asker = start(prober->probe)) < 0)
         return EAGAIN;
-    (void)send(sock->asker, &i, sizeof i, MSG_DONTWAIT | MSG_NOSIGNAL); /* it says when it begins */
+    (void)send(*asker, &i, sizeof i, MSG_DONTWAIT | MSG_NOSIGNAL); /* it says when it begins */
     return 0;
 }
 
-void ibh_prober_take_rdma(IbhProber *prober, IbhProbeSocket *sock)
+void ibh_prober_take_rdma(IbhProber *prober, int *asker)
 {
     Result result;
     gssize length;
 
-    while ((length = recv(sock->asker, &result, sizeof result, MSG_DONTWAIT)) == (gssize)sizeof result)
+    while ((length = recv(*asker, &result, sizeof result, MSG_DONTWAIT)) == (gssize)sizeof result)
         (void)ibh_probe_take_rdma(prober->probe, result.pair, result.cause, result.error);
     if (length < 0 && errno == EAGAIN)
         return;
-    close(sock->asker);
-    sock->asker = -1;
+    close(*asker);
+    *asker = -1;
 }

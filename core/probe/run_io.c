@@ -39,7 +39,7 @@ static void send_shot(IbhProber *prober, const IbhShot *shot)
         pair->at = g_get_monotonic_time() + FULL_WAIT;
         return;
     }
-    if (shot->ask == IBH_ASK_ECHO && shot->number < (guint)pair->probe->count) {
+    if (shot->ask == IBH_ASK_ECHO && shot->number < pair->probe->count) {
         if (problem)
             pair->send_error = problem;
         else
@@ -118,7 +118,7 @@ static gint64 ask_own(IbhProber *prober)
     const IbhIp none = {.family = AF_INET};
     gint64 until = 0;
 
-    IBH_EACH (const IbhProbeSource, source, probe->sources) {
+    IBH_EACH_SOURCE (source, probe) {
         const IbhProbeSource *other = ibh_probe_witness(probe, source);
 
         pass(prober, prober->next);
@@ -137,7 +137,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     IbhNeighbourTable before[2], after[2];
     gint64 proxies;
 
-    IBH_EACH (IbhProbePair, pair, probe->pairs) { /* by which NIC the address's own traffic would leave */
+    IBH_EACH_PAIR (pair, probe) { /* by which NIC the address's own traffic would leave */
         IbhLookup used = pair->route;
 
         pair->route.match = TRUE;
@@ -177,7 +177,7 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
                         .shown = g_get_monotonic_time() + G_USEC_PER_SEC / 2};
     gboolean done = getrandom(&probe->tag, sizeof probe->tag, 0) == (gssize)sizeof probe->tag;
 
-    IBH_EACH (IbhProbePair, pair, probe->pairs)
+    IBH_EACH_PAIR (pair, probe)
         done = done && getrandom(pair->cookie, sizeof pair->cookie, 0) == (gssize)sizeof pair->cookie;
     if (!done) {
         g_set_error(error, IBH_PROBE_ERROR, 0, "--probe: no random numbers: %s", g_strerror(errno));

@@ -113,27 +113,29 @@ int ibh_socket_bind(int fd, const IbhProbeSource *source)
 }
 
 /* Of what is delivered, echo replies alone are let in: a type whose bit is set is dropped. ICMP has one word of them.
- * Echoes have Don't Fragment, whether or not the kernel has learned a smaller MTU of the way. 0 or an errno: the
+ * Echoes have Don't Fragment, whether or not the kernel has learned a smaller MTU of the way. A negative errno: the
  * address went away, perhaps; others can still be asked from. */
-static int open_echoes(const IbhProbeSource *source, int *ret_fd)
+static int open_echoes(const IbhProbeSource *source)
 {
     const gboolean six = source->ip.family == AF_INET6;
     const guint type = six ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY;
-    const int fd = *ret_fd = socket(source->ip.family, SOCK_RAW | FLAGS, six ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
-    const int problem = fd < 0 ? errno : ibh_socket_bind(fd, source);
+    const int fd = socket(source->ip.family, SOCK_RAW | FLAGS, six ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
+    int problem = fd < 0 ? errno : ibh_socket_bind(fd, source);
     guint32 dropped[8];
 
-    if (problem)
-        return problem;
-    if (!set_option(fd, six ? IPPROTO_IPV6 : IPPROTO_IP, six ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER,
-                    six ? IPV6_PMTUDISC_PROBE : IP_PMTUDISC_PROBE))
-        return errno;
+    if (!problem && !set_option(fd, six ? IPPROTO_IPV6 : IPPROTO_IP, six ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER,
+                                six ? IPV6_PMTUDISC_PROBE : IP_PMTUDISC_PROBE))
+        problem = errno;
+    if (problem) {
+        (void)close(fd);
+        return -problem;
+    }
     enlarge(fd);
     memset(dropped, 0xff, sizeof dropped);
     dropped[type / 32] &= ~(1u << type % 32);
     (void)setsockopt(fd, six ? IPPROTO_ICMPV6 : SOL_RAW, six ? ICMP6_FILTER : ICMP_FILTER, dropped,
                      six ? sizeof dropped : sizeof dropped[0]);
-    return 0;
+    return fd;
 }
 
 /* It only sends: it drops what comes in. */
@@ -150,25 +152,26 @@ static int open_sender(int protocol, int option, int value)
 /* Nothing comes before the ear is bound, so its filter is attached in between. */
 gboolean ibh_prober_open(IbhProber *prober, GError **error)
 {
+    const IbhProbe *probe = prober->probe;
     const struct sockaddr_ll all = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
-    guint n = prober->probe->sources->len;
+    int ear;
 
     prober->bytes = g_malloc0(IBH_PROBE_SIZE_MAX);
-    prober->sockets = g_new0(IbhProbeSocket, n);
-    while (n--) {
-        IbhProbeSocket *sock = &prober->sockets[n];
-
-        sock->asker = -1;
-        sock->error = open_echoes(&g_array_index(prober->probe->sources, IbhProbeSource, n), &sock->fd);
+    prober->fds = g_new0(struct pollfd, IBH_ECHOES + 2 * probe->sources->len);
+    prober->n_fds = IBH_ECHOES;
+    IBH_EACH_SOURCE (source, probe) {
+        prober->fds[prober->n_fds++] = (struct pollfd){.fd = open_echoes(source), .events = POLLIN};
+        prober->fds[prober->n_fds++] = (struct pollfd){.fd = -1, .events = POLLIN};
     }
     prober->tcp = open_sender(IPPROTO_TCP, IPV6_CHECKSUM, 16);
     prober->solicit = open_sender(IPPROTO_ICMPV6, IPV6_MULTICAST_HOPS, 255);
-    prober->ear = socket(AF_PACKET, SOCK_DGRAM | FLAGS, 0);
-    if (prober->ear >= 0) {
-        filter_ear(prober->ear, prober->probe->tag);
-        enlarge(prober->ear);
+    ear = socket(AF_PACKET, SOCK_DGRAM | FLAGS, 0);
+    prober->fds[IBH_EAR] = (struct pollfd){.fd = ear, .events = POLLIN};
+    if (ear >= 0) {
+        filter_ear(ear, probe->tag);
+        enlarge(ear);
     }
-    if (prober->ear >= 0 && bind(prober->ear, (const struct sockaddr *)&all, sizeof all) == 0)
+    if (ear >= 0 && bind(ear, (const struct sockaddr *)&all, sizeof all) == 0)
         return TRUE;
     g_set_error(error, IBH_PROBE_ERROR, 0, "--probe needs CAP_NET_RAW in this network namespace: run it as root (%s)",
                 g_strerror(errno));
@@ -178,13 +181,10 @@ gboolean ibh_prober_open(IbhProber *prober, GError **error)
 /* A process that asks by RDMA ends by it, if it can be ended; it is not waited for. */
 void ibh_prober_close(IbhProber *prober)
 {
-    for (guint i = 0; i < prober->probe->sources->len; i++) {
-        (void)close(prober->sockets[i].fd);
-        (void)close(prober->sockets[i].asker);
-    }
-    (void)close(prober->ear);
+    for (guint i = 0; i < prober->n_fds; i++)
+        (void)close(prober->fds[i].fd);
     (void)close(prober->tcp);
     (void)close(prober->solicit);
-    g_free(prober->sockets);
+    g_free(prober->fds);
     g_free(prober->bytes);
 }

@@ -149,7 +149,7 @@ void ibh_probe_report_causes(IbhProbe *probe)
     g_autoptr(GPtrArray) pairs = g_ptr_array_new();
     Charge charge = {.probe = probe, .counts = counts, .pairs = pairs};
 
-    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
+    IBH_EACH_PAIR (pair, probe) {
         const gboolean could = ibh_probe_causes[pair->causes[0]].place != IBH_AT_HOME || !pair->causes[0];
 
         for (Share share = OF_PEERS; could && share < OF_PAIRS; share++)

@@ -65,8 +65,8 @@ static void report_separate_wires(IbhProbe *probe)
         g_autoptr(GArray) reached = IBH_NEW_ARRAY(IbhIp);
         g_autofree char *names = NULL;
 
-        IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-            if (ibh_probe_source(pair)->nic != nic || !(pair->received || pair->dropped))
+        IBH_EACH_PAIR (pair, probe) {
+            if (pair->nic != nic || !(pair->received || pair->dropped))
                 continue;
             if (by[pair->peer]++)
                 return;
@@ -93,13 +93,12 @@ typedef enum { AS_HOST, AS_POD, AS_PROXY, AS_OWN_NIC, N_KINDS } Kind;
 
 /* Those that claim the address of one hop, of one kind; NULL: there are none. A NIC of this host is told by its
  * name. Equal texts are one pointer. */
-static const char *name_strangers(const IbhProbe *probe, const IbhProbeHop *hop, Kind kind)
+static const char *name_strangers(const IbhProbe *probe, IbhProbeHop *hop, Kind kind)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     g_autofree char *text = NULL;
 
-    for (guint i = 0; i < hop->n_claims; i++) {
-        const IbhProbeClaim *claim = &hop->claims[i];
+    IBH_EACH_CLAIM (claim, hop) {
         const IbhLink *own = ibh_probe_own_link(probe, &claim->lladdr);
         gboolean is_child = FALSE;
 
@@ -117,7 +116,7 @@ static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
 {
     gboolean any = FALSE;
 
-    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
+    IBH_EACH_PAIR (pair, probe) {
         if (ibh_probe_link(pair) != own->link)
             continue;
         if (pair->received < pair->sent || !pair->hop || pair->hop->n_claims != 1 ||
@@ -169,11 +168,11 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
 void ibh_probe_report_strangers(IbhProbe *probe)
 {
     const guint n = probe->sources->len;
-    g_autofree const IbhProbeHop **hops = g_new(const IbhProbeHop *, n + 1);
+    g_autofree IbhProbeHop **hops = g_new(IbhProbeHop *, n + 1);
     g_autofree const char **whos = g_new(const char *, n + 1);
     guint at = 0;
 
-    IBH_EACH (const IbhProbeSource, source, probe->sources)
+    IBH_EACH_SOURCE (source, probe)
         hops[at++] = ibh_probe_hop(probe, source->nic->link->ifindex, &source->ip);
     for (Kind kind = AS_HOST; kind < N_KINDS; kind++) {
         for (guint i = 0; i < n; i++)

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <linux/if_ether.h>
 #include <netinet/icmp6.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #define TRIES 3
@@ -43,7 +42,7 @@ int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *fro
             .sin6_family = AF_INET6,
             .sin6_addr.s6_addr = {0xff, 0x02, [11] = 1, [12] = 0xff, whom->bytes[13], whom->bytes[14], whom->bytes[15]},
             .sin6_scope_id = (guint32)link->ifindex};
-    if (length && sendto(six ? prober->solicit : prober->ear, packet, length, 0, &to.generic,
+    if (length && sendto(six ? prober->solicit : prober->fds[IBH_EAR].fd, packet, length, 0, &to.generic,
                          six ? sizeof to.six : sizeof to) < 0)
         problem = errno;
     pace(prober);
@@ -55,9 +54,8 @@ int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
 {
     const IbhProbePair *pair = shot->pair;
     const IbhProbeSource *source = ibh_probe_source(pair);
-    const IbhProbeSocket *sock = &prober->sockets[pair->source];
     const gboolean is_syn = shot->ask == IBH_ASK_SYN, is_free = shot->ask == IBH_ASK_FREE;
-    const int fd = is_syn ? prober->tcp : sock->fd;
+    const int fd = is_syn ? prober->tcp : prober->fds[IBH_ECHOES + 2 * pair->source].fd;
     socklen_t size;
     const IbhSockAddress to = ibh_socket_address(ibh_probe_peer(pair), &size);
     gsize length;
@@ -71,7 +69,7 @@ int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
     }
     if (shot->ask == IBH_ASK_WHO)
         return ibh_prober_send_who(prober, source->nic->link, &source->ip, &pair->hop->ip);
-    problem = is_syn ? ibh_socket_bind(fd, source) : sock->error;
+    problem = is_syn ? ibh_socket_bind(fd, source) : fd < 0 ? -fd : 0;
     if (problem)
         return problem;
     if (is_free && !ibh_socket_tie(fd, source, FALSE))
@@ -102,7 +100,7 @@ static gboolean take_reply(IbhProber *prober, guint i)
     const IbhProbeSource *source = &g_array_index(prober->probe->sources, IbhProbeSource, i);
     const gboolean six = source->ip.family == AF_INET6;
     IbhSockAddress from = {.room = {0}};
-    const gssize length = receive(prober, prober->sockets[i].fd, &from);
+    const gssize length = receive(prober, prober->fds[IBH_ECHOES + 2 * i].fd, &from);
     const gsize header = length <= 0 || six ? 0 : ibh_icmp_offset(prober->bytes, (gsize)length);
     IbhPacket reply = {.ifindex = source->nic->link->ifindex, .to = source->ip, .icmp = prober->bytes + header};
 
@@ -118,7 +116,7 @@ static gboolean take_reply(IbhProber *prober, guint i)
 static gboolean take_heard(IbhProber *prober)
 {
     IbhSockAddress from = {.room = {0}};
-    const gssize length = receive(prober, prober->ear, &from);
+    const gssize length = receive(prober, prober->fds[IBH_EAR].fd, &from);
     const struct sockaddr_ll *link = &from.link;
     const IbhHeard heard = {
         .bytes = prober->bytes,
@@ -138,33 +136,25 @@ static gboolean take_heard(IbhProber *prober)
  * errors about our packets are thrown away: the ear has heard them. */
 gboolean ibh_prober_wait(IbhProber *prober, gint64 until)
 {
-    enum { EAR, OTHERS }; /* then two of each source: echoes, RDMA */
-    const guint n = prober->probe->sources->len;
     const gint64 left = MAX(until - g_get_monotonic_time(), 0);
     const struct timespec limit = {.tv_sec = (time_t)(left / G_USEC_PER_SEC),
                                    .tv_nsec = (long)(left % G_USEC_PER_SEC) * 1000};
-    g_autofree struct pollfd *fds = g_new0(struct pollfd, OTHERS + 2 * n);
 
-    fds[EAR] = (struct pollfd){.fd = prober->ear, .events = POLLIN};
-    for (guint i = 0; i < n; i++) {
-        fds[OTHERS + 2 * i] = (struct pollfd){.fd = prober->sockets[i].fd, .events = POLLIN};
-        fds[OTHERS + 2 * i + 1] = (struct pollfd){.fd = prober->sockets[i].asker, .events = POLLIN};
-    }
-    if (ppoll(fds, OTHERS + 2 * n, &limit, NULL) <= 0)
+    if (ppoll(prober->fds, prober->n_fds, &limit, NULL) <= 0)
         return FALSE;
-    for (int k = 0; fds[EAR].revents && k < READ_MAX && take_heard(prober);)
+    for (int k = 0; prober->fds[IBH_EAR].revents && k < READ_MAX && take_heard(prober);)
         k++;
-    for (guint i = 0; i < n; i++) {
-        IbhProbeSocket *sock = &prober->sockets[i];
-        const short events = fds[OTHERS + 2 * i].revents;
+    for (guint i = 0; i < prober->probe->sources->len; i++) {
+        const struct pollfd *echoes = &prober->fds[IBH_ECHOES + 2 * i];
+        struct pollfd *asker = &prober->fds[IBH_ASKER + 2 * i];
 
-        for (int k = 0;
-             events & POLLERR && k < READ_MAX && recv(sock->fd, prober->bytes, IBH_PROBE_SIZE_MAX, MSG_ERRQUEUE) >= 0;)
+        for (int k = 0; echoes->revents & POLLERR && k < READ_MAX &&
+                        recv(echoes->fd, prober->bytes, IBH_PROBE_SIZE_MAX, MSG_ERRQUEUE) >= 0;)
             k++;
-        for (int k = 0; events && k < READ_MAX && take_reply(prober, i);)
+        for (int k = 0; echoes->revents && k < READ_MAX && take_reply(prober, i);)
             k++;
-        if (fds[OTHERS + 2 * i + 1].revents)
-            ibh_prober_take_rdma(prober, sock);
+        if (asker->revents)
+            ibh_prober_take_rdma(prober, &asker->fd);
     }
     return TRUE;
 }
@@ -177,5 +167,5 @@ gboolean ibh_prober_heard_all(IbhProber *prober)
 
     for (int n = 0; n < LEFT_MAX && ibh_prober_wait(prober, 0);)
         n++;
-    return getsockopt(prober->ear, SOL_PACKET, PACKET_STATISTICS, &stats, &size) == 0 && !stats.tp_drops;
+    return getsockopt(prober->fds[IBH_EAR].fd, SOL_PACKET, PACKET_STATISTICS, &stats, &size) == 0 && !stats.tp_drops;
 }

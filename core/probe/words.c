@@ -74,7 +74,7 @@ static char *name_hosts(const IbhProbe *probe, const IbhIp *ip)
         const IbhLink *only = NULL;
         guint heard = 0, rails = 0;
 
-        for (IbhProbeHop *hop = g_hash_table_lookup(probe->hops, ip); hop; hop = hop->next) {
+        IBH_EACH_WIRE (hop, probe, ip) {
             rails += hop->n_claims ? 1 : 0;
             if (!ibh_hop_claim(hop, &hosts[i]))
                 continue;
