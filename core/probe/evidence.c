@@ -146,8 +146,8 @@ static void hear_request(IbhProbe *probe, const IbhPacket *packet)
         return;
     is_right = ibh_probe_link(pair)->ifindex == packet->ifindex;
     number = ibh_get32(icmp + 28);
-    if (number == IBH_PROBE_FREE &&
-        (is_right || !pair->free_ifindex)) /* a NIC below shows it, too: the right NIC counts */
+    /* a NIC below shows it, too: if the right NIC does, that counts */
+    if (number == IBH_PROBE_FREE && (is_right || !pair->free_ifindex))
         pair->free_ifindex = packet->ifindex;
     if (!is_right)
         return;
@@ -171,7 +171,7 @@ static gboolean is_quote(const IbhProbePair *pair, const guint8 *quote, gsize le
 {
     const guint low = (ibh_get16(quote + 6) - ibh_get16(pair->cookie + 2)) & 0xffff;
     const guint numbers[] = {low, IBH_PROBE_SIZED | low, IBH_PROBE_FREE};
-    const gboolean six = ibh_probe_family(pair) != 0;
+    const gboolean six = ibh_probe_family(pair);
     guint8 head[IBH_PROBE_PACKET];
 
     for (guint n = 0; n < G_N_ELEMENTS(numbers) && length >= (six ? COOKIE_END : QUOTE); n++) {
@@ -184,12 +184,9 @@ static gboolean is_quote(const IbhProbePair *pair, const guint8 *quote, gsize le
     return FALSE;
 }
 
-/* The sender of a frame is the pair's next hop. IPoIB tells no sender; and a virtual router sends from another hardware
- * address than the one that it answers with. */
-static gboolean is_from_hop(const IbhProbePair *pair, const IbhLladdr *sender)
+/* IPoIB tells no sender; and a virtual router sends from another hardware address than the one that it answers with. */
+static gboolean may_be_from(IbhProbeHop *hop, const IbhLladdr *sender)
 {
-    IbhProbeHop *hop = pair->hop;
-
     if (!sender->len || !hop || (!hop->n_claims && !hop->entry.len))
         return TRUE;
     return ibh_hop_has_virtual(hop) || ibh_hop_has(hop, sender) || ibh_lladdr_equal(sender, &hop->entry);
@@ -212,7 +209,7 @@ static void hear_error(IbhProbe *probe, const IbhPacket *error)
     to = ibh_ip_from_bytes(family, quote - size);
     pair = ibh_probe_find_pair(probe, error->ifindex, &to);
     if (!pair || !ibh_ip_equal(&from, &pair->route.from) || !is_quote(pair, quote, error->length - before) ||
-        !is_from_hop(pair, &error->sender))
+        !may_be_from(pair->hop, &error->sender))
         return;
     limit = six ? ibh_get32(icmp + 4) : ibh_get16(icmp + 6);
     if (six ? icmp[0] == ICMP6_PACKET_TOO_BIG : icmp[0] == ICMP_DEST_UNREACH && icmp[1] == ICMP_FRAG_NEEDED) {

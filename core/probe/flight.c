@@ -124,27 +124,22 @@ static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
     return FALSE;
 }
 
-/* If the table has no room at all, one entry at a time. */
-static void begin_pairs(IbhFlight *flight)
+/* Begins the pairs that there is room for: if the table has none at all, one entry at a time. Then each has its turn.
+ */
+gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint64 *ret_due)
 {
     for (IbhProbePair *pair; (pair = ibh_probe_pair(flight->probe, flight->begun)); flight->begun++) {
         const int family = ibh_probe_family(pair);
+        const gboolean takes = ibh_probe_takes_entry(pair);
 
-        if (ibh_probe_takes_entry(pair)) {
-            if (flight->standing[family] >= MAX(flight->room[family], 1))
-                return;
-            flight->standing[family]++;
-        }
+        if (takes && flight->standing[family] >= MAX(flight->room[family], 1))
+            break;
+        flight->standing[family] += takes ? 1 : 0;
         pair->step = IBH_STEP_ECHOES;
         if (pair->hop)
             pair->hop->is_begun = TRUE;
     }
-}
-
-gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint64 *ret_due)
-{
     *ret_due = G_MAXINT64;
-    begin_pairs(flight);
     for (guint n = flight->begun - flight->finished; n > 0; n--) {
         if (flight->turn < flight->finished || flight->turn >= flight->begun)
             flight->turn = flight->finished;

@@ -230,16 +230,16 @@ static IbhCause find_sender(const IbhProbePair *pair)
 
 static IbhCause find_back(const IbhProbePair *pair)
 {
-    const IbhLladdr *strayed = &pair->strayed;
+    IbhProbeHop *hop = pair->hop;
 
     if (is_led_away(pair)) /* from what strays, the peer learns another NIC's address, and answers there */
         return IBH_CAUSE_NONE;
     if (pair->is_translated)
         return pair->received ? IBH_BACK_TRANSLATED : IBH_CAUSE_NONE;
     if (pair->reply_ifindex && pair->reply_ifindex != ibh_probe_link(pair)->ifindex && !pair->dropped) {
-        const gboolean is_unknown = !strayed->len && pair->on_link; /* IPoIB tells no sender */
+        const gboolean is_unknown = !pair->strayed.len && pair->on_link; /* IPoIB tells no sender */
 
-        return is_unknown || (pair->hop && ibh_hop_has(pair->hop, strayed)) ? IBH_BACK_ENTRY : IBH_BACK_OTHER;
+        return is_unknown || (hop && ibh_hop_has(hop, &pair->strayed)) ? IBH_BACK_ENTRY : IBH_BACK_OTHER;
     }
     return ibh_probe_is_direct(pair) ? find_sender(pair) : IBH_CAUSE_NONE;
 }

@@ -129,7 +129,7 @@ void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used)
 
 static IbhProbeHop *intern_hop(IbhProbe *probe, const IbhLink *link, const IbhIp *ip, gboolean is_own)
 {
-    IbhProbeHop *first = g_hash_table_lookup(probe->hops, ip), *hop = ibh_probe_hop(probe, link->ifindex, ip);
+    IbhProbeHop *hop = ibh_probe_hop(probe, link->ifindex, ip);
 
     if (hop)
         return hop;
@@ -137,12 +137,9 @@ static IbhProbeHop *intern_hop(IbhProbe *probe, const IbhLink *link, const IbhIp
     hop->link = link;
     hop->ip = *ip;
     hop->is_own = is_own;
-    if (first) {
-        hop->next = first->next;
-        first->next = hop;
-    } else {
-        g_hash_table_insert(probe->hops, &hop->ip, hop);
-    }
+    hop->next = g_hash_table_lookup(probe->hops, ip);
+    (void)g_hash_table_steal(probe->hops, ip);
+    g_hash_table_insert(probe->hops, &hop->ip, hop);
     return hop;
 }
 
@@ -162,12 +159,11 @@ void ibh_probe_find_hops(IbhProbe *probe)
         const IbhLookup *route = &pair->route;
         const IbhLink *link = ibh_probe_link(pair);
         const gboolean is_way = !route->error && route->oif == link->ifindex;
+        const IbhIp *ip = is_way && route->gateway.family                           ? &route->gateway
+                          : pair->on_link || (is_way && route->type == RTN_UNICAST) ? &route->to
+                                                                                    : NULL;
 
-        pair->hop = NULL;
-        if (is_way && route->gateway.family)
-            pair->hop = intern_hop(probe, link, &route->gateway, FALSE);
-        else if (pair->on_link || (is_way && route->type == RTN_UNICAST))
-            pair->hop = intern_hop(probe, link, &route->to, FALSE);
+        pair->hop = ip ? intern_hop(probe, link, ip, FALSE) : NULL;
     }
     IBH_EACH_SOURCE (source, probe)
         (void)intern_hop(probe, source->nic->link, &source->ip, TRUE);
