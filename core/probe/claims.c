@@ -57,18 +57,18 @@ char *ibh_lladdr_format(const IbhLladdr *lladdr)
 
 IbhProbeHop *ibh_probe_hop(const IbhProbe *probe, int ifindex, const IbhIp *ip)
 {
-    IbhProbeHop *hop = g_hash_table_lookup(probe->hops, ip);
-
-    while (hop && hop->link->ifindex != ifindex)
-        hop = hop->next;
-    return hop;
+    IBH_EACH_WIRE (hop, probe, ip) {
+        if (hop->link->ifindex == ifindex)
+            return hop;
+    }
+    return NULL;
 }
 
 IbhProbeClaim *ibh_hop_claim(IbhProbeHop *hop, const IbhLladdr *lladdr)
 {
-    for (guint i = 0; i < hop->n_claims; i++) {
-        if (ibh_lladdr_equal(&hop->claims[i].lladdr, lladdr))
-            return &hop->claims[i];
+    IBH_EACH_CLAIM (claim, hop) {
+        if (ibh_lladdr_equal(&claim->lladdr, lladdr))
+            return claim;
     }
     return NULL;
 }
@@ -78,10 +78,19 @@ gboolean ibh_hop_has(IbhProbeHop *hop, const IbhLladdr *lladdr)
     return lladdr->len && (ibh_hop_claim(hop, lladdr) || ibh_lladdr_equal(lladdr, &hop->lladdr));
 }
 
-gboolean ibh_hop_has_answer(const IbhProbeHop *hop)
+gboolean ibh_hop_has_answer(IbhProbeHop *hop)
 {
-    for (guint i = 0; i < hop->n_claims; i++) {
-        if (hop->claims[i].answers)
+    IBH_EACH_CLAIM (claim, hop) {
+        if (claim->answers)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean ibh_hop_has_virtual(IbhProbeHop *hop)
+{
+    IBH_EACH_CLAIM (claim, hop) {
+        if (ibh_lladdr_is_virtual(&claim->lladdr))
             return TRUE;
     }
     return FALSE;
@@ -108,9 +117,8 @@ guint ibh_probe_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IB
 {
     guint n = 0;
 
-    for (const IbhProbeHop *hop = g_hash_table_lookup(probe->hops, ip); hop; hop = hop->next) {
-        for (guint i = 0; i < hop->n_claims && n < IBH_PROBE_HOSTS; i++) {
-            const IbhProbeClaim *claim = &hop->claims[i];
+    IBH_EACH_WIRE (hop, probe, ip) {
+        IBH_EACH_CLAIM (claim, hop) {
             guint at = 0;
 
             /* A virtual router answers with an address that no NIC has, and its NIC may answer, too: one host. But the
@@ -121,59 +129,16 @@ guint ibh_probe_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IB
                 continue;
             while (at < n && !ibh_lladdr_equal(&hosts[at], &claim->lladdr))
                 at++;
-            if (at == n)
+            if (at == n && n < IBH_PROBE_HOSTS)
                 hosts[n++] = claim->lladdr;
         }
     }
     return n;
 }
 
-/* A NIC of this host claims an address of this host. That matters where it is no rail, and answered a question without
- * a sender's address; but arp_filter does not drop such a question, so where that is on, the answer proves nothing. */
-static gboolean is_beside_rails(const IbhProbe *probe, const IbhLink *link, const IbhArpClaim *claim)
-{
-    const IbhNic *nic = link ? ibh_rails_nic(probe->rails, link->ifindex) : NULL;
-    const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;
-    const IbhIp none = {.family = AF_INET};
-
-    return nic && nic->status != IBH_NIC_RAIL && claim->is_answer && ibh_ip_equal(&claim->to, &none) &&
-           !ibh_sysctl_effective(probe->rails->snapshot, key, nic->link->sysctl[key]);
-}
-
-/* In IPv4 a proxy is known by the question: it answers another rail of this host, which names itself. */
-static gboolean is_proxy(const IbhArpClaim *claim)
-{
-    const IbhIp none = {.family = AF_INET};
-
-    return claim->proxy || (claim->is_answer && claim->from.family == AF_INET && !ibh_ip_equal(&claim->to, &none));
-}
-
-void ibh_probe_claimed(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
-{
-    const IbhLink *own = ibh_probe_own_link(probe, &claim->lladdr);
-
-    for (IbhProbeHop *hop = g_hash_table_lookup(probe->hops, &claim->from); hop; hop = hop->next) {
-        IbhProbeClaim *known;
-
-        if (hop->is_own ? own && !is_beside_rails(probe, own, claim) : own || hop->link->ifindex != ifindex)
-            continue;
-        if (claim->lladdr.len != hop->link->lladdr_len)
-            continue;
-        hop->is_answered |= claim->is_answer && !hop->asker;
-        known = ibh_hop_claim(hop, &claim->lladdr);
-        if (!known && hop->n_claims == IBH_PROBE_CLAIMS)
-            continue;
-        if (!known) {
-            known = &hop->claims[hop->n_claims++];
-            *known = (IbhProbeClaim){.lladdr = claim->lladdr, .proxy = TRUE};
-        }
-        known->answers += claim->is_answer ? 1 : 0;
-        known->proxy &= is_proxy(claim);
-    }
-}
-
-/* Each sender counts once for each address and NIC, whatever names it gives. */
-void ibh_probe_forged(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
+/* A host speaks in the name of another one. Each sender counts once for each address and NIC, whatever names it gives.
+ */
+static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
     const IbhProbeForgery forgery = {
         .sender = claim->sender, .name = claim->lladdr, .ip = claim->from, .ifindex = ifindex};
@@ -185,14 +150,53 @@ void ibh_probe_forged(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
         return;
     hop->forged = TRUE;
     IBH_EACH (IbhProbeForgery, known, probe->forgeries) {
-        if (known->ifindex == ifindex && ibh_lladdr_equal(&known->sender, &claim->sender) &&
-            ibh_ip_equal(&known->ip, &claim->from)) {
+        if (memcmp(known, &forgery, G_STRUCT_OFFSET(IbhProbeForgery, name)) == 0) {
             known->has_more |= !ibh_lladdr_equal(&known->name, &claim->lladdr);
             return;
         }
     }
     if (probe->forgeries->len < FORGERIES_MAX)
         g_array_append_val(probe->forgeries, forgery);
+}
+
+/* The frame of a virtual router's answer comes from its own NIC (RFC 5798, 8.1.2), and IPoIB tells no sender.
+ *
+ * In IPv4 a proxy is known by the question: it answers another rail of this host, which names itself. A NIC of this
+ * host that claims an address of this host matters where it is no rail, and answered a question without a sender's
+ * address; but arp_filter does not drop such a question, so where that is on, the answer proves nothing. */
+void ibh_probe_claimed(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
+{
+    const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;
+    const IbhIp none = {.family = AF_INET};
+    const IbhLink *own = ibh_probe_own_link(probe, &claim->lladdr);
+    const IbhNic *nic = own ? ibh_rails_nic(probe->rails, own->ifindex) : NULL;
+    const gboolean is_answer = claim->is_answer, is_senderless = is_answer && ibh_ip_equal(&claim->to, &none),
+                   is_proxy = claim->proxy || (is_answer && claim->from.family == AF_INET && !is_senderless),
+                   is_beside_rails = nic && nic->status != IBH_NIC_RAIL && is_senderless &&
+                                     !ibh_sysctl_effective(probe->rails->snapshot, key, own->sysctl[key]);
+
+    if (claim->sender.len && !ibh_lladdr_equal(&claim->sender, &claim->lladdr) &&
+        !ibh_lladdr_is_virtual(&claim->lladdr)) {
+        note_forgery(probe, ifindex, claim);
+        return;
+    }
+    IBH_EACH_WIRE (hop, probe, &claim->from) {
+        IbhProbeClaim *known = ibh_hop_claim(hop, &claim->lladdr);
+
+        if (hop->is_own ? own && !is_beside_rails : own || hop->link->ifindex != ifindex)
+            continue;
+        if (claim->lladdr.len != hop->link->lladdr_len)
+            continue;
+        hop->is_answered |= is_answer && !hop->asker;
+        if (!known && hop->n_claims < IBH_PROBE_CLAIMS) {
+            known = &hop->claims[hop->n_claims++];
+            *known = (IbhProbeClaim){.lladdr = claim->lladdr, .proxy = TRUE};
+        }
+        if (known) {
+            known->answers += is_answer ? 1 : 0;
+            known->proxy &= is_proxy;
+        }
+    }
 }
 
 /* ---- who asks for addresses of this host ---- */
@@ -204,16 +208,12 @@ static gboolean has_subnet_of(const IbhProbe *probe, const IbhProbeSource *sourc
     return address && ibh_prefix_contains(&address->subnet, &other->ip);
 }
 
-int ibh_probe_witness(const IbhProbe *probe, guint source)
+const IbhProbeSource *ibh_probe_witness(const IbhProbe *probe, const IbhProbeSource *source)
 {
-    const IbhProbeSource *of = &g_array_index(probe->sources, IbhProbeSource, source);
-
-    for (guint i = 0; i < probe->sources->len; i++) {
-        const IbhProbeSource *other = &g_array_index(probe->sources, IbhProbeSource, i);
-
-        if (other->nic != of->nic && other->ip.family == AF_INET && of->ip.family == AF_INET &&
-            other->nic->link->carrier && has_subnet_of(probe, of, other) && has_subnet_of(probe, other, of))
-            return (int)i;
+    IBH_EACH_SOURCE (other, probe) {
+        if (other->nic != source->nic && other->ip.family == AF_INET && other->nic->link->carrier &&
+            has_subnet_of(probe, source, other) && has_subnet_of(probe, other, source))
+            return other;
     }
-    return -1;
+    return NULL;
 }

@@ -29,169 +29,153 @@
 #define COOKIE_END 24    /* of an echo; IPv6 quotes as much as 1,280 bytes hold */
 #define DAMAGED 4        /* bytes of the cookie at most: what has more wrong ones is no reply of ours */
 #define ADVERTISEMENT 24 /* up to the end of the address that it is about, as a solicitation */
-#define SOLICITED 0x40   /* flags of an advertisement: it answers; */
 #define SOLICITED 0x40   /* flags of an advertisement: it answers a question; */
 #define OVERRIDES 0x20   /* and its sender stands for no other host, as a proxy does */
 
-gsize ibh_icmp_offset(int family, const guint8 *bytes, gsize length)
+gsize ibh_icmp_offset(const guint8 *bytes, gsize length)
 {
-    gsize header = length ? (gsize)(bytes[0] & 0xf) * 4 : 0;
+    const gsize header = length ? (gsize)(bytes[0] & 0xf) * 4 : 0;
 
-    if (family == AF_INET6)
-        return length > SIX && bytes[6] == IPPROTO_ICMPV6 ? SIX : 0;
     return header >= 20 && header < length && bytes[0] >> 4 == 4 && bytes[9] == IPPROTO_ICMP ? header : 0;
 }
 
 /* ---- echo replies ---- */
 
 /* The pair whose request this packet answers: it repeats the request, and goes back to its source from the peer. Zeros
- * follow, so that `length` is as long as the request; 0: the packet is a fragment. */
-static IbhProbePair *find_request(const IbhProbe *probe, const IbhProbeReply *reply, gsize length, guint *ret_number)
+ * follow, as many as were sent. */
+static IbhProbePair *find_request(const IbhProbe *probe, const IbhPacket *reply, guint *ret_number)
 {
     const gboolean six = reply->from.family == AF_INET6;
+    const guint8 *icmp = reply->icmp;
     guint8 head[IBH_PROBE_PACKET];
-    guint32 i, number;
+    guint number;
     IbhProbePair *pair;
 
-    if (reply->length < IBH_PROBE_PACKET || (i = ibh_get32(reply->icmp + 24)) >= probe->pairs->len)
+    if (reply->length < IBH_PROBE_PACKET || !(pair = ibh_probe_pair(probe, ibh_get32(icmp + 24))))
         return NULL;
-    number = *ret_number = ibh_get32(reply->icmp + 28);
-    pair = ibh_probe_pair(probe, i);
+    number = *ret_number = ibh_get32(icmp + 28);
     if (number & IBH_PROBE_SIZED ? (number & ~IBH_PROBE_SIZED) > ibh_probe_full_size(pair)
-                                 : number >= (guint)probe->count || !ibh_probe_echo(probe, i, number)->sent_at)
+                                 : number >= probe->count || !pair->echoes[number].sent_at)
         return NULL;
-    if ((length && length != ibh_probe_length(number, six)) || !ibh_ip_equal(&reply->from, ibh_probe_peer(pair)) ||
-        !ibh_ip_equal(&reply->to, &ibh_probe_source(pair)->ip))
+    if ((!reply->is_fragment && reply->length + reply->cut != ibh_probe_length(number, six)) ||
+        !ibh_ip_equal(&reply->from, ibh_probe_peer(pair)) || !ibh_ip_equal(&reply->to, &pair->route.from))
         return NULL;
-    ibh_probe_head(probe, i, number, head);
-    if (reply->icmp[0] != (six ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY) || reply->icmp[1] != 0 ||
-        memcmp(reply->icmp + 4, head + 4, sizeof head - 4) != 0)
+    ibh_probe_head(pair, number, head);
+    if (icmp[0] != (six ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY) || icmp[1] != 0 ||
+        memcmp(icmp + 4, head + 4, sizeof head - 4) != 0)
         return NULL;
     for (gsize at = IBH_PROBE_PACKET; at < reply->length; at++) {
-        if (reply->icmp[at])
+        if (icmp[at])
             return NULL;
     }
     return pair;
 }
 
-/* Our own questions may mend an entry of the neighbour table; then the kernel sends echoes that waited for the entry.
- */
-static gboolean comes_too_late(const IbhProbePair *pair)
+/* An echo reply was heard on a NIC, or delivered where `now` is not 0. A NIC that stands above another one shows the
+ * packet once more: if the right NIC did, that counts. Our own questions may mend an entry of the neighbour table; then
+ * the kernel sends echoes that waited for the entry: their replies come too late. */
+gboolean ibh_probe_received(IbhProbe *probe, const IbhPacket *reply, gint64 now)
 {
-    return pair->step > IBH_STEP_ECHOES && pair->received < pair->sent;
-}
-
-gboolean ibh_probe_received(IbhProbe *probe, const IbhProbeReply *reply, gint64 now)
-{
-    guint number;
-    IbhProbePair *pair = find_request(probe, reply, reply->length, &number);
-    IbhProbeEcho *echo;
-
-    if (!pair)
-        return FALSE;
-    if (number & IBH_PROBE_SIZED) {
-        pair->mtu.passed = MAX(pair->mtu.passed, number & ~IBH_PROBE_SIZED);
-        return TRUE;
-    }
-    echo = ibh_probe_echo(probe, ibh_get32(reply->icmp + 24), number);
-    if (comes_too_late(pair) || echo->received)
-        return FALSE;
-    echo->received = TRUE;
-    pair->received++;
-    if (pair->rtt < 0 || now - echo->sent_at < pair->rtt)
-        pair->rtt = MAX(now - echo->sent_at, 0);
-    return TRUE;
-}
-
-/* `total`: bytes of the IP packet, or of this fragment. A NIC that stands above another one shows the packet once more:
- * if the right NIC did, that counts. */
-static void hear_reply(IbhProbe *probe, const IbhHeard *heard, const IbhProbeReply *packet, gsize total,
-                       gboolean is_fragment)
-{
-    const gsize header = (gsize)(packet->icmp - heard->bytes);
-    guint number;
-    IbhProbePair *pair = find_request(probe, packet, is_fragment ? 0 : total - header, &number);
+    guint number, size;
+    IbhProbePair *pair = find_request(probe, reply, &number);
     const int right = pair ? ibh_probe_link(pair)->ifindex : 0;
     IbhProbeEcho *echo;
 
     if (!pair)
-        return;
-    if (is_fragment) {
-        pair->mtu.fragment = (guint)total;
-    } else if (number & IBH_PROBE_SIZED) {
-        pair->mtu.seen = MAX(pair->mtu.seen, number & ~IBH_PROBE_SIZED);
-    } else if (!comes_too_late(pair)) {
-        echo = ibh_probe_echo(probe, ibh_get32(packet->icmp + 24), number);
-        echo->twice |= echo->seen == heard->ifindex;
-        if (echo->seen != right)
-            echo->seen = heard->ifindex;
-        *(heard->ifindex == right ? &pair->sender : &pair->strayed) = heard->sender;
+        return FALSE;
+    size = number & ~IBH_PROBE_SIZED;
+    if (reply->is_fragment) {
+        pair->mtu.fragment = (guint)reply->total;
+        return FALSE;
     }
+    if (number & IBH_PROBE_SIZED) {
+        guint *longest = now ? &pair->mtu.passed : &pair->mtu.seen;
+
+        *longest = MAX(*longest, size);
+        return TRUE;
+    }
+    echo = &pair->echoes[number];
+    if ((pair->step > IBH_STEP_ECHOES && pair->received < pair->sent) || (now && echo->received))
+        return FALSE;
+    if (now) {
+        echo->received = TRUE;
+        pair->received++;
+        now = MAX(now - echo->sent_at, 0);
+        pair->rtt = pair->rtt < 0 ? now : MIN(pair->rtt, now);
+        return TRUE;
+    }
+    echo->twice |= echo->seen == reply->ifindex;
+    echo->seen = echo->seen == right ? right : reply->ifindex;
+    *(reply->ifindex == right ? &pair->sender : &pair->strayed) = reply->sender;
+    return TRUE;
 }
 
 /* A reply of this pair whose checksum is wrong: it was damaged behind the host that sent it. */
-static void hear_damaged(IbhProbe *probe, const IbhHeard *heard, const IbhProbeReply *reply)
+static void hear_damaged(IbhProbe *probe, const IbhPacket *reply)
 {
     const gboolean six = reply->from.family == AF_INET6;
-    IbhProbePair *pair = ibh_probe_find_pair(probe, heard->ifindex, &reply->from);
-    guint32 sum = six ? (guint32)reply->length + IPPROTO_ICMPV6 : 0;
+    IbhProbePair *pair = ibh_probe_find_pair(probe, reply->ifindex, &reply->from);
+    guint32 sum = 0;
     guint wrong = 0;
 
-    if (!pair || reply->length < IBH_PROBE_PACKET || reply->icmp[0] != (six ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY))
+    if (!pair || reply->length < IBH_PROBE_PACKET || reply->cut ||
+        reply->icmp[0] != (six ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY))
         return;
     for (guint at = 4; at < sizeof pair->cookie; at++)
         wrong += reply->icmp[at + 8] != pair->cookie[at] ? 1 : 0;
-    if (six) /* its checksum has addresses, length and protocol in it */
-        sum = ibh_probe_sum(ibh_probe_sum(sum, reply->from.bytes, 16), reply->to.bytes, 16);
-    if (wrong > DAMAGED || ibh_probe_sum(sum, reply->icmp, reply->length) == 0xffff)
-        return;
-    pair->mangled |= reply->length == IBH_PROBE_PACKET;
-    pair->mtu.mangled |= reply->length > IBH_PROBE_PACKET;
+    if (six) { /* its checksum has addresses, length and protocol in it */
+        sum = ibh_probe_sum((guint32)reply->length + IPPROTO_ICMPV6, reply->from.bytes, 16);
+        sum = ibh_probe_sum(sum, reply->to.bytes, 16);
+    }
+    if (wrong <= DAMAGED && ibh_probe_sum(sum, reply->icmp, reply->length) != 0xffff)
+        *(reply->length > IBH_PROBE_PACKET ? &pair->mtu.mangled : &pair->mangled) = TRUE;
 }
 
 /* ---- what this host sends ---- */
 
 /* Translation of addresses leaves the cookie as it is. */
-static void hear_request(IbhProbe *probe, const IbhHeard *heard, const IbhProbeReply *packet)
+static void hear_request(IbhProbe *probe, const IbhPacket *packet)
 {
-    guint32 i = packet->length >= IBH_PROBE_PACKET ? ibh_get32(packet->icmp + 24) : G_MAXUINT32, number;
-    IbhProbePair *pair = i < probe->pairs->len ? ibh_probe_pair(probe, i) : NULL;
+    const guint8 *icmp = packet->icmp;
+    IbhProbePair *pair = packet->length < IBH_PROBE_PACKET ? NULL : ibh_probe_pair(probe, ibh_get32(icmp + 24));
+    guint number;
     gboolean is_right;
 
-    if (!pair || packet->icmp[0] != (packet->from.family == AF_INET6 ? ICMP6_ECHO_REQUEST : ICMP_ECHO) ||
-        memcmp(packet->icmp + 12, pair->cookie + 4, sizeof pair->cookie - 4) != 0)
+    if (!pair || icmp[0] != (packet->from.family == AF_INET6 ? ICMP6_ECHO_REQUEST : ICMP_ECHO) ||
+        memcmp(icmp + 12, pair->cookie + 4, sizeof pair->cookie - 4) != 0)
         return;
-    is_right = ibh_probe_link(pair)->ifindex == heard->ifindex;
-    number = ibh_get32(packet->icmp + 28);
-    if (number == IBH_PROBE_FREE) /* a NIC below shows it, too: by the right NIC counts */
-        pair->free_ifindex = is_right || !pair->free_ifindex ? heard->ifindex : pair->free_ifindex;
-    if (is_right && number & IBH_PROBE_SIZED)
+    is_right = ibh_probe_link(pair)->ifindex == packet->ifindex;
+    number = ibh_get32(icmp + 28);
+    /* a NIC below shows it, too: if the right NIC does, that counts */
+    if (number == IBH_PROBE_FREE && (is_right || !pair->free_ifindex))
+        pair->free_ifindex = packet->ifindex;
+    if (!is_right)
+        return;
+    if (number & IBH_PROBE_SIZED)
         pair->mtu.left = MAX(pair->mtu.left, number & ~IBH_PROBE_SIZED);
-    if (!is_right || pair->step > IBH_STEP_ECHOES)
+    if (pair->step > IBH_STEP_ECHOES)
         return; /* by an answer to our own questions, what waited for the kernel's leaves, too */
-    pair->trace.left = TRUE;
-    if (number < (guint)probe->count)
-        ibh_probe_echo(probe, i, number)->left = TRUE;
-    pair->trace.from = packet->from;
-    pair->trace.to = packet->to;
-    pair->trace.is_translated =
-        !ibh_ip_equal(&packet->from, &ibh_probe_source(pair)->ip) || !ibh_ip_equal(&packet->to, ibh_probe_peer(pair));
+    pair->left = TRUE;
+    if (number < probe->count)
+        pair->echoes[number].left = TRUE;
+    pair->leaves_from = packet->from;
+    pair->leaves_to = packet->to;
+    pair->is_translated =
+        !ibh_ip_equal(&packet->from, &pair->route.from) || !ibh_ip_equal(&packet->to, ibh_probe_peer(pair));
 }
 
 /* ---- ICMP errors ---- */
 
 /* It is the beginning of an echo of this pair, as much of it as there is. */
-static gboolean is_quote(const IbhProbe *probe, const IbhProbePair *pair, const guint8 *quote, gsize length)
+static gboolean is_quote(const IbhProbePair *pair, const guint8 *quote, gsize length)
 {
     const guint low = (ibh_get16(quote + 6) - ibh_get16(pair->cookie + 2)) & 0xffff;
     const guint numbers[] = {low, IBH_PROBE_SIZED | low, IBH_PROBE_FREE};
-    const gboolean six = ibh_probe_family(pair) != 0;
+    const gboolean six = ibh_probe_family(pair);
     guint8 head[IBH_PROBE_PACKET];
 
-    if (length < (six ? COOKIE_END : QUOTE))
-        return FALSE;
-    for (guint n = 0; n < G_N_ELEMENTS(numbers); n++) {
-        ibh_probe_head(probe, (guint)(pair - ibh_probe_pair(probe, 0)), numbers[n], head);
+    for (guint n = 0; n < G_N_ELEMENTS(numbers) && length >= (six ? COOKIE_END : QUOTE); n++) {
+        ibh_probe_head(pair, numbers[n], head);
         if (six)
             memcpy(head + 2, quote + 2, 2); /* the kernel's */
         if (memcmp(head, quote, MIN(length, sizeof head)) == 0)
@@ -200,38 +184,32 @@ static gboolean is_quote(const IbhProbe *probe, const IbhProbePair *pair, const 
     return FALSE;
 }
 
-/* The sender of a frame is the pair's next hop. IPoIB tells no sender; and a virtual router sends from another hardware
- * address than the one that it answers with. */
-static gboolean is_from_hop(const IbhProbePair *pair, const IbhLladdr *sender)
+/* IPoIB tells no sender; and a virtual router sends from another hardware address than the one that it answers with. */
+static gboolean may_be_from(IbhProbeHop *hop, const IbhLladdr *sender)
 {
-    IbhProbeHop *hop = pair->hop;
-
     if (!sender->len || !hop || (!hop->n_claims && !hop->entry.len))
         return TRUE;
-    for (guint i = 0; i < hop->n_claims; i++) {
-        if (ibh_lladdr_is_virtual(&hop->claims[i].lladdr))
-            return TRUE;
-    }
-    return ibh_hop_has(hop, sender) || ibh_lladdr_equal(sender, &hop->entry);
+    return ibh_hop_has_virtual(hop) || ibh_hop_has(hop, sender) || ibh_lladdr_equal(sender, &hop->entry);
 }
 
-/* Another host reports what became of an echo of ours. */
-static void hear_error(IbhProbe *probe, const IbhHeard *heard, const IbhProbeReply *error)
+/* Another host reports what became of an echo of ours, which it quotes with its IP header. */
+static void hear_error(IbhProbe *probe, const IbhPacket *error)
 {
-    const gboolean six = error->from.family == AF_INET6;
-    const gsize header = six ? SIX : 20, size = six ? 16 : 4, before = 8 + header;
-    const guint8 *icmp = error->icmp;
+    const int family = error->from.family;
+    const gboolean six = family == AF_INET6;
+    const gsize size = six ? 16 : 4, before = 8 + (six ? SIX : 20);
+    const guint8 *icmp = error->icmp, *quote = icmp + before;
     guint limit;
     IbhProbePair *pair;
     IbhIp from, to;
 
     if (error->length < before + QUOTE || ibh_rails_holder(probe->rails, &error->from))
         return;
-    from = ibh_ip_from_bytes(error->from.family, icmp + before - 2 * size);
-    to = ibh_ip_from_bytes(error->from.family, icmp + before - size);
-    pair = ibh_probe_find_pair(probe, heard->ifindex, &to);
-    if (!pair || !ibh_ip_equal(&from, &ibh_probe_source(pair)->ip) ||
-        !is_quote(probe, pair, icmp + before, error->length - before) || !is_from_hop(pair, &heard->sender))
+    from = ibh_ip_from_bytes(family, quote - 2 * size);
+    to = ibh_ip_from_bytes(family, quote - size);
+    pair = ibh_probe_find_pair(probe, error->ifindex, &to);
+    if (!pair || !ibh_ip_equal(&from, &pair->route.from) || !is_quote(pair, quote, error->length - before) ||
+        !may_be_from(pair->hop, &error->sender))
         return;
     limit = six ? ibh_get32(icmp + 4) : ibh_get16(icmp + 6);
     if (six ? icmp[0] == ICMP6_PACKET_TOO_BIG : icmp[0] == ICMP_DEST_UNREACH && icmp[1] == ICMP_FRAG_NEEDED) {
@@ -239,37 +217,33 @@ static void hear_error(IbhProbe *probe, const IbhHeard *heard, const IbhProbeRep
         pair->mtu.limit = limit <= ibh_probe_full_size(pair) ? limit : 0;
     } else if (icmp[0] == (six ? ICMP6_DST_UNREACH : ICMP_DEST_UNREACH) ||
                icmp[0] == (six ? ICMP6_TIME_EXCEEDED : ICMP_TIME_EXCEEDED)) {
-        pair->refusal = (IbhProbeRefusal){error->from, icmp[0], icmp[1]};
+        pair->refused_by = error->from;
+        pair->icmp_type = icmp[0];
+        pair->icmp_code = icmp[1];
     }
 }
 
 /* ---- TCP ---- */
 
 /* A RST that acknowledges the number of our SYN; a SYN with ACK, from a program that listens, is as good. */
-static void hear_tcp(IbhProbe *probe, const IbhHeard *heard)
+static void hear_tcp(IbhProbe *probe, const IbhPacket *packet, const guint8 *segment, gsize length)
 {
-    const guint8 *segment = heard->bytes + SIX;
-    const IbhIp from = ibh_ip_from_bytes(AF_INET6, heard->bytes + 8),
-                to = ibh_ip_from_bytes(AF_INET6, heard->bytes + 24);
     guint8 ours[IBH_SYN_LENGTH];
-    guint8 flags;
 
-    if (heard->outgoing || heard->length < SIX + IBH_SYN_LENGTH)
-        return;
-    flags = segment[FLAGS_AT];
-    if (!(flags & ACK) || !(flags & (RST | SYN)) || flags & FIN)
+    if (length < IBH_SYN_LENGTH || !(segment[FLAGS_AT] & ACK) || !(segment[FLAGS_AT] & (RST | SYN)) ||
+        segment[FLAGS_AT] & FIN)
         return;
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-        IbhProbePair *pair = ibh_probe_find_pair(probe, nic->link->ifindex, &from);
+        IbhProbePair *pair = ibh_probe_find_pair(probe, nic->link->ifindex, &packet->from);
 
-        if (!pair || pair->syn != IBH_SYN_SILENT || !ibh_ip_equal(&to, &ibh_probe_source(pair)->ip))
+        if (!pair || pair->syn != IBH_SYN_SILENT || !ibh_ip_equal(&packet->to, &pair->route.from))
             continue;
-        ibh_probe_syn(probe, (guint)(pair - ibh_probe_pair(probe, 0)), ours);
-        if (memcmp(segment, ours + 2, 2) != 0 || memcmp(segment + 2, ours, 2) != 0 ||
+        ibh_probe_syn(pair, ours);
+        if (ibh_get16(segment) != ibh_get16(ours + 2) || ibh_get16(segment + 2) != ibh_get16(ours) ||
             ibh_get32(segment + 8) - 1 != ibh_get32(ours + 4))
             continue;
         pair->syn = IBH_SYN_ANSWERED;
-        pair->syn_sender = heard->sender;
+        pair->syn_sender = packet->sender;
     }
 }
 
@@ -284,65 +258,33 @@ const char *ibh_probe_syn_why(const IbhProbePair *pair)
 
 /* ---- ARP and neighbour discovery ---- */
 
-gboolean ibh_arp_parse(const guint8 *frame, gsize length, guint16 operation, IbhArpClaim *ret_arp)
+/* This host asks, or a host on the wire claims an address. Other NICs than those that probe may be in other networks,
+ * with the same addresses. */
+static void hear_neighbour(IbhProbe *probe, const IbhHeard *heard, gboolean is_question, IbhArpClaim *claim)
 {
-    const gsize size = length >= 8 ? frame[4] : 0; /* of a hardware address */
+    const int ifindex = heard->ifindex;
+    IbhProbeHop *hop = heard->outgoing && is_question ? ibh_probe_hop(probe, ifindex, &claim->to) : NULL;
 
-    if (!size || size > IBH_LLADDR_MAX || length < 8 + 2 * (size + 4) || ibh_get16(frame + 2) != ETH_P_IP ||
-        frame[5] != 4 || ibh_get16(frame + 6) != operation)
-        return FALSE;
-    *ret_arp = (IbhArpClaim){.from = ibh_ip_from_bytes(AF_INET, frame + 8 + size),
-                             .to = ibh_ip_from_bytes(AF_INET, frame + 8 + 2 * size + 4),
-                             .lladdr = ibh_lladdr_from_bytes(frame + 8, (guint)size)};
-    return TRUE;
-}
-
-/* An advertisement came in through `link`. */
-static gboolean parse_advertisement(const IbhLink *link, const guint8 *packet, gsize length, IbhArpClaim *ret_arp)
-{
-    const gsize before = 2 + ibh_nd_pad(link); /* of an option, the hardware address */
-
-    if (length < ADVERTISEMENT || packet[0] != ND_NEIGHBOR_ADVERT || packet[1] != 0 || !link->lladdr_len)
-        return FALSE;
-    for (gsize at = ADVERTISEMENT, size; at + 8 <= length && (size = (gsize)packet[at + 1] * 8) && size <= length - at;
-         at += size) {
-        if (packet[at] != ND_OPT_TARGET_LINKADDR || size < before + link->lladdr_len)
-            continue;
-        *ret_arp = (IbhArpClaim){.from = ibh_ip_from_bytes(AF_INET6, packet + 8),
-                                 .to = {.family = AF_INET6},
-                                 .lladdr = ibh_lladdr_from_bytes(packet + at + before, link->lladdr_len),
-                                 .is_answer = (packet[4] & SOLICITED) != 0,
-                                 .proxy = !(packet[4] & OVERRIDES)};
-        return TRUE;
+    if (hop) {
+        hop->questions++;
+        hop->asks |= !hop->asker;
     }
-    return FALSE;
-}
-
-/* The kernel asks for a hardware address. */
-static void hear_question(IbhProbe *probe, int ifindex, const IbhIp *whom)
-{
-    IbhProbeHop *hop = ibh_probe_hop(probe, ifindex, whom);
-
-    if (!hop)
-        return;
-    hop->questions++;
-    hop->asks |= !hop->asker;
-}
-
-/* The frame of a virtual router's answer comes from its own NIC (RFC 5798, 8.1.2). IPoIB tells no sender. Other NICs
- * than those that probe may be in other networks, with the same addresses. */
-static void hear_claim(IbhProbe *probe, const IbhHeard *heard, IbhArpClaim *claim)
-{
-    const IbhNic *nic = ibh_rails_nic(probe->rails, heard->ifindex);
-
-    if (!g_ptr_array_find(probe->nics, nic, NULL))
+    if (heard->outgoing || !g_ptr_array_find(probe->nics, ibh_rails_nic(probe->rails, ifindex), NULL))
         return;
     claim->sender = heard->sender;
-    if (claim->sender.len && !ibh_lladdr_equal(&claim->sender, &claim->lladdr) &&
-        !ibh_lladdr_is_virtual(&claim->lladdr))
-        ibh_probe_forged(probe, heard->ifindex, claim);
-    else
-        ibh_probe_claimed(probe, heard->ifindex, claim);
+    ibh_probe_claimed(probe, ifindex, claim);
+}
+
+guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp)
+{
+    const guint size = length >= 8 ? frame[4] : 0, ends = 8 + 2 * (size + 4); /* of a hardware address */
+
+    if (!size || size > IBH_LLADDR_MAX || length < ends || ibh_get16(frame + 2) != ETH_P_IP || frame[5] != 4)
+        return 0;
+    *ret_arp = (IbhArpClaim){.from = ibh_ip_from_bytes(AF_INET, frame + 8 + size),
+                             .to = ibh_ip_from_bytes(AF_INET, frame + ends - 4),
+                             .lladdr = ibh_lladdr_from_bytes(frame + 8, size)};
+    return ibh_get16(frame + 6);
 }
 
 /* Each packet of ARP claims its sender's address: the kernel believes a request, and what nobody asked for, too. An
@@ -351,79 +293,92 @@ static void hear_arp(IbhProbe *probe, const IbhHeard *heard)
 {
     const IbhIp none = {.family = AF_INET};
     IbhArpClaim arp;
+    const guint operation = ibh_arp_parse(heard->bytes, heard->length, &arp);
 
-    if (heard->outgoing) {
-        if (ibh_arp_parse(heard->bytes, heard->length, ARPOP_REQUEST, &arp))
-            hear_question(probe, heard->ifindex, &arp.to);
-    } else if (ibh_arp_parse(heard->bytes, heard->length, ARPOP_REPLY, &arp)) {
-        arp.is_answer = !ibh_ip_equal(&arp.from, &arp.to) &&
-                        (ibh_ip_equal(&arp.to, &none) || ibh_rails_holder(probe->rails, &arp.to));
-        hear_claim(probe, heard, &arp);
-    } else if (ibh_arp_parse(heard->bytes, heard->length, ARPOP_REQUEST, &arp)) {
-        hear_claim(probe, heard, &arp);
-    }
+    if (operation != ARPOP_REQUEST && operation != ARPOP_REPLY)
+        return;
+    arp.is_answer = operation == ARPOP_REPLY && !ibh_ip_equal(&arp.from, &arp.to) &&
+                    (ibh_ip_equal(&arp.to, &none) || ibh_rails_holder(probe->rails, &arp.to));
+    hear_neighbour(probe, heard, operation == ARPOP_REQUEST, &arp);
 }
 
-/* A packet that a router forwarded has fewer hops left: no neighbour sent it. */
+/* A solicitation asks; an advertisement claims, with the hardware address in an option. A packet that a router
+ * forwarded has fewer hops left: no neighbour sent it. */
 static void hear_discovery(IbhProbe *probe, const IbhHeard *heard, const guint8 *icmp, gsize length)
 {
     const IbhLink *link = ibh_snapshot_link(probe->rails->snapshot, heard->ifindex);
-    IbhIp whom = {.family = AF_UNSPEC};
     IbhArpClaim claim;
+    gsize before;
 
-    if (length >= ADVERTISEMENT)
-        whom = ibh_ip_from_bytes(AF_INET6, icmp + 8);
     if (!link || length < ADVERTISEMENT || heard->bytes[7] != 255)
         return;
-    if (heard->outgoing && icmp[0] == ND_NEIGHBOR_SOLICIT)
-        hear_question(probe, heard->ifindex, &whom);
-    else if (!heard->outgoing && parse_advertisement(link, icmp, length, &claim))
-        hear_claim(probe, heard, &claim);
+    claim = (IbhArpClaim){.from = ibh_ip_from_bytes(AF_INET6, icmp + 8),
+                          .to = {.family = AF_INET6},
+                          .is_answer = (icmp[4] & SOLICITED) != 0,
+                          .proxy = !(icmp[4] & OVERRIDES)};
+    if (heard->outgoing) {
+        claim.to = claim.from;
+        hear_neighbour(probe, heard, icmp[0] == ND_NEIGHBOR_SOLICIT, &claim);
+    }
+    if (heard->outgoing || icmp[0] != ND_NEIGHBOR_ADVERT || icmp[1] != 0 || !link->lladdr_len)
+        return;
+    before = 2 + ibh_nd_pad(link);
+    for (gsize at = ADVERTISEMENT, size; at + 8 <= length && (size = (gsize)icmp[at + 1] * 8) && size <= length - at;
+         at += size) {
+        if (icmp[at] != ND_OPT_TARGET_LINKADDR || size < before + link->lladdr_len)
+            continue;
+        claim.lladdr = ibh_lladdr_from_bytes(icmp + at + before, link->lladdr_len);
+        hear_neighbour(probe, heard, FALSE, &claim);
+        return;
+    }
 }
 
 /* ---- all that passes a NIC ---- */
 
-static void hear_icmp(IbhProbe *probe, const IbhHeard *heard, gboolean six)
-{
-    const int family = six ? AF_INET6 : AF_INET;
-    const guint8 *bytes = heard->bytes;
-    const gboolean is_fragment = six ? bytes[6] == IPPROTO_FRAGMENT : (ibh_get16(bytes + 6) & 0x2000) != 0;
-    const gsize at = six && is_fragment ? SIX + FRAGMENT : ibh_icmp_offset(family, bytes, heard->length),
-                total = six ? SIX + ibh_get16(bytes + 4) : ibh_get16(bytes + 2);
-    IbhProbeReply packet;
-
-    if (!at || total <= at || heard->length <= at)
-        return;
-    if (six ? is_fragment && (bytes[SIX] != IPPROTO_ICMPV6 || ibh_get16(bytes + SIX + 2) & 0xfff8)
-            : ibh_get16(bytes + 6) & 0x1fff)
-        return; /* a later fragment, or one of something else */
-    packet = (IbhProbeReply){.ifindex = heard->ifindex,
-                             .from = ibh_ip_from_bytes(family, bytes + (six ? 8 : 12)),
-                             .to = ibh_ip_from_bytes(family, bytes + (six ? 24 : 16)),
-                             .icmp = bytes + at,
-                             .length = MIN(heard->length, total) - at}; /* bytes behind it fill up a short frame */
-    if (six && !is_fragment)
-        hear_discovery(probe, heard, packet.icmp, packet.length);
-    if (heard->outgoing) {
-        hear_request(probe, heard, &packet);
-        return;
-    }
-    hear_reply(probe, heard, &packet, total, is_fragment);
-    if (is_fragment)
-        return;
-    if (packet.length == total - at)
-        hear_damaged(probe, heard, &packet);
-    hear_error(probe, heard, &packet);
-}
-
 void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
 {
+    const guint8 *bytes = heard->bytes;
     const gboolean six = heard->protocol == ETH_P_IPV6;
+    const int family = six ? AF_INET6 : AF_INET;
+    guint protocol = IPPROTO_ICMPV6, offset;
+    gsize at = SIX;
+    IbhPacket packet = {.ifindex = heard->ifindex, .sender = heard->sender};
 
-    if (six && heard->length > SIX && heard->bytes[6] == IPPROTO_TCP)
-        hear_tcp(probe, heard);
-    else if (heard->protocol == ETH_P_ARP)
+    if (heard->protocol == ETH_P_ARP)
         hear_arp(probe, heard);
-    else if ((six && heard->length > SIX + FRAGMENT) || (heard->protocol == ETH_P_IP && heard->length > 20))
-        hear_icmp(probe, heard, six);
+    if (six ? heard->length <= SIX : heard->protocol != ETH_P_IP || heard->length <= 20)
+        return;
+    packet.from = ibh_ip_from_bytes(family, bytes + (six ? 8 : 12));
+    packet.to = ibh_ip_from_bytes(family, bytes + (six ? 24 : 16));
+    packet.total = six ? SIX + ibh_get16(bytes + 4) : ibh_get16(bytes + 2);
+    offset = ibh_get16(bytes + 6);
+    packet.is_fragment = (offset & 0x2000) != 0; /* and more follow */
+    offset &= 0x1fff;
+    if (six) {
+        protocol = bytes[6];
+        if (protocol == IPPROTO_TCP && !heard->outgoing)
+            hear_tcp(probe, &packet, bytes + SIX, heard->length - SIX);
+        packet.is_fragment = protocol == IPPROTO_FRAGMENT && heard->length > SIX + FRAGMENT;
+        at += packet.is_fragment ? FRAGMENT : 0;
+        offset = packet.is_fragment ? ibh_get16(bytes + SIX + 2) & 0xfff8 : 0;
+        protocol = packet.is_fragment ? bytes[SIX] : protocol;
+    } else {
+        at = ibh_icmp_offset(bytes, heard->length);
+    }
+    if (!at || offset || packet.total <= at || heard->length <= at || protocol != IPPROTO_ICMPV6)
+        return;
+    packet.icmp = bytes + at;
+    packet.length = MIN(heard->length, packet.total) - at; /* bytes behind it fill up a short frame */
+    packet.cut = packet.total - at - packet.length;
+    if (six && !packet.is_fragment)
+        hear_discovery(probe, heard, packet.icmp, packet.length);
+    if (heard->outgoing) {
+        hear_request(probe, &packet);
+        return;
+    }
+    (void)ibh_probe_received(probe, &packet, 0);
+    if (packet.is_fragment)
+        return;
+    hear_damaged(probe, &packet);
+    hear_error(probe, &packet);
 }

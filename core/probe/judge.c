@@ -10,24 +10,26 @@
 #include <errno.h>
 #include <linux/if.h>
 #include <linux/rtnetlink.h>
+#include <string.h>
 
 /* ---- who has an address ---- */
 
 /* NICs of one host claim each of its addresses, together; two hosts claim no other address together. */
 static IbhCause find_two_hosts(const IbhProbePair *pair)
 {
+    const IbhProbe *probe = pair->probe;
     IbhLladdr mine[IBH_PROBE_HOSTS], theirs[IBH_PROBE_HOSTS];
-    const guint n = pair->hop ? ibh_probe_hosts(pair->probe, &pair->hop->ip, mine) : 0;
+    const guint n = pair->hop ? ibh_probe_hosts(probe, &pair->hop->ip, mine) : 0;
     gboolean is_compared = FALSE, is_mixed = FALSE, is_alone = FALSE;
     GHashTableIter iter;
     gpointer value;
 
     if (n < 2)
         return IBH_CAUSE_NONE;
-    g_hash_table_iter_init(&iter, pair->probe->hops);
+    g_hash_table_iter_init(&iter, probe->hops);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
         const IbhProbeHop *other = value;
-        const guint n_theirs = ibh_probe_hosts(pair->probe, &other->ip, theirs);
+        const guint n_theirs = ibh_probe_hosts(probe, &other->ip, theirs);
         guint shared = 0;
 
         if (other->is_own || ibh_ip_equal(&other->ip, &pair->hop->ip) || !n_theirs)
@@ -43,42 +45,28 @@ static IbhCause find_two_hosts(const IbhProbePair *pair)
     return is_compared && !is_mixed ? IBH_PEER_TWO : IBH_PEER_MANY;
 }
 
-/* Each question has two answers from one hardware address. */
-static gboolean has_double_answers(const IbhProbePair *pair)
+/* Each question has two answers from one hardware address. All hosts that have this address get the question, but a
+ * switch delivers an echo to one of them only; a wire that doubles frames doubles replies to echoes, too. */
+static IbhCause find_twin(const IbhProbePair *pair)
 {
-    const IbhProbeHop *hop = pair->hop;
+    IbhProbeHop *hop = pair->hop;
 
-    for (guint i = 0; hop && hop->questions && hop->ip.family == AF_INET && i < hop->n_claims; i++) {
-        if (hop->claims[i].answers >= 2 * hop->questions)
-            return TRUE;
+    if (!hop || !hop->questions || hop->ip.family != AF_INET)
+        return IBH_CAUSE_NONE;
+    IBH_EACH_CLAIM (claim, hop) {
+        if (claim->answers >= 2 * hop->questions)
+            return pair->doubled                          ? IBH_PEER_DOUBLED
+                   : pair->probe->hears && pair->received ? IBH_PEER_TWICE
+                                                          : IBH_CAUSE_NONE;
     }
-    return FALSE;
-}
-
-/* All hosts with that hardware address get the question, but a switch delivers an echo to one of them only. */
-static gboolean has_twin(const IbhProbePair *pair)
-{
-    return has_double_answers(pair) && pair->probe->hears && pair->received && !pair->doubled;
-}
-
-static IbhCause find_holder(const IbhProbePair *pair)
-{
-    const IbhCause two = find_two_hosts(pair);
-
-    if (two || !has_double_answers(pair))
-        return two;
-    return pair->doubled ? IBH_PEER_DOUBLED : has_twin(pair) ? IBH_PEER_TWICE : IBH_CAUSE_NONE;
+    return IBH_CAUSE_NONE;
 }
 
 /* ---- the neighbour table: an entry is right if it is an answer of now ---- */
 
-static gboolean has_virtual(const IbhProbeHop *hop)
+static gboolean has_virtual(IbhProbeHop *hop)
 {
-    for (guint i = 0; i < hop->n_claims; i++) {
-        if (ibh_lladdr_is_virtual(&hop->claims[i].lladdr))
-            return TRUE;
-    }
-    return ibh_lladdr_is_virtual(&hop->lladdr);
+    return ibh_hop_has_virtual(hop) || ibh_lladdr_is_virtual(&hop->lladdr);
 }
 
 static IbhCause find_entry(const IbhProbePair *pair)
@@ -102,31 +90,27 @@ static IbhCause find_entry(const IbhProbePair *pair)
 
 /* ---- lost echoes ---- */
 
-/* Another host has the rail's address, too: replies go to either host. Or packets to the next hop's hardware address go
- * to either of two hosts, as another address has shown. */
-static gboolean has_double(const IbhProbePair *pair)
+/* Replies, or packets to the next hop, may have gone to another host, which a finding of its own names: one that has
+ * the rail's address, too, or the next hop's; one that forges answers; or one that has the next hop's hardware address,
+ * as another address has shown. */
+static gboolean is_told_elsewhere(const IbhProbePair *pair)
 {
-    const IbhProbeSource *source = ibh_probe_source(pair);
-    const IbhProbeHop *own = ibh_probe_hop(pair->probe, source->nic->link->ifindex, &source->ip);
+    const IbhProbeHop *hop = pair->hop;
+    IbhProbeHop *own = ibh_probe_hop(pair->probe, ibh_probe_link(pair)->ifindex, &pair->route.from);
+    const IbhCause entry = find_entry(pair);
 
-    for (guint i = 0; own && i < own->n_claims; i++) {
-        if (!own->claims[i].proxy && !ibh_probe_own_link(pair->probe, &own->claims[i].lladdr))
+    if (entry == IBH_ENTRY_FIXED || entry == IBH_ENTRY_WRONG || (hop && hop->forged) || find_two_hosts(pair))
+        return TRUE;
+    IBH_EACH_CLAIM (claim, own) {
+        if (!claim->proxy && !ibh_probe_own_link(pair->probe, &claim->lladdr))
             return TRUE;
     }
-    IBH_EACH (const IbhProbePair, other, pair->probe->pairs) {
-        if (pair->hop && pair->hop->lladdr.len && other->hop && ibh_hop_claim(other->hop, &pair->hop->lladdr) &&
-            has_twin(other))
+    IBH_EACH_PAIR (other, pair->probe) {
+        if (hop && hop->lladdr.len && other->hop && ibh_hop_claim(other->hop, &hop->lladdr) &&
+            find_twin(other) == IBH_PEER_TWICE)
             return TRUE;
     }
     return FALSE;
-}
-
-static gboolean is_told_elsewhere(const IbhProbePair *pair)
-{
-    const IbhCause entry = find_entry(pair);
-
-    return (pair->hop && pair->hop->forged) || entry == IBH_ENTRY_FIXED || entry == IBH_ENTRY_WRONG ||
-           find_two_hosts(pair) || has_double(pair);
 }
 
 /* What this host does: it says so, or it was seen to do it. */
@@ -135,27 +119,27 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     const IbhLookup *route = &pair->route;
     const IbhProbeHop *hop = pair->hop;
     const IbhLink *link = ibh_probe_link(pair);
-    const int six = ibh_probe_family(pair);
+    const int six = ibh_probe_family(pair), error = pair->send_error;
     const guint no_arp = IFF_NOARP | IFF_BROADCAST;
     /* no lost echo was seen to leave, and none waited for a hardware address that nobody told the kernel */
     const gboolean is_found = hop && (pair->received || hop->is_answered || !hop->asks);
     const gboolean is_held = pair->probe->hears && is_found && pair->sent > pair->received && !pair->gone;
 
-    if (!ibh_nic_is_usable(ibh_probe_source(pair)->nic))
+    if (!ibh_nic_is_usable(pair->nic))
         return link->flags & IFF_UP ? IBH_LOSS_NO_CARRIER : IBH_LOSS_DOWN;
     if (!route->error && route->type > RTN_UNICAST)
         return IBH_LOSS_OURS;
     if ((link->flags & no_arp) == no_arp && hop && !hop->fixed && !pair->received)
         return IBH_LOSS_ARP_OFF;
-    if (pair->probe->was_full[six] && (pair->send_error == ENOBUFS || (six && pair->send_error == EINVAL)))
+    if (pair->probe->was_full[six] && (error == ENOBUFS || (six && error == EINVAL)))
         return IBH_LOSS_TABLE;
     if (is_held && hop->asks && !pair->received)
         return IBH_LOSS_UNHEARD;
-    if (is_held || pair->send_error == ENOBUFS || pair->send_error == EPERM)
+    if (is_held || error == ENOBUFS || error == EPERM)
         return IBH_LOSS_HELD;
-    if (ibh_probe_route_of_error(pair->send_error) && !route->error && route->oif == link->ifindex)
+    if (ibh_probe_route_of_error(error) && !route->error && route->oif == link->ifindex)
         return IBH_LOSS_MARKED;
-    if (pair->send_error || !pair->sent)
+    if (error || !pair->sent)
         return IBH_LOSS_NO_WAY;
     if (pair->dropped)
         return IBH_LOSS_DROPPED;
@@ -167,7 +151,7 @@ static gboolean hears_no_other(const IbhProbePair *pair)
 {
     gboolean has_others = FALSE;
 
-    IBH_EACH (const IbhProbePair, other, pair->probe->pairs) {
+    IBH_EACH_PAIR (other, pair->probe) {
         if (other->source != pair->source || !other->hop || other->hop == pair->hop)
             continue;
         if (ibh_hop_has_answer(other->hop) || other->received)
@@ -189,15 +173,15 @@ static IbhCause find_loss(const IbhProbePair *pair)
         return IBH_LOSS_TOLD;
     if (pair->redirected && !pair->received)
         return IBH_LOSS_REDIRECT;
-    if (pair->refusal.from.family)
+    if (pair->refused_by.family)
         return IBH_LOSS_REFUSED;
     if (pair->received)
         return IBH_LOSS_SOME;
-    if (pair->trace.is_translated)
+    if (pair->is_translated)
         return IBH_LOSS_TRANSLATED;
     if (is_answered && !is_direct && pair->on_link)
         return IBH_LOSS_DETOUR;
-    if (is_answered && pair->trace.left)
+    if (is_answered && pair->left)
         return is_direct ? IBH_LOSS_AFTER_ARP : IBH_LOSS_BEYOND;
     if (is_answered || !pair->hop || !pair->probe->hears)
         return IBH_LOSS_UNKNOWN;
@@ -212,53 +196,52 @@ static gboolean is_led_away(const IbhProbePair *pair)
     return pair->free_ifindex && pair->free_ifindex != ibh_probe_link(pair)->ifindex;
 }
 
-static IbhCause find_way(const IbhProbePair *pair)
+static IbhCause find_way(const IbhProbePair *pair, IbhCause loss)
 {
-    if (pair->loss == IBH_LOSS_OURS || !ibh_nic_is_usable(ibh_probe_source(pair)->nic)) /* which is told */
+    const IbhLookup *route = &pair->route;
+
+    if (loss == IBH_LOSS_OURS || !ibh_nic_is_usable(pair->nic)) /* which is told */
         return IBH_CAUSE_NONE;
-    if (pair->route.error)
+    if (route->error)
         return IBH_WAY_NONE;
-    if (pair->route.oif != ibh_probe_link(pair)->ifindex)
+    if (route->oif != ibh_probe_link(pair)->ifindex)
         return IBH_WAY_OTHER_NIC;
     return is_led_away(pair) ? IBH_WAY_FILTERED : IBH_CAUSE_NONE;
 }
 
-/* From none of those that claim the peer's address, nor from where echoes go. */
-static gboolean is_foreign(const IbhProbePair *pair, const IbhLladdr *sender)
+/* The peer's replies, or its answer to a SYN, come from none of those that claim its address, nor from where echoes go.
+ */
+static IbhCause find_sender(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;
+    const IbhLladdr *senders[] = {&pair->sender, &pair->syn_sender};
 
-    return sender->len && ibh_probe_is_direct(pair) && hop->lladdr.len && !has_virtual(hop) &&
-           !ibh_hop_has(hop, sender);
+    for (guint i = 0; i < G_N_ELEMENTS(senders) && hop->lladdr.len && !has_virtual(hop); i++) {
+        if (!senders[i]->len || ibh_hop_has(hop, senders[i]))
+            continue;
+        IBH_EACH_PAIR (other, pair->probe) {
+            if (ibh_probe_is_direct(other) && ibh_hop_has(other->hop, senders[i]))
+                return IBH_BACK_SENDER;
+        }
+        return IBH_BACK_STRANGER;
+    }
+    return pair->received && !hop->lladdr.len && !pair->sender.len ? IBH_WAY_NOT_KNOWN : IBH_CAUSE_NONE;
 }
 
 static IbhCause find_back(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;
-    const IbhLladdr *strayed = &pair->strayed;
-    const gboolean is_foreign_echo = is_foreign(pair, &pair->sender),
-                   is_foreign_syn = is_foreign(pair, &pair->syn_sender);
 
     if (is_led_away(pair)) /* from what strays, the peer learns another NIC's address, and answers there */
         return IBH_CAUSE_NONE;
-    if (pair->trace.is_translated)
+    if (pair->is_translated)
         return pair->received ? IBH_BACK_TRANSLATED : IBH_CAUSE_NONE;
     if (pair->reply_ifindex && pair->reply_ifindex != ibh_probe_link(pair)->ifindex && !pair->dropped) {
-        const gboolean is_unknown = !strayed->len && pair->on_link; /* IPoIB tells no sender */
+        const gboolean is_unknown = !pair->strayed.len && pair->on_link; /* IPoIB tells no sender */
 
-        return is_unknown || (hop && ibh_hop_has(hop, strayed)) ? IBH_BACK_ENTRY : IBH_BACK_OTHER;
+        return is_unknown || (hop && ibh_hop_has(hop, &pair->strayed)) ? IBH_BACK_ENTRY : IBH_BACK_OTHER;
     }
-    if (is_foreign_echo || is_foreign_syn) {
-        const IbhLladdr *sender = is_foreign_echo ? &pair->sender : &pair->syn_sender;
-
-        IBH_EACH (const IbhProbePair, other, pair->probe->pairs) {
-            if (ibh_probe_is_direct(other) && ibh_hop_has(other->hop, sender))
-                return IBH_BACK_SENDER;
-        }
-        return IBH_BACK_STRANGER;
-    }
-    return pair->received && ibh_probe_is_direct(pair) && !hop->lladdr.len && !pair->sender.len ? IBH_WAY_NOT_KNOWN
-                                                                                                : IBH_CAUSE_NONE;
+    return ibh_probe_is_direct(pair) ? find_sender(pair) : IBH_CAUSE_NONE;
 }
 
 /* ---- full size ---- */
@@ -267,11 +250,11 @@ static IbhCause find_size(const IbhProbePair *pair)
 {
     const IbhProbeSize *mtu = &pair->mtu;
 
-    if (!mtu->failed && !mtu->fragment)
+    if (!mtu->failed && mtu->fragment)
+        return IBH_SIZE_PIECES;
+    if (!mtu->failed)
         return ibh_probe_family(pair) && ibh_link_has_lowered_mtu6(ibh_probe_link(pair)) ? IBH_SIZE_LOWERED
                                                                                          : IBH_CAUSE_NONE;
-    if (!mtu->failed)
-        return IBH_SIZE_PIECES;
     if (mtu->limited_by.family)
         return pair->on_link || mtu->fragment ? IBH_SIZE_TOLD : IBH_SIZE_BEYOND;
     if (mtu->mangled)
@@ -284,17 +267,16 @@ static IbhCause find_size(const IbhProbePair *pair)
 /* ---- all of a pair ---- */
 
 /* What was heard of its echoes, one by one. */
-static void sum_up(const IbhProbe *probe, guint i)
+static void sum_up(IbhProbePair *pair)
 {
-    IbhProbePair *pair = ibh_probe_pair(probe, i);
     IbhProbeSize *mtu = &pair->mtu;
     IbhProbeClaim *claim = pair->hop ? ibh_hop_claim(pair->hop, &pair->sender) : NULL;
 
     if (claim)
         claim->took = TRUE;
-    pair->gone = !pair->received && pair->trace.left;
-    for (guint number = 0; number < (guint)probe->count; number++) {
-        const IbhProbeEcho *echo = ibh_probe_echo(probe, i, number);
+    pair->gone = !pair->received && pair->left;
+    for (guint i = 0; i < pair->probe->count; i++) {
+        const IbhProbeEcho *echo = &pair->echoes[i];
 
         pair->gone |= echo->left && !echo->received;
         pair->dropped |= echo->seen && !echo->received;
@@ -311,19 +293,22 @@ static void sum_up(const IbhProbe *probe, guint i)
 
 void ibh_probe_judge(IbhProbe *probe)
 {
-    static IbhCause (*const find[])(const IbhProbePair *pair) = {find_loss,   find_way,  find_entry,
-                                                                 find_holder, find_back, find_size};
-    G_STATIC_ASSERT(G_N_ELEMENTS(find) + 1 == IBH_PROBE_LISTS);
 
     g_clear_pointer(&probe->findings, g_ptr_array_unref);
     probe->findings = ibh_findings_new();
-    for (guint i = 0; i < probe->pairs->len; i++)
-        sum_up(probe, i);
-    IBH_EACH (IbhProbePair, pair, probe->pairs) {
-        pair->loss = find_loss(pair);
-        for (guint i = 0; i < G_N_ELEMENTS(find); i++)
-            pair->causes[i] = find[i](pair);
-        pair->causes[G_N_ELEMENTS(find)] = pair->rdma;
+    IBH_EACH_PAIR (pair, probe)
+        sum_up(pair);
+    IBH_EACH_PAIR (pair, probe) {
+        const IbhCause loss = find_loss(pair), two = find_two_hosts(pair);
+        const IbhCause causes[IBH_PROBE_LISTS] = {loss,
+                                                  find_way(pair, loss),
+                                                  find_entry(pair),
+                                                  two ? two : find_twin(pair),
+                                                  find_back(pair),
+                                                  find_size(pair),
+                                                  pair->rdma};
+
+        memcpy(pair->causes, causes, sizeof causes);
     }
     ibh_probe_report_strangers(probe);
     ibh_probe_report_forgeries(probe);
@@ -341,7 +326,7 @@ gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair)
 /* That another request begins says less than how far the last one came. */
 gboolean ibh_probe_take_rdma(IbhProbe *probe, guint i, IbhCause cause, int error)
 {
-    IbhProbePair *pair = i < probe->pairs->len ? ibh_probe_pair(probe, i) : NULL;
+    IbhProbePair *pair = ibh_probe_pair(probe, i);
 
     if (!pair || !ibh_probe_awaits_rdma(pair) ||
         (cause != IBH_CAUSE_NONE && (cause <= IBH_RDMA_UNASKED || cause >= IBH_N_CAUSES)))

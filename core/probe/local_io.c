@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What of this host could drop packets, and how many neighbours it can have. */
 #include "kernel/dump.h"
 #include "probe/prober_io.h"
 
@@ -22,30 +23,19 @@ typedef struct {
 
 /* ---- links: what is attached ---- */
 
-static gboolean has_xdp(struct nlattr *xdp)
-{
-    struct nlattr *parts[IFLA_XDP_MAX + 1];
-
-    return xdp && nla_parse_nested(parts, IFLA_XDP_MAX, xdp, NULL) >= 0 && get_u8(parts[IFLA_XDP_ATTACHED]);
-}
-
 /* A macvlan in mode passthru takes what comes in by the NIC below it; in mode source, with that flag, what hosts on its
  * list send. */
 static gboolean takes_all(struct nlattr *info)
 {
-    struct nlattr *parts[IFLA_INFO_MAX + 1], *data[IFLA_MACVLAN_MAX + 1];
+    struct nlattr *data = find_in(info, IFLA_INFO_DATA), *flags = find_in(data, IFLA_MACVLAN_FLAGS);
+    const guint mode = get_u32(find_in(data, IFLA_MACVLAN_MODE), 0);
     char kind[16];
-    guint mode, flags;
 
-    if (!info || nla_parse_nested(parts, IFLA_INFO_MAX, info, NULL) < 0 || !parts[IFLA_INFO_DATA])
+    get_string(find_in(info, IFLA_INFO_KIND), kind, sizeof kind);
+    if (!g_str_equal(kind, "macvlan") && !g_str_equal(kind, "macvtap"))
         return FALSE;
-    get_string(parts[IFLA_INFO_KIND], kind, sizeof kind);
-    if ((!g_str_equal(kind, "macvlan") && !g_str_equal(kind, "macvtap")) ||
-        nla_parse_nested(data, IFLA_MACVLAN_MAX, parts[IFLA_INFO_DATA], NULL) < 0)
-        return FALSE;
-    mode = get_u32(data[IFLA_MACVLAN_MODE], 0);
-    flags = data[IFLA_MACVLAN_FLAGS] ? nla_get_u16(data[IFLA_MACVLAN_FLAGS]) : 0;
-    return mode == MACVLAN_MODE_PASSTHRU || (mode == MACVLAN_MODE_SOURCE && flags & NO_DESTINATION);
+    return mode == MACVLAN_MODE_PASSTHRU ||
+           (mode == MACVLAN_MODE_SOURCE && flags && nla_get_u16(flags) & NO_DESTINATION);
 }
 
 static gboolean on_link(struct nlmsghdr *header, gpointer data)
@@ -56,10 +46,10 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
 
     if (header->nlmsg_type != RTM_NEWLINK || !parse(header, sizeof *info, attributes, IFLA_MAX))
         return TRUE;
-    if (has_xdp(attributes[IFLA_XDP]))
-        ibh_probe_note_fact(reader->probe, info->ifi_index, IBH_FACT_XDP, 1);
+    if (get_u8(find_in(attributes[IFLA_XDP], IFLA_XDP_ATTACHED)))
+        *ibh_probe_fact(reader->probe, info->ifi_index, IBH_FACT_XDP) = 1;
     if (takes_all(attributes[IFLA_LINKINFO]))
-        ibh_probe_note_fact(reader->probe, (int)get_u32(attributes[IFLA_LINK], 0), IBH_FACT_MACVLAN, 1);
+        *ibh_probe_fact(reader->probe, (int)get_u32(attributes[IFLA_LINK], 0), IBH_FACT_MACVLAN) = 1;
     return TRUE;
 }
 
@@ -67,17 +57,17 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
  * among the links. */
 static gboolean on_forwarding(struct nlmsghdr *header, gpointer data)
 {
-    const Reader *reader = data;
+    const IbhProbe *probe = ((const Reader *)data)->probe;
     const struct ndmsg *info = nlmsg_data(header);
-    const IbhProbe *probe = reader->probe;
-    struct nlattr *attributes[NDA_MAX + 1];
-    IbhLladdr lladdr;
+    struct nlattr *attributes[NDA_MAX + 1], *lladdr;
+    IbhLladdr child;
 
     if (header->nlmsg_type != RTM_NEWNEIGH || !parse(header, sizeof *info, attributes, NDA_MAX) ||
-        !attributes[NDA_LLADDR] || !g_ptr_array_find(probe->nics, ibh_rails_nic(probe->rails, info->ndm_ifindex), NULL))
+        !(lladdr = attributes[NDA_LLADDR]) ||
+        !g_ptr_array_find(probe->nics, ibh_rails_nic(probe->rails, info->ndm_ifindex), NULL))
         return TRUE;
-    lladdr = ibh_lladdr_from_bytes(nla_data(attributes[NDA_LLADDR]), (guint)nla_len(attributes[NDA_LLADDR]));
-    g_array_append_val(probe->children, lladdr);
+    child = ibh_lladdr_from_bytes(nla_data(lladdr), (guint)nla_len(lladdr));
+    g_array_append_val(probe->children, child);
     return TRUE;
 }
 
@@ -92,16 +82,6 @@ static gint64 count_tcx(int ifindex, guint attach_type)
     return syscall(SYS_bpf, BPF_PROG_QUERY, &question, sizeof question) == 0 ? question.query.prog_cnt : 0;
 }
 
-static void read_tcx(IbhProbe *probe)
-{
-    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-        const int ifindex = nic->link->ifindex;
-
-        ibh_probe_note_fact(probe, ifindex, IBH_FACT_TCX_IN, count_tcx(ifindex, TCX_INGRESS));
-        ibh_probe_note_fact(probe, ifindex, IBH_FACT_TCX_OUT, count_tcx(ifindex, TCX_EGRESS));
-    }
-}
-
 /* ---- counters ---- */
 
 static gboolean on_qdisc(struct nlmsghdr *header, gpointer data)
@@ -113,12 +93,11 @@ static gboolean on_qdisc(struct nlmsghdr *header, gpointer data)
 
     if (header->nlmsg_type != RTM_NEWQDISC || !parse(header, sizeof *info, attributes, TCA_MAX))
         return TRUE;
-    if (info->tcm_parent == TC_H_INGRESS && reader->sign > 0) /* of clsact, too: filters have their place there */
-        ibh_probe_note_fact(reader->probe, info->tcm_ifindex, IBH_FACT_TC, 1);
-    if (info->tcm_parent != TC_H_ROOT || !attributes[TCA_STATS])
-        return TRUE;
-    memcpy(&stats, nla_data(attributes[TCA_STATS]), MIN(sizeof stats, (gsize)nla_len(attributes[TCA_STATS])));
-    ibh_probe_note_fact(reader->probe, info->tcm_ifindex, IBH_FACT_QUEUE, reader->sign * (gint64)stats.drops);
+    if (info->tcm_parent == TC_H_INGRESS) /* of clsact, too: filters have their place there */
+        *ibh_probe_fact(reader->probe, info->tcm_ifindex, IBH_FACT_TC) = 1;
+    if (info->tcm_parent == TC_H_ROOT && attributes[TCA_STATS])
+        nla_memcpy(&stats, attributes[TCA_STATS], sizeof stats);
+    *ibh_probe_fact(reader->probe, info->tcm_ifindex, IBH_FACT_QUEUE) += reader->sign * (gint64)stats.drops;
     return TRUE;
 }
 
@@ -131,24 +110,14 @@ static gint64 sum_counters(const char *text, const char *begin)
     for (guint i = 0; lines[i]; i++) {
         g_auto(GStrv) names = g_strsplit_set(lines[i], " \t", -1);
         g_auto(GStrv) values = g_strsplit(lines[i + 1] ? lines[i + 1] : "", " ", -1);
+        const guint n = g_strv_length(names), n_values = g_strv_length(values);
 
-        if (g_str_has_prefix(lines[i], begin))
-            sum += g_ascii_strtoll(names[g_strv_length(names) - 1], NULL, 10);
-        for (guint k = 1; names[0] && names[k] && values[0] && values[k]; k++)
-            sum += g_str_has_prefix(names[k], begin) ? g_ascii_strtoll(values[k], NULL, 10) : 0;
+        for (guint k = 0; k < n; k++) {
+            if (g_str_has_prefix(names[k], begin) && (!k || k < n_values))
+                sum += g_ascii_strtoll(k ? values[k] : names[n - 1], NULL, 10);
+        }
     }
     return sum;
-}
-
-static void read_counters(const Reader *reader)
-{
-    for (int i = 0; i < IBH_N_FACTS; i++) {
-        const IbhFactRow *fact = ibh_probe_fact((IbhProbeFact)i);
-        g_autofree char *path = fact->file ? g_strdup_printf("/proc/net/%s", fact->file) : NULL, *text = NULL;
-
-        if (path && g_file_get_contents(path, &text, NULL, NULL))
-            ibh_probe_note_fact(reader->probe, 0, (IbhProbeFact)i, reader->sign * sum_counters(text, fact->key));
-    }
 }
 
 void ibh_prober_read_local(IbhProber *prober, gboolean after)
@@ -157,14 +126,25 @@ void ibh_prober_read_local(IbhProber *prober, gboolean after)
     struct ifinfomsg links = {.ifi_family = AF_UNSPEC};
     struct ndmsg forwarding = {.ndm_family = AF_BRIDGE};
     struct tcmsg qdiscs = {.tcm_family = AF_UNSPEC};
-    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, 1);
+    g_autoptr(GArray) none = IBH_NEW_ARRAY(char);
 
-    read_counters(&reader);
+    for (IbhProbeFact fact = 0; fact < IBH_N_FACTS; fact++) {
+        const IbhFactRow *row = &ibh_probe_facts[fact];
+        g_autofree char *path = row->file ? g_strdup_printf("/proc/net/%s", row->file) : NULL, *text = NULL;
+
+        if (path && g_file_get_contents(path, &text, NULL, NULL))
+            *ibh_probe_fact(reader.probe, 0, fact) += reader.sign * sum_counters(text, row->key);
+    }
     (void)ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETQDISC, NLM_F_DUMP, &qdiscs, sizeof qdiscs), on_qdisc,
                            &reader, none, "the queues", NULL);
     if (!after)
         return;
-    read_tcx(prober->probe);
+    IBH_EACH_POINTER (const IbhNic, nic, reader.probe->nics) {
+        const int ifindex = nic->link->ifindex;
+
+        *ibh_probe_fact(reader.probe, ifindex, IBH_FACT_TCX_IN) = count_tcx(ifindex, TCX_INGRESS);
+        *ibh_probe_fact(reader.probe, ifindex, IBH_FACT_TCX_OUT) = count_tcx(ifindex, TCX_EGRESS);
+    }
     (void)ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETLINK, NLM_F_DUMP, &links, sizeof links), on_link,
                            &reader, none, "the links", NULL);
     (void)ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETNEIGH, NLM_F_DUMP, &forwarding, sizeof forwarding),
@@ -177,7 +157,7 @@ void ibh_prober_read_local(IbhProber *prober, gboolean after)
 static gboolean on_neighbour_table(struct nlmsghdr *header, gpointer data)
 {
     const struct ndtmsg *info = nlmsg_data(header);
-    IbhNeighbourTable *tables = data, *table;
+    IbhNeighbourTable *tables = data;
     struct nlattr *attributes[NDTA_MAX + 1];
     struct ndt_config config = {0};
     struct ndt_stats stats = {0};
@@ -186,19 +166,17 @@ static gboolean on_neighbour_table(struct nlmsghdr *header, gpointer data)
         return FALSE;
     if (!attributes[NDTA_THRESH3] || (info->ndtm_family != AF_INET && info->ndtm_family != AF_INET6))
         return TRUE;
-    table = &tables[info->ndtm_family == AF_INET6];
-    table->limit = get_u32(attributes[NDTA_THRESH3], 0);
     nla_memcpy(&config, attributes[NDTA_CONFIG], sizeof config);
     nla_memcpy(&stats, attributes[NDTA_STATS], sizeof stats);
-    table->used = config.ndtc_entries;
-    table->full = stats.ndts_table_fulls;
+    tables[info->ndtm_family == AF_INET6] = (IbhNeighbourTable){
+        .limit = get_u32(attributes[NDTA_THRESH3], 0), .used = config.ndtc_entries, .full = stats.ndts_table_fulls};
     return TRUE;
 }
 
 gboolean ibh_prober_read_tables(IbhProber *prober, IbhNeighbourTable ret_tables[2], GError **error)
 {
     struct ndtmsg fixed = {.ndtm_family = AF_UNSPEC};
-    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, 1);
+    g_autoptr(GArray) none = IBH_NEW_ARRAY(char);
 
     ret_tables[0] = ret_tables[1] = (IbhNeighbourTable){0};
     return ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETNEIGHTBL, NLM_F_DUMP, &fixed, sizeof fixed),

@@ -33,43 +33,40 @@ gsize ibh_probe_length(guint number, gboolean six)
 
 /* Routers may quote no more than the first 8 bytes of a packet in an ICMP error: so id and sequence number are of the
  * cookie, too, and the checksum is of all of it. In IPv6 the kernel writes the checksum. */
-void ibh_probe_head(const IbhProbe *probe, guint i, guint number, guint8 head[IBH_PROBE_PACKET])
+void ibh_probe_head(const IbhProbePair *pair, guint number, guint8 head[IBH_PROBE_PACKET])
 {
-    const IbhProbePair *pair = ibh_probe_pair(probe, i);
-    const gboolean six = ibh_probe_family(pair) != 0;
+    const gboolean six = ibh_probe_family(pair);
 
     memset(head, 0, IBH_PROBE_PACKET);
     head[0] = six ? ICMP6_ECHO_REQUEST : ICMP_ECHO;
     memcpy(head + 4, pair->cookie, 4);
     ibh_put16(head + 6, (ibh_get16(pair->cookie + 2) + number) & 0xffff);
-    ibh_put32(head + 8, probe->tag);
+    ibh_put32(head + 8, pair->probe->tag);
     memcpy(head + 12, pair->cookie + 4, sizeof pair->cookie - 4);
-    ibh_put32(head + 24, i);
+    ibh_put32(head + 24, (guint32)(pair - ibh_probe_pair(pair->probe, 0)));
     ibh_put32(head + 28, number);
     if (!six)
         ibh_put16(head + 2, ~ibh_probe_sum(0, head, IBH_PROBE_PACKET) & 0xffff);
 }
 
-gsize ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint8 *packet)
+gsize ibh_probe_packet(const IbhProbePair *pair, guint number, guint8 *packet)
 {
-    const gsize length = ibh_probe_length(number, ibh_probe_family(ibh_probe_pair(probe, pair)) != 0);
+    const gsize length = ibh_probe_length(number, ibh_probe_family(pair));
 
     memset(packet, 0, length);
-    ibh_probe_head(probe, pair, number, packet);
+    ibh_probe_head(pair, number, packet);
     return length;
 }
 
-void ibh_probe_sent(IbhProbe *probe, guint pair, guint number, gint64 now)
+void ibh_probe_sent(IbhProbePair *pair, guint number, gint64 now)
 {
-    *ibh_probe_echo(probe, pair, number) = (IbhProbeEcho){.sent_at = now};
-    ibh_probe_pair(probe, pair)->sent++;
+    pair->echoes[number] = (IbhProbeEcho){.sent_at = now};
+    pair->sent++;
 }
 
 /* From a port above those that Linux gives to connections by itself, so that no connection is disturbed. */
-void ibh_probe_syn(const IbhProbe *probe, guint i, guint8 segment[IBH_SYN_LENGTH])
+gsize ibh_probe_syn(const IbhProbePair *pair, guint8 segment[IBH_SYN_LENGTH])
 {
-    const IbhProbePair *pair = ibh_probe_pair(probe, i);
-
     memset(segment, 0, IBH_SYN_LENGTH);
     ibh_put16(segment, 61000 + ibh_get16(pair->cookie) % 4000);
     ibh_put16(segment + 2, IBH_SYN_PORT);
@@ -77,4 +74,5 @@ void ibh_probe_syn(const IbhProbe *probe, guint i, guint8 segment[IBH_SYN_LENGTH
     segment[WORDS_AT] = IBH_SYN_LENGTH / 4 << 4;
     segment[FLAGS_AT] = SYN;
     ibh_put16(segment + 14, TCP_WINDOW);
+    return IBH_SYN_LENGTH;
 }

@@ -6,30 +6,9 @@
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
-#include <string.h>
 #include <sys/socket.h>
 
 /* ---- who is asked, from where ---- */
-
-/* A list of all hosts of a fabric contains this host, too. */
-static void take_peers(IbhProbe *probe, const GArray *peers)
-{
-    IBH_EACH (const IbhIp, ip, peers) {
-        if (g_hash_table_insert(probe->numbers, g_memdup(ip, sizeof *ip), NULL))
-            g_array_append_val(ibh_rails_holder(probe->rails, ip) ? probe->own : probe->peers, *ip);
-    }
-}
-
-/* Without --iface all rails; with it any NIC. */
-static void take_nics(IbhProbe *probe)
-{
-    const IbhRails *rails = probe->rails;
-
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (rails->only ? ibh_nic_is_selected(nic, rails->only) : nic->status == IBH_NIC_RAIL)
-            g_ptr_array_add(probe->nics, (gpointer)(guintptr)nic);
-    }
-}
 
 /* The NIC's address in the peer's subnet; else, with `any`, its first address in a subnet, or its first at all. */
 static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const IbhIp *peer, gboolean any)
@@ -38,12 +17,13 @@ static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const 
 
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         const IbhNic *owner = ibh_rails_owner(probe->rails, &address->local);
+        const gboolean is_host = ibh_address_is_host(address);
 
         if (address->local.family != peer->family || (owner && owner != nic))
             continue;
-        if (!ibh_address_is_host(address) && ibh_prefix_contains(&address->subnet, peer))
+        if (!is_host && ibh_prefix_contains(&address->subnet, peer))
             return &address->local;
-        if (!fallback || (ibh_address_is_host(fallback) && !ibh_address_is_host(address)))
+        if (!fallback || (!is_host && ibh_address_is_host(fallback)))
             fallback = address;
     }
     return any && fallback ? &fallback->local : NULL;
@@ -52,35 +32,28 @@ static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const 
 static guint intern_source(IbhProbe *probe, const IbhNic *nic, const IbhIp *ip)
 {
     const IbhProbeSource source = {.nic = nic, .ip = *ip};
+    guint i = 0;
 
-    for (guint i = 0; i < probe->sources->len; i++) {
-        const IbhProbeSource *other = &g_array_index(probe->sources, IbhProbeSource, i);
-
+    IBH_EACH_SOURCE (other, probe) {
         if (other->nic == nic && ibh_ip_equal(&other->ip, ip))
             return i;
+        i++;
     }
     g_array_append_val(probe->sources, source);
-    return probe->sources->len - 1;
+    return i;
 }
 
-static void add_pair(IbhProbe *probe, const IbhNic *nic, guint peer, const IbhIp *source, gboolean on_link)
+/* Equal reasons are one pointer. */
+static void leave_out(GArray *list, const IbhNic *nic, guint peer, const char *why)
 {
-    const IbhProbePair pair = {.probe = probe,
-                               .source = intern_source(probe, nic, source),
-                               .peer = peer,
-                               .on_link = on_link,
-                               .rtt = -1,
-                               .rdma = probe->rdma ? IBH_RDMA_UNASKED : IBH_CAUSE_NONE,
-                               .route = {.from = *source, .to = g_array_index(probe->peers, IbhIp, peer)}};
+    const IbhProbeUnasked unasked = {.nic = nic, .peer = peer, .why = g_intern_string(why)};
 
-    g_array_append_val(probe->pairs, pair);
+    g_array_append_val(list, unasked);
 }
 
-static void add_unasked(GArray *all, const IbhNic *nic, guint peer, char *why)
+static void number_peer(IbhProbe *probe, const IbhIp *ip)
 {
-    const IbhProbeUnasked unasked = {.nic = nic, .peer = peer, .why = why};
-
-    g_array_append_val(all, unasked);
+    g_hash_table_insert(probe->numbers, g_memdup(ip, sizeof *ip), GUINT_TO_POINTER(probe->pairs->len));
 }
 
 /* Rails that have the peer's subnet ask it; if no rail has it, all rails ask, through a gateway. */
@@ -88,89 +61,56 @@ static void make_pairs(IbhProbe *probe, guint peer)
 {
     const IbhIp *ip = &g_array_index(probe->peers, IbhIp, peer);
     gboolean any = TRUE;
+    guint rail = 0;
 
-    g_hash_table_insert(probe->numbers, g_memdup(ip, sizeof *ip), GUINT_TO_POINTER(probe->pairs->len));
+    number_peer(probe, ip);
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics)
         any &= !find_source(probe, nic, ip, FALSE);
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
         const IbhIp *source = find_source(probe, nic, ip, any);
-        const char *why = find_source(probe, nic, ip, TRUE) ? "no common subnet" : "no address of its family";
+        IbhProbePair pair = {
+            .probe = probe, .nic = nic, .peer = peer, .rail = rail++, .on_link = !any, .rtt = -1, .route.to = *ip};
 
-        if (source)
-            add_pair(probe, nic, peer, source, !any);
-        else
-            add_unasked(probe->unasked, nic, peer, g_strdup(why));
+        if (!source) {
+            leave_out(probe->unasked, nic, peer,
+                      find_source(probe, nic, ip, TRUE) ? "no common subnet" : "no address of its family");
+            continue;
+        }
+        pair.source = intern_source(probe, nic, source);
+        pair.route.from = *source;
+        pair.rdma = probe->rdma ? IBH_RDMA_UNASKED : IBH_CAUSE_NONE;
+        g_array_append_val(probe->pairs, pair);
     }
 }
 
-/* A route of main's through a gateway by another rail, more exact than what the rail has there: somebody meant that. */
-static gboolean is_meant(const IbhProbePair *pair)
-{
-    const IbhNic *nic = ibh_probe_source(pair)->nic, *by = ibh_rails_nic(pair->probe->rails, pair->route.oif);
-    const IbhPrefix whole = ibh_prefix_of_host(ibh_probe_peer(pair));
-    const IbhRemote *remote = ibh_nic_find_remote(nic, &whole);
-
-    if (pair->route.table != IBH_TABLE_MAIN || !pair->route.gateway.family)
-        return FALSE;
-    return by && by != nic && by->status == IBH_NIC_RAIL && pair->route.length > (remote ? remote->prefix.length : 0);
-}
-
-/* What is beyond its subnets, main decides for a rail without a gateway of its own: another NIC is right then. NULL:
- * the rail asks. */
+/* Main decides about what is beyond the subnets of a rail without a gateway of its own: another NIC is right then. And
+ * where main has a route through a gateway by another rail, more exact than what the rail has there, that is meant.
+ * NULL: the rail asks. */
 static char *why_left_to_main(const IbhProbePair *pair)
 {
     const IbhRails *rails = pair->probe->rails;
-    const IbhNic *nic = ibh_probe_source(pair)->nic;
-    const IbhIp *peer = ibh_probe_peer(pair);
-    const IbhPrefix whole = ibh_prefix_of_host(peer);
-    const IbhLink *other = ibh_snapshot_link(rails->snapshot, pair->route.oif);
+    const IbhLookup *route = &pair->route;
+    const IbhNic *nic = pair->nic, *by = ibh_rails_nic(rails, route->oif);
+    const IbhPrefix whole = ibh_prefix_of_host(&route->to);
+    const IbhRemote *remote = ibh_nic_find_remote(nic, &whole);
+    const gboolean is_by_other_rail = by && by != nic && by->status == IBH_NIC_RAIL,
+                   is_exact = route->length > (remote ? remote->prefix.length : 0);
+    const IbhLink *link = ibh_snapshot_link(rails->snapshot, route->oif);
+    const char *name = link ? link->name : "another interface";
     char text[IBH_IP_STRLEN];
-    IbhRoute route;
+    IbhRoute by_default;
 
     if (!ibh_nic_is_usable(nic)) /* whose routes went away with it */
         return NULL;
-    if (is_meant(pair))
-        return g_strdup_printf("main sends it through %s via %s", other->name,
-                               ibh_ip_format(&pair->route.gateway, text));
-    if (pair->on_link || ibh_want_default(rails, nic, peer->family, &route) || ibh_nic_find_remote(nic, &whole))
+    if (route->table == IBH_TABLE_MAIN && route->gateway.family && is_by_other_rail && is_exact)
+        return g_strdup_printf("main sends it through %s via %s", name, ibh_ip_format(&route->gateway, text));
+    if (pair->on_link || remote || ibh_want_default(rails, nic, route->to.family, &by_default))
         return NULL;
-    if (pair->route.error)
-        return pair->route.error == ENETUNREACH ? g_strdup("outside its subnets, and no route leads there") : NULL;
-    return pair->route.oif == nic->link->ifindex || pair->route.type == RTN_LOCAL
-               ? NULL
-               : g_strdup_printf("no gateway of its own: main sends it through %s",
-                                 other ? other->name : "another interface");
-}
-
-/* Pairs for which there is a reason go to `out`; the others get new numbers, and keep their echoes. */
-static void leave_out(IbhProbe *probe, char *(*find_reason)(const IbhProbePair *pair), GArray *out)
-{
-    g_autoptr(GArray) all = g_steal_pointer(&probe->pairs);
-    const gsize count = (gsize)probe->count;
-
-    probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
-    g_hash_table_remove_all(probe->numbers);
-    for (guint i = 0; i < all->len; i++) {
-        const IbhProbePair *pair = &g_array_index(all, IbhProbePair, i);
-        const IbhIp *peer = ibh_probe_peer(pair);
-        char *why = find_reason(pair);
-        const guint number = probe->pairs->len;
-
-        if (why) {
-            add_unasked(out, ibh_probe_source(pair)->nic, pair->peer, why);
-            continue;
-        }
-        if (!g_hash_table_contains(probe->numbers, peer))
-            g_hash_table_insert(probe->numbers, g_memdup(peer, sizeof *peer), GUINT_TO_POINTER(number));
-        memmove(probe->echoes + number * count, probe->echoes + i * count, count * sizeof *probe->echoes);
-        g_array_append_vals(probe->pairs, pair, 1);
-    }
-}
-
-void ibh_probe_leave_to_main(IbhProbe *probe)
-{
-    leave_out(probe, why_left_to_main, probe->unasked);
-    ibh_probe_find_hops(probe);
+    if (route->error == ENETUNREACH)
+        return g_strdup("outside its subnets, and no route leads there");
+    if (route->error || route->oif == nic->link->ifindex || route->type == RTN_LOCAL)
+        return NULL;
+    return g_strdup_printf("no gateway of its own: main sends it through %s", name);
 }
 
 /* Where an ICMP redirect was accepted, the kernel keeps its gateway beside the route, for this one destination: the
@@ -186,39 +126,11 @@ void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used)
     route->oif = used->oif;
 }
 
-/* Of a pair whose packets were under way, no silence means anything. */
-static char *why_interrupted(const IbhProbePair *pair)
-{
-    return pair->step == IBH_STEP_GONE ? NULL : g_strdup("interrupted");
-}
-
-void ibh_probe_interrupt(IbhProbe *probe)
-{
-    probe->interrupted = TRUE;
-    leave_out(probe, why_interrupted, probe->unfinished);
-}
-
-/* This host's own addresses among the peers (a VIP on lo) get no echo, but are asked for: another host may have them.
- */
-static void add_own(IbhProbe *probe)
-{
-    IBH_EACH (const IbhIp, ip, probe->own) {
-        const IbhNic *owner = ibh_rails_owner(probe->rails, ip);
-
-        IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-            if ((owner && owner != nic) || !find_source(probe, nic, ip, FALSE))
-                continue;
-            (void)intern_source(probe, nic, ip);
-            break;
-        }
-    }
-}
-
 /* ---- next hops ---- */
 
 static IbhProbeHop *intern_hop(IbhProbe *probe, const IbhLink *link, const IbhIp *ip, gboolean is_own)
 {
-    IbhProbeHop *first = g_hash_table_lookup(probe->hops, ip), *hop = ibh_probe_hop(probe, link->ifindex, ip);
+    IbhProbeHop *hop = ibh_probe_hop(probe, link->ifindex, ip);
 
     if (hop)
         return hop;
@@ -226,12 +138,9 @@ static IbhProbeHop *intern_hop(IbhProbe *probe, const IbhLink *link, const IbhIp
     hop->link = link;
     hop->ip = *ip;
     hop->is_own = is_own;
-    if (!first) {
-        g_hash_table_insert(probe->hops, &hop->ip, hop);
-    } else {
-        hop->next = first->next;
-        first->next = hop;
-    }
+    hop->next = g_hash_table_lookup(probe->hops, ip);
+    (void)g_hash_table_steal(probe->hops, ip);
+    g_hash_table_insert(probe->hops, &hop->ip, hop);
     return hop;
 }
 
@@ -247,96 +156,134 @@ static void free_hops(gpointer first)
  * the rail can only go to a neighbour. */
 void ibh_probe_find_hops(IbhProbe *probe)
 {
-    IBH_EACH (IbhProbePair, pair, probe->pairs) {
+    IBH_EACH_PAIR (pair, probe) {
         const IbhLookup *route = &pair->route;
         const IbhLink *link = ibh_probe_link(pair);
         const gboolean is_way = !route->error && route->oif == link->ifindex;
+        const IbhIp *ip = is_way && route->gateway.family                           ? &route->gateway
+                          : pair->on_link || (is_way && route->type == RTN_UNICAST) ? &route->to
+                                                                                    : NULL;
 
-        pair->hop = NULL;
-        if (is_way && route->gateway.family)
-            pair->hop = intern_hop(probe, link, &route->gateway, FALSE);
-        else if (pair->on_link || (is_way && route->type == RTN_UNICAST))
-            pair->hop = intern_hop(probe, link, ibh_probe_peer(pair), FALSE);
+        pair->hop = ip ? intern_hop(probe, link, ip, FALSE) : NULL;
     }
-    IBH_EACH (const IbhProbeSource, source, probe->sources)
+    IBH_EACH_SOURCE (source, probe)
         (void)intern_hop(probe, source->nic->link, &source->ip, TRUE);
 }
 
-static void clear_unasked(gpointer unasked)
+/* Pairs for which there is a reason are left out; the others get new numbers. Of a pair whose packets were under way
+ * when a person ended the run, no silence means anything. */
+void ibh_probe_sift(IbhProbe *probe)
 {
-    g_free(((IbhProbeUnasked *)unasked)->why);
+    g_autoptr(GArray) all = g_steal_pointer(&probe->pairs);
+
+    probe->pairs = IBH_NEW_ARRAY(IbhProbePair);
+    g_hash_table_remove_all(probe->numbers);
+    IBH_EACH (const IbhProbePair, pair, all) {
+        g_autofree char *why = !probe->interrupted           ? why_left_to_main(pair)
+                               : pair->step != IBH_STEP_GONE ? g_strdup("interrupted")
+                                                             : NULL;
+
+        if (why) {
+            leave_out(probe->interrupted ? probe->unfinished : probe->unasked, pair->nic, pair->peer, why);
+            continue;
+        }
+        if (!g_hash_table_contains(probe->numbers, ibh_probe_peer(pair)))
+            number_peer(probe, ibh_probe_peer(pair));
+        g_array_append_vals(probe->pairs, pair, 1);
+    }
+    ibh_probe_find_hops(probe);
 }
 
-static GArray *new_list_of_unasked(void)
-{
-    GArray *list = IBH_NEW_ARRAY(IbhProbeUnasked);
+/* ---- a probe ---- */
 
-    g_array_set_clear_func(list, clear_unasked);
-    return list;
+/* A list of all hosts of a fabric contains this host, too. Its addresses (a VIP on lo) get no echo, but are asked for:
+ * another host may have them. */
+static void take_peers(IbhProbe *probe, const GArray *peers)
+{
+    IBH_EACH (const IbhIp, ip, peers) {
+        const gboolean is_own = ibh_rails_holder(probe->rails, ip) != NULL;
+
+        if (g_hash_table_contains(probe->numbers, ip))
+            continue;
+        number_peer(probe, ip);
+        g_array_append_val(is_own ? probe->own : probe->peers, *ip);
+    }
+    for (guint i = 0; i < probe->peers->len; i++)
+        make_pairs(probe, i);
+    IBH_EACH (const IbhIp, ip, probe->own) {
+        const IbhNic *owner = ibh_rails_owner(probe->rails, ip);
+
+        IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+            if ((owner && owner != nic) || !find_source(probe, nic, ip, FALSE))
+                continue;
+            (void)intern_source(probe, nic, ip);
+            break;
+        }
+    }
 }
 
 IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, GError **error)
 {
     g_autoptr(IbhProbe) probe = g_new0(IbhProbe, 1);
+    guint at = 0;
 
-    probe->rails = rails;
-    probe->nics = g_ptr_array_new();
-    probe->peers = g_array_new(FALSE, TRUE, sizeof(IbhIp));
-    probe->own = g_array_new(FALSE, TRUE, sizeof(IbhIp));
-    probe->sources = g_array_new(FALSE, TRUE, sizeof(IbhProbeSource));
-    probe->numbers = g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, g_free, NULL);
-    probe->hops = g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, NULL, free_hops);
-    probe->facts = g_hash_table_new(NULL, NULL);
-    probe->pairs = g_array_new(FALSE, TRUE, sizeof(IbhProbePair));
-    probe->forgeries = g_array_new(FALSE, TRUE, sizeof(IbhProbeForgery));
-    probe->children = g_array_new(FALSE, TRUE, sizeof(IbhLladdr));
-    probe->unasked = new_list_of_unasked();
-    probe->unfinished = new_list_of_unasked();
-    probe->count = request->count;
-    probe->rdma = request->rdma;
+    *probe = (IbhProbe){.rails = rails,
+                        .nics = g_ptr_array_new(),
+                        .peers = IBH_NEW_ARRAY(IbhIp),
+                        .own = IBH_NEW_ARRAY(IbhIp),
+                        .sources = IBH_NEW_ARRAY(IbhProbeSource),
+                        .numbers = g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, g_free, NULL),
+                        .hops = g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, NULL, free_hops),
+                        .facts = g_hash_table_new_full(NULL, NULL, NULL, g_free),
+                        .pairs = IBH_NEW_ARRAY(IbhProbePair),
+                        .forgeries = IBH_NEW_ARRAY(IbhProbeForgery),
+                        .children = IBH_NEW_ARRAY(IbhLladdr),
+                        .unasked = IBH_NEW_ARRAY(IbhProbeUnasked),
+                        .unfinished = IBH_NEW_ARRAY(IbhProbeUnasked),
+                        .count = (guint)request->count,
+                        .rdma = request->rdma};
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* without --iface all rails; with it any NIC */
+        if (rails->only ? ibh_nic_is_selected(nic, rails->only) : nic->status == IBH_NIC_RAIL)
+            g_ptr_array_add(probe->nics, (gpointer)(guintptr)nic);
+    }
     take_peers(probe, request->peers);
-    take_nics(probe);
     if (!probe->peers->len) {
         g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                             "--probe: none of the addresses is a peer: they are this host's own");
         return NULL;
     }
-    for (guint i = 0; i < probe->peers->len; i++)
-        make_pairs(probe, i);
-    add_own(probe);
     ibh_probe_find_hops(probe);
-    if ((guint64)probe->pairs->len * (guint)probe->count > IBH_PROBE_PACKETS_MAX) {
+    if ((guint64)probe->pairs->len * probe->count > IBH_PROBE_PACKETS_MAX) {
         g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "--probe: %u pairs of rail and peer, --count %d: more than %d packets; probe fewer peers at a time",
+                    "--probe: %u pairs of rail and peer, --count %u: more than %d packets; probe fewer peers at a time",
                     probe->pairs->len, probe->count, IBH_PROBE_PACKETS_MAX);
         return NULL;
     }
-    probe->echoes = g_new0(IbhProbeEcho, (gsize)probe->pairs->len * (gsize)probe->count);
+    probe->echoes = g_new0(IbhProbeEcho, probe->pairs->len * probe->count);
+    IBH_EACH_PAIR (pair, probe)
+        pair->echoes = &probe->echoes[at++ * probe->count];
     return g_steal_pointer(&probe);
 }
 
 void ibh_probe_free(IbhProbe *probe)
 {
+    GArray *const arrays[] = {probe->peers,     probe->own,      probe->sources, probe->pairs,
+                              probe->forgeries, probe->children, probe->unasked, probe->unfinished};
+
+    for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
+        g_array_unref(arrays[i]);
     g_ptr_array_unref(probe->nics);
-    g_array_unref(probe->peers);
-    g_array_unref(probe->own);
-    g_array_unref(probe->sources);
-    g_array_unref(probe->pairs);
-    g_array_unref(probe->forgeries);
-    g_array_unref(probe->children);
-    g_array_unref(probe->unasked);
-    g_array_unref(probe->unfinished);
     g_hash_table_unref(probe->numbers);
-    g_clear_pointer(&probe->findings, g_ptr_array_unref);
     g_hash_table_unref(probe->hops);
     g_hash_table_unref(probe->facts);
+    g_clear_pointer(&probe->findings, g_ptr_array_unref);
     g_free(probe->echoes);
     g_free(probe);
 }
 
 IbhProbePair *ibh_probe_pair(const IbhProbe *probe, guint i)
 {
-    return &g_array_index(probe->pairs, IbhProbePair, i);
+    return i < probe->pairs->len ? &g_array_index(probe->pairs, IbhProbePair, i) : NULL;
 }
 
 const IbhProbeSource *ibh_probe_source(const IbhProbePair *pair)
@@ -346,27 +293,25 @@ const IbhProbeSource *ibh_probe_source(const IbhProbePair *pair)
 
 const IbhIp *ibh_probe_peer(const IbhProbePair *pair)
 {
-    return &g_array_index(pair->probe->peers, IbhIp, pair->peer);
+    return &pair->route.to;
 }
 
 const IbhLink *ibh_probe_link(const IbhProbePair *pair)
 {
-    return ibh_probe_source(pair)->nic->link;
+    return pair->nic->link;
 }
 
 gboolean ibh_probe_is_direct(const IbhProbePair *pair)
 {
-    return pair->hop && ibh_ip_equal(&pair->hop->ip, ibh_probe_peer(pair));
+    return pair->hop && ibh_ip_equal(&pair->hop->ip, &pair->route.to);
 }
 
 /* Pairs of one peer follow each other. */
 IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip)
 {
-    for (guint i = GPOINTER_TO_UINT(g_hash_table_lookup(probe->numbers, ip)); i < probe->pairs->len; i++) {
-        IbhProbePair *pair = ibh_probe_pair(probe, i);
+    guint i = GPOINTER_TO_UINT(g_hash_table_lookup(probe->numbers, ip));
 
-        if (!ibh_ip_equal(ibh_probe_peer(pair), ip))
-            return NULL;
+    for (IbhProbePair *pair; (pair = ibh_probe_pair(probe, i)) && ibh_ip_equal(&pair->route.to, ip); i++) {
         if (ibh_probe_link(pair)->ifindex == ifindex)
             return pair;
     }
@@ -375,7 +320,7 @@ IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhI
 
 int ibh_probe_family(const IbhProbePair *pair)
 {
-    return ibh_probe_peer(pair)->family == AF_INET6;
+    return pair->route.to.family == AF_INET6;
 }
 
 /* That of IPv6 may be smaller: programs send no larger packets there, nor are peers to answer such. */
@@ -385,11 +330,6 @@ guint ibh_probe_full_size(const IbhProbePair *pair)
     const gboolean is_lowered = ibh_probe_family(pair) && link->mtu6 && link->mtu6 < link->mtu;
 
     return MIN((guint)MAX(is_lowered ? link->mtu6 : link->mtu, 0), IBH_PROBE_SIZE_MAX);
-}
-
-IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number)
-{
-    return &probe->echoes[(gsize)pair * (gsize)probe->count + number];
 }
 
 /* ---- neighbours ---- */
@@ -417,7 +357,7 @@ void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours)
             hop->fixed = neighbour->fixed && lladdr.len;
         }
     }
-    IBH_EACH (IbhProbePair, pair, probe->pairs) {
+    IBH_EACH_PAIR (pair, probe) {
         if (pair->step != IBH_STEP_SETTLED)
             continue;
         pair->step = IBH_STEP_QUESTIONS;

@@ -120,18 +120,21 @@ typedef enum {
     IBH_AT_EITHER /* the pairs that have it tell */
 } IbhProbePlace;
 
-/* What of this host could drop a packet: the kernel's counters that grew, and what is attached to a NIC. It is told
- * with what was lost there. */
+/* What of this host could drop a packet: its filters, what is attached to a NIC, and the kernel's counters that grew.
+ * All that could drop what was lost is told with it. */
 typedef enum {
-    IBH_FACT_QUEUE,
+    IBH_FACT_QUEUE, /* counters: they have to grow by what was lost */
     IBH_FACT_IPSEC_OUT,
     IBH_FACT_IPSEC_IN,
     IBH_FACT_RP_FILTER,
-    IBH_FACT_TC,
+    IBH_FACT_TC, /* from here on, attached */
     IBH_FACT_TCX_OUT,
     IBH_FACT_TCX_IN,
     IBH_FACT_MACVLAN,
     IBH_FACT_XDP,
+    IBH_FACT_ENCAP,      /* to the pair's route */
+    IBH_FACT_FILTER_OUT, /* from here on, always there: nothing counts what filters drop */
+    IBH_FACT_FILTER_IN,
     IBH_N_FACTS
 } IbhProbeFact;
 
@@ -144,7 +147,6 @@ enum {
 typedef struct {
     guint drops;
     const char *why, *advice;
-    gboolean is_counter;    /* it has to have grown by what was lost */
     const char *file, *key; /* of the whole host: below /proc/net, and how names begin; NULL: of a NIC */
 } IbhFactRow;
 
@@ -155,18 +157,17 @@ typedef struct IbhProbePair IbhProbePair;
  * texts, words in braces stand for the pair's (words.c). What proves a cause is in judge.c. */
 typedef struct {
     IbhProbeStage stage;
+    const char *problem; /* of its pairs, a code; NULL: that of the finding */
     IbhProbePlace place;
     IbhSeverity severity;
-    const char *code;    /* NULL: told elsewhere, beside a loss, or no fault */
-    const char *problem; /* of its pairs, a code, too; NULL: the same */
-    const char *why;
-    const char *fix, *advice;
-    const char *peer_code; /* where all rails have it of a peer; NULL: the same */
+    const char *code; /* NULL: told elsewhere, beside a loss, or no fault */
+    const char *why, *advice, *fix;
     guint drops;           /* facts that are told, too: those that drop there */
+    const char *peer_code; /* where all rails have it of a peer; NULL: the same */
 } IbhCauseRow;
 
-const IbhCauseRow *ibh_probe_cause(IbhCause cause);
-const IbhFactRow *ibh_probe_fact(IbhProbeFact fact);
+extern const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES];
+extern const IbhFactRow ibh_probe_facts[IBH_N_FACTS];
 
 /* ---- what is asked, and what comes back ---- */
 
@@ -211,9 +212,9 @@ struct IbhProbeHop {
     gboolean fixed;    /* by a permanent entry */
     /* What the kernel asked, and was answered, before we asked: our own questions may mend its entry. */
     gboolean asks, is_answered;
-    guint questions; /* all of them, */
-    guint asker;     /* and which pair asks for us: its number + 1; 0: none did yet */
-    gboolean forged; /* a host speaks in the name of others: what the kernel believes is not known */
+    guint questions;           /* all of them, */
+    const IbhProbePair *asker; /* and which pair asks for us; NULL: none did yet */
+    gboolean forged;           /* a host speaks in the name of others: what the kernel believes is not known */
     guint n_claims;
     IbhProbeClaim claims[IBH_PROBE_CLAIMS]; /* the first different ones */
 };
@@ -232,19 +233,13 @@ typedef enum {
     IBH_SYN_ANSWERED
 } IbhSynOutcome;
 
-/* What passed the pair's NIC while its echoes were under way. It is heard behind this host's filters on the way out,
- * and before them on the way in: so it tells this host's faults from those of the wire and the peer. */
 typedef struct {
-    gboolean left;          /* an echo */
-    gboolean is_translated; /* with other addresses: these */
-    IbhIp from, to;
-} IbhProbeTrace;
-
-/* An ICMP error about an echo. */
-typedef struct {
-    IbhIp from; /* family 0: none came */
-    guint8 type, code;
-} IbhProbeRefusal;
+    gint64 sent_at; /* µs; 0: it was not */
+    gboolean left;  /* through the pair's NIC */
+    gboolean received;
+    gboolean twice; /* its reply came in, through one NIC */
+    int seen;       /* ifindex where a reply came in, delivered or not: the right NIC, if it did there; 0: none did */
+} IbhProbeEcho;
 
 /* How long packets may be, with their IP header. 0: not known. */
 typedef struct {
@@ -280,64 +275,71 @@ typedef enum {
     IBH_N_ASKS
 } IbhProbeAsk;
 
+/* A rail and a peer: what was sent and seen, stage by stage. A packet is heard on its NIC behind this host's filters on
+ * the way out, and before them on the way in: that tells this host's faults from those of the wire and the peer. */
 struct IbhProbePair {
     const IbhProbe *probe;
+    const IbhNic *nic;
     guint source; /* index into sources */
-    guint peer;   /* index into peers */
+    guint peer;   /* index into peers, */
+    guint rail;   /* and into nics */
     gboolean on_link;
     guint8 cookie[16]; /* random, and in all packets of this pair: who knows it got one of them */
-    int sent, received;
-    gint64 rtt;        /* µs, the shortest; -1: none */
-    int send_error;    /* errno, 0: none */
-    IbhLookup route;   /* the kernel's answer where no device is named */
-    int reply_ifindex; /* where replies came in: a wrong NIC, if any did; 0: none came */
-    gboolean gone;     /* an echo left, and its reply was not delivered */
-    gboolean dropped;  /* a reply came in and was not delivered */
-    gboolean doubled;  /* or came in twice */
-    gboolean mangled;  /* or with a wrong checksum */
-    IbhProbeRefusal refusal;
-    IbhProbeHop *hop;    /* to which its packets go: the peer, or a gateway; NULL: not known */
-    IbhLladdr sender;    /* from which the last reply came, */
-    IbhLladdr strayed;   /* or the last that came in through another NIC */
-    int free_ifindex;    /* by which an echo left that is bound to no NIC; 0: none was seen */
-    gboolean redirected; /* an ICMP redirect gives the gateway, not the route */
-    IbhProbeTrace trace;
-    IbhProbeSize mtu;
-    IbhSynOutcome syn;
-    IbhLladdr syn_sender; /* from which the answer came; its length 0: the kernel does not tell */
-    IbhCause rdma;        /* how far its request came; IBH_CAUSE_NONE: it was answered, or not wanted */
-    int rdma_error;       /* errno of that step; 0: none */
+    /* when it sends (flight.c) */
     IbhProbeStep step;
     guint refusals; /* by a full queue, or a full neighbour table */
     guint tries[IBH_N_ASKS];
-    gint64 until[IBH_N_ASKS];         /* that the last try is waited for */
-    gint64 at;                        /* nothing is sent before */
-    IbhCause loss;                    /* why echoes were lost; IBH_CAUSE_NONE: none was */
-    IbhCause causes[IBH_PROBE_LISTS]; /* of each list (judge.c) */
+    gint64 until[IBH_N_ASKS]; /* that the last try is waited for */
+    gint64 at;                /* nothing is sent before */
+    /* the way */
+    IbhLookup route;     /* the kernel's answer where no device is named */
+    gboolean redirected; /* an ICMP redirect gives the gateway, not the route */
+    int free_ifindex;    /* by which an echo left that is bound to no NIC; 0: none was seen */
+    /* question, answer, entry */
+    IbhProbeHop *hop; /* to which its packets go: the peer, or a gateway; NULL: not known */
+    /* sent: echoes, */
+    IbhProbeEcho *echoes; /* probe->count */
+    int sent, received;
+    int send_error;         /* errno, 0: none */
+    gboolean left;          /* and one was seen to leave, */
+    gboolean is_translated; /* with other addresses: these */
+    IbhIp leaves_from, leaves_to;
+    /* reply, delivered, sender */
+    gint64 rtt;       /* µs, the shortest; -1: none */
+    gboolean gone;    /* an echo left, and its reply was not delivered */
+    gboolean dropped; /* a reply came in and was not delivered */
+    gboolean doubled; /* or came in twice */
+    gboolean mangled; /* or with a wrong checksum */
+    IbhIp refused_by; /* the host that sent an ICMP error about an echo; family 0: none did */
+    guint8 icmp_type, icmp_code;
+    int reply_ifindex; /* where replies came in: a wrong NIC, if any did; 0: none came */
+    IbhLladdr sender;  /* from which the last reply came, */
+    IbhLladdr strayed; /* or the last that came in through another NIC */
+    IbhSynOutcome syn;
+    IbhLladdr syn_sender; /* from which the answer came; its length 0: the kernel does not tell */
+    /* size, RDMA */
+    IbhProbeSize mtu;
+    IbhCause rdma;  /* how far its request came; IBH_CAUSE_NONE: it was answered, or not wanted */
+    int rdma_error; /* errno of that step; 0: none */
+    /* the verdict */
+    IbhCause causes[IBH_PROBE_LISTS]; /* of each list (judge.c); the first: why echoes were lost */
 };
 
 /* A rail does not ask a peer, or has no result. */
 typedef struct {
     const IbhNic *nic;
     guint peer;
-    char *why; /* for people */
+    const char *why; /* for people; equal reasons are one pointer */
 } IbhProbeUnasked;
 
 /* A host sent answers about an address in the name of another hardware address. */
 typedef struct {
-    IbhLladdr sender, name;
+    IbhLladdr sender;
     IbhIp ip;
-    int ifindex;       /* of the NIC that they came in through */
+    int ifindex; /* of the NIC that they came in through */
+    IbhLladdr name;
     gboolean has_more; /* names: the first one is told */
 } IbhProbeForgery;
-
-typedef struct {
-    gint64 sent_at; /* µs; 0: it was not */
-    gboolean left;  /* through the pair's NIC */
-    gboolean received;
-    gboolean twice; /* its reply came in, through one NIC */
-    int seen;       /* ifindex where a reply came in, delivered or not: the right NIC, if it did there; 0: none did */
-} IbhProbeEcho;
 
 typedef struct {
     GArray *peers; /* IbhIp: who is asked */
@@ -359,15 +361,21 @@ struct IbhProbe {
     GArray *children;     /* IbhLladdr: of macvlans on our NICs, which are in other network namespaces */
     GHashTable *numbers;  /* IbhIp → index of its first pair */
     IbhProbeEcho *echoes; /* `count` of each pair */
-    int count;
+    guint count;
     gboolean rdma;
     gboolean hears;       /* all that passes the NICs: what was not heard did not pass */
     guint32 tag;          /* in each echo of this run: the kernel's filter knows them by it */
     gboolean interrupted; /* by a signal */
     gboolean was_full[2]; /* the kernel's table of neighbours, meanwhile: IPv4, IPv6 */
-    GHashTable *facts;    /* (ifindex, fact) → its value */
+    GHashTable *facts;    /* (ifindex, fact) → gint64 */
     GPtrArray *findings;  /* IbhFinding *; NULL: not judged yet */
 };
+
+#define IBH_EACH_PAIR(x, probe) IBH_EACH (IbhProbePair, x, (probe)->pairs)
+#define IBH_EACH_SOURCE(x, probe) IBH_EACH (const IbhProbeSource, x, (probe)->sources)
+/* All wires on which this address is of interest; all claims of a hop. */
+#define IBH_EACH_WIRE(x, probe, ip) for (IbhProbeHop *x = g_hash_table_lookup((probe)->hops, ip); x; x = x->next)
+#define IBH_EACH_CLAIM(x, hop) for (IbhProbeClaim *x = (hop)->claims; x < (hop)->claims + (hop)->n_claims; x++)
 
 /* Fails if the request is empty or too large. No NIC to probe is no failure: then there are no pairs. */
 IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, GError **error);
@@ -376,8 +384,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhProbe, ibh_probe_free)
 
 const IbhProbeSource *ibh_probe_source(const IbhProbePair *pair);
 const IbhIp *ibh_probe_peer(const IbhProbePair *pair);
-IbhProbePair *ibh_probe_pair(const IbhProbe *probe, guint i);
-IbhProbeEcho *ibh_probe_echo(const IbhProbe *probe, guint pair, guint number);
+IbhProbePair *ibh_probe_pair(const IbhProbe *probe, guint i);                           /* NULL: there is none */
 gboolean ibh_probe_is_direct(const IbhProbePair *pair);                                 /* its next hop is the peer */
 const IbhLink *ibh_probe_link(const IbhProbePair *pair);                                /* by which its echoes leave */
 IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip); /* NULL: not asked */
@@ -393,15 +400,15 @@ void ibh_probe_find_hops(IbhProbe *probe);
 IbhProbeHop *ibh_probe_hop(const IbhProbe *probe, int ifindex, const IbhIp *ip); /* NULL: not of interest */
 IbhProbeClaim *ibh_hop_claim(IbhProbeHop *hop, const IbhLladdr *lladdr);         /* NULL: it claims nothing */
 gboolean ibh_hop_has(IbhProbeHop *hop, const IbhLladdr *lladdr); /* it claims the address, or packets go there */
-gboolean ibh_hop_has_answer(const IbhProbeHop *hop);             /* a host answered, now */
+gboolean ibh_hop_has_answer(IbhProbeHop *hop);                   /* a host answered, now */
+gboolean ibh_hop_has_virtual(IbhProbeHop *hop);                  /* a virtual router claims the address */
 const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr); /* NULL: of no NIC of this host */
 
-/* The kernel has said how it routes each pair: a rail without a gateway of its own asks no peer beyond its subnets. */
-void ibh_probe_leave_to_main(IbhProbe *probe);
-/* And the next hop that it uses, to `used`, the same question without `match`. */
+/* The next hop that the kernel uses for the pair, to `used`, the same question as its route without `match`. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used);
-/* A person has ended it: what is not known of a pair is not said of it. */
-void ibh_probe_interrupt(IbhProbe *probe);
+/* Leaves out the pairs that are not asked, once the kernel has said how it routes them: a rail without a gateway of its
+ * own asks no peer beyond its subnets. And where a person has ended the run, the pairs that have no result yet. */
+void ibh_probe_sift(IbhProbe *probe);
 
 /* The content of the neighbour table (IbhNeighbour): entries of pairs whose turn has not come are not ours, and are not
  * deleted; pairs that are settled have their hardware addresses from it, and their questions follow. */
@@ -423,7 +430,7 @@ typedef struct {
 } IbhFlight;
 
 typedef struct {
-    guint pair;
+    IbhProbePair *pair;
     IbhProbeAsk ask;
     guint number; /* of an echo, its size with IBH_PROBE_SIZED */
 } IbhShot;
@@ -433,7 +440,7 @@ gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint6
 /* It was sent, or could not be sent: `sent` is FALSE where that proves nothing of the way. */
 void ibh_flight_launched(IbhFlight *flight, const IbhShot *shot, gint64 now, gboolean sent);
 /* The finished pair is over, and its entry deleted. */
-void ibh_flight_end(IbhFlight *flight, guint pair);
+void ibh_flight_end(IbhFlight *flight, IbhProbePair *pair);
 
 /* The kernel's table of neighbours of one family, which the whole machine shares. */
 typedef struct {
@@ -470,25 +477,30 @@ guint ibh_probe_sum(guint32 sum, const guint8 *bytes, gsize length);
 /* Bytes of an echo, without the IP header. 0: there is no such echo. */
 gsize ibh_probe_length(guint number, gboolean six);
 /* The beginning of an echo, with all that is not zero. */
-void ibh_probe_head(const IbhProbe *probe, guint pair, guint number, guint8 head[IBH_PROBE_PACKET]);
+void ibh_probe_head(const IbhProbePair *pair, guint number, guint8 head[IBH_PROBE_PACKET]);
 /* An echo in `packet`, which has room for it. Returns its length. */
-gsize ibh_probe_packet(const IbhProbe *probe, guint pair, guint number, guint8 *packet);
-void ibh_probe_sent(IbhProbe *probe, guint pair, guint number, gint64 now);
-/* A TCP segment; the kernel writes its checksum. */
-void ibh_probe_syn(const IbhProbe *probe, guint pair, guint8 segment[IBH_SYN_LENGTH]);
+gsize ibh_probe_packet(const IbhProbePair *pair, guint number, guint8 *packet);
+void ibh_probe_sent(IbhProbePair *pair, guint number, gint64 now);
+/* A TCP segment; the kernel writes its checksum. Returns its length. */
+gsize ibh_probe_syn(const IbhProbePair *pair, guint8 segment[IBH_SYN_LENGTH]);
 
+/* An ICMP packet, from the wire. */
 typedef struct {
     int ifindex; /* of the NIC that it is for, or came in through */
+    IbhLladdr sender;
     IbhIp from, to;
-    const guint8 *icmp; /* header and payload, from the wire */
-    gsize length;
-} IbhProbeReply;
+    const guint8 *icmp; /* header and payload */
+    gsize length, cut;  /* bytes that were read, and that were not */
+    gsize total;        /* of the packet, or of this fragment, with its IP header */
+    gboolean is_fragment;
+} IbhPacket;
 
-/* Where ICMP begins in a packet; 0: it is none. */
-gsize ibh_icmp_offset(int family, const guint8 *bytes, gsize length);
+/* Where ICMP begins in a packet of IPv4; 0: it is none. */
+gsize ibh_icmp_offset(const guint8 *bytes, gsize length);
 
-/* An echo reply that was delivered. TRUE: it is the first that answers one of ours. */
-gboolean ibh_probe_received(IbhProbe *probe, const IbhProbeReply *reply, gint64 now);
+/* An echo reply that was delivered, or heard on a NIC where `now` is 0. TRUE: it is the first that answers one of ours.
+ */
+gboolean ibh_probe_received(IbhProbe *probe, const IbhPacket *reply, gint64 now);
 
 /* A packet that passed a NIC, from its network header on; it may be cut short. */
 typedef struct {
@@ -501,14 +513,13 @@ typedef struct {
 } IbhHeard;
 
 void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard);
-/* Reads what may be anything. */
-gboolean ibh_arp_parse(const guint8 *frame, gsize length, guint16 operation, IbhArpClaim *ret_arp);
-/* It came in there, and its sender is no forger; or is one. */
+/* Reads what may be anything. Returns the operation; 0: it is no ARP of IPv4. */
+guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp);
+/* It came in there. Its sender is the host that it names, or forges it. */
 void ibh_probe_claimed(IbhProbe *probe, int ifindex, const IbhArpClaim *claim);
-void ibh_probe_forged(IbhProbe *probe, int ifindex, const IbhArpClaim *claim);
-/* The source that can ask for this one's address in its own name, so that a proxy on the wire would answer; -1: none.
+/* The source that can ask for this one's address in its own name, so that a proxy on the wire would answer; NULL: none.
  */
-int ibh_probe_witness(const IbhProbe *probe, guint source);
+const IbhProbeSource *ibh_probe_witness(const IbhProbe *probe, const IbhProbeSource *source);
 
 /* Why the peer's NIC for replies is not known, for people; NULL: it is known, or was not asked for. */
 const char *ibh_probe_syn_why(const IbhProbePair *pair);
@@ -519,9 +530,9 @@ gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair);
 
 /* ---- the verdict ---- */
 
-/* A counter, before the echoes with a minus, and after them; what is attached to a NIC counts 1. Of the network
- * namespace where ifindex is 0. */
-void ibh_probe_note_fact(IbhProbe *probe, int ifindex, IbhProbeFact fact, gint64 value);
+/* The value of a fact, from 0: a counter is subtracted before the echoes, and added after them; what is attached to a
+ * NIC counts 1. Of the network namespace where ifindex is 0. */
+gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact);
 
 /* Once all is over: sets causes and findings. */
 void ibh_probe_judge(IbhProbe *probe);
@@ -536,8 +547,8 @@ char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more);
 
 /* The route that the kernel's errno stands for, for people; NULL: none. */
 const char *ibh_probe_route_of_error(int error);
-/* The row's text, with the pair's words in place of those in braces. */
-char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text);
+/* The row's text, with the pair's words in place of those in braces: equal texts are one pointer. NULL: NULL. */
+const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text);
 
 /* Parts of ibh_probe_judge(): a finding for each cause, keyed by who is at fault: a rail of this host, a peer, a pair,
  * the wire; hosts that answer for this host's addresses; what was not asked, and the run as a whole. */

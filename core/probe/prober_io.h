@@ -10,14 +10,13 @@
 
 #include <linux/if_packet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stddef.h>
 
-/* Of a source. */
-typedef struct {
-    int fd;    /* a raw socket for echoes, bound to its address */
-    int error; /* why nothing can be sent from here, 0: it can */
-    int asker; /* a process that asks by RDMA: one that blocks takes no other rail's answers away; -1: none */
-} IbhProbeSocket;
+/* What is waited for: a packet socket, which hears what passes a NIC, in both ways, dropped or not; then two of each
+ * source: a raw socket for echoes, bound to its address, or a negative errno, why nothing can be sent from there; and a
+ * process that asks by RDMA: one that blocks takes no other rail's answers away; -1: none. */
+enum { IBH_EAR, IBH_ECHOES, IBH_ASKER };
 
 typedef struct {
     IbhProbe *probe;
@@ -26,11 +25,11 @@ typedef struct {
     const char *sysfs;       /* stands for /sys */
     gboolean shows_progress; /* on standard error */
     gint64 shown;            /* when */
-    IbhProbeSocket *sockets; /* one per source */
-    int ear;                 /* a packet socket: what passes a NIC, in both ways, dropped or not */
-    int tcp, solicit;        /* raw sockets of IPv6 that only send; -1: there is no IPv6 */
-    guint8 *bytes;           /* one packet */
-    gint64 next;             /* no packet leaves before */
+    struct pollfd *fds;
+    guint n_fds;
+    int tcp, solicit; /* raw sockets of IPv6 that only send; -1: there is no IPv6 */
+    guint8 *bytes;    /* one packet */
+    gint64 next;      /* no packet leaves before */
 } IbhProber;
 
 typedef union {
@@ -63,8 +62,6 @@ gboolean ibh_socket_tie(int fd, const IbhProbeSource *source, gboolean is_tied);
 int ibh_prober_send(IbhProber *prober, const IbhShot *shot);
 /* Who has this address? Asks by this link, from this address (IPv4; family 0: none). */
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom);
-/* A packet was sent: sets when the next one may follow. */
-void ibh_prober_pace(IbhProber *prober);
 /* Until something comes, or this time; takes what came. FALSE: nothing. */
 gboolean ibh_prober_wait(IbhProber *prober, gint64 until);
 /* Nothing that passed a NIC was missed. */
@@ -77,5 +74,5 @@ void ibh_prober_read_local(IbhProber *prober, gboolean after);
 /* IPv4's, IPv6's: every network namespace can read their limits. */
 gboolean ibh_prober_read_tables(IbhProber *prober, IbhNeighbourTable ret_tables[2], GError **error);
 /* Another process asks the pair by RDMA. If the kernel blocks that process, nothing waits for it. */
-int ibh_prober_send_rdma(IbhProber *prober, guint32 pair);
-void ibh_prober_take_rdma(IbhProber *prober, IbhProbeSocket *sock);
+int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair);
+void ibh_prober_take_rdma(IbhProber *prober, int *asker);

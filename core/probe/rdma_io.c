@@ -59,12 +59,6 @@ static void tell(const Asker *asker, guint32 pair, IbhCause cause, int error)
         _exit(1);
 }
 
-/* The next step, which the kernel refuses, or takes on. */
-static void tell_step(const Asker *asker, guint32 pair, IbhCause step, int error)
-{
-    tell(asker, pair, error ? IBH_RDMA_REFUSED : step, error);
-}
-
 /* One write is one command: the header, then `in`; the kernel puts its answer where `in` says. Returns 0 or an errno;
  * none waits for the network. */
 static int command(const Asker *asker, guint32 number, const void *in, gsize size, gsize answer_size)
@@ -115,38 +109,37 @@ static void begin(const Asker *asker, guint32 i)
  * before 5.8 have less behind `id` than today's header. */
 static void take(const Asker *asker, const struct rdma_ucm_event_resp *event)
 {
-    const guint32 i = (guint32)(event->uid - 1);
-    const int status = (int)event->status, error = status < 0 ? -status : 0;
     const struct rdma_ucm_resolve_route route = {.id = event->id, .timeout_ms = ROUTE_MS};
     const struct rdma_ucm_connect ask = {.id = event->id, .conn_param.valid = 1};
+    const int status = (int)event->status;
+    int error = status < 0 ? -status : 0;
+    IbhCause cause = IBH_RDMA_SILENT;
 
-    if (event->event == EVENT_ADDR_RESOLVED)
-        tell_step(asker, i, IBH_RDMA_NO_PATH, command(asker, RDMA_USER_CM_CMD_RESOLVE_ROUTE, &route, sizeof route, 0));
-    else if (event->event == EVENT_ROUTE_RESOLVED)
-        tell_step(asker, i, IBH_RDMA_SILENT,
-                  command(asker, RDMA_USER_CM_CMD_CONNECT, &ask,
-                          offsetof(struct rdma_ucm_connect, id) + 2 * sizeof ask.id, 0));
-    else if (event->event == EVENT_ADDR_ERROR)
-        tell(asker, i, IBH_RDMA_NO_WAY, error ? error : ETIMEDOUT);
-    else if (event->event == EVENT_ROUTE_ERROR)
-        tell(asker, i, IBH_RDMA_NO_PATH, error ? error : ETIMEDOUT);
-    else if (event->event == EVENT_ESTABLISHED ||
-             ((event->event == EVENT_UNREACHABLE || event->event == EVENT_REJECTED) && status > 0))
-        tell(asker, i, IBH_CAUSE_NONE, 0);
-    else
-        tell(asker, i, IBH_RDMA_SILENT, error);
-}
-
-static void take_events(const Asker *asker)
-{
-    struct {
-        struct rdma_ucm_event_resp event;
-        guint8 more[64]; /* of later kernels */
-    } answer = {.event = {0}};
-    const struct rdma_ucm_get_event get = {.response = (guint64)(guintptr)&answer};
-
-    while (asker->channel >= 0 && !command(asker, RDMA_USER_CM_CMD_GET_EVENT, &get, sizeof get, sizeof answer))
-        take(asker, &answer.event);
+    switch (event->event) {
+    case EVENT_ADDR_RESOLVED:
+        error = command(asker, RDMA_USER_CM_CMD_RESOLVE_ROUTE, &route, sizeof route, 0);
+        cause = error ? IBH_RDMA_REFUSED : IBH_RDMA_NO_PATH;
+        break;
+    case EVENT_ROUTE_RESOLVED:
+        error = command(asker, RDMA_USER_CM_CMD_CONNECT, &ask,
+                        offsetof(struct rdma_ucm_connect, id) + 2 * sizeof ask.id, 0);
+        cause = error ? IBH_RDMA_REFUSED : IBH_RDMA_SILENT;
+        break;
+    case EVENT_ADDR_ERROR:
+    case EVENT_ROUTE_ERROR:
+        error = error ? error : ETIMEDOUT;
+        cause = event->event == EVENT_ADDR_ERROR ? IBH_RDMA_NO_WAY : IBH_RDMA_NO_PATH;
+        break;
+    case EVENT_UNREACHABLE:
+    case EVENT_REJECTED:
+    case EVENT_ESTABLISHED:
+        if (status > 0 || event->event == EVENT_ESTABLISHED)
+            cause = IBH_CAUSE_NONE;
+        break;
+    default:
+        break;
+    }
+    tell(asker, (guint32)(event->uid - 1), cause, cause ? error : 0);
 }
 
 /* Nothing that the parent has open, its output above all, is kept open by a process that may never end; which it does
@@ -155,6 +148,11 @@ G_GNUC_NORETURN static void live(const IbhProbe *probe, int parent)
 {
     Asker asker = {.probe = probe, .parent = parent};
     const long max = sysconf(_SC_OPEN_MAX);
+    struct {
+        struct rdma_ucm_event_resp event;
+        guint8 more[64]; /* of later kernels */
+    } answer = {.event = {0}};
+    const struct rdma_ucm_get_event get = {.response = (guint64)(guintptr)&answer};
     guint32 pair;
 
     for (int fd = 0; fd < (int)CLAMP(max, 256, 65536); fd++) {
@@ -172,7 +170,8 @@ G_GNUC_NORETURN static void live(const IbhProbe *probe, int parent)
             _exit(0);
         if (fds[0].revents)
             begin(&asker, pair);
-        take_events(&asker);
+        while (asker.channel >= 0 && !command(&asker, RDMA_USER_CM_CMD_GET_EVENT, &get, sizeof get, sizeof answer))
+            take(&asker, &answer.event);
     }
 }
 
@@ -186,33 +185,28 @@ static int start(const IbhProbe *probe)
     if (pid == 0)
         live(probe, ends[1]);
     close(ends[1]);
-    if (pid > 0)
-        return ends[0];
-    close(ends[0]);
-    return -1;
+    if (pid < 0)
+        close(ends[0]);
+    return pid < 0 ? -1 : ends[0];
 }
 
-/* ---- this host's own firewall ---- */
+/* ---- the parent ---- */
 
-/* Soft-RoCE sends through the kernel's IP, and so through its firewall; adapters do not. */
-static gboolean is_soft_roce(const char *sysfs, const IbhLink *link)
-{
-    g_auto(IbhTree) tree = ibh_tree_of(sysfs);
-    const int length = (int)strcspn(link->rdma, "/");
-
-    return length && ibh_tree_has(&tree, "sys/class/infiniband/%.*s/parent", length, link->rdma);
-}
-
-/* A firewall that drops such a request drops an empty datagram to its port, too, and the kernel reports that. */
-static gboolean is_filtered(const IbhProbePair *pair)
+/* Soft-RoCE sends through the kernel's IP, and so through its firewall; adapters do not. A firewall that drops such a
+ * request drops an empty datagram to its port, too, and the kernel reports that. */
+static gboolean is_filtered(const IbhProbePair *pair, const char *sysfs)
 {
     const IbhProbeSource *source = ibh_probe_source(pair);
+    const char *rdma = source->nic->link->rdma;
+    const int length = (int)strcspn(rdma, "/");
+    g_auto(IbhTree) tree = ibh_tree_of(sysfs);
     socklen_t size;
     IbhSockAddress to = ibh_socket_address(ibh_probe_peer(pair), &size);
-    int fd = socket(source->ip.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     gboolean filtered;
+    int fd;
 
-    if (fd < 0)
+    if (!length || !ibh_tree_has(&tree, "sys/class/infiniband/%.*s/parent", length, rdma) ||
+        (fd = socket(source->ip.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) < 0)
         return FALSE;
     to.four.sin_port = g_htons(ROCE_PORT); /* where IPv6 has it, too */
     filtered = ibh_socket_bind(fd, source) == 0 && sendto(fd, "", 0, 0, &to.generic, size) < 0 &&
@@ -221,33 +215,30 @@ static gboolean is_filtered(const IbhProbePair *pair)
     return filtered;
 }
 
-/* ---- the parent ---- */
-
-int ibh_prober_send_rdma(IbhProber *prober, guint32 i)
+int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair)
 {
-    IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
-    IbhProbeSocket *sock = &prober->sockets[pair->source];
+    const guint32 i = (guint32)(pair - ibh_probe_pair(prober->probe, 0));
+    int *asker = &prober->fds[IBH_ASKER + 2 * pair->source].fd;
 
-    if (is_soft_roce(prober->sysfs, ibh_probe_link(pair)) && is_filtered(pair)) {
+    if (is_filtered(pair, prober->sysfs)) {
         pair->rdma = IBH_RDMA_FILTERED;
         return EPERM;
     }
-    if (sock->asker < 0 && (sock->asker = start(prober->probe)) < 0)
+    if (*asker < 0 && (*asker = start(prober->probe)) < 0)
         return EAGAIN;
-    (void)send(sock->asker, &i, sizeof i, MSG_DONTWAIT | MSG_NOSIGNAL); /* it says when it begins */
-    ibh_prober_pace(prober);
+    (void)send(*asker, &i, sizeof i, MSG_DONTWAIT | MSG_NOSIGNAL); /* it says when it begins */
     return 0;
 }
 
-void ibh_prober_take_rdma(IbhProber *prober, IbhProbeSocket *sock)
+void ibh_prober_take_rdma(IbhProber *prober, int *asker)
 {
     Result result;
     gssize length;
 
-    while ((length = recv(sock->asker, &result, sizeof result, MSG_DONTWAIT)) == (gssize)sizeof result)
+    while ((length = recv(*asker, &result, sizeof result, MSG_DONTWAIT)) == (gssize)sizeof result)
         (void)ibh_probe_take_rdma(prober->probe, result.pair, result.cause, result.error);
     if (length < 0 && errno == EAGAIN)
         return;
-    close(sock->asker);
-    sock->asker = -1;
+    close(*asker);
+    *asker = -1;
 }

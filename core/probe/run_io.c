@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --probe from its beginning to its end: the kernel's routes of all pairs (pairs.c), this host's own addresses, the
+ * pairs one after the other (flight.c, wire_io.c), and what passes the NICs meanwhile (evidence.c). Then judge.c says
+ * what is wrong with each pair, and verdict.c who is at fault.
+ */
 #include "check/look_io.h"
 #include "probe/prober_io.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 
@@ -14,42 +18,7 @@
 #define FULL_WAIT (G_USEC_PER_SEC / 10) /* before what was refused for want of room is tried again */
 #define REFUSALS 10                     /* of a pair: a NIC that is too small refuses always */
 
-/* ---- one packet ---- */
-
-/* The neighbour table, or the NIC's queue, is full: once more, later. IPv6 reports a full table as EINVAL. */
-static gboolean is_put_off(IbhProbePair *pair, int problem)
-{
-    const gboolean full = problem == ENOBUFS || (problem == EINVAL && ibh_probe_family(pair));
-
-    if (!full || pair->refusals >= REFUSALS)
-        return FALSE;
-    pair->refusals++;
-    pair->at = g_get_monotonic_time() + FULL_WAIT;
-    return TRUE;
-}
-
-static void send_shot(IbhProber *prober, const IbhShot *shot)
-{
-    IbhProbe *probe = prober->probe;
-    IbhProbePair *pair = ibh_probe_pair(probe, shot->pair);
-    const gint64 before = g_get_monotonic_time();
-    const int problem = ibh_prober_send(prober, shot);
-
-    if (shot->ask <= IBH_ASK_SIZE && is_put_off(pair, problem))
-        return;
-    if (shot->ask == IBH_ASK_ECHO && shot->number < (guint)probe->count) {
-        pair->send_error = problem ? problem : pair->send_error;
-        if (!problem)
-            ibh_probe_sent(probe, shot->pair, shot->number, before);
-    }
-    if (shot->ask == IBH_ASK_SYN)
-        pair->syn = IBH_SYN_SILENT;
-    pair->mtu.held |= shot->ask == IBH_ASK_SIZE && problem == EPERM;
-    ibh_flight_launched(&prober->flight, shot, g_get_monotonic_time(), !problem);
-}
-
-/* ---- the person who waits ---- */
-
+/* The first signal ends the loop, so that the report says what is known; the second one ends the process. */
 static volatile sig_atomic_t was_interrupted;
 
 static void interrupt(int number)
@@ -58,36 +27,35 @@ static void interrupt(int number)
     was_interrupted = 1;
 }
 
-/* The first signal ends the loop, so that the report says what is known; the second one ends the process. */
-static void listen_to_signals(void)
+static void send_shot(IbhProber *prober, const IbhShot *shot)
 {
-    const struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+    IbhProbePair *pair = shot->pair;
+    const gint64 before = g_get_monotonic_time();
+    const int problem = ibh_prober_send(prober, shot);
+    /* the neighbour table, or the NIC's queue, is full: IPv6 reports a full table as EINVAL */
+    const gboolean is_full = problem == ENOBUFS || (problem == EINVAL && ibh_probe_family(pair));
 
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
-}
-
-/* A line that the next one, or the report, takes the place of. */
-static void show_progress(IbhProber *prober, gint64 now)
-{
-    if (!prober->shows_progress || now < prober->shown + SHOW_EVERY)
+    if (shot->ask <= IBH_ASK_SIZE && is_full && pair->refusals < REFUSALS) {
+        pair->refusals++;
+        pair->at = g_get_monotonic_time() + FULL_WAIT;
         return;
-    fprintf(stderr, "\r%u of %u pairs of addresses asked\033[K", prober->flight.finished, prober->probe->pairs->len);
-    prober->shown = now;
+    }
+    if (shot->ask == IBH_ASK_ECHO && shot->number < pair->probe->count) {
+        if (problem)
+            pair->send_error = problem;
+        else
+            ibh_probe_sent(pair, shot->number, before);
+    }
+    if (shot->ask == IBH_ASK_SYN)
+        pair->syn = IBH_SYN_SILENT;
+    pair->mtu.held |= shot->ask == IBH_ASK_SIZE && problem == EPERM;
+    ibh_flight_launched(&prober->flight, shot, g_get_monotonic_time(), !problem);
 }
-
-static void hide_progress(const IbhProber *prober)
-{
-    if (prober->shows_progress)
-        fputs("\r\033[K", stderr);
-}
-
-/* ---- the loop ---- */
 
 /* What the neighbour table has, of both families. */
 static gboolean learn(IbhProber *prober, GError **error)
 {
-    g_autoptr(GArray) neighbours = g_array_new(FALSE, TRUE, sizeof(IbhNeighbour));
+    g_autoptr(GArray) neighbours = IBH_NEW_ARRAY(IbhNeighbour);
 
     if (!ibh_netlink_read_neighbours(prober->netlink, AF_UNSPEC, FALSE, neighbours, error))
         return FALSE;
@@ -96,17 +64,8 @@ static gboolean learn(IbhProber *prober, GError **error)
     return TRUE;
 }
 
-/* Its entry makes room for another pair's. */
-static void finish(IbhProber *prober, guint i)
-{
-    const IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
-
-    if (ibh_probe_takes_entry(pair) && !pair->hop->fixed)
-        (void)ibh_netlink_change_neighbour(prober->netlink, FALSE, ibh_probe_link(pair)->ifindex, ibh_probe_peer(pair),
-                                           NULL);
-    ibh_flight_end(&prober->flight, i);
-}
-
+/* The entry of a finished pair makes room for another pair's. A line of progress is replaced by the next one, or by the
+ * report. */
 static gboolean ask_pairs(IbhProber *prober, GError **error)
 {
     IbhFlight *flight = &prober->flight;
@@ -115,7 +74,7 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
     while (flight->finished < prober->probe->pairs->len && !was_interrupted) {
         gint64 now = g_get_monotonic_time(), due;
         IbhShot shot;
-        gboolean any = ibh_flight_next(flight, now, &shot, &due);
+        const gboolean any = ibh_flight_next(flight, now, &shot, &due);
 
         due = any ? prober->next : due;
         if (any && due <= now)
@@ -123,12 +82,21 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
         (void)ibh_prober_wait(prober, any && due <= now ? 0 : MIN(due, now + COLLECT_EVERY));
         if (now < collected + COLLECT_EVERY)
             continue;
-        show_progress(prober, now);
+        if (prober->shows_progress && now >= prober->shown + SHOW_EVERY) {
+            fprintf(stderr, "\r%u of %u pairs of addresses asked\033[K", flight->finished, prober->probe->pairs->len);
+            prober->shown = now;
+        }
         if (flight->settled && !learn(prober, error))
             return FALSE;
         for (guint i = flight->finished; i < flight->begun; i++) {
-            if (ibh_probe_pair(prober->probe, i)->step == IBH_STEP_FINISHED)
-                finish(prober, i);
+            IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
+
+            if (pair->step != IBH_STEP_FINISHED)
+                continue;
+            if (ibh_probe_takes_entry(pair) && !pair->hop->fixed)
+                (void)ibh_netlink_change_neighbour(prober->netlink, FALSE, ibh_probe_link(pair)->ifindex,
+                                                   ibh_probe_peer(pair), NULL);
+            ibh_flight_end(flight, pair);
         }
         collected = now;
     }
@@ -151,16 +119,12 @@ static gint64 ask_own(IbhProber *prober)
     const IbhIp none = {.family = AF_INET};
     gint64 until = 0;
 
-    for (guint i = 0; i < probe->sources->len; i++) {
-        const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, i), *other = NULL;
-        int witness = ibh_probe_witness(probe, i);
+    IBH_EACH_SOURCE (source, probe) {
+        const IbhProbeSource *other = ibh_probe_witness(probe, source);
 
         pass(prober, prober->next);
-        if (ibh_prober_send_who(prober, source->nic->link, &none, &source->ip))
-            continue;
-        if (witness >= 0)
-            other = &g_array_index(probe->sources, IbhProbeSource, (guint)witness);
-        if (other && ibh_prober_send_who(prober, other->nic->link, &other->ip, &source->ip))
+        if (ibh_prober_send_who(prober, source->nic->link, &none, &source->ip) ||
+            (other && ibh_prober_send_who(prober, other->nic->link, &other->ip, &source->ip)))
             continue;
         if (other || source->ip.family == AF_INET6) /* whose question a proxy answers, late */
             until = g_get_monotonic_time() + IBH_PROBE_PROXY_WAIT;
@@ -174,28 +138,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     IbhNeighbourTable before[2], after[2];
     gint64 proxies;
 
-    if (!learn(prober, error) || !ibh_prober_read_tables(prober, before, error))
-        return FALSE;
-    for (int six = 0; six <= 1; six++)
-        prober->flight.room[six] = ibh_probe_room(&before[six]);
-    ibh_prober_read_local(prober, FALSE);
-    proxies = ask_own(prober);
-    if (!ask_pairs(prober, error) || !ibh_prober_read_tables(prober, after, error))
-        return FALSE;
-    ibh_prober_read_local(prober, TRUE);
-    for (int six = 0; six <= 1; six++)
-        probe->was_full[six] = after[six].full > before[six].full;
-    probe->hears = ibh_prober_heard_all(prober);
-    pass(prober, proxies);
-    if (was_interrupted)
-        ibh_probe_interrupt(probe);
-    return TRUE;
-}
-
-/* The NIC by which the address's own traffic would leave: the kernel answers that without a packet. */
-static gboolean ask_routes(IbhProber *prober, GError **error)
-{
-    IBH_EACH (IbhProbePair, pair, prober->probe->pairs) {
+    IBH_EACH_PAIR (pair, probe) { /* by which NIC the address's own traffic would leave */
         IbhLookup used = pair->route;
 
         pair->route.match = TRUE;
@@ -204,12 +147,29 @@ static gboolean ask_routes(IbhProber *prober, GError **error)
             return FALSE;
         ibh_probe_take_hop(pair, &used);
     }
-    ibh_probe_leave_to_main(prober->probe);
+    ibh_probe_sift(probe);
+    if (!learn(prober, error) || !ibh_prober_read_tables(prober, before, error))
+        return FALSE;
+    ibh_prober_read_local(prober, FALSE);
+    proxies = ask_own(prober);
+    for (int six = 0; six <= 1; six++)
+        prober->flight.room[six] = ibh_probe_room(&before[six]);
+    if (!ask_pairs(prober, error) || !ibh_prober_read_tables(prober, after, error))
+        return FALSE;
+    ibh_prober_read_local(prober, TRUE);
+    for (int six = 0; six <= 1; six++)
+        probe->was_full[six] = after[six].full > before[six].full;
+    probe->hears = ibh_prober_heard_all(prober);
+    pass(prober, proxies);
+    probe->interrupted = was_interrupted != 0;
+    if (was_interrupted)
+        ibh_probe_sift(probe);
     return TRUE;
 }
 
 gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, gboolean shows_progress, GError **error)
 {
+    const struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
     IbhProber prober = {.probe = probe,
                         .flight.probe = probe,
                         .netlink = netlink,
@@ -218,18 +178,17 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
                         .shown = g_get_monotonic_time() + G_USEC_PER_SEC / 2};
     gboolean done = getrandom(&probe->tag, sizeof probe->tag, 0) == (gssize)sizeof probe->tag;
 
-    for (guint i = 0; i < probe->pairs->len && done; i++) {
-        IbhProbePair *pair = ibh_probe_pair(probe, i);
-
-        done = getrandom(pair->cookie, sizeof pair->cookie, 0) == (gssize)sizeof pair->cookie;
-    }
+    IBH_EACH_PAIR (pair, probe)
+        done = done && getrandom(pair->cookie, sizeof pair->cookie, 0) == (gssize)sizeof pair->cookie;
     if (!done) {
         g_set_error(error, IBH_PROBE_ERROR, 0, "--probe: no random numbers: %s", g_strerror(errno));
         return FALSE;
     }
-    listen_to_signals();
-    done = ibh_prober_open(&prober, error) && ask_routes(&prober, error) && ask_all(&prober, error);
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    done = ibh_prober_open(&prober, error) && ask_all(&prober, error);
     ibh_prober_close(&prober);
-    hide_progress(&prober);
+    if (shows_progress)
+        fputs("\r\033[K", stderr);
     return done;
 }

@@ -7,42 +7,35 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* All rails have said why they do not ask it: the last one's reason. */
-static char **find_reasons(const IbhProbe *probe)
+/* Peers that no rail asked: silence would look like success. The last rail's reason is told. */
+static void report_unasked(IbhProbe *probe)
 {
-    g_autofree guint *rails = g_new0(guint, probe->peers->len);
-    char **reasons = g_new0(char *, probe->peers->len);
+    const guint n = probe->peers->len;
+    g_autofree guint *rails = g_new0(guint, n);
+    g_autofree const char **reasons = g_new0(const char *, n);
 
     IBH_EACH (const IbhProbeUnasked, one, probe->unasked) {
         if (++rails[one->peer] == probe->nics->len)
             reasons[one->peer] = one->why;
     }
-    return reasons;
-}
-
-/* Peers that no rail asked: silence would look like success. */
-static void report_unasked(IbhProbe *probe)
-{
-    g_autofree char **reasons = find_reasons(probe);
-
-    for (guint first = 0; first < probe->peers->len; first++) {
-        g_autoptr(GArray) peers = g_array_new(FALSE, FALSE, sizeof(IbhIp));
+    for (guint first = 0; first < n; first++) {
+        g_autoptr(GArray) peers = IBH_NEW_ARRAY(IbhIp);
         g_autofree char *names = NULL;
         const char *why = reasons[first];
 
-        for (guint i = first; why && i < probe->peers->len; i++) {
-            if (g_strcmp0(reasons[i], why) != 0)
+        for (guint i = first; why && i < n; i++) {
+            if (reasons[i] != why)
                 continue;
             g_array_append_val(peers, g_array_index(probe->peers, IbhIp, i));
             reasons[i] = NULL;
         }
         names = ibh_probe_name_peers(peers, IBH_PROBE_NAMED);
-        if (peers->len)
+        if (why)
             ibh_finding_add(
                 probe->findings, "", IBH_ERROR, "no-source",
                 ibh_remedy_advice("give a rail an address in that subnet, with its right prefix, or a gateway "
                                   "(gateway= or remote= in the configuration); or leave these peers out"),
-                "%u of %u peers (%s) were not asked by any rail: %s", peers->len, probe->peers->len, names, why);
+                "%u of %u peers (%s) were not asked by any rail: %s", peers->len, n, names, why);
     }
 }
 
@@ -68,12 +61,14 @@ static void report_separate_wires(IbhProbe *probe)
     g_autoptr(GString) text = g_string_new(NULL);
     g_autofree guint *by = g_new0(guint, probe->peers->len);
 
+    if (probe->nics->len < 2 || probe->pairs->len != probe->nics->len * probe->peers->len)
+        return;
     IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
-        g_autoptr(GArray) reached = g_array_new(FALSE, FALSE, sizeof(IbhIp));
+        g_autoptr(GArray) reached = IBH_NEW_ARRAY(IbhIp);
         g_autofree char *names = NULL;
 
-        IBH_EACH (const IbhProbePair, pair, probe->pairs) {
-            if (ibh_probe_source(pair)->nic != nic || !(pair->received || pair->dropped))
+        IBH_EACH_PAIR (pair, probe) {
+            if (pair->nic != nic || !(pair->received || pair->dropped))
                 continue;
             if (by[pair->peer]++)
                 return;
@@ -84,12 +79,11 @@ static void report_separate_wires(IbhProbe *probe)
         names = ibh_probe_name_peers(reached, IBH_PROBE_NAMED);
         g_string_append_printf(text, "%s%s reaches %s", text->len ? "; " : "", nic->link->name, names);
     }
-    if (probe->nics->len > 1 && probe->pairs->len == probe->nics->len * probe->peers->len)
-        ibh_finding_add(probe->findings, "", IBH_WARNING, "separate-wires",
-                        ibh_remedy_advice("compare the cables with the plan of the fabric"),
-                        "no peer is reached by two rails: the rails are on separate wires, and if one reaches what "
-                        "another one should, their cables are swapped: %s",
-                        text->str);
+    ibh_finding_add(probe->findings, "", IBH_WARNING, "separate-wires",
+                    ibh_remedy_advice("compare the cables with the plan of the fabric"),
+                    "no peer is reached by two rails: the rails are on separate wires, and if one reaches what "
+                    "another one should, their cables are swapped: %s",
+                    text->str);
 }
 
 /* ---- hosts on the wire that claim addresses of this host, or forge answers ---- */
@@ -99,14 +93,14 @@ static void report_separate_wires(IbhProbe *probe)
 /* How they claim it. */
 typedef enum { AS_HOST, AS_POD, AS_PROXY, AS_OWN_NIC, N_KINDS } Kind;
 
-/* Those that claim the address of one hop, of one kind: "" if there are none. A NIC of this host is told by its name.
- */
-static char *name_strangers(const IbhProbe *probe, const IbhProbeHop *hop, Kind kind)
+/* Those that claim the address of one hop, of one kind; NULL: there are none. A NIC of this host is told by its
+ * name. Equal texts are one pointer. */
+static const char *name_strangers(const IbhProbe *probe, IbhProbeHop *hop, Kind kind)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    g_autofree char *text = NULL;
 
-    for (guint i = 0; i < hop->n_claims; i++) {
-        const IbhProbeClaim *claim = &hop->claims[i];
+    IBH_EACH_CLAIM (claim, hop) {
         const IbhLink *own = ibh_probe_own_link(probe, &claim->lladdr);
         gboolean is_child = FALSE;
 
@@ -115,7 +109,8 @@ static char *name_strangers(const IbhProbe *probe, const IbhProbeHop *hop, Kind 
         if (kind == (own ? AS_OWN_NIC : is_child ? AS_POD : claim->proxy ? AS_PROXY : AS_HOST))
             g_ptr_array_add(names, own ? g_strdup(own->name) : ibh_lladdr_format(&claim->lladdr));
     }
-    return ibh_probe_join_names(names, IBH_PROBE_NAMED, 0);
+    text = names->len ? ibh_probe_join_names(names, IBH_PROBE_NAMED, 0) : NULL;
+    return g_intern_string(text);
 }
 
 /* The router of a private VLAN answers for all hosts on it, and forwards: nothing is wrong with that. */
@@ -123,7 +118,7 @@ static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
 {
     gboolean any = FALSE;
 
-    IBH_EACH (const IbhProbePair, pair, probe->pairs) {
+    IBH_EACH_PAIR (pair, probe) {
         if (ibh_probe_link(pair) != own->link)
             continue;
         if (pair->received < pair->sent || !pair->hop || pair->hop->n_claims != 1 ||
@@ -134,8 +129,8 @@ static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
     return any;
 }
 
-static IbhFinding *report_strangers(IbhProbe *probe, const IbhProbeHop *hop, Kind kind, const char *who,
-                                    const char *ips)
+/* `who` claim addresses of this host, the first of which is that of `hop`. */
+static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind kind, const char *who, const char *ips)
 {
     const gboolean six = hop->ip.family == AF_INET6;
     const char *rail = hop->link->name, *arp = six ? "neighbour discovery" : "ARP";
@@ -174,49 +169,44 @@ static IbhFinding *report_strangers(IbhProbe *probe, const IbhProbeHop *hop, Kin
 /* The same hosts are one finding, of whichever addresses. */
 void ibh_probe_report_strangers(IbhProbe *probe)
 {
-    for (int kind = AS_HOST; kind < N_KINDS; kind++) {
-        g_autofree char **who = g_new0(char *, probe->sources->len + 1);
+    const guint n = probe->sources->len;
+    g_autofree IbhProbeHop **hops = g_new(IbhProbeHop *, n + 1);
+    g_autofree const char **whos = g_new(const char *, n + 1);
+    guint at = 0;
 
-        for (guint i = 0; i < probe->sources->len; i++) {
-            const IbhProbeSource *source = &g_array_index(probe->sources, IbhProbeSource, i);
-
-            who[i] = name_strangers(probe, ibh_probe_hop(probe, source->nic->link->ifindex, &source->ip), (Kind)kind);
-        }
-        for (guint first = 0; first < probe->sources->len; first++) {
-            const IbhProbeSource *of = &g_array_index(probe->sources, IbhProbeSource, first);
-            g_autoptr(GArray) ips = g_array_new(FALSE, FALSE, sizeof(IbhIp));
-            g_autofree char *names = NULL, *same = g_strdup(who[first]);
+    IBH_EACH_SOURCE (source, probe)
+        hops[at++] = ibh_probe_hop(probe, source->nic->link->ifindex, &source->ip);
+    for (Kind kind = AS_HOST; kind < N_KINDS; kind++) {
+        for (guint i = 0; i < n; i++)
+            whos[i] = name_strangers(probe, hops[i], kind);
+        for (guint first = 0; first < n; first++) {
+            const char *who = whos[first];
+            g_autoptr(GArray) ips = IBH_NEW_ARRAY(IbhIp);
+            g_autofree char *names = NULL;
             IbhFinding *finding;
 
-            for (guint i = first; i < probe->sources->len && same[0]; i++) {
-                if (g_str_equal(who[i], same))
-                    g_array_append_val(ips, g_array_index(probe->sources, IbhProbeSource, i).ip);
+            for (guint i = first; i < n; i++) {
+                if (whos[i] == who)
+                    g_array_append_val(ips, hops[i]->ip);
             }
-            if (!ips->len)
-                continue;
             names = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
-            finding =
-                report_strangers(probe, ibh_probe_hop(probe, of->nic->link->ifindex, &of->ip), (Kind)kind, same, names);
-            for (guint i = first; i < probe->sources->len; i++) {
-                if (!g_str_equal(who[i], same))
+            finding = who ? report_stranger(probe, hops[first], kind, who, names) : NULL;
+            for (guint i = first; finding && i < n; i++) {
+                if (whos[i] != who)
                     continue;
+                whos[i] = NULL;
                 if (kind != AS_OWN_NIC)
-                    ibh_finding_hits(finding, g_array_index(probe->sources, IbhProbeSource, i).nic->link->name);
-                who[i][0] = 0;
+                    ibh_finding_hits(finding, hops[i]->link->name);
             }
         }
-        for (guint i = 0; i < probe->sources->len; i++)
-            g_free(who[i]);
     }
 }
 
 static int compare_forgeries(gconstpointer a, gconstpointer b)
 {
-    const IbhProbeForgery *one = a, *other = b;
-    const int sender = memcmp(&one->sender, &other->sender, sizeof one->sender),
-              ip = memcmp(&one->ip, &other->ip, sizeof one->ip);
+    const int order = memcmp(a, b, G_STRUCT_OFFSET(IbhProbeForgery, ifindex));
 
-    return sender ? sender : ip ? ip : one->ifindex - other->ifindex;
+    return order ? order : ((const IbhProbeForgery *)a)->ifindex - ((const IbhProbeForgery *)b)->ifindex;
 }
 
 /* One finding for each forger: it accuses the sender of the frames, and none of the hosts that they name. */
@@ -226,23 +216,24 @@ void ibh_probe_report_forgeries(IbhProbe *probe)
 
     g_array_sort(probe->forgeries, compare_forgeries);
     for (guint at = 0, end; at < probe->forgeries->len; at = end) {
-        g_autoptr(GArray) ips = g_array_new(FALSE, FALSE, sizeof(IbhIp));
-        g_autofree char *sender = ibh_lladdr_format(&all[at].sender), *name = ibh_lladdr_format(&all[at].name),
+        const IbhProbeForgery *first = &all[at];
+        g_autoptr(GArray) ips = IBH_NEW_ARRAY(IbhIp);
+        g_autofree char *sender = ibh_lladdr_format(&first->sender), *name = ibh_lladdr_format(&first->name),
                         *addresses = NULL;
         gboolean has_more = FALSE;
         IbhFinding *finding;
 
-        for (end = at; end < probe->forgeries->len && ibh_lladdr_equal(&all[at].sender, &all[end].sender); end++) {
+        for (end = at; end < probe->forgeries->len && ibh_lladdr_equal(&first->sender, &all[end].sender); end++) {
             if (end == at || !ibh_ip_equal(&all[end].ip, &all[end - 1].ip))
                 g_array_append_val(ips, all[end].ip);
-            has_more |= all[end].has_more || !ibh_lladdr_equal(&all[at].name, &all[end].name);
+            has_more |= all[end].has_more || !ibh_lladdr_equal(&first->name, &all[end].name);
         }
         addresses = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
         finding =
             ibh_finding_add(probe->findings, "", IBH_ERROR, "duplicate-address", ibh_remedy_advice(FIND, sender),
                             "%s sends %s answers for %s in the name of %s%s: a forgery, or a proxy, so packets for "
                             "%s may go elsewhere",
-                            sender, all[at].ip.family == AF_INET6 ? "neighbour" : "ARP", addresses, name,
+                            sender, first->ip.family == AF_INET6 ? "neighbour" : "ARP", addresses, name,
                             has_more ? " and others" : "", ips->len > 1 ? "these addresses" : "this address");
         finding->owner = g_steal_pointer(&sender);
         for (guint i = at; i < end; i++)

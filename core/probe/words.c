@@ -3,10 +3,9 @@
 #include "probe/probe.h"
 
 #include <errno.h>
-#include <linux/icmpv6.h>
 #include <linux/rtnetlink.h>
+#include <netinet/icmp6.h>
 #include <netinet/ip_icmp.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -71,25 +70,30 @@ static char *name_hosts(const IbhProbe *probe, const IbhIp *ip)
     const guint n = ibh_probe_hosts(probe, ip, hosts);
 
     for (guint i = 0; i < n; i++) {
-        g_autofree char *lladdr = ibh_lladdr_format(&hosts[i]);
+        char *name = ibh_lladdr_format(&hosts[i]);
         const IbhLink *only = NULL;
         guint heard = 0, rails = 0;
 
-        for (IbhProbeHop *hop = g_hash_table_lookup(probe->hops, ip); hop; hop = hop->next) {
+        IBH_EACH_WIRE (hop, probe, ip) {
             rails += hop->n_claims ? 1 : 0;
             if (!ibh_hop_claim(hop, &hosts[i]))
                 continue;
             only = hop->link;
             heard++;
         }
-        g_ptr_array_add(names,
-                        heard == 1 && rails > 1 ? g_strdup_printf("%s (%s)", lladdr, only->name) : g_strdup(lladdr));
+        if (heard == 1 && rails > 1) {
+            char *with_rail = g_strdup_printf("%s (%s)", name, only->name);
+
+            g_free(name);
+            name = with_rail;
+        }
+        g_ptr_array_add(names, name);
     }
     g_ptr_array_sort(names, compare_texts);
     return ibh_probe_join_names(names, IBH_PROBE_NAMED, 0);
 }
 
-/* ---- what an error number stands for ---- */
+/* ---- what a number stands for ---- */
 
 const char *ibh_probe_route_of_error(int error)
 {
@@ -107,168 +111,120 @@ static char *name_refusal(int error)
     return g_strdup(route ? route : g_strerror(error ? error : ETIMEDOUT));
 }
 
+/* An ICMP error says that a destination is unreachable, or that the time was exceeded: on the way, code 0. */
 static char *name_icmp(const IbhProbePair *pair)
 {
-    static const struct {
-        int six;
-        guint8 type, code;
-        const char *meaning;
-    } errors[] = {{0, ICMP_DEST_UNREACH, ICMP_NET_UNREACH, "network unreachable"},
-                  {0, ICMP_DEST_UNREACH, ICMP_HOST_UNREACH, "host unreachable"},
-                  {0, ICMP_DEST_UNREACH, ICMP_PROT_UNREACH, "protocol unreachable"},
-                  {0, ICMP_DEST_UNREACH, ICMP_PORT_UNREACH, "port unreachable"},
-                  {0, ICMP_DEST_UNREACH, ICMP_NET_ANO, "network prohibited"},
-                  {0, ICMP_DEST_UNREACH, ICMP_HOST_ANO, "host prohibited"},
-                  {0, ICMP_DEST_UNREACH, ICMP_PKT_FILTERED, "administratively prohibited"},
-                  {0, ICMP_TIME_EXCEEDED, 0, "too many hops, as in a loop"},
-                  {1, ICMPV6_DEST_UNREACH, ICMPV6_NOROUTE, "no route"},
-                  {1, ICMPV6_DEST_UNREACH, ICMPV6_ADM_PROHIBITED, "administratively prohibited"},
-                  {1, ICMPV6_DEST_UNREACH, ICMPV6_ADDR_UNREACH, "address unreachable"},
-                  {1, ICMPV6_DEST_UNREACH, ICMPV6_PORT_UNREACH, "port unreachable"},
-                  {1, ICMPV6_DEST_UNREACH, ICMPV6_POLICY_FAIL, "policy"},
-                  {1, ICMPV6_DEST_UNREACH, ICMPV6_REJECT_ROUTE, "rejecting route"},
-                  {1, ICMPV6_TIME_EXCEED, 0, "too many hops, as in a loop"}};
-    const IbhProbeRefusal *refusal = &pair->refusal;
+    static const char *const meanings[2][14] = {
+        {"network unreachable", "host unreachable", "protocol unreachable",
+         "port unreachable", [ICMP_NET_ANO] = "network prohibited", [ICMP_HOST_ANO] = "host prohibited",
+         [ICMP_PKT_FILTERED] = "administratively prohibited"},
+        {"no route", "administratively prohibited", [3] = "address unreachable", "port unreachable", "policy",
+         "rejecting route"}};
+    const int six = ibh_probe_family(pair);
+    const guint code = pair->icmp_code;
+    const char *meaning = NULL;
 
-    for (guint i = 0; i < G_N_ELEMENTS(errors); i++) {
-        if (errors[i].six == ibh_probe_family(pair) && errors[i].type == refusal->type &&
-            errors[i].code == refusal->code)
-            return g_strdup(errors[i].meaning);
-    }
-    return g_strdup_printf("type %u, code %u", refusal->type, refusal->code);
+    if (pair->icmp_type != (six ? ICMP6_DST_UNREACH : ICMP_DEST_UNREACH))
+        meaning = code ? NULL : "too many hops, as in a loop";
+    else if (code < G_N_ELEMENTS(meanings[six]))
+        meaning = meanings[six][code];
+    return meaning ? g_strdup(meaning) : g_strdup_printf("type %u, code %u", pair->icmp_type, code);
 }
 
 /* ---- words ---- */
 
-/* The route that the kernel found. */
-static char *name_route(const IbhProbePair *pair)
+static char *name_ip(const IbhIp *ip)
 {
-    const IbhPrefix prefix = ibh_prefix_of(ibh_probe_peer(pair), pair->route.length);
-    g_autofree char *table =
-        pair->route.table == IBH_TABLE_MAIN ? g_strdup("main") : g_strdup_printf("%u", pair->route.table);
-    char text[IBH_PREFIX_STRLEN];
-
-    return pair->route.table ? g_strdup_printf("the route to %s in table %s", ibh_prefix_format(&prefix, text), table)
-                             : g_strdup("its routing");
-}
-
-static const char *name_type(guint type)
-{
-    return type == RTN_LOCAL       ? "local"
-           : type == RTN_BROADCAST ? "broadcast"
-           : type == RTN_ANYCAST   ? "anycast"
-                                   : "multicast";
-}
-
-/* Words that are one field of the pair. */
-#define AT(field) offsetof(IbhProbePair, field)
-
-static const struct {
-    const char *word;
-    gsize at;
-} ips[] = {{"peer", AT(route.to)},        {"from", AT(route.from)},        {"leaves from", AT(trace.from)},
-           {"leaves to", AT(trace.to)},   {"told by", AT(mtu.limited_by)}, {"refused by", AT(refusal.from)},
-           {"way via", AT(route.gateway)}},
-  nics[] = {{"reply if", AT(reply_ifindex)}, {"route if", AT(route.oif)}, {"free if", AT(free_ifindex)}},
-  numbers[] = {{"passed", AT(mtu.passed)}, {"piece", AT(mtu.fragment)}};
-
-static char *value_of_field(const IbhProbePair *pair, const char *word)
-{
-    const IbhSnapshot *snapshot = pair->probe->rails->snapshot;
     char text[IBH_IP_STRLEN];
 
-    for (guint i = 0; i < G_N_ELEMENTS(ips); i++) {
-        if (g_str_equal(ips[i].word, word))
-            return g_strdup(ibh_ip_format((const IbhIp *)(gconstpointer)((const char *)pair + ips[i].at), text));
-    }
-    for (guint i = 0; i < G_N_ELEMENTS(nics); i++) {
-        const int ifindex = *(const int *)(gconstpointer)((const char *)pair + nics[i].at);
-        const IbhLink *link = ibh_snapshot_link(snapshot, ifindex);
-
-        if (g_str_equal(nics[i].word, word))
-            return g_strdup(ifindex == ibh_probe_link(pair)->ifindex ? "this NIC"
-                            : link                                   ? link->name
-                                                                     : "another interface");
-    }
-    for (guint i = 0; i < G_N_ELEMENTS(numbers); i++) {
-        if (g_str_equal(numbers[i].word, word))
-            return g_strdup_printf("%u", *(const guint *)(gconstpointer)((const char *)pair + numbers[i].at));
-    }
-    return NULL;
+    return g_strdup(ibh_ip_format(ip, text));
 }
 
-/* Of its route, and of how long packets may be. */
-static char *value_of_way(const IbhProbePair *pair, const char *word)
+static char *name_nic(const IbhProbePair *pair, int ifindex)
 {
-    const int six = ibh_probe_family(pair);
+    const IbhLink *link = ibh_snapshot_link(pair->probe->rails->snapshot, ifindex);
 
-    if (g_str_equal(word, "route"))
-        return name_route(pair);
-    if (g_str_equal(word, "type"))
-        return g_strdup(name_type(pair->route.type));
-    if (g_str_equal(word, "encapsulation"))
-        return g_strdup(pair->route.encapsulated ? "the BPF program or tunnel of its route (encap), " : "");
-    if (g_str_equal(word, "shows encapsulation"))
-        return g_strdup(!pair->route.encapsulated ? ""
-                        : six                     ? "ip -6 route show table all | grep encap; "
-                                                  : "ip route show table all | grep encap; ");
-    if (g_str_equal(word, "full"))
-        return g_strdup_printf("%u", ibh_probe_full_size(pair));
-    if (g_str_equal(word, "link mtu"))
-        return g_strdup_printf("%d", ibh_probe_link(pair)->mtu);
-    if (g_str_equal(word, "mtu there"))
-        return g_strdup(six ? ", grep . /proc/sys/net/ipv6/conf/*/mtu" : "");
-    return value_of_field(pair, word);
+    return g_strdup(link == ibh_probe_link(pair) ? "this NIC" : link ? link->name : "another interface");
 }
+
+/* The route that the kernel found. */
+static char *name_route(const IbhLookup *route)
+{
+    const IbhPrefix prefix = ibh_prefix_of(&route->to, route->length);
+    char text[IBH_PREFIX_STRLEN];
+
+    ibh_prefix_format(&prefix, text);
+    if (!route->table)
+        return g_strdup("its routing");
+    return route->table == IBH_TABLE_MAIN ? g_strdup_printf("the route to %s in table main", text)
+                                          : g_strdup_printf("the route to %s in table %u", text, route->table);
+}
+
+typedef struct {
+    const char *word;
+    char *value; /* NULL: "" */
+} Word;
 
 static char *value_of(gconstpointer of, const char *word)
 {
-    const IbhProbePair *pair = of;
-    const int six = ibh_probe_family(pair);
-    const IbhProbeHop *hop = pair->hop;
-    const IbhLink *way = ibh_snapshot_link(pair->probe->rails->snapshot, pair->route.oif);
-    const IbhLladdr *sender = &pair->sender;
-    char text[IBH_IP_STRLEN];
+    const Word *words = of;
 
-    if (g_str_equal(word, "if"))
-        return ibh_text_shell_word(ibh_probe_link(pair)->name);
-    if (g_str_equal(word, "way if"))
-        return way ? ibh_text_shell_word(way->name) : g_strdup("another interface");
-    if (g_str_equal(word, "ip") || g_str_equal(word, "ipv"))
-        return g_strdup(word[2] ? six ? "ipv6" : "ipv4" : six ? "ip -6" : "ip");
-    if (g_str_equal(word, "arp"))
-        return g_strdup(six ? "neighbour discovery" : "ARP");
-    if (g_str_equal(word, "via"))
-        return g_strdup(hop ? ibh_ip_format(&hop->ip, text) : "");
-    if (g_str_equal(word, "for gateway"))
-        return ibh_probe_is_direct(pair) || !hop
-                   ? g_strdup("")
-                   : g_strdup_printf(" for the gateway %s", ibh_ip_format(&hop->ip, text));
-    if (g_str_equal(word, "neighbour"))
-        return ibh_probe_is_direct(pair) || !hop ? g_strdup("the peer")
-                                                 : g_strdup_printf("the gateway %s", ibh_ip_format(&hop->ip, text));
-    if (g_str_equal(word, "hosts"))
-        return hop ? name_hosts(pair->probe, &hop->ip) : g_strdup("");
-    if (g_str_equal(word, "entry"))
-        return hop ? ibh_lladdr_format(&hop->entry) : g_strdup("");
-    if (g_str_equal(word, "foreign"))
-        return ibh_lladdr_format(!sender->len || ibh_hop_has(pair->hop, sender) ? &pair->syn_sender : sender);
-    if (g_str_equal(word, "refuser"))
-        return ibh_ip_equal(&pair->refusal.from, ibh_probe_peer(pair))
-                   ? g_strdup("the peer itself")
-                   : g_strdup_printf("%s, on the way,", ibh_ip_format(&pair->refusal.from, text));
-    if (g_str_equal(word, "icmp"))
-        return name_icmp(pair);
-    if (g_str_equal(word, "errno"))
-        return pair->send_error == EPERM ? g_strdup_printf(" (%s)", g_strerror(EPERM)) : g_strdup("");
-    if (g_str_equal(word, "refused") || g_str_equal(word, "no route"))
-        return name_refusal(word[0] == 'r' ? pair->send_error : pair->route.error);
-    if (g_str_equal(word, "rdma error"))
-        return g_strdup(g_strerror(pair->rdma_error ? pair->rdma_error : ETIMEDOUT));
-    return value_of_way(pair, word);
+    while (words->word && !g_str_equal(words->word, word))
+        words++;
+    return g_strdup(words->value);
 }
 
-char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
+const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
 {
-    return ibh_text_fill_in(text, value_of, pair);
+    static const char *const types[] = {
+        [RTN_LOCAL] = "local", [RTN_BROADCAST] = "broadcast", [RTN_ANYCAST] = "anycast", [RTN_MULTICAST] = "multicast"};
+    const int six = ibh_probe_family(pair);
+    const IbhLookup *route = &pair->route;
+    IbhProbeHop *hop = pair->hop;
+    const IbhLink *link = ibh_probe_link(pair), *way = ibh_snapshot_link(pair->probe->rails->snapshot, route->oif);
+    g_autofree char *via = hop ? name_ip(&hop->ip) : g_strdup(""), *refuser = name_ip(&pair->refused_by);
+    const gboolean is_syn = !pair->sender.len || !hop || ibh_hop_has(hop, &pair->sender);
+    const gboolean is_direct = !hop || ibh_probe_is_direct(pair), is_peer = ibh_ip_equal(&pair->refused_by, &route->to);
+    const Word words[] = {
+        {"if", ibh_text_shell_word(link->name)},
+        {"rail", g_strdup(link->name)},
+        {"peer", name_ip(&route->to)},
+        {"from", name_ip(&route->from)},
+        {"ip", g_strdup(six ? "ip -6" : "ip")},
+        {"ipv", g_strdup(six ? "ipv6" : "ipv4")},
+        {"arp", g_strdup(six ? "neighbour discovery" : "ARP")},
+        {"route", name_route(route)},
+        {"route if", name_nic(pair, route->oif)},
+        {"type", g_strdup(route->type < G_N_ELEMENTS(types) ? types[route->type] : NULL)},
+        {"no route", name_refusal(route->error)},
+        {"way if", way ? ibh_text_shell_word(way->name) : g_strdup("another interface")},
+        {"way via", name_ip(&route->gateway)},
+        {"free if", name_nic(pair, pair->free_ifindex)},
+        {"via", g_strdup(via)},
+        {"for gateway", is_direct ? NULL : g_strdup_printf(" for the gateway %s", via)},
+        {"neighbour", is_direct ? g_strdup("the peer") : g_strdup_printf("the gateway %s", via)},
+        {"hosts", hop ? name_hosts(pair->probe, &hop->ip) : NULL},
+        {"entry", hop ? ibh_lladdr_format(&hop->entry) : NULL},
+        {"errno", pair->send_error == EPERM ? g_strdup_printf(" (%s)", g_strerror(EPERM)) : NULL},
+        {"refused", name_refusal(pair->send_error)},
+        {"leaves from", name_ip(&pair->leaves_from)},
+        {"leaves to", name_ip(&pair->leaves_to)},
+        {"refused by", g_strdup(refuser)},
+        {"refuser", is_peer ? g_strdup("the peer itself") : g_strdup_printf("%s, on the way,", refuser)},
+        {"icmp", name_icmp(pair)},
+        {"reply if", name_nic(pair, pair->reply_ifindex)},
+        {"foreign", ibh_lladdr_format(is_syn ? &pair->syn_sender : &pair->sender)},
+        {"full", g_strdup_printf("%u", ibh_probe_full_size(pair))},
+        {"link mtu", g_strdup_printf("%d", link->mtu)},
+        {"mtu there", g_strdup(six ? ", grep . /proc/sys/net/ipv6/conf/*/mtu" : NULL)},
+        {"passed", g_strdup_printf("%u", pair->mtu.passed)},
+        {"piece", g_strdup_printf("%u", pair->mtu.fragment)},
+        {"told by", name_ip(&pair->mtu.limited_by)},
+        {"rdma error", g_strdup(g_strerror(pair->rdma_error ? pair->rdma_error : ETIMEDOUT))},
+        {NULL, NULL}};
+    g_autofree char *filled = ibh_text_fill_in(text, value_of, words);
+
+    for (guint i = 0; i < G_N_ELEMENTS(words); i++)
+        g_free(words[i].value);
+    return g_intern_string(filled);
 }

@@ -41,8 +41,8 @@ static IbhProbe *make_probe(const IbhRails *rails, IbhOptions *options)
     if (!probe || probe->pairs->len != 8)
         broken("not the pairs that were meant");
     for (guint i = 0; i < probe->pairs->len; i++) {
-        ibh_probe_sent(probe, i, 0, 1);
-        ibh_probe_sent(probe, i, 1, 2);
+        ibh_probe_sent(ibh_probe_pair(probe, i), 0, 1);
+        ibh_probe_sent(ibh_probe_pair(probe, i), 1, 2);
         probe->hears = TRUE;
         ibh_probe_pair(probe, i)->syn = i < 4 ? IBH_SYN_UNWANTED : IBH_SYN_SILENT;
     }
@@ -57,14 +57,14 @@ static void take_reply(IbhProbe *probe, int kind, const uint8_t *bytes, size_t l
     const IbhProbeSource *source = ibh_probe_source(of);
     g_autofree guint8 *packet = g_malloc0(MAX(length, 1));
     guint8 right[IBH_PROBE_PACKET];
-    IbhProbeReply reply = {.ifindex = source->nic->link->ifindex,
-                           .from = *ibh_probe_peer(of),
-                           .to = source->ip,
-                           .icmp = packet,
-                           .length = length};
+    IbhPacket reply = {.ifindex = source->nic->link->ifindex,
+                       .from = *ibh_probe_peer(of),
+                       .to = source->ip,
+                       .icmp = packet,
+                       .length = length};
 
     memcpy(packet, bytes, length);
-    (void)ibh_probe_packet(probe, pair, (guint)kind >> 6 & 1, right);
+    (void)ibh_probe_packet(ibh_probe_pair(probe, pair), (guint)kind >> 6 & 1, right);
     right[0] = reply.from.family == AF_INET6 ? 129 : 0;
     for (size_t i = 0; kind & 4 && i < MIN(length, sizeof right); i++)
         packet[i] ^= right[i];
@@ -86,12 +86,12 @@ static gsize make_right(const IbhProbe *probe, guint pair, gboolean is_syn, guin
     right[six ? 6 : 9] = is_syn ? 6 : six ? 58 : 1;
     memcpy(right + header - 2 * size, from->bytes, size);
     memcpy(right + header - size, to->bytes, size);
-    (void)ibh_probe_packet(probe, pair, 0, segment);
+    (void)ibh_probe_packet(of, 0, segment);
     segment[0] = six ? 129 : 0;
     if (!is_syn)
         return header + length;
     memset(segment, 0, IBH_PROBE_PACKET);
-    ibh_probe_syn(probe, pair, request);
+    ibh_probe_syn(of, request);
     memcpy(segment, request + 2, 2);
     memcpy(segment + 2, request, 2);
     memcpy(segment + 8, request + 4, 4);

@@ -132,7 +132,7 @@ if { mount -t bpf bpf $work/bpf && "$IBH_BUILD/xdp" pin $work/bpf/drop &&
     ip -n A route add 172.16.34.1/32 dev ib1 table 942 encap bpf out pinned $work/bpf/drop; } 2>$work/encap; then
     probe 1 "${both[@]}" --iface ib1
     expect_equal "a program of the route" "error probe-not-sent ib1" "$(codes)"
-    expect_contains "it is named as a possibility" "do not leave through this NIC (Operation not permitted): its own filter (nft, iptables, tc, BPF), the BPF program or tunnel of its route (encap), queue" "$(messages)"
+    expect_contains "it is named as a possibility" "do not leave through this NIC (Operation not permitted); the BPF program or tunnel of its route (encap) can drop them, too; what can drop packets on the way out: nft" "$(messages)"
     shows "a program of the route" "encap bpf out drop"
     ip -n A route del 172.16.34.1/32 dev ib1 table 942
 else

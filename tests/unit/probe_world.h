@@ -46,7 +46,7 @@ void answer_all(World *world);
 IbhProbePair *pair_at(const World *world, guint i);
 /* Of the pair's next hop, a hardware address that claims it, and has answered so often. */
 void claim(const World *world, guint pair, IbhLladdr lladdr, guint answers);
-IbhProbeReply reply_to(const World *world, guint pair, guint number, guint8 bytes[IBH_PROBE_PACKET]);
+IbhPacket reply_to(const World *world, guint pair, guint number, guint8 bytes[IBH_PROBE_PACKET]);
 void exchange(const World *world, guint pair, guint number, int ms); /* request and reply, so far apart */
 
 /* A packet that passes a NIC. */

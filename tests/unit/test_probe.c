@@ -105,11 +105,11 @@ static void test_packet(void **state)
     guint8 bytes[IBH_PROBE_PACKET];
 
     (void)state;
-    ibh_probe_packet(world.probe, 3, 2, bytes);
+    ibh_probe_packet(pair_at(&world, 3), 2, bytes);
     assert_int_equal(sum_of(bytes, sizeof bytes), 0xffff);
     bytes[2] = bytes[3] = 0;
     assert_memory_equal(bytes, EXPECTED, sizeof bytes);
-    ibh_probe_packet(world.probe, 4, 0, bytes);
+    ibh_probe_packet(pair_at(&world, 4), 0, bytes);
     assert_int_equal(bytes[0], 128);
 }
 
@@ -117,12 +117,12 @@ static void test_replies(void **state)
 {
     g_auto(World) world = look(HOST, "--probe 172.16.16.1 172.16.16.2");
     guint8 bytes[IBH_PROBE_PACKET];
-    IbhProbeReply reply;
+    IbhPacket reply;
 
     (void)state;
     exchange(&world, 2, 0, 7);
     exchange(&world, 2, 2, 3);
-    ibh_probe_sent(world.probe, 2, 1, 1000000);
+    ibh_probe_sent(pair_at(&world, 2), 1, 1000000);
     reply = reply_to(&world, 2, 2, bytes);
     assert_false(ibh_probe_received(world.probe, &reply, 1000001)); /* once is enough */
     assert_int_equal(pair_at(&world, 2)->sent, 3);
@@ -142,9 +142,9 @@ static void test_no_replies(void **state)
     (void)state;
     for (guint pair = 0; pair < 4; pair++) {
         guint8 good[IBH_PROBE_PACKET], bytes[IBH_PROBE_PACKET + 8] = {0};
-        IbhProbeReply right = reply_to(&world, pair, 0, good), reply;
+        IbhPacket right = reply_to(&world, pair, 0, good), reply;
 
-        ibh_probe_sent(world.probe, pair, 0, 1);
+        ibh_probe_sent(pair_at(&world, pair), 0, 1);
         memcpy(bytes, good, sizeof good);
         right.icmp = bytes;
         for (guint bit = 0; bit < 8 * sizeof good; bit++) {
@@ -225,8 +225,9 @@ static const struct {
      "a route look-up finds this NIC, but packets are refused"},
     {HOST, TWO_PEERS, 8, UNSENT | NO_ROUTE, ENETUNREACH, 0, 1, NOT_SENT ", ib1 error routed-other-nic",
      "no way there through this NIC: no route"},
-    {HOST, TWO_PEERS, 8, UNSENT, EPERM, 0, 1, NOT_SENT, "(Operation not permitted): its own filter"},
-    {HOST, TWO_PEERS, 8, UNSENT, ENOBUFS, 0, 1, NOT_SENT, "its own filter"}, /* not the table */
+    {HOST, TWO_PEERS, 8, UNSENT, EPERM, 0, 1, NOT_SENT,
+     "(Operation not permitted); what can drop packets on the way out: nft"},
+    {HOST, TWO_PEERS, 8, UNSENT, ENOBUFS, 0, 1, NOT_SENT, "what can drop packets on the way out"}, /* not the table */
     {HOST, TWO_PEERS, 8, UNSENT | FULL, ENOBUFS, 0, 1, "ib1 error neighbour-table-small",
      "table of neighbours is full"},
     {HOST6, MIXED_PEERS, 48, UNSENT | FULL, EINVAL, 0, 2, "ib0 error neighbour-table-small", "ib0, ib1 to fd00:16::1"},
@@ -343,10 +344,10 @@ static void test_reply_by_other_nic(void **state)
     g_auto(World) world = look_well(HOST, TWO_PEERS " --count 5");
     Frame frame = echo_frame(&world, 1, 3, IN);
     guint8 bytes[IBH_PROBE_PACKET];
-    IbhProbeReply reply = reply_to(&world, 1, 3, bytes);
+    IbhPacket reply = reply_to(&world, 1, 3, bytes);
 
     (void)state;
-    ibh_probe_sent(world.probe, 1, 3, 1);
+    ibh_probe_sent(pair_at(&world, 1), 3, 1);
     frame.sender = OF_PEER;
     pass_by(&world, 9, frame, IN);
     assert_true(ibh_probe_received(world.probe, &reply, 2));
@@ -522,10 +523,10 @@ static void test_doubled(void **state)
     check_verdict(&world, "ib1 warning frames-doubled", 2);
     check_message(&world, 0, "ib1 to 172.16.16.1-.2: each frame comes in twice");
     pair_at(&world, 1)->received = 0;
-    ibh_probe_echo(world.probe, 1, 0)->twice = FALSE;
+    pair_at(&world, 1)->echoes[0].twice = FALSE;
     pair_at(&world, 1)->doubled = FALSE;
     for (guint number = 0; number < 3; number++)
-        ibh_probe_echo(world.probe, 1, number)->seen = 0;
+        pair_at(&world, 1)->echoes[number].seen = 0;
     check_verdict(&world, "ib1 error probe-lost, ib1 warning frames-doubled", 2); /* nor are two hosts named */
 }
 
@@ -593,14 +594,14 @@ static void test_peer_replies_by_another_nic(void **state)
     static const guint8 OTHER[] = {MAC(16)}, OWN[] = {MAC(17)}, UNKNOWN[] = {MAC(77)};
     g_auto(World) world = look_well(HOST, TWO_PEERS " 192.0.2.1 --count 5");
     guint8 bytes[IBH_PROBE_PACKET];
-    IbhProbeReply reply;
+    IbhPacket reply;
 
     (void)state;
     for (guint pair = 2; pair < 5; pair++) { /* .2 by ib0; .2 by ib1, rightly; and what comes from a gateway */
         Frame frame = echo_frame(&world, pair, 3, IN);
 
         frame.sender = pair == 3 ? OWN : OTHER;
-        ibh_probe_sent(world.probe, pair, 3, 1);
+        ibh_probe_sent(pair_at(&world, pair), 3, 1);
         pass(&world, pair, frame, IN);
         reply = reply_to(&world, pair, 3, bytes);
         assert_true(ibh_probe_received(world.probe, &reply, 2));

@@ -40,21 +40,22 @@ static void sky_init(Sky *sky, const char *line, int mtu)
 static void send_shot(Sky *sky, const IbhShot *shot)
 {
     IbhProbe *probe = sky->world.probe;
+    const guint pair = (guint)(shot->pair - ibh_probe_pair(probe, 0));
     const guint number = shot->number;
     g_autofree guint8 *bytes = g_malloc(IBH_PROBE_SIZE_MAX);
-    IbhProbeReply reply = reply_to(&sky->world, shot->pair, shot->ask < IBH_ASK_SYN ? number : 0, bytes);
+    IbhPacket reply = reply_to(&sky->world, pair, shot->ask < IBH_ASK_SYN ? number : 0, bytes);
 
     sky->sent[shot->ask]++;
     if (shot->ask == IBH_ASK_ECHO)
-        ibh_probe_sent(probe, shot->pair, number, sky->now);
+        ibh_probe_sent(shot->pair, number, sky->now);
     if (shot->ask == IBH_ASK_SYN)
-        pair_at(&sky->world, shot->pair)->syn = IBH_SYN_ANSWERED;
+        shot->pair->syn = IBH_SYN_ANSWERED;
     ibh_flight_launched(&sky->flight, shot, sky->now, TRUE);
-    if (shot->ask == IBH_ASK_WHO && shot->pair < sky->answered)
-        claim(&sky->world, shot->pair, (IbhLladdr){{MAC(16)}, 6}, 1);
-    if (shot->pair >= sky->answered || (shot->ask == IBH_ASK_SIZE && (number & ~IBH_PROBE_SIZED) > sky->wire))
+    if (shot->ask == IBH_ASK_WHO && pair < sky->answered)
+        claim(&sky->world, pair, (IbhLladdr){{MAC(16)}, 6}, 1);
+    if (pair >= sky->answered || (shot->ask == IBH_ASK_SIZE && (number & ~IBH_PROBE_SIZED) > sky->wire))
         return;
-    reply.length = ibh_probe_packet(probe, shot->pair, shot->ask < IBH_ASK_SYN ? number : 0, bytes);
+    reply.length = ibh_probe_packet(shot->pair, shot->ask < IBH_ASK_SYN ? number : 0, bytes);
     bytes[0] = reply.from.family == AF_INET6 ? 129 : 0;
     if (shot->ask < IBH_ASK_SYN)
         assert_true(ibh_probe_received(probe, &reply, sky->now));
@@ -74,7 +75,7 @@ static void fly(Sky *sky, gint64 until, gboolean ends)
         ibh_probe_learn(sky->world.probe, none);
         for (guint i = sky->flight.finished; ends && i < sky->flight.begun; i++) {
             if (pair_at(&sky->world, i)->step == IBH_STEP_FINISHED)
-                ibh_flight_end(&sky->flight, i);
+                ibh_flight_end(&sky->flight, pair_at(&sky->world, i));
         }
         sky->now += IBH_PROBE_SPACING;
     }
@@ -98,8 +99,7 @@ static void test_all_at_once(void **state)
     assert_int_equal(sky.sent[IBH_ASK_WHO], 4); /* of IPv4 */
     for (guint i = 0; i < 6; i++) {
         for (guint n = 1; n < 5; n++)
-            assert_in_range(ibh_probe_echo(sky.world.probe, i, n)->sent_at -
-                                ibh_probe_echo(sky.world.probe, i, n - 1)->sent_at,
+            assert_in_range(pair_at(&sky.world, i)->echoes[n].sent_at - pair_at(&sky.world, i)->echoes[n - 1].sent_at,
                             IBH_PROBE_INTERVAL, IBH_PROBE_INTERVAL + 10000);
     }
 }

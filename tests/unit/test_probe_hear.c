@@ -28,9 +28,9 @@ static World look_lost(const char *line)
     pair->received = 0;
     if (pair->hop && !pair->hop->n_claims)
         claim(&world, 1, pair->hop->lladdr, 1);
-    pair->trace = (IbhProbeTrace){.left = FALSE};
+    pair->left = FALSE;
     for (guint number = 0; number < 3; number++)
-        *ibh_probe_echo(world.probe, 1, number) = (IbhProbeEcho){.sent_at = 1};
+        pair_at(&world, 1)->echoes[number] = (IbhProbeEcho){.sent_at = 1};
     return world;
 }
 
@@ -77,10 +77,11 @@ static void test_nothing_leaves(void **state)
     (void)state;
     pair_at(&world, 1)->send_error = 105; /* of a later echo */
     check_verdict(&world, "ib1 error probe-not-sent", 1);
-    check_message(&world, 0, "ib1 to 172.16.16.1: this host sends echoes, and they do not leave through this NIC: its");
+    check_message(&world, 0,
+                  "ib1 to 172.16.16.1: this host sends echoes, and they do not leave through this NIC; what can");
     world.probe->hears = FALSE; /* something was missed */
     check_verdict(&world, "ib1 error probe-not-sent", 1);
-    check_message(&world, 0, "its own filter (nft, iptables, tc, BPF), queue or IPsec policy drops them");
+    check_message(&world, 0, "what can drop packets on the way out: nft, iptables, tc, BPF, a queue, IPsec policies");
 }
 
 static void check_lost(World *world, const char *code, const char *message)
@@ -125,9 +126,10 @@ static void test_reply_comes(void **state)
 #define AFTER_ARP                                                                                                      \
     "ARP is answered, echoes are not: they were seen to leave, and nothing came back: the fault is in the "
 #define NOBODY_ELSE "wire, in either direction, or in that host; 1 of 4 pairs"
-#define OTHER_CAUSES "and this host drops them: rp_filter, its own firewall, nft's table netdev, or tc; "
-#define HELD "this host sends echoes, and they do not leave through this NIC"
-#define OURS "its own filter (nft, iptables, tc, BPF), queue or IPsec policy drops them; "
+#define DROPPED "and this host drops them; "
+#define WAY_IN "what can drop packets on the way in: rp_filter, nft"
+#define HELD "they do not leave through this NIC; "
+#define WAY_OUT "what can drop packets on the way out: nft"
 
 /* Of pair 1's three echoes. */
 enum { LEFT = 1, BACK = 2 /* to the NIC */, ONE = 4 /* came back to us */, ASKED = 8 /* in vain */, REFUSED = 16 };
@@ -140,24 +142,26 @@ static const struct {
     const char *code, *message;
 } facts[] = {
     /* what drops before a packet leaves, where none was seen to leave, or to wait for a hardware address */
-    {IBH_FACT_QUEUE, 3, 9, 0, "ib1 error probe-not-sent", OURS "the drops of its queue (qdisc) grow; 1 of 4 pairs"},
+    {IBH_FACT_QUEUE, 3, 9, 0, "ib1 error probe-not-sent", HELD "the drops of its queue (qdisc) grow; " WAY_OUT},
     {IBH_FACT_QUEUE, 3, 9, LEFT, "ib1 error probe-lost", AFTER_ARP NOBODY_ELSE},
-    {IBH_FACT_QUEUE, 3, 9, ONE, "ib1 error probe-not-sent", OURS "the drops of its queue (qdisc) grow"},
-    {IBH_FACT_QUEUE, 3, 1, ONE, "ib1 error probe-not-sent", OURS "1 of 4 pairs"}, /* not by so many */
-    {IBH_FACT_QUEUE, 2, 9, ONE, "ib1 error probe-not-sent", OURS "1 of 4 pairs"},
+    {IBH_FACT_QUEUE, 3, 9, ONE, "ib1 error probe-not-sent", HELD "the drops of its queue (qdisc) grow; " WAY_OUT},
+    {IBH_FACT_QUEUE, 3, 1, ONE, "ib1 error probe-not-sent", HELD WAY_OUT}, /* not by so many */
+    {IBH_FACT_QUEUE, 2, 9, ONE, "ib1 error probe-not-sent", HELD WAY_OUT},
     {IBH_FACT_QUEUE, 3, 9, ONE | LEFT, "ib1 error probe-lost", "some echoes get lost"},
     {IBH_FACT_QUEUE, 3, 9, ASKED, "ib1 error probe-lost", "nothing answers, not even ARP"},
     {IBH_FACT_IPSEC_OUT, 0, 3, REFUSED, "ib1 error probe-not-sent",
-     "this NIC (Operation not permitted): " OURS "an XfrmOut"},
-    {IBH_FACT_TCX_OUT, 3, 1, 0, "ib1 error probe-not-sent", OURS "a tcx program (BPF) is attached to ib1"},
-    {IBH_FACT_TCX_IN, 3, 1, 0, "ib1 error probe-not-sent", OURS "1 of 4 pairs"},
-    {IBH_FACT_TC, 3, 1, 0, "ib1 error probe-not-sent", OURS "tc filters may be attached to ib1"},
+     "this NIC (Operation not permitted); an XfrmOut counter of /proc/net/xfrm_stat grows, too: an IPsec policy has no "
+     "key, or blocks; " WAY_OUT},
+    {IBH_FACT_TCX_OUT, 3, 1, 0, "ib1 error probe-not-sent", HELD "a tcx program (BPF) is attached to ib1; " WAY_OUT},
+    {IBH_FACT_TCX_IN, 3, 1, 0, "ib1 error probe-not-sent", HELD WAY_OUT},
+    {IBH_FACT_TC, 3, 1, 0, "ib1 error probe-not-sent", HELD "tc filters may be attached to ib1"},
     /* what drops after it was heard */
-    {IBH_FACT_RP_FILTER, 0, 3, LEFT | BACK, "ib1 error reply-dropped", OTHER_CAUSES "IPReversePathFilter grows, too"},
-    {IBH_FACT_RP_FILTER, 0, 2, LEFT | BACK, "ib1 error reply-dropped", OTHER_CAUSES "1 of 4 pairs"},
+    {IBH_FACT_RP_FILTER, 0, 3, LEFT | BACK, "ib1 error reply-dropped",
+     DROPPED "IPReversePathFilter grows, too: rp_filter drops packets; " WAY_IN},
+    {IBH_FACT_RP_FILTER, 0, 2, LEFT | BACK, "ib1 error reply-dropped", DROPPED WAY_IN},
     {IBH_FACT_RP_FILTER, 0, 3, LEFT, "ib1 error probe-lost", AFTER_ARP NOBODY_ELSE},
-    {IBH_FACT_IPSEC_IN, 0, 3, LEFT | BACK, "ib1 error reply-dropped", OTHER_CAUSES "an XfrmIn counter"},
-    {IBH_FACT_MACVLAN, 3, 1, LEFT | BACK, "ib1 error reply-dropped", OTHER_CAUSES "a macvlan on ib1"},
+    {IBH_FACT_IPSEC_IN, 0, 3, LEFT | BACK, "ib1 error reply-dropped", DROPPED "an XfrmIn counter"},
+    {IBH_FACT_MACVLAN, 3, 1, LEFT | BACK, "ib1 error reply-dropped", DROPPED "a macvlan on ib1"},
     /* and before */
     {IBH_FACT_XDP, 3, 1, LEFT, "ib1 error probe-lost", "or in that host; an XDP program is attached to ib1"},
     {IBH_FACT_XDP, 2, 1, LEFT, "ib1 error probe-lost", AFTER_ARP NOBODY_ELSE},
@@ -193,7 +197,7 @@ static void test_facts(void **state)
         g_auto(World) world = look_lost(TWO_PEERS);
 
         see(&world, facts[i].seen);
-        ibh_probe_note_fact(world.probe, facts[i].ifindex, facts[i].fact, facts[i].value);
+        *ibh_probe_fact(world.probe, facts[i].ifindex, facts[i].fact) = facts[i].value;
         check_lost(&world, facts[i].code, facts[i].message);
     }
 }
@@ -207,7 +211,7 @@ static void test_fact_of_one_rail(void **state)
     pair_at(&world, 0)->received = 0;
     for (guint i = 0; i < 2; i++)
         pass(&world, i, echo_frame(&world, i, 0, OUT), OUT);
-    ibh_probe_note_fact(world.probe, 3, IBH_FACT_XDP, 1);
+    *ibh_probe_fact(world.probe, 3, IBH_FACT_XDP) = 1;
     check_verdict(&world, "error peer-down", 2);
     check_message(&world, 0, "172.16.16.1 to every rail: ARP is answered");
     check_message(&world, 0, "an XDP program is attached to ib1, which could drop what arrives; 2 of 4 pairs");
@@ -243,7 +247,7 @@ static void test_translation(void **state)
         check_lost(&world, "ib1 error address-translated", CASES[i].message);
         pair_at(&world, 1)->received = 3;
         for (guint number = 0; number < 3; number++)
-            ibh_probe_echo(world.probe, 1, number)->received = TRUE;
+            pair_at(&world, 1)->echoes[number].received = TRUE;
         check_lost(&world, "ib1 warning address-translated", "the peer sees another address");
     }
 }
@@ -263,9 +267,9 @@ static void test_gateway(void **state)
         assert_true(ibh_ip_parse("172.16.99.1", &pair->route.gateway));
         ibh_probe_find_hops(world.probe);
         pair->received = 0;
-        pair->trace.left = FALSE;
+        pair->left = FALSE;
         for (guint number = 0; number < 3; number++)
-            *ibh_probe_echo(world.probe, 1, number) = (IbhProbeEcho){.sent_at = 1};
+            pair_at(&world, 1)->echoes[number] = (IbhProbeEcho){.sent_at = 1};
         pair->hop->asks = TRUE; /* in vain */
         check_lost(&world, down, "the gateway 172.16.99.1 does not answer ARP");
         claim(&world, 1, (IbhLladdr){{MAC(50)}, 6}, 1);
@@ -315,8 +319,8 @@ static void test_what_is_no_echo(void **state)
         if (wrong.length < in.length)
             pass(&world, 1, wrong, IN);
     }
-    assert_false(pair_at(&world, 1)->trace.left || pair_at(&world, 1)->hop->is_answered);
-    assert_false(ibh_probe_echo(world.probe, 1, 0)->seen);
+    assert_false(pair_at(&world, 1)->left || pair_at(&world, 1)->hop->is_answered);
+    assert_false(pair_at(&world, 1)->echoes[0].seen);
 }
 
 /* ---- full size ----------------------------------------------------------------------------------------- */
@@ -348,7 +352,7 @@ static void test_own_firewall(void **state)
 
     (void)state;
     world.probe->hears = TRUE;
-    ibh_probe_note_fact(world.probe, 3, IBH_FACT_QUEUE, 70);
+    *ibh_probe_fact(world.probe, 3, IBH_FACT_QUEUE) = 70;
     for (guint i = 0; i < 4; i++) {
         ((IbhLink *)(guintptr)ibh_probe_link(pair_at(&world, i)))->mtu = 9000;
         pair_at(&world, i)->mtu = (IbhProbeSize){.passed = 1500, .failed = TRUE, .held = i == 0};
@@ -363,7 +367,10 @@ static void test_own_firewall(void **state)
     check_message(&world, 0,
                   "ib0, ib1 to 172.16.16.1-.2: packets of 1500 bytes come through, but not those of 9000 "
                   "bytes, which the rail's MTU allows: this host's own filter or queue drops them, or the replies; "
-                  "the drops of its queue (qdisc) grow; 3 of 6 pairs");
+                  "what can drop packets on the way out");
+    check_message(&world, 0, "the drops of its queue (qdisc) grow");
+    check_message(&world, 0, "what can drop packets on the way in");
+    check_message(&world, 0, "3 of 6 pairs");
     check_message(&world, 1, "without an ICMP error");
     world.probe->hears = FALSE; /* what was not heard may have left */
     check_verdict(&world, "ib0 error path-mtu, error path-mtu", 4);
@@ -377,7 +384,7 @@ static Frame answer_to(const World *world, guint pair, guint8 flags, const guint
     Frame frame = echo_frame(world, pair, 0, IN);
     guint8 request[IBH_SYN_LENGTH], *segment = frame.bytes + 40;
 
-    ibh_probe_syn(world->probe, pair, request);
+    ibh_probe_syn(pair_at(world, pair), request);
     frame.bytes[6] = 6;
     frame.length = 60;
     frame.sender = sender;
