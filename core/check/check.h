@@ -140,15 +140,13 @@ void ibh_check_cut_pieces(IbhCheck *check); /* sets its pieces */
 /* The first piece inside this prefix, and what comes after the last one. */
 IbhPiece *ibh_check_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix, IbhPiece **ret_end);
 
-/* ---- owner.c: causes, in words; the caller frees them ---- */
+/* ---- say.c: causes, and where a packet goes, in words; the caller frees them ---- */
 
 /* "rule 100: from all lookup 700"; "": none */
 char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner);
 char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner); /* a command */
 /* "rule 100 (from all lookup 700)" */
 char *ibh_owner_text(const IbhSnapshot *snapshot, const IbhOwner *owner);
-
-/* ---- say.c: where a packet goes, in words; the caller frees them ---- */
 
 /* "172.16.34.2 leaves through ib0" */
 char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);

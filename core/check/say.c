@@ -1,9 +1,57 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a packet goes, in words: the consequence first, its cause behind a colon. */
+/*
+ * Where a packet goes, in words: the consequence first, its cause behind a colon. And the cause: a rule or route of any
+ * program, in words and as the command that takes it away.
+ */
 #include "check/check.h"
 
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
+
+/* ---- causes ---- */
+
+static char *write_route(const IbhSnapshot *snapshot, const IbhRoute *route, gboolean command)
+{
+    const IbhLink *link = ibh_snapshot_link(snapshot, route->ifindex);
+    g_autofree char *iface = link ? ibh_text_shell_word(link->name) : NULL;
+
+    return ibh_route_text(route, iface, NULL, command);
+}
+
+char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner)
+{
+    g_autofree char *text = owner->rule    ? ibh_rule_text(owner->rule, FALSE)
+                            : owner->route ? write_route(snapshot, owner->route, FALSE)
+                                           : NULL;
+
+    if (owner->rule)
+        return g_strdup_printf("rule %u: %s", owner->rule->priority, text);
+    return text ? g_strconcat(owner->route->cached ? "cached route " : "route ", text, NULL) : g_strdup("");
+}
+
+char *ibh_owner_text(const IbhSnapshot *snapshot, const IbhOwner *owner)
+{
+    g_autofree char *text = owner->rule ? ibh_rule_text(owner->rule, FALSE) : NULL;
+
+    return text ? g_strdup_printf("rule %u (%s)", owner->rule->priority, text) : ibh_owner_describe(snapshot, owner);
+}
+
+char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner)
+{
+    const IbhRule *rule = owner->rule;
+    const IbhRoute *route = owner->route;
+    const char version = (rule ? rule->family : route->family) == AF_INET6 ? '6' : '4';
+    g_autofree char *text = rule ? ibh_rule_text(rule, TRUE) : write_route(snapshot, route, TRUE);
+    char ip[IBH_IP_STRLEN];
+
+    if (rule)
+        return g_strdup_printf("sudo ip -%c rule del priority %u %s", version, rule->priority, text);
+    if (route->cached)
+        return g_strconcat("sudo ip -6 route flush cache ", ibh_ip_format(&route->dst.ip, ip), NULL);
+    return g_strdup_printf("sudo ip -%c route del %s", version, text);
+}
+
+/* ---- packets ---- */
 
 /* A single host, or the piece that it stands for. */
 static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_STRLEN])
