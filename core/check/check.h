@@ -22,12 +22,6 @@ typedef enum {
 
 typedef enum { IBH_RIGHT, IBH_NOTED, IBH_DOUBTFUL, IBH_WRONG } IbhGrade;
 
-/* The rule or route that is the cause of something; both NULL: none. */
-typedef struct {
-    const IbhRule *rule;
-    const IbhRoute *route;
-} IbhOwner;
-
 typedef struct {
     IbhQuestionKind kind;
     const IbhNic *nic;
@@ -39,7 +33,8 @@ typedef struct {
     guint like;     /* the index of the question that is asked for this class */
     /* Once it is answered: */
     IbhTrace got;          /* with all of ours in place, where it is wrong as it is */
-    IbhGrade grade;        /* of that */
+    IbhGrade grade;        /* of that: ibh_question_grade() */
+    gboolean small_mtu;    /* it goes the right way, by a route of others with a smaller MTU than main's or the NIC's */
     IbhOwner owner;        /* the cause, where it is not right */
     gboolean is_explained; /* a finding has it */
     gboolean ours;         /* it goes the wrong way, and would not if all of ours were there */
@@ -62,7 +57,7 @@ typedef struct {
     GArray *own;            /* IbhRoute: to the host's own addresses */
     /* The host's routing, as the snapshot has it; as it should be; and with all of ours in place. */
     IbhFib *actual, *ideal, *repaired;
-    GPtrArray *taken_away; /* rules and routes that the last two pass by as if they were not there */
+    GArray *without;       /* IbhOwner: what the last two pass by as if it were not there */
     GArray *pieces;        /* IbhPiece, in order; none that has no other host, or that smaller ones cover */
     GHashTable *classes;   /* what decides, as text → index of the question that is asked, + 1 */
     GPtrArray *clashes;    /* const IbhRoute *: of others, in rails' tables */
@@ -149,9 +144,9 @@ char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner); /*
 char *ibh_owner_text(const IbhSnapshot *snapshot, const IbhOwner *owner);
 
 /* "172.16.34.2 leaves through ib0" */
-char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
+char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question);
 /* "172.16.34.2 to 10.50.0.0/16 has mtu 1400" */
-char *ibh_question_metrics_text(const IbhQuestion *question, const IbhTrace *got);
+char *ibh_question_metrics_text(const IbhQuestion *question);
 /* "but 172.16.34.0/26 through eth0: route …": behind what all else does */
 char *ibh_question_exception_text(const IbhCheck *check, const IbhQuestion *question);
 /* Another NIC sends it. */
@@ -201,13 +196,11 @@ gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b);
 /* A bridge, a dummy or a tunnel, and no NIC is a port of it: what it sends reaches no peer of the rails. */
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
 /* Main sends it through a gateway of another rail, and this one's rp_filter drops what comes back. */
-gboolean ibh_question_is_answered_in_vain(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
-IbhGrade ibh_question_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
-/* It goes the right way, by a route of others whose MTU is smaller than what main or the NIC would give it. */
-gboolean ibh_question_has_small_mtu(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
+gboolean ibh_question_is_answered_in_vain(const IbhCheck *check, const IbhQuestion *question);
+void ibh_question_grade(const IbhCheck *check, IbhQuestion *question); /* of what it got */
 
-IbhOwner ibh_check_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace);
+IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question);
 
 /* The commands that make right all of which this owner is the cause, and change nothing else; or advice that says what
  * else it does. Neither: none are proved, or it is not one that a command may take away. */
-IbhRemedy ibh_check_find_fix(const IbhCheck *check, const IbhOwner *owner);
+IbhRemedy ibh_check_find_fix(IbhCheck *check, const IbhOwner *owner);

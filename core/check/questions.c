@@ -355,9 +355,9 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const IbhFacts *facts, const char
     check->actual = ibh_check_model_new(check, IBH_MODEL_ACTUAL);
     check->ideal = ibh_check_model_new(check, IBH_MODEL_IDEAL);
     check->repaired = ibh_check_model_new(check, IBH_MODEL_REPAIRED);
-    check->taken_away = g_ptr_array_new();
-    ibh_fib_without(check->ideal, check->taken_away);
-    ibh_fib_without(check->repaired, check->taken_away);
+    check->without = IBH_NEW_ARRAY(IbhOwner);
+    ibh_fib_without(check->ideal, check->without);
+    ibh_fib_without(check->repaired, check->without);
     ibh_check_cut_pieces(check);
     look_at_rules(check);
     look_at_routes(check);
@@ -381,6 +381,6 @@ void ibh_check_free(IbhCheck *check)
     ibh_fib_free(check->actual);
     ibh_fib_free(check->ideal);
     ibh_fib_free(check->repaired);
-    g_ptr_array_unref(check->taken_away);
+    g_array_unref(check->without);
     g_free(check);
 }

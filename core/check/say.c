@@ -95,20 +95,22 @@ static char *say_through(const IbhCheck *check, const IbhRoute *route)
     return g_strdup_printf("through %s", ibh_check_link_name(check, route->ifindex));
 }
 
-char *ibh_question_metrics_text(const IbhQuestion *question, const IbhTrace *got)
+char *ibh_question_metrics_text(const IbhQuestion *question)
 {
+    const IbhRoute *route = question->got.route;
     g_autofree char *packet = say_packet(question);
     GString *text = g_string_new(packet);
 
     g_string_append(text, " has");
-    ibh_route_put_metrics(text, got->route);
-    if (!got->route->metrics_size)
+    ibh_route_put_metrics(text, route);
+    if (!route->metrics_size)
         g_string_append(text, " no mtu or other metrics");
     return g_string_free(text, FALSE);
 }
 
-char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
+char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question)
 {
+    const IbhTrace *got = &question->got;
     const gboolean arrives = question->kind == IBH_ASK_ARRIVES;
     g_autofree char *packet = say_packet(question), *through = NULL;
 
@@ -119,7 +121,7 @@ char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question, 
     if (got->route->type != RTN_UNICAST)
         return g_strdup_printf("%s goes to a broadcast, multicast or anycast address", packet);
     through = say_through(check, got->route);
-    if (ibh_question_has_small_mtu(check, question, got))
+    if (question->small_mtu)
         return g_strdup_printf("%s leaves %s with mtu %u", packet, through, ibh_route_metric(got->route, RTAX_MTU));
     return g_strdup_printf("%s %s %s", packet, arrives ? "is forwarded" : "leaves", through);
 }
