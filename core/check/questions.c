@@ -31,29 +31,10 @@ const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip)
     return NULL;
 }
 
-static gboolean is_led(const IbhNic *nic, const IbhAddress *address, const IbhPrefix *to)
-{
-    IBH_EACH (const IbhPair, pair, nic->pairs) {
-        if (pair->address == address && ibh_prefix_equal(&pair->to, to))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Adds a prefix unless another zone covers it. */
-static void add_zone(GArray *zones, const IbhPrefix *prefix)
+static gboolean has_zone_around(const GArray *zones, const IbhPrefix *prefix)
 {
     IBH_EACH (const IbhPrefix, zone, zones) {
         if (ibh_prefix_covers(zone, prefix))
-            return;
-    }
-    g_array_append_vals(zones, prefix, 1);
-}
-
-static gboolean overlaps_a_zone(const GArray *zones, const IbhPrefix *prefix)
-{
-    IBH_EACH (const IbhPrefix, zone, zones) {
-        if (ibh_prefix_overlaps(zone, prefix))
             return TRUE;
     }
     return FALSE;
@@ -63,14 +44,19 @@ static gboolean overlaps_a_zone(const GArray *zones, const IbhPrefix *prefix)
  * siblings' subnets as well. What a router advertises matters to the addresses that a pair leads there. */
 static GArray *find_zones(const IbhRails *rails, const IbhNic *nic, const IbhAddress *from)
 {
-    GArray *zones = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
+    GArray *zones = IBH_NEW_ARRAY(IbhPrefix);
 
-    IBH_EACH (const IbhRemote, remote, nic->settings.remote)
-        add_zone(zones, &remote->prefix);
+    IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
+        if (!has_zone_around(zones, &remote->prefix))
+            g_array_append_val(zones, remote->prefix);
+    }
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (!ibh_address_is_host(address) &&
-            (!ibh_rails_is_advertised(rails, address) || is_led(nic, from, &address->subnet)))
-            add_zone(zones, &address->subnet);
+        gboolean matters = !ibh_rails_is_advertised(rails, address);
+
+        IBH_EACH (const IbhPair, pair, nic->pairs)
+            matters |= pair->address == from && ibh_prefix_equal(&pair->to, &address->subnet);
+        if (matters && !ibh_address_is_host(address) && !has_zone_around(zones, &address->subnet))
+            g_array_append_val(zones, address->subnet);
     }
     return zones;
 }
@@ -136,12 +122,8 @@ static IbhTrace ask(const IbhCheck *check, IbhQuestion *question, guint as)
     return trace;
 }
 
-/* No host answers from an address to which is sent as to many. */
-static gboolean leads_to_a_host(const IbhTrace *trace, int ifindex)
-{
-    return trace->route && trace->route->type == RTN_UNICAST && ibh_route_leads_by(trace->route, ifindex);
-}
-
+/* What the address sends into a piece; what comes back from there, which is answered the same way; and what a socket
+ * of RDMA sends, which is bound to the NIC as well. */
 static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece,
                       guint on_link)
 {
@@ -152,39 +134,49 @@ static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress
                        .theirs = ibh_nic_leaves_to_others(nic, address, &piece->host),
                        .on_link = on_link,
                        .lookup = {.from = address->local, .to = piece->host, .match = TRUE}};
-    const IbhTrace trace = ask(check, &out, 0);
+    const IbhRoute *route = ask(check, &out, 0).route;
     IbhQuestion back = {.kind = IBH_ASK_ARRIVES,
                         .nic = nic,
                         .piece = piece->prefix,
                         .lookup = {.from = piece->host, .to = address->local, .iif = ifindex}};
 
-    /* What it is answered comes back the same way. */
-    if (address->local.family == AF_INET && ibh_prefix_contains(&address->subnet, &piece->host) &&
-        leads_to_a_host(&trace, ifindex))
+    /* No host answers from an address to which is sent as to many. */
+    if (address->local.family == AF_INET && ibh_prefix_contains(&address->subnet, &piece->host) && route &&
+        route->type == RTN_UNICAST && ibh_route_leads_by(route, ifindex))
         ask(check, &back, out.like + 1);
-    if (!check->bound || (trace.route && trace.route->type == RTN_LOCAL)) /* an address of ours, of lo */
+    if (!check->bound || (route && route->type == RTN_LOCAL)) /* an address of ours, of lo */
         return;
-    out.lookup.bound = ifindex; /* a socket of RDMA is bound to the NIC as well */
+    out.lookup.bound = ifindex;
     ask(check, &out, 0);
 }
 
-/* Main's routes to parts of the world win, and what the kernel has learned by them with them. */
-static void ask_cached(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
+/* A subnet of /0 or /1 has 127.0.0.0/8 and what else is no host's inside. Traffic without a source concerns the whole
+ * host: once for each piece of the rails' subnets. */
+static void ask_zone(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPrefix *zone)
 {
-    IBH_EACH_POINTER (const IbhRoute, route, check->cached) {
-        const IbhLookup packet = {.from = address->local, .to = route->dst.ip};
-        IbhPiece *end, *piece = ibh_check_pieces_inside(check, &route->dst, &end);
+    IbhPiece *end;
 
-        if (route->family == address->local.family && piece < end && !overlaps_a_zone(zones, &route->dst) &&
-            ibh_fib_walk(check->actual, &packet).route == route)
-            ask_piece(check, nic, address, piece, 0);
+    for (IbhPiece *piece = ibh_check_pieces_inside(check, zone, &end); piece < end; piece++) {
+        IbhQuestion unbound = {.kind = IBH_ASK_UNBOUND,
+                               .nic = nic,
+                               .piece = piece->prefix,
+                               .lookup = {.from.family = piece->host.family, .to = piece->host, .match = TRUE}};
+
+        if (!ibh_ip_is_unicast(&piece->host))
+            continue;
+        ask_piece(check, nic, address, piece, 0);
+        if (!piece->unbound && ibh_nic_address_near(nic, &piece->host)) {
+            piece->unbound = TRUE;
+            ask(check, &unbound, 0);
+        }
     }
 }
 
-/* Where gateway= was set, and names one. */
+/* Where gateway= was set, and names one. Main's routes to parts of the world win, and what the kernel has learned by
+ * them with them. */
 static void ask_beyond(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
-    const IbhPrefix world = ibh_prefix_of(&(IbhIp){.family = address->local.family}, 0);
+    const IbhPrefix world = ibh_prefix_of_world(address->local.family);
     IbhPiece *end, *first = ibh_check_pieces_inside(check, &world, &end);
     IbhIp gateway;
 
@@ -192,7 +184,14 @@ static void ask_beyond(const IbhCheck *check, const IbhNic *nic, const IbhAddres
         return;
     if (first < end && !first->prefix.length)
         ask_piece(check, nic, address, first, 0);
-    ask_cached(check, nic, address, zones);
+    IBH_EACH_POINTER (const IbhRoute, route, check->cached) {
+        const IbhLookup packet = {.from = address->local, .to = route->dst.ip};
+
+        first = ibh_check_pieces_inside(check, &route->dst, &end);
+        if (route->family == address->local.family && first < end && !has_zone_around(zones, &route->dst) &&
+            ibh_fib_walk(check->actual, &packet).route == route)
+            ask_piece(check, nic, address, first, 0);
+    }
 }
 
 /* Our rule leads all that the rail sends into its table. What a route of others in it takes from main, but for its
@@ -214,56 +213,6 @@ static void ask_clashes(const IbhCheck *check, const IbhNic *nic, const IbhAddre
     }
 }
 
-/* Traffic without a source concerns the whole host: once for each piece of the rails' subnets. */
-static void ask_unbound(const IbhCheck *check, const IbhNic *nic, IbhPiece *piece)
-{
-    IbhQuestion question = {.kind = IBH_ASK_UNBOUND,
-                            .nic = nic,
-                            .piece = piece->prefix,
-                            .lookup = {.from.family = piece->host.family, .to = piece->host, .match = TRUE}};
-
-    if (piece->unbound || !ibh_nic_address_near(nic, &piece->host))
-        return;
-    piece->unbound = TRUE;
-    ask(check, &question, 0);
-}
-
-/* Unless a zone has all of it. */
-static void ask_on_link(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
-{
-    IbhPrefix link;
-    IbhPiece *end;
-
-    if (!ibh_check_find_link(check, address, &link))
-        return;
-    IBH_EACH (const IbhPrefix, zone, zones) {
-        if (ibh_prefix_covers(zone, &link))
-            return;
-    }
-    for (const IbhPiece *piece = ibh_check_pieces_inside(check, &link, &end); piece < end; piece++)
-        ask_piece(check, nic, address, piece, link.length);
-}
-
-/* A subnet of /0 or /1 has 127.0.0.0/8 and what else is no host's inside. */
-static void ask_from(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
-{
-    IbhPiece *end;
-
-    IBH_EACH (const IbhPrefix, zone, zones) {
-        if (zone->ip.family != address->local.family)
-            continue;
-        for (IbhPiece *piece = ibh_check_pieces_inside(check, zone, &end); piece < end; piece++) {
-            if (!ibh_ip_is_unicast(&piece->host))
-                continue;
-            ask_piece(check, nic, address, piece, 0);
-            ask_unbound(check, nic, piece);
-        }
-    }
-    ask_on_link(check, nic, address, zones);
-    ask_beyond(check, nic, address, zones);
-    ask_clashes(check, nic, address);
-}
-
 /* To itself and to one other rail; to all, where a rule comes before table local's. And to what NICs that are no rails
  * have in its subnets: that is no other host's. A single address of lo is a piece. */
 static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *from, const GArray *zones)
@@ -281,7 +230,7 @@ static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *fro
                 .kind = IBH_ASK_LOCAL, .nic = nic, .piece = to, .lookup = {.from = *from, .to = to.ip}};
 
             if (to.ip.family != from->family || (other == nic && !ibh_ip_equal(&to.ip, from)) ||
-                (!rail && (ibh_address_is_host(address) || !overlaps_a_zone(zones, &to))))
+                (!rail && (ibh_address_is_host(address) || !has_zone_around(zones, &to))))
                 continue;
             ask(check, &question, 0);
             others += rail && other != nic;
@@ -296,10 +245,21 @@ static void ask_about_rail(const IbhCheck *check, const IbhNic *nic)
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         const IbhNic *owner = ibh_rails_owner(check->rails, &address->local);
         g_autoptr(GArray) zones = find_zones(check->rails, nic, address);
+        IbhPrefix link;
+        IbhPiece *end;
 
         if (owner && owner != nic)
             continue;
-        ask_from(check, nic, address, zones);
+        IBH_EACH (const IbhPrefix, zone, zones) {
+            if (zone->ip.family == address->local.family)
+                ask_zone(check, nic, address, zone);
+        }
+        if (ibh_check_find_link(check, address, &link) && !has_zone_around(zones, &link)) {
+            for (const IbhPiece *piece = ibh_check_pieces_inside(check, &link, &end); piece < end; piece++)
+                ask_piece(check, nic, address, piece, link.length);
+        }
+        ask_beyond(check, nic, address, zones);
+        ask_clashes(check, nic, address);
         ask_local(check, nic, &address->local, zones);
     }
 }
