@@ -31,8 +31,8 @@ typedef struct {
     IbhLookup lookup;
     gboolean asked; /* the kernel is; else the answer of `like` stands for it, too */
     guint like;     /* the index of the question that is asked for this class */
+    IbhTrace got;   /* by the rules and routes; once it is answered, where that is wrong, with all of ours in place */
     /* Once it is answered: */
-    IbhTrace got;          /* with all of ours in place, where it is wrong as it is */
     IbhGrade grade;        /* of that: ibh_question_grade() */
     gboolean small_mtu;    /* it goes the right way, by a route of others with a smaller MTU than main's or the NIC's */
     IbhOwner owner;        /* the cause, where it is not right */
@@ -60,8 +60,6 @@ typedef struct {
     GArray *without;       /* IbhOwner: what the last two pass by as if it were not there */
     GArray *pieces;        /* IbhPiece, in order; none that has no other host, or that smaller ones cover */
     GHashTable *classes;   /* what decides, as text → index of the question that is asked, + 1 */
-    GPtrArray *clashes;    /* const IbhRoute *: of others, in rails' tables */
-    GPtrArray *cached;     /* const IbhRoute *: what the kernel has learned of single hosts */
     gboolean special;      /* routes of IPv6 are for one source: only the kernel knows what they do */
     gboolean before_local; /* foreign rules, or that of VRFs, come before table local's */
     gboolean bound;        /* rules name a NIC by oif, or IPv4 has error routes */

@@ -92,89 +92,89 @@ gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const Ibh
 
 /* ---- questions and their classes ---- */
 
-/* `as`: what decides about it beside rules and routes of its own way, as the number of a class. Our own rules to one
- * table are alike; every other object counts for itself, and so do the rules of which only the kernel knows whether
- * they match: it is asked. */
-static char *name_class(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace, guint as)
+/* Asks the kernel, unless a question of the same class does. What decides about a class is the way of its packets by
+ * the rules and routes, and the class `as`, if it is not 0. Our own rules to one table are alike; every other object
+ * counts for itself, and so do the rules of which only the kernel knows whether they match. */
+static IbhQuestion ask(IbhCheck *check, IbhQuestion question, guint as)
 {
-    gboolean ours = trace->rule && ibh_rule_is_ours(trace->rule),
-             alone = check->special && question->lookup.to.family == AF_INET6;
+    const gboolean is_alone = check->special && question.lookup.to.family == AF_INET6;
+    const IbhRule *rule;
+    g_autofree char *class = NULL;
+    gboolean is_ours;
+    guint like;
 
-    return g_strdup_printf("%u %d %u %d %d %p %u/%u %p %p %" G_GSIZE_FORMAT " %u", alone ? check->questions->len : 0,
-                           question->kind, question->nic->position, question->lookup.to.family, question->lookup.bound,
-                           ours ? NULL : (gconstpointer)trace->rule, ours ? trace->rule->priority : 0,
-                           ours ? trace->rule->table : 0, (gconstpointer)trace->jump, (gconstpointer)trace->route,
-                           trace->unknown, as);
-}
-
-static IbhTrace ask(const IbhCheck *check, IbhQuestion *question, guint as)
-{
-    const IbhTrace trace = ibh_fib_walk(check->actual, &question->lookup);
-    g_autofree char *name = name_class(check, question, &trace, as);
-    guint like = GPOINTER_TO_UINT(g_hash_table_lookup(check->classes, name));
-
-    question->asked = !like;
-    question->like = like ? like - 1 : check->questions->len;
-    question->lookup.neutral = check->neutral;
+    question.got = ibh_fib_walk(check->actual, &question.lookup);
+    rule = question.got.rule;
+    is_ours = rule && ibh_rule_is_ours(rule);
+    class =
+        g_strdup_printf("%u %d %u %d %d %p %u/%u %p %p %" G_GSIZE_FORMAT " %u", is_alone ? check->questions->len : 0,
+                        question.kind, question.nic->position, question.lookup.to.family, question.lookup.bound,
+                        is_ours ? NULL : (gconstpointer)rule, is_ours ? rule->priority : 0, is_ours ? rule->table : 0,
+                        (gconstpointer)question.got.jump, (gconstpointer)question.got.route, question.got.unknown, as);
+    like = GPOINTER_TO_UINT(g_hash_table_lookup(check->classes, class));
+    question.asked = !like;
+    question.like = like ? like - 1 : check->questions->len;
+    question.lookup.neutral = check->neutral;
+    question.lookup.match = question.kind == IBH_ASK_LEAVES || question.kind == IBH_ASK_UNBOUND;
     if (!like)
-        g_hash_table_insert(check->classes, g_steal_pointer(&name), GUINT_TO_POINTER(question->like + 1));
-    g_array_append_val(check->questions, *question);
-    return trace;
+        g_hash_table_insert(check->classes, g_steal_pointer(&class), GUINT_TO_POINTER(question.like + 1));
+    g_array_append_val(check->questions, question);
+    return question;
 }
 
 /* What the address sends into a piece; what comes back from there, which is answered the same way; and what a socket
  * of RDMA sends, which is bound to the NIC as well. */
-static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece,
+static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece,
                       guint on_link)
 {
-    const int ifindex = nic->link->ifindex;
     IbhQuestion out = {.kind = IBH_ASK_LEAVES,
                        .nic = nic,
                        .piece = piece->prefix,
                        .theirs = ibh_nic_leaves_to_others(nic, address, &piece->host),
                        .on_link = on_link,
-                       .lookup = {.from = address->local, .to = piece->host, .match = TRUE}};
-    const IbhRoute *route = ask(check, &out, 0).route;
-    IbhQuestion back = {.kind = IBH_ASK_ARRIVES,
+                       .lookup = {.from = address->local, .to = piece->host}},
+                back = {.kind = IBH_ASK_ARRIVES,
                         .nic = nic,
                         .piece = piece->prefix,
-                        .lookup = {.from = piece->host, .to = address->local, .iif = ifindex}};
+                        .lookup = {.from = piece->host, .to = address->local, .iif = nic->link->ifindex}};
+    const IbhRoute *route;
 
+    out = ask(check, out, 0);
+    route = out.got.route;
     /* No host answers from an address to which is sent as to many. */
     if (address->local.family == AF_INET && ibh_prefix_contains(&address->subnet, &piece->host) && route &&
-        route->type == RTN_UNICAST && ibh_route_leads_by(route, ifindex))
-        ask(check, &back, out.like + 1);
-    if (!check->bound || (route && route->type == RTN_LOCAL)) /* an address of ours, of lo */
-        return;
-    out.lookup.bound = ifindex;
-    ask(check, &out, 0);
+        route->type == RTN_UNICAST && ibh_route_leads_by(route, nic->link->ifindex))
+        ask(check, back, out.like + 1);
+    out.lookup.bound = nic->link->ifindex;
+    if (check->bound && !(route && route->type == RTN_LOCAL)) /* an address of ours, of lo */
+        ask(check, out, 0);
 }
 
 /* A subnet of /0 or /1 has 127.0.0.0/8 and what else is no host's inside. Traffic without a source concerns the whole
  * host: once for each piece of the rails' subnets. */
-static void ask_zone(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPrefix *zone)
+static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPrefix *zone)
 {
     IbhPiece *end;
 
     for (IbhPiece *piece = ibh_check_pieces_inside(check, zone, &end); piece < end; piece++) {
-        IbhQuestion unbound = {.kind = IBH_ASK_UNBOUND,
-                               .nic = nic,
-                               .piece = piece->prefix,
-                               .lookup = {.from.family = piece->host.family, .to = piece->host, .match = TRUE}};
+        const IbhQuestion unbound = {.kind = IBH_ASK_UNBOUND,
+                                     .nic = nic,
+                                     .piece = piece->prefix,
+                                     .lookup = {.from.family = piece->host.family, .to = piece->host}};
 
         if (!ibh_ip_is_unicast(&piece->host))
             continue;
         ask_piece(check, nic, address, piece, 0);
         if (!piece->unbound && ibh_nic_address_near(nic, &piece->host)) {
             piece->unbound = TRUE;
-            ask(check, &unbound, 0);
+            ask(check, unbound, 0);
         }
     }
 }
 
 /* Where gateway= was set, and names one. Main's routes to parts of the world win, and what the kernel has learned by
  * them with them. */
-static void ask_beyond(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
+static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
     const IbhPrefix world = ibh_prefix_of_world(address->local.family);
     IbhPiece *end, *first = ibh_check_pieces_inside(check, &world, &end);
@@ -184,24 +184,27 @@ static void ask_beyond(const IbhCheck *check, const IbhNic *nic, const IbhAddres
         return;
     if (first < end && !first->prefix.length)
         ask_piece(check, nic, address, first, 0);
-    IBH_EACH_POINTER (const IbhRoute, route, check->cached) {
+    IBH_EACH_ROUTE (route, check) {
         const IbhLookup packet = {.from = address->local, .to = route->dst.ip};
 
+        if (!route->cached || route->family != address->local.family || has_zone_around(zones, &route->dst))
+            continue;
         first = ibh_check_pieces_inside(check, &route->dst, &end);
-        if (route->family == address->local.family && first < end && !has_zone_around(zones, &route->dst) &&
-            ibh_fib_walk(check->actual, &packet).route == route)
+        if (first < end && ibh_fib_walk(check->actual, &packet).route == route)
             ask_piece(check, nic, address, first, 0);
     }
 }
 
 /* Our rule leads all that the rail sends into its table. What a route of others in it takes from main, but for its
  * default, is asked. */
-static void ask_clashes(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
+static void ask_clashes(IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
 {
     IbhPiece *end;
 
-    IBH_EACH_POINTER (const IbhRoute, route, check->clashes) {
-        if (route->table != nic->table || route->family != address->local.family || route->type == RTN_THROW ||
+    IBH_EACH_ROUTE (route, check) {
+        if (route->table != nic->table || route->family != address->local.family || route->type == RTN_THROW)
+            continue;
+        if (ibh_route_is_ours(route) || route->cached || (route->special && route->family == AF_INET6) ||
             ibh_nic_address_near(nic, &route->dst.ip))
             continue;
         for (const IbhPiece *piece = ibh_check_pieces_inside(check, &route->dst, &end); piece < end; piece++) {
@@ -215,7 +218,7 @@ static void ask_clashes(const IbhCheck *check, const IbhNic *nic, const IbhAddre
 
 /* To itself and to one other rail; to all, where a rule comes before table local's. And to what NICs that are no rails
  * have in its subnets: that is no other host's. A single address of lo is a piece. */
-static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *from, const GArray *zones)
+static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, const GArray *zones)
 {
     guint others = 0;
 
@@ -226,13 +229,13 @@ static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *fro
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, other->served) {
             const IbhPrefix to = ibh_prefix_of_host(&address->local);
-            IbhQuestion question = {
+            const IbhQuestion question = {
                 .kind = IBH_ASK_LOCAL, .nic = nic, .piece = to, .lookup = {.from = *from, .to = to.ip}};
 
             if (to.ip.family != from->family || (other == nic && !ibh_ip_equal(&to.ip, from)) ||
                 (!rail && (ibh_address_is_host(address) || !has_zone_around(zones, &to))))
                 continue;
-            ask(check, &question, 0);
+            ask(check, question, 0);
             others += rail && other != nic;
             if (rail)
                 break;
@@ -240,7 +243,7 @@ static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *fro
     }
 }
 
-static void ask_about_rail(const IbhCheck *check, const IbhNic *nic)
+static void ask_about_rail(IbhCheck *check, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         const IbhNic *owner = ibh_rails_owner(check->rails, &address->local);
@@ -264,8 +267,9 @@ static void ask_about_rail(const IbhCheck *check, const IbhNic *nic)
     }
 }
 
-/* What foreign rules make necessary. */
-static void look_at_rules(IbhCheck *check)
+/* What foreign rules and routes make necessary. What is bound to a NIC passes by routes of other NICs, and comes to an
+ * error route behind them. */
+static void look_at_others(IbhCheck *check)
 {
     static const guint8 protocols[] = {IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP}; /* the kernel answers for no other */
     gboolean local[2] = {FALSE, FALSE};
@@ -283,19 +287,9 @@ static void look_at_rules(IbhCheck *check)
         if (!check->neutral || named[*protocol] < named[check->neutral])
             check->neutral = *protocol;
     }
-}
-
-/* What is bound to a NIC passes by routes of other NICs, and comes to an error route behind them. */
-static void look_at_routes(IbhCheck *check)
-{
     IBH_EACH_ROUTE (route, check) {
         check->bound |= route->family == AF_INET && ibh_route_is_error(route);
-        if (route->cached)
-            g_ptr_array_add(check->cached, (gpointer)(guintptr)route);
-        else if (route->special && route->family == AF_INET6)
-            check->special = TRUE;
-        else if (!ibh_route_is_ours(route) && ibh_rails_nic_by_table(check->rails, route->table))
-            g_ptr_array_add(check->clashes, (gpointer)(guintptr)route);
+        check->special |= route->family == AF_INET6 && route->special && !route->cached;
     }
 }
 
@@ -308,8 +302,6 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const IbhFacts *facts, const char
     check->only = only;
     check->questions = g_array_new(FALSE, TRUE, sizeof(IbhQuestion));
     check->classes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    check->clashes = g_ptr_array_new();
-    check->cached = g_ptr_array_new();
     ibh_check_want(check);
     check->own = ibh_snapshot_own_routes(rails->snapshot);
     check->actual = ibh_check_model_new(check, IBH_MODEL_ACTUAL);
@@ -319,8 +311,7 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const IbhFacts *facts, const char
     ibh_fib_without(check->ideal, check->without);
     ibh_fib_without(check->repaired, check->without);
     ibh_check_cut_pieces(check);
-    look_at_rules(check);
-    look_at_routes(check);
+    look_at_others(check);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_RAIL && ibh_nic_is_usable(nic) && ibh_nic_is_selected(nic, only))
             ask_about_rail(check, nic);
@@ -332,8 +323,6 @@ void ibh_check_free(IbhCheck *check)
 {
     g_array_unref(check->questions);
     g_hash_table_unref(check->classes);
-    g_ptr_array_unref(check->clashes);
-    g_ptr_array_unref(check->cached);
     g_array_unref(check->rules);
     g_array_unref(check->routes);
     g_array_unref(check->own);

@@ -214,13 +214,11 @@ static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *que
 static void judge_question(IbhCheck *check, IbhQuestion *question)
 {
     const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->like).lookup;
-    const IbhTrace actual = ibh_fib_walk(check->actual, &question->lookup);
+    const IbhTrace actual = question->got;
     const gboolean is_local = actual.route && actual.route->type == RTN_LOCAL;
     IbhQuestion as_it_is;
     IbhTrace repaired;
 
-    question->is_explained = question->ours = FALSE;
-    question->got = actual;
     ibh_question_grade(check, question);
     if (question->kind == IBH_ASK_ARRIVES) {
         if (question->grade == IBH_RIGHT && question->asked && answer->error)
