@@ -53,8 +53,7 @@ typedef struct {
     const char *const *only;
     GArray *questions; /* IbhQuestion */
 
-    GArray *rules, *routes; /* IbhRule, IbhRoute: what we want of all rails */
-    GArray *own;            /* IbhRoute: to the host's own addresses */
+    GArray *own; /* IbhRoute: to the host's own addresses */
     /* The host's routing, as the snapshot has it; as it should be; and with all of ours in place. */
     IbhFib *actual, *ideal, *repaired;
     GArray *without;       /* IbhOwner: what the last two pass by as if it were not there */
@@ -103,8 +102,6 @@ typedef enum {
     IBH_MODEL_REPAIRED /* the snapshot, and what we want in the place of what is ours; no link has the group of our mark
                         */
 } IbhModelKind;
-
-void ibh_check_want(IbhCheck *check); /* sets its rules and routes */
 
 /* IbhRoute: table local, as the kernel makes it of the addresses. */
 GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot);

@@ -48,42 +48,41 @@ static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const 
     return FALSE;
 }
 
-/* TRUE if the packet goes another way without this object as well, which sent it on. */
-static gboolean turns(IbhCheck *check, const IbhQuestion *question, IbhOwner object)
-{
-    IbhTrace otherwise;
-
-    g_array_append_val(check->without, object);
-    otherwise = ibh_fib_walk(check->repaired, &question->lookup);
-    return !ibh_trace_is_same_way(&otherwise, &question->got);
-}
-
-/* What led it past what would have been right: the first jump, or else throw, without which, and without those before
- * it, it goes another way. */
+/* What led a packet past what would have been right: the first jump, or else throw, without which, and without those
+ * before it, it goes another way. */
 static IbhOwner find_turn(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
-    const IbhTrace *got = &question->got;
-    const IbhOwner thrower = {.route = got->thrower};
+    const guint before = check->without->len;
+    g_autoptr(GArray) turns = IBH_NEW_ARRAY(IbhOwner);
+    IbhOwner found = {0};
 
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        const IbhOwner jump = {.rule = rule};
-
-        if (got->jump && rule->action == FR_ACT_GOTO && ibh_rule_matches(snapshot, rule, &question->lookup) &&
-            turns(check, question, jump))
-            return jump;
+        if (question->got.jump && rule->action == FR_ACT_GOTO && ibh_rule_matches(snapshot, rule, &question->lookup))
+            g_array_append_val(turns, ((IbhOwner){.rule = rule}));
     }
-    return got->thrower && turns(check, question, thrower) ? thrower : (IbhOwner){0};
+    if (question->got.thrower)
+        g_array_append_val(turns, ((IbhOwner){.route = question->got.thrower}));
+    IBH_EACH (const IbhOwner, turn, turns) {
+        IbhTrace otherwise;
+
+        g_array_append_vals(check->without, turn, 1);
+        otherwise = ibh_fib_walk(check->repaired, &question->lookup);
+        if (!ibh_trace_is_same_way(&otherwise, &question->got)) {
+            found = *turn;
+            break;
+        }
+    }
+    g_array_set_size(check->without, before);
+    return found;
 }
 
 IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question)
 {
-    const guint before = check->without->len;
     const IbhOwner turn = find_turn(check, question);
     const IbhRule *rule = question->got.rule;
     const IbhRoute *route = question->got.route;
 
-    g_array_set_size(check->without, before);
     if (question->small_mtu)
         return (IbhOwner){.route = route};
     if (turn.rule || turn.route)
@@ -95,39 +94,32 @@ IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question)
 
 /* ---- what may be taken away ---- */
 
-/* A person has made it, for an address or a part of the rails' subnets. */
-static gboolean is_of_rails_by_hand(const IbhCheck *check, const IbhPrefix *prefix, guint8 protocol)
+/* A person has made it, for an address or a part of the rails' subnets. What is cached may go: the kernel learns it
+ * again if it needs it. */
+static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
 {
-    const gboolean by_hand = protocol == RTPROT_UNSPEC || protocol == RTPROT_BOOT || protocol == RTPROT_STATIC;
+    const IbhRule *rule = owner->rule;
+    const IbhRoute *route = owner->route;
+    const IbhPrefix *prefix = rule ? &rule->from : route ? &route->dst : NULL;
+    const guint8 protocol = rule ? rule->protocol : route ? route->protocol : RTPROT_UNSPEC;
 
-    return by_hand && prefix->length && ibh_rails_own_prefix(check->rails, prefix);
-}
-
-/* An absent attribute of a delete matches everything: it would delete the first similar rule, even one of ours. */
-static gboolean is_first_alike(const IbhSnapshot *snapshot, const IbhRule *rule)
-{
-    IBH_EACH (const IbhRule, other, snapshot->rules) {
+    if (route && route->cached)
+        return TRUE;
+    if (!prefix || !prefix->length || !ibh_rails_own_prefix(check->rails, prefix))
+        return FALSE;
+    if (protocol != RTPROT_UNSPEC && protocol != RTPROT_BOOT && protocol != RTPROT_STATIC)
+        return FALSE;
+    if (route)
+        return route->table != IBH_TABLE_LOCAL && route->nexthops <= 1 && !route->special;
+    if (rule->priority >= IBH_PRIORITY_MAIN || (rule->selectors & ~(guint)IBH_SELECT_TO) || rule->l3mdev)
+        return FALSE;
+    /* An absent attribute of a delete matches everything: it would delete the first similar rule, even one of ours. */
+    IBH_EACH (const IbhRule, other, check->rails->snapshot->rules) {
         if (other->family == rule->family && other->priority == rule->priority &&
             ibh_prefix_equal(&other->from, &rule->from))
             return ibh_rule_compare(other, rule) == 0;
     }
     return FALSE;
-}
-
-/* What is cached may go: the kernel learns it again if it needs it. */
-static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
-{
-    const IbhRule *rule = owner->rule;
-    const IbhRoute *route = owner->route;
-
-    if (rule)
-        return is_of_rails_by_hand(check, &rule->from, rule->protocol) && rule->priority < IBH_PRIORITY_MAIN &&
-               !(rule->selectors & ~(guint)IBH_SELECT_TO) && !rule->l3mdev &&
-               is_first_alike(check->rails->snapshot, rule);
-    if (route && route->cached)
-        return TRUE;
-    return route && is_of_rails_by_hand(check, &route->dst, route->protocol) && route->table != IBH_TABLE_LOCAL &&
-           route->nexthops <= 1 && !route->special;
 }
 
 /* Without what is taken away, the owner of the first packet that is wrong still, as this one's were, or was right and

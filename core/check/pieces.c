@@ -69,6 +69,7 @@ static void cut_world(const Cuts *cuts, const IbhCheck *check)
         cut_edges(cuts, check->actual, &address->subnet);
     }
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        cut_routes(cuts, nic->routes);
         if (!nic->rank)
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, nic->served)
@@ -84,7 +85,6 @@ static void cut_world(const Cuts *cuts, const IbhCheck *check)
     }
     cut_routes(cuts, snapshot->routes);
     cut_routes(cuts, check->facts->routes);
-    cut_routes(cuts, check->routes);
     IBH_EACH_ROW (const char *const, text, beyond) {
         if (ibh_prefix_parse(*text, &prefix))
             cut(cuts, &prefix);

@@ -302,7 +302,6 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const IbhFacts *facts, const char
     check->only = only;
     check->questions = g_array_new(FALSE, TRUE, sizeof(IbhQuestion));
     check->classes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    ibh_check_want(check);
     check->own = ibh_snapshot_own_routes(rails->snapshot);
     check->actual = ibh_check_model_new(check, IBH_MODEL_ACTUAL);
     check->ideal = ibh_check_model_new(check, IBH_MODEL_IDEAL);
@@ -323,8 +322,6 @@ void ibh_check_free(IbhCheck *check)
 {
     g_array_unref(check->questions);
     g_hash_table_unref(check->classes);
-    g_array_unref(check->rules);
-    g_array_unref(check->routes);
     g_array_unref(check->own);
     g_array_unref(check->pieces);
     ibh_fib_free(check->actual);
