@@ -227,19 +227,35 @@ static gboolean says_so(const char *says, const char *name, const GString *text,
     return TRUE;
 }
 
-/* The text of a regular file. `trusted`: it has to be root's, in a directory of root's; else it may be no link. */
-static GString *read_text(const IbhTree *tree, const char *path, gboolean trusted)
+/* Whose file it is. */
+typedef enum {
+    OF_MANAGER,   /* in /run */
+    OF_ROOT,      /* it and its directory have to be root's; it may be a link */
+    OF_HAND,      /* hand-written: no link, because our hooks are links, and a link to /dev/null masks */
+    OF_HAND_HOOK, /* managers run it only if it is executable */
+} Source;
+
+/* The text of a regular file; NULL: it does not count. */
+static GString *read_text(const IbhTree *tree, const char *path, Source source, gboolean *ret_public)
 {
     g_autofree char *directory = g_path_get_dirname(path);
     struct stat status;
-    const int looked = ibh_tree_look(tree, path + 1, trusted ? 0 : O_NOFOLLOW, &status);
+    const int looked = ibh_tree_look(tree, path + 1, source == OF_ROOT ? 0 : O_NOFOLLOW, &status);
     GString *text = NULL;
+    gboolean counts;
 
     if (looked < 0)
         return NULL;
-    if (S_ISREG(status.st_mode) &&
-        (!trusted || (is_trusted(tree, directory) && ibh_file_check_trusted(&status, path, NULL))))
+    counts = S_ISREG(status.st_mode);
+    if (source == OF_ROOT)
+        counts = counts && is_trusted(tree, directory) && ibh_file_check_trusted(&status, path, NULL);
+    if (source >= OF_HAND) /* managers do not run what is not root's */
+        counts = counts && (status.st_uid == 0 || status.st_uid == geteuid());
+    if (source == OF_HAND_HOOK)
+        counts = counts && (status.st_mode & S_IXUSR);
+    if (counts)
         text = ibh_file_take(looked, path, NULL);
+    *ret_public = text && ibh_file_is_public(looked);
     close(looked);
     return text;
 }
@@ -251,11 +267,12 @@ static void find_manager(IbhTree *tree, const IbhLink *link, gboolean hooks, GAr
     for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
         IbhManager manager = {.ifindex = link->ifindex, .name = rows[i].name};
         g_autofree char *path = fill_in(rows[i].file, link->name, number);
-        const gboolean is_needed = rows[i].needs[0] != '\0';
+        const char *needs = rows[i].needs;
         g_autoptr(GString) text = NULL;
+        gboolean is_public;
 
-        if (!is_needed || ibh_tree_has(tree, "%s", rows[i].needs + 1))
-            text = read_text(tree, path, is_needed);
+        if (!needs[0] || ibh_tree_has(tree, "%s", needs + 1))
+            text = read_text(tree, path, needs[0] ? OF_ROOT : OF_MANAGER, &is_public);
         if (!text || (rows[i].says[0] && !says_so(rows[i].says, link->name, text, &manager.connection)))
             continue;
         if (!rows[i].says[0])
@@ -291,71 +308,62 @@ static void name_connections(const IbhTree *tree, GArray *managers)
 #define SCRIPT_MAX ((gsize)64 * 1024)
 #define N_SCRIPTS 512 /* no more of them are read */
 
-/* Files, or, with a pattern, those of a directory. Managers run a hook only if it is executable. */
+/* Files, or, with a pattern, those of a directory. */
 static const struct {
     const char *place;
     const char *pattern;
-    gboolean is_hook;
+    Source source;
 } PLACES[] = {
-    {"/etc/NetworkManager/dispatcher.d", "*", TRUE},
-    {"/etc/NetworkManager/dispatcher.d", "*.d/*", TRUE},
-    {"/etc/networkd-dispatcher", "*.d/*", TRUE},
-    {"/etc/network", "if-*up.d/*", TRUE},
-    {"/sbin/ifup-local", NULL, TRUE},
-    {"/sbin/ifup-pre-local", NULL, TRUE},
-    {"/etc/network/interfaces", NULL, FALSE},
-    {"/etc/network/interfaces.d", "*", FALSE},
-    {"/etc/sysconfig/network-scripts", "r[ou]*", FALSE},
-    {"/etc/netplan", "*.yaml", FALSE},
-    {"/etc/systemd/network", "*.network", FALSE},
-    {"/etc/systemd/network", "*.network.d/*.conf", FALSE},
-    {"/etc/systemd/system", "*.service", FALSE},
-    {"/etc/cron.d", "*", FALSE},
-    {"/etc/crontab", NULL, FALSE},
-    {"/etc/rc.local", NULL, TRUE},
-    {"/etc/rc.d/rc.local", NULL, TRUE},
+    {"/etc/NetworkManager/dispatcher.d", "*", OF_HAND_HOOK},
+    {"/etc/NetworkManager/dispatcher.d", "*.d/*", OF_HAND_HOOK},
+    {"/etc/networkd-dispatcher", "*.d/*", OF_HAND_HOOK},
+    {"/etc/network", "if-*up.d/*", OF_HAND_HOOK},
+    {"/sbin/ifup-local", NULL, OF_HAND_HOOK},
+    {"/sbin/ifup-pre-local", NULL, OF_HAND_HOOK},
+    {"/etc/network/interfaces", NULL, OF_HAND},
+    {"/etc/network/interfaces.d", "*", OF_HAND},
+    {"/etc/sysconfig/network-scripts", "r[ou]*", OF_HAND},
+    {"/etc/netplan", "*.yaml", OF_HAND},
+    {"/etc/systemd/network", "*.network", OF_HAND},
+    {"/etc/systemd/network", "*.network.d/*.conf", OF_HAND},
+    {"/etc/systemd/system", "*.service", OF_HAND},
+    {"/etc/cron.d", "*", OF_HAND},
+    {"/etc/crontab", NULL, OF_HAND},
+    {"/etc/rc.local", NULL, OF_HAND_HOOK},
+    {"/etc/rc.d/rc.local", NULL, OF_HAND_HOOK},
 };
 
-/* Links are not followed: our hooks are links, and a link to /dev/null masks. Managers do not run what is not root's.
- */
-static void read_script(const IbhTree *tree, const char *path, gboolean is_hook, IbhFacts *facts)
+static void read_script(const IbhTree *tree, const char *path, Source source, IbhFacts *facts)
 {
     IbhScript script = {0};
     g_autoptr(GString) text = NULL;
-    struct stat status;
-    const int looked = facts->scripts->len < N_SCRIPTS ? ibh_tree_look(tree, path + 1, O_NOFOLLOW, &status) : -1;
 
-    if (looked < 0)
-        return;
-    if (S_ISREG(status.st_mode) && (status.st_uid == 0 || status.st_uid == geteuid()) &&
-        (!is_hook || status.st_mode & S_IXUSR))
-        text = ibh_file_take(looked, path, NULL);
-    script.is_public = text && ibh_file_is_public(looked);
-    close(looked);
+    if (facts->scripts->len < N_SCRIPTS)
+        text = read_text(tree, path, source, &script.is_public);
     if (!text || text->len > SCRIPT_MAX)
         return;
     script.path = ibh_text_printable(path);
-    script.text = g_strndup(text->str, text->len);
+    script.text = g_string_free(g_steal_pointer(&text), FALSE);
     g_array_append_val(facts->scripts, script);
     /* cppcheck-suppress memleak ; the array has the text */
 }
 
 /* A file, or with a pattern the files of a directory. */
-static void read_scripts(IbhTree *tree, const char *place, const char *pattern, gboolean is_hook, IbhFacts *facts)
+static void read_scripts(IbhTree *tree, const char *place, const char *pattern, Source source, IbhFacts *facts)
 {
     const gsize length = pattern ? strcspn(pattern, "/") : 0;
     g_autofree char *first = g_strndup(pattern, length);
     g_autoptr(GPtrArray) names = pattern ? ibh_tree_list(tree, "%s", place + 1) : NULL;
 
     if (!pattern) {
-        read_script(tree, place, is_hook, facts);
+        read_script(tree, place, source, facts);
         return;
     }
     IBH_EACH_POINTER (const char, name, names) {
         g_autofree char *path = g_strconcat(place, "/", name, NULL);
 
         if (fnmatch(first, name, 0) == 0)
-            read_scripts(tree, path, pattern[length] ? pattern + length + 1 : NULL, is_hook, facts);
+            read_scripts(tree, path, pattern[length] ? pattern + length + 1 : NULL, source, facts);
     }
 }
 
@@ -373,7 +381,7 @@ void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts 
     IBH_EACH (const IbhLink, link, snapshot->links)
         find_manager(&tree, link, hooks, facts->managers);
     for (gsize i = 0; i < G_N_ELEMENTS(PLACES); i++)
-        read_scripts(&tree, PLACES[i].place, PLACES[i].pattern, PLACES[i].is_hook, facts);
+        read_scripts(&tree, PLACES[i].place, PLACES[i].pattern, PLACES[i].source, facts);
     IBH_EACH (const IbhManager, manager, facts->managers)
         asks |= tree.complete && g_str_equal(manager->name, NETWORK_MANAGER);
     if (asks)

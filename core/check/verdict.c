@@ -11,27 +11,6 @@
 
 /* ---- findings by owner ---- */
 
-/* Its address names no subnet, so the rail's table has no route to it, and main's is another NIC's. */
-static gboolean lacks_subnet(const IbhQuestion *question)
-{
-    const IbhRoute *route = question->owner.route;
-
-    return question->on_link && route && route->table == IBH_TABLE_MAIN && route->dst.length <= question->on_link &&
-           ibh_question_goes_astray(question);
-}
-
-static IbhRemedy advise_subnet(const IbhQuestion *question)
-{
-    const IbhIp *ip = &question->lookup.from;
-    char text[IBH_IP_STRLEN];
-
-    ibh_ip_format(ip, text);
-    return ibh_remedy_advice(
-        "give each NIC in that subnet an address with the prefix length of the subnet, such as %s/%u "
-        "in place of %s/%u: ib-hook then has a route to the subnet in the table of each rail",
-        text, question->on_link, text, ibh_ip_bits(ip));
-}
-
 /* Makes the finding about one packet: its code, and what to do, depend on what is wrong, and on the owner. */
 static IbhFinding *tell_packet(IbhCheck *check, const IbhQuestion *question)
 {
@@ -40,14 +19,19 @@ static IbhFinding *tell_packet(IbhCheck *check, const IbhQuestion *question)
     const IbhSnapshot *snapshot = check->rails->snapshot;
     const IbhRoute *route = question->owner.route;
     const IbhNic *of_table = route ? ibh_rails_nic_by_table(check->rails, route->table) : NULL;
-    const IbhLink *link =
-        route && question->kind == IBH_ASK_UNBOUND ? ibh_snapshot_link(snapshot, route->ifindex) : NULL;
-    const gboolean lacks = lacks_subnet(question), is_vain = ibh_question_is_answered_in_vain(check, question),
-                   is_refused = route && question->kind == IBH_ASK_UNBOUND && ibh_route_is_error(route),
+    const IbhRoute *unbound = question->kind == IBH_ASK_UNBOUND ? route : NULL;
+    const IbhLink *link = unbound ? ibh_snapshot_link(snapshot, unbound->ifindex) : NULL;
+    const IbhIp *from = &question->lookup.from;
+    /* Its address names no subnet, so the rail's table has no route to it, and main's is another NIC's. */
+    const gboolean lacks = question->on_link && route && route->table == IBH_TABLE_MAIN &&
+                           route->dst.length <= question->on_link && ibh_question_goes_astray(question);
+    const gboolean is_vain = ibh_question_is_answered_in_vain(check, question),
+                   is_refused = unbound && ibh_route_is_error(unbound),
                    is_off_wire = !is_refused && link && ibh_link_has_no_wire(check->rails, link);
     g_autofree char *what = ibh_question_way_text(check, question), *why = ibh_owner_text(snapshot, &question->owner),
                     *owner = ibh_owner_describe(snapshot, &question->owner);
     const char *code = "foreign-route";
+    char ip[IBH_IP_STRLEN];
     IbhRemedy remedy = {0};
     IbhFinding *finding;
 
@@ -62,7 +46,10 @@ static IbhFinding *tell_packet(IbhCheck *check, const IbhQuestion *question)
     if (question->grade == IBH_NOTED)
         remedy = ibh_remedy_advice("nothing has to be done");
     else if (lacks)
-        remedy = advise_subnet(question);
+        remedy = ibh_remedy_advice(
+            "give each NIC in that subnet an address with the prefix length of the subnet, such as %s/%u "
+            "in place of %s/%u: ib-hook then has a route to the subnet in the table of each rail",
+            ibh_ip_format(from, ip), question->on_link, ip, ibh_ip_bits(from));
     else if (is_vain)
         remedy = ibh_question_advise_gateway(check, question);
     else if (is_off_wire)
@@ -78,27 +65,11 @@ static IbhFinding *tell_packet(IbhCheck *check, const IbhQuestion *question)
     return finding;
 }
 
-/* Of this NIC's own packet: another NIC's address would be looked for in vain. A noted MTU is no exception to where the
- * NIC's packets go. */
-static void say_of(const IbhCheck *check, IbhFinding *finding, const IbhQuestion *question)
-{
-    g_autofree char *what = ibh_question_way_text(check, question),
-                    *why = ibh_owner_text(check->rails->snapshot, &question->owner);
-    const char *iface = question->nic->link->name;
-
-    if (!why[0] || (question->grade == IBH_NOTED && question->small_mtu))
-        return;
-    ibh_finding_says(finding, iface,
-                     question->grade == IBH_NOTED ? ibh_question_exception_text(check, question)
-                                                  : g_strdup_printf("%s: %s", what, why));
-    if (question->grade >= IBH_DOUBTFUL && ibh_question_goes_astray(question))
-        ibh_finding_leads_astray(finding, iface);
-}
-
-/* One owner is one finding, about the worst of what it causes. */
+/* One owner is one finding, about the worst of what it causes. Of each NIC it says what happens to its own packets. */
 static void tell_owner(IbhCheck *check, const IbhQuestion *worst)
 {
     IbhFinding *finding = tell_packet(check, worst);
+    g_autofree char *why = ibh_owner_text(check->rails->snapshot, &worst->owner);
 
     IBH_EACH (IbhQuestion, question, check->questions) {
         if (question->is_explained || !ibh_question_is_caused_by(question, &worst->owner))
@@ -106,11 +77,22 @@ static void tell_owner(IbhCheck *check, const IbhQuestion *worst)
         question->is_explained = TRUE;
         ibh_finding_hits(finding, question->nic->link->name);
     }
-    for (IbhGrade grade = IBH_WRONG; grade > IBH_RIGHT; grade--) {
+    for (IbhGrade grade = IBH_WRONG; why[0] && grade > IBH_RIGHT; grade--) {
         IBH_EACH (const IbhQuestion, question, check->questions) {
-            if (question->grade == grade && question->kind == IBH_ASK_LEAVES &&
-                ibh_question_is_caused_by(question, &worst->owner))
-                say_of(check, finding, question);
+            const char *iface = question->nic->link->name;
+            g_autofree char *what = NULL;
+
+            if (question->grade != grade || question->kind != IBH_ASK_LEAVES ||
+                !ibh_question_is_caused_by(question, &worst->owner))
+                continue;
+            if (grade == IBH_NOTED && question->small_mtu) /* no exception to where the NIC's packets go */
+                continue;
+            what = ibh_question_way_text(check, question);
+            ibh_finding_says(finding, iface,
+                             grade == IBH_NOTED ? ibh_question_exception_text(check, question)
+                                                : g_strdup_printf("%s: %s", what, why));
+            if (grade >= IBH_DOUBTFUL && ibh_question_goes_astray(question))
+                ibh_finding_leads_astray(finding, iface);
         }
     }
 }
