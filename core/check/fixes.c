@@ -150,11 +150,10 @@ static gboolean find_next(IbhCheck *check, const IbhOwner *owner, IbhOwner *ret_
 static gboolean may_change(const IbhCheck *check, const IbhIp *from, const IbhIp *to)
 {
     IBH_EACH (const IbhOwner, gone, check->without) {
-        const IbhPrefix all = ibh_prefix_of_world(gone->rule ? gone->rule->family : gone->route->family),
-                        *source = gone->rule && gone->rule->from.length ? &gone->rule->from : &all,
-                        *target = gone->rule ? &gone->rule->to : &gone->route->dst;
+        const IbhPrefix *target = gone->rule ? &gone->rule->to : &gone->route->dst;
 
-        if (ibh_prefix_contains(source, from) && (!to || !target->length || ibh_prefix_contains(target, to)))
+        if ((gone->rule ? ibh_prefix_contains(&gone->rule->from, from) : gone->route->family == from->family) &&
+            (!to || !target->length || ibh_prefix_contains(target, to)))
             return TRUE;
     }
     return FALSE;

@@ -63,22 +63,17 @@ static GArray *find_zones(const IbhRails *rails, const IbhNic *nic, const IbhAdd
 
 gboolean ibh_check_find_link(const IbhCheck *check, const IbhAddress *address, IbhPrefix *ret_prefix)
 {
-    guint length = ibh_ip_bits(&address->local);
-    gboolean is_found = FALSE;
+    const guint bits = ibh_ip_bits(&address->local);
 
-    if (!ibh_address_is_host(address))
-        return FALSE;
+    ret_prefix->length = bits;
     IBH_EACH (const IbhRoute, route, check->rails->snapshot->main_by_nic) {
         const IbhPrefix *dst = &route->dst;
 
-        if (route->ifindex != address->ifindex || route->gateway.family != AF_UNSPEC || route->special ||
-            !dst->length || dst->length >= length || !ibh_prefix_contains(dst, &address->local))
-            continue;
-        *ret_prefix = *dst;
-        length = dst->length;
-        is_found = TRUE;
+        if (route->ifindex == address->ifindex && !route->gateway.family && !route->special && dst->length &&
+            dst->length < ret_prefix->length && ibh_prefix_contains(dst, &address->local))
+            *ret_prefix = *dst;
     }
-    return is_found;
+    return ibh_address_is_host(address) && ret_prefix->length < bits;
 }
 
 gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const IbhIp *from)

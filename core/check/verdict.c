@@ -211,20 +211,18 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
     if (!agrees(&actual, answer)) {
         const IbhRoute *route = is_local ? NULL : find_answer(check, question, answer);
 
-        if (route) {
-            question->got.route = route;
-            question->got.refused = FALSE;
-            ibh_question_grade(check, question);
-        } else if (is_local) {
-            report_lacking_address(check, question);
-        } else {
-            report_unknown(check, question, answer);
-        }
         if (!route) {
+            if (is_local)
+                report_lacking_address(check, question);
+            else
+                report_unknown(check, question, answer);
             question->grade = IBH_DOUBTFUL;
             question->is_explained = TRUE;
             return;
         }
+        question->got.route = route;
+        question->got.refused = FALSE;
+        ibh_question_grade(check, question);
     }
     if (question->grade < IBH_DOUBTFUL)
         return;
