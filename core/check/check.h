@@ -23,12 +23,6 @@ typedef enum {
 
 typedef enum { IBH_RIGHT, IBH_NOTED, IBH_DOUBTFUL, IBH_WRONG } IbhGrade;
 
-/* The rule or route that is the cause of something; both NULL: none. */
-typedef struct {
-    const IbhRule *rule;
-    const IbhRoute *route;
-} IbhOwner;
-
 typedef struct {
     IbhQuestionKind kind;
     const IbhNic *nic;
@@ -38,9 +32,10 @@ typedef struct {
     IbhLookup lookup;
     gboolean asked; /* the kernel is; else the answer of `like` stands for it, too */
     guint like;     /* the index of the question that is asked for this class */
+    IbhTrace got;   /* by the rules and routes; once it is answered, where that is wrong, with all of ours in place */
     /* Once it is answered: */
-    IbhTrace got;          /* with all of ours in place, where it is wrong as it is */
-    IbhGrade grade;        /* of that */
+    IbhGrade grade;        /* of that: ibh_question_grade() */
+    gboolean small_mtu;    /* it goes the right way, by a route of others with a smaller MTU than main's or the NIC's */
     IbhOwner owner;        /* the cause, where it is not right */
     gboolean is_explained; /* a finding has it */
     gboolean ours;         /* it goes the wrong way, and would not if all of ours were there */
@@ -59,15 +54,12 @@ typedef struct {
     const char *const *only;
     GArray *questions; /* IbhQuestion */
 
-    GArray *rules, *routes; /* IbhRule, IbhRoute: what we want of all rails */
-    GArray *own;            /* IbhRoute: to the host's own addresses */
+    GArray *own; /* IbhRoute: to the host's own addresses */
     /* The host's routing, as the snapshot has it; as it should be; and with all of ours in place. */
     IbhFib *actual, *ideal, *repaired;
-    GPtrArray *taken_away; /* rules and routes that the last two pass by as if they were not there */
+    GArray *without;       /* IbhOwner: what the last two pass by as if it were not there */
     GArray *pieces;        /* IbhPiece, in order; none that has no other host, or that smaller ones cover */
     GHashTable *classes;   /* what decides, as text → index of the question that is asked, + 1 */
-    GPtrArray *clashes;    /* const IbhRoute *: of others, in rails' tables */
-    GPtrArray *cached;     /* const IbhRoute *: what the kernel has learned of single hosts */
     gboolean special;      /* routes of IPv6 are for one source: only the kernel knows what they do */
     gboolean before_local; /* foreign rules, or that of VRFs, come before table local's */
     gboolean bound;        /* rules name a NIC by oif, or IPv4 has error routes */
@@ -114,8 +106,6 @@ typedef enum {
                         */
 } IbhModelKind;
 
-void ibh_check_want(IbhCheck *check); /* sets its rules and routes */
-
 /* IbhRoute: table local, as the kernel makes it of the addresses. */
 GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot);
 /* All that the snapshot has; without `ours` as the host would be if we had never been there. */
@@ -143,7 +133,7 @@ void ibh_check_cut_pieces(IbhCheck *check); /* sets its pieces */
 /* The first piece inside this prefix, and what comes after the last one. */
 IbhPiece *ibh_check_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix, IbhPiece **ret_end);
 
-/* ---- owner.c: causes, in words; the caller frees them ---- */
+/* ---- say.c: causes, and where a packet goes, in words; the caller frees them ---- */
 
 /* "rule 100: from all lookup 700"; "": none */
 char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner);
@@ -151,12 +141,10 @@ char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner); /*
 /* "rule 100 (from all lookup 700)" */
 char *ibh_owner_text(const IbhSnapshot *snapshot, const IbhOwner *owner);
 
-/* ---- say.c: where a packet goes, in words; the caller frees them ---- */
-
 /* "172.16.34.2 leaves through ib0" */
-char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
+char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question);
 /* "172.16.34.2 to 10.50.0.0/16 has mtu 1400" */
-char *ibh_question_metrics_text(const IbhQuestion *question, const IbhTrace *got);
+char *ibh_question_metrics_text(const IbhQuestion *question);
 /* "but 172.16.34.0/26 through eth0: route …": behind what all else does */
 char *ibh_question_exception_text(const IbhCheck *check, const IbhQuestion *question);
 /* Another NIC sends it. */
@@ -206,13 +194,11 @@ gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b);
 /* A bridge, a dummy or a tunnel, and no NIC is a port of it: what it sends reaches no peer of the rails. */
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
 /* Main sends it through a gateway of another rail, and this one's rp_filter drops what comes back. */
-gboolean ibh_question_is_answered_in_vain(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
-IbhGrade ibh_question_grade(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
-/* It goes the right way, by a route of others whose MTU is smaller than what main or the NIC would give it. */
-gboolean ibh_question_has_small_mtu(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got);
+gboolean ibh_question_is_answered_in_vain(const IbhCheck *check, const IbhQuestion *question);
+void ibh_question_grade(const IbhCheck *check, IbhQuestion *question); /* of what it got */
 
-IbhOwner ibh_check_find_owner(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace);
+IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question);
 
 /* The commands that make right all of which this owner is the cause, and change nothing else; or advice that says what
  * else it does. Neither: none are proved, or it is not one that a command may take away. */
-IbhRemedy ibh_check_find_fix(const IbhCheck *check, const IbhOwner *owner);
+IbhRemedy ibh_check_find_fix(IbhCheck *check, const IbhOwner *owner);

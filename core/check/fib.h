@@ -11,6 +11,12 @@
 
 typedef struct IbhFib IbhFib;
 
+/* A rule or route, as the cause of something; both NULL: none. */
+typedef struct {
+    const IbhRule *rule;
+    const IbhRoute *route;
+} IbhOwner;
+
 /* What decides about a packet. */
 typedef struct {
     const IbhRule *rule;     /* whose table answers, or which refuses; NULL: none does */
@@ -31,8 +37,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhFib, ibh_fib_free)
 void ibh_fib_add_rule(IbhFib *fib, const IbhRule *rule);
 void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route);
 
-/* Rules and routes that the walk passes by as if they were not there; NULL: none. */
-void ibh_fib_without(IbhFib *fib, const GPtrArray *ignored);
+/* IbhOwner: rules, and routes like these, that the walk passes by as if they were not there; NULL: none. */
+void ibh_fib_without(IbhFib *fib, const GArray *without);
 
 /* The walk goes as if the links whose group is our mark had the default one. */
 void ibh_fib_regroup(IbhFib *fib);
@@ -41,8 +47,6 @@ void ibh_fib_regroup(IbhFib *fib);
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet);
 /* The best route of a table, by the NIC `bound` (0: any); NULL: none. */
 const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to, int bound);
-/* The default of a table, of any type, also one by a dead link; NULL: none. */
-const IbhRoute *ibh_fib_default(const IbhFib *fib, guint32 table, int family);
 
 /* TRUE if the rule matches; a selector of which we do not know what it means never does. */
 gboolean ibh_rule_matches(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet);

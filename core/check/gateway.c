@@ -106,9 +106,9 @@ IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *
 /* Main sends what it says there through another NIC than the rail's: right, unless the answers are dropped. */
 static void note_way(const IbhCheck *check, IbhQuestion *question, const char *owner, const char *setting)
 {
-    const gboolean in_vain = ibh_question_is_answered_in_vain(check, question, &question->got);
+    const gboolean in_vain = ibh_question_is_answered_in_vain(check, question);
     const IbhNic *through = ibh_rails_nic(check->rails, question->got.route->ifindex);
-    g_autofree char *way = ibh_question_way_text(check, question, &question->got),
+    g_autofree char *way = ibh_question_way_text(check, question),
                     *why = ibh_owner_text(check->rails->snapshot, &question->owner);
     IbhFinding *note = ibh_check_tell(check, question->nic, "gateway-missing", owner,
                                       in_vain ? ibh_question_advise_gateway(check, question)

@@ -208,7 +208,7 @@ static char *say_ours(const IbhCheck *check, const IbhNic *nic, const GPtrArray 
                                why, command);
     state = say_state(check, nic, taken, first);
     way = taken && !taken->dst.length && !astray ? say_no_default(nic, first->unit.family)
-          : packet                               ? ibh_question_way_text(check, packet, &packet->got)
+          : packet                               ? ibh_question_way_text(check, packet)
                                                  : NULL;
     return way ? g_strdup_printf("%s: %s", way, state) : g_steal_pointer(&state);
 }
@@ -364,7 +364,7 @@ static void judge_kept(const IbhCheck *check, const IbhNic *nic)
         question.got = ibh_fib_walk(check->actual, &question.lookup);
         if (!ibh_question_goes_astray(&question))
             continue;
-        way = ibh_question_way_text(check, &question, &question.got);
+        way = ibh_question_way_text(check, &question);
         ibh_finding_leads_astray(ibh_check_tell(check, nic, "route-missing", NULL, end_hold(check, nic),
                                                 "%s: ib-hook's route to %s in table %u is missing", way,
                                                 ibh_prefix_format(&address->subnet, subnet), table),

@@ -12,23 +12,32 @@
 #define ROUTES_MAX 10000 /* more of them come from a routing protocol: any answer counts as right */
 #define CACHED_MAX 256   /* each is a question for each rail, and may be a finding */
 
-static gboolean look_into(IbhFacts *facts, IbhNetlink *netlink, guint32 table, GError **error)
-{
-    const IbhRouteFilter filter = {.table = table, .limit = ROUTES_MAX};
-
-    return ibh_netlink_read_routes(netlink, &filter, facts->routes, error);
-}
-
-static gboolean is_anothers_table(const IbhRails *rails, const IbhRule *rule)
-{
-    return !ibh_rule_is_ours(rule) && !rule->l3mdev && rule->action == FR_ACT_TO_TBL && rule->table != IBH_TABLE_MAIN &&
-           rule->table != IBH_TABLE_LOCAL && !ibh_rails_nic_by_table(rails, rule->table);
-}
-
-static gboolean look_for_errors_in_main(IbhSnapshot *snapshot, IbhNetlink *netlink, GError **error)
+/* Foreign routes in the rails' tables concern only --check. Tables of foreign rules cut the rails' subnets into pieces.
+ * The local table is asked first, main last. Of main, the snapshot has the errors, also where main has too many routes.
+ */
+static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
+                                 GError **error)
 {
     static const guint8 types[] = {RTN_UNREACHABLE, RTN_BLACKHOLE, RTN_PROHIBIT};
+    static const int kernels[] = {IBH_TABLE_MAIN, IBH_TABLE_LOCAL};
+    g_autoptr(GArray) tables = IBH_NEW_ARRAY(int);
 
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        const int table = (int)rule->table;
+
+        if (ibh_rule_is_ours(rule) || rule->l3mdev || rule->action != FR_ACT_TO_TBL)
+            continue;
+        if (table != IBH_TABLE_MAIN && table != IBH_TABLE_LOCAL && !ibh_rails_nic_by_table(rails, rule->table) &&
+            !ibh_numbers_have(tables, table))
+            g_array_append_val(tables, table);
+    }
+    g_array_append_vals(tables, kernels, G_N_ELEMENTS(kernels));
+    IBH_EACH (const int, table, tables) {
+        const IbhRouteFilter filter = {.table = (guint32)*table, .limit = ROUTES_MAX};
+
+        if (!ibh_netlink_read_routes(netlink, &filter, facts->routes, error))
+            return FALSE;
+    }
     IBH_EACH_ROW (const guint8, type, types) {
         const IbhRouteFilter filter = {.table = IBH_TABLE_MAIN, .type = *type};
 
@@ -38,41 +47,22 @@ static gboolean look_for_errors_in_main(IbhSnapshot *snapshot, IbhNetlink *netli
     return TRUE;
 }
 
-/* Foreign routes in the rails' tables concern only --check. Tables of foreign rules cut the rails' subnets into pieces.
- * The local table is asked first, main last. */
-static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
-                                 GError **error)
-{
-    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
-
-    IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        if (is_anothers_table(rails, rule) && g_hash_table_add(seen, GUINT_TO_POINTER(rule->table)) &&
-            !look_into(facts, netlink, rule->table, error))
-            return FALSE;
-    }
-    return look_for_errors_in_main(snapshot, netlink, error) && look_into(facts, netlink, IBH_TABLE_MAIN, error) &&
-           look_into(facts, netlink, IBH_TABLE_LOCAL, error);
-}
-
 typedef struct {
     const IbhRails *rails;
     const GArray *cached; /* IbhRoute: what was kept so far */
 } Cached;
 
 /* In its subnets and remote=, and where gateway= leads, a rail's packets are to leave through it. */
-static gboolean is_to_lead(const IbhNic *nic, const IbhPrefix *dst)
-{
-    return nic->status == IBH_NIC_RAIL && ibh_nic_serves_family(nic, dst->ip.family) &&
-           (nic->settings.gateway > IBH_GATEWAY_AUTO || ibh_nic_address_near(nic, &dst->ip) ||
-            ibh_nic_find_remote(nic, dst));
-}
-
 static gboolean may_lead_astray(gconstpointer of, const IbhRoute *route)
 {
     const Cached *cached = of;
 
     IBH_EACH_POINTER (const IbhNic, nic, cached->rails->nics) {
-        if (nic->link->ifindex != route->ifindex && is_to_lead(nic, &route->dst))
+        if (nic->status != IBH_NIC_RAIL || !ibh_nic_serves_family(nic, AF_INET6) ||
+            nic->link->ifindex == route->ifindex)
+            continue;
+        if (nic->settings.gateway > IBH_GATEWAY_AUTO || ibh_nic_address_near(nic, &route->dst.ip) ||
+            ibh_nic_find_remote(nic, &route->dst))
             return cached->cached->len < CACHED_MAX;
     }
     return FALSE;
@@ -95,13 +85,6 @@ static gboolean look_into_cache(const IbhRails *rails, IbhFacts *facts, IbhNetli
     return TRUE;
 }
 
-/* It sends no solicitation. */
-static gboolean is_mute(const char *iface, char version)
-{
-    return ibh_sysctl_read("ipv%c/neigh/%s/mcast_solicit", version, iface) == 0 &&
-           ibh_sysctl_read("ipv%c/neigh/%s/app_solicit", version, iface) == 0;
-}
-
 static void look_at_settings(const IbhRails *rails, IbhFacts *facts)
 {
     facts->hash_policy = MAX(ibh_sysctl_read("ipv4/fib_multipath_hash_policy"), 0);
@@ -112,7 +95,8 @@ static void look_at_settings(const IbhRails *rails, IbhFacts *facts)
         if (nic->status != IBH_NIC_RAIL)
             continue;
         for (int six = 0; six <= 1; six++) {
-            if (is_mute(link->name, six ? '6' : '4'))
+            if (ibh_sysctl_read("ipv%c/neigh/%s/mcast_solicit", six ? '6' : '4', link->name) == 0 &&
+                ibh_sysctl_read("ipv%c/neigh/%s/app_solicit", six ? '6' : '4', link->name) == 0)
                 g_array_append_val(facts->mute[six], link->ifindex);
         }
         if (ibh_sysctl_read("ipv6/conf/%s/disable_ipv6", link->name) == 1)

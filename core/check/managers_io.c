@@ -23,22 +23,15 @@
 #define IFUPDOWN "/etc/network/if-up.d/ib-hook"
 #define SCRIPTS "/etc/sysconfig/network-scripts"
 
-/* What is there, a link itself; not opened. */
-static gboolean look_at(const IbhTree *tree, const char *path, struct stat *ret_status)
-{
-    const int looked = ibh_tree_look(tree, path + 1, O_NOFOLLOW, ret_status);
-
-    if (looked >= 0)
-        close(looked);
-    return looked >= 0;
-}
-
 /* Root owns it, and only root can write it or replace its entries. A link is not trusted. */
 static gboolean is_trusted(const IbhTree *tree, const char *path)
 {
     struct stat status;
+    const int looked = ibh_tree_look(tree, path + 1, O_NOFOLLOW, &status);
 
-    return look_at(tree, path, &status) && ibh_file_check_trusted(&status, path, NULL);
+    if (looked >= 0)
+        close(looked);
+    return looked >= 0 && ibh_file_check_trusted(&status, path, NULL);
 }
 
 /* ---- our hook: is it called? ---- */
@@ -70,32 +63,26 @@ static char *why_unusable(const IbhTree *tree, const char *place)
 /* What stands in a place. */
 typedef enum { NOTHING, MASK, SOMETHING } Standing;
 
-static Standing look_for(const IbhTree *tree, const char *place)
+G_GNUC_PRINTF(2, 3)
+static Standing look_for(const IbhTree *tree, const char *format, ...)
 {
     static const char mask[] = "/dev/null";
+    g_autofree char *place = NULL;
     char target[sizeof mask] = "";
     struct stat link;
-    const int looked = ibh_tree_look(tree, place + 1, O_NOFOLLOW, &link);
     gboolean masked;
+    va_list args;
+    int looked;
 
+    va_start(args, format);
+    place = g_strdup_vprintf(format, args);
+    va_end(args);
+    looked = ibh_tree_look(tree, place + 1, O_NOFOLLOW, &link);
     if (looked < 0)
         return NOTHING;
     masked = readlinkat(looked, "", target, sizeof target) > 0 && memcmp(target, mask, sizeof mask) == 0;
     close(looked);
     return masked ? MASK : SOMETHING;
-}
-
-static char *why_not_called(const IbhTree *tree, const char *const *places)
-{
-    for (int i = 0; places[i]; i++) {
-        const Standing standing = look_for(tree, places[i]);
-
-        if (standing == MASK)
-            return g_strdup_printf("%s is masked", places[i]);
-        if (standing == SOMETHING)
-            return why_unusable(tree, places[i]);
-    }
-    return g_strdup_printf("there is no %s", places[0]);
 }
 
 /* ---- the services that call hooks ---- */
@@ -107,32 +94,20 @@ static Standing look_for_unit(const IbhTree *tree, const char *unit)
     static const char *const directories[] = {"/etc", "/run", "/usr/local/lib", "/usr/lib", "/lib"};
     Standing standing = NOTHING;
 
-    for (gsize i = 0; !standing && i < G_N_ELEMENTS(directories); i++) {
-        g_autofree char *place = g_strconcat(directories[i], "/systemd/system/", unit, NULL);
-
-        standing = look_for(tree, place);
-    }
+    for (gsize i = 0; !standing && i < G_N_ELEMENTS(directories); i++)
+        standing = look_for(tree, "%s/systemd/system/%s", directories[i], unit);
     return standing;
 }
 
 /* At boot. */
 static gboolean is_enabled(const IbhTree *tree, const char *unit)
 {
-    g_autofree char *link = g_strconcat("/etc/systemd/system/multi-user.target.wants/", unit, NULL);
-
-    return look_for_unit(tree, unit) == SOMETHING && look_for(tree, link);
-}
-
-/* While it runs, systemd keeps a link of this name. */
-static gboolean is_running(const IbhTree *tree, const char *unit)
-{
-    g_autofree char *link = g_strconcat("/run/systemd/units/invocation:", unit, NULL);
-
-    return look_for(tree, link) != NOTHING;
+    return look_for_unit(tree, unit) == SOMETHING &&
+           look_for(tree, "/etc/systemd/system/multi-user.target.wants/%s", unit);
 }
 
 /* NetworkManager starts its service by D-Bus, as this alias, a link that only an enabled unit has. The others are
- * started at boot, which may still go on. */
+ * started at boot, which may still go on; while one runs, systemd keeps a link of its name. */
 static void look_at_service(const IbhTree *tree, const char *unit, const char *alias, IbhManager *manager)
 {
     const char *masked = look_for_unit(tree, unit) == MASK             ? unit
@@ -145,7 +120,7 @@ static void look_at_service(const IbhTree *tree, const char *unit, const char *a
     } else if (!look_for_unit(tree, unit)) {
         manager->inactive = g_strdup_printf("there is no %s", unit);
         manager->remedy = g_strdup("install it");
-    } else if (alias ? look_for_unit(tree, alias) != NOTHING : is_running(tree, unit)) {
+    } else if (alias ? look_for_unit(tree, alias) : look_for(tree, "/run/systemd/units/invocation:%s", unit)) {
         return;
     } else if (is_enabled(tree, unit)) {
         manager->will_start = TRUE;
@@ -158,10 +133,19 @@ static void look_at_service(const IbhTree *tree, const char *unit, const char *a
     }
 }
 
-/* Another init than systemd may start the service in any way. */
+/* The first place counts where something stands. Another init than systemd may start the service in any way. */
 static void look_at_call(IbhTree *tree, const char *const *places, const char *const *units, IbhManager *manager)
 {
-    manager->inactive = why_not_called(tree, places);
+    const char *const *place = places;
+
+    while (*place && !look_for(tree, "%s", *place))
+        place++;
+    if (!*place)
+        manager->inactive = g_strdup_printf("there is no %s", places[0]);
+    else if (look_for(tree, "%s", *place) == MASK)
+        manager->inactive = g_strdup_printf("%s is masked", *place);
+    else
+        manager->inactive = why_unusable(tree, *place);
     if (!manager->inactive && units[0] && ibh_tree_has(tree, "run/systemd/system"))
         look_at_service(tree, units[0], units[1], manager);
 }
@@ -217,19 +201,15 @@ static const struct {
 
 static char *fill_in(const char *text, const char *name, const char *number)
 {
-    GString *filled = g_string_new(NULL);
+    g_auto(GStrv) parts = g_strsplit(text, "#", -1), rest = NULL;
+    g_autofree char *numbered = g_strjoinv(number, parts);
 
-    for (; *text; text++) {
-        if (*text == '@' || *text == '#')
-            g_string_append(filled, *text == '@' ? name : number);
-        else
-            g_string_append_c(filled, *text);
-    }
-    return g_string_free(filled, FALSE);
+    rest = g_strsplit(numbered, "@", -1);
+    return g_strjoinv(name, rest);
 }
 
 /* TRUE: the link is its own. `says`: a pattern, not "". */
-static gboolean says_so(const char *says, const char *name, const char *text, gsize size, char **ret_connection)
+static gboolean says_so(const char *says, const char *name, const GString *text, char **ret_connection)
 {
     g_autofree char *length = g_strdup_printf("\\x%02x", (guint)strlen(name)), *pattern = NULL, *found = NULL;
     g_autoptr(GString) bytes = g_string_new(NULL); /* a name may have any */
@@ -240,26 +220,42 @@ static gboolean says_so(const char *says, const char *name, const char *text, gs
         g_string_append_printf(bytes, "\\x%02x", (guchar)*at);
     pattern = fill_in(says, bytes->str, length);
     regex = g_regex_new(pattern, G_REGEX_RAW | G_REGEX_MULTILINE | G_REGEX_NEWLINE_LF, 0, NULL);
-    if (!g_regex_match_full(regex, text, (gssize)size, 0, 0, &match, NULL))
+    if (!g_regex_match_full(regex, text->str, (gssize)text->len, 0, 0, &match, NULL))
         return FALSE;
     found = g_match_info_fetch(match, 1);
     *ret_connection = found && found[0] ? g_steal_pointer(&found) : NULL;
     return TRUE;
 }
 
-/* The text of a regular file. `trusted`: it has to be root's, in a directory of root's; else it may be no link. */
-static GString *read_text(const IbhTree *tree, const char *path, gboolean trusted)
+/* Whose file it is. */
+typedef enum {
+    OF_MANAGER,   /* in /run */
+    OF_ROOT,      /* it and its directory have to be root's; it may be a link */
+    OF_HAND,      /* hand-written: no link, because our hooks are links, and a link to /dev/null masks */
+    OF_HAND_HOOK, /* managers run it only if it is executable */
+} Source;
+
+/* The text of a regular file; NULL: it does not count. */
+static GString *read_text(const IbhTree *tree, const char *path, Source source, gboolean *ret_public)
 {
     g_autofree char *directory = g_path_get_dirname(path);
     struct stat status;
-    const int looked = ibh_tree_look(tree, path + 1, trusted ? 0 : O_NOFOLLOW, &status);
+    const int looked = ibh_tree_look(tree, path + 1, source == OF_ROOT ? 0 : O_NOFOLLOW, &status);
     GString *text = NULL;
+    gboolean counts;
 
     if (looked < 0)
         return NULL;
-    if (S_ISREG(status.st_mode) &&
-        (!trusted || (is_trusted(tree, directory) && ibh_file_check_trusted(&status, path, NULL))))
+    counts = S_ISREG(status.st_mode);
+    if (source == OF_ROOT)
+        counts = counts && is_trusted(tree, directory) && ibh_file_check_trusted(&status, path, NULL);
+    if (source >= OF_HAND) /* managers do not run what is not root's */
+        counts = counts && (status.st_uid == 0 || status.st_uid == geteuid());
+    if (source == OF_HAND_HOOK)
+        counts = counts && (status.st_mode & S_IXUSR);
+    if (counts)
         text = ibh_file_take(looked, path, NULL);
+    *ret_public = text && ibh_file_is_public(looked);
     close(looked);
     return text;
 }
@@ -271,12 +267,13 @@ static void find_manager(IbhTree *tree, const IbhLink *link, gboolean hooks, GAr
     for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
         IbhManager manager = {.ifindex = link->ifindex, .name = rows[i].name};
         g_autofree char *path = fill_in(rows[i].file, link->name, number);
-        const gboolean is_needed = rows[i].needs[0] != '\0';
+        const char *needs = rows[i].needs;
         g_autoptr(GString) text = NULL;
+        gboolean is_public;
 
-        if (!is_needed || ibh_tree_has(tree, "%s", rows[i].needs + 1))
-            text = read_text(tree, path, is_needed);
-        if (!text || (rows[i].says[0] && !says_so(rows[i].says, link->name, text->str, text->len, &manager.connection)))
+        if (!needs[0] || ibh_tree_has(tree, "%s", needs + 1))
+            text = read_text(tree, path, needs[0] ? OF_ROOT : OF_MANAGER, &is_public);
+        if (!text || (rows[i].says[0] && !says_so(rows[i].says, link->name, text, &manager.connection)))
             continue;
         if (!rows[i].says[0])
             manager.connection = g_path_get_basename(path);
@@ -311,70 +308,62 @@ static void name_connections(const IbhTree *tree, GArray *managers)
 #define SCRIPT_MAX ((gsize)64 * 1024)
 #define N_SCRIPTS 512 /* no more of them are read */
 
-/* Files, or, with a pattern, those of a directory. Managers run a hook only if it is executable. */
+/* Files, or, with a pattern, those of a directory. */
 static const struct {
     const char *place;
     const char *pattern;
-    gboolean is_hook;
+    Source source;
 } PLACES[] = {
-    {"/etc/NetworkManager/dispatcher.d", "*", TRUE},
-    {"/etc/NetworkManager/dispatcher.d", "*.d/*", TRUE},
-    {"/etc/networkd-dispatcher", "*.d/*", TRUE},
-    {"/etc/network", "if-*up.d/*", TRUE},
-    {"/sbin/ifup-local", NULL, TRUE},
-    {"/sbin/ifup-pre-local", NULL, TRUE},
-    {"/etc/network/interfaces", NULL, FALSE},
-    {"/etc/network/interfaces.d", "*", FALSE},
-    {"/etc/sysconfig/network-scripts", "r[ou]*", FALSE},
-    {"/etc/netplan", "*.yaml", FALSE},
-    {"/etc/systemd/network", "*.network", FALSE},
-    {"/etc/systemd/network", "*.network.d/*.conf", FALSE},
-    {"/etc/systemd/system", "*.service", FALSE},
-    {"/etc/cron.d", "*", FALSE},
-    {"/etc/crontab", NULL, FALSE},
-    {"/etc/rc.local", NULL, TRUE},
-    {"/etc/rc.d/rc.local", NULL, TRUE},
+    {"/etc/NetworkManager/dispatcher.d", "*", OF_HAND_HOOK},
+    {"/etc/NetworkManager/dispatcher.d", "*.d/*", OF_HAND_HOOK},
+    {"/etc/networkd-dispatcher", "*.d/*", OF_HAND_HOOK},
+    {"/etc/network", "if-*up.d/*", OF_HAND_HOOK},
+    {"/sbin/ifup-local", NULL, OF_HAND_HOOK},
+    {"/sbin/ifup-pre-local", NULL, OF_HAND_HOOK},
+    {"/etc/network/interfaces", NULL, OF_HAND},
+    {"/etc/network/interfaces.d", "*", OF_HAND},
+    {"/etc/sysconfig/network-scripts", "r[ou]*", OF_HAND},
+    {"/etc/netplan", "*.yaml", OF_HAND},
+    {"/etc/systemd/network", "*.network", OF_HAND},
+    {"/etc/systemd/network", "*.network.d/*.conf", OF_HAND},
+    {"/etc/systemd/system", "*.service", OF_HAND},
+    {"/etc/cron.d", "*", OF_HAND},
+    {"/etc/crontab", NULL, OF_HAND},
+    {"/etc/rc.local", NULL, OF_HAND_HOOK},
+    {"/etc/rc.d/rc.local", NULL, OF_HAND_HOOK},
 };
 
-/* Links are not followed: our hooks are links, and a link to /dev/null masks. Managers do not run what is not root's.
- */
-static void read_script(const IbhTree *tree, const char *path, gboolean is_hook, IbhFacts *facts)
+static void read_script(const IbhTree *tree, const char *path, Source source, IbhFacts *facts)
 {
     IbhScript script = {0};
     g_autoptr(GString) text = NULL;
-    struct stat status;
-    const int looked = facts->scripts->len < N_SCRIPTS ? ibh_tree_look(tree, path + 1, O_NOFOLLOW, &status) : -1;
 
-    if (looked < 0)
-        return;
-    if (S_ISREG(status.st_mode) && (status.st_uid == 0 || status.st_uid == geteuid()) &&
-        (!is_hook || status.st_mode & S_IXUSR))
-        text = ibh_file_take(looked, path, NULL);
-    script.is_public = text && ibh_file_is_public(looked);
-    close(looked);
+    if (facts->scripts->len < N_SCRIPTS)
+        text = read_text(tree, path, source, &script.is_public);
     if (!text || text->len > SCRIPT_MAX)
         return;
     script.path = ibh_text_printable(path);
-    script.text = g_strndup(text->str, text->len);
+    script.text = g_string_free(g_steal_pointer(&text), FALSE);
     g_array_append_val(facts->scripts, script);
     /* cppcheck-suppress memleak ; the array has the text */
 }
 
-static void read_scripts(IbhTree *tree, const char *directory, const char *pattern, gboolean is_hook, IbhFacts *facts)
+/* A file, or with a pattern the files of a directory. */
+static void read_scripts(IbhTree *tree, const char *place, const char *pattern, Source source, IbhFacts *facts)
 {
-    const char *rest = strchr(pattern, '/');
-    g_autofree char *first = g_strndup(pattern, strcspn(pattern, "/"));
-    g_autoptr(GPtrArray) names = ibh_tree_list(tree, "%s", directory + 1);
+    const gsize length = pattern ? strcspn(pattern, "/") : 0;
+    g_autofree char *first = g_strndup(pattern, length);
+    g_autoptr(GPtrArray) names = pattern ? ibh_tree_list(tree, "%s", place + 1) : NULL;
 
+    if (!pattern) {
+        read_script(tree, place, source, facts);
+        return;
+    }
     IBH_EACH_POINTER (const char, name, names) {
-        g_autofree char *path = g_strconcat(directory, "/", name, NULL);
+        g_autofree char *path = g_strconcat(place, "/", name, NULL);
 
-        if (fnmatch(first, name, 0) != 0)
-            continue;
-        if (rest)
-            read_scripts(tree, path, rest + 1, is_hook, facts);
-        else
-            read_script(tree, path, is_hook, facts);
+        if (fnmatch(first, name, 0) == 0)
+            read_scripts(tree, path, pattern[length] ? pattern + length + 1 : NULL, source, facts);
     }
 }
 
@@ -391,12 +380,8 @@ void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts 
     look_at_watch(&tree, facts);
     IBH_EACH (const IbhLink, link, snapshot->links)
         find_manager(&tree, link, hooks, facts->managers);
-    for (gsize i = 0; i < G_N_ELEMENTS(PLACES); i++) {
-        if (PLACES[i].pattern)
-            read_scripts(&tree, PLACES[i].place, PLACES[i].pattern, PLACES[i].is_hook, facts);
-        else
-            read_script(&tree, PLACES[i].place, PLACES[i].is_hook, facts);
-    }
+    for (gsize i = 0; i < G_N_ELEMENTS(PLACES); i++)
+        read_scripts(&tree, PLACES[i].place, PLACES[i].pattern, PLACES[i].source, facts);
     IBH_EACH (const IbhManager, manager, facts->managers)
         asks |= tree.complete && g_str_equal(manager->name, NETWORK_MANAGER);
     if (asks)

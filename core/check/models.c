@@ -7,16 +7,6 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-void ibh_check_want(IbhCheck *check)
-{
-    check->rules = g_array_new(FALSE, FALSE, sizeof(IbhRule));
-    check->routes = g_array_new(FALSE, FALSE, sizeof(IbhRoute));
-    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        g_array_append_vals(check->routes, nic->routes->data, nic->routes->len);
-        g_array_append_vals(check->rules, nic->rules->data, nic->rules->len);
-    }
-}
-
 gboolean ibh_rule_is_expected(const IbhRule *rule)
 {
     return ibh_rule_is_ours(rule) || rule->l3mdev || rule->priority >= IBH_PRIORITY_MAIN ||
@@ -102,9 +92,10 @@ IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
         if (ibh_route_is_spread(route) || (kind == IBH_MODEL_IDEAL && is_ideal(route)))
             ibh_fib_add_route(fib, route);
     }
-    IBH_EACH (const IbhRule, rule, check->rules)
-        ibh_fib_add_rule(fib, rule);
-    IBH_EACH (const IbhRoute, route, check->routes)
-        ibh_fib_add_route(fib, route);
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        IBH_EACH (const IbhRule, rule, nic->rules)
+            ibh_fib_add_rule(fib, rule);
+        add_routes(fib, nic->routes, TRUE);
+    }
     return fib;
 }

@@ -7,27 +7,24 @@
 typedef struct {
     GArray *prefixes; /* IbhPrefix */
     GHashTable *ours; /* IbhIp: addresses of this host, and the edges of subnets: they stand for no other host */
-    const IbhFib *actual;
 } Cuts;
 
-static void add(Cuts *cuts, const IbhPrefix *prefix)
+static void cut(const Cuts *cuts, const IbhPrefix *prefix)
 {
     g_array_append_vals(cuts->prefixes, prefix, 1);
 }
 
-static void add_own(Cuts *cuts, const IbhIp *ip)
+static void cut_own(const Cuts *cuts, const IbhIp *ip)
 {
     const IbhPrefix own = ibh_prefix_of_host(ip);
-    IbhIp *key = g_new(IbhIp, 1);
 
-    *key = *ip;
-    g_hash_table_add(cuts->ours, key);
-    add(cuts, &own);
+    g_hash_table_add(cuts->ours, g_memdup(ip, sizeof *ip));
+    cut(cuts, &own);
 }
 
 /* What is the network and the broadcast address of a subnet, as table local has it: since Linux 5.14 the first is a
  * host's, but not where a cable has two ends only. In IPv6 the first is any router's. */
-static void add_edges(Cuts *cuts, const IbhPrefix *subnet)
+static void cut_edges(const Cuts *cuts, const IbhFib *actual, const IbhPrefix *subnet)
 {
     guint bits = ibh_ip_bits(&subnet->ip);
     IbhIp edges[] = {subnet->ip, subnet->ip};
@@ -38,65 +35,59 @@ static void add_edges(Cuts *cuts, const IbhPrefix *subnet)
         edges[1].bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
     IBH_EACH_ROW (const IbhIp, edge, edges) {
         gboolean is_edge =
-            subnet->ip.family == AF_INET ? ibh_fib_find(cuts->actual, IBH_TABLE_LOCAL, edge, 0) != NULL : edge == edges;
+            subnet->ip.family == AF_INET ? ibh_fib_find(actual, IBH_TABLE_LOCAL, edge, 0) != NULL : edge == edges;
 
         if (is_edge || ibh_prefix_has_one_peer(subnet))
-            add_own(cuts, edge);
+            cut_own(cuts, edge);
     }
 }
 
-static void add_routes(Cuts *cuts, const GArray *routes)
+static void cut_routes(const Cuts *cuts, const GArray *routes)
 {
     IBH_EACH (const IbhRoute, route, routes) {
         if (route->dst.length && !ibh_ip_is_fe80(&route->dst.ip))
-            add(cuts, &route->dst);
+            cut(cuts, &route->dst);
     }
 }
 
-static void add_rules(Cuts *cuts, const GArray *rules)
+/* Subnets with their edges, and what remote=, foreign rules and routes name. */
+static void cut_world(const Cuts *cuts, const IbhCheck *check)
 {
-    IBH_EACH (const IbhRule, rule, rules) {
-        if (!ibh_rule_is_ours(rule) && rule->to.length)
-            add(cuts, &rule->to);
-        if (!ibh_rule_is_ours(rule) && rule->from.length)
-            add(cuts, &rule->from);
-    }
-}
+    /* What only a default route reaches, but for what no host can have. */
+    static const char *const beyond[] = {"0.0.0.0/0", "0.0.0.0/8", "::/0", "::/3"};
+    const IbhSnapshot *snapshot = check->rails->snapshot;
+    IbhPrefix prefix;
 
-/* Subnets, those of candidates with their edges, and what remote= names. */
-static void add_networks(Cuts *cuts, const IbhRails *rails)
-{
-    IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
-        const IbhPrefix own = ibh_prefix_of_host(&address->local);
-        const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
+    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
+        const IbhNic *nic = ibh_rails_nic(check->rails, address->ifindex);
 
         /* A single one on lo or a dummy is a service's, or by mistake a peer's: it is asked, and noted. */
         if (ibh_address_is_host(address) && !(nic && nic->rank))
-            add(cuts, &own);
+            cut(cuts, &address->subnet);
         else
-            add_own(cuts, &address->local);
-        add_edges(cuts, &address->subnet);
+            cut_own(cuts, &address->local);
+        cut_edges(cuts, check->actual, &address->subnet);
     }
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        cut_routes(cuts, nic->routes);
         if (!nic->rank)
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, nic->served)
-            add(cuts, &address->subnet);
+            cut(cuts, &address->subnet);
         IBH_EACH (const IbhRemote, remote, nic->settings.remote)
-            add(cuts, &remote->prefix);
+            cut(cuts, &remote->prefix);
     }
-}
-
-/* What only a default route reaches, but for what no host can have. */
-static void add_beyond(Cuts *cuts)
-{
-    static const char *const whole[] = {"0.0.0.0/0", "0.0.0.0/8", "::/0", "::/3"};
-
-    IBH_EACH_ROW (const char *const, text, whole) {
-        IbhPrefix prefix;
-
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        if (!ibh_rule_is_ours(rule) && rule->to.length)
+            cut(cuts, &rule->to);
+        if (!ibh_rule_is_ours(rule) && rule->from.length)
+            cut(cuts, &rule->from);
+    }
+    cut_routes(cuts, snapshot->routes);
+    cut_routes(cuts, check->facts->routes);
+    IBH_EACH_ROW (const char *const, text, beyond) {
         if (ibh_prefix_parse(*text, &prefix))
-            add(cuts, &prefix);
+            cut(cuts, &prefix);
     }
 }
 
@@ -133,19 +124,12 @@ static gboolean find_gap(const GArray *sorted, guint first, const IbhPrefix *pre
 
 void ibh_check_cut_pieces(IbhCheck *check)
 {
-    const IbhSnapshot *snapshot = check->rails->snapshot;
     g_autoptr(GArray) prefixes = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
     g_autoptr(GHashTable) ours = g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, g_free, NULL);
-    Cuts cuts = {prefixes, ours, check->actual};
 
-    add_networks(&cuts, check->rails);
-    add_rules(&cuts, snapshot->rules);
-    add_routes(&cuts, snapshot->routes);
-    add_routes(&cuts, check->facts->routes);
-    add_routes(&cuts, check->routes);
-    add_beyond(&cuts);
+    cut_world(&(Cuts){prefixes, ours}, check);
     g_array_sort(prefixes, (GCompareFunc)ibh_prefix_compare);
-    check->pieces = g_array_new(FALSE, TRUE, sizeof(IbhPiece));
+    check->pieces = IBH_NEW_ARRAY(IbhPiece);
     for (guint i = 0; i < prefixes->len; i++) {
         IbhPiece piece = {.prefix = g_array_index(prefixes, IbhPrefix, i)};
         gboolean single = piece.prefix.length == ibh_ip_bits(&piece.prefix.ip),

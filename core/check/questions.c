@@ -31,15 +31,6 @@ const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip)
     return NULL;
 }
 
-static gboolean is_led(const IbhNic *nic, const IbhAddress *address, const IbhPrefix *to)
-{
-    IBH_EACH (const IbhPair, pair, nic->pairs) {
-        if (pair->address == address && ibh_prefix_equal(&pair->to, to))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 gboolean ibh_nic_leaves_to_others(const IbhNic *nic, const IbhAddress *address, const IbhIp *to)
 {
     const IbhPair *best = NULL;
@@ -52,20 +43,10 @@ gboolean ibh_nic_leaves_to_others(const IbhNic *nic, const IbhAddress *address, 
     return best ? best->theirs != NULL : ibh_nic_foreign_rule(nic, address) != NULL;
 }
 
-/* Adds a prefix unless another zone covers it. */
-static void add_zone(GArray *zones, const IbhPrefix *prefix)
+static gboolean has_zone_around(const GArray *zones, const IbhPrefix *prefix)
 {
     IBH_EACH (const IbhPrefix, zone, zones) {
         if (ibh_prefix_covers(zone, prefix))
-            return;
-    }
-    g_array_append_vals(zones, prefix, 1);
-}
-
-static gboolean overlaps_a_zone(const GArray *zones, const IbhPrefix *prefix)
-{
-    IBH_EACH (const IbhPrefix, zone, zones) {
-        if (ibh_prefix_overlaps(zone, prefix))
             return TRUE;
     }
     return FALSE;
@@ -75,36 +56,36 @@ static gboolean overlaps_a_zone(const GArray *zones, const IbhPrefix *prefix)
  * siblings' subnets as well. What a router advertises matters to the addresses that a pair leads there. */
 static GArray *find_zones(const IbhRails *rails, const IbhNic *nic, const IbhAddress *from)
 {
-    GArray *zones = g_array_new(FALSE, TRUE, sizeof(IbhPrefix));
+    GArray *zones = IBH_NEW_ARRAY(IbhPrefix);
 
-    IBH_EACH (const IbhRemote, remote, nic->settings.remote)
-        add_zone(zones, &remote->prefix);
+    IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
+        if (!has_zone_around(zones, &remote->prefix))
+            g_array_append_val(zones, remote->prefix);
+    }
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (!ibh_address_is_host(address) &&
-            (!ibh_rails_is_advertised(rails, address) || is_led(nic, from, &address->subnet)))
-            add_zone(zones, &address->subnet);
+        gboolean matters = !ibh_rails_is_advertised(rails, address);
+
+        IBH_EACH (const IbhPair, pair, nic->pairs)
+            matters |= pair->address == from && ibh_prefix_equal(&pair->to, &address->subnet);
+        if (matters && !ibh_address_is_host(address) && !has_zone_around(zones, &address->subnet))
+            g_array_append_val(zones, address->subnet);
     }
     return zones;
 }
 
 gboolean ibh_check_find_link(const IbhCheck *check, const IbhAddress *address, IbhPrefix *ret_prefix)
 {
-    guint length = ibh_ip_bits(&address->local);
-    gboolean is_found = FALSE;
+    const guint bits = ibh_ip_bits(&address->local);
 
-    if (!ibh_address_is_host(address))
-        return FALSE;
+    ret_prefix->length = bits;
     IBH_EACH (const IbhRoute, route, check->rails->snapshot->main_by_nic) {
         const IbhPrefix *dst = &route->dst;
 
-        if (route->ifindex != address->ifindex || route->gateway.family != AF_UNSPEC || route->special ||
-            !dst->length || dst->length >= length || !ibh_prefix_contains(dst, &address->local))
-            continue;
-        *ret_prefix = *dst;
-        length = dst->length;
-        is_found = TRUE;
+        if (route->ifindex == address->ifindex && !route->gateway.family && !route->special && dst->length &&
+            dst->length < ret_prefix->length && ibh_prefix_contains(dst, &address->local))
+            *ret_prefix = *dst;
     }
-    return is_found;
+    return ibh_address_is_host(address) && ret_prefix->length < bits;
 }
 
 gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const IbhIp *from)
@@ -118,85 +99,91 @@ gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const Ibh
 
 /* ---- questions and their classes ---- */
 
-/* `as`: what decides about it beside rules and routes of its own way, as the number of a class. Our own rules to one
- * table are alike; every other object counts for itself, and so do the rules of which only the kernel knows whether
- * they match: it is asked. */
-static char *name_class(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *trace, guint as)
+/* Asks the kernel, unless a question of the same class does. What decides about a class is the way of its packets by
+ * the rules and routes, and the class `as`, if it is not 0. Our own rules to one table are alike; every other object
+ * counts for itself, and so do the rules of which only the kernel knows whether they match. */
+static IbhQuestion ask(IbhCheck *check, IbhQuestion question, guint as)
 {
-    gboolean ours = trace->rule && ibh_rule_is_ours(trace->rule),
-             alone = check->special && question->lookup.to.family == AF_INET6;
+    const gboolean is_alone = check->special && question.lookup.to.family == AF_INET6;
+    const IbhRule *rule;
+    g_autofree char *class = NULL;
+    gboolean is_ours;
+    guint like;
 
-    return g_strdup_printf("%u %d %u %d %d %p %u/%u %p %p %" G_GSIZE_FORMAT " %u", alone ? check->questions->len : 0,
-                           question->kind, question->nic->position, question->lookup.to.family, question->lookup.bound,
-                           ours ? NULL : (gconstpointer)trace->rule, ours ? trace->rule->priority : 0,
-                           ours ? trace->rule->table : 0, (gconstpointer)trace->jump, (gconstpointer)trace->route,
-                           trace->unknown, as);
-}
-
-static IbhTrace ask(const IbhCheck *check, IbhQuestion *question, guint as)
-{
-    const IbhTrace trace = ibh_fib_walk(check->actual, &question->lookup);
-    g_autofree char *name = name_class(check, question, &trace, as);
-    guint like = GPOINTER_TO_UINT(g_hash_table_lookup(check->classes, name));
-
-    question->asked = !like;
-    question->like = like ? like - 1 : check->questions->len;
-    question->lookup.neutral = check->neutral;
+    question.got = ibh_fib_walk(check->actual, &question.lookup);
+    rule = question.got.rule;
+    is_ours = rule && ibh_rule_is_ours(rule);
+    class =
+        g_strdup_printf("%u %d %u %d %d %p %u/%u %p %p %" G_GSIZE_FORMAT " %u", is_alone ? check->questions->len : 0,
+                        question.kind, question.nic->position, question.lookup.to.family, question.lookup.bound,
+                        is_ours ? NULL : (gconstpointer)rule, is_ours ? rule->priority : 0, is_ours ? rule->table : 0,
+                        (gconstpointer)question.got.jump, (gconstpointer)question.got.route, question.got.unknown, as);
+    like = GPOINTER_TO_UINT(g_hash_table_lookup(check->classes, class));
+    question.asked = !like;
+    question.like = like ? like - 1 : check->questions->len;
+    question.lookup.neutral = check->neutral;
+    question.lookup.match = question.kind == IBH_ASK_LEAVES || question.kind == IBH_ASK_UNBOUND;
     if (!like)
-        g_hash_table_insert(check->classes, g_steal_pointer(&name), GUINT_TO_POINTER(question->like + 1));
-    g_array_append_val(check->questions, *question);
-    return trace;
+        g_hash_table_insert(check->classes, g_steal_pointer(&class), GUINT_TO_POINTER(question.like + 1));
+    g_array_append_val(check->questions, question);
+    return question;
 }
 
-/* No host answers from an address to which is sent as to many. */
-static gboolean leads_to_a_host(const IbhTrace *trace, int ifindex)
-{
-    return trace->route && trace->route->type == RTN_UNICAST && ibh_route_leads_by(trace->route, ifindex);
-}
-
-static void ask_piece(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece,
+/* What the address sends into a piece; what comes back from there, which is answered the same way; and what a socket
+ * of RDMA sends, which is bound to the NIC as well. */
+static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece,
                       guint on_link)
 {
-    const int ifindex = nic->link->ifindex;
     IbhQuestion out = {.kind = IBH_ASK_LEAVES,
                        .nic = nic,
                        .piece = piece->prefix,
                        .theirs = ibh_nic_leaves_to_others(nic, address, &piece->host),
                        .on_link = on_link,
-                       .lookup = {.from = address->local, .to = piece->host, .match = TRUE}};
-    const IbhTrace trace = ask(check, &out, 0);
-    IbhQuestion back = {.kind = IBH_ASK_ARRIVES,
+                       .lookup = {.from = address->local, .to = piece->host}},
+                back = {.kind = IBH_ASK_ARRIVES,
                         .nic = nic,
                         .piece = piece->prefix,
-                        .lookup = {.from = piece->host, .to = address->local, .iif = ifindex}};
+                        .lookup = {.from = piece->host, .to = address->local, .iif = nic->link->ifindex}};
+    const IbhRoute *route;
 
-    /* What it is answered comes back the same way. */
-    if (address->local.family == AF_INET && ibh_prefix_contains(&address->subnet, &piece->host) &&
-        leads_to_a_host(&trace, ifindex))
-        ask(check, &back, out.like + 1);
-    if (!check->bound || (trace.route && trace.route->type == RTN_LOCAL)) /* an address of ours, of lo */
-        return;
-    out.lookup.bound = ifindex; /* a socket of RDMA is bound to the NIC as well */
-    ask(check, &out, 0);
+    out = ask(check, out, 0);
+    route = out.got.route;
+    /* No host answers from an address to which is sent as to many. */
+    if (address->local.family == AF_INET && ibh_prefix_contains(&address->subnet, &piece->host) && route &&
+        route->type == RTN_UNICAST && ibh_route_leads_by(route, nic->link->ifindex))
+        ask(check, back, out.like + 1);
+    out.lookup.bound = nic->link->ifindex;
+    if (check->bound && !(route && route->type == RTN_LOCAL)) /* an address of ours, of lo */
+        ask(check, out, 0);
 }
 
-/* Main's routes to parts of the world win, and what the kernel has learned by them with them. */
-static void ask_cached(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
+/* A subnet of /0 or /1 has 127.0.0.0/8 and what else is no host's inside. Traffic without a source concerns the whole
+ * host: once for each piece of the rails' subnets. */
+static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPrefix *zone)
 {
-    IBH_EACH_POINTER (const IbhRoute, route, check->cached) {
-        const IbhLookup packet = {.from = address->local, .to = route->dst.ip};
-        IbhPiece *end, *piece = ibh_check_pieces_inside(check, &route->dst, &end);
+    IbhPiece *end;
 
-        if (route->family == address->local.family && piece < end && !overlaps_a_zone(zones, &route->dst) &&
-            ibh_fib_walk(check->actual, &packet).route == route)
-            ask_piece(check, nic, address, piece, 0);
+    for (IbhPiece *piece = ibh_check_pieces_inside(check, zone, &end); piece < end; piece++) {
+        const IbhQuestion unbound = {.kind = IBH_ASK_UNBOUND,
+                                     .nic = nic,
+                                     .piece = piece->prefix,
+                                     .lookup = {.from.family = piece->host.family, .to = piece->host}};
+
+        if (!ibh_ip_is_unicast(&piece->host))
+            continue;
+        ask_piece(check, nic, address, piece, 0);
+        if (!piece->unbound && ibh_nic_address_near(nic, &piece->host)) {
+            piece->unbound = TRUE;
+            ask(check, unbound, 0);
+        }
     }
 }
 
-/* Where gateway= was set, and names one. */
-static void ask_beyond(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
+/* Where gateway= was set, and names one. Main's routes to parts of the world win, and what the kernel has learned by
+ * them with them. */
+static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
-    const IbhPrefix world = ibh_prefix_of(&(IbhIp){.family = address->local.family}, 0);
+    const IbhPrefix world = ibh_prefix_of_world(address->local.family);
     IbhPiece *end, *first = ibh_check_pieces_inside(check, &world, &end);
     IbhIp gateway;
 
@@ -204,17 +191,27 @@ static void ask_beyond(const IbhCheck *check, const IbhNic *nic, const IbhAddres
         return;
     if (first < end && !first->prefix.length)
         ask_piece(check, nic, address, first, 0);
-    ask_cached(check, nic, address, zones);
+    IBH_EACH_ROUTE (route, check) {
+        const IbhLookup packet = {.from = address->local, .to = route->dst.ip};
+
+        if (!route->cached || route->family != address->local.family || has_zone_around(zones, &route->dst))
+            continue;
+        first = ibh_check_pieces_inside(check, &route->dst, &end);
+        if (first < end && ibh_fib_walk(check->actual, &packet).route == route)
+            ask_piece(check, nic, address, first, 0);
+    }
 }
 
 /* Our rule leads all that the rail sends into its table. What a route of others in it takes from main, but for its
  * default, is asked. */
-static void ask_clashes(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
+static void ask_clashes(IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
 {
     IbhPiece *end;
 
-    IBH_EACH_POINTER (const IbhRoute, route, check->clashes) {
-        if (route->table != nic->table || route->family != address->local.family || route->type == RTN_THROW ||
+    IBH_EACH_ROUTE (route, check) {
+        if (route->table != nic->table || route->family != address->local.family || route->type == RTN_THROW)
+            continue;
+        if (ibh_route_is_ours(route) || route->cached || (route->special && route->family == AF_INET6) ||
             ibh_nic_address_near(nic, &route->dst.ip))
             continue;
         for (const IbhPiece *piece = ibh_check_pieces_inside(check, &route->dst, &end); piece < end; piece++) {
@@ -226,59 +223,9 @@ static void ask_clashes(const IbhCheck *check, const IbhNic *nic, const IbhAddre
     }
 }
 
-/* Traffic without a source concerns the whole host: once for each piece of the rails' subnets. */
-static void ask_unbound(const IbhCheck *check, const IbhNic *nic, IbhPiece *piece)
-{
-    IbhQuestion question = {.kind = IBH_ASK_UNBOUND,
-                            .nic = nic,
-                            .piece = piece->prefix,
-                            .lookup = {.from.family = piece->host.family, .to = piece->host, .match = TRUE}};
-
-    if (piece->unbound || !ibh_nic_address_near(nic, &piece->host))
-        return;
-    piece->unbound = TRUE;
-    ask(check, &question, 0);
-}
-
-/* Unless a zone has all of it. */
-static void ask_on_link(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
-{
-    IbhPrefix link;
-    IbhPiece *end;
-
-    if (!ibh_check_find_link(check, address, &link))
-        return;
-    IBH_EACH (const IbhPrefix, zone, zones) {
-        if (ibh_prefix_covers(zone, &link))
-            return;
-    }
-    for (const IbhPiece *piece = ibh_check_pieces_inside(check, &link, &end); piece < end; piece++)
-        ask_piece(check, nic, address, piece, link.length);
-}
-
-/* A subnet of /0 or /1 has 127.0.0.0/8 and what else is no host's inside. */
-static void ask_from(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
-{
-    IbhPiece *end;
-
-    IBH_EACH (const IbhPrefix, zone, zones) {
-        if (zone->ip.family != address->local.family)
-            continue;
-        for (IbhPiece *piece = ibh_check_pieces_inside(check, zone, &end); piece < end; piece++) {
-            if (!ibh_ip_is_unicast(&piece->host))
-                continue;
-            ask_piece(check, nic, address, piece, 0);
-            ask_unbound(check, nic, piece);
-        }
-    }
-    ask_on_link(check, nic, address, zones);
-    ask_beyond(check, nic, address, zones);
-    ask_clashes(check, nic, address);
-}
-
 /* To itself and to one other rail; to all, where a rule comes before table local's. And to what NICs that are no rails
  * have in its subnets: that is no other host's. A single address of lo is a piece. */
-static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *from, const GArray *zones)
+static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, const GArray *zones)
 {
     guint others = 0;
 
@@ -289,13 +236,13 @@ static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *fro
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, other->served) {
             const IbhPrefix to = ibh_prefix_of_host(&address->local);
-            IbhQuestion question = {
+            const IbhQuestion question = {
                 .kind = IBH_ASK_LOCAL, .nic = nic, .piece = to, .lookup = {.from = *from, .to = to.ip}};
 
             if (to.ip.family != from->family || (other == nic && !ibh_ip_equal(&to.ip, from)) ||
-                (!rail && (ibh_address_is_host(address) || !overlaps_a_zone(zones, &to))))
+                (!rail && (ibh_address_is_host(address) || !has_zone_around(zones, &to))))
                 continue;
-            ask(check, &question, 0);
+            ask(check, question, 0);
             others += rail && other != nic;
             if (rail)
                 break;
@@ -303,21 +250,33 @@ static void ask_local(const IbhCheck *check, const IbhNic *nic, const IbhIp *fro
     }
 }
 
-static void ask_about_rail(const IbhCheck *check, const IbhNic *nic)
+static void ask_about_rail(IbhCheck *check, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         const IbhNic *owner = ibh_rails_owner(check->rails, &address->local);
         g_autoptr(GArray) zones = find_zones(check->rails, nic, address);
+        IbhPrefix link;
+        IbhPiece *end;
 
         if (owner && owner != nic)
             continue;
-        ask_from(check, nic, address, zones);
+        IBH_EACH (const IbhPrefix, zone, zones) {
+            if (zone->ip.family == address->local.family)
+                ask_zone(check, nic, address, zone);
+        }
+        if (ibh_check_find_link(check, address, &link) && !has_zone_around(zones, &link)) {
+            for (const IbhPiece *piece = ibh_check_pieces_inside(check, &link, &end); piece < end; piece++)
+                ask_piece(check, nic, address, piece, link.length);
+        }
+        ask_beyond(check, nic, address, zones);
+        ask_clashes(check, nic, address);
         ask_local(check, nic, &address->local, zones);
     }
 }
 
-/* What foreign rules make necessary. */
-static void look_at_rules(IbhCheck *check)
+/* What foreign rules and routes make necessary. What is bound to a NIC passes by routes of other NICs, and comes to an
+ * error route behind them. */
+static void look_at_others(IbhCheck *check)
 {
     static const guint8 protocols[] = {IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP}; /* the kernel answers for no other */
     gboolean local[2] = {FALSE, FALSE};
@@ -335,19 +294,9 @@ static void look_at_rules(IbhCheck *check)
         if (!check->neutral || named[*protocol] < named[check->neutral])
             check->neutral = *protocol;
     }
-}
-
-/* What is bound to a NIC passes by routes of other NICs, and comes to an error route behind them. */
-static void look_at_routes(IbhCheck *check)
-{
     IBH_EACH_ROUTE (route, check) {
         check->bound |= route->family == AF_INET && ibh_route_is_error(route);
-        if (route->cached)
-            g_ptr_array_add(check->cached, (gpointer)(guintptr)route);
-        else if (route->special && route->family == AF_INET6)
-            check->special = TRUE;
-        else if (!ibh_route_is_ours(route) && ibh_rails_nic_by_table(check->rails, route->table))
-            g_ptr_array_add(check->clashes, (gpointer)(guintptr)route);
+        check->special |= route->family == AF_INET6 && route->special && !route->cached;
     }
 }
 
@@ -360,19 +309,15 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const IbhFacts *facts, const char
     check->only = only;
     check->questions = g_array_new(FALSE, TRUE, sizeof(IbhQuestion));
     check->classes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    check->clashes = g_ptr_array_new();
-    check->cached = g_ptr_array_new();
-    ibh_check_want(check);
     check->own = ibh_snapshot_own_routes(rails->snapshot);
     check->actual = ibh_check_model_new(check, IBH_MODEL_ACTUAL);
     check->ideal = ibh_check_model_new(check, IBH_MODEL_IDEAL);
     check->repaired = ibh_check_model_new(check, IBH_MODEL_REPAIRED);
-    check->taken_away = g_ptr_array_new();
-    ibh_fib_without(check->ideal, check->taken_away);
-    ibh_fib_without(check->repaired, check->taken_away);
+    check->without = IBH_NEW_ARRAY(IbhOwner);
+    ibh_fib_without(check->ideal, check->without);
+    ibh_fib_without(check->repaired, check->without);
     ibh_check_cut_pieces(check);
-    look_at_rules(check);
-    look_at_routes(check);
+    look_at_others(check);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_RAIL && ibh_nic_is_usable(nic) && ibh_nic_is_selected(nic, only))
             ask_about_rail(check, nic);
@@ -384,15 +329,11 @@ void ibh_check_free(IbhCheck *check)
 {
     g_array_unref(check->questions);
     g_hash_table_unref(check->classes);
-    g_ptr_array_unref(check->clashes);
-    g_ptr_array_unref(check->cached);
-    g_array_unref(check->rules);
-    g_array_unref(check->routes);
     g_array_unref(check->own);
     g_array_unref(check->pieces);
     ibh_fib_free(check->actual);
     ibh_fib_free(check->ideal);
     ibh_fib_free(check->repaired);
-    g_ptr_array_unref(check->taken_away);
+    g_array_unref(check->without);
     g_free(check);
 }

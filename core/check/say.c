@@ -1,9 +1,57 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a packet goes, in words: the consequence first, its cause behind a colon. */
+/*
+ * Where a packet goes, in words: the consequence first, its cause behind a colon. And the cause: a rule or route of any
+ * program, in words and as the command that takes it away.
+ */
 #include "check/check.h"
 
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
+
+/* ---- causes ---- */
+
+static char *write_route(const IbhSnapshot *snapshot, const IbhRoute *route, gboolean command)
+{
+    const IbhLink *link = ibh_snapshot_link(snapshot, route->ifindex);
+    g_autofree char *iface = link ? ibh_text_shell_word(link->name) : NULL;
+
+    return ibh_route_text(route, iface, NULL, command);
+}
+
+char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner)
+{
+    g_autofree char *text = owner->rule    ? ibh_rule_text(owner->rule, FALSE)
+                            : owner->route ? write_route(snapshot, owner->route, FALSE)
+                                           : NULL;
+
+    if (owner->rule)
+        return g_strdup_printf("rule %u: %s", owner->rule->priority, text);
+    return text ? g_strconcat(owner->route->cached ? "cached route " : "route ", text, NULL) : g_strdup("");
+}
+
+char *ibh_owner_text(const IbhSnapshot *snapshot, const IbhOwner *owner)
+{
+    g_autofree char *text = owner->rule ? ibh_rule_text(owner->rule, FALSE) : NULL;
+
+    return text ? g_strdup_printf("rule %u (%s)", owner->rule->priority, text) : ibh_owner_describe(snapshot, owner);
+}
+
+char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner)
+{
+    const IbhRule *rule = owner->rule;
+    const IbhRoute *route = owner->route;
+    const char version = (rule ? rule->family : route->family) == AF_INET6 ? '6' : '4';
+    g_autofree char *text = rule ? ibh_rule_text(rule, TRUE) : write_route(snapshot, route, TRUE);
+    char ip[IBH_IP_STRLEN];
+
+    if (rule)
+        return g_strdup_printf("sudo ip -%c rule del priority %u %s", version, rule->priority, text);
+    if (route->cached)
+        return g_strconcat("sudo ip -6 route flush cache ", ibh_ip_format(&route->dst.ip, ip), NULL);
+    return g_strdup_printf("sudo ip -%c route del %s", version, text);
+}
+
+/* ---- packets ---- */
 
 /* A single host, or the piece that it stands for. */
 static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_STRLEN])
@@ -47,20 +95,22 @@ static char *say_through(const IbhCheck *check, const IbhRoute *route)
     return g_strdup_printf("through %s", ibh_check_link_name(check, route->ifindex));
 }
 
-char *ibh_question_metrics_text(const IbhQuestion *question, const IbhTrace *got)
+char *ibh_question_metrics_text(const IbhQuestion *question)
 {
+    const IbhRoute *route = question->got.route;
     g_autofree char *packet = say_packet(question);
     GString *text = g_string_new(packet);
 
     g_string_append(text, " has");
-    ibh_route_put_metrics(text, got->route);
-    if (!got->route->metrics_size)
+    ibh_route_put_metrics(text, route);
+    if (!route->metrics_size)
         g_string_append(text, " no mtu or other metrics");
     return g_string_free(text, FALSE);
 }
 
-char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *got)
+char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question)
 {
+    const IbhTrace *got = &question->got;
     const gboolean arrives = question->kind == IBH_ASK_ARRIVES;
     g_autofree char *packet = say_packet(question), *through = NULL;
 
@@ -71,7 +121,7 @@ char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question, 
     if (got->route->type != RTN_UNICAST)
         return g_strdup_printf("%s goes to a broadcast, multicast or anycast address", packet);
     through = say_through(check, got->route);
-    if (ibh_question_has_small_mtu(check, question, got))
+    if (question->small_mtu)
         return g_strdup_printf("%s leaves %s with mtu %u", packet, through, ibh_route_metric(got->route, RTAX_MTU));
     return g_strdup_printf("%s %s %s", packet, arrives ? "is forwarded" : "leaves", through);
 }

@@ -9,153 +9,90 @@
 
 #define FIXES_MAX 64 /* each is proved by walking everything again */
 
-/* ---- the kernel's own answer ---- */
-
-static gboolean agrees(const IbhTrace *trace, const IbhLookup *answer)
-{
-    if (answer->error || trace->refused)
-        return answer->error && trace->refused;
-    return answer->type == trace->route->type &&
-           (answer->type != RTN_UNICAST || ibh_route_leads_by(trace->route, answer->oif) || trace->route->hops);
-}
-
-static gboolean is_local(const IbhTrace *trace)
-{
-    return trace->route && trace->route->type == RTN_LOCAL;
-}
-
-/* It is the route that the kernel has found. */
-static gboolean is_found(const IbhRoute *route, const IbhPrefix *dst, const IbhLookup *answer)
-{
-    if (route->table != answer->table || !ibh_prefix_equal(&route->dst, dst) || route->type != answer->type)
-        return FALSE;
-    return route->hops == answer->hops && (route->hops || route->ifindex == answer->oif);
-}
-
-/* Of routes with one prefix and metric the kernel may take another one than the first, and of IPv6 one for this source
- * alone: its answer tells which. */
-static gboolean settle(const IbhCheck *check, IbhQuestion *question, const IbhLookup *answer)
-{
-    IbhTrace *got = &question->got;
-    const IbhPrefix dst = ibh_prefix_of(&question->lookup.to, answer->length);
-
-    IBH_EACH_ROUTE (route, check) {
-        if (!answer->error && !is_local(got) && is_found(route, &dst, answer)) {
-            got->route = route;
-            got->refused = FALSE;
-            return TRUE;
-        }
-    }
-    return FALSE;
-}
-
 /* ---- findings by owner ---- */
 
-/* What has no source address meets main's error route, or a netdev that is on no wire. */
-static gboolean is_main_astray(const IbhCheck *check, const IbhQuestion *question)
-{
-    const IbhRoute *route = question->owner.route;
-    const IbhLink *link = ibh_snapshot_link(check->rails->snapshot, route->ifindex);
-
-    return question->kind == IBH_ASK_UNBOUND &&
-           (ibh_route_is_error(route) || (link && ibh_link_has_no_wire(check->rails, link)));
-}
-
-/* Its address names no subnet, so the rail's table has no route to it, and main's is another NIC's. */
-static gboolean lacks_subnet(const IbhQuestion *question)
-{
-    const IbhRoute *route = question->owner.route;
-
-    return question->on_link && route && route->table == IBH_TABLE_MAIN && route->dst.length <= question->on_link &&
-           ibh_question_goes_astray(question);
-}
-
-static IbhRemedy advise_subnet(const IbhQuestion *question)
-{
-    const IbhIp *ip = &question->lookup.from;
-    char text[IBH_IP_STRLEN];
-
-    ibh_ip_format(ip, text);
-    return ibh_remedy_advice(
-        "give each NIC in that subnet an address with the prefix length of the subnet, such as %s/%u "
-        "in place of %s/%u: ib-hook then has a route to the subnet in the table of each rail",
-        text, question->on_link, text, ibh_ip_bits(ip));
-}
-
-static const char *code_of(const IbhCheck *check, const IbhQuestion *question)
-{
-    const IbhRoute *route = question->owner.route;
-    const IbhNic *nic = route ? ibh_rails_nic_by_table(check->rails, route->table) : NULL;
-
-    if (nic && !ibh_nic_address_near(nic, &question->lookup.to))
-        return "table-clash";
-    if (lacks_subnet(question))
-        return "address-unusable";
-    if (question->owner.rule)
-        return "foreign-rule";
-    return !route || is_main_astray(check, question) ? "unbound" : "foreign-route";
-}
-
-static IbhRemedy advise(const IbhCheck *check, const IbhQuestion *question)
-{
-    if (question->grade == IBH_NOTED)
-        return ibh_remedy_advice("nothing has to be done");
-    if (lacks_subnet(question))
-        return advise_subnet(question);
-    if (ibh_question_is_answered_in_vain(check, question, &question->got))
-        return ibh_question_advise_gateway(check, question);
-    if (question->owner.route && is_main_astray(check, question) && !ibh_route_is_error(question->owner.route))
-        return ibh_remedy_advice("give %s a subnet of its own, or its route a higher metric than those of the rails",
-                                 ibh_check_link_name(check, question->owner.route->ifindex));
-    return (IbhRemedy){0};
-}
-
-/* Of this NIC's own packet: another NIC's address would be looked for in vain. A noted MTU is no exception to where the
- * NIC's packets go. */
-static void say_of(const IbhCheck *check, IbhFinding *finding, const IbhQuestion *question)
-{
-    g_autofree char *what = ibh_question_way_text(check, question, &question->got),
-                    *why = ibh_owner_text(check->rails->snapshot, &question->owner);
-    const char *iface = question->nic->link->name;
-
-    if (!why[0] || (question->grade == IBH_NOTED && ibh_question_has_small_mtu(check, question, &question->got)))
-        return;
-    ibh_finding_says(finding, iface,
-                     question->grade == IBH_NOTED ? ibh_question_exception_text(check, question)
-                                                  : g_strdup_printf("%s: %s", what, why));
-    if (question->grade >= IBH_DOUBTFUL && ibh_question_goes_astray(question))
-        ibh_finding_leads_astray(finding, iface);
-}
-
-/* One owner is one finding, about the worst of what it causes. */
-static void tell(IbhCheck *check, const IbhQuestion *worst)
+/* Makes the finding about one packet: its code, and what to do, depend on what is wrong, and on the owner. */
+static IbhFinding *tell_packet(IbhCheck *check, const IbhQuestion *question)
 {
     static const IbhSeverity severities[] = {
         [IBH_NOTED] = IBH_INFO, [IBH_DOUBTFUL] = IBH_WARNING, [IBH_WRONG] = IBH_ERROR};
-    g_autofree char *what = ibh_question_way_text(check, worst, &worst->got),
-                    *why = ibh_owner_text(check->rails->snapshot, &worst->owner),
-                    *owner = ibh_owner_describe(check->rails->snapshot, &worst->owner);
-    IbhFinding *finding =
-        ibh_check_tell(check, NULL, code_of(check, worst), owner, advise(check, worst), "%s: %s", what,
-                       why[0]            ? why
-                       : worst->got.rule ? "the main table has no route there"
-                                         : "no rule leads there");
+    const IbhSnapshot *snapshot = check->rails->snapshot;
+    const IbhRoute *route = question->owner.route;
+    const IbhNic *of_table = route ? ibh_rails_nic_by_table(check->rails, route->table) : NULL;
+    const IbhRoute *unbound = question->kind == IBH_ASK_UNBOUND ? route : NULL;
+    const IbhLink *link = unbound ? ibh_snapshot_link(snapshot, unbound->ifindex) : NULL;
+    const IbhIp *from = &question->lookup.from;
+    /* Its address names no subnet, so the rail's table has no route to it, and main's is another NIC's. */
+    const gboolean lacks = question->on_link && route && route->table == IBH_TABLE_MAIN &&
+                           route->dst.length <= question->on_link && ibh_question_goes_astray(question);
+    const gboolean is_vain = ibh_question_is_answered_in_vain(check, question),
+                   is_refused = unbound && ibh_route_is_error(unbound),
+                   is_off_wire = !is_refused && link && ibh_link_has_no_wire(check->rails, link);
+    g_autofree char *what = ibh_question_way_text(check, question), *why = ibh_owner_text(snapshot, &question->owner),
+                    *owner = ibh_owner_describe(snapshot, &question->owner);
+    const char *code = "foreign-route";
+    char ip[IBH_IP_STRLEN];
+    IbhRemedy remedy = {0};
+    IbhFinding *finding;
 
-    finding->severity = severities[worst->grade];
-    if (worst->grade >= IBH_DOUBTFUL && !lacks_subnet(worst) &&
-        !ibh_question_is_answered_in_vain(check, worst, &worst->got) && check->tried++ < FIXES_MAX)
-        ibh_finding_cure(finding, ibh_check_find_fix(check, &worst->owner));
+    if (of_table && !ibh_nic_address_near(of_table, &question->lookup.to))
+        code = "table-clash";
+    else if (lacks)
+        code = "address-unusable";
+    else if (question->owner.rule)
+        code = "foreign-rule";
+    else if (!route || is_refused || is_off_wire)
+        code = "unbound";
+    if (question->grade == IBH_NOTED)
+        remedy = ibh_remedy_advice("nothing has to be done");
+    else if (lacks)
+        remedy = ibh_remedy_advice(
+            "give each NIC in that subnet an address with the prefix length of the subnet, such as %s/%u "
+            "in place of %s/%u: ib-hook then has a route to the subnet in the table of each rail",
+            ibh_ip_format(from, ip), question->on_link, ip, ibh_ip_bits(from));
+    else if (is_vain)
+        remedy = ibh_question_advise_gateway(check, question);
+    else if (is_off_wire)
+        remedy = ibh_remedy_advice("give %s a subnet of its own, or its route a higher metric than those of the rails",
+                                   link->name);
+    finding = ibh_check_tell(check, NULL, code, owner, remedy, "%s: %s", what,
+                             why[0]               ? why
+                             : question->got.rule ? "the main table has no route there"
+                                                  : "no rule leads there");
+    finding->severity = severities[question->grade];
+    if (question->grade >= IBH_DOUBTFUL && !lacks && !is_vain && check->tried++ < FIXES_MAX)
+        ibh_finding_cure(finding, ibh_check_find_fix(check, &question->owner));
+    return finding;
+}
+
+/* One owner is one finding, about the worst of what it causes. Of each NIC it says what happens to its own packets. */
+static void tell_owner(IbhCheck *check, const IbhQuestion *worst)
+{
+    IbhFinding *finding = tell_packet(check, worst);
+    g_autofree char *why = ibh_owner_text(check->rails->snapshot, &worst->owner);
+
     IBH_EACH (IbhQuestion, question, check->questions) {
         if (question->is_explained || !ibh_question_is_caused_by(question, &worst->owner))
             continue;
         question->is_explained = TRUE;
         ibh_finding_hits(finding, question->nic->link->name);
     }
-    for (IbhGrade grade = IBH_WRONG; grade > IBH_RIGHT; grade--) {
+    for (IbhGrade grade = IBH_WRONG; why[0] && grade > IBH_RIGHT; grade--) {
         IBH_EACH (const IbhQuestion, question, check->questions) {
-            if (question->grade == grade && question->kind == IBH_ASK_LEAVES &&
-                ibh_question_is_caused_by(question, &worst->owner))
-                say_of(check, finding, question);
+            const char *iface = question->nic->link->name;
+            g_autofree char *what = NULL;
+
+            if (question->grade != grade || question->kind != IBH_ASK_LEAVES ||
+                !ibh_question_is_caused_by(question, &worst->owner))
+                continue;
+            if (grade == IBH_NOTED && question->small_mtu) /* no exception to where the NIC's packets go */
+                continue;
+            what = ibh_question_way_text(check, question);
+            ibh_finding_says(finding, iface,
+                             grade == IBH_NOTED ? ibh_question_exception_text(check, question)
+                                                : g_strdup_printf("%s: %s", what, why));
+            if (grade >= IBH_DOUBTFUL && ibh_question_goes_astray(question))
+                ibh_finding_leads_astray(finding, iface);
         }
     }
 }
@@ -172,10 +109,9 @@ static void report_lacking_address(IbhCheck *check, const IbhQuestion *question)
                    "what comes in for %s is not taken: the table local lacks this address", ip);
 }
 
-static void report_unknown(IbhCheck *check, const IbhQuestion *question)
+static void report_unknown(IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
 {
-    g_autofree char *expected = ibh_question_way_text(check, question, &question->got);
-    const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->like).lookup;
+    g_autofree char *expected = ibh_question_way_text(check, question);
 
     ibh_check_tell(check, question->nic, "not-known", "", (IbhRemedy){0},
                    "the kernel does not follow the rules and routes: by these, %s, but the kernel answers %s%s",
@@ -200,46 +136,32 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
             "peers get no answer: rp_filter of %s or of all drops what comes in through it", link->name);
 }
 
-/* ---- a link whose group is our mark ---- */
-
-/* Another program's rule that asks for the group that the link has or would have; NULL: there is none. */
-static const IbhRule *find_group_user(const IbhSnapshot *snapshot)
-{
-    IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        if ((rule->suppress_ifgroup == 0 || rule->suppress_ifgroup == IBH_MARK) && !ibh_rule_is_ours(rule))
-            return rule;
-    }
-    return NULL;
-}
-
-static IbhRemedy regroup(const IbhCheck *check, const IbhLink *link)
-{
-    const IbhOwner user = {.rule = find_group_user(check->rails->snapshot)};
-    g_autofree char *word = ibh_text_shell_word(link->name), *text = ibh_owner_text(check->rails->snapshot, &user);
-    IbhRemedy remedy = {.fix = g_strdup_printf("ip link set dev %s group default", word)};
-
-    if (user.rule) {
-        g_autofree char *command = g_steal_pointer(&remedy.fix);
-
-        remedy = ibh_remedy_advice("%s asks for link groups, too: if it may apply to %s: sudo %s", text, link->name,
-                                   command);
-    }
-    return remedy;
-}
-
 /* Our rules carry the mark as a group that they suppress, so that they can be told from others: no link is to have it,
  * and one that was in a container may come back with it. */
-static void report_group(IbhCheck *check, const IbhQuestion *question, const IbhTrace *actual)
+static void report_group(IbhCheck *check, const IbhQuestion *question, const IbhLink *link)
 {
-    const IbhLink *link = actual->passed;
     const char *iface = question->nic->link->name;
     g_autofree char *owner = g_strdup_printf("link group of %s", link->name),
-                    *way = ibh_question_way_text(check, question, actual),
+                    *way = ibh_question_way_text(check, question),
                     *text = g_strdup_printf("%s: %s is in link group %u, ib-hook's mark, and ib-hook's rules pass over "
                                             "the routes of that group",
-                                            way, link->name, link->group);
-    IbhFinding *finding = ibh_check_tell(check, question->nic, "link-group", owner, regroup(check, link), "%s", text);
+                                            way, link->name, link->group),
+                    *word = ibh_text_shell_word(link->name), *user = NULL;
+    IbhFinding *finding;
 
+    /* Another program's rule may ask for the group that the link has or would have. */
+    IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
+        const IbhOwner other = {.rule = rule};
+
+        if (!user && (rule->suppress_ifgroup == 0 || rule->suppress_ifgroup == IBH_MARK) && !ibh_rule_is_ours(rule))
+            user = ibh_owner_text(check->rails->snapshot, &other);
+    }
+    finding = ibh_check_tell(check, question->nic, "link-group", owner,
+                             user ? ibh_remedy_advice("%s asks for link groups, too: if it may apply to %s: sudo ip "
+                                                      "link set dev %s group default",
+                                                      user, link->name, word)
+                                  : (IbhRemedy){.fix = g_strdup_printf("ip link set dev %s group default", word)},
+                             "%s", text);
     ibh_finding_says(finding, iface, g_steal_pointer(&text));
     if (ibh_question_goes_astray(question))
         ibh_finding_leads_astray(finding, iface);
@@ -247,47 +169,76 @@ static void report_group(IbhCheck *check, const IbhQuestion *question, const Ibh
 
 /* ---- one question ---- */
 
-/* What would be right if all of ours were there is ours to repair. */
-static void judge_wrong(IbhCheck *check, IbhQuestion *question)
+static gboolean agrees(const IbhTrace *trace, const IbhLookup *answer)
 {
-    const IbhTrace actual = ibh_fib_walk(check->actual, &question->lookup),
-                   repaired = ibh_fib_walk(check->repaired, &question->lookup);
-
-    if (ibh_trace_is_same_way(&actual, &repaired))
-        return;
-    if (actual.passed)
-        report_group(check, question, &actual);
-    question->grade = ibh_question_grade(check, question, &repaired);
-    if (question->grade >= IBH_DOUBTFUL) {
-        question->got = repaired;
-        return;
-    }
-    question->grade = IBH_RIGHT;
-    question->ours = TRUE;
+    if (answer->error || trace->refused)
+        return answer->error && trace->refused;
+    return answer->type == trace->route->type &&
+           (answer->type != RTN_UNICAST || ibh_route_leads_by(trace->route, answer->oif) || trace->route->hops);
 }
 
-static void judge(IbhCheck *check, IbhQuestion *question)
+/* The route that the kernel has found: of those with one prefix and metric it may take another one than the first, and
+ * of IPv6 one for this source alone. NULL: none of the host's. */
+static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
+{
+    const IbhPrefix dst = ibh_prefix_of(&question->lookup.to, answer->length);
+
+    if (answer->error)
+        return NULL;
+    IBH_EACH_ROUTE (route, check) {
+        if (route->table == answer->table && ibh_prefix_equal(&route->dst, &dst) && route->type == answer->type &&
+            route->hops == answer->hops && (route->hops || route->ifindex == answer->oif))
+            return route;
+    }
+    return NULL;
+}
+
+static void judge_question(IbhCheck *check, IbhQuestion *question)
 {
     const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->like).lookup;
-    IbhTrace *got = &question->got;
+    const IbhTrace actual = question->got;
+    const gboolean is_local = actual.route && actual.route->type == RTN_LOCAL;
+    IbhQuestion as_it_is;
+    IbhTrace repaired;
 
-    question->is_explained = question->ours = FALSE;
-    *got = ibh_fib_walk(check->actual, &question->lookup);
-    question->grade = ibh_question_grade(check, question, got);
+    ibh_question_grade(check, question);
     if (question->kind == IBH_ASK_ARRIVES) {
         if (question->grade == IBH_RIGHT && question->asked && answer->error)
             (answer->error == EINVAL || answer->error == EXDEV ? report_filter : report_lacking_address)(check,
                                                                                                          question);
         return;
     }
-    if (!agrees(got, answer) && settle(check, question, answer))
-        question->grade = ibh_question_grade(check, question, got);
-    if (!agrees(got, answer)) {
-        (is_local(got) ? report_lacking_address : report_unknown)(check, question);
-        question->grade = IBH_DOUBTFUL;
-        question->is_explained = TRUE;
-    } else if (question->grade >= IBH_DOUBTFUL) {
-        judge_wrong(check, question);
+    if (!agrees(&actual, answer)) {
+        const IbhRoute *route = is_local ? NULL : find_answer(check, question, answer);
+
+        if (!route) {
+            if (is_local)
+                report_lacking_address(check, question);
+            else
+                report_unknown(check, question, answer);
+            question->grade = IBH_DOUBTFUL;
+            question->is_explained = TRUE;
+            return;
+        }
+        question->got.route = route;
+        question->got.refused = FALSE;
+        ibh_question_grade(check, question);
+    }
+    if (question->grade < IBH_DOUBTFUL)
+        return;
+    repaired = ibh_fib_walk(check->repaired, &question->lookup);
+    if (ibh_trace_is_same_way(&actual, &repaired))
+        return;
+    if (actual.passed)
+        report_group(check, question, actual.passed);
+    /* What would be right if all of ours were there is ours to repair. */
+    as_it_is = *question;
+    question->got = repaired;
+    ibh_question_grade(check, question);
+    if (question->grade < IBH_DOUBTFUL) {
+        *question = as_it_is;
+        question->grade = IBH_RIGHT;
+        question->ours = TRUE;
     }
 }
 
@@ -343,14 +294,14 @@ guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic)
 void ibh_check_judge_ways(IbhCheck *check)
 {
     IBH_EACH (IbhQuestion, question, check->questions) {
-        judge(check, question);
+        judge_question(check, question);
         if (question->grade > IBH_RIGHT && !question->is_explained)
-            question->owner = ibh_check_find_owner(check, question, &question->got);
+            question->owner = ibh_check_find_owner(check, question);
     }
     for (IbhGrade grade = IBH_WRONG; grade > IBH_RIGHT; grade--) {
         IBH_EACH (const IbhQuestion, question, check->questions) {
             if (question->grade == grade && !question->is_explained)
-                tell(check, question);
+                tell_owner(check, question);
         }
     }
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/operation.h"
 
+#include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
@@ -59,7 +60,7 @@ const char *ibh_protocol_name(guint8 protocol, char buffer[8])
     return buffer;
 }
 
-/* ---- routes in the words of ip ---- */
+/* ---- rules and routes in the words of ip ---- */
 
 void ibh_table_put(GString *text, const char *word, guint32 table)
 {
@@ -67,6 +68,73 @@ void ibh_table_put(GString *text, const char *word, guint32 table)
         g_string_append_printf(text, " %s %s", word, table == IBH_TABLE_MAIN ? "main" : "local");
     else
         g_string_append_printf(text, " %s %u", word, table);
+}
+
+static void put_selectors(GString *text, const IbhRule *rule)
+{
+    const IbhSelection *by = &rule->by;
+    const guint16 *const ports[] = {by->sport, by->dport};
+
+    if (by->dscp_mask) {
+        g_string_append_printf(text, " dscp %d", by->tos >> 2);
+        if (by->dscp_mask != IBH_DSCP_ALL)
+            g_string_append_printf(text, "/0x%x", by->dscp_mask);
+    } else if (rule->selectors & IBH_SELECT_TOS) {
+        g_string_append_printf(text, " tos 0x%x", by->tos);
+    }
+    if (rule->selectors & IBH_SELECT_FWMARK)
+        g_string_append_printf(text, by->mask == G_MAXUINT32 ? " fwmark 0x%x" : " fwmark 0x%x/0x%x", by->mark,
+                               by->mask);
+    if (rule->selectors & IBH_SELECT_IIF)
+        g_string_append_printf(text, " iif %s", by->iif);
+    if (rule->selectors & IBH_SELECT_OIF)
+        g_string_append_printf(text, " oif %s", by->oif);
+    if (rule->selectors & IBH_SELECT_UID)
+        g_string_append_printf(text, " uidrange %u-%u", by->uid[0], by->uid[1]);
+    if (by->ip_protocol)
+        g_string_append_printf(text, " ipproto %u", by->ip_protocol);
+    for (int end = 0; end < 2; end++) {
+        const guint16 *port = ports[end];
+
+        if (port[1])
+            g_string_append_printf(text, port[0] == port[1] ? " %s %u" : " %s %u-%u", end ? "dport" : "sport", port[0],
+                                   port[1]);
+    }
+}
+
+char *ibh_rule_text(const IbhRule *rule, gboolean command)
+{
+    static const char *const refusals[] = {
+        [FR_ACT_BLACKHOLE] = "blackhole", [FR_ACT_UNREACHABLE] = "unreachable", [FR_ACT_PROHIBIT] = "prohibit"};
+    const gboolean single = command && rule->from.length == ibh_ip_bits(&rule->from.ip);
+    GString *text = g_string_new(rule->selectors & IBH_SELECT_NOT ? "not from " : "from ");
+    char ip[IBH_IP_STRLEN], prefix[IBH_PREFIX_STRLEN], protocol[8];
+
+    g_string_append(text, !rule->from.length ? "all"
+                          : single           ? ibh_ip_format(&rule->from.ip, ip)
+                                             : ibh_prefix_format(&rule->from, prefix));
+    if (rule->to.length)
+        g_string_append_printf(text, " to %s", ibh_prefix_format(&rule->to, prefix));
+    put_selectors(text, rule);
+    if (rule->action == FR_ACT_GOTO)
+        g_string_append_printf(text, " goto %u", rule->target);
+    else if (rule->action == FR_ACT_TO_TBL && command && ibh_rule_is_ours(rule))
+        g_string_append_printf(text, " lookup %u", rule->table);
+    else if (rule->action == FR_ACT_TO_TBL)
+        ibh_table_put(text, "lookup", rule->table);
+    else if (rule->action < G_N_ELEMENTS(refusals) && refusals[rule->action])
+        g_string_append_printf(text, " %s", refusals[rule->action]);
+    if (rule->suppress_prefixlength >= 0)
+        g_string_append_printf(text, " suppress_prefixlength %d", (int)rule->suppress_prefixlength);
+    if (rule->suppress_ifgroup >= 0)
+        g_string_append_printf(text, " suppress_ifgroup %u", (guint)rule->suppress_ifgroup);
+    if (rule->realms > G_MAXUINT16)
+        g_string_append_printf(text, " realms %u/%u", rule->realms >> 16, rule->realms & G_MAXUINT16);
+    else if (rule->realms)
+        g_string_append_printf(text, " realms %u", rule->realms);
+    if (command && rule->protocol != RTPROT_UNSPEC)
+        g_string_append_printf(text, " protocol %s", ibh_protocol_name(rule->protocol, protocol));
+    return g_string_free(text, FALSE);
 }
 
 char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops, gboolean command)
@@ -127,25 +195,6 @@ char *ibh_op_describe(const IbhOp *op)
     }
 }
 
-/* Our rules come from one address and have no other selector than `to`. */
-static char *command_rule(const IbhRule *rule, const char *verb)
-{
-    GString *text = g_string_new(NULL);
-    char ip[IBH_IP_STRLEN], prefix[IBH_PREFIX_STRLEN], protocol[8];
-
-    g_string_printf(text, "ip -%c rule %s priority %u from %s", rule->family == AF_INET6 ? '6' : '4', verb,
-                    rule->priority, ibh_ip_format(&rule->from.ip, ip));
-    if (rule->to.length)
-        g_string_append_printf(text, " to %s", ibh_prefix_format(&rule->to, prefix));
-    g_string_append_printf(text, " lookup %u", rule->table);
-    if (rule->suppress_prefixlength >= 0)
-        g_string_append_printf(text, " suppress_prefixlength %d", (int)rule->suppress_prefixlength);
-    g_string_append_printf(text, " suppress_ifgroup %u", (guint)rule->suppress_ifgroup);
-    if (rule->protocol != RTPROT_UNSPEC)
-        g_string_append_printf(text, " protocol %s", ibh_protocol_name(rule->protocol, protocol));
-    return g_string_free(text, FALSE);
-}
-
 char *ibh_op_command(const IbhOp *op)
 {
     g_autofree char *iface = ibh_text_shell_word(op->iface), *text = NULL, *setting = NULL;
@@ -153,7 +202,9 @@ char *ibh_op_command(const IbhOp *op)
 
     switch (ibh_op_what(op)) {
     case IBH_RULE:
-        return command_rule(&op->rule, FORMS[op->type].verb);
+        text = ibh_rule_text(&op->rule, TRUE);
+        return g_strdup_printf("ip -%c rule %s priority %u %s", op->rule.family == AF_INET6 ? '6' : '4',
+                               FORMS[op->type].verb, op->rule.priority, text);
     case IBH_ROUTE:
         text = ibh_route_text(&op->route, op->route.ifindex ? iface : NULL, op->hops, TRUE);
         return g_strdup_printf("ip -%c route %s %s", op->route.family == AF_INET6 ? '6' : '4', FORMS[op->type].verb,

@@ -64,8 +64,9 @@ void ibh_op_free(IbhOp *op);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOp, ibh_op_free)
 
 char *ibh_op_command(const IbhOp *op); /* does the same in a shell; the caller frees it */
-/* A route in the words of ip(8), without the verb: for people, or as ip accepts it (`command`). `iface` is the NIC's
- * name, quoted, or NULL; `hops` is IbhOp.hops. The caller frees the text. */
+/* A rule without its priority, and a route, in the words of ip(8) behind the verb: for people, or as ip accepts it
+ * (`command`). `iface` is the NIC's name, quoted, or NULL; `hops` is IbhOp.hops. The caller frees the text. */
+char *ibh_rule_text(const IbhRule *rule, gboolean command);
 char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops, gboolean command);
 
 void ibh_table_put(GString *text, const char *word, guint32 table); /* " table 941", " lookup main" */

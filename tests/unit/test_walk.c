@@ -135,11 +135,11 @@ static void test_not_and_goto(void **state)
 {
     World world = world_of("ip route add default dev ib1 table 7\nip rule add lookup 7 priority 100\n"
                            "ip rule add from 172.16.34.1 lookup 7 priority 300");
-    g_autoptr(GPtrArray) target = g_ptr_array_new();
+    g_autoptr(GArray) target = IBH_NEW_ARRAY(IbhOwner);
     IbhRule *rule = rule_at(&world, 100);
 
     (void)state;
-    g_ptr_array_add(target, rule_at(&world, 300));
+    g_array_append_val(target, ((IbhOwner){.rule = rule_at(&world, 300)}));
     rule->selectors = IBH_SELECT_NOT | IBH_SELECT_TO;
     rule->to = ibh_prefix_of(&(IbhIp){.family = AF_INET, .bytes = {172, 16, 128}}, 17);
     assert_leaves(&world, "172.16.34.2", "172.16.1.1", "ib1");
