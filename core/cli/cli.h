@@ -33,3 +33,5 @@ gboolean ibh_options_resolve(IbhOptions *options, GString *said, GError **error)
 /* caller_io.c: "--apply, SUDO_USER=alice, loginuid=1000, tty=/dev/pts/0": of these, what can be seen. The caller frees
  * it. */
 char *ibh_caller(const char *action);
+/* What an action changed, and who ran it, into the journal. */
+void ibh_caller_log(const IbhOutcome *outcome, const IbhSnapshot *snapshot, const char *action);
