@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <netlink/msg.h>
 #include <string.h>
@@ -62,34 +63,23 @@ void ibh_events_close(IbhEvents *events)
 
 /* ---- the filter ---- */
 
-static gboolean attach(const IbhEvents *events)
-{
-    const struct sock_fprog program = {.len = (guint16)events->filter->len, .filter = (gpointer)events->filter->data};
-
-    return events->filter->len <= BPF_MAXINSNS &&
-           setsockopt(events->netlink, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
-}
-
-static void detach(const IbhEvents *events)
-{
-    const int nothing = 0; /* the kernel looks at no option without a value */
-
-    (void)setsockopt(events->netlink, SOL_SOCKET, SO_DETACH_FILTER, &nothing, sizeof nothing);
-}
-
 gboolean ibh_events_focus(IbhEvents *events, const IbhFocus *focus)
 {
-    g_autoptr(GArray) before = events->filter;
+    g_autoptr(GArray) before = events->filter, filter = ibh_focus_filter(focus);
+    const struct sock_fprog program = {.len = (guint16)filter->len, .filter = (gpointer)filter->data};
+    const gboolean fits = filter->len <= BPF_MAXINSNS;
+    const int nothing = 0; /* the kernel looks at no option without a value */
 
-    events->filter = ibh_focus_filter(focus);
-    if (before && before->len == events->filter->len &&
-        memcmp(before->data, events->filter->data, before->len * sizeof(struct sock_filter)) == 0)
+    events->filter = g_array_ref(filter);
+    if (before && before->len == filter->len &&
+        memcmp(before->data, filter->data, before->len * sizeof(struct sock_filter)) == 0)
         return FALSE;
     /* The old program would drop events of new subnets. The kernel counts both against net.core.optmem_max: so the new
      * one is tried again without the old one. With none, all events are heard, which only costs time. */
-    if (!attach(events)) {
-        detach(events);
-        (void)attach(events);
+    if (!fits || setsockopt(events->netlink, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0) {
+        (void)setsockopt(events->netlink, SOL_SOCKET, SO_DETACH_FILTER, &nothing, sizeof nothing);
+        if (fits)
+            (void)setsockopt(events->netlink, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
     }
     return before != NULL;
 }
@@ -110,41 +100,26 @@ static gssize receive(int fd, char *buffer, gboolean *ret_overrun)
     return length;
 }
 
-static gboolean drain_netlink(const IbhEvents *events, char *buffer, guint32 own, IbhHear hear, gpointer data)
+gboolean ibh_events_drain(const IbhEvents *events, guint32 own, IbhHeard *heard)
 {
-    gboolean concerns = FALSE, overrun = FALSE;
+    static const char rdma[] = "SUBSYSTEM=infiniband";
+    g_autofree char *buffer = g_malloc(RECEIVE_SIZE);
+    gboolean concerns = FALSE, overrun = FALSE; /* what was lost may have concerned us */
     gssize length;
 
     while ((length = receive(events->netlink, buffer, &overrun)) >= 0 || overrun) {
         struct nlmsghdr *header = (void *)buffer;
         int left = (int)length;
 
-        concerns |= overrun; /* the lost events may have concerned us */
+        concerns |= overrun;
         for (; nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
             if (own && header->nlmsg_pid == own)
                 continue;
             concerns = TRUE;
-            hear(data, header);
+            ibh_heard_add(heard, header);
         }
     }
-    return concerns;
-}
-
-static gboolean drain_uevents(const IbhEvents *events, char *buffer)
-{
-    static const char wanted[] = "SUBSYSTEM=infiniband";
-    gboolean concerns = FALSE, overrun = FALSE;
-    gssize length;
-
     while (events->uevents >= 0 && ((length = receive(events->uevents, buffer, &overrun)) >= 0 || overrun))
-        concerns |= overrun || (length > 0 && memmem(buffer, (gsize)length, wanted, sizeof wanted));
+        concerns |= overrun || (length > 0 && memmem(buffer, (gsize)length, rdma, sizeof rdma));
     return concerns;
-}
-
-gboolean ibh_events_drain(const IbhEvents *events, guint32 own, IbhHear hear, gpointer data)
-{
-    g_autofree char *buffer = g_malloc(RECEIVE_SIZE);
-    const gboolean concerns = drain_netlink(events, buffer, own, hear, data);
-
-    return drain_uevents(events, buffer) || concerns;
 }

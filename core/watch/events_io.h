@@ -3,8 +3,7 @@
 #pragma once
 
 #include "watch/focus.h"
-
-#include <linux/netlink.h>
+#include "watch/heard.h"
 
 typedef struct {
     int netlink;    /* links, addresses, rules, routes, nexthop objects, netconf */
@@ -19,9 +18,5 @@ void ibh_events_close(IbhEvents *events);
  * have changed unheard since the focus was found. */
 gboolean ibh_events_focus(IbhEvents *events, const IbhFocus *focus);
 
-/* A change that others made, or the kernel. */
-typedef void (*IbhHear)(gpointer data, struct nlmsghdr *header);
-
-/* Reads all waiting reports. TRUE: one of them may concern us; `own` is the netlink port of our own changes. `hear` is
- * called for each message about something else. */
-gboolean ibh_events_drain(const IbhEvents *events, guint32 own, IbhHear hear, gpointer data);
+/* Hears all waiting reports. TRUE: one of them may concern us; `own` is the netlink port of our own changes. */
+gboolean ibh_events_drain(const IbhEvents *events, guint32 own, IbhHeard *heard);

@@ -412,11 +412,9 @@ static void check_filter(IbhEvents *events, uint8_t how, const uint8_t *from, gs
 
 static gboolean has_taken(const IbhHeard *heard, guint32 port)
 {
-    for (guint i = 0; i < heard->taken->len; i++) {
-        if (g_array_index(heard->taken, IbhTaken, i).port == port)
-            return TRUE;
-    }
-    return FALSE;
+    g_autoptr(GList) ports = g_hash_table_get_values(heard->taken);
+
+    return g_list_find(ports, GUINT_TO_POINTER(port)) != NULL;
 }
 
 static void check(const IbhEvents *events, IbhHeard *heard, const uint8_t *from, const uint8_t *end)
@@ -425,10 +423,10 @@ static void check(const IbhEvents *events, IbhHeard *heard, const uint8_t *from,
 
     queues[0] = queues[1] = (Queue){.at = from, .end = end};
     ibh_heard_forget(heard);
-    if (ibh_events_drain(events, OWN, ibh_heard_add, heard) != truth.concerns)
+    if (ibh_events_drain(events, OWN, heard) != truth.concerns)
         broken("what happened %s", truth.concerns ? "concerns us" : "does not concern us");
-    if (!truth.who && heard->taken->len)
-        broken("nobody took anything, and not: %u", g_array_index(heard->taken, IbhTaken, 0).port);
+    if (!truth.who && g_hash_table_size(heard->taken))
+        broken("nobody took anything, and not: %u of these", g_hash_table_size(heard->taken));
     if (truth.who && !has_taken(heard, truth.who))
         broken("it was %u", truth.who);
 }
