@@ -5,8 +5,6 @@
  */
 #include "report/report.h"
 
-#include <string.h>
-
 #define MANY_PEERS 8
 #define WORST_MAX 5
 
@@ -70,36 +68,18 @@ static int compare_rows(gconstpointer a, gconstpointer b)
     return lost ? lost : other->sent - one->sent;
 }
 
-/* `marks`: of each peer, the problem of each rail. Peers that all rails see alike need no count: rows by state say the
- * same in fewer words. */
-static gboolean are_many_different(const char *const *marks, guint peers, guint rails)
-{
-    const char *const *first = NULL;
-    guint marked = 0, alike = 0;
-
-    for (guint peer = 0; peer < peers; peer++, marks += rails) {
-        guint n = 0;
-
-        for (guint rail = 0; rail < rails; rail++)
-            n += marks[rail] != NULL;
-        if (!n) /* the run was interrupted before */
-            continue;
-        first = first ? first : marks;
-        alike += memcmp(first, marks, rails * sizeof *marks) == 0;
-        marked++;
-    }
-    return marked >= MANY_PEERS && rails > 1 && alike < marked;
-}
-
-/* Sets `rows`, by rail and state, and `sums`, by rail. TRUE: these say more. */
+/* Sets `rows`, by rail and state, and `sums`, by rail. TRUE: these say more. Peers that all rails see alike need no
+ * sum: rows by state say the same in fewer words. */
 static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *sums)
 {
-    const guint rails = probe->nics->len, peers = probe->peers->len;
-    g_autofree const char **marks = g_new0(const char *, peers *rails);
+    gboolean differ = FALSE;
+    guint most = 0;
 
-    for (guint rail = 0; rail < rails; rail++) {
+    for (guint rail = 0; rail < probe->nics->len; rail++) {
         const IbhNic *nic = probe->nics->pdata[rail];
-        guint right = 0, marked = 0;
+        g_autofree const char **problem_of = g_new0(const char *, probe->peers->len);
+        const char *first = NULL;
+        guint right = 0, n = 0;
         Row *sum = NULL;
 
         IBH_EACH (const IbhProbePair, pair, probe->pairs) {
@@ -113,7 +93,7 @@ static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *s
                                 tcp ? "; the NIC of its replies is not known: " : "", tcp, NULL);
             count_peer(rows, nic, state, ibh_probe_peer(pair), pair)->ok = !codes->len;
             sum = count_peer(sums, nic, "", ibh_probe_peer(pair), pair);
-            marks[pair->peer * rails + rail] = g_intern_string(problems);
+            problem_of[pair->peer] = g_intern_string(problems);
         }
         IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked) {
             const IbhIp *peer = &g_array_index(probe->peers, IbhIp, unasked->peer);
@@ -123,20 +103,26 @@ static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *s
                 continue;
             count_peer(rows, nic, state, peer, NULL);
             sum = count_peer(sums, nic, "", peer, NULL);
-            marks[unasked->peer * rails + rail] = g_intern_string(state);
+            problem_of[unasked->peer] = g_intern_string(state);
         }
-        for (guint peer = 0; peer < peers; peer++) {
-            const char *mark = marks[peer * rails + rail];
+        for (guint peer = 0; peer < probe->peers->len; peer++) {
+            const char *problem = problem_of[peer];
 
-            right += mark && !mark[0];
-            marked += mark != NULL;
+            if (!problem) /* the run was interrupted before */
+                continue;
+            n++;
+            right += !problem[0];
+            first = first ? first : problem;
+            differ |= problem != first;
         }
+        differ |= rail && n != most;
+        most = MAX(most, n);
         if (sum) {
             g_free(sum->state);
-            sum->state = g_strdup_printf("%u of %u ok", right, marked);
+            sum->state = g_strdup_printf("%u of %u ok", right, n);
         }
     }
-    return are_many_different(marks, peers, rails);
+    return most >= MANY_PEERS && probe->nics->len > 1 && differ;
 }
 
 /* Nothing is said of a pair whose packets were under way. */
