@@ -50,8 +50,7 @@ static const char *name_change(struct nlmsghdr *header, int *ret_ifindex)
         *ret_ifindex = nlmsg_valid_hdr(header, sizeof *address) ? (int)address->ifa_index : 0;
         return "an address changed";
     case RTM_NEWNETCONF:
-        if (header->nlmsg_type == RTM_NEWNETCONF)
-            *ret_ifindex = (int)find_u32(header, sizeof(struct netconfmsg), NETCONFA_IFINDEX);
+        *ret_ifindex = (int)find_u32(header, sizeof(struct netconfmsg), NETCONFA_IFINDEX);
         return "a sysctl changed";
     case RTM_NEWRULE:
         return "a rule changed";
@@ -91,7 +90,7 @@ void ibh_heard_add(IbhHeard *heard, struct nlmsghdr *header)
                             name_taken(info->rtm_family, is_rule ? &rule : NULL,
                                        is_rule ? 0 : find_u32(header, sizeof *info, RTA_TABLE)),
                             GUINT_TO_POINTER(header->nlmsg_pid));
-    if (is_nics && header->nlmsg_type != RTM_NEWNETCONF && !ibh_numbers_have(heard->moved, ifindex))
+    if (is_nics && (header->nlmsg_type & ~1) != RTM_NEWNETCONF && !ibh_numbers_have(heard->moved, ifindex))
         g_array_append_val(heard->moved, ifindex);
 }
 
