@@ -202,7 +202,7 @@ static void look(Watch *watch)
             g_array_append_val(given_up, away->ifindex);
     }
     watch->how.cause = cause;
-    watch->how.restraint = (IbhRestraint){.given_up = given_up, .leaves = leaves, .data = watch};
+    watch->how.restraint.given_up = given_up;
     ok = ibh_event_run(&watch->how, watch->complained);
     ibh_heard_forget(&watch->heard);
     now = watch->any.looked = g_get_monotonic_time();
@@ -290,7 +290,12 @@ static gboolean start(Watch *watch, GError **error)
 
 gboolean ibh_watch_run(const char *config, const char *sysfs)
 {
-    Watch watch = {.how = {.config = config, .sysfs = sysfs, .configure = configure, .done = on_change, .after = after},
+    Watch watch = {.how = {.config = config,
+                           .sysfs = sysfs,
+                           .configure = configure,
+                           .restraint = {.leaves = leaves},
+                           .done = on_change,
+                           .after = after},
                    .reload = config != NULL, /* who names a file wants what it says */
                    .held = -1};
     const int *const opened[] = {&watch.signals, &watch.files, &watch.held};
@@ -301,6 +306,7 @@ gboolean ibh_watch_run(const char *config, const char *sysfs)
         return FALSE;
     }
     watch.how.data = &watch;
+    watch.how.restraint.data = &watch;
     watch.files = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     watch.alive = ibh_notify_interval() ? 0 : NEVER;
     watch.away = IBH_NEW_ARRAY(Away);
