@@ -108,7 +108,7 @@ static const char native_why[] =
 /* ---- the table ---- */
 
 /* What a format says of each rail, routes first, for each family or (`both`) for the two together. What stands in
- * braces is left out if its value is missing (find_value()). */
+ * braces is left out if its value is missing; put() has the values. */
 typedef enum { WORDS_OF_IP, WORDS_OF_NETWORKD, WORDS_OF_NMCLI, N_WORDS } Words;
 
 typedef struct {
@@ -249,89 +249,75 @@ typedef struct {
     GString *lost; /* metrics that the format cannot express */
 } Line;
 
+typedef struct {
+    const char *name;
+    char *value; /* NULL: it has none; "": a flag that is set */
+} Value;
+
+/* "BEFORE$NAMEBEHIND" */
+static char *fill_braces(gconstpointer of, const char *text)
+{
+    const char *mark = strchr(text, '$');
+    const gsize length = strspn(mark + 1, G_CSET_a_2_z);
+    const Value *value = of;
+
+    while (strncmp(value->name, mark + 1, length) != 0 || value->name[length])
+        value++;
+    return value->value ? g_strdup_printf("%.*s%s%s", (int)(mark - text), text, value->value, mark + 1 + length) : NULL;
+}
+
 /* For rt_tables, where a decimal number is read as a signed one. */
 static char *write_table(guint32 table)
 {
     return g_strdup_printf(table > G_MAXINT32 ? "0x%x" : "%u", table);
 }
 
-/* Values of the NIC and the family. */
-static char *find_value_of_nic(const Line *line, const char *name)
-{
-    const IbhNic *nic = line->nic;
-    const char *iface = nic->link->name, *file = find_connection(line->facts, nic, "systemd-networkd"),
-               *netplan = find_connection(line->facts, nic, "netplan"),
-               *connection = find_connection(line->facts, nic, "NetworkManager");
-    g_autofree char *safe = ibh_text_printable(connection ? connection : iface);
-
-    if (g_str_equal(name, "nic"))
-        return g_strdup(iface);
-    if (g_str_equal(name, "connection"))
-        return ibh_text_shell_word(safe);
-    if (g_str_equal(name, "file") && file)
-        return ibh_text_printable(file);
-    if (g_str_equal(name, "file") && !netplan)
-        return g_strdup_printf("%s.network", iface);
-    if (g_str_equal(name, "file") || g_str_equal(name, "generated"))
-        return g_strdup_printf("10-netplan-%s.network", netplan && ibh_render_is_plain(netplan) ? netplan : iface);
-    if (g_str_equal(name, "own"))
-        return write_table(nic->table);
-    if (g_str_equal(name, "defaults"))
-        return write_table(ibh_nic_defaults(nic));
-    if (g_str_equal(name, "native"))
-        return write_table(nic->table + line->distance);
-    if (g_str_equal(name, "nativedefaults"))
-        return write_table(ibh_nic_defaults(nic) + line->distance);
-    if (g_str_equal(name, "family"))
-        return g_strdup(line->family == AF_INET6 ? "6" : "4");
-    return g_strdup(line->family == AF_INET6 ? "6" : ""); /* six */
-}
-
-/* NULL: it has none; "" for a flag that is set. */
-static char *find_value(const Line *line, const char *name)
-{
-    const IbhRoute *route = line->route;
-    const IbhRule *rule = line->rule;
-    const IbhPrefix *dst = route ? &route->dst : rule && rule->to.length ? &rule->to : NULL;
-    const IbhIp *address = rule ? &rule->from.ip : route && route->gateway.family != AF_UNSPEC ? &route->gateway : NULL;
-    const guint32 table = route ? route->table : rule ? rule->table : 0;
-    char text[IBH_PREFIX_STRLEN];
-
-    if (g_str_equal(name, "dst"))
-        return dst ? g_strdup(ibh_prefix_format(dst, text)) : NULL;
-    if (g_str_equal(name, "address"))
-        return address ? g_strdup(ibh_ip_format(address, text)) : NULL;
-    if (g_str_equal(name, "table"))
-        return g_strdup_printf("%u", table + (ibh_nic_has_table(line->nic, table) ? line->distance : 0));
-    if (g_str_equal(name, "onlink"))
-        return route->onlink ? g_strdup("") : NULL;
-    if (g_str_equal(name, "link"))
-        return route->scope == RT_SCOPE_LINK ? g_strdup("") : NULL;
-    if (g_str_equal(name, "metrics"))
-        return write_metrics(route, line->format->words, line->lost);
-    if (g_str_equal(name, "priority"))
-        return g_strdup_printf("%u", rule->priority);
-    if (g_str_equal(name, "length"))
-        return rule->suppress_prefixlength < 0 ? NULL
-                                               : g_strdup_printf("%" G_GINT64_FORMAT, rule->suppress_prefixlength);
-    return find_value_of_nic(line, name);
-}
-
-/* "BEFORE$NAMEBEHIND" */
-static char *fill_braces(gconstpointer of, const char *text)
-{
-    const char *mark = strchr(text, '$');
-    const int length = (int)strspn(mark + 1, G_CSET_a_2_z);
-    g_autofree char *name = g_strndup(mark + 1, (gsize)length), *value = find_value(of, name);
-
-    return value ? g_strdup_printf("%.*s%s%s", (int)(mark - text), text, value, mark + 1 + length) : NULL;
-}
-
+/* Fills the template, and writes it. */
 static void put(GString *out, const char *template, const Line *line)
 {
-    g_autofree char *text = ibh_text_fill_in(template, fill_braces, line);
+    const IbhNic *nic = line->nic;
+    const IbhRoute *route = line->route;
+    const IbhRule *rule = line->rule;
+    const IbhPrefix *to = route ? &route->dst : rule && rule->to.length ? &rule->to : NULL;
+    const IbhIp *ip = rule ? &rule->from.ip : route && route->gateway.family != AF_UNSPEC ? &route->gateway : NULL;
+    const guint32 table = route ? route->table : rule ? rule->table : 0, distance = line->distance;
+    const char *iface = nic->link->name, *six = line->family == AF_INET6 ? "6" : "",
+               *file = find_connection(line->facts, nic, "systemd-networkd"),
+               *netplan = find_connection(line->facts, nic, "netplan"),
+               *connection = find_connection(line->facts, nic, "NetworkManager");
+    g_autofree char *safe = ibh_text_printable(connection ? connection : iface), *text = NULL;
+    g_autofree char *generated =
+        g_strdup_printf("10-netplan-%s.network", netplan && ibh_render_is_plain(netplan) ? netplan : iface);
+    char address[IBH_IP_STRLEN], prefix[IBH_PREFIX_STRLEN];
+    const Value values[] = {
+        {"nic", g_strdup(iface)},
+        {"family", g_strdup(six[0] ? six : "4")},
+        {"six", g_strdup(six)},
+        {"connection", ibh_text_shell_word(safe)},
+        {"generated", g_strdup(generated)},
+        {"file", file      ? ibh_text_printable(file)
+                 : netplan ? g_strdup(generated)
+                           : g_strdup_printf("%s.network", iface)},
+        {"own", write_table(nic->table)},
+        {"defaults", write_table(ibh_nic_defaults(nic))},
+        {"native", write_table(nic->table + distance)},
+        {"nativedefaults", write_table(ibh_nic_defaults(nic) + distance)},
+        {"dst", to ? g_strdup(ibh_prefix_format(to, prefix)) : NULL},
+        {"address", ip ? g_strdup(ibh_ip_format(ip, address)) : NULL},
+        {"table", g_strdup_printf("%u", table + (ibh_nic_has_table(nic, table) ? distance : 0))},
+        {"onlink", route && route->onlink ? g_strdup("") : NULL},
+        {"link", route && route->scope == RT_SCOPE_LINK ? g_strdup("") : NULL},
+        {"metrics", route ? write_metrics(route, line->format->words, line->lost) : NULL},
+        {"priority", rule ? g_strdup_printf("%u", rule->priority) : NULL},
+        {"length", rule && rule->suppress_prefixlength >= 0
+                       ? g_strdup_printf("%" G_GINT64_FORMAT, rule->suppress_prefixlength)
+                       : NULL},
+    };
 
+    text = ibh_text_fill_in(template, fill_braces, values);
     g_string_append(out, text);
+    IBH_EACH_ROW (const Value, value, values)
+        g_free(value->value);
 }
 
 /* `line`: the format and the NIC; a family or (AF_UNSPEC) both. */
@@ -350,7 +336,7 @@ static void put_rail(GString *out, Line line)
         line.route = route;
         line.lost = lost;
         put(out, line.format->route, &line);
-        if (lost->len)
+        if (lost->len && line.format->route[0])
             g_string_append_printf(out, "# Without%s of the route to %s, which this format cannot say.\n", lost->str,
                                    ibh_prefix_format(&route->dst, text));
     }
