@@ -189,7 +189,7 @@ static void json_put_pair(GString *out, const IbhProbe *probe, const IbhProbePai
     if (size)
         json_put(out, "] path_mtu:u", size);
     else
-        json_put(out, "] path_mtu:s", NULL);
+        json_put(out, "] path_mtu:b", -1); /* null */
     json_put(out, "rdma:s problems:t stage:s ok:b", ibh_pair_rdma_text(probe, pair), problems, ibh_probe_stage(pair),
              ok);
     if (ok < 0)

@@ -11,20 +11,21 @@ static void put_family(GString *out, const char *name, const char *help)
     g_string_append_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
 }
 
-/* {code="...",device="..."}: names of labels, each with its value behind it; NULL ends them. */
-static char *make_labels(const char *name, ...)
+/* {code="...",device="..."}; a value follows for each name. */
+static char *make_labels(const char *names, ...)
 {
+    g_auto(GStrv) all = g_strsplit(names, " ", -1);
     GString *labels = g_string_new(NULL);
-    va_list more;
+    va_list values;
 
-    va_start(more, name);
-    for (; name; name = va_arg(more, const char *)) {
-        g_autofree char *value = ibh_text_printable(va_arg(more, const char *));
+    va_start(values, names);
+    for (char **name = all; *name; name++) {
+        g_autofree char *value = ibh_text_printable(va_arg(values, const char *));
 
-        g_string_append_printf(labels, "%c%s=", labels->len ? ',' : '{', name);
+        g_string_append_printf(labels, "%c%s=", labels->len ? ',' : '{', *name);
         ibh_json_put_quoted(labels, value);
     }
-    va_end(more);
+    va_end(values);
     return g_string_free(g_string_append_c(labels, '}'), FALSE);
 }
 
@@ -36,7 +37,7 @@ static void put_rails(const IbhReport *report)
     put_family(report->out, "ib_hook_rail_ok", "Whether nothing is wrong with a rail: no error and no warning.");
     for (int pass = 0; pass < 2; pass++) {
         IBH_EACH_POINTER (const IbhNic, nic, report->nics[TRUE]) {
-            g_autofree char *labels = make_labels("device", nic->link->name, NULL);
+            g_autofree char *labels = make_labels("device", nic->link->name);
             const gboolean is_wrong = ibh_findings_worst(report->findings, nic->link->name) != NULL;
 
             if (pass == 0 && (is_wrong || !g_hash_table_contains(wrong, labels)))
@@ -55,9 +56,8 @@ static void put_pair(GString *out, const IbhProbePair *pair, const char *name, d
 {
     const IbhProbeSource *source = ibh_probe_source(pair);
     char peer[IBH_IP_STRLEN], from[IBH_IP_STRLEN];
-    g_autofree char *labels =
-        make_labels("device", source->nic->link->name, "peer", ibh_ip_format(ibh_probe_peer(pair), peer), "source",
-                    ibh_ip_format(&source->ip, from), NULL);
+    g_autofree char *labels = make_labels("device peer source", source->nic->link->name,
+                                          ibh_ip_format(ibh_probe_peer(pair), peer), ibh_ip_format(&source->ip, from));
 
     if (value >= 0)
         g_string_append_printf(out, "%s%s %.9g\n", name, labels, value);
@@ -73,9 +73,9 @@ static void put_findings(const IbhReport *report, const char *name)
     put_family(report->out, name, "What was found, by the code that ib-hook(8) explains.");
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         for (guint i = 0; i < MAX(finding->ifaces->len, 1); i++) {
+            const char *device = finding->ifaces->len ? finding->ifaces->pdata[i] : "";
             char *labels =
-                make_labels("code", finding->code, "device", finding->ifaces->len ? finding->ifaces->pdata[i] : "",
-                            "severity", ibh_severity_name(finding->severity), NULL);
+                make_labels("code device severity", finding->code, device, ibh_severity_name(finding->severity));
             const guint before = GPOINTER_TO_UINT(g_hash_table_lookup(counts, labels));
 
             g_hash_table_insert(counts, labels, GUINT_TO_POINTER(before + 1));
