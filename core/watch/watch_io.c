@@ -6,7 +6,6 @@
 #include "run/run.h"
 #include "watch/backoff.h"
 #include "watch/events_io.h"
-#include "watch/heard.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -49,7 +48,6 @@ typedef struct {
 typedef struct {
     IbhEvent how;
     IbhEvents events;
-    IbhHeard heard;
     int signals;
     int files; /* tells that the configuration's files change; -1: not available here */
     int held;  /* the lock that says that it runs; -1: not yet */
@@ -115,7 +113,7 @@ static void on_change(gpointer data, const IbhOp *op)
 {
     Watch *watch = data;
     /* While addresses come and go, hooks and --watch delete and add by turns. */
-    const guint32 taker = ibh_numbers_have(watch->heard.moved, op->ifindex) ? 0 : ibh_heard_taker(&watch->heard, op);
+    const guint32 taker = ibh_numbers_have(watch->events.moved, op->ifindex) ? 0 : ibh_events_taker(&watch->events, op);
     const int seconds = ibh_backoff_note(watch->backoff, op, taker != 0, watch->looking);
     g_autofree char *command = NULL, *who = NULL, *text = NULL;
 
@@ -186,7 +184,7 @@ static void look(Watch *watch)
 {
     const char *path = watch->how.config ? watch->how.config : IBH_CONFIG_DIR;
     g_autofree char *fragments = g_strconcat(path, "/conf.d", NULL);
-    g_autofree char *cause = g_strconcat("--watch", watch->heard.first ? ": " : NULL, watch->heard.first, NULL);
+    g_autofree char *cause = g_strconcat("--watch", watch->events.first ? ": " : NULL, watch->events.first, NULL);
     g_autoptr(GArray) given_up = IBH_NEW_ARRAY(int);
     gint64 now = g_get_monotonic_time();
     gboolean ok;
@@ -195,7 +193,7 @@ static void look(Watch *watch)
     (void)inotify_add_watch(watch->files, path, FILE_CHANGES);
     (void)inotify_add_watch(watch->files, fragments, FILE_CHANGES);
     watch->looking = now;
-    IBH_EACH (const int, ifindex, watch->heard.moved)
+    IBH_EACH (const int, ifindex, watch->events.moved)
         ibh_backoff_forgive(watch->backoff, *ifindex);
     IBH_EACH (const Away, away, watch->away) {
         if (now - away->since >= ADDRESS_MAY_COME_BACK)
@@ -204,7 +202,7 @@ static void look(Watch *watch)
     watch->how.cause = cause;
     watch->how.restraint.given_up = given_up;
     ok = ibh_event_run(&watch->how, watch->complained);
-    ibh_heard_forget(&watch->heard);
+    ibh_events_forget(&watch->events);
     now = watch->any.looked = g_get_monotonic_time();
     watch->rest = CLAMP(REST * (now - watch->looking), FIRST_PAUSE, LONGEST_REST);
     if (watch->own)
@@ -251,10 +249,10 @@ static void wait_for_something(Watch *watch)
     while (read(watch->files, changes, sizeof changes) > 0)
         watch->due = MIN(watch->due, now + FILES_SETTLE_WITHIN);
     if (fds[1].revents || fds[2].revents) {
-        watch->heard.nics = watch->focus.candidates;
-        watch->heard.ours = FALSE;
-        if (ibh_events_drain(&watch->events, watch->port, &watch->heard))
-            on_event(watch, watch->heard.ours, now);
+        gboolean ours;
+
+        if (ibh_events_drain(&watch->events, watch->port, watch->focus.candidates, &ours))
+            on_event(watch, ours, now);
     }
     if (now >= watch->alive) {
         ibh_notify("WATCHDOG=1");
@@ -313,7 +311,6 @@ gboolean ibh_watch_run(const char *config, const char *sysfs)
     watch.backoff = ibh_backoff_new();
     watch.missing = IBH_NEW_ARRAY(IbhKnownRail);
     watch.complained = g_string_new(NULL);
-    ibh_heard_init(&watch.heard);
     while (!watch.stop) {
         if (watch.due <= g_get_monotonic_time())
             look(&watch);
@@ -321,7 +318,6 @@ gboolean ibh_watch_run(const char *config, const char *sysfs)
     }
     ibh_notify("STOPPING=1");
     after(&watch, NULL);
-    ibh_heard_clear(&watch.heard);
     ibh_events_close(&watch.events);
     for (guint i = 0; i < G_N_ELEMENTS(opened); i++) {
         if (*opened[i] >= 0)
