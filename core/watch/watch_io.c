@@ -42,7 +42,7 @@ typedef struct {
 
 typedef struct {
     int ifindex;
-    gint64 since; /* its addresses have been away */
+    gint64 since; /* its addresses have been away, in this run and those before */
 } Away;
 
 typedef struct {
@@ -63,7 +63,6 @@ typedef struct {
     gboolean own;   /* such an event came since the last look, or a change of ours */
     gint64 retry;   /* after the last failure; 0: there was none */
     gint64 alive;   /* when systemd expects our sign of life; NEVER: it does not */
-    GArray *away;   /* Away */
     GArray *backoff;
     GArray *missing;     /* IbhKnownRail, at the last look */
     GString *complained; /* the last warning, so that it is printed once */
@@ -71,7 +70,7 @@ typedef struct {
     /* of the last run, as far as it came */
     IbhFocus focus; /* without candidates: not so far */
     guint32 port;   /* of its changes */
-    GArray *spared; /* int: the NICs that it left alone; NULL: not so far */
+    GArray *away;   /* Away: the NICs that it left alone */
     GArray *missed; /* IbhKnownRail; NULL: not so far */
 } Watch;
 
@@ -134,16 +133,25 @@ static void on_change(gpointer data, const IbhOp *op)
 static void after(gpointer data, IbhRun *run)
 {
     Watch *watch = data;
+    g_autoptr(GArray) before = watch->away;
 
-    ibh_focus_clear(&watch->focus);
+    watch->away = IBH_NEW_ARRAY(Away);
     watch->port = 0;
-    g_clear_pointer(&watch->spared, g_array_unref);
+    ibh_focus_clear(&watch->focus);
     g_clear_pointer(&watch->missed, g_array_unref);
     if (!run || !run->spared) /* it did not come so far */
         return;
-    ibh_focus_find(&watch->focus, run->rails);
+    IBH_EACH (const int, ifindex, run->spared) {
+        Away away = {.ifindex = *ifindex, .since = g_get_monotonic_time()};
+
+        IBH_EACH (const Away, one, before) {
+            if (one->ifindex == *ifindex)
+                away.since = one->since;
+        }
+        g_array_append_val(watch->away, away);
+    }
     watch->port = ibh_netlink_port(run->netlink);
-    watch->spared = g_steal_pointer(&run->spared);
+    ibh_focus_find(&watch->focus, run->rails);
     watch->missed = ibh_missing_find(run->rails, run->config, run->sysfs, TRUE);
     watch->reload = FALSE; /* its configuration is in the state */
 }
@@ -159,24 +167,6 @@ static void on_event(Watch *watch, gboolean ours, gint64 now)
     watch->own |= ours;
     burst->pause = now - burst->looked > QUIET ? 0 : CLAMP(2 * burst->pause, FIRST_PAUSE, LAST_PAUSE);
     watch->due = MIN(watch->due, MAX(now, MAX(burst->looked + burst->pause, watch->any.looked + watch->rest)));
-}
-
-/* Since when addresses have been away, for NICs that were spared before, and are again. */
-static void remember_spared(Watch *watch, gint64 now)
-{
-    g_autoptr(GArray) before = watch->away;
-
-    watch->away = IBH_NEW_ARRAY(Away);
-    for (guint i = 0; watch->spared && i < watch->spared->len; i++) {
-        Away away = {.ifindex = g_array_index(watch->spared, int, i), .since = now};
-
-        IBH_EACH (const Away, one, before) {
-            if (one->ifindex == away.ifindex)
-                away.since = one->since;
-        }
-        g_array_append_val(watch->away, away);
-        watch->due = MIN(watch->due, away.since + ADDRESS_MAY_COME_BACK);
-    }
 }
 
 /* Everything is read anew from here on. */
@@ -211,7 +201,8 @@ static void look(Watch *watch)
 
     /* When to look again, if nothing happens. */
     watch->due = ibh_backoff_next(watch->backoff, now);
-    remember_spared(watch, now);
+    IBH_EACH (const Away, away, watch->away)
+        watch->due = MIN(watch->due, away->since + ADDRESS_MAY_COME_BACK);
     watch->retry = ok ? 0 : watch->retry ? MIN(2 * watch->retry, LAST_RETRY) : RETRY;
     if (watch->retry)
         watch->due = MIN(watch->due, now + watch->retry);
