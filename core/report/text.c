@@ -24,35 +24,10 @@ static void add_whole_findings(const IbhReport *report)
     }
 }
 
-/* Notes are for --verbose, but who edits the configuration waits for its effect. */
-static gboolean is_shown(const IbhFinding *finding)
-{
-    return finding->severity < IBH_INFO || ibh_finding_is_down(finding) || g_str_equal(finding->code, "not-in-force");
-}
-
 /* What is no error says so. */
 static const char *weighs(IbhSeverity severity)
 {
     return severity == IBH_ERROR ? "" : severity == IBH_WARNING ? "warning: " : "note: ";
-}
-
-/* It has a row for this NIC alone. */
-static gboolean is_told_alone(const IbhFinding *finding, const char *iface)
-{
-    return ibh_finding_said(finding, iface) || finding->ifaces->len == 1;
-}
-
-/* With the NIC's port, "mlx5_1/1", which says which cable it is. */
-static void add_finding_of(const IbhReport *report, const IbhFinding *finding, const char *iface)
-{
-    const char *said = ibh_finding_said(finding, iface);
-    const IbhLink *link = ibh_snapshot_link_by_name(report->rails->snapshot, iface);
-    const char *port = link ? link->rdma : "";
-
-    IBH_EACH_BACK (const IbhKnownRail, known, report->missed)
-        port = !link && g_str_equal(known->iface, iface) ? known->port : port;
-    ibh_rows_add(report, "%s\t%s\t%s%s", iface, port, weighs(ibh_finding_weight(finding, iface)),
-                 said ? said : finding->message);
 }
 
 static gboolean is_among_rails(const IbhReport *report, const char *iface)
@@ -64,26 +39,38 @@ static gboolean is_among_rails(const IbhReport *report, const char *iface)
     return FALSE;
 }
 
-/* Of NICs that are no rails, of several at once, and of the host. */
-static void add_other_findings(const IbhReport *report)
+/* Of this rail; or (NULL) of NICs that are no rails, of several at once, and of the host. A NIC has a row of its own,
+ * with its port, "mlx5_1/1", which says which cable it is. */
+static void add_findings(const IbhReport *report, const char *rail)
 {
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         g_autoptr(GPtrArray) together = g_ptr_array_new();
         g_autofree char *names = NULL;
 
-        if (!is_shown(finding))
+        /* Notes are for --verbose, but who edits the configuration waits for its effect. */
+        if (finding->severity == IBH_INFO && !ibh_finding_is_down(finding) &&
+            !g_str_equal(finding->code, "not-in-force"))
             continue;
         IBH_EACH_POINTER (char, iface, finding->ifaces) {
-            if (!is_told_alone(finding, iface))
+            const char *said = ibh_finding_said(finding, iface);
+            const IbhLink *link = ibh_snapshot_link_by_name(report->rails->snapshot, iface);
+            const char *port = link ? link->rdma : "";
+
+            if (!said && finding->ifaces->len > 1) {
                 g_ptr_array_add(together, iface);
-            else if (!is_among_rails(report, iface))
-                add_finding_of(report, finding, iface);
+                continue;
+            }
+            IBH_EACH_BACK (const IbhKnownRail, known, report->missed)
+                port = !link && g_str_equal(known->iface, iface) ? known->port : port;
+            if (rail ? g_str_equal(rail, iface) : !is_among_rails(report, iface))
+                ibh_rows_add(report, "%s\t%s\t%s%s", iface, port, weighs(ibh_finding_weight(finding, iface)),
+                             said ? said : finding->message);
         }
         names = ibh_names_shorten(together);
-        if (together->len)
+        if (!rail && together->len)
             ibh_rows_add(report, "%u NICs\t\t%s%s: %s", together->len, weighs(finding->severity), names,
                          finding->message);
-        else if (!finding->ifaces->len)
+        if (!rail && !finding->ifaces->len)
             ibh_rows_add(report, "host\t\t%s%s", weighs(finding->severity), finding->message);
     }
 }
@@ -134,12 +121,8 @@ static void add_rails(const IbhReport *report)
     IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE]) {
         const char *iface = rail->link->name;
 
-        IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-            const gboolean is_its_own = ibh_finding_is_about(finding, iface) && is_told_alone(finding, iface);
-
-            if (is_shown(finding) && is_its_own && !report->style->verbose)
-                add_finding_of(report, finding, iface);
-        }
+        if (!report->style->verbose)
+            add_findings(report, iface);
         if (!ibh_findings_worst(report->findings, iface) && ibh_report_has_carrier(report, rail)) {
             g_autofree char *ok = say_ok(report, rail);
 
@@ -289,7 +272,7 @@ static void add_look(const IbhReport *report)
     if (style->quiet || (style->verbose && checks))
         add_whole_findings(report);
     else if (checks)
-        add_other_findings(report);
+        add_findings(report, NULL);
     if (!style->quiet && report->rails->main == IBH_MAIN_SPREAD) /* a global setting, which we do not change */
         ibh_rows_add(report, "main=spread: net.ipv4.fib_multipath_hash_policy=%d (0: by peer, 1: by flow)",
                      report->facts->hash_policy);
