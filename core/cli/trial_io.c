@@ -26,11 +26,11 @@ typedef struct {
     int tries;
 } Waiter;
 
-static gint64 seconds_left(const IbhToken *token)
+static guint seconds_left(const IbhToken *token)
 {
     const gint64 left = token->end - g_get_monotonic_time();
 
-    return left > 0 ? left / G_USEC_PER_SEC + 1 : 0;
+    return left > 0 ? (guint)MIN(left / G_USEC_PER_SEC + 1, G_MAXINT) : 0;
 }
 
 /* ---- the process that waits ---- */
@@ -51,14 +51,16 @@ static gboolean take_turn(Waiter *waiter, IbhRun *run, GString *said, GError **e
     g_auto(IbhToken) token = {.process = 0};
     g_autoptr(GPtrArray) plan = NULL;
     g_autoptr(IbhOutcome) outcome = NULL;
+    guint left;
 
     waiter->tries++;
     if (!ibh_run_configure(run, error) || !ibh_run_open(run, IBH_LOCK_SECONDS, error))
         return FALSE;
     if (ibh_token_read_open(waiter->token, &token) && token.process != waiter->process)
         return TRUE; /* it was confirmed, or another trial has taken its place */
-    waiter->seconds = seconds_left(&token) ? (guint)MIN(seconds_left(&token), LONG_PAUSE) : PAUSE;
-    if (!waiter->ends && seconds_left(&token)) {
+    left = seconds_left(&token);
+    waiter->seconds = left ? MIN(left, LONG_PAUSE) : PAUSE;
+    if (!waiter->ends && left) {
         waiter->tries--;
         return FALSE;
     }
@@ -167,7 +169,7 @@ static gboolean start_process(Waiter waiter)
 gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, guint *ret_seconds, GError **error)
 {
     const gint64 now = g_get_monotonic_time(), end = confirm ? now + confirm * G_USEC_PER_SEC : 0;
-    g_auto(IbhToken) token = run->store ? ibh_token_read(run->store) : (IbhToken){.process = 0};
+    g_auto(IbhToken) token = ibh_token_read(run->store);
     const Waiter waiter = {.trial = {.made = plan, .then = run->snapshot},
                            .begun = run,
                            .process = (int)getpid(),
@@ -188,7 +190,7 @@ gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, 
             token.ifaces[n] = g_strdup(run->only[i]);
             token.ifaces[n + 1] = NULL;
         }
-        *ret_seconds = (guint)seconds_left(&token);
+        *ret_seconds = seconds_left(&token);
         return ibh_token_write(run->store, &token, error);
     }
     if (!end || !plan->len)
@@ -208,7 +210,7 @@ gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, 
 
 gboolean ibh_trial_confirm(const IbhRun *run, GError **error)
 {
-    g_auto(IbhToken) token = run->store ? ibh_token_read(run->store) : (IbhToken){.process = 0};
+    g_auto(IbhToken) token = ibh_token_read(run->store);
     g_autofree char *caller = NULL;
 
     if (!token.process) {
@@ -227,6 +229,5 @@ gboolean ibh_trial_confirm(const IbhRun *run, GError **error)
 
 void ibh_trial_forget(const IbhRun *run)
 {
-    if (run->store)
-        (void)ibh_token_remove(run->store, NULL);
+    (void)ibh_token_remove(run->store, NULL);
 }

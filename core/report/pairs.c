@@ -115,7 +115,6 @@ static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *s
             first = first ? first : problem;
             differ |= problem != first;
         }
-        differ |= rail && n != most;
         most = MAX(most, n);
         if (sum) {
             g_free(sum->state);
