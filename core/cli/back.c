@@ -21,19 +21,19 @@ static const IbhLink *find_then(const IbhTrial *trial, const IbhLink *link)
     return g_str_equal(then->name, link->name) || ibh_link_has_hardware(link, hardware) ? then : NULL;
 }
 
-/* The trial decides about this NIC. An --apply ends the holds of its NICs, so a NIC whose hold differs now has had a
- * decision since: by --undo, or after a first try by --apply. */
-static gboolean has_say(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
+/* The same, if the trial decides about this NIC. An --apply ends the holds of its NICs, so a NIC whose hold differs now
+ * has had a decision since: by --undo, or after a first try by --apply. */
+static const IbhLink *find_decided(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
 {
     const IbhLink *then = find_then(trial, link);
-    gboolean was_held;
+    const gboolean is_held = ibh_names_have(now->state->holds, link->name);
 
     if (!then || (trial->only && !g_strv_contains(trial->only, then->name)))
-        return FALSE;
-    was_held = ibh_names_have(trial->then->state->holds, then->name);
-    if (ibh_names_have(now->state->holds, link->name))
-        return trial->tried && was_held;
-    return !trial->tried || ibh_names_have(now->state->kept, link->name);
+        return NULL;
+    if (is_held ? trial->tried && ibh_names_have(trial->then->state->holds, then->name)
+                : !trial->tried || ibh_names_have(now->state->kept, link->name))
+        return then;
+    return NULL;
 }
 
 /* ---- what stood before ---- */
@@ -142,9 +142,9 @@ static void want_routes(const IbhTrial *trial, IbhWanted *wanted)
 }
 
 /* A value comes back where the trial set the present one: to what a rail has, or to the administrator's. */
-static void want_values(const IbhTrial *trial, IbhWantedNic *one)
+static void want_values(const IbhTrial *trial, const IbhLink *then, IbhWantedNic *one)
 {
-    const IbhLink *now = one->nic->link, *then = find_then(trial, now);
+    const IbhLink *now = one->nic->link;
 
     for (IbhSysctl key = 0; key < IBH_N_SYSCTLS; key++) {
         gboolean is_set = one->nic->base[key] != now->sysctl[key];
@@ -165,9 +165,11 @@ GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
 
     wanted->why = "as it was before --apply";
     IBH_EACH (IbhWantedNic, one, wanted->nics) {
-        one->selected = has_say(trial, rails->snapshot, one->nic->link);
-        if (one->selected)
-            want_values(trial, one);
+        const IbhLink *then = find_decided(trial, rails->snapshot, one->nic->link);
+
+        one->selected = then != NULL;
+        if (then)
+            want_values(trial, then, one);
     }
     wanted->spread = !trial->only && may_spread(trial, wanted);
     want_rules(trial, wanted);
@@ -221,12 +223,12 @@ void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *
             ibh_state_hold(state, iface);
     }
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        const IbhLink *link = nic->link, *then = find_then(trial, link);
+        const IbhLink *link = nic->link, *then = find_decided(trial, now, link);
         gboolean concerns = nic->rank && nic->status != IBH_NIC_UNMANAGED;
 
         IBH_EACH_POINTER (const IbhOp, op, trial->made)
             concerns |= ibh_op_what(op) != IBH_PEERS && op->ifindex == link->ifindex;
-        if (!concerns || !has_say(trial, now, link))
+        if (!concerns || !then)
             continue;
         recall(trial, now, link, state);
         if (ibh_names_have(trial->then->state->holds, then->name))

@@ -125,14 +125,13 @@ static void json_put_nic(const IbhReport *report, const IbhNic *nic)
 {
     const IbhManager *manager = ibh_facts_manager(report->facts, nic->link->ifindex);
     const IbhLink *link = nic->link;
-    g_autoptr(GPtrArray) addresses = ibh_report_addresses(report, nic, NULL);
+    g_autoptr(GPtrArray) addresses = ibh_report_addresses(report, nic, IBH_ADDRESSES_ALL);
     g_autofree char *why = ibh_nic_why(nic);
 
     json_put(report->out, "{ iface:s ifindex:u type:s rdma:n addresses:t", link->name, link->ifindex,
              link->type == ARPHRD_INFINIBAND ? "infiniband" : "ethernet", link->rdma, addresses);
     if (nic->status == IBH_NIC_RAIL) {
-        g_autoptr(GPtrArray) unchecked = g_ptr_array_new_with_free_func(g_free);
-        g_autoptr(GPtrArray) checked G_GNUC_UNUSED = ibh_report_addresses(report, nic, unchecked);
+        g_autoptr(GPtrArray) unchecked = ibh_report_addresses(report, nic, IBH_ADDRESSES_UNCHECKED);
 
         json_put(report->out, "table:u main:s unchecked:t", nic->table,
                  is_spread(report->rails, nic) ? "spread" : "keep", unchecked);

@@ -49,18 +49,19 @@ guint ibh_report_count_standing(const IbhReport *report)
     return standing;
 }
 
-GPtrArray *ibh_report_addresses(const IbhReport *report, const IbhNic *nic, GPtrArray *unchecked)
+GPtrArray *ibh_report_addresses(const IbhReport *report, const IbhNic *nic, IbhAddresses which)
 {
     GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
     char text[IBH_PREFIX_STRLEN];
 
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
         const IbhPrefix shown = {.ip = address->local, .length = address->subnet.length};
-        const gboolean is_asked =
-            !report->check || !ibh_address_is_host(address) || ibh_check_asks_from(report->check, nic, &address->local);
+        const gboolean is_unchecked =
+            report->check && ibh_address_is_host(address) && !ibh_check_asks_from(report->check, nic, &address->local);
 
-        if (ibh_address_counts(address))
-            g_ptr_array_add(unchecked && !is_asked ? unchecked : list, g_strdup(ibh_prefix_format(&shown, text)));
+        if (ibh_address_counts(address) &&
+            (which == IBH_ADDRESSES_ALL || (which == IBH_ADDRESSES_UNCHECKED) == is_unchecked))
+            g_ptr_array_add(list, g_strdup(ibh_prefix_format(&shown, text)));
     }
     return list;
 }

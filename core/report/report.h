@@ -78,9 +78,10 @@ gboolean ibh_report_is_ok(const IbhReport *report);
 
 gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic);
 guint ibh_report_count_standing(const IbhReport *report); /* the rails that have carrier */
-/* char *: the addresses of a NIC. Around a single address, main may have nothing on the link, and if the NIC has no
- * subnet, nothing was asked about such an address: it goes to `unchecked`, unless that is NULL. */
-GPtrArray *ibh_report_addresses(const IbhReport *report, const IbhNic *nic, GPtrArray *unchecked);
+/* Around a single address, main may have nothing on the link; if the NIC has no subnet, nothing was asked about such an
+ * address. */
+typedef enum { IBH_ADDRESSES_ALL, IBH_ADDRESSES_CHECKED, IBH_ADDRESSES_UNCHECKED } IbhAddresses;
+GPtrArray *ibh_report_addresses(const IbhReport *report, const IbhNic *nic, IbhAddresses which); /* char * */
 int ibh_pair_verdict(const IbhProbePair *pair); /* -1: who answered is not known, and nothing else is wrong */
 const char *ibh_pair_rdma_text(const IbhProbe *probe, const IbhProbePair *pair); /* NULL: not asked for */
 char *ibh_texts_join(const GPtrArray *texts, const char *separator);

@@ -90,8 +90,8 @@ static char *say_ok(const IbhReport *report, const IbhNic *rail)
 {
     const guint32 decides = report->check ? ibh_check_find_table(report->check, rail) : 0,
                   table = decides ? decides : rail->table;
-    g_autoptr(GPtrArray) unchecked = g_ptr_array_new_with_free_func(g_free),
-                         addresses = ibh_report_addresses(report, rail, unchecked);
+    g_autoptr(GPtrArray) addresses = ibh_report_addresses(report, rail, IBH_ADDRESSES_CHECKED),
+                         unchecked = ibh_report_addresses(report, rail, IBH_ADDRESSES_UNCHECKED);
     g_autofree char *led = NULL, *left = join_addresses(report, unchecked), *number = g_strdup_printf("%u", table);
     GString *text = g_string_new(NULL);
     const char *but = NULL;
@@ -136,7 +136,7 @@ static void add_nic(const IbhReport *report, const char *iface, const IbhNic *ni
 {
     const IbhFinding *worst = ibh_findings_worst(report->findings, iface);
     const char *said = worst ? ibh_finding_said(worst, iface) : NULL;
-    g_autoptr(GPtrArray) texts = nic ? ibh_report_addresses(report, nic, NULL) : NULL;
+    g_autoptr(GPtrArray) texts = nic ? ibh_report_addresses(report, nic, IBH_ADDRESSES_ALL) : NULL;
     g_autofree char *addresses = nic ? join_addresses(report, texts) : g_strdup("-");
     const char *link = !nic ? "-" : !(nic->link->flags & IFF_UP) ? "down" : nic->link->carrier ? "up" : "no carrier";
     const char *state = !nic                                  ? "missing"
