@@ -34,7 +34,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DGLIB_VERSION_MIN_RE
 # The library: what an event runs. The hooks link it, and nothing else of core/. The rest: the command ib-hook has it.
 LIBRARY_PURE := model config plan
 LIBRARY_ACTING := kernel host run
-COMMAND_ROOMS := check fabric render probe watch cli
+COMMAND_ROOMS := check fabric probe report render watch cli
 sources = $(patsubst %.c,%,$(wildcard $(addprefix core/,$(addsuffix /*.c,$(1)))))
 # What decides (no I/O, no libnl) and what acts: whole rooms, or in a room that has both the files *_io.c. The unit tests
 # link only the first: the linker keeps it pure.

@@ -21,59 +21,36 @@ static const IbhLink *find_then(const IbhTrial *trial, const IbhLink *link)
     return g_str_equal(then->name, link->name) || ibh_link_has_hardware(link, hardware) ? then : NULL;
 }
 
-/* The trial decides about this NIC. An --apply ends the holds of its NICs, so a NIC whose hold differs now has had a
- * decision since: by --undo, or after a first try by --apply. */
-static gboolean has_say(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
+/* The same, if the trial decides about this NIC. An --apply ends the holds of its NICs, so a NIC whose hold differs now
+ * has had a decision since: by --undo, or after a first try by --apply. */
+static const IbhLink *find_decided(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
 {
     const IbhLink *then = find_then(trial, link);
-    gboolean was_held;
+    const gboolean is_held = ibh_names_have(now->state->holds, link->name);
 
     if (!then || (trial->only && !g_strv_contains(trial->only, then->name)))
-        return FALSE;
-    was_held = ibh_names_have(trial->then->state->holds, then->name);
-    if (ibh_names_have(now->state->holds, link->name))
-        return trial->tried && was_held;
-    return !trial->tried || ibh_names_have(now->state->kept, link->name);
+        return NULL;
+    if (is_held ? trial->tried && ibh_names_have(trial->then->state->holds, then->name)
+                : !trial->tried || ibh_names_have(now->state->kept, link->name))
+        return then;
+    return NULL;
 }
 
 /* ---- what stood before ---- */
 
-static gboolean has_address(const IbhSnapshot *snapshot, const IbhIp *ip)
+static gboolean decides_about(const IbhWanted *wanted, const IbhNic *nic)
 {
-    IBH_EACH (const IbhAddress, address, snapshot->addresses) {
+    return nic && g_array_index(wanted->nics, IbhWantedNic, nic->position).selected;
+}
+
+/* The address came since. What hooks gave it stays, or it would be without rules. */
+static gboolean is_new(const IbhTrial *trial, const IbhIp *ip)
+{
+    IBH_EACH (const IbhAddress, address, trial->then->addresses) {
         if (ibh_ip_equal(&address->local, ip))
-            return TRUE;
+            return FALSE;
     }
-    return FALSE;
-}
-
-/* The kernel finds the gateway by a subnet of the NIC, or by a route of the same table. */
-static gboolean has_gateway(const IbhTrial *trial, const IbhNic *nic, const IbhRoute *route)
-{
-    if (route->gateway.family == AF_UNSPEC || route->onlink || ibh_ip_is_fe80(&route->gateway))
-        return TRUE;
-    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
-        if (ibh_prefix_contains(&address->subnet, &route->gateway))
-            return TRUE;
-    }
-    IBH_EACH (const IbhRoute, way, trial->then->routes) {
-        if (ibh_route_is_ours(way) && way->table == route->table && way->ifindex == route->ifindex &&
-            way->gateway.family == AF_UNSPEC && ibh_prefix_contains(&way->dst, &route->gateway))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* The kernel takes the route again: its NIC is up, and has the source, and the gateway is a neighbour, not this host.
- */
-static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
-{
-    const IbhNic *nic = ibh_rails_nic(wanted->rails, route->ifindex);
-
-    if (route->gateway.family != AF_UNSPEC && ibh_rails_have_gateway(wanted->rails, nic, &route->gateway))
-        return FALSE;
-    return nic && nic->link->flags & IFF_UP && has_gateway(trial, nic, route) &&
-           (route->src.family == AF_UNSPEC || has_address(wanted->rails->snapshot, &route->src));
+    return TRUE;
 }
 
 /* Rules and routes of main=spread belong to all rails of a subnet: they come back where the trial decides about each.
@@ -84,15 +61,12 @@ static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
 
     for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
         IBH_EACH (const IbhRoute, route, lists[i]) {
-            const IbhWantedNic *one = ibh_wanted_nic(wanted, ibh_rails_nic(wanted->rails, route->ifindex));
-
             if (!ibh_route_is_spread(route))
                 continue;
-            if (!route->hops && (!one || !one->selected))
+            if (!route->hops && !decides_about(wanted, ibh_rails_nic(wanted->rails, route->ifindex)))
                 return FALSE;
             IBH_EACH_HOP (hop, route) {
-                one = ibh_wanted_nic(wanted, ibh_rails_nic(wanted->rails, hop->ifindex));
-                if (!one || !one->selected || hop->dead)
+                if (hop->dead || !decides_about(wanted, ibh_rails_nic(wanted->rails, hop->ifindex)))
                     return FALSE;
             }
         }
@@ -102,79 +76,85 @@ static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
 
 static void want_rules(const IbhTrial *trial, IbhWanted *wanted)
 {
-    const IbhSnapshot *now = wanted->rails->snapshot;
+    const GArray *const lists[] = {trial->then->rules, wanted->rails->snapshot->rules};
 
-    IBH_EACH (const IbhRule, rule, trial->then->rules) {
-        const gboolean is_spread = ibh_rule_is_spread(rule);
-        const IbhWantedNic *one =
-            is_spread ? NULL : ibh_wanted_nic(wanted, ibh_rails_holder(wanted->rails, &rule->from.ip));
+    for (guint since = FALSE; since <= TRUE; since++) {
+        IBH_EACH (const IbhRule, rule, lists[since]) {
+            const gboolean is_spread = ibh_rule_is_spread(rule);
 
-        if (ibh_rule_is_ours(rule) && (is_spread ? wanted->spread : one && one->selected))
-            g_array_append_vals(wanted->rules, rule, 1);
-    }
-    IBH_EACH (const IbhRule, rule, now->rules) {
-        const IbhWantedNic *one = ibh_wanted_nic(wanted, ibh_rails_holder(wanted->rails, &rule->from.ip));
-
-        if (ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule) && one && one->selected &&
-            !has_address(trial->then, &rule->from.ip)) /* it came since */
-            g_array_append_vals(wanted->rules, rule, 1);
+            if (ibh_rule_is_ours(rule) && !(since && (is_spread || !is_new(trial, &rule->from.ip))) &&
+                (is_spread ? wanted->spread : decides_about(wanted, ibh_rails_holder(wanted->rails, &rule->from.ip))))
+                g_array_append_vals(wanted->rules, rule, 1);
+        }
     }
 }
 
-/* The rule of an address that came since leads to this route. */
-static gboolean is_led_to(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
+/* The kernel takes the route again: its NIC is up, and has the source. The gateway is a neighbour, not this host: the
+ * kernel finds it by a subnet of the NIC, or by a route of the same table. */
+static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
 {
-    IBH_EACH (const IbhRule, rule, wanted->rules) {
-        if (rule->table == route->table && rule->family == route->family &&
-            (!rule->to.length || ibh_prefix_overlaps(&rule->to, &route->dst)) &&
-            !has_address(trial->then, &rule->from.ip))
-            return TRUE;
-    }
-    return FALSE;
+    const IbhNic *nic = ibh_rails_nic(wanted->rails, route->ifindex);
+    gboolean is_near = route->gateway.family == AF_UNSPEC || route->onlink || ibh_ip_is_fe80(&route->gateway);
+
+    if (!nic || !(nic->link->flags & IFF_UP) ||
+        (route->src.family != AF_UNSPEC && !ibh_rails_holder(wanted->rails, &route->src)) ||
+        (route->gateway.family != AF_UNSPEC && ibh_rails_have_gateway(wanted->rails, nic, &route->gateway)))
+        return FALSE;
+    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses)
+        is_near |= ibh_prefix_contains(&address->subnet, &route->gateway);
+    IBH_EACH (const IbhRoute, way, trial->then->routes)
+        is_near |= ibh_route_is_ours(way) && way->table == route->table && way->ifindex == route->ifindex &&
+                   way->gateway.family == AF_UNSPEC && ibh_prefix_contains(&way->dst, &route->gateway);
+    return is_near;
 }
 
-static gboolean has_route_in_place(const GArray *routes, const IbhRoute *route)
+/* Nothing from before takes its place, and the rule of an address that came since leads to it. */
+static gboolean is_still_used(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
 {
-    IBH_EACH (const IbhRoute, other, routes) {
+    gboolean is_used = FALSE;
+
+    IBH_EACH (const IbhRoute, other, wanted->routes) {
         if (ibh_route_same_place(other, route))
-            return TRUE;
+            return FALSE;
     }
-    return FALSE;
+    IBH_EACH (const IbhRule, rule, wanted->rules)
+        is_used |= rule->table == route->table && rule->family == route->family &&
+                   (!rule->to.length || ibh_prefix_overlaps(&rule->to, &route->dst)) && is_new(trial, &rule->from.ip);
+    return is_used;
 }
 
 static void want_routes(const IbhTrial *trial, IbhWanted *wanted)
 {
-    IBH_EACH (const IbhRoute, route, trial->then->routes) {
-        const IbhWantedNic *one = ibh_wanted_nic(wanted, ibh_rails_nic(wanted->rails, route->ifindex));
-        const gboolean may = ibh_route_is_spread(route) ? wanted->spread : one && one->selected;
+    const GArray *const lists[] = {trial->then->routes, wanted->rails->snapshot->routes};
 
-        if (ibh_route_is_ours(route) && may && is_possible(trial, wanted, route))
-            g_array_append_vals(wanted->routes, route, 1);
-    }
-    IBH_EACH (const IbhRoute, route, wanted->rails->snapshot->routes) {
-        const IbhWantedNic *one = ibh_wanted_nic(wanted, ibh_rails_nic(wanted->rails, route->ifindex));
+    for (guint since = FALSE; since <= TRUE; since++) {
+        IBH_EACH (const IbhRoute, route, lists[since]) {
+            const gboolean is_spread = ibh_route_is_spread(route);
 
-        if (ibh_route_is_ours(route) && !ibh_route_is_spread(route) && one && one->selected &&
-            !has_route_in_place(wanted->routes, route) && is_led_to(trial, wanted, route))
-            g_array_append_vals(wanted->routes, route, 1);
+            if (!ibh_route_is_ours(route) ||
+                !(is_spread ? wanted->spread && !since
+                            : decides_about(wanted, ibh_rails_nic(wanted->rails, route->ifindex))))
+                continue;
+            if (since ? is_still_used(trial, wanted, route) : is_possible(trial, wanted, route))
+                g_array_append_vals(wanted->routes, route, 1);
+        }
     }
 }
 
 /* A value comes back where the trial set the present one: to what a rail has, or to the administrator's. */
-static void want_values(const IbhTrial *trial, IbhWantedNic *one)
+static void want_values(const IbhTrial *trial, const IbhLink *then, IbhWantedNic *one)
 {
-    const IbhLink *then = find_then(trial, one->nic->link);
+    const IbhLink *now = one->nic->link;
 
-    IBH_EACH_POINTER (const IbhOp, op, trial->made) {
-        if (op->type == IBH_OP_SYSCTL_SET && op->ifindex == then->ifindex && op->to == one->nic->link->sysctl[op->key])
-            one->value[op->key] = then->sysctl[op->key];
-    }
-    IBH_EACH (const IbhSavedSysctl, saved, trial->then->state->sysctls) {
-        if (saved->ifindex == then->ifindex && saved->old == one->nic->link->sysctl[saved->key])
-            one->value[saved->key] = then->sysctl[saved->key];
-    }
     for (IbhSysctl key = 0; key < IBH_N_SYSCTLS; key++) {
-        if (one->nic->base[key] != one->nic->link->sysctl[key])
+        gboolean is_set = one->nic->base[key] != now->sysctl[key];
+
+        IBH_EACH_POINTER (const IbhOp, op, trial->made)
+            is_set |= op->type == IBH_OP_SYSCTL_SET && op->ifindex == then->ifindex && op->key == key &&
+                      op->to == now->sysctl[key];
+        IBH_EACH (const IbhSavedSysctl, saved, trial->then->state->sysctls)
+            is_set |= saved->ifindex == then->ifindex && saved->key == key && saved->old == now->sysctl[key];
+        if (is_set)
             one->value[key] = then->sysctl[key];
     }
 }
@@ -185,9 +165,11 @@ GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
 
     wanted->why = "as it was before --apply";
     IBH_EACH (IbhWantedNic, one, wanted->nics) {
-        one->selected = has_say(trial, rails->snapshot, one->nic->link);
-        if (one->selected)
-            want_values(trial, one);
+        const IbhLink *then = find_decided(trial, rails->snapshot, one->nic->link);
+
+        one->selected = then != NULL;
+        if (then)
+            want_values(trial, then, one);
     }
     wanted->spread = !trial->only && may_spread(trial, wanted);
     want_rules(trial, wanted);
@@ -226,10 +208,13 @@ static void recall(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink 
     }
 }
 
-/* The hold of a netdev that is gone is the name's, as that of --undo is: hooks take from a new netdev what they gave
- * it. */
-static void hold_names_of_gone(const IbhTrial *trial, const IbhSnapshot *now, IbhState *state)
+/* Else the next hook would apply the same configuration again. */
+void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *state)
 {
+    const IbhSnapshot *now = rails->snapshot;
+
+    /* The hold of a netdev that is gone is the name's, as that of --undo is: hooks take from a new netdev what they
+     * gave it. */
     IBH_EACH_POINTER (const char, iface, trial->then->state->holds) {
         const IbhLink *then = ibh_snapshot_link_by_name(trial->then, iface);
         const IbhLink *link = then ? ibh_snapshot_link(now, then->ifindex) : NULL;
@@ -237,29 +222,15 @@ static void hold_names_of_gone(const IbhTrial *trial, const IbhSnapshot *now, Ib
         if (!trial->tried && !(link && find_then(trial, link)) && (!trial->only || g_strv_contains(trial->only, iface)))
             ibh_state_hold(state, iface);
     }
-}
-
-static gboolean was_changed(const IbhTrial *trial, int ifindex)
-{
-    IBH_EACH_POINTER (const IbhOp, op, trial->made) {
-        if (ibh_op_what(op) != IBH_PEERS && op->ifindex == ifindex)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Else the next hook would apply the same configuration again. */
-void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *state)
-{
-    hold_names_of_gone(trial, rails->snapshot, state);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        const IbhLink *link = nic->link, *then = find_then(trial, link);
+        const IbhLink *link = nic->link, *then = find_decided(trial, now, link);
+        gboolean concerns = nic->rank && nic->status != IBH_NIC_UNMANAGED;
 
-        const gboolean concerns = (nic->rank && nic->status != IBH_NIC_UNMANAGED) || was_changed(trial, link->ifindex);
-
-        if (!concerns || !has_say(trial, rails->snapshot, link))
+        IBH_EACH_POINTER (const IbhOp, op, trial->made)
+            concerns |= ibh_op_what(op) != IBH_PEERS && op->ifindex == link->ifindex;
+        if (!concerns || !then)
             continue;
-        recall(trial, rails->snapshot, link, state);
+        recall(trial, now, link, state);
         if (ibh_names_have(trial->then->state->holds, then->name))
             ibh_state_hold(state, link->name);
         else

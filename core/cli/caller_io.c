@@ -1,37 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who ran a command, for the journal. */
+/* Who ran a command, for the journal: it tells why rails came or went. */
 #include "cli/cli.h"
 
-#include <string.h>
+#include "run/run.h"
+
 #include <unistd.h>
 
-static void add(GString *text, const char *name, const char *value)
+static void add_fact(GString *text, const char *name, const char *value)
 {
     if (value && *value)
         g_string_append_printf(text, ", %s=%s", name, value);
 }
 
-/* The kernel keeps who logged in, also after su and sudo; 4294967295: it was no login. */
-static char *read_login(void)
-{
-    char *login = NULL;
-
-    if (g_file_get_contents("/proc/self/loginuid", &login, NULL, NULL) && strcmp(login, "4294967295") != 0)
-        return login;
-    g_free(login);
-    return NULL;
-}
-
 char *ibh_caller(const char *action)
 {
     GString *text = g_string_new(action);
-    g_autofree char *login = read_login();
+    g_autofree char *login = NULL;
     const char *terminal = NULL;
 
+    add_fact(text, "SUDO_USER", g_getenv("SUDO_USER"));
+    /* The kernel keeps who logged in, also after su and sudo; 4294967295: it was no login. */
+    if (g_file_get_contents("/proc/self/loginuid", &login, NULL, NULL) && !g_str_equal(login, "4294967295"))
+        add_fact(text, "loginuid", login);
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && !terminal; fd++)
         terminal = ttyname(fd);
-    add(text, "SUDO_USER", g_getenv("SUDO_USER"));
-    add(text, "loginuid", login);
-    add(text, "tty", terminal);
+    add_fact(text, "tty", terminal);
     return g_string_free(text, FALSE);
+}
+
+void ibh_caller_log(const IbhOutcome *outcome, const IbhSnapshot *snapshot, const char *action)
+{
+    g_autofree char *caller = ibh_caller(action);
+    g_autofree char *text = ibh_ops_log_text(outcome->done, snapshot, caller);
+
+    ibh_log_lines(LOG_INFO, text, FALSE);
+    IBH_EACH_POINTER (const char, message, outcome->errors)
+        ibh_log_lines(LOG_WARNING, message, FALSE);
 }

@@ -24,22 +24,26 @@ typedef struct {
 #define WITH(action) (1u << IBH_ACTION_##action)
 #define ALL (~0u)
 #define AT(field) offsetof(IbhOptions, field)
+#define DO(name, action, letter, help)                                                                                 \
+    {                                                                                                                  \
+        name, NULL, help, ACTION, WITH(action), 0, 0, letter                                                           \
+    }
 
 /* --confirm SECONDS belongs to --apply, --confirm alone is an action. */
 static const Option table[] = {
-    {"show", NULL, "list the RDMA NICs, and which are rails (default)", ACTION, WITH(SHOW), 0, 0, 0},
-    {"check", NULL, "compare what the kernel does with what it should do", ACTION, WITH(CHECK), 0, 0, 0},
-    {"plan", NULL, "print the changes that --apply would make, as commands", ACTION, WITH(PLAN), 0, 0, 0},
-    {"apply", NULL, "make them", ACTION, WITH(APPLY), 0, 0, 0},
+    DO("show", SHOW, 0, "list the RDMA NICs, and which are rails (default)"),
+    DO("check", CHECK, 0, "compare what the kernel does with what it should do"),
+    DO("plan", PLAN, 0, "print the changes that --apply would make, as commands"),
+    DO("apply", APPLY, 0, "make them"),
     {"confirm", "SECONDS", "with --apply: go back after SECONDS, unless confirmed", NUMBER, WITH(APPLY), AT(confirm),
      24 * 3600, 0},
-    {"confirm", NULL, "keep the changes of --apply --confirm SECONDS", ACTION, WITH(CONFIRM), 0, 0, 0},
-    {"undo", NULL, "remove what ib-hook set, until --apply or a reboot", ACTION, WITH(UNDO), 0, 0, 0},
+    DO("confirm", CONFIRM, 0, "keep the changes of --apply --confirm SECONDS"),
+    DO("undo", UNDO, 0, "remove what ib-hook set, until --apply or a reboot"),
     {"render", "FORMAT", "print the same routing for another tool", FORMAT, WITH(RENDER), AT(render), 0, 0},
-    {"watch", NULL, "keep running, and repair what changes", ACTION, WITH(WATCH), 0, 0, 0},
-    {"probe", NULL, "send echoes from every rail to every PEER", ACTION, WITH(PROBE), 0, 0, 0},
-    {"version", NULL, "print the version", ACTION, WITH(VERSION), 0, 0, 'V'},
-    {"help", NULL, "print this help", ACTION, WITH(HELP), 0, 0, 'h'},
+    DO("watch", WATCH, 0, "keep running, and repair what changes"),
+    DO("probe", PROBE, 0, "send echoes from every rail to every PEER"),
+    DO("version", VERSION, 'V', "print the version"),
+    DO("help", HELP, 'h', "print this help"),
     {"iface", "NAME", "cover only this NIC; may be repeated", NAME, ~WITH(WATCH), AT(ifaces), 0, 'i'},
     {"json", NULL, "print one JSON object", FLAG, ~(WITH(WATCH) | WITH(RENDER)), AT(json), 0, 'j'},
     {"prometheus", NULL, "with --check and --probe: print metrics", FLAG, WITH(CHECK) | WITH(PROBE), AT(prometheus), 0,
@@ -81,35 +85,34 @@ static char *take_value(IbhOptions *options, const Option *option, char *value)
 {
     void *place = (char *)options + option->at;
     g_autofree char *formats = ibh_render_formats();
-    guint64 number = 0;
+    guint64 number = TRUE; /* of a flag */
 
     if (option->kind <= FORMAT)
         options->action = (IbhAction)g_bit_nth_lsf(option->with, -1);
-    if (option->kind == FLAG)
-        *(gboolean *)place = TRUE;
-    else if (option->kind == FORMAT || option->kind == TEXT)
+    if (option->kind == FORMAT && !ibh_render_knows(value))
+        return g_strdup_printf("--render %s: unknown format; formats: %s", value, formats);
+    if (option->kind == TEXT && !value[0])
+        return g_strdup("--config and --sysfs want a path");
+    if (option->kind == NAME && !ibh_iface_name_is_valid(value))
+        return g_strdup_printf("--iface %s: no interface can have this name", value);
+    if (option->kind == NUMBER && !g_ascii_string_to_unsigned(value, 10, 1, option->max, &number, NULL))
+        return g_strdup_printf("--%s %s: a number from 1 to %u is wanted", option->name, value, option->max);
+    if (option->kind == FORMAT || option->kind == TEXT)
         *(const char **)place = value;
     else if (option->kind == NAME)
         options->ifaces[g_strv_length(options->ifaces)] = value;
-    else if (option->kind == NUMBER) {
-        if (!g_ascii_string_to_unsigned(value, 10, 1, option->max, &number, NULL))
-            return g_strdup_printf("--%s %s: a number from 1 to %u is wanted", option->name, value, option->max);
+    else if (option->kind != ACTION)
         *(int *)place = (int)number;
-    }
-    if (option->kind == FORMAT && !ibh_render_knows(value))
-        return g_strdup_printf("--render %s: unknown format; formats: %s", value, formats);
-    if (option->kind == NAME && !ibh_iface_name_is_valid(value))
-        return g_strdup_printf("--iface %s: no interface can have this name", value);
-    if (option->kind == TEXT && !value[0])
-        return g_strdup("--config and --sysfs want a path");
     return NULL;
 }
 
-/* "--name" or "--name=value". */
+/* "--name", "--name=value", or "-n" for its letter. */
 static gboolean names(const char *word, const Option *option)
 {
     const gsize length = strlen(option->name);
 
+    if (word[0] == '-' && word[1] != '-')
+        return option->letter && word[1] == option->letter && !word[2];
     return g_str_has_prefix(word, "--") && strncmp(word + 2, option->name, length) == 0 &&
            (word[2 + length] == '\0' || word[2 + length] == '=');
 }
@@ -125,17 +128,6 @@ static const Option *find(const char *word, const char *value)
     }
     return NULL;
 }
-
-static const Option *find_letter(char letter)
-{
-    IBH_EACH_ROW (const Option, option, table) {
-        if (letter && option->letter == letter)
-            return option;
-    }
-    return NULL;
-}
-
-/* ---- what was meant ---- */
 
 /* The option whose name is nearest; NULL: none is near. */
 static const Option *find_meant(const char *word)
@@ -157,24 +149,19 @@ static const Option *find_meant(const char *word)
     return best;
 }
 
-static char *want_value(const Option *option)
-{
-    g_autofree char *formats = ibh_render_formats();
-
-    if (option->kind == FORMAT)
-        return g_strdup_printf("--render needs a format: one of %s", formats);
-    return g_strdup_printf("--%s needs a value: --%s %s", option->name, option->name, option->value);
-}
-
 static char *refuse_option(const char *word)
 {
     const Option *meant = find_meant(word);
+    g_autofree char *formats = ibh_render_formats();
 
     if (!meant)
         return g_strdup_printf("unknown option %s; ib-hook --help lists all", word);
     if (!names(word, meant))
         return g_strdup_printf("unknown option %s; did you mean --%s?", word, meant->name);
-    return meant->value ? want_value(meant) : g_strdup_printf("--%s takes no value: %s", meant->name, word);
+    if (meant->kind == FORMAT)
+        return g_strdup_printf("--render needs a format: one of %s", formats);
+    return meant->value ? g_strdup_printf("--%s needs a value: --%s %s", meant->name, meant->name, meant->value)
+                        : g_strdup_printf("--%s takes no value: %s", meant->name, word);
 }
 
 static char *refuse_word(const char *word, const IbhOptions *options)
@@ -192,59 +179,29 @@ static char *refuse_word(const char *word, const IbhOptions *options)
                            word);
 }
 
-/* ---- all words; `used`: a bit for each row ---- */
-
-static char *take_long(char ***word, IbhOptions *options, guint *used)
+/* "--name value", "--name=value", "-jv", "-iib0", "-i ib0": the value is the rest of the word, or the next word.
+ * `used`: a bit for each row of the table. */
+static char *take_options(char ***word, IbhOptions *options, guint *used)
 {
-    char *text = **word, *equals = strchr(text, '='), *value = equals ? equals + 1 : (*word)[1];
-    const Option *option = find(text, value);
+    char *text = **word, *next = (*word)[1], *equals = strchr(text, '='), *problem = NULL;
+    const gboolean is_long = text[1] == '-';
 
-    if (!option || (equals && !option->value))
-        return refuse_option(text);
-    *used |= 1u << (option - table);
-    *word += option->value && !equals ? 1 : 0;
-    return take_value(options, option, value);
-}
+    for (char *letter = text + 1; !problem; letter++) {
+        const char one[] = {'-', *letter, '\0'}, *name = is_long ? text : one;
+        char *rest = !is_long && *letter && letter[1] ? letter + 1 : is_long && equals ? equals + 1 : NULL;
+        const Option *option = find(name, rest ? rest : next);
 
-/* "-jv", "-iib0", "-i ib0": the value of a letter is the rest of its word, or the next word. */
-static char *take_letters(char ***word, IbhOptions *options, guint *used)
-{
-    const Option *option = NULL;
-    char *letter = **word, *value = NULL, *problem = NULL;
-
-    do {
-        letter++;
-        if (!(option = find_letter(*letter)))
-            return refuse_option(**word);
-        value = letter[1] ? letter + 1 : (*word)[1];
-        if (option->value && !value)
-            return want_value(option);
+        if (!option) /* a letter that lacks its value, or a word that is none */
+            return refuse_option(find(name, "") ? name : text);
+        if (is_long && rest && !option->value)
+            return refuse_option(text);
         *used |= 1u << (option - table);
-        problem = take_value(options, option, value);
-    } while (!option->value && letter[1]);
-    *word += option->value && !letter[1] ? 1 : 0;
-    return problem;
-}
-
-/* What is no option is put among `others`. After a problem it goes on: a --json that comes later says how the problem
- * is told. */
-static char *take_words(char **word, IbhOptions *options, guint *used, GPtrArray *others)
-{
-    char *first = NULL;
-
-    for (gboolean ended = FALSE; *word; word++) {
-        g_autofree char *problem = NULL;
-
-        if (ended || (*word)[0] != '-')
-            g_ptr_array_add(others, *word);
-        else if (g_str_equal(*word, "--"))
-            ended = TRUE;
-        else
-            problem = (*word)[1] == '-' ? take_long(&word, options, used) : take_letters(&word, options, used);
-        if (!first)
-            first = g_steal_pointer(&problem);
+        *word += option->value && !rest ? 1 : 0;
+        problem = take_value(options, option, rest ? rest : next);
+        if (is_long || option->value || !rest)
+            break;
     }
-    return first;
+    return problem;
 }
 
 /* Letters, digits, dots and hyphens; but what looks like an address is one, and perhaps mistyped: no name server is
@@ -288,10 +245,10 @@ static char *check_together(const IbhOptions *options, guint used)
 
     while (chosen->with != 1u << options->action)
         chosen++;
-    for (guint i = 0; i < G_N_ELEMENTS(table); i++) {
-        if (used & 1u << i && !(table[i].with & chosen->with))
-            return table[i].kind <= FORMAT ? g_strdup("give one action in each call (--apply --confirm needs SECONDS)")
-                                           : g_strdup_printf("--%s does not go with --%s", table[i].name, chosen->name);
+    IBH_EACH_ROW (const Option, option, table) {
+        if (used & 1u << (option - table) && !(option->with & chosen->with))
+            return option->kind <= FORMAT ? g_strdup("give one action in each call (--apply --confirm needs SECONDS)")
+                                          : g_strdup_printf("--%s does not go with --%s", option->name, chosen->name);
     }
     return options->style.verbose && options->style.quiet ? g_strdup("--verbose and --quiet contradict each other")
            : options->json && options->prometheus         ? g_strdup("--json and --prometheus contradict each other")
@@ -301,15 +258,29 @@ static char *check_together(const IbhOptions *options, guint used)
 gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
 {
     g_autoptr(GPtrArray) others = g_ptr_array_new();
-    char **words = argv + (*argv ? 1 : 0);
     g_autofree char *problem = NULL, *clean = NULL;
+    gboolean ended = FALSE;
     guint used = 0;
 
     *ret_options = (IbhOptions){.sysfs = "/sys",
                                 .ifaces = g_new0(char *, g_strv_length(argv) + 1),
                                 .names = g_ptr_array_new(),
                                 .probe = {.count = 3, .peers = g_array_new(FALSE, TRUE, sizeof(IbhIp))}};
-    if (!(problem = take_words(words, ret_options, &used, others)) && !(problem = check_together(ret_options, used)))
+    for (char **word = argv + (*argv ? 1 : 0); *word; word++) {
+        g_autofree char *wrong = NULL;
+
+        if (ended || (*word)[0] != '-')
+            g_ptr_array_add(others, *word);
+        else if (g_str_equal(*word, "--"))
+            ended = TRUE;
+        else
+            wrong = take_options(&word, ret_options, &used);
+        if (!problem) /* after it, too, a --json may say how the problem is told */
+            problem = g_steal_pointer(&wrong);
+    }
+    if (!problem)
+        problem = check_together(ret_options, used);
+    if (!problem)
         problem = take_peers(ret_options, others);
     if (!ret_options->ifaces[0])
         g_clear_pointer(&ret_options->ifaces, g_free);

@@ -36,13 +36,10 @@ static IbhToken parse(const char *text)
 
 IbhToken ibh_token_read(const IbhStore *store)
 {
-    g_autofree char *path = ibh_store_file(store, END);
-    GString *text = ibh_file_read(path, NULL, NULL);
-    IbhToken token = parse(text ? text->str : "");
+    g_autofree char *path = store ? ibh_store_file(store, END) : NULL;
+    g_autoptr(GString) text = path ? ibh_file_read(path, NULL, NULL) : NULL;
 
-    if (text)
-        g_string_free(text, TRUE);
-    return token;
+    return parse(text ? text->str : "");
 }
 
 int ibh_token_open(const IbhStore *store)
@@ -92,11 +89,11 @@ gboolean ibh_token_write(const IbhStore *store, const IbhToken *token, GError **
 
 gboolean ibh_token_remove(const IbhStore *store, GError **error)
 {
-    g_autofree char *path = ibh_store_file(store, END);
-    const int file = open(path, O_WRONLY | OPEN_FLAGS);
+    g_autofree char *path = store ? ibh_store_file(store, END) : NULL;
+    const int file = path ? open(path, O_WRONLY | OPEN_FLAGS) : -1;
     const gboolean emptied = file < 0 || ftruncate(file, 0) == 0;
 
     if (file >= 0)
         close(file);
-    return (emptied && (unlink(path) == 0 || errno == ENOENT)) || ibh_file_cannot("remove", path, error);
+    return !path || (emptied && (unlink(path) == 0 || errno == ENOENT)) || ibh_file_cannot("remove", path, error);
 }

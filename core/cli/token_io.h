@@ -18,6 +18,7 @@ typedef struct {
 void ibh_token_clear(IbhToken *token);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhToken, ibh_token_clear)
 
+/* `store`: NULL: there is none, nor a token. */
 IbhToken ibh_token_read(const IbhStore *store);
 int ibh_token_open(const IbhStore *store); /* for the process that waits; -1: it cannot be opened */
 /* FALSE: the file cannot be read now. */

@@ -6,6 +6,7 @@
 #include "model/model.h"
 #include "render/render.h"
 
+#include <string.h>
 #include <sys/socket.h>
 
 typedef struct {
@@ -15,6 +16,11 @@ typedef struct {
 } Rail;
 
 /* ---- which rails ---- */
+
+gboolean ibh_render_is_plain(const char *name)
+{
+    return name[0] && !name[strspn(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._-@+")];
+}
 
 /* The entry of the table for an address of the rail: of RoCE v2 if there is one, of IPv4 before IPv6. */
 static const IbhGid *find_gid(const IbhPort *port, const IbhPortNic *nic)
@@ -89,27 +95,14 @@ static GArray *list_rails(GString *out, const IbhRails *all, const IbhFabric *fa
 
 /* ---- what libraries may be told besides ---- */
 
-/* A port that works and is no rail's: UCX would take it, too. */
-static const IbhPort *find_stranger(const IbhFabric *fabric, const GArray *rails)
-{
-    IBH_EACH (const IbhPort, port, fabric->ports) {
-        if (port->state.number == IBH_PORT_ACTIVE && !has_port(rails, port))
-            return port;
-    }
-    return NULL;
-}
-
 /* Of each rail of RoCE; then what holds if it is one index for all, or if they differ. */
 static void put_gids(GString *out, const GArray *rails)
 {
     const IbhGid *first = NULL;
     gboolean differ = FALSE;
-    char index[12];
-    IbhValues values = {.of = {['i'] = index}};
+    char text[IBH_IP_STRLEN];
 
     IBH_EACH (const Rail, rail, rails) {
-        char text[IBH_IP_STRLEN];
-
         if (!rail->gid)
             continue;
         g_string_append_printf(out, "%s# %s, %s:%d: the %s GID of %s has index %d.\n", first ? "" : "#\n", rail->iface,
@@ -119,70 +112,48 @@ static void put_gids(GString *out, const GArray *rails)
         first = first ? first : rail->gid;
         differ |= rail->gid->index != first->index;
     }
-    if (!first)
-        return;
-    g_snprintf(index, sizeof index, "%d", first->index);
-    ibh_template_fill(
-        out,
-        differ ? "# They differ, so no one value of NCCL_IB_GID_INDEX, UCX_IB_GID_INDEX or\n"
-                 "# NVSHMEM_IB_GID_INDEX is right here: leave them unset.\n"
-               : "# Only for libraries that do not choose the GID themselves, as NCCL before 2.21: an index is\n"
-                 "# this host's, and may be wrong on another one. InfiniBand ignores it.\n"
-                 "# export NCCL_IB_GID_INDEX='$i'\n"
-                 "# export UCX_IB_GID_INDEX='$i'\n"
-                 "# export NVSHMEM_IB_GID_INDEX='$i'\n",
-        &values);
+    if (differ)
+        g_string_append(out, "# They differ, so no one value of NCCL_IB_GID_INDEX, UCX_IB_GID_INDEX or\n"
+                             "# NVSHMEM_IB_GID_INDEX is right here: leave them unset.\n");
+    else if (first)
+        g_string_append_printf(
+            out,
+            "# Only for libraries that do not choose the GID themselves, as NCCL before 2.21: an index is\n"
+            "# this host's, and may be wrong on another one. InfiniBand ignores it.\n"
+            "# export NCCL_IB_GID_INDEX='%d'\n"
+            "# export UCX_IB_GID_INDEX='%d'\n"
+            "# export NVSHMEM_IB_GID_INDEX='%d'\n",
+            first->index, first->index, first->index);
 }
 
-/* The subnet of the rail's own GID, of IPv4; NULL: it has none. */
-static const IbhPrefix *find_subnet(const IbhFabric *fabric, const Rail *rail)
+/* NCCL 2.30.7 and later; others do not look at subnets. Where each rail of RoCE has an IPv4 subnet of its own, also if
+ * only as many bits count as the shortest has: NCCL has one length for all. Without the second line it takes 24. */
+static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rails)
 {
-    const GArray *subnets = ibh_fabric_nic(fabric, rail->iface)->subnets; /* those of remote= are the last ones */
-
-    IBH_EACH (const IbhPrefix, subnet, subnets) {
-        if (rail->gid && rail->gid->ip.family == AF_INET && ibh_prefix_contains(subnet, &rail->gid->ip))
-            return subnet;
-    }
-    return NULL;
-}
-
-/* Whether two of them are one subnet if only `length` bits count, as NCCL has one length for all. */
-static gboolean has_shared(const GArray *subnets, guint length)
-{
-    for (guint i = 1; i < subnets->len; i++) {
-        const IbhPrefix wide = {.ip = g_array_index(subnets, IbhPrefix, i).ip, .length = length};
-
-        for (guint k = 0; k < i; k++) {
-            if (ibh_prefix_contains(&wide, &g_array_index(subnets, IbhPrefix, k).ip))
-                return TRUE;
-        }
-    }
-    return FALSE;
-}
-
-/* The shortest length of the subnets of RoCE rails, where each rail has one of its own; else 0. */
-static guint find_own_length(const IbhFabric *fabric, const GArray *rails)
-{
-    g_autoptr(GArray) subnets = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
+    g_autoptr(GArray) own = IBH_NEW_ARRAY(IbhPrefix);
+    gboolean is_shared = FALSE;
     guint length = 32;
 
     IBH_EACH (const Rail, rail, rails) {
-        const IbhPrefix *subnet = find_subnet(fabric, rail);
+        const GArray *subnets = ibh_fabric_nic(fabric, rail->iface)->subnets; /* those of remote= are the last ones */
+        const IbhPrefix *found = NULL;
 
-        if (!subnet)
+        IBH_EACH (const IbhPrefix, subnet, subnets) {
+            if (!found && rail->gid && rail->gid->ip.family == AF_INET && ibh_prefix_contains(subnet, &rail->gid->ip))
+                found = subnet;
+        }
+        if (!found)
             continue;
-        g_array_append_val(subnets, *subnet);
-        length = MIN(length, subnet->length);
+        g_array_append_vals(own, found, 1);
+        length = MIN(length, found->length);
     }
-    return subnets->len > 1 && !has_shared(subnets, length) ? length : 0;
-}
+    IBH_EACH (const IbhPrefix, one, own) {
+        const IbhPrefix wide = {.ip = one->ip, .length = length};
 
-/* NCCL 2.30.7 and later; others do not look at subnets. Without the second line it takes 24. */
-static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rails)
-{
-    const guint length = find_own_length(fabric, rails);
-
-    if (!length)
+        IBH_EACH (const IbhPrefix, other, own)
+            is_shared |= other != one && ibh_prefix_contains(&wide, &other->ip);
+    }
+    if (own->len < 2 || is_shared)
         return;
     g_string_append_printf(
         out,
@@ -217,28 +188,11 @@ static void put_gpu(GString *out, const IbhFabric *fabric, const GArray *rails, 
 
 /* ---- the whole ---- */
 
-/* $p the ports, $i the interfaces, both plain names; $x a port that is no rail's, $o nothing, if there is none. */
-static const char lists[] =
-    "export NCCL_IB_HCA='=$p'\n"
-    "export NCCL_SOCKET_IFNAME='=$i'\n"
-    "#\n"
-    "{# $x works, too, but is no rail: without this list, UCX uses it. UCX uses the same list for tcp.\n}"
-    "{# UCX uses every device that works; here, these are the rails. UCX uses the same list for tcp.\n# $o}"
-    "export UCX_NET_DEVICES='$p,$i'\n";
-
-static const char others[] = "#\n# NVSHMEM chooses the nearest NIC by itself. This list has an effect only with\n"
-                             "# NVSHMEM_ENABLE_NIC_PE_MAPPING=1; then NVSHMEM no longer chooses the nearest NIC.\n"
-                             "# export NVSHMEM_HCA_LIST='$p'\n"
-                             "# Open MPI without UCX, by TCP:\n"
-                             "# export OMPI_MCA_btl_tcp_if_include='$i'\n";
-
 void ibh_render_env(GString *out, const IbhRails *all, const IbhFabric *fabric)
 {
     g_autoptr(GString) ports = g_string_new(NULL), ifaces = g_string_new(NULL);
     g_autoptr(GArray) rails = NULL;
-    g_autofree char *name = NULL;
-    const IbhPort *stranger;
-    IbhValues values = {0};
+    const IbhPort *stranger = NULL; /* works, and is no rail's */
 
     g_string_append(out, "# The rails of this host, for NCCL, RCCL, UCX, NVSHMEM and MPI; to be sourced by sh, bash or "
                          "zsh.\n");
@@ -247,16 +201,35 @@ void ibh_render_env(GString *out, const IbhRails *all, const IbhFabric *fabric)
         g_string_append(out, "# There is no rail with RDMA.\n");
         return;
     }
-    stranger = find_stranger(fabric, rails);
-    name = stranger ? ibh_text_printable(stranger->name) : NULL;
-    values.of['p'] = ports->str;
-    values.of['i'] = ifaces->str;
-    values.of['x'] = name;
-    values.of['o'] = name ? NULL : "";
-    ibh_template_fill(out, lists, &values);
+    g_string_append_printf(out,
+                           "export NCCL_IB_HCA='=%s'\n"
+                           "export NCCL_SOCKET_IFNAME='=%s'\n"
+                           "#\n",
+                           ports->str, ifaces->str);
+    IBH_EACH (const IbhPort, port, fabric->ports) {
+        if (!stranger && port->state.number == IBH_PORT_ACTIVE && !has_port(rails, port))
+            stranger = port;
+    }
+    if (stranger) {
+        g_autofree char *name = ibh_text_printable(stranger->name);
+
+        g_string_append_printf(
+            out, "# %s works, too, but is no rail: without this list, UCX uses it. UCX uses the same list for tcp.\n",
+            name);
+    } else {
+        g_string_append(
+            out, "# UCX uses every device that works; here, these are the rails. UCX uses the same list for tcp.\n");
+    }
+    g_string_append_printf(out, "%sexport UCX_NET_DEVICES='%s,%s'\n", stranger ? "" : "# ", ports->str, ifaces->str);
     put_gids(out, rails);
     put_subnets(out, fabric, rails);
-    ibh_template_fill(out, others, &values);
+    g_string_append_printf(out,
+                           "#\n# NVSHMEM chooses the nearest NIC by itself. This list has an effect only with\n"
+                           "# NVSHMEM_ENABLE_NIC_PE_MAPPING=1; then NVSHMEM no longer chooses the nearest NIC.\n"
+                           "# export NVSHMEM_HCA_LIST='%s'\n"
+                           "# Open MPI without UCX, by TCP:\n"
+                           "# export OMPI_MCA_btl_tcp_if_include='%s'\n",
+                           ports->str, ifaces->str);
     if (fabric->gpus->len)
         g_string_append(out, "#\n# The rail nearest to each GPU, by PCIe:\n");
     IBH_EACH (const IbhGpu, gpu, fabric->gpus)

@@ -21,22 +21,18 @@
 
 /* ---- tables of other numbers ---- */
 
-/* Another program's routes would decide for the rail, and the rail's for that program. */
-static gboolean is_anothers(const IbhRails *rails, const IbhNic *nic, guint32 table)
+/* The number cannot be used: another NIC has it, or another program's routes would decide for the rail, and the rail's
+ * for that program. */
+static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
-    if (ibh_render_is_led_to(rails->snapshot, table))
+    if (table <= IBH_TABLE_LOCAL || table == IBH_TABLE_SPREAD || ibh_rails_nic_by_table(rails, table) ||
+        ibh_render_is_led_to(rails->snapshot, table))
         return TRUE;
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
         if (route->table == table && !ibh_route_is_ours(route) && !ibh_route_leads_by(route, nic->link->ifindex))
             return TRUE;
     }
     return FALSE;
-}
-
-static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table)
-{
-    return table <= IBH_TABLE_LOCAL || table == IBH_TABLE_SPREAD || ibh_rails_nic_by_table(rails, table) ||
-           is_anothers(rails, nic, table);
 }
 
 /* The same distance for all, so that no two NICs get the same table: T' = T + distance, D' = T' + 2000. */
@@ -111,12 +107,8 @@ static const char native_why[] =
 
 /* ---- the table ---- */
 
-/* What a format says of each rail, routes first, for each family or (`both`) for the two together. $ and a
- * letter is a value: $d the destination, $t the table, $a the gateway of a route, the source of a rule; of a route $o
- * and $s nothing, if it is onlink, of scope link, $m its metrics; of a rule $p its priority, $l the length that it
- * suppresses; of the NIC $n its name, $c its connection of NetworkManager, $f its .network file, $g the one that
- * netplan makes of it, $T and $D its own tables, $N and $M those of managers' formats; of the family $4 its number, $6
- * nothing for IPv4. */
+/* What a format says of each rail, routes first, for each family or (`both`) for the two together. What stands in
+ * braces is left out if its value is missing; put() has the values. */
 typedef enum { WORDS_OF_IP, WORDS_OF_NETWORKD, WORDS_OF_NMCLI, N_WORDS } Words;
 
 typedef struct {
@@ -127,13 +119,17 @@ typedef struct {
 } Format;
 
 /* As `ip route add` and `ip rule add` take it. */
-#define IP_ROUTE "$d{ via $a} dev $n{ onlink$o} table $t{ scope link$s}{$m}"
-#define IP_RULE "priority $p from $a{ to $d} table $t{ suppress_prefixlength $l}"
+#define IP_ROUTE "{$dst}{ via $address} dev {$nic}{ onlink$onlink} table {$table}{ scope link$link}{$metrics}"
+#define IP_RULE "priority {$priority} from {$address}{ to $dst} table {$table}{ suppress_prefixlength $length}"
 
 #define DROP_IN(file)                                                                                                  \
     WORDS_OF_NETWORKD, TRUE, "\n# /etc/systemd/network/" file ".d/ib-hook.conf\n", NETWORKD_ROUTE, "", NETWORKD_RULE
-#define NETWORKD_ROUTE "\n[Route]\nDestination=$d\n{Gateway=$a\n}{GatewayOnLink=yes$o\n}Table=$t\n{Scope=link$s\n}{$m}"
-#define NETWORKD_RULE "\n[RoutingPolicyRule]\nPriority=$p\nFrom=$a\n{To=$d\n}Table=$t\n{SuppressPrefixLength=$l\n}"
+#define NETWORKD_ROUTE                                                                                                 \
+    "\n[Route]\nDestination={$dst}\n{Gateway=$address\n}{GatewayOnLink=yes$onlink\n}Table={$table}\n"                  \
+    "{Scope=link$link\n}{$metrics}"
+#define NETWORKD_RULE                                                                                                  \
+    "\n[RoutingPolicyRule]\nPriority={$priority}\nFrom={$address}\n{To=$dst\n}Table={$table}\n"                        \
+    "{SuppressPrefixLength=$length\n}"
 
 static const Format formats[] = {
     {"netplan",
@@ -142,37 +138,42 @@ static const Format formats[] = {
      "# gets a drop-in for the .network file that netplan generates. The file has netplan's name for the NIC or, if "
      "that\n"
      "# is not known, the name of the interface. In force after netplan apply.\n",
-     DROP_IN("$g")},
+     DROP_IN("{$generated}")},
     {"networkd",
      "# For systemd-networkd 245 and later: a drop-in for the .network file of each NIC; that file keeps the "
      "addresses.\n"
      "# Then run networkctl reload and networkctl reconfigure NIC. If NICs share one .network file, first give each "
      "NIC\n"
      "# its own, here named NIC.network.\n",
-     DROP_IN("$f")},
+     DROP_IN("{$file}")},
     {"nmcli",
      "# For NetworkManager 1.20 and later: commands that change the connection of each NIC. If the connection is not\n"
      "# known, the name of the interface stands in its place. In force at the next activation, or after nmcli device\n"
      "# reapply NIC. If you run the commands twice, nothing is added twice.\n",
-     WORDS_OF_NMCLI, FALSE, "\n# $n, IPv$4\n",
-     "nmcli connection modify $c +ipv$4.routes '$d{ $a}{ onlink=true$o} table=$t{$m}'\n", "",
-     "nmcli connection modify $c +ipv$4.routing-rules '" IP_RULE "'\n"},
+     WORDS_OF_NMCLI, FALSE, "\n# {$nic}, IPv{$family}\n",
+     "nmcli connection modify {$connection} +ipv{$family}.routes '{$dst}{ $address}{ onlink=true$onlink} "
+     "table={$table}{$metrics}'\n",
+     "", "nmcli connection modify {$connection} +ipv{$family}.routing-rules '" IP_RULE "'\n"},
     {"ifupdown",
      "# For ifupdown, ifupdown-ng and ifupdown2: lines for the stanza of each NIC, after its addresses. A link that\n"
      "# you set down and up by hand loses its routes: to restore them, run ifdown NIC, then ifup NIC.\n",
-     WORDS_OF_IP, FALSE, "\n# /etc/network/interfaces: iface $n inet$6\n", "    up ip -$4 route replace " IP_ROUTE "\n",
-     "", "    up ip -$4 rule add " IP_RULE " || true\n    down ip -$4 rule del " IP_RULE " || true\n"},
+     WORDS_OF_IP, FALSE, "\n# /etc/network/interfaces: iface {$nic} inet{$six}\n",
+     "    up ip -{$family} route replace " IP_ROUTE "\n", "",
+     "    up ip -{$family} rule add " IP_RULE " || true\n    down ip -{$family} rule del " IP_RULE " || true\n"},
     {"ifcfg",
      "# For RHEL's network-scripts (RHEL 8 and before) with NM_CONTROLLED=no in ifcfg-NIC, or without NetworkManager.\n"
      "# NetworkManager ignores these files: use nmcli. ifdown deletes the rules.\n",
-     WORDS_OF_IP, FALSE, "\n# /etc/sysconfig/network-scripts/route$6-$n\n", IP_ROUTE "\n",
-     "\n# /etc/sysconfig/network-scripts/rule$6-$n\n", IP_RULE "\n"},
+     WORDS_OF_IP, FALSE, "\n# /etc/sysconfig/network-scripts/route{$six}-{$nic}\n", IP_ROUTE "\n",
+     "\n# /etc/sysconfig/network-scripts/rule{$six}-{$nic}\n", IP_RULE "\n"},
     {"rt_tables",
      "# /etc/iproute2/rt_tables.d/ib-hook.conf\n"
      "#\n"
      "# Names of tables, for ip and for table= in ib-hook's configuration. rail-…: the tables of ib-hook; default-…:\n"
      "# those of their defaults; native-… and native-default-…: those of the other formats.\n",
-     WORDS_OF_IP, TRUE, "\n$T rail-$n\n$D default-$n\n$N native-$n\n$M native-default-$n\n", "", "", ""},
+     WORDS_OF_IP, TRUE,
+     "\n{$own} rail-{$nic}\n{$defaults} default-{$nic}\n{$native} native-{$nic}\n"
+     "{$nativedefaults} native-default-{$nic}\n",
+     "", "", ""},
     {"env", NULL, WORDS_OF_IP, FALSE, NULL, NULL, NULL, NULL},
 };
 
@@ -192,15 +193,6 @@ static const char *const metrics[][N_WORDS] = {
     {"congctl", "TCPCongestionControlAlgorithm", NULL},
 };
 
-static const char *find_metric(const char *ip, Words words)
-{
-    for (guint i = 0; i < G_N_ELEMENTS(metrics); i++) {
-        if (g_str_equal(metrics[i][WORDS_OF_IP], ip))
-            return metrics[i][words];
-    }
-    return NULL;
-}
-
 /* In the words of a format; what it cannot say goes to `lost`. NULL: the route has none. */
 static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
 {
@@ -213,9 +205,11 @@ static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
         return g_string_free(g_string_append(text, ip->str), !ip->len);
     words = g_strsplit(ip->str + 1, " ", -1);
     for (char **word = words; word[0] && word[1]; word += 2) {
-        const char *name = find_metric(word[0], format);
         const gboolean locked = g_str_equal(word[1], "lock");
+        const char *name = NULL;
 
+        for (guint i = 0; i < G_N_ELEMENTS(metrics); i++)
+            name = g_str_equal(metrics[i][WORDS_OF_IP], word[0]) ? metrics[i][format] : name;
         if (!name || (locked && format == WORDS_OF_NETWORKD))
             g_string_append_printf(lost, " %s%s", word[0], locked && name ? " lock" : "");
         word += locked;
@@ -242,117 +236,130 @@ static const char *find_connection(const IbhFacts *facts, const IbhNic *nic, con
     return n == 1 && g_strcmp0(own->name, name) == 0 ? own->connection : NULL;
 }
 
-/* What a route and a rule both have, and `names`. */
-static void put_row(GString *out, const char *template, const IbhValues *names, const IbhPrefix *dst, const IbhIp *ip,
-                    guint32 table)
-{
-    char to[IBH_PREFIX_STRLEN], address[IBH_IP_STRLEN], number[12];
-    IbhValues values = *names;
-
-    g_snprintf(number, sizeof number, "%u", table);
-    values.of['d'] = dst ? ibh_prefix_format(dst, to) : NULL;
-    values.of['a'] = ip ? ibh_ip_format(ip, address) : NULL;
-    values.of['t'] = number;
-    ibh_template_fill(out, template, &values);
-}
-
-static void put_route(GString *out, const Format *format, IbhValues *values, const IbhRoute *route, guint32 table)
-{
-    g_autoptr(GString) lost = g_string_new(NULL);
-    g_autofree char *own = write_metrics(route, format->words, lost);
-    char dst[IBH_PREFIX_STRLEN];
-
-    values->of['o'] = route->onlink ? "" : NULL;
-    values->of['s'] = route->scope == RT_SCOPE_LINK ? "" : NULL;
-    values->of['m'] = own;
-    put_row(out, format->route, values, &route->dst, route->gateway.family != AF_UNSPEC ? &route->gateway : NULL,
-            table);
-    if (lost->len && format->route[0])
-        g_string_append_printf(out, "# Without%s of the route to %s, which this format cannot say.\n", lost->str,
-                               ibh_prefix_format(&route->dst, dst));
-}
-
+/* What is written now. */
 typedef struct {
-    GString *out;
     const Format *format;
     const IbhRails *rails;
     const IbhFacts *facts;
     guint32 distance;
-} Rendering;
+    const IbhNic *nic;
+    int family;
+    const IbhRoute *route; /* or */
+    const IbhRule *rule;
+    GString *lost; /* metrics that the format cannot express */
+} Line;
 
-static void put_routed_by_others(const Rendering *all, const IbhNic *nic, int family)
+typedef struct {
+    const char *name;
+    char *value; /* NULL: it has none; "": a flag that is set */
+} Value;
+
+/* "BEFORE$NAMEBEHIND" */
+static char *fill_braces(gconstpointer of, const char *text)
 {
+    const char *mark = strchr(text, '$');
+    const gsize length = strspn(mark + 1, G_CSET_a_2_z);
+    const Value *value = of;
+
+    while (strncmp(value->name, mark + 1, length) != 0 || value->name[length])
+        value++;
+    return value->value ? g_strdup_printf("%.*s%s%s", (int)(mark - text), text, value->value, mark + 1 + length) : NULL;
+}
+
+/* For rt_tables, where a decimal number is read as a signed one. */
+static char *write_table(guint32 table)
+{
+    return g_strdup_printf(table > G_MAXINT32 ? "0x%x" : "%u", table);
+}
+
+/* Fills the template, and writes it. */
+static void put(GString *out, const char *template, const Line *line)
+{
+    const IbhNic *nic = line->nic;
+    const IbhRoute *route = line->route;
+    const IbhRule *rule = line->rule;
+    const IbhPrefix *to = route ? &route->dst : rule && rule->to.length ? &rule->to : NULL;
+    const IbhIp *ip = rule ? &rule->from.ip : route && route->gateway.family != AF_UNSPEC ? &route->gateway : NULL;
+    const guint32 table = route ? route->table : rule ? rule->table : 0, distance = line->distance;
+    const char *iface = nic->link->name, *six = line->family == AF_INET6 ? "6" : "",
+               *file = find_connection(line->facts, nic, "systemd-networkd"),
+               *netplan = find_connection(line->facts, nic, "netplan"),
+               *connection = find_connection(line->facts, nic, "NetworkManager");
+    g_autofree char *safe = ibh_text_printable(connection ? connection : iface), *text = NULL;
+    g_autofree char *generated =
+        g_strdup_printf("10-netplan-%s.network", netplan && ibh_render_is_plain(netplan) ? netplan : iface);
+    char address[IBH_IP_STRLEN], prefix[IBH_PREFIX_STRLEN];
+    const Value values[] = {
+        {"nic", g_strdup(iface)},
+        {"family", g_strdup(six[0] ? six : "4")},
+        {"six", g_strdup(six)},
+        {"connection", ibh_text_shell_word(safe)},
+        {"generated", g_strdup(generated)},
+        {"file", file      ? ibh_text_printable(file)
+                 : netplan ? g_strdup(generated)
+                           : g_strdup_printf("%s.network", iface)},
+        {"own", write_table(nic->table)},
+        {"defaults", write_table(ibh_nic_defaults(nic))},
+        {"native", write_table(nic->table + distance)},
+        {"nativedefaults", write_table(ibh_nic_defaults(nic) + distance)},
+        {"dst", to ? g_strdup(ibh_prefix_format(to, prefix)) : NULL},
+        {"address", ip ? g_strdup(ibh_ip_format(ip, address)) : NULL},
+        {"table", g_strdup_printf("%u", table + (ibh_nic_has_table(nic, table) ? distance : 0))},
+        {"onlink", route && route->onlink ? g_strdup("") : NULL},
+        {"link", route && route->scope == RT_SCOPE_LINK ? g_strdup("") : NULL},
+        {"metrics", route ? write_metrics(route, line->format->words, line->lost) : NULL},
+        {"priority", rule ? g_strdup_printf("%u", rule->priority) : NULL},
+        {"length", rule && rule->suppress_prefixlength >= 0
+                       ? g_strdup_printf("%" G_GINT64_FORMAT, rule->suppress_prefixlength)
+                       : NULL},
+    };
+
+    text = ibh_text_fill_in(template, fill_braces, values);
+    g_string_append(out, text);
+    IBH_EACH_ROW (const Value, value, values)
+        g_free(value->value);
+}
+
+/* `line`: the format and the NIC; a family or (AF_UNSPEC) both. */
+static void put_rail(GString *out, Line line)
+{
+    const int family = line.family;
+    const IbhNic *nic = line.nic;
+    char text[IBH_PREFIX_STRLEN];
+
+    put(out, line.format->routes, &line);
+    IBH_EACH (const IbhRoute, route, nic->routes) {
+        g_autoptr(GString) lost = g_string_new(NULL);
+
+        if (family != AF_UNSPEC && family != route->family)
+            continue;
+        line.route = route;
+        line.lost = lost;
+        put(out, line.format->route, &line);
+        if (lost->len && line.format->route[0])
+            g_string_append_printf(out, "# Without%s of the route to %s, which this format cannot say.\n", lost->str,
+                                   ibh_prefix_format(&route->dst, text));
+    }
+    line.route = NULL;
+    put(out, line.format->rules, &line);
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         const IbhOwner owner = {.rule = ibh_nic_foreign_rule(nic, address)};
-        g_autofree char *rule = owner.rule ? ibh_owner_text(all->rails->snapshot, &owner) : NULL;
-        char ip[IBH_IP_STRLEN];
+        g_autofree char *rule = owner.rule ? ibh_owner_text(line.rails->snapshot, &owner) : NULL;
 
-        if (rule && (family == AF_UNSPEC || family == address->local.family) && ibh_nic_has_first(nic, address))
-            g_string_append_printf(all->out, "# Without %s: %s routes it.\n", ibh_ip_format(&address->local, ip), rule);
+        if (rule && line.format->rule[0] && (family == AF_UNSPEC || family == address->local.family) &&
+            ibh_nic_has_first(nic, address))
+            g_string_append_printf(out, "# Without %s: %s routes it.\n", ibh_ip_format(&address->local, text), rule);
     }
-}
-
-static void put_rules(const Rendering *all, const IbhNic *nic, int family, const GArray *rules, IbhValues *values)
-{
-    char priority[12], length[12];
-
-    ibh_template_fill(all->out, all->format->rules, values);
-    if (all->format->rule[0])
-        put_routed_by_others(all, nic, family);
-    IBH_EACH (const IbhRule, rule, rules) {
-        g_snprintf(priority, sizeof priority, "%u", rule->priority);
-        g_snprintf(length, sizeof length, "%" G_GINT64_FORMAT, rule->suppress_prefixlength);
-        values->of['p'] = priority;
-        values->of['l'] = rule->suppress_prefixlength >= 0 ? length : NULL;
+    IBH_EACH (const IbhRule, rule, nic->rules) {
+        line.rule = rule;
         if (family == AF_UNSPEC || family == rule->family)
-            put_row(all->out, all->format->rule, values, rule->to.length ? &rule->to : NULL, &rule->from.ip,
-                    rule->table + (ibh_nic_has_table(nic, rule->table) ? all->distance : 0));
-    }
-}
-
-static void put_family(const Rendering *all, const IbhNic *nic, int family, IbhValues *values)
-{
-    values->of['4'] = family == AF_INET6 ? "6" : "4";
-    values->of['6'] = family == AF_INET6 ? "6" : "";
-    ibh_template_fill(all->out, all->format->routes, values);
-    IBH_EACH (const IbhRoute, route, nic->routes) {
-        if (family == AF_UNSPEC || family == route->family)
-            put_route(all->out, all->format, values, route, route->table + all->distance);
-    }
-    put_rules(all, nic, family, nic->rules, values);
-}
-
-static void put_rail(const Rendering *all, const IbhNic *nic)
-{
-    const char *network = find_connection(all->facts, nic, "systemd-networkd");
-    const char *netplan = find_connection(all->facts, nic, "netplan");
-    const char *connection = find_connection(all->facts, nic, "NetworkManager"), *name = nic->link->name;
-    g_autofree char *safe = ibh_text_printable(connection ? connection : name), *word = ibh_text_shell_word(safe);
-    g_autofree char *generated =
-        g_strdup_printf("10-netplan-%s.network", netplan && ibh_render_is_plain(netplan) ? netplan : name);
-    g_autofree char *file = network   ? ibh_text_printable(network)
-                            : netplan ? g_strdup(generated)
-                                      : g_strdup_printf("%s.network", name);
-    IbhValues values = {.of = {['n'] = name, ['c'] = word, ['f'] = file, ['g'] = generated}};
-    char numbers[4][12];
-
-    for (int i = 0; i < 4; i++) { /* for rt_tables, where a decimal number is read as a signed one */
-        const guint32 table = nic->table + (i % 2 ? IBH_TABLE_DEFAULTS : 0) + (i < 2 ? 0 : all->distance);
-
-        g_snprintf(numbers[i], sizeof numbers[i], table > G_MAXINT32 ? "0x%x" : "%u", table);
-        values.of[(guchar) "TDNM"[i]] = numbers[i];
-    }
-    if (all->format->both)
-        put_family(all, nic, AF_UNSPEC, &values);
-    for (int i = 0; i < 2 && !all->format->both; i++) {
-        if (ibh_nic_serves_family(nic, i ? AF_INET6 : AF_INET))
-            put_family(all, nic, i ? AF_INET6 : AF_INET, &values);
+            put(out, line.format->rule, &line);
     }
 }
 
 /* ---- the whole ---- */
 
-static const Format *find(const char *name)
+static const Format *find_format(const char *name)
 {
     IBH_EACH_ROW (const Format, format, formats) {
         if (g_str_equal(format->name, name))
@@ -363,7 +370,7 @@ static const Format *find(const char *name)
 
 gboolean ibh_render_knows(const char *format)
 {
-    return find(format) != NULL;
+    return find_format(format) != NULL;
 }
 
 char *ibh_render_formats(void)
@@ -377,17 +384,15 @@ char *ibh_render_formats(void)
 
 char *ibh_render(const char *name, const IbhRails *rails, const IbhFacts *facts, const IbhFabric *fabric)
 {
-    const Format *format = find(name);
+    Line line = {.format = find_format(name), .rails = rails, .facts = facts, .distance = find_distance(rails)};
     g_autoptr(GPtrArray) chosen = NULL;
-    GString *out = g_string_new(NULL);
-    Rendering all;
+    GString *out = g_string_new(line.format->why);
 
-    if (!format->why) {
+    if (!line.format->why) {
         ibh_render_env(out, rails, fabric);
         return g_string_free(out, FALSE);
     }
-    g_string_append(out, format->why);
-    if (format->route[0]) {
+    if (line.format->route[0]) {
         g_string_append(out, native_why);
         IBH_EACH_POINTER (const IbhNic, nic, rails->nics)
             put_sysctls(out, rails, nic);
@@ -395,8 +400,16 @@ char *ibh_render(const char *name, const IbhRails *rails, const IbhFacts *facts,
             g_string_append(out, "#\n# Without what main=spread does: only ib-hook itself keeps that right.\n");
     }
     chosen = choose(out, rails);
-    all = (Rendering){out, format, rails, facts, find_distance(rails)};
-    IBH_EACH_POINTER (const IbhNic, nic, chosen)
-        put_rail(&all, nic);
+    IBH_EACH_POINTER (const IbhNic, nic, chosen) {
+        line.nic = nic;
+        line.family = AF_UNSPEC;
+        if (line.format->both)
+            put_rail(out, line);
+        for (int six = FALSE; six <= TRUE && !line.format->both; six++) {
+            line.family = six ? AF_INET6 : AF_INET;
+            if (ibh_nic_serves_family(nic, line.family))
+                put_rail(out, line);
+        }
+    }
     return g_string_free(out, FALSE);
 }

@@ -52,19 +52,6 @@ gboolean ibh_render_is_led_to(const IbhSnapshot *snapshot, guint32 table)
     return FALSE;
 }
 
-/* Where another program leads to such a table, too, it is that program's. */
-static void forget_routes(IbhSnapshot *snapshot, const GArray *tables)
-{
-    IBH_EACH (const int, table, tables) {
-        if (ibh_render_is_led_to(snapshot, (guint32)*table))
-            continue;
-        IBH_EACH_BACK (const IbhRoute, route, snapshot->routes) {
-            if (route->table == (guint32)*table && !ibh_route_is_ours(route))
-                IBH_REMOVE(IbhRoute, route, snapshot->routes);
-        }
-    }
-}
-
 void ibh_render_forget_former(const IbhRails *rails, IbhSnapshot *snapshot)
 {
     g_autoptr(GArray) tables = IBH_NEW_ARRAY(int);
@@ -78,5 +65,10 @@ void ibh_render_forget_former(const IbhRails *rails, IbhSnapshot *snapshot)
             g_array_append_val(tables, table);
         IBH_REMOVE(IbhRule, rule, snapshot->rules);
     }
-    forget_routes(snapshot, tables);
+    /* Where another program leads to such a table, too, it is that program's. */
+    IBH_EACH_BACK (const IbhRoute, route, snapshot->routes) {
+        if (ibh_numbers_have(tables, (int)route->table) && !ibh_route_is_ours(route) &&
+            !ibh_render_is_led_to(snapshot, route->table))
+            IBH_REMOVE(IbhRoute, route, snapshot->routes);
+    }
 }

@@ -17,12 +17,7 @@ gboolean ibh_render_is_led_to(const IbhSnapshot *snapshot, guint32 table);
 /* `facts`: the managers, for managers' formats; `fabric`: RDMA ports, for env alone. */
 char *ibh_render(const char *format, const IbhRails *rails, const IbhFacts *facts, const IbhFabric *fabric);
 
-gboolean ibh_render_is_plain(const char *name); /* letters, digits, and what means nothing to a shell or a list */
-
-typedef struct {
-    const char *of['z' + 1]; /* by letter; NULL: it has none */
-} IbhValues;
-
-/* In the template, $ and a letter is a value; what stands in {} is left out if a value in it is missing. */
-void ibh_template_fill(GString *out, const char *template, const IbhValues *values);
+/* Names stand in files of many languages, in lists and beside patterns: TRUE for letters, digits, and what means
+ * nothing in any of them. */
+gboolean ibh_render_is_plain(const char *name);
 void ibh_render_env(GString *out, const IbhRails *all, const IbhFabric *fabric); /* env.c */

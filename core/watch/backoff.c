@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "watch/backoff.h"
 
+#include <string.h>
+
 #define TIMES 5                      /* undone so often … */
 #define WITHIN (10 * G_USEC_PER_SEC) /* … in this time, is a fight */
 #define FIRST_PAUSE 10               /* seconds; doubled each time */
 #define LAST_PAUSE 600               /* seconds */
 #define FORGOTTEN_AFTER (1200 * G_USEC_PER_SEC)
-#define NOT_SET G_MININT
 
 typedef struct {
     IbhUnit unit;
-    int to[IBH_N_SYSCTLS]; /* the values that its sysctls got last; or NOT_SET */
+    int to[IBH_N_SYSCTLS]; /* the values that its sysctls got last, + 1; 0: not known */
     guint count;           /* in how many runs something had to be repaired … */
     gint64 first;          /* … since then */
     gint64 counted;        /* the last of them */
@@ -24,12 +25,6 @@ GArray *ibh_backoff_new(void)
     return IBH_NEW_ARRAY(Fight);
 }
 
-static void forget_sysctls(Fight *fight)
-{
-    for (int key = 0; key < IBH_N_SYSCTLS; key++)
-        fight->to[key] = NOT_SET;
-}
-
 static Fight *find_fight(GArray *backoff, const IbhUnit *unit, gint64 now)
 {
     IBH_EACH_BACK (Fight, fight, backoff) {
@@ -39,18 +34,7 @@ static Fight *find_fight(GArray *backoff, const IbhUnit *unit, gint64 now)
             IBH_REMOVE(Fight, fight, backoff);
     }
     g_array_append_val(backoff, (Fight){.unit = *unit});
-    forget_sysctls(&g_array_index(backoff, Fight, backoff->len - 1));
     return &g_array_index(backoff, Fight, backoff->len - 1);
-}
-
-/* The kernel does not tell which process sets a sysctl. But a value that is set twice, with no other one between, was
- * undone between. */
-static gboolean is_set_again(Fight *fight, const IbhOp *op)
-{
-    const gboolean again = fight->to[op->key] == op->to;
-
-    fight->to[op->key] = op->to;
-    return again;
 }
 
 int ibh_backoff_note(GArray *backoff, const IbhOp *op, gboolean was_taken, gint64 now)
@@ -61,8 +45,15 @@ int ibh_backoff_note(GArray *backoff, const IbhOp *op, gboolean was_taken, gint6
         return 0;
     fight = find_fight(backoff, &op->unit, now);
     fight->seen = now;
-    if (op->type == IBH_OP_SYSCTL_SET && !is_set_again(fight, op))
-        return 0;
+    /* The kernel does not tell which process sets a sysctl. But a value that is set twice, with no other one between,
+     * was undone between. */
+    if (op->type == IBH_OP_SYSCTL_SET) {
+        const gboolean again = fight->to[op->key] == op->to + 1;
+
+        fight->to[op->key] = op->to + 1;
+        if (!again)
+            return 0;
+    }
     if (fight->counted == now) /* one deletion of a whole table is one, not as many as it has routes */
         return 0;
     if (!fight->count || now - fight->first > WITHIN) {
@@ -83,7 +74,7 @@ void ibh_backoff_forgive(GArray *backoff, int ifindex)
 {
     IBH_EACH (Fight, fight, backoff) {
         if (fight->unit.ifindex == ifindex)
-            forget_sysctls(fight);
+            memset(fight->to, 0, sizeof fight->to);
     }
 }
 

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "watch/events_io.h"
 
+#include "kernel/netlink.h"
+
 #include <errno.h>
+#include <linux/fib_rules.h>
 #include <linux/filter.h>
+#include <linux/netconf.h>
+#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <netlink/attr.h>
 #include <netlink/msg.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -38,7 +44,10 @@ gboolean ibh_events_open(IbhEvents *events, GError **error)
                            GROUP(RTNLGRP_IPV6_RULE) | GROUP(RTNLGRP_IPV4_NETCONF) | GROUP(RTNLGRP_IPV6_NETCONF);
     const int nexthops = RTNLGRP_NEXTHOP; /* beyond the groups that an address has bits for */
 
-    *events = (IbhEvents){.netlink = open_socket(NETLINK_ROUTE, groups), .uevents = -1};
+    *events = (IbhEvents){.netlink = open_socket(NETLINK_ROUTE, groups),
+                          .uevents = -1,
+                          .taken = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+                          .moved = IBH_NEW_ARRAY(int)};
     if (events->netlink < 0) {
         g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno),
                     "--watch cannot subscribe to the kernel's events: %s", ibh_errno_text(errno));
@@ -58,40 +67,116 @@ void ibh_events_close(IbhEvents *events)
         close(events->uevents);
     events->netlink = events->uevents = -1;
     g_clear_pointer(&events->filter, g_array_unref);
+    g_hash_table_unref(events->taken);
+    g_array_unref(events->moved);
 }
 
 /* ---- the filter ---- */
 
-static gboolean attach(const IbhEvents *events)
-{
-    const struct sock_fprog program = {.len = (guint16)events->filter->len, .filter = (gpointer)events->filter->data};
-
-    return events->filter->len <= BPF_MAXINSNS &&
-           setsockopt(events->netlink, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
-}
-
-static void detach(const IbhEvents *events)
-{
-    const int nothing = 0; /* the kernel looks at no option without a value */
-
-    (void)setsockopt(events->netlink, SOL_SOCKET, SO_DETACH_FILTER, &nothing, sizeof nothing);
-}
-
 gboolean ibh_events_focus(IbhEvents *events, const IbhFocus *focus)
 {
-    g_autoptr(GArray) before = events->filter;
+    g_autoptr(GArray) before = events->filter, filter = ibh_focus_filter(focus);
+    const struct sock_fprog program = {.len = (guint16)filter->len, .filter = (gpointer)filter->data};
+    const gboolean fits = filter->len <= BPF_MAXINSNS;
+    const int nothing = 0; /* the kernel looks at no option without a value */
 
-    events->filter = ibh_focus_filter(focus);
-    if (before && before->len == events->filter->len &&
-        memcmp(before->data, events->filter->data, before->len * sizeof(struct sock_filter)) == 0)
+    events->filter = g_array_ref(filter);
+    if (before && before->len == filter->len &&
+        memcmp(before->data, filter->data, before->len * sizeof(struct sock_filter)) == 0)
         return FALSE;
     /* The old program would drop events of new subnets. The kernel counts both against net.core.optmem_max: so the new
      * one is tried again without the old one. With none, all events are heard, which only costs time. */
-    if (!attach(events)) {
-        detach(events);
-        (void)attach(events);
+    if (!fits || setsockopt(events->netlink, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0) {
+        (void)setsockopt(events->netlink, SOL_SOCKET, SO_DETACH_FILTER, &nothing, sizeof nothing);
+        if (fits)
+            (void)setsockopt(events->netlink, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
     }
     return before != NULL;
+}
+
+/* ---- what a report says ---- */
+
+static guint32 find_u32(struct nlmsghdr *header, gsize fixed, int type)
+{
+    const struct nlattr *attribute = nlmsg_find_attr(header, (int)fixed, type);
+
+    return attribute && nla_len(attribute) >= (int)sizeof(guint32) ? nla_get_u32(attribute) : 0;
+}
+
+/* `ret_ifindex`: of the link, the address or the interface's settings that changed; else 0. */
+static const char *name_change(struct nlmsghdr *header, int *ret_ifindex)
+{
+    const struct ifinfomsg *link = nlmsg_data(header);
+    const struct ifaddrmsg *address = nlmsg_data(header);
+
+    *ret_ifindex = 0;
+    switch (header->nlmsg_type & ~1) { /* RTM_NEW... and RTM_DEL... differ in the last bit */
+    case RTM_NEWLINK:
+        *ret_ifindex = nlmsg_valid_hdr(header, sizeof *link) ? link->ifi_index : 0;
+        return "a link changed";
+    case RTM_NEWADDR:
+        *ret_ifindex = nlmsg_valid_hdr(header, sizeof *address) ? (int)address->ifa_index : 0;
+        return "an address changed";
+    case RTM_NEWNETCONF:
+        *ret_ifindex = (int)find_u32(header, sizeof(struct netconfmsg), NETCONFA_IFINDEX);
+        return "a sysctl changed";
+    case RTM_NEWRULE:
+        return "a rule changed";
+    case RTM_NEWROUTE:
+        return "a route changed";
+    default:
+        return "a nexthop changed";
+    }
+}
+
+/* Rules by their source, routes by their table: what of a rail and family is deleted is one thing or a few. */
+static char *name_taken(int family, const IbhRule *rule, guint32 table)
+{
+    char from[IBH_IP_STRLEN];
+
+    return rule ? g_strdup_printf("%d from %s", family, ibh_ip_format(&rule->from.ip, from))
+                : g_strdup_printf("%d table %u", family, table);
+}
+
+guint32 ibh_events_taker(const IbhEvents *events, const IbhOp *op)
+{
+    const gboolean is_rule = op->type == IBH_OP_RULE_ADD;
+    g_autofree char *name = name_taken(op->unit.family, is_rule ? &op->rule : NULL, op->route.table);
+
+    if (!is_rule && op->type != IBH_OP_ROUTE_ADD && op->type != IBH_OP_ROUTE_REPLACE)
+        return 0;
+    return GPOINTER_TO_UINT(g_hash_table_lookup(events->taken, name));
+}
+
+static void hear(IbhEvents *events, struct nlmsghdr *header, const GArray *nics, gboolean *ours)
+{
+    const struct rtmsg *info = nlmsg_data(header); /* of a rule, it begins with the same fields */
+    const gboolean is_rule = header->nlmsg_type == RTM_DELRULE && nlmsg_valid_hdr(header, sizeof(struct fib_rule_hdr));
+    const IbhRule rule = is_rule ? ibh_rule_of(header) : (IbhRule){.suppress_ifgroup = -1};
+    const gboolean takes =
+        rule.suppress_ifgroup == IBH_MARK ||
+        (header->nlmsg_type == RTM_DELROUTE && find_u32(header, sizeof *info, RTA_PRIORITY) == IBH_MARK);
+    int ifindex;
+    const char *change = name_change(header, &ifindex);
+    const gboolean is_nics = ibh_numbers_have(nics, ifindex);
+
+    if (!events->first || ((takes || is_nics) && !*ours))
+        events->first = change;
+    *ours |= takes || is_nics;
+    if (takes && header->nlmsg_pid)
+        g_hash_table_insert(events->taken,
+                            name_taken(info->rtm_family, is_rule ? &rule : NULL,
+                                       is_rule ? 0 : find_u32(header, sizeof *info, RTA_TABLE)),
+                            GUINT_TO_POINTER(header->nlmsg_pid));
+    if (is_nics && (header->nlmsg_type & ~1) != RTM_NEWNETCONF && !ibh_numbers_have(events->moved, ifindex))
+        g_array_append_val(events->moved, ifindex);
+}
+
+void ibh_events_forget(IbhEvents *events)
+{
+    events->first = NULL;
+    g_hash_table_remove_all(events->taken);
+    g_array_set_size(events->moved, 0);
 }
 
 /* ---- reading ---- */
@@ -110,41 +195,27 @@ static gssize receive(int fd, char *buffer, gboolean *ret_overrun)
     return length;
 }
 
-static gboolean drain_netlink(const IbhEvents *events, char *buffer, guint32 own, IbhHear hear, gpointer data)
+gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *nics, gboolean *ret_ours)
 {
-    gboolean concerns = FALSE, overrun = FALSE;
+    static const char rdma[] = "SUBSYSTEM=infiniband";
+    g_autofree char *buffer = g_malloc(RECEIVE_SIZE);
+    gboolean concerns = FALSE, overrun = FALSE; /* what was lost may have concerned us */
     gssize length;
 
+    *ret_ours = FALSE;
     while ((length = receive(events->netlink, buffer, &overrun)) >= 0 || overrun) {
         struct nlmsghdr *header = (void *)buffer;
         int left = (int)length;
 
-        concerns |= overrun; /* the lost events may have concerned us */
+        concerns |= overrun;
         for (; nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
             if (own && header->nlmsg_pid == own)
                 continue;
             concerns = TRUE;
-            hear(data, header);
+            hear(events, header, nics, ret_ours);
         }
     }
-    return concerns;
-}
-
-static gboolean drain_uevents(const IbhEvents *events, char *buffer)
-{
-    static const char wanted[] = "SUBSYSTEM=infiniband";
-    gboolean concerns = FALSE, overrun = FALSE;
-    gssize length;
-
     while (events->uevents >= 0 && ((length = receive(events->uevents, buffer, &overrun)) >= 0 || overrun))
-        concerns |= overrun || (length > 0 && memmem(buffer, (gsize)length, wanted, sizeof wanted));
+        concerns |= overrun || (length > 0 && memmem(buffer, (gsize)length, rdma, sizeof rdma));
     return concerns;
-}
-
-gboolean ibh_events_drain(const IbhEvents *events, guint32 own, IbhHear hear, gpointer data)
-{
-    g_autofree char *buffer = g_malloc(RECEIVE_SIZE);
-    const gboolean concerns = drain_netlink(events, buffer, own, hear, data);
-
-    return drain_uevents(events, buffer) || concerns;
 }

@@ -63,37 +63,35 @@ static GArray *make_nexthop_part(const IbhFocus *focus)
     return code;
 }
 
-/* `part`, which it takes: run for routes that have this attribute, which is found then, or for those that have it not.
- */
-static void add_part(GArray *code, guint32 type, gboolean has, GArray *part)
+#define GUARD 5 /* instructions of add_guard() */
+
+/* The next `length` instructions are for routes that have this attribute, which is found then, or for those that have
+ * it not. */
+static void add_guard(GArray *code, guint32 type, gboolean has, guint length)
 {
-    ADD(code, FIND(sizeof(struct rtmsg), type), IF(0, has ? 0 : 1, has ? 1 : 0), SKIP(part->len));
-    g_array_append_vals(code, part->data, part->len);
-    g_array_unref(part);
+    ADD(code, FIND(sizeof(struct rtmsg), type), IF(0, has ? 0 : 1, has ? 1 : 0), SKIP(length));
 }
 
 /* On-link routes by our NICs. */
 static void add_on_link(GArray *code, const IbhFocus *focus)
 {
-    GArray *by_nic = IBH_NEW_ARRAY(struct sock_filter), *no_via = IBH_NEW_ARRAY(struct sock_filter),
-           *no_gateway = IBH_NEW_ARRAY(struct sock_filter);
+    g_autoptr(GArray) by_nic = IBH_NEW_ARRAY(struct sock_filter);
 
     ADD(by_nic, HOLD_ATTRIBUTE, LOAD_WORD(0));
     add_any_of(by_nic, focus->candidates);
-    add_part(no_via, RTA_OIF, TRUE, by_nic);
-    add_part(no_gateway, RTA_VIA, FALSE, no_via);
-    add_part(code, RTA_GATEWAY, FALSE, no_gateway);
+    add_guard(code, RTA_GATEWAY, FALSE, GUARD + GUARD + by_nic->len);
+    add_guard(code, RTA_VIA, FALSE, GUARD + by_nic->len);
+    add_guard(code, RTA_OIF, TRUE, by_nic->len);
+    g_array_append_vals(code, by_nic->data, by_nic->len);
 }
 
 /* Whether a route inside a subnet counts: of one that replaced another, which may have been by our NIC, the kernel
  * tells of the new one only; one of several hops, or of an object, need not say its NIC here. */
 static void add_store(GArray *code)
 {
-    GArray *no_nic = IBH_NEW_ARRAY(struct sock_filter);
-
-    ADD(no_nic, BPF_STMT(BPF_LD | BPF_IMM, 1), STORE);
     ADD(code, LOAD(BPF_H, MESSAGE(nlmsg_flags)), AND(g_htons(NLM_F_REPLACE)), STORE);
-    add_part(code, RTA_OIF, FALSE, no_nic);
+    add_guard(code, RTA_OIF, FALSE, 2);
+    ADD(code, BPF_STMT(BPF_LD | BPF_IMM, 1), STORE);
 }
 
 /* The prefix itself, by any NIC and gateway; inside it, what was stored says. Held is the route's prefix. */

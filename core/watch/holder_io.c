@@ -28,41 +28,28 @@ static gboolean is_held(guint32 port)
     return held;
 }
 
-/* The rest of a line of /proc/PROCESS/status, which begins with this key; NULL: there is none. */
-static char *read_status(const char *process, const char *key)
-{
-    g_autofree char *path = g_strdup_printf("/proc/%s/status", process), *text = NULL;
-    const char *line;
-
-    if (!g_file_get_contents(path, &text, NULL, NULL) || !(line = strstr(text, key)))
-        return NULL;
-    line += strlen(key);
-    return g_strndup(line, strcspn(line, "\n"));
-}
-
-/* The kernel gives the first netlink socket of a process the number that the process has in its own PID namespace, as
- * its port: the last number of this line. */
-static gboolean may_have(const char *process, guint32 port)
-{
-    g_autofree char *numbers = read_status(process, "\nNSpid:");
-    const char *last = numbers ? strrchr(numbers, '\t') : NULL;
-
-    return last && strtoul(last, NULL, 10) == port && ibh_netns_number(process) == ibh_netns_number("self");
-}
-
 char *ibh_netlink_port_holder(guint32 port)
 {
     g_autoptr(GDir) processes = is_held(port) ? g_dir_open("/proc", 0, NULL) : NULL;
-    g_autofree char *holder = NULL, *name = NULL;
+    g_autofree char *holder = NULL;
     const char *process;
 
     while (processes && (process = g_dir_read_name(processes))) {
-        if (!g_ascii_isdigit(process[0]) || !may_have(process, port))
+        g_autofree char *path = g_strdup_printf("/proc/%s/status", process), *status = NULL;
+        const char *line, *number;
+
+        if (!g_ascii_isdigit(process[0]) || !g_file_get_contents(path, &status, NULL, NULL) ||
+            !(line = strstr(status, "\nNSpid:")))
+            continue;
+        /* The kernel gives the first netlink socket of a process the number that the process has in its own PID
+         * namespace, as its port: the last number of this line. */
+        number = g_strrstr_len(line, (gssize)strcspn(line + 1, "\n") + 1, "\t");
+        if (!number || strtoul(number, NULL, 10) != port || ibh_netns_number(process) != ibh_netns_number("self"))
             continue;
         if (holder) /* of two PID namespaces */
             return NULL;
-        holder = g_strdup(process);
+        line = status + strlen("Name:\t");
+        holder = g_strdup_printf("%.*s (%s)", (int)strcspn(line, "\n"), line, process);
     }
-    name = holder ? read_status(holder, "Name:\t") : NULL;
-    return name ? g_strdup_printf("%s (%s)", name, holder) : NULL;
+    return g_steal_pointer(&holder);
 }

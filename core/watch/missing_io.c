@@ -23,16 +23,19 @@ static void say(int priority, const IbhKnownRail *one)
         [IBH_IS_GONE] = "is gone: its hardware is not there, or no driver has it",
         [IBH_NO_SUCH_NIC] = "is not there: the configuration has manage=yes for it, and no NIC has this name",
     };
-    const int pci_length = one->link || !strchr(one->slot, ':') ? 0 : (int)strcspn(one->slot, "/");
-    g_autofree char *pci = g_strdup_printf("%s%.*s", pci_length ? ", PCI " : "", pci_length, one->slot);
-    g_autofree char *port = one->port[0] ? g_strdup_printf(" (%s%s)", one->port, pci) : g_strdup("");
-    g_autofree char *what = NULL, *text = NULL;
+    g_autoptr(GString) text = g_string_new(one->iface);
     char ip[IBH_IP_STRLEN];
 
+    if (one->port[0]) {
+        g_string_append_printf(text, " (%s", one->port);
+        if (!one->link && strchr(one->slot, ':'))
+            g_string_append_printf(text, ", PCI %.*s", (int)strcspn(one->slot, "/"), one->slot);
+        g_string_append_c(text, ')');
+    }
+    g_string_append_printf(text, " %s", happened[one->why]);
     if (one->n_addresses && ibh_missing_is_fault(one->why))
-        what = g_strdup_printf(": %s is not reachable", ibh_ip_format(&one->addresses[0], ip));
-    text = g_strdup_printf("%s%s %s%s", one->iface, port, happened[one->why], what ? what : "");
-    ibh_log_lines(priority, text, TRUE);
+        g_string_append_printf(text, ": %s is not reachable", ibh_ip_format(&one->addresses[0], ip));
+    ibh_log_lines(priority, text->str, TRUE);
 }
 
 /* A fault that was said has its end when it is another one, or none. Of a NIC that is not missed any more on purpose

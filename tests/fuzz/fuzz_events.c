@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel tells without being asked: core/watch/events_io.c and heard_io.c get datagrams of both sockets,
- * each behind a byte that says how it comes and two with its length, and the filter that it gives to the kernel is run
- * over each. Every message is read a second time by libnl, which has to come to the same: who took away what is ours,
- * and whether anything concerns us.
+ * What the kernel tells without being asked: core/watch/events_io.c gets datagrams of both sockets, each behind a byte
+ * that says how it comes and two with its length, and the filter that it gives to the kernel is run over each. Every
+ * message is read a second time by libnl, which has to come to the same: who took away what is ours, and whether
+ * anything concerns us.
  *
  *   0x01   a uevent       0x02   of another process       0x04   events before it were dropped
  *   0x08   all that came so far is taken, before this      0x30   how many NICs the filter lets pass
@@ -127,7 +127,6 @@ static ssize_t fake_recvfrom(int fd, void *space, size_t room, int flags, struct
 #define recvfrom fake_recvfrom
 #include "watch/events_io.c"
 #include "watch/filter.c"
-#include "watch/heard_io.c"
 #undef recvfrom
 
 /* ---- the same, as libnl reads it ---- */
@@ -410,26 +409,25 @@ static void check_filter(IbhEvents *events, uint8_t how, const uint8_t *from, gs
 
 /* ---- what has to hold ---- */
 
-static gboolean has_taken(const IbhHeard *heard, guint32 port)
+static gboolean has_taken(const IbhEvents *events, guint32 port)
 {
-    for (guint i = 0; i < heard->taken->len; i++) {
-        if (g_array_index(heard->taken, IbhTaken, i).port == port)
-            return TRUE;
-    }
-    return FALSE;
+    g_autoptr(GList) ports = g_hash_table_get_values(events->taken);
+
+    return g_list_find(ports, GUINT_TO_POINTER(port)) != NULL;
 }
 
-static void check(const IbhEvents *events, IbhHeard *heard, const uint8_t *from, const uint8_t *end)
+static void check(IbhEvents *events, const uint8_t *from, const uint8_t *end)
 {
     const Truth truth = truth_of(from, end);
+    gboolean ours;
 
     queues[0] = queues[1] = (Queue){.at = from, .end = end};
-    ibh_heard_forget(heard);
-    if (ibh_events_drain(events, OWN, ibh_heard_add, heard) != truth.concerns)
+    ibh_events_forget(events);
+    if (ibh_events_drain(events, OWN, NULL, &ours) != truth.concerns)
         broken("what happened %s", truth.concerns ? "concerns us" : "does not concern us");
-    if (!truth.who && heard->taken->len)
-        broken("nobody took anything, and not: %u", g_array_index(heard->taken, IbhTaken, 0).port);
-    if (truth.who && !has_taken(heard, truth.who))
+    if (!truth.who && g_hash_table_size(events->taken))
+        broken("nobody took anything, and not: %u of these", g_hash_table_size(events->taken));
+    if (truth.who && !has_taken(events, truth.who))
         broken("it was %u", truth.who);
 }
 
@@ -439,21 +437,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Queue all = {.at = data, .end = data + size};
     const uint8_t *from = data;
     IbhEvents events;
-    IbhHeard heard;
 
     if (!ibh_events_open(&events, NULL))
         broken("no sockets");
-    ibh_heard_init(&heard);
     for (; all.end - all.at >= HOW; all.at += HOW + length_at(&all)) {
         if (all.at[0] & TAKEN) {
-            check(&events, &heard, from, all.at);
+            check(&events, from, all.at);
             from = all.at;
         }
         if (!(all.at[0] & UEVENT))
             check_filter(&events, all.at[0], all.at + HOW, length_at(&all));
     }
-    check(&events, &heard, from, data + size);
-    ibh_heard_clear(&heard);
+    check(&events, from, data + size);
     ibh_events_close(&events);
     return 0;
 }

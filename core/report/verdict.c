@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows of a report, and the verdict of a rail. */
+/* The first line of a report for people: how the host is. */
 #include "check/missing.h"
-#include "cli/cli.h"
+#include "report/report.h"
 
 #include <string.h>
 
 #define APPLY "sudo ib-hook --apply"
-#define NAMES_MAX 3
-
-void ibh_rows_add(const IbhReport *report, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    g_ptr_array_add(report->rows, g_strdup_vprintf(format, args));
-    va_end(args);
-}
 
 /* A NIC that is administratively down, or elsewhere: a note, and no right rail. */
 gboolean ibh_finding_is_down(const IbhFinding *finding)
@@ -23,61 +13,10 @@ gboolean ibh_finding_is_down(const IbhFinding *finding)
     return g_str_equal(finding->code, "carrier-down") || g_str_equal(finding->code, "nic-gone");
 }
 
-gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic)
-{
-    return !ibh_findings_find(report->findings, "carrier-down", nic->link->name, NULL);
-}
-
-guint ibh_report_count_standing(const IbhReport *report)
-{
-    guint standing = 0;
-
-    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE])
-        standing += ibh_report_has_carrier(report, rail) ? 1 : 0;
-    return standing;
-}
-
-char *ibh_names_shorten(const GPtrArray *names)
-{
-    GString *text = g_string_new(NULL);
-    const guint shown = names->len > NAMES_MAX + 1 ? NAMES_MAX : names->len;
-
-    for (guint i = 0; i < shown; i++)
-        g_string_append_printf(text, "%s%s", !i ? "" : i + 1 == names->len ? " and " : ", ", (char *)names->pdata[i]);
-    if (shown < names->len)
-        g_string_append_printf(text, " and %u more", names->len - shown);
-    return g_string_free(text, FALSE);
-}
-
-/* What is wrong on this host, altogether. */
-typedef struct {
-    const IbhFinding *worst;
-    GPtrArray *nics;     /* const char *: that something is wrong with */
-    guint problems;      /* how many */
-    const char *command; /* the one that cures all of them (--apply without a name does what it does with one); NULL */
-} Wrong;
-
 static void add_name(GPtrArray *names, const char *name)
 {
-    if (!g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL))
+    if (!ibh_names_have(names, name))
         g_ptr_array_add(names, (char *)(guintptr)name);
-}
-
-static void add_up(const IbhReport *report, Wrong *wrong)
-{
-    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE]) {
-        if (ibh_findings_worst(report->findings, rail->link->name))
-            add_name(wrong->nics, rail->link->name);
-    }
-    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
-        const char *own = finding->fix && g_str_has_prefix(finding->fix, APPLY) ? APPLY : finding->fix;
-
-        if (finding->severity == IBH_INFO)
-            continue;
-        wrong->command = !wrong->problems++ || g_strcmp0(wrong->command, own) == 0 ? own : NULL;
-        IBH_EACH_POINTER (char, iface, finding->ifaces)
-            add_name(wrong->nics, iface);
-    }
 }
 
 /* What one problem does to whom. `whole`: with its cause, which a row has, too. */
@@ -91,46 +30,50 @@ static char *say_problem(const IbhFinding *finding, gboolean whole)
     if (finding->astray->len > 1)
         return g_strdup_printf("%s use the wrong NIC%s", names, whole && cause ? cause : "");
     if (said && hit->len == 1)
-        return g_strdup_printf("%s: %.*s", names, (int)(whole || !cause ? (gsize)strlen(said) : (gsize)(cause - said)),
-                               said);
+        return g_strdup_printf("%s: %.*s", names, whole || !cause ? G_MAXINT : (int)(cause - said), said);
     return g_strdup_printf("%s%s%s", names, names[0] ? ": " : "", finding->message);
-}
-
-static char *say_nics(const Wrong *wrong)
-{
-    g_autofree char *names = ibh_names_shorten(wrong->nics);
-
-    return names[0] ? g_strdup_printf("%s %s wrong", names, wrong->nics->len == 1 ? "is" : "are")
-                    : g_strdup_printf("%u problems", wrong->problems);
 }
 
 /* The most that fits: what happens, and the one command that cures all, or else what says more. */
 static void add_wrong(const IbhReport *report, const IbhFinding *worst)
 {
-    const gsize width = report->style->width ? report->style->width : G_MAXINT;
-    g_autoptr(GPtrArray) nics = g_ptr_array_new(), lines = g_ptr_array_new_with_free_func(g_free);
     const char *severity = ibh_severity_name(worst->severity);
-    Wrong wrong = {.nics = nics};
-    g_autofree char *whole = say_problem(worst, TRUE), *problem = say_problem(worst, FALSE), *names = NULL;
-    guint best = 0;
+    const char *command = NULL; /* cures all problems: --apply without a name does what it does with one */
+    g_autoptr(GPtrArray) nics = g_ptr_array_new(), lines = g_ptr_array_new_with_free_func(g_free);
+    g_autofree char *names = NULL, *wrong = NULL, *whole = say_problem(worst, TRUE),
+                    *problem = say_problem(worst, FALSE);
+    guint problems = 0, best = 0;
 
-    add_up(report, &wrong);
-    names = say_nics(&wrong);
-    if (wrong.problems == 1 && !wrong.command) {
+    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE]) {
+        if (ibh_findings_worst(report->findings, rail->link->name))
+            add_name(nics, rail->link->name);
+    }
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
+        const char *own = finding->fix && g_str_has_prefix(finding->fix, APPLY) ? APPLY : finding->fix;
+
+        if (finding->severity == IBH_INFO)
+            continue;
+        command = !problems++ || g_strcmp0(command, own) == 0 ? own : NULL;
+        IBH_EACH_POINTER (char, iface, finding->ifaces)
+            add_name(nics, iface);
+    }
+    names = ibh_names_shorten(nics);
+    wrong = nics->len ? g_strdup_printf("%s %s wrong", names, nics->len == 1 ? "is" : "are")
+                      : g_strdup_printf("%u problems", problems);
+    if (problems == 1 && !command) {
         const char *more = strstr(whole, "; ");
 
         g_ptr_array_add(lines, g_strdup_printf("%s: %s", severity, whole));
-        g_ptr_array_add(lines,
-                        g_strdup_printf("%s: %.*s", severity, more ? (int)(more - whole) : (int)strlen(whole), whole));
+        g_ptr_array_add(lines, g_strdup_printf("%s: %.*s", severity, more ? (int)(more - whole) : G_MAXINT, whole));
     }
-    for (int cures = wrong.command != NULL; cures >= 0; cures--) {
-        const char *remedy = cures ? wrong.command : "ib-hook --check -v", *word = cures ? "fix" : "why";
+    for (int cures = command != NULL; cures >= 0; cures--) {
+        const char *remedy = cures ? command : "ib-hook --check -v", *word = cures ? "fix" : "why";
 
-        if (wrong.problems == 1)
+        if (problems == 1)
             g_ptr_array_add(lines, g_strdup_printf("%s: %s; %s: %s", severity, problem, word, remedy));
-        g_ptr_array_add(lines, g_strdup_printf("%s: %s; %s: %s", severity, names, word, remedy));
+        g_ptr_array_add(lines, g_strdup_printf("%s: %s; %s: %s", severity, wrong, word, remedy));
     }
-    while (best + 1 < lines->len && strlen(lines->pdata[best]) > width)
+    while (best + 1 < lines->len && report->style->width && strlen(lines->pdata[best]) > report->style->width)
         best++;
     ibh_rows_add(report, "%s", (char *)lines->pdata[best]);
 }
@@ -167,9 +110,9 @@ static void add_no_rails(const IbhReport *report)
     }
     IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {
         if (nic->status == IBH_NIC_UNMANAGED)
-            g_ptr_array_add(unmanaged, (char *)(guintptr)nic->link->name);
+            add_name(unmanaged, nic->link->name);
         if (nic->reason.why == IBH_WHY_ADVERTISED)
-            g_ptr_array_add(advertised, (char *)(guintptr)nic->link->name);
+            add_name(advertised, nic->link->name);
     }
     names = ibh_names_shorten(missing->len ? missing : unmanaged->len ? unmanaged : advertised);
     if (missing->len)

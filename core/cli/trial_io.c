@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/trial_io.h"
+
+#include "cli/back.h"
+#include "cli/cli.h"
+#include "cli/token_io.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A process whose time has been over for so long does not answer any more: it was killed, or tries in vain. */
+#define PAUSE 5 /* seconds */
+#define LONG_PAUSE 60
+#define TRIES 720 /* a host that may be cut off is worth an hour */
+
+/* The process that waits for --confirm. */
+typedef struct {
+    IbhTrial trial;
+    const IbhRun *begun; /* the --apply */
+    int process;         /* of the --apply, which names the trial */
+    int token;           /* the file that has it, open: it may be removed */
+    guint seconds;       /* until its next turn */
+    gboolean ends;       /* a service stops, or the machine */
+    int tries;
+} Waiter;
+
+static guint seconds_left(const IbhToken *token)
+{
+    const gint64 left = token->end - g_get_monotonic_time();
+
+    return left > 0 ? (guint)MIN(left / G_USEC_PER_SEC + 1, G_MAXINT) : 0;
+}
+
+/* ---- the process that waits ---- */
+
+static GPtrArray *plan_back(const IbhRun *run)
+{
+    return ibh_trial_plan_back(run->rails, run->data);
+}
+
+static void remember_trial(const IbhRun *run, IbhState *state)
+{
+    ibh_trial_remember(run->data, run->rails, state);
+}
+
+/* TRUE: there is nothing left to do, and `said` tells what was done. */
+static gboolean take_turn(Waiter *waiter, IbhRun *run, GString *said, GError **error)
+{
+    g_auto(IbhToken) token = {.process = 0};
+    g_autoptr(GPtrArray) plan = NULL;
+    g_autoptr(IbhOutcome) outcome = NULL;
+    guint left;
+
+    waiter->tries++;
+    if (!ibh_run_configure(run, error) || !ibh_run_open(run, IBH_LOCK_SECONDS, error))
+        return FALSE;
+    if (ibh_token_read_open(waiter->token, &token) && token.process != waiter->process)
+        return TRUE; /* it was confirmed, or another trial has taken its place */
+    left = seconds_left(&token);
+    waiter->seconds = left ? MIN(left, LONG_PAUSE) : PAUSE;
+    if (!waiter->ends && left) {
+        waiter->tries--;
+        return FALSE;
+    }
+    waiter->trial.only = (const char *const *)token.ifaces;
+    if (!ibh_run_look(run, error) || !(plan = ibh_run_decide(run, error)))
+        return FALSE;
+    outcome = ibh_run_change(run, plan);
+    if (outcome->done->len || !run->is_unsaved)
+        ibh_caller_log(outcome, run->snapshot, "--apply was not confirmed");
+    IBH_EACH_POINTER (const char, message, outcome->errors)
+        ibh_run_warn(run, message);
+    if (run->is_unsaved) /* the next event would do it all again: so will this */
+        return FALSE;
+    waiter->trial.tried = TRUE;
+    g_string_printf(said,
+                    "not confirmed in time: %s (%u change%s); hooks and --watch leave it so until --apply, --undo or a "
+                    "reboot\n",
+                    outcome->errors->len ? "not all of the state before --apply is back"
+                                         : "the state before --apply is back",
+                    outcome->done->len, outcome->done->len == 1 ? "" : "s");
+    if (outcome->errors->len)
+        return FALSE;
+    ibh_trial_forget(run);
+    return TRUE;
+}
+
+/* Ended early by a signal (a service that stops, a machine that shuts down), it gives the state before back at once. */
+static gboolean wait_for(guint seconds)
+{
+    sigset_t signals;
+    int number;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGALRM);
+    alarm(seconds);
+    return sigwait(&signals, &number) == 0 && number == SIGTERM;
+}
+
+/* Repeats until it succeeds, or finds that the change was confirmed. */
+static void wait_for_confirmation(Waiter *waiter)
+{
+    g_autoptr(GString) said = g_string_new(NULL);
+    g_autofree char *complained = NULL;
+    gboolean done = FALSE;
+
+    while (waiter->tries < TRIES && !done) {
+        g_autoptr(GString) warnings = g_string_new(NULL);
+        g_autoptr(GError) error = NULL;
+        IbhRun run = {.config_path = waiter->begun->config_path,
+                      .sysfs = waiter->begun->sysfs,
+                      .only = waiter->begun->only,
+                      .writes = TRUE,
+                      .undo = TRUE,
+                      .plan = plan_back,
+                      .remember = remember_trial,
+                      .data = &waiter->trial,
+                      .warnings = warnings,
+                      .packet_socket = -1};
+
+        waiter->ends = wait_for(waiter->seconds);
+        g_string_truncate(said, 0);
+        done = take_turn(waiter, &run, said, &error);
+        if (error)
+            ibh_run_warn(&run, error->message);
+        ibh_run_close(&run);
+        if (g_strcmp0(warnings->str, complained) != 0) { /* while the reason is the same, once */
+            ibh_log_lines(LOG_ERR, warnings->str, TRUE);
+            g_free(complained);
+            complained = g_strdup(warnings->str);
+        }
+    }
+    if (said->len)
+        ibh_log_lines(LOG_WARNING, said->str, TRUE);
+}
+
+/* When this returns, the process has left our session, and holds no lock, pipe or terminal of ours or of our caller's,
+ * and no file but that of the token; no signal ends it. */
+static gboolean start_process(Waiter waiter)
+{
+    sigset_t all;
+    int status = 0;
+    pid_t child;
+
+    signal(SIGCHLD, SIG_DFL); /* who ignores it never hears how a child ended */
+    child = fork();
+    if (child == 0) {
+        sigfillset(&all);
+        sigprocmask(SIG_BLOCK, &all, NULL);
+        (void)setsid();
+        for (int fd = (int)CLAMP(sysconf(_SC_OPEN_MAX), 256, 65536); fd > STDERR_FILENO; fd--)
+            close(fd);
+        waiter.token = ibh_token_open(waiter.begun->store);
+        if (waiter.token >= 0 && daemon(TRUE, FALSE) == 0) {
+            wait_for_confirmation(&waiter);
+            _exit(IBH_EXIT_OK);
+        }
+        _exit(IBH_EXIT_SYSTEM);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && !status;
+}
+
+/* ---- the commands ---- */
+
+gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, guint *ret_seconds, GError **error)
+{
+    const gint64 now = g_get_monotonic_time(), end = confirm ? now + confirm * G_USEC_PER_SEC : 0;
+    g_auto(IbhToken) token = ibh_token_read(run->store);
+    const Waiter waiter = {.trial = {.made = plan, .then = run->snapshot},
+                           .begun = run,
+                           .process = (int)getpid(),
+                           .seconds = (guint)confirm};
+
+    *ret_seconds = 0;
+    /* An --apply within a trial is part of it: what comes back is the state before the first one. */
+    if (token.process && token.end + PAUSE * G_USEC_PER_SEC > now && (plan->len || end)) {
+        token.end = MAX(token.end, end);
+        if (!run->only)
+            g_clear_pointer(&token.ifaces, g_strfreev);
+        for (guint i = 0; token.ifaces && run->only[i]; i++) {
+            const guint n = g_strv_length(token.ifaces);
+
+            if (g_strv_contains((const char *const *)token.ifaces, run->only[i]))
+                continue;
+            token.ifaces = g_renew(char *, token.ifaces, n + 2);
+            token.ifaces[n] = g_strdup(run->only[i]);
+            token.ifaces[n + 1] = NULL;
+        }
+        *ret_seconds = seconds_left(&token);
+        return ibh_token_write(run->store, &token, error);
+    }
+    if (!end || !plan->len)
+        return TRUE;
+    ibh_token_clear(&token);
+    token = (IbhToken){.process = waiter.process, .end = end, .ifaces = g_strdupv((GStrv)(guintptr)run->only)};
+    *ret_seconds = waiter.seconds;
+    if (run->store && !ibh_token_write(run->store, &token, error))
+        return FALSE;
+    if (run->store && start_process(waiter))
+        return TRUE;
+    ibh_trial_forget(run);
+    g_set_error(error, IBH_RUN_ERROR, 0, "--confirm needs %s; nothing was changed",
+                run->store ? "one more process, which cannot be started" : IBH_RUN_DIR);
+    return FALSE;
+}
+
+gboolean ibh_trial_confirm(const IbhRun *run, GError **error)
+{
+    g_auto(IbhToken) token = ibh_token_read(run->store);
+    g_autofree char *caller = NULL;
+
+    if (!token.process) {
+        g_set_error_literal(
+            error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+            "nothing waits for a confirmation: there was no --apply --confirm that changed anything, or it was "
+            "confirmed or undone, or its time is over");
+        return FALSE;
+    }
+    if (!ibh_token_remove(run->store, error))
+        return FALSE;
+    caller = ibh_caller("the change stays: --confirm");
+    ibh_log_lines(LOG_INFO, caller, FALSE);
+    return TRUE;
+}
+
+void ibh_trial_forget(const IbhRun *run)
+{
+    (void)ibh_token_remove(run->store, NULL);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --probe for people: a row for the peers of a rail that are in the same state. Where many peers differ, each rail has
+ * one row that counts them, and the worst states follow. Who is at fault is told by the findings, below.
+ */
+#include "report/report.h"
+
+#define MANY_PEERS 8
+#define WORST_MAX 5
+
+/* Peers of one rail. */
+typedef struct {
+    const IbhNic *nic;
+    char *state;
+    gboolean ok;
+    int sent, received;
+    gint64 rtt;    /* µs, the shortest; -1: none */
+    GArray *peers; /* IbhIp */
+} Row;
+
+static void row_free(Row *row)
+{
+    g_array_unref(row->peers);
+    g_free(row->state);
+    g_free(row);
+}
+
+/* Puts a peer into the rail's row of this state. `pair`: NULL: it was not asked. */
+static Row *count_peer(GPtrArray *rows, const IbhNic *nic, const char *state, const IbhIp *peer,
+                       const IbhProbePair *pair)
+{
+    Row *row = NULL;
+
+    IBH_EACH_POINTER (Row, one, rows) {
+        if (one->nic == nic && g_str_equal(one->state, state))
+            row = one;
+    }
+    if (!row) {
+        row = g_new0(Row, 1);
+        *row = (Row){.nic = nic, .state = g_strdup(state), .rtt = -1, .peers = IBH_NEW_ARRAY(IbhIp)};
+        g_ptr_array_add(rows, row);
+    }
+    g_array_append_vals(row->peers, peer, 1);
+    if (!pair)
+        return row;
+    row->sent += pair->sent;
+    row->received += pair->received;
+    if (pair->rtt >= 0 && (row->rtt < 0 || pair->rtt < row->rtt))
+        row->rtt = pair->rtt;
+    return row;
+}
+
+static void add_row(const IbhReport *report, const Row *row)
+{
+    g_autofree char *peers = ibh_probe_name_peers(row->peers, report->style->width ? 1 : G_MAXUINT);
+    g_autofree char *ms = row->rtt < 0 ? g_strdup("-") : g_strdup_printf("%.2f", (double)row->rtt / 1000);
+
+    ibh_rows_add(report, "%s\t%s\t%d/%d\t%s\t%s", row->nic->link->name, peers, row->received, row->sent, ms,
+                 row->state);
+}
+
+/* The worst first: the most echoes lost; then the most sent, as the rest did not even get that far. */
+static int compare_rows(gconstpointer a, gconstpointer b)
+{
+    const Row *one = *(Row *const *)a, *other = *(Row *const *)b;
+    const int lost = (other->sent - other->received) - (one->sent - one->received);
+
+    return lost ? lost : other->sent - one->sent;
+}
+
+/* Sets `rows`, by rail and state, and `sums`, by rail. TRUE: these say more. Peers that all rails see alike need no
+ * sum: rows by state say the same in fewer words. */
+static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *sums)
+{
+    gboolean differ = FALSE;
+    guint most = 0;
+
+    for (guint rail = 0; rail < probe->nics->len; rail++) {
+        const IbhNic *nic = probe->nics->pdata[rail];
+        g_autofree const char **problem_of = g_new0(const char *, probe->peers->len);
+        const char *first = NULL;
+        guint right = 0, n = 0;
+        Row *sum = NULL;
+
+        IBH_EACH (const IbhProbePair, pair, probe->pairs) {
+            g_autoptr(GPtrArray) codes = ibh_probe_source(pair)->nic == nic ? ibh_probe_problems(pair) : NULL;
+            g_autofree char *problems = codes ? ibh_texts_join(codes, ", ") : NULL, *state = NULL;
+            const char *rdma = ibh_pair_rdma_text(probe, pair), *tcp = ibh_probe_syn_why(pair);
+
+            if (!codes)
+                continue;
+            state = g_strconcat(codes->len ? problems : "ok", rdma ? "; RDMA: " : "", rdma ? rdma : "",
+                                tcp ? "; the NIC of its replies is not known: " : "", tcp, NULL);
+            count_peer(rows, nic, state, ibh_probe_peer(pair), pair)->ok = !codes->len;
+            sum = count_peer(sums, nic, "", ibh_probe_peer(pair), pair);
+            problem_of[pair->peer] = g_intern_string(problems);
+        }
+        IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked) {
+            const IbhIp *peer = &g_array_index(probe->peers, IbhIp, unasked->peer);
+            g_autofree char *state = g_strdup_printf("not asked: %s", unasked->why);
+
+            if (unasked->nic != nic)
+                continue;
+            count_peer(rows, nic, state, peer, NULL);
+            sum = count_peer(sums, nic, "", peer, NULL);
+            problem_of[unasked->peer] = g_intern_string(state);
+        }
+        for (guint peer = 0; peer < probe->peers->len; peer++) {
+            const char *problem = problem_of[peer];
+
+            if (!problem) /* the run was interrupted before */
+                continue;
+            n++;
+            right += !problem[0];
+            first = first ? first : problem;
+            differ |= problem != first;
+        }
+        most = MAX(most, n);
+        if (sum) {
+            g_free(sum->state);
+            sum->state = g_strdup_printf("%u of %u ok", right, n);
+        }
+    }
+    return most >= MANY_PEERS && probe->nics->len > 1 && differ;
+}
+
+/* Nothing is said of a pair whose packets were under way. */
+static void add_unfinished(const IbhReport *report)
+{
+    const IbhProbe *probe = report->probe;
+    const guint n = probe->unfinished->len;
+    g_autoptr(GArray) peers = IBH_NEW_ARRAY(IbhIp);
+    g_autofree char *names = NULL;
+    guint last = G_MAXUINT;
+
+    IBH_EACH (const IbhProbeUnasked, one, probe->unfinished) {
+        if (one->peer != last)
+            g_array_append_val(peers, g_array_index(probe->peers, IbhIp, one->peer));
+        last = one->peer;
+    }
+    names = ibh_probe_name_peers(peers, report->style->width ? 1 : G_MAXUINT);
+    if (n)
+        ibh_rows_add(report, "interrupted: %u of %u pairs have no result; their peers: %s", n, n + probe->pairs->len,
+                     names);
+}
+
+void ibh_rows_add_pairs(const IbhReport *report)
+{
+    g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func((GDestroyNotify)row_free),
+                         sums = g_ptr_array_new_with_free_func((GDestroyNotify)row_free);
+    const gboolean is_summed = count_pairs(report->probe, rows, sums);
+    g_autofree char *own = ibh_probe_name_peers(report->probe->own, G_MAXUINT);
+    guint wrong = 0;
+
+    if (!report->probe->nics->len)
+        ibh_rows_add_verdict(report);
+    if (rows->len)
+        ibh_rows_add(report, "IFACE\tPEERS\tREPLIES\tMS\tSTATE");
+    if (is_summed)
+        g_ptr_array_sort(rows, compare_rows);
+    for (guint i = 0; is_summed && i < sums->len; i++)
+        add_row(report, sums->pdata[i]);
+    IBH_EACH_POINTER (const Row, row, rows) {
+        if (!is_summed || (!row->ok && wrong++ < WORST_MAX))
+            add_row(report, row);
+    }
+    if (wrong > WORST_MAX)
+        ibh_rows_add(report, "and %u more", wrong - WORST_MAX);
+    add_unfinished(report);
+    if (own[0])
+        ibh_rows_add(report, "left out, as addresses of this host: %s", own);
+}

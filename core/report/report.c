@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/report.h"
+
+#include <linux/if_arp.h>
+
+char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *style)
+{
+    g_autoptr(GPtrArray) rails = g_ptr_array_new(), others = g_ptr_array_new();
+    g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
+    IbhReport whole = *report;
+
+    /* The NICs asked about by name; without names, candidates and RDMA-capable NICs, or with --verbose every netdev. */
+    for (guint i = 0; report->rails && i < report->rails->nics->len; i++) {
+        IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
+
+        if (report->rails->only
+                ? ibh_nic_is_selected(nic, report->rails->only)
+                : style->verbose || nic->rank || nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND)
+            g_ptr_array_add(nic->status == IBH_NIC_RAIL ? rails : others, nic);
+    }
+    whole.style = style;
+    whole.nics[TRUE] = rails;
+    whole.nics[FALSE] = others;
+    whole.failed = report->message || (report->errors && report->errors->len);
+    whole.out = g_string_new(NULL);
+    whole.rows = rows;
+    writer(&whole);
+    return g_string_free(whole.out, FALSE);
+}
+
+gboolean ibh_report_is_ok(const IbhReport *report)
+{
+    const gboolean is_whole = !report->failed && !(report->probe && report->probe->interrupted);
+
+    return is_whole && (!report->findings || !ibh_findings_worst(report->findings, NULL));
+}
+
+gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic)
+{
+    return !ibh_findings_find(report->findings, "carrier-down", nic->link->name, NULL);
+}
+
+guint ibh_report_count_standing(const IbhReport *report)
+{
+    guint standing = 0;
+
+    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE])
+        standing += ibh_report_has_carrier(report, rail) ? 1 : 0;
+    return standing;
+}
+
+GPtrArray *ibh_report_addresses(const IbhReport *report, const IbhNic *nic, IbhAddresses which)
+{
+    GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
+    char text[IBH_PREFIX_STRLEN];
+
+    IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
+        const IbhPrefix shown = {.ip = address->local, .length = address->subnet.length};
+        const gboolean is_unchecked =
+            report->check && ibh_address_is_host(address) && !ibh_check_asks_from(report->check, nic, &address->local);
+
+        if (ibh_address_counts(address) &&
+            (which == IBH_ADDRESSES_ALL || (which == IBH_ADDRESSES_UNCHECKED) == is_unchecked))
+            g_ptr_array_add(list, g_strdup(ibh_prefix_format(&shown, text)));
+    }
+    return list;
+}
+
+int ibh_pair_verdict(const IbhProbePair *pair)
+{
+    g_autoptr(GPtrArray) problems = ibh_probe_problems(pair);
+
+    return problems->len == 1 && ibh_probe_has(pair, IBH_WAY_NOT_KNOWN) ? -1 : !problems->len;
+}
+
+const char *ibh_pair_rdma_text(const IbhProbe *probe, const IbhProbePair *pair)
+{
+    return !probe->rdma                       ? NULL
+           : pair->rdma == IBH_CAUSE_NONE     ? "answered"
+           : pair->rdma >= IBH_RDMA_NO_WAY    ? "silent"
+           : pair->rdma == IBH_RDMA_NO_DEVICE ? "no-device"
+           : pair->rdma == IBH_RDMA_NO_ECHO   ? "no-echo"
+                                              : "not-asked";
+}
+
+char *ibh_texts_join(const GPtrArray *texts, const char *separator)
+{
+    GString *all = g_string_new(NULL);
+
+    IBH_EACH_POINTER (const char, text, texts)
+        g_string_append_printf(all, "%s%s", all->len ? separator : "", text);
+    return g_string_free(all, FALSE);
+}

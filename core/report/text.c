@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A report for people: the host's verdict, then a line for each NIC or cause. --probe is in pairs.c.
+ */
+#include "check/missing.h"
+#include "report/report.h"
+
+/* ---- findings ---- */
+
+/* Each whole, with its fix or advice; notes, too, unless only problems are wanted. */
+static void add_whole_findings(const IbhReport *report)
+{
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
+        g_autofree char *names = finding->ifaces->len ? ibh_texts_join(finding->ifaces, ",") : g_strdup("host");
+
+        if (finding->severity == IBH_INFO && report->style->quiet)
+            continue;
+        ibh_rows_add(report, "%s: %s %s: %s", names, ibh_severity_name(finding->severity), finding->code,
+                     finding->message);
+        if (finding->fix)
+            ibh_rows_add(report, "    fix: %s", finding->fix);
+        if (finding->advice)
+            ibh_rows_add(report, "    advice: %s", finding->advice);
+    }
+}
+
+/* What is no error says so. */
+static const char *weighs(IbhSeverity severity)
+{
+    return severity == IBH_ERROR ? "" : severity == IBH_WARNING ? "warning: " : "note: ";
+}
+
+static gboolean is_among_rails(const IbhReport *report, const char *iface)
+{
+    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE]) {
+        if (g_str_equal(rail->link->name, iface))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Of this rail; or (NULL) of NICs that are no rails, of several at once, and of the host. A NIC has a row of its own,
+ * with its port, "mlx5_1/1", which says which cable it is. */
+static void add_findings(const IbhReport *report, const char *rail)
+{
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
+        g_autoptr(GPtrArray) together = g_ptr_array_new();
+        g_autofree char *names = NULL;
+
+        /* Notes are for --verbose, but who edits the configuration waits for its effect. */
+        if (finding->severity == IBH_INFO && !ibh_finding_is_down(finding) &&
+            !g_str_equal(finding->code, "not-in-force"))
+            continue;
+        IBH_EACH_POINTER (char, iface, finding->ifaces) {
+            const char *said = ibh_finding_said(finding, iface);
+            const IbhLink *link = ibh_snapshot_link_by_name(report->rails->snapshot, iface);
+            const char *port = link ? link->rdma : "";
+
+            if (!said && finding->ifaces->len > 1) {
+                g_ptr_array_add(together, iface);
+                continue;
+            }
+            IBH_EACH_BACK (const IbhKnownRail, known, report->missed)
+                port = !link && g_str_equal(known->iface, iface) ? known->port : port;
+            if (rail ? g_str_equal(rail, iface) : !is_among_rails(report, iface))
+                ibh_rows_add(report, "%s\t%s\t%s%s", iface, port, weighs(ibh_finding_weight(finding, iface)),
+                             said ? said : finding->message);
+        }
+        names = ibh_names_shorten(together);
+        if (!rail && together->len)
+            ibh_rows_add(report, "%u NICs\t\t%s%s: %s", together->len, weighs(finding->severity), names,
+                         finding->message);
+        if (!rail && !finding->ifaces->len)
+            ibh_rows_add(report, "host\t\t%s%s", weighs(finding->severity), finding->message);
+    }
+}
+
+/* ---- a line for each NIC or cause ---- */
+
+/* On a terminal the first address, and how many more. */
+static char *join_addresses(const IbhReport *report, const GPtrArray *addresses)
+{
+    if (addresses->len > 1 && report->style->width)
+        return g_strdup_printf("%s and %u more", (char *)addresses->pdata[0], addresses->len - 1);
+    return addresses->len ? ibh_texts_join(addresses, " ") : g_strdup("-");
+}
+
+/* Of a rail without problems: what leaves through it, but for what a note says. */
+static char *say_ok(const IbhReport *report, const IbhNic *rail)
+{
+    const guint32 decides = report->check ? ibh_check_find_table(report->check, rail) : 0,
+                  table = decides ? decides : rail->table;
+    g_autoptr(GPtrArray) addresses = ibh_report_addresses(report, rail, IBH_ADDRESSES_CHECKED),
+                         unchecked = ibh_report_addresses(report, rail, IBH_ADDRESSES_UNCHECKED);
+    g_autofree char *led = NULL, *left = join_addresses(report, unchecked), *number = g_strdup_printf("%u", table);
+    GString *text = g_string_new(NULL);
+    const char *but = NULL;
+
+    IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
+        if (!but && finding->severity == IBH_INFO)
+            but = ibh_finding_said(finding, rail->link->name);
+    }
+    IBH_EACH_POINTER (char, address, addresses)
+        address[but ? strcspn(address, "/") : strlen(address)] = '\0';
+    led = join_addresses(report, addresses);
+    if (addresses->len || !unchecked->len) {
+        if (but)
+            g_string_append_printf(text, "ok: %s through it, %s", led, but);
+        else
+            g_string_append_printf(text, "ok: %s leaves through it (table %s)", led,
+                                   table == IBH_TABLE_MAIN ? "main" : number);
+    }
+    if (unchecked->len)
+        g_string_append_printf(text, "%snot checked: %s (no subnet)", text->len ? "; " : "", left);
+    return g_string_free(text, FALSE);
+}
+
+/* Of --check: a row for each rail, or for each of its problems. */
+static void add_rails(const IbhReport *report)
+{
+    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE]) {
+        const char *iface = rail->link->name;
+
+        if (!report->style->verbose)
+            add_findings(report, iface);
+        if (!ibh_findings_worst(report->findings, iface) && ibh_report_has_carrier(report, rail)) {
+            g_autofree char *ok = say_ok(report, rail);
+
+            ibh_rows_add(report, "%s\t%s\t%s", iface, rail->link->rdma, ok);
+        }
+    }
+}
+
+/* Of --show: its worst problem, or what it is and why. `nic`: NULL: it is missing. */
+static void add_nic(const IbhReport *report, const char *iface, const IbhNic *nic, const char *why)
+{
+    const IbhFinding *worst = ibh_findings_worst(report->findings, iface);
+    const char *said = worst ? ibh_finding_said(worst, iface) : NULL;
+    g_autoptr(GPtrArray) texts = nic ? ibh_report_addresses(report, nic, IBH_ADDRESSES_ALL) : NULL;
+    g_autofree char *addresses = nic ? join_addresses(report, texts) : g_strdup("-");
+    const char *link = !nic ? "-" : !(nic->link->flags & IFF_UP) ? "down" : nic->link->carrier ? "up" : "no carrier";
+    const char *state = !nic                                  ? "missing"
+                        : nic->status != IBH_NIC_RAIL         ? "no rail"
+                        : ibh_report_has_carrier(report, nic) ? "ok"
+                                                              : "down";
+
+    if (worst)
+        ibh_rows_add(report, "%s\t%s\t%s\t%s %s: %s", iface, addresses, link,
+                     ibh_severity_name(ibh_finding_weight(worst, iface)), worst->code, said ? said : worst->message);
+    else
+        ibh_rows_add(report, "%s\t%s\t%s\t%s: %s", iface, addresses, link, state, why);
+}
+
+/* What is missing may be among the others, too. */
+static void add_nics(const IbhReport *report)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+
+    if (report->nics[TRUE]->len || report->nics[FALSE]->len || report->missed->len)
+        ibh_rows_add(report, "IFACE\tADDRESS\tLINK\tSTATE");
+    for (int rail = TRUE; rail >= FALSE; rail--) {
+        IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail]) {
+            g_autofree char *why = ibh_nic_why(nic);
+
+            g_hash_table_add(seen, (char *)(guintptr)nic->link->name);
+            add_nic(report, nic->link->name, nic, why);
+        }
+    }
+    IBH_EACH (IbhKnownRail, missed, report->missed) {
+        if (g_hash_table_add(seen, missed->iface))
+            add_nic(report, missed->iface, NULL, ibh_missing_text(missed->why));
+        else if (!missed->link) /* another NIC has its name now */
+            ibh_rows_add(report, "%s\t-\t-\tmissing: %s", missed->iface, ibh_missing_text(missed->why));
+    }
+}
+
+/* " on NUMA node 0, nearest GPU 0000:17:00.0 (PCIe switch)" */
+static void append_place(GString *text, const IbhFabric *fabric, const IbhNic *nic)
+{
+    const IbhPortNic *own = fabric ? ibh_fabric_nic(fabric, nic->link->name) : NULL;
+    const IbhPort *port = own ? ibh_fabric_port(fabric, own) : NULL;
+    const IbhRdmaDevice *device = port ? ibh_fabric_device(fabric, port) : NULL;
+    const IbhGpu *nearest = NULL;
+    IbhNearness best = IBH_FAR;
+
+    if (!device)
+        return;
+    if (device->place.node >= 0)
+        g_string_append_printf(text, " on NUMA node %d", device->place.node);
+    IBH_EACH (const IbhGpu, gpu, fabric->gpus) {
+        IbhNearness near = ibh_place_compare(&gpu->place, &device->place);
+
+        nearest = near > best ? gpu : nearest;
+        best = MAX(best, near);
+    }
+    if (nearest)
+        g_string_append_printf(text, ", nearest GPU %s (%s)", nearest->name, ibh_nearness_name(best));
+}
+
+/* Why each NIC is, or is not, engaged; and with --verbose of a look, where a rail is, and what it has. */
+static void add_reasons(const IbhReport *report, const char *lead)
+{
+    for (int rail = TRUE; rail >= FALSE; rail--) {
+        IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail]) {
+            const IbhLink *link = nic->link;
+            g_autofree char *why = ibh_nic_why(nic);
+            g_autoptr(GString) text = g_string_new(NULL);
+
+            g_string_printf(text, "%s%s: %s: %s", lead, link->name, rail ? "engaged" : "not engaged", why);
+            if (rail && report->style->verbose && report->findings) {
+                const IbhManager *manager = ibh_facts_manager(report->facts, link->ifindex);
+
+                g_string_append_printf(text, "; %s", link->rdma[0] ? link->rdma : "no RDMA port");
+                append_place(text, report->fabric, nic);
+                g_string_append_printf(text, ", %s", manager ? manager->name : "no manager known");
+                if (manager && manager->connection)
+                    g_string_append_printf(text, " (%s)", manager->connection);
+                g_string_append_printf(text, ", table %u, wants %u rules", nic->table, nic->rules->len);
+                for (int key = 0; key <= IBH_SYSCTL_ARP_IGNORE; key++)
+                    g_string_append_printf(text, "%s%s=%d", key ? " " : ", ", ibh_sysctl_name((IbhSysctl)key),
+                                           link->sysctl[key]);
+            }
+            ibh_rows_add(report, "%s", text->str);
+        }
+    }
+}
+
+/* ---- the whole ---- */
+
+/* --plan, --apply and --undo */
+static void add_changes(const IbhReport *report)
+{
+    const gboolean plans = report->action == IBH_ACTION_PLAN;
+    const guint changes = report->ops->len;
+    const char *done = report->action == IBH_ACTION_UNDO ? "undone" : "applied",
+               *until = report->holds && changes ? ", until --apply or a reboot" : "";
+
+    if (plans)
+        add_reasons(report, "# ");
+    IBH_EACH_POINTER (const IbhOp, op, report->ops) {
+        g_autofree char *command = ibh_op_command(op), *why = ibh_op_why(report->rails, op);
+
+        if (plans || report->style->verbose)
+            ibh_rows_add(report, "%s  # %s: %s", command, op->iface[0] ? op->iface : "-", why);
+    }
+    if (plans && !changes)
+        ibh_rows_add(report, "# nothing to do");
+    if (plans)
+        return;
+    if (report->failed) {
+        done = "failed";
+        until = " in force; what failed is on standard error";
+    } else if (report->forgets) {
+        until = ", until the next event";
+    }
+    ibh_rows_add(report, "%s: %u change%s%s", done, changes, changes == 1 ? "" : "s", until);
+    if (report->confirm)
+        ibh_rows_add(report, "the previous state comes back in %d s, unless you run: sudo %s --confirm",
+                     report->confirm, report->style->program);
+}
+
+/* With --quiet each error and warning whole, as scripts read it; --show has each NIC's worst problem in its row. */
+static void add_look(const IbhReport *report)
+{
+    const IbhStyle *style = report->style;
+    const gboolean checks = report->action == IBH_ACTION_CHECK;
+
+    if (!style->quiet) {
+        ibh_rows_add_verdict(report);
+        (checks ? add_rails : add_nics)(report);
+    }
+    if (style->quiet || (style->verbose && checks))
+        add_whole_findings(report);
+    else if (checks)
+        add_findings(report, NULL);
+    if (!style->quiet && report->rails->main == IBH_MAIN_SPREAD) /* a global setting, which we do not change */
+        ibh_rows_add(report, "main=spread: net.ipv4.fib_multipath_hash_policy=%d (0: by peer, 1: by flow)",
+                     report->facts->hash_policy);
+    if (style->verbose)
+        add_reasons(report, "");
+}
+
+void ibh_report_text(const IbhReport *report)
+{
+    if (report->message)
+        ibh_rows_add(report, "ib-hook: %s", report->message);
+    else if (report->ops)
+        add_changes(report);
+    else if (report->probe) {
+        if (!report->style->quiet)
+            ibh_rows_add_pairs(report);
+        add_whole_findings(report);
+    } else if (report->findings)
+        add_look(report);
+    else
+        ibh_rows_add(report, "confirmed: the changes stay");
+    ibh_rows_put(report);
+}
