@@ -44,6 +44,11 @@ static gboolean is_gone(const IbhFib *fib, const void *object)
 
 /* ---- lists ---- */
 
+IbhPrefix ibh_prefix_of_world(int family)
+{
+    return (IbhPrefix){.ip.family = family};
+}
+
 static guint prefix_hash(gconstpointer data)
 {
     const IbhPrefix *prefix = data;

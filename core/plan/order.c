@@ -160,7 +160,6 @@ static void emit_item(const IbhDifference *difference, const IbhItem *item)
     IbhOp *op = emit(difference, find_step(difference, item), item->is_old ? del : add, item->nic,
                      item->rule ? item->rule->family : item->route->family);
 
-    op->why = difference->wanted->why;
     if (item->spread)
         op->unit.kind = IBH_UNIT_SPREAD;
     if (item->rule) {
@@ -188,7 +187,7 @@ static void emit_sysctl(const IbhDifference *difference, guint step, const IbhWa
     if (from == to || !ibh_iface_name_has_sysctls(one->nic->link->name))
         return;
     op = emit(difference, step, IBH_OP_SYSCTL_SET, one->nic, AF_INET);
-    op->why = difference->wanted->why ? difference->wanted->why : why;
+    op->why = why;
     op->key = key;
     op->from = from;
     op->to = to;

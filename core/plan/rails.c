@@ -162,23 +162,13 @@ const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route)
     return by_device ? by_device : ibh_rails_nic_by_table(rails, route->table);
 }
 
-static gboolean addresses_have_family(const GPtrArray *addresses, int family)
+gboolean ibh_nic_serves_family(const IbhNic *nic, int family)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, addresses) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (address->local.family == family)
             return TRUE;
     }
     return FALSE;
-}
-
-gboolean ibh_nic_serves_family(const IbhNic *nic, int family)
-{
-    return addresses_have_family(nic->served, family);
-}
-
-gboolean ibh_nic_programs_family(const IbhNic *nic, int family)
-{
-    return addresses_have_family(nic->programmed, family);
 }
 
 gboolean ibh_rule_is_of_a_source(const IbhRule *rule)

@@ -172,7 +172,8 @@ static void test_the_journal(void **state)
     static const Loss losses[] = {
         {"ip link set ib1 carrier off\n",
          "ib1 has no link: 2 rules and routes removed; set arp_announce=0 (ifupdown: ib1 start)\n"},
-        {"ip link set ib1 down\n", "ib1 is down: 2 rules and routes removed; set arp_announce=0; set arp_ignore=0 (ifup"},
+        {"ip link set ib1 down\n",
+         "ib1 is down: 2 rules and routes removed; set arp_announce=0; set arp_ignore=0 (ifup"},
         {"ip link del ib1\nrail ib1 table=942 ifindex=9\nonce ip rule add priority 32765 from 172.16.34.2 lookup 2942 "
          "suppress_ifgroup mark protocol kernel\n",
          "ib1 is gone: 3 rules and routes removed (ifupdown: ib1 start)\n"},
