@@ -253,10 +253,11 @@ static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNi
     answering = ibh_difference_answering(difference, address, TRUE);
     if (ibh_nic_foreign_rule(nic, address) || (ibh_ip_is_link_local(&address->local) && answering != nic))
         return NULL;
-    if (before == after && answering == ibh_difference_answering(difference, address, FALSE) &&
-        !(after && ibh_wanted_nic(difference->wanted, nic)->arp) && !(difference->gets_strict && (before || after)))
-        return NULL;
-    return answering;
+    if (before != after || answering != ibh_difference_answering(difference, address, FALSE))
+        return answering;
+    return (after && ibh_wanted_nic(difference->wanted, nic)->arp) || (difference->gets_strict && (before || after))
+               ? answering
+               : NULL;
 }
 
 static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *one)

@@ -121,8 +121,9 @@ static void give_by_evidence(const IbhRails *rails, gboolean kept)
      * routes in one table, the NIC of lower rank keeps the table. */
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
-            if (nic->kept == kept && route->ifindex == nic->link->ifindex && ibh_route_is_ours(route) &&
-                !ibh_route_is_spread(route) && route->dst.length && route->dst.length < 128 &&
+            if (nic->kept != kept || route->ifindex != nic->link->ifindex || !ibh_route_is_ours(route))
+                continue;
+            if (!ibh_route_is_spread(route) && route->dst.length && route->dst.length < 128 &&
                 can_stick(rails, nic, route->table))
                 (void)give_table(rails, nic, route->table);
         }
