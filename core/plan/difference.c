@@ -227,8 +227,10 @@ static void find_effects(IbhDifference *difference)
     }
 }
 
-void ibh_difference_init(IbhDifference *difference, IbhWanted *wanted)
+gboolean ibh_difference_init(IbhDifference *difference, IbhWanted *wanted)
 {
+    gboolean differs;
+
     *difference = (IbhDifference){
         .wanted = wanted,
         .rails = wanted->rails,
@@ -239,11 +241,12 @@ void ibh_difference_init(IbhDifference *difference, IbhWanted *wanted)
     };
     subtract_rules(difference);
     subtract_routes(difference);
-    difference->is_empty = !difference->items->len;
+    differs = difference->items->len > 0;
     IBH_EACH (const IbhWantedNic, one, wanted->nics)
-        difference->is_empty &= memcmp(one->value, one->nic->link->sysctl, sizeof one->value) == 0;
-    if (!difference->is_empty)
+        differs |= memcmp(one->value, one->nic->link->sysctl, sizeof one->value) != 0;
+    if (differs)
         find_effects(difference);
+    return differs;
 }
 
 void ibh_difference_clear(IbhDifference *difference)

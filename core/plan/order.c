@@ -310,8 +310,7 @@ GPtrArray *ibh_plan_to(IbhWanted *wanted)
     g_auto(IbhDifference) difference = {.wanted = NULL};
     GPtrArray *plan = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free);
 
-    ibh_difference_init(&difference, wanted);
-    if (difference.is_empty)
+    if (!ibh_difference_init(&difference, wanted))
         return plan;
     difference.plan = plan;
     find_taken_tables(&difference);
