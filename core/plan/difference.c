@@ -102,10 +102,11 @@ static void subtract_rules(IbhDifference *difference)
     IBH_EACH (IbhRule, rule, difference->wanted->rules)
         g_hash_table_add(missing, rule);
     IBH_EACH (const IbhRule, rule, difference->rails->snapshot->rules) {
-        IbhItem item = make_item(difference, rule, NULL);
+        IbhItem item;
 
         if (!ibh_rule_is_ours(rule))
             continue;
+        item = make_item(difference, rule, NULL);
         note_led(difference->rails, difference->led_before, &item);
         /* The set drops the rule here, so a second copy of the rule goes. */
         item.is_old = !g_hash_table_remove(missing, rule) && may_go(difference, &item);

@@ -90,7 +90,7 @@ static gboolean give_explicit(const IbhRails *rails, GError **error)
 static void give_by_rules(const IbhRails *rails, gboolean kept, gboolean shared)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
-        if (!nic->rank || nic->kept != kept)
+        if (!nic->rank || nic->table || nic->kept != kept)
             continue;
         IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
             const IbhIp *from = &rule->from.ip;
