@@ -86,7 +86,8 @@ void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, co
 /* How many letters have to be put in, left out or replaced. */
 guint ibh_text_count_slips(const char *word, const char *name);
 
-gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
+gboolean ibh_nic_is_usable(const IbhNic *nic);                   /* up, with carrier */
+gboolean ibh_nic_programs_family(const IbhNic *nic, int family); /* with rules and routes of ours */
 gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
 /* Of an address that names no subnet, the widest prefix around it that main has on the link of its NIC. FALSE: none. */
 gboolean ibh_check_find_link(const IbhCheck *check, const IbhAddress *address, IbhPrefix *ret_prefix);

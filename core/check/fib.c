@@ -29,6 +29,11 @@ struct IbhFib {
     gboolean regrouped;
 };
 
+IbhPrefix ibh_prefix_of_world(int family)
+{
+    return (IbhPrefix){.ip.family = family};
+}
+
 static guint hash_key(gconstpointer data)
 {
     const TablePrefix *key = data;

@@ -51,4 +51,5 @@ const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to, 
 /* TRUE if the rule matches; a selector of which we do not know what it means never does. */
 gboolean ibh_rule_matches(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet);
 /* TRUE if all that it sends goes by this NIC. */
+IbhPrefix ibh_prefix_of_world(int family); /* 0.0.0.0/0, ::/0 */
 gboolean ibh_route_leads_by(const IbhRoute *route, int ifindex);

@@ -61,6 +61,15 @@ static gboolean needs_own_gateway(const IbhNic *nic, int family)
     return FALSE;
 }
 
+gboolean ibh_nic_programs_family(const IbhNic *nic, int family)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, nic->programmed) {
+        if (address->local.family == family)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* Why it needs a gateway that it has not; NULL: it has it, or needs none. */
 static const char *why_missing(const IbhCheck *check, const IbhNic *nic, int family)
 {

@@ -162,8 +162,8 @@ static void want_values(const IbhTrial *trial, const IbhLink *then, IbhWantedNic
 GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
 {
     g_autoptr(IbhWanted) wanted = ibh_wanted_empty(rails);
+    GPtrArray *plan;
 
-    wanted->why = "as it was before --apply";
     IBH_EACH (IbhWantedNic, one, wanted->nics) {
         const IbhLink *then = find_decided(trial, rails->snapshot, one->nic->link);
 
@@ -174,7 +174,12 @@ GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
     wanted->spread = !trial->only && may_spread(trial, wanted);
     want_rules(trial, wanted);
     want_routes(trial, wanted);
-    return ibh_plan_to(wanted);
+    plan = ibh_plan_to(wanted);
+    IBH_EACH_POINTER (IbhOp, op, plan) {
+        if (ibh_op_what(op) != IBH_PEERS)
+            op->why = "as it was before --apply";
+    }
+    return plan;
 }
 
 /* ---- what is remembered ---- */

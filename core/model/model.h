@@ -53,7 +53,6 @@ gboolean ibh_ip_is_fe80(const IbhIp *ip);       /* fe80::/10: the kernel gives o
 
 IbhPrefix ibh_prefix_of(const IbhIp *ip, guint length); /* clears the host bits */
 IbhPrefix ibh_prefix_of_host(const IbhIp *ip);
-IbhPrefix ibh_prefix_of_world(int family); /* 0.0.0.0/0, ::/0 */
 gboolean ibh_prefix_parse(const char *text, IbhPrefix *ret_prefix);
 const char *ibh_prefix_format(const IbhPrefix *prefix, char buffer[IBH_PREFIX_STRLEN]);
 int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b);

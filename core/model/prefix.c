@@ -89,11 +89,6 @@ IbhPrefix ibh_prefix_of_host(const IbhIp *ip)
     return (IbhPrefix){*ip, ibh_ip_bits(ip)};
 }
 
-IbhPrefix ibh_prefix_of_world(int family)
-{
-    return (IbhPrefix){{.family = family}, 0};
-}
-
 gboolean ibh_prefix_parse(const char *text, IbhPrefix *ret_prefix)
 {
     g_autofree char *address = g_strdup(text);

@@ -102,10 +102,11 @@ static void subtract_rules(IbhDifference *difference)
     IBH_EACH (IbhRule, rule, difference->wanted->rules)
         g_hash_table_add(missing, rule);
     IBH_EACH (const IbhRule, rule, difference->rails->snapshot->rules) {
-        IbhItem item = make_item(difference, rule, NULL);
+        IbhItem item;
 
         if (!ibh_rule_is_ours(rule))
             continue;
+        item = make_item(difference, rule, NULL);
         note_led(difference->rails, difference->led_before, &item);
         /* The set drops the rule here, so a second copy of the rule goes. */
         item.is_old = !g_hash_table_remove(missing, rule) && may_go(difference, &item);
@@ -227,8 +228,10 @@ static void find_effects(IbhDifference *difference)
     }
 }
 
-void ibh_difference_init(IbhDifference *difference, IbhWanted *wanted)
+gboolean ibh_difference_init(IbhDifference *difference, IbhWanted *wanted)
 {
+    gboolean differs;
+
     *difference = (IbhDifference){
         .wanted = wanted,
         .rails = wanted->rails,
@@ -239,11 +242,12 @@ void ibh_difference_init(IbhDifference *difference, IbhWanted *wanted)
     };
     subtract_rules(difference);
     subtract_routes(difference);
-    difference->is_empty = !difference->items->len;
+    differs = difference->items->len > 0;
     IBH_EACH (const IbhWantedNic, one, wanted->nics)
-        difference->is_empty &= memcmp(one->value, one->nic->link->sysctl, sizeof one->value) == 0;
-    if (!difference->is_empty)
+        differs |= memcmp(one->value, one->nic->link->sysctl, sizeof one->value) != 0;
+    if (differs)
         find_effects(difference);
+    return differs;
 }
 
 void ibh_difference_clear(IbhDifference *difference)

@@ -23,13 +23,13 @@ typedef struct {
     GArray *items;                      /* IbhItem */
     GHashTable *led_before, *led_after; /* IbhIp → the table that our rule leads it to */
     gboolean gets_strict;               /* the rp_filter of some NIC */
-    gboolean is_empty;                  /* no rule, route or value differs */
     /* order.c: */
     GArray *taken;   /* int: tables that a NIC takes from another NIC */
     GPtrArray *plan; /* IbhOp * */
 } IbhDifference;
 
-void ibh_difference_init(IbhDifference *difference, IbhWanted *wanted);
+/* FALSE if no rule, route or value differs. */
+gboolean ibh_difference_init(IbhDifference *difference, IbhWanted *wanted);
 void ibh_difference_clear(IbhDifference *difference);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhDifference, ibh_difference_clear)
 

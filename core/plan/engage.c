@@ -293,10 +293,11 @@ static void nic_free(gpointer data)
 static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, const IbhLink *link,
                        const IbhRequest *request)
 {
-    const gboolean undone = request->undo && (!request->only || g_strv_contains(request->only, link->name));
     IbhNic *nic = g_new0(IbhNic, 1);
+    gboolean undone;
 
     nic->link = link;
+    undone = request->undo && ibh_nic_is_selected(nic, request->only);
     memcpy(nic->base, link->sysctl, sizeof nic->base);
     nic->addresses = g_ptr_array_new();
     nic->served = g_ptr_array_new();

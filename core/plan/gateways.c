@@ -151,7 +151,7 @@ gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
 
 gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, IbhRoute *ret_route)
 {
-    const IbhPrefix world = ibh_prefix_of_world(family);
+    const IbhPrefix world = {.ip.family = family};
     const gboolean is_auto = nic->settings.gateway == IBH_GATEWAY_AUTO;
     IbhIp gateway;
 

@@ -160,7 +160,6 @@ static void emit_item(const IbhDifference *difference, const IbhItem *item)
     IbhOp *op = emit(difference, find_step(difference, item), item->is_old ? del : add, item->nic,
                      item->rule ? item->rule->family : item->route->family);
 
-    op->why = difference->wanted->why;
     if (item->spread)
         op->unit.kind = IBH_UNIT_SPREAD;
     if (item->rule) {
@@ -188,7 +187,7 @@ static void emit_sysctl(const IbhDifference *difference, guint step, const IbhWa
     if (from == to || !ibh_iface_name_has_sysctls(one->nic->link->name))
         return;
     op = emit(difference, step, IBH_OP_SYSCTL_SET, one->nic, AF_INET);
-    op->why = difference->wanted->why ? difference->wanted->why : why;
+    op->why = why;
     op->key = key;
     op->from = from;
     op->to = to;
@@ -254,10 +253,11 @@ static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNi
     answering = ibh_difference_answering(difference, address, TRUE);
     if (ibh_nic_foreign_rule(nic, address) || (ibh_ip_is_link_local(&address->local) && answering != nic))
         return NULL;
-    if (before == after && answering == ibh_difference_answering(difference, address, FALSE) &&
-        !(after && ibh_wanted_nic(difference->wanted, nic)->arp) && !(difference->gets_strict && (before || after)))
-        return NULL;
-    return answering;
+    if (before != after || answering != ibh_difference_answering(difference, address, FALSE))
+        return answering;
+    return (after && ibh_wanted_nic(difference->wanted, nic)->arp) || (difference->gets_strict && (before || after))
+               ? answering
+               : NULL;
 }
 
 static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *one)
@@ -310,8 +310,7 @@ GPtrArray *ibh_plan_to(IbhWanted *wanted)
     g_auto(IbhDifference) difference = {.wanted = NULL};
     GPtrArray *plan = g_ptr_array_new_with_free_func((GDestroyNotify)ibh_op_free);
 
-    ibh_difference_init(&difference, wanted);
-    if (difference.is_empty)
+    if (!ibh_difference_init(&difference, wanted))
         return plan;
     difference.plan = plan;
     find_taken_tables(&difference);

@@ -30,7 +30,6 @@ typedef struct {
     gboolean spread;  /* the plan may change the rules and routes of main=spread */
     gboolean orphans; /* the plan may delete our rules and routes of addresses and NICs that are gone */
     gboolean waits;   /* keep what an IPv6 address needs while DAD checks it */
-    const char *why;  /* the reason for every change; NULL if each change has its own */
 } IbhWanted;
 
 /* wanted.c: what the configuration wants for the interfaces of this run (IbhRails.only); nothing with IbhRails.undo. */

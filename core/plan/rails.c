@@ -133,23 +133,20 @@ const IbhAddress *ibh_rails_address(const IbhRails *rails, const IbhNic *nic, co
 const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule)
 {
     const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
-    const IbhNic *by_table = NULL, *owner = ibh_rails_owner(rails, &rule->from.ip);
+    const IbhNic *owner = ibh_rails_owner(rails, &rule->from.ip), *by_table;
 
     if (ibh_rails_holders(rails, &rule->from.ip)->len == 1)
         return holder;
     /* No NIC has the address, or several have it: the table tells. A rule that looks main up shares its address and
      * destination with a rule that looks T up. */
-    if (rule->table != IBH_TABLE_MAIN)
-        by_table = ibh_rails_nic_by_table(rails, rule->table);
-    else {
+    if (rule->table == IBH_TABLE_MAIN) {
         IBH_EACH (const IbhRule, other, rails->snapshot->rules) {
-            if (ibh_rule_is_ours(other) && other->table != IBH_TABLE_MAIN &&
-                ibh_prefix_equal(&other->from, &rule->from) && ibh_prefix_equal(&other->to, &rule->to)) {
-                by_table = ibh_rails_nic_by_table(rails, other->table);
-                break;
-            }
+            if (other->table != IBH_TABLE_MAIN && ibh_rule_is_ours(other) &&
+                ibh_prefix_equal(&other->from, &rule->from) && ibh_prefix_equal(&other->to, &rule->to))
+                return ibh_rule_owner(rails, other);
         }
     }
+    by_table = ibh_rails_nic_by_table(rails, rule->table);
     if (by_table && (!holder || ibh_rails_address(rails, by_table, &rule->from.ip)))
         return by_table;
     return owner ? owner : holder;
@@ -162,23 +159,13 @@ const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route)
     return by_device ? by_device : ibh_rails_nic_by_table(rails, route->table);
 }
 
-static gboolean addresses_have_family(const GPtrArray *addresses, int family)
+gboolean ibh_nic_serves_family(const IbhNic *nic, int family)
 {
-    IBH_EACH_POINTER (const IbhAddress, address, addresses) {
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (address->local.family == family)
             return TRUE;
     }
     return FALSE;
-}
-
-gboolean ibh_nic_serves_family(const IbhNic *nic, int family)
-{
-    return addresses_have_family(nic->served, family);
-}
-
-gboolean ibh_nic_programs_family(const IbhNic *nic, int family)
-{
-    return addresses_have_family(nic->programmed, family);
 }
 
 gboolean ibh_rule_is_of_a_source(const IbhRule *rule)

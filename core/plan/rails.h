@@ -128,7 +128,6 @@ const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
 /* TRUE if the gateway is this host itself, so a route via it leads nowhere. fe80:: addresses count on this NIC only. */
 gboolean ibh_rails_have_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway);
 gboolean ibh_nic_serves_family(const IbhNic *nic, int family);
-gboolean ibh_nic_programs_family(const IbhNic *nic, int family); /* with rules and routes of ours */
 /* The foreign rule that routes this address of a rail, if no pair of the address is ours; else NULL. */
 const IbhRule *ibh_nic_foreign_rule(const IbhNic *nic, const IbhAddress *address);
 /* The longest prefix of remote= that covers this prefix; NULL if none does. */

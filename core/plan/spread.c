@@ -46,8 +46,9 @@ static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GAr
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* by rank */
         const IbhAddress *address = first_primary(nic);
 
-        if (address && !ibh_address_is_host(address) && ibh_prefix_equal(&address->subnet, subnet) &&
-            ibh_nic_is_programmed(rails, nic) && nic->link->flags & IFF_UP && nic->link->carrier &&
+        if (!address || ibh_address_is_host(address) || !ibh_prefix_equal(&address->subnet, subnet))
+            continue;
+        if (ibh_nic_is_programmed(rails, nic) && nic->link->flags & IFF_UP && nic->link->carrier &&
             ibh_rails_owner(rails, &address->local) == nic)
             g_array_append_val(hops, (IbhHop){.ifindex = nic->link->ifindex});
     }

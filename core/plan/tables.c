@@ -9,33 +9,6 @@
 
 #include <linux/fib_rules.h>
 
-/* ---- which numbers stick ---- */
-
-/* Numbers that the configuration gives, or gave in the last run, do not stick, nor does a table to which a foreign rule
- * leads an address of another candidate: our routes would mislead it. A kept NIC keeps any number. */
-static gboolean can_stick(const IbhRails *rails, const IbhNic *nic, guint32 table)
-{
-    if (!nic->rank || nic->table || table > G_MAXUINT32 - IBH_TABLE_DEFAULTS || (!nic->kept && table <= IBH_TABLE_BASE))
-        return FALSE;
-    IBH_EACH (const IbhSavedRail, saved, rails->snapshot->state->rails) {
-        if (saved->is_explicit && saved->table == table && !nic->kept && table != IBH_TABLE_BASE + nic->rank)
-            return FALSE;
-    }
-    if (nic->kept)
-        return TRUE;
-    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (rule->table != table || !ibh_rule_is_of_a_source(rule))
-            continue;
-        IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
-            IBH_EACH_POINTER (const IbhAddress, address, other->served) {
-                if (other != nic && other->rank && ibh_prefix_contains(&rule->from, &address->local))
-                    return FALSE;
-            }
-        }
-    }
-    return TRUE;
-}
-
 /* ---- giving ---- */
 
 /* Returns the NIC that has this table as T or D, or the D of this table; NULL if none has. */
@@ -85,12 +58,36 @@ static gboolean give_explicit(const IbhRails *rails, GError **error)
 
 /* ---- evidence ---- */
 
+/* Gives a NIC the table that it had, if the number sticks. Numbers that the configuration gives, or gave in the last
+ * run, do not stick, nor does a table to which a foreign rule leads an address of another candidate: our routes would
+ * mislead it. A kept NIC keeps any number. */
+static void give_again(const IbhRails *rails, IbhNic *nic, guint32 table)
+{
+    if (!nic->rank || nic->table || table > G_MAXUINT32 - IBH_TABLE_DEFAULTS || (!nic->kept && table <= IBH_TABLE_BASE))
+        return;
+    IBH_EACH (const IbhSavedRail, saved, rails->snapshot->state->rails) {
+        if (saved->is_explicit && saved->table == table && !nic->kept && table != IBH_TABLE_BASE + nic->rank)
+            return;
+    }
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (nic->kept || rule->table != table || !ibh_rule_is_of_a_source(rule))
+            continue;
+        IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
+            IBH_EACH_POINTER (const IbhAddress, address, other->served) {
+                if (other != nic && other->rank && ibh_prefix_contains(&rule->from, &address->local))
+                    return;
+            }
+        }
+    }
+    (void)give_table(rails, nic, table);
+}
+
 /* Our rules to a T name a destination; the rule to D does not. `shared` selects the rules of addresses that several
  * NICs have: engaged NICs have precedence. */
 static void give_by_rules(const IbhRails *rails, gboolean kept, gboolean shared)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
-        if (!nic->rank || nic->kept != kept)
+        if (!nic->rank || nic->table || nic->kept != kept)
             continue;
         IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
             const IbhIp *from = &rule->from.ip;
@@ -101,8 +98,8 @@ static void give_by_rules(const IbhRails *rails, gboolean kept, gboolean shared)
                 continue;
             address = ibh_rails_address(rails, nic, from);
             if (address && ibh_address_counts(address) && (ibh_rails_holders(rails, from)->len > 1) == shared &&
-                (nic->is_engaged || !ibh_rails_is_claimed(rails, from)) && can_stick(rails, nic, rule->table))
-                (void)give_table(rails, nic, rule->table);
+                (nic->is_engaged || !ibh_rails_is_claimed(rails, from)))
+                give_again(rails, nic, rule->table);
         }
     }
 }
@@ -121,10 +118,10 @@ static void give_by_evidence(const IbhRails *rails, gboolean kept)
      * routes in one table, the NIC of lower rank keeps the table. */
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
-            if (nic->kept == kept && route->ifindex == nic->link->ifindex && ibh_route_is_ours(route) &&
-                !ibh_route_is_spread(route) && route->dst.length && route->dst.length < 128 &&
-                can_stick(rails, nic, route->table))
-                (void)give_table(rails, nic, route->table);
+            if (nic->kept != kept || route->ifindex != nic->link->ifindex || !ibh_route_is_ours(route))
+                continue;
+            if (!ibh_route_is_spread(route) && route->dst.length && route->dst.length < 128)
+                give_again(rails, nic, route->table);
         }
     }
     give_by_rules(rails, kept, FALSE);
@@ -132,8 +129,8 @@ static void give_by_evidence(const IbhRails *rails, gboolean kept)
     IBH_EACH (const IbhSavedRail, saved, rails->snapshot->state->rails) {
         IbhNic *nic = find_saved_nic(rails, saved);
 
-        if (nic && nic->kept == kept && can_stick(rails, nic, saved->table))
-            (void)give_table(rails, nic, saved->table);
+        if (nic && nic->kept == kept)
+            give_again(rails, nic, saved->table);
     }
     give_by_rules(rails, kept, TRUE); /* the weakest evidence */
 }

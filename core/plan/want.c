@@ -181,7 +181,7 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
     const gboolean is_up = (nic->link->flags & IFF_UP) != 0; /* the kernel refuses routes through a link that is down */
     g_autoptr(GArray) table = IBH_NEW_ARRAY(IbhRoute);
     IbhRoute by_default;
-    gboolean can_default;
+    gboolean can_default, has_programmed = FALSE;
     guint learned, learned_end;
 
     add_subnets(rails, nic, family, FALSE, G_MAXUINT, table);
@@ -199,6 +199,7 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
         if (ibh_nic_foreign_rule(nic, address))
             continue;
         g_ptr_array_add(nic->programmed, address);
+        has_programmed = TRUE;
         /* If two rails have the address, the rail of lower rank gets the rules. */
         if (ibh_rails_owner(rails, &address->local) != nic || !ibh_nic_has_first(nic, address))
             continue;
@@ -214,7 +215,7 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
         if (is_up && is_led_to)
             g_array_append_vals(nic->routes, route, 1);
     }
-    if (is_up && can_default && ibh_nic_programs_family(nic, family))
+    if (is_up && can_default && has_programmed)
         ibh_routes_add_via(&by_default, nic->routes);
 }
 

@@ -28,8 +28,6 @@ IbhWantedNic *ibh_wanted_nic(const IbhWanted *wanted, const IbhNic *nic)
 
 void ibh_wanted_free(IbhWanted *wanted)
 {
-    if (!wanted)
-        return;
     g_array_unref(wanted->nics);
     g_array_unref(wanted->rules);
     g_array_unref(wanted->routes);

@@ -115,6 +115,8 @@ class World:
         nic = self.rng.choice(self.right.rails).nic
         section, setting = self.rng.choice([(f"[interface {nic}]", "manage=no"), (f"[interface {nic}]", "table=1777"),
                                             ("[defaults]", "main=spread"), ("[defaults]", "arp=keep"), ("[defaults]", "rails=9")])
+        if any(one == section and other.split("=")[0] == setting.split("=")[0] for one, other in self.right.settings):
+            return
         self.pending = f"{section} {setting}"
         self.lines.append(f"edited, not applied: {self.pending}")
         text = "".join(f"{one}\n{other}\n" for one, other in self.right.settings)
