@@ -234,7 +234,7 @@ static void hear_tcp(IbhProbe *probe, const IbhPacket *packet, const guint8 *seg
     if (length < IBH_SYN_LENGTH || !(segment[FLAGS_AT] & ACK) || !(segment[FLAGS_AT] & (RST | SYN)) ||
         segment[FLAGS_AT] & FIN)
         return;
-    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+    IBH_EACH_RAIL (nic, probe) {
         IbhProbePair *pair = ibh_probe_find_pair(probe, nic->link->ifindex, &packet->from);
 
         if (!pair || pair->syn != IBH_SYN_SILENT || !ibh_ip_equal(&packet->to, &pair->route.from))
@@ -341,8 +341,8 @@ void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
     const guint8 *bytes = heard->bytes;
     const gboolean six = heard->protocol == ETH_P_IPV6;
     const int family = six ? AF_INET6 : AF_INET;
-    guint protocol = IPPROTO_ICMPV6, offset;
-    gsize at = SIX;
+    guint protocol, offset = 0;
+    gsize at;
     IbhPacket packet = {.ifindex = heard->ifindex, .sender = heard->sender};
 
     if (heard->protocol == ETH_P_ARP)
@@ -352,19 +352,18 @@ void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
     packet.from = ibh_ip_from_bytes(family, bytes + (six ? 8 : 12));
     packet.to = ibh_ip_from_bytes(family, bytes + (six ? 24 : 16));
     packet.total = six ? SIX + ibh_get16(bytes + 4) : ibh_get16(bytes + 2);
-    offset = ibh_get16(bytes + 6);
-    packet.is_fragment = (offset & 0x2000) != 0; /* and more follow */
-    offset &= 0x1fff;
-    if (six) {
-        protocol = bytes[6];
-        if (protocol == IPPROTO_TCP && !heard->outgoing)
-            hear_tcp(probe, &packet, bytes + SIX, heard->length - SIX);
-        packet.is_fragment = protocol == IPPROTO_FRAGMENT && heard->length > SIX + FRAGMENT;
-        at += packet.is_fragment ? FRAGMENT : 0;
-        offset = packet.is_fragment ? ibh_get16(bytes + SIX + 2) & 0xfff8 : 0;
-        protocol = packet.is_fragment ? bytes[SIX] : protocol;
-    } else {
-        at = ibh_icmp_offset(bytes, heard->length);
+    protocol = six ? bytes[6] : IPPROTO_ICMPV6;
+    at = six ? SIX : ibh_icmp_offset(bytes, heard->length);
+    if (!six) {
+        offset = ibh_get16(bytes + 6) & 0x1fff;
+        packet.is_fragment = (bytes[6] & 0x20) != 0; /* and more follow */
+    } else if (protocol == IPPROTO_FRAGMENT && heard->length > SIX + FRAGMENT) {
+        offset = ibh_get16(bytes + SIX + 2) & 0xfff8;
+        packet.is_fragment = TRUE;
+        protocol = bytes[SIX];
+        at += FRAGMENT;
+    } else if (protocol == IPPROTO_TCP && !heard->outgoing) {
+        hear_tcp(probe, &packet, bytes + SIX, heard->length - SIX);
     }
     if (!at || offset || packet.total <= at || heard->length <= at || protocol != IPPROTO_ICMPV6)
         return;

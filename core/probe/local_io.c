@@ -140,7 +140,7 @@ void ibh_prober_read_local(IbhProber *prober, gboolean after)
                            &reader, none, "the queues", NULL);
     if (!after)
         return;
-    IBH_EACH_POINTER (const IbhNic, nic, reader.probe->nics) {
+    IBH_EACH_RAIL (nic, prober->probe) {
         const int ifindex = nic->link->ifindex;
 
         *ibh_probe_fact(reader.probe, ifindex, IBH_FACT_TCX_IN) = count_tcx(ifindex, TCX_INGRESS);

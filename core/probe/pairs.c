@@ -64,9 +64,9 @@ static void make_pairs(IbhProbe *probe, guint peer)
     guint rail = 0;
 
     number_peer(probe, ip);
-    IBH_EACH_POINTER (const IbhNic, nic, probe->nics)
+    IBH_EACH_RAIL (nic, probe)
         any &= !find_source(probe, nic, ip, FALSE);
-    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+    IBH_EACH_RAIL (nic, probe) {
         const IbhIp *source = find_source(probe, nic, ip, any);
         IbhProbePair pair = {
             .probe = probe, .nic = nic, .peer = peer, .rail = rail++, .on_link = !any, .rtt = -1, .route.to = *ip};
@@ -212,7 +212,7 @@ static void take_peers(IbhProbe *probe, const GArray *peers)
     IBH_EACH (const IbhIp, ip, probe->own) {
         const IbhNic *owner = ibh_rails_owner(probe->rails, ip);
 
-        IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+        IBH_EACH_RAIL (nic, probe) {
             if ((owner && owner != nic) || !find_source(probe, nic, ip, FALSE))
                 continue;
             (void)intern_source(probe, nic, ip);

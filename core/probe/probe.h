@@ -239,6 +239,7 @@ struct IbhProbe {
     GPtrArray *findings;  /* IbhFinding *; NULL before ibh_probe_judge() */
 };
 
+#define IBH_EACH_RAIL(x, probe) IBH_EACH_POINTER (const IbhNic, x, (probe)->nics)
 #define IBH_EACH_PAIR(x, probe) IBH_EACH (IbhProbePair, x, (probe)->pairs)
 #define IBH_EACH_SOURCE(x, probe) IBH_EACH (const IbhProbeSource, x, (probe)->sources)
 /* All wires on which this address is of interest; all claims of a hop. */

@@ -61,7 +61,7 @@ static void report_separate_wires(IbhProbe *probe)
 
     if (probe->nics->len < 2 || probe->pairs->len != probe->nics->len * probe->peers->len)
         return;
-    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+    IBH_EACH_RAIL (nic, probe) {
         g_autoptr(GArray) reached = IBH_NEW_ARRAY(IbhIp);
         g_autofree char *names = NULL;
 
