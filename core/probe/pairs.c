@@ -68,9 +68,9 @@ static void make_pairs(IbhProbe *probe, guint peer)
         any &= !find_source(probe, nic, ip, FALSE);
     IBH_EACH_RAIL (nic, probe) {
         const IbhIp *source = find_source(probe, nic, ip, any);
-        IbhProbePair pair = {
-            .probe = probe, .nic = nic, .peer = peer, .rail = rail++, .on_link = !any, .rtt = -1, .route.to = *ip};
+        IbhProbePair pair = {.probe = probe, .nic = nic, .peer = peer, .on_link = !any, .rtt = -1, .route.to = *ip};
 
+        pair.rail = rail++;
         if (!source) {
             leave_out(probe->unasked, nic, peer,
                       find_source(probe, nic, ip, TRUE) ? "no common subnet" : "no address of its family");

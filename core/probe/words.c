@@ -174,6 +174,7 @@ static char *value_of(gconstpointer of, const char *word)
     return g_strdup(words->value);
 }
 
+/* All values are made for each text: a report has few. */
 const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
 {
     static const char *const types[] = {
