@@ -20,9 +20,9 @@
 #define OTHER_NIC IBH_STAGE_WAY, HOME, "routed-other-nic"
 #define OUT .drops = IBH_DROPS_OUT
 #define IN .drops = IBH_DROPS_IN
-#define BOTH_WAYS .drops = IBH_DROPS_OUT | IBH_DROPS_IN
+#define BOTH_WAYS .drops = (IBH_DROPS_OUT | IBH_DROPS_IN)
 #define UNHEARD .drops = IBH_DROPS_UNHEARD
-#define UNHEARD_TOO .drops = IBH_DROPS_IN | IBH_DROPS_UNHEARD
+#define UNHEARD_TOO .drops = (IBH_DROPS_IN | IBH_DROPS_UNHEARD)
 #define LEAVE_OUT "{ip} rule; nft list ruleset; iptables-save -t mangle: exempt the rails from the filter or the rule"
 #define NAT "exempt the rails from the translation (nft list ruleset, iptables-save -t nat)"
 #define INSTALL "on the peer ({peer}): install ib-hook there, or sudo ib-hook --apply"

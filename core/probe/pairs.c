@@ -44,7 +44,7 @@ static guint intern_source(IbhProbe *probe, const IbhNic *nic, const IbhIp *ip)
 }
 
 /* Equal reasons are one pointer. */
-static void leave_out(GArray *list, const IbhNic *nic, guint peer, const char *why)
+static void add_unasked(GArray *list, const IbhNic *nic, guint peer, const char *why)
 {
     const IbhProbeUnasked unasked = {.nic = nic, .peer = peer, .why = g_intern_string(why)};
 
@@ -72,8 +72,8 @@ static void make_pairs(IbhProbe *probe, guint peer)
 
         pair.rail = rail++;
         if (!source) {
-            leave_out(probe->unasked, nic, peer,
-                      find_source(probe, nic, ip, TRUE) ? "no common subnet" : "no address of its family");
+            add_unasked(probe->unasked, nic, peer,
+                        find_source(probe, nic, ip, TRUE) ? "no common subnet" : "no address of its family");
             continue;
         }
         pair.source = intern_source(probe, nic, source);
@@ -183,7 +183,7 @@ void ibh_probe_sift(IbhProbe *probe)
                                                              : NULL;
 
         if (why) {
-            leave_out(probe->interrupted ? probe->unfinished : probe->unasked, pair->nic, pair->peer, why);
+            add_unasked(probe->interrupted ? probe->unfinished : probe->unasked, pair->nic, pair->peer, why);
             continue;
         }
         if (!g_hash_table_contains(probe->numbers, ibh_probe_peer(pair)))
@@ -197,7 +197,7 @@ void ibh_probe_sift(IbhProbe *probe)
 
 /* A list of all hosts of a fabric contains this host, too. Its own addresses (a VIP on lo) get no echoes, but --probe
  * asks for them: another host may have them. */
-static void take_peers(IbhProbe *probe, const GArray *peers)
+static void add_peers(IbhProbe *probe, const GArray *peers)
 {
     IBH_EACH (const IbhIp, ip, peers) {
         const gboolean is_own = ibh_rails_holder(probe->rails, ip) != NULL;
@@ -245,7 +245,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
         if (rails->only ? ibh_nic_is_selected(nic, rails->only) : nic->status == IBH_NIC_RAIL)
             g_ptr_array_add(probe->nics, (gpointer)(guintptr)nic);
     }
-    take_peers(probe, request->peers);
+    add_peers(probe, request->peers);
     if (!probe->peers->len) {
         g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                             "--probe: none of the addresses is a peer: they are this host's own");

@@ -29,7 +29,7 @@
 #define IF(at, value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, (yes) - ((at) + 1), (no) - ((at) + 1))
 #define RETURN(bytes) BPF_STMT(BPF_RET | BPF_K, bytes)
 
-static void attach(int fd, struct sock_filter *steps, gsize count)
+static void attach_filter(int fd, struct sock_filter *steps, gsize count)
 {
     struct sock_fprog program = {.len = (unsigned short)count, .filter = steps};
 
@@ -66,7 +66,7 @@ static void filter_ear(int fd, guint32 tag)
         RETURN(IBH_PROBE_SIZE_MAX), /* WHOLE */
     };
 
-    attach(fd, steps, G_N_ELEMENTS(steps));
+    attach_filter(fd, steps, G_N_ELEMENTS(steps));
 }
 
 /* ---- sockets ---- */
@@ -145,7 +145,7 @@ static int open_sender(int protocol, int option, int value)
     struct sock_filter none[] = {RETURN(0)};
     const int fd = socket(AF_INET6, SOCK_RAW | FLAGS, protocol);
 
-    attach(fd, none, 1);
+    attach_filter(fd, none, 1);
     (void)set_option(fd, IPPROTO_IPV6, option, value);
     return fd;
 }

@@ -33,7 +33,7 @@ typedef struct {
     Count *counts;    /* of each peer, then of each rail */
 } Charge;
 
-static Count *count_of(const Charge *charge, const IbhProbePair *pair, Share share)
+static Count *tally_of(const Charge *charge, const IbhProbePair *pair, Share share)
 {
     return &charge->counts[share == OF_PEERS ? pair->peer : charge->probe->peers->len + pair->rail];
 }
@@ -44,7 +44,7 @@ static Share share_of(const Charge *charge, const IbhProbePair *pair)
     if (charge->row->place != IBH_AT_EITHER)
         return charge->row->place == IBH_AT_PEER ? OF_PEERS : OF_RAILS;
     for (Share share = OF_PEERS; share < OF_PAIRS; share++) {
-        const Count *count = count_of(charge, pair, share);
+        const Count *count = tally_of(charge, pair, share);
 
         if (count->has > 1 && count->has >= count->could)
             return share;
@@ -153,7 +153,7 @@ void ibh_probe_report_causes(IbhProbe *probe)
         const gboolean could = ibh_probe_causes[pair->causes[0]].place != IBH_AT_HOME || !pair->causes[0];
 
         for (Share share = OF_PEERS; could && share < OF_PAIRS; share++)
-            count_of(&charge, pair, share)->could++;
+            tally_of(&charge, pair, share)->could++;
     }
     for (IbhCause cause = IBH_CAUSE_NONE; cause < IBH_N_CAUSES; cause++) {
         charge.row = &ibh_probe_causes[cause];
@@ -173,7 +173,7 @@ void ibh_probe_report_causes(IbhProbe *probe)
                 whys[i] = NULL;
                 g_ptr_array_add(pairs, ibh_probe_pair(probe, i));
                 for (Share share = OF_PEERS; share < OF_PAIRS; share++)
-                    count_of(&charge, ibh_probe_pair(probe, i), share)->has++;
+                    tally_of(&charge, ibh_probe_pair(probe, i), share)->has++;
             }
             for (Share share = OF_PEERS; share <= OF_PAIRS; share++)
                 report_share(&charge, share);

@@ -84,7 +84,7 @@ int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
 /* ---- receiving ---- */
 
 /* Reads into prober->bytes. Negative: nothing is left. 0: an earlier packet's error, or a link that went down. */
-static gssize receive(IbhProber *prober, int fd, IbhSockAddress *from)
+static gssize receive_packet(IbhProber *prober, int fd, IbhSockAddress *from)
 {
     socklen_t size = sizeof *from;
     const gssize length = recvfrom(fd, prober->bytes, IBH_PROBE_SIZE_MAX, MSG_TRUNC, &from->generic, &size);
@@ -100,7 +100,7 @@ static gboolean take_reply(IbhProber *prober, guint i)
     const IbhProbeSource *source = &g_array_index(prober->probe->sources, IbhProbeSource, i);
     const gboolean six = source->ip.family == AF_INET6;
     IbhSockAddress from = {.room = {0}};
-    const gssize length = receive(prober, prober->fds[IBH_ECHOES + 2 * i].fd, &from);
+    const gssize length = receive_packet(prober, prober->fds[IBH_ECHOES + 2 * i].fd, &from);
     const gsize header = length <= 0 || six ? 0 : ibh_icmp_offset(prober->bytes, (gsize)length);
     IbhPacket reply = {.ifindex = source->nic->link->ifindex, .to = source->ip, .icmp = prober->bytes + header};
 
@@ -116,7 +116,7 @@ static gboolean take_reply(IbhProber *prober, guint i)
 static gboolean take_heard(IbhProber *prober)
 {
     IbhSockAddress from = {.room = {0}};
-    const gssize length = receive(prober, prober->fds[IBH_EAR].fd, &from);
+    const gssize length = receive_packet(prober, prober->fds[IBH_EAR].fd, &from);
     const struct sockaddr_ll *link = &from.link;
     const IbhHeard heard = {
         .bytes = prober->bytes,

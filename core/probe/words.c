@@ -165,7 +165,7 @@ typedef struct {
     char *value; /* NULL: "" */
 } Word;
 
-static char *value_of(gconstpointer of, const char *word)
+static char *value_of_word(gconstpointer of, const char *word)
 {
     const Word *words = of;
 
@@ -223,7 +223,7 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
         {"told by", name_ip(&pair->mtu.limited_by)},
         {"rdma error", g_strdup(g_strerror(pair->rdma_error ? pair->rdma_error : ETIMEDOUT))},
         {NULL, NULL}};
-    g_autofree char *filled = ibh_text_fill_in(text, value_of, words);
+    g_autofree char *filled = ibh_text_fill_in(text, value_of_word, words);
 
     for (guint i = 0; i < G_N_ELEMENTS(words); i++)
         g_free(words[i].value);
