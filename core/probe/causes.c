@@ -16,12 +16,13 @@
 #define NO_PROBLEM .problem = ""
 #define NOT_SENT "probe-not-sent"
 #define DROPPED "reply-dropped"
-#define NO_RDMA "rdma-unreachable"
+#define NO_RDMA IBH_STAGE_RDMA, HOME, "rdma-unreachable"
+#define OTHER_NIC IBH_STAGE_WAY, HOME, "routed-other-nic"
 #define OUT .drops = IBH_DROPS_OUT
 #define IN .drops = IBH_DROPS_IN
-#define BOTH_WAYS .drops = IBH_DROPS_OUT | IBH_DROPS_IN
+#define BOTH_WAYS .drops = (IBH_DROPS_OUT | IBH_DROPS_IN)
 #define UNHEARD .drops = IBH_DROPS_UNHEARD
-#define UNHEARD_TOO .drops = IBH_DROPS_IN | IBH_DROPS_UNHEARD
+#define UNHEARD_TOO .drops = (IBH_DROPS_IN | IBH_DROPS_UNHEARD)
 #define LEAVE_OUT "{ip} rule; nft list ruleset; iptables-save -t mangle: exempt the rails from the filter or the rule"
 #define NAT "exempt the rails from the translation (nft list ruleset, iptables-save -t nat)"
 #define INSTALL "on the peer ({peer}): install ib-hook there, or sudo ib-hook --apply"
@@ -112,14 +113,14 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
                           "no reply: the fault is in the wire, in either direction, in a router, or in that host",
                           BETWEEN},
 
-    [IBH_WAY_NONE] = {IBH_STAGE_WAY, HOME, "routed-other-nic",
-                      "this address's own traffic does not leave at all: {no route}", CHECK " names the rule or route"},
+    [IBH_WAY_NONE] = {OTHER_NIC, "this address's own traffic does not leave at all: {no route}",
+                      CHECK " names the rule or route"},
     [IBH_WAY_OTHER_NIC] =
-        {IBH_STAGE_WAY, HOME, "routed-other-nic",
+        {OTHER_NIC,
          "the echo was sent through this NIC, but this address's own traffic leaves through {route if}: {route} "
          "decides",
          "ip route get {peer} from {from}; ip rule shows which rule leads to that table; " CHECK},
-    [IBH_WAY_FILTERED] = {IBH_STAGE_WAY, HOME, "routed-other-nic",
+    [IBH_WAY_FILTERED] = {OTHER_NIC,
                           "a route look-up finds this NIC, but what programs send leaves through {free if}: a filter "
                           "of this host sets a mark or DSCP, and a rule sends such packets elsewhere",
                           LEAVE_OUT},
@@ -208,23 +209,21 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
 
     [IBH_RDMA_NO_MODULE] = {IBH_STAGE_RDMA, NO_PROBLEM, HOME, "module-missing",
                             "RDMA was not tested: the module rdma_ucm is not loaded", .fix = "modprobe rdma_ucm"},
-    [IBH_RDMA_FILTERED] = {IBH_STAGE_RDMA, HOME, NO_RDMA,
+    [IBH_RDMA_FILTERED] = {NO_RDMA,
                            "RDMA was not tested: this host's own firewall drops UDP 4791, which Soft-RoCE uses",
                            "let UDP port 4791 out (nft list ruleset, iptables -S OUTPUT)"},
     [IBH_RDMA_BLOCKED] =
-        {IBH_STAGE_RDMA, HOME, NO_RDMA, "RDMA was not tested: the process that sends the request hangs in the kernel",
+        {NO_RDMA, "RDMA was not tested: the process that sends the request hangs in the kernel",
          "look at dmesg; a process ib-hook in state D (ps -eo pid,stat,wchan:30,comm) ends when its cause is gone"},
     [IBH_RDMA_NO_DEVICE] = {IBH_STAGE_RDMA, HOME, "rdma-no-device",
                             "RDMA was not tested: no RDMA device is behind this NIC", CHECK_DMESG},
-    [IBH_RDMA_NO_GID] = {IBH_STAGE_RDMA, HOME, NO_RDMA, "no RDMA: the NIC's RDMA device has no GID for its address",
+    [IBH_RDMA_NO_GID] = {NO_RDMA, "no RDMA: the NIC's RDMA device has no GID for its address",
                          CHECK "; take the address away and add it again"},
-    [IBH_RDMA_REFUSED] = {IBH_STAGE_RDMA, HOME, NO_RDMA, "the kernel does not send RDMA requests: {rdma error}",
-                          CHECK_DMESG},
-    [IBH_RDMA_NO_WAY] = {IBH_STAGE_RDMA, HOME, NO_RDMA,
-                         "the RDMA connection manager does not find the way: {rdma error}", CHECK_DMESG},
-    [IBH_RDMA_NO_PATH] = {IBH_STAGE_RDMA, HOME, NO_RDMA, "the subnet manager tells no path: {rdma error}",
+    [IBH_RDMA_REFUSED] = {NO_RDMA, "the kernel does not send RDMA requests: {rdma error}", CHECK_DMESG},
+    [IBH_RDMA_NO_WAY] = {NO_RDMA, "the RDMA connection manager does not find the way: {rdma error}", CHECK_DMESG},
+    [IBH_RDMA_NO_PATH] = {NO_RDMA, "the subnet manager tells no path: {rdma error}",
                           CHECK ": the port, its P_Key, its subnet manager"},
-    [IBH_RDMA_SILENT] = {IBH_STAGE_RDMA, EITHER, NO_RDMA,
+    [IBH_RDMA_SILENT] = {IBH_STAGE_RDMA, EITHER, "rdma-unreachable",
                          "RDMA requests get no answer, though IP works: the RDMA device is gone, has no GID for the "
                          "address, or what it sends or gets is dropped",
                          "on both sides: rdma link, ib-hook --check; between both: UDP 4791 has to pass (RoCE)"},

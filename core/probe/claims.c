@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who claims an address: of a peer, of a gateway, or of this host. */
+/* Who claims the address of a peer, of a gateway, or of this host. */
 #include "probe/probe.h"
 
 #include <string.h>
 #include <sys/socket.h>
 
-#define FORGERIES_MAX 256 /* of a host that sends more, enough is known */
+#define FORGERIES_MAX 256 /* enough is known about a host that sends more */
 #define INFINIBAND_LENGTH 20
-#define GUID_LENGTH 8 /* at the end of InfiniBand's hardware address; what is before it may differ */
+#define GUID_LENGTH 8 /* the end of an InfiniBand hardware address; what precedes it may differ */
 
 /* ---- hardware addresses ---- */
 
@@ -27,18 +27,17 @@ gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other)
 gboolean ibh_lladdr_is_virtual(const IbhLladdr *lladdr)
 {
     static const struct {
-        guint64 first;                   /* address of a range, */
-        guint length;                    /* whose first bits are the same */
-    } ranges[] = {{0x00005e000100, 40},  /* VRRP (RFC 5798), for IPv4, */
-                  {0x00005e000200, 40},  /* and for IPv6 */
-                  {0x00000c07ac00, 40},  /* HSRP */
-                  {0x00000c9ff000, 36},  /* HSRP version 2, for IPv4, */
-                  {0x000573a00000, 36},  /* and for IPv6 */
-                  {0x0007b4000000, 30}}; /* GLBP: groups have 10 bits */
+        guint64 first, mask;                         /* of a range */
+    } ranges[] = {{0x00005e000100, 0xffffffffff00},  /* VRRP (RFC 5798), for IPv4, */
+                  {0x00005e000200, 0xffffffffff00},  /* and for IPv6 */
+                  {0x00000c07ac00, 0xffffffffff00},  /* HSRP */
+                  {0x00000c9ff000, 0xfffffffff000},  /* HSRP version 2, for IPv4, */
+                  {0x000573a00000, 0xfffffffff000},  /* and for IPv6 */
+                  {0x0007b4000000, 0xfffffffc0000}}; /* GLBP: groups have 10 bits */
     const guint64 number = (guint64)ibh_get16(lladdr->bytes) << 32 | ibh_get32(lladdr->bytes + 2);
 
     for (guint i = 0; i < G_N_ELEMENTS(ranges); i++) {
-        if (lladdr->len == 6 && (number ^ ranges[i].first) >> (48 - ranges[i].length) == 0)
+        if (lladdr->len == 6 && (number & ranges[i].mask) == ranges[i].first)
             return TRUE;
     }
     return FALSE;
@@ -121,11 +120,11 @@ guint ibh_probe_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IB
         IBH_EACH_CLAIM (claim, hop) {
             guint at = 0;
 
-            /* A virtual router answers with an address that no NIC has, and its NIC may answer, too: one host. But the
-             * host that took our packets there, and sent its replies from there, has the address on a NIC. */
+            /* A virtual router and its NIC may both answer: they are one host. But a host whose replies come from the
+             * virtual address has it on a NIC. */
             if (ibh_lladdr_is_virtual(&claim->lladdr) && !claim->took)
                 continue;
-            if (ip->family == AF_INET6 && claim->proxy) /* an anycast address is said so, too: many hosts have it */
+            if (ip->family == AF_INET6 && claim->proxy) /* or an anycast address, which many hosts have */
                 continue;
             while (at < n && !ibh_lladdr_equal(&hosts[at], &claim->lladdr))
                 at++;
@@ -136,8 +135,7 @@ guint ibh_probe_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IB
     return n;
 }
 
-/* A host speaks in the name of another one. Each sender counts once for each address and NIC, whatever names it gives.
- */
+/* A host claims an address in the name of another host: each sender counts once for each address and NIC. */
 static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
     const IbhProbeForgery forgery = {
@@ -159,20 +157,21 @@ static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
         g_array_append_val(probe->forgeries, forgery);
 }
 
-/* The frame of a virtual router's answer comes from its own NIC (RFC 5798, 8.1.2), and IPoIB tells no sender.
+/* Who sends a frame: a virtual router answers from its own NIC (RFC 5798, 8.1.2), and IPoIB does not tell the sender.
  *
- * In IPv4 a proxy is known by the question: it answers another rail of this host, which names itself. A NIC of this
- * host that claims an address of this host matters where it is no rail, and answered a question without a sender's
- * address; but arp_filter does not drop such a question, so where that is on, the answer proves nothing. */
+ * IPv4 shows a proxy by the question: a proxy answers another rail of this host, which names itself. If a NIC of this
+ * host answers for another one's address, that matters if the NIC is no rail, and the question named no sender; but
+ * arp_filter does not drop such a question, so where it is on, the answer proves nothing. */
 void ibh_probe_claimed(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
     const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;
     const IbhIp none = {.family = AF_INET};
     const IbhLink *own = ibh_probe_own_link(probe, &claim->lladdr);
     const IbhNic *nic = own ? ibh_rails_nic(probe->rails, own->ifindex) : NULL;
-    const gboolean is_answer = claim->is_answer, is_senderless = is_answer && ibh_ip_equal(&claim->to, &none),
-                   is_proxy = claim->proxy || (is_answer && claim->from.family == AF_INET && !is_senderless),
-                   is_beside_rails = nic && nic->status != IBH_NIC_RAIL && is_senderless &&
+    const gboolean is_answer = claim->is_answer;
+    const gboolean is_senderless = is_answer && ibh_ip_equal(&claim->to, &none);
+    const gboolean is_proxy = claim->proxy || (is_answer && claim->from.family == AF_INET && !is_senderless);
+    const gboolean is_beside_rails = nic && nic->status != IBH_NIC_RAIL && is_senderless &&
                                      !ibh_sysctl_effective(probe->rails->snapshot, key, own->sysctl[key]);
 
     if (claim->sender.len && !ibh_lladdr_equal(&claim->sender, &claim->lladdr) &&

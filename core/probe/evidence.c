@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a frame from the wire, which may be anything, is evidence of. A frame is evidence only together with its sender;
- * that is decided here, before any stage reads the frame:
+ * What a frame proves. Frames from the wire may be anything, and prove something only together with their sender. That
+ * is decided here, before any stage reads a frame:
  *
- *   an echo reply, or the answer to a SYN, carries the cookie of its pair, which only packets of this pair carry;
+ *   an echo reply, or the answer to a SYN, has the cookie of its pair, which only packets of this pair have;
  *   an ICMP error quotes such a packet, and comes from the hardware address of the pair's next hop;
- *   an answer to ARP or to a solicitation names the hardware address that the frame comes from: if not, its sender
+ *   an answer to ARP or to a solicitation names the hardware address that the frame comes from. Otherwise its sender
  *   forges it, and the frame says nothing about the host that it names.
  */
 #include "model/arp.h"
@@ -41,8 +41,8 @@ gsize ibh_icmp_offset(const guint8 *bytes, gsize length)
 
 /* ---- echo replies ---- */
 
-/* The pair whose request this packet answers: it repeats the request, and goes back to its source from the peer. Zeros
- * follow, as many as were sent. */
+/* The pair whose request this packet answers: the packet comes from the peer, goes to our address, and repeats the
+ * request with all its zeros. */
 static IbhProbePair *find_request(const IbhProbe *probe, const IbhPacket *reply, guint *ret_number)
 {
     const gboolean six = reply->from.family == AF_INET6;
@@ -71,9 +71,10 @@ static IbhProbePair *find_request(const IbhProbe *probe, const IbhPacket *reply,
     return pair;
 }
 
-/* An echo reply was heard on a NIC, or delivered where `now` is not 0. A NIC that stands above another one shows the
- * packet once more: if the right NIC did, that counts. Our own questions may mend an entry of the neighbour table; then
- * the kernel sends echoes that waited for the entry: their replies come too late. */
+/* If NICs are stacked, the packet is heard on each: the right NIC counts. Our own questions may mend an entry in the
+ * neighbour table; then the kernel sends the echoes that waited for the entry, and their replies come too late to
+ * count.
+ */
 gboolean ibh_probe_received(IbhProbe *probe, const IbhPacket *reply, gint64 now)
 {
     guint number, size;
@@ -104,13 +105,13 @@ gboolean ibh_probe_received(IbhProbe *probe, const IbhPacket *reply, gint64 now)
         pair->rtt = pair->rtt < 0 ? now : MIN(pair->rtt, now);
         return TRUE;
     }
-    echo->twice |= echo->seen == reply->ifindex;
+    pair->doubled |= echo->seen == reply->ifindex;
     echo->seen = echo->seen == right ? right : reply->ifindex;
     *(reply->ifindex == right ? &pair->sender : &pair->strayed) = reply->sender;
     return TRUE;
 }
 
-/* A reply of this pair whose checksum is wrong: it was damaged behind the host that sent it. */
+/* A reply of this pair whose checksum is wrong was damaged after it left the peer. */
 static void hear_damaged(IbhProbe *probe, const IbhPacket *reply)
 {
     const gboolean six = reply->from.family == AF_INET6;
@@ -123,7 +124,7 @@ static void hear_damaged(IbhProbe *probe, const IbhPacket *reply)
         return;
     for (guint at = 4; at < sizeof pair->cookie; at++)
         wrong += reply->icmp[at + 8] != pair->cookie[at] ? 1 : 0;
-    if (six) { /* its checksum has addresses, length and protocol in it */
+    if (six) { /* the checksum covers addresses, length and protocol, too */
         sum = ibh_probe_sum((guint32)reply->length + IPPROTO_ICMPV6, reply->from.bytes, 16);
         sum = ibh_probe_sum(sum, reply->to.bytes, 16);
     }
@@ -133,7 +134,7 @@ static void hear_damaged(IbhProbe *probe, const IbhPacket *reply)
 
 /* ---- what this host sends ---- */
 
-/* Translation of addresses leaves the cookie as it is. */
+/* Address translation does not change the cookie. */
 static void hear_request(IbhProbe *probe, const IbhPacket *packet)
 {
     const guint8 *icmp = packet->icmp;
@@ -146,7 +147,7 @@ static void hear_request(IbhProbe *probe, const IbhPacket *packet)
         return;
     is_right = ibh_probe_link(pair)->ifindex == packet->ifindex;
     number = ibh_get32(icmp + 28);
-    /* a NIC below shows it, too: if the right NIC does, that counts */
+    /* if NICs are stacked, the right one counts */
     if (number == IBH_PROBE_FREE && (is_right || !pair->free_ifindex))
         pair->free_ifindex = packet->ifindex;
     if (!is_right)
@@ -154,7 +155,7 @@ static void hear_request(IbhProbe *probe, const IbhPacket *packet)
     if (number & IBH_PROBE_SIZED)
         pair->mtu.left = MAX(pair->mtu.left, number & ~IBH_PROBE_SIZED);
     if (pair->step > IBH_STEP_ECHOES)
-        return; /* by an answer to our own questions, what waited for the kernel's leaves, too */
+        return; /* echoes that waited for the answer to our own questions do not count */
     pair->left = TRUE;
     if (number < probe->count)
         pair->echoes[number].left = TRUE;
@@ -166,7 +167,7 @@ static void hear_request(IbhProbe *probe, const IbhPacket *packet)
 
 /* ---- ICMP errors ---- */
 
-/* It is the beginning of an echo of this pair, as much of it as there is. */
+/* The quote is the beginning of an echo of this pair, as far as it goes. */
 static gboolean is_quote(const IbhProbePair *pair, const guint8 *quote, gsize length)
 {
     const guint low = (ibh_get16(quote + 6) - ibh_get16(pair->cookie + 2)) & 0xffff;
@@ -184,7 +185,7 @@ static gboolean is_quote(const IbhProbePair *pair, const guint8 *quote, gsize le
     return FALSE;
 }
 
-/* IPoIB tells no sender; and a virtual router sends from another hardware address than the one that it answers with. */
+/* IPoIB does not tell the sender. A virtual router sends from another hardware address than it answers with. */
 static gboolean may_be_from(IbhProbeHop *hop, const IbhLladdr *sender)
 {
     if (!sender->len || !hop || (!hop->n_claims && !hop->entry.len))
@@ -192,7 +193,7 @@ static gboolean may_be_from(IbhProbeHop *hop, const IbhLladdr *sender)
     return ibh_hop_has_virtual(hop) || ibh_hop_has(hop, sender) || ibh_lladdr_equal(sender, &hop->entry);
 }
 
-/* Another host reports what became of an echo of ours, which it quotes with its IP header. */
+/* Another host reports what became of an echo of ours, and quotes the echo with its IP header. */
 static void hear_error(IbhProbe *probe, const IbhPacket *error)
 {
     const int family = error->from.family;
@@ -225,7 +226,7 @@ static void hear_error(IbhProbe *probe, const IbhPacket *error)
 
 /* ---- TCP ---- */
 
-/* A RST that acknowledges the number of our SYN; a SYN with ACK, from a program that listens, is as good. */
+/* A RST that acknowledges our SYN. A SYN with ACK, from a program that listens, is as good. */
 static void hear_tcp(IbhProbe *probe, const IbhPacket *packet, const guint8 *segment, gsize length)
 {
     guint8 ours[IBH_SYN_LENGTH];
@@ -233,7 +234,7 @@ static void hear_tcp(IbhProbe *probe, const IbhPacket *packet, const guint8 *seg
     if (length < IBH_SYN_LENGTH || !(segment[FLAGS_AT] & ACK) || !(segment[FLAGS_AT] & (RST | SYN)) ||
         segment[FLAGS_AT] & FIN)
         return;
-    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+    IBH_EACH_RAIL (nic, probe) {
         IbhProbePair *pair = ibh_probe_find_pair(probe, nic->link->ifindex, &packet->from);
 
         if (!pair || pair->syn != IBH_SYN_SILENT || !ibh_ip_equal(&packet->to, &pair->route.from))
@@ -258,8 +259,8 @@ const char *ibh_probe_syn_why(const IbhProbePair *pair)
 
 /* ---- ARP and neighbour discovery ---- */
 
-/* This host asks, or a host on the wire claims an address. Other NICs than those that probe may be in other networks,
- * with the same addresses. */
+/* This host asks for an address, or a host on the wire claims one. NICs that do not probe may be in other networks with
+ * the same addresses. */
 static void hear_neighbour(IbhProbe *probe, const IbhHeard *heard, gboolean is_question, IbhArpClaim *claim)
 {
     const int ifindex = heard->ifindex;
@@ -287,8 +288,8 @@ guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp)
     return ibh_get16(frame + 6);
 }
 
-/* Each packet of ARP claims its sender's address: the kernel believes a request, and what nobody asked for, too. An
- * answer goes to who asked: to an address of this host, or to none, if the question had none (RFC 5227). */
+/* Each ARP packet claims its sender's address: the kernel believes requests and unasked answers, too. An answer goes to
+ * an address of this host, or to 0.0.0.0 if the question named no sender (RFC 5227). */
 static void hear_arp(IbhProbe *probe, const IbhHeard *heard)
 {
     const IbhIp none = {.family = AF_INET};
@@ -333,15 +334,15 @@ static void hear_discovery(IbhProbe *probe, const IbhHeard *heard, const guint8 
     }
 }
 
-/* ---- all that passes a NIC ---- */
+/* ---- everything that passes a NIC ---- */
 
 void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
 {
     const guint8 *bytes = heard->bytes;
     const gboolean six = heard->protocol == ETH_P_IPV6;
     const int family = six ? AF_INET6 : AF_INET;
-    guint protocol = IPPROTO_ICMPV6, offset;
-    gsize at = SIX;
+    guint protocol, offset = 0;
+    gsize at;
     IbhPacket packet = {.ifindex = heard->ifindex, .sender = heard->sender};
 
     if (heard->protocol == ETH_P_ARP)
@@ -351,24 +352,23 @@ void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
     packet.from = ibh_ip_from_bytes(family, bytes + (six ? 8 : 12));
     packet.to = ibh_ip_from_bytes(family, bytes + (six ? 24 : 16));
     packet.total = six ? SIX + ibh_get16(bytes + 4) : ibh_get16(bytes + 2);
-    offset = ibh_get16(bytes + 6);
-    packet.is_fragment = (offset & 0x2000) != 0; /* and more follow */
-    offset &= 0x1fff;
-    if (six) {
-        protocol = bytes[6];
-        if (protocol == IPPROTO_TCP && !heard->outgoing)
-            hear_tcp(probe, &packet, bytes + SIX, heard->length - SIX);
-        packet.is_fragment = protocol == IPPROTO_FRAGMENT && heard->length > SIX + FRAGMENT;
-        at += packet.is_fragment ? FRAGMENT : 0;
-        offset = packet.is_fragment ? ibh_get16(bytes + SIX + 2) & 0xfff8 : 0;
-        protocol = packet.is_fragment ? bytes[SIX] : protocol;
-    } else {
-        at = ibh_icmp_offset(bytes, heard->length);
+    protocol = six ? bytes[6] : IPPROTO_ICMPV6;
+    at = six ? SIX : ibh_icmp_offset(bytes, heard->length);
+    if (!six) {
+        offset = ibh_get16(bytes + 6) & 0x1fff;
+        packet.is_fragment = (bytes[6] & 0x20) != 0; /* and more follow */
+    } else if (protocol == IPPROTO_FRAGMENT && heard->length > SIX + FRAGMENT) {
+        offset = ibh_get16(bytes + SIX + 2) & 0xfff8;
+        packet.is_fragment = TRUE;
+        protocol = bytes[SIX];
+        at += FRAGMENT;
+    } else if (protocol == IPPROTO_TCP && !heard->outgoing) {
+        hear_tcp(probe, &packet, bytes + SIX, heard->length - SIX);
     }
     if (!at || offset || packet.total <= at || heard->length <= at || protocol != IPPROTO_ICMPV6)
         return;
     packet.icmp = bytes + at;
-    packet.length = MIN(heard->length, packet.total) - at; /* bytes behind it fill up a short frame */
+    packet.length = MIN(heard->length, packet.total) - at; /* padding may follow in a short frame */
     packet.cut = packet.total - at - packet.length;
     if (six && !packet.is_fragment)
         hear_discovery(probe, heard, packet.icmp, packet.length);

@@ -7,23 +7,22 @@
 #define LEAST 1280 /* the MTU that every IPv6 link has: a rail with it has nothing to lose */
 #define ONE_QUESTION (G_USEC_PER_SEC * 11 / 10) /* the kernel repeats one for a hardware address after a second */
 
-/* Wires have few sizes: the largest of these that passes is told. The full size is tried again, as the first packet may
- * have been lost. */
+/* MTUs that networks use. The report names the largest one that passes. */
 static const guint usual[] = {576, 1280, 1400, 1450, 1492, 1500, 2044, 4092, 4096, 8192, 9000};
 
 static const struct {
-    guint tries, burst; /* from `burst` on, they leave at once */
-    gint64 patience;    /* with each */
+    guint tries, burst; /* from the try `burst` on, they leave without waiting */
+    gint64 patience;    /* how long to wait for the answer to each */
 } asks[IBH_N_ASKS] = {
     [IBH_ASK_SIZE] = {G_N_ELEMENTS(usual) + 3, 2, IBH_PROBE_TIMEOUT},
     [IBH_ASK_SYN] = {2, 2, IBH_PROBE_TIMEOUT / 4},
-    /* the kernel repeats a request after six seconds only, so a lost packet costs a request: fresh ones are sent */
+    /* the kernel repeats a request only after six seconds: so fresh requests are sent */
     [IBH_ASK_RDMA] = {3, 3, IBH_PROBE_TIMEOUT},
     [IBH_ASK_FREE] = {1, 1, IBH_PROBE_TIMEOUT / 4},
     [IBH_ASK_WHO] = {2, 2, IBH_PROBE_TIMEOUT / 4},
 };
 
-/* A question behind the echoes is wanted, and not yet answered. */
+/* The question is wanted, and not answered yet. */
 static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
 {
     const IbhProbeHop *hop = pair->hop;
@@ -37,10 +36,10 @@ static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
     case IBH_ASK_RDMA:
         return ibh_probe_awaits_rdma(pair);
     case IBH_ASK_WHO: /* The kernel believes the first answer, and asks again only when its entry is old. With ARP flux
-                         several NICs answer: so every next hop is asked once more, and all answers are read; in IPv6
-                         those that are silent. */
+                         several NICs answer. So every next hop is asked once more, and all answers are read; in IPv6
+                         only next hops that are silent. */
         return hop && (!hop->asker || hop->asker == pair) && (!pair->received || hop->ip.family == AF_INET);
-    case IBH_ASK_FREE: /* where the kernel's answer is right, whether that is the way in the end */
+    case IBH_ASK_FREE: /* the kernel's answer is right: do packets leave that way, too? */
         return pair->received && !pair->free_ifindex && !pair->route.error &&
                pair->route.oif == ibh_probe_link(pair)->ifindex;
     default:
@@ -48,7 +47,7 @@ static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
     }
 }
 
-/* TRUE: this is sent now. FALSE: it is answered or given up (*ret_due stays), or waits until then. */
+/* TRUE: send this now. FALSE: it waits until *ret_due, or is answered or given up (*ret_due stays). */
 static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
@@ -60,7 +59,7 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
     if (!is_open(pair, ask))
         return FALSE;
     for (; *tries < most && (!*tries || *tries >= asks[ask].burst || now >= pair->until[ask]); ++*tries) {
-        /* the full size; once more; then the size that a host on the way accepts, and usual ones */
+        /* the full size twice, since the first may get lost; then what a host on the way accepts; then usual sizes */
         const guint size = *tries < 2 ? full : *tries == 2 ? pair->mtu.limit : usual[*tries - 3];
 
         shot->number = ask == IBH_ASK_FREE ? IBH_PROBE_FREE : IBH_PROBE_SIZED | size;
@@ -74,9 +73,11 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 
 /* ---- what a pair does at its turn ---- */
 
-/* Echoes are answered, or given up: no echo left, nor a question for the peer's hardware address, where is_held. An
- * entry of the neighbour table that the kernel looks for already is given up with all that wait for it, without a
- * question. So there is one echo more, which does not count. TRUE: one is sent now. */
+/* TRUE: send an echo now. FALSE: wait until *ret_due, or all echoes are answered or given up.
+ *
+ * If no echo left, and the kernel did not even ask for the hardware address, the kernel may already have been waiting
+ * for it: it then gives up the entry, with all packets that wait, without another question. So one more echo is sent,
+ * which does not count. */
 static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
@@ -97,7 +98,7 @@ static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
     return FALSE;
 }
 
-/* FALSE: nothing, before *ret_due. */
+/* FALSE: there is nothing to send before *ret_due. */
 static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
@@ -119,13 +120,12 @@ static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
     if (due < G_MAXINT64)
         return FALSE;
     pair->step = IBH_STEP_FINISHED;
-    if (pair->rdma == IBH_RDMA_UNASKED) /* not even that it began */
+    if (pair->rdma == IBH_RDMA_UNASKED) /* the process did not even say that it began */
         pair->rdma = IBH_RDMA_BLOCKED;
     return FALSE;
 }
 
-/* Begins the pairs that there is room for: if the table has none at all, one entry at a time. Then each has its turn.
- */
+/* Begins the pairs that there is room for, at least one entry at a time. Then each begun pair has its turn. */
 gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint64 *ret_due)
 {
     for (IbhProbePair *pair; (pair = ibh_probe_pair(flight->probe, flight->begun)); flight->begun++) {
@@ -157,15 +157,15 @@ void ibh_flight_launched(IbhFlight *flight, const IbhShot *shot, gint64 now, gbo
     const guint tries = ++pair->tries[ask];
 
     pair->until[ask] = now + asks[ask].patience;
-    if (ask == IBH_ASK_WHO) { /* what this program asks, it does not hear */
+    if (ask == IBH_ASK_WHO) { /* the packet socket does not hear what it sends */
         pair->hop->questions++;
         pair->hop->asker = pair;
         if (pair->received && tries == asks[ask].tries)
-            pair->until[ask] = now + IBH_PROBE_PROXY_WAIT; /* the kernel's old entry may be of one */
+            pair->until[ask] = now + IBH_PROBE_PROXY_WAIT; /* the old entry may be a proxy's */
     }
     if (ask == IBH_ASK_ECHO) {
         pair->at = now + (tries < flight->probe->count ? IBH_PROBE_INTERVAL : 0);
-    } else if (ask == IBH_ASK_SIZE) { /* a long packet that cannot leave does not pass */
+    } else if (ask == IBH_ASK_SIZE) { /* a long packet that cannot be sent does not pass either */
         pair->mtu.failed |= tries == 2;
     } else if (!sent) {
         pair->tries[ask] = asks[ask].tries;

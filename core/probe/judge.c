@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The causes of what is wrong with each pair: the way of its packets, stage by stage. Each cause needs an act that was
- * seen. Of a stage, the first cause that holds is told; the last ones are what is left where no host was seen to do
- * anything.
+ * What is wrong with each pair, stage by stage. A cause that accuses somebody needs an act that was seen; the last
+ * causes of a list are left if no host was seen to do anything. The first cause of each list that holds is told.
  */
 #include "check/check.h"
 #include "probe/probe.h"
@@ -14,7 +13,8 @@
 
 /* ---- who has an address ---- */
 
-/* NICs of one host claim each of its addresses, together; two hosts claim no other address together. */
+/* Several hardware addresses claim the next hop's address. NICs of one host claim its other addresses together, too;
+ * two hosts claim no other address together. */
 static IbhCause find_two_hosts(const IbhProbePair *pair)
 {
     const IbhProbe *probe = pair->probe;
@@ -38,15 +38,15 @@ static IbhCause find_two_hosts(const IbhProbePair *pair)
             shared += ibh_lladdr_equal(&mine[i % n], &theirs[i / n]) ? 1 : 0;
         is_compared = TRUE;
         is_mixed |= shared > 1;
-        is_alone |= shared == 1 && n_theirs == 1; /* as one of two hosts that share virtual addresses */
+        is_alone |= shared == 1 && n_theirs == 1; /* like one of two hosts that share virtual addresses */
     }
     if (is_mixed && !is_alone)
         return IBH_PEER_FLUX;
     return is_compared && !is_mixed ? IBH_PEER_TWO : IBH_PEER_MANY;
 }
 
-/* Each question has two answers from one hardware address. All hosts that have this address get the question, but a
- * switch delivers an echo to one of them only; a wire that doubles frames doubles replies to echoes, too. */
+/* One hardware address answers each question twice. If two hosts have this address, both get the question, but a switch
+ * delivers an echo to one of them only. A wire that doubles frames doubles replies to echoes, too. */
 static IbhCause find_twin(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;
@@ -62,7 +62,7 @@ static IbhCause find_twin(const IbhProbePair *pair)
     return IBH_CAUSE_NONE;
 }
 
-/* ---- the neighbour table: an entry is right if it is an answer of now ---- */
+/* ---- the neighbour table: an entry is right if a host answers with it now ---- */
 
 static gboolean has_virtual(IbhProbeHop *hop)
 {
@@ -77,7 +77,7 @@ static IbhCause find_entry(const IbhProbePair *pair)
     if (!hop || hop->forged)
         return IBH_CAUSE_NONE;
     is_answered = ibh_hop_has_answer(hop);
-    /* where more claim the address than are kept, or a virtual router sends from its NIC, another one may be right */
+    /* not if there are more claims than are kept, or if a virtual router may send from its own NIC */
     is_certain = is_answered && hop->n_claims < IBH_PROBE_CLAIMS && !(has_virtual(hop) && pair->received);
     if (is_certain && hop->fixed && hop->lladdr.len && !ibh_hop_claim(hop, &hop->lladdr))
         return IBH_ENTRY_FIXED;
@@ -90,9 +90,9 @@ static IbhCause find_entry(const IbhProbePair *pair)
 
 /* ---- lost echoes ---- */
 
-/* Replies, or packets to the next hop, may have gone to another host, which a finding of its own names: one that has
- * the rail's address, too, or the next hop's; one that forges answers; or one that has the next hop's hardware address,
- * as another address has shown. */
+/* Another finding explains the loss: packets may have gone to a host that has the next hop's address or hardware
+ * address, too, or to a wrong neighbour entry; a host forges answers; or replies went to a host that has the rail's
+ * address. */
 static gboolean is_told_elsewhere(const IbhProbePair *pair)
 {
     const IbhProbeHop *hop = pair->hop;
@@ -113,7 +113,7 @@ static gboolean is_told_elsewhere(const IbhProbePair *pair)
     return FALSE;
 }
 
-/* What this host does: it says so, or it was seen to do it. */
+/* What this host did: the kernel says so, or it was seen. */
 static IbhCause find_own_loss(const IbhProbePair *pair)
 {
     const IbhLookup *route = &pair->route;
@@ -121,7 +121,7 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     const IbhLink *link = ibh_probe_link(pair);
     const int six = ibh_probe_family(pair), error = pair->send_error;
     const guint no_arp = IFF_NOARP | IFF_BROADCAST;
-    /* no lost echo was seen to leave, and none waited for a hardware address that nobody told the kernel */
+    /* no lost echo left, although the kernel knew the hardware address */
     const gboolean is_found = hop && (pair->received || hop->is_answered || !hop->asks);
     const gboolean is_held = pair->probe->hears && is_found && pair->sent > pair->received && !pair->gone;
 
@@ -146,7 +146,7 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     return pair->mangled ? IBH_LOSS_MANGLED : IBH_CAUSE_NONE;
 }
 
-/* The rail asked other next hops than this one, too, and none of them answers: it is not this one. */
+/* The rail asked other next hops, too, and none of them answered: so this one is not to blame. */
 static gboolean hears_no_other(const IbhProbePair *pair)
 {
     gboolean has_others = FALSE;
@@ -190,7 +190,7 @@ static IbhCause find_loss(const IbhProbePair *pair)
 
 /* ---- the way of the rail's own traffic, and of replies ---- */
 
-/* Filters mark packets, or change their DSCP; then the kernel routes them once more. */
+/* If a filter marks a packet or changes its DSCP, the kernel routes the packet again. */
 static gboolean is_led_away(const IbhProbePair *pair)
 {
     return pair->free_ifindex && pair->free_ifindex != ibh_probe_link(pair)->ifindex;
@@ -200,7 +200,7 @@ static IbhCause find_way(const IbhProbePair *pair, IbhCause loss)
 {
     const IbhLookup *route = &pair->route;
 
-    if (loss == IBH_LOSS_OURS || !ibh_nic_is_usable(pair->nic)) /* which is told */
+    if (loss == IBH_LOSS_OURS || !ibh_nic_is_usable(pair->nic)) /* another cause tells it */
         return IBH_CAUSE_NONE;
     if (route->error)
         return IBH_WAY_NONE;
@@ -209,8 +209,7 @@ static IbhCause find_way(const IbhProbePair *pair, IbhCause loss)
     return is_led_away(pair) ? IBH_WAY_FILTERED : IBH_CAUSE_NONE;
 }
 
-/* The peer's replies, or its answer to a SYN, come from none of those that claim its address, nor from where echoes go.
- */
+/* Replies, or the answer to a SYN, come from a hardware address that does not claim the peer's address. */
 static IbhCause find_sender(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;
@@ -232,12 +231,12 @@ static IbhCause find_back(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;
 
-    if (is_led_away(pair)) /* from what strays, the peer learns another NIC's address, and answers there */
+    if (is_led_away(pair)) /* the peer learns another NIC from the packets that strayed, and answers there */
         return IBH_CAUSE_NONE;
     if (pair->is_translated)
         return pair->received ? IBH_BACK_TRANSLATED : IBH_CAUSE_NONE;
     if (pair->reply_ifindex && pair->reply_ifindex != ibh_probe_link(pair)->ifindex && !pair->dropped) {
-        const gboolean is_unknown = !pair->strayed.len && pair->on_link; /* IPoIB tells no sender */
+        const gboolean is_unknown = !pair->strayed.len && pair->on_link; /* IPoIB does not tell the sender */
 
         return is_unknown || (hop && ibh_hop_has(hop, &pair->strayed)) ? IBH_BACK_ENTRY : IBH_BACK_OTHER;
     }
@@ -266,7 +265,7 @@ static IbhCause find_size(const IbhProbePair *pair)
 
 /* ---- all of a pair ---- */
 
-/* What was heard of its echoes, one by one. */
+/* Sums up what was heard of each echo. */
 static void sum_up(IbhProbePair *pair)
 {
     IbhProbeSize *mtu = &pair->mtu;
@@ -280,14 +279,13 @@ static void sum_up(IbhProbePair *pair)
 
         pair->gone |= echo->left && !echo->received;
         pair->dropped |= echo->seen && !echo->received;
-        pair->doubled |= echo->twice;
         if (echo->seen && (!pair->reply_ifindex || echo->seen != ibh_probe_link(pair)->ifindex))
             pair->reply_ifindex = echo->seen;
     }
-    if (pair->received < pair->sent) /* what is lost at any size says nothing of one */
+    if (pair->received < pair->sent) /* if small echoes are lost, a lost large one says nothing about sizes */
         *mtu = (IbhProbeSize){.passed = mtu->passed};
     mtu->failed &= mtu->passed < ibh_probe_full_size(pair);
-    if (mtu->failed || mtu->fragment) /* the small echo's, at least */
+    if (mtu->failed || mtu->fragment) /* at least the small echo passed */
         mtu->passed = MAX(mtu->passed, (ibh_probe_family(pair) ? 40 : 20) + IBH_PROBE_PACKET);
 }
 
@@ -323,7 +321,7 @@ gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair)
     return pair->probe->rdma && (pair->rdma == IBH_RDMA_UNASKED || pair->rdma >= IBH_RDMA_NO_WAY);
 }
 
-/* That another request begins says less than how far the last one came. */
+/* The beginning of a new request says less than how far the last one came. */
 gboolean ibh_probe_take_rdma(IbhProbe *probe, guint i, IbhCause cause, int error)
 {
     IbhProbePair *pair = ibh_probe_pair(probe, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What of this host could drop packets, and how many neighbours it can have. */
+/* What of this host could drop packets, and the limits of its neighbour tables. */
 #include "kernel/dump.h"
 #include "probe/prober_io.h"
 
@@ -18,13 +18,13 @@
 
 typedef struct {
     IbhProbe *probe;
-    int sign; /* of counters */
+    int sign; /* of counters: -1 before the run, 1 after it */
 } Reader;
 
 /* ---- links: what is attached ---- */
 
-/* A macvlan in mode passthru takes what comes in by the NIC below it; in mode source, with that flag, what hosts on its
- * list send. */
+/* A macvlan in mode passthru takes everything that comes in through the NIC below it; in mode source with "nodst",
+ * everything from the hosts on its list. */
 static gboolean takes_all(struct nlattr *info)
 {
     struct nlattr *data = find_in(info, IFLA_INFO_DATA), *flags = find_in(data, IFLA_MACVLAN_FLAGS);
@@ -53,8 +53,8 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* A NIC takes packets for its macvlans' hardware addresses, too. A macvlan that is in another network namespace is not
- * among the links. */
+/* A macvlan in another network namespace is not among the links, but the NIC below it has a forwarding entry with the
+ * macvlan's hardware address. */
 static gboolean on_forwarding(struct nlmsghdr *header, gpointer data)
 {
     const IbhProbe *probe = ((const Reader *)data)->probe;
@@ -71,7 +71,7 @@ static gboolean on_forwarding(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* Netlink does not tell it. An older kernel has none. */
+/* Netlink does not tell. Older kernels have no tcx. */
 static gint64 count_tcx(int ifindex, guint attach_type)
 {
     union bpf_attr question;
@@ -93,7 +93,7 @@ static gboolean on_qdisc(struct nlmsghdr *header, gpointer data)
 
     if (header->nlmsg_type != RTM_NEWQDISC || !parse(header, sizeof *info, attributes, TCA_MAX))
         return TRUE;
-    if (info->tcm_parent == TC_H_INGRESS) /* of clsact, too: filters have their place there */
+    if (info->tcm_parent == TC_H_INGRESS) /* ingress or clsact, to which filters are attached */
         *ibh_probe_fact(reader->probe, info->tcm_ifindex, IBH_FACT_TC) = 1;
     if (info->tcm_parent == TC_H_ROOT && attributes[TCA_STATS])
         nla_memcpy(&stats, attributes[TCA_STATS], sizeof stats);
@@ -101,7 +101,8 @@ static gboolean on_qdisc(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* Of all counters whose names begin so: "NAME VALUE" in a line, or "Group: NAME …" and "Group: VALUE …" in two. */
+/* The sum of all counters whose names begin with `begin`. A line is "NAME VALUE", or two lines are "Group: NAME …" and
+ * "Group: VALUE …". */
 static gint64 sum_counters(const char *text, const char *begin)
 {
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -139,7 +140,7 @@ void ibh_prober_read_local(IbhProber *prober, gboolean after)
                            &reader, none, "the queues", NULL);
     if (!after)
         return;
-    IBH_EACH_POINTER (const IbhNic, nic, reader.probe->nics) {
+    IBH_EACH_RAIL (nic, prober->probe) {
         const int ifindex = nic->link->ifindex;
 
         *ibh_probe_fact(reader.probe, ifindex, IBH_FACT_TCX_IN) = count_tcx(ifindex, TCX_INGRESS);
@@ -153,7 +154,7 @@ void ibh_prober_read_local(IbhProber *prober, gboolean after)
 
 /* ---- the limits of neighbour tables ---- */
 
-/* Beside the table itself, a message for each of its devices: without limits. */
+/* There are also messages about each device, which have no limits. */
 static gboolean on_neighbour_table(struct nlmsghdr *header, gpointer data)
 {
     const struct ndtmsg *info = nlmsg_data(header);

@@ -7,8 +7,8 @@
 #include <netinet/ip_icmp.h>
 #include <string.h>
 
-/* Of a TCP header. */
-#define WORDS_AT 12 /* its length in words, in the upper half */
+/* offsets in a TCP header */
+#define WORDS_AT 12 /* its length in words, in the upper 4 bits */
 #define FLAGS_AT 13
 #define SYN 0x02
 #define TCP_WINDOW 1024
@@ -31,8 +31,8 @@ gsize ibh_probe_length(guint number, gboolean six)
     return size >= header + IBH_PROBE_PACKET && size <= IBH_PROBE_SIZE_MAX ? size - header : 0;
 }
 
-/* Routers may quote no more than the first 8 bytes of a packet in an ICMP error: so id and sequence number are of the
- * cookie, too, and the checksum is of all of it. In IPv6 the kernel writes the checksum. */
+/* ICMP errors may quote no more than 8 bytes of a packet: so id and sequence number are part of the cookie, and the
+ * checksum depends on all of it. In IPv6 the kernel writes the checksum. */
 void ibh_probe_head(const IbhProbePair *pair, guint number, guint8 head[IBH_PROBE_PACKET])
 {
     const gboolean six = ibh_probe_family(pair);
@@ -64,7 +64,7 @@ void ibh_probe_sent(IbhProbePair *pair, guint number, gint64 now)
     pair->sent++;
 }
 
-/* From a port above those that Linux gives to connections by itself, so that no connection is disturbed. */
+/* From a port above those that Linux assigns by itself, so that no connection is disturbed. */
 gsize ibh_probe_syn(const IbhProbePair *pair, guint8 segment[IBH_SYN_LENGTH])
 {
     memset(segment, 0, IBH_SYN_LENGTH);

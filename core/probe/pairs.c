@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --probe: who is asked, from where; and what the neighbour table says of them. */
+/* --probe: which rail asks which peer, from which address, through which next hop. */
 #include "check/check.h"
 #include "plan/want.h"
 #include "probe/probe.h"
@@ -10,7 +10,7 @@
 
 /* ---- who is asked, from where ---- */
 
-/* The NIC's address in the peer's subnet; else, with `any`, its first address in a subnet, or its first at all. */
+/* The NIC's address in the peer's subnet; with `any`, otherwise its first address with a subnet, or its first one. */
 static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const IbhIp *peer, gboolean any)
 {
     const IbhAddress *fallback = NULL;
@@ -44,7 +44,7 @@ static guint intern_source(IbhProbe *probe, const IbhNic *nic, const IbhIp *ip)
 }
 
 /* Equal reasons are one pointer. */
-static void leave_out(GArray *list, const IbhNic *nic, guint peer, const char *why)
+static void add_unasked(GArray *list, const IbhNic *nic, guint peer, const char *why)
 {
     const IbhProbeUnasked unasked = {.nic = nic, .peer = peer, .why = g_intern_string(why)};
 
@@ -56,7 +56,7 @@ static void number_peer(IbhProbe *probe, const IbhIp *ip)
     g_hash_table_insert(probe->numbers, g_memdup(ip, sizeof *ip), GUINT_TO_POINTER(probe->pairs->len));
 }
 
-/* Rails that have the peer's subnet ask it; if no rail has it, all rails ask, through a gateway. */
+/* The rails that have the peer's subnet ask the peer; if no rail has it, all rails ask, through a gateway. */
 static void make_pairs(IbhProbe *probe, guint peer)
 {
     const IbhIp *ip = &g_array_index(probe->peers, IbhIp, peer);
@@ -64,16 +64,16 @@ static void make_pairs(IbhProbe *probe, guint peer)
     guint rail = 0;
 
     number_peer(probe, ip);
-    IBH_EACH_POINTER (const IbhNic, nic, probe->nics)
+    IBH_EACH_RAIL (nic, probe)
         any &= !find_source(probe, nic, ip, FALSE);
-    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+    IBH_EACH_RAIL (nic, probe) {
         const IbhIp *source = find_source(probe, nic, ip, any);
-        IbhProbePair pair = {
-            .probe = probe, .nic = nic, .peer = peer, .rail = rail++, .on_link = !any, .rtt = -1, .route.to = *ip};
+        IbhProbePair pair = {.probe = probe, .nic = nic, .peer = peer, .on_link = !any, .rtt = -1, .route.to = *ip};
 
+        pair.rail = rail++;
         if (!source) {
-            leave_out(probe->unasked, nic, peer,
-                      find_source(probe, nic, ip, TRUE) ? "no common subnet" : "no address of its family");
+            add_unasked(probe->unasked, nic, peer,
+                        find_source(probe, nic, ip, TRUE) ? "no common subnet" : "no address of its family");
             continue;
         }
         pair.source = intern_source(probe, nic, source);
@@ -83,9 +83,9 @@ static void make_pairs(IbhProbe *probe, guint peer)
     }
 }
 
-/* Main decides about what is beyond the subnets of a rail without a gateway of its own: another NIC is right then. And
- * where main has a route through a gateway by another rail, more exact than what the rail has there, that is meant.
- * NULL: the rail asks. */
+/* Why a rail does not ask a peer; NULL: it asks. The main table decides for peers beyond the subnets of a rail that has
+ * no gateway of its own: another NIC is right then. And a route of the main table through another rail's gateway that
+ * is longer than what this rail has is there on purpose. */
 static char *why_left_to_main(const IbhProbePair *pair)
 {
     const IbhRails *rails = pair->probe->rails;
@@ -100,7 +100,7 @@ static char *why_left_to_main(const IbhProbePair *pair)
     char text[IBH_IP_STRLEN];
     IbhRoute by_default;
 
-    if (!ibh_nic_is_usable(nic)) /* whose routes went away with it */
+    if (!ibh_nic_is_usable(nic)) /* its routes are gone, too */
         return NULL;
     if (route->table == IBH_TABLE_MAIN && route->gateway.family && is_by_other_rail && is_exact)
         return g_strdup_printf("main sends it through %s via %s", name, ibh_ip_format(&route->gateway, text));
@@ -113,8 +113,8 @@ static char *why_left_to_main(const IbhProbePair *pair)
     return g_strdup_printf("no gateway of its own: main sends it through %s", name);
 }
 
-/* Where an ICMP redirect was accepted, the kernel keeps its gateway beside the route, for this one destination: the
- * route that it says to have found has another one. Of a multipath route it says the first hop, whichever it uses. */
+/* If the kernel accepted an ICMP redirect, it keeps the new gateway beside the route, for this destination only: the
+ * matching route has another gateway. For a multipath route, the kernel tells the first hop, whichever it uses. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used)
 {
     IbhLookup *route = &pair->route;
@@ -152,7 +152,7 @@ static void free_hops(gpointer first)
     }
 }
 
-/* The kernel's answer leads to a gateway, or to the peer itself, if it is the rail's. Else packets that are bound to
+/* If the kernel routes through the rail, the next hop is the gateway or the peer. Otherwise packets that are bound to
  * the rail can only go to a neighbour. */
 void ibh_probe_find_hops(IbhProbe *probe)
 {
@@ -170,8 +170,8 @@ void ibh_probe_find_hops(IbhProbe *probe)
         (void)intern_hop(probe, source->nic->link, &source->ip, TRUE);
 }
 
-/* Pairs for which there is a reason are left out; the others get new numbers. Of a pair whose packets were under way
- * when a person ended the run, no silence means anything. */
+/* Leaves pairs out; the others get new numbers. The silence of a pair whose packets were under way when a signal came
+ * means nothing. */
 void ibh_probe_sift(IbhProbe *probe)
 {
     g_autoptr(GArray) all = g_steal_pointer(&probe->pairs);
@@ -184,7 +184,7 @@ void ibh_probe_sift(IbhProbe *probe)
                                                              : NULL;
 
         if (why) {
-            leave_out(probe->interrupted ? probe->unfinished : probe->unasked, pair->nic, pair->peer, why);
+            add_unasked(probe->interrupted ? probe->unfinished : probe->unasked, pair->nic, pair->peer, why);
             continue;
         }
         if (!g_hash_table_contains(probe->numbers, ibh_probe_peer(pair)))
@@ -196,9 +196,9 @@ void ibh_probe_sift(IbhProbe *probe)
 
 /* ---- a probe ---- */
 
-/* A list of all hosts of a fabric contains this host, too. Its addresses (a VIP on lo) get no echo, but are asked for:
- * another host may have them. */
-static void take_peers(IbhProbe *probe, const GArray *peers)
+/* A list of all hosts of a fabric contains this host, too. Its own addresses (a VIP on lo) get no echoes, but --probe
+ * asks for them: another host may have them. */
+static void add_peers(IbhProbe *probe, const GArray *peers)
 {
     IBH_EACH (const IbhIp, ip, peers) {
         const gboolean is_own = ibh_rails_holder(probe->rails, ip) != NULL;
@@ -213,7 +213,7 @@ static void take_peers(IbhProbe *probe, const GArray *peers)
     IBH_EACH (const IbhIp, ip, probe->own) {
         const IbhNic *owner = ibh_rails_owner(probe->rails, ip);
 
-        IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+        IBH_EACH_RAIL (nic, probe) {
             if ((owner && owner != nic) || !find_source(probe, nic, ip, FALSE))
                 continue;
             (void)intern_source(probe, nic, ip);
@@ -242,11 +242,11 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
                         .unfinished = IBH_NEW_ARRAY(IbhProbeUnasked),
                         .count = (guint)request->count,
                         .rdma = request->rdma};
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* without --iface all rails; with it any NIC */
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* all rails, or the NICs of --iface */
         if (rails->only ? ibh_nic_is_selected(nic, rails->only) : nic->status == IBH_NIC_RAIL)
             g_ptr_array_add(probe->nics, (gpointer)(guintptr)nic);
     }
-    take_peers(probe, request->peers);
+    add_peers(probe, request->peers);
     if (!probe->peers->len) {
         g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                             "--probe: none of the addresses is a peer: they are this host's own");
@@ -306,7 +306,7 @@ gboolean ibh_probe_is_direct(const IbhProbePair *pair)
     return pair->hop && ibh_ip_equal(&pair->hop->ip, &pair->route.to);
 }
 
-/* Pairs of one peer follow each other. */
+/* The pairs of one peer are adjacent. */
 IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip)
 {
     guint i = GPOINTER_TO_UINT(g_hash_table_lookup(probe->numbers, ip));
@@ -323,7 +323,7 @@ int ibh_probe_family(const IbhProbePair *pair)
     return pair->route.to.family == AF_INET6;
 }
 
-/* That of IPv6 may be smaller: programs send no larger packets there, nor are peers to answer such. */
+/* The MTU of IPv6 may be smaller: programs send no larger packets then. */
 guint ibh_probe_full_size(const IbhProbePair *pair)
 {
     const IbhLink *link = ibh_probe_link(pair);
@@ -362,6 +362,6 @@ void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours)
             continue;
         pair->step = IBH_STEP_QUESTIONS;
         if (pair->rdma == IBH_RDMA_UNASKED && !pair->received && !(pair->hop && pair->hop->lladdr.len))
-            pair->rdma = IBH_RDMA_NO_ECHO; /* the echo's finding is enough */
+            pair->rdma = IBH_RDMA_NO_ECHO; /* the finding about echoes is enough */
     }
 }

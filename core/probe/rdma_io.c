@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --probe --rdma, by the kernel's own interface, /dev/infiniband/rdma_cm: no library, no verbs. It sends SIDR requests,
- * the connection manager's question for a datagram service. Each answer of the peer's connection manager came by RDMA,
- * even "no such service".
+ * --probe --rdma uses the kernel's own interface, /dev/infiniband/rdma_cm: no library, no verbs. It sends SIDR
+ * requests, by which a connection manager asks for a datagram service. Any answer of the peer's connection manager came
+ * by RDMA, even "no such service".
  *
- * A process that ends a request can block for ever in the kernel if its own firewall drops the packets (Soft-RoCE). So
- * children ask, and are never waited for: one gets the number of a pair for each request, and says how far it came.
+ * A process that ends a request can block for ever in the kernel if the host's firewall drops the packets (Soft-RoCE).
+ * So child processes send the requests, and nobody waits for them: a child receives the number of a pair for each
+ * request, and tells how far the request came.
  */
 #include "host/tree.h"
 #include "probe/prober_io.h"
@@ -22,9 +23,9 @@
 #define ROCE_PORT 4791
 #define QUEUE_PAIR_UD 4 /* enum ib_qp_type: unreliable datagrams, which is what SIDR is for */
 #define ADDRESS_MS 500
-#define ROUTE_MS 1000 /* of InfiniBand: the subnet manager's answer */
+#define ROUTE_MS 1000 /* on InfiniBand, for the subnet manager's answer */
 
-/* Events of <rdma/rdma_cma.h>, which is the library's header. */
+/* Events of <rdma/rdma_cma.h>, a header of the library. */
 enum {
     EVENT_ADDR_RESOLVED,
     EVENT_ADDR_ERROR,
@@ -35,7 +36,7 @@ enum {
     EVENT_ESTABLISHED = 9
 };
 
-/* How far a pair's request came by now. */
+/* How far the request of a pair has come. */
 typedef struct {
     guint32 pair;
     IbhCause cause;
@@ -46,21 +47,21 @@ typedef struct {
 
 typedef struct {
     const IbhProbe *probe;
-    int parent;  /* guint32 comes from there, Result goes */
-    int channel; /* -1: there is none, because of this error; ENOENT: the module rdma_ucm is not loaded */
+    int parent;  /* receives a guint32, sends a Result */
+    int channel; /* -1: could not be opened, because of `error`; ENOENT: the module rdma_ucm is not loaded */
     int error;
 } Asker;
 
-static void tell(const Asker *asker, guint32 pair, IbhCause cause, int error)
+static void tell_parent(const Asker *asker, guint32 pair, IbhCause cause, int error)
 {
     const Result result = {.pair = pair, .cause = cause, .error = error};
 
-    if (send(asker->parent, &result, sizeof result, MSG_NOSIGNAL) != (gssize)sizeof result) /* the reader has gone */
+    if (send(asker->parent, &result, sizeof result, MSG_NOSIGNAL) != (gssize)sizeof result) /* the parent is gone */
         _exit(1);
 }
 
-/* One write is one command: the header, then `in`; the kernel puts its answer where `in` says. Returns 0 or an errno;
- * none waits for the network. */
+/* A command is one write of its header and `in`, which says where the kernel puts the answer. Returns 0 or an errno. No
+ * command waits for the network. */
 static int command(const Asker *asker, guint32 number, const void *in, gsize size, gsize answer_size)
 {
     guint8 bytes[sizeof(struct rdma_ucm_cmd_hdr) + sizeof(struct rdma_ucm_connect)];
@@ -80,8 +81,8 @@ static guint16 put_address(struct __kernel_sockaddr_storage *to, const IbhIp *ip
     return (guint16)size;
 }
 
-/* The kernel keeps events of a request without a number, `uid`, to itself. */
-static void begin(const Asker *asker, guint32 i)
+/* The kernel reports only events of requests that have a number, `uid`. */
+static void begin_request(const Asker *asker, guint32 i)
 {
     const IbhProbePair *pair = ibh_probe_pair(asker->probe, i);
     const IbhProbeSource *source = ibh_probe_source(pair);
@@ -101,12 +102,12 @@ static void begin(const Asker *asker, guint32 i)
     error = error ? error : command(asker, RDMA_USER_CM_CMD_RESOLVE_ADDR, &resolve, sizeof resolve, 0);
     if (cause != IBH_RDMA_REFUSED && !source->nic->link->rdma[0])
         cause = IBH_RDMA_NO_DEVICE;
-    tell(asker, i, error ? cause : IBH_RDMA_NO_WAY, error);
+    tell_parent(asker, i, error ? cause : IBH_RDMA_NO_WAY, error);
 }
 
-/* A positive status of SIDR comes from the peer, a negative errno from the kernel. Requests that are over are left to
- * the end of this process: ending one takes time, or for ever. They go to port 0, where no program can listen. Kernels
- * before 5.8 have less behind `id` than today's header. */
+/* A positive status comes from the peer, a negative errno from the kernel. Requests go to port 0, where no program can
+ * listen. Finished ones stay until this process ends, because ending one may block. Kernels before 5.8 know less of
+ * struct rdma_ucm_connect than `sizeof` says. */
 static void take(const Asker *asker, const struct rdma_ucm_event_resp *event)
 {
     const struct rdma_ucm_resolve_route route = {.id = event->id, .timeout_ms = ROUTE_MS};
@@ -139,11 +140,11 @@ static void take(const Asker *asker, const struct rdma_ucm_event_resp *event)
     default:
         break;
     }
-    tell(asker, (guint32)(event->uid - 1), cause, cause ? error : 0);
+    tell_parent(asker, (guint32)(event->uid - 1), cause, cause ? error : 0);
 }
 
-/* Nothing that the parent has open, its output above all, is kept open by a process that may never end; which it does
- * when the parent has closed its end. The kernel takes requests only from who opened the channel. */
+/* This process may never end, so it closes everything that the parent has open, above all its output. It ends when the
+ * parent closes the socket. The kernel accepts commands only from the process that opened the channel. */
 G_GNUC_NORETURN static void live(const IbhProbe *probe, int parent)
 {
     Asker asker = {.probe = probe, .parent = parent};
@@ -160,7 +161,7 @@ G_GNUC_NORETURN static void live(const IbhProbe *probe, int parent)
             close(fd);
     }
     asker.channel = open(DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    asker.error = asker.channel >= 0 ? 0 : errno == ENXIO || errno == ENODEV ? ENOENT : errno; /* without a driver */
+    asker.error = asker.channel >= 0 ? 0 : errno == ENXIO || errno == ENODEV ? ENOENT : errno; /* no driver */
     for (;;) {
         struct pollfd fds[] = {{.fd = parent, .events = POLLIN}, {.fd = asker.channel, .events = POLLIN}};
 
@@ -169,13 +170,13 @@ G_GNUC_NORETURN static void live(const IbhProbe *probe, int parent)
         if (fds[0].revents && recv(parent, &pair, sizeof pair, 0) != (gssize)sizeof pair)
             _exit(0);
         if (fds[0].revents)
-            begin(&asker, pair);
+            begin_request(&asker, pair);
         while (asker.channel >= 0 && !command(&asker, RDMA_USER_CM_CMD_GET_EVENT, &get, sizeof get, sizeof answer))
             take(&asker, &answer.event);
     }
 }
 
-static int start(const IbhProbe *probe)
+static int start_asker(const IbhProbe *probe)
 {
     int ends[2], pid;
 
@@ -192,8 +193,8 @@ static int start(const IbhProbe *probe)
 
 /* ---- the parent ---- */
 
-/* Soft-RoCE sends through the kernel's IP, and so through its firewall; adapters do not. A firewall that drops such a
- * request drops an empty datagram to its port, too, and the kernel reports that. */
+/* Soft-RoCE, unlike adapters, sends through the kernel's firewall. A firewall that drops such a request also drops an
+ * empty datagram to the same port, and the kernel reports that. */
 static gboolean is_filtered(const IbhProbePair *pair, const char *sysfs)
 {
     const IbhProbeSource *source = ibh_probe_source(pair);
@@ -208,7 +209,7 @@ static gboolean is_filtered(const IbhProbePair *pair, const char *sysfs)
     if (!length || !ibh_tree_has(&tree, "sys/class/infiniband/%.*s/parent", length, rdma) ||
         (fd = socket(source->ip.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) < 0)
         return FALSE;
-    to.four.sin_port = g_htons(ROCE_PORT); /* where IPv6 has it, too */
+    to.four.sin_port = g_htons(ROCE_PORT); /* IPv6 has the port at the same offset */
     filtered = ibh_socket_bind(fd, source) == 0 && sendto(fd, "", 0, 0, &to.generic, size) < 0 &&
                (errno == EPERM || errno == ENOBUFS);
     close(fd);
@@ -224,9 +225,9 @@ int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair)
         pair->rdma = IBH_RDMA_FILTERED;
         return EPERM;
     }
-    if (*asker < 0 && (*asker = start(prober->probe)) < 0)
+    if (*asker < 0 && (*asker = start_asker(prober->probe)) < 0)
         return EAGAIN;
-    (void)send(*asker, &i, sizeof i, MSG_DONTWAIT | MSG_NOSIGNAL); /* it says when it begins */
+    (void)send(*asker, &i, sizeof i, MSG_DONTWAIT | MSG_NOSIGNAL); /* the child tells when it begins */
     return 0;
 }
 

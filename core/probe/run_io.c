@@ -15,8 +15,8 @@
 
 #define COLLECT_EVERY (G_USEC_PER_SEC / 50)
 #define SHOW_EVERY (G_USEC_PER_SEC / 4)
-#define FULL_WAIT (G_USEC_PER_SEC / 10) /* before what was refused for want of room is tried again */
-#define REFUSALS 10                     /* of a pair: a NIC that is too small refuses always */
+#define FULL_WAIT (G_USEC_PER_SEC / 10) /* before a packet is sent again that a full table or queue refused */
+#define REFUSALS 10                     /* how often a pair tries: a queue that is too small refuses always */
 
 /* The first signal ends the loop, so that the report says what is known; the second one ends the process. */
 static volatile sig_atomic_t was_interrupted;
@@ -52,7 +52,7 @@ static void send_shot(IbhProber *prober, const IbhShot *shot)
     ibh_flight_launched(&prober->flight, shot, g_get_monotonic_time(), !problem);
 }
 
-/* What the neighbour table has, of both families. */
+/* Reads the neighbour tables of both families. */
 static gboolean learn(IbhProber *prober, GError **error)
 {
     g_autoptr(GArray) neighbours = IBH_NEW_ARRAY(IbhNeighbour);
@@ -64,8 +64,8 @@ static gboolean learn(IbhProber *prober, GError **error)
     return TRUE;
 }
 
-/* The entry of a finished pair makes room for another pair's. A line of progress is replaced by the next one, or by the
- * report. */
+/* Sends, receives and waits until all pairs are finished. The entry of a finished pair makes room for another pair's. A
+ * line of progress is overwritten by the next one or by the report. */
 static gboolean ask_pairs(IbhProber *prober, GError **error)
 {
     IbhFlight *flight = &prober->flight;
@@ -103,16 +103,16 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
     return TRUE;
 }
 
-/* Waits until then, and takes all that comes. */
+/* Waits until this time, and takes what comes. */
 static void pass(IbhProber *prober, gint64 until)
 {
     while (g_get_monotonic_time() < until && !was_interrupted)
         (void)ibh_prober_wait(prober, until);
 }
 
-/* Asks which other hosts have our own addresses, or answer for them. Each rail asks for its own address without a
- * sender's (RFC 5227): only another host with the same address answers. Another rail asks for it from its own address:
- * then a proxy answers as well. Returns until when answers may come; 0: it cannot ask. */
+/* Asks which other hosts have our own addresses, or answer for them. Each rail asks for its own address without naming
+ * a sender (RFC 5227): only another host with the same address answers. Another rail asks for the same address and
+ * names itself: a proxy answers as well. Returns until when answers may come; 0: no question was sent. */
 static gint64 ask_own(IbhProber *prober)
 {
     const IbhProbe *probe = prober->probe;

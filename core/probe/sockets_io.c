@@ -18,7 +18,7 @@
 #define IPV6_UNICAST_IF 76
 #endif
 
-#define HEAD_BYTES 128 /* of a packet that passes a NIC: longer than the parts of others' that count */
+#define HEAD_BYTES 128 /* of others' packets: longer than all that is read of them */
 #define FLAGS (SOCK_CLOEXEC | SOCK_NONBLOCK)
 #define RECEIVE_BUFFER (32 * 1024 * 1024) /* 200 replies of 9,000 bytes overflow the default; a flood, more */
 
@@ -29,16 +29,17 @@
 #define IF(at, value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, (yes) - ((at) + 1), (no) - ((at) + 1))
 #define RETURN(bytes) BPF_STMT(BPF_RET | BPF_K, bytes)
 
-static void attach(int fd, struct sock_filter *steps, gsize count)
+static void attach_filter(int fd, struct sock_filter *steps, gsize count)
 {
     struct sock_fprog program = {.len = (unsigned short)count, .filter = steps};
 
-    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program); /* packets are looked at anyway */
+    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+                     sizeof program); /* without it, evidence.c drops them */
 }
 
-/* ARP, ICMP of both families, fragments of IPv6, and answers to our SYNs: little of what others send. What of it is
- * ours, evidence.c finds out. Our echoes come whole: the checksum is of all bytes, and where it is wrong, the
- * kernel drops the reply. */
+/* Lets ARP, ICMP of both families, fragments of IPv6 and answers to SYNs pass: little of what others send; evidence.c
+ * recognises ours. Our echoes come whole, because their checksum covers all bytes; the kernel drops a reply with a
+ * wrong one. */
 static void filter_ear(int fd, guint32 tag)
 {
     enum { SIX = 9, SIX_ECHO = 15, DROP = 17, HEAD, WHOLE };
@@ -65,7 +66,7 @@ static void filter_ear(int fd, guint32 tag)
         RETURN(IBH_PROBE_SIZE_MAX), /* WHOLE */
     };
 
-    attach(fd, steps, G_N_ELEMENTS(steps));
+    attach_filter(fd, steps, G_N_ELEMENTS(steps));
 }
 
 /* ---- sockets ---- */
@@ -99,7 +100,7 @@ static void enlarge(int fd)
         (void)set_option(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER);
 }
 
-/* And errors are reported: without, the kernel does not say that its neighbour table is full. */
+/* With RECVERR the kernel reports that its neighbour table is full. */
 int ibh_socket_bind(int fd, const IbhProbeSource *source)
 {
     const gboolean six = source->ip.family == AF_INET6;
@@ -112,9 +113,9 @@ int ibh_socket_bind(int fd, const IbhProbeSource *source)
     return 0;
 }
 
-/* Of what is delivered, echo replies alone are let in: a type whose bit is set is dropped. ICMP has one word of them.
- * Echoes have Don't Fragment, whether or not the kernel has learned a smaller MTU of the way. A negative errno: the
- * address went away, perhaps; others can still be asked from. */
+/* Receives echo replies alone: the filter has a bit for each type to drop, in one word for ICMP. Echoes are sent with
+ * Don't Fragment, even if the kernel has learned a smaller MTU. Returns a negative errno if, for example, the address
+ * is gone: other sources can still ask. */
 static int open_echoes(const IbhProbeSource *source)
 {
     const gboolean six = source->ip.family == AF_INET6;
@@ -138,18 +139,18 @@ static int open_echoes(const IbhProbeSource *source)
     return fd;
 }
 
-/* It only sends: it drops what comes in. */
+/* This socket only sends: its filter drops everything. */
 static int open_sender(int protocol, int option, int value)
 {
     struct sock_filter none[] = {RETURN(0)};
     const int fd = socket(AF_INET6, SOCK_RAW | FLAGS, protocol);
 
-    attach(fd, none, 1);
+    attach_filter(fd, none, 1);
     (void)set_option(fd, IPPROTO_IPV6, option, value);
     return fd;
 }
 
-/* Nothing comes before the ear is bound, so its filter is attached in between. */
+/* A packet socket hears nothing before it is bound, so its filter is attached first. */
 gboolean ibh_prober_open(IbhProber *prober, GError **error)
 {
     const IbhProbe *probe = prober->probe;
@@ -178,7 +179,7 @@ gboolean ibh_prober_open(IbhProber *prober, GError **error)
     return FALSE;
 }
 
-/* A process that asks by RDMA ends by it, if it can be ended; it is not waited for. */
+/* A process that sends RDMA requests ends when its socket is closed, if it can end; nobody waits for it. */
 void ibh_prober_close(IbhProber *prober)
 {
     for (guint i = 0; i < prober->n_fds; i++)

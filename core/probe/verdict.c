@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A finding for each cause. Pairs that are charged with a cause in the same words, which name neither rail nor peer,
- * have the same one; which pairs have it, and which have not, tells who is at fault.
+ * Who is at fault. Pairs with the same cause in the same words, which name neither rail nor peer, share findings. Which
+ * pairs have the cause, and which do not, tells whether a peer, a rail or single pairs are to blame.
  */
 #include "probe/probe.h"
 
@@ -15,16 +15,16 @@ gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact)
     return value;
 }
 
-/* Whom a pair's cause is told of: its peer, its rail, or the pair. */
+/* Whom the finding is about. */
 typedef enum { OF_PEERS, OF_RAILS, OF_PAIRS } Share;
 
-/* How many pairs of a peer, or of a rail, have the cause; and could: a pair could tell only if nothing of this host is
- * in its way. */
+/* How many pairs of a peer or a rail have the cause, and how many could: a pair says nothing if this host is to blame
+ * for its loss. */
 typedef struct {
     guint has, could;
 } Count;
 
-/* The pairs of one cause. */
+/* A cause, and the pairs that have it. */
 typedef struct {
     IbhProbe *probe;
     const IbhCauseRow *row;
@@ -33,18 +33,18 @@ typedef struct {
     Count *counts;    /* of each peer, then of each rail */
 } Charge;
 
-static Count *count_of(const Charge *charge, const IbhProbePair *pair, Share share)
+static Count *tally_of(const Charge *charge, const IbhProbePair *pair, Share share)
 {
     return &charge->counts[share == OF_PEERS ? pair->peer : charge->probe->peers->len + pair->rail];
 }
 
-/* Of a peer, if all rails that could tell have it, and they are more than one; the same of a rail. */
+/* A peer is to blame if more than one rail has the cause towards it, and all rails that could; likewise a rail. */
 static Share share_of(const Charge *charge, const IbhProbePair *pair)
 {
     if (charge->row->place != IBH_AT_EITHER)
         return charge->row->place == IBH_AT_PEER ? OF_PEERS : OF_RAILS;
     for (Share share = OF_PEERS; share < OF_PAIRS; share++) {
-        const Count *count = count_of(charge, pair, share);
+        const Count *count = tally_of(charge, pair, share);
 
         if (count->has > 1 && count->has >= count->could)
             return share;
@@ -59,7 +59,7 @@ static void add_once(GPtrArray *texts, const char *text)
         g_ptr_array_add(texts, (gpointer)(guintptr)text);
 }
 
-/* NULL: there are none. */
+/* NULL if there are none. */
 static char *join_texts(GPtrArray *texts)
 {
     if (!texts->len)
@@ -68,8 +68,8 @@ static char *join_texts(GPtrArray *texts)
     return g_strjoinv("; ", (char **)texts->pdata);
 }
 
-/* What of this host could have dropped the same. It belongs to the rail, and does not decide which pairs share a cause.
- */
+/* Lists what of this host could have dropped the packets. This belongs to the rail: it does not decide which pairs
+ * share a cause. */
 static void add_facts(const IbhCauseRow *row, const IbhProbePair *pair, gboolean is_first, GPtrArray *whys,
                       GPtrArray *advice)
 {
@@ -79,7 +79,7 @@ static void add_facts(const IbhCauseRow *row, const IbhProbePair *pair, gboolean
                      enough = fact <= IBH_FACT_RP_FILTER ? MAX(pair->sent - pair->received, 1) : 1;
         const gboolean is_there = fact == IBH_FACT_ENCAP       ? pair->route.encapsulated
                                   : fact < IBH_FACT_FILTER_OUT ? value >= enough
-                                                               : is_first; /* of all the same */
+                                                               : is_first; /* the same for all rails */
 
         if (!is_there || !(of->drops & row->drops))
             continue;
@@ -88,7 +88,7 @@ static void add_facts(const IbhCauseRow *row, const IbhProbePair *pair, gboolean
     }
 }
 
-/* The peers that have it towards all rails, then the rails that have it towards all peers, then what is left. */
+/* One finding about the peers, the rails, or the remaining pairs that have the cause. */
 static void report_share(const Charge *charge, Share share)
 {
     IbhProbe *probe = charge->probe;
@@ -102,7 +102,7 @@ static void report_share(const Charge *charge, Share share)
     IbhFinding *finding;
 
     IBH_EACH_POINTER (const IbhProbePair, pair, charge->pairs) {
-        /* who has the next hop's address is told of the next hop */
+        /* a finding about who has the next hop's address names the next hop */
         const IbhIp *peer = at_peer && row->stage == IBH_STAGE_ANSWER && row->place == IBH_AT_PEER
                                 ? &pair->hop->ip
                                 : ibh_probe_peer(pair);
@@ -153,7 +153,7 @@ void ibh_probe_report_causes(IbhProbe *probe)
         const gboolean could = ibh_probe_causes[pair->causes[0]].place != IBH_AT_HOME || !pair->causes[0];
 
         for (Share share = OF_PEERS; could && share < OF_PAIRS; share++)
-            count_of(&charge, pair, share)->could++;
+            tally_of(&charge, pair, share)->could++;
     }
     for (IbhCause cause = IBH_CAUSE_NONE; cause < IBH_N_CAUSES; cause++) {
         charge.row = &ibh_probe_causes[cause];
@@ -173,7 +173,7 @@ void ibh_probe_report_causes(IbhProbe *probe)
                 whys[i] = NULL;
                 g_ptr_array_add(pairs, ibh_probe_pair(probe, i));
                 for (Share share = OF_PEERS; share < OF_PAIRS; share++)
-                    count_of(&charge, ibh_probe_pair(probe, i), share)->has++;
+                    tally_of(&charge, ibh_probe_pair(probe, i), share)->has++;
             }
             for (Share share = OF_PEERS; share <= OF_PAIRS; share++)
                 report_share(&charge, share);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Findings of --probe that are of no single pair. */
+/* Findings of --probe that are not about single pairs. */
 #include "probe/probe.h"
 
 #include "check/why.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Peers that no rail asked: silence would look like success. The last rail's reason is told. */
+/* Names peers that no rail asked, with the last rail's reason: silence would look like success. */
 static void report_unasked(IbhProbe *probe)
 {
     const guint n = probe->peers->len;
@@ -39,7 +39,7 @@ static void report_unasked(IbhProbe *probe)
     }
 }
 
-/* They should be rails, and would be probed. */
+/* Names NICs that should be rails and could not be programmed. */
 static void report_blocked(IbhProbe *probe)
 {
     IBH_EACH_POINTER (const IbhNic, nic, probe->rails->nics) {
@@ -54,8 +54,8 @@ static void report_blocked(IbhProbe *probe)
     }
 }
 
-/* Each rail asked each peer; each peer is reached by one rail at most, and each rail reaches some: the rails are on
- * wires of their own. Only names can tell whether the cables are as intended. */
+/* If each rail asked each peer and reaches some, but no peer is reached by two rails, then the rails are on separate
+ * wires. The finding names what each rail reaches: only a person can tell whether the cables are as intended. */
 static void report_separate_wires(IbhProbe *probe)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -63,7 +63,7 @@ static void report_separate_wires(IbhProbe *probe)
 
     if (probe->nics->len < 2 || probe->pairs->len != probe->nics->len * probe->peers->len)
         return;
-    IBH_EACH_POINTER (const IbhNic, nic, probe->nics) {
+    IBH_EACH_RAIL (nic, probe) {
         g_autoptr(GArray) reached = IBH_NEW_ARRAY(IbhIp);
         g_autofree char *names = NULL;
 
@@ -93,8 +93,9 @@ static void report_separate_wires(IbhProbe *probe)
 /* How they claim it. */
 typedef enum { AS_HOST, AS_POD, AS_PROXY, AS_OWN_NIC, N_KINDS } Kind;
 
-/* Those that claim the address of one hop, of one kind; NULL: there are none. A NIC of this host is told by its
- * name. Equal texts are one pointer. */
+/* The claimants of one address that are of one kind; NULL: none. NICs of this host have names. Equal texts are one
+ * pointer.
+ */
 static const char *name_strangers(const IbhProbe *probe, IbhProbeHop *hop, Kind kind)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
@@ -113,7 +114,7 @@ static const char *name_strangers(const IbhProbe *probe, IbhProbeHop *hop, Kind 
     return g_intern_string(text);
 }
 
-/* The router of a private VLAN answers for all hosts on it, and forwards: nothing is wrong with that. */
+/* The router of a private VLAN rightly answers for all hosts on the VLAN, and forwards. */
 static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
 {
     gboolean any = FALSE;
@@ -129,7 +130,7 @@ static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
     return any;
 }
 
-/* `who` claim addresses of this host, the first of which is that of `hop`. */
+/* `who` claims addresses of this host, the first of which is `hop`. */
 static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind kind, const char *who, const char *ips)
 {
     const gboolean six = hop->ip.family == AF_INET6;
@@ -166,7 +167,7 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
                            who, arp);
 }
 
-/* The same hosts are one finding, of whichever addresses. */
+/* One finding for the same claimants, whatever addresses they claim. */
 void ibh_probe_report_strangers(IbhProbe *probe)
 {
     const guint n = probe->sources->len;
@@ -209,7 +210,7 @@ static int compare_forgeries(gconstpointer a, gconstpointer b)
     return order ? order : ((const IbhProbeForgery *)a)->ifindex - ((const IbhProbeForgery *)b)->ifindex;
 }
 
-/* One finding for each forger: it accuses the sender of the frames, and none of the hosts that they name. */
+/* One finding for each forger: it accuses the sender of the frames, not the hosts that the frames name. */
 void ibh_probe_report_forgeries(IbhProbe *probe)
 {
     const IbhProbeForgery *all = (const IbhProbeForgery *)(gconstpointer)probe->forgeries->data;

@@ -10,8 +10,8 @@
 
 #define TRIES 3
 #define LATE_MAX (8 * IBH_PROBE_SPACING)
-#define READ_MAX 64  /* packets read from one socket at a time: a flood must not stop us from sending, or ending */
-#define LEFT_MAX 256 /* such rounds at the end */
+#define READ_MAX 64  /* packets read from one socket at a time: a flood must not keep us from sending or ending */
+#define LEFT_MAX 256 /* rounds of reading at the end */
 
 /* ---- sending ---- */
 
@@ -21,9 +21,9 @@ static void pace(IbhProber *prober)
     prober->next = MAX(prober->next, g_get_monotonic_time() - LATE_MAX) + IBH_PROBE_SPACING;
 }
 
-/* ARP goes to the link's broadcast address, which has 20 bytes on InfiniBand: IbhSockAddress has room for that. A
- * solicitation goes to the group that the address's holders are in (RFC 4291, 2.7.1); the kernel adds sender and
- * checksum. What passes a packet socket is not heard by that socket: so a question that is heard is the kernel's. */
+/* An ARP request goes to the link's broadcast address, which has 20 bytes on InfiniBand: IbhSockAddress has room for
+ * it. A solicitation goes to the group of the address's owners (RFC 4291, 2.7.1); the kernel adds sender and checksum.
+ * A packet socket does not hear what it sends: so a question that is heard is the kernel's. */
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom)
 {
     const gboolean six = whom->family == AF_INET6;
@@ -49,7 +49,7 @@ int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *fro
     return problem;
 }
 
-/* An echo, or a SYN. With IP_RECVERR a send may report an earlier packet's error; then it has to be repeated. */
+/* With IP_RECVERR, sendto() may report an earlier packet's error: then send again. */
 int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
 {
     const IbhProbePair *pair = shot->pair;
@@ -83,8 +83,8 @@ int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
 
 /* ---- receiving ---- */
 
-/* Into prober->bytes. Negative: nothing is left to read. 0: an earlier packet's error, or a link that went down. */
-static gssize receive(IbhProber *prober, int fd, IbhSockAddress *from)
+/* Reads into prober->bytes. Negative: nothing is left. 0: an earlier packet's error, or a link that went down. */
+static gssize receive_packet(IbhProber *prober, int fd, IbhSockAddress *from)
 {
     socklen_t size = sizeof *from;
     const gssize length = recvfrom(fd, prober->bytes, IBH_PROBE_SIZE_MAX, MSG_TRUNC, &from->generic, &size);
@@ -94,13 +94,13 @@ static gssize receive(IbhProber *prober, int fd, IbhSockAddress *from)
     return length > IBH_PROBE_SIZE_MAX ? 0 : length;
 }
 
-/* FALSE: nothing is left to read. A raw socket of IPv4 gets the IP header, too. */
+/* FALSE: nothing is left to read. Raw IPv4 sockets receive the IP header, too. */
 static gboolean take_reply(IbhProber *prober, guint i)
 {
     const IbhProbeSource *source = &g_array_index(prober->probe->sources, IbhProbeSource, i);
     const gboolean six = source->ip.family == AF_INET6;
     IbhSockAddress from = {.room = {0}};
-    const gssize length = receive(prober, prober->fds[IBH_ECHOES + 2 * i].fd, &from);
+    const gssize length = receive_packet(prober, prober->fds[IBH_ECHOES + 2 * i].fd, &from);
     const gsize header = length <= 0 || six ? 0 : ibh_icmp_offset(prober->bytes, (gsize)length);
     IbhPacket reply = {.ifindex = source->nic->link->ifindex, .to = source->ip, .icmp = prober->bytes + header};
 
@@ -116,7 +116,7 @@ static gboolean take_reply(IbhProber *prober, guint i)
 static gboolean take_heard(IbhProber *prober)
 {
     IbhSockAddress from = {.room = {0}};
-    const gssize length = receive(prober, prober->fds[IBH_EAR].fd, &from);
+    const gssize length = receive_packet(prober, prober->fds[IBH_EAR].fd, &from);
     const struct sockaddr_ll *link = &from.link;
     const IbhHeard heard = {
         .bytes = prober->bytes,
@@ -132,8 +132,8 @@ static gboolean take_heard(IbhProber *prober)
     return length >= 0;
 }
 
-/* What passed the NICs is read before what was delivered: so a reply that was not delivered by then was dropped. ICMP
- * errors about our packets are thrown away: the ear has heard them. */
+/* Reads what passed the NICs before what was delivered: so a reply that was heard, but not delivered, was dropped.
+ * Throws away ICMP errors about our packets, which the packet socket has heard. */
 gboolean ibh_prober_wait(IbhProber *prober, gint64 until)
 {
     const gint64 left = MAX(until - g_get_monotonic_time(), 0);
@@ -159,7 +159,7 @@ gboolean ibh_prober_wait(IbhProber *prober, gint64 until)
     return TRUE;
 }
 
-/* A flood fills the socket: what it did not hear may have passed all the same. */
+/* A flood may fill the packet socket: then packets passed that it did not hear. */
 gboolean ibh_prober_heard_all(IbhProber *prober)
 {
     struct tpacket_stats stats = {.tp_drops = 0};

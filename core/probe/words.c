@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The words of findings: those that stand in braces in the texts of causes.c, and names of peers. */
+/* Names of peers, and the values of words in braces in the texts of causes.c. */
 #include "probe/probe.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 /* ---- names of peers ---- */
 
-/* The first `most`, and how many there are beside them: `more`, that have no names, and the other names. */
+/* The first `most` names, and how many more there are: the other names, and `more` without a name. */
 char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more)
 {
     GString *text = g_string_new(NULL);
@@ -24,7 +24,7 @@ char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more)
     return g_string_free(text, FALSE);
 }
 
-/* One follows the other, in the part behind the last dot or colon. */
+/* `ip` is the next address after `before`; both differ only after the last dot or colon. */
 static gboolean follows(const IbhIp *ip, const IbhIp *before)
 {
     const gsize head = ip->family == AF_INET6 ? 14 : 3;
@@ -62,7 +62,7 @@ static int compare_texts(gconstpointer a, gconstpointer b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* In one order, in whichever they came; with the rail, where not all rails hear the same ones. */
+/* Sorted; with the rail of those that one rail alone heard. */
 static char *name_hosts(const IbhProbe *probe, const IbhIp *ip)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
@@ -93,7 +93,7 @@ static char *name_hosts(const IbhProbe *probe, const IbhIp *ip)
     return ibh_probe_join_names(names, IBH_PROBE_NAMED, 0);
 }
 
-/* ---- what a number stands for ---- */
+/* ---- what numbers stand for ---- */
 
 const char *ibh_probe_route_of_error(int error)
 {
@@ -111,7 +111,7 @@ static char *name_refusal(int error)
     return g_strdup(route ? route : g_strerror(error ? error : ETIMEDOUT));
 }
 
-/* An ICMP error says that a destination is unreachable, or that the time was exceeded: on the way, code 0. */
+/* evidence.c takes two types of ICMP errors: destination unreachable, and time exceeded. */
 static char *name_icmp(const IbhProbePair *pair)
 {
     static const char *const meanings[2][14] = {
@@ -165,7 +165,7 @@ typedef struct {
     char *value; /* NULL: "" */
 } Word;
 
-static char *value_of(gconstpointer of, const char *word)
+static char *value_of_word(gconstpointer of, const char *word)
 {
     const Word *words = of;
 
@@ -174,6 +174,7 @@ static char *value_of(gconstpointer of, const char *word)
     return g_strdup(words->value);
 }
 
+/* All values are made for each text: a report has few. */
 const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
 {
     static const char *const types[] = {
@@ -222,7 +223,7 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
         {"told by", name_ip(&pair->mtu.limited_by)},
         {"rdma error", g_strdup(g_strerror(pair->rdma_error ? pair->rdma_error : ETIMEDOUT))},
         {NULL, NULL}};
-    g_autofree char *filled = ibh_text_fill_in(text, value_of, words);
+    g_autofree char *filled = ibh_text_fill_in(text, value_of_word, words);
 
     for (guint i = 0; i < G_N_ELEMENTS(words); i++)
         g_free(words[i].value);

@@ -523,7 +523,6 @@ static void test_doubled(void **state)
     check_verdict(&world, "ib1 warning frames-doubled", 2);
     check_message(&world, 0, "ib1 to 172.16.16.1-.2: each frame comes in twice");
     pair_at(&world, 1)->received = 0;
-    pair_at(&world, 1)->echoes[0].twice = FALSE;
     pair_at(&world, 1)->doubled = FALSE;
     for (guint number = 0; number < 3; number++)
         pair_at(&world, 1)->echoes[number].seen = 0;
