@@ -178,10 +178,8 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
         /* Connect again: the rest of this answer must not reach the next request. */
         if (!connect_socket(netlink, error))
             return FALSE;
-        if (problem == UNREADABLE)
-            g_set_error(error, IBH_NETLINK_ERROR, EBADMSG, "netlink: %s", problem);
-        else
-            g_set_error(error, IBH_ANSWER_LOST, 0, "netlink: %s", problem);
+        g_set_error(error, problem == UNREADABLE ? IBH_NETLINK_ERROR : IBH_ANSWER_LOST, EBADMSG, "netlink: %s",
+                    problem);
         return FALSE;
     }
     if (exchange.error) {
