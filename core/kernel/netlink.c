@@ -112,12 +112,14 @@ static gboolean read_end(Exchange *exchange, const struct nlmsghdr *header)
             return FALSE;
         words += header->nlmsg_flags & NLM_F_CAPPED ? sizeof answer->msg : NLMSG_ALIGN(answer->msg.nlmsg_len);
     }
+    if (error > 0 || error < -ERRNO_MAX)
+        return FALSE;
     exchange->done = TRUE;
     exchange->error = -error;
     if (header->nlmsg_flags & NLM_F_ACK_TLVS && words < size)
         get_string(nla_find((const void *)((const char *)answer + words), (int)(size - words), NLMSGERR_ATTR_MSG),
                    exchange->words, sizeof exchange->words);
-    return error <= 0 && error >= -ERRNO_MAX;
+    return TRUE;
 }
 
 static Problem receive_answer(IbhNetlink *netlink, Exchange *exchange)
