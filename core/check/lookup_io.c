@@ -50,7 +50,7 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
     lookup->error = lookup->oif = lookup->type = 0;
     lookup->hops = NULL;
     if (!ibh_netlink_talk(netlink, message, on_answer, &answer, &local)) {
-        if (local->domain == IBH_ANSWER_LOST || local->code == EIO || local->code == EBADMSG) {
+        if (local->code == EIO || local->code == EBADMSG) { /* no answer of the kernel */
             g_propagate_error(error, g_steal_pointer(&local));
             return FALSE;
         }

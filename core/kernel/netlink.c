@@ -112,12 +112,14 @@ static gboolean read_end(Exchange *exchange, const struct nlmsghdr *header)
             return FALSE;
         words += header->nlmsg_flags & NLM_F_CAPPED ? sizeof answer->msg : NLMSG_ALIGN(answer->msg.nlmsg_len);
     }
+    if (error > 0 || error < -ERRNO_MAX)
+        return FALSE;
     exchange->done = TRUE;
     exchange->error = -error;
     if (header->nlmsg_flags & NLM_F_ACK_TLVS && words < size)
         get_string(nla_find((const void *)((const char *)answer + words), (int)(size - words), NLMSGERR_ATTR_MSG),
                    exchange->words, sizeof exchange->words);
-    return error <= 0 && error >= -ERRNO_MAX;
+    return TRUE;
 }
 
 static Problem receive_answer(IbhNetlink *netlink, Exchange *exchange)
@@ -178,10 +180,8 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
         /* Connect again: the rest of this answer must not reach the next request. */
         if (!connect_socket(netlink, error))
             return FALSE;
-        if (problem == UNREADABLE)
-            g_set_error(error, IBH_NETLINK_ERROR, EBADMSG, "netlink: %s", problem);
-        else
-            g_set_error(error, IBH_ANSWER_LOST, 0, "netlink: %s", problem);
+        g_set_error(error, problem == UNREADABLE ? IBH_NETLINK_ERROR : IBH_ANSWER_LOST, EBADMSG, "netlink: %s",
+                    problem);
         return FALSE;
     }
     if (exchange.error) {

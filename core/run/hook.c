@@ -21,29 +21,19 @@ static void note_candidates(gpointer data, IbhRun *run, const IbhOutcome *outcom
     *may_have_rails = !run->rails || run->rails->candidates;
 }
 
-/* Returns a socket that gets readable when an address of any NIC changes; -1 if that failed, and then poll() just
- * waits. */
-static int listen_for_addresses(void)
-{
-    const struct sockaddr_nl groups = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
-    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
-
-    if (fd < 0 || bind(fd, (const struct sockaddr *)&groups, sizeof groups) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
 /* NetworkManager calls us before it sets addresses and routes. Run now, whenever addresses change within a second, and
  * when the second is over. */
 static void run_for_a_second(const IbhEvent *first, GString *complained)
 {
+    const struct sockaddr_nl groups = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
     IbhEvent event = *first;
     const gint64 end = g_get_monotonic_time() + LATE;
-    struct pollfd addresses = {.fd = listen_for_addresses(), .events = POLLIN};
+    struct pollfd addresses = {.fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE),
+                               .events = POLLIN};
     gboolean may_have_rails = TRUE, again;
     char report[1024];
 
+    (void)bind(addresses.fd, (const struct sockaddr *)&groups, sizeof groups); /* if this fails, poll() just waits */
     event.after = note_candidates;
     event.data = &may_have_rails;
     do {

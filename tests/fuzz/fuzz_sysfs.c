@@ -36,7 +36,6 @@ typedef struct {
 } Open;
 
 typedef struct {
-    int fd;
     GHashTableIter iter;
     char *prefix;
     struct dirent entry;
@@ -92,15 +91,12 @@ static const File *find(const char *path)
 static int fake_open(const char *path, int flags, ...)
 {
     const File *file = find(path);
-    int fails = file ? file->fails : ENOENT;
 
     if (!(flags & (O_NONBLOCK | O_PATH)) || (flags & O_ACCMODE) != O_RDONLY)
         broken("opened in a way that could wait, or write");
-    if (file && flags & O_DIRECTORY)
-        fails = file->text ? ENOTDIR : ABS(fails);
-    if (fails > 0)
-        errno = fails;
-    for (int i = 0; fails <= 0 && i < N_FDS; i++) {
+    if (file && file->fails > 0)
+        errno = file->fails;
+    for (int i = 0; file && file->fails <= 0 && i < N_FDS; i++) {
         if (!fds[i].file) {
             fds[i] = (Open){.file = file};
             return FIRST_FD + i;
@@ -151,13 +147,17 @@ static char *fake_read_link(const char *name)
     return NULL;
 }
 
-static DIR *fake_fdopendir(int fd)
+static DIR *fake_opendir(const char *path)
 {
-    g_autofree char *number = g_strdup_printf("/%d", fd), *path = fake_read_link(number);
-    Directory *directory = g_new0(Directory, 1);
+    const File *file = find(path);
+    Directory *directory;
 
-    directory->fd = fd;
-    directory->prefix = g_strconcat(path ? path + strlen(ROOT) : "", "/", NULL);
+    if (file && (file->fails || file->text))
+        errno = file->text ? ENOTDIR : ABS(file->fails);
+    if (!file || file->fails || file->text)
+        return NULL;
+    directory = g_new0(Directory, 1);
+    directory->prefix = g_strconcat(path + strlen(ROOT), "/", NULL);
     directory->seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     g_hash_table_iter_init(&directory->iter, files);
     return (DIR *)directory;
@@ -184,7 +184,6 @@ static int fake_closedir(DIR *dir)
 {
     Directory *directory = (Directory *)dir;
 
-    fake_close(directory->fd);
     g_free(directory->prefix);
     g_hash_table_unref(directory->seen);
     g_free(directory);
@@ -199,7 +198,7 @@ static int fake_closedir(DIR *dir)
 #define fstat fake_stat
 #define access(path, mode) (find(path) ? 0 : -1)
 #define g_file_read_link(name, error) fake_read_link(name)
-#define fdopendir fake_fdopendir
+#define opendir fake_opendir
 #define readdir fake_readdir
 #define closedir fake_closedir
 #include "../unit/fabric_host.h"
