@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #define LENGTHS 129        /* of a prefix */
-#define RULES (gint64) - 1 /* in the place of a table's number */
+#define RULES ((gint64)-1) /* in the place of a table's number */
 
 typedef struct {
     gint64 table;

@@ -23,7 +23,7 @@ static const IbhLink *find_then(const IbhTrial *trial, const IbhLink *link)
 
 /* The same, if the trial decides about this NIC. An --apply ends the holds of its NICs, so a NIC whose hold differs now
  * has had a decision since: by --undo, or after a first try by --apply. */
-static const IbhLink *find_decided(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
+static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
 {
     const IbhLink *then = find_then(trial, link);
     const gboolean is_held = ibh_names_have(now->state->holds, link->name);
@@ -44,7 +44,7 @@ static gboolean decides_about(const IbhWanted *wanted, const IbhNic *nic)
 }
 
 /* The address came since. What hooks gave it stays, or it would be without rules. */
-static gboolean is_new(const IbhTrial *trial, const IbhIp *ip)
+static gboolean came_since(const IbhTrial *trial, const IbhIp *ip)
 {
     IBH_EACH (const IbhAddress, address, trial->then->addresses) {
         if (ibh_ip_equal(&address->local, ip))
@@ -72,21 +72,6 @@ static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
         }
     }
     return TRUE;
-}
-
-static void want_rules(const IbhTrial *trial, IbhWanted *wanted)
-{
-    const GArray *const lists[] = {trial->then->rules, wanted->rails->snapshot->rules};
-
-    for (guint since = FALSE; since <= TRUE; since++) {
-        IBH_EACH (const IbhRule, rule, lists[since]) {
-            const gboolean is_spread = ibh_rule_is_spread(rule);
-
-            if (ibh_rule_is_ours(rule) && !(since && (is_spread || !is_new(trial, &rule->from.ip))) &&
-                (is_spread ? wanted->spread : decides_about(wanted, ibh_rails_holder(wanted->rails, &rule->from.ip))))
-                g_array_append_vals(wanted->rules, rule, 1);
-        }
-    }
 }
 
 /* The kernel takes the route again: its NIC is up, and has the source. The gateway is a neighbour, not this host: the
@@ -119,21 +104,30 @@ static gboolean is_still_used(const IbhTrial *trial, const IbhWanted *wanted, co
     }
     IBH_EACH (const IbhRule, rule, wanted->rules)
         is_used |= rule->table == route->table && rule->family == route->family &&
-                   (!rule->to.length || ibh_prefix_overlaps(&rule->to, &route->dst)) && is_new(trial, &rule->from.ip);
+                   (!rule->to.length || ibh_prefix_overlaps(&rule->to, &route->dst)) &&
+                   came_since(trial, &rule->from.ip);
     return is_used;
 }
 
-static void want_routes(const IbhTrial *trial, IbhWanted *wanted)
+/* What stood before, then what stands for addresses that came since. */
+static void want_rules_and_routes(const IbhTrial *trial, IbhWanted *wanted)
 {
-    const GArray *const lists[] = {trial->then->routes, wanted->rails->snapshot->routes};
+    const IbhRails *rails = wanted->rails;
 
     for (guint since = FALSE; since <= TRUE; since++) {
-        IBH_EACH (const IbhRoute, route, lists[since]) {
-            const gboolean is_spread = ibh_route_is_spread(route);
+        const IbhSnapshot *from = since ? rails->snapshot : trial->then;
 
+        IBH_EACH (const IbhRule, rule, from->rules) {
+            if (!ibh_rule_is_ours(rule) || (since && !came_since(trial, &rule->from.ip)))
+                continue;
+            if (ibh_rule_is_spread(rule) ? wanted->spread && !since
+                                         : decides_about(wanted, ibh_rails_holder(rails, &rule->from.ip)))
+                g_array_append_vals(wanted->rules, rule, 1);
+        }
+        IBH_EACH (const IbhRoute, route, from->routes) {
             if (!ibh_route_is_ours(route) ||
-                !(is_spread ? wanted->spread && !since
-                            : decides_about(wanted, ibh_rails_nic(wanted->rails, route->ifindex))))
+                !(ibh_route_is_spread(route) ? wanted->spread && !since
+                                             : decides_about(wanted, ibh_rails_nic(rails, route->ifindex))))
                 continue;
             if (since ? is_still_used(trial, wanted, route) : is_possible(trial, wanted, route))
                 g_array_append_vals(wanted->routes, route, 1);
@@ -165,15 +159,14 @@ GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
     GPtrArray *plan;
 
     IBH_EACH (IbhWantedNic, one, wanted->nics) {
-        const IbhLink *then = find_decided(trial, rails->snapshot, one->nic->link);
+        const IbhLink *then = find_trial_link(trial, rails->snapshot, one->nic->link);
 
         one->selected = then != NULL;
         if (then)
             want_values(trial, then, one);
     }
     wanted->spread = !trial->only && may_spread(trial, wanted);
-    want_rules(trial, wanted);
-    want_routes(trial, wanted);
+    want_rules_and_routes(trial, wanted);
     plan = ibh_plan_to(wanted);
     IBH_EACH_POINTER (IbhOp, op, plan) {
         if (ibh_op_what(op) != IBH_PEERS)
@@ -228,7 +221,7 @@ void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *
             ibh_state_hold(state, iface);
     }
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        const IbhLink *link = nic->link, *then = find_decided(trial, now, link);
+        const IbhLink *link = nic->link, *then = find_trial_link(trial, now, link);
         gboolean concerns = nic->rank && nic->status != IBH_NIC_UNMANAGED;
 
         IBH_EACH_POINTER (const IbhOp, op, trial->made)

@@ -24,7 +24,7 @@ typedef struct {
 } Command;
 
 /* A report, whose parts the caller has set. Returns the exit status. */
-static int say(Command *command, IbhReport *report)
+static int write_report(Command *command, IbhReport *report)
 {
     const IbhOptions *options = command->options;
     IbhWriter *writer = options->json ? ibh_report_json : options->prometheus ? ibh_report_prometheus : ibh_report_text;
@@ -160,8 +160,9 @@ static int do_check(Command *command, GError **error)
         ibh_finding_add(findings, "", IBH_INFO, "not-in-force",
                         ibh_remedy_advice("see what it would change: ib-hook --plan"), "%s; sudo ib-hook --apply",
                         NOT_IN_FORCE);
-    return say(command,
-               &(IbhReport){.facts = facts, .check = check, .findings = findings, .missed = missed, .fabric = fabric});
+    return write_report(
+        command,
+        &(IbhReport){.facts = facts, .check = check, .findings = findings, .missed = missed, .fabric = fabric});
 }
 
 static int do_render(Command *command, GError **error)
@@ -192,7 +193,7 @@ static int do_probe(Command *command, GError **error)
                    !ibh_probe_run(probe, command->run.netlink, command->options->sysfs, shows_progress, error)))
         return IBH_EXIT_SYSTEM;
     ibh_probe_judge(probe);
-    status = say(command, &(IbhReport){.probe = probe, .findings = probe->findings});
+    status = write_report(command, &(IbhReport){.probe = probe, .findings = probe->findings});
     return probe->interrupted ? IBH_EXIT_INTERRUPTED : status;
 }
 
@@ -203,7 +204,7 @@ static int do_plan(Command *command)
     g_autoptr(GPtrArray) findings = ibh_findings_new();
 
     judge_sections(command, missed, TRUE, findings);
-    return say(command, &(IbhReport){.ops = command->plan});
+    return write_report(command, &(IbhReport){.ops = command->plan});
 }
 
 /* --apply and --undo */
@@ -221,11 +222,11 @@ static int do_change(Command *command, GError **error)
         ibh_trial_forget(run);
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(run, message);
-    return say(command, &(IbhReport){.ops = outcome->done,
-                                     .errors = outcome->errors,
-                                     .forgets = run->undo && run->is_unsaved,
-                                     .holds = run->undo && run->has_holds,
-                                     .confirm = (int)seconds});
+    return write_report(command, &(IbhReport){.ops = outcome->done,
+                                              .errors = outcome->errors,
+                                              .forgets = run->undo && run->is_unsaved,
+                                              .holds = run->undo && run->has_holds,
+                                              .confirm = (int)seconds});
 }
 
 static int do_action(Command *command, GError **error)
@@ -243,7 +244,7 @@ static int do_action(Command *command, GError **error)
     if (!ibh_run_open(run, IBH_LOCK_SECONDS, error))
         return IBH_EXIT_SYSTEM;
     if (command->options->action == IBH_ACTION_CONFIRM)
-        return ibh_trial_confirm(run, error) ? say(command, &(IbhReport){0}) : IBH_EXIT_SYSTEM;
+        return ibh_trial_confirm(run, error) ? write_report(command, &(IbhReport){0}) : IBH_EXIT_SYSTEM;
     if (!look_and_decide(command, error) || (!run->undo && !ibh_rails_check_remote(run->rails, error)))
         return IBH_EXIT_SYSTEM;
     switch (command->options->action) {

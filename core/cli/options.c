@@ -118,7 +118,7 @@ static gboolean names(const char *word, const Option *option)
 }
 
 /* The option at `word`. Its value may be any word, but for a number no other option. */
-static const Option *find(const char *word, const char *value)
+static const Option *find_option(const char *word, const char *value)
 {
     IBH_EACH_ROW (const Option, option, table) {
         const gboolean has_value = value && !(option->kind == NUMBER && value[0] == '-');
@@ -130,7 +130,7 @@ static const Option *find(const char *word, const char *value)
 }
 
 /* The option whose name is nearest; NULL: none is near. */
-static const Option *find_meant(const char *word)
+static const Option *find_near_option(const char *word)
 {
     g_auto(GStrv) parts = g_strsplit(word + strspn(word, "-"), "=", 2);
     const char *name = parts[0] ? parts[0] : "";
@@ -151,7 +151,7 @@ static const Option *find_meant(const char *word)
 
 static char *refuse_option(const char *word)
 {
-    const Option *meant = find_meant(word);
+    const Option *meant = find_near_option(word);
     g_autofree char *formats = ibh_render_formats();
 
     if (!meant)
@@ -166,7 +166,7 @@ static char *refuse_option(const char *word)
 
 static char *refuse_word(const char *word, const IbhOptions *options)
 {
-    const Option *meant = find_meant(word);
+    const Option *meant = find_near_option(word);
     IbhIp ip;
 
     if (meant)
@@ -189,10 +189,10 @@ static char *take_options(char ***word, IbhOptions *options, guint *used)
     for (char *letter = text + 1; !problem; letter++) {
         const char one[] = {'-', *letter, '\0'}, *name = is_long ? text : one;
         char *rest = !is_long && *letter && letter[1] ? letter + 1 : is_long && equals ? equals + 1 : NULL;
-        const Option *option = find(name, rest ? rest : next);
+        const Option *option = find_option(name, rest ? rest : next);
 
         if (!option) /* a letter that lacks its value, or a word that is none */
-            return refuse_option(find(name, "") ? name : text);
+            return refuse_option(find_option(name, "") ? name : text);
         if (is_long && rest && !option->value)
             return refuse_option(text);
         *used |= 1u << (option - table);
@@ -204,28 +204,24 @@ static char *take_options(char ***word, IbhOptions *options, guint *used)
     return problem;
 }
 
-/* Letters, digits, dots and hyphens; but what looks like an address is one, and perhaps mistyped: no name server is
- * asked for it. */
-static gboolean is_host_name(const char *word)
-{
-    const gsize length = strlen(word);
-
-    return length > 0 && length < 254 && word[0] != '-' && !strchr(word, ':') &&
-           strspn(word, G_CSET_A_2_Z G_CSET_a_2_z "0123456789.-_") == length && strspn(word, "0123456789.") < length;
-}
-
 /* Names wait for main_io.c, which asks the resolver. */
-static char *take_peers(IbhOptions *options, const GPtrArray *words)
+static char *take_words(IbhOptions *options, const GPtrArray *words)
 {
     const gboolean probe = options->action == IBH_ACTION_PROBE;
 
     IBH_EACH_POINTER (const char, word, words) {
+        const gsize length = strlen(word);
+        /* Letters, digits, dots and hyphens; but what looks like an address is one, and perhaps mistyped: no name
+         * server is asked for it. */
+        const gboolean is_name = length > 0 && length < 254 && word[0] != '-' && !strchr(word, ':') &&
+                                 strspn(word, G_CSET_A_2_Z G_CSET_a_2_z "0123456789.-_") == length &&
+                                 strspn(word, "0123456789.") < length;
         IbhIp ip;
 
         if (!probe)
             return refuse_word(word, options);
         if (!ibh_ip_parse(word, &ip)) {
-            if (!is_host_name(word))
+            if (!is_name)
                 return g_strdup_printf("--probe \"%s\": an address or a host name is wanted", word);
             g_ptr_array_add(options->names, (gpointer)(guintptr)word);
         } else if (!ibh_ip_is_unicast(&ip) || ibh_ip_is_fe80(&ip)) {
@@ -281,7 +277,7 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
     if (!problem)
         problem = check_together(ret_options, used);
     if (!problem)
-        problem = take_peers(ret_options, others);
+        problem = take_words(ret_options, others);
     if (!ret_options->ifaces[0])
         g_clear_pointer(&ret_options->ifaces, g_free);
     if (!problem)

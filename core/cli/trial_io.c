@@ -15,6 +15,15 @@
 #define LONG_PAUSE 60
 #define TRIES 720 /* a host that may be cut off is worth an hour */
 
+static guint seconds_left(const IbhToken *token)
+{
+    const gint64 left = token->end - g_get_monotonic_time();
+
+    return left > 0 ? (guint)MIN(left / G_USEC_PER_SEC + 1, G_MAXINT) : 0;
+}
+
+/* ---- the process that waits ---- */
+
 /* The process that waits for --confirm. */
 typedef struct {
     IbhTrial trial;
@@ -25,15 +34,6 @@ typedef struct {
     gboolean ends;       /* a service stops, or the machine */
     int tries;
 } Waiter;
-
-static guint seconds_left(const IbhToken *token)
-{
-    const gint64 left = token->end - g_get_monotonic_time();
-
-    return left > 0 ? (guint)MIN(left / G_USEC_PER_SEC + 1, G_MAXINT) : 0;
-}
-
-/* ---- the process that waits ---- */
 
 static GPtrArray *plan_back(const IbhRun *run)
 {
@@ -46,7 +46,7 @@ static void remember_trial(const IbhRun *run, IbhState *state)
 }
 
 /* TRUE: there is nothing left to do, and `said` tells what was done. */
-static gboolean take_turn(Waiter *waiter, IbhRun *run, GString *said, GError **error)
+static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GError **error)
 {
     g_auto(IbhToken) token = {.process = 0};
     g_autoptr(GPtrArray) plan = NULL;
@@ -87,26 +87,18 @@ static gboolean take_turn(Waiter *waiter, IbhRun *run, GString *said, GError **e
     return TRUE;
 }
 
-/* Ended early by a signal (a service that stops, a machine that shuts down), it gives the state before back at once. */
-static gboolean wait_for(guint seconds)
-{
-    sigset_t signals;
-    int number;
-
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGALRM);
-    alarm(seconds);
-    return sigwait(&signals, &number) == 0 && number == SIGTERM;
-}
-
 /* Repeats until it succeeds, or finds that the change was confirmed. */
 static void wait_for_confirmation(Waiter *waiter)
 {
     g_autoptr(GString) said = g_string_new(NULL);
     g_autofree char *complained = NULL;
     gboolean done = FALSE;
+    sigset_t signals;
+    int number;
 
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGALRM);
     while (waiter->tries < TRIES && !done) {
         g_autoptr(GString) warnings = g_string_new(NULL);
         g_autoptr(GError) error = NULL;
@@ -121,9 +113,12 @@ static void wait_for_confirmation(Waiter *waiter)
                       .warnings = warnings,
                       .packet_socket = -1};
 
-        waiter->ends = wait_for(waiter->seconds);
+        /* Ended early by a signal (a service that stops, a machine that shuts down), it gives the state before back at
+         * once. */
+        alarm(waiter->seconds);
+        waiter->ends = sigwait(&signals, &number) == 0 && number == SIGTERM;
         g_string_truncate(said, 0);
-        done = take_turn(waiter, &run, said, &error);
+        done = try_to_go_back(waiter, &run, said, &error);
         if (error)
             ibh_run_warn(&run, error->message);
         ibh_run_close(&run);

@@ -23,7 +23,7 @@ gboolean ibh_render_is_plain(const char *name)
 }
 
 /* The entry of the table for an address of the rail: of RoCE v2 if there is one, of IPv4 before IPv6. */
-static const IbhGid *find_gid(const IbhPort *port, const IbhPortNic *nic)
+static const IbhGid *find_own_gid(const IbhPort *port, const IbhPortNic *nic)
 {
     const IbhGid *best = NULL;
     int best_score = 0;
@@ -42,11 +42,11 @@ static const IbhGid *find_gid(const IbhPort *port, const IbhPortNic *nic)
 }
 
 /* Why jobs cannot use the rail by RDMA; NULL: they can, and `ret_rail` is set. */
-static const char *look_at(const IbhFabric *fabric, const char *iface, Rail *ret_rail)
+static const char *look_at_rail(const IbhFabric *fabric, const char *iface, Rail *ret_rail)
 {
     const IbhPortNic *own = ibh_fabric_nic(fabric, iface);
     const IbhPort *port = own ? ibh_fabric_port(fabric, own) : NULL;
-    const IbhGid *gid = port && port->layer != IBH_LAYER_INFINIBAND ? find_gid(port, own) : NULL;
+    const IbhGid *gid = port && port->layer != IBH_LAYER_INFINIBAND ? find_own_gid(port, own) : NULL;
 
     if (!port)
         return "it has no RDMA device";
@@ -79,7 +79,7 @@ static GArray *list_rails(GString *out, const IbhRails *all, const IbhFabric *fa
         g_autofree char *name = ibh_text_printable(nic->link->name);
         const gboolean wanted = nic->status == IBH_NIC_RAIL && ibh_nic_is_selected(nic, all->only);
         Rail rail;
-        const char *why = wanted ? look_at(fabric, nic->link->name, &rail) : NULL;
+        const char *why = wanted ? look_at_rail(fabric, nic->link->name, &rail) : NULL;
 
         if (why)
             g_string_append_printf(out, "# Without %s: %s.\n", name, why);

@@ -108,7 +108,7 @@ static const char native_why[] =
 /* ---- the table ---- */
 
 /* What a format says of each rail, routes first, for each family or (`both`) for the two together. What stands in
- * braces is left out if its value is missing; put() has the values. */
+ * braces is left out if its value is missing; fill_template() has the values. */
 typedef enum { WORDS_OF_IP, WORDS_OF_NETWORKD, WORDS_OF_NMCLI, N_WORDS } Words;
 
 typedef struct {
@@ -273,7 +273,7 @@ static char *write_table(guint32 table)
 }
 
 /* Fills the template, and writes it. */
-static void put(GString *out, const char *template, const Line *line)
+static void fill_template(GString *out, const char *template, const Line *line)
 {
     const IbhNic *nic = line->nic;
     const IbhRoute *route = line->route;
@@ -327,7 +327,7 @@ static void put_rail(GString *out, Line line)
     const IbhNic *nic = line.nic;
     char text[IBH_PREFIX_STRLEN];
 
-    put(out, line.format->routes, &line);
+    fill_template(out, line.format->routes, &line);
     IBH_EACH (const IbhRoute, route, nic->routes) {
         g_autoptr(GString) lost = g_string_new(NULL);
 
@@ -335,13 +335,13 @@ static void put_rail(GString *out, Line line)
             continue;
         line.route = route;
         line.lost = lost;
-        put(out, line.format->route, &line);
+        fill_template(out, line.format->route, &line);
         if (lost->len && line.format->route[0])
             g_string_append_printf(out, "# Without%s of the route to %s, which this format cannot say.\n", lost->str,
                                    ibh_prefix_format(&route->dst, text));
     }
     line.route = NULL;
-    put(out, line.format->rules, &line);
+    fill_template(out, line.format->rules, &line);
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         const IbhOwner owner = {.rule = ibh_nic_foreign_rule(nic, address)};
         g_autofree char *rule = owner.rule ? ibh_owner_text(line.rails->snapshot, &owner) : NULL;
@@ -353,7 +353,7 @@ static void put_rail(GString *out, Line line)
     IBH_EACH (const IbhRule, rule, nic->rules) {
         line.rule = rule;
         if (family == AF_UNSPEC || family == rule->family)
-            put(out, line.format->rule, &line);
+            fill_template(out, line.format->rule, &line);
     }
 }
 

@@ -7,12 +7,6 @@
 
 #include <linux/fib_rules.h>
 
-static gboolean is_priority_of_ours(guint32 priority)
-{
-    return (priority > IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN && priority <= IBH_PRIORITY_BASE) ||
-           priority == IBH_PRIORITY_DEFAULTS - 1 || priority == IBH_PRIORITY_DEFAULTS;
-}
-
 /* All that others have in this table leads by one and the same candidate. */
 static gboolean is_of_one_candidate(const IbhRails *rails, guint32 table)
 {
@@ -34,8 +28,11 @@ static gboolean is_of_one_candidate(const IbhRails *rails, guint32 table)
 static gboolean is_rule_of_files(const IbhRails *rails, const IbhRule *rule)
 {
     const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
+    const gboolean has_our_priority =
+        (rule->priority > IBH_PRIORITY_BASE - IBH_PRIORITY_SPAN && rule->priority <= IBH_PRIORITY_BASE) ||
+        rule->priority == IBH_PRIORITY_DEFAULTS - 1 || rule->priority == IBH_PRIORITY_DEFAULTS;
 
-    if (ibh_rule_is_ours(rule) || rule->action != FR_ACT_TO_TBL || !is_priority_of_ours(rule->priority) ||
+    if (ibh_rule_is_ours(rule) || rule->action != FR_ACT_TO_TBL || !has_our_priority ||
         rule->from.length != ibh_ip_bits(&rule->from.ip) || (holder && !holder->rank))
         return FALSE;
     if (rule->table == IBH_TABLE_MAIN)

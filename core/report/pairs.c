@@ -124,33 +124,15 @@ static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *s
     return most >= MANY_PEERS && probe->nics->len > 1 && differ;
 }
 
-/* Nothing is said of a pair whose packets were under way. */
-static void add_unfinished(const IbhReport *report)
-{
-    const IbhProbe *probe = report->probe;
-    const guint n = probe->unfinished->len;
-    g_autoptr(GArray) peers = IBH_NEW_ARRAY(IbhIp);
-    g_autofree char *names = NULL;
-    guint last = G_MAXUINT;
-
-    IBH_EACH (const IbhProbeUnasked, one, probe->unfinished) {
-        if (one->peer != last)
-            g_array_append_val(peers, g_array_index(probe->peers, IbhIp, one->peer));
-        last = one->peer;
-    }
-    names = ibh_probe_name_peers(peers, report->style->width ? 1 : G_MAXUINT);
-    if (n)
-        ibh_rows_add(report, "interrupted: %u of %u pairs have no result; their peers: %s", n, n + probe->pairs->len,
-                     names);
-}
-
 void ibh_rows_add_pairs(const IbhReport *report)
 {
     g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func((GDestroyNotify)row_free),
                          sums = g_ptr_array_new_with_free_func((GDestroyNotify)row_free);
     const gboolean is_summed = count_pairs(report->probe, rows, sums);
-    g_autofree char *own = ibh_probe_name_peers(report->probe->own, G_MAXUINT);
-    guint wrong = 0;
+    const GArray *unfinished = report->probe->unfinished;
+    g_autoptr(GArray) peers = IBH_NEW_ARRAY(IbhIp);
+    g_autofree char *own = ibh_probe_name_peers(report->probe->own, G_MAXUINT), *names = NULL;
+    guint wrong = 0, last = G_MAXUINT;
 
     if (!report->probe->nics->len)
         ibh_rows_add_verdict(report);
@@ -166,7 +148,16 @@ void ibh_rows_add_pairs(const IbhReport *report)
     }
     if (wrong > WORST_MAX)
         ibh_rows_add(report, "and %u more", wrong - WORST_MAX);
-    add_unfinished(report);
+    /* Nothing is said of a pair whose packets were under way. */
+    IBH_EACH (const IbhProbeUnasked, one, unfinished) {
+        if (one->peer != last)
+            g_array_append_val(peers, g_array_index(report->probe->peers, IbhIp, one->peer));
+        last = one->peer;
+    }
+    names = ibh_probe_name_peers(peers, report->style->width ? 1 : G_MAXUINT);
+    if (unfinished->len)
+        ibh_rows_add(report, "interrupted: %u of %u pairs have no result; their peers: %s", unfinished->len,
+                     unfinished->len + report->probe->pairs->len, names);
     if (own[0])
         ibh_rows_add(report, "left out, as addresses of this host: %s", own);
 }

@@ -182,7 +182,7 @@ void ibh_events_forget(IbhEvents *events)
 /* ---- reading ---- */
 
 /* Messages come from the kernel alone: the port of the sender is 0. */
-static gssize receive(int fd, char *buffer, gboolean *ret_overrun)
+static gssize receive_report(int fd, char *buffer, gboolean *ret_overrun)
 {
     struct sockaddr_nl from = {.nl_pid = 0};
     socklen_t size = sizeof from;
@@ -203,7 +203,7 @@ gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *nics, gb
     gssize length;
 
     *ret_ours = FALSE;
-    while ((length = receive(events->netlink, buffer, &overrun)) >= 0 || overrun) {
+    while ((length = receive_report(events->netlink, buffer, &overrun)) >= 0 || overrun) {
         struct nlmsghdr *header = (void *)buffer;
         int left = (int)length;
 
@@ -215,7 +215,7 @@ gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *nics, gb
             hear(events, header, nics, ret_ours);
         }
     }
-    while (events->uevents >= 0 && ((length = receive(events->uevents, buffer, &overrun)) >= 0 || overrun))
+    while (events->uevents >= 0 && ((length = receive_report(events->uevents, buffer, &overrun)) >= 0 || overrun))
         concerns |= overrun || (length > 0 && memmem(buffer, (gsize)length, rdma, sizeof rdma));
     return concerns;
 }

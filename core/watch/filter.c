@@ -72,28 +72,6 @@ static void add_guard(GArray *code, guint32 type, gboolean has, guint length)
     ADD(code, FIND(sizeof(struct rtmsg), type), IF(0, has ? 0 : 1, has ? 1 : 0), SKIP(length));
 }
 
-/* On-link routes by our NICs. */
-static void add_on_link(GArray *code, const IbhFocus *focus)
-{
-    g_autoptr(GArray) by_nic = IBH_NEW_ARRAY(struct sock_filter);
-
-    ADD(by_nic, HOLD_ATTRIBUTE, LOAD_WORD(0));
-    add_any_of(by_nic, focus->candidates);
-    add_guard(code, RTA_GATEWAY, FALSE, GUARD + GUARD + by_nic->len);
-    add_guard(code, RTA_VIA, FALSE, GUARD + by_nic->len);
-    add_guard(code, RTA_OIF, TRUE, by_nic->len);
-    g_array_append_vals(code, by_nic->data, by_nic->len);
-}
-
-/* Whether a route inside a subnet counts: of one that replaced another, which may have been by our NIC, the kernel
- * tells of the new one only; one of several hops, or of an object, need not say its NIC here. */
-static void add_store(GArray *code)
-{
-    ADD(code, LOAD(BPF_H, MESSAGE(nlmsg_flags)), AND(g_htons(NLM_F_REPLACE)), STORE);
-    add_guard(code, RTA_OIF, FALSE, 2);
-    ADD(code, BPF_STMT(BPF_LD | BPF_IMM, 1), STORE);
-}
-
 /* The prefix itself, by any NIC and gateway; inside it, what was stored says. Held is the route's prefix. */
 static void add_subnet(GArray *code, const IbhPrefix *subnet)
 {
@@ -121,14 +99,26 @@ static void add_subnet(GArray *code, const IbhPrefix *subnet)
  * by any NIC. */
 static void add_route_part(GArray *code, const IbhFocus *focus)
 {
+    g_autoptr(GArray) by_nic = IBH_NEW_ARRAY(struct sock_filter);
+
     ADD(code, LOAD(BPF_B, ROUTE(rtm_protocol)), IF(RTPROT_KERNEL, 0, 1), PASS);
     ADD(code, LOAD(BPF_B, ROUTE(rtm_type)), IF(RTN_LOCAL, 0, 1), PASS);
     ADD(code, FIND(sizeof(struct rtmsg), RTA_TABLE), IF(0, 0, 1), DROP, HOLD_ATTRIBUTE, LOAD_WORD(0));
     add_any_of(code, focus->tables);
     ADD(code, IF(g_htonl(IBH_TABLE_MAIN), 1, 0), DROP);
     ADD(code, LOAD(BPF_B, ROUTE(rtm_dst_len)), IF(0, 0, 1), PASS);
-    add_on_link(code, focus);
-    add_store(code);
+    /* On link, by our NICs. */
+    ADD(by_nic, HOLD_ATTRIBUTE, LOAD_WORD(0));
+    add_any_of(by_nic, focus->candidates);
+    add_guard(code, RTA_GATEWAY, FALSE, GUARD + GUARD + by_nic->len);
+    add_guard(code, RTA_VIA, FALSE, GUARD + by_nic->len);
+    add_guard(code, RTA_OIF, TRUE, by_nic->len);
+    g_array_append_vals(code, by_nic->data, by_nic->len);
+    /* Whether a route inside a subnet counts: of one that replaced another, which may have been by our NIC, the kernel
+     * tells of the new one only; one of several hops, or of an object, need not say its NIC here. */
+    ADD(code, LOAD(BPF_H, MESSAGE(nlmsg_flags)), AND(g_htons(NLM_F_REPLACE)), STORE);
+    add_guard(code, RTA_OIF, FALSE, 2);
+    ADD(code, BPF_STMT(BPF_LD | BPF_IMM, 1), STORE);
     ADD(code, FIND(sizeof(struct rtmsg), RTA_DST), HOLD_ATTRIBUTE);
     IBH_EACH (const IbhPrefix, subnet, focus->subnets)
         add_subnet(code, subnet);

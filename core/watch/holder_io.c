@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* No other socket of this network namespace can be given a port that one of them has. */
-static gboolean is_held(guint32 port)
+static gboolean has_socket(guint32 port)
 {
     const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_pid = port};
     const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -30,7 +30,7 @@ static gboolean is_held(guint32 port)
 
 char *ibh_netlink_port_holder(guint32 port)
 {
-    g_autoptr(GDir) processes = is_held(port) ? g_dir_open("/proc", 0, NULL) : NULL;
+    g_autoptr(GDir) processes = has_socket(port) ? g_dir_open("/proc", 0, NULL) : NULL;
     g_autofree char *holder = NULL;
     const char *process;
 

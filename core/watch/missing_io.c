@@ -11,7 +11,7 @@
 #define WHILE (10 * G_USEC_PER_SEC)
 
 /* Another NIC may have the name of one that is gone: the PCI address tells. */
-static void say(int priority, const IbhKnownRail *one)
+static void say_missing(int priority, const IbhKnownRail *one)
 {
     static const char *const happened[] = {
         [IBH_IS_THERE] = "is back",
@@ -55,13 +55,13 @@ gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now)
 
         one->due = stays ? old->due : now + WHILE;
         if (old && !stays && ibh_missing_is_fault(old->why) && !old->due) {
-            say(LOG_NOTICE, one);
+            say_missing(LOG_NOTICE, one);
             one->due = 0;
         }
         if (!ibh_missing_is_fault(one->why) || !one->due)
             continue;
         if (one->due <= now) {
-            say(LOG_WARNING, one);
+            say_missing(LOG_WARNING, one);
             one->due = 0;
         } else {
             next = MIN(next, one->due);

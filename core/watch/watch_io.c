@@ -265,7 +265,7 @@ static void wait_for_something(Watch *watch)
 
 /* ---- the whole ---- */
 
-static gboolean start(Watch *watch, GError **error)
+static gboolean start_watch(Watch *watch, GError **error)
 {
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
     sigset_t set;
@@ -300,7 +300,7 @@ gboolean ibh_watch_run(const char *config, const char *sysfs)
     const int *const opened[] = {&watch.signals, &watch.files, &watch.held};
     g_autoptr(GError) error = NULL;
 
-    if (!start(&watch, &error)) {
+    if (!start_watch(&watch, &error)) {
         ibh_log_lines(LOG_ERR, error->message, TRUE);
         return FALSE;
     }
