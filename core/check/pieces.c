@@ -22,17 +22,23 @@ static void cut_own(const Cuts *cuts, const IbhIp *ip)
     cut(cuts, &own);
 }
 
+static IbhIp last_address(const IbhPrefix *prefix)
+{
+    IbhIp ip = prefix->ip;
+
+    for (guint bit = prefix->length; bit < ibh_ip_bits(&ip); bit++)
+        ip.bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
+    return ip;
+}
+
 /* What is the network and the broadcast address of a subnet, as table local has it: since Linux 5.14 the first is a
  * host's, but not where a cable has two ends only. In IPv6 the first is any router's. */
 static void cut_edges(const Cuts *cuts, const IbhFib *actual, const IbhPrefix *subnet)
 {
-    guint bits = ibh_ip_bits(&subnet->ip);
-    IbhIp edges[] = {subnet->ip, subnet->ip};
+    const IbhIp edges[] = {subnet->ip, last_address(subnet)};
 
-    if (bits - subnet->length <= 1)
+    if (ibh_ip_bits(&subnet->ip) - subnet->length <= 1)
         return;
-    for (guint bit = subnet->length; bit < bits; bit++)
-        edges[1].bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
     IBH_EACH_ROW (const IbhIp, edge, edges) {
         gboolean is_edge =
             subnet->ip.family == AF_INET ? ibh_fib_find(actual, IBH_TABLE_LOCAL, edge, 0) != NULL : edge == edges;
@@ -94,12 +100,9 @@ static void cut_world(const Cuts *cuts, const IbhCheck *check)
 /* Returns the first address behind the prefix; FALSE if the prefix ends with the last address of the family. */
 static gboolean find_next_address(const IbhPrefix *prefix, IbhIp *ret_ip)
 {
-    *ret_ip = prefix->ip;
-    for (guint bit = prefix->length; bit-- > 0;) {
-        guint8 *byte = &ret_ip->bytes[bit / 8], mask = (guint8)(0x80u >> (bit % 8));
-
-        *byte ^= mask;
-        if (*byte & mask)
+    *ret_ip = last_address(prefix);
+    for (guint byte = ibh_ip_bits(ret_ip) / 8; byte-- > 0;) {
+        if (++ret_ip->bytes[byte])
             return TRUE;
     }
     return FALSE;

@@ -122,27 +122,27 @@ static IbhQuestion ask(IbhCheck *check, IbhQuestion question, guint as)
 static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece,
                       guint on_link)
 {
-    IbhQuestion out = {.kind = IBH_ASK_LEAVES,
-                       .nic = nic,
-                       .piece = piece->prefix,
-                       .theirs = ibh_nic_leaves_to_others(nic, address, &piece->host),
-                       .on_link = on_link,
-                       .lookup = {.from = address->local, .to = piece->host}},
-                back = {.kind = IBH_ASK_ARRIVES,
-                        .nic = nic,
-                        .piece = piece->prefix,
-                        .lookup = {.from = piece->host, .to = address->local, .iif = nic->link->ifindex}};
+    const int ifindex = nic->link->ifindex;
+    IbhQuestion question = {.kind = IBH_ASK_LEAVES,
+                            .nic = nic,
+                            .piece = piece->prefix,
+                            .theirs = ibh_nic_leaves_to_others(nic, address, &piece->host),
+                            .on_link = on_link,
+                            .lookup = {.from = address->local, .to = piece->host}};
+    IbhQuestion back = question;
     const IbhRoute *route;
 
-    out = ask(check, out, 0);
-    route = out.got.route;
+    question = ask(check, question, 0);
+    route = question.got.route;
+    back.kind = IBH_ASK_ARRIVES;
+    back.lookup = (IbhLookup){.from = piece->host, .to = address->local, .iif = ifindex};
     /* No host answers from an address to which is sent as to many. */
     if (address->local.family == AF_INET && ibh_prefix_contains(&address->subnet, &piece->host) && route &&
-        route->type == RTN_UNICAST && ibh_route_leads_by(route, nic->link->ifindex))
-        ask(check, back, out.like + 1);
-    out.lookup.bound = nic->link->ifindex;
+        route->type == RTN_UNICAST && ibh_route_leads_by(route, ifindex))
+        ask(check, back, question.like + 1);
+    question.lookup.bound = ifindex;
     if (check->bound && !(route && route->type == RTN_LOCAL)) /* an address of ours, of lo */
-        ask(check, out, 0);
+        ask(check, question, 0);
 }
 
 /* A subnet of /0 or /1 has 127.0.0.0/8 and what else is no host's inside. Traffic without a source concerns the whole
