@@ -23,7 +23,7 @@
 #define IFUPDOWN "/etc/network/if-up.d/ib-hook"
 #define SCRIPTS "/etc/sysconfig/network-scripts"
 
-/* Root owns it, and only root can write it or replace its entries. A link is not trusted. */
+/* TRUE if root owns the file or directory, and no other user can write it. A link is not trusted. */
 static gboolean is_trusted(const IbhTree *tree, const char *path)
 {
     struct stat status;
@@ -40,7 +40,7 @@ static gboolean is_trusted(const IbhTree *tree, const char *path)
  * work. */
 #define CONFINED ":(bin|lib|usr|etc)_t(:|$)"
 
-/* A link of a copy that leads out of it is not judged. */
+/* Returns why a hook cannot run, or NULL. A link that leads out of a copy is not judged. */
 static char *why_unusable(const IbhTree *tree, const char *place)
 {
     g_autofree char *enforce = NULL;
@@ -60,7 +60,7 @@ static char *why_unusable(const IbhTree *tree, const char *place)
     return NULL;
 }
 
-/* What stands in a place. */
+/* What a path is: a link to /dev/null masks. */
 typedef enum { NOTHING, MASK, SOMETHING } Standing;
 
 G_GNUC_PRINTF(2, 3)
@@ -99,15 +99,15 @@ static Standing look_for_unit(const IbhTree *tree, const char *unit)
     return standing;
 }
 
-/* At boot. */
+/* TRUE if systemd starts the unit at boot. */
 static gboolean is_enabled(const IbhTree *tree, const char *unit)
 {
     return look_for_unit(tree, unit) == SOMETHING &&
            look_for(tree, "/etc/systemd/system/multi-user.target.wants/%s", unit);
 }
 
-/* NetworkManager starts its service by D-Bus, as this alias, a link that only an enabled unit has. The others are
- * started at boot, which may still go on; while one runs, systemd keeps a link of its name. */
+/* D-Bus starts NetworkManager's service by its alias, a link that only an enabled unit has. Other services start at
+ * boot, which may still go on; while they run, systemd keeps a link of their name. */
 static void look_at_service(const IbhTree *tree, const char *unit, const char *alias, IbhManager *manager)
 {
     const char *masked = look_for_unit(tree, unit) == MASK             ? unit
@@ -133,7 +133,7 @@ static void look_at_service(const IbhTree *tree, const char *unit, const char *a
     }
 }
 
-/* The first place counts where something stands. Another init than systemd may start the service in any way. */
+/* The first place that exists counts. An init other than systemd may start the service in any way. */
 static void look_at_call(IbhTree *tree, const char *const *places, const char *const *units, IbhManager *manager)
 {
     const char *const *place = places;
@@ -208,7 +208,7 @@ static char *fill_in(const char *text, const char *name, const char *number)
     return g_strjoinv(name, rest);
 }
 
-/* TRUE: the link is its own. `says`: a pattern, not "". */
+/* TRUE if the text says that the manager configures the link. */
 static gboolean says_so(const char *says, const char *name, const GString *text, char **ret_connection)
 {
     g_autofree char *length = g_strdup_printf("\\x%02x", (guint)strlen(name)), *pattern = NULL, *found = NULL;
@@ -235,7 +235,7 @@ typedef enum {
     OF_HAND_HOOK, /* managers run it only if it is executable */
 } Source;
 
-/* The text of a regular file; NULL: it does not count. */
+/* Reads a regular file; NULL if there is none that counts. */
 static GString *read_text(const IbhTree *tree, const char *path, Source source, gboolean *ret_public)
 {
     g_autofree char *directory = g_path_get_dirname(path);
@@ -295,7 +295,7 @@ static void name_connections(const IbhTree *tree, GArray *managers)
     if (!is_trusted(tree, IBH_PLUGIN_DIR) || !is_trusted(tree, IBH_PLUGIN_DIR "/nm.so"))
         return;
     clearenv(); /* libnm takes from it which bus to ask and which file to write */
-    /* It stays loaded: GLib's threads and types would not survive that. */
+    /* It stays loaded: GLib's threads and types would not survive an unload. */
     plugin = dlopen(IBH_PLUGIN_DIR "/nm.so", RTLD_NOW | RTLD_LOCAL);
     if (plugin)
         *(void **)(&function) = dlsym(plugin, IBH_NM_FUNCTION);
@@ -348,7 +348,7 @@ static void read_script(const IbhTree *tree, const char *path, Source source, Ib
     /* cppcheck-suppress memleak ; the array has the text */
 }
 
-/* A file, or with a pattern the files of a directory. */
+/* Reads a file, or the files of a directory that match the pattern. */
 static void read_scripts(IbhTree *tree, const char *place, const char *pattern, Source source, IbhFacts *facts)
 {
     const gsize length = pattern ? strcspn(pattern, "/") : 0;

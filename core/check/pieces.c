@@ -31,8 +31,8 @@ static IbhIp last_address(const IbhPrefix *prefix)
     return ip;
 }
 
-/* What is the network and the broadcast address of a subnet, as table local has it: since Linux 5.14 the first is a
- * host's, but not where a cable has two ends only. In IPv6 the first is any router's. */
+/* Cuts out the first and the last address of a subnet if no host can have them. Table local tells: since Linux 5.14 a
+ * host can have the first one, but not on a cable with two ends. In IPv6 the first address is any router's. */
 static void cut_edges(const Cuts *cuts, const IbhFib *actual, const IbhPrefix *subnet)
 {
     const IbhIp edges[] = {subnet->ip, last_address(subnet)};
@@ -56,10 +56,10 @@ static void cut_routes(const Cuts *cuts, const GArray *routes)
     }
 }
 
-/* Subnets with their edges, and what remote=, foreign rules and routes name. */
+/* Cuts the world by subnets and their edges, by remote=, and by what foreign rules and all routes name. */
 static void cut_world(const Cuts *cuts, const IbhCheck *check)
 {
-    /* What only a default route reaches, but for what no host can have. */
+    /* Other networks, without the parts where no host can be. */
     static const char *const beyond[] = {"0.0.0.0/0", "0.0.0.0/8", "::/0", "::/3"};
     const IbhSnapshot *snapshot = check->rails->snapshot;
     IbhPrefix prefix;
@@ -67,7 +67,7 @@ static void cut_world(const Cuts *cuts, const IbhCheck *check)
     IBH_EACH (const IbhAddress, address, snapshot->addresses) {
         const IbhNic *nic = ibh_rails_nic(check->rails, address->ifindex);
 
-        /* A single one on lo or a dummy is a service's, or by mistake a peer's: it is asked, and noted. */
+        /* A single address on lo or a dummy is a service's, or by mistake a peer's: --check asks about it. */
         if (ibh_address_is_host(address) && !(nic && nic->rank))
             cut(cuts, &address->subnet);
         else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a packet goes, in words: the consequence first, its cause behind a colon. And the cause: a rule or route of any
- * program, in words and as the command that takes it away.
+ * Words for owners: the rule or route that is the cause, and the command that deletes it; and for packets: first the
+ * consequence, then the cause behind a colon.
  */
 #include "check/check.h"
 
@@ -53,7 +53,7 @@ char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner)
 
 /* ---- packets ---- */
 
-/* A single host, or the piece that it stands for. */
+/* Writes a single host, or the piece that it stands for. */
 static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_STRLEN])
 {
     if (!question->piece.length)
@@ -64,7 +64,7 @@ static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_
         ibh_prefix_format(&question->piece, text);
 }
 
-/* What the address sends to its whole subnet goes without saying. */
+/* Names a packet by its source and destination; a packet to the whole subnet of its source, by the source. */
 static char *say_packet(const IbhQuestion *question)
 {
     const IbhLookup *lookup = &question->lookup;
@@ -82,7 +82,7 @@ static char *say_packet(const IbhQuestion *question)
     return g_strdup_printf("%s to %s", from, to);
 }
 
-/* Behind the packet, or behind a verb where it goes to another host: "through ib0 via 172.16.0.1". */
+/* Says where a packet goes: "stays on this host"; behind a verb, "through ib0 via 172.16.0.1". */
 static char *say_way(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->got.route;
