@@ -5,8 +5,8 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-#define LENGTHS 129        /* of a prefix */
-#define RULES (gint64) - 1 /* in the place of a table's number */
+#define LENGTHS 129 /* of a prefix */
+#define RULES (-1)  /* in the place of a table's number */
 
 typedef struct {
     gint64 table;
@@ -161,15 +161,6 @@ gboolean ibh_rule_matches(const IbhSnapshot *snapshot, const IbhRule *rule, cons
     return matches != ((selectors & IBH_SELECT_NOT) != 0);
 }
 
-/* TRUE if the rule matches as far as we can tell; only the kernel knows the rest. */
-static gboolean may_match(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet)
-{
-    IbhRule told = *rule;
-
-    told.selectors &= ~(guint)(IBH_SELECT_OTHER | IBH_SELECT_NOT);
-    return ibh_rule_matches(snapshot, &told, packet) || (rule->selectors & IBH_SELECT_NOT);
-}
-
 /* Reads two lists as one, in order; `at` counts what has been read of each. NULL at the end. */
 static const IbhRule *next_rule(const GArray *const lists[2], guint at[2])
 {
@@ -309,8 +300,14 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
 
         if (rule->priority < next || is_passed_by(fib, rule, NULL))
             continue;
-        if (rule->selectors & IBH_SELECT_OTHER && may_match(fib->snapshot, rule, packet))
-            trace.unknown += (gsize)rule;
+        if (rule->selectors &
+            IBH_SELECT_OTHER) { /* the rule matches as far as we can tell; the kernel knows the rest */
+            IbhRule told = *rule;
+
+            told.selectors &= ~(guint)(IBH_SELECT_OTHER | IBH_SELECT_NOT);
+            if ((rule->selectors & IBH_SELECT_NOT) || ibh_rule_matches(fib->snapshot, &told, packet))
+                trace.unknown += (gsize)rule;
+        }
         if (!ibh_rule_matches(fib->snapshot, rule, packet) || rule->action == FR_ACT_NOP)
             continue;
         if (rule->action == FR_ACT_GOTO) {

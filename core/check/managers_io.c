@@ -150,16 +150,6 @@ static void look_at_call(IbhTree *tree, const char *const *places, const char *c
         look_at_service(tree, units[0], units[1], manager);
 }
 
-static void look_at_watch(IbhTree *tree, IbhFacts *facts)
-{
-    facts->watched = tree->complete && ibh_watch_is_running();
-    facts->will_watch = is_enabled(tree, WATCH);
-    facts->start_watch = !ibh_tree_has(tree, "run/systemd/system") ? "run ib-hook --watch"
-                         : look_for_unit(tree, WATCH) == MASK      ? "sudo systemctl unmask " WATCH
-                                                                "; sudo systemctl enable --now " WATCH
-                                                              : "sudo systemctl enable --now " WATCH;
-}
-
 /* ---- one manager after the other: whose file says that the link is its own ---- */
 
 #define NETWORKD "(?s)\\A(?=.*?^ADMIN_STATE=(?!unmanaged$)[^\n]).*?^NETWORK_FILE="
@@ -333,38 +323,29 @@ static const struct {
     {"/etc/rc.d/rc.local", NULL, OF_HAND_HOOK},
 };
 
-static void read_script(const IbhTree *tree, const char *path, Source source, IbhFacts *facts)
-{
-    IbhScript script = {0};
-    g_autoptr(GString) text = NULL;
-
-    if (facts->scripts->len < N_SCRIPTS)
-        text = read_text(tree, path, source, &script.is_public);
-    if (!text || text->len > SCRIPT_MAX)
-        return;
-    script.path = ibh_text_printable(path);
-    script.text = g_string_free(g_steal_pointer(&text), FALSE);
-    g_array_append_val(facts->scripts, script);
-    /* cppcheck-suppress memleak ; the array has the text */
-}
-
 /* Reads a file, or the files of a directory that match the pattern. */
 static void read_scripts(IbhTree *tree, const char *place, const char *pattern, Source source, IbhFacts *facts)
 {
     const gsize length = pattern ? strcspn(pattern, "/") : 0;
     g_autofree char *first = g_strndup(pattern, length);
-    g_autoptr(GPtrArray) names = pattern ? ibh_tree_list(tree, "%s", place + 1) : NULL;
+    g_autoptr(GPtrArray) names = pattern ? ibh_tree_list(tree, "%s", place + 1) : g_ptr_array_new();
+    g_autoptr(GString) text = NULL;
+    IbhScript script = {0};
 
-    if (!pattern) {
-        read_script(tree, place, source, facts);
-        return;
-    }
     IBH_EACH_POINTER (const char, name, names) {
         g_autofree char *path = g_strconcat(place, "/", name, NULL);
 
         if (fnmatch(first, name, 0) == 0)
             read_scripts(tree, path, pattern[length] ? pattern + length + 1 : NULL, source, facts);
     }
+    if (!pattern && facts->scripts->len < N_SCRIPTS)
+        text = read_text(tree, place, source, &script.is_public);
+    if (!text || text->len > SCRIPT_MAX)
+        return;
+    script.path = ibh_text_printable(place);
+    script.text = g_string_free(g_steal_pointer(&text), FALSE);
+    g_array_append_val(facts->scripts, script);
+    /* cppcheck-suppress memleak ; the array has the text */
 }
 
 /* ---- all ---- */
@@ -377,7 +358,12 @@ void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts 
     if (tree.complete && !ibh_store_is_home()) /* /run and /etc describe the namespace of process 1 */
         return;
     hooks = ibh_tree_has(&tree, "usr/bin/ib-hook");
-    look_at_watch(&tree, facts);
+    facts->watched = tree.complete && ibh_watch_is_running();
+    facts->will_watch = is_enabled(&tree, WATCH);
+    facts->start_watch = !ibh_tree_has(&tree, "run/systemd/system") ? "run ib-hook --watch"
+                         : look_for_unit(&tree, WATCH) == MASK      ? "sudo systemctl unmask " WATCH
+                                                                 "; sudo systemctl enable --now " WATCH
+                                                               : "sudo systemctl enable --now " WATCH;
     IBH_EACH (const IbhLink, link, snapshot->links)
         find_manager(&tree, link, hooks, facts->managers);
     for (gsize i = 0; i < G_N_ELEMENTS(PLACES); i++)
