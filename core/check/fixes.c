@@ -18,11 +18,8 @@ gboolean ibh_question_is_caused_by(const IbhQuestion *question, const IbhOwner *
 gboolean ibh_rails_own_prefix(const IbhRails *rails, const IbhPrefix *prefix)
 {
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (nic->status != IBH_NIC_RAIL)
-            continue;
         IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-            if (address->local.family == prefix->ip.family && prefix->length >= address->subnet.length &&
-                ibh_prefix_contains(&address->subnet, &prefix->ip))
+            if (nic->status == IBH_NIC_RAIL && ibh_prefix_covers(&address->subnet, prefix))
                 return TRUE;
         }
     }
