@@ -250,7 +250,7 @@ static GString *read_text(const IbhTree *tree, const char *path, Source source, 
     return text;
 }
 
-static void find_manager(IbhTree *tree, const IbhLink *link, gboolean hooks, GArray *managers)
+static void read_manager(IbhTree *tree, const IbhLink *link, gboolean hooks, GArray *managers)
 {
     g_autofree char *number = g_strdup_printf("%d", link->ifindex);
 
@@ -365,7 +365,7 @@ void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts 
                                                                  "; sudo systemctl enable --now " WATCH
                                                                : "sudo systemctl enable --now " WATCH;
     IBH_EACH (const IbhLink, link, snapshot->links)
-        find_manager(&tree, link, hooks, facts->managers);
+        read_manager(&tree, link, hooks, facts->managers);
     for (gsize i = 0; i < G_N_ELEMENTS(PLACES); i++)
         read_scripts(&tree, PLACES[i].place, PLACES[i].pattern, PLACES[i].source, facts);
     IBH_EACH (const IbhManager, manager, facts->managers)

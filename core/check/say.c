@@ -83,7 +83,7 @@ static char *say_packet(const IbhQuestion *question)
 }
 
 /* Says where a packet goes: "stays on this host"; behind a verb, "through ib0 via 172.16.0.1". */
-static char *say_way(const IbhCheck *check, const IbhQuestion *question)
+static char *write_way(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->got.route;
     char ip[IBH_IP_STRLEN];
@@ -117,7 +117,7 @@ char *ibh_question_metrics_text(const IbhQuestion *question)
 char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhTrace *got = &question->got;
-    g_autofree char *packet = say_packet(question), *way = say_way(check, question);
+    g_autofree char *packet = say_packet(question), *way = write_way(check, question);
     const char *verb = question->kind == IBH_ASK_ARRIVES ? "is forwarded " : "leaves ";
 
     if (question->small_mtu)
@@ -135,7 +135,8 @@ gboolean ibh_question_goes_astray(const IbhQuestion *question)
 
 char *ibh_question_exception_text(const IbhCheck *check, const IbhQuestion *question)
 {
-    g_autofree char *owner = ibh_owner_text(check->rails->snapshot, &question->owner), *way = say_way(check, question);
+    g_autofree char *owner = ibh_owner_text(check->rails->snapshot, &question->owner),
+                    *way = write_way(check, question);
     char to[IBH_PREFIX_STRLEN];
 
     write_destination(question, to);
