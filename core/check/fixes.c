@@ -162,8 +162,8 @@ typedef struct {
     IbhTrace then;      /* without what is taken away */
 } Effect;
 
-/* TRUE if the packet gets another answer then. Most packets meet nothing that is taken away, and are not walked. */
-static gboolean changes(const IbhCheck *check, Effect *effect)
+/* Walks a packet now and then. FALSE if it gets the same answer; most packets meet nothing that is taken away. */
+static gboolean find_change(const IbhCheck *check, Effect *effect)
 {
     IbhQuestion *packet = &effect->packet;
 
@@ -202,14 +202,14 @@ static gboolean find_harm(const IbhCheck *check, Effect *harm)
         gboolean differs;
 
         unbound.packet.lookup = (IbhLookup){.from.family = piece->host.family, .to = piece->host};
-        differs = changes(check, &unbound);
+        differs = find_change(check, &unbound);
         *harm = unbound;
         if (differs && !is_a_question(check, &unbound.packet.lookup))
             return TRUE;
         harm->packet.kind = IBH_ASK_LEAVES;
         IBH_EACH_POINTER (const IbhAddress, address, senders) {
             harm->packet.lookup.from = address->local;
-            if (address->local.family != piece->host.family || !changes(check, harm))
+            if (address->local.family != piece->host.family || !find_change(check, harm))
                 continue;
             if (differs && ibh_trace_is_same_answer(&harm->packet.got, &unbound.packet.got) &&
                 ibh_trace_is_same_answer(&harm->then, &unbound.then))
@@ -229,7 +229,7 @@ static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
         const IbhTrace *now = &harm->packet.got, *then = &harm->then;
 
         harm->packet = *question;
-        if ((question->kind != IBH_ASK_LEAVES && question->kind != IBH_ASK_UNBOUND) || !changes(check, harm))
+        if ((question->kind != IBH_ASK_LEAVES && question->kind != IBH_ASK_UNBOUND) || !find_change(check, harm))
             continue;
         if (!now->refused && !then->refused && now->route->metrics_size &&
             !ibh_route_has_same_metrics(now->route, then->route))
