@@ -5,8 +5,8 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-#define LENGTHS 129        /* of a prefix */
-#define RULES ((gint64)-1) /* in the place of a table's number */
+#define LENGTHS 129 /* of a prefix */
+#define RULES (-1)  /* in the place of a table's number */
 
 typedef struct {
     gint64 table;
@@ -15,13 +15,13 @@ typedef struct {
 
 typedef struct {
     gconstpointer object; /* const IbhRule * or const IbhRoute * */
-    guint64 order;        /* of rules the priority, then the order of adding; of routes the metric */
+    guint64 order;        /* a rule's priority and when it was added; a route's metric */
 } Entry;
 
 struct IbhFib {
     const IbhSnapshot *snapshot;
-    /* TablePrefix → GArray of Entry, in order; of equals the older comes first. A rule `from ADDRESS` is found by the
-     * address, so that hundreds of rails are judged quickly; all other rules by the world. */
+    /* TablePrefix → GArray of Entry, in order; among equals the older comes first. Rules `from ADDRESS` are in the list
+     * of the address, so that hundreds of rails are judged quickly; all other rules are in the world's. */
     GHashTable *lists;
     gboolean has[LENGTHS]; /* a list for a prefix of this length */
     GPtrArray *rules;      /* const IbhRule * */
@@ -111,7 +111,7 @@ void ibh_fib_regroup(IbhFib *fib)
     fib->regrouped = TRUE;
 }
 
-/* Entry */
+/* Returns an array of Entry. */
 static const GArray *find_list(const IbhFib *fib, gint64 table, const IbhPrefix *prefix)
 {
     static const GArray none = {.len = 0};
@@ -121,7 +121,7 @@ static const GArray *find_list(const IbhFib *fib, gint64 table, const IbhPrefix 
     return list ? list : &none;
 }
 
-/* This rule, or a route like this one, is passed by. */
+/* TRUE if the walk goes without this rule, or without routes like this one. */
 static gboolean is_passed_by(const IbhFib *fib, const IbhRule *rule, const IbhRoute *route)
 {
     for (guint i = 0; fib->without && i < fib->without->len; i++) {
@@ -166,16 +166,7 @@ gboolean ibh_rule_matches(const IbhSnapshot *snapshot, const IbhRule *rule, cons
     return matches != ((selectors & IBH_SELECT_NOT) != 0);
 }
 
-/* It matches as far as can be told; whether it does in the end, only the kernel knows. */
-static gboolean may_match(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet)
-{
-    IbhRule told = *rule;
-
-    told.selectors &= ~(guint)(IBH_SELECT_OTHER | IBH_SELECT_NOT);
-    return ibh_rule_matches(snapshot, &told, packet) || (rule->selectors & IBH_SELECT_NOT);
-}
-
-/* The next of two lists in order, of which `at` many have been read. NULL: there is none. */
+/* Reads two lists as one, in order; `at` counts what has been read of each. NULL at the end. */
 static const IbhRule *next_rule(const GArray *const lists[2], guint at[2])
 {
     const Entry *next = NULL;
@@ -195,7 +186,7 @@ static const IbhRule *next_rule(const GArray *const lists[2], guint at[2])
 
 /* ---- routes ---- */
 
-/* It has a next hop that is alive. Routes to ourselves outlive their link. */
+/* TRUE if a next hop is alive. Routes to this host outlive their link. */
 static gboolean is_usable(const IbhFib *fib, const IbhRoute *route, int bound)
 {
     const IbhHop single = {.ifindex = route->ifindex}, *hops = route->hops ? route->hops : &single;
@@ -230,8 +221,8 @@ static const IbhRoute *find_route(const IbhFib *fib, guint32 table, const IbhIp 
                 continue;
             if (is_usable(fib, route, bound))
                 return route;
-            /* Of IPv4, Linux passes a nexthop object without a usable hop together with all that begins at the same
-             * address, also with shorter prefixes (fib_table_lookup). */
+            /* If no hop of a nexthop object is usable, IPv4 skips all routes that begin at the same address, shorter
+             * prefixes, too (fib_table_lookup). */
             if (route->object && route->family == AF_INET)
                 unusable = route;
         }
@@ -253,7 +244,7 @@ gboolean ibh_route_leads_by(const IbhRoute *route, int ifindex)
     return route->hops || route->ifindex == ifindex;
 }
 
-/* The link of a route whose group the rule names; NULL: it names none, or another one. Of several, the kernel looks at
+/* Returns the link of a route if the rule suppresses its group, else NULL. Of a multipath route, the kernel looks at
  * the first link. */
 static const IbhLink *find_suppressed_link(const IbhFib *fib, const IbhRule *rule, const IbhRoute *route)
 {
@@ -264,15 +255,15 @@ static const IbhLink *find_suppressed_link(const IbhFib *fib, const IbhRule *rul
     return rule->suppress_ifgroup == (fib->regrouped && link->group == IBH_MARK ? 0 : link->group) ? link : NULL;
 }
 
-/* An error is an answer, which no rule suppresses. */
+/* An error route is an answer, which no rule suppresses. */
 static gboolean is_suppressed(const IbhFib *fib, const IbhRule *rule, const IbhRoute *route)
 {
     return !ibh_route_is_error(route) &&
            ((gint64)route->dst.length <= rule->suppress_prefixlength || find_suppressed_link(fib, rule, route));
 }
 
-/* What the kernel has learned of one host is as long as an address: a rule that suppresses the route that it was
- * learned by, for its length, lets it pass. */
+/* A cached route is for one host. So a rule that suppresses the route it was learned from, for its length, does not
+ * suppress the cached one. */
 static const IbhRoute *find_cached(const IbhFib *fib, const IbhRule *rule, const IbhRoute *by, const IbhIp *to)
 {
     const IbhPrefix host = ibh_prefix_of_host(to);
@@ -291,7 +282,7 @@ static const IbhRoute *find_cached(const IbhFib *fib, const IbhRule *rule, const
 
 /* ---- the way of a packet ---- */
 
-/* To a priority that no rule has, a goto does nothing; what is near lacks rules. */
+/* A goto to a priority that no rule has does nothing. */
 static gboolean has_target(const IbhFib *fib, const IbhRule *jump)
 {
     IBH_EACH_POINTER (const IbhRule, rule, fib->rules) {
@@ -314,8 +305,14 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
 
         if (rule->priority < next || is_passed_by(fib, rule, NULL))
             continue;
-        if (rule->selectors & IBH_SELECT_OTHER && may_match(fib->snapshot, rule, packet))
-            trace.unknown += (gsize)rule;
+        if (rule->selectors &
+            IBH_SELECT_OTHER) { /* the rule matches as far as we can tell; the kernel knows the rest */
+            IbhRule told = *rule;
+
+            told.selectors &= ~(guint)(IBH_SELECT_OTHER | IBH_SELECT_NOT);
+            if ((rule->selectors & IBH_SELECT_NOT) || ibh_rule_matches(fib->snapshot, &told, packet))
+                trace.unknown += (gsize)rule;
+        }
         if (!ibh_rule_matches(fib->snapshot, rule, packet) || rule->action == FR_ACT_NOP)
             continue;
         if (rule->action == FR_ACT_GOTO) {

@@ -18,19 +18,16 @@ gboolean ibh_question_is_caused_by(const IbhQuestion *question, const IbhOwner *
 gboolean ibh_rails_own_prefix(const IbhRails *rails, const IbhPrefix *prefix)
 {
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        if (nic->status != IBH_NIC_RAIL)
-            continue;
         IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-            if (address->local.family == prefix->ip.family && prefix->length >= address->subnet.length &&
-                ibh_prefix_contains(&address->subnet, &prefix->ip))
+            if (nic->status == IBH_NIC_RAIL && ibh_prefix_covers(&address->subnet, prefix))
                 return TRUE;
         }
     }
     return FALSE;
 }
 
-/* It is there for networks in its table that are none of the rails': one route in it is wrong. Where other rules lead
- * to that table as well, all of its routes may be right for these. */
+/* TRUE if the rule is there for other networks than the rails', so that only the one route in its table is wrong. If
+ * other rules lead to the table, too, its routes may all be right for these. */
 static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const IbhRoute *wrong)
 {
     if (rule->action != FR_ACT_TO_TBL || (rule->from.length && ibh_rails_own_prefix(check->rails, &rule->from)) ||
@@ -48,8 +45,8 @@ static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const 
     return FALSE;
 }
 
-/* What led a packet past what would have been right: the first jump, or else throw, without which, and without those
- * before it, it goes another way. */
+/* Finds what led a packet past the right route: the first goto without which, and without those before it, the packet
+ * goes another way; or else the throw. */
 static IbhOwner find_turn(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
@@ -94,8 +91,8 @@ IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question)
 
 /* ---- what may be taken away ---- */
 
-/* A person has made it, for an address or a part of the rails' subnets. What is cached may go: the kernel learns it
- * again if it needs it. */
+/* TRUE if a person made it by hand, for an address or a part of the rails' subnets. A cached route may always go: the
+ * kernel learns it again. */
 static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
 {
     const IbhRule *rule = owner->rule;
@@ -113,7 +110,8 @@ static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
         return route->table != IBH_TABLE_LOCAL && route->nexthops <= 1 && !route->special;
     if (rule->priority >= IBH_PRIORITY_MAIN || (rule->selectors & ~(guint)IBH_SELECT_TO) || rule->l3mdev)
         return FALSE;
-    /* An absent attribute of a delete matches everything: it would delete the first similar rule, even one of ours. */
+    /* The kernel treats an absent attribute of a delete as a wildcard, and deletes the first similar rule, even ours.
+     */
     IBH_EACH (const IbhRule, other, check->rails->snapshot->rules) {
         if (other->family == rule->family && other->priority == rule->priority &&
             ibh_prefix_equal(&other->from, &rule->from))
@@ -122,8 +120,8 @@ static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
     return FALSE;
 }
 
-/* Without what is taken away, the owner of the first packet that is wrong still, as this one's were, or was right and
- * is wrong now; FALSE: there is none. */
+/* Asks the walk again without what is taken away. Returns the owner of the first packet that is still wrong, or that
+ * was right and now is not; FALSE if there is none, so the fix is proved. */
 static gboolean find_next(IbhCheck *check, const IbhOwner *owner, IbhOwner *ret_next)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -164,8 +162,8 @@ typedef struct {
     IbhTrace then;      /* without what is taken away */
 } Effect;
 
-/* FALSE: it gets the same, as most packets, which meet nothing that is taken away. */
-static gboolean changes(const IbhCheck *check, Effect *effect)
+/* Walks a packet now and then. FALSE if it gets the same answer; most packets meet nothing that is taken away. */
+static gboolean find_change(const IbhCheck *check, Effect *effect)
 {
     IbhQuestion *packet = &effect->packet;
 
@@ -178,7 +176,7 @@ static gboolean changes(const IbhCheck *check, Effect *effect)
     return !ibh_trace_is_same_answer(&packet->got, &effect->then);
 }
 
-/* One of the rails' questions is about this packet: find_next() has seen it. */
+/* TRUE if one of the rails' questions is about this packet, so that find_next() has judged it. */
 static gboolean is_a_question(const IbhCheck *check, const IbhLookup *packet)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -188,8 +186,8 @@ static gboolean is_a_question(const IbhCheck *check, const IbhLookup *packet)
     return FALSE;
 }
 
-/* A packet of this host, from one of its addresses or from none, that changes, and is no question of the rails. What
- * changes as unbound traffic does is not told beside it. FALSE: there is none. */
+/* Finds another packet of this host that changes: from one of its addresses, or from none, into each piece. Packets
+ * that change as unbound traffic does are as right as that. FALSE if there is none. */
 static gboolean find_harm(const IbhCheck *check, Effect *harm)
 {
     g_autoptr(GPtrArray) senders = g_ptr_array_new(); /* a host may have thousands of addresses */
@@ -204,14 +202,14 @@ static gboolean find_harm(const IbhCheck *check, Effect *harm)
         gboolean differs;
 
         unbound.packet.lookup = (IbhLookup){.from.family = piece->host.family, .to = piece->host};
-        differs = changes(check, &unbound);
+        differs = find_change(check, &unbound);
         *harm = unbound;
         if (differs && !is_a_question(check, &unbound.packet.lookup))
             return TRUE;
         harm->packet.kind = IBH_ASK_LEAVES;
         IBH_EACH_POINTER (const IbhAddress, address, senders) {
             harm->packet.lookup.from = address->local;
-            if (address->local.family != piece->host.family || !changes(check, harm))
+            if (address->local.family != piece->host.family || !find_change(check, harm))
                 continue;
             if (differs && ibh_trace_is_same_answer(&harm->packet.got, &unbound.packet.got) &&
                 ibh_trace_is_same_answer(&harm->then, &unbound.then))
@@ -223,15 +221,15 @@ static gboolean find_harm(const IbhCheck *check, Effect *harm)
     return FALSE;
 }
 
-/* A packet of the rails' questions, whose way may change, but which is to keep the metrics that it has: their author
- * may know what the wire carries. FALSE: there is none. */
+/* Finds a packet of the rails that would lose the metrics of its route. Its way may change, but the author of the
+ * metrics may know what the wire carries. FALSE if there is none. */
 static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
         const IbhTrace *now = &harm->packet.got, *then = &harm->then;
 
         harm->packet = *question;
-        if ((question->kind != IBH_ASK_LEAVES && question->kind != IBH_ASK_UNBOUND) || !changes(check, harm))
+        if ((question->kind != IBH_ASK_LEAVES && question->kind != IBH_ASK_UNBOUND) || !find_change(check, harm))
             continue;
         if (!now->refused && !then->refused && now->route->metrics_size &&
             !ibh_route_has_same_metrics(now->route, then->route))
@@ -240,8 +238,8 @@ static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
     return FALSE;
 }
 
-/* Packets of other hosts meet it, whose sources are not known. What meets only the rules that every host has goes as
- * unbound traffic does. */
+/* TRUE if forwarded packets, whose sources are not known, may meet it. Those that meet only the rules of every host go
+ * as unbound traffic does. */
 static gboolean is_for_forwarded(const IbhSnapshot *snapshot, const IbhOwner *gone)
 {
     const IbhRoute *route = gone->route;
@@ -261,7 +259,7 @@ static gboolean is_for_forwarded(const IbhSnapshot *snapshot, const IbhOwner *go
     return FALSE;
 }
 
-/* What else needs what is taken away, in words; NULL: nothing. */
+/* Says what else needs what is taken away; NULL if nothing does. */
 static char *say_harm(const IbhCheck *check, const char *what)
 {
     Effect harm;

@@ -41,7 +41,7 @@ gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link)
     return TRUE;
 }
 
-/* Through its own NIC. `near`: the NIC's address in whose subnet the packet is sent; NULL: none. */
+/* The packet leaves through its own NIC. `near` is the NIC's address in whose subnet it is sent, or NULL. */
 static IbhGrade grade_by_itself(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                                 const IbhAddress *near)
 {
@@ -69,10 +69,10 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     const guint bits = ibh_ip_bits(&question->lookup.to);
     const IbhNic *by;
 
-    /* Where nothing leads, IPv4 sends what is bound to a NIC on its link. */
+    /* If there is no route, IPv4 sends packets of a socket that is bound to a NIC on the NIC's link. */
     if (got->refused && question->lookup.bound && near && question->lookup.to.family == AF_INET)
         return IBH_RIGHT;
-    /* Others may refuse a part of the subnet, or what is beyond; not all of it. */
+    /* Other programs may refuse a part of the subnet, or networks beyond, but not the whole subnet. */
     if (got->refused && question->theirs)
         return route && (!near || route->dst.length > near->subnet.length) ? IBH_RIGHT : IBH_WRONG;
     if (got->refused)
@@ -84,28 +84,27 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
         return grade_by_itself(check, question, ideal, near);
     if (!ibh_trace_is_same_way(got, ideal))
         return IBH_WRONG;
-    /* Main, the table of all NICs, leads all that is on its link through another one. */
+    /* The main table leads the whole link of the address through another NIC. */
     if (question->on_link && route->dst.length <= question->on_link)
         return IBH_WRONG;
     if (!near && !question->on_link) /* in remote= what main has more exactly wins, through any NIC */
         return IBH_NOTED;
     if (route->hops)
         return IBH_DOUBTFUL;
-    /* By a gateway: somebody has meant that, for what is behind a host of the subnet. */
+    /* A route via a gateway is on purpose: for a network behind a host of the subnet. */
     by = ibh_rails_nic(check->rails, route->ifindex);
     if (!by || by->status != IBH_NIC_RAIL || route->gateway.family)
         return IBH_NOTED;
-    /* The subnet of another rail inside this one's: the two ends of a cable, or prefix-differs. One that is in this
-     * one's subnet, too, leads a part of it. */
+    /* The other rail has a subnet inside this one's: a cable, or prefix-differs. If it is in this subnet, too, its
+     * route takes a part of it. */
     return ibh_nic_serves_subnet(by, &route->dst) &&
                    (ibh_prefix_has_one_peer(&route->dst) || !near || !ibh_nic_serves_subnet(by, &near->subnet))
                ? IBH_NOTED
                : IBH_DOUBTFUL;
 }
 
-/* Main is to have the subnet, and its first route to lead to a wire: best by a rail, and another NIC is noted. That it
- * has none is its manager's choice, and so is a default that refuses the rest of the world. What it has more exactly
- * stays so. */
+/* The main table's first route to the subnet should lead to a wire: through a rail, or through another NIC, which is
+ * noted. If main has no route to the subnet, or a default that refuses, its manager wants that. Longer prefixes win. */
 static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                               const IbhAddress *near)
 {
@@ -123,7 +122,7 @@ static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question
     nic = ibh_rails_nic(check->rails, got->route->ifindex);
     if (!nic || got->route->type != RTN_UNICAST || ibh_link_has_no_wire(check->rails, nic->link))
         return IBH_DOUBTFUL;
-    /* In a subnet of the NIC, or by its gateway in its remote=. */
+    /* The host has to be in a subnet of the NIC, or in the rail's remote=. */
     if (!ibh_nic_address_near(nic, &host.ip) && !(nic->status == IBH_NIC_RAIL && ibh_nic_find_remote(nic, &host)))
         return IBH_DOUBTFUL;
     return nic->status == IBH_NIC_RAIL ? IBH_RIGHT : IBH_NOTED;
@@ -141,7 +140,7 @@ gboolean ibh_question_is_answered_in_vain(const IbhCheck *check, const IbhQuesti
            ibh_sysctl_effective(check->rails->snapshot, key, question->nic->link->sysctl[key]) == 1;
 }
 
-/* A route of others gives it a smaller MTU than main gives the rail's own packets, or else the NIC. */
+/* TRUE if a foreign route gives the packet a smaller MTU than the main table or, without one there, the NIC does. */
 static gboolean has_small_mtu(const IbhQuestion *question, const IbhTrace *ideal)
 {
     const IbhRoute *route = question->got.route;
@@ -172,7 +171,7 @@ void ibh_question_grade(const IbhCheck *check, IbhQuestion *question)
     }
     question->grade = grade_leaving(check, question, &ideal, near);
     if (question->grade == IBH_RIGHT && has_small_mtu(question, &ideal)) {
-        /* It is its author's word about the wire, which no model knows. In a rail's own table it is not expected. */
+        /* The route's author may know the wire; we do not. Nobody is expected to write into a rail's own table. */
         question->small_mtu = TRUE;
         question->grade = ibh_rails_nic_by_table(check->rails, got->route->table) ? IBH_DOUBTFUL : IBH_NOTED;
     } else if (question->grade == IBH_NOTED && ibh_question_is_answered_in_vain(check, question)) {

@@ -12,9 +12,8 @@
 #define ROUTES_MAX 10000 /* more of them come from a routing protocol: any answer counts as right */
 #define CACHED_MAX 256   /* each is a question for each rail, and may be a finding */
 
-/* Foreign routes in the rails' tables concern only --check. Tables of foreign rules cut the rails' subnets into pieces.
- * The local table is asked first, main last. Of main, the snapshot has the errors, also where main has too many routes.
- */
+/* Reads what an event does not need: the tables of foreign rules, which cut the rails' subnets into pieces, main and
+ * table local. The error routes of main go into the snapshot, even if main has too many routes. */
 static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
                                  GError **error)
 {
@@ -52,7 +51,7 @@ typedef struct {
     const GArray *cached; /* IbhRoute: what was kept so far */
 } Cached;
 
-/* In its subnets and remote=, and where gateway= leads, a rail's packets are to leave through it. */
+/* TRUE if a cached route takes packets from a rail: in its subnets and remote=, and anywhere if it has gateway=. */
 static gboolean may_lead_astray(gconstpointer of, const IbhRoute *route)
 {
     const Cached *cached = of;
@@ -68,7 +67,7 @@ static gboolean may_lead_astray(gconstpointer of, const IbhRoute *route)
     return FALSE;
 }
 
-/* What the kernel has learned of single hosts by main's routes of IPv6. */
+/* Reads what the kernel has cached for single hosts, from routes of main (IPv6). */
 static gboolean look_into_cache(const IbhRails *rails, IbhFacts *facts, IbhNetlink *netlink, GError **error)
 {
     g_autoptr(GArray) routes = IBH_NEW_ARRAY(IbhRoute);

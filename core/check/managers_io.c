@@ -23,7 +23,7 @@
 #define IFUPDOWN "/etc/network/if-up.d/ib-hook"
 #define SCRIPTS "/etc/sysconfig/network-scripts"
 
-/* Root owns it, and only root can write it or replace its entries. A link is not trusted. */
+/* TRUE if root owns the file or directory, and no other user can write it. A link is not trusted. */
 static gboolean is_trusted(const IbhTree *tree, const char *path)
 {
     struct stat status;
@@ -40,7 +40,7 @@ static gboolean is_trusted(const IbhTree *tree, const char *path)
  * work. */
 #define CONFINED ":(bin|lib|usr|etc)_t(:|$)"
 
-/* A link of a copy that leads out of it is not judged. */
+/* Returns why a hook cannot run, or NULL. A link that leads out of a copy is not judged. */
 static char *why_unusable(const IbhTree *tree, const char *place)
 {
     g_autofree char *enforce = NULL;
@@ -60,7 +60,7 @@ static char *why_unusable(const IbhTree *tree, const char *place)
     return NULL;
 }
 
-/* What stands in a place. */
+/* What a path is: a link to /dev/null masks. */
 typedef enum { NOTHING, MASK, SOMETHING } Standing;
 
 G_GNUC_PRINTF(2, 3)
@@ -99,15 +99,15 @@ static Standing look_for_unit(const IbhTree *tree, const char *unit)
     return standing;
 }
 
-/* At boot. */
+/* TRUE if systemd starts the unit at boot. */
 static gboolean is_enabled(const IbhTree *tree, const char *unit)
 {
     return look_for_unit(tree, unit) == SOMETHING &&
            look_for(tree, "/etc/systemd/system/multi-user.target.wants/%s", unit);
 }
 
-/* NetworkManager starts its service by D-Bus, as this alias, a link that only an enabled unit has. The others are
- * started at boot, which may still go on; while one runs, systemd keeps a link of its name. */
+/* D-Bus starts NetworkManager's service by its alias, a link that only an enabled unit has. Other services start at
+ * boot, which may still go on; while they run, systemd keeps a link of their name. */
 static void look_at_service(const IbhTree *tree, const char *unit, const char *alias, IbhManager *manager)
 {
     const char *masked = look_for_unit(tree, unit) == MASK             ? unit
@@ -133,7 +133,7 @@ static void look_at_service(const IbhTree *tree, const char *unit, const char *a
     }
 }
 
-/* The first place counts where something stands. Another init than systemd may start the service in any way. */
+/* The first place that exists counts. An init other than systemd may start the service in any way. */
 static void look_at_call(IbhTree *tree, const char *const *places, const char *const *units, IbhManager *manager)
 {
     const char *const *place = places;
@@ -148,16 +148,6 @@ static void look_at_call(IbhTree *tree, const char *const *places, const char *c
         manager->inactive = why_unusable(tree, *place);
     if (!manager->inactive && units[0] && ibh_tree_has(tree, "run/systemd/system"))
         look_at_service(tree, units[0], units[1], manager);
-}
-
-static void look_at_watch(IbhTree *tree, IbhFacts *facts)
-{
-    facts->watched = tree->complete && ibh_watch_is_running();
-    facts->will_watch = is_enabled(tree, WATCH);
-    facts->start_watch = !ibh_tree_has(tree, "run/systemd/system") ? "run ib-hook --watch"
-                         : look_for_unit(tree, WATCH) == MASK      ? "sudo systemctl unmask " WATCH
-                                                                "; sudo systemctl enable --now " WATCH
-                                                              : "sudo systemctl enable --now " WATCH;
 }
 
 /* ---- one manager after the other: whose file says that the link is its own ---- */
@@ -208,7 +198,7 @@ static char *fill_in(const char *text, const char *name, const char *number)
     return g_strjoinv(name, rest);
 }
 
-/* TRUE: the link is its own. `says`: a pattern, not "". */
+/* TRUE if the text says that the manager configures the link. */
 static gboolean says_so(const char *says, const char *name, const GString *text, char **ret_connection)
 {
     g_autofree char *length = g_strdup_printf("\\x%02x", (guint)strlen(name)), *pattern = NULL, *found = NULL;
@@ -235,7 +225,7 @@ typedef enum {
     OF_HAND_HOOK, /* managers run it only if it is executable */
 } Source;
 
-/* The text of a regular file; NULL: it does not count. */
+/* Reads a regular file; NULL if there is none that counts. */
 static GString *read_text(const IbhTree *tree, const char *path, Source source, gboolean *ret_public)
 {
     g_autofree char *directory = g_path_get_dirname(path);
@@ -260,7 +250,7 @@ static GString *read_text(const IbhTree *tree, const char *path, Source source, 
     return text;
 }
 
-static void find_manager(IbhTree *tree, const IbhLink *link, gboolean hooks, GArray *managers)
+static void read_manager(IbhTree *tree, const IbhLink *link, gboolean hooks, GArray *managers)
 {
     g_autofree char *number = g_strdup_printf("%d", link->ifindex);
 
@@ -295,7 +285,7 @@ static void name_connections(const IbhTree *tree, GArray *managers)
     if (!is_trusted(tree, IBH_PLUGIN_DIR) || !is_trusted(tree, IBH_PLUGIN_DIR "/nm.so"))
         return;
     clearenv(); /* libnm takes from it which bus to ask and which file to write */
-    /* It stays loaded: GLib's threads and types would not survive that. */
+    /* It stays loaded: GLib's threads and types would not survive an unload. */
     plugin = dlopen(IBH_PLUGIN_DIR "/nm.so", RTLD_NOW | RTLD_LOCAL);
     if (plugin)
         *(void **)(&function) = dlsym(plugin, IBH_NM_FUNCTION);
@@ -333,38 +323,29 @@ static const struct {
     {"/etc/rc.d/rc.local", NULL, OF_HAND_HOOK},
 };
 
-static void read_script(const IbhTree *tree, const char *path, Source source, IbhFacts *facts)
-{
-    IbhScript script = {0};
-    g_autoptr(GString) text = NULL;
-
-    if (facts->scripts->len < N_SCRIPTS)
-        text = read_text(tree, path, source, &script.is_public);
-    if (!text || text->len > SCRIPT_MAX)
-        return;
-    script.path = ibh_text_printable(path);
-    script.text = g_string_free(g_steal_pointer(&text), FALSE);
-    g_array_append_val(facts->scripts, script);
-    /* cppcheck-suppress memleak ; the array has the text */
-}
-
-/* A file, or with a pattern the files of a directory. */
+/* Reads a file, or the files of a directory that match the pattern. */
 static void read_scripts(IbhTree *tree, const char *place, const char *pattern, Source source, IbhFacts *facts)
 {
     const gsize length = pattern ? strcspn(pattern, "/") : 0;
     g_autofree char *first = g_strndup(pattern, length);
-    g_autoptr(GPtrArray) names = pattern ? ibh_tree_list(tree, "%s", place + 1) : NULL;
+    g_autoptr(GPtrArray) names = pattern ? ibh_tree_list(tree, "%s", place + 1) : g_ptr_array_new();
+    g_autoptr(GString) text = NULL;
+    IbhScript script = {0};
 
-    if (!pattern) {
-        read_script(tree, place, source, facts);
-        return;
-    }
     IBH_EACH_POINTER (const char, name, names) {
         g_autofree char *path = g_strconcat(place, "/", name, NULL);
 
         if (fnmatch(first, name, 0) == 0)
             read_scripts(tree, path, pattern[length] ? pattern + length + 1 : NULL, source, facts);
     }
+    if (!pattern && facts->scripts->len < N_SCRIPTS)
+        text = read_text(tree, place, source, &script.is_public);
+    if (!text || text->len > SCRIPT_MAX)
+        return;
+    script.path = ibh_text_printable(place);
+    script.text = g_string_free(g_steal_pointer(&text), FALSE);
+    g_array_append_val(facts->scripts, script);
+    /* cppcheck-suppress memleak ; the array has the text */
 }
 
 /* ---- all ---- */
@@ -377,9 +358,14 @@ void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts 
     if (tree.complete && !ibh_store_is_home()) /* /run and /etc describe the namespace of process 1 */
         return;
     hooks = ibh_tree_has(&tree, "usr/bin/ib-hook");
-    look_at_watch(&tree, facts);
+    facts->watched = tree.complete && ibh_watch_is_running();
+    facts->will_watch = is_enabled(&tree, WATCH);
+    facts->start_watch = !ibh_tree_has(&tree, "run/systemd/system") ? "run ib-hook --watch"
+                         : look_for_unit(&tree, WATCH) == MASK      ? "sudo systemctl unmask " WATCH
+                                                                 "; sudo systemctl enable --now " WATCH
+                                                               : "sudo systemctl enable --now " WATCH;
     IBH_EACH (const IbhLink, link, snapshot->links)
-        find_manager(&tree, link, hooks, facts->managers);
+        read_manager(&tree, link, hooks, facts->managers);
     for (gsize i = 0; i < G_N_ELEMENTS(PLACES); i++)
         read_scripts(&tree, PLACES[i].place, PLACES[i].pattern, PLACES[i].source, facts);
     IBH_EACH (const IbhManager, manager, facts->managers)

@@ -22,17 +22,23 @@ static void cut_own(const Cuts *cuts, const IbhIp *ip)
     cut(cuts, &own);
 }
 
-/* What is the network and the broadcast address of a subnet, as table local has it: since Linux 5.14 the first is a
- * host's, but not where a cable has two ends only. In IPv6 the first is any router's. */
+static IbhIp last_address(const IbhPrefix *prefix)
+{
+    IbhIp ip = prefix->ip;
+
+    for (guint bit = prefix->length; bit < ibh_ip_bits(&ip); bit++)
+        ip.bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
+    return ip;
+}
+
+/* Cuts out the first and the last address of a subnet if no host can have them. Table local tells: since Linux 5.14 a
+ * host can have the first one, but not on a cable with two ends. In IPv6 the first address is any router's. */
 static void cut_edges(const Cuts *cuts, const IbhFib *actual, const IbhPrefix *subnet)
 {
-    guint bits = ibh_ip_bits(&subnet->ip);
-    IbhIp edges[] = {subnet->ip, subnet->ip};
+    const IbhIp edges[] = {subnet->ip, last_address(subnet)};
 
-    if (bits - subnet->length <= 1)
+    if (ibh_ip_bits(&subnet->ip) - subnet->length <= 1)
         return;
-    for (guint bit = subnet->length; bit < bits; bit++)
-        edges[1].bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
     IBH_EACH_ROW (const IbhIp, edge, edges) {
         gboolean is_edge =
             subnet->ip.family == AF_INET ? ibh_fib_find(actual, IBH_TABLE_LOCAL, edge, 0) != NULL : edge == edges;
@@ -50,10 +56,10 @@ static void cut_routes(const Cuts *cuts, const GArray *routes)
     }
 }
 
-/* Subnets with their edges, and what remote=, foreign rules and routes name. */
+/* Cuts the world by subnets and their edges, by remote=, and by what foreign rules and all routes name. */
 static void cut_world(const Cuts *cuts, const IbhCheck *check)
 {
-    /* What only a default route reaches, but for what no host can have. */
+    /* Other networks, without the parts where no host can be. */
     static const char *const beyond[] = {"0.0.0.0/0", "0.0.0.0/8", "::/0", "::/3"};
     const IbhSnapshot *snapshot = check->rails->snapshot;
     IbhPrefix prefix;
@@ -61,7 +67,7 @@ static void cut_world(const Cuts *cuts, const IbhCheck *check)
     IBH_EACH (const IbhAddress, address, snapshot->addresses) {
         const IbhNic *nic = ibh_rails_nic(check->rails, address->ifindex);
 
-        /* A single one on lo or a dummy is a service's, or by mistake a peer's: it is asked, and noted. */
+        /* A single address on lo or a dummy is a service's, or by mistake a peer's: --check asks about it. */
         if (ibh_address_is_host(address) && !(nic && nic->rank))
             cut(cuts, &address->subnet);
         else
@@ -94,12 +100,9 @@ static void cut_world(const Cuts *cuts, const IbhCheck *check)
 /* Returns the first address behind the prefix; FALSE if the prefix ends with the last address of the family. */
 static gboolean find_next_address(const IbhPrefix *prefix, IbhIp *ret_ip)
 {
-    *ret_ip = prefix->ip;
-    for (guint bit = prefix->length; bit-- > 0;) {
-        guint8 *byte = &ret_ip->bytes[bit / 8], mask = (guint8)(0x80u >> (bit % 8));
-
-        *byte ^= mask;
-        if (*byte & mask)
+    *ret_ip = last_address(prefix);
+    for (guint byte = ibh_ip_bits(ret_ip) / 8; byte-- > 0;) {
+        if (++ret_ip->bytes[byte])
             return TRUE;
     }
     return FALSE;

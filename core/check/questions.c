@@ -52,8 +52,8 @@ static gboolean has_zone_around(const GArray *zones, const IbhPrefix *prefix)
     return FALSE;
 }
 
-/* IbhPrefix, the outermost: where the answer of a rail's address matters, the rail's subnets and remote=, which has the
- * siblings' subnets as well. What a router advertises matters to the addresses that a pair leads there. */
+/* Returns where the answers for a rail's address matter, as outermost IbhPrefix: the rail's remote=, which may cover
+ * subnets of other rails, and its subnets. An advertised subnet matters to addresses with a pair of rules for it. */
 static GArray *find_zones(const IbhRails *rails, const IbhNic *nic, const IbhAddress *from)
 {
     GArray *zones = IBH_NEW_ARRAY(IbhPrefix);
@@ -99,9 +99,9 @@ gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const Ibh
 
 /* ---- questions and their classes ---- */
 
-/* Asks the kernel, unless a question of the same class does. What decides about a class is the way of its packets by
- * the rules and routes, and the class `as`, if it is not 0. Our own rules to one table are alike; every other object
- * counts for itself, and so do the rules of which only the kernel knows whether they match. */
+/* Adds a question. The kernel is asked about the first of each class: packets that the same rule and route decide, and
+ * whose requests had the class `as` (0: none). Our rules to one table count as the same rule. Rules of which only the
+ * kernel knows whether they match tell classes apart, too. */
 static IbhQuestion ask(IbhCheck *check, IbhQuestion question, guint as)
 {
     const gboolean is_alone = check->special && question.lookup.to.family == AF_INET6;
@@ -129,36 +129,36 @@ static IbhQuestion ask(IbhCheck *check, IbhQuestion question, guint as)
     return question;
 }
 
-/* What the address sends into a piece; what comes back from there, which is answered the same way; and what a socket
- * of RDMA sends, which is bound to the NIC as well. */
+/* Asks about a packet from the address into a piece, about the one that comes back, and about one of a socket of RDMA,
+ * which is bound to the NIC as well. */
 static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece,
                       guint on_link)
 {
-    IbhQuestion out = {.kind = IBH_ASK_LEAVES,
-                       .nic = nic,
-                       .piece = piece->prefix,
-                       .theirs = ibh_nic_leaves_to_others(nic, address, &piece->host),
-                       .on_link = on_link,
-                       .lookup = {.from = address->local, .to = piece->host}},
-                back = {.kind = IBH_ASK_ARRIVES,
-                        .nic = nic,
-                        .piece = piece->prefix,
-                        .lookup = {.from = piece->host, .to = address->local, .iif = nic->link->ifindex}};
+    const int ifindex = nic->link->ifindex;
+    IbhQuestion question = {.kind = IBH_ASK_LEAVES,
+                            .nic = nic,
+                            .piece = piece->prefix,
+                            .theirs = ibh_nic_leaves_to_others(nic, address, &piece->host),
+                            .on_link = on_link,
+                            .lookup = {.from = address->local, .to = piece->host}};
+    IbhQuestion back = question;
     const IbhRoute *route;
 
-    out = ask(check, out, 0);
-    route = out.got.route;
-    /* No host answers from an address to which is sent as to many. */
+    question = ask(check, question, 0);
+    route = question.got.route;
+    back.kind = IBH_ASK_ARRIVES;
+    back.lookup = (IbhLookup){.from = piece->host, .to = address->local, .iif = ifindex};
+    /* No host answers from a broadcast or multicast address. */
     if (address->local.family == AF_INET && ibh_prefix_contains(&address->subnet, &piece->host) && route &&
-        route->type == RTN_UNICAST && ibh_route_leads_by(route, nic->link->ifindex))
-        ask(check, back, out.like + 1);
-    out.lookup.bound = nic->link->ifindex;
+        route->type == RTN_UNICAST && ibh_route_leads_by(route, ifindex))
+        ask(check, back, question.like + 1);
+    question.lookup.bound = ifindex;
     if (check->bound && !(route && route->type == RTN_LOCAL)) /* an address of ours, of lo */
-        ask(check, out, 0);
+        ask(check, question, 0);
 }
 
-/* A subnet of /0 or /1 has 127.0.0.0/8 and what else is no host's inside. Traffic without a source concerns the whole
- * host: once for each piece of the rails' subnets. */
+/* Asks about all pieces of a zone, unless no host can be there: a subnet of /0 or /1 has 127.0.0.0/8 inside. Asks about
+ * traffic without a source once for each piece of the rails' subnets. */
 static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPrefix *zone)
 {
     IbhPiece *end;
@@ -179,8 +179,8 @@ static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *addre
     }
 }
 
-/* Where gateway= was set, and names one. Main's routes to parts of the world win, and what the kernel has learned by
- * them with them. */
+/* If gateway= names a gateway, asks about other networks. The main table's routes there win, and so do the cached
+ * routes that the kernel has learned from them. */
 static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
     const IbhPrefix world = ibh_prefix_of_world(address->local.family);
@@ -202,8 +202,7 @@ static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *add
     }
 }
 
-/* Our rule leads all that the rail sends into its table. What a route of others in it takes from main, but for its
- * default, is asked. */
+/* Asks about networks that a foreign route in the rail's table could take from the main table, but for its default. */
 static void ask_clashes(IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
 {
     IbhPiece *end;
@@ -223,8 +222,8 @@ static void ask_clashes(IbhCheck *check, const IbhNic *nic, const IbhAddress *ad
     }
 }
 
-/* To itself and to one other rail; to all, where a rule comes before table local's. And to what NICs that are no rails
- * have in its subnets: that is no other host's. A single address of lo is a piece. */
+/* Asks about packets to this host: to the address itself, to one other rail (to all, if a rule comes before that of
+ * table local), and to addresses of other NICs in the rail's zones. A single address of lo has a piece. */
 static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, const GArray *zones)
 {
     guint others = 0;
@@ -274,8 +273,8 @@ static void ask_about_rail(IbhCheck *check, const IbhNic *nic)
     }
 }
 
-/* What foreign rules and routes make necessary. What is bound to a NIC passes by routes of other NICs, and comes to an
- * error route behind them. */
+/* Notes what foreign rules and routes make necessary. A packet of a bound socket ignores routes through other NICs, and
+ * may meet an error route behind them. */
 static void look_at_others(IbhCheck *check)
 {
     static const guint8 protocols[] = {IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP}; /* the kernel answers for no other */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a packet goes, in words: the consequence first, its cause behind a colon. And the cause: a rule or route of any
- * program, in words and as the command that takes it away.
+ * Words for owners: the rule or route that is the cause, and the command that deletes it; and for packets: first the
+ * consequence, then the cause behind a colon.
  */
 #include "check/check.h"
 
@@ -53,7 +53,7 @@ char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner)
 
 /* ---- packets ---- */
 
-/* A single host, or the piece that it stands for. */
+/* Writes a single host, or the piece that it stands for. */
 static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_STRLEN])
 {
     if (!question->piece.length)
@@ -64,7 +64,7 @@ static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_
         ibh_prefix_format(&question->piece, text);
 }
 
-/* What the address sends to its whole subnet goes without saying. */
+/* Names a packet by its source and destination; a packet to the whole subnet of its source, by the source. */
 static char *say_packet(const IbhQuestion *question)
 {
     const IbhLookup *lookup = &question->lookup;
@@ -82,17 +82,23 @@ static char *say_packet(const IbhQuestion *question)
     return g_strdup_printf("%s to %s", from, to);
 }
 
-/* Behind a verb: "through ib0 via 172.16.0.1". */
-static char *say_through(const IbhCheck *check, const IbhRoute *route)
+/* Says where a packet goes: "stays on this host"; behind a verb, "through ib0 via 172.16.0.1". */
+static char *write_way(const IbhCheck *check, const IbhQuestion *question)
 {
+    const IbhRoute *route = question->got.route;
     char ip[IBH_IP_STRLEN];
 
+    if (question->got.refused)
+        return g_strdup(question->kind == IBH_ASK_ARRIVES ? "is dropped" : "does not leave");
+    if (route->type == RTN_LOCAL)
+        return g_strdup("stays on this host");
+    if (route->type != RTN_UNICAST)
+        return g_strdup("goes to a broadcast, multicast or anycast address");
     if (route->hops)
         return g_strdup("through several NICs");
-    if (route->gateway.family != AF_UNSPEC)
-        return g_strdup_printf("through %s via %s", ibh_check_link_name(check, route->ifindex),
-                               ibh_ip_format(&route->gateway, ip));
-    return g_strdup_printf("through %s", ibh_check_link_name(check, route->ifindex));
+    ibh_ip_format(&route->gateway, ip);
+    return g_strconcat("through ", ibh_check_link_name(check, route->ifindex), route->gateway.family ? " via " : NULL,
+                       ip, NULL);
 }
 
 char *ibh_question_metrics_text(const IbhQuestion *question)
@@ -111,19 +117,12 @@ char *ibh_question_metrics_text(const IbhQuestion *question)
 char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhTrace *got = &question->got;
-    const gboolean arrives = question->kind == IBH_ASK_ARRIVES;
-    g_autofree char *packet = say_packet(question), *through = NULL;
+    g_autofree char *packet = say_packet(question), *way = write_way(check, question);
+    const char *verb = question->kind == IBH_ASK_ARRIVES ? "is forwarded " : "leaves ";
 
-    if (got->refused)
-        return g_strdup_printf("%s %s", packet, arrives ? "is dropped" : "does not leave");
-    if (got->route->type == RTN_LOCAL)
-        return g_strdup_printf("%s stays on this host", packet);
-    if (got->route->type != RTN_UNICAST)
-        return g_strdup_printf("%s goes to a broadcast, multicast or anycast address", packet);
-    through = say_through(check, got->route);
     if (question->small_mtu)
-        return g_strdup_printf("%s leaves %s with mtu %u", packet, through, ibh_route_metric(got->route, RTAX_MTU));
-    return g_strdup_printf("%s %s %s", packet, arrives ? "is forwarded" : "leaves", through);
+        return g_strdup_printf("%s %s%s with mtu %u", packet, verb, way, ibh_route_metric(got->route, RTAX_MTU));
+    return g_strdup_printf("%s %s%s", packet, got->refused || got->route->type != RTN_UNICAST ? "" : verb, way);
 }
 
 gboolean ibh_question_goes_astray(const IbhQuestion *question)
@@ -136,16 +135,10 @@ gboolean ibh_question_goes_astray(const IbhQuestion *question)
 
 char *ibh_question_exception_text(const IbhCheck *check, const IbhQuestion *question)
 {
-    const IbhTrace *got = &question->got;
-    g_autofree char *owner = ibh_owner_text(check->rails->snapshot, &question->owner), *through = NULL;
+    g_autofree char *owner = ibh_owner_text(check->rails->snapshot, &question->owner),
+                    *way = write_way(check, question);
     char to[IBH_PREFIX_STRLEN];
 
     write_destination(question, to);
-    if (!got->refused && got->route->type == RTN_UNICAST)
-        through = say_through(check, got->route);
-    return g_strdup_printf("but %s %s: %s", to,
-                           through        ? through
-                           : got->refused ? "does not leave"
-                                          : "stays on this host",
-                           owner);
+    return g_strdup_printf("but %s %s: %s", to, way, owner);
 }

@@ -11,7 +11,7 @@
 
 /* ---- findings by owner ---- */
 
-/* Makes the finding about one packet: its code, and what to do, depend on what is wrong, and on the owner. */
+/* Makes the finding about one packet. The code and the advice follow from the owner, and from what is wrong. */
 static IbhFinding *tell_packet(IbhCheck *check, const IbhQuestion *question)
 {
     static const IbhSeverity severities[] = {
@@ -22,7 +22,7 @@ static IbhFinding *tell_packet(IbhCheck *check, const IbhQuestion *question)
     const IbhRoute *unbound = question->kind == IBH_ASK_UNBOUND ? route : NULL;
     const IbhLink *link = unbound ? ibh_snapshot_link(snapshot, unbound->ifindex) : NULL;
     const IbhIp *from = &question->lookup.from;
-    /* Its address names no subnet, so the rail's table has no route to it, and main's is another NIC's. */
+    /* The address has no subnet, so the rail's table has no route to its link, and main's is another NIC's. */
     const gboolean lacks = question->on_link && route && route->table == IBH_TABLE_MAIN &&
                            route->dst.length <= question->on_link && ibh_question_goes_astray(question);
     const gboolean is_vain = ibh_question_is_answered_in_vain(check, question),
@@ -65,7 +65,7 @@ static IbhFinding *tell_packet(IbhCheck *check, const IbhQuestion *question)
     return finding;
 }
 
-/* One owner is one finding, about the worst of what it causes. Of each NIC it says what happens to its own packets. */
+/* Makes one finding for one owner, about the worst packet, and says what happens to the packets of each NIC. */
 static void tell_owner(IbhCheck *check, const IbhQuestion *worst)
 {
     IbhFinding *finding = tell_packet(check, worst);
@@ -119,7 +119,7 @@ static void report_unknown(IbhCheck *check, const IbhQuestion *question, const I
                    answer->error ? "" : ibh_check_link_name(check, answer->oif));
 }
 
-/* What is sent there is right, and what comes from there is not taken: rp_filter, unless --apply sets it. */
+/* The NIC sends there, but the kernel drops what comes from there: rp_filter, unless --apply will set it. */
 static void report_filter(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLink *link = question->nic->link;
@@ -136,8 +136,8 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
             "peers get no answer: rp_filter of %s or of all drops what comes in through it", link->name);
 }
 
-/* Our rules carry the mark as a group that they suppress, so that they can be told from others: no link is to have it,
- * and one that was in a container may come back with it. */
+/* Our rules suppress the link group that is our mark, which tells them from others. So no link should be in that group;
+ * a link that was in a container may come back with it. */
 static void report_group(IbhCheck *check, const IbhQuestion *question, const IbhLink *link)
 {
     const char *iface = question->nic->link->name;
@@ -149,7 +149,7 @@ static void report_group(IbhCheck *check, const IbhQuestion *question, const Ibh
                     *word = ibh_text_shell_word(link->name), *user = NULL;
     IbhFinding *finding;
 
-    /* Another program's rule may ask for the group that the link has or would have. */
+    /* A foreign rule may suppress the group that the link has, or would have. */
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
         const IbhOwner other = {.rule = rule};
 
@@ -177,8 +177,8 @@ static gboolean agrees(const IbhTrace *trace, const IbhLookup *answer)
            (answer->type != RTN_UNICAST || ibh_route_leads_by(trace->route, answer->oif) || trace->route->hops);
 }
 
-/* The route that the kernel has found: of those with one prefix and metric it may take another one than the first, and
- * of IPv6 one for this source alone. NULL: none of the host's. */
+/* Finds the route that the kernel has taken. Among routes of one prefix and metric it need not be the first, and IPv6
+ * has routes for one source. NULL if the host has no such route. */
 static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
 {
     const IbhPrefix dst = ibh_prefix_of(&question->lookup.to, answer->length);
@@ -231,7 +231,7 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
         return;
     if (actual.passed)
         report_group(check, question, actual.passed);
-    /* What would be right if all of ours were there is ours to repair. */
+    /* If the packet were right with all of ours in place, --apply repairs it. */
     as_it_is = *question;
     question->got = repaired;
     ibh_question_grade(check, question);
@@ -247,7 +247,7 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
 #define BEFORE_OURS 1941u
 #define SELECTIVE (IBH_SELECT_FWMARK | IBH_SELECT_TOS | IBH_SELECT_UID | IBH_SELECT_PORT)
 
-/* A packet that has what the rule asks for, from a rail into one of these pieces, meets it. */
+/* Notes a foreign rule that packets of the rails would meet if they had its mark, TOS, user or port. */
 static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
