@@ -2,7 +2,7 @@
 /*
  * gateway= and remote= that cannot be used, and rails that reach no other host without a gateway.
  */
-#include "check/check.h"
+#include "check/rows.h"
 
 #include "plan/want.h"
 
@@ -62,8 +62,14 @@ static gboolean needs_own_gateway(const IbhNic *nic, int family)
 }
 
 /* Why it needs a gateway that it has not; NULL: it has it, or needs none. */
-static const char *why_missing(const IbhCheck *check, const IbhNic *nic, int family)
+static const char *why_missing(const IbhSubject *about)
 {
+    const IbhCheck *check = about->check;
+    const IbhNic *nic = about->nic;
+    const int family = about->family;
+
+    if (!(nic->link->flags & IFF_UP) || !ibh_nic_programs_family(nic, family))
+        return NULL;
     if (is_named_in_vain(check, nic, family))
         return "gateway= does not name another host in one of its subnets";
     if (ibh_nic_has_default(check->rails, nic, family))
@@ -76,13 +82,12 @@ static const char *why_missing(const IbhCheck *check, const IbhNic *nic, int fam
                : why_no_room(nic, family);
 }
 
-/* A host beyond all that rules and routes name; NULL: only single networks are there. */
-static const IbhPiece *find_beyond(const IbhCheck *check, int family)
+gboolean ibh_gateway_is_missing(IbhSubject *about)
 {
-    const IbhPrefix world = ibh_prefix_of_world(family);
-    IbhPiece *end, *first = ibh_check_pieces_inside(check, &world, &end);
+    const char *why = why_missing(about);
 
-    return first < end && !first->prefix.length ? first : NULL;
+    ibh_subject_say(about, "why=%s", why ? why : "");
+    return why != NULL;
 }
 
 IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *question)
@@ -101,115 +106,93 @@ IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *
                              iface, other, ibh_prefix_format(&route->dst, prefix), ip, iface);
 }
 
-/* Main sends what it says there through another NIC than the rail's: right, unless the answers are dropped. */
-static void note_way(const IbhCheck *check, IbhQuestion *question, const char *owner, const char *setting)
+/* Main sends what the address says there through another NIC than the rail's: right, unless the answers are dropped. */
+static void say_way(IbhSubject *about, IbhQuestion *question)
 {
+    const IbhCheck *check = about->check;
     const gboolean in_vain = ibh_question_is_answered_in_vain(check, question, &question->got);
     const IbhNic *through = ibh_rails_nic(check->rails, question->got.route->ifindex);
-    g_autofree char *way = ibh_question_way_text(check, question, &question->got),
-                    *why = ibh_owner_text(check->rails->snapshot, &question->owner);
-    IbhFinding *note = ibh_check_tell(check, question->nic, "gateway-missing", owner,
-                                      in_vain ? ibh_question_advise_gateway(check, question)
-                                              : ibh_remedy_advice("nothing has to be done; %s gives each rail a "
-                                                                  "gateway of its own",
-                                                                  setting),
-                                      "%s: %s", way, why);
+    g_autofree char *way = NULL, *why = NULL, *exception = NULL;
 
-    note->severity = in_vain ? IBH_WARNING : IBH_INFO;
-    if (through && through->rank)
-        ibh_finding_says(note, question->nic->link->name, ibh_question_exception_text(check, question));
+    question->owner.route = question->got.route;
+    way = ibh_question_way_text(check, question, &question->got);
+    why = ibh_owner_text(check->rails->snapshot, &question->owner);
+    exception = through && through->rank ? ibh_question_exception_text(check, question) : g_strdup("");
+    ibh_subject_say(about, "way=%s\nwhy=%s\nexception=%s", way, why, exception);
+    about->severity = in_vain ? IBH_WARNING : IBH_INFO;
+    if (in_vain) {
+        IbhRemedy remedy = ibh_question_advise_gateway(check, question);
+        g_autofree char *advice = remedy.advice;
+
+        ibh_subject_say(about, "advice=%s", advice);
+        about->remedy = "{advice}";
+    }
 }
 
-#define GATEWAYS_NAMED 4 /* of one rail: a routing protocol may have hundreds */
-
-/* It is asked about elsewhere. */
-static gboolean is_asked(const IbhNic *nic, const IbhPrefix *dst)
+/* Sets what is decided of this packet. */
+static void walk_to(const IbhCheck *check, const IbhPiece *piece, const IbhIp *from, IbhQuestion *question)
 {
-    return ibh_nic_address_near(nic, &dst->ip) || ibh_nic_find_remote(nic, dst);
+    question->piece = piece->prefix;
+    question->lookup = (IbhLookup){.from = *from, .to = piece->host};
+    question->got = ibh_fib_walk(check->actual, &question->lookup);
 }
 
-/* What main's route decides of this address's packets. FALSE: nothing. */
-static gboolean find_decided(const IbhCheck *check, const IbhRoute *route, const IbhAddress *address,
-                             IbhQuestion *question)
+/* Without a default of its own, main decides what it sends beyond its subnets, and through which NIC: for a host beyond
+ * all that rules and routes name. */
+gboolean ibh_gateway_is_others(IbhSubject *about)
 {
-    IbhPiece *end, *first = ibh_check_pieces_inside(check, &route->dst, &end);
+    const IbhCheck *check = about->check;
+    const IbhPrefix world = ibh_prefix_of_world(about->family);
+    IbhPiece *end, *first = ibh_check_pieces_inside(check, &world, &end);
 
-    for (const IbhPiece *piece = first; piece < end; piece++) {
-        question->piece = piece->prefix;
-        question->lookup = (IbhLookup){.from = address->local, .to = piece->host};
-        question->got = ibh_fib_walk(check->actual, &question->lookup);
-        question->owner.route = question->got.route;
-        if (question->got.route && ibh_route_compare(question->got.route, route) == 0)
-            return TRUE;
+    if (first == end || first->prefix.length || !ibh_nic_programs_family(about->nic, about->family) ||
+        ibh_nic_has_default(check->rails, about->nic, about->family) || why_missing(about))
+        return FALSE;
+    IBH_EACH_POINTER (const IbhAddress, address, about->nic->programmed) {
+        IbhQuestion question = {.kind = IBH_ASK_LEAVES, .nic = about->nic};
+
+        if (address->local.family != about->family || ibh_others_lead_out(check->rails, address))
+            continue;
+        walk_to(check, first, &address->local, &question);
+        if (!ibh_question_goes_astray(&question))
+            return FALSE;
+        say_way(about, &question);
+        return TRUE;
     }
     return FALSE;
 }
 
-/* Networks behind a host of another rail's subnet. Those by one gateway are one note. */
-static void note_ways_of_siblings(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
+#define GATEWAYS_NAMED 4 /* of one address: a routing protocol may have hundreds */
+
+/* Networks behind a host of another rail's subnet. Those by one gateway are one note. What lies in a subnet or remote=
+ * of the rail is asked about elsewhere. */
+gboolean ibh_route_is_of_sibling(IbhSubject *about)
 {
-    guint named = 0;
+    const IbhCheck *check = about->check;
+    const IbhRoute *route = about->route;
+    const IbhNic *nic = about->nic, *by = ibh_rails_nic(check->rails, route->ifindex);
+    IbhQuestion question = {.kind = IBH_ASK_LEAVES, .nic = nic};
+    g_autofree char *owner = NULL;
+    char ip[IBH_IP_STRLEN];
+    IbhPiece *end;
 
-    IBH_EACH_ROUTE (route, check) {
-        const IbhNic *by = ibh_rails_nic(check->rails, route->ifindex);
-        IbhQuestion question = {.kind = IBH_ASK_LEAVES, .nic = nic};
-        g_autofree char *owner = NULL;
-        char ip[IBH_IP_STRLEN];
-
-        if (route->table != IBH_TABLE_MAIN || route->family != address->local.family || !route->dst.length ||
-            !route->gateway.family || route->cached || !by)
+    if (route->table != IBH_TABLE_MAIN || route->family != about->family || !route->dst.length ||
+        !route->gateway.family || route->cached)
+        return FALSE;
+    if (!by || by == nic || by->status != IBH_NIC_RAIL || route->hops || ibh_nic_address_near(nic, &route->dst.ip) ||
+        ibh_nic_find_remote(nic, &route->dst))
+        return FALSE;
+    owner = g_strdup_printf("gateway %s of %s", ibh_ip_format(&route->gateway, ip), by->link->name);
+    if (ibh_findings_find(check->findings, "gateway-missing", nic->link->name, owner) || about->named >= GATEWAYS_NAMED)
+        return FALSE;
+    for (IbhPiece *piece = ibh_check_pieces_inside(check, &route->dst, &end); piece < end; piece++) {
+        walk_to(check, piece, about->ip, &question);
+        if (!question.got.route || ibh_route_compare(question.got.route, route) != 0)
             continue;
-        if (by == nic || by->status != IBH_NIC_RAIL || route->hops || is_asked(nic, &route->dst))
-            continue;
-        owner = g_strdup_printf("gateway %s of %s", ibh_ip_format(&route->gateway, ip), by->link->name);
-        if (ibh_findings_find(check->findings, "gateway-missing", nic->link->name, owner) || named >= GATEWAYS_NAMED ||
-            !find_decided(check, route, address, &question))
-            continue;
-        note_way(check, &question, owner, "remote=");
-        named++;
+        ibh_subject_say(about, "owner=%s", owner);
+        say_way(about, &question);
+        about->named++;
+        return TRUE;
     }
-}
-
-/* Without a default of its own, main decides what it sends beyond its subnets, and through which NIC. */
-static void note_way_beyond(const IbhCheck *check, const IbhNic *nic, int family)
-{
-    const IbhPiece *beyond = find_beyond(check, family);
-
-    IBH_EACH_POINTER (const IbhAddress, address, nic->programmed) {
-        IbhQuestion question = {.kind = IBH_ASK_LEAVES, .nic = nic};
-        g_autofree char *owner = NULL;
-
-        if (!beyond || address->local.family != family || ibh_others_lead_out(check->rails, address))
-            continue;
-        question.piece = beyond->prefix;
-        question.lookup = (IbhLookup){.from = address->local, .to = beyond->host};
-        question.got = ibh_fib_walk(check->actual, &question.lookup);
-        question.owner.route = question.got.route;
-        if (!ibh_question_goes_astray(&question))
-            return;
-        owner = ibh_owner_text(check->rails->snapshot, &question.owner);
-        note_way(check, &question, owner, "gateway=");
-        return;
-    }
-}
-
-void ibh_check_judge_gateway(const IbhCheck *check, const IbhNic *nic)
-{
-    static const int families[] = {AF_INET, AF_INET6};
-
-    IBH_EACH_ROW (const int, family, families) {
-        const char *why = (nic->link->flags & IFF_UP) && ibh_nic_programs_family(nic, *family)
-                              ? why_missing(check, nic, *family)
-                              : NULL;
-
-        if (why)
-            ibh_check_tell(check, nic, "gateway-missing", NULL, (IbhRemedy){0},
-                           "the main table decides how traffic beyond its subnets leaves: %s", why);
-        else if (ibh_nic_programs_family(nic, *family) && !ibh_nic_has_default(check->rails, nic, *family))
-            note_way_beyond(check, nic, *family);
-        IBH_EACH_POINTER (const IbhAddress, address, nic->programmed) {
-            if (address->local.family == *family && ibh_nic_is_usable(nic))
-                note_ways_of_siblings(check, nic, address);
-        }
-    }
+    return FALSE;
 }

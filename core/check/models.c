@@ -108,3 +108,10 @@ IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
         ibh_fib_add_route(fib, route);
     return fib;
 }
+
+const char *ibh_check_link_name(const IbhCheck *check, int ifindex)
+{
+    const IbhLink *link = ibh_snapshot_link(check->rails->snapshot, ifindex);
+
+    return link ? link->name : "no interface";
+}

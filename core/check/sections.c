@@ -2,7 +2,7 @@
 /*
  * Sections of the configuration that match no interface, and which one was meant.
  */
-#include "check/check.h"
+#include "check/rows.h"
 
 #include <string.h>
 
@@ -54,7 +54,9 @@ static const char *find_meant(const IbhRails *rails, const char *name)
 void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, const GArray *missed, GPtrArray *findings)
 {
     g_autoptr(GPtrArray) ifaces = g_ptr_array_new();
+    g_autoptr(GString) words = g_string_new(NULL);
     g_autoptr(GArray) sections = NULL;
+    IbhSubject about = {.rows = ibh_rows, .findings = findings, .words = words, .iface = ""};
 
     IBH_EACH (IbhLink, link, rails->snapshot->links)
         g_ptr_array_add(ifaces, link->name);
@@ -64,14 +66,8 @@ void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, co
     IBH_EACH (const IbhSection, section, sections) {
         const char *meant = section->is_name ? find_meant(rails, section->pattern) : NULL;
 
-        IbhFinding *finding = ibh_finding_add(
-            findings, "", IBH_INFO, "section-unmatched",
-            meant
-                ? ibh_remedy_advice("if %s is meant, write [interface %s], and then sudo ib-hook --apply", meant, meant)
-                : ibh_remedy_advice("ip -br link lists the names that exist"),
-            "%s: no interface is called %s, so this section has no effect%s%s", section->origin, section->pattern,
-            meant ? "; the nearest name that exists is " : "", meant ? meant : "");
-
-        finding->owner = g_strdup_printf("[interface %s]", section->pattern);
+        ibh_subject_say(&about, "origin=%s\npattern=%s\nmeant=%s", section->origin, section->pattern,
+                        meant ? meant : "");
+        ibh_subject_ask(&about, meant ? IBH_OF_MISSPELT_SECTION : IBH_OF_SECTION);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rails=N: so many RDMA ports shall have a rail, on a host whose memory of its rails does not outlast a boot. */
-#include "fabric/fabric.h"
+#include "fabric/rows.h"
 
 #include "check/check.h"
 
@@ -49,7 +49,8 @@ void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guin
 {
     g_autoptr(GHashTable) with_rail = find_ports_with_rail(rails);
     const guint have = g_hash_table_size(with_rail);
-    g_autoptr(GString) without = g_string_new(NULL);
+    g_autoptr(GString) without = g_string_new(NULL), words = g_string_new(NULL);
+    IbhSubject about = {.rows = ibh_fabric_rows, .findings = findings, .words = words, .iface = ""};
     guint absent = wanted > have ? wanted - have : 0;
 
     IBH_EACH (const IbhPort, port, fabric->ports) {
@@ -61,12 +62,7 @@ void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guin
     if (absent)
         g_string_append_printf(without, "%s%u %s not there", without->len ? ", and " : "", absent,
                                absent == 1 ? "port is" : "ports are");
-    if (have < wanted)
-        ibh_finding_add(findings, "", IBH_ERROR, "rails-missing", (IbhRemedy){0},
-                        "%u of %u RDMA ports have a rail, as rails=%u counts them; without one: %s", have, wanted,
-                        wanted, without->str);
-    else if (have > wanted)
-        ibh_finding_add(findings, "", IBH_INFO, "rails-missing",
-                        ibh_remedy_advice("if that is right, set rails=%u in the configuration", have),
-                        "%u RDMA ports have a rail, more than rails=%u says", have, wanted);
+    ibh_subject_say(&about, "have=%u\nwanted=%u\nwithout=%s", have, wanted, without->str);
+    if (have != wanted)
+        ibh_subject_ask(&about, have < wanted ? IBH_OF_MISSING_RAILS : IBH_OF_MORE_RAILS);
 }

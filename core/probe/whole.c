@@ -2,6 +2,8 @@
 /* Findings of --probe that are of no single pair. */
 #include "probe/probe.h"
 
+#include "check/row.h"
+
 #include <string.h>
 #include <sys/socket.h>
 
@@ -140,7 +142,7 @@ static IbhFinding *report_strangers(IbhProbe *probe, const IbhProbeHop *hop, Kin
 
     if (kind == AS_OWN_NIC)
         return ibh_finding_add(probe->findings, who, IBH_WARNING, "foreign-nic-answers",
-                               ibh_remedy_advice("%s", ibh_code_find("foreign-nic-answers")->advice),
+                               ibh_remedy_advice("%s", ibh_code_find("foreign-nic-answers")->remedy),
                                "it is no rail, but on the wire of %s, and answered ARP for %s: peers may send to the "
                                "wrong NIC",
                                rail, ips);

@@ -2,7 +2,7 @@
 /*
  * Netdevs of ports: P_Keys, GIDs of their addresses, and what rails of one subnet have in common. Pure.
  */
-#include "fabric/case.h"
+#include "fabric/rows.h"
 
 #include <linux/if_arp.h>
 #include <sys/socket.h>
@@ -24,56 +24,56 @@ static guint16 find_pkey(const IbhPort *port, int pkey)
 }
 
 /* The entry for the subnet manager's list of partitions. */
-static void say_partition(IbhCase *c)
+static void say_partition(IbhSubject *about)
 {
-    guint number = (guint)c->nic->pkey & ~(guint)PKEY_FULL;
+    guint number = (guint)about->netdev->pkey & ~(guint)PKEY_FULL;
 
-    ibh_case_say(c, "pkey", "0x%04x", (guint)c->nic->pkey);
+    ibh_subject_say(about, "pkey=0x%04x", (guint)about->netdev->pkey);
     if (number == 0x7fff)
-        ibh_case_say(c, "partition", "Default=0x7fff");
+        ibh_subject_say(about, "partition=Default=0x7fff");
     else
-        ibh_case_say(c, "partition", "p%x=0x%04x", number, number);
-    if (c->port->gid.guid)
-        ibh_case_say(c, "guid", "0x%016" G_GINT64_MODIFIER "x", c->port->gid.guid);
+        ibh_subject_say(about, "partition=p%x=0x%04x", number, number);
+    if (about->port->gid.guid)
+        ibh_subject_say(about, "guid=0x%016" G_GINT64_MODIFIER "x", about->port->gid.guid);
     else
-        ibh_case_say(c, "guid", "ALL");
+        ibh_subject_say(about, "guid=ALL");
 }
 
-static gboolean has_pkey(const IbhCase *c)
+static gboolean has_pkey(const IbhSubject *about)
 {
-    return c->port && c->nic->pkey != IBH_UNKNOWN && ibh_port_is_active(c->port);
+    return about->port && about->netdev->pkey != IBH_UNKNOWN && ibh_port_is_active(about->port);
 }
 
-static gboolean lacks_pkey(IbhCase *c)
+gboolean ibh_netdev_lacks_pkey(IbhSubject *about)
 {
-    if (!has_pkey(c) || !c->port->has_all_pkeys || find_pkey(c->port, c->nic->pkey))
+    if (!has_pkey(about) || !about->port->has_all_pkeys || find_pkey(about->port, about->netdev->pkey))
         return FALSE;
-    say_partition(c);
+    say_partition(about);
     return TRUE;
 }
 
-static gboolean is_limited(IbhCase *c)
+gboolean ibh_netdev_is_limited(IbhSubject *about)
 {
-    guint16 found = has_pkey(c) ? find_pkey(c->port, c->nic->pkey) : 0;
+    guint16 found = has_pkey(about) ? find_pkey(about->port, about->netdev->pkey) : 0;
 
     if (!found || (found & PKEY_FULL))
         return FALSE;
-    say_partition(c);
-    ibh_case_say(c, "found", "0x%04x", (guint)found);
-    ibh_case_say(c, "full", "0x%04x", (guint)(found | PKEY_FULL));
+    say_partition(about);
+    ibh_subject_say(about, "found=0x%04x\nfull=0x%04x", (guint)found, (guint)(found | PKEY_FULL));
     return TRUE;
 }
 
 /* ---- hardware addresses ---- */
 
-static gboolean has_stale_prefix(IbhCase *c)
+gboolean ibh_netdev_has_stale_prefix(IbhSubject *about)
 {
-    if (!c->port || !c->nic->used || !c->port->is_steady || !ibh_port_is_right(c->port))
+    if (!about->port || !about->netdev->used || !about->port->is_steady || !ibh_port_is_right(about->port))
         return FALSE;
-    if (!c->nic->address_prefix || !c->port->gid.prefix || c->nic->address_prefix == c->port->gid.prefix)
+    if (!about->netdev->address_prefix || !about->port->gid.prefix ||
+        about->netdev->address_prefix == about->port->gid.prefix)
         return FALSE;
-    ibh_case_say(c, "own", "%016" G_GINT64_MODIFIER "x", c->nic->address_prefix);
-    ibh_case_say(c, "its", "%016" G_GINT64_MODIFIER "x", c->port->gid.prefix);
+    ibh_subject_say(about, "own=%016" G_GINT64_MODIFIER "x\nits=%016" G_GINT64_MODIFIER "x",
+                    about->netdev->address_prefix, about->port->gid.prefix);
     return TRUE;
 }
 
@@ -96,22 +96,23 @@ static gboolean has_gids_of_addresses(const IbhPort *port)
 }
 
 /* One finding a NIC: further wrong GIDs have the same cause. */
-static gboolean has_wrong_gid(IbhCase *c)
+gboolean ibh_netdev_has_wrong_gid(IbhSubject *about)
 {
     char text[IBH_IP_STRLEN];
 
-    if (!has_gids_of_addresses(c->port) || !c->nic->used || !c->nic->usable || !ibh_case_is_sound(c, c->port))
+    if (!has_gids_of_addresses(about->port) || !about->netdev->used || !about->netdev->usable ||
+        !ibh_port_is_sound(about, about->port))
         return FALSE;
-    IBH_EACH (const IbhIp, ip, c->nic->addresses) {
-        const IbhGid *gid = find_gid(c->port, ip);
+    IBH_EACH (const IbhIp, ip, about->netdev->addresses) {
+        const IbhGid *gid = find_gid(about->port, ip);
 
-        if (gid && (!gid->ndev[0] || g_str_equal(gid->ndev, c->nic->iface)))
+        if (gid && (!gid->ndev[0] || g_str_equal(gid->ndev, about->netdev->iface)))
             continue;
-        ibh_case_say(c, "address", "%s", ibh_ip_format(ip, text));
+        ibh_subject_say(about, "address=%s", ibh_ip_format(ip, text));
         if (gid)
-            ibh_case_say(c, "fault", "names %s, not %s, in its entry", gid->ndev, c->nic->iface);
+            ibh_subject_say(about, "fault=names %s, not %s, in its entry", gid->ndev, about->netdev->iface);
         else
-            ibh_case_say(c, "fault", "has no entry");
+            ibh_subject_say(about, "fault=has no entry");
         return TRUE;
     }
     return FALSE;
@@ -124,18 +125,18 @@ typedef char *Value(const IbhFabric *fabric, const IbhPortNic *nic);
 
 /* For the rails that differ from the majority; without a majority, for all: a rail beside it with another value. NULL:
  * it does not differ. */
-static const IbhPortNic *find_model(IbhCase *c, Value *value)
+static const IbhPortNic *find_model(IbhSubject *about, Value *value)
 {
     g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    g_autofree char *own = c->nic->rail ? value(c->fabric, c->nic) : NULL, *its = NULL;
+    g_autofree char *own = about->netdev->rail ? value(about->fabric, about->netdev) : NULL, *its = NULL;
     const IbhPortNic *model = NULL;
     char text[IBH_PREFIX_STRLEN];
     gsize all = 0, best = 0;
 
     if (!own)
         return NULL;
-    IBH_EACH (const IbhPortNic, other, c->fabric->nics) {
-        char *one = ibh_port_nics_are_beside(c->nic, other) ? value(c->fabric, other) : NULL;
+    IBH_EACH (const IbhPortNic, other, about->fabric->nics) {
+        char *one = ibh_port_nics_are_beside(about->netdev, other) ? value(about->fabric, other) : NULL;
         gsize n = one ? GPOINTER_TO_SIZE(g_hash_table_lookup(counts, one)) + 1 : 0;
 
         if (!one)
@@ -149,11 +150,9 @@ static const IbhPortNic *find_model(IbhCase *c, Value *value)
     }
     if (!best || 2 * GPOINTER_TO_SIZE(g_hash_table_lookup(counts, own)) > all)
         return NULL;
-    its = value(c->fabric, model);
-    ibh_case_say(c, "own", "%s", own);
-    ibh_case_say(c, "its", "%s", its);
-    ibh_case_say(c, "model", "%s", model->iface);
-    ibh_case_say(c, "subnet", "%s", ibh_prefix_format(ibh_port_nics_shared_subnet(c->nic, model), text));
+    its = value(about->fabric, model);
+    ibh_subject_say(about, "own=%s\nits=%s\nmodel=%s\nsubnet=%s", own, its, model->iface,
+                    ibh_prefix_format(ibh_port_nics_shared_subnet(about->netdev, model), text));
     return model;
 }
 
@@ -185,23 +184,23 @@ static char *sm_of(const IbhFabric *fabric, const IbhPortNic *nic)
     return port && port->sm_lid > 0 ? g_strdup_printf("%d", port->sm_lid) : NULL;
 }
 
-static gboolean pkey_differs(IbhCase *c)
+gboolean ibh_netdev_has_other_pkey(IbhSubject *about)
 {
-    return find_model(c, pkey_of) != NULL;
+    return find_model(about, pkey_of) != NULL;
 }
 
-static gboolean prefix_differs(IbhCase *c)
+gboolean ibh_netdev_has_other_prefix(IbhSubject *about)
 {
-    return find_model(c, prefix_of) != NULL;
+    return find_model(about, prefix_of) != NULL;
 }
 
 /* Of two fabrics each has a manager of its own: that they are two is said already. */
-static gboolean sm_differs(IbhCase *c)
+gboolean ibh_netdev_has_other_sm(IbhSubject *about)
 {
-    const IbhPortNic *model = find_model(c, sm_of);
-    const IbhPort *its = model ? ibh_fabric_port(c->fabric, model) : NULL;
+    const IbhPortNic *model = find_model(about, sm_of);
+    const IbhPort *its = model ? ibh_fabric_port(about->fabric, model) : NULL;
 
-    return its && (!c->port->gid.prefix || !its->gid.prefix || c->port->gid.prefix == its->gid.prefix);
+    return its && (!about->port->gid.prefix || !its->gid.prefix || about->port->gid.prefix == its->gid.prefix);
 }
 
 /* ---- one MTU and mode for a subnet ---- */
@@ -231,14 +230,14 @@ static int compare_places(gconstpointer a, gconstpointer b)
 
 /* This rail, those beside it, and those beside them, in the order of the host, const IbhPortNic *: one of them cannot
  * be changed without regard for the others. */
-static GPtrArray *find_rails_around(const IbhCase *c)
+static GPtrArray *find_rails_around(const IbhSubject *about)
 {
     GPtrArray *rails = g_ptr_array_new();
 
-    g_ptr_array_add(rails, (gpointer)(guintptr)c->nic);
+    g_ptr_array_add(rails, (gpointer)(guintptr)about->netdev);
     for (guint known = 0; known < rails->len;) {
         known = rails->len;
-        IBH_EACH (const IbhPortNic, nic, c->fabric->nics) {
+        IBH_EACH (const IbhPortNic, nic, about->fabric->nics) {
             if (has_mtu(nic) && has_one_beside(rails, nic) && !g_ptr_array_find(rails, nic, NULL))
                 g_ptr_array_add(rails, (gpointer)(guintptr)nic);
         }
@@ -296,9 +295,10 @@ static char *describe_mtu(const IbhPortNic *nic)
 }
 
 /* The commands that make all of them like the goal, and in words which those are. */
-static void say_mtus(IbhCase *c, const GPtrArray *rails, const IbhPortNic *goal)
+static void say_mtus(IbhSubject *about, const GPtrArray *rails, const IbhPortNic *goal)
 {
-    g_autoptr(GString) commands = g_string_new(NULL), others = g_string_new(NULL);
+    g_autoptr(GString) list = g_string_new(NULL), others = g_string_new(NULL);
+    g_autofree char *commands = NULL, *its = NULL;
     char text[IBH_PREFIX_STRLEN];
 
     IBH_EACH_POINTER (const IbhPortNic, nic, rails) {
@@ -308,77 +308,29 @@ static void say_mtus(IbhCase *c, const GPtrArray *rails, const IbhPortNic *goal)
             continue;
         g_string_append_printf(others, "%s%s has %s", others->len ? "; " : "", nic->iface, own);
         if (!g_str_equal(nic->mode, goal->mode))
-            g_string_append_printf(commands, "%secho %s >/sys/class/net/%s/mode", commands->len ? "; " : "", goal->mode,
-                                   name);
+            g_string_append_printf(list, "%secho %s >/sys/class/net/%s/mode", list->len ? "; " : "", goal->mode, name);
         if (nic->mtu != goal->mtu)
-            g_string_append_printf(commands, "%sip link set %s mtu %d", commands->len ? "; " : "", name, goal->mtu);
+            g_string_append_printf(list, "%sip link set %s mtu %d", list->len ? "; " : "", name, goal->mtu);
     }
-    ibh_case_say(c, "others", "%s", others->str);
-    ibh_case_take(c, "commands", ibh_command_with_sudo(g_strdup(commands->str)));
-    ibh_case_take(c, "its", describe_mtu(goal));
-    ibh_case_say(c, "model", "%s", goal->iface);
-    ibh_case_say(c, "subnet", "%s", ibh_prefix_format(&g_array_index(goal->subnets, IbhPrefix, 0), text));
+    commands = ibh_command_with_sudo(g_strdup(list->str));
+    its = describe_mtu(goal);
+    ibh_subject_say(about, "others=%s\ncommands=%s\nits=%s\nmodel=%s\nsubnet=%s", others->str, commands, its,
+                    goal->iface, ibh_prefix_format(&g_array_index(goal->subnets, IbhPrefix, 0), text));
 }
 
 /* The words are the same for each of these rails: so they are one finding, which hits the rails that differ from the
  * majority, and without a majority all. */
-static gboolean mtu_differs(IbhCase *c)
+gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
 {
-    g_autoptr(GPtrArray) rails = find_rails_around(c);
-    const IbhPortNic *goal = has_mtu(c->nic) && c->nic->rail ? find_goal(rails) : NULL;
+    g_autoptr(GPtrArray) rails = find_rails_around(about);
+    const IbhPortNic *goal = has_mtu(about->netdev) && about->netdev->rail ? find_goal(rails) : NULL;
     const guint alike = goal ? count_alike(rails, goal) : rails->len;
     const gboolean is_majority = 2 * alike > rails->len;
 
-    if (alike == rails->len || (is_majority && are_alike(c->nic, goal)))
+    if (alike == rails->len || (is_majority && are_alike(about->netdev, goal)))
         return FALSE;
-    say_mtus(c, rails, goal);
-    /* Without a majority this host cannot know which of them the fabric has. */
-    ibh_case_say(c, "do",
-                 is_majority ? "$ {commands}"
-                             : "make them alike, as the fabric has it; the smaller one fits all: {commands}");
+    say_mtus(about, rails, goal);
+    if (!is_majority) /* this host cannot know which of them the fabric has */
+        about->remedy = "make them alike, as the fabric has it; the smaller one fits all: {commands}";
     return TRUE;
 }
-
-#define FABRIC_ADVICE "so the peers of one rail cannot reach the other"
-#define PARTITION_ADVICE                                                                                               \
-    "where the subnet manager runs, add \"{partition}, ipoib: {guid}=full;\" to its partitions (opensm: "              \
-    "/etc/rdma/partitions.conf) and restart it"
-
-const IbhRow ibh_rows_of_nic[] = {
-    {"mode-mtu", mtu_differs,
-     "{others}, expected {its} as {model} in the same subnet {subnet}: a peer that sends to both loses the packets "
-     "that "
-     "are too large for one of them",
-     "{do}"},
-    {"pkey-unknown", lacks_pkey,
-     "P_Key {pkey} is not in the table of {port}, where it is expected: the subnet manager has not made the port a "
-     "member of that partition, so the interface reaches no host",
-     PARTITION_ADVICE},
-    {"pkey-limited", is_limited,
-     "the table of {port} has {found}, a limited member, not {full}: it reaches full members of the partition, but no "
-     "other limited one, so two such hosts do not reach each other",
-     PARTITION_ADVICE},
-    {"subnet-prefix-differs", has_stale_prefix,
-     "the hardware address of {iface} has the subnet prefix {own}, expected {its} as its port {port}: peers learn an "
-     "address that the fabric no longer has, so what they send is lost",
-     "$ ip link set {iface} down; ip link set {iface} up"},
-    {"gid-missing", has_wrong_gid,
-     "the GID table of {port} {fault} for {address}: RDMA connections from and to it fail, though ping works",
-     "remove the address from {iface} and add it again; if that does not help, see what the kernel says of it (dmesg), "
-     "and load the adapter's driver again or reboot"},
-    {"pkey-differs", pkey_differs,
-     "P_Key {own}, expected {its} as {model} has, in the same subnet {subnet}: members of one partition do not hear "
-     "those of another, " FABRIC_ADVICE,
-     "give both interfaces the P_Key that their peers have, or each partition a subnet of its own"},
-    {"subnet-prefix-differs", prefix_differs,
-     "the GIDs of {port} begin with {own}, expected {its} as those of {model}, in the same IP subnet {subnet}: they "
-     "are on two fabrics, " FABRIC_ADVICE,
-     "if both are cabled to one fabric, give its subnet managers one subnet_prefix; if not, give each fabric an IP "
-     "subnet of its own"},
-    {"sm-differs", sm_differs,
-     "the subnet manager of {port} has lid {own}, expected {its} as that of {model}, in the same IP subnet {subnet}: "
-     "they are on two fabrics, " FABRIC_ADVICE,
-     "see which subnet manager each port has (sminfo -C DEVICE -P PORT); if they are on two fabrics, cable them to "
-     "one, or give each an IP subnet of its own"},
-    {0},
-};

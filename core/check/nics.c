@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A NIC by itself: why it is no rail, and what other values or tables a rail has than it should.
+ */
+#include "check/rows.h"
+
+#include <sys/socket.h>
+
+#define ANSWERS_NOTHING 8 /* arp_ignore; 3 to 7 ignore nothing that matters here */
+
+gboolean ibh_rail_answers_nothing(IbhSubject *about)
+{
+    const int own = about->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
+
+    ibh_subject_say(about, "value=%d", own);
+    return own >= ANSWERS_NOTHING && ibh_nic_serves_family(about->nic, AF_INET);
+}
+
+gboolean ibh_rail_has_value_of_all(IbhSubject *about)
+{
+    const int all = about->check->rails->snapshot->all[IBH_SYSCTL_ARP_IGNORE];
+
+    if (all <= 2 || all < about->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] || ibh_rail_answers_nothing(about))
+        return FALSE;
+    ibh_subject_say(about, "value=%d\neffect=%s", all,
+                    all >= ANSWERS_NOTHING
+                        ? "peers get no answer to ARP requests, and cannot reach it"
+                        : "it answers ARP for other NICs' addresses, and peers send to the wrong one");
+    about->severity = all >= ANSWERS_NOTHING ? IBH_ERROR : IBH_WARNING;
+    return TRUE;
+}
+
+/* The configuration has given its old number to another NIC. */
+gboolean ibh_rail_has_moved(IbhSubject *about)
+{
+    const IbhNic *nic = about->nic;
+    const guint32 number = IBH_TABLE_BASE + nic->rank;
+    const IbhNic *other = ibh_rails_nic_by_table(about->check->rails, number);
+
+    if (nic->settings.table != IBH_TABLE_AUTO || nic->table == number || !other ||
+        other->settings.table == IBH_TABLE_AUTO)
+        return FALSE;
+    ibh_subject_say(about, "table=%u\nnumber=%u\norigin=%s", nic->table, other->table, other->settings.table_origin);
+    about->other = other;
+    return TRUE;
+}
+
+/* ---- NICs that are no rails ---- */
+
+/* A trial was perhaps not confirmed because it cut its user off: the configuration is read first. If no rail is left,
+ * one command ends all holds, silent NICs', too. */
+gboolean ibh_nic_is_held(IbhSubject *about)
+{
+    const IbhRails *rails = about->check->rails;
+    const gboolean is_last = rails->no_rails->len == rails->nics->len;
+
+    ibh_subject_say(about, "then=%s", about->nic->kept ? "" : ": until then it is no rail");
+    about->owner = is_last ? "" : NULL;
+    about->remedy = about->nic->kept ? "correct the configuration, then: sudo ib-hook --apply --confirm 60"
+                    : is_last        ? "$ ib-hook --apply"
+                                     : NULL;
+    return about->nic->status == IBH_NIC_HELD;
+}
+
+gboolean ibh_nic_is_blocked(IbhSubject *about)
+{
+    return about->nic->status == IBH_NIC_BLOCKED;
+}
+
+gboolean ibh_nic_lacks_address(IbhSubject *about)
+{
+    return about->nic->status == IBH_NIC_NO_ADDRESS && !ibh_link_is_missed(about->check->missed, about->nic->link);
+}
+
+/* The table that our rule leads this address's own traffic to; 0: no rule does. */
+static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *address)
+{
+    const IbhPrefix own = ibh_prefix_of_host(&address->local);
+
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        if (ibh_rule_is_ours(rule) && ibh_prefix_equal(&rule->from, &own) && rule->table != IBH_TABLE_MAIN &&
+            rule->priority < IBH_PRIORITY_DEFAULTS)
+            return rule->table;
+    }
+    return 0;
+}
+
+/* It is kept with its rules, and an event has taken the route that they lead to: what the configuration wants of it
+ * counts for nothing here. */
+gboolean ibh_nic_is_kept_astray(IbhSubject *about)
+{
+    const IbhCheck *check = about->check;
+
+    if (!about->nic->kept || !ibh_nic_is_usable(about->nic))
+        return FALSE;
+    IBH_EACH_POINTER (const IbhAddress, address, about->nic->served) {
+        const guint32 table = find_ruled_table(check->rails->snapshot, address);
+        IbhPiece *end, *rest = ibh_check_pieces_inside(check, &address->subnet, &end);
+        IbhQuestion question = {.kind = IBH_ASK_LEAVES, .nic = about->nic};
+        g_autofree char *way = NULL;
+        char subnet[IBH_PREFIX_STRLEN];
+
+        if (!table || rest == end || ibh_fib_find(check->actual, table, &rest->host, 0))
+            continue;
+        question.piece = rest->prefix;
+        question.lookup = (IbhLookup){.from = address->local, .to = rest->host};
+        question.got = ibh_fib_walk(check->actual, &question.lookup);
+        if (!ibh_question_goes_astray(&question))
+            continue;
+        way = ibh_question_way_text(check, &question, &question.got);
+        ibh_subject_say(about, "way=%s\nsubnet=%s\ntable=%u", way, ibh_prefix_format(&address->subnet, subnet), table);
+        return about->astray = TRUE;
+    }
+    return FALSE;
+}
+
+gboolean ibh_nic_is_asked_for(IbhSubject *about)
+{
+    return about->check->only && !about->nic->kept;
+}
