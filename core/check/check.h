@@ -119,6 +119,11 @@ GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot);
 void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean ours);
 IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind);
 
+/* What becomes now of a packet from this address of the NIC to a host of the prefix that no smaller piece has. FALSE:
+ * there is no such host. */
+gboolean ibh_check_walk_into(const IbhCheck *check, const IbhNic *nic, const IbhIp *from, const IbhPrefix *prefix,
+                             IbhQuestion *ret_question);
+
 /* Each route of the host, those of foreign tables too; `break` ends one list of the two. Tables that were read whole
  * come first, in the kernel's order: of routes with one prefix and metric the first one counts. */
 #define IBH_EACH_ROUTE(x, check)                                                                                       \

@@ -129,34 +129,24 @@ static void say_way(IbhSubject *about, IbhQuestion *question)
     }
 }
 
-/* Sets what is decided of this packet. */
-static void walk_to(const IbhCheck *check, const IbhPiece *piece, const IbhIp *from, IbhQuestion *question)
-{
-    question->piece = piece->prefix;
-    question->lookup = (IbhLookup){.from = *from, .to = piece->host};
-    question->got = ibh_fib_walk(check->actual, &question->lookup);
-}
-
 /* Without a default of its own, main decides what it sends beyond its subnets, and through which NIC: for a host beyond
  * all that rules and routes name. */
 gboolean ibh_gateway_is_others(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
     const IbhPrefix world = ibh_prefix_of_world(about->family);
-    IbhPiece *end, *first = ibh_check_pieces_inside(check, &world, &end);
+    IbhQuestion beyond;
 
-    if (first == end || first->prefix.length || !ibh_nic_programs_family(about->nic, about->family) ||
+    if (!ibh_nic_programs_family(about->nic, about->family) ||
         ibh_nic_has_default(check->rails, about->nic, about->family) || why_missing(about))
         return FALSE;
     IBH_EACH_POINTER (const IbhAddress, address, about->nic->programmed) {
-        IbhQuestion question = {.kind = IBH_ASK_LEAVES, .nic = about->nic};
-
         if (address->local.family != about->family || ibh_others_lead_out(check->rails, address))
             continue;
-        walk_to(check, first, &address->local, &question);
-        if (!ibh_question_goes_astray(&question))
+        if (!ibh_check_walk_into(check, about->nic, &address->local, &world, &beyond) || beyond.piece.length ||
+            !ibh_question_goes_astray(&beyond))
             return FALSE;
-        say_way(about, &question);
+        say_way(about, &beyond);
         return TRUE;
     }
     return FALSE;
@@ -186,7 +176,9 @@ gboolean ibh_route_is_of_sibling(IbhSubject *about)
     if (ibh_findings_find(check->findings, "gateway-missing", nic->link->name, owner) || about->named >= GATEWAYS_NAMED)
         return FALSE;
     for (IbhPiece *piece = ibh_check_pieces_inside(check, &route->dst, &end); piece < end; piece++) {
-        walk_to(check, piece, about->ip, &question);
+        question.piece = piece->prefix;
+        question.lookup = (IbhLookup){.from = *about->ip, .to = piece->host};
+        question.got = ibh_fib_walk(check->actual, &question.lookup);
         if (!question.got.route || ibh_route_compare(question.got.route, route) != 0)
             continue;
         ibh_subject_say(about, "owner=%s", owner);

@@ -95,19 +95,14 @@ gboolean ibh_nic_is_kept_astray(IbhSubject *about)
         return FALSE;
     IBH_EACH_POINTER (const IbhAddress, address, about->nic->served) {
         const guint32 table = find_ruled_table(check->rails->snapshot, address);
-        IbhPiece *end, *rest = ibh_check_pieces_inside(check, &address->subnet, &end);
-        IbhQuestion question = {.kind = IBH_ASK_LEAVES, .nic = about->nic};
         g_autofree char *way = NULL;
         char subnet[IBH_PREFIX_STRLEN];
+        IbhQuestion rest;
 
-        if (!table || rest == end || ibh_fib_find(check->actual, table, &rest->host, 0))
+        if (!table || !ibh_check_walk_into(check, about->nic, &address->local, &address->subnet, &rest) ||
+            ibh_fib_find(check->actual, table, &rest.lookup.to, 0) || !ibh_question_goes_astray(&rest))
             continue;
-        question.piece = rest->prefix;
-        question.lookup = (IbhLookup){.from = address->local, .to = rest->host};
-        question.got = ibh_fib_walk(check->actual, &question.lookup);
-        if (!ibh_question_goes_astray(&question))
-            continue;
-        way = ibh_question_way_text(check, &question, &question.got);
+        way = ibh_question_way_text(check, &rest, &rest.got);
         ibh_subject_say(about, "way=%s\nsubnet=%s\ntable=%u", way, ibh_prefix_format(&address->subnet, subnet), table);
         return about->astray = TRUE;
     }

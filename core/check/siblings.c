@@ -18,15 +18,14 @@ static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
 }
 
 /* What is sent to the rest of a wider subnet leaves through this NIC all the same: remote=, or others lead it there. */
-static gboolean reaches_rest(const IbhCheck *check, const IbhAddress *address, const IbhPrefix *wide)
+static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
 {
-    IbhPiece *end, *rest = ibh_check_pieces_inside(check, wide, &end);
-    IbhTrace trace;
+    IbhQuestion rest;
 
-    if (rest == end || ibh_nic_leaves_to_others(ibh_rails_nic(check->rails, address->ifindex), address, &rest->host))
+    if (!ibh_check_walk_into(about->check, about->nic, about->ip, wide, &rest) ||
+        ibh_nic_leaves_to_others(about->nic, about->address, &rest.lookup.to))
         return TRUE;
-    trace = ibh_fib_walk(check->actual, &(IbhLookup){.from = address->local, .to = rest->host});
-    return !trace.refused && ibh_route_leads_by(trace.route, address->ifindex);
+    return !rest.got.refused && ibh_route_leads_by(rest.got.route, about->nic->link->ifindex);
 }
 
 /* What most of the rails in this wider subnet have there, or else the wider prefix, which reaches all. */
@@ -60,7 +59,7 @@ static gboolean differs(IbhSubject *about)
         ibh_check_find_link(check, address, &link))
         return FALSE;
     if (find_wider(about->nic, &address->subnet) || ibh_nic_serves_subnet(about->other, &address->subnet) ||
-        reaches_rest(check, address, &wider->subnet))
+        reaches_rest(about, &wider->subnet))
         return FALSE;
     ibh_subject_say(about, "wide=%s\nlength=%u\ngateway=%s\nits=%u\nlikely=%u", ibh_prefix_format(&wider->subnet, wide),
                     address->subnet.length, ibh_ip_format(&wider->local, ip), wider->subnet.length,

@@ -120,13 +120,18 @@ gboolean ibh_rail_is_mute(IbhSubject *about)
 
 /* ---- ARP for others ---- */
 
+/* With this own value of a sysctl, and that of all. */
+static int get_effective(const IbhCheck *check, const int *values, IbhSysctl key)
+{
+    return ibh_sysctl_effective(key, values[key], check->rails->snapshot->all[key]);
+}
+
 /* The route by which what comes in for this host would be forwarded by another NIC, and rp_filter would not drop it: as
  * a proxy, it answers for the host. NULL: there is none. */
 static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic, const IbhIp *to)
 {
     const IbhTrace way = ibh_fib_walk(check->actual, &(IbhLookup){.from = *to, .to = *to, .iif = nic->link->ifindex});
-    int filter = ibh_sysctl_effective(IBH_SYSCTL_RP_FILTER, nic->link->sysctl[IBH_SYSCTL_RP_FILTER],
-                                      check->rails->snapshot->all[IBH_SYSCTL_RP_FILTER]);
+    const int filter = get_effective(check, nic->link->sysctl, IBH_SYSCTL_RP_FILTER);
 
     if (way.refused || way.route->type != RTN_UNICAST || ibh_route_leads_by(way.route, nic->link->ifindex))
         return NULL;
@@ -147,7 +152,7 @@ static gboolean leads_by_rails(const IbhCheck *check, const IbhRoute *route)
         if (!is_rail(check, hop->ifindex))
             return FALSE;
     }
-    return route->hops || is_rail(check, route->ifindex);
+    return is_rail(check, route->ifindex);
 }
 
 #define GUESTS_NAMED 4
@@ -242,12 +247,6 @@ gboolean ibh_question_is_of_proxy(IbhSubject *about)
 
 /* ---- who answers ARP for whom, on the rails' wire ---- */
 
-/* With this own value of a sysctl, and that of all. */
-static int get_effective(const IbhCheck *check, const int *values, IbhSysctl key)
-{
-    return ibh_sysctl_effective(key, values[key], check->rails->snapshot->all[key]);
-}
-
 /* A NIC in a VRF answers for addresses outside of it only as long as the local table is asked before the VRF's. */
 static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
 {
@@ -260,8 +259,19 @@ static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
            !ibh_link_has_no_wire(check->rails, link);
 }
 
-/* It has an address in the rail's subnet, and not of a smaller one inside it, which is another wire; or it is stacked
- * on the rail, but for VLANs. A candidate without an address is where the rails are. */
+/* The rail's IPv4 subnet that peers ask for the address in; NULL: it names a smaller network inside, which is another
+ * wire, or none of the rail's. */
+static const IbhPrefix *find_asked_in(const IbhNic *rail, const IbhAddress *address)
+{
+    const IbhAddress *near = ibh_nic_address_near(rail, &address->local);
+
+    if (!near || near->local.family != AF_INET || rail->status != IBH_NIC_RAIL || ibh_address_is_host(near))
+        return NULL;
+    return ibh_address_is_host(address) || address->subnet.length <= near->subnet.length ? &near->subnet : NULL;
+}
+
+/* It has an address in the rail's subnet; or it is stacked on the rail, but for VLANs. A candidate without an address
+ * is where the rails are. */
 static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
 {
     static const char *const kinds[] = {"macvlan", "macvtap", "ipvlan", NULL};
@@ -273,10 +283,7 @@ static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
     if (nic->rank && nic->status == IBH_NIC_NO_ADDRESS)
         return nic->settings.arp != IBH_ARP_KEEP;
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
-        const IbhAddress *theirs = ibh_nic_address_near(rail, &address->local);
-
-        if (theirs && theirs->local.family == AF_INET && !ibh_address_is_host(theirs) &&
-            (ibh_address_is_host(address) || address->subnet.length <= theirs->subnet.length))
+        if (find_asked_in(rail, address))
             return TRUE;
     }
     return FALSE;
@@ -311,40 +318,20 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
                              const IbhPrefix *subnet)
 {
     const int ignore = get_effective(check, values, IBH_SYSCTL_ARP_IGNORE);
-    IbhPiece *end, *rest = ibh_check_pieces_inside(check, subnet, &end);
     const IbhNic *leads;
-    IbhTrace way;
+    IbhQuestion way;
 
     if (!takes_requests(check, nic) || ignore == 1 || ignore == 2 || ignore == 8)
         return FALSE;
-    if (rest == end)
+    if (!ibh_check_walk_into(check, nic, &address->local, subnet, &way))
         return TRUE;
-    way = ibh_fib_walk(check->actual, &(IbhLookup){.from = address->local, .to = rest->host});
-    leads = way.route ? ibh_rails_nic(check->rails, way.route->ifindex) : NULL;
-    if (way.refused || !leads || !ibh_nic_address_near(leads, &rest->host)) /* its replies would not get there */
+    leads = way.got.route ? ibh_rails_nic(check->rails, way.got.route->ifindex) : NULL;
+    if (way.got.refused || !leads || !ibh_nic_address_near(leads, &way.lookup.to)) /* replies would not get there */
         return FALSE;
-    if (way.route->hops || leads == nic)
+    if (way.got.route->hops || leads == nic)
         return TRUE;
     return !get_effective(check, values, IBH_SYSCTL_ARP_FILTER) &&
            get_effective(check, values, IBH_SYSCTL_RP_FILTER) != 1;
-}
-
-/* The rail's subnet that peers ask for it in; NULL: it names a network of its own, or none of a rail's. */
-static const IbhPrefix *find_asked_in(const IbhNic *rail, const IbhAddress *address)
-{
-    const IbhAddress *near = ibh_nic_address_near(rail, &address->local);
-
-    return near && rail->status == IBH_NIC_RAIL && !ibh_address_is_host(near) &&
-                   (ibh_address_is_host(address) || address->subnet.length <= near->subnet.length)
-               ? &near->subnet
-               : NULL;
-}
-
-/* It is this NIC's own address: arp_ignore=1 does not silence that. */
-static gboolean answers_for_itself(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
-{
-    return ibh_rails_address(check->rails, nic, &address->local) && takes_requests(check, nic) &&
-           get_effective(check, nic->link->sysctl, IBH_SYSCTL_ARP_IGNORE) != 8;
 }
 
 /* A NIC of the rail's wire that is no rail answers for it. */
@@ -368,7 +355,9 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
         const IbhPrefix *subnet = find_asked_in(nic, address);
         int wanted[IBH_N_SYSCTLS];
 
-        if (nic->status == IBH_NIC_RAIL && answers_for_itself(check, nic, address))
+        /* A rail's own address: arp_ignore=1 does not silence that. */
+        if (nic->status == IBH_NIC_RAIL && ibh_rails_address(check->rails, nic, &address->local) &&
+            takes_requests(check, nic) && get_effective(check, nic->link->sysctl, IBH_SYSCTL_ARP_IGNORE) != 8)
             return FALSE;
         if (!subnet)
             continue;
@@ -383,24 +372,21 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
     return was_answered;
 }
 
-/* A NIC that is no rail takes no request where its own packets leave through another one: with a strict rp_filter. */
-static gboolean answers_nobody(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
-{
-    IbhPiece *end, *rest = ibh_check_pieces_inside(check, &address->subnet, &end);
-    IbhTrace way;
-
-    if ((nic->link->flags & IFF_LOOPBACK) || ibh_link_has_no_wire(check->rails, nic->link))
-        return TRUE;
-    if (nic->status == IBH_NIC_RAIL || nic->link->master || !ibh_nic_is_usable(nic) || rest == end ||
-        get_effective(check, nic->link->sysctl, IBH_SYSCTL_RP_FILTER) != 1)
-        return FALSE;
-    way = ibh_fib_walk(check->actual, &(IbhLookup){.from = address->local, .to = rest->host});
-    return !way.refused && !ibh_route_leads_by(way.route, nic->link->ifindex);
-}
-
-/* A virtual address on a bridge or dummy, or one of a NIC beside the rails: peers ask the rails' wire for it. */
+/* A virtual address on a bridge or dummy, or one of a NIC beside the rails: peers ask the rails' wire for it. A NIC
+ * that is no rail takes no request where its own packets leave through another one: with a strict rp_filter. */
 gboolean ibh_address_is_silenced(IbhSubject *about)
 {
-    return about->ip->family == AF_INET && answers_nobody(about->check, about->nic, about->address) &&
-           is_silenced(about->check, about->address);
+    const IbhCheck *check = about->check;
+    const IbhNic *nic = about->nic;
+    IbhQuestion way;
+
+    if (about->ip->family != AF_INET)
+        return FALSE;
+    if ((nic->link->flags & IFF_LOOPBACK) || ibh_link_has_no_wire(check->rails, nic->link))
+        return is_silenced(check, about->address);
+    if (nic->status == IBH_NIC_RAIL || nic->link->master || !ibh_nic_is_usable(nic) ||
+        get_effective(check, nic->link->sysctl, IBH_SYSCTL_RP_FILTER) != 1)
+        return FALSE;
+    return ibh_check_walk_into(check, nic, about->ip, &about->address->subnet, &way) && !way.got.refused &&
+           !ibh_route_leads_by(way.got.route, nic->link->ifindex) && is_silenced(check, about->address);
 }
