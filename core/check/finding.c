@@ -135,7 +135,7 @@ void ibh_finding_says(IbhFinding *finding, const char *iface, char *text)
 
 void ibh_finding_leads_astray(IbhFinding *finding, const char *iface)
 {
-    if (!g_ptr_array_find_with_equal_func(finding->astray, iface, g_str_equal, NULL))
+    if (!ibh_names_have(finding->astray, iface))
         g_ptr_array_add(finding->astray, g_strdup(iface));
 }
 
@@ -146,9 +146,7 @@ void ibh_finding_spares(IbhFinding *finding, const char *iface)
 
 IbhSeverity ibh_finding_weight(const IbhFinding *finding, const char *iface)
 {
-    return g_ptr_array_find_with_equal_func(finding->spared, iface, g_str_equal, NULL)
-               ? MAX(finding->severity, IBH_WARNING)
-               : finding->severity;
+    return ibh_names_have(finding->spared, iface) ? MAX(finding->severity, IBH_WARNING) : finding->severity;
 }
 
 const char *ibh_finding_said(const IbhFinding *finding, const char *iface)
@@ -160,8 +158,7 @@ const char *ibh_finding_said(const IbhFinding *finding, const char *iface)
 
 gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface)
 {
-    return iface[0] ? g_ptr_array_find_with_equal_func(finding->ifaces, iface, g_str_equal, NULL)
-                    : !finding->ifaces->len;
+    return iface[0] ? ibh_names_have(finding->ifaces, iface) : !finding->ifaces->len;
 }
 
 IbhFinding *ibh_findings_find(const GPtrArray *findings, const char *code, const char *iface, const char *owner)

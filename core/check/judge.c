@@ -9,45 +9,49 @@
 
 static const int families[] = {AF_INET, AF_INET6};
 
-static void judge_wire(IbhSubject *about)
+static void ask_addresses(IbhSubject *about, const GPtrArray *addresses, IbhRowScope scope)
 {
-    const IbhCheck *check = about->check;
-    const GArray *neighbours = check->rails->snapshot->neighbours;
-
-    ibh_subject_ask(about, IBH_OF_NIC);
-    IBH_EACH_POINTER (const IbhAddress, address, about->nic->addresses) {
+    IBH_EACH_POINTER (const IbhAddress, address, addresses) {
         about->address = address;
         about->ip = &address->local;
-        ibh_subject_ask(about, IBH_OF_ADDRESS_ASKED_FOR);
+        ibh_subject_ask(about, scope);
     }
-    IBH_EACH (const IbhQuestion, question, check->questions) {
+}
+
+static void ask_neighbours(IbhSubject *about, IbhRowScope scope)
+{
+    IBH_EACH (const IbhNeighbour, neighbour, about->check->rails->snapshot->neighbours) {
+        about->neighbour = neighbour;
+        about->ip = &neighbour->ip;
+        ibh_subject_ask(about, scope);
+    }
+}
+
+static void ask_families(IbhSubject *about, IbhRowScope scope)
+{
+    IBH_EACH_ROW (const int, family, families) {
+        about->family = *family;
+        ibh_subject_ask(about, scope);
+    }
+}
+
+static void judge_wire(IbhSubject *about)
+{
+    ibh_subject_ask(about, IBH_OF_NIC);
+    ask_addresses(about, about->nic->addresses, IBH_OF_ADDRESS_ASKED_FOR);
+    IBH_EACH (const IbhQuestion, question, about->check->questions) {
         about->question = question;
         if (!ibh_question_is_of_proxy(about))
             continue;
         ibh_subject_ask(about, IBH_OF_PROXY);
-        IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
-            about->neighbour = neighbour;
-            about->ip = &neighbour->ip;
-            ibh_subject_ask(about, IBH_OF_PROXY_ENTRY);
-        }
+        ask_neighbours(about, IBH_OF_PROXY_ENTRY);
     }
-    IBH_EACH_POINTER (const IbhAddress, address, about->nic->addresses) {
-        about->address = address;
-        about->ip = &address->local;
-        ibh_subject_ask(about, IBH_OF_ADDRESS);
-    }
+    ask_addresses(about, about->nic->addresses, IBH_OF_ADDRESS);
     if (about->nic->status != IBH_NIC_RAIL)
         return;
     ibh_subject_ask(about, IBH_OF_RAIL);
-    IBH_EACH_ROW (const int, family, families) {
-        about->family = *family;
-        ibh_subject_ask(about, IBH_OF_ASKING);
-    }
-    IBH_EACH (const IbhNeighbour, neighbour, neighbours) {
-        about->neighbour = neighbour;
-        about->ip = &neighbour->ip;
-        ibh_subject_ask(about, IBH_OF_NEIGHBOUR);
-    }
+    ask_families(about, IBH_OF_ASKING);
+    ask_neighbours(about, IBH_OF_NEIGHBOUR);
     ibh_subject_ask(about, IBH_OF_WRITTEN_NEIGHBOURS);
 }
 
@@ -58,11 +62,7 @@ static void judge_rail(IbhSubject *about)
             continue;
         about->other = other;
         ibh_subject_ask(about, IBH_OF_PAIR);
-        IBH_EACH_POINTER (const IbhAddress, address, about->nic->served) {
-            about->address = address;
-            about->ip = &address->local;
-            ibh_subject_ask(about, IBH_OF_PAIR_ADDRESS);
-        }
+        ask_addresses(about, about->nic->served, IBH_OF_PAIR_ADDRESS);
     }
     ibh_subject_ask(about, IBH_OF_VALUES);
     IBH_EACH_ROW (const int, family, families) {

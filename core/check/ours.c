@@ -75,11 +75,11 @@ static const IbhOp *find_first(const GPtrArray *wrong, const IbhNic *nic)
 static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *wrong, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhOp, op, wrong) {
-        if ((op->type != IBH_OP_ROUTE_ADD && op->type != IBH_OP_ROUTE_REPLACE) || op->ifindex != nic->link->ifindex)
+        if (op->type > IBH_OP_ROUTE_REPLACE || op->ifindex != nic->link->ifindex || !op->route.gateway.family)
             continue;
         IBH_EACH (const IbhRoute, route, check->rails->snapshot->main_by_nic) {
-            if (op->route.gateway.family && route->ifindex == op->ifindex &&
-                ibh_ip_equal(&route->gateway, &op->route.gateway) && ibh_prefix_equal(&route->dst, &op->route.dst))
+            if (route->ifindex == op->ifindex && ibh_ip_equal(&route->gateway, &op->route.gateway) &&
+                ibh_prefix_equal(&route->dst, &op->route.dst))
                 return route;
         }
     }

@@ -39,12 +39,12 @@ IbhFabric *ibh_fabric_new(void)
 {
     IbhFabric *fabric = g_new0(IbhFabric, 1);
 
-    fabric->devices = g_array_new(FALSE, TRUE, sizeof(IbhRdmaDevice));
-    fabric->ports = g_array_new(FALSE, TRUE, sizeof(IbhPort));
+    fabric->devices = IBH_NEW_ARRAY(IbhRdmaDevice);
+    fabric->ports = IBH_NEW_ARRAY(IbhPort);
     g_array_set_clear_func(fabric->ports, port_clear);
-    fabric->nics = g_array_new(FALSE, TRUE, sizeof(IbhPortNic));
+    fabric->nics = IBH_NEW_ARRAY(IbhPortNic);
     g_array_set_clear_func(fabric->nics, nic_clear);
-    fabric->gpus = g_array_new(FALSE, TRUE, sizeof(IbhGpu));
+    fabric->gpus = IBH_NEW_ARRAY(IbhGpu);
     fabric->memlock = IBH_UNKNOWN;
     return fabric;
 }

@@ -212,37 +212,28 @@ static gboolean has_mtu(const IbhPortNic *nic)
     return nic->mtu != IBH_UNKNOWN && (nic->type != ARPHRD_INFINIBAND || nic->mode[0]);
 }
 
-static gboolean has_one_beside(const GPtrArray *rails, const IbhPortNic *nic)
-{
-    IBH_EACH_POINTER (const IbhPortNic, other, rails) {
-        if (ibh_port_nics_are_beside(nic, other))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static int compare_places(gconstpointer a, gconstpointer b)
-{
-    const IbhPortNic *const *one = a, *const *other = b;
-
-    return *one < *other ? -1 : *one > *other;
-}
-
 /* This rail, those beside it, and those beside them, in the order of the host, const IbhPortNic *: one of them cannot
  * be changed without regard for the others. */
 static GPtrArray *find_rails_around(const IbhSubject *about)
 {
+    g_autoptr(GHashTable) around = g_hash_table_new(NULL, NULL);
     GPtrArray *rails = g_ptr_array_new();
+    guint known = 0;
 
-    g_ptr_array_add(rails, (gpointer)(guintptr)about->netdev);
-    for (guint known = 0; known < rails->len;) {
-        known = rails->len;
-        IBH_EACH (const IbhPortNic, nic, about->fabric->nics) {
-            if (has_mtu(nic) && has_one_beside(rails, nic) && !g_ptr_array_find(rails, nic, NULL))
-                g_ptr_array_add(rails, (gpointer)(guintptr)nic);
+    g_hash_table_add(around, (gpointer)(guintptr)about->netdev);
+    while (known < g_hash_table_size(around)) {
+        known = g_hash_table_size(around);
+        IBH_EACH (IbhPortNic, nic, about->fabric->nics) {
+            IBH_EACH (const IbhPortNic, other, about->fabric->nics) {
+                if (g_hash_table_contains(around, other) && has_mtu(nic) && ibh_port_nics_are_beside(other, nic))
+                    g_hash_table_add(around, nic);
+            }
         }
     }
-    g_ptr_array_sort(rails, compare_places);
+    IBH_EACH (IbhPortNic, nic, about->fabric->nics) {
+        if (g_hash_table_contains(around, nic))
+            g_ptr_array_add(rails, nic);
+    }
     return rails;
 }
 

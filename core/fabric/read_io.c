@@ -292,8 +292,8 @@ static void read_port(IbhTree *tree, const IbhRdmaDevice *device, int number, Ib
                     .iwarp = device->node_type == 4,
                     .roce = IBH_UNKNOWN,
                     .is_steady = TRUE,
-                    .pkeys = g_array_new(FALSE, TRUE, sizeof(guint16)),
-                    .gids = g_array_new(FALSE, TRUE, sizeof(IbhGid))};
+                    .pkeys = IBH_NEW_ARRAY(guint16),
+                    .gids = IBH_NEW_ARRAY(IbhGid)};
 
     g_strlcpy(port.device, device->name, sizeof port.device);
     g_snprintf(port.name, sizeof port.name, "%s/%d", device->name, number);
@@ -394,8 +394,8 @@ static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
                       .up = (link->flags & IFF_UP) != 0,
                       .mtu = IBH_UNKNOWN,
                       .pkey = IBH_UNKNOWN,
-                      .subnets = g_array_new(FALSE, TRUE, sizeof(IbhPrefix)),
-                      .addresses = g_array_new(FALSE, TRUE, sizeof(IbhIp))};
+                      .subnets = IBH_NEW_ARRAY(IbhPrefix),
+                      .addresses = IBH_NEW_ARRAY(IbhIp)};
 
     nic.usable = nic.up && link->carrier;
     g_strlcpy(nic.iface, link->name, sizeof nic.iface);

@@ -66,96 +66,97 @@ static gboolean has_little_memory(IbhSubject *about)
     "where the subnet manager runs, add \"{partition}, ipoib: {guid}=full;\" to its partitions (opensm: "              \
     "/etc/rdma/partitions.conf) and restart it"
 
+/* A row ends where the rest is NULL. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 const IbhRow ibh_fabric_rows[] = {
     /* ---- of the host ---- */
     {IBH_OF_HOST, "module-missing", IBH_ERROR, lacks_modules,
      "modules are not loaded, but expected: {names}: without ib_ipoib InfiniBand ports have no interfaces, without "
      "ib_uverbs no program can use RDMA, without rdma_ucm none can connect by IP address, without ib_umad ibping, "
      "ibstat and a subnet manager cannot work here",
-     .remedy = "$ modprobe -a {names}"},
+     "$ modprobe -a {names}"},
     {IBH_OF_HOST, "module-missing", IBH_ERROR, lacks_rdma_driver,
      "the adapter {adapter} has no RDMA device: {rdma} is not loaded, but expected beside its driver {driver}",
-     .remedy = "$ modprobe {rdma}"},
+     "$ modprobe {rdma}"},
     {IBH_OF_HOST, "module-missing", IBH_ERROR, lacks_driver,
      "the InfiniBand adapter {adapter} has no driver, so the host has no RDMA at all",
-     .remedy = "see why: lspci -k -s {adapter}, and what dmesg says of it"},
+     "see why: lspci -k -s {adapter}, and what dmesg says of it"},
     {IBH_OF_HOST, "memlock-low", IBH_INFO, has_little_memory,
      "a process may lock {kib} KiB of memory, expected unlimited: RDMA programs of users other than root fail to "
      "register their buffers (\"Cannot allocate memory\")",
-     .remedy = "\"* - memlock unlimited\" in /etc/security/limits.d/rdma.conf, from the next login on; services: "
-               "LimitMEMLOCK=infinity"},
+     "\"* - memlock unlimited\" in /etc/security/limits.d/rdma.conf, from the next login on; services: "
+     "LimitMEMLOCK=infinity"},
 
     /* ---- of a port: ports.c ---- */
     {IBH_OF_PORT_STATE, "sm-missing", IBH_ERROR, ibh_port_lacks_sm,
      "port {port} is {state} with SM lid 0, expected the lid of a {manager}: nothing gives the port an address in the "
      "fabric, so nothing can be sent by it",
-     .remedy = "start a {manager} on one host of the fabric ({program}), or on its switch"},
+     "start a {manager} on one host of the fabric ({program}), or on its switch"},
     {IBH_OF_PORT_STATE, "port-not-active", IBH_ERROR, ibh_port_is_inactive,
      "port {port} is {state} (physical state {phys}), expected {expected}: {why}{use}",
-     .remedy = "wait ten seconds and look again (ibstat {device} {number}){then}"},
+     "wait ten seconds and look again (ibstat {device} {number}){then}"},
     {IBH_OF_PORT, "gid-missing", IBH_ERROR, ibh_port_lacks_guid,
      "the port {port} has no GID with a GUID of its own, as expected: no host can address it, so RDMA by it fails",
-     .remedy = "give a virtual function its GUID: sudo ip link set PF vf N port_guid …; of an adapter see what its "
-               "driver says (dmesg), then load it again or reboot"},
+     "give a virtual function its GUID: sudo ip link set PF vf N port_guid …; of an adapter see what its driver says "
+     "(dmesg), then load it again or reboot"},
     {IBH_OF_PORT, "guid-duplicate", IBH_ERROR, ibh_port_shares_guid,
      "ports {first} and {second} have one {what}, {guid}, expected one each: the subnet manager takes them for one, so "
      "packets for either arrive at one of them",
-     .remedy = "write its own GUIDs to one of the adapters (mlxburn, flint -guid, or the vendor's tool), or set that "
-               "of the virtual function"},
+     "write its own GUIDs to one of the adapters (mlxburn, flint -guid, or the vendor's tool), or set that of the "
+     "virtual function"},
     {IBH_OF_PORT, "port-degraded", IBH_WARNING, ibh_port_is_slow,
      "port {port} runs at {own}, expected {its}: what uses all rails goes at the pace of the slowest",
-     .remedy = LINK_ADVICE "; if they are sound, see which rate the switch's port allows"},
+     LINK_ADVICE "; if they are sound, see which rate the switch's port allows"},
     {IBH_OF_PORT, "port-degraded", IBH_WARNING, ibh_port_has_slow_slot,
      "the slot of the card {card} has {own}, expected {its}, which the card can do: it carries {carried} Gb/s, less "
      "than a port does",
-     .remedy = "seat the card anew, or put it into a slot that has what it can do; see the BIOS' settings of the slot"},
+     "seat the card anew, or put it into a slot that has what it can do; see the BIOS' settings of the slot"},
     {IBH_OF_PORT, "port-errors", IBH_WARNING, ibh_port_has_errors,
-     "errors of port {port} grew while it was looked at ({list}), expected none: {why}", .remedy = LINK_ADVICE},
+     "errors of port {port} grew while it was looked at ({list}), expected none: {why}", LINK_ADVICE},
 
     /* ---- of a netdev: netdevs.c ---- */
     {IBH_OF_NETDEV, "mode-mtu", IBH_WARNING, ibh_netdev_has_other_mtu,
      "{others}, expected {its} as {model} in the same subnet {subnet}: a peer that sends to both loses the packets "
      "that are too large for one of them",
-     .remedy = "$ {commands}"},
+     "$ {commands}"},
     {IBH_OF_NETDEV, "pkey-unknown", IBH_ERROR, ibh_netdev_lacks_pkey,
      "P_Key {pkey} is not in the table of {port}, where it is expected: the subnet manager has not made the port a "
      "member of that partition, so the interface reaches no host",
-     .remedy = PARTITION_ADVICE},
+     PARTITION_ADVICE},
     {IBH_OF_NETDEV, "pkey-limited", IBH_INFO, ibh_netdev_is_limited,
      "the table of {port} has {found}, a limited member, not {full}: it reaches full members of the partition, but no "
      "other limited one, so two such hosts do not reach each other",
-     .remedy = PARTITION_ADVICE},
+     PARTITION_ADVICE},
     {IBH_OF_NETDEV, "subnet-prefix-differs", IBH_WARNING, ibh_netdev_has_stale_prefix,
      "the hardware address of {iface} has the subnet prefix {own}, expected {its} as its port {port}: peers learn an "
      "address that the fabric no longer has, so what they send is lost",
-     .remedy = "$ ip link set {iface} down; ip link set {iface} up"},
+     "$ ip link set {iface} down; ip link set {iface} up"},
     {IBH_OF_NETDEV, "gid-missing", IBH_ERROR, ibh_netdev_has_wrong_gid,
      "the GID table of {port} {fault} for {address}: RDMA connections from and to it fail, though ping works",
-     .remedy = "remove the address from {iface} and add it again; if that does not help, see what the kernel says of "
-               "it (dmesg), and load the adapter's driver again or reboot"},
+     "remove the address from {iface} and add it again; if that does not help, see what the kernel says of it (dmesg), "
+     "and load the adapter's driver again or reboot"},
     {IBH_OF_NETDEV, "pkey-differs", IBH_WARNING, ibh_netdev_has_other_pkey,
      "P_Key {own}, expected {its} as {model} has, in the same subnet {subnet}: members of one partition do not hear "
      "those of another, " FABRIC_ADVICE,
-     .remedy = "give both interfaces the P_Key that their peers have, or each partition a subnet of its own"},
+     "give both interfaces the P_Key that their peers have, or each partition a subnet of its own"},
     {IBH_OF_NETDEV, "subnet-prefix-differs", IBH_WARNING, ibh_netdev_has_other_prefix,
      "the GIDs of {port} begin with {own}, expected {its} as those of {model}, in the same IP subnet {subnet}: they "
      "are on two fabrics, " FABRIC_ADVICE,
-     .remedy = "if both are cabled to one fabric, give its subnet managers one subnet_prefix; if not, give each fabric "
-               "an IP subnet of its own"},
+     "if both are cabled to one fabric, give its subnet managers one subnet_prefix; if not, give each fabric an IP "
+     "subnet of its own"},
     {IBH_OF_NETDEV, "sm-differs", IBH_WARNING, ibh_netdev_has_other_sm,
      "the subnet manager of {port} has lid {own}, expected {its} as that of {model}, in the same IP subnet {subnet}: "
      "they are on two fabrics, " FABRIC_ADVICE,
-     .remedy = "see which subnet manager each port has (sminfo -C DEVICE -P PORT); if they are on two fabrics, cable "
-               "them to one, or give each an IP subnet of its own"},
+     "see which subnet manager each port has (sminfo -C DEVICE -P PORT); if they are on two fabrics, cable them to "
+     "one, or give each an IP subnet of its own"},
 
     /* ---- of how many there are: count.c ---- */
-    {IBH_OF_MISSING_RAILS, "rails-missing", IBH_ERROR,
-     .text = "{have} of {wanted} RDMA ports have a rail, as rails={wanted} counts them; without one: {without}",
-     .remedy =
-         "see which card, cable, driver or address is missing; if that is right, set rails= to the number of rails"},
-    {IBH_OF_MORE_RAILS, "rails-missing", IBH_INFO,
-     .text = "{have} RDMA ports have a rail, more than rails={wanted} says",
-     .remedy = "if that is right, set rails={have} in the configuration"},
+    {IBH_OF_MISSING_RAILS, "rails-missing", IBH_ERROR, NULL,
+     "{have} of {wanted} RDMA ports have a rail, as rails={wanted} counts them; without one: {without}",
+     "see which card, cable, driver or address is missing; if that is right, set rails= to the number of rails"},
+    {IBH_OF_MORE_RAILS, "rails-missing", IBH_INFO, NULL, "{have} RDMA ports have a rail, more than rails={wanted} says",
+     "if that is right, set rails={have} in the configuration"},
     {0},
 };
 
