@@ -9,7 +9,7 @@
 
 static const int families[] = {AF_INET, AF_INET6};
 
-static void ask_addresses(IbhSubject *about, const GPtrArray *addresses, IbhRowScope scope)
+static void ask_addresses(IbhSubject *about, const GPtrArray *addresses, int scope)
 {
     IBH_EACH_POINTER (const IbhAddress, address, addresses) {
         about->address = address;
@@ -18,7 +18,7 @@ static void ask_addresses(IbhSubject *about, const GPtrArray *addresses, IbhRowS
     }
 }
 
-static void ask_neighbours(IbhSubject *about, IbhRowScope scope)
+static void ask_neighbours(IbhSubject *about, int scope)
 {
     IBH_EACH (const IbhNeighbour, neighbour, about->check->rails->snapshot->neighbours) {
         about->neighbour = neighbour;
@@ -27,7 +27,7 @@ static void ask_neighbours(IbhSubject *about, IbhRowScope scope)
     }
 }
 
-static void ask_families(IbhSubject *about, IbhRowScope scope)
+static void ask_families(IbhSubject *about, int scope)
 {
     IBH_EACH_ROW (const int, family, families) {
         about->family = *family;

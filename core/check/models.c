@@ -26,7 +26,7 @@ gboolean ibh_rule_is_expected(const IbhRule *rule)
 /* The rules that every host has. */
 #define PLAIN(af, place, number)                                                                                       \
     {                                                                                                                  \
-        .family = af, .from.ip.family = af, .priority = place, .table = number, .action = FR_ACT_TO_TBL,               \
+        .family = (af), .from.ip.family = (af), .priority = (place), .table = (number), .action = FR_ACT_TO_TBL,       \
         .suppress_prefixlength = -1, .suppress_ifgroup = -1                                                            \
     }
 #define PLAIN_OF(af)                                                                                                   \

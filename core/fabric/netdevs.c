@@ -120,15 +120,30 @@ gboolean ibh_netdev_has_wrong_gid(IbhSubject *about)
 
 /* ---- what rails of one subnet have in common ---- */
 
-/* A value that has to be the same, in words; NULL: not known, or hidden by another cause. */
-typedef char *Value(const IbhFabric *fabric, const IbhPortNic *nic);
+typedef enum { VALUE_PKEY, VALUE_PREFIX, VALUE_SM } Value;
+
+/* A value that has to be the same, in words; NULL: not known, or hidden by another cause: the port is in no order, or
+ * another subnet manager takes it over just now. */
+static char *describe_value(const IbhFabric *fabric, const IbhPortNic *nic, Value value)
+{
+    const IbhPort *port = ibh_fabric_port(fabric, nic);
+
+    if (!port || port->layer != IBH_LAYER_INFINIBAND || !ibh_port_is_right(port) || !port->is_steady)
+        return NULL;
+    if (value == VALUE_PKEY && nic->pkey != IBH_UNKNOWN)
+        return g_strdup_printf("0x%04x", (guint)nic->pkey | PKEY_FULL);
+    if (value == VALUE_PREFIX && port->gid.prefix)
+        return g_strdup_printf("%016" G_GINT64_MODIFIER "x", port->gid.prefix);
+    return value == VALUE_SM && port->sm_lid > 0 ? g_strdup_printf("%d", port->sm_lid) : NULL;
+}
 
 /* For the rails that differ from the majority; without a majority, for all: a rail beside it with another value. NULL:
  * it does not differ. */
-static const IbhPortNic *find_model(IbhSubject *about, Value *value)
+static const IbhPortNic *find_model(IbhSubject *about, Value value)
 {
     g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    g_autofree char *own = about->netdev->rail ? value(about->fabric, about->netdev) : NULL, *its = NULL;
+    g_autofree char *own = about->netdev->rail ? describe_value(about->fabric, about->netdev, value) : NULL,
+                    *its = NULL;
     const IbhPortNic *model = NULL;
     char text[IBH_PREFIX_STRLEN];
     gsize all = 0, best = 0;
@@ -136,7 +151,7 @@ static const IbhPortNic *find_model(IbhSubject *about, Value *value)
     if (!own)
         return NULL;
     IBH_EACH (const IbhPortNic, other, about->fabric->nics) {
-        char *one = ibh_port_nics_are_beside(about->netdev, other) ? value(about->fabric, other) : NULL;
+        char *one = ibh_port_nics_are_beside(about->netdev, other) ? describe_value(about->fabric, other, value) : NULL;
         gsize n = one ? GPOINTER_TO_SIZE(g_hash_table_lookup(counts, one)) + 1 : 0;
 
         if (!one)
@@ -150,54 +165,26 @@ static const IbhPortNic *find_model(IbhSubject *about, Value *value)
     }
     if (!best || 2 * GPOINTER_TO_SIZE(g_hash_table_lookup(counts, own)) > all)
         return NULL;
-    its = value(about->fabric, model);
+    its = describe_value(about->fabric, model, value);
     ibh_subject_say(about, "own=%s\nits=%s\nmodel=%s\nsubnet=%s", own, its, model->iface,
                     ibh_prefix_format(ibh_port_nics_shared_subnet(about->netdev, model), text));
     return model;
 }
 
-/* Of InfiniBand, in order, and no subnet manager hands it over just now. */
-static const IbhPort *find_port(const IbhFabric *fabric, const IbhPortNic *nic)
-{
-    const IbhPort *port = ibh_fabric_port(fabric, nic);
-
-    return port && port->layer == IBH_LAYER_INFINIBAND && ibh_port_is_right(port) && port->is_steady ? port : NULL;
-}
-
-static char *pkey_of(const IbhFabric *fabric, const IbhPortNic *nic)
-{
-    return nic->pkey != IBH_UNKNOWN && find_port(fabric, nic) ? g_strdup_printf("0x%04x", (guint)nic->pkey | PKEY_FULL)
-                                                              : NULL;
-}
-
-static char *prefix_of(const IbhFabric *fabric, const IbhPortNic *nic)
-{
-    const IbhPort *port = find_port(fabric, nic);
-
-    return port && port->gid.prefix ? g_strdup_printf("%016" G_GINT64_MODIFIER "x", port->gid.prefix) : NULL;
-}
-
-static char *sm_of(const IbhFabric *fabric, const IbhPortNic *nic)
-{
-    const IbhPort *port = find_port(fabric, nic);
-
-    return port && port->sm_lid > 0 ? g_strdup_printf("%d", port->sm_lid) : NULL;
-}
-
 gboolean ibh_netdev_has_other_pkey(IbhSubject *about)
 {
-    return find_model(about, pkey_of) != NULL;
+    return find_model(about, VALUE_PKEY) != NULL;
 }
 
 gboolean ibh_netdev_has_other_prefix(IbhSubject *about)
 {
-    return find_model(about, prefix_of) != NULL;
+    return find_model(about, VALUE_PREFIX) != NULL;
 }
 
 /* Of two fabrics each has a manager of its own: that they are two is said already. */
 gboolean ibh_netdev_has_other_sm(IbhSubject *about)
 {
-    const IbhPortNic *model = find_model(about, sm_of);
+    const IbhPortNic *model = find_model(about, VALUE_SM);
     const IbhPort *its = model ? ibh_fabric_port(about->fabric, model) : NULL;
 
     return its && (!about->port->gid.prefix || !its->gid.prefix || about->port->gid.prefix == its->gid.prefix);
@@ -251,24 +238,17 @@ static guint count_alike(const GPtrArray *rails, const IbhPortNic *nic)
     return n;
 }
 
-static gboolean have_ipv6(const GPtrArray *rails)
-{
-    IBH_EACH_POINTER (const IbhPortNic, nic, rails) {
-        IBH_EACH (const IbhPrefix, subnet, nic->subnets) {
-            if (subnet->ip.family == AF_INET6)
-                return TRUE;
-        }
-    }
-    return FALSE;
-}
-
 /* The rail that the others are to be like: one of the majority, or else the one with the smallest MTU, because larger
  * packets than that are lost. NULL: there are none. */
 static const IbhPortNic *find_goal(const GPtrArray *rails)
 {
-    const int least = have_ipv6(rails) ? IPV6_LEAST : 0;
     const IbhPortNic *goal = NULL;
+    int least = 0;
 
+    IBH_EACH_POINTER (const IbhPortNic, nic, rails) {
+        IBH_EACH (const IbhPrefix, subnet, nic->subnets)
+            least = subnet->ip.family == AF_INET6 ? IPV6_LEAST : least;
+    }
     IBH_EACH_POINTER (const IbhPortNic, nic, rails) {
         if (nic->mtu < least)
             continue;

@@ -57,16 +57,13 @@ static gboolean is_omni_path(const IbhPort *port)
     return g_str_has_prefix(port->device, "hfi1") || g_str_has_prefix(port->device, "opa");
 }
 
-/* Its physical state says that the link does not work: some iWARP drivers say 0, Omni-Path has numbers of its own. */
-static gboolean lacks_link(const IbhPort *port)
-{
-    return port->phys.number >= IBH_PHYS_SLEEP && port->phys.number <= IBH_PHYS_TEST &&
-           port->phys.number != IBH_PHYS_LINK_UP;
-}
-
+/* A physical state may say that the link does not work: some iWARP drivers say 0, Omni-Path has numbers of its own. */
 gboolean ibh_port_is_active(const IbhPort *port)
 {
-    return port->state.number == IBH_PORT_ACTIVE && !lacks_link(port);
+    const int phys = port->phys.number;
+
+    return port->state.number == IBH_PORT_ACTIVE &&
+           (phys < IBH_PHYS_SLEEP || phys > IBH_PHYS_TEST || phys == IBH_PHYS_LINK_UP);
 }
 
 /* A port without a link knows no subnet manager: that is no finding of its own. */
@@ -178,9 +175,12 @@ gboolean ibh_port_shares_guid(IbhSubject *about)
 
 static char *describe_rate(IbhRate rate)
 {
-    return rate.lanes == IBH_UNKNOWN ? g_strdup_printf("%d.%d Gb/s", rate.tenths / 10, rate.tenths % 10)
-                                     : g_strdup_printf("%d.%d Gb/s, %d lane%s", rate.tenths / 10, rate.tenths % 10,
-                                                       rate.lanes, rate.lanes == 1 ? "" : "s");
+    GString *text = g_string_new(NULL);
+
+    g_string_append_printf(text, "%d.%d Gb/s", rate.tenths / 10, rate.tenths % 10);
+    if (rate.lanes != IBH_UNKNOWN)
+        g_string_append_printf(text, ", %d lane%s", rate.lanes, rate.lanes == 1 ? "" : "s");
+    return g_string_free(text, FALSE);
 }
 
 /* A port may report the rate of one link, or of all. */
@@ -202,16 +202,17 @@ static gboolean are_alike(const IbhFabric *fabric, const IbhPort *port, const Ib
 
 static const IbhPort *find_faster(const IbhSubject *about)
 {
-    const IbhPort *fastest = about->port;
+    const IbhPort *fastest = NULL;
 
     IBH_EACH (const IbhPortNic, nic, about->fabric->nics) {
-        const IbhPort *its =
-            about->netdev && ibh_port_nics_are_beside(about->netdev, nic) ? ibh_fabric_port(about->fabric, nic) : NULL;
+        const IbhPort *its = ibh_fabric_port(about->fabric, nic);
 
-        if (its && its->rate.tenths > fastest->rate.tenths && are_alike(about->fabric, about->port, its))
+        if (its && about->netdev && ibh_port_nics_are_beside(about->netdev, nic) &&
+            its->rate.tenths > (fastest ? fastest : about->port)->rate.tenths &&
+            are_alike(about->fabric, about->port, its))
             fastest = its;
     }
-    return fastest == about->port ? NULL : fastest;
+    return fastest;
 }
 
 /* Gb/s that the adapters of a model can do by InfiniBand; 0: not known. Some boards of a model do half of it. */
@@ -236,22 +237,23 @@ gboolean ibh_port_is_slow(IbhSubject *about)
 {
     const IbhRdmaDevice *device = ibh_fabric_device(about->fabric, about->port);
     const IbhPort *faster = find_faster(about);
-    gboolean infiniband = about->port->layer == IBH_LAYER_INFINIBAND;
-    int best = infiniband ? rate_of_model(device->model) : 0;
-    g_autofree char *own = describe_rate(about->port->rate), *its = faster ? describe_rate(faster->rate) : NULL;
+    const IbhRate rate = about->port->rate;
+    const gboolean infiniband = about->port->layer == IBH_LAYER_INFINIBAND, single = infiniband && rate.lanes == 1;
+    const int best = infiniband ? rate_of_model(device->model) : 0;
+    g_autofree char *own = describe_rate(rate), *its = faster ? describe_rate(faster->rate) : NULL;
 
-    if (about->port->rate.tenths == IBH_UNKNOWN)
+    if (rate.tenths == IBH_UNKNOWN || !(faster || single || rate.tenths < 10 * best))
         return FALSE;
     ibh_subject_say(about, "own=%s", own);
     if (faster)
         ibh_subject_say(about, "its=%s as %s, in the same subnet", its, faster->name);
-    else if (infiniband && about->port->rate.lanes == 1)
+    else if (single)
         ibh_subject_say(about, "its=4 lanes (2 on a split cable)");
     else
         ibh_subject_say(about, "its=up to %d Gb/s, as adapters of its model (%s) can", best, device->model);
-    if (!faster && about->port->rate.lanes != 1 && about->port->rate.tenths >= 10 * best / 8)
+    if (!faster && rate.lanes != 1 && rate.tenths >= 10 * best / 8)
         about->severity = IBH_INFO;
-    return faster || (infiniband && about->port->rate.lanes == 1) || about->port->rate.tenths < 10 * best;
+    return TRUE;
 }
 
 /* ---- PCIe ---- */

@@ -151,26 +151,42 @@ static const struct {
     void (*parse)(const char *text, gpointer to); /* "": no such file, or it cannot be read */
     gsize at;
 } facts[] = {
-    {OF_DEVICE, "board_id", parse_name, G_STRUCT_OFFSET(IbhRdmaDevice, board)},
-    {OF_DEVICE, "hca_type", parse_name, G_STRUCT_OFFSET(IbhRdmaDevice, model)},
-    {OF_DEVICE, "node_guid", parse_guid, G_STRUCT_OFFSET(IbhRdmaDevice, node_guid)},
-    {OF_DEVICE, "node_type", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, node_type)},
-    {OF_DEVICE, "device/numa_node", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, place.node)},
-    {OF_DEVICE, "device/uevent", parse_slot, G_STRUCT_OFFSET(IbhRdmaDevice, slot)},
-    {OF_DEVICE, "device/current_link_width", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_lanes)},
-    {OF_DEVICE, "device/max_link_width", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_max_lanes)},
-    {OF_DEVICE, "device/current_link_speed", parse_speed, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_speed)},
-    {OF_DEVICE, "device/max_link_speed", parse_speed, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_max_speed)},
-    {OF_PORT, "link_layer", parse_layer, G_STRUCT_OFFSET(IbhPort, layer)},
-    {OF_PORT, "state", parse_state, G_STRUCT_OFFSET(IbhPort, state)},
-    {OF_PORT, "phys_state", parse_state, G_STRUCT_OFFSET(IbhPort, phys)},
-    {OF_PORT, "rate", parse_rate, G_STRUCT_OFFSET(IbhPort, rate)},
+#define DEVICE_FACT(path, parse, member)                                                                               \
+    {                                                                                                                  \
+        OF_DEVICE, path, parse, G_STRUCT_OFFSET(IbhRdmaDevice, member)                                                 \
+    }
+#define PORT_FACT(path, parse, member)                                                                                 \
+    {                                                                                                                  \
+        OF_PORT, path, parse, G_STRUCT_OFFSET(IbhPort, member)                                                         \
+    }
+#define SUBNET_FACT(path, parse, member)                                                                               \
+    {                                                                                                                  \
+        OF_SUBNET, path, parse, G_STRUCT_OFFSET(IbhPort, member)                                                       \
+    }
+#define NIC_FACT(path, parse, member)                                                                                  \
+    {                                                                                                                  \
+        OF_NIC, path, parse, G_STRUCT_OFFSET(IbhPortNic, member)                                                       \
+    }
+    DEVICE_FACT("board_id", parse_name, board),
+    DEVICE_FACT("hca_type", parse_name, model),
+    DEVICE_FACT("node_guid", parse_guid, node_guid),
+    DEVICE_FACT("node_type", parse_number, node_type),
+    DEVICE_FACT("device/numa_node", parse_number, place.node),
+    DEVICE_FACT("device/uevent", parse_slot, slot),
+    DEVICE_FACT("device/current_link_width", parse_number, pcie_lanes),
+    DEVICE_FACT("device/max_link_width", parse_number, pcie_max_lanes),
+    DEVICE_FACT("device/current_link_speed", parse_speed, pcie_speed),
+    DEVICE_FACT("device/max_link_speed", parse_speed, pcie_max_speed),
+    PORT_FACT("link_layer", parse_layer, layer),
+    PORT_FACT("state", parse_state, state),
+    PORT_FACT("phys_state", parse_state, phys),
+    PORT_FACT("rate", parse_rate, rate),
     /* Subnet managers that change places tell one port after the other. */
-    {OF_SUBNET, "sm_lid", parse_number, G_STRUCT_OFFSET(IbhPort, sm_lid)},
-    {OF_SUBNET, "gids/0", parse_gid, G_STRUCT_OFFSET(IbhPort, gid)},
-    {OF_NIC, "mtu", parse_number, G_STRUCT_OFFSET(IbhPortNic, mtu)},
-    {OF_NIC, "pkey", parse_number, G_STRUCT_OFFSET(IbhPortNic, pkey)},
-    {OF_NIC, "mode", parse_mode, G_STRUCT_OFFSET(IbhPortNic, mode)},
+    SUBNET_FACT("sm_lid", parse_number, sm_lid),
+    SUBNET_FACT("gids/0", parse_gid, gid),
+    NIC_FACT("mtu", parse_number, mtu),
+    NIC_FACT("pkey", parse_number, pkey),
+    NIC_FACT("mode", parse_mode, mode),
     {OF_GPU, "numa_node", parse_number, G_STRUCT_OFFSET(IbhGpu, place.node)},
     {OF_PROCESS, "limits", parse_memlock, G_STRUCT_OFFSET(IbhFabric, memlock)},
 };
@@ -238,23 +254,13 @@ static int roce_version_of(const char *type)
     return g_str_equal(type, "RoCE v2") ? 2 : g_str_equal(type, "IB/RoCE v1") ? 1 : IBH_UNKNOWN;
 }
 
-static void add_gid(IbhTree *tree, const char *directory, IbhPort *port, IbhGid *gid)
-{
-    char type[64];
-
-    unmap(&gid->ip);
-    ibh_tree_line(tree, type, sizeof type, "%s/gid_attrs/types/%d", directory, gid->index);
-    ibh_sysfs_read_ndev(tree, directory, gid->index, gid->ndev);
-    gid->roce = roce_version_of(type);
-    port->roce = MAX(port->roce, gid->roce);
-    g_array_append_val(port->gids, *gid);
-}
-
-/* Reads to the end of the table, or of its used part: the kernel fills the first free place. */
+/* Reads to the end of the table, or of its used part: the kernel fills the first free place. New connections use
+ * version 2 where the port can do it, unless the administrator chose otherwise. */
 static void read_gids(IbhTree *tree, const char *directory, IbhPort *port)
 {
     gboolean unread = FALSE;
     int empty = 0, i;
+    char type[64];
 
     for (i = 0; i < N_GIDS && empty < N_EMPTY_GIDS; i++) {
         IbhGid gid = {.index = i};
@@ -264,24 +270,21 @@ static void read_gids(IbhTree *tree, const char *directory, IbhPort *port)
             break;
         }
         empty = ibh_sysfs_gid_is_empty(&gid.ip) ? empty + 1 : 0;
-        if (!empty)
-            add_gid(tree, directory, port, &gid);
+        if (empty)
+            continue;
+        unmap(&gid.ip);
+        ibh_sysfs_read_ndev(tree, directory, i, gid.ndev);
+        ibh_tree_line(tree, type, sizeof type, "%s/gid_attrs/types/%d", directory, i);
+        gid.roce = roce_version_of(type);
+        port->roce = MAX(port->roce, gid.roce);
+        g_array_append_val(port->gids, gid);
     }
     /* A table has more than one entry, and ends at none that could not be read. */
     port->has_all_gids = i > 1 && !unread && !ibh_tree_has(tree, "%s/gid_attrs/types/%d", directory, i);
-}
-
-/* New connections use version 2 where the port can do it, unless the administrator chose otherwise. */
-static void read_roce(IbhTree *tree, const char *directory, IbhPort *port)
-{
-    char line[64];
-    int chosen;
-
-    read_gids(tree, directory, port);
-    ibh_tree_line(tree, line, sizeof line, "sys/kernel/config/rdma_cm/%s/ports/%d/default_roce_mode", port->device,
+    ibh_tree_line(tree, type, sizeof type, "sys/kernel/config/rdma_cm/%s/ports/%d/default_roce_mode", port->device,
                   port->number);
-    chosen = roce_version_of(line);
-    port->roce = chosen != IBH_UNKNOWN ? chosen : port->roce;
+    if (roce_version_of(type) != IBH_UNKNOWN)
+        port->roce = roce_version_of(type);
 }
 
 static void read_port(IbhTree *tree, const IbhRdmaDevice *device, int number, IbhFabric *fabric)
@@ -303,7 +306,7 @@ static void read_port(IbhTree *tree, const IbhRdmaDevice *device, int number, Ib
     if (port.layer == IBH_LAYER_INFINIBAND)
         read_pkeys(tree, directory, &port);
     else if (port.layer == IBH_LAYER_ETHERNET && !port.iwarp)
-        read_roce(tree, directory, &port);
+        read_gids(tree, directory, &port);
     read_counters(tree, directory, port.errors);
     g_array_append_val(fabric->ports, port);
 }
@@ -376,17 +379,6 @@ void ibh_fabric_read_again(IbhTree *tree, IbhFabric *fabric)
 
 /* ---- netdevs ---- */
 
-/* If this /sys is another network namespace's, a netdev of this name may be another one. */
-static gboolean is_link(IbhTree *tree, const IbhLink *link)
-{
-    char line[64];
-    int ifindex;
-
-    ibh_tree_line(tree, line, sizeof line, "sys/class/net/%s/ifindex", link->name);
-    ifindex = number_of(line);
-    return ifindex == IBH_UNKNOWN || ifindex == link->ifindex;
-}
-
 static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
 {
     g_autofree char *directory = g_strdup_printf("sys/class/net/%s", link->name);
@@ -396,11 +388,14 @@ static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
                       .pkey = IBH_UNKNOWN,
                       .subnets = IBH_NEW_ARRAY(IbhPrefix),
                       .addresses = IBH_NEW_ARRAY(IbhIp)};
+    char line[64];
 
     nic.usable = nic.up && link->carrier;
     g_strlcpy(nic.iface, link->name, sizeof nic.iface);
     g_strlcpy(nic.rdma, link->rdma, sizeof nic.rdma);
-    if (is_link(tree, link))
+    /* If this /sys is another network namespace's, a netdev of this name may be another one. */
+    ibh_tree_line(tree, line, sizeof line, "%s/ifindex", directory);
+    if (number_of(line) == IBH_UNKNOWN || number_of(line) == link->ifindex)
         read_facts(tree, OF_NIC, directory, &nic);
     if (nic.mtu == IBH_UNKNOWN && link->mtu)
         nic.mtu = link->mtu;
@@ -413,13 +408,6 @@ static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
 
 /* ---- all of it ---- */
 
-static gboolean is_rail(const IbhRails *rails, const IbhLink *link)
-{
-    const IbhNic *nic = rails ? ibh_rails_nic(rails, link->ifindex) : NULL;
-
-    return nic && nic->status == IBH_NIC_RAIL;
-}
-
 IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links, const IbhRails *rails)
 {
     g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
@@ -429,7 +417,9 @@ IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links, const IbhRails *r
     IBH_EACH_POINTER (const char, device, devices)
         read_device(tree, device, fabric);
     IBH_EACH (const IbhLink, link, links) {
-        if (link->rdma[0] || link->type == ARPHRD_INFINIBAND || is_rail(rails, link))
+        const IbhNic *nic = rails ? ibh_rails_nic(rails, link->ifindex) : NULL;
+
+        if (link->rdma[0] || link->type == ARPHRD_INFINIBAND || (nic && nic->status == IBH_NIC_RAIL))
             read_nic(tree, link, fabric);
     }
     ibh_fabric_read_modules(tree, fabric);
