@@ -44,31 +44,46 @@ gboolean ibh_place_is_taken(IbhSubject *about)
     return FALSE;
 }
 
-/* What a NIC with this value does, and would not with that of a rail; NULL: no such thing. */
-static const char *find_effect(const IbhOp *op)
-{
-    static const char *const effects[] = {
-        [IBH_SYSCTL_RP_FILTER] = "drops packets whose answer another NIC would send",
-        [IBH_SYSCTL_ARP_FILTER] = "does not answer ARP as its rail needs it",
-        [IBH_SYSCTL_ARP_ANNOUNCE] = "may send ARP requests with another NIC's address as the sender",
-        [IBH_SYSCTL_ARP_IGNORE] = "answers ARP for other NICs' addresses, too",
-    };
-    const gboolean has_it = op->key == IBH_SYSCTL_RP_FILTER ? op->from == 1 : op->from < op->to;
+/* What is wrong about a NIC, and about its packets. */
+typedef struct {
+    const IbhNic *nic;         /* NULL: none, and packets without a source address */
+    const IbhOp *first;        /* the operation that says most; NULL: none is about this NIC */
+    const IbhQuestion *packet; /* the first of this family; NULL: none was asked about */
+    const IbhQuestion
+        *astray;       /* the first that another NIC sends, but would not if all of ours were there; NULL: none */
+    gboolean is_right; /* all of ours in its place would change nothing; what has no source is right on any rail */
+} Hit;
 
-    return has_it ? effects[op->key] : NULL;
-}
-
-/* The operation on this NIC (NULL: on none) that says most; NULL: none that counts. */
-static const IbhOp *find_first(const GPtrArray *wrong, const IbhNic *nic)
+static Hit look_at(const IbhCheck *check, const IbhNic *nic, const GPtrArray *wrong)
 {
-    const int ifindex = nic ? nic->link->ifindex : 0;
-    const IbhOp *first = NULL;
+    Hit hit = {.nic = nic};
+    gboolean is_asked = FALSE, is_wrong = FALSE;
 
     IBH_EACH_POINTER (const IbhOp, op, wrong) {
-        if (op->ifindex == ifindex && (!first || op->type < first->type))
-            first = op;
+        if (op->ifindex == (nic ? nic->link->ifindex : 0) && (!hit.first || op->type < hit.first->type))
+            hit.first = op;
     }
-    return first || nic ? first : wrong->pdata[0];
+    if (!hit.first && nic)
+        return hit;
+    hit.first = hit.first ? hit.first : wrong->pdata[0];
+    IBH_EACH (const IbhQuestion, question, check->questions) {
+        const gboolean is_unbound = question->kind == IBH_ASK_UNBOUND;
+        IbhTrace repaired;
+
+        if (nic ? question->nic != nic : !is_unbound)
+            continue;
+        repaired = ibh_fib_walk(check->repaired, &question->lookup);
+        is_asked = TRUE;
+        is_wrong |= question->grade > IBH_NOTED || question->ours ||
+                    (!is_unbound && !ibh_trace_is_same_answer(&question->got, &repaired));
+        if (!hit.packet && question->kind == (nic ? IBH_ASK_LEAVES : IBH_ASK_UNBOUND) &&
+            question->lookup.to.family == hit.first->unit.family)
+            hit.packet = question;
+        if (!hit.astray && question->ours && ibh_question_goes_astray(question))
+            hit.astray = question;
+    }
+    hit.is_right = is_asked && !is_wrong;
+    return hit;
 }
 
 /* Main has got a route, or lost one, since the rail took over what main has through this NIC. */
@@ -95,46 +110,6 @@ static gboolean has_own_rule(const IbhCheck *check, const IbhNic *nic)
     return FALSE;
 }
 
-/* Its first packet that another NIC sends, but would not if all of ours were there; NULL: there is none. */
-static const IbhQuestion *find_astray(const IbhCheck *check, const IbhNic *nic)
-{
-    IBH_EACH (const IbhQuestion, question, check->questions) {
-        if (question->ours && question->nic == nic && ibh_question_goes_astray(question))
-            return question;
-    }
-    return NULL;
-}
-
-/* What its packets of this family do as it is; of no NIC, those without a source. NULL: none was asked about. */
-static const IbhQuestion *find_packet(const IbhCheck *check, const IbhNic *nic, int family)
-{
-    IBH_EACH (const IbhQuestion, question, check->questions) {
-        if (question->kind == (nic ? IBH_ASK_LEAVES : IBH_ASK_UNBOUND) && (!nic || question->nic == nic) &&
-            question->lookup.to.family == family)
-            return question;
-    }
-    return NULL;
-}
-
-/* All of ours in its place would change nothing of what its packets do. What has no source is right on any rail. */
-static gboolean is_right_anyway(const IbhCheck *check, const IbhNic *nic)
-{
-    gboolean is_asked = FALSE;
-
-    IBH_EACH (const IbhQuestion, question, check->questions) {
-        IbhTrace repaired;
-
-        if (nic ? question->nic != nic : question->kind != IBH_ASK_UNBOUND)
-            continue;
-        repaired = ibh_fib_walk(check->repaired, &question->lookup);
-        if (question->grade > IBH_NOTED || question->ours ||
-            (question->kind != IBH_ASK_UNBOUND && !ibh_trace_is_same_answer(&question->got, &repaired)))
-            return FALSE;
-        is_asked = TRUE;
-    }
-    return is_asked;
-}
-
 static char *say_no_default(const IbhNic *nic, int family)
 {
     char ip[IBH_IP_STRLEN];
@@ -146,44 +121,50 @@ static char *say_no_default(const IbhNic *nic, int family)
     return NULL;
 }
 
-/* What happens to a NIC's packets, or to those without a source, and why. */
-static char *say_ours(const IbhCheck *check, const IbhNic *nic, const GPtrArray *wrong)
+/* What happens to the packets, and why. */
+static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wrong)
 {
-    const IbhOp *first = find_first(wrong, nic);
-    const IbhRoute *taken = nic ? find_new_route(check, wrong, nic) : NULL;
-    const IbhQuestion *astray = nic ? find_astray(check, nic) : NULL,
-                      *packet = astray ? astray : find_packet(check, nic, first->unit.family);
+    static const char *const effects[] = {
+        [IBH_SYSCTL_RP_FILTER] = "drops packets whose answer another NIC would send",
+        [IBH_SYSCTL_ARP_FILTER] = "does not answer ARP as its rail needs it",
+        [IBH_SYSCTL_ARP_ANNOUNCE] = "may send ARP requests with another NIC's address as the sender",
+        [IBH_SYSCTL_ARP_IGNORE] = "answers ARP for other NICs' addresses, too",
+    };
+    const IbhOp *first = hit->first;
+    const IbhRoute *taken = hit->nic ? find_new_route(check, wrong, hit->nic) : NULL;
+    const IbhQuestion *packet = hit->astray ? hit->astray : hit->packet;
     g_autofree char *way = NULL, *text = NULL, *command = ibh_op_command(first);
     g_autoptr(GString) state = g_string_new(NULL);
     char dst[IBH_PREFIX_STRLEN];
 
-    if (first->type == IBH_OP_SYSCTL_SET) {
-        const char *effect = find_effect(first);
-
-        return g_strdup_printf("it %s: %s=%d instead of %d", effect ? effect : "has another value than it should",
+    if (first->type == IBH_OP_SYSCTL_SET)
+        return g_strdup_printf("it %s: %s=%d instead of %d",
+                               (first->key == IBH_SYSCTL_RP_FILTER ? first->from == 1 : first->from < first->to)
+                                   ? effects[first->key]
+                                   : "has another value than it should",
                                ibh_sysctl_name(first->key), first->from, first->to);
-    }
     if (first->type >= IBH_OP_RULE_DEL)
-        return g_strdup_printf(nic ? "an old rule or route of ib-hook is left over: %s"
-                                   : "an old rule or route of ib-hook is left over: %s (%s)",
+        return g_strdup_printf(hit->nic ? "an old rule or route of ib-hook is left over: %s"
+                                        : "an old rule or route of ib-hook is left over: %s (%s)",
                                first->why, command);
-    if (nic && !has_own_rule(check, nic)) {
+    if (hit->nic && !has_own_rule(check, hit->nic)) {
         g_string_append(state, "not routed yet");
     } else if (taken) {
         text = ibh_owner_describe(check->rails->snapshot, &(IbhOwner){.route = taken});
         g_string_append_printf(state, "the main table has a new %s", text);
     } else if (first->type == IBH_OP_RULE_ADD) {
         g_string_append_printf(state, "ib-hook's rule %u", first->rule.priority);
-        if (!nic)
+        if (!hit->nic)
             ibh_table_put(state, "lookup", first->rule.table);
         g_string_append(state, " is missing");
     } else {
         g_string_append_printf(state, "ib-hook's route to %s in table %u %s", ibh_prefix_format(&first->route.dst, dst),
                                first->route.table, first->type == IBH_OP_ROUTE_ADD ? "is missing" : "was altered");
     }
-    way = taken && !taken->dst.length && !astray ? say_no_default(nic, first->unit.family)
-          : packet                               ? ibh_question_way_text(check, packet, &packet->got)
-                                                 : NULL;
+    if (taken && !taken->dst.length && !hit->astray)
+        way = say_no_default(hit->nic, first->unit.family);
+    else if (packet)
+        way = ibh_question_way_text(check, packet, &packet->got);
     return way ? g_strconcat(way, ": ", state->str, NULL) : g_strdup(state->str);
 }
 
@@ -192,12 +173,13 @@ static char *say_ours(const IbhCheck *check, const IbhNic *nic, const GPtrArray 
 void ibh_check_judge_ours(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
-    g_autoptr(GPtrArray) wrong = g_ptr_array_new(), hit = g_ptr_array_new();
-    const IbhNic *worst = NULL;
+    g_autoptr(GPtrArray) wrong = g_ptr_array_new();
+    g_autoptr(GArray) hits = IBH_NEW_ARRAY(Hit);
     g_autofree char *said = NULL;
     IbhOpType type = IBH_OP_ROUTE_DEL;
     gboolean is_right = TRUE;
     IbhFinding *finding;
+    Hit worst;
 
     IBH_EACH_POINTER (const IbhOp, op, check->plan) {
         const IbhNic *nic = ibh_rails_nic(check->rails, op->ifindex);
@@ -211,28 +193,30 @@ void ibh_check_judge_ours(IbhSubject *about)
     }
     if (!wrong->len)
         return;
+    worst = look_at(check, NULL, wrong);
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        if (!find_first(wrong, nic))
+        const Hit hit = look_at(check, nic, wrong);
+
+        if (!hit.first)
             continue;
-        g_ptr_array_add(hit, (gpointer)(guintptr)nic);
-        if (!worst || (find_astray(check, nic) && !find_astray(check, worst)))
-            worst = nic;
+        g_array_append_val(hits, hit);
+        is_right &= hit.is_right;
+        if (!worst.nic || (hit.astray && !worst.astray))
+            worst = hit;
     }
-    said = say_ours(check, worst, wrong);
+    said = say_hit(check, &worst, wrong);
     ibh_subject_say(about, "said=%s\nn=%u\ns=%s", said, wrong->len, wrong->len == 1 ? "" : "s");
     about->iface = "";
     finding = ibh_subject_ask(about, IBH_OF_PLAN + (int)type);
-    IBH_EACH_POINTER (const IbhNic, nic, hit) {
-        const char *iface = nic->link->name;
+    IBH_EACH (const Hit, hit, hits) {
+        const char *iface = hit->nic->link->name;
 
-        ibh_finding_says(finding, iface, say_ours(check, nic, wrong));
-        if (find_astray(check, nic))
+        ibh_finding_says(finding, iface, say_hit(check, hit, wrong));
+        if (hit->astray)
             ibh_finding_leads_astray(finding, iface);
-        if (is_right_anyway(check, nic))
+        if (hit->is_right)
             ibh_finding_spares(finding, iface);
-        else
-            is_right = FALSE;
     }
-    if (hit->len ? is_right : is_right_anyway(check, NULL))
+    if (hits->len ? is_right : worst.is_right)
         finding->severity = IBH_WARNING;
 }
