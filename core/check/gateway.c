@@ -93,17 +93,16 @@ gboolean ibh_gateway_is_missing(IbhSubject *about)
 IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->got.route;
-    const char *iface = question->nic->link->name, *other = ibh_check_link_name(check, route->ifindex);
+    const char *iface = question->nic->link->name;
     char ip[IBH_IP_STRLEN], prefix[IBH_PREFIX_STRLEN];
+    g_autofree char *setting = NULL;
 
     ibh_ip_format(&route->gateway, ip);
-    if (!route->dst.length)
-        return ibh_remedy_advice("answers come in through %s, and its rp_filter=1 (arp=strict) drops what its own "
-                                 "packets would reach through %s: gateway=%s for %s in the configuration, or arp=auto",
-                                 iface, other, ip, iface);
+    setting = route->dst.length ? g_strdup_printf("remote=%s via %s", ibh_prefix_format(&route->dst, prefix), ip)
+                                : g_strconcat("gateway=", ip, NULL);
     return ibh_remedy_advice("answers come in through %s, and its rp_filter=1 (arp=strict) drops what its own packets "
-                             "would reach through %s: remote=%s via %s for %s in the configuration, or arp=auto",
-                             iface, other, ibh_prefix_format(&route->dst, prefix), ip, iface);
+                             "would reach through %s: %s for %s in the configuration, or arp=auto",
+                             iface, ibh_check_link_name(check, route->ifindex), setting, iface);
 }
 
 /* Main sends what the address says there through another NIC than the rail's: right, unless the answers are dropped. */

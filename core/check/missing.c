@@ -121,16 +121,6 @@ static char *say_hardware(const IbhCheck *check, const IbhKnownRail *known, gboo
     return g_string_free(text, FALSE);
 }
 
-/* What its port says of it, which is more; NULL: nothing. */
-static IbhFinding *find_explanation(const GPtrArray *findings, const IbhKnownRail *missed, const char *iface)
-{
-    IbhFinding *port = ibh_findings_find(findings, "port-not-active", iface, NULL);
-
-    if (missed->why != IBH_LACKS_CARRIER && missed->why != IBH_LACKS_ADDRESS)
-        return NULL;
-    return port ? port : ibh_findings_find(findings, "sm-missing", iface, NULL);
-}
-
 /* What follows from it. Where the rail is gone, another NIC may have its address. */
 static void say_consequence(IbhSubject *about)
 {
@@ -175,7 +165,11 @@ static void judge_missed(IbhSubject *about, const IbhKnownRail *missed)
         return;
     about->missed = missed;
     about->iface = has_lost_its_name ? "" : iface;
-    about->finding = find_explanation(about->findings, missed, iface);
+    if (missed->why == IBH_LACKS_CARRIER || missed->why == IBH_LACKS_ADDRESS) { /* its port may say more */
+        about->finding = ibh_findings_find(about->findings, "port-not-active", iface, NULL);
+        if (!about->finding)
+            about->finding = ibh_findings_find(about->findings, "sm-missing", iface, NULL);
+    }
     say_consequence(about);
     ibh_subject_say(about, "nic=%s\nhardware=%s\nstate=%s", word, hardware,
                     about->finding ? about->finding->message : ibh_missing_text(missed->why));
@@ -211,8 +205,7 @@ gboolean ibh_rail_has_lost_family(IbhSubject *about)
     const IbhManager *manager = ibh_facts_manager(check->facts, about->nic->link->ifindex);
 
     about->ip = ibh_check_find_lost_address(check, about->nic, about->family);
-    ibh_subject_say(about, "version=%c\nmanager=%s", about->family == AF_INET6 ? '6' : '4',
-                    manager ? manager->name : "its network manager");
+    ibh_subject_say(about, "manager=%s", manager ? manager->name : "its network manager");
     return about->ip && ibh_nic_is_selected(about->nic, check->only);
 }
 

@@ -9,8 +9,8 @@
 
 void ibh_check_want(IbhCheck *check)
 {
-    check->rules = IBH_NEW_ARRAY(IbhRule);
-    check->routes = IBH_NEW_ARRAY(IbhRoute);
+    check->rules = g_array_new(FALSE, FALSE, sizeof(IbhRule));
+    check->routes = g_array_new(FALSE, FALSE, sizeof(IbhRoute));
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         g_array_append_vals(check->routes, nic->routes->data, nic->routes->len);
         g_array_append_vals(check->rules, nic->rules->data, nic->rules->len);

@@ -2,6 +2,7 @@
 #include "check/row.h"
 
 #include <string.h>
+#include <sys/socket.h>
 
 void ibh_subject_say(IbhSubject *about, const char *format, ...)
 {
@@ -51,7 +52,8 @@ static IbhFinding *tell(IbhSubject *about, const IbhRow *row)
     g_autofree char *text = NULL, *owner = NULL, *said = NULL;
     IbhFinding *finding = about->finding;
 
-    ibh_subject_say(about, "iface=%s\nother=%s\nip=%s", about->iface, about->other ? about->other->link->name : "",
+    ibh_subject_say(about, "iface=%s\nother=%s\nversion=%c\nip=%s", about->iface,
+                    about->other ? about->other->link->name : "", about->family == AF_INET6 ? '6' : '4',
                     about->ip ? ibh_ip_format(about->ip, ip) : "");
     text = ibh_text_fill_in(row->text, value_of, about);
     owner = ibh_text_fill_in(about->owner ? about->owner : row->owner, value_of, about);

@@ -70,7 +70,7 @@ struct IbhSubject {
     const IbhNic *nic, *other; /* {other} */
     const IbhAddress *address;
     const IbhIp *ip; /* {ip} */
-    int family;
+    int family;      /* {version} */
     const IbhNeighbour *neighbour;
     const IbhRoute *route;
     guint named; /* gateways, of this address */

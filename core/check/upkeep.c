@@ -77,15 +77,6 @@ gboolean ibh_manager_prunes(IbhSubject *about)
 
 #define NETWORKD "/etc/systemd/network/"
 
-/* A name's or a variable's number is not known. */
-static gboolean may_be_table(const char *word, guint32 table)
-{
-    char *end;
-    const guint64 number = g_ascii_strtoull(word, &end, 0);
-
-    return end == word || *end || number == table;
-}
-
 static gboolean contains_one_of(const IbhPrefix *prefix, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
@@ -95,11 +86,16 @@ static gboolean contains_one_of(const IbhPrefix *prefix, const IbhNic *nic)
     return FALSE;
 }
 
-/* In the kernel, a rule of others leads an address of this rail to this table. */
+/* In the kernel, a rule of others leads an address of this rail to this table. A name's or a variable's number is not
+ * known. */
 static gboolean has_rule(const IbhRails *rails, const IbhNic *nic, const char *table)
 {
+    char *end;
+    const guint64 number = g_ascii_strtoull(table, &end, 0);
+
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (ibh_rule_is_of_a_source(rule) && contains_one_of(&rule->from, nic) && may_be_table(table, rule->table))
+        if (ibh_rule_is_of_a_source(rule) && contains_one_of(&rule->from, nic) &&
+            (end == table || *end || number == rule->table))
             return TRUE;
     }
     return FALSE;

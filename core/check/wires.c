@@ -111,10 +111,7 @@ gboolean ibh_rail_lacks_arp(IbhSubject *about)
 
 gboolean ibh_rail_is_mute(IbhSubject *about)
 {
-    const gboolean six = about->family == AF_INET6;
-
-    ibh_subject_say(about, "version=%c", six ? '6' : '4');
-    return ibh_numbers_have(about->check->facts->mute[six], about->nic->link->ifindex) &&
+    return ibh_numbers_have(about->check->facts->mute[about->family == AF_INET6], about->nic->link->ifindex) &&
            ibh_nic_serves_family(about->nic, about->family);
 }
 
