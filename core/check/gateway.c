@@ -165,11 +165,9 @@ gboolean ibh_route_is_of_sibling(IbhSubject *about)
     char ip[IBH_IP_STRLEN];
     IbhPiece *end;
 
-    if (route->table != IBH_TABLE_MAIN || route->family != about->family || !route->dst.length ||
-        !route->gateway.family || route->cached)
+    if (!by || by == nic || by->status != IBH_NIC_RAIL || route->hops || !route->dst.length || route->cached)
         return FALSE;
-    if (!by || by == nic || by->status != IBH_NIC_RAIL || route->hops || ibh_nic_address_near(nic, &route->dst.ip) ||
-        ibh_nic_find_remote(nic, &route->dst))
+    if (ibh_nic_address_near(nic, &route->dst.ip) || ibh_nic_find_remote(nic, &route->dst))
         return FALSE;
     owner = g_strdup_printf("gateway %s of %s", ibh_ip_format(&route->gateway, ip), by->link->name);
     if (ibh_findings_find(check->findings, "gateway-missing", nic->link->name, owner) || about->named >= GATEWAYS_NAMED)

@@ -75,7 +75,8 @@ static void judge_rail(IbhSubject *about)
             about->named = 0;
             IBH_EACH_ROUTE (route, about->check) {
                 about->route = route;
-                ibh_subject_ask(about, IBH_OF_GATEWAY_ELSEWHERE);
+                if (route->table == IBH_TABLE_MAIN && route->family == *family && route->gateway.family)
+                    ibh_subject_ask(about, IBH_OF_GATEWAY_ELSEWHERE);
             }
         }
     }

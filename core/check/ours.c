@@ -8,17 +8,16 @@
 #include "plan/want.h"
 
 /* A NIC that is no rail now, or is down, leaves something behind: why it is so is a finding of its own. */
-static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhOp *op)
+static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhNic *nic, const IbhOp *op)
 {
-    const IbhNic *nic = op->ifindex ? ibh_rails_nic(check->rails, op->ifindex) : NULL;
     const IbhFinding *worst = ibh_findings_worst(check->findings, op->iface);
-    gboolean deletes = ibh_op_removes(op->type);
     const IbhKnownRail *missed = op->type == IBH_OP_RULE_DEL ? ibh_known_with(check->missed, &op->rule.from.ip) : NULL;
 
     if (nic && nic->status == IBH_NIC_RAIL && op->type == IBH_OP_SYSCTL_SET)
         return ibh_want_sysctl(check->rails, nic, op->key) == nic->link->sysctl[op->key]; /* other only meanwhile */
     if (nic && nic->status == IBH_NIC_RAIL)
-        return deletes && (!(nic->link->flags & IFF_UP) || ibh_check_find_lost_address(check, nic, op->unit.family));
+        return ibh_op_removes(op->type) &&
+               (!(nic->link->flags & IFF_UP) || ibh_check_find_lost_address(check, nic, op->unit.family));
     if (nic && (nic->status == IBH_NIC_BLOCKED || ibh_link_is_missed(check->missed, nic->link) ||
                 (worst && worst->severity == IBH_ERROR)))
         return TRUE;
@@ -186,7 +185,7 @@ void ibh_check_judge_ours(IbhSubject *about)
 
         about->op = op;
         about->iface = nic ? nic->link->name : "";
-        if (op->type > IBH_OP_ROUTE_DEL || is_left_for_a_reason(check, op) || ibh_subject_ask(about, IBH_OF_PLACE))
+        if (op->type > IBH_OP_ROUTE_DEL || is_left_for_a_reason(check, nic, op) || ibh_subject_ask(about, IBH_OF_PLACE))
             continue;
         g_ptr_array_add(wrong, (gpointer)(guintptr)op);
         type = MIN(type, op->type);

@@ -26,7 +26,7 @@ typedef enum {
     IBH_OF_PAIR_ADDRESS,      /* and address: one of `nic` */
     IBH_OF_VALUES,            /* nic */
     IBH_OF_GATEWAY,           /* nic, family */
-    IBH_OF_GATEWAY_ELSEWHERE, /* nic, address, route: main's, through another rail */
+    IBH_OF_GATEWAY_ELSEWHERE, /* nic, family, ip, route: of main, by a gateway */
     IBH_OF_SETUP,             /* nic */
     IBH_OF_LOST_FAMILY,       /* nic, family */
     IBH_OF_CALL,              /* nic */
