@@ -8,29 +8,29 @@
 #include "check/finding.h"
 #include "plan/known.h"
 
-/* What the predicates of a scope look at. Each scope is asked once for each thing of its kind. */
+/* What the rows of a scope are asked about, once for each thing of its kind: which members of the subject are set. */
 typedef enum {
     IBH_NOT_ASKED, /* other files make the finding */
     IBH_OF_HOST,
-    IBH_OF_NIC,
-    IBH_OF_ADDRESS_ASKED_FOR, /* nic, address */
-    IBH_OF_PROXY,       /* nic, question: a NIC that forwards, and what a peer asks it for; route: the way there */
-    IBH_OF_PROXY_ENTRY, /* and neighbour */
-    IBH_OF_ADDRESS,     /* nic, address */
-    IBH_OF_RAIL,
-    IBH_OF_ASKING, /* nic, family */
-    IBH_OF_NEIGHBOUR,
+    IBH_OF_NIC,                /* nic */
+    IBH_OF_ADDRESS_ASKED_FOR,  /* nic, address, ip */
+    IBH_OF_PROXY,              /* nic, question, ip: a NIC that forwards, and a host that peers ask for; route: there */
+    IBH_OF_PROXY_ENTRY,        /* and neighbour, whose ip it is */
+    IBH_OF_ADDRESS,            /* nic, address, ip */
+    IBH_OF_RAIL,               /* nic */
+    IBH_OF_ASKING,             /* nic, family */
+    IBH_OF_NEIGHBOUR,          /* nic, neighbour, ip */
     IBH_OF_WRITTEN_NEIGHBOURS, /* nic */
-    IBH_OF_NO_RAIL,
-    IBH_OF_PAIR,              /* nic, other: two rails, or a rail and a NIC beside it */
-    IBH_OF_PAIR_ADDRESS,      /* and address: one of `nic` */
-    IBH_OF_VALUES,            /* nic */
-    IBH_OF_GATEWAY,           /* nic, family */
-    IBH_OF_GATEWAY_ELSEWHERE, /* nic, family, ip, route: of main, by a gateway */
-    IBH_OF_SETUP,             /* nic */
-    IBH_OF_LOST_FAMILY,       /* nic, family */
-    IBH_OF_CALL,              /* nic */
-    IBH_OF_SCRIPT,
+    IBH_OF_NO_RAIL,            /* nic */
+    IBH_OF_PAIR,               /* nic, other: a rail, and another NIC */
+    IBH_OF_PAIR_ADDRESS,       /* and address, ip: of `nic` */
+    IBH_OF_VALUES,             /* nic */
+    IBH_OF_GATEWAY,            /* nic, family */
+    IBH_OF_GATEWAY_ELSEWHERE,  /* nic, family, ip, route: of main, by a gateway */
+    IBH_OF_SETUP,              /* nic */
+    IBH_OF_LOST_FAMILY,        /* nic, family */
+    IBH_OF_CALL,               /* nic */
+    IBH_OF_SCRIPT,             /* nic */
     IBH_OF_SECTION,
     IBH_OF_MISSPELT_SECTION,
     IBH_OF_PLACE,      /* op */

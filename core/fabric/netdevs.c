@@ -101,7 +101,7 @@ gboolean ibh_netdev_has_wrong_gid(IbhSubject *about)
     char text[IBH_IP_STRLEN];
 
     if (!has_gids_of_addresses(about->port) || !about->netdev->used || !about->netdev->usable ||
-        !ibh_port_is_sound(about, about->port))
+        !ibh_port_is_sound(about))
         return FALSE;
     IBH_EACH (const IbhIp, ip, about->netdev->addresses) {
         const IbhGid *gid = find_gid(about->port, ip);

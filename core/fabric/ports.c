@@ -13,7 +13,7 @@ gboolean ibh_netdev_is_asked(const IbhSubject *about, const IbhPortNic *nic)
     return !about->only || (nic && g_strv_contains(about->only, nic->iface));
 }
 
-const IbhPortNic *ibh_port_netdev(const IbhSubject *about, const IbhPort *port)
+const IbhPortNic *ibh_port_netdev(const IbhSubject *about)
 {
     const IbhPortNic *best = NULL;
     int best_score = 0;
@@ -21,7 +21,7 @@ const IbhPortNic *ibh_port_netdev(const IbhSubject *about, const IbhPort *port)
     IBH_EACH (const IbhPortNic, nic, about->fabric->nics) {
         int score = 1 + nic->used + 2 * nic->rail + 4 * (about->only && g_strv_contains(about->only, nic->iface));
 
-        if (g_str_equal(nic->rdma, port->name) && score > best_score) {
+        if (g_str_equal(nic->rdma, about->port->name) && score > best_score) {
             best = nic;
             best_score = score;
         }
@@ -35,9 +35,10 @@ typedef enum {
     PORT_LEFT_ALONE /* such an Ethernet port, or one whose netdev is in another network namespace: a container's */
 } Usage;
 
-static Usage usage_of(const IbhSubject *about, const IbhPort *port)
+static Usage usage_of(const IbhSubject *about)
 {
-    const IbhPortNic *nic = ibh_port_netdev(about, port);
+    const IbhPort *port = about->port;
+    const IbhPortNic *nic = ibh_port_netdev(about);
     gboolean ethernet = port->layer == IBH_LAYER_ETHERNET;
 
     if (nic)
@@ -77,14 +78,14 @@ gboolean ibh_port_is_right(const IbhPort *port)
     return ibh_port_is_active(port) && !knows_no_sm(port);
 }
 
-gboolean ibh_port_is_sound(const IbhSubject *about, const IbhPort *port)
+gboolean ibh_port_is_sound(const IbhSubject *about)
 {
-    return ibh_port_is_right(port) && usage_of(about, port) == PORT_USED;
+    return ibh_port_is_right(about->port) && usage_of(about) == PORT_USED;
 }
 
 gboolean ibh_port_lacks_sm(IbhSubject *about)
 {
-    if (!knows_no_sm(about->port) || usage_of(about, about->port) == PORT_LEFT_ALONE)
+    if (!knows_no_sm(about->port) || usage_of(about) == PORT_LEFT_ALONE)
         return FALSE;
     ibh_subject_say(about, "state=%s", about->port->state.name);
     ibh_subject_say(about, is_omni_path(about->port) ? "manager=fabric manager\nprogram=opafm"
@@ -109,11 +110,11 @@ static const char *why_inactive(const IbhPort *port)
 gboolean ibh_port_is_inactive(IbhSubject *about)
 {
     const IbhPort *port = about->port;
-    const gboolean is_used = usage_of(about, port) == PORT_USED;
+    const gboolean is_used = usage_of(about) == PORT_USED;
     g_autofree char *device = ibh_text_shell_word(port->device);
 
     if (port->state.number == IBH_UNKNOWN || ibh_port_is_active(port) || knows_no_sm(port) ||
-        usage_of(about, port) == PORT_LEFT_ALONE || (about->netdev && !about->netdev->up)) /* carrier-down says so */
+        usage_of(about) == PORT_LEFT_ALONE || (about->netdev && !about->netdev->up)) /* carrier-down says so */
         return FALSE;
     about->severity = is_used ? IBH_ERROR : IBH_INFO;
     ibh_subject_say(

@@ -172,7 +172,7 @@ void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArra
         g_autoptr(GPtrArray) others = g_ptr_array_new();
 
         about.port = port;
-        about.netdev = ibh_port_netdev(&about, port);
+        about.netdev = ibh_port_netdev(&about);
         about.iface = about.netdev ? about.netdev->iface : "";
         about.others = others;
         if (!ibh_netdev_is_asked(&about, about.netdev))
@@ -183,7 +183,7 @@ void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArra
         }
         ibh_subject_say(&about, "port=%s", port->name);
         ibh_subject_ask(&about, IBH_OF_PORT_STATE);
-        if (ibh_port_is_sound(&about, port))
+        if (ibh_port_is_sound(&about))
             ibh_subject_ask(&about, IBH_OF_PORT);
         g_string_truncate(words, 0);
     }

@@ -17,10 +17,10 @@ IbhPredicate ibh_netdev_has_other_mtu, ibh_netdev_lacks_pkey, ibh_netdev_is_limi
 IbhPredicate ibh_netdev_has_wrong_gid, ibh_netdev_has_other_pkey, ibh_netdev_has_other_prefix, ibh_netdev_has_other_sm;
 
 /* The netdev that is named for the port: one that was asked for, else a rail, else one with an address, else any. */
-const IbhPortNic *ibh_port_netdev(const IbhSubject *about, const IbhPort *port);
+const IbhPortNic *ibh_port_netdev(const IbhSubject *about);
 gboolean ibh_netdev_is_asked(const IbhSubject *about, const IbhPortNic *netdev);
 gboolean ibh_port_is_active(const IbhPort *port);
 /* Its state is known, and neither it nor the subnet manager explains a fault. */
 gboolean ibh_port_is_right(const IbhPort *port);
 /* It is in use, and its state is right. */
-gboolean ibh_port_is_sound(const IbhSubject *about, const IbhPort *port);
+gboolean ibh_port_is_sound(const IbhSubject *about);
