@@ -38,44 +38,30 @@ static const char *why_no_room(const IbhNic *nic, int family)
     return "none of its addresses has a subnet, and no route leads to other hosts through this NIC";
 }
 
-/* gateway= asks for one in this family, and none is another host of its subnets. */
-static gboolean is_named_in_vain(const IbhCheck *check, const IbhNic *nic, int family)
+/* Why it needs a gateway that it has not; NULL: it has it, or needs none. gateway= may ask for one in this family, and
+ * name no other host of its subnets; and a prefix of remote= may go via the rail's own gateway. */
+static const char *why_missing(const IbhSubject *about)
 {
+    const IbhCheck *check = about->check;
+    const IbhNic *nic = about->nic;
     const IbhSettings *settings = &nic->settings;
-    gboolean named =
+    const int family = about->family;
+    const gboolean is_named =
         settings->gateway == IBH_GATEWAY_ADDRESS
             ? settings->gateway_ip.family == family
             : settings->gateway == IBH_GATEWAY_PEER || (settings->gateway > IBH_GATEWAY_PEER && family == AF_INET);
     IbhIp gateway;
 
-    return named && (!ibh_nic_find_gateway(nic, family, &gateway) || ibh_rails_holder(check->rails, &gateway));
-}
-
-/* A prefix of remote= goes via the rail's own gateway. */
-static gboolean needs_own_gateway(const IbhNic *nic, int family)
-{
-    IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
-        if (remote->prefix.ip.family == family && remote->via.family == AF_UNSPEC)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Why it needs a gateway that it has not; NULL: it has it, or needs none. */
-static const char *why_missing(const IbhSubject *about)
-{
-    const IbhCheck *check = about->check;
-    const IbhNic *nic = about->nic;
-    const int family = about->family;
-
     if (!(nic->link->flags & IFF_UP) || !ibh_nic_programs_family(nic, family))
         return NULL;
-    if (is_named_in_vain(check, nic, family))
+    if (is_named && (!ibh_nic_find_gateway(nic, family, &gateway) || ibh_rails_holder(check->rails, &gateway)))
         return "gateway= does not name another host in one of its subnets";
     if (ibh_nic_has_default(check->rails, nic, family))
         return NULL;
-    if (needs_own_gateway(nic, family))
-        return "remote= without via needs a default route of the rail, and the rail has none";
+    IBH_EACH (const IbhRemote, remote, settings->remote) {
+        if (remote->prefix.ip.family == family && remote->via.family == AF_UNSPEC)
+            return "remote= without via needs a default route of the rail, and the rail has none";
+    }
     return leads_further(check, nic, family) ||
                    ibh_findings_find(check->findings, "address-unusable", nic->link->name, NULL)
                ? NULL

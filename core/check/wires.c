@@ -331,18 +331,6 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
            get_effective(check, values, IBH_SYSCTL_RP_FILTER) != 1;
 }
 
-/* A NIC of the rail's wire that is no rail answers for it. */
-static gboolean is_answered_beside(const IbhCheck *check, const IbhNic *rail, const IbhAddress *address,
-                                   const IbhPrefix *subnet)
-{
-    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        if (nic->status != IBH_NIC_RAIL && is_on_wire_of(nic, rail) &&
-            would_answer(check, nic, nic->link->sysctl, address, subnet))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* A NIC answered for it with the administrator's values, and no NIC answers with the present ones. */
 static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
 {
@@ -360,9 +348,14 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
             continue;
         for (IbhSysctl key = 0; key < IBH_N_SYSCTLS; key++)
             wanted[key] = ibh_want_sysctl(check->rails, nic, key);
+        IBH_EACH_POINTER (const IbhNic, beside, check->rails->nics) {
+            if (beside->status != IBH_NIC_RAIL && is_on_wire_of(beside, nic) &&
+                would_answer(check, beside, beside->link->sysctl, address, subnet))
+                return FALSE;
+        }
         /* What --apply would change is said of the values. */
         if (would_answer(check, nic, nic->link->sysctl, address, subnet) ||
-            would_answer(check, nic, wanted, address, subnet) || is_answered_beside(check, nic, address, subnet))
+            would_answer(check, nic, wanted, address, subnet))
             return FALSE;
         was_answered |= nic->settings.arp != IBH_ARP_KEEP && would_answer(check, nic, nic->base, address, subnet);
     }

@@ -125,21 +125,16 @@ gboolean ibh_port_nics_are_beside(const IbhPortNic *nic, const IbhPortNic *other
 
 /* ---- places ---- */
 
-/* The names that both paths begin with: the first is the host bridge, the second the root port. */
-static guint count_common(const char *a, const char *b)
+/* Counts the names that both paths begin with: the first is the host bridge, the second the root port. */
+IbhNearness ibh_place_compare(const IbhPlace *a, const IbhPlace *b)
 {
+    const char *one = a->path, *other = b->path;
     guint common = 0;
     gsize i = 0;
 
-    for (; a[i] && a[i] == b[i]; i++)
-        common += a[i] == '/';
-    return common + (i && (!a[i] || a[i] == '/') && (!b[i] || b[i] == '/'));
-}
-
-IbhNearness ibh_place_compare(const IbhPlace *a, const IbhPlace *b)
-{
-    guint common = count_common(a->path, b->path);
-
+    for (; one[i] && one[i] == other[i]; i++)
+        common += one[i] == '/';
+    common += i && (!one[i] || one[i] == '/') && (!other[i] || other[i] == '/');
     if (common > 1)
         return common > 3 ? IBH_SAME_SWITCH : common > 2 ? IBH_SAME_ROOT_PORT : IBH_SAME_BRIDGE;
     return a->node >= 0 && a->node == b->node ? IBH_SAME_NODE : IBH_FAR;

@@ -90,21 +90,18 @@ static const IbhGid *find_gid(const IbhPort *port, const IbhIp *ip)
     return NULL;
 }
 
-static gboolean has_gids_of_addresses(const IbhPort *port)
-{
-    return port && port->layer == IBH_LAYER_ETHERNET && !port->iwarp && port->has_all_gids;
-}
-
 /* One finding a NIC: further wrong GIDs have the same cause. */
 gboolean ibh_netdev_has_wrong_gid(IbhSubject *about)
 {
+    const IbhPort *port = about->port;
     char text[IBH_IP_STRLEN];
 
-    if (!has_gids_of_addresses(about->port) || !about->netdev->used || !about->netdev->usable ||
-        !ibh_port_is_sound(about))
+    if (!port || port->layer != IBH_LAYER_ETHERNET || port->iwarp || !port->has_all_gids)
+        return FALSE;
+    if (!about->netdev->used || !about->netdev->usable || !ibh_port_is_sound(about))
         return FALSE;
     IBH_EACH (const IbhIp, ip, about->netdev->addresses) {
-        const IbhGid *gid = find_gid(about->port, ip);
+        const IbhGid *gid = find_gid(port, ip);
 
         if (gid && (!gid->ndev[0] || g_str_equal(gid->ndev, about->netdev->iface)))
             continue;
@@ -265,13 +262,20 @@ static char *describe_mtu(const IbhPortNic *nic)
     return g_strdup_printf("MTU %d%s%s", nic->mtu, nic->mode[0] ? ", " : "", nic->mode);
 }
 
-/* The commands that make all of them like the goal, and in words which those are. */
-static void say_mtus(IbhSubject *about, const GPtrArray *rails, const IbhPortNic *goal)
+/* The words are the same for each of these rails: so they are one finding, which hits the rails that differ from the
+ * majority, and without a majority all. The commands make all of them like the goal. */
+gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
 {
+    g_autoptr(GPtrArray) rails = find_rails_around(about);
     g_autoptr(GString) list = g_string_new(NULL), others = g_string_new(NULL);
+    const IbhPortNic *goal = has_mtu(about->netdev) && about->netdev->rail ? find_goal(rails) : NULL;
+    const guint alike = goal ? count_alike(rails, goal) : rails->len;
     g_autofree char *commands = NULL, *its = NULL;
+    const gboolean is_majority = 2 * alike > rails->len;
     char text[IBH_PREFIX_STRLEN];
 
+    if (alike == rails->len || (is_majority && are_alike(about->netdev, goal)))
+        return FALSE;
     IBH_EACH_POINTER (const IbhPortNic, nic, rails) {
         g_autofree char *name = ibh_text_shell_word(nic->iface), *own = describe_mtu(nic);
 
@@ -287,20 +291,6 @@ static void say_mtus(IbhSubject *about, const GPtrArray *rails, const IbhPortNic
     its = describe_mtu(goal);
     ibh_subject_say(about, "others=%s\ncommands=%s\nits=%s\nmodel=%s\nsubnet=%s", others->str, commands, its,
                     goal->iface, ibh_prefix_format(&g_array_index(goal->subnets, IbhPrefix, 0), text));
-}
-
-/* The words are the same for each of these rails: so they are one finding, which hits the rails that differ from the
- * majority, and without a majority all. */
-gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
-{
-    g_autoptr(GPtrArray) rails = find_rails_around(about);
-    const IbhPortNic *goal = has_mtu(about->netdev) && about->netdev->rail ? find_goal(rails) : NULL;
-    const guint alike = goal ? count_alike(rails, goal) : rails->len;
-    const gboolean is_majority = 2 * alike > rails->len;
-
-    if (alike == rails->len || (is_majority && are_alike(about->netdev, goal)))
-        return FALSE;
-    say_mtus(about, rails, goal);
     if (!is_majority) /* this host cannot know which of them the fabric has */
         about->remedy = "make them alike, as the fabric has it; the smaller one fits all: {commands}";
     return TRUE;

@@ -145,48 +145,36 @@ static void parse_memlock(const char *text, gpointer to)
 
 typedef enum { OF_DEVICE, OF_PORT, OF_SUBNET, OF_NIC, OF_GPU, OF_PROCESS } Subject;
 
+#define IN_DEVICE(member) G_STRUCT_OFFSET(IbhRdmaDevice, member)
+#define IN_PORT(member) G_STRUCT_OFFSET(IbhPort, member)
+#define IN_NIC(member) G_STRUCT_OFFSET(IbhPortNic, member)
+
 static const struct {
     Subject of;
     const char *path;                             /* below the directory of what it is about */
     void (*parse)(const char *text, gpointer to); /* "": no such file, or it cannot be read */
     gsize at;
 } facts[] = {
-#define DEVICE_FACT(path, parse, member)                                                                               \
-    {                                                                                                                  \
-        OF_DEVICE, path, parse, G_STRUCT_OFFSET(IbhRdmaDevice, member)                                                 \
-    }
-#define PORT_FACT(path, parse, member)                                                                                 \
-    {                                                                                                                  \
-        OF_PORT, path, parse, G_STRUCT_OFFSET(IbhPort, member)                                                         \
-    }
-#define SUBNET_FACT(path, parse, member)                                                                               \
-    {                                                                                                                  \
-        OF_SUBNET, path, parse, G_STRUCT_OFFSET(IbhPort, member)                                                       \
-    }
-#define NIC_FACT(path, parse, member)                                                                                  \
-    {                                                                                                                  \
-        OF_NIC, path, parse, G_STRUCT_OFFSET(IbhPortNic, member)                                                       \
-    }
-    DEVICE_FACT("board_id", parse_name, board),
-    DEVICE_FACT("hca_type", parse_name, model),
-    DEVICE_FACT("node_guid", parse_guid, node_guid),
-    DEVICE_FACT("node_type", parse_number, node_type),
-    DEVICE_FACT("device/numa_node", parse_number, place.node),
-    DEVICE_FACT("device/uevent", parse_slot, slot),
-    DEVICE_FACT("device/current_link_width", parse_number, pcie_lanes),
-    DEVICE_FACT("device/max_link_width", parse_number, pcie_max_lanes),
-    DEVICE_FACT("device/current_link_speed", parse_speed, pcie_speed),
-    DEVICE_FACT("device/max_link_speed", parse_speed, pcie_max_speed),
-    PORT_FACT("link_layer", parse_layer, layer),
-    PORT_FACT("state", parse_state, state),
-    PORT_FACT("phys_state", parse_state, phys),
-    PORT_FACT("rate", parse_rate, rate),
+    {OF_DEVICE, "board_id", parse_name, IN_DEVICE(board)},
+    {OF_DEVICE, "hca_type", parse_name, IN_DEVICE(model)},
+    {OF_DEVICE, "node_guid", parse_guid, IN_DEVICE(node_guid)},
+    {OF_DEVICE, "node_type", parse_number, IN_DEVICE(node_type)},
+    {OF_DEVICE, "device/numa_node", parse_number, IN_DEVICE(place.node)},
+    {OF_DEVICE, "device/uevent", parse_slot, IN_DEVICE(slot)},
+    {OF_DEVICE, "device/current_link_width", parse_number, IN_DEVICE(pcie_lanes)},
+    {OF_DEVICE, "device/max_link_width", parse_number, IN_DEVICE(pcie_max_lanes)},
+    {OF_DEVICE, "device/current_link_speed", parse_speed, IN_DEVICE(pcie_speed)},
+    {OF_DEVICE, "device/max_link_speed", parse_speed, IN_DEVICE(pcie_max_speed)},
+    {OF_PORT, "link_layer", parse_layer, IN_PORT(layer)},
+    {OF_PORT, "state", parse_state, IN_PORT(state)},
+    {OF_PORT, "phys_state", parse_state, IN_PORT(phys)},
+    {OF_PORT, "rate", parse_rate, IN_PORT(rate)},
     /* Subnet managers that change places tell one port after the other. */
-    SUBNET_FACT("sm_lid", parse_number, sm_lid),
-    SUBNET_FACT("gids/0", parse_gid, gid),
-    NIC_FACT("mtu", parse_number, mtu),
-    NIC_FACT("pkey", parse_number, pkey),
-    NIC_FACT("mode", parse_mode, mode),
+    {OF_SUBNET, "sm_lid", parse_number, IN_PORT(sm_lid)},
+    {OF_SUBNET, "gids/0", parse_gid, IN_PORT(gid)},
+    {OF_NIC, "mtu", parse_number, IN_NIC(mtu)},
+    {OF_NIC, "pkey", parse_number, IN_NIC(pkey)},
+    {OF_NIC, "mode", parse_mode, IN_NIC(mode)},
     {OF_GPU, "numa_node", parse_number, G_STRUCT_OFFSET(IbhGpu, place.node)},
     {OF_PROCESS, "limits", parse_memlock, G_STRUCT_OFFSET(IbhFabric, memlock)},
 };
