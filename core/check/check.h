@@ -176,10 +176,8 @@ const char *ibh_check_link_name(const IbhCheck *check, int ifindex);
 
 void ibh_check_judge_ways(IbhCheck *check); /* the questions' answers */
 void ibh_check_judge_ours(IbhSubject *about);
-/* Hooks, what calls them, and scripts. */
-void ibh_check_judge_upkeep(IbhSubject *about);
-/* Of rails that were there and are not, and of those that are down. */
-void ibh_check_judge_missing(IbhSubject *about);
+void ibh_script_judge(IbhSubject *about, const IbhScript *script);
+void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed); /* a rail that was there and is not, or is down */
 
 /* The table of the route that decides in the rail's subnet; 0: not known. */
 guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic);

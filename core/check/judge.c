@@ -35,6 +35,32 @@ static void ask_families(IbhSubject *about, int scope)
     }
 }
 
+/* If the manager of a rail that is down leaves it its address, it is as far away as one without. */
+static void judge_missing(IbhSubject *about)
+{
+    const IbhCheck *check = about->check;
+
+    IBH_EACH (const IbhKnownRail, known, check->missed) {
+        const IbhNic *nic = known->link ? ibh_rails_nic(check->rails, known->link->ifindex) : NULL;
+
+        if (!nic || nic->status != IBH_NIC_RAIL)
+            ibh_known_judge(about, known);
+    }
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        IbhKnownRail down;
+
+        about->nic = nic;
+        about->iface = nic->link->name;
+        ask_families(about, IBH_OF_LOST_FAMILY);
+        if (nic->status != IBH_NIC_RAIL || ibh_nic_is_usable(nic))
+            continue;
+        (void)ibh_known_of(check->rails, nic, check->missed, FALSE, &down);
+        down.link = nic->link;
+        down.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE;
+        ibh_known_judge(about, &down);
+    }
+}
+
 static void judge_wire(IbhSubject *about)
 {
     ibh_subject_ask(about, IBH_OF_NIC);
@@ -91,7 +117,7 @@ void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *misse
     check->plan = plan;
     check->findings = findings;
     check->missed = missed;
-    ibh_check_judge_missing(&about);
+    judge_missing(&about);
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         g_autofree char *why = NULL;
 
@@ -111,5 +137,11 @@ void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *misse
     }
     ibh_check_judge_ways(check);
     ibh_check_judge_ours(&about);
-    ibh_check_judge_upkeep(&about);
+    about.iface = "";
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        about.nic = nic;
+        ibh_subject_ask(&about, IBH_OF_CALL);
+    }
+    IBH_EACH (const IbhScript, script, check->facts->scripts)
+        ibh_script_judge(&about, script);
 }

@@ -153,7 +153,7 @@ gboolean ibh_missed_lacks_address(IbhSubject *about)
 
 /* If it is gone, another NIC may have its name now, whose fault it is not. To forget it by this name undoes that NIC.
  */
-static void judge_missed(IbhSubject *about, const IbhKnownRail *missed)
+void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed)
 {
     const IbhCheck *check = about->check;
     const char *iface = missed->link ? missed->link->name : missed->iface;
@@ -207,38 +207,6 @@ gboolean ibh_rail_has_lost_family(IbhSubject *about)
     about->ip = ibh_check_find_lost_address(check, about->nic, about->family);
     ibh_subject_say(about, "manager=%s", manager ? manager->name : "its network manager");
     return about->ip && ibh_nic_is_selected(about->nic, check->only);
-}
-
-/* ---- all ---- */
-
-/* If the manager of a rail that is down leaves it its address, it is as far away as one without. */
-void ibh_check_judge_missing(IbhSubject *about)
-{
-    const IbhCheck *check = about->check;
-
-    IBH_EACH (const IbhKnownRail, one, check->missed) {
-        const IbhNic *nic = one->link ? ibh_rails_nic(check->rails, one->link->ifindex) : NULL;
-
-        if (!nic || nic->status != IBH_NIC_RAIL)
-            judge_missed(about, one);
-    }
-    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        static const int families[] = {AF_INET, AF_INET6};
-        IbhKnownRail down;
-
-        about->nic = nic;
-        about->iface = nic->link->name;
-        IBH_EACH_ROW (const int, family, families) {
-            about->family = *family;
-            ibh_subject_ask(about, IBH_OF_LOST_FAMILY);
-        }
-        if (nic->status != IBH_NIC_RAIL || ibh_nic_is_usable(nic))
-            continue;
-        (void)ibh_known_of(check->rails, nic, check->missed, FALSE, &down);
-        down.link = nic->link;
-        down.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE;
-        judge_missed(about, &down);
-    }
 }
 
 gboolean ibh_link_is_missed(const GArray *missed, const IbhLink *link)

@@ -104,7 +104,8 @@ gboolean ibh_nic_is_kept_astray(IbhSubject *about)
             continue;
         way = ibh_question_way_text(check, &rest, &rest.got);
         ibh_subject_say(about, "way=%s\nsubnet=%s\ntable=%u", way, ibh_prefix_format(&address->subnet, subnet), table);
-        return about->astray = TRUE;
+        about->astray = TRUE;
+        return TRUE;
     }
     return FALSE;
 }

@@ -151,7 +151,7 @@ const IbhRow ibh_rows[] = {
      "port of the other",
      "give one of the two a hardware address of its own", "{mac}"},
 
-    /* ---- rails ---- */
+    /* ---- rails: siblings.c, nics.c, gateway.c, upkeep.c ---- */
     {IBH_OF_VALUES, "router-mtu", IBH_WARNING, ibh_rail_has_lowered_mtu6,
      "IPv6 has the MTU {mtu6} here, and the link {mtu}: a router's advertisement or a sysctl has lowered it, and IPv6 "
      "sends no larger packets",

@@ -200,7 +200,7 @@ static GArray *split_lines(const IbhScript *script, GStrv *ret_texts)
 
 /* A table counts if a rule of others, or a line of the script, leads an address of the NIC there: marks or ports may
  * lead to a table whose route is by a rail, and ib-hook does nothing of the kind. So the lines are read twice. */
-static void judge_script(IbhSubject *about, const IbhScript *script)
+void ibh_script_judge(IbhSubject *about, const IbhScript *script)
 {
     const IbhCheck *check = about->check;
     g_autoptr(GHashTable) led = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL); /* "IFINDEX TABLE" */
@@ -243,17 +243,4 @@ gboolean ibh_script_is_in_force(IbhSubject *about)
     if (about->nic->programmed->len)
         about->severity = IBH_WARNING;
     return TRUE;
-}
-
-void ibh_check_judge_upkeep(IbhSubject *about)
-{
-    const IbhCheck *check = about->check;
-
-    about->iface = "";
-    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        about->nic = nic;
-        ibh_subject_ask(about, IBH_OF_CALL);
-    }
-    IBH_EACH (const IbhScript, script, check->facts->scripts)
-        judge_script(about, script);
 }
