@@ -173,9 +173,10 @@ void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed)
     say_consequence(about);
     ibh_subject_say(about, "nic=%s\nhardware=%s\nstate=%s", word, hardware,
                     about->finding ? about->finding->message : ibh_missing_text(missed->why));
-    if (has_lost_its_name)
-        ibh_subject_say(about, "then=, and then, for the NIC that has this name now: sudo ib-hook --apply --iface %s",
-                        word);
+    ibh_subject_say(about, "then=%s%s",
+                    has_lost_its_name ? ", and then, for the NIC that has this name now: sudo ib-hook --apply --iface "
+                                      : "",
+                    has_lost_its_name ? word : "");
     ibh_subject_ask(about, IBH_OF_MISSED + (int)missed->why);
     about->finding = NULL;
     g_string_truncate(about->words, 0);

@@ -14,14 +14,14 @@ void ibh_subject_say(IbhSubject *about, const char *format, ...)
     va_end(args);
 }
 
-/* A word that was said twice has its last value. */
+/* A word that was said twice has its last value. One that was not said stays in its braces, where a test sees it. */
 static char *value_of(gconstpointer of, const char *word)
 {
     const IbhSubject *about = of;
     g_autofree char *key = g_strdup_printf("\n%s=", word);
     const char *at = g_strrstr(about->words->str, key);
 
-    return at ? g_strndup(at + strlen(key), strcspn(at + strlen(key), "\n")) : NULL;
+    return at ? g_strndup(at + strlen(key), strcspn(at + strlen(key), "\n")) : g_strdup_printf("{%s}", word);
 }
 
 /* Names are quoted in remedies, which are pasted. */

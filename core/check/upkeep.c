@@ -41,9 +41,8 @@ gboolean ibh_manager_is_inactive(IbhSubject *about)
                     watched ? "what=%s does not call ib-hook, and only --watch follows changes"
                             : "what=ib-hook misses the next event of %s, and --watch does not run",
                     manager->name);
-    ibh_subject_say(about, "inactive=%s", manager->inactive);
-    if (!watched)
-        ibh_subject_say(about, "watch=; or %s", check->facts->start_watch);
+    ibh_subject_say(about, "inactive=%s\nwatch=%s%s", manager->inactive, watched ? "" : "; or ",
+                    watched ? "" : check->facts->start_watch);
     if (manager->remedy) {
         ibh_subject_say(about, "remedy=%s", manager->remedy);
         about->remedy = "{remedy}{watch}";
