@@ -91,7 +91,7 @@ IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *
                              iface, ibh_check_link_name(check, route->ifindex), setting, iface);
 }
 
-/* Main sends what the address says there through another NIC than the rail's: right, unless the answers are dropped. */
+/* Main sends these packets through another NIC than the rail. That is right unless rp_filter drops the answers. */
 static void say_way(IbhSubject *about, IbhQuestion *question)
 {
     const IbhCheck *check = about->check;
@@ -114,8 +114,8 @@ static void say_way(IbhSubject *about, IbhQuestion *question)
     }
 }
 
-/* Without a default of its own, main decides what it sends beyond its subnets, and through which NIC: for a host beyond
- * all that rules and routes name. */
+/* If the rail has no default route of its own, main decides how packets beyond its subnets leave. Asks for a host that
+ * no rule or route names. */
 gboolean ibh_gateway_is_others(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

@@ -121,7 +121,7 @@ static char *say_hardware(const IbhCheck *check, const IbhKnownRail *known, gboo
     return g_string_free(text, FALSE);
 }
 
-/* What follows from it. Where the rail is gone, another NIC may have its address. */
+/* Says what a missing rail means: its address is not reachable, unless another NIC has it now. */
 static void say_consequence(IbhSubject *about)
 {
     const IbhKnownRail *missed = about->missed;
@@ -137,7 +137,7 @@ static void say_consequence(IbhSubject *about)
                     missed->hardware[0] ? "a rail is missing" : "it is no rail, although manage=yes is set");
 }
 
-/* The finding of a NIC without address is about its manager. */
+/* The manager of a NIC knows why it has no address. */
 gboolean ibh_missed_lacks_address(IbhSubject *about)
 {
     const IbhManager *manager =
@@ -151,8 +151,8 @@ gboolean ibh_missed_lacks_address(IbhSubject *about)
     return TRUE;
 }
 
-/* If it is gone, another NIC may have its name now, whose fault it is not. To forget it by this name undoes that NIC.
- */
+/* If the rail is gone, another NIC may have its name now. Then the finding hits no NIC, and --undo by that name has to
+ * be followed by --apply for the other NIC. */
 void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed)
 {
     const IbhCheck *check = about->check;

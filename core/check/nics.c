@@ -30,7 +30,7 @@ gboolean ibh_rail_has_value_of_all(IbhSubject *about)
     return TRUE;
 }
 
-/* The configuration has given its old number to another NIC. */
+/* TRUE if the configuration has given the rail's automatic table number to another NIC. */
 gboolean ibh_rail_has_moved(IbhSubject *about)
 {
     const IbhNic *nic = about->nic;
@@ -47,8 +47,8 @@ gboolean ibh_rail_has_moved(IbhSubject *about)
 
 /* ---- NICs that are no rails ---- */
 
-/* A trial was perhaps not confirmed because it cut its user off: the configuration is read first. If no rail is left,
- * one command ends all holds, silent NICs', too. */
+/* A trial that was not confirmed may have cut its user off, so the configuration should be read before it is applied
+ * again. If no rail is left, one command ends all holds, those of silent NICs, too. */
 gboolean ibh_nic_is_held(IbhSubject *about)
 {
     const IbhRails *rails = about->check->rails;
@@ -72,7 +72,7 @@ gboolean ibh_nic_lacks_address(IbhSubject *about)
     return about->nic->status == IBH_NIC_NO_ADDRESS && !ibh_link_is_missed(about->check->missed, about->nic->link);
 }
 
-/* The table that our rule leads this address's own traffic to; 0: no rule does. */
+/* Returns the table to which our rule leads packets from this address; 0 if there is no such rule. */
 static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *address)
 {
     const IbhPrefix own = ibh_prefix_of_host(&address->local);
@@ -85,8 +85,8 @@ static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *a
     return 0;
 }
 
-/* It is kept with its rules, and an event has taken the route that they lead to: what the configuration wants of it
- * counts for nothing here. */
+/* TRUE if a kept NIC has rules, but an event has removed the route that they lead to. What the configuration wants does
+ * not matter for a kept NIC. */
 gboolean ibh_nic_is_kept_astray(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

@@ -7,7 +7,7 @@
 #include "check/missing.h"
 #include "plan/want.h"
 
-/* A NIC that is no rail now, or is down, leaves something behind: why it is so is a finding of its own. */
+/* A NIC that is no rail any more, or is down, leaves rules behind. Another finding says why, so these are no fault. */
 static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhNic *nic, const IbhOp *op)
 {
     const IbhFinding *worst = ibh_findings_worst(check->findings, op->iface);
@@ -120,7 +120,7 @@ static char *say_no_default(const IbhNic *nic, int family)
     return NULL;
 }
 
-/* What happens to the packets, and why. */
+/* Says what happens to the packets, and why. The caller frees it. */
 static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wrong)
 {
     static const char *const effects[] = {
@@ -167,8 +167,8 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
     return way ? g_strconcat(way, ": ", state->str, NULL) : g_strdup(state->str);
 }
 
-/* Tells of the first NIC whose packets another one sends, else of the first that it hits, else of none. It hits all; if
- * all packets of each of them go as they should, it is a warning. */
+/* One finding for all of it. Its message is about the first NIC whose packets leave through another one, or else about
+ * the first NIC with an operation. It is a warning if the packets of all these NICs go as they should. */
 void ibh_check_judge_ours(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

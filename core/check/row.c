@@ -36,7 +36,7 @@ static IbhRemedy make_remedy(IbhSubject *about, const IbhRow *row)
     return (IbhRemedy){.advice = g_steal_pointer(&filled)};
 }
 
-/* Two ports of a card, or both of two ports, may have the same text. */
+/* RDMA findings are one if their texts are equal: two ports of a card, or two rails, have the same fault. */
 static IbhFinding *find_text(const GPtrArray *findings, const char *text)
 {
     IBH_EACH_POINTER (IbhFinding, finding, findings) {

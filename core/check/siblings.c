@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* The NIC's address whose subnet is larger and holds this one; NULL: none. */
+/* Returns the NIC's first address whose subnet is larger than this one and contains it, or NULL. */
 static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
@@ -17,7 +17,8 @@ static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
     return NULL;
 }
 
-/* What is sent to the rest of a wider subnet leaves through this NIC all the same: remote=, or others lead it there. */
+/* TRUE if packets to the rest of the wider subnet leave through this NIC all the same: by remote=, or by foreign rules.
+ */
 static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
 {
     IbhQuestion rest;
@@ -28,7 +29,8 @@ static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
     return !rest.got.refused && ibh_route_leads_by(rest.got.route, about->nic->link->ifindex);
 }
 
-/* What most of the rails in this wider subnet have there, or else the wider prefix, which reaches all. */
+/* Returns the prefix length that most rails in the wider subnet have, or else that of the wider subnet, which reaches
+ * all. */
 static guint find_length(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPrefix *wide)
 {
     guint all = 0, alike = 0;
@@ -45,9 +47,8 @@ static guint find_length(const IbhCheck *check, const IbhNic *nic, const IbhAddr
     return 2 * alike > all ? address->subnet.length : wide->length;
 }
 
-/* One of the prefix lengths is a mistake, or the wires are different ones: this host cannot know which. The subnet of a
- * cable's two ends has no other hosts that a longer prefix could hide. What main has on the NIC's link around a single
- * address is asked about. */
+/* Either one of the prefix lengths is a mistake, or the rails are on different wires: this host cannot know which. If
+ * main has a prefix around a single address on the NIC's link, questions.c asks about that prefix instead. */
 static gboolean differs(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -72,7 +73,8 @@ gboolean ibh_pair_lacks_subnet(IbhSubject *about)
     return ibh_address_is_host(about->address) && differs(about);
 }
 
-/* All rails that cannot reach the rest of a subnet are one finding of it. */
+/* All rails that cannot reach the rest of one subnet share a finding. The subnet of a cable's two ends has no other
+ * hosts that a longer prefix could hide. */
 gboolean ibh_pair_has_other_length(IbhSubject *about)
 {
     const gboolean is_cable = about->address->subnet.length + 2 >= ibh_ip_bits(about->ip);
@@ -80,7 +82,7 @@ gboolean ibh_pair_has_other_length(IbhSubject *about)
     return !is_cable && !ibh_address_is_host(about->address) && differs(about);
 }
 
-/* Virtual routers share theirs on purpose, and so do netdevs that are stacked on one link. */
+/* Virtual routers share a hardware address on purpose, and so do netdevs that are stacked on one link. */
 static gboolean may_be_shared(const IbhLink *link)
 {
     static const guint8 vrrp[] = {0x00, 0x00, 0x5e};
@@ -99,7 +101,7 @@ gboolean ibh_pair_has_one_mac(IbhSubject *about)
     return !ibh_address_is_host(about->address) && ibh_nic_serves_subnet(about->other, &about->address->subnet);
 }
 
-/* What one of them says of its wire concerns only what is on the same one. */
+/* Compare only NICs in the same subnet: others may be on another wire. */
 static gboolean share_subnet(const IbhNic *nic, const IbhNic *other, int family)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
@@ -110,7 +112,7 @@ static gboolean share_subnet(const IbhNic *nic, const IbhNic *other, int family)
     return FALSE;
 }
 
-/* The other's may as well be too large for the wire: no command is right for sure. */
+/* The other rail's MTU may be too large for the wire, so no command is certain to be right. */
 gboolean ibh_pair_has_other_mtu6(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link, *its = about->other->link;
@@ -123,7 +125,7 @@ gboolean ibh_pair_has_other_mtu6(IbhSubject *about)
     return share_subnet(about->nic, about->other, AF_INET6);
 }
 
-/* Without IPv6, which may be on purpose, it is a rail all the same. */
+/* IPv6 may be switched off on purpose, and the NIC is a rail without it, too. */
 gboolean ibh_pair_lacks_ipv6(IbhSubject *about)
 {
     return ibh_numbers_have(about->check->facts->no_ipv6, about->nic->link->ifindex) &&

@@ -9,7 +9,7 @@
 
 /* ---- by which way does an event reach us? ---- */
 
-/* Of a rail that is asked about; NULL: it is none, or its manager is not known. */
+/* Returns the manager of a rail that the user asks about; NULL for other NICs, or if the manager is not known. */
 static const IbhManager *find_manager(const IbhCheck *check, const IbhNic *nic)
 {
     return nic->status == IBH_NIC_RAIL && ibh_nic_is_selected(nic, check->only)
@@ -28,7 +28,7 @@ static gboolean has_way_of_a_manager(const IbhCheck *check)
     return FALSE;
 }
 
-/* Traffic is right, and stays so until something happens: this is about the host. */
+/* Packets go right until the next event, so this finding is about the host, not about the NIC. */
 gboolean ibh_manager_is_inactive(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -100,7 +100,8 @@ static gboolean has_rule(const IbhRails *rails, const IbhNic *nic, const char *t
     return FALSE;
 }
 
-/* A variable's value is not known: rules in the kernel decide whether it concerns this rail. */
+/* TRUE if the value of a selector is an address of this rail. The value of a shell variable is not known, so rules in
+ * the kernel decide. */
 static gboolean is_of(const char *value, const IbhRails *rails, const IbhNic *nic)
 {
     IbhPrefix prefix = {0};

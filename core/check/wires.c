@@ -21,7 +21,7 @@ gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neigh
 
 /* ---- addresses ---- */
 
-/* Two NICs of this host have it. Where both are on one wire, peers learn either. */
+/* Two NICs of this host have the address. If both are on one wire, peers learn the hardware address of either. */
 gboolean ibh_address_is_duplicate(IbhSubject *about)
 {
     const IbhNic *nic = about->nic, *owner = ibh_rails_owner(about->check->rails, about->ip);
@@ -82,7 +82,7 @@ static gboolean is_permanent(const IbhSubject *about)
            !ibh_rails_holder(about->check->rails, &neighbour->ip);
 }
 
-/* The entry has the hardware address of another NIC of this host. */
+/* TRUE for a permanent entry that has the hardware address of another NIC of this host. */
 gboolean ibh_neighbour_is_own(IbhSubject *about)
 {
     const IbhNeighbour *neighbour = about->neighbour;
@@ -117,7 +117,7 @@ gboolean ibh_rail_is_mute(IbhSubject *about)
 
 /* ---- ARP for others ---- */
 
-/* With this own value of a sysctl, and that of all. */
+/* Returns what the kernel makes of a NIC's value and that of conf/all. */
 static int get_effective(const IbhCheck *check, const int *values, IbhSysctl key)
 {
     return ibh_sysctl_effective(key, values[key], check->rails->snapshot->all[key]);
@@ -142,7 +142,7 @@ static gboolean is_rail(const IbhCheck *check, int ifindex)
     return nic && nic->status == IBH_NIC_RAIL;
 }
 
-/* All that it sends goes by rails, whose wire has the other hosts of the subnet, too. */
+/* TRUE if every next hop is a rail, whose wire has the other hosts of the subnet, too. */
 static gboolean leads_by_rails(const IbhCheck *check, const IbhRoute *route)
 {
     IBH_EACH_HOP (hop, route) {
@@ -207,7 +207,8 @@ gboolean ibh_proxy_is_of_vlan(IbhSubject *about)
     return about->nic->link->proxy_arp_pvlan;
 }
 
-/* Single hosts that the rest of the subnet's route does not lead to are not on this wire. */
+/* A proxy entry counts only if its host is reached by the same route as the rest of the subnet: other hosts are not on
+ * this wire. */
 gboolean ibh_proxy_is_entry(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -267,8 +268,8 @@ static const IbhPrefix *find_asked_in(const IbhNic *rail, const IbhAddress *addr
     return ibh_address_is_host(address) || address->subnet.length <= near->subnet.length ? &near->subnet : NULL;
 }
 
-/* It has an address in the rail's subnet; or it is stacked on the rail, but for VLANs. A candidate without an address
- * is where the rails are. */
+/* TRUE if the NIC has an address in the rail's subnet, or is stacked on the rail (not as a VLAN). A candidate without
+ * an address is assumed to be on the rails' wire. */
 static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
 {
     static const char *const kinds[] = {"macvlan", "macvtap", "ipvlan", NULL};
@@ -286,7 +287,7 @@ static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
     return FALSE;
 }
 
-/* It answers for the addresses of all NICs. A rail does so only if the configuration keeps its values. */
+/* TRUE if the NIC answers ARP for the addresses of all NICs. A rail does so only with arp=keep. */
 gboolean ibh_nic_answers_for_rails(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -309,8 +310,9 @@ gboolean ibh_nic_answers_for_rails(IbhSubject *about)
     return FALSE;
 }
 
-/* ARP requests for this address of the host, on no NIC of the wire. With arp_filter, a NIC answers for what its answer
- * leaves through; with a strict rp_filter it does not even take another request. */
+/* TRUE if the NIC, with these sysctl values, would answer ARP requests for an address that no NIC of the wire has. With
+ * arp_filter, a NIC answers only if the answer leaves through the NIC itself; with a strict rp_filter, it drops all
+ * other requests. */
 static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int *values, const IbhAddress *address,
                              const IbhPrefix *subnet)
 {
@@ -331,7 +333,7 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
            get_effective(check, values, IBH_SYSCTL_RP_FILTER) != 1;
 }
 
-/* A NIC answered for it with the administrator's values, and no NIC answers with the present ones. */
+/* TRUE if a NIC answered for the address with the administrator's values, and none answers with the present ones. */
 static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
 {
     gboolean was_answered = FALSE;
