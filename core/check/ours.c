@@ -53,7 +53,7 @@ typedef struct {
     gboolean is_right; /* all of ours in its place would change nothing; what has no source is right on any rail */
 } Hit;
 
-static Hit look_at(const IbhCheck *check, const IbhNic *nic, const GPtrArray *wrong)
+static Hit look_at_nic(const IbhCheck *check, const IbhNic *nic, const GPtrArray *wrong)
 {
     Hit hit = {.nic = nic};
     gboolean is_asked = FALSE, is_wrong = FALSE;
@@ -192,9 +192,9 @@ void ibh_check_judge_ours(IbhSubject *about)
     }
     if (!wrong->len)
         return;
-    worst = look_at(check, NULL, wrong);
+    worst = look_at_nic(check, NULL, wrong);
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        const Hit hit = look_at(check, nic, wrong);
+        const Hit hit = look_at_nic(check, nic, wrong);
 
         if (!hit.first)
             continue;

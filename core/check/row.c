@@ -15,7 +15,7 @@ void ibh_subject_say(IbhSubject *about, const char *format, ...)
 }
 
 /* A word that was said twice has its last value. One that was not said stays in its braces, where a test sees it. */
-static char *value_of(gconstpointer of, const char *word)
+static char *find_word(gconstpointer of, const char *word)
 {
     const IbhSubject *about = of;
     g_autofree char *key = g_strdup_printf("\n%s=", word);
@@ -30,7 +30,7 @@ static IbhRemedy make_remedy(IbhSubject *about, const IbhRow *row)
     g_autofree char *iface = ibh_text_shell_word(about->iface), *filled = NULL;
 
     ibh_subject_say(about, "iface=%s", iface);
-    filled = ibh_text_fill_in(about->remedy ? about->remedy : row->remedy, value_of, about);
+    filled = ibh_text_fill_in(about->remedy ? about->remedy : row->remedy, find_word, about);
     if (g_str_has_prefix(filled, "$ "))
         return (IbhRemedy){.fix = g_strdup(filled + strlen("$ "))};
     return (IbhRemedy){.advice = g_steal_pointer(&filled)};
@@ -46,7 +46,7 @@ static IbhFinding *find_text(const GPtrArray *findings, const char *text)
     return NULL;
 }
 
-static IbhFinding *tell(IbhSubject *about, const IbhRow *row)
+static IbhFinding *tell_row(IbhSubject *about, const IbhRow *row)
 {
     char ip[IBH_IP_STRLEN] = "";
     g_autofree char *text = NULL, *owner = NULL, *said = NULL;
@@ -55,10 +55,10 @@ static IbhFinding *tell(IbhSubject *about, const IbhRow *row)
     ibh_subject_say(about, "iface=%s\nother=%s\nversion=%c\nip=%s", about->iface,
                     about->other ? about->other->link->name : "", about->family == AF_INET6 ? '6' : '4',
                     about->ip ? ibh_ip_format(about->ip, ip) : "");
-    text = ibh_text_fill_in(row->text, value_of, about);
-    owner = ibh_text_fill_in(about->owner ? about->owner : row->owner, value_of, about);
+    text = ibh_text_fill_in(row->text, find_word, about);
+    owner = ibh_text_fill_in(about->owner ? about->owner : row->owner, find_word, about);
     ibh_subject_say(about, "text=%s", text);
-    said = ibh_text_fill_in(row->says, value_of, about);
+    said = ibh_text_fill_in(row->says, find_word, about);
     if (!finding && owner)
         finding = ibh_findings_find(about->findings, row->code, NULL, owner);
     else if (!finding && about->fabric)
@@ -92,7 +92,7 @@ IbhFinding *ibh_subject_ask(IbhSubject *about, int scope)
         about->remedy = about->owner = NULL;
         about->astray = FALSE;
         if (!row->is_so || row->is_so(about))
-            finding = tell(about, row);
+            finding = tell_row(about, row);
         g_string_truncate(about->words, said);
     }
     return finding;

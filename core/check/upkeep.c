@@ -10,7 +10,7 @@
 /* ---- by which way does an event reach us? ---- */
 
 /* Returns the manager of a rail that the user asks about; NULL for other NICs, or if the manager is not known. */
-static const IbhManager *find_manager(const IbhCheck *check, const IbhNic *nic)
+static const IbhManager *find_rail_manager(const IbhCheck *check, const IbhNic *nic)
 {
     return nic->status == IBH_NIC_RAIL && ibh_nic_is_selected(nic, check->only)
                ? ibh_facts_manager(check->facts, nic->link->ifindex)
@@ -20,7 +20,7 @@ static const IbhManager *find_manager(const IbhCheck *check, const IbhNic *nic)
 static gboolean has_way_of_a_manager(const IbhCheck *check)
 {
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        const IbhManager *manager = find_manager(check, nic);
+        const IbhManager *manager = find_rail_manager(check, nic);
 
         if (manager && !manager->inactive)
             return TRUE;
@@ -33,7 +33,7 @@ gboolean ibh_manager_is_inactive(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
     const gboolean watched = check->facts->watched;
-    const IbhManager *manager = find_manager(check, about->nic);
+    const IbhManager *manager = find_rail_manager(check, about->nic);
 
     if (!manager || !manager->inactive)
         return FALSE;
@@ -102,7 +102,7 @@ static gboolean has_rule(const IbhRails *rails, const IbhNic *nic, const char *t
 
 /* TRUE if the value of a selector is an address of this rail. The value of a shell variable is not known, so rules in
  * the kernel decide. */
-static gboolean is_of(const char *value, const IbhRails *rails, const IbhNic *nic)
+static gboolean is_address_of(const char *value, const IbhRails *rails, const IbhNic *nic)
 {
     IbhPrefix prefix = {0};
 
@@ -138,7 +138,7 @@ static Saying read_words(const IbhRails *rails, char *const *words, gboolean is_
         taken |= g_strv_contains(takes, *words);
         if (!words[1])
             break;
-        saying.by_address |= g_strv_contains(sources, *words) && is_of(words[1], rails, nic);
+        saying.by_address |= g_strv_contains(sources, *words) && is_address_of(words[1], rails, nic);
         saying.by_device |=
             g_str_equal(*words, "dev") && (words[1][0] == '$' || g_str_equal(words[1], nic->link->name));
         if (g_strv_contains(tables, *words) && !g_strv_contains(kernels, words[1]))
@@ -167,7 +167,7 @@ typedef struct {
     GStrv words;
 } Line;
 
-static void line_clear(gpointer data)
+static void script_line_clear(gpointer data)
 {
     g_strfreev(((Line *)data)->words);
 }
@@ -182,7 +182,7 @@ static GArray *split_lines(const IbhScript *script, GStrv *ret_texts)
     GArray *lines = IBH_NEW_ARRAY(Line);
     guint number = 1;
 
-    g_array_set_clear_func(lines, line_clear);
+    g_array_set_clear_func(lines, script_line_clear);
     *ret_texts = g_regex_split_simple(end, code ? code : "", G_REGEX_RAW, 0);
     for (char **text = *ret_texts; *text; text++, number++) {
         Line line = {.number = number, .text = *text};

@@ -80,7 +80,7 @@ gboolean ibh_netdev_has_stale_prefix(IbhSubject *about)
 /* ---- GIDs of addresses ---- */
 
 /* New connections use one version of RoCE, and its GIDs. NULL: none. */
-static const IbhGid *find_gid(const IbhPort *port, const IbhIp *ip)
+static const IbhGid *find_gid_of_address(const IbhPort *port, const IbhIp *ip)
 {
     IBH_EACH (const IbhGid, gid, port->gids) {
         if ((port->roce == IBH_UNKNOWN || gid->roce == IBH_UNKNOWN || gid->roce == port->roce) &&
@@ -101,7 +101,7 @@ gboolean ibh_netdev_has_wrong_gid(IbhSubject *about)
     if (!about->netdev->used || !about->netdev->usable || !ibh_port_is_sound(about))
         return FALSE;
     IBH_EACH (const IbhIp, ip, about->netdev->addresses) {
-        const IbhGid *gid = find_gid(port, ip);
+        const IbhGid *gid = find_gid_of_address(port, ip);
 
         if (gid && (!gid->ndev[0] || g_str_equal(gid->ndev, about->netdev->iface)))
             continue;
@@ -221,17 +221,17 @@ static GPtrArray *find_rails_around(const IbhSubject *about)
     return rails;
 }
 
-static gboolean are_alike(const IbhPortNic *a, const IbhPortNic *b)
+static gboolean has_same_mtu(const IbhPortNic *a, const IbhPortNic *b)
 {
     return a->mtu == b->mtu && g_str_equal(a->mode, b->mode);
 }
 
-static guint count_alike(const GPtrArray *rails, const IbhPortNic *nic)
+static guint count_same_mtu(const GPtrArray *rails, const IbhPortNic *nic)
 {
     guint n = 0;
 
     IBH_EACH_POINTER (const IbhPortNic, other, rails)
-        n += are_alike(nic, other) ? 1 : 0;
+        n += has_same_mtu(nic, other) ? 1 : 0;
     return n;
 }
 
@@ -249,7 +249,7 @@ static const IbhPortNic *find_goal(const GPtrArray *rails)
     IBH_EACH_POINTER (const IbhPortNic, nic, rails) {
         if (nic->mtu < least)
             continue;
-        if (2 * count_alike(rails, nic) > rails->len)
+        if (2 * count_same_mtu(rails, nic) > rails->len)
             return nic;
         if (!goal || nic->mtu < goal->mtu)
             goal = nic;
@@ -269,17 +269,17 @@ gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
     g_autoptr(GPtrArray) rails = find_rails_around(about);
     g_autoptr(GString) list = g_string_new(NULL), others = g_string_new(NULL);
     const IbhPortNic *goal = has_mtu(about->netdev) && about->netdev->rail ? find_goal(rails) : NULL;
-    const guint alike = goal ? count_alike(rails, goal) : rails->len;
+    const guint alike = goal ? count_same_mtu(rails, goal) : rails->len;
     g_autofree char *commands = NULL, *its = NULL;
     const gboolean is_majority = 2 * alike > rails->len;
     char text[IBH_PREFIX_STRLEN];
 
-    if (alike == rails->len || (is_majority && are_alike(about->netdev, goal)))
+    if (alike == rails->len || (is_majority && has_same_mtu(about->netdev, goal)))
         return FALSE;
     IBH_EACH_POINTER (const IbhPortNic, nic, rails) {
         g_autofree char *name = ibh_text_shell_word(nic->iface), *own = describe_mtu(nic);
 
-        if (are_alike(nic, goal))
+        if (has_same_mtu(nic, goal))
             continue;
         g_string_append_printf(others, "%s%s has %s", others->len ? "; " : "", nic->iface, own);
         if (!g_str_equal(nic->mode, goal->mode))

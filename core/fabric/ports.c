@@ -191,7 +191,7 @@ static gboolean is_bond(const IbhPort *port)
 }
 
 /* Of one board. InfiniBand ports are all hardware, so those of unknown boards are compared, too. */
-static gboolean are_alike(const IbhFabric *fabric, const IbhPort *port, const IbhPort *other)
+static gboolean is_same_board(const IbhFabric *fabric, const IbhPort *port, const IbhPort *other)
 {
     const IbhRdmaDevice *own = ibh_fabric_device(fabric, port), *its = ibh_fabric_device(fabric, other);
     gboolean known = own->board[0] && its->board[0];
@@ -210,7 +210,7 @@ static const IbhPort *find_faster(const IbhSubject *about)
 
         if (its && about->netdev && ibh_port_nics_are_beside(about->netdev, nic) &&
             its->rate.tenths > (fastest ? fastest : about->port)->rate.tenths &&
-            are_alike(about->fabric, about->port, its))
+            is_same_board(about->fabric, about->port, its))
             fastest = its;
     }
     return fastest;

@@ -69,7 +69,7 @@ static void parse_rate(const char *text, gpointer to)
         rate->lanes = IBH_UNKNOWN;
 }
 
-static gint64 count_of(const char *text)
+static gint64 counter_of(const char *text)
 {
     char *end;
     guint64 value = g_ascii_strtoull(text, &end, 10);
@@ -197,13 +197,13 @@ static char *directory_of(const IbhPort *port)
     return g_strdup_printf("sys/class/infiniband/%s/ports/%d", port->device, port->number);
 }
 
-static void read_counters(IbhTree *tree, const char *directory, gint64 *errors)
+static void read_port_counters(IbhTree *tree, const char *directory, gint64 *errors)
 {
     for (guint i = 0; i < IBH_N_COUNTERS; i++) {
         char line[64];
 
         ibh_tree_line(tree, line, sizeof line, "%s/%s", directory, ibh_counters[i]);
-        errors[i] = count_of(line);
+        errors[i] = counter_of(line);
     }
 }
 
@@ -295,7 +295,7 @@ static void read_port(IbhTree *tree, const IbhRdmaDevice *device, int number, Ib
         read_pkeys(tree, directory, &port);
     else if (port.layer == IBH_LAYER_ETHERNET && !port.iwarp)
         read_gids(tree, directory, &port);
-    read_counters(tree, directory, port.errors);
+    read_port_counters(tree, directory, port.errors);
     g_array_append_val(fabric->ports, port);
 }
 
@@ -357,7 +357,7 @@ void ibh_fabric_read_again(IbhTree *tree, IbhFabric *fabric)
         g_autofree char *directory = directory_of(port);
         IbhPort now = *port;
 
-        read_counters(tree, directory, now.errors);
+        read_port_counters(tree, directory, now.errors);
         for (guint i = 0; i < IBH_N_COUNTERS; i++)
             port->new_errors[i] = port->errors[i] != IBH_UNKNOWN ? MAX(now.errors[i] - port->errors[i], 0) : 0;
         read_facts(tree, OF_SUBNET, directory, &now);
