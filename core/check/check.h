@@ -10,6 +10,7 @@
 #include "check/facts.h"
 #include "check/finding.h"
 #include "check/fib.h"
+#include "check/row.h"
 #include "check/why.h"
 #include "plan/known.h"
 #include "plan/plan.h"
@@ -23,7 +24,7 @@ typedef enum {
 
 typedef enum { IBH_RIGHT, IBH_NOTED, IBH_DOUBTFUL, IBH_WRONG } IbhGrade;
 
-typedef struct {
+typedef struct IbhQuestion {
     IbhQuestionKind kind;
     const IbhNic *nic;
     IbhPrefix piece;
@@ -48,7 +49,7 @@ typedef struct {
     gboolean unbound; /* it was asked without a source address */
 } IbhPiece;
 
-typedef struct {
+typedef struct IbhCheck {
     const IbhRails *rails;
     const IbhFacts *facts;
     const char *const *only;
@@ -86,12 +87,12 @@ void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, co
 /* How many letters have to be put in, left out or replaced. */
 guint ibh_text_count_slips(const char *word, const char *name);
 
-gboolean ibh_nic_is_usable(const IbhNic *nic);                   /* up, with carrier */
-gboolean ibh_nic_programs_family(const IbhNic *nic, int family); /* with rules and routes of ours */
+gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
 /* Of an address that names no subnet, the widest prefix around it that main has on the link of its NIC. FALSE: none. */
 gboolean ibh_check_find_link(const IbhCheck *check, const IbhAddress *address, IbhPrefix *ret_prefix);
 /* Foreign rules route packets from this address to `to`: the longest prefix of T decides. */
+gboolean ibh_nic_programs_family(const IbhNic *nic, int family); /* with rules and routes of ours */
 gboolean ibh_nic_leaves_to_others(const IbhNic *nic, const IbhAddress *address, const IbhIp *to);
 /* It asks about packets from this address of the NIC to other hosts. */
 gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const IbhIp *from);
@@ -112,6 +113,11 @@ GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot);
 /* All that the snapshot has; without `ours` as the host would be if we had never been there. */
 void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean ours);
 IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind);
+
+/* What becomes now of a packet from this address of the NIC to a host of the prefix that no smaller piece has. FALSE:
+ * there is no such host. */
+gboolean ibh_check_walk_into(const IbhCheck *check, const IbhNic *nic, const IbhIp *from, const IbhPrefix *prefix,
+                             IbhQuestion *ret_question);
 
 /* Each route of the host, those of foreign tables too; `break` ends one list of the two. Tables that were read whole
  * come first, in the kernel's order: of routes with one prefix and metric the first one counts. */
@@ -153,35 +159,33 @@ gboolean ibh_question_goes_astray(const IbhQuestion *question);
 
 /* ---- what judges share ---- */
 
-/* One cause, one finding: that of this code and owner hits this NIC (NULL: the host), too. If there is none it is made,
- * with the severity of its code, and its advice where there is no remedy. Without an owner it is this NIC's alone; with
- * "" the whole host's. */
+/* For what no row finds. One cause, one finding: that of this code and owner hits this NIC (NULL: the host), too. If
+ * there is none it is made, with the severity of its code, and its remedy where there is none. Without an owner it is
+ * this NIC's alone; with "" the whole host's. */
 G_GNUC_PRINTF(6, 7)
 IbhFinding *ibh_check_tell(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner,
                            IbhRemedy remedy, const char *format, ...);
 const char *ibh_check_link_name(const IbhCheck *check, int ifindex);
 
 void ibh_check_judge_ways(IbhCheck *check); /* the questions' answers */
+void ibh_check_judge_ours(IbhSubject *about);
+void ibh_script_judge(IbhSubject *about, const IbhScript *script);
+void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed); /* a rail that was there and is not, or is down */
+
 /* The table of the route that decides in the rail's subnet; 0: not known. */
 guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic);
-void ibh_check_judge_wire(const IbhCheck *check, const IbhNic *nic);
-void ibh_check_judge_siblings(const IbhCheck *check, const IbhNic *nic); /* siblings.c */
+/* A NIC that forwards, and what peers ask it for: sets the host, and the route there. */
+gboolean ibh_question_is_of_proxy(IbhSubject *about);
 /* IPv6 sends smaller packets there than the link takes, and nobody has said that it is to. */
 gboolean ibh_link_has_lowered_mtu6(const IbhLink *link);
 gboolean ibh_link_has_lladdr(const IbhLink *link, const guint8 *lladdr, guint length);
-/* gateway= and remote= that cannot be used, and rails that reach no other host without a gateway. */
+gboolean ibh_link_is_missed(const GArray *missed, const IbhLink *link);
 /* remote= or gateway= for a rail whose answers are dropped otherwise. */
 IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *question);
-void ibh_check_judge_gateway(const IbhCheck *check, const IbhNic *nic);
-void ibh_check_judge_calls(const IbhCheck *check); /* hooks, and what calls them */
-void ibh_check_judge_manager(const IbhCheck *check, const IbhNic *nic);
-/* Of rails that were there and are not, and of those that are down. */
 const char *ibh_known_manager(const IbhFacts *facts, const IbhKnownRail *known); /* NULL: not known */
 char *ibh_known_pci(const IbhKnownRail *known); /* "0000:81:00.1"; NULL: not known. The caller frees it */
-void ibh_check_judge_missing(const IbhCheck *check);
 /* The address of this family that a rail had, and now it has none; NULL: it has one, or never had. */
 const IbhIp *ibh_check_find_lost_address(const IbhCheck *check, const IbhNic *nic, int family);
-void ibh_check_judge_scripts(const IbhCheck *check);
 
 /* It lies in a subnet of a rail. */
 gboolean ibh_rails_own_prefix(const IbhRails *rails, const IbhPrefix *prefix);

@@ -5,88 +5,11 @@
 
 #include <string.h>
 
-static const IbhCode codes[] = {
-    {"rule-missing", IBH_ERROR, NULL},
-    {"route-missing", IBH_ERROR, NULL},
-    {"stale", IBH_WARNING, NULL},
-    {"sysctl-wrong", IBH_WARNING, NULL},
-    {"held", IBH_WARNING, NULL},
-    {"table-clash", IBH_WARNING,
-     "find the program that writes into this table, or give the rail another one: table= in the configuration"},
-    {"local-rule-late", IBH_ERROR,
-     "restore the rule: sudo ip rule add priority 0 lookup local (IPv6: sudo ip -6 rule ...); if a VRF set-up needs it "
-     "elsewhere, ib-hook cannot help"},
-    {"duplicate-address", IBH_ERROR, "take the address from one of the two"},
-    {"address-unusable", IBH_ERROR, NULL},
-    {"foreign-rule", IBH_ERROR,
-     "find the program that made the rule; it leaves the rails alone if its priority is above 32766, or if no packet "
-     "of a rail matches its selectors"},
-    {"foreign-route", IBH_ERROR, "find the program that made the route, and let it leave the rails' subnet alone"},
-    {"effective-sysctl", IBH_ERROR, NULL},
-    {"foreign-nic-answers", IBH_INFO,
-     "sudo ib-hook --probe PEER shows which NIC answers; with arp_ignore=1, this NIC answers only for its own "
-     "addresses, and peers lose this host's other addresses that no other NIC answers for"},
-    {"gateway-missing", IBH_WARNING,
-     "set gateway= in the configuration to a gateway that the rail can reach, or add a default route through the rail "
-     "to the main table"},
-    {"unbound", IBH_WARNING,
-     "restore what is missing: the main table's route to the rails' subnet, or the rule 32766: from all lookup main"},
-    {"address-silent", IBH_WARNING,
-     "give the address to a rail, or write arp=keep for the rails into the configuration and run sudo ib-hook --apply"},
-    {"prefix-differs", IBH_WARNING, NULL},
-    {"arp-off", IBH_WARNING, NULL},
-    {"proxy-arp", IBH_WARNING, NULL},
-    {"neighbour-static", IBH_WARNING, NULL},
-    {"duplicate-mac", IBH_WARNING, "give one of the two a hardware address of its own"},
-    {"link-group", IBH_ERROR, NULL},
-    {"router-mtu", IBH_WARNING, NULL},
-    {"not-known", IBH_WARNING, "\"ip rule\" and \"ip route get\" show what the kernel does"},
-    {"port-not-active", IBH_ERROR, NULL},
-    {"carrier-down", IBH_ERROR,
-     "look at the cable, the transceiver, the switch's port and, on InfiniBand, the subnet manager"},
-    {"nic-gone", IBH_ERROR, NULL},
-    {"no-address", IBH_WARNING, NULL},
-    {"sm-missing", IBH_ERROR, NULL},
-    {"module-missing", IBH_ERROR, NULL},
-    {"gid-missing", IBH_ERROR, NULL},
-    {"mode-mtu", IBH_WARNING, NULL},
-    {"pkey-unknown", IBH_ERROR, NULL},
-    {"pkey-differs", IBH_WARNING, NULL},
-    {"pkey-limited", IBH_INFO, NULL},
-    {"port-degraded", IBH_WARNING, NULL},
-    {"port-errors", IBH_WARNING, NULL},
-    {"subnet-prefix-differs", IBH_WARNING, NULL},
-    {"sm-differs", IBH_WARNING, NULL},
-    {"guid-duplicate", IBH_ERROR, NULL},
-    {"memlock-low", IBH_INFO, NULL},
-    {"hook-inactive", IBH_WARNING,
-     "restore the hook's symbolic link (reinstall the package); under SELinux, install ib-hook-selinux and run "
-     "restorecon"},
-    {"manager-removes-foreign", IBH_WARNING, NULL},
-    {"legacy-script", IBH_INFO, "look at the script, then delete the lines that route these NICs: ib-hook does that"},
-    {"not-engaged", IBH_WARNING,
-     "ib-hook --show says why each NIC is, or is not, a rail; manage=yes makes a NIC a rail"},
-    {"rails-missing", IBH_ERROR,
-     "see which card, cable, driver or address is missing; if that is right, set rails= to the number of rails"},
-    {"section-unmatched", IBH_INFO, NULL},
-    {"not-in-force", IBH_INFO, NULL},
-    {"table-moved", IBH_INFO, "if programs need a fixed number, set table= in the configuration"},
-};
-
 const char *ibh_severity_name(IbhSeverity severity)
 {
     static const char *const names[] = {[IBH_ERROR] = "error", [IBH_WARNING] = "warning", [IBH_INFO] = "info"};
 
     return names[severity];
-}
-
-const IbhCode *ibh_code_find(const char *code)
-{
-    IBH_EACH_ROW (const IbhCode, row, codes) {
-        if (g_str_equal(row->code, code))
-            return row;
-    }
-    return NULL;
 }
 
 /* ---- findings ---- */
@@ -120,18 +43,6 @@ IbhRemedy ibh_remedy_advice(const char *format, ...)
     remedy.advice = g_strdup_vprintf(format, args);
     va_end(args);
     return remedy;
-}
-
-IbhRemedy ibh_remedy_fix(const char *command, const char *word, ...)
-{
-    g_autofree char *plain = NULL, *quoted = NULL;
-    va_list args;
-
-    va_start(args, word);
-    plain = g_strdup_vprintf(word, args);
-    va_end(args);
-    quoted = ibh_text_shell_word(plain);
-    return (IbhRemedy){.fix = g_strdup_printf("%s %s", command, quoted)};
 }
 
 char *ibh_text_fill_in(const char *text, IbhValueOf *value_of, gconstpointer of)
@@ -224,7 +135,7 @@ void ibh_finding_says(IbhFinding *finding, const char *iface, char *text)
 
 void ibh_finding_leads_astray(IbhFinding *finding, const char *iface)
 {
-    if (!g_ptr_array_find_with_equal_func(finding->astray, iface, g_str_equal, NULL))
+    if (!ibh_names_have(finding->astray, iface))
         g_ptr_array_add(finding->astray, g_strdup(iface));
 }
 
@@ -235,9 +146,7 @@ void ibh_finding_spares(IbhFinding *finding, const char *iface)
 
 IbhSeverity ibh_finding_weight(const IbhFinding *finding, const char *iface)
 {
-    return g_ptr_array_find_with_equal_func(finding->spared, iface, g_str_equal, NULL)
-               ? MAX(finding->severity, IBH_WARNING)
-               : finding->severity;
+    return ibh_names_have(finding->spared, iface) ? MAX(finding->severity, IBH_WARNING) : finding->severity;
 }
 
 const char *ibh_finding_said(const IbhFinding *finding, const char *iface)
@@ -249,8 +158,7 @@ const char *ibh_finding_said(const IbhFinding *finding, const char *iface)
 
 gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface)
 {
-    return iface[0] ? g_ptr_array_find_with_equal_func(finding->ifaces, iface, g_str_equal, NULL)
-                    : !finding->ifaces->len;
+    return iface[0] ? ibh_names_have(finding->ifaces, iface) : !finding->ifaces->len;
 }
 
 IbhFinding *ibh_findings_find(const GPtrArray *findings, const char *code, const char *iface, const char *owner)

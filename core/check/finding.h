@@ -12,14 +12,6 @@ typedef enum { IBH_ERROR, IBH_WARNING, IBH_INFO } IbhSeverity; /* the worst firs
 const char *ibh_severity_name(IbhSeverity severity);
 
 typedef struct {
-    const char *code;
-    IbhSeverity severity; /* unless a finding has its own */
-    const char *advice;   /* what to do, unless a finding has its own; NULL: it always has */
-} IbhCode;
-
-const IbhCode *ibh_code_find(const char *code); /* NULL: none of --check */
-
-typedef struct {
     GPtrArray *ifaces; /* char *: all that it hits; empty: the host's */
     GPtrArray *says;   /* char *: what it says of each of them, "CONSEQUENCE: CAUSE"; NULL: the message does */
     GPtrArray *astray; /* char *: those whose packets leave through another NIC */
@@ -37,9 +29,6 @@ typedef struct {
     char *fix, *advice;
 } IbhRemedy;
 
-/* A command and its last word, which is quoted where it has to be: "sysctl -w", "net/ipv4/conf/ib0/proxy_arp=0". */
-G_GNUC_PRINTF(2, 3)
-IbhRemedy ibh_remedy_fix(const char *command, const char *word, ...);
 G_GNUC_PRINTF(1, 2)
 IbhRemedy ibh_remedy_advice(const char *format, ...);
 

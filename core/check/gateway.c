@@ -2,7 +2,7 @@
 /*
  * gateway= and remote= that cannot be used, and rails that reach no other host without a gateway.
  */
-#include "check/check.h"
+#include "check/rows.h"
 
 #include "plan/want.h"
 
@@ -38,29 +38,6 @@ static const char *why_no_room(const IbhNic *nic, int family)
     return "none of its addresses has a subnet, and no route leads to other hosts through this NIC";
 }
 
-/* gateway= asks for one in this family, and none is another host of its subnets. */
-static gboolean is_named_in_vain(const IbhCheck *check, const IbhNic *nic, int family)
-{
-    const IbhSettings *settings = &nic->settings;
-    gboolean named =
-        settings->gateway == IBH_GATEWAY_ADDRESS
-            ? settings->gateway_ip.family == family
-            : settings->gateway == IBH_GATEWAY_PEER || (settings->gateway > IBH_GATEWAY_PEER && family == AF_INET);
-    IbhIp gateway;
-
-    return named && (!ibh_nic_find_gateway(nic, family, &gateway) || ibh_rails_holder(check->rails, &gateway));
-}
-
-/* A prefix of remote= goes via the rail's own gateway. */
-static gboolean needs_own_gateway(const IbhNic *nic, int family)
-{
-    IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
-        if (remote->prefix.ip.family == family && remote->via.family == AF_UNSPEC)
-            return TRUE;
-    }
-    return FALSE;
-}
-
 gboolean ibh_nic_programs_family(const IbhNic *nic, int family)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->programmed) {
@@ -70,158 +47,138 @@ gboolean ibh_nic_programs_family(const IbhNic *nic, int family)
     return FALSE;
 }
 
-/* Why it needs a gateway that it has not; NULL: it has it, or needs none. */
-static const char *why_missing(const IbhCheck *check, const IbhNic *nic, int family)
+/* Why it needs a gateway that it has not; NULL: it has it, or needs none. gateway= may ask for one in this family, and
+ * name no other host of its subnets; and a prefix of remote= may go via the rail's own gateway. */
+static const char *why_missing(const IbhSubject *about)
 {
-    IbhRoute route;
+    const IbhCheck *check = about->check;
+    const IbhNic *nic = about->nic;
+    const IbhSettings *settings = &nic->settings;
+    const int family = about->family;
+    const gboolean is_named =
+        settings->gateway == IBH_GATEWAY_ADDRESS
+            ? settings->gateway_ip.family == family
+            : settings->gateway == IBH_GATEWAY_PEER || (settings->gateway > IBH_GATEWAY_PEER && family == AF_INET);
+    IbhRoute by_default;
+    IbhIp gateway;
 
-    if (is_named_in_vain(check, nic, family))
-        return "gateway= does not name another host in one of its subnets";
-    if (ibh_want_default(check->rails, nic, family, &route))
+    if (!(nic->link->flags & IFF_UP) || !ibh_nic_programs_family(nic, family))
         return NULL;
-    if (needs_own_gateway(nic, family))
-        return "remote= without via needs a default route of the rail, and the rail has none";
+    if (is_named && (!ibh_nic_find_gateway(nic, family, &gateway) || ibh_rails_holder(check->rails, &gateway)))
+        return "gateway= does not name another host in one of its subnets";
+    if (ibh_want_default(check->rails, nic, family, &by_default))
+        return NULL;
+    IBH_EACH (const IbhRemote, remote, settings->remote) {
+        if (remote->prefix.ip.family == family && remote->via.family == AF_UNSPEC)
+            return "remote= without via needs a default route of the rail, and the rail has none";
+    }
     return leads_further(check, nic, family) ||
                    ibh_findings_find(check->findings, "address-unusable", nic->link->name, NULL)
                ? NULL
                : why_no_room(nic, family);
 }
 
-/* A host beyond all that rules and routes name; NULL: only single networks are there. */
-static const IbhPiece *find_beyond(const IbhCheck *check, int family)
+gboolean ibh_gateway_is_missing(IbhSubject *about)
 {
-    const IbhPrefix world = ibh_prefix_of_world(family);
-    IbhPiece *end, *first = ibh_check_pieces_inside(check, &world, &end);
+    const char *why = why_missing(about);
 
-    return first < end && !first->prefix.length ? first : NULL;
+    ibh_subject_say(about, "why=%s", why ? why : "");
+    return why != NULL;
 }
 
 IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->got.route;
-    const char *iface = question->nic->link->name, *other = ibh_check_link_name(check, route->ifindex);
+    const char *iface = question->nic->link->name;
     char ip[IBH_IP_STRLEN], prefix[IBH_PREFIX_STRLEN];
+    g_autofree char *setting = NULL;
 
     ibh_ip_format(&route->gateway, ip);
-    if (!route->dst.length)
-        return ibh_remedy_advice("answers come in through %s, and its rp_filter=1 (arp=strict) drops what its own "
-                                 "packets would reach through %s: gateway=%s for %s in the configuration, or arp=auto",
-                                 iface, other, ip, iface);
+    setting = route->dst.length ? g_strdup_printf("remote=%s via %s", ibh_prefix_format(&route->dst, prefix), ip)
+                                : g_strconcat("gateway=", ip, NULL);
     return ibh_remedy_advice("answers come in through %s, and its rp_filter=1 (arp=strict) drops what its own packets "
-                             "would reach through %s: remote=%s via %s for %s in the configuration, or arp=auto",
-                             iface, other, ibh_prefix_format(&route->dst, prefix), ip, iface);
+                             "would reach through %s: %s for %s in the configuration, or arp=auto",
+                             iface, ibh_check_link_name(check, route->ifindex), setting, iface);
 }
 
-/* Main sends what it says there through another NIC than the rail's: right, unless the answers are dropped. */
-static void note_way(const IbhCheck *check, IbhQuestion *question, const char *owner, const char *setting)
+/* Main sends these packets through another NIC than the rail. That is right unless rp_filter drops the answers. */
+static void say_way(IbhSubject *about, IbhQuestion *question)
 {
+    const IbhCheck *check = about->check;
     const gboolean in_vain = ibh_question_is_answered_in_vain(check, question);
     const IbhNic *through = ibh_rails_nic(check->rails, question->got.route->ifindex);
-    g_autofree char *way = ibh_question_way_text(check, question),
-                    *why = ibh_owner_text(check->rails->snapshot, &question->owner);
-    IbhFinding *note = ibh_check_tell(check, question->nic, "gateway-missing", owner,
-                                      in_vain ? ibh_question_advise_gateway(check, question)
-                                              : ibh_remedy_advice("nothing has to be done; %s gives each rail a "
-                                                                  "gateway of its own",
-                                                                  setting),
-                                      "%s: %s", way, why);
+    g_autofree char *way = NULL, *why = NULL, *exception = NULL;
 
-    note->severity = in_vain ? IBH_WARNING : IBH_INFO;
-    if (through && through->rank)
-        ibh_finding_says(note, question->nic->link->name, ibh_question_exception_text(check, question));
+    question->owner.route = question->got.route;
+    way = ibh_question_way_text(check, question);
+    why = ibh_owner_text(check->rails->snapshot, &question->owner);
+    exception = through && through->rank ? ibh_question_exception_text(check, question) : g_strdup("");
+    ibh_subject_say(about, "way=%s\nwhy=%s\nexception=%s", way, why, exception);
+    about->severity = in_vain ? IBH_WARNING : IBH_INFO;
+    if (in_vain) {
+        IbhRemedy remedy = ibh_question_advise_gateway(check, question);
+        g_autofree char *advice = remedy.advice;
+
+        ibh_subject_say(about, "advice=%s", advice);
+        about->remedy = "{advice}";
+    }
 }
 
-#define GATEWAYS_NAMED 4 /* of one rail: a routing protocol may have hundreds */
-
-/* It is asked about elsewhere. */
-static gboolean is_asked(const IbhNic *nic, const IbhPrefix *dst)
+/* If the rail has no default route of its own, main decides how packets beyond its subnets leave. Asks for a host that
+ * no rule or route names. */
+gboolean ibh_gateway_is_others(IbhSubject *about)
 {
-    return ibh_nic_address_near(nic, &dst->ip) || ibh_nic_find_remote(nic, dst);
-}
+    const IbhCheck *check = about->check;
+    const IbhPrefix world = ibh_prefix_of_world(about->family);
+    IbhQuestion beyond;
+    IbhRoute by_default;
 
-/* What main's route decides of this address's packets. FALSE: nothing. */
-static gboolean find_decided(const IbhCheck *check, const IbhRoute *route, const IbhAddress *address,
-                             IbhQuestion *question)
-{
-    IbhPiece *end, *first = ibh_check_pieces_inside(check, &route->dst, &end);
-
-    for (const IbhPiece *piece = first; piece < end; piece++) {
-        question->piece = piece->prefix;
-        question->lookup = (IbhLookup){.from = address->local, .to = piece->host};
-        question->got = ibh_fib_walk(check->actual, &question->lookup);
-        question->owner.route = question->got.route;
-        if (question->got.route && ibh_route_compare(question->got.route, route) == 0)
-            return TRUE;
+    if (!ibh_nic_programs_family(about->nic, about->family) ||
+        ibh_want_default(check->rails, about->nic, about->family, &by_default) || why_missing(about))
+        return FALSE;
+    IBH_EACH_POINTER (const IbhAddress, address, about->nic->programmed) {
+        if (address->local.family != about->family || ibh_others_lead_out(check->rails, address))
+            continue;
+        if (!ibh_check_walk_into(check, about->nic, &address->local, &world, &beyond) || beyond.piece.length ||
+            !ibh_question_goes_astray(&beyond))
+            return FALSE;
+        say_way(about, &beyond);
+        return TRUE;
     }
     return FALSE;
 }
 
-/* Networks behind a host of another rail's subnet. Those by one gateway are one note. */
-static void note_ways_of_siblings(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
+#define GATEWAYS_NAMED 4 /* of one address: a routing protocol may have hundreds */
+
+/* Networks behind a host of another rail's subnet. Those by one gateway are one note. What lies in a subnet or remote=
+ * of the rail is asked about elsewhere. */
+gboolean ibh_route_is_of_sibling(IbhSubject *about)
 {
-    guint named = 0;
+    const IbhCheck *check = about->check;
+    const IbhRoute *route = about->route;
+    const IbhNic *nic = about->nic, *by = ibh_rails_nic(check->rails, route->ifindex);
+    IbhQuestion question = {.kind = IBH_ASK_LEAVES, .nic = nic};
+    g_autofree char *owner = NULL;
+    char ip[IBH_IP_STRLEN];
+    IbhPiece *end;
 
-    IBH_EACH_ROUTE (route, check) {
-        const IbhNic *by = ibh_rails_nic(check->rails, route->ifindex);
-        IbhQuestion question = {.kind = IBH_ASK_LEAVES, .nic = nic};
-        g_autofree char *owner = NULL;
-        char ip[IBH_IP_STRLEN];
-
-        if (route->table != IBH_TABLE_MAIN || route->family != address->local.family || !route->dst.length ||
-            !route->gateway.family || route->cached || !by)
-            continue;
-        if (by == nic || by->status != IBH_NIC_RAIL || route->hops || is_asked(nic, &route->dst))
-            continue;
-        owner = g_strdup_printf("gateway %s of %s", ibh_ip_format(&route->gateway, ip), by->link->name);
-        if (ibh_findings_find(check->findings, "gateway-missing", nic->link->name, owner) || named >= GATEWAYS_NAMED ||
-            !find_decided(check, route, address, &question))
-            continue;
-        note_way(check, &question, owner, "remote=");
-        named++;
-    }
-}
-
-/* Without a default of its own, main decides what it sends beyond its subnets, and through which NIC. */
-static void note_way_beyond(const IbhCheck *check, const IbhNic *nic, int family)
-{
-    const IbhPiece *beyond = find_beyond(check, family);
-
-    IBH_EACH_POINTER (const IbhAddress, address, nic->programmed) {
-        IbhQuestion question = {.kind = IBH_ASK_LEAVES, .nic = nic};
-        g_autofree char *owner = NULL;
-
-        if (!beyond || address->local.family != family || ibh_others_lead_out(check->rails, address))
-            continue;
-        question.piece = beyond->prefix;
-        question.lookup = (IbhLookup){.from = address->local, .to = beyond->host};
+    if (!by || by == nic || by->status != IBH_NIC_RAIL || route->hops || !route->dst.length || route->cached)
+        return FALSE;
+    if (ibh_nic_address_near(nic, &route->dst.ip) || ibh_nic_find_remote(nic, &route->dst))
+        return FALSE;
+    owner = g_strdup_printf("gateway %s of %s", ibh_ip_format(&route->gateway, ip), by->link->name);
+    if (ibh_findings_find(check->findings, "gateway-missing", nic->link->name, owner) || about->named >= GATEWAYS_NAMED)
+        return FALSE;
+    for (IbhPiece *piece = ibh_check_pieces_inside(check, &route->dst, &end); piece < end; piece++) {
+        question.piece = piece->prefix;
+        question.lookup = (IbhLookup){.from = *about->ip, .to = piece->host};
         question.got = ibh_fib_walk(check->actual, &question.lookup);
-        question.owner.route = question.got.route;
-        if (!ibh_question_goes_astray(&question))
-            return;
-        owner = ibh_owner_text(check->rails->snapshot, &question.owner);
-        note_way(check, &question, owner, "gateway=");
-        return;
+        if (!question.got.route || ibh_route_compare(question.got.route, route) != 0)
+            continue;
+        ibh_subject_say(about, "owner=%s", owner);
+        say_way(about, &question);
+        about->named++;
+        return TRUE;
     }
-}
-
-void ibh_check_judge_gateway(const IbhCheck *check, const IbhNic *nic)
-{
-    static const int families[] = {AF_INET, AF_INET6};
-
-    IBH_EACH_ROW (const int, family, families) {
-        const char *why = (nic->link->flags & IFF_UP) && ibh_nic_programs_family(nic, *family)
-                              ? why_missing(check, nic, *family)
-                              : NULL;
-        IbhRoute route;
-
-        if (why)
-            ibh_check_tell(check, nic, "gateway-missing", NULL, (IbhRemedy){0},
-                           "the main table decides how traffic beyond its subnets leaves: %s", why);
-        else if (ibh_nic_programs_family(nic, *family) && !ibh_want_default(check->rails, nic, *family, &route))
-            note_way_beyond(check, nic, *family);
-        IBH_EACH_POINTER (const IbhAddress, address, nic->programmed) {
-            if (address->local.family == *family && ibh_nic_is_usable(nic))
-                note_ways_of_siblings(check, nic, address);
-        }
-    }
+    return FALSE;
 }

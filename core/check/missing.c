@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/missing.h"
 
-#include "check/check.h"
+#include "check/rows.h"
 
 #include <string.h>
 #include <sys/socket.h>
@@ -70,25 +70,6 @@ gboolean ibh_missing_is_fault(IbhMissing missing)
 
 /* ---- what is said of them ---- */
 
-static const IbhCode rows[] = {
-    [IBH_ON_PURPOSE] = {"carrier-down", IBH_INFO,
-                        "the NIC was set down on purpose; to use it again: sudo ip link set NAME up"},
-    [IBH_ELSEWHERE] =
-        {"nic-gone", IBH_INFO,
-         "another network namespace or a virtual machine has it; if it stays there: sudo ib-hook --undo --iface NAME"},
-    [IBH_LACKS_ADDRESS] = {"no-address", IBH_WARNING, NULL},
-    [IBH_LACKS_CARRIER] = {"carrier-down", IBH_ERROR, NULL},
-    [IBH_LACKS_RDMA] = {"nic-gone", IBH_ERROR,
-                        "is the card's RDMA driver loaded? If `rdma system` prints exclusive, a container may have "
-                        "kept the device. If the rail is gone for good: sudo ib-hook --undo --iface NAME"},
-    [IBH_IS_GONE] = {"nic-gone", IBH_ERROR,
-                     "look at the card, and in dmesg for why it left the bus; if it was removed for good: sudo ib-hook "
-                     "--undo --iface NAME"},
-    [IBH_NO_SUCH_NIC] =
-        {"nic-gone", IBH_ERROR,
-         "is the card there, perhaps with another NIC name? If not, delete its section from the configuration"},
-};
-
 const char *ibh_missing_text(IbhMissing missing)
 {
     static const char *const texts[] = {
@@ -120,19 +101,13 @@ char *ibh_known_pci(const IbhKnownRail *known)
 
 #define GUID_TEXT_LEN (8 * 3 - 1)
 
-/* It is gone, and another NIC has its name now, whose fault it is not. */
-static gboolean has_lost_its_name(const IbhCheck *check, const IbhKnownRail *known)
-{
-    return !known->link && ibh_snapshot_link_by_name(check->rails->snapshot, known->iface);
-}
-
 /* "; PCI 0000:81:00.1, MAC 0c:42:a1:00:00:01, configured by NetworkManager"; "": none of them is known. */
-static char *say_hardware(const IbhCheck *check, const IbhKnownRail *known)
+static char *say_hardware(const IbhCheck *check, const IbhKnownRail *known, gboolean has_lost_its_name)
 {
     g_autofree char *pci = ibh_known_pci(known);
     const struct {
         const char *label, *text;
-    } parts[] = {{"formerly", has_lost_its_name(check, known) ? known->iface : NULL},
+    } parts[] = {{"formerly", has_lost_its_name ? known->iface : NULL},
                  {"PCI", pci},
                  {strlen(known->hardware) == GUID_TEXT_LEN ? "GUID" : "MAC", known->hardware},
                  {"configured by", ibh_known_manager(check->facts, known)}};
@@ -145,99 +120,65 @@ static char *say_hardware(const IbhCheck *check, const IbhKnownRail *known)
     return g_string_free(text, FALSE);
 }
 
-/* With the name of the NIC, so that a command can be pasted. */
-static IbhRemedy advise_by_row(const IbhCode *row, const char *iface)
+/* Says what a missing rail means: its address is not reachable, unless another NIC has it now. */
+static void say_consequence(IbhSubject *about)
 {
-    g_auto(GStrv) parts = g_strsplit(row->advice, "NAME", 2);
-    g_autofree char *word = ibh_text_shell_word(iface), *text = g_strjoinv(word, parts);
-
-    return ibh_remedy_advice("%s", text);
-}
-
-/* To forget it by its name undoes the NIC that has this name now. */
-static IbhRemedy advise_to_apply_again(IbhRemedy remedy, const char *iface)
-{
-    g_autofree char *word = ibh_text_shell_word(iface), *advice = remedy.advice;
-
-    return ibh_remedy_advice("%s, and then, for the NIC that has this name now: sudo ib-hook --apply --iface %s",
-                             advice, word);
-}
-
-static IbhRemedy advise(const IbhCheck *check, const IbhKnownRail *missed, const IbhCode *row, const char *iface)
-{
-    const IbhManager *manager = missed->link ? ibh_facts_manager(check->facts, missed->link->ifindex) : NULL;
-
-    if (has_lost_its_name(check, missed))
-        return advise_to_apply_again(advise_by_row(row, iface), iface);
-    if (row->advice || missed->why == IBH_LACKS_CARRIER)
-        return advise_by_row(row->advice ? row : ibh_code_find(row->code), iface);
-    if (manager && manager->name)
-        return ibh_remedy_advice("%s configures this NIC%s%s: look there for why it has no address", manager->name,
-                                 manager->connection ? ", as " : "", manager->connection ? manager->connection : "");
-    return ibh_remedy_advice(
-        "no known network manager configures this NIC: set its address again where it was set before");
-}
-
-/* What its port says of it, which is more; NULL: nothing. */
-static IbhFinding *find_explanation(const GPtrArray *findings, const IbhKnownRail *missed, const char *iface)
-{
-    IbhFinding *port = ibh_findings_find(findings, "port-not-active", iface, NULL);
-
-    if (missed->why != IBH_LACKS_CARRIER && missed->why != IBH_LACKS_ADDRESS)
-        return NULL;
-    return port ? port : ibh_findings_find(findings, "sm-missing", iface, NULL);
-}
-
-/* Where it is gone, another NIC may have its address. */
-static const IbhIp *find_address(const IbhCheck *check, const IbhKnownRail *missed)
-{
-    for (guint i = 0; i < missed->n_addresses; i++) {
-        if (missed->link || !ibh_rails_holder(check->rails, &missed->addresses[i]))
-            return &missed->addresses[i];
-    }
-    return NULL;
-}
-
-/* What follows from it. */
-static char *say_consequence(const IbhCheck *check, const IbhKnownRail *missed)
-{
-    const IbhIp *address = find_address(check, missed);
+    const IbhKnownRail *missed = about->missed;
     char ip[IBH_IP_STRLEN];
 
-    if (address)
-        return g_strdup_printf("%s is not reachable", ibh_ip_format(address, ip));
-    return g_strdup(missed->hardware[0] ? "a rail is missing" : "it is no rail, although manage=yes is set");
+    for (guint i = 0; i < missed->n_addresses; i++) {
+        if (missed->link || !ibh_rails_holder(about->check->rails, &missed->addresses[i])) {
+            ibh_subject_say(about, "consequence=%s is not reachable", ibh_ip_format(&missed->addresses[i], ip));
+            return;
+        }
+    }
+    ibh_subject_say(about, "consequence=%s",
+                    missed->hardware[0] ? "a rail is missing" : "it is no rail, although manage=yes is set");
 }
 
-static void tell(const IbhCheck *check, const IbhKnownRail *missed)
+/* The manager of a NIC knows why it has no address. */
+gboolean ibh_missed_lacks_address(IbhSubject *about)
 {
-    const char *iface = missed->link ? missed->link->name : missed->iface,
-               *hit = has_lost_its_name(check, missed) ? "" : iface;
-    const IbhCode *row = &rows[missed->why];
-    IbhFinding *finding = find_explanation(check->findings, missed, iface);
-    g_autofree char *hardware = say_hardware(check, missed), *consequence = say_consequence(check, missed);
-    g_autofree char *text = NULL;
+    const IbhManager *manager =
+        about->missed->link ? ibh_facts_manager(about->check->facts, about->missed->link->ifindex) : NULL;
+
+    if (manager) {
+        ibh_subject_say(about, "manager=%s\nas=%s%s", manager->name, manager->connection ? ", as " : "",
+                        manager->connection ? manager->connection : "");
+        about->remedy = "{manager} configures this NIC{as}: look there for why it has no address";
+    }
+    return TRUE;
+}
+
+/* If the rail is gone, another NIC may have its name now. Then the finding hits no NIC, and --undo by that name has to
+ * be followed by --apply for the other NIC. */
+void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed)
+{
+    const IbhCheck *check = about->check;
+    const char *iface = missed->link ? missed->link->name : missed->iface;
+    const gboolean has_lost_its_name =
+        !missed->link && ibh_snapshot_link_by_name(check->rails->snapshot, missed->iface);
+    g_autofree char *hardware = say_hardware(check, missed, has_lost_its_name), *word = ibh_text_shell_word(iface);
 
     if (check->only && !g_strv_contains(check->only, iface))
         return;
-    text =
-        g_strdup_printf("%s: %s%s", consequence, finding ? finding->message : ibh_missing_text(missed->why), hardware);
-    if (!finding)
-        finding = ibh_finding_add(check->findings, hit, row->severity, row->code, advise(check, missed, row, iface),
-                                  "%s", text);
-    if (hit[0])
-        ibh_finding_says(finding, hit, g_steal_pointer(&text));
-}
-
-/* Its manager leaves it its address: it is as far away as one without. */
-static void tell_of_rail(const IbhCheck *check, const IbhNic *nic)
-{
-    IbhKnownRail missed;
-
-    (void)ibh_known_of(check->rails, nic, check->missed, FALSE, &missed);
-    missed.link = nic->link;
-    missed.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE;
-    tell(check, &missed);
+    about->missed = missed;
+    about->iface = has_lost_its_name ? "" : iface;
+    if (missed->why == IBH_LACKS_CARRIER || missed->why == IBH_LACKS_ADDRESS) { /* its port may say more */
+        about->finding = ibh_findings_find(about->findings, "port-not-active", iface, NULL);
+        if (!about->finding)
+            about->finding = ibh_findings_find(about->findings, "sm-missing", iface, NULL);
+    }
+    say_consequence(about);
+    ibh_subject_say(about, "nic=%s\nhardware=%s\nstate=%s", word, hardware,
+                    about->finding ? about->finding->message : ibh_missing_text(missed->why));
+    ibh_subject_say(about, "then=%s%s",
+                    has_lost_its_name ? ", and then, for the NIC that has this name now: sudo ib-hook --apply --iface "
+                                      : "",
+                    has_lost_its_name ? word : "");
+    ibh_subject_ask(about, IBH_OF_MISSED + (int)missed->why);
+    about->finding = NULL;
+    g_string_truncate(about->words, 0);
 }
 
 /* ---- a rail stands, but one family of it has gone ---- */
@@ -258,41 +199,21 @@ const IbhIp *ibh_check_find_lost_address(const IbhCheck *check, const IbhNic *ni
     return NULL;
 }
 
-static void judge_families(const IbhCheck *check, const IbhNic *nic)
+gboolean ibh_rail_has_lost_family(IbhSubject *about)
 {
-    static const int families[] = {AF_INET, AF_INET6};
-    const IbhManager *manager = ibh_facts_manager(check->facts, nic->link->ifindex);
+    const IbhCheck *check = about->check;
+    const IbhManager *manager = ibh_facts_manager(check->facts, about->nic->link->ifindex);
 
-    IBH_EACH_ROW (const int, family, families) {
-        const IbhIp *lost = ibh_check_find_lost_address(check, nic, *family);
-        const char version = *family == AF_INET6 ? '6' : '4';
-        char ip[IBH_IP_STRLEN];
-
-        if (lost && ibh_nic_is_selected(nic, check->only))
-            ibh_check_tell(
-                check, nic, "no-address", NULL,
-                ibh_remedy_advice("see whether its router or DHCP server still offers the prefix, and whether %s still "
-                                  "configures IPv%c on it; if it shall have none: ib-hook --apply --iface %s",
-                                  manager && manager->name ? manager->name : "its network manager", version,
-                                  nic->link->name),
-                "nothing leaves or arrives over IPv%c: it had %s, and has no IPv%c address now", version,
-                ibh_ip_format(lost, ip), version);
-    }
+    about->ip = ibh_check_find_lost_address(check, about->nic, about->family);
+    ibh_subject_say(about, "manager=%s", manager ? manager->name : "its network manager");
+    return about->ip && ibh_nic_is_selected(about->nic, check->only);
 }
 
-/* ---- all ---- */
-
-void ibh_check_judge_missing(const IbhCheck *check)
+gboolean ibh_link_is_missed(const GArray *missed, const IbhLink *link)
 {
-    IBH_EACH (const IbhKnownRail, one, check->missed) {
-        const IbhNic *nic = one->link ? ibh_rails_nic(check->rails, one->link->ifindex) : NULL;
-
-        if (!nic || nic->status != IBH_NIC_RAIL)
-            tell(check, one);
+    IBH_EACH (const IbhKnownRail, one, missed) {
+        if (one->link == link)
+            return TRUE;
     }
-    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        judge_families(check, nic);
-        if (nic->status == IBH_NIC_RAIL && !ibh_nic_is_usable(nic))
-            tell_of_rail(check, nic);
-    }
+    return FALSE;
 }

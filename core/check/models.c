@@ -13,17 +13,16 @@ gboolean ibh_rule_is_expected(const IbhRule *rule)
            (rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL);
 }
 
-/* Those that every host has. */
-#define PLAIN .action = FR_ACT_TO_TBL, .suppress_prefixlength = -1, .suppress_ifgroup = -1
+/* The rules that every host has. */
+#define PLAIN(af, place, number)                                                                                       \
+    {                                                                                                                  \
+        .family = (af), .from.ip.family = (af), .priority = (place), .table = (number), .action = FR_ACT_TO_TBL,       \
+        .suppress_prefixlength = -1, .suppress_ifgroup = -1                                                            \
+    }
+#define PLAIN_OF(af)                                                                                                   \
+    PLAIN(af, 0, IBH_TABLE_LOCAL), PLAIN(af, IBH_PRIORITY_MAIN, IBH_TABLE_MAIN), PLAIN(af, 32767, IBH_TABLE_MAIN - 1)
 
-static const IbhRule plain[] = {
-    {.family = AF_INET, .from.ip.family = AF_INET, .priority = 0, .table = IBH_TABLE_LOCAL, PLAIN},
-    {.family = AF_INET6, .from.ip.family = AF_INET6, .priority = 0, .table = IBH_TABLE_LOCAL, PLAIN},
-    {.family = AF_INET, .from.ip.family = AF_INET, .priority = IBH_PRIORITY_MAIN, .table = IBH_TABLE_MAIN, PLAIN},
-    {.family = AF_INET6, .from.ip.family = AF_INET6, .priority = IBH_PRIORITY_MAIN, .table = IBH_TABLE_MAIN, PLAIN},
-    {.family = AF_INET, .from.ip.family = AF_INET, .priority = 32767, .table = IBH_TABLE_MAIN - 1, PLAIN},
-    {.family = AF_INET6, .from.ip.family = AF_INET6, .priority = 32767, .table = IBH_TABLE_MAIN - 1, PLAIN},
-};
+static const IbhRule plain[] = {PLAIN_OF(AF_INET), PLAIN_OF(AF_INET6)};
 
 GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot)
 {
@@ -98,4 +97,24 @@ IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
         add_routes(fib, nic->routes, TRUE);
     }
     return fib;
+}
+
+gboolean ibh_check_walk_into(const IbhCheck *check, const IbhNic *nic, const IbhIp *from, const IbhPrefix *prefix,
+                             IbhQuestion *ret_question)
+{
+    IbhPiece *end, *rest = ibh_check_pieces_inside(check, prefix, &end);
+
+    if (rest == end)
+        return FALSE;
+    *ret_question = (IbhQuestion){.kind = IBH_ASK_LEAVES, .nic = nic, .piece = rest->prefix};
+    ret_question->lookup = (IbhLookup){.from = *from, .to = rest->host};
+    ret_question->got = ibh_fib_walk(check->actual, &ret_question->lookup);
+    return TRUE;
+}
+
+const char *ibh_check_link_name(const IbhCheck *check, int ifindex)
+{
+    const IbhLink *link = ibh_snapshot_link(check->rails->snapshot, ifindex);
+
+    return link ? link->name : "no interface";
 }

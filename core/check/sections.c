@@ -2,7 +2,7 @@
 /*
  * Sections of the configuration that match no interface, and which one was meant.
  */
-#include "check/check.h"
+#include "check/rows.h"
 
 #include <string.h>
 
@@ -54,11 +54,12 @@ static const char *find_meant(const IbhRails *rails, const char *name)
 void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, const GArray *missed, GPtrArray *findings)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+    g_autoptr(GString) words = g_string_new(NULL);
+    IbhSubject about = {.rows = ibh_rows, .findings = findings, .words = words, .iface = ""};
 
     IBH_EACH_POINTER (const IbhSetting, setting, config->settings) {
-        const char *meant = NULL;
         gboolean matches = setting->rank == IBH_RANK_DEFAULTS || !g_hash_table_add(seen, setting->pattern);
-        IbhFinding *finding;
+        const char *meant = NULL;
 
         IBH_EACH (const IbhLink, link, rails->snapshot->links)
             matches = matches || ibh_setting_matches(setting, link->name);
@@ -68,14 +69,8 @@ void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, co
             continue;
         if (setting->rank == IBH_RANK_EXACT)
             meant = find_meant(rails, setting->pattern);
-        finding = ibh_finding_add(
-            findings, "", IBH_INFO, "section-unmatched",
-            meant
-                ? ibh_remedy_advice("if %s is meant, write [interface %s], and then sudo ib-hook --apply", meant, meant)
-                : ibh_remedy_advice("ip -br link lists the names that exist"),
-            "%s: no interface is called %s, so this section has no effect%s%s", setting->origin, setting->pattern,
-            meant ? "; the nearest name that exists is " : "", meant ? meant : "");
-
-        finding->owner = g_strdup_printf("[interface %s]", setting->pattern);
+        ibh_subject_say(&about, "origin=%s\npattern=%s\nmeant=%s", setting->origin, setting->pattern,
+                        meant ? meant : "");
+        ibh_subject_ask(&about, meant ? IBH_OF_MISSPELT_SECTION : IBH_OF_SECTION);
     }
 }

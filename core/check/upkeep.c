@@ -2,15 +2,15 @@
 /*
  * What keeps a rail as it is, and what does not: its manager, our hook, scripts that route it by hand.
  */
-#include "check/check.h"
+#include "check/rows.h"
 
 #include <string.h>
 #include <sys/socket.h>
 
 /* ---- by which way does an event reach us? ---- */
 
-/* Of a rail that is asked about; NULL: it is none, or its manager is not known. */
-static const IbhManager *find_manager(const IbhCheck *check, const IbhNic *nic)
+/* Returns the manager of a rail that the user asks about; NULL for other NICs, or if the manager is not known. */
+static const IbhManager *find_rail_manager(const IbhCheck *check, const IbhNic *nic)
 {
     return nic->status == IBH_NIC_RAIL && ibh_nic_is_selected(nic, check->only)
                ? ibh_facts_manager(check->facts, nic->link->ifindex)
@@ -20,7 +20,7 @@ static const IbhManager *find_manager(const IbhCheck *check, const IbhNic *nic)
 static gboolean has_way_of_a_manager(const IbhCheck *check)
 {
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        const IbhManager *manager = find_manager(check, nic);
+        const IbhManager *manager = find_rail_manager(check, nic);
 
         if (manager && !manager->inactive)
             return TRUE;
@@ -28,67 +28,53 @@ static gboolean has_way_of_a_manager(const IbhCheck *check)
     return FALSE;
 }
 
-static IbhRemedy advise_call(const IbhCheck *check, const IbhManager *manager)
+/* Packets go right until the next event, so this finding is about the host, not about the NIC. */
+gboolean ibh_manager_is_inactive(IbhSubject *about)
 {
-    const char *remedy = manager->remedy ? manager->remedy : ibh_code_find("hook-inactive")->advice;
+    const IbhCheck *check = about->check;
+    const gboolean watched = check->facts->watched;
+    const IbhManager *manager = find_rail_manager(check, about->nic);
 
-    return check->facts->watched ? ibh_remedy_advice("%s", remedy)
-                                 : ibh_remedy_advice("%s; or %s", remedy, check->facts->start_watch);
-}
-
-/* Traffic is right, and stays so until something happens: this is about the host. */
-void ibh_check_judge_calls(const IbhCheck *check)
-{
-    const gboolean watched = check->facts->watched, will_follow = watched || check->facts->will_watch,
-                   has_way = has_way_of_a_manager(check);
-
-    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        const IbhManager *manager = find_manager(check, nic);
-        const char *inactive = manager ? manager->inactive : NULL;
-        IbhFinding *finding;
-
-        if (!inactive)
-            continue;
-        finding = ibh_check_tell(check, NULL, "hook-inactive", inactive, advise_call(check, manager),
-                                 watched ? "%s does not call ib-hook, and only --watch follows changes: %s"
-                                         : "ib-hook misses the next event of %s, and --watch does not run: %s",
-                                 manager->name, inactive);
-        if (will_follow || manager->will_start || (manager->by_choice && has_way))
-            finding->severity = IBH_INFO;
+    if (!manager || !manager->inactive)
+        return FALSE;
+    ibh_subject_say(about,
+                    watched ? "what=%s does not call ib-hook, and only --watch follows changes"
+                            : "what=ib-hook misses the next event of %s, and --watch does not run",
+                    manager->name);
+    ibh_subject_say(about, "inactive=%s\nwatch=%s%s", manager->inactive, watched ? "" : "; or ",
+                    watched ? "" : check->facts->start_watch);
+    if (manager->remedy) {
+        ibh_subject_say(about, "remedy=%s", manager->remedy);
+        about->remedy = "{remedy}{watch}";
     }
+    if (watched || check->facts->will_watch || manager->will_start ||
+        (manager->by_choice && has_way_of_a_manager(check)))
+        about->severity = IBH_INFO;
+    return TRUE;
 }
 
 /* ---- its manager ---- */
 
 /* Our rules and routes have protocol kernel, which all managers but this one leave alone. */
-static void judge_pruning(const IbhCheck *check, const IbhNic *nic, const IbhManager *manager)
+gboolean ibh_manager_prunes(IbhSubject *about)
 {
-    gboolean four = manager->prunes4 && ibh_nic_serves_family(nic, AF_INET),
-             six = manager->prunes6 && ibh_nic_serves_family(nic, AF_INET6);
-    g_autofree char *connection = manager->connection ? ibh_text_shell_word(manager->connection) : NULL;
+    const IbhNic *nic = about->nic;
+    const IbhManager *manager = ibh_facts_manager(about->check->facts, nic->link->ifindex);
+    const gboolean four = manager && manager->prunes4 && ibh_nic_serves_family(nic, AF_INET),
+                   six = manager && manager->prunes6 && ibh_nic_serves_family(nic, AF_INET6);
+    g_autofree char *connection = NULL;
 
-    if (connection && (four || six))
-        ibh_check_tell(
-            check, nic, "manager-removes-foreign", NULL,
-            ibh_remedy_advice("sudo nmcli connection modify %s%s%s, and activate it again", connection,
-                              four ? " ipv4.route-table 0" : "", six ? " ipv6.route-table 0" : ""),
-            "this %s (before 1.36) removes the routes of table %u each time it configures the NIC, because the NIC's "
-            "connection sets route-table; until the routes are restored, the NIC's traffic takes another way",
-            manager->name, nic->table);
+    if (!(four || six) || !manager->connection)
+        return FALSE;
+    connection = ibh_text_shell_word(manager->connection);
+    ibh_subject_say(about, "manager=%s\ntable=%u\nconnection=%s%s%s", manager->name, nic->table, connection,
+                    four ? " ipv4.route-table 0" : "", six ? " ipv6.route-table 0" : "");
+    return TRUE;
 }
 
 /* ---- scripts: lines that lead a rail's address to a table, and routes by the rail in such a table ---- */
 
 #define NETWORKD "/etc/systemd/network/"
-
-/* A name's or a variable's number is not known. */
-static gboolean may_be_table(const char *word, guint32 table)
-{
-    char *end;
-    const guint64 number = g_ascii_strtoull(word, &end, 0);
-
-    return end == word || *end || number == table;
-}
 
 static gboolean contains_one_of(const IbhPrefix *prefix, const IbhNic *nic)
 {
@@ -99,18 +85,24 @@ static gboolean contains_one_of(const IbhPrefix *prefix, const IbhNic *nic)
     return FALSE;
 }
 
-/* In the kernel, a rule of others leads an address of this rail to this table. */
+/* In the kernel, a rule of others leads an address of this rail to this table. A name's or a variable's number is not
+ * known. */
 static gboolean has_rule(const IbhRails *rails, const IbhNic *nic, const char *table)
 {
+    char *end;
+    const guint64 number = g_ascii_strtoull(table, &end, 0);
+
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (ibh_rule_is_of_a_source(rule) && contains_one_of(&rule->from, nic) && may_be_table(table, rule->table))
+        if (ibh_rule_is_of_a_source(rule) && contains_one_of(&rule->from, nic) &&
+            (end == table || *end || number == rule->table))
             return TRUE;
     }
     return FALSE;
 }
 
-/* A variable's value is not known: rules in the kernel decide whether it concerns this rail. */
-static gboolean is_of(const char *value, const IbhRails *rails, const IbhNic *nic)
+/* TRUE if the value of a selector is an address of this rail. The value of a shell variable is not known, so rules in
+ * the kernel decide. */
+static gboolean is_address_of(const char *value, const IbhRails *rails, const IbhNic *nic)
 {
     IbhPrefix prefix = {0};
 
@@ -123,20 +115,14 @@ static gboolean is_of(const char *value, const IbhRails *rails, const IbhNic *ni
     return contains_one_of(&prefix, nic);
 }
 
-typedef struct {
-    const IbhCheck *check;
-    const IbhScript *script;
-    gboolean netplan;
-    GHashTable *led; /* "IFINDEX TABLE": a line of it leads an address of the NIC there */
-} Reader;
-
 /* What a line says of a NIC. */
 typedef struct {
     gboolean by_address, by_device;
     const char *table; /* NULL: none that it gives anything */
 } Saying;
 
-static Saying read_words(const Reader *reader, char *const *words, const IbhNic *nic)
+/* netplan has the table in a line of its own. */
+static Saying read_words(const IbhRails *rails, char *const *words, gboolean is_netplan, const IbhNic *nic)
 {
     static const char *const
         sources[] = {"from", "src", "From", "PreferredSource", NULL},
@@ -144,7 +130,7 @@ static Saying read_words(const Reader *reader, char *const *words, const IbhNic 
         *const gives[] = {"add", "a", "append", "replace", "change", NULL}, *const takes[] = {"del",  "delete", "show",
                                                                                               "list", "flush",  "get",
                                                                                               NULL};
-    Saying saying = {.table = reader->netplan ? "" : NULL}; /* it has the table in a line of its own */
+    Saying saying = {.table = is_netplan ? "" : NULL};
     gboolean given = FALSE, taken = FALSE;
 
     for (; *words; words++) {
@@ -152,7 +138,7 @@ static Saying read_words(const Reader *reader, char *const *words, const IbhNic 
         taken |= g_strv_contains(takes, *words);
         if (!words[1])
             break;
-        saying.by_address |= g_strv_contains(sources, *words) && is_of(words[1], reader->check->rails, nic);
+        saying.by_address |= g_strv_contains(sources, *words) && is_address_of(words[1], rails, nic);
         saying.by_device |=
             g_str_equal(*words, "dev") && (words[1][0] == '$' || g_str_equal(words[1], nic->link->name));
         if (g_strv_contains(tables, *words) && !g_strv_contains(kernels, words[1]))
@@ -161,19 +147,6 @@ static Saying read_words(const Reader *reader, char *const *words, const IbhNic 
     if (taken && !given)
         saying.table = NULL;
     return saying;
-}
-
-static char *write_key(const IbhNic *nic, const char *table)
-{
-    return g_strdup_printf("%d %s", nic->link->ifindex, table);
-}
-
-/* Marks or ports may lead to a table whose route is by a rail: ib-hook does nothing of the kind. */
-static gboolean is_a_sources(const Reader *reader, const IbhNic *nic, const char *table)
-{
-    g_autofree char *key = write_key(nic, table);
-
-    return g_hash_table_contains(reader->led, key) || has_rule(reader->check->rails, nic, table);
 }
 
 /* systemd-networkd configures the NIC by this file, or by the file that this one is a drop-in of. */
@@ -194,106 +167,80 @@ typedef struct {
     GStrv words;
 } Line;
 
-static void line_clear(gpointer data)
+static void script_line_clear(gpointer data)
 {
-    Line *line = data;
-
-    g_strfreev(line->words);
+    g_strfreev(((Line *)data)->words);
 }
 
-static void note_line(const Reader *reader, const Line *line)
+/* Without its comments. A line goes on behind a backslash; in a file of systemd-networkd, a section counts as a line.
+ */
+static GArray *split_lines(const IbhScript *script, GStrv *ret_texts)
 {
-    IBH_EACH_POINTER (const IbhNic, nic, reader->check->rails->nics) {
-        const Saying saying =
-            nic->status == IBH_NIC_RAIL ? read_words(reader, line->words, nic) : (Saying){.table = NULL};
-
-        if (saying.by_address && saying.table)
-            g_hash_table_add(reader->led, write_key(nic, saying.table));
-    }
-}
-
-static void judge_line(const Reader *reader, const Line *line)
-{
-    const IbhCheck *check = reader->check;
-    const IbhScript *script = reader->script;
-    gboolean is_route = g_str_has_prefix(line->text, "[Route]");
-
-    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        IbhFinding *finding;
-        Saying saying;
-
-        if (nic->status != IBH_NIC_RAIL || !ibh_nic_is_selected(nic, check->only))
-            continue;
-        saying = read_words(reader, line->words, nic);
-        saying.by_device |= is_route && is_file_of(script, check->facts, nic);
-        if (!saying.table || (!saying.by_address && !(saying.by_device && is_a_sources(reader, nic, saying.table))))
-            continue;
-        finding = ibh_check_tell(
-            check, nic, "legacy-script", script->path, (IbhRemedy){0},
-            "%s sets fixed routes for this NIC, and does not follow changes of addresses: line %u: %s", script->path,
-            line->number, script->is_public ? g_strstrip(g_strdelimit(line->text, "\t\r", ' ')) : IBH_NOT_PUBLIC);
-        if (nic->programmed->len)
-            finding->severity = IBH_WARNING;
-    }
-}
-
-/* Makes one line of several; returns how many line ends there were. */
-static guint join_lines(char *text)
-{
-    guint n = 0;
-
-    for (char *at = text; (at = strchr(at, '\n')); n++) {
-        *at = ' ';
-        if (at > text && at[-1] == '\\')
-            at[-1] = ' ';
-    }
-    return n;
-}
-
-/* A line goes on behind a backslash; in a file of systemd-networkd, a section counts as a line. */
-static GArray *split_lines(char **texts)
-{
+    g_autoptr(GRegex) comment = g_regex_new("(^|[ \t;])#.*|^;.*", G_REGEX_RAW | G_REGEX_MULTILINE, 0, NULL);
+    g_autofree char *code = g_regex_replace_literal(comment, script->text, -1, 0, "", 0, NULL);
+    const char *end = g_str_has_prefix(script->path, NETWORKD) ? "\n(?=\\[)" : "(?<!\\\\)\n";
     GArray *lines = IBH_NEW_ARRAY(Line);
     guint number = 1;
 
-    g_array_set_clear_func(lines, line_clear);
-    for (; *texts; texts++, number++) {
-        Line line = {.number = number, .text = *texts};
+    g_array_set_clear_func(lines, script_line_clear);
+    *ret_texts = g_regex_split_simple(end, code ? code : "", G_REGEX_RAW, 0);
+    for (char **text = *ret_texts; *text; text++, number++) {
+        Line line = {.number = number, .text = *text};
 
-        number += join_lines(line.text);
+        for (char *at = *text; (at = strchr(at, '\n')); number++) {
+            *at = ' ';
+            if (at > *text && at[-1] == '\\')
+                at[-1] = ' ';
+        }
         line.words = g_regex_split_simple(":?[ \t\r\"'`(){},;|&=\\[\\]]+", line.text, G_REGEX_RAW, 0);
         g_array_append_val(lines, line);
     }
     return lines;
 }
 
-/* Without its comments. */
-static void judge_script(const IbhCheck *check, const IbhScript *script)
+/* A table counts if a rule of others, or a line of the script, leads an address of the NIC there: marks or ports may
+ * lead to a table whose route is by a rail, and ib-hook does nothing of the kind. So the lines are read twice. */
+void ibh_script_judge(IbhSubject *about, const IbhScript *script)
 {
-    g_autoptr(GRegex) comment = g_regex_new("(^|[ \t;])#.*|^;.*", G_REGEX_RAW | G_REGEX_MULTILINE, 0, NULL);
-    g_autofree char *code = g_regex_replace_literal(comment, script->text, -1, 0, "", 0, NULL);
-    const char *end = g_str_has_prefix(script->path, NETWORKD) ? "\n(?=\\[)" : "(?<!\\\\)\n";
-    g_auto(GStrv) texts = g_regex_split_simple(end, code ? code : "", G_REGEX_RAW, 0);
-    g_autoptr(GHashTable) led = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    g_autoptr(GArray) lines = split_lines(texts);
-    const Reader reader = {check, script, strstr(script->text, "routing-policy:") != NULL, led};
+    const IbhCheck *check = about->check;
+    g_autoptr(GHashTable) led = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL); /* "IFINDEX TABLE" */
+    g_auto(GStrv) texts = NULL;
+    g_autoptr(GArray) lines = split_lines(script, &texts);
+    const gboolean is_netplan = strstr(script->text, "routing-policy:") != NULL;
 
-    IBH_EACH (const Line, line, lines)
-        note_line(&reader, line);
-    IBH_EACH (const Line, line, lines)
-        judge_line(&reader, line);
+    for (int judges = FALSE; judges <= TRUE; judges++) {
+        IBH_EACH (const Line, line, lines) {
+            IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+                g_autofree char *key = NULL;
+                Saying saying = {0};
+
+                if (nic->status == IBH_NIC_RAIL)
+                    saying = read_words(check->rails, line->words, is_netplan, nic);
+                if (!saying.table)
+                    continue;
+                key = g_strdup_printf("%d %s", nic->link->ifindex, saying.table);
+                if (!judges && saying.by_address)
+                    g_hash_table_add(led, g_steal_pointer(&key));
+                if (!judges || !ibh_nic_is_selected(nic, check->only))
+                    continue;
+                saying.by_device |= g_str_has_prefix(line->text, "[Route]") && is_file_of(script, check->facts, nic);
+                if (!saying.by_address && !(saying.by_device && (g_hash_table_contains(led, key) ||
+                                                                 has_rule(check->rails, nic, saying.table))))
+                    continue;
+                about->nic = nic;
+                about->iface = nic->link->name;
+                ibh_subject_say(about, "path=%s\nnumber=%u\nline=%s", script->path, line->number,
+                                script->is_public ? g_strstrip(g_strdelimit(line->text, "\t\r", ' ')) : IBH_NOT_PUBLIC);
+                ibh_subject_ask(about, IBH_OF_SCRIPT);
+                g_string_truncate(about->words, 0);
+            }
+        }
+    }
 }
 
-void ibh_check_judge_manager(const IbhCheck *check, const IbhNic *nic)
+gboolean ibh_script_is_in_force(IbhSubject *about)
 {
-    const IbhManager *manager = ibh_facts_manager(check->facts, nic->link->ifindex);
-
-    if (manager)
-        judge_pruning(check, nic, manager);
-}
-
-void ibh_check_judge_scripts(const IbhCheck *check)
-{
-    IBH_EACH (const IbhScript, script, check->facts->scripts)
-        judge_script(check, script);
+    if (about->nic->programmed->len)
+        about->severity = IBH_WARNING;
+    return TRUE;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rails=N: so many RDMA ports shall have a rail, on a host whose memory of its rails does not outlast a boot. */
-#include "fabric/fabric.h"
+#include "fabric/rows.h"
 
 #include "check/check.h"
 
@@ -18,55 +18,37 @@ static const char *name_port_below(const IbhRails *rails, const IbhNic *nic)
     return link && link->rdma[0] ? link->rdma : nic->link->name;
 }
 
-/* A set of names: several rails may stand on one port. */
-static GHashTable *find_ports_with_rail(const IbhRails *rails)
+/* Names the ports without a rail: "mlx5_1/1 (ib1: it has no address)". Several rails may stand on one port. */
+void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guint wanted, GPtrArray *findings)
 {
-    GHashTable *ports = g_hash_table_new(g_str_hash, g_str_equal);
+    g_autoptr(GHashTable) with_rail = g_hash_table_new(g_str_hash, g_str_equal);
+    g_autoptr(GString) without = g_string_new(NULL), words = g_string_new(NULL);
+    IbhSubject about = {.rows = ibh_fabric_rows, .findings = findings, .words = words, .iface = ""};
+    guint have, absent;
 
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_RAIL)
-            g_hash_table_add(ports, (gpointer)(guintptr)name_port_below(rails, nic));
+            g_hash_table_add(with_rail, (gpointer)(guintptr)name_port_below(rails, nic));
     }
-    return ports;
-}
-
-/* "mlx5_1/1 (ib1: it has no address)" */
-static void describe_port(const IbhRails *rails, const char *port, GString *text)
-{
-    g_string_append_printf(text, "%s%s (", text->len ? ", " : "", port);
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
-        g_autofree char *why = nic->rank ? ibh_nic_why(nic) : NULL;
-
-        if (nic->rank && g_str_equal(nic->link->rdma, port)) {
-            g_string_append_printf(text, "%s: %s)", nic->link->name, why);
-            return;
-        }
-    }
-    g_string_append(text, "no netdev here)");
-}
-
-void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guint wanted, GPtrArray *findings)
-{
-    g_autoptr(GHashTable) with_rail = find_ports_with_rail(rails);
-    const guint have = g_hash_table_size(with_rail);
-    g_autoptr(GString) without = g_string_new(NULL);
-    guint absent = wanted > have ? wanted - have : 0;
-
+    have = g_hash_table_size(with_rail);
+    absent = wanted > have ? wanted - have : 0;
     IBH_EACH (const IbhPort, port, fabric->ports) {
+        g_autofree char *why = NULL;
+        const IbhNic *nic = NULL;
+
         if (g_hash_table_contains(with_rail, port->name))
             continue;
-        describe_port(rails, port->name, without);
+        IBH_EACH_POINTER (const IbhNic, one, rails->nics)
+            nic = !nic && one->rank && g_str_equal(one->link->rdma, port->name) ? one : nic;
+        why = nic ? ibh_nic_why(nic) : g_strdup("here");
+        g_string_append_printf(without, "%s%s (%s%s%s)", without->len ? ", " : "", port->name,
+                               nic ? nic->link->name : "no netdev", nic ? ": " : " ", why);
         absent -= absent ? 1 : 0;
     }
     if (absent)
         g_string_append_printf(without, "%s%u %s not there", without->len ? ", and " : "", absent,
                                absent == 1 ? "port is" : "ports are");
-    if (have < wanted)
-        ibh_finding_add(findings, "", IBH_ERROR, "rails-missing", (IbhRemedy){0},
-                        "%u of %u RDMA ports have a rail, as rails=%u counts them; without one: %s", have, wanted,
-                        wanted, without->str);
-    else if (have > wanted)
-        ibh_finding_add(findings, "", IBH_INFO, "rails-missing",
-                        ibh_remedy_advice("if that is right, set rails=%u in the configuration", have),
-                        "%u RDMA ports have a rail, more than rails=%u says", have, wanted);
+    ibh_subject_say(&about, "have=%u\nwanted=%u\nwithout=%s", have, wanted, without->str);
+    if (have != wanted)
+        ibh_subject_ask(&about, have < wanted ? IBH_OF_MISSING_RAILS : IBH_OF_MORE_RAILS);
 }

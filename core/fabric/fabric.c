@@ -39,12 +39,12 @@ IbhFabric *ibh_fabric_new(void)
 {
     IbhFabric *fabric = g_new0(IbhFabric, 1);
 
-    fabric->devices = g_array_new(FALSE, TRUE, sizeof(IbhRdmaDevice));
-    fabric->ports = g_array_new(FALSE, TRUE, sizeof(IbhPort));
+    fabric->devices = IBH_NEW_ARRAY(IbhRdmaDevice);
+    fabric->ports = IBH_NEW_ARRAY(IbhPort);
     g_array_set_clear_func(fabric->ports, port_clear);
-    fabric->nics = g_array_new(FALSE, TRUE, sizeof(IbhPortNic));
+    fabric->nics = IBH_NEW_ARRAY(IbhPortNic);
     g_array_set_clear_func(fabric->nics, nic_clear);
-    fabric->gpus = g_array_new(FALSE, TRUE, sizeof(IbhGpu));
+    fabric->gpus = IBH_NEW_ARRAY(IbhGpu);
     fabric->memlock = IBH_UNKNOWN;
     return fabric;
 }
@@ -135,21 +135,16 @@ gboolean ibh_port_nics_are_beside(const IbhPortNic *nic, const IbhPortNic *other
 
 /* ---- places ---- */
 
-/* The names that both paths begin with: the first is the host bridge, the second the root port. */
-static guint count_common(const char *a, const char *b)
+/* Counts the names that both paths begin with: the first is the host bridge, the second the root port. */
+IbhNearness ibh_place_compare(const IbhPlace *a, const IbhPlace *b)
 {
+    const char *one = a->path, *other = b->path;
     guint common = 0;
     gsize i = 0;
 
-    for (; a[i] && a[i] == b[i]; i++)
-        common += a[i] == '/';
-    return common + (i && (!a[i] || a[i] == '/') && (!b[i] || b[i] == '/'));
-}
-
-IbhNearness ibh_place_compare(const IbhPlace *a, const IbhPlace *b)
-{
-    guint common = count_common(a->path, b->path);
-
+    for (; one[i] && one[i] == other[i]; i++)
+        common += one[i] == '/';
+    common += i && (!one[i] || one[i] == '/') && (!other[i] || other[i] == '/');
     if (common > 1)
         return common > 3 ? IBH_SAME_SWITCH : common > 2 ? IBH_SAME_ROOT_PORT : IBH_SAME_BRIDGE;
     return a->node >= 0 && a->node == b->node ? IBH_SAME_NODE : IBH_FAR;

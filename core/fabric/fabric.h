@@ -76,7 +76,7 @@ typedef struct {
     char name[32]; /* "LinkUp" */
 } IbhPortState;
 
-typedef struct {
+typedef struct IbhPort {
     char device[64]; /* "mlx5_0" */
     guint device_at; /* its place among the devices */
     int number;
@@ -98,7 +98,7 @@ typedef struct {
 } IbhPort;
 
 /* A netdev of an RDMA port. */
-typedef struct {
+typedef struct IbhPortNic {
     char iface[IFNAMSIZ];
     char rdma[72];          /* the port's name; "": none known */
     guint16 type;           /* ARPHRD_* */

@@ -69,7 +69,7 @@ static void parse_rate(const char *text, gpointer to)
         rate->lanes = IBH_UNKNOWN;
 }
 
-static gint64 count_of(const char *text)
+static gint64 counter_of(const char *text)
 {
     char *end;
     guint64 value = g_ascii_strtoull(text, &end, 10);
@@ -145,32 +145,36 @@ static void parse_memlock(const char *text, gpointer to)
 
 typedef enum { OF_DEVICE, OF_PORT, OF_SUBNET, OF_NIC, OF_GPU, OF_PROCESS } Subject;
 
+#define IN_DEVICE(member) G_STRUCT_OFFSET(IbhRdmaDevice, member)
+#define IN_PORT(member) G_STRUCT_OFFSET(IbhPort, member)
+#define IN_NIC(member) G_STRUCT_OFFSET(IbhPortNic, member)
+
 static const struct {
     Subject of;
     const char *path;                             /* below the directory of what it is about */
     void (*parse)(const char *text, gpointer to); /* "": no such file, or it cannot be read */
     gsize at;
 } facts[] = {
-    {OF_DEVICE, "board_id", parse_name, G_STRUCT_OFFSET(IbhRdmaDevice, board)},
-    {OF_DEVICE, "hca_type", parse_name, G_STRUCT_OFFSET(IbhRdmaDevice, model)},
-    {OF_DEVICE, "node_guid", parse_guid, G_STRUCT_OFFSET(IbhRdmaDevice, node_guid)},
-    {OF_DEVICE, "node_type", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, node_type)},
-    {OF_DEVICE, "device/numa_node", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, place.node)},
-    {OF_DEVICE, "device/uevent", parse_slot, G_STRUCT_OFFSET(IbhRdmaDevice, slot)},
-    {OF_DEVICE, "device/current_link_width", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_lanes)},
-    {OF_DEVICE, "device/max_link_width", parse_number, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_max_lanes)},
-    {OF_DEVICE, "device/current_link_speed", parse_speed, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_speed)},
-    {OF_DEVICE, "device/max_link_speed", parse_speed, G_STRUCT_OFFSET(IbhRdmaDevice, pcie_max_speed)},
-    {OF_PORT, "link_layer", parse_layer, G_STRUCT_OFFSET(IbhPort, layer)},
-    {OF_PORT, "state", parse_state, G_STRUCT_OFFSET(IbhPort, state)},
-    {OF_PORT, "phys_state", parse_state, G_STRUCT_OFFSET(IbhPort, phys)},
-    {OF_PORT, "rate", parse_rate, G_STRUCT_OFFSET(IbhPort, rate)},
+    {OF_DEVICE, "board_id", parse_name, IN_DEVICE(board)},
+    {OF_DEVICE, "hca_type", parse_name, IN_DEVICE(model)},
+    {OF_DEVICE, "node_guid", parse_guid, IN_DEVICE(node_guid)},
+    {OF_DEVICE, "node_type", parse_number, IN_DEVICE(node_type)},
+    {OF_DEVICE, "device/numa_node", parse_number, IN_DEVICE(place.node)},
+    {OF_DEVICE, "device/uevent", parse_slot, IN_DEVICE(slot)},
+    {OF_DEVICE, "device/current_link_width", parse_number, IN_DEVICE(pcie_lanes)},
+    {OF_DEVICE, "device/max_link_width", parse_number, IN_DEVICE(pcie_max_lanes)},
+    {OF_DEVICE, "device/current_link_speed", parse_speed, IN_DEVICE(pcie_speed)},
+    {OF_DEVICE, "device/max_link_speed", parse_speed, IN_DEVICE(pcie_max_speed)},
+    {OF_PORT, "link_layer", parse_layer, IN_PORT(layer)},
+    {OF_PORT, "state", parse_state, IN_PORT(state)},
+    {OF_PORT, "phys_state", parse_state, IN_PORT(phys)},
+    {OF_PORT, "rate", parse_rate, IN_PORT(rate)},
     /* Subnet managers that change places tell one port after the other. */
-    {OF_SUBNET, "sm_lid", parse_number, G_STRUCT_OFFSET(IbhPort, sm_lid)},
-    {OF_SUBNET, "gids/0", parse_gid, G_STRUCT_OFFSET(IbhPort, gid)},
-    {OF_NIC, "mtu", parse_number, G_STRUCT_OFFSET(IbhPortNic, mtu)},
-    {OF_NIC, "pkey", parse_number, G_STRUCT_OFFSET(IbhPortNic, pkey)},
-    {OF_NIC, "mode", parse_mode, G_STRUCT_OFFSET(IbhPortNic, mode)},
+    {OF_SUBNET, "sm_lid", parse_number, IN_PORT(sm_lid)},
+    {OF_SUBNET, "gids/0", parse_gid, IN_PORT(gid)},
+    {OF_NIC, "mtu", parse_number, IN_NIC(mtu)},
+    {OF_NIC, "pkey", parse_number, IN_NIC(pkey)},
+    {OF_NIC, "mode", parse_mode, IN_NIC(mode)},
     {OF_GPU, "numa_node", parse_number, G_STRUCT_OFFSET(IbhGpu, place.node)},
     {OF_PROCESS, "limits", parse_memlock, G_STRUCT_OFFSET(IbhFabric, memlock)},
 };
@@ -195,13 +199,13 @@ static char *directory_of(const IbhPort *port)
     return g_strdup_printf("sys/class/infiniband/%s/ports/%d", port->device, port->number);
 }
 
-static void read_counters(IbhTree *tree, const char *directory, gint64 *errors)
+static void read_port_counters(IbhTree *tree, const char *directory, gint64 *errors)
 {
     for (guint i = 0; i < IBH_N_COUNTERS; i++) {
         char line[64];
 
         ibh_tree_line(tree, line, sizeof line, "%s/%s", directory, ibh_counters[i]);
-        errors[i] = count_of(line);
+        errors[i] = counter_of(line);
     }
 }
 
@@ -240,23 +244,13 @@ static int roce_version_of(const char *type)
     return g_str_equal(type, "RoCE v2") ? 2 : g_str_equal(type, "IB/RoCE v1") ? 1 : IBH_UNKNOWN;
 }
 
-static void add_gid(IbhTree *tree, const char *directory, IbhPort *port, IbhGid *gid)
-{
-    char type[64];
-
-    unmap(&gid->ip);
-    ibh_tree_line(tree, type, sizeof type, "%s/gid_attrs/types/%d", directory, gid->index);
-    ibh_sysfs_read_ndev(tree, directory, gid->index, gid->ndev);
-    gid->roce = roce_version_of(type);
-    port->roce = MAX(port->roce, gid->roce);
-    g_array_append_val(port->gids, *gid);
-}
-
-/* Reads to the end of the table, or of its used part: the kernel fills the first free place. */
+/* Reads to the end of the table, or of its used part: the kernel fills the first free place. New connections use
+ * version 2 where the port can do it, unless the administrator chose otherwise. */
 static void read_gids(IbhTree *tree, const char *directory, IbhPort *port)
 {
     gboolean unread = FALSE;
     int empty = 0, i;
+    char type[64];
 
     for (i = 0; i < N_GIDS && empty < N_EMPTY_GIDS; i++) {
         IbhGid gid = {.index = i};
@@ -266,24 +260,21 @@ static void read_gids(IbhTree *tree, const char *directory, IbhPort *port)
             break;
         }
         empty = ibh_sysfs_gid_is_empty(&gid.ip) ? empty + 1 : 0;
-        if (!empty)
-            add_gid(tree, directory, port, &gid);
+        if (empty)
+            continue;
+        unmap(&gid.ip);
+        ibh_sysfs_read_ndev(tree, directory, i, gid.ndev);
+        ibh_tree_line(tree, type, sizeof type, "%s/gid_attrs/types/%d", directory, i);
+        gid.roce = roce_version_of(type);
+        port->roce = MAX(port->roce, gid.roce);
+        g_array_append_val(port->gids, gid);
     }
     /* A table has more than one entry, and ends at none that could not be read. */
     port->has_all_gids = i > 1 && !unread && !ibh_tree_has(tree, "%s/gid_attrs/types/%d", directory, i);
-}
-
-/* New connections use version 2 where the port can do it, unless the administrator chose otherwise. */
-static void read_roce(IbhTree *tree, const char *directory, IbhPort *port)
-{
-    char line[64];
-    int chosen;
-
-    read_gids(tree, directory, port);
-    ibh_tree_line(tree, line, sizeof line, "sys/kernel/config/rdma_cm/%s/ports/%d/default_roce_mode", port->device,
+    ibh_tree_line(tree, type, sizeof type, "sys/kernel/config/rdma_cm/%s/ports/%d/default_roce_mode", port->device,
                   port->number);
-    chosen = roce_version_of(line);
-    port->roce = chosen != IBH_UNKNOWN ? chosen : port->roce;
+    if (roce_version_of(type) != IBH_UNKNOWN)
+        port->roce = roce_version_of(type);
 }
 
 static void read_port(IbhTree *tree, const IbhRdmaDevice *device, int number, IbhFabric *fabric)
@@ -294,8 +285,8 @@ static void read_port(IbhTree *tree, const IbhRdmaDevice *device, int number, Ib
                     .iwarp = device->node_type == 4,
                     .roce = IBH_UNKNOWN,
                     .is_steady = TRUE,
-                    .pkeys = g_array_new(FALSE, TRUE, sizeof(guint16)),
-                    .gids = g_array_new(FALSE, TRUE, sizeof(IbhGid))};
+                    .pkeys = IBH_NEW_ARRAY(guint16),
+                    .gids = IBH_NEW_ARRAY(IbhGid)};
 
     g_strlcpy(port.device, device->name, sizeof port.device);
     g_snprintf(port.name, sizeof port.name, "%s/%d", device->name, number);
@@ -305,8 +296,8 @@ static void read_port(IbhTree *tree, const IbhRdmaDevice *device, int number, Ib
     if (port.layer == IBH_LAYER_INFINIBAND)
         read_pkeys(tree, directory, &port);
     else if (port.layer == IBH_LAYER_ETHERNET && !port.iwarp)
-        read_roce(tree, directory, &port);
-    read_counters(tree, directory, port.errors);
+        read_gids(tree, directory, &port);
+    read_port_counters(tree, directory, port.errors);
     g_array_append_val(fabric->ports, port);
 }
 
@@ -368,7 +359,7 @@ void ibh_fabric_read_again(IbhTree *tree, IbhFabric *fabric)
         g_autofree char *directory = directory_of(port);
         IbhPort now = *port;
 
-        read_counters(tree, directory, now.errors);
+        read_port_counters(tree, directory, now.errors);
         for (guint i = 0; i < IBH_N_COUNTERS; i++)
             port->new_errors[i] = port->errors[i] != IBH_UNKNOWN ? MAX(now.errors[i] - port->errors[i], 0) : 0;
         read_facts(tree, OF_SUBNET, directory, &now);
@@ -378,17 +369,6 @@ void ibh_fabric_read_again(IbhTree *tree, IbhFabric *fabric)
 
 /* ---- netdevs ---- */
 
-/* If this /sys is another network namespace's, a netdev of this name may be another one. */
-static gboolean is_link(IbhTree *tree, const IbhLink *link)
-{
-    char line[64];
-    int ifindex;
-
-    ibh_tree_line(tree, line, sizeof line, "sys/class/net/%s/ifindex", link->name);
-    ifindex = number_of(line);
-    return ifindex == IBH_UNKNOWN || ifindex == link->ifindex;
-}
-
 static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
 {
     g_autofree char *directory = g_strdup_printf("sys/class/net/%s", link->name);
@@ -396,13 +376,16 @@ static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
                       .up = (link->flags & IFF_UP) != 0,
                       .mtu = IBH_UNKNOWN,
                       .pkey = IBH_UNKNOWN,
-                      .subnets = g_array_new(FALSE, TRUE, sizeof(IbhPrefix)),
-                      .addresses = g_array_new(FALSE, TRUE, sizeof(IbhIp))};
+                      .subnets = IBH_NEW_ARRAY(IbhPrefix),
+                      .addresses = IBH_NEW_ARRAY(IbhIp)};
+    char line[64];
 
     nic.usable = nic.up && link->carrier;
     g_strlcpy(nic.iface, link->name, sizeof nic.iface);
     g_strlcpy(nic.rdma, link->rdma, sizeof nic.rdma);
-    if (is_link(tree, link))
+    /* If this /sys is another network namespace's, a netdev of this name may be another one. */
+    ibh_tree_line(tree, line, sizeof line, "%s/ifindex", directory);
+    if (number_of(line) == IBH_UNKNOWN || number_of(line) == link->ifindex)
         read_facts(tree, OF_NIC, directory, &nic);
     if (nic.mtu == IBH_UNKNOWN && link->mtu)
         nic.mtu = link->mtu;
@@ -415,13 +398,6 @@ static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
 
 /* ---- all of it ---- */
 
-static gboolean is_rail(const IbhRails *rails, const IbhLink *link)
-{
-    const IbhNic *nic = rails ? ibh_rails_nic(rails, link->ifindex) : NULL;
-
-    return nic && nic->status == IBH_NIC_RAIL;
-}
-
 IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links, const IbhRails *rails)
 {
     g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/class/infiniband");
@@ -431,7 +407,9 @@ IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links, const IbhRails *r
     IBH_EACH_POINTER (const char, device, devices)
         read_device(tree, device, fabric);
     IBH_EACH (const IbhLink, link, links) {
-        if (link->rdma[0] || link->type == ARPHRD_INFINIBAND || is_rail(rails, link))
+        const IbhNic *nic = rails ? ibh_rails_nic(rails, link->ifindex) : NULL;
+
+        if (link->rdma[0] || link->type == ARPHRD_INFINIBAND || (nic && nic->status == IBH_NIC_RAIL))
             read_nic(tree, link, fabric);
     }
     ibh_fabric_read_modules(tree, fabric);

@@ -2,6 +2,7 @@
 /* Findings of --probe that are not about single pairs. */
 #include "probe/probe.h"
 
+#include "check/row.h"
 #include "check/why.h"
 
 #include <string.h>
@@ -138,7 +139,7 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
 
     if (kind == AS_OWN_NIC)
         return ibh_finding_add(probe->findings, who, IBH_WARNING, "foreign-nic-answers",
-                               ibh_remedy_advice("%s", ibh_code_find("foreign-nic-answers")->advice),
+                               ibh_remedy_advice("%s", ibh_code_find("foreign-nic-answers")->remedy),
                                "it is no rail, but on the wire of %s, and answered ARP for %s: peers may send to the "
                                "wrong NIC",
                                rail, ips);

@@ -10,7 +10,9 @@
 manual() { # SECTION: "CODE SEVERITY", of its table
     sed -n "/^\.Ss Codes of Fl Fl $1\$/,/^\.TE/p" "$top/packaging/man/ib-hook.8" | awk -F '\t' 'NF == 3 { print $1, $2 }' | sort
 }
-codes=$(sed -nE 's/^    \{"([a-z-]+)", IBH_(ERROR|WARNING|INFO),.*/\1 \L\2/p' "$top/core/check/finding.c" | sort)
+# Of several rows with one code, the first has the code's severity.
+codes=$(cat "$top"/core/{check,fabric}/rows.c |
+    sed -nE 's/^    \{IBH_.*, "([a-z-]+)", IBH_(ERROR|WARNING|INFO).*/\1 \L\2/p' | awk '!seen[$1]++' | sort)
 expect_at_least "--check has codes" 30 "$(wc -l <<<"$codes")"
 expect_equal "the manual has --check's codes, their severity, and no other" "$codes" "$(manual check)"
 expect_equal "and those that only --probe has" \

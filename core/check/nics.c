@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A NIC by itself: why it is no rail, and what other values or tables a rail has than it should.
+ */
+#include "check/rows.h"
+
+#include <sys/socket.h>
+
+#define ANSWERS_NOTHING 8 /* arp_ignore; 3 to 7 ignore nothing that matters here */
+
+gboolean ibh_rail_answers_nothing(IbhSubject *about)
+{
+    const int own = about->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
+
+    ibh_subject_say(about, "value=%d", own);
+    return own >= ANSWERS_NOTHING && ibh_nic_serves_family(about->nic, AF_INET);
+}
+
+gboolean ibh_rail_has_value_of_all(IbhSubject *about)
+{
+    const int all = about->check->rails->snapshot->all[IBH_SYSCTL_ARP_IGNORE];
+
+    if (all <= 2 || all < about->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] || ibh_rail_answers_nothing(about))
+        return FALSE;
+    ibh_subject_say(about, "value=%d\neffect=%s", all,
+                    all >= ANSWERS_NOTHING
+                        ? "peers get no answer to ARP requests, and cannot reach it"
+                        : "it answers ARP for other NICs' addresses, and peers send to the wrong one");
+    about->severity = all >= ANSWERS_NOTHING ? IBH_ERROR : IBH_WARNING;
+    return TRUE;
+}
+
+/* TRUE if the configuration has given the rail's automatic table number to another NIC. */
+gboolean ibh_rail_has_moved(IbhSubject *about)
+{
+    const IbhNic *nic = about->nic;
+    const guint32 number = IBH_TABLE_BASE + nic->rank;
+    const IbhNic *other = ibh_rails_nic_by_table(about->check->rails, number);
+
+    if (nic->settings.table != IBH_TABLE_AUTO || nic->table == number || !other ||
+        other->settings.table == IBH_TABLE_AUTO)
+        return FALSE;
+    ibh_subject_say(about, "table=%u\nnumber=%u\norigin=%s", nic->table, other->table, other->settings.table_origin);
+    about->other = other;
+    return TRUE;
+}
+
+/* ---- NICs that are no rails ---- */
+
+/* A trial that was not confirmed may have cut its user off, so the configuration should be read before it is applied
+ * again. If no rail is left, one command ends all holds, those of silent NICs, too. */
+gboolean ibh_nic_is_held(IbhSubject *about)
+{
+    const IbhRails *rails = about->check->rails;
+    gboolean is_last = TRUE;
+
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics)
+        is_last &= nic->status != IBH_NIC_RAIL;
+    ibh_subject_say(about, "then=%s", about->nic->kept ? "" : ": until then it is no rail");
+    about->owner = is_last ? "" : NULL;
+    about->remedy = about->nic->kept ? "correct the configuration, then: sudo ib-hook --apply --confirm 60"
+                    : is_last        ? "$ ib-hook --apply"
+                                     : NULL;
+    return about->nic->status == IBH_NIC_HELD;
+}
+
+gboolean ibh_nic_is_blocked(IbhSubject *about)
+{
+    return about->nic->status == IBH_NIC_BLOCKED;
+}
+
+gboolean ibh_nic_lacks_address(IbhSubject *about)
+{
+    return about->nic->status == IBH_NIC_NO_ADDRESS && !ibh_link_is_missed(about->check->missed, about->nic->link);
+}
+
+/* Returns the table to which our rule leads packets from this address; 0 if there is no such rule. */
+static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *address)
+{
+    const IbhPrefix own = ibh_prefix_of_host(&address->local);
+
+    IBH_EACH (const IbhRule, rule, snapshot->rules) {
+        if (ibh_rule_is_ours(rule) && ibh_prefix_equal(&rule->from, &own) && rule->table != IBH_TABLE_MAIN &&
+            rule->priority < IBH_PRIORITY_DEFAULTS)
+            return rule->table;
+    }
+    return 0;
+}
+
+/* TRUE if a kept NIC has rules, but an event has removed the route that they lead to. What the configuration wants does
+ * not matter for a kept NIC. */
+gboolean ibh_nic_is_kept_astray(IbhSubject *about)
+{
+    const IbhCheck *check = about->check;
+
+    if (!about->nic->kept || !ibh_nic_is_usable(about->nic))
+        return FALSE;
+    IBH_EACH_POINTER (const IbhAddress, address, about->nic->served) {
+        const guint32 table = find_ruled_table(check->rails->snapshot, address);
+        g_autofree char *way = NULL;
+        char subnet[IBH_PREFIX_STRLEN];
+        IbhQuestion rest;
+
+        if (!table || !ibh_check_walk_into(check, about->nic, &address->local, &address->subnet, &rest) ||
+            ibh_fib_find(check->actual, table, &rest.lookup.to, 0) || !ibh_question_goes_astray(&rest))
+            continue;
+        way = ibh_question_way_text(check, &rest);
+        ibh_subject_say(about, "way=%s\nsubnet=%s\ntable=%u", way, ibh_prefix_format(&address->subnet, subnet), table);
+        about->astray = TRUE;
+        return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean ibh_nic_is_asked_for(IbhSubject *about)
+{
+    return about->check->only && !about->nic->kept;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is missing, stale or wrong of ours: one finding, one fix.
+ */
+#include "check/rows.h"
+
+#include "check/missing.h"
+#include "plan/want.h"
+
+/* A NIC that is no rail any more, or is down, leaves rules behind. Another finding says why, so these are no fault. */
+static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhNic *nic, const IbhOp *op)
+{
+    const IbhFinding *worst = ibh_findings_worst(check->findings, op->iface);
+    const IbhKnownRail *missed = op->type == IBH_OP_RULE_DEL ? ibh_known_with(check->missed, &op->rule.from.ip) : NULL;
+
+    if (nic && nic->status == IBH_NIC_RAIL && op->type == IBH_OP_SYSCTL_SET)
+        return ibh_want_sysctl(check->rails, nic, op->key) == nic->link->sysctl[op->key]; /* other only meanwhile */
+    if (nic && nic->status == IBH_NIC_RAIL)
+        return ibh_op_removes(op->type) &&
+               (!(nic->link->flags & IFF_UP) || ibh_check_find_lost_address(check, nic, op->unit.family));
+    if (nic && (nic->status == IBH_NIC_BLOCKED || ibh_link_is_missed(check->missed, nic->link) ||
+                (worst && worst->severity == IBH_ERROR)))
+        return TRUE;
+    return (!nic || nic->status == IBH_NIC_NO_CANDIDATE) && missed && !missed->link;
+}
+
+/* Another program's route stands in the place of one of ours, with the metric that is ib-hook's mark. */
+gboolean ibh_place_is_taken(IbhSubject *about)
+{
+    const IbhSnapshot *snapshot = about->check->rails->snapshot;
+
+    IBH_EACH (const IbhRoute, route, snapshot->routes) {
+        g_autofree char *text = NULL;
+
+        if (about->op->type != IBH_OP_ROUTE_ADD || !ibh_route_same_place(route, &about->op->route) ||
+            ibh_route_is_ours(route))
+            continue;
+        text = ibh_owner_describe(snapshot, &(IbhOwner){.route = route});
+        ibh_subject_say(about, "owner=%s", text);
+        about->severity = IBH_ERROR;
+        return TRUE;
+    }
+    return FALSE;
+}
+
+/* What is wrong about a NIC, and about its packets. */
+typedef struct {
+    const IbhNic *nic;         /* NULL: none, and packets without a source address */
+    const IbhOp *first;        /* the operation that says most; NULL: none is about this NIC */
+    const IbhQuestion *packet; /* the first of this family; NULL: none was asked about */
+    const IbhQuestion
+        *astray;       /* the first that another NIC sends, but would not if all of ours were there; NULL: none */
+    gboolean is_right; /* all of ours in its place would change nothing; what has no source is right on any rail */
+} Hit;
+
+static Hit look_at_nic(const IbhCheck *check, const IbhNic *nic, const GPtrArray *wrong)
+{
+    Hit hit = {.nic = nic};
+    gboolean is_asked = FALSE, is_wrong = FALSE;
+
+    IBH_EACH_POINTER (const IbhOp, op, wrong) {
+        if (op->ifindex == (nic ? nic->link->ifindex : 0) && (!hit.first || op->type < hit.first->type))
+            hit.first = op;
+    }
+    if (!hit.first && nic)
+        return hit;
+    hit.first = hit.first ? hit.first : wrong->pdata[0];
+    IBH_EACH (const IbhQuestion, question, check->questions) {
+        const gboolean is_unbound = question->kind == IBH_ASK_UNBOUND;
+        IbhTrace repaired;
+
+        if (nic ? question->nic != nic : !is_unbound)
+            continue;
+        repaired = ibh_fib_walk(check->repaired, &question->lookup);
+        is_asked = TRUE;
+        is_wrong |= question->grade > IBH_NOTED || question->ours ||
+                    (!is_unbound && !ibh_trace_is_same_answer(&question->got, &repaired));
+        if (!hit.packet && question->kind == (nic ? IBH_ASK_LEAVES : IBH_ASK_UNBOUND) &&
+            question->lookup.to.family == hit.first->unit.family)
+            hit.packet = question;
+        if (!hit.astray && question->ours && ibh_question_goes_astray(question))
+            hit.astray = question;
+    }
+    hit.is_right = is_asked && !is_wrong;
+    return hit;
+}
+
+/* Main has got a route, or lost one, since the rail took over what main has through this NIC. */
+static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *wrong, const IbhNic *nic)
+{
+    IBH_EACH_POINTER (const IbhOp, op, wrong) {
+        if (op->type > IBH_OP_ROUTE_REPLACE || op->ifindex != nic->link->ifindex || !op->route.gateway.family)
+            continue;
+        IBH_EACH (const IbhRoute, route, check->rails->snapshot->main_by_nic) {
+            if (route->ifindex == op->ifindex && ibh_ip_equal(&route->gateway, &op->route.gateway) &&
+                ibh_prefix_equal(&route->dst, &op->route.dst))
+                return route;
+        }
+    }
+    return NULL;
+}
+
+static gboolean has_own_rule(const IbhCheck *check, const IbhNic *nic)
+{
+    IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
+        if (ibh_rule_is_ours(rule) && ibh_rule_owner(check->rails, rule) == nic)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static char *say_no_default(const IbhNic *nic, int family)
+{
+    char ip[IBH_IP_STRLEN];
+
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
+        if (address->local.family == family)
+            return g_strdup_printf("%s has no own default yet", ibh_ip_format(&address->local, ip));
+    }
+    return NULL;
+}
+
+/* Says what happens to the packets, and why. The caller frees it. */
+static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wrong)
+{
+    static const char *const effects[] = {
+        [IBH_SYSCTL_RP_FILTER] = "drops packets whose answer another NIC would send",
+        [IBH_SYSCTL_ARP_FILTER] = "does not answer ARP as its rail needs it",
+        [IBH_SYSCTL_ARP_ANNOUNCE] = "may send ARP requests with another NIC's address as the sender",
+        [IBH_SYSCTL_ARP_IGNORE] = "answers ARP for other NICs' addresses, too",
+    };
+    const IbhOp *first = hit->first;
+    const IbhRoute *taken = hit->nic ? find_new_route(check, wrong, hit->nic) : NULL;
+    const IbhQuestion *packet = hit->astray ? hit->astray : hit->packet;
+    g_autofree char *way = NULL, *text = NULL, *command = ibh_op_command(first);
+    g_autoptr(GString) state = g_string_new(NULL);
+    char dst[IBH_PREFIX_STRLEN];
+
+    if (first->type == IBH_OP_SYSCTL_SET)
+        return g_strdup_printf("it %s: %s=%d instead of %d",
+                               (first->key == IBH_SYSCTL_RP_FILTER ? first->from == 1 : first->from < first->to)
+                                   ? effects[first->key]
+                                   : "has another value than it should",
+                               ibh_sysctl_name(first->key), first->from, first->to);
+    if (first->type >= IBH_OP_RULE_DEL)
+        return g_strdup_printf(hit->nic ? "an old rule or route of ib-hook is left over: %s"
+                                        : "an old rule or route of ib-hook is left over: %s (%s)",
+                               first->why, command);
+    if (hit->nic && !has_own_rule(check, hit->nic)) {
+        g_string_append(state, "not routed yet");
+    } else if (taken) {
+        text = ibh_owner_describe(check->rails->snapshot, &(IbhOwner){.route = taken});
+        g_string_append_printf(state, "the main table has a new %s", text);
+    } else if (first->type == IBH_OP_RULE_ADD) {
+        g_string_append_printf(state, "ib-hook's rule %u", first->rule.priority);
+        if (!hit->nic)
+            ibh_table_put(state, "lookup", first->rule.table);
+        g_string_append(state, " is missing");
+    } else {
+        g_string_append_printf(state, "ib-hook's route to %s in table %u %s", ibh_prefix_format(&first->route.dst, dst),
+                               first->route.table, first->type == IBH_OP_ROUTE_ADD ? "is missing" : "was altered");
+    }
+    if (taken && !taken->dst.length && !hit->astray)
+        way = say_no_default(hit->nic, first->unit.family);
+    else if (packet)
+        way = ibh_question_way_text(check, packet);
+    return way ? g_strconcat(way, ": ", state->str, NULL) : g_strdup(state->str);
+}
+
+/* One finding for all of it. Its message is about the first NIC whose packets leave through another one, or else about
+ * the first NIC with an operation. It is a warning if the packets of all these NICs go as they should. */
+void ibh_check_judge_ours(IbhSubject *about)
+{
+    const IbhCheck *check = about->check;
+    g_autoptr(GPtrArray) wrong = g_ptr_array_new();
+    g_autoptr(GArray) hits = IBH_NEW_ARRAY(Hit);
+    g_autofree char *said = NULL;
+    IbhOpType type = IBH_OP_ROUTE_DEL;
+    gboolean is_right = TRUE;
+    IbhFinding *finding;
+    Hit worst;
+
+    IBH_EACH_POINTER (const IbhOp, op, check->plan) {
+        const IbhNic *nic = ibh_rails_nic(check->rails, op->ifindex);
+
+        about->op = op;
+        about->iface = nic ? nic->link->name : "";
+        if (op->type > IBH_OP_ROUTE_DEL || is_left_for_a_reason(check, nic, op) || ibh_subject_ask(about, IBH_OF_PLACE))
+            continue;
+        g_ptr_array_add(wrong, (gpointer)(guintptr)op);
+        type = MIN(type, op->type);
+    }
+    if (!wrong->len)
+        return;
+    worst = look_at_nic(check, NULL, wrong);
+    IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+        const Hit hit = look_at_nic(check, nic, wrong);
+
+        if (!hit.first)
+            continue;
+        g_array_append_val(hits, hit);
+        is_right &= hit.is_right;
+        if (!worst.nic || (hit.astray && !worst.astray))
+            worst = hit;
+    }
+    said = say_hit(check, &worst, wrong);
+    ibh_subject_say(about, "said=%s\nn=%u\ns=%s", said, wrong->len, wrong->len == 1 ? "" : "s");
+    about->iface = "";
+    finding = ibh_subject_ask(about, IBH_OF_PLAN + (int)type);
+    IBH_EACH (const Hit, hit, hits) {
+        const char *iface = hit->nic->link->name;
+
+        ibh_finding_says(finding, iface, say_hit(check, hit, wrong));
+        if (hit->astray)
+            ibh_finding_leads_astray(finding, iface);
+        if (hit->is_right)
+            ibh_finding_spares(finding, iface);
+    }
+    if (hits->len ? is_right : worst.is_right)
+        finding->severity = IBH_WARNING;
+}

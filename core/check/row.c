@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check/row.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+void ibh_subject_say(IbhSubject *about, const char *format, ...)
+{
+    va_list args;
+
+    g_string_append_c(about->words, '\n');
+    va_start(args, format);
+    g_string_append_vprintf(about->words, format, args);
+    va_end(args);
+}
+
+/* A word that was said twice has its last value. One that was not said stays in its braces, where a test sees it. */
+static char *find_word(gconstpointer of, const char *word)
+{
+    const IbhSubject *about = of;
+    g_autofree char *key = g_strdup_printf("\n%s=", word);
+    const char *at = g_strrstr(about->words->str, key);
+
+    return at ? g_strndup(at + strlen(key), strcspn(at + strlen(key), "\n")) : g_strdup_printf("{%s}", word);
+}
+
+/* Names are quoted in remedies, which are pasted. */
+static IbhRemedy make_remedy(IbhSubject *about, const IbhRow *row)
+{
+    g_autofree char *iface = ibh_text_shell_word(about->iface), *filled = NULL;
+
+    ibh_subject_say(about, "iface=%s", iface);
+    filled = ibh_text_fill_in(about->remedy ? about->remedy : row->remedy, find_word, about);
+    if (g_str_has_prefix(filled, "$ "))
+        return (IbhRemedy){.fix = g_strdup(filled + strlen("$ "))};
+    return (IbhRemedy){.advice = g_steal_pointer(&filled)};
+}
+
+/* RDMA findings are one if their texts are equal: two ports of a card, or two rails, have the same fault. */
+static IbhFinding *find_text(const GPtrArray *findings, const char *text)
+{
+    IBH_EACH_POINTER (IbhFinding, finding, findings) {
+        if (g_strcmp0(finding->message, text) == 0)
+            return finding;
+    }
+    return NULL;
+}
+
+static IbhFinding *tell_row(IbhSubject *about, const IbhRow *row)
+{
+    char ip[IBH_IP_STRLEN] = "";
+    g_autofree char *text = NULL, *owner = NULL, *said = NULL;
+    IbhFinding *finding = about->finding;
+
+    ibh_subject_say(about, "iface=%s\nother=%s\nversion=%c\nip=%s", about->iface,
+                    about->other ? about->other->link->name : "", about->family == AF_INET6 ? '6' : '4',
+                    about->ip ? ibh_ip_format(about->ip, ip) : "");
+    text = ibh_text_fill_in(row->text, find_word, about);
+    owner = ibh_text_fill_in(about->owner ? about->owner : row->owner, find_word, about);
+    ibh_subject_say(about, "text=%s", text);
+    said = ibh_text_fill_in(row->says, find_word, about);
+    if (!finding && owner)
+        finding = ibh_findings_find(about->findings, row->code, NULL, owner);
+    else if (!finding && about->fabric)
+        finding = find_text(about->findings, text);
+    if (!finding) {
+        finding = ibh_finding_add(about->findings, about->iface, row->severity, row->code, make_remedy(about, row),
+                                  "%s", text);
+        finding->owner = owner && owner[0] ? g_steal_pointer(&owner) : NULL;
+    }
+    ibh_finding_hits(finding, about->iface);
+    if (about->severity >= 0)
+        finding->severity = (IbhSeverity)about->severity;
+    if (about->iface[0] && said && said[0])
+        ibh_finding_says(finding, about->iface, g_steal_pointer(&said));
+    if (about->astray)
+        ibh_finding_leads_astray(finding, about->iface);
+    for (guint i = 0; about->others && i < about->others->len; i++)
+        ibh_finding_hits(finding, about->others->pdata[i]);
+    return finding;
+}
+
+IbhFinding *ibh_subject_ask(IbhSubject *about, int scope)
+{
+    const gsize said = about->words->len;
+    IbhFinding *finding = NULL;
+
+    for (const IbhRow *row = about->rows; row->code; row++) {
+        if (row->scope != scope)
+            continue;
+        about->severity = -1;
+        about->remedy = about->owner = NULL;
+        about->astray = FALSE;
+        if (!row->is_so || row->is_so(about))
+            finding = tell_row(about, row);
+        g_string_truncate(about->words, said);
+    }
+    return finding;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Netdevs of ports: P_Keys, GIDs of their addresses, and what rails of one subnet have in common. Pure.
+ */
+#include "fabric/rows.h"
+
+#include <linux/if_arp.h>
+#include <sys/socket.h>
+
+#define PKEY_FULL 0x8000
+
+/* ---- P_Keys ---- */
+
+/* The P_Key of the table with the same number, as a full member if there is one; 0: none. */
+static guint16 find_pkey(const IbhPort *port, int pkey)
+{
+    guint16 found = 0;
+
+    IBH_EACH (const guint16, own, port->pkeys) {
+        if ((*own & ~PKEY_FULL) == (pkey & ~PKEY_FULL) && *own > found)
+            found = *own;
+    }
+    return found;
+}
+
+/* The entry for the subnet manager's list of partitions. */
+static void say_partition(IbhSubject *about)
+{
+    guint number = (guint)about->netdev->pkey & ~(guint)PKEY_FULL;
+
+    ibh_subject_say(about, "pkey=0x%04x", (guint)about->netdev->pkey);
+    if (number == 0x7fff)
+        ibh_subject_say(about, "partition=Default=0x7fff");
+    else
+        ibh_subject_say(about, "partition=p%x=0x%04x", number, number);
+    if (about->port->gid.guid)
+        ibh_subject_say(about, "guid=0x%016" G_GINT64_MODIFIER "x", about->port->gid.guid);
+    else
+        ibh_subject_say(about, "guid=ALL");
+}
+
+static gboolean has_pkey(const IbhSubject *about)
+{
+    return about->port && about->netdev->pkey != IBH_UNKNOWN && ibh_port_is_active(about->port);
+}
+
+gboolean ibh_netdev_lacks_pkey(IbhSubject *about)
+{
+    if (!has_pkey(about) || !about->port->has_all_pkeys || find_pkey(about->port, about->netdev->pkey))
+        return FALSE;
+    say_partition(about);
+    return TRUE;
+}
+
+gboolean ibh_netdev_is_limited(IbhSubject *about)
+{
+    guint16 found = has_pkey(about) ? find_pkey(about->port, about->netdev->pkey) : 0;
+
+    if (!found || (found & PKEY_FULL))
+        return FALSE;
+    say_partition(about);
+    ibh_subject_say(about, "found=0x%04x\nfull=0x%04x", (guint)found, (guint)(found | PKEY_FULL));
+    return TRUE;
+}
+
+/* ---- hardware addresses ---- */
+
+gboolean ibh_netdev_has_stale_prefix(IbhSubject *about)
+{
+    if (!about->port || !about->netdev->used || !about->port->is_steady || !ibh_port_is_right(about->port))
+        return FALSE;
+    if (!about->netdev->address_prefix || !about->port->gid.prefix ||
+        about->netdev->address_prefix == about->port->gid.prefix)
+        return FALSE;
+    ibh_subject_say(about, "own=%016" G_GINT64_MODIFIER "x\nits=%016" G_GINT64_MODIFIER "x",
+                    about->netdev->address_prefix, about->port->gid.prefix);
+    return TRUE;
+}
+
+/* ---- GIDs of addresses ---- */
+
+/* New connections use one version of RoCE, and its GIDs. NULL: none. */
+static const IbhGid *find_gid_of_address(const IbhPort *port, const IbhIp *ip)
+{
+    IBH_EACH (const IbhGid, gid, port->gids) {
+        if ((port->roce == IBH_UNKNOWN || gid->roce == IBH_UNKNOWN || gid->roce == port->roce) &&
+            ibh_ip_equal(&gid->ip, ip))
+            return gid;
+    }
+    return NULL;
+}
+
+/* One finding a NIC: further wrong GIDs have the same cause. */
+gboolean ibh_netdev_has_wrong_gid(IbhSubject *about)
+{
+    const IbhPort *port = about->port;
+    char text[IBH_IP_STRLEN];
+
+    if (!port || port->layer != IBH_LAYER_ETHERNET || port->iwarp || !port->has_all_gids)
+        return FALSE;
+    if (!about->netdev->used || !about->netdev->usable || !ibh_port_is_sound(about))
+        return FALSE;
+    IBH_EACH (const IbhIp, ip, about->netdev->addresses) {
+        const IbhGid *gid = find_gid_of_address(port, ip);
+
+        if (gid && (!gid->ndev[0] || g_str_equal(gid->ndev, about->netdev->iface)))
+            continue;
+        ibh_subject_say(about, "address=%s", ibh_ip_format(ip, text));
+        if (gid)
+            ibh_subject_say(about, "fault=names %s, not %s, in its entry", gid->ndev, about->netdev->iface);
+        else
+            ibh_subject_say(about, "fault=has no entry");
+        return TRUE;
+    }
+    return FALSE;
+}
+
+/* ---- what rails of one subnet have in common ---- */
+
+typedef enum { VALUE_PKEY, VALUE_PREFIX, VALUE_SM } Value;
+
+/* A value that has to be the same, in words; NULL: not known, or hidden by another cause: the port is in no order, or
+ * another subnet manager takes it over just now. */
+static char *describe_value(const IbhFabric *fabric, const IbhPortNic *nic, Value value)
+{
+    const IbhPort *port = ibh_fabric_port(fabric, nic);
+
+    if (!port || port->layer != IBH_LAYER_INFINIBAND || !ibh_port_is_right(port) || !port->is_steady)
+        return NULL;
+    if (value == VALUE_PKEY && nic->pkey != IBH_UNKNOWN)
+        return g_strdup_printf("0x%04x", (guint)nic->pkey | PKEY_FULL);
+    if (value == VALUE_PREFIX && port->gid.prefix)
+        return g_strdup_printf("%016" G_GINT64_MODIFIER "x", port->gid.prefix);
+    return value == VALUE_SM && port->sm_lid > 0 ? g_strdup_printf("%d", port->sm_lid) : NULL;
+}
+
+/* For the rails that differ from the majority; without a majority, for all: a rail beside it with another value. NULL:
+ * it does not differ. */
+static const IbhPortNic *find_model(IbhSubject *about, Value value)
+{
+    g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    g_autofree char *own = about->netdev->rail ? describe_value(about->fabric, about->netdev, value) : NULL,
+                    *its = NULL;
+    const IbhPortNic *model = NULL;
+    char text[IBH_PREFIX_STRLEN];
+    gsize all = 0, best = 0;
+
+    if (!own)
+        return NULL;
+    IBH_EACH (const IbhPortNic, other, about->fabric->nics) {
+        char *one = ibh_port_nics_are_beside(about->netdev, other) ? describe_value(about->fabric, other, value) : NULL;
+        gsize n = one ? GPOINTER_TO_SIZE(g_hash_table_lookup(counts, one)) + 1 : 0;
+
+        if (!one)
+            continue;
+        all++;
+        if (!g_str_equal(one, own) && n > best) {
+            best = n;
+            model = other;
+        }
+        g_hash_table_replace(counts, one, GSIZE_TO_POINTER(n));
+    }
+    if (!best || 2 * GPOINTER_TO_SIZE(g_hash_table_lookup(counts, own)) > all)
+        return NULL;
+    its = describe_value(about->fabric, model, value);
+    ibh_subject_say(about, "own=%s\nits=%s\nmodel=%s\nsubnet=%s", own, its, model->iface,
+                    ibh_prefix_format(ibh_port_nics_shared_subnet(about->netdev, model), text));
+    return model;
+}
+
+gboolean ibh_netdev_has_other_pkey(IbhSubject *about)
+{
+    return find_model(about, VALUE_PKEY) != NULL;
+}
+
+gboolean ibh_netdev_has_other_prefix(IbhSubject *about)
+{
+    return find_model(about, VALUE_PREFIX) != NULL;
+}
+
+/* Of two fabrics each has a manager of its own: that they are two is said already. */
+gboolean ibh_netdev_has_other_sm(IbhSubject *about)
+{
+    const IbhPortNic *model = find_model(about, VALUE_SM);
+    const IbhPort *its = model ? ibh_fabric_port(about->fabric, model) : NULL;
+
+    return its && (!about->port->gid.prefix || !its->gid.prefix || about->port->gid.prefix == its->gid.prefix);
+}
+
+/* ---- one MTU and mode for a subnet ---- */
+
+#define IPV6_LEAST 1280 /* below it the kernel takes IPv6 away */
+
+static gboolean has_mtu(const IbhPortNic *nic)
+{
+    return nic->mtu != IBH_UNKNOWN && (nic->type != ARPHRD_INFINIBAND || nic->mode[0]);
+}
+
+/* This rail, those beside it, and those beside them, in the order of the host, const IbhPortNic *: one of them cannot
+ * be changed without regard for the others. */
+static GPtrArray *find_rails_around(const IbhSubject *about)
+{
+    g_autoptr(GHashTable) around = g_hash_table_new(NULL, NULL);
+    GPtrArray *rails = g_ptr_array_new();
+    guint known = 0;
+
+    g_hash_table_add(around, (gpointer)(guintptr)about->netdev);
+    while (known < g_hash_table_size(around)) {
+        known = g_hash_table_size(around);
+        IBH_EACH (IbhPortNic, nic, about->fabric->nics) {
+            IBH_EACH (const IbhPortNic, other, about->fabric->nics) {
+                if (g_hash_table_contains(around, other) && has_mtu(nic) && ibh_port_nics_are_beside(other, nic))
+                    g_hash_table_add(around, nic);
+            }
+        }
+    }
+    IBH_EACH (IbhPortNic, nic, about->fabric->nics) {
+        if (g_hash_table_contains(around, nic))
+            g_ptr_array_add(rails, nic);
+    }
+    return rails;
+}
+
+static gboolean has_same_mtu(const IbhPortNic *a, const IbhPortNic *b)
+{
+    return a->mtu == b->mtu && g_str_equal(a->mode, b->mode);
+}
+
+static guint count_same_mtu(const GPtrArray *rails, const IbhPortNic *nic)
+{
+    guint n = 0;
+
+    IBH_EACH_POINTER (const IbhPortNic, other, rails)
+        n += has_same_mtu(nic, other) ? 1 : 0;
+    return n;
+}
+
+/* The rail that the others are to be like: one of the majority, or else the one with the smallest MTU, because larger
+ * packets than that are lost. NULL: there are none. */
+static const IbhPortNic *find_goal(const GPtrArray *rails)
+{
+    const IbhPortNic *goal = NULL;
+    int least = 0;
+
+    IBH_EACH_POINTER (const IbhPortNic, nic, rails) {
+        IBH_EACH (const IbhPrefix, subnet, nic->subnets)
+            least = subnet->ip.family == AF_INET6 ? IPV6_LEAST : least;
+    }
+    IBH_EACH_POINTER (const IbhPortNic, nic, rails) {
+        if (nic->mtu < least)
+            continue;
+        if (2 * count_same_mtu(rails, nic) > rails->len)
+            return nic;
+        if (!goal || nic->mtu < goal->mtu)
+            goal = nic;
+    }
+    return goal;
+}
+
+static char *describe_mtu(const IbhPortNic *nic)
+{
+    return g_strdup_printf("MTU %d%s%s", nic->mtu, nic->mode[0] ? ", " : "", nic->mode);
+}
+
+/* The words are the same for each of these rails: so they are one finding, which hits the rails that differ from the
+ * majority, and without a majority all. The commands make all of them like the goal. */
+gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
+{
+    g_autoptr(GPtrArray) rails = find_rails_around(about);
+    g_autoptr(GString) list = g_string_new(NULL), others = g_string_new(NULL);
+    const IbhPortNic *goal = has_mtu(about->netdev) && about->netdev->rail ? find_goal(rails) : NULL;
+    const guint alike = goal ? count_same_mtu(rails, goal) : rails->len;
+    g_autofree char *commands = NULL, *its = NULL;
+    const gboolean is_majority = 2 * alike > rails->len;
+    char text[IBH_PREFIX_STRLEN];
+
+    if (alike == rails->len || (is_majority && has_same_mtu(about->netdev, goal)))
+        return FALSE;
+    IBH_EACH_POINTER (const IbhPortNic, nic, rails) {
+        g_autofree char *name = ibh_text_shell_word(nic->iface), *own = describe_mtu(nic);
+
+        if (has_same_mtu(nic, goal))
+            continue;
+        g_string_append_printf(others, "%s%s has %s", others->len ? "; " : "", nic->iface, own);
+        if (!g_str_equal(nic->mode, goal->mode))
+            g_string_append_printf(list, "%secho %s >/sys/class/net/%s/mode", list->len ? "; " : "", goal->mode, name);
+        if (nic->mtu != goal->mtu)
+            g_string_append_printf(list, "%sip link set %s mtu %d", list->len ? "; " : "", name, goal->mtu);
+    }
+    commands = ibh_command_with_sudo(g_strdup(list->str));
+    its = describe_mtu(goal);
+    ibh_subject_say(about, "others=%s\ncommands=%s\nits=%s\nmodel=%s\nsubnet=%s", others->str, commands, its,
+                    goal->iface, ibh_prefix_format(&g_array_index(goal->subnets, IbhPrefix, 0), text));
+    if (!is_majority) /* this host cannot know which of them the fabric has */
+        about->remedy = "make them alike, as the fabric has it; the smaller one fits all: {commands}";
+    return TRUE;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What --check can find of RDMA.
+ */
+#pragma once
+
+#include "check/row.h"
+#include "fabric/fabric.h"
+
+extern const IbhRow ibh_fabric_rows[];
+
+/* ports.c */
+IbhPredicate ibh_port_lacks_sm, ibh_port_is_inactive;
+IbhPredicate ibh_port_lacks_guid, ibh_port_shares_guid, ibh_port_is_slow, ibh_port_has_slow_slot, ibh_port_has_errors;
+/* netdevs.c */
+IbhPredicate ibh_netdev_has_other_mtu, ibh_netdev_lacks_pkey, ibh_netdev_is_limited, ibh_netdev_has_stale_prefix;
+IbhPredicate ibh_netdev_has_wrong_gid, ibh_netdev_has_other_pkey, ibh_netdev_has_other_prefix, ibh_netdev_has_other_sm;
+
+/* The netdev that is named for the port: one that was asked for, else a rail, else one with an address, else any. */
+const IbhPortNic *ibh_port_netdev(const IbhSubject *about);
+gboolean ibh_netdev_is_asked(const IbhSubject *about, const IbhPortNic *netdev);
+gboolean ibh_port_is_active(const IbhPort *port);
+/* Its state is known, and neither it nor the subnet manager explains a fault. */
+gboolean ibh_port_is_right(const IbhPort *port);
+/* It is in use, and its state is right. */
+gboolean ibh_port_is_sound(const IbhSubject *about);
