@@ -202,26 +202,6 @@ static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *add
     }
 }
 
-/* Asks about networks that a foreign route in the rail's table could take from the main table, but for its default. */
-static void ask_clashes(IbhCheck *check, const IbhNic *nic, const IbhAddress *address)
-{
-    IbhPiece *end;
-
-    IBH_EACH_ROUTE (route, check) {
-        if (route->table != nic->table || route->family != address->local.family || route->type == RTN_THROW)
-            continue;
-        if (ibh_route_is_ours(route) || route->cached || (route->special && route->family == AF_INET6) ||
-            ibh_nic_address_near(nic, &route->dst.ip))
-            continue;
-        for (const IbhPiece *piece = ibh_check_pieces_inside(check, &route->dst, &end); piece < end; piece++) {
-            const IbhRoute *main_route = ibh_fib_find(check->actual, IBH_TABLE_MAIN, &piece->host, 0);
-
-            if (main_route && main_route->dst.length && !ibh_route_is_error(main_route))
-                ask_piece(check, nic, address, piece, 0);
-        }
-    }
-}
-
 /* Asks about packets to this host: to the address itself, to one other rail (to all, if a rule comes before that of
  * table local), and to addresses of other NICs in the rail's zones. A single address of lo has a piece. */
 static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, const GArray *zones)
@@ -268,7 +248,6 @@ static void ask_about_rail(IbhCheck *check, const IbhNic *nic)
                 ask_piece(check, nic, address, piece, link.length);
         }
         ask_beyond(check, nic, address, zones);
-        ask_clashes(check, nic, address);
         ask_local(check, nic, &address->local, zones);
     }
 }
