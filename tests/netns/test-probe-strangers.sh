@@ -46,6 +46,7 @@ while True:
             wire.send(frame[6:12] + own + frame[12:20] + b"\0\2" + name + frame[38:42] + frame[22:28] + frame[28:32])
 EOF
 forged() { # ADDRESS=NAME,NAME… …: what --probe says meanwhile
+    rm -f $work/forge
     nsenter --net=/run/netns/C python3 $work/forge.py "$@" >$work/forge &
     local forger=$!
     wait_until 5 grep -qs ready $work/forge
