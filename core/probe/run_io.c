@@ -44,12 +44,12 @@ static void send_shot(IbhProber *prober, const IbhShot *shot)
         if (problem)
             pair->send_error = problem;
         else
-            ibh_probe_sent(pair, shot->number, before);
+            ibh_probe_note_sent(pair, shot->number, before);
     }
     if (shot->ask == IBH_ASK_SYN)
         pair->syn = IBH_SYN_SILENT;
     pair->mtu.held |= shot->ask == IBH_ASK_SIZE && problem == EPERM;
-    ibh_flight_launched(&prober->flight, shot, g_get_monotonic_time(), !problem);
+    ibh_flight_note_sent(&prober->flight, shot, g_get_monotonic_time(), !problem);
 }
 
 /* Reads the neighbour tables of both families. */
@@ -159,7 +159,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     ibh_prober_read_local(prober, TRUE);
     for (int six = 0; six <= 1; six++)
         probe->was_full[six] = after[six].full > before[six].full;
-    probe->hears = ibh_prober_heard_all(prober);
+    probe->hears = ibh_prober_read_rest(prober);
     pass(prober, proxies);
     probe->interrupted = was_interrupted != 0;
     if (was_interrupted)

@@ -74,7 +74,8 @@ int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
         return problem;
     if (is_free && !ibh_socket_tie(fd, source, FALSE))
         return errno;
-    length = is_syn ? ibh_probe_syn(pair, prober->bytes) : ibh_probe_packet(pair, shot->number, prober->bytes);
+    length =
+        is_syn ? ibh_probe_write_syn(pair, prober->bytes) : ibh_probe_write_echo(pair, shot->number, prober->bytes);
     for (int try = 0; try < TRIES && (problem || !try); try++)
         problem = sendto(fd, prober->bytes, length, 0, &to.generic, size) < 0 ? errno : 0;
     pace(prober);
@@ -109,7 +110,7 @@ static gboolean take_reply(IbhProber *prober, guint i)
     reply.from =
         six ? ibh_ip_from_bytes(AF_INET6, &from.six.sin6_addr) : ibh_ip_from_bytes(AF_INET, &from.four.sin_addr);
     reply.length = (gsize)length - header;
-    (void)ibh_probe_received(prober->probe, &reply, g_get_monotonic_time());
+    (void)ibh_probe_take_reply(prober->probe, &reply, g_get_monotonic_time());
     return TRUE;
 }
 
@@ -160,7 +161,7 @@ gboolean ibh_prober_wait(IbhProber *prober, gint64 until)
 }
 
 /* A flood may fill the packet socket: then packets passed that it did not hear. */
-gboolean ibh_prober_heard_all(IbhProber *prober)
+gboolean ibh_prober_read_rest(IbhProber *prober)
 {
     struct tpacket_stats stats = {.tp_drops = 0};
     socklen_t size = sizeof stats;

@@ -78,7 +78,7 @@ void ibh_backoff_forgive(GArray *backoff, int ifindex)
     }
 }
 
-gboolean ibh_backoff_leaves(const GArray *backoff, const IbhUnit *unit, gint64 now)
+gboolean ibh_backoff_leaves_alone(const GArray *backoff, const IbhUnit *unit, gint64 now)
 {
     IBH_EACH (const Fight, fight, backoff) {
         if (ibh_unit_is_same(&fight->unit, unit))

@@ -16,6 +16,6 @@ int ibh_backoff_note(GArray *backoff, const IbhOp *op, gboolean was_taken, gint6
 /* What this NIC should have has changed meanwhile: its sysctls may have been set by another hook, and rightly. */
 void ibh_backoff_forgive(GArray *backoff, int ifindex);
 
-gboolean ibh_backoff_leaves(const GArray *backoff, const IbhUnit *unit, gint64 now); /* alone, at that time */
+gboolean ibh_backoff_leaves_alone(const GArray *backoff, const IbhUnit *unit, gint64 now); /* alone, at that time */
 /* When the first of those that are left alone may be tried again; G_MAXINT64: none is. */
 gint64 ibh_backoff_next(const GArray *backoff, gint64 now);

@@ -111,7 +111,7 @@ static gboolean leaves(gconstpointer data, const IbhUnit *unit)
 {
     const Watch *watch = data;
 
-    return ibh_backoff_leaves(watch->backoff, unit, watch->looking);
+    return ibh_backoff_leaves_alone(watch->backoff, unit, watch->looking);
 }
 
 static void on_change(Watch *watch, const IbhOp *op)
