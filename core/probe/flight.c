@@ -5,16 +5,15 @@
 #include <sys/socket.h>
 
 #define LEAST 1280 /* the least MTU of IPv6 links: a rail whose MTU is not larger needs no test */
-#define ONE_QUESTION                                                                                                   \
-    (G_USEC_PER_SEC * 11 / 10) /* longer than the second after which the kernel repeats its question                   \
-                                */
+/* The kernel repeats a question for a hardware address after a second. */
+#define ONE_QUESTION (G_USEC_PER_SEC * 11 / 10)
 
 /* MTUs that networks use. The report names the largest one that passes. */
 static const guint usual[] = {576, 1280, 1400, 1450, 1492, 1500, 2044, 4092, 4096, 8192, 9000};
 
 static const struct {
     guint tries;     /* how often the question is sent */
-    guint burst;     /* the tries from this one on do not wait for the answer to the last one */
+    guint burst;     /* after so many tries, the next ones do not wait for an answer */
     gint64 patience; /* how long to wait for the answer to a try */
 } asks[IBH_N_ASKS] = {
     [IBH_ASK_SIZE] = {G_N_ELEMENTS(usual) + 3, 2, IBH_PROBE_TIMEOUT},
@@ -80,8 +79,8 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 /* Returns TRUE if an echo should be sent now. Returns FALSE if the pair waits until *ret_due, or if all its echoes are
  * answered or given up.
  *
- * If no echo left and the kernel did not even ask for the hardware address, its last question may be older than the
- * run. When the time for an answer is over, the kernel gives up the entry and drops the packets that wait, without
+ * If no echo left and the kernel did not even ask for the hardware address, it may have asked before the run
+ * began. When the time for an answer is over, the kernel gives up the entry and drops the packets that wait, without
  * another question. So one more echo is sent, which makes the kernel ask, and does not count. */
 static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
@@ -167,8 +166,7 @@ void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gb
         pair->hop->questions++;
         pair->hop->asker = pair;
         if (pair->received && tries == asks[ask].tries)
-            pair->until[ask] =
-                now + IBH_PROBE_PROXY_WAIT; /* the kernel's entry may come from a proxy, which answers late */
+            pair->until[ask] = now + IBH_PROBE_PROXY_WAIT; /* the peer may be a proxy, which answers late */
     }
     if (ask == IBH_ASK_ECHO) {
         pair->at = now + (tries < flight->probe->count ? IBH_PROBE_INTERVAL : 0);

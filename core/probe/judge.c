@@ -19,7 +19,7 @@ static IbhCause find_two_hosts(const IbhProbePair *pair)
 {
     const IbhProbe *probe = pair->probe;
     IbhLladdr mine[IBH_PROBE_HOSTS], theirs[IBH_PROBE_HOSTS];
-    const guint n = pair->hop ? ibh_probe_hosts(probe, &pair->hop->ip, mine) : 0;
+    const guint n = pair->hop ? ibh_probe_list_hosts(probe, &pair->hop->ip, mine) : 0;
     gboolean is_compared = FALSE, is_mixed = FALSE, is_alone = FALSE;
     GHashTableIter iter;
     gpointer value;
@@ -29,7 +29,7 @@ static IbhCause find_two_hosts(const IbhProbePair *pair)
     g_hash_table_iter_init(&iter, probe->hops);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
         const IbhProbeHop *other = value;
-        const guint n_theirs = ibh_probe_hosts(probe, &other->ip, theirs);
+        const guint n_theirs = ibh_probe_list_hosts(probe, &other->ip, theirs);
         guint shared = 0;
 
         if (other->is_own || ibh_ip_equal(&other->ip, &pair->hop->ip) || !n_theirs)
@@ -79,7 +79,7 @@ static IbhCause find_entry(const IbhProbePair *pair)
     if (!hop || hop->forged)
         return IBH_CAUSE_NONE;
     is_answered = ibh_hop_has_answer(hop);
-    /* there may be more claims than are kept, and a virtual router may send from its own NIC */
+    /* not certain if claims may be missing, or if a virtual router may send from its own NIC */
     is_certain = is_answered && hop->n_claims < IBH_PROBE_CLAIMS && !(has_virtual(hop) && pair->received);
     if (is_certain && hop->fixed && hop->lladdr.len && !ibh_hop_claim(hop, &hop->lladdr))
         return IBH_ENTRY_FIXED;
@@ -270,7 +270,7 @@ static IbhCause find_size(const IbhProbePair *pair)
 
 /* ---- all causes of a pair ---- */
 
-/* Sets what the pair's echoes have in common, from what was heard of each. */
+/* Sums up what was heard of the pair's echoes. */
 static void sum_up(IbhProbePair *pair)
 {
     IbhProbeSize *mtu = &pair->mtu;

@@ -23,8 +23,8 @@ typedef struct {
 
 /* ---- what is attached to links ---- */
 
-/* TRUE if the link is a macvlan that takes packets to the NIC below it. In mode passthru, a macvlan takes everything
- * that comes in; in mode source with "nodst", everything that comes from the hosts on its list. */
+/* TRUE if the link is a macvlan that takes packets away from the NIC below it. In mode passthru, a macvlan takes
+ * everything that comes in; in mode source with "nodst", everything that comes from the hosts on its list. */
 static gboolean takes_all(struct nlattr *info)
 {
     struct nlattr *data = find_in(info, IFLA_INFO_DATA), *flags = find_in(data, IFLA_MACVLAN_FLAGS);

@@ -46,8 +46,8 @@ typedef struct {
 } IbhLladdr;
 
 #define IBH_PROBE_LISTS 7  /* lists of causes: a pair has at most one cause of each */
-#define IBH_PROBE_HOSTS 32 /* at most so many hosts claim one address */
-#define IBH_PROBE_CLAIMS 8 /* at most so many claims of one address on one wire are kept */
+#define IBH_PROBE_HOSTS 32 /* how many hosts that claim one address are listed at most */
+#define IBH_PROBE_CLAIMS 8 /* how many claims of one address on one wire are kept at most */
 
 /* An ARP packet or a neighbour advertisement, which says that a hardware address has an IP address. */
 typedef struct {
@@ -56,7 +56,7 @@ typedef struct {
     IbhLladdr lladdr;   /* the hardware address that has `from` */
     IbhLladdr sender;   /* the hardware address that the frame comes from; length 0: unknown */
     gboolean is_answer; /* it answers a question of this host */
-    gboolean proxy;     /* IPv6: the sender answers for another host */
+    gboolean proxy;     /* IPv6: the sender may answer for another host */
 } IbhArpClaim;
 
 /* All claims of one hardware address to one IP address. */
@@ -67,8 +67,8 @@ typedef struct {
     gboolean replied; /* replies to our echoes came from the hardware address */
 } IbhProbeClaim;
 
-/* The IP address of a peer, of a gateway or of one of our NICs, on the wire of one NIC; and all claims of the address
- * that were heard: on this wire, or on any wire if the address is our own. Nobody needs to have asked for them. */
+/* The IP address of a peer, of a gateway or of one of our NICs, on the wire of one NIC. Keeps all claims of the address
+ * that were heard on this wire (on any wire if the address is our own), even claims that nobody asked for. */
 typedef struct IbhProbeHop IbhProbeHop;
 struct IbhProbeHop {
     const IbhLink *link;
@@ -80,7 +80,7 @@ struct IbhProbeHop {
     IbhLladdr entry;   /* the hardware address in that entry; length 0: unknown */
     IbhLladdr lladdr;  /* the hardware address that packets go to now; length 0: unknown */
     gboolean fixed;    /* `lladdr` comes from a permanent entry */
-    /* An answer to --probe's own question may repair the kernel's entry, so these two end when --probe asks. */
+    /* The next two tell only what happened before --probe asked: its question may repair the kernel's entry. */
     gboolean asks;             /* the kernel asked for the hardware address */
     gboolean is_answered;      /* a host answered */
     guint questions;           /* how often the kernel or --probe asked */
@@ -176,7 +176,7 @@ struct IbhProbePair {
     gboolean left;          /* an echo was seen to leave */
     gboolean is_translated; /* the last one left with other addresses than the pair's */
     IbhIp leaves_from;      /* the source of the echo that left last */
-    IbhIp leaves_to;        /* its destination */
+    IbhIp leaves_to;        /* the destination of that echo */
     /* stages: reply, delivered, sender */
     gint64 rtt;       /* the shortest round trip in µs; -1: no reply */
     gboolean gone;    /* an echo left, but its reply was not delivered */
@@ -207,8 +207,8 @@ typedef struct {
 
 /* A host that claims an address in the name of another hardware address. */
 typedef struct {
-    IbhLladdr sender;
-    IbhIp ip;
+    IbhLladdr sender;  /* the hardware address that the frames come from */
+    IbhIp ip;          /* the IP address that they claim */
     int ifindex;       /* the NIC where the frames came in */
     IbhLladdr name;    /* the hardware address that the frames name */
     gboolean has_more; /* other frames named other hardware addresses */
@@ -270,18 +270,19 @@ guint ibh_probe_full_size(const IbhProbePair *pair);
 IbhLladdr ibh_lladdr_from_bytes(const guint8 *bytes, guint length);
 gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other);
 char *ibh_lladdr_format(const IbhLladdr *lladdr);        /* NULL if its length is 0 */
-gboolean ibh_lladdr_is_virtual(const IbhLladdr *lladdr); /* TRUE if it is reserved for virtual routers */
+gboolean ibh_lladdr_is_virtual(const IbhLladdr *lladdr); /* TRUE if the address is reserved for virtual routers */
 /* Sets each pair's next hop from its route. Makes an IbhProbeHop for each next hop and each source address of this
  * host, so that claims of them are noted. */
 void ibh_probe_find_hops(IbhProbe *probe);
 IbhProbeHop *ibh_probe_hop(const IbhProbe *probe, int ifindex, const IbhIp *ip); /* NULL if none was made */
-IbhProbeClaim *ibh_hop_claim(IbhProbeHop *hop, const IbhLladdr *lladdr);         /* NULL if there is none */
-gboolean ibh_hop_has(IbhProbeHop *hop,
-                     const IbhLladdr *lladdr);  /* TRUE if it claims the address, or packets go to it */
+/* Returns the claim of this hardware address; NULL if there is none. */
+IbhProbeClaim *ibh_hop_claim(IbhProbeHop *hop, const IbhLladdr *lladdr);
+/* TRUE if this hardware address claims the hop's address, or if packets go there. */
+gboolean ibh_hop_has(IbhProbeHop *hop, const IbhLladdr *lladdr);
 gboolean ibh_hop_has_answer(IbhProbeHop *hop);  /* TRUE if a host answered this host */
 gboolean ibh_hop_has_virtual(IbhProbeHop *hop); /* TRUE if a virtual router claims the address */
-const IbhLink *ibh_probe_own_link(const IbhProbe *probe,
-                                  const IbhLladdr *lladdr); /* NULL if no NIC of this host has it */
+/* Returns the NIC of this host that has this hardware address; NULL if none has it. */
+const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr);
 
 /* Sets the gateway and NIC that the kernel uses. `used` is the answer to the look-up of the pair's route without
  * `match`. */
@@ -383,8 +384,8 @@ typedef struct {
 /* Returns the offset of ICMP in an IPv4 packet; 0 if the packet is not ICMP. */
 gsize ibh_icmp_offset(const guint8 *bytes, gsize length);
 
-/* Takes a packet that was delivered to this host at the time `now`, or, with 0, one that was heard on a NIC. Returns
- * TRUE if it is a reply to one of our echoes, and counts. */
+/* Takes a packet that may be a reply to one of our echoes. It was delivered to this host at the time `now`, or, if
+ * `now` is 0, heard on a NIC. Returns TRUE if the packet is a reply that counts. */
 gboolean ibh_probe_take_reply(IbhProbe *probe, const IbhPacket *reply, gint64 now);
 
 /* A packet that passed a NIC. The bytes begin with its network header, and may be cut short. */
@@ -410,8 +411,8 @@ const IbhProbeSource *ibh_probe_witness(const IbhProbe *probe, const IbhProbeSou
 
 /* Returns why it is unknown which NIC of the peer replies; NULL if it is known, or was not asked. */
 const char *ibh_probe_syn_why(const IbhProbePair *pair);
-/* Takes the message of another process that tells how far a pair's RDMA request came. Returns FALSE if there is no such
- * pair, or if it has its result already. */
+/* Notes how far a pair's RDMA request came, as another process tells. Returns FALSE if there is no such pair, or if the
+ * pair has its result already. */
 gboolean ibh_probe_take_rdma(IbhProbe *probe, guint pair, IbhCause cause, int error);
 /* TRUE if the answer to an RDMA request is still to come. */
 gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair);
@@ -427,14 +428,13 @@ gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact);
 void ibh_probe_judge(IbhProbe *probe);
 gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause); /* TRUE if it has this cause */
 /* Lists the hosts that claim an address on any rail. Returns their number. */
-guint ibh_probe_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IBH_PROBE_HOSTS]);
+guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IBH_PROBE_HOSTS]);
 const char *ibh_probe_stage(const IbhProbePair *pair);   /* the first stage with a problem; NULL if there is none */
 GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: each code once */
 /* Returns "172.16.34.1-.8, 172.16.35.1 and 3 more" for an array of IbhIp. Consecutive addresses are one range. Names at
  * most `most` ranges. */
 char *ibh_probe_name_peers(const GArray *peers, guint most);
-/* Returns the first `most` names, and how many more there are: the other names, and `more` that are not in the array.
- */
+/* Returns the first `most` names, and how many others there are: `more` plus those that are left in the array. */
 char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more);
 
 /* Returns in words which kind of route makes the kernel return this errno; NULL if none does. */

@@ -15,9 +15,10 @@
 
 #define COLLECT_EVERY (G_USEC_PER_SEC / 50) /* between two looks for settled and finished pairs */
 #define SHOW_EVERY (G_USEC_PER_SEC / 4)     /* between two lines of progress */
-#define FULL_WAIT                                                                                                      \
-    (G_USEC_PER_SEC / 10) /* before a packet is sent again because the neighbour table or a queue was full */
-#define REFUSALS 10       /* how often a pair sends again: a queue that is too small refuses every packet */
+/* How long a pair waits if the neighbour table or a queue is full, and how often it sends again: a queue that is too
+ * small refuses every packet. */
+#define FULL_WAIT (G_USEC_PER_SEC / 10)
+#define REFUSALS 10
 
 /* The first signal ends the loop, and the report says what is known. The second signal ends the process. */
 static volatile sig_atomic_t was_interrupted;

@@ -18,8 +18,8 @@
 #define IPV6_UNICAST_IF 76
 #endif
 
-#define HEAD_BYTES                                                                                                     \
-    128 /* bytes that the filter keeps of each packet except this run's echoes; evidence.c reads no further */
+/* Bytes that the filter keeps of each packet except this run's echoes; evidence.c reads no further. */
+#define HEAD_BYTES 128
 #define FLAGS (SOCK_CLOEXEC | SOCK_NONBLOCK)
 #define RECEIVE_BUFFER (32 * 1024 * 1024) /* bytes: 200 replies of 9,000 bytes overflow the default */
 

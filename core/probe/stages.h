@@ -16,7 +16,7 @@ typedef enum {
     IBH_STAGE_SENT,      /* the echo leaves */
     IBH_STAGE_REPLY,     /* the reply comes in intact */
     IBH_STAGE_DELIVERED, /* this host does not drop the reply */
-    IBH_STAGE_SENDER,    /* the right NIC sent the reply, to the right NIC */
+    IBH_STAGE_SENDER,    /* the right NIC of the peer sent the reply to the right NIC of this host */
     IBH_STAGE_SIZE,      /* packets of full size pass, and not only small ones */
     IBH_STAGE_RDMA,      /* RDMA requests are answered */
     IBH_N_STAGES
@@ -48,12 +48,12 @@ typedef enum {
     IBH_LOSS_NOTHING,    /* not even ARP was answered; accuses nobody */
     IBH_LOSS_UNKNOWN,    /* it is not known which way the echoes took */
     /* which NIC the rail's own traffic leaves through */
-    IBH_WAY_NONE, /* it has no route */
+    IBH_WAY_NONE, /* this traffic has no route */
     IBH_WAY_OTHER_NIC,
     IBH_WAY_FILTERED, /* the route look-up finds the rail, but an echo left through another NIC */
     /* what is wrong with the entry in this host's neighbour table */
     IBH_ENTRY_FIXED,      /* a permanent entry has another hardware address than the one that answers */
-    IBH_ENTRY_WRONG,      /* the entry before the first packet had another one */
+    IBH_ENTRY_WRONG,      /* before the first packet, the entry had another hardware address */
     IBH_ENTRY_UNANSWERED, /* echoes come back, but nothing answers ARP */
     /* who answers for the next hop's address */
     IBH_PEER_FLUX,    /* several NICs of one host: they claim its other addresses together, too */

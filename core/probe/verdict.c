@@ -22,7 +22,7 @@ typedef enum { OF_PEERS, OF_RAILS, OF_PAIRS } Share;
 /* Counts the pairs of a peer or of a rail. */
 typedef struct {
     guint has;   /* how many have the cause */
-    guint could; /* how many could have it: not those whose loss this host is to blame for */
+    guint could; /* how many could have it; a pair could not if this host is to blame for its loss */
 } Count;
 
 /* A cause, and the pairs that have it. */
@@ -34,7 +34,7 @@ typedef struct {
     Count *counts;    /* one for each peer, then one for each rail */
 } Charge;
 
-static Count *tally_of(const Charge *charge, const IbhProbePair *pair, Share share)
+static Count *find_count(const Charge *charge, const IbhProbePair *pair, Share share)
 {
     return &charge->counts[share == OF_PEERS ? pair->peer : charge->probe->peers->len + pair->rail];
 }
@@ -46,7 +46,7 @@ static Share share_of(const Charge *charge, const IbhProbePair *pair)
     if (charge->row->place != IBH_AT_EITHER)
         return charge->row->place == IBH_AT_PEER ? OF_PEERS : OF_RAILS;
     for (Share share = OF_PEERS; share < OF_PAIRS; share++) {
-        const Count *count = tally_of(charge, pair, share);
+        const Count *count = find_count(charge, pair, share);
 
         if (count->has > 1 && count->has >= count->could)
             return share;
@@ -70,8 +70,8 @@ static char *join_texts(GPtrArray *texts)
     return g_strjoinv("; ", (char **)texts->pdata);
 }
 
-/* Adds the facts that could have dropped the pair's packets. They depend on the rail, so they do not count when pairs
- * with the same words are found. */
+/* Adds the facts that could have dropped the pair's packets. Facts differ between rails, but pairs with different facts
+ * share a finding. */
 static void add_facts(const IbhCauseRow *row, const IbhProbePair *pair, gboolean is_first, GPtrArray *whys,
                       GPtrArray *advice)
 {
@@ -155,7 +155,7 @@ void ibh_probe_report_causes(IbhProbe *probe)
         const gboolean could = ibh_probe_causes[pair->causes[0]].place != IBH_AT_HOME || !pair->causes[0];
 
         for (Share share = OF_PEERS; could && share < OF_PAIRS; share++)
-            tally_of(&charge, pair, share)->could++;
+            find_count(&charge, pair, share)->could++;
     }
     for (IbhCause cause = IBH_CAUSE_NONE; cause < IBH_N_CAUSES; cause++) {
         charge.row = &ibh_probe_causes[cause];
@@ -175,7 +175,7 @@ void ibh_probe_report_causes(IbhProbe *probe)
                 whys[i] = NULL;
                 g_ptr_array_add(pairs, ibh_probe_pair(probe, i));
                 for (Share share = OF_PEERS; share < OF_PAIRS; share++)
-                    tally_of(&charge, ibh_probe_pair(probe, i), share)->has++;
+                    find_count(&charge, ibh_probe_pair(probe, i), share)->has++;
             }
             for (Share share = OF_PEERS; share <= OF_PAIRS; share++)
                 report_share(&charge, share);

@@ -10,9 +10,9 @@
 
 #define TRIES 3                          /* how often sendto() is tried */
 #define LATE_MAX (8 * IBH_PROBE_SPACING) /* how much delay the next packets may make up for */
-#define READ_MAX                                                                                                       \
-    64 /* packets read from one socket at a time, so that a flood keeps us neither from sending nor ending */
-#define LEFT_MAX 256 /* how often all sockets are read at the end */
+#define LEFT_MAX 256                     /* how often all sockets are read at the end */
+/* How many packets are read from one socket at a time: a flood must not keep us from sending or ending. */
+#define READ_MAX 64
 
 /* ---- sending ---- */
 

@@ -67,7 +67,7 @@ static char *name_hosts(const IbhProbe *probe, const IbhIp *ip)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     IbhLladdr hosts[IBH_PROBE_HOSTS];
-    const guint n = ibh_probe_hosts(probe, ip, hosts);
+    const guint n = ibh_probe_list_hosts(probe, ip, hosts);
 
     for (guint i = 0; i < n; i++) {
         char *name = ibh_lladdr_format(&hosts[i]);
