@@ -6,9 +6,11 @@
 /* If a unit has to be repaired TIMES times WITHIN this time, we fight with another program. */
 #define TIMES 5
 #define WITHIN (10 * G_USEC_PER_SEC)
-#define FIRST_PAUSE 10                          /* seconds; each pause is twice as long as the last one, */
-#define LAST_PAUSE 600                          /* seconds; but at most so long */
-#define FORGOTTEN_AFTER (1200 * G_USEC_PER_SEC) /* after so much peace, pauses begin with the first one again */
+/* Seconds. The pause doubles each time, up to LAST_PAUSE. */
+#define FIRST_PAUSE 10
+#define LAST_PAUSE 600
+/* If there was no fight for so long, the next pause is FIRST_PAUSE again. */
+#define FORGOTTEN_AFTER (1200 * G_USEC_PER_SEC)
 
 typedef struct {
     IbhUnit unit;

@@ -74,7 +74,7 @@ void ibh_events_close(IbhEvents *events)
 
 /* ---- the filter ---- */
 
-gboolean ibh_events_focus(IbhEvents *events, const IbhFocus *focus)
+gboolean ibh_events_set_focus(IbhEvents *events, const IbhFocus *focus)
 {
     g_autoptr(GArray) before = events->filter, filter = ibh_focus_filter(focus);
     const struct sock_fprog program = {.len = (guint16)filter->len, .filter = (gpointer)filter->data};

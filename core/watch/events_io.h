@@ -23,7 +23,7 @@ void ibh_events_close(IbhEvents *events);
 
 /* Makes the kernel drop the reports that the focus does not need. Returns TRUE if another filter was in force before:
  * it may have dropped reports that this filter passes, so something may have changed since the focus was found. */
-gboolean ibh_events_focus(IbhEvents *events, const IbhFocus *focus);
+gboolean ibh_events_set_focus(IbhEvents *events, const IbhFocus *focus);
 
 /* Reads all waiting reports. Returns TRUE if a report may concern us or reports were lost. `ret_ours`: a report is
  * about one of `nics` (ifindexes; NULL: not known), or another process deleted something of ours. `own` is the netlink

@@ -96,11 +96,9 @@ static void add_subnet(GArray *code, const IbhPrefix *subnet)
     ADD(code, LOAD(BPF_H, ROUTE(rtm_family)), IF(exactly, 2, 0), LOAD_STORED, IF(0, 1, 0), PASS);
 }
 
-/* Passes these routes:
- *   all routes of focus->tables;
- *   of each table, local routes, because this host answers ARP for their addresses, and routes of protocol kernel,
- * which are connected routes and ours; of main, default routes, on-link routes through candidates, and routes to the
- * candidates' subnets through any NIC. */
+/* Passes all routes of focus->tables. Of every table, passes local routes, because this host answers ARP for their
+ * addresses, and routes of protocol kernel, which are connected routes and ours. Of main, passes default routes,
+ * on-link routes through candidates, and routes to the candidates' subnets through any NIC. */
 static void add_route_part(GArray *code, const IbhFocus *focus)
 {
     g_autoptr(GArray) by_nic = IBH_NEW_ARRAY(struct sock_filter);

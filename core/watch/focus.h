@@ -9,7 +9,7 @@
 #include "plan/rails.h"
 
 typedef struct {
-    GArray *candidates; /* int: their ifindexes; NULL: not known */
+    GArray *candidates; /* int: the ifindexes of all candidates; NULL: not known */
     GArray *subnets;    /* IbhPrefix: the candidates' subnets */
     GArray *tables;     /* int: the rails' tables, and tables that foreign rules lead candidates' addresses to */
     gboolean objects;   /* a route that can change a decision uses a nexthop object */

@@ -33,8 +33,7 @@
 #define LONGEST_REST (2 * G_USEC_PER_SEC)
 
 #define ADDRESS_MAY_COME_BACK G_USEC_PER_SEC
-/* When to look again after a failure, such as a bad configuration. Each time, this is twice as long, up to LAST_RETRY.
- */
+/* How long to wait after a failure, such as a bad configuration. The wait doubles each time, up to LAST_RETRY. */
 #define RETRY G_USEC_PER_SEC
 #define LAST_RETRY (60 * G_USEC_PER_SEC)
 #define NEVER G_MAXINT64
@@ -73,7 +72,7 @@ typedef struct {
     gint64 alive;   /* when to give systemd a sign of life; NEVER: systemd expects none */
     GArray *backoff;
     GArray *missing;     /* IbhKnownRail: the rails that were missing when this was last known */
-    GString *complained; /* the last warning, so that it is printed once */
+    GString *complained; /* the warnings of the last run, so that none is printed twice */
 
     /* the results of the last run, which may have ended before it had them */
     IbhFocus focus; /* without candidates: no result */
@@ -220,7 +219,7 @@ static void look(Watch *watch)
     watch->retry = ok ? 0 : watch->retry ? MIN(2 * watch->retry, LAST_RETRY) : RETRY;
     if (watch->retry)
         watch->due = MIN(watch->due, now + watch->retry);
-    if (watch->focus.candidates && ibh_events_focus(&watch->events, &watch->focus))
+    if (watch->focus.candidates && ibh_events_set_focus(&watch->events, &watch->focus))
         on_event(watch, FALSE, now);
     watch->due = MIN(watch->due, ibh_missing_log(&watch->missing, watch->missed, now));
     /* The lock tells hooks that --watch runs. If another --watch has it, try again after the next look. */
