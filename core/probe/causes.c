@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is said of a pair: a row for each cause. And what of this host could drop a packet: a row for each fact. */
+/* The tables of causes and facts. */
 #include "probe/probe.h"
 
 #define HOME .place = IBH_AT_HOME, .severity = IBH_ERROR
@@ -11,7 +11,7 @@
 #define PEER_WARNING .place = IBH_AT_PEER, .severity = IBH_WARNING
 #define PEER_INFO .place = IBH_AT_PEER, .severity = IBH_INFO
 #define LOST "probe-lost"
-#define ALSO_LOST .problem = LOST /* of the pairs themselves */
+#define ALSO_LOST .problem = LOST /* the code of the pairs, when the finding has another code */
 #define ALSO_NOT_SENT .problem = NOT_SENT
 #define NO_PROBLEM .problem = ""
 #define NOT_SENT "probe-not-sent"
@@ -40,7 +40,7 @@
 #define FOLLOW                                                                                                         \
     "follow one on its way: tcpdump -eni {if} host {peer} here, the counters of the switch's ports, the other end"
 #define FORGET "ip neigh del {via} dev {if}"
-/* Nothing was seen to go wrong: of a peer that no rail reaches, the peer is told. */
+/* For losses that nothing explains. If no rail reaches a peer, the finding has the code peer-down. */
 #define BETWEEN FOLLOW, UNHEARD, .peer_code = "peer-down"
 
 const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
@@ -229,7 +229,7 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
                          "on both sides: rdma link, ib-hook --check; between both: UDP 4791 has to pass (RoCE)"},
 };
 
-/* What comes in is heard behind XDP, and before all else. */
+/* --probe hears what comes in after XDP, and before everything else that may drop packets. */
 const IbhFactRow ibh_probe_facts[IBH_N_FACTS] = {
     [IBH_FACT_QUEUE] = {OUT, "the drops of its queue (qdisc) grow", "tc -s qdisc show dev {if}"},
     [IBH_FACT_IPSEC_OUT] =
@@ -259,7 +259,7 @@ const IbhFactRow ibh_probe_facts[IBH_N_FACTS] = {
                             "nft list ruleset; iptables-save; arptables-save; tc filter show dev {if} ingress"},
 };
 
-/* ---- of a pair ---- */
+/* ---- what a pair's causes say ---- */
 
 gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause)
 {
@@ -270,7 +270,7 @@ gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause)
     return FALSE;
 }
 
-/* NULL: none. */
+/* Returns the code that pairs with this cause get; NULL if they get none. */
 static const char *find_problem(const IbhCauseRow *row)
 {
     const char *problem = row->problem ? row->problem : row->code;

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define FORGERIES_MAX 256 /* enough is known about a host that sends more */
+#define FORGERIES_MAX 256 /* more are not kept */
 #define INFINIBAND_LENGTH 20
-#define GUID_LENGTH 8 /* the end of an InfiniBand hardware address; what precedes it may differ */
+#define GUID_LENGTH 8 /* the last bytes of an InfiniBand hardware address, which identify the port */
 
 /* ---- hardware addresses ---- */
 
@@ -27,13 +27,13 @@ gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other)
 gboolean ibh_lladdr_is_virtual(const IbhLladdr *lladdr)
 {
     static const struct {
-        guint64 first, mask;                         /* of a range */
-    } ranges[] = {{0x00005e000100, 0xffffffffff00},  /* VRRP (RFC 5798), for IPv4, */
-                  {0x00005e000200, 0xffffffffff00},  /* and for IPv6 */
+        guint64 first, mask;                         /* a range of addresses */
+    } ranges[] = {{0x00005e000100, 0xffffffffff00},  /* VRRP (RFC 5798) for IPv4 */
+                  {0x00005e000200, 0xffffffffff00},  /* VRRP for IPv6 */
                   {0x00000c07ac00, 0xffffffffff00},  /* HSRP */
-                  {0x00000c9ff000, 0xfffffffff000},  /* HSRP version 2, for IPv4, */
-                  {0x000573a00000, 0xfffffffff000},  /* and for IPv6 */
-                  {0x0007b4000000, 0xfffffffc0000}}; /* GLBP: groups have 10 bits */
+                  {0x00000c9ff000, 0xfffffffff000},  /* HSRP version 2 for IPv4 */
+                  {0x000573a00000, 0xfffffffff000},  /* HSRP version 2 for IPv6 */
+                  {0x0007b4000000, 0xfffffffc0000}}; /* GLBP, whose group numbers have 10 bits */
     const guint64 number = (guint64)ibh_get16(lladdr->bytes) << 32 | ibh_get32(lladdr->bytes + 2);
 
     for (guint i = 0; i < G_N_ELEMENTS(ranges); i++) {
@@ -107,12 +107,12 @@ const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr
             memcmp(link->lladdr + skip, lladdr->bytes + skip, lladdr->len - skip) != 0)
             continue;
         if (!found || (nic && nic->status == IBH_NIC_RAIL))
-            found = link; /* a VLAN or macvlan may share the address of a rail */
+            found = link; /* a VLAN or macvlan may have the rail's hardware address: prefer the rail */
     }
     return found;
 }
 
-guint ibh_probe_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IBH_PROBE_HOSTS])
+guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IBH_PROBE_HOSTS])
 {
     guint n = 0;
 
@@ -120,11 +120,11 @@ guint ibh_probe_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IB
         IBH_EACH_CLAIM (claim, hop) {
             guint at = 0;
 
-            /* A virtual router and its NIC may both answer: they are one host. But a host whose replies come from the
-             * virtual address has it on a NIC. */
-            if (ibh_lladdr_is_virtual(&claim->lladdr) && !claim->took)
+            /* A virtual router and its NIC may both answer, and are one host, so only the NIC is listed. But if replies
+             * come from the virtual address, a NIC has this address. */
+            if (ibh_lladdr_is_virtual(&claim->lladdr) && !claim->replied)
                 continue;
-            if (ip->family == AF_INET6 && claim->proxy) /* or an anycast address, which many hosts have */
+            if (ip->family == AF_INET6 && claim->proxy) /* a proxy, or one of the hosts that have an anycast address */
                 continue;
             while (at < n && !ibh_lladdr_equal(&hosts[at], &claim->lladdr))
                 at++;
@@ -135,7 +135,7 @@ guint ibh_probe_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IB
     return n;
 }
 
-/* A host claims an address in the name of another host: each sender counts once for each address and NIC. */
+/* Notes that a host claims an address in the name of another host, once for each sender, address and NIC. */
 static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
     const IbhProbeForgery forgery = {
@@ -157,12 +157,14 @@ static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
         g_array_append_val(probe->forgeries, forgery);
 }
 
-/* Who sends a frame: a virtual router answers from its own NIC (RFC 5798, 8.1.2), and IPoIB does not tell the sender.
+/* A claim is no forgery if it names a virtual router, which may send from its own NIC (RFC 5798, 8.1.2), or if the
+ * sender is unknown, as with IPoIB.
  *
- * IPv4 shows a proxy by the question: a proxy answers another rail of this host, which names itself. If a NIC of this
- * host answers for another one's address, that matters if the NIC is no rail, and the question named no sender; but
- * arp_filter does not drop such a question, so where it is on, the answer proves nothing. */
-void ibh_probe_claimed(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
+ * In IPv4, an answer does not say that it comes from a proxy. But a proxy answers only questions that name their
+ * sender, and another host with the same address answers all questions. A NIC of this host that answers for the address
+ * of another NIC matters only if it is no rail, and the question named no sender. If arp_filter is on for this NIC, the
+ * answer proves nothing, because arp_filter does not drop such questions. */
+void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
     const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;
     const IbhIp none = {.family = AF_INET};
@@ -198,8 +200,9 @@ void ibh_probe_claimed(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
     }
 }
 
-/* ---- who asks for addresses of this host ---- */
+/* ---- which rail asks for the address of another one ---- */
 
+/* TRUE if the address of `other` is in the subnet of `source`. */
 static gboolean has_subnet_of(const IbhProbe *probe, const IbhProbeSource *source, const IbhProbeSource *other)
 {
     const IbhAddress *address = ibh_rails_address(probe->rails, source->nic, &source->ip);

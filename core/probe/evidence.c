@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a frame proves. Frames from the wire may be anything, and prove something only together with their sender. That
- * is decided here, before any stage reads a frame:
+ * What a frame proves. Any host can put any frame on the wire, so this file decides what to believe, before judge.c
+ * reads the result. It believes:
  *
- *   an echo reply, or the answer to a SYN, has the cookie of its pair, which only packets of this pair have;
- *   an ICMP error quotes such a packet, and comes from the hardware address of the pair's next hop;
- *   an answer to ARP or to a solicitation names the hardware address that the frame comes from. Otherwise its sender
- *   forges it, and the frame says nothing about the host that it names.
+ *   an echo reply or the answer to a SYN that has the cookie of a pair, which only packets of this pair contain;
+ *   an ICMP error that quotes such a packet, and comes from the hardware address of the pair's next hop;
+ *   an answer to ARP or to a solicitation that names the hardware address that the frame comes from. Otherwise the
+ *   sender forges the answer, which says nothing about the host that it names.
  */
 #include "model/arp.h"
 #include "probe/probe.h"
@@ -19,18 +19,18 @@
 #include <sys/socket.h>
 
 #define SIX 40      /* bytes of an IPv6 header */
-#define FRAGMENT 8  /* of its extension header */
-#define FLAGS_AT 13 /* of a TCP header */
+#define FRAGMENT 8  /* bytes of the fragment header of IPv6 */
+#define FLAGS_AT 13 /* offset in a TCP header */
 #define FIN 0x01
 #define SYN 0x02
 #define RST 0x04
 #define ACK 0x10
-#define QUOTE 8          /* bytes of an IPv4 packet that each ICMP error quotes (RFC 792) */
-#define COOKIE_END 24    /* of an echo; IPv6 quotes as much as 1,280 bytes hold */
-#define DAMAGED 4        /* bytes of the cookie at most: what has more wrong ones is no reply of ours */
-#define ADVERTISEMENT 24 /* up to the end of the address that it is about, as a solicitation */
-#define SOLICITED 0x40   /* flags of an advertisement: it answers a question; */
-#define OVERRIDES 0x20   /* and its sender stands for no other host, as a proxy does */
+#define QUOTE 8          /* bytes of IPv4 payload that each ICMP error quotes (RFC 792) */
+#define COOKIE_END 24    /* offset in an echo; errors of ICMPv6 quote as much as fits into 1,280 bytes */
+#define DAMAGED 4        /* if more bytes of the cookie are wrong, the packet is not a reply to us */
+#define ADVERTISEMENT 24 /* bytes of an advertisement or solicitation before its options */
+#define SOLICITED 0x40   /* flag of an advertisement: it answers a solicitation */
+#define OVERRIDES 0x20   /* flag of an advertisement: the sender is no proxy and the address not anycast */
 
 gsize ibh_icmp_offset(const guint8 *bytes, gsize length)
 {
@@ -41,8 +41,8 @@ gsize ibh_icmp_offset(const guint8 *bytes, gsize length)
 
 /* ---- echo replies ---- */
 
-/* The pair whose request this packet answers: the packet comes from the peer, goes to our address, and repeats the
- * request with all its zeros. */
+/* Returns the pair whose request this packet answers; NULL if there is none. A reply comes from the peer, goes to our
+ * address, and repeats the request with all its zeros. */
 static IbhProbePair *find_request(const IbhProbe *probe, const IbhPacket *reply, guint *ret_number)
 {
     const gboolean six = reply->from.family == AF_INET6;
@@ -60,7 +60,7 @@ static IbhProbePair *find_request(const IbhProbe *probe, const IbhPacket *reply,
     if ((!reply->is_fragment && reply->length + reply->cut != ibh_probe_length(number, six)) ||
         !ibh_ip_equal(&reply->from, ibh_probe_peer(pair)) || !ibh_ip_equal(&reply->to, &pair->route.from))
         return NULL;
-    ibh_probe_head(pair, number, head);
+    ibh_probe_write_head(pair, number, head);
     if (icmp[0] != (six ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY) || icmp[1] != 0 ||
         memcmp(icmp + 4, head + 4, sizeof head - 4) != 0)
         return NULL;
@@ -71,11 +71,10 @@ static IbhProbePair *find_request(const IbhProbe *probe, const IbhPacket *reply,
     return pair;
 }
 
-/* If NICs are stacked, the packet is heard on each: the right NIC counts. Our own questions may mend an entry in the
- * neighbour table; then the kernel sends the echoes that waited for the entry, and their replies come too late to
- * count.
- */
-gboolean ibh_probe_received(IbhProbe *probe, const IbhPacket *reply, gint64 now)
+/* If NICs are stacked, a packet is heard on each of them, and the pair's own NIC counts. Replies that come after the
+ * pair gave up its echoes do not count: the answer to our own question may have repaired the neighbour entry, and the
+ * kernel then sends the echoes that waited for it. */
+gboolean ibh_probe_take_reply(IbhProbe *probe, const IbhPacket *reply, gint64 now)
 {
     guint number, size;
     IbhProbePair *pair = find_request(probe, reply, &number);
@@ -111,7 +110,7 @@ gboolean ibh_probe_received(IbhProbe *probe, const IbhPacket *reply, gint64 now)
     return TRUE;
 }
 
-/* A reply of this pair whose checksum is wrong was damaged after it left the peer. */
+/* Notes replies with a wrong checksum, which were damaged on their way. */
 static void hear_damaged(IbhProbe *probe, const IbhPacket *reply)
 {
     const gboolean six = reply->from.family == AF_INET6;
@@ -124,7 +123,7 @@ static void hear_damaged(IbhProbe *probe, const IbhPacket *reply)
         return;
     for (guint at = 4; at < sizeof pair->cookie; at++)
         wrong += reply->icmp[at + 8] != pair->cookie[at] ? 1 : 0;
-    if (six) { /* the checksum covers addresses, length and protocol, too */
+    if (six) { /* the checksum of ICMPv6 also covers addresses, length and protocol */
         sum = ibh_probe_sum((guint32)reply->length + IPPROTO_ICMPV6, reply->from.bytes, 16);
         sum = ibh_probe_sum(sum, reply->to.bytes, 16);
     }
@@ -134,7 +133,7 @@ static void hear_damaged(IbhProbe *probe, const IbhPacket *reply)
 
 /* ---- what this host sends ---- */
 
-/* Address translation does not change the cookie. */
+/* Notes that one of our echoes leaves. Address translation changes its addresses, but not its cookie. */
 static void hear_request(IbhProbe *probe, const IbhPacket *packet)
 {
     const guint8 *icmp = packet->icmp;
@@ -147,7 +146,7 @@ static void hear_request(IbhProbe *probe, const IbhPacket *packet)
         return;
     is_right = ibh_probe_link(pair)->ifindex == packet->ifindex;
     number = ibh_get32(icmp + 28);
-    /* if NICs are stacked, the right one counts */
+    /* if NICs are stacked, the pair's own NIC counts */
     if (number == IBH_PROBE_FREE && (is_right || !pair->free_ifindex))
         pair->free_ifindex = packet->ifindex;
     if (!is_right)
@@ -155,7 +154,7 @@ static void hear_request(IbhProbe *probe, const IbhPacket *packet)
     if (number & IBH_PROBE_SIZED)
         pair->mtu.left = MAX(pair->mtu.left, number & ~IBH_PROBE_SIZED);
     if (pair->step > IBH_STEP_ECHOES)
-        return; /* echoes that waited for the answer to our own questions do not count */
+        return; /* an echo that leaves only because of our own question does not count */
     pair->left = TRUE;
     if (number < probe->count)
         pair->echoes[number].left = TRUE;
@@ -167,7 +166,7 @@ static void hear_request(IbhProbe *probe, const IbhPacket *packet)
 
 /* ---- ICMP errors ---- */
 
-/* The quote is the beginning of an echo of this pair, as far as it goes. */
+/* TRUE if the quote in an ICMP error is the beginning of an echo of this pair. It may be shorter than an echo. */
 static gboolean is_quote(const IbhProbePair *pair, const guint8 *quote, gsize length)
 {
     const guint low = (ibh_get16(quote + 6) - ibh_get16(pair->cookie + 2)) & 0xffff;
@@ -176,16 +175,17 @@ static gboolean is_quote(const IbhProbePair *pair, const guint8 *quote, gsize le
     guint8 head[IBH_PROBE_PACKET];
 
     for (guint n = 0; n < G_N_ELEMENTS(numbers) && length >= (six ? COOKIE_END : QUOTE); n++) {
-        ibh_probe_head(pair, numbers[n], head);
+        ibh_probe_write_head(pair, numbers[n], head);
         if (six)
-            memcpy(head + 2, quote + 2, 2); /* the kernel's */
+            memcpy(head + 2, quote + 2, 2); /* the checksum, which the kernel wrote */
         if (memcmp(head, quote, MIN(length, sizeof head)) == 0)
             return TRUE;
     }
     return FALSE;
 }
 
-/* IPoIB does not tell the sender. A virtual router sends from another hardware address than it answers with. */
+/* FALSE if this hardware address is not that of the next hop. IPoIB does not tell the sender of a frame, and a virtual
+ * router sends from another hardware address than the one that it claims: then the answer is TRUE. */
 static gboolean may_be_from(IbhProbeHop *hop, const IbhLladdr *sender)
 {
     if (!sender->len || !hop || (!hop->n_claims && !hop->entry.len))
@@ -193,7 +193,7 @@ static gboolean may_be_from(IbhProbeHop *hop, const IbhLladdr *sender)
     return ibh_hop_has_virtual(hop) || ibh_hop_has(hop, sender) || ibh_lladdr_equal(sender, &hop->entry);
 }
 
-/* Another host reports what became of an echo of ours, and quotes the echo with its IP header. */
+/* Takes an ICMP error of another host that quotes one of our echoes with its IP header. */
 static void hear_error(IbhProbe *probe, const IbhPacket *error)
 {
     const int family = error->from.family;
@@ -226,7 +226,7 @@ static void hear_error(IbhProbe *probe, const IbhPacket *error)
 
 /* ---- TCP ---- */
 
-/* A RST that acknowledges our SYN. A SYN with ACK, from a program that listens, is as good. */
+/* Takes a RST that acknowledges our SYN, or a SYN with ACK, which a program sends that listens on the port. */
 static void hear_tcp(IbhProbe *probe, const IbhPacket *packet, const guint8 *segment, gsize length)
 {
     guint8 ours[IBH_SYN_LENGTH];
@@ -239,7 +239,7 @@ static void hear_tcp(IbhProbe *probe, const IbhPacket *packet, const guint8 *seg
 
         if (!pair || pair->syn != IBH_SYN_SILENT || !ibh_ip_equal(&packet->to, &pair->route.from))
             continue;
-        ibh_probe_syn(pair, ours);
+        ibh_probe_write_syn(pair, ours);
         if (ibh_get16(segment) != ibh_get16(ours + 2) || ibh_get16(segment + 2) != ibh_get16(ours) ||
             ibh_get32(segment + 8) - 1 != ibh_get32(ours + 4))
             continue;
@@ -259,8 +259,8 @@ const char *ibh_probe_syn_why(const IbhProbePair *pair)
 
 /* ---- ARP and neighbour discovery ---- */
 
-/* This host asks for an address, or a host on the wire claims one. NICs that do not probe may be in other networks with
- * the same addresses. */
+/* Notes that this host asks for an address, or that a host on the wire claims one. Ignores claims that come in through
+ * NICs that do not probe: they may be in other networks with the same addresses. */
 static void hear_neighbour(IbhProbe *probe, const IbhHeard *heard, gboolean is_question, IbhArpClaim *claim)
 {
     const int ifindex = heard->ifindex;
@@ -273,12 +273,13 @@ static void hear_neighbour(IbhProbe *probe, const IbhHeard *heard, gboolean is_q
     if (heard->outgoing || !g_ptr_array_find(probe->nics, ibh_rails_nic(probe->rails, ifindex), NULL))
         return;
     claim->sender = heard->sender;
-    ibh_probe_claimed(probe, ifindex, claim);
+    ibh_probe_take_claim(probe, ifindex, claim);
 }
 
 guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp)
 {
-    const guint size = length >= 8 ? frame[4] : 0, ends = 8 + 2 * (size + 4); /* of a hardware address */
+    const guint size = length >= 8 ? frame[4] : 0; /* bytes of a hardware address */
+    const guint ends = 8 + 2 * (size + 4);
 
     if (!size || size > IBH_LLADDR_MAX || length < ends || ibh_get16(frame + 2) != ETH_P_IP || frame[5] != 4)
         return 0;
@@ -288,8 +289,9 @@ guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp)
     return ibh_get16(frame + 6);
 }
 
-/* Each ARP packet claims its sender's address: the kernel believes requests and unasked answers, too. An answer goes to
- * an address of this host, or to 0.0.0.0 if the question named no sender (RFC 5227). */
+/* Each ARP packet claims its sender's address, because the kernel also believes requests, and replies that nobody asked
+ * for. A reply answers this host if it goes to one of our addresses, or to 0.0.0.0 if the question named no sender
+ * (RFC 5227). */
 static void hear_arp(IbhProbe *probe, const IbhHeard *heard)
 {
     const IbhIp none = {.family = AF_INET};
@@ -303,8 +305,8 @@ static void hear_arp(IbhProbe *probe, const IbhHeard *heard)
     hear_neighbour(probe, heard, operation == ARPOP_REQUEST, &arp);
 }
 
-/* A solicitation asks; an advertisement claims, with the hardware address in an option. A packet that a router
- * forwarded has fewer hops left: no neighbour sent it. */
+/* A solicitation asks for an address. An advertisement claims an address, and has the hardware address in an option. A
+ * hop limit below 255 means that a router forwarded the packet, so no neighbour sent it. */
 static void hear_discovery(IbhProbe *probe, const IbhHeard *heard, const guint8 *icmp, gsize length)
 {
     const IbhLink *link = ibh_snapshot_link(probe->rails->snapshot, heard->ifindex);
@@ -356,7 +358,7 @@ void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
     at = six ? SIX : ibh_icmp_offset(bytes, heard->length);
     if (!six) {
         offset = ibh_get16(bytes + 6) & 0x1fff;
-        packet.is_fragment = (bytes[6] & 0x20) != 0; /* and more follow */
+        packet.is_fragment = (bytes[6] & 0x20) != 0; /* the flag "more fragments" */
     } else if (protocol == IPPROTO_FRAGMENT && heard->length > SIX + FRAGMENT) {
         offset = ibh_get16(bytes + SIX + 2) & 0xfff8;
         packet.is_fragment = TRUE;
@@ -368,7 +370,7 @@ void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
     if (!at || offset || packet.total <= at || heard->length <= at || protocol != IPPROTO_ICMPV6)
         return;
     packet.icmp = bytes + at;
-    packet.length = MIN(heard->length, packet.total) - at; /* padding may follow in a short frame */
+    packet.length = MIN(heard->length, packet.total) - at; /* padding may follow the packet in a short frame */
     packet.cut = packet.total - at - packet.length;
     if (six && !packet.is_fragment)
         hear_discovery(probe, heard, packet.icmp, packet.length);
@@ -376,7 +378,7 @@ void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
         hear_request(probe, &packet);
         return;
     }
-    (void)ibh_probe_received(probe, &packet, 0);
+    (void)ibh_probe_take_reply(probe, &packet, 0);
     if (packet.is_fragment)
         return;
     hear_damaged(probe, &packet);

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --probe: which packet is sent next, and when. */
+/* Decides which packet --probe sends next, and when. */
 #include "probe/probe.h"
 
 #include <sys/socket.h>
 
-#define LEAST 1280 /* the MTU that every IPv6 link has: a rail with it has nothing to lose */
-#define ONE_QUESTION (G_USEC_PER_SEC * 11 / 10) /* the kernel repeats one for a hardware address after a second */
+#define LEAST 1280 /* the least MTU of IPv6 links: a rail whose MTU is not larger needs no test */
+/* The kernel repeats a question for a hardware address after a second. */
+#define ONE_QUESTION (G_USEC_PER_SEC * 11 / 10)
 
 /* MTUs that networks use. The report names the largest one that passes. */
 static const guint usual[] = {576, 1280, 1400, 1450, 1492, 1500, 2044, 4092, 4096, 8192, 9000};
 
 static const struct {
-    guint tries, burst; /* from the try `burst` on, they leave without waiting */
-    gint64 patience;    /* how long to wait for the answer to each */
+    guint tries;     /* how often the question is sent */
+    guint burst;     /* after so many tries, the next ones do not wait for an answer */
+    gint64 patience; /* how long to wait for the answer to a try */
 } asks[IBH_N_ASKS] = {
     [IBH_ASK_SIZE] = {G_N_ELEMENTS(usual) + 3, 2, IBH_PROBE_TIMEOUT},
     [IBH_ASK_SYN] = {2, 2, IBH_PROBE_TIMEOUT / 4},
-    /* the kernel repeats a request only after six seconds: so fresh requests are sent */
+    /* the kernel repeats a request only after six seconds, so --probe sends new ones */
     [IBH_ASK_RDMA] = {3, 3, IBH_PROBE_TIMEOUT},
     [IBH_ASK_FREE] = {1, 1, IBH_PROBE_TIMEOUT / 4},
     [IBH_ASK_WHO] = {2, 2, IBH_PROBE_TIMEOUT / 4},
 };
 
-/* The question is wanted, and not answered yet. */
+/* TRUE if this question should be asked, and is not answered yet. */
 static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
 {
     const IbhProbeHop *hop = pair->hop;
@@ -35,11 +37,11 @@ static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
         return pair->on_link && pair->received && ibh_probe_family(pair) && pair->syn != IBH_SYN_ANSWERED;
     case IBH_ASK_RDMA:
         return ibh_probe_awaits_rdma(pair);
-    case IBH_ASK_WHO: /* The kernel believes the first answer, and asks again only when its entry is old. With ARP flux
-                         several NICs answer. So every next hop is asked once more, and all answers are read; in IPv6
-                         only next hops that are silent. */
+    case IBH_ASK_WHO: /* The kernel believes the first answer, and asks again only when its entry is old; with ARP flux,
+                         several NICs answer. So --probe asks once more, and reads all answers. In IPv6 it asks only for
+                         next hops that are silent. */
         return hop && (!hop->asker || hop->asker == pair) && (!pair->received || hop->ip.family == AF_INET);
-    case IBH_ASK_FREE: /* the kernel's answer is right: do packets leave that way, too? */
+    case IBH_ASK_FREE: /* the look-up finds the rail; test whether packets leave through the rail, too */
         return pair->received && !pair->free_ifindex && !pair->route.error &&
                pair->route.oif == ibh_probe_link(pair)->ifindex;
     default:
@@ -47,7 +49,8 @@ static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
     }
 }
 
-/* TRUE: send this now. FALSE: it waits until *ret_due, or is answered or given up (*ret_due stays). */
+/* Returns TRUE if `shot` should be sent now. Returns FALSE if the question waits, and then sets *ret_due at most to the
+ * end of the wait; or if it is answered or given up, and then leaves *ret_due alone. */
 static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
@@ -59,7 +62,7 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
     if (!is_open(pair, ask))
         return FALSE;
     for (; *tries < most && (!*tries || *tries >= asks[ask].burst || now >= pair->until[ask]); ++*tries) {
-        /* the full size twice, since the first may get lost; then what a host on the way accepts; then usual sizes */
+        /* the full size twice, as one packet may get lost; then what a host on the way accepts; then usual sizes */
         const guint size = *tries < 2 ? full : *tries == 2 ? pair->mtu.limit : usual[*tries - 3];
 
         shot->number = ask == IBH_ASK_FREE ? IBH_PROBE_FREE : IBH_PROBE_SIZED | size;
@@ -73,11 +76,12 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 
 /* ---- what a pair does at its turn ---- */
 
-/* TRUE: send an echo now. FALSE: wait until *ret_due, or all echoes are answered or given up.
+/* Returns TRUE if an echo should be sent now. Returns FALSE if the pair waits until *ret_due, or if all its echoes are
+ * answered or given up.
  *
- * If no echo left, and the kernel did not even ask for the hardware address, the kernel may already have been waiting
- * for it: it then gives up the entry, with all packets that wait, without another question. So one more echo is sent,
- * which does not count. */
+ * If no echo left and the kernel did not even ask for the hardware address, it may have asked before the run
+ * began. When the time for an answer is over, the kernel gives up the entry and drops the packets that wait, without
+ * another question. So one more echo is sent, which makes the kernel ask, and does not count. */
 static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
@@ -98,7 +102,7 @@ static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
     return FALSE;
 }
 
-/* FALSE: there is nothing to send before *ret_due. */
+/* Returns TRUE if `shot` should be sent now, and FALSE if the pair has nothing to send before *ret_due. */
 static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
@@ -120,12 +124,13 @@ static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
     if (due < G_MAXINT64)
         return FALSE;
     pair->step = IBH_STEP_FINISHED;
-    if (pair->rdma == IBH_RDMA_UNASKED) /* the process did not even say that it began */
+    if (pair->rdma == IBH_RDMA_UNASKED) /* the process that sends requests has not told that it began */
         pair->rdma = IBH_RDMA_BLOCKED;
     return FALSE;
 }
 
-/* Begins the pairs that there is room for, at least one entry at a time. Then each begun pair has its turn. */
+/* Begins the pairs whose entries the neighbour table has room for; with no room, one at a time. Then gives each pair
+ * that has begun its turn. */
 gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint64 *ret_due)
 {
     for (IbhProbePair *pair; (pair = ibh_probe_pair(flight->probe, flight->begun)); flight->begun++) {
@@ -150,22 +155,22 @@ gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint6
     return FALSE;
 }
 
-void ibh_flight_launched(IbhFlight *flight, const IbhShot *shot, gint64 now, gboolean sent)
+void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gboolean sent)
 {
     const IbhProbeAsk ask = shot->ask;
     IbhProbePair *pair = shot->pair;
     const guint tries = ++pair->tries[ask];
 
     pair->until[ask] = now + asks[ask].patience;
-    if (ask == IBH_ASK_WHO) { /* the packet socket does not hear what it sends */
+    if (ask == IBH_ASK_WHO) { /* a packet socket does not hear its own packets, so we count them here */
         pair->hop->questions++;
         pair->hop->asker = pair;
         if (pair->received && tries == asks[ask].tries)
-            pair->until[ask] = now + IBH_PROBE_PROXY_WAIT; /* the old entry may be a proxy's */
+            pair->until[ask] = now + IBH_PROBE_PROXY_WAIT; /* the peer may be a proxy, which answers late */
     }
     if (ask == IBH_ASK_ECHO) {
         pair->at = now + (tries < flight->probe->count ? IBH_PROBE_INTERVAL : 0);
-    } else if (ask == IBH_ASK_SIZE) { /* a long packet that cannot be sent does not pass either */
+    } else if (ask == IBH_ASK_SIZE) { /* a packet that could not be sent counts as one that did not pass */
         pair->mtu.failed |= tries == 2;
     } else if (!sent) {
         pair->tries[ask] = asks[ask].tries;

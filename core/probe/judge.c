@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is wrong with each pair, stage by stage. A cause that accuses somebody needs an act that was seen; the last
- * causes of a list are left if no host was seen to do anything. The first cause of each list that holds is told.
+ * Finds what is wrong with each pair, stage by stage. A pair gets the first cause of each list that is proved. A cause
+ * accuses a host only if that host was seen to do something; the last causes of a list accuse nobody.
  */
 #include "check/check.h"
 #include "probe/probe.h"
@@ -13,13 +13,13 @@
 
 /* ---- who has an address ---- */
 
-/* Several hardware addresses claim the next hop's address. NICs of one host claim its other addresses together, too;
- * two hosts claim no other address together. */
+/* Finds out whether several hardware addresses that claim the next hop's address belong to one host. The NICs of one
+ * host claim its other addresses together, too; two hosts claim no other address together. */
 static IbhCause find_two_hosts(const IbhProbePair *pair)
 {
     const IbhProbe *probe = pair->probe;
     IbhLladdr mine[IBH_PROBE_HOSTS], theirs[IBH_PROBE_HOSTS];
-    const guint n = pair->hop ? ibh_probe_hosts(probe, &pair->hop->ip, mine) : 0;
+    const guint n = pair->hop ? ibh_probe_list_hosts(probe, &pair->hop->ip, mine) : 0;
     gboolean is_compared = FALSE, is_mixed = FALSE, is_alone = FALSE;
     GHashTableIter iter;
     gpointer value;
@@ -29,7 +29,7 @@ static IbhCause find_two_hosts(const IbhProbePair *pair)
     g_hash_table_iter_init(&iter, probe->hops);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
         const IbhProbeHop *other = value;
-        const guint n_theirs = ibh_probe_hosts(probe, &other->ip, theirs);
+        const guint n_theirs = ibh_probe_list_hosts(probe, &other->ip, theirs);
         guint shared = 0;
 
         if (other->is_own || ibh_ip_equal(&other->ip, &pair->hop->ip) || !n_theirs)
@@ -38,15 +38,17 @@ static IbhCause find_two_hosts(const IbhProbePair *pair)
             shared += ibh_lladdr_equal(&mine[i % n], &theirs[i / n]) ? 1 : 0;
         is_compared = TRUE;
         is_mixed |= shared > 1;
-        is_alone |= shared == 1 && n_theirs == 1; /* like one of two hosts that share virtual addresses */
+        is_alone |=
+            shared == 1 && n_theirs == 1; /* only one of them claims it, like hosts that share virtual addresses */
     }
     if (is_mixed && !is_alone)
         return IBH_PEER_FLUX;
     return is_compared && !is_mixed ? IBH_PEER_TWO : IBH_PEER_MANY;
 }
 
-/* One hardware address answers each question twice. If two hosts have this address, both get the question, but a switch
- * delivers an echo to one of them only. A wire that doubles frames doubles replies to echoes, too. */
+/* Finds out why a hardware address answers each question twice. If two hosts have this hardware address, both get the
+ * question, but a switch delivers an echo to one of them only. A wire that doubles frames also doubles replies to
+ * echoes. */
 static IbhCause find_twin(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;
@@ -77,7 +79,7 @@ static IbhCause find_entry(const IbhProbePair *pair)
     if (!hop || hop->forged)
         return IBH_CAUSE_NONE;
     is_answered = ibh_hop_has_answer(hop);
-    /* not if there are more claims than are kept, or if a virtual router may send from its own NIC */
+    /* not certain if claims may be missing, or if a virtual router may send from its own NIC */
     is_certain = is_answered && hop->n_claims < IBH_PROBE_CLAIMS && !(has_virtual(hop) && pair->received);
     if (is_certain && hop->fixed && hop->lladdr.len && !ibh_hop_claim(hop, &hop->lladdr))
         return IBH_ENTRY_FIXED;
@@ -90,9 +92,9 @@ static IbhCause find_entry(const IbhProbePair *pair)
 
 /* ---- lost echoes ---- */
 
-/* Another finding explains the loss: packets may have gone to a host that has the next hop's address or hardware
- * address, too, or to a wrong neighbour entry; a host forges answers; or replies went to a host that has the rail's
- * address. */
+/* TRUE if another finding explains the loss: echoes may have gone to a second host with the next hop's address or
+ * hardware address, or to a wrong hardware address in the neighbour table; a host forges answers; or replies may have
+ * gone to another host with the rail's address. */
 static gboolean is_told_elsewhere(const IbhProbePair *pair)
 {
     const IbhProbeHop *hop = pair->hop;
@@ -113,7 +115,7 @@ static gboolean is_told_elsewhere(const IbhProbePair *pair)
     return FALSE;
 }
 
-/* What this host did: the kernel says so, or it was seen. */
+/* Returns why this host lost the echoes, as its kernel says or its NIC shows; IBH_CAUSE_NONE if it did not. */
 static IbhCause find_own_loss(const IbhProbePair *pair)
 {
     const IbhLookup *route = &pair->route;
@@ -121,8 +123,9 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     const IbhLink *link = ibh_probe_link(pair);
     const int six = ibh_probe_family(pair), error = pair->send_error;
     const guint no_arp = IFF_NOARP | IFF_BROADCAST;
-    /* no lost echo left, although the kernel knew the hardware address */
+    /* the kernel knew the hardware address: something came back, or it did not need to ask */
     const gboolean is_found = hop && (pair->received || hop->is_answered || !hop->asks);
+    /* no lost echo left this host */
     const gboolean is_held = pair->probe->hears && is_found && pair->sent > pair->received && !pair->gone;
 
     if (!ibh_nic_is_usable(pair->nic))
@@ -146,8 +149,8 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     return pair->mangled ? IBH_LOSS_MANGLED : IBH_CAUSE_NONE;
 }
 
-/* The rail asked other next hops, too, and none of them answered: so this one is not to blame. */
-static gboolean hears_no_other(const IbhProbePair *pair)
+/* TRUE if the source asked other next hops, too, and none of them answered: then this next hop is not to blame. */
+static gboolean are_other_hops_silent(const IbhProbePair *pair)
 {
     gboolean has_others = FALSE;
 
@@ -185,12 +188,14 @@ static IbhCause find_loss(const IbhProbePair *pair)
         return is_direct ? IBH_LOSS_AFTER_ARP : IBH_LOSS_BEYOND;
     if (is_answered || !pair->hop || !pair->probe->hears)
         return IBH_LOSS_UNKNOWN;
-    return is_direct || hears_no_other(pair) ? IBH_LOSS_NOTHING : IBH_LOSS_GATEWAY;
+    /* IBH_LOSS_NOTHING accuses nobody, IBH_LOSS_GATEWAY accuses the gateway */
+    return is_direct || are_other_hops_silent(pair) ? IBH_LOSS_NOTHING : IBH_LOSS_GATEWAY;
 }
 
-/* ---- the way of the rail's own traffic, and of replies ---- */
+/* ---- which NIC the rail's own traffic leaves through, and which way replies come ---- */
 
-/* If a filter marks a packet or changes its DSCP, the kernel routes the packet again. */
+/* TRUE if an echo that is tied to no NIC left through another NIC. The kernel routes a packet again if a filter marks
+ * it or changes its DSCP. */
 static gboolean is_led_away(const IbhProbePair *pair)
 {
     return pair->free_ifindex && pair->free_ifindex != ibh_probe_link(pair)->ifindex;
@@ -200,7 +205,7 @@ static IbhCause find_way(const IbhProbePair *pair, IbhCause loss)
 {
     const IbhLookup *route = &pair->route;
 
-    if (loss == IBH_LOSS_OURS || !ibh_nic_is_usable(pair->nic)) /* another cause tells it */
+    if (loss == IBH_LOSS_OURS || !ibh_nic_is_usable(pair->nic)) /* the cause of the loss says so already */
         return IBH_CAUSE_NONE;
     if (route->error)
         return IBH_WAY_NONE;
@@ -209,7 +214,7 @@ static IbhCause find_way(const IbhProbePair *pair, IbhCause loss)
     return is_led_away(pair) ? IBH_WAY_FILTERED : IBH_CAUSE_NONE;
 }
 
-/* Replies, or the answer to a SYN, come from a hardware address that does not claim the peer's address. */
+/* Checks that replies and the answer to the SYN come from a hardware address that claims the peer's address. */
 static IbhCause find_sender(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;
@@ -231,7 +236,7 @@ static IbhCause find_back(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;
 
-    if (is_led_away(pair)) /* the peer learns another NIC from the packets that strayed, and answers there */
+    if (is_led_away(pair)) /* packets leave through another NIC, so the peer rightly replies to that NIC */
         return IBH_CAUSE_NONE;
     if (pair->is_translated)
         return pair->received ? IBH_BACK_TRANSLATED : IBH_CAUSE_NONE;
@@ -263,16 +268,16 @@ static IbhCause find_size(const IbhProbePair *pair)
     return IBH_SIZE_SILENT;
 }
 
-/* ---- all of a pair ---- */
+/* ---- all causes of a pair ---- */
 
-/* Sums up what was heard of each echo. */
+/* Sums up what was heard of the pair's echoes. */
 static void sum_up(IbhProbePair *pair)
 {
     IbhProbeSize *mtu = &pair->mtu;
     IbhProbeClaim *claim = pair->hop ? ibh_hop_claim(pair->hop, &pair->sender) : NULL;
 
     if (claim)
-        claim->took = TRUE;
+        claim->replied = TRUE;
     pair->gone = !pair->received && pair->left;
     for (guint i = 0; i < pair->probe->count; i++) {
         const IbhProbeEcho *echo = &pair->echoes[i];
@@ -291,7 +296,6 @@ static void sum_up(IbhProbePair *pair)
 
 void ibh_probe_judge(IbhProbe *probe)
 {
-
     g_clear_pointer(&probe->findings, g_ptr_array_unref);
     probe->findings = ibh_findings_new();
     IBH_EACH_PAIR (pair, probe)
@@ -314,14 +318,14 @@ void ibh_probe_judge(IbhProbe *probe)
     ibh_probe_report_whole(probe);
 }
 
-/* ---- RDMA, which another process asks ---- */
+/* ---- RDMA requests, which another process sends ---- */
 
 gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair)
 {
     return pair->probe->rdma && (pair->rdma == IBH_RDMA_UNASKED || pair->rdma >= IBH_RDMA_NO_WAY);
 }
 
-/* The beginning of a new request says less than how far the last one came. */
+/* A new request begins with the first step, which says less than how far the last request came, so it is ignored. */
 gboolean ibh_probe_take_rdma(IbhProbe *probe, guint i, IbhCause cause, int error)
 {
     IbhProbePair *pair = ibh_probe_pair(probe, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What of this host could drop packets, and the limits of its neighbour tables. */
+/* Reads the facts, which are what could drop packets on this host, and the limits of its neighbour tables. */
 #include "kernel/dump.h"
 #include "probe/prober_io.h"
 
@@ -11,20 +11,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Which older headers do not have. */
+/* Older kernel headers lack these. */
 #define NO_DESTINATION 2 /* MACVLAN_FLAG_NODST */
 #define TCX_INGRESS 46   /* BPF_TCX_INGRESS */
 #define TCX_EGRESS 47
 
 typedef struct {
     IbhProbe *probe;
-    int sign; /* of counters: -1 before the run, 1 after it */
+    int sign; /* what counters are multiplied by: -1 before the run, 1 after it */
 } Reader;
 
-/* ---- links: what is attached ---- */
+/* ---- what is attached to links ---- */
 
-/* A macvlan in mode passthru takes everything that comes in through the NIC below it; in mode source with "nodst",
- * everything from the hosts on its list. */
+/* TRUE if the link is a macvlan that takes packets away from the NIC below it. In mode passthru, a macvlan takes
+ * everything that comes in; in mode source with "nodst", everything that comes from the hosts on its list. */
 static gboolean takes_all(struct nlattr *info)
 {
     struct nlattr *data = find_in(info, IFLA_INFO_DATA), *flags = find_in(data, IFLA_MACVLAN_FLAGS);
@@ -71,7 +71,7 @@ static gboolean on_forwarding(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* Netlink does not tell. Older kernels have no tcx. */
+/* Returns how many tcx programs are attached to the NIC; 0 if the kernel has no tcx. Netlink does not tell. */
 static gint64 count_tcx(int ifindex, guint attach_type)
 {
     union bpf_attr question;
@@ -93,7 +93,7 @@ static gboolean on_qdisc(struct nlmsghdr *header, gpointer data)
 
     if (header->nlmsg_type != RTM_NEWQDISC || !parse(header, sizeof *info, attributes, TCA_MAX))
         return TRUE;
-    if (info->tcm_parent == TC_H_INGRESS) /* ingress or clsact, to which filters are attached */
+    if (info->tcm_parent == TC_H_INGRESS) /* a qdisc ingress or clsact, to which filters can be attached */
         *ibh_probe_fact(reader->probe, info->tcm_ifindex, IBH_FACT_TC) = 1;
     if (info->tcm_parent == TC_H_ROOT && attributes[TCA_STATS])
         nla_memcpy(&stats, attributes[TCA_STATS], sizeof stats);
@@ -101,8 +101,8 @@ static gboolean on_qdisc(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* The sum of all counters whose names begin with `begin`. A line is "NAME VALUE", or two lines are "Group: NAME …" and
- * "Group: VALUE …". */
+/* Returns the sum of all counters whose names begin with `begin`. The text has lines "NAME VALUE", or pairs of lines
+ * "Group: NAME …" and "Group: VALUE …". */
 static gint64 sum_counters(const char *text, const char *begin)
 {
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -154,7 +154,7 @@ void ibh_prober_read_local(IbhProber *prober, gboolean after)
 
 /* ---- the limits of neighbour tables ---- */
 
-/* There are also messages about each device, which have no limits. */
+/* The kernel also sends a message for each device; these messages have no limits. */
 static gboolean on_neighbour_table(struct nlmsghdr *header, gpointer data)
 {
     const struct ndtmsg *info = nlmsg_data(header);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The packets that --probe sends. */
+/* Builds the packets that --probe sends. */
 #include "model/arp.h"
 #include "probe/probe.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* offsets in a TCP header */
-#define WORDS_AT 12 /* its length in words, in the upper 4 bits */
+#define WORDS_AT 12 /* the upper 4 bits are the header's length in words */
 #define FLAGS_AT 13
 #define SYN 0x02
 #define TCP_WINDOW 1024
@@ -31,9 +31,9 @@ gsize ibh_probe_length(guint number, gboolean six)
     return size >= header + IBH_PROBE_PACKET && size <= IBH_PROBE_SIZE_MAX ? size - header : 0;
 }
 
-/* ICMP errors may quote no more than 8 bytes of a packet: so id and sequence number are part of the cookie, and the
- * checksum depends on all of it. In IPv6 the kernel writes the checksum. */
-void ibh_probe_head(const IbhProbePair *pair, guint number, guint8 head[IBH_PROBE_PACKET])
+/* An ICMP error may quote only 8 bytes of the echo. So the identifier and the sequence number contain a part of the
+ * cookie, and the checksum depends on the whole cookie. In IPv6, the kernel writes the checksum. */
+void ibh_probe_write_head(const IbhProbePair *pair, guint number, guint8 head[IBH_PROBE_PACKET])
 {
     const gboolean six = ibh_probe_family(pair);
 
@@ -49,28 +49,28 @@ void ibh_probe_head(const IbhProbePair *pair, guint number, guint8 head[IBH_PROB
         ibh_put16(head + 2, ~ibh_probe_sum(0, head, IBH_PROBE_PACKET) & 0xffff);
 }
 
-gsize ibh_probe_packet(const IbhProbePair *pair, guint number, guint8 *packet)
+gsize ibh_probe_write_echo(const IbhProbePair *pair, guint number, guint8 *packet)
 {
     const gsize length = ibh_probe_length(number, ibh_probe_family(pair));
 
     memset(packet, 0, length);
-    ibh_probe_head(pair, number, packet);
+    ibh_probe_write_head(pair, number, packet);
     return length;
 }
 
-void ibh_probe_sent(IbhProbePair *pair, guint number, gint64 now)
+void ibh_probe_note_sent(IbhProbePair *pair, guint number, gint64 now)
 {
     pair->echoes[number] = (IbhProbeEcho){.sent_at = now};
     pair->sent++;
 }
 
-/* From a port above those that Linux assigns by itself, so that no connection is disturbed. */
-gsize ibh_probe_syn(const IbhProbePair *pair, guint8 segment[IBH_SYN_LENGTH])
+/* The source port is above those that Linux assigns by default, so that the SYN disturbs no connection. */
+gsize ibh_probe_write_syn(const IbhProbePair *pair, guint8 segment[IBH_SYN_LENGTH])
 {
     memset(segment, 0, IBH_SYN_LENGTH);
     ibh_put16(segment, 61000 + ibh_get16(pair->cookie) % 4000);
     ibh_put16(segment + 2, IBH_SYN_PORT);
-    memcpy(segment + 4, pair->cookie + 4, 4); /* its number */
+    memcpy(segment + 4, pair->cookie + 4, 4); /* the sequence number */
     segment[WORDS_AT] = IBH_SYN_LENGTH / 4 << 4;
     segment[FLAGS_AT] = SYN;
     ibh_put16(segment + 14, TCP_WINDOW);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --probe: which rail asks which peer, from which address, through which next hop. */
+/* Decides which rail asks which peer, from which address, through which next hop. */
 #include "check/check.h"
 #include "plan/want.h"
 #include "probe/probe.h"
@@ -10,7 +10,8 @@
 
 /* ---- who is asked, from where ---- */
 
-/* The NIC's address in the peer's subnet; with `any`, otherwise its first address with a subnet, or its first one. */
+/* Returns the NIC's address in the peer's subnet. If it has none, returns, with `any`, its first address with a subnet,
+ * or else its first address; without `any`, NULL. */
 static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const IbhIp *peer, gboolean any)
 {
     const IbhAddress *fallback = NULL;
@@ -29,6 +30,7 @@ static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const 
     return any && fallback ? &fallback->local : NULL;
 }
 
+/* Returns the index of the source. Adds it if the list does not have it. */
 static guint intern_source(IbhProbe *probe, const IbhNic *nic, const IbhIp *ip)
 {
     const IbhProbeSource source = {.nic = nic, .ip = *ip};
@@ -43,7 +45,6 @@ static guint intern_source(IbhProbe *probe, const IbhNic *nic, const IbhIp *ip)
     return i;
 }
 
-/* Equal reasons are one pointer. */
 static void add_unasked(GArray *list, const IbhNic *nic, guint peer, const char *why)
 {
     const IbhProbeUnasked unasked = {.nic = nic, .peer = peer, .why = g_intern_string(why)};
@@ -51,12 +52,14 @@ static void add_unasked(GArray *list, const IbhNic *nic, guint peer, const char 
     g_array_append_val(list, unasked);
 }
 
+/* Notes that the next pair will be the first one of this address. */
 static void number_peer(IbhProbe *probe, const IbhIp *ip)
 {
     g_hash_table_insert(probe->numbers, g_memdup(ip, sizeof *ip), GUINT_TO_POINTER(probe->pairs->len));
 }
 
-/* The rails that have the peer's subnet ask the peer; if no rail has it, all rails ask, through a gateway. */
+/* Makes the pairs of a peer. The rails that have the peer's subnet ask the peer; if no rail has it, all rails ask,
+ * through a gateway. */
 static void make_pairs(IbhProbe *probe, guint peer)
 {
     const IbhIp *ip = &g_array_index(probe->peers, IbhIp, peer);
@@ -83,9 +86,9 @@ static void make_pairs(IbhProbe *probe, guint peer)
     }
 }
 
-/* Why a rail does not ask a peer; NULL: it asks. The main table decides for peers beyond the subnets of a rail that has
- * no gateway of its own: another NIC is right then. And a route of the main table through another rail's gateway that
- * is longer than what this rail has is there on purpose. */
+/* Returns why a rail does not ask a peer; NULL if it asks. For peers beyond the subnets of a rail without a gateway of
+ * its own, the main table decides, and rightly chooses another NIC. If main has a route through another rail's gateway
+ * that is longer than this rail's own route, an administrator wants it. */
 static char *why_left_to_main(const IbhProbePair *pair)
 {
     const IbhRails *rails = pair->probe->rails;
@@ -100,7 +103,7 @@ static char *why_left_to_main(const IbhProbePair *pair)
     char text[IBH_IP_STRLEN];
     IbhRoute by_default;
 
-    if (!ibh_nic_is_usable(nic)) /* its routes are gone, too */
+    if (!ibh_nic_is_usable(nic)) /* its routes are gone, so main's answer means nothing */
         return NULL;
     if (route->table == IBH_TABLE_MAIN && route->gateway.family && is_by_other_rail && is_exact)
         return g_strdup_printf("main sends it through %s via %s", name, ibh_ip_format(&route->gateway, text));
@@ -113,8 +116,9 @@ static char *why_left_to_main(const IbhProbePair *pair)
     return g_strdup_printf("no gateway of its own: main sends it through %s", name);
 }
 
-/* If the kernel accepted an ICMP redirect, it keeps the new gateway beside the route, for this destination only: the
- * matching route has another gateway. For a multipath route, the kernel tells the first hop, whichever it uses. */
+/* If the kernel accepted an ICMP redirect, it keeps the new gateway beside the route, for this destination only, so the
+ * matching route has another gateway than the one used. For a multipath route, the kernel always tells the first hop of
+ * the matching route, so a difference means nothing. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used)
 {
     IbhLookup *route = &pair->route;
@@ -128,6 +132,7 @@ void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used)
 
 /* ---- next hops ---- */
 
+/* Returns the hop of this address on this link. Makes it if there is none. */
 static IbhProbeHop *intern_hop(IbhProbe *probe, const IbhLink *link, const IbhIp *ip, gboolean is_own)
 {
     IbhProbeHop *hop = ibh_probe_hop(probe, link->ifindex, ip);
@@ -152,8 +157,8 @@ static void free_hops(gpointer first)
     }
 }
 
-/* If the kernel routes through the rail, the next hop is the gateway or the peer. Otherwise packets that are bound to
- * the rail can only go to a neighbour. */
+/* If the kernel routes through the rail, the next hop is the gateway or the peer. If not, packets that are tied to the
+ * rail can only go to a neighbour. */
 void ibh_probe_find_hops(IbhProbe *probe)
 {
     IBH_EACH_PAIR (pair, probe) {
@@ -170,7 +175,7 @@ void ibh_probe_find_hops(IbhProbe *probe)
         (void)intern_hop(probe, source->nic->link, &source->ip, TRUE);
 }
 
-/* Leaves pairs out; the others get new numbers. The silence of a pair whose packets were under way when a signal came
+/* The pairs that stay get new indexes. After a signal, only finished pairs stay: if the others got no replies, this
  * means nothing. */
 void ibh_probe_sift(IbhProbe *probe)
 {
@@ -196,8 +201,8 @@ void ibh_probe_sift(IbhProbe *probe)
 
 /* ---- a probe ---- */
 
-/* A list of all hosts of a fabric contains this host, too. Its own addresses (a VIP on lo) get no echoes, but --probe
- * asks for them: another host may have them. */
+/* Adds each address once. A list of all hosts of a fabric contains this host. --probe sends no echoes to this host's
+ * own addresses (for example a VIP on lo), but asks for them, because another host may have them, too. */
 static void add_peers(IbhProbe *probe, const GArray *peers)
 {
     IBH_EACH (const IbhIp, ip, peers) {
@@ -242,7 +247,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
                         .unfinished = IBH_NEW_ARRAY(IbhProbeUnasked),
                         .count = (guint)request->count,
                         .rdma = request->rdma};
-    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* all rails, or the NICs of --iface */
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) { /* all rails, or the NICs that --iface names */
         if (rails->only ? ibh_nic_is_selected(nic, rails->only) : nic->status == IBH_NIC_RAIL)
             g_ptr_array_add(probe->nics, (gpointer)(guintptr)nic);
     }
@@ -323,7 +328,7 @@ int ibh_probe_family(const IbhProbePair *pair)
     return pair->route.to.family == AF_INET6;
 }
 
-/* The MTU of IPv6 may be smaller: programs send no larger packets then. */
+/* The MTU of IPv6 may be smaller than the link's; then IPv6 sends no larger packets. */
 guint ibh_probe_full_size(const IbhProbePair *pair)
 {
     const IbhLink *link = ibh_probe_link(pair);
@@ -362,6 +367,6 @@ void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours)
             continue;
         pair->step = IBH_STEP_QUESTIONS;
         if (pair->rdma == IBH_RDMA_UNASKED && !pair->received && !(pair->hop && pair->hop->lladdr.len))
-            pair->rdma = IBH_RDMA_NO_ECHO; /* the finding about echoes is enough */
+            pair->rdma = IBH_RDMA_NO_ECHO; /* the finding about lost echoes is enough */
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The acting parts of --probe: one loop (run_io.c) sends, receives and waits.
+ * The parts of --probe that do input and output. One loop (run_io.c) sends, receives and waits.
  */
 #pragma once
 
@@ -12,23 +12,23 @@
 #include <poll.h>
 #include <stddef.h>
 
-/* The order of what the loop waits for. First a packet socket, which hears what passes the NICs in both ways, dropped
- * or not. Then, for each source, a raw socket for echoes that is bound to its address, or a negative errno if there is
- * none; and a socket to the process that sends RDMA requests, or -1. Each source has a process of its own, because one
- * may block for ever. */
+/* The order of the descriptors in IbhProber.fds, for which the loop waits. The first is a packet socket, which hears
+ * what leaves and comes in through all NICs, dropped or not. Then each source has two: a raw socket for echoes, bound
+ * to the source's address (if it could not be opened, a negative errno), and a socket to the process that sends RDMA
+ * requests (-1 if there is none). Each source has its own process, because a process may block for ever. */
 enum { IBH_EAR, IBH_ECHOES, IBH_ASKER };
 
 typedef struct {
     IbhProbe *probe;
     IbhFlight flight;
     IbhNetlink *netlink;
-    const char *sysfs;       /* replaces /sys */
+    const char *sysfs;       /* read instead of /sys */
     gboolean shows_progress; /* on standard error */
-    gint64 shown;            /* when it was last shown */
+    gint64 shown;            /* when progress was last shown */
     struct pollfd *fds;
     guint n_fds;
-    int tcp, solicit; /* raw sockets of IPv6 that only send; -1: no IPv6 */
-    guint8 *bytes;    /* one packet */
+    int tcp, solicit; /* raw sockets of IPv6 that only send; -1 without IPv6 */
+    guint8 *bytes;    /* room for one packet */
     gint64 next;      /* when the next packet may leave */
 } IbhProber;
 
@@ -42,37 +42,42 @@ typedef union {
 
 /* ---- run_io.c ---- */
 
-/* Asks all pairs; then `probe` can be judged. */
+/* Asks all pairs. Afterwards, ibh_probe_judge() can judge `probe`. */
 gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, gboolean shows_progress,
                        GError **error);
 
 /* ---- sockets_io.c ---- */
 
-/* Fails if nothing can be sent at all. */
+/* Opens all sockets. Fails without CAP_NET_RAW; other sockets may be missing afterwards. */
 gboolean ibh_prober_open(IbhProber *prober, GError **error);
 void ibh_prober_close(IbhProber *prober);
+/* Returns the address without a port. */
 IbhSockAddress ibh_socket_address(const IbhIp *ip, socklen_t *ret_size);
-/* Packets leave from this address through its NIC; replies may come in through any. Returns 0 or an errno. */
+/* Makes packets leave from the source's address through its NIC. Replies may come in through any NIC. Returns 0 or an
+ * errno. */
 int ibh_socket_bind(int fd, const IbhProbeSource *source);
-/* Ties a socket to the source's NIC for sending, or to none. */
+/* With `is_tied`, makes the socket send through the source's NIC, and otherwise as the routes say. Returns FALSE on
+ * failure. */
 gboolean ibh_socket_tie(int fd, const IbhProbeSource *source, gboolean is_tied);
 
 /* ---- wire_io.c: functions that send return 0 or an errno ---- */
 
 int ibh_prober_send(IbhProber *prober, const IbhShot *shot);
-/* Asks through this link who has the address `whom`; `from` names the sender in IPv4. */
+/* Asks through this link which hardware address has `whom`. In IPv4, the question names `from` as its sender. */
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom);
-/* Waits until something comes or until this time, and takes what came. FALSE: nothing did. */
+/* Waits until something comes in, or until this time, and takes what came in. Returns FALSE if nothing did. */
 gboolean ibh_prober_wait(IbhProber *prober, gint64 until);
-/* The packet socket missed nothing. */
-gboolean ibh_prober_heard_all(IbhProber *prober);
+/* Reads what has come in. Returns TRUE if the packet socket missed no packet of the run. */
+gboolean ibh_prober_read_rest(IbhProber *prober);
 
 /* ---- local_io.c, rdma_io.c ---- */
 
-/* Reads the kernel's counters before and after the run, and then also what is attached to NICs. */
+/* Call it before and after the run: reads the kernel's counters, and after the run also what is attached to NICs. */
 void ibh_prober_read_local(IbhProber *prober, gboolean after);
-/* Reads the neighbour tables' limits and use: IPv4, IPv6. */
+/* Reads the limits and use of the neighbour tables of IPv4 and IPv6. */
 gboolean ibh_prober_read_tables(IbhProber *prober, IbhNeighbourTable ret_tables[2], GError **error);
-/* Lets another process send an RDMA request. If the kernel blocks that process, nobody waits for it. */
+/* Lets another process send an RDMA request, so that --probe does not wait if the kernel blocks that process. Returns 0
+ * or an errno. */
 int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair);
+/* Takes what the process at the other end of this socket tells. Sets the socket to -1 if the process has ended. */
 void ibh_prober_take_rdma(IbhProber *prober, int *asker);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --probe --rdma uses the kernel's own interface, /dev/infiniband/rdma_cm: no library, no verbs. It sends SIDR
- * requests, by which a connection manager asks for a datagram service. Any answer of the peer's connection manager came
- * by RDMA, even "no such service".
+ * --probe --rdma uses the kernel's own interface, /dev/infiniband/rdma_cm, without a library or verbs. It sends SIDR
+ * requests, with which a connection manager asks for a datagram service. Any answer of the peer's connection manager,
+ * even "no such service", proves that RDMA works.
  *
- * A process that ends a request can block for ever in the kernel if the host's firewall drops the packets (Soft-RoCE).
- * So child processes send the requests, and nobody waits for them: a child receives the number of a pair for each
- * request, and tells how far the request came.
+ * With Soft-RoCE, a process that ends a request can block for ever in the kernel if the host's firewall drops the
+ * packets. So child processes send the requests, and --probe does not wait for their end. For each request, the parent
+ * sends the index of a pair to a child, and the child tells how far the request came.
  */
 #include "host/tree.h"
 #include "probe/prober_io.h"
@@ -21,11 +21,11 @@
 
 #define DEVICE "/dev/infiniband/rdma_cm"
 #define ROCE_PORT 4791
-#define QUEUE_PAIR_UD 4 /* enum ib_qp_type: unreliable datagrams, which is what SIDR is for */
-#define ADDRESS_MS 500
-#define ROUTE_MS 1000 /* on InfiniBand, for the subnet manager's answer */
+#define QUEUE_PAIR_UD 4 /* enum ib_qp_type: unreliable datagrams, which SIDR sets up */
+#define ADDRESS_MS 500  /* how long the kernel may take to resolve an address */
+#define ROUTE_MS 1000   /* how long the kernel may take to find a path; on InfiniBand, it asks the subnet manager */
 
-/* Events of <rdma/rdma_cma.h>, a header of the library. */
+/* The events of <rdma/rdma_cma.h>, which is a header of the library that we do not use. */
 enum {
     EVENT_ADDR_RESOLVED,
     EVENT_ADDR_ERROR,
@@ -47,9 +47,9 @@ typedef struct {
 
 typedef struct {
     const IbhProbe *probe;
-    int parent;  /* receives a guint32, sends a Result */
-    int channel; /* -1: could not be opened, because of `error`; ENOENT: the module rdma_ucm is not loaded */
-    int error;
+    int parent;  /* the socket to the parent, which sends a guint32 and receives a Result */
+    int channel; /* DEVICE; -1 if it could not be opened */
+    int error;   /* why it could not be opened; ENOENT: the module rdma_ucm is not loaded */
 } Asker;
 
 static void tell_parent(const Asker *asker, guint32 pair, IbhCause cause, int error)
@@ -60,8 +60,8 @@ static void tell_parent(const Asker *asker, guint32 pair, IbhCause cause, int er
         _exit(1);
 }
 
-/* A command is one write of its header and `in`, which says where the kernel puts the answer. Returns 0 or an errno. No
- * command waits for the network. */
+/* Gives the kernel a command with one write of a header and `in`, which says where the kernel puts the answer. Returns
+ * 0 or an errno. No command waits for the network. */
 static int command(const Asker *asker, guint32 number, const void *in, gsize size, gsize answer_size)
 {
     guint8 bytes[sizeof(struct rdma_ucm_cmd_hdr) + sizeof(struct rdma_ucm_connect)];
@@ -72,6 +72,7 @@ static int command(const Asker *asker, guint32 number, const void *in, gsize siz
     return write(asker->channel, bytes, sizeof header + size) < 0 ? errno : 0;
 }
 
+/* Writes the address, and returns its size. */
 static guint16 put_address(struct __kernel_sockaddr_storage *to, const IbhIp *ip)
 {
     socklen_t size;
@@ -81,7 +82,8 @@ static guint16 put_address(struct __kernel_sockaddr_storage *to, const IbhIp *ip
     return (guint16)size;
 }
 
-/* The kernel reports only events of requests that have a number, `uid`. */
+/* Sends the request of the pair with the index `i`. `uid` must not be 0, because the kernel reports no events of such
+ * requests. */
 static void begin_request(const Asker *asker, guint32 i)
 {
     const IbhProbePair *pair = ibh_probe_pair(asker->probe, i);
@@ -105,10 +107,11 @@ static void begin_request(const Asker *asker, guint32 i)
     tell_parent(asker, i, error ? cause : IBH_RDMA_NO_WAY, error);
 }
 
-/* A positive status comes from the peer, a negative errno from the kernel. Requests go to port 0, where no program can
- * listen. Finished ones stay until this process ends, because ending one may block. Kernels before 5.8 know less of
- * struct rdma_ucm_connect than `sizeof` says. */
-static void take(const Asker *asker, const struct rdma_ucm_event_resp *event)
+/* Does the next step of the request that the event is about. A positive status comes from the peer, a negative errno
+ * from the kernel. Requests go to port 0, where no program can listen. This process does not end finished requests,
+ * because that may block. Kernels before 5.8 have a shorter struct rdma_ucm_connect, so the write has no more than they
+ * know. */
+static void take_event(const Asker *asker, const struct rdma_ucm_event_resp *event)
 {
     const struct rdma_ucm_resolve_route route = {.id = event->id, .timeout_ms = ROUTE_MS};
     const struct rdma_ucm_connect ask = {.id = event->id, .conn_param.valid = 1};
@@ -143,15 +146,16 @@ static void take(const Asker *asker, const struct rdma_ucm_event_resp *event)
     tell_parent(asker, (guint32)(event->uid - 1), cause, cause ? error : 0);
 }
 
-/* This process may never end, so it closes everything that the parent has open, above all its output. It ends when the
- * parent closes the socket. The kernel accepts commands only from the process that opened the channel. */
-G_GNUC_NORETURN static void live(const IbhProbe *probe, int parent)
+/* Runs the child. It may never end, so it closes all descriptors of the parent: others may wait for the end of its
+ * output. It ends when the parent closes the socket. It opens the channel itself, because the kernel accepts commands
+ * only from the process that opened the channel. */
+G_GNUC_NORETURN static void run_child(const IbhProbe *probe, int parent)
 {
     Asker asker = {.probe = probe, .parent = parent};
     const long max = sysconf(_SC_OPEN_MAX);
     struct {
         struct rdma_ucm_event_resp event;
-        guint8 more[64]; /* of later kernels */
+        guint8 more[64]; /* room for what later kernels add */
     } answer = {.event = {0}};
     const struct rdma_ucm_get_event get = {.response = (guint64)(guintptr)&answer};
     guint32 pair;
@@ -161,7 +165,9 @@ G_GNUC_NORETURN static void live(const IbhProbe *probe, int parent)
             close(fd);
     }
     asker.channel = open(DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    asker.error = asker.channel >= 0 ? 0 : errno == ENXIO || errno == ENODEV ? ENOENT : errno; /* no driver */
+    asker.error = asker.channel >= 0                  ? 0
+                  : errno == ENXIO || errno == ENODEV ? ENOENT
+                                                      : errno; /* no driver has the device file */
     for (;;) {
         struct pollfd fds[] = {{.fd = parent, .events = POLLIN}, {.fd = asker.channel, .events = POLLIN}};
 
@@ -172,10 +178,11 @@ G_GNUC_NORETURN static void live(const IbhProbe *probe, int parent)
         if (fds[0].revents)
             begin_request(&asker, pair);
         while (asker.channel >= 0 && !command(&asker, RDMA_USER_CM_CMD_GET_EVENT, &get, sizeof get, sizeof answer))
-            take(&asker, &answer.event);
+            take_event(&asker, &answer.event);
     }
 }
 
+/* Returns the socket to a new child; -1 on failure. */
 static int start_asker(const IbhProbe *probe)
 {
     int ends[2], pid;
@@ -184,7 +191,7 @@ static int start_asker(const IbhProbe *probe)
         return -1;
     pid = fork();
     if (pid == 0)
-        live(probe, ends[1]);
+        run_child(probe, ends[1]);
     close(ends[1]);
     if (pid < 0)
         close(ends[0]);
@@ -193,9 +200,10 @@ static int start_asker(const IbhProbe *probe)
 
 /* ---- the parent ---- */
 
-/* Soft-RoCE, unlike adapters, sends through the kernel's firewall. A firewall that drops such a request also drops an
- * empty datagram to the same port, and the kernel reports that. */
-static gboolean is_filtered(const IbhProbePair *pair, const char *sysfs)
+/* Returns TRUE if this host's firewall drops the requests of Soft-RoCE, which, unlike adapters, sends through the
+ * firewall. Sends an empty datagram to the same port to find out, because the kernel reports that the firewall drops
+ * it. */
+static gboolean test_firewall(const IbhProbePair *pair, const char *sysfs)
 {
     const IbhProbeSource *source = ibh_probe_source(pair);
     const char *rdma = source->nic->link->rdma;
@@ -209,7 +217,7 @@ static gboolean is_filtered(const IbhProbePair *pair, const char *sysfs)
     if (!length || !ibh_tree_has(&tree, "sys/class/infiniband/%.*s/parent", length, rdma) ||
         (fd = socket(source->ip.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) < 0)
         return FALSE;
-    to.four.sin_port = g_htons(ROCE_PORT); /* IPv6 has the port at the same offset */
+    to.four.sin_port = g_htons(ROCE_PORT); /* struct sockaddr_in6 has the port at the same offset */
     filtered = ibh_socket_bind(fd, source) == 0 && sendto(fd, "", 0, 0, &to.generic, size) < 0 &&
                (errno == EPERM || errno == ENOBUFS);
     close(fd);
@@ -221,13 +229,14 @@ int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair)
     const guint32 i = (guint32)(pair - ibh_probe_pair(prober->probe, 0));
     int *asker = &prober->fds[IBH_ASKER + 2 * pair->source].fd;
 
-    if (is_filtered(pair, prober->sysfs)) {
+    if (test_firewall(pair, prober->sysfs)) {
         pair->rdma = IBH_RDMA_FILTERED;
         return EPERM;
     }
     if (*asker < 0 && (*asker = start_asker(prober->probe)) < 0)
         return EAGAIN;
-    (void)send(*asker, &i, sizeof i, MSG_DONTWAIT | MSG_NOSIGNAL); /* the child tells when it begins */
+    (void)send(*asker, &i, sizeof i,
+               MSG_DONTWAIT | MSG_NOSIGNAL); /* if this fails, the child does not tell that it began */
     return 0;
 }
 

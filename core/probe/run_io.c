@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --probe from its beginning to its end: the kernel's routes of all pairs (pairs.c), this host's own addresses, the
- * pairs one after the other (flight.c, wire_io.c), and what passes the NICs meanwhile (evidence.c). Then judge.c says
- * what is wrong with each pair, and verdict.c who is at fault.
+ * Runs --probe from its beginning to its end. It looks up the routes of all pairs (pairs.c), asks for this host's own
+ * addresses, and asks the pairs (flight.c, wire_io.c), while it hears what passes the NICs (evidence.c). Then judge.c
+ * finds what is wrong with each pair, and verdict.c who is at fault.
  */
 #include "check/look_io.h"
 #include "probe/prober_io.h"
@@ -13,26 +13,29 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
-#define COLLECT_EVERY (G_USEC_PER_SEC / 50)
-#define SHOW_EVERY (G_USEC_PER_SEC / 4)
-#define FULL_WAIT (G_USEC_PER_SEC / 10) /* before a packet is sent again that a full table or queue refused */
-#define REFUSALS 10                     /* how often a pair tries: a queue that is too small refuses always */
+#define COLLECT_EVERY (G_USEC_PER_SEC / 50) /* between two looks for settled and finished pairs */
+#define SHOW_EVERY (G_USEC_PER_SEC / 4)     /* between two lines of progress */
+/* How long a pair waits if the neighbour table or a queue is full, and how often it sends again: a queue that is too
+ * small refuses every packet. */
+#define FULL_WAIT (G_USEC_PER_SEC / 10)
+#define REFUSALS 10
 
-/* The first signal ends the loop, so that the report says what is known; the second one ends the process. */
+/* The first signal ends the loop, and the report says what is known. The second signal ends the process. */
 static volatile sig_atomic_t was_interrupted;
 
-static void interrupt(int number)
+static void on_signal(int number)
 {
     (void)number;
     was_interrupted = 1;
 }
 
+/* Sends the packet, and notes the result. */
 static void send_shot(IbhProber *prober, const IbhShot *shot)
 {
     IbhProbePair *pair = shot->pair;
     const gint64 before = g_get_monotonic_time();
     const int problem = ibh_prober_send(prober, shot);
-    /* the neighbour table, or the NIC's queue, is full: IPv6 reports a full table as EINVAL */
+    /* the neighbour table or the NIC's queue is full; IPv6 reports a full table as EINVAL */
     const gboolean is_full = problem == ENOBUFS || (problem == EINVAL && ibh_probe_family(pair));
 
     if (shot->ask <= IBH_ASK_SIZE && is_full && pair->refusals < REFUSALS) {
@@ -44,16 +47,16 @@ static void send_shot(IbhProber *prober, const IbhShot *shot)
         if (problem)
             pair->send_error = problem;
         else
-            ibh_probe_sent(pair, shot->number, before);
+            ibh_probe_note_sent(pair, shot->number, before);
     }
     if (shot->ask == IBH_ASK_SYN)
         pair->syn = IBH_SYN_SILENT;
     pair->mtu.held |= shot->ask == IBH_ASK_SIZE && problem == EPERM;
-    ibh_flight_launched(&prober->flight, shot, g_get_monotonic_time(), !problem);
+    ibh_flight_note_sent(&prober->flight, shot, g_get_monotonic_time(), !problem);
 }
 
 /* Reads the neighbour tables of both families. */
-static gboolean learn(IbhProber *prober, GError **error)
+static gboolean read_neighbours(IbhProber *prober, GError **error)
 {
     g_autoptr(GArray) neighbours = IBH_NEW_ARRAY(IbhNeighbour);
 
@@ -64,8 +67,8 @@ static gboolean learn(IbhProber *prober, GError **error)
     return TRUE;
 }
 
-/* Sends, receives and waits until all pairs are finished. The entry of a finished pair makes room for another pair's. A
- * line of progress is overwritten by the next one or by the report. */
+/* Sends, receives and waits until all pairs are gone. Deletes the neighbour entry of each finished pair, which makes
+ * room for the entry of another pair. The next line of progress, or the report, overwrites the last one. */
 static gboolean ask_pairs(IbhProber *prober, GError **error)
 {
     IbhFlight *flight = &prober->flight;
@@ -86,7 +89,7 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
             fprintf(stderr, "\r%u of %u pairs of addresses asked\033[K", flight->finished, prober->probe->pairs->len);
             prober->shown = now;
         }
-        if (flight->settled && !learn(prober, error))
+        if (flight->settled && !read_neighbours(prober, error))
             return FALSE;
         for (guint i = flight->finished; i < flight->begun; i++) {
             IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
@@ -103,16 +106,16 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
     return TRUE;
 }
 
-/* Waits until this time, and takes what comes. */
-static void pass(IbhProber *prober, gint64 until)
+/* Waits until this time, or for a signal, and takes what comes in. */
+static void wait_until(IbhProber *prober, gint64 until)
 {
     while (g_get_monotonic_time() < until && !was_interrupted)
         (void)ibh_prober_wait(prober, until);
 }
 
 /* Asks which other hosts have our own addresses, or answer for them. Each rail asks for its own address without naming
- * a sender (RFC 5227): only another host with the same address answers. Another rail asks for the same address and
- * names itself: a proxy answers as well. Returns until when answers may come; 0: no question was sent. */
+ * a sender (RFC 5227), so only another host with the same address answers. Another rail asks for the same address and
+ * names itself, so a proxy answers, too. Returns until when late answers of proxies may come; 0: none are expected. */
 static gint64 ask_own(IbhProber *prober)
 {
     const IbhProbe *probe = prober->probe;
@@ -122,11 +125,11 @@ static gint64 ask_own(IbhProber *prober)
     IBH_EACH_SOURCE (source, probe) {
         const IbhProbeSource *other = ibh_probe_witness(probe, source);
 
-        pass(prober, prober->next);
+        wait_until(prober, prober->next);
         if (ibh_prober_send_who(prober, source->nic->link, &none, &source->ip) ||
             (other && ibh_prober_send_who(prober, other->nic->link, &other->ip, &source->ip)))
             continue;
-        if (other || source->ip.family == AF_INET6) /* whose question a proxy answers, late */
+        if (other || source->ip.family == AF_INET6) /* a proxy answers this question late */
             until = g_get_monotonic_time() + IBH_PROBE_PROXY_WAIT;
     }
     return until;
@@ -138,7 +141,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     IbhNeighbourTable before[2], after[2];
     gint64 proxies;
 
-    IBH_EACH_PAIR (pair, probe) { /* by which NIC the address's own traffic would leave */
+    IBH_EACH_PAIR (pair, probe) { /* which NIC would the address's own traffic leave through? */
         IbhLookup used = pair->route;
 
         pair->route.match = TRUE;
@@ -148,7 +151,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
         ibh_probe_take_hop(pair, &used);
     }
     ibh_probe_sift(probe);
-    if (!learn(prober, error) || !ibh_prober_read_tables(prober, before, error))
+    if (!read_neighbours(prober, error) || !ibh_prober_read_tables(prober, before, error))
         return FALSE;
     ibh_prober_read_local(prober, FALSE);
     proxies = ask_own(prober);
@@ -159,8 +162,8 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     ibh_prober_read_local(prober, TRUE);
     for (int six = 0; six <= 1; six++)
         probe->was_full[six] = after[six].full > before[six].full;
-    probe->hears = ibh_prober_heard_all(prober);
-    pass(prober, proxies);
+    probe->hears = ibh_prober_read_rest(prober);
+    wait_until(prober, proxies);
     probe->interrupted = was_interrupted != 0;
     if (was_interrupted)
         ibh_probe_sift(probe);
@@ -169,7 +172,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
 
 gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, gboolean shows_progress, GError **error)
 {
-    const struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     IbhProber prober = {.probe = probe,
                         .flight.probe = probe,
                         .netlink = netlink,

@@ -18,14 +18,15 @@
 #define IPV6_UNICAST_IF 76
 #endif
 
-#define HEAD_BYTES 128 /* of others' packets: longer than all that is read of them */
+/* Bytes that the filter keeps of each packet except this run's echoes; evidence.c reads no further. */
+#define HEAD_BYTES 128
 #define FLAGS (SOCK_CLOEXEC | SOCK_NONBLOCK)
-#define RECEIVE_BUFFER (32 * 1024 * 1024) /* 200 replies of 9,000 bytes overflow the default; a flood, more */
+#define RECEIVE_BUFFER (32 * 1024 * 1024) /* bytes: 200 replies of 9,000 bytes overflow the default */
 
-/* ---- filters, in the kernel, before others' packets fill a socket's buffer ---- */
+/* ---- filters: the kernel drops foreign packets before they fill a socket's buffer ---- */
 
 #define LOAD(size, mode, at) BPF_STMT(BPF_LD | (size) | (mode), (guint32)(at))
-/* The step at the place `at`: to the place `yes` if what was loaded is the value, or else to `no`. */
+/* The instruction with the index `at`: it goes to the instruction `yes` if the value was loaded, and to `no` if not. */
 #define IF(at, value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, (yes) - ((at) + 1), (no) - ((at) + 1))
 #define RETURN(bytes) BPF_STMT(BPF_RET | BPF_K, bytes)
 
@@ -34,12 +35,12 @@ static void attach_filter(int fd, struct sock_filter *steps, gsize count)
     struct sock_fprog program = {.len = (unsigned short)count, .filter = steps};
 
     (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
-                     sizeof program); /* without it, evidence.c drops them */
+                     sizeof program); /* if this fails, evidence.c ignores foreign packets */
 }
 
-/* Lets ARP, ICMP of both families, fragments of IPv6 and answers to SYNs pass: little of what others send; evidence.c
- * recognises ours. Our echoes come whole, because their checksum covers all bytes; the kernel drops a reply with a
- * wrong one. */
+/* Attaches a filter that lets only ARP, ICMP of both families, fragments of IPv6 and answers to SYNs pass; evidence.c
+ * recognises which of them concern this run. It keeps all bytes of this run's echoes, because evidence.c tests the
+ * checksum over them: the kernel would silently drop a reply with a wrong checksum. */
 static void filter_ear(int fd, guint32 tag)
 {
     enum { SIX = 9, SIX_ECHO = 15, DROP = 17, HEAD, WHOLE };
@@ -50,7 +51,7 @@ static void filter_ear(int fd, guint32 tag)
         IF(3, ETH_P_IP, 4, DROP),
         LOAD(BPF_B, BPF_ABS, 9),
         IF(5, IPPROTO_ICMP, 6, DROP),
-        BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0), /* behind the header */
+        BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0), /* X = the length of the IPv4 header */
         LOAD(BPF_W, BPF_IND, 8),
         IF(8, tag, WHOLE, HEAD),
         LOAD(BPF_B, BPF_ABS, 6), /* SIX */
@@ -94,13 +95,13 @@ gboolean ibh_socket_tie(int fd, const IbhProbeSource *source, gboolean is_tied)
     return set_option(fd, six ? IPPROTO_IPV6 : IPPROTO_IP, six ? IPV6_UNICAST_IF : IP_UNICAST_IF, (int)htonl(device));
 }
 
-static void enlarge(int fd)
+static void enlarge_buffer(int fd)
 {
     if (!set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER))
         (void)set_option(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER);
 }
 
-/* With RECVERR the kernel reports that its neighbour table is full. */
+/* With IP_RECVERR, the kernel reports that its neighbour table is full. */
 int ibh_socket_bind(int fd, const IbhProbeSource *source)
 {
     const gboolean six = source->ip.family == AF_INET6;
@@ -113,9 +114,9 @@ int ibh_socket_bind(int fd, const IbhProbeSource *source)
     return 0;
 }
 
-/* Receives echo replies alone: the filter has a bit for each type to drop, in one word for ICMP. Echoes are sent with
- * Don't Fragment, even if the kernel has learned a smaller MTU. Returns a negative errno if, for example, the address
- * is gone: other sources can still ask. */
+/* Opens a socket that receives only echo replies. Its filter has a bit for each type of ICMP that it drops: 32 bits in
+ * IPv4, 256 in IPv6. Echoes are sent with Don't Fragment, even if the kernel has learned a smaller MTU. Returns a
+ * negative errno on failure, for example if the address is gone; other sources can still ask. */
 static int open_echoes(const IbhProbeSource *source)
 {
     const gboolean six = source->ip.family == AF_INET6;
@@ -131,7 +132,7 @@ static int open_echoes(const IbhProbeSource *source)
         (void)close(fd);
         return -problem;
     }
-    enlarge(fd);
+    enlarge_buffer(fd);
     memset(dropped, 0xff, sizeof dropped);
     dropped[type / 32] &= ~(1u << type % 32);
     (void)setsockopt(fd, six ? IPPROTO_ICMPV6 : SOL_RAW, six ? ICMP6_FILTER : ICMP_FILTER, dropped,
@@ -139,7 +140,7 @@ static int open_echoes(const IbhProbeSource *source)
     return fd;
 }
 
-/* This socket only sends: its filter drops everything. */
+/* Opens a socket that only sends: its filter drops everything that comes in. */
 static int open_sender(int protocol, int option, int value)
 {
     struct sock_filter none[] = {RETURN(0)};
@@ -170,7 +171,7 @@ gboolean ibh_prober_open(IbhProber *prober, GError **error)
     prober->fds[IBH_EAR] = (struct pollfd){.fd = ear, .events = POLLIN};
     if (ear >= 0) {
         filter_ear(ear, probe->tag);
-        enlarge(ear);
+        enlarge_buffer(ear);
     }
     if (ear >= 0 && bind(ear, (const struct sockaddr *)&all, sizeof all) == 0)
         return TRUE;
@@ -179,7 +180,8 @@ gboolean ibh_prober_open(IbhProber *prober, GError **error)
     return FALSE;
 }
 
-/* A process that sends RDMA requests ends when its socket is closed, if it can end; nobody waits for it. */
+/* Closing the socket to a process that sends RDMA requests ends that process, unless the kernel blocks it. --probe does
+ * not wait for its end. */
 void ibh_prober_close(IbhProber *prober)
 {
     for (guint i = 0; i < prober->n_fds; i++)

@@ -1,144 +1,149 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What can be wrong with a pair of rail and peer: one table from cause to code, severity, words and advice. And what of
- * this host could drop packets: one table from counter or attachment to words.
+ * Two tables. One has a row for each cause, which is something that can be wrong with a pair: its code, severity, words
+ * and advice. The other has a row for each fact, which is something on this host that could drop packets.
  */
 #pragma once
 
 #include "check/finding.h"
 
-/* The stages of a packet's way. A report tells the first one that was not seen. */
+/* The stages of a packet's way. A report names the first stage at which a pair has a problem. */
 typedef enum {
     IBH_STAGE_WAY,       /* the rail's own traffic leaves through the rail */
-    IBH_STAGE_QUESTION,  /* this host asks who has the next hop's address */
+    IBH_STAGE_QUESTION,  /* this host asks which hardware address the next hop has */
     IBH_STAGE_ANSWER,    /* one host answers, once */
     IBH_STAGE_ENTRY,     /* the kernel uses that answer */
     IBH_STAGE_SENT,      /* the echo leaves */
-    IBH_STAGE_REPLY,     /* its reply comes in, intact */
+    IBH_STAGE_REPLY,     /* the reply comes in intact */
     IBH_STAGE_DELIVERED, /* this host does not drop the reply */
-    IBH_STAGE_SENDER,    /* the right NIC sent the reply, to the right NIC */
-    IBH_STAGE_SIZE,      /* packets of full size pass, too */
+    IBH_STAGE_SENDER,    /* the right NIC of the peer sent the reply to the right NIC of this host */
+    IBH_STAGE_SIZE,      /* packets of full size pass, and not only small ones */
     IBH_STAGE_RDMA,      /* RDMA requests are answered */
     IBH_N_STAGES
 } IbhProbeStage;
 
 typedef enum {
     IBH_CAUSE_NONE,
-    /* why echoes were lost: the first one that is proved */
+    /* why echoes were lost: judge.c takes the first cause that is proved */
     IBH_LOSS_DOWN,
     IBH_LOSS_NO_CARRIER,
-    IBH_LOSS_OURS,     /* a route says that the peer's address is this host's own, or of many hosts */
-    IBH_LOSS_ARP_OFF,  /* the NIC does not use ARP */
-    IBH_LOSS_TABLE,    /* the neighbour table was full */
-    IBH_LOSS_UNHEARD,  /* this host dropped the answer to ARP */
-    IBH_LOSS_HELD,     /* echoes do not leave through the rail, or the kernel refuses to send them */
-    IBH_LOSS_MARKED,   /* the kernel finds a route, but refuses what is sent */
-    IBH_LOSS_NO_WAY,   /* no route by this NIC, or an error route */
-    IBH_LOSS_DROPPED,  /* a reply came in, and this host dropped it */
-    IBH_LOSS_MANGLED,  /* a reply came in with a wrong checksum */
-    IBH_LOSS_TOLD,     /* another finding explains the loss */
-    IBH_LOSS_REDIRECT, /* an ICMP redirect overrides the route */
-    IBH_LOSS_REFUSED,  /* the peer or a router sent an ICMP error */
-    IBH_LOSS_SOME,     /* other echoes came back */
-    IBH_LOSS_TRANSLATED,
-    IBH_LOSS_DETOUR,    /* the peer is a neighbour, but the route has a gateway */
-    IBH_LOSS_GATEWAY,   /* the gateway does not answer ARP */
-    IBH_LOSS_BEYOND,    /* the gateway answers ARP, and echoes left for it */
-    IBH_LOSS_AFTER_ARP, /* the peer answers ARP, and echoes left for it */
-    IBH_LOSS_NOTHING,   /* not even ARP was answered */
-    IBH_LOSS_UNKNOWN,   /* it is not known which way the echoes took */
-    /* the way of the rail's own traffic */
-    IBH_WAY_NONE,
+    IBH_LOSS_OURS,       /* the peer's address has a local, broadcast, anycast or multicast route */
+    IBH_LOSS_ARP_OFF,    /* the NIC does not use ARP */
+    IBH_LOSS_TABLE,      /* the neighbour table was full */
+    IBH_LOSS_UNHEARD,    /* this host dropped the answer to ARP */
+    IBH_LOSS_HELD,       /* echoes do not leave through the rail, or the kernel refuses to send them */
+    IBH_LOSS_MARKED,     /* the kernel finds a route, but refuses to send echoes by it */
+    IBH_LOSS_NO_WAY,     /* there is no route through this NIC, or an error route */
+    IBH_LOSS_DROPPED,    /* a reply came in, and this host dropped it */
+    IBH_LOSS_MANGLED,    /* a reply came in with a wrong checksum */
+    IBH_LOSS_TOLD,       /* another finding explains the loss */
+    IBH_LOSS_REDIRECT,   /* an ICMP redirect overrides the route */
+    IBH_LOSS_REFUSED,    /* the peer or a router sent an ICMP error */
+    IBH_LOSS_SOME,       /* other echoes came back */
+    IBH_LOSS_TRANSLATED, /* this host's address translation changed the echoes */
+    IBH_LOSS_DETOUR,     /* the peer is a neighbour, but the route has a gateway */
+    IBH_LOSS_GATEWAY,    /* the gateway does not answer ARP */
+    IBH_LOSS_BEYOND,     /* the gateway answers ARP, and echoes left for it */
+    IBH_LOSS_AFTER_ARP,  /* the peer answers ARP, and echoes left for it */
+    IBH_LOSS_NOTHING,    /* not even ARP was answered; accuses nobody */
+    IBH_LOSS_UNKNOWN,    /* it is not known which way the echoes took */
+    /* which NIC the rail's own traffic leaves through */
+    IBH_WAY_NONE, /* this traffic has no route */
     IBH_WAY_OTHER_NIC,
-    IBH_WAY_FILTERED, /* the kernel's answer is right, but an echo left elsewhere */
-    /* the entry in this host's neighbour table */
-    IBH_ENTRY_FIXED,
-    IBH_ENTRY_WRONG,
-    IBH_ENTRY_UNANSWERED,
+    IBH_WAY_FILTERED, /* the route look-up finds the rail, but an echo left through another NIC */
+    /* what is wrong with the entry in this host's neighbour table */
+    IBH_ENTRY_FIXED,      /* a permanent entry has another hardware address than the one that answers */
+    IBH_ENTRY_WRONG,      /* before the first packet, the entry had another hardware address */
+    IBH_ENTRY_UNANSWERED, /* echoes come back, but nothing answers ARP */
     /* who answers for the next hop's address */
-    IBH_PEER_FLUX,    /* several NICs of one host: other addresses show the same */
-    IBH_PEER_TWO,     /* two hosts: other addresses do not show the same */
-    IBH_PEER_MANY,    /* one or the other: there is nothing to compare with */
+    IBH_PEER_FLUX,    /* several NICs of one host: they claim its other addresses together, too */
+    IBH_PEER_TWO,     /* two hosts: they claim no other address together */
+    IBH_PEER_MANY,    /* one host or two: other addresses do not decide it */
     IBH_PEER_TWICE,   /* two hosts with one hardware address */
-    IBH_PEER_DOUBLED, /* one host: the wire doubles its frames */
-    /* the way of replies */
-    IBH_BACK_TRANSLATED,
-    IBH_BACK_ENTRY, /* the next hop sent them to another NIC of this host */
-    IBH_BACK_OTHER, /* another host did */
-    IBH_BACK_SENDER,
-    IBH_BACK_STRANGER,
-    IBH_WAY_NOT_KNOWN,
-    /* packets of full size */
-    IBH_SIZE_LOWERED, /* IPv6 has a smaller MTU here than the link */
-    IBH_SIZE_PIECES,
-    IBH_SIZE_TOLD,
-    IBH_SIZE_BEYOND, /* a router reports a smaller MTU, which is no fault */
-    IBH_SIZE_MANGLED,
-    IBH_SIZE_OURS,
-    IBH_SIZE_SILENT,
-    /* how far an RDMA request came: from IBH_RDMA_NO_WAY on, an answer may still come */
-    IBH_RDMA_UNASKED,
-    IBH_RDMA_NO_ECHO,
-    IBH_RDMA_NO_MODULE,
-    IBH_RDMA_FILTERED, /* this host's firewall would drop the request */
-    IBH_RDMA_BLOCKED,  /* the process that sends requests hangs */
-    IBH_RDMA_NO_DEVICE,
-    IBH_RDMA_NO_GID,  /* the device does not know the source address */
-    IBH_RDMA_REFUSED, /* the kernel refused a step, with an errno */
-    IBH_RDMA_NO_WAY,  /* waits for the address to be resolved */
-    IBH_RDMA_NO_PATH, /* waits for the subnet manager */
-    IBH_RDMA_SILENT,  /* waits for the peer */
+    IBH_PEER_DOUBLED, /* one host, whose frames the wire doubles */
+    /* which way replies come */
+    IBH_BACK_TRANSLATED, /* echoes left with other addresses than the pair's */
+    IBH_BACK_ENTRY,      /* the next hop sent the replies to another NIC of this host */
+    IBH_BACK_OTHER,      /* another host sent the replies to another NIC of this host */
+    IBH_BACK_SENDER,     /* a NIC that has another peer's address sent the replies */
+    IBH_BACK_STRANGER,   /* a NIC that has no peer's address sent the replies */
+    IBH_WAY_NOT_KNOWN,   /* no hardware address of the peer is known */
+    /* what happens to packets of full size */
+    IBH_SIZE_LOWERED, /* on this host, IPv6 has a smaller MTU than the link */
+    IBH_SIZE_PIECES,  /* replies come in fragments */
+    IBH_SIZE_TOLD,    /* a host reports them as too long */
+    IBH_SIZE_BEYOND,  /* a router on the way reports them as too long, which is no fault */
+    IBH_SIZE_MANGLED, /* replies come in with a wrong checksum */
+    IBH_SIZE_OURS,    /* this host drops them or their replies */
+    IBH_SIZE_SILENT,  /* they are lost without an ICMP error */
+    /* how far an RDMA request came; from IBH_RDMA_NO_WAY on, an answer may still come */
+    IBH_RDMA_UNASKED,   /* no request was sent yet */
+    IBH_RDMA_NO_ECHO,   /* not asked, because no echo came back */
+    IBH_RDMA_NO_MODULE, /* the module rdma_ucm is not loaded */
+    IBH_RDMA_FILTERED,  /* this host's firewall would drop the request */
+    IBH_RDMA_BLOCKED,   /* the process that sends requests hangs */
+    IBH_RDMA_NO_DEVICE, /* the NIC has no RDMA device */
+    IBH_RDMA_NO_GID,    /* the RDMA device has no GID for the source address */
+    IBH_RDMA_REFUSED,   /* the kernel refused a command with an errno */
+    IBH_RDMA_NO_WAY,    /* the kernel is resolving the address, or could not */
+    IBH_RDMA_NO_PATH,   /* the subnet manager is asked for a path, or found none */
+    IBH_RDMA_SILENT,    /* the peer has not answered */
     IBH_N_CAUSES
 } IbhCause;
 
 typedef enum {
     IBH_AT_HOME,  /* this host is at fault, on these rails */
-    IBH_AT_PEER,  /* the peer is at fault, whichever rails saw it */
+    IBH_AT_PEER,  /* the peer is at fault, whichever rails have the cause */
     IBH_AT_EITHER /* which pairs have the cause tells who is at fault */
 } IbhProbePlace;
 
-/* What could drop a packet on this host: counters of the kernel that grew, what is attached to a NIC, and filters. A
- * finding about packets that this host dropped lists all of these. */
+/* Facts: what could drop a packet on this host. A finding about packets that this host dropped lists the kernel's
+ * counters that grew, what is attached to a NIC or route, and filters. */
 typedef enum {
-    IBH_FACT_QUEUE, /* counters, which have to grow by what was lost */
+    /* counters, listed if they grew by at least as many packets as the pair lost */
+    IBH_FACT_QUEUE,
     IBH_FACT_IPSEC_OUT,
     IBH_FACT_IPSEC_IN,
     IBH_FACT_RP_FILTER,
-    IBH_FACT_TC, /* attached to a NIC */
+    /* listed if attached to the pair's NIC */
+    IBH_FACT_TC,
     IBH_FACT_TCX_OUT,
     IBH_FACT_TCX_IN,
     IBH_FACT_MACVLAN,
     IBH_FACT_XDP,
-    IBH_FACT_ENCAP,      /* attached to the pair's route */
-    IBH_FACT_FILTER_OUT, /* always listed: nothing counts what filters drop */
+    /* listed if attached to the pair's route */
+    IBH_FACT_ENCAP,
+    /* always listed, because nothing counts what filters drop */
+    IBH_FACT_FILTER_OUT,
     IBH_FACT_FILTER_IN,
     IBH_N_FACTS
 } IbhProbeFact;
 
+/* Where a fact drops packets. */
 enum {
-    IBH_DROPS_OUT = 1,    /* before --probe hears the packet leave */
-    IBH_DROPS_IN = 2,     /* after --probe heard it come in */
-    IBH_DROPS_UNHEARD = 4 /* before --probe could hear it */
+    IBH_DROPS_OUT = 1,    /* on the way out, before --probe hears the packet */
+    IBH_DROPS_IN = 2,     /* on the way in, after --probe heard the packet */
+    IBH_DROPS_UNHEARD = 4 /* on the way in, before --probe can hear the packet */
 };
 
 typedef struct {
-    guint drops;
+    guint drops; /* IBH_DROPS_* */
     const char *why, *advice;
-    const char *file,
-        *key; /* a counter of the whole host: its file in /proc/net and the beginning of its name; NULL: of a NIC */
+    const char *file; /* in /proc/net, for a counter of the whole host; NULL for other facts */
+    const char *key;  /* how the counter's name begins */
 } IbhFactRow;
 
-/* One row is all that is said of a cause. Words in braces stand for values of the pair (words.c). judge.c has what
- * proves a cause. */
+/* What is reported about a cause. Words in braces stand for values of the pair (words.c). judge.c decides which causes
+ * a pair has. */
 typedef struct {
     IbhProbeStage stage;
-    const char *problem; /* the code that its pairs have; NULL: the finding's; "": none */
+    const char *problem; /* the code that the pairs get; NULL: `code`; "": no code */
     IbhProbePlace place;
     IbhSeverity severity;
     const char *code; /* NULL: no finding */
     const char *why, *advice, *fix;
-    guint drops;           /* which facts are listed: IBH_DROPS_* */
-    const char *peer_code; /* the code if all rails have it towards a peer; NULL: the same */
+    guint drops;           /* IBH_DROPS_*: the finding lists the facts that drop packets there */
+    const char *peer_code; /* the finding's code if a peer is to blame; NULL: `code` */
 } IbhCauseRow;
 
 extern const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES];

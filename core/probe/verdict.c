@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who is at fault. Pairs with the same cause in the same words, which name neither rail nor peer, share findings. Which
- * pairs have the cause, and which do not, tells whether a peer, a rail or single pairs are to blame.
+ * Decides who is at fault. Pairs share findings if they have the same cause in the same words; these words name neither
+ * rail nor peer. Whether a peer, a rail or single pairs are to blame depends on which pairs have the cause, and which
+ * do not.
  */
 #include "probe/probe.h"
 
@@ -15,36 +16,37 @@ gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact)
     return value;
 }
 
-/* Whom the finding is about. */
+/* Who is to blame, and so what the finding is about. */
 typedef enum { OF_PEERS, OF_RAILS, OF_PAIRS } Share;
 
-/* How many pairs of a peer or a rail have the cause, and how many could: a pair says nothing if this host is to blame
- * for its loss. */
+/* Counts the pairs of a peer or of a rail. */
 typedef struct {
-    guint has, could;
+    guint has;   /* how many have the cause */
+    guint could; /* how many could have it; a pair could not if this host is to blame for its loss */
 } Count;
 
 /* A cause, and the pairs that have it. */
 typedef struct {
     IbhProbe *probe;
     const IbhCauseRow *row;
-    const char *why;  /* in words */
+    const char *why;  /* what the cause says, in words */
     GPtrArray *pairs; /* const IbhProbePair * */
-    Count *counts;    /* of each peer, then of each rail */
+    Count *counts;    /* one for each peer, then one for each rail */
 } Charge;
 
-static Count *tally_of(const Charge *charge, const IbhProbePair *pair, Share share)
+static Count *find_count(const Charge *charge, const IbhProbePair *pair, Share share)
 {
     return &charge->counts[share == OF_PEERS ? pair->peer : charge->probe->peers->len + pair->rail];
 }
 
-/* A peer is to blame if more than one rail has the cause towards it, and all rails that could; likewise a rail. */
+/* Decides who is to blame for the cause that this pair has. It is the peer if more than one of its pairs has the cause,
+ * and all that could have it; if not, the rail by the same rule; and else the pair. */
 static Share share_of(const Charge *charge, const IbhProbePair *pair)
 {
     if (charge->row->place != IBH_AT_EITHER)
         return charge->row->place == IBH_AT_PEER ? OF_PEERS : OF_RAILS;
     for (Share share = OF_PEERS; share < OF_PAIRS; share++) {
-        const Count *count = tally_of(charge, pair, share);
+        const Count *count = find_count(charge, pair, share);
 
         if (count->has > 1 && count->has >= count->could)
             return share;
@@ -52,14 +54,14 @@ static Share share_of(const Charge *charge, const IbhProbePair *pair)
     return OF_PAIRS;
 }
 
-/* Equal texts are one pointer. */
+/* Adds a text, unless the list has it: equal texts are the same pointer. */
 static void add_once(GPtrArray *texts, const char *text)
 {
     if (text && !g_ptr_array_find(texts, text, NULL))
         g_ptr_array_add(texts, (gpointer)(guintptr)text);
 }
 
-/* NULL if there are none. */
+/* Returns the texts with "; " between them; NULL if there are none. */
 static char *join_texts(GPtrArray *texts)
 {
     if (!texts->len)
@@ -68,8 +70,8 @@ static char *join_texts(GPtrArray *texts)
     return g_strjoinv("; ", (char **)texts->pdata);
 }
 
-/* Lists what of this host could have dropped the packets. This belongs to the rail: it does not decide which pairs
- * share a cause. */
+/* Adds the facts that could have dropped the pair's packets. Facts differ between rails, but pairs with different facts
+ * share a finding. */
 static void add_facts(const IbhCauseRow *row, const IbhProbePair *pair, gboolean is_first, GPtrArray *whys,
                       GPtrArray *advice)
 {
@@ -79,7 +81,7 @@ static void add_facts(const IbhCauseRow *row, const IbhProbePair *pair, gboolean
                      enough = fact <= IBH_FACT_RP_FILTER ? MAX(pair->sent - pair->received, 1) : 1;
         const gboolean is_there = fact == IBH_FACT_ENCAP       ? pair->route.encapsulated
                                   : fact < IBH_FACT_FILTER_OUT ? value >= enough
-                                                               : is_first; /* the same for all rails */
+                                                               : is_first; /* these facts are the same for all rails */
 
         if (!is_there || !(of->drops & row->drops))
             continue;
@@ -88,7 +90,7 @@ static void add_facts(const IbhCauseRow *row, const IbhProbePair *pair, gboolean
     }
 }
 
-/* One finding about the peers, the rails, or the remaining pairs that have the cause. */
+/* Makes one finding about all peers, all rails or all single pairs that are to blame; none if there are none. */
 static void report_share(const Charge *charge, Share share)
 {
     IbhProbe *probe = charge->probe;
@@ -102,7 +104,7 @@ static void report_share(const Charge *charge, Share share)
     IbhFinding *finding;
 
     IBH_EACH_POINTER (const IbhProbePair, pair, charge->pairs) {
-        /* a finding about who has the next hop's address names the next hop */
+        /* a finding about who has an address names the next hop, which has the address */
         const IbhIp *peer = at_peer && row->stage == IBH_STAGE_ANSWER && row->place == IBH_AT_PEER
                                 ? &pair->hop->ip
                                 : ibh_probe_peer(pair);
@@ -153,7 +155,7 @@ void ibh_probe_report_causes(IbhProbe *probe)
         const gboolean could = ibh_probe_causes[pair->causes[0]].place != IBH_AT_HOME || !pair->causes[0];
 
         for (Share share = OF_PEERS; could && share < OF_PAIRS; share++)
-            tally_of(&charge, pair, share)->could++;
+            find_count(&charge, pair, share)->could++;
     }
     for (IbhCause cause = IBH_CAUSE_NONE; cause < IBH_N_CAUSES; cause++) {
         charge.row = &ibh_probe_causes[cause];
@@ -173,7 +175,7 @@ void ibh_probe_report_causes(IbhProbe *probe)
                 whys[i] = NULL;
                 g_ptr_array_add(pairs, ibh_probe_pair(probe, i));
                 for (Share share = OF_PEERS; share < OF_PAIRS; share++)
-                    tally_of(&charge, ibh_probe_pair(probe, i), share)->has++;
+                    find_count(&charge, ibh_probe_pair(probe, i), share)->has++;
             }
             for (Share share = OF_PEERS; share <= OF_PAIRS; share++)
                 report_share(&charge, share);

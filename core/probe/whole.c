@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Findings of --probe that are not about single pairs. */
+/* Makes the findings of --probe that are not about pairs. */
 #include "probe/probe.h"
 
 #include "check/row.h"
@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Names peers that no rail asked, with the last rail's reason: silence would look like success. */
+/* Names the peers that no rail asked, with the reason of the last rail. Without this finding, they would seem
+ * reachable. */
 static void report_unasked(IbhProbe *probe)
 {
     const guint n = probe->peers->len;
@@ -55,8 +56,8 @@ static void report_blocked(IbhProbe *probe)
     }
 }
 
-/* If each rail asked each peer and reaches some, but no peer is reached by two rails, then the rails are on separate
- * wires. The finding names what each rail reaches: only a person can tell whether the cables are as intended. */
+/* If each rail asked each peer and reaches some, but no two rails reach the same peer, the rails are on separate wires.
+ * The finding names what each rail reaches, because only a person knows whether the cables are as intended. */
 static void report_separate_wires(IbhProbe *probe)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -91,12 +92,17 @@ static void report_separate_wires(IbhProbe *probe)
 
 #define FIND "find %s (the switches' tables of hardware addresses)"
 
-/* How they claim it. */
-typedef enum { AS_HOST, AS_POD, AS_PROXY, AS_OWN_NIC, N_KINDS } Kind;
+/* What kind of claimant has our address. */
+typedef enum {
+    AS_HOST,    /* another host */
+    AS_POD,     /* a macvlan on one of our NICs, in another network namespace */
+    AS_PROXY,   /* a proxy, which answers for other hosts */
+    AS_OWN_NIC, /* a NIC of this host that is no rail */
+    N_KINDS
+} Kind;
 
-/* The claimants of one address that are of one kind; NULL: none. NICs of this host have names. Equal texts are one
- * pointer.
- */
+/* Returns the claimants of one address that are of one kind; NULL if there are none. NICs of this host have their
+ * names, others their hardware addresses. Equal texts are the same pointer. */
 static const char *name_strangers(const IbhProbe *probe, IbhProbeHop *hop, Kind kind)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
@@ -115,7 +121,8 @@ static const char *name_strangers(const IbhProbe *probe, IbhProbeHop *hop, Kind 
     return g_intern_string(text);
 }
 
-/* The router of a private VLAN rightly answers for all hosts on the VLAN, and forwards. */
+/* TRUE if the host that claims our address also answers for all peers, and all echoes come back. It is the router of a
+ * private VLAN, which rightly answers for all hosts on the VLAN, and forwards packets between them. */
 static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
 {
     gboolean any = FALSE;
@@ -131,7 +138,7 @@ static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
     return any;
 }
 
-/* `who` claims addresses of this host, the first of which is `hop`. */
+/* Makes a finding that `who` claims the addresses `ips` of this host. `hop` is the first one. */
 static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind kind, const char *who, const char *ips)
 {
     const gboolean six = hop->ip.family == AF_INET6;
@@ -168,7 +175,7 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
                            who, arp);
 }
 
-/* One finding for the same claimants, whatever addresses they claim. */
+/* Makes one finding for the same claimants, even if they claim several addresses. */
 void ibh_probe_report_strangers(IbhProbe *probe)
 {
     const guint n = probe->sources->len;
@@ -211,7 +218,7 @@ static int compare_forgeries(gconstpointer a, gconstpointer b)
     return order ? order : ((const IbhProbeForgery *)a)->ifindex - ((const IbhProbeForgery *)b)->ifindex;
 }
 
-/* One finding for each forger: it accuses the sender of the frames, not the hosts that the frames name. */
+/* Makes one finding for each forger. It accuses the sender of the frames, and not the hosts that the frames name. */
 void ibh_probe_report_forgeries(IbhProbe *probe)
 {
     const IbhProbeForgery *all = (const IbhProbeForgery *)(gconstpointer)probe->forgeries->data;

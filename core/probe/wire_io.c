@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --probe: packets leave, and come in. */
+/* Sends and receives the packets of --probe. */
 #include "probe/prober_io.h"
 
 #include <arpa/inet.h>
@@ -8,22 +8,24 @@
 #include <netinet/icmp6.h>
 #include <sys/socket.h>
 
-#define TRIES 3
-#define LATE_MAX (8 * IBH_PROBE_SPACING)
-#define READ_MAX 64  /* packets read from one socket at a time: a flood must not keep us from sending or ending */
-#define LEFT_MAX 256 /* rounds of reading at the end */
+#define TRIES 3                          /* how often sendto() is tried */
+#define LATE_MAX (8 * IBH_PROBE_SPACING) /* how much delay the next packets may make up for */
+#define LEFT_MAX 256                     /* how often all sockets are read at the end */
+/* How many packets are read from one socket at a time: a flood must not keep us from sending or ending. */
+#define READ_MAX 64
 
 /* ---- sending ---- */
 
-/* After a late wake-up, the next packets may go a little faster. */
+/* Sets when the next packet may leave. If this one left late, the next ones may follow faster. */
 static void pace(IbhProber *prober)
 {
     prober->next = MAX(prober->next, g_get_monotonic_time() - LATE_MAX) + IBH_PROBE_SPACING;
 }
 
-/* An ARP request goes to the link's broadcast address, which has 20 bytes on InfiniBand: IbhSockAddress has room for
- * it. A solicitation goes to the group of the address's owners (RFC 4291, 2.7.1); the kernel adds sender and checksum.
- * A packet socket does not hear what it sends: so a question that is heard is the kernel's. */
+/* An ARP request goes to the link's broadcast address. On InfiniBand this address has 20 bytes, for which
+ * IbhSockAddress has room. A solicitation goes to the solicited-node multicast group of the address (RFC 4291, 2.7.1);
+ * the kernel adds sender and checksum. A packet socket does not hear the ARP requests that it sends, so the kernel sent
+ * each one that it hears. */
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom)
 {
     const gboolean six = whom->family == AF_INET6;
@@ -49,7 +51,7 @@ int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *fro
     return problem;
 }
 
-/* With IP_RECVERR, sendto() may report an earlier packet's error: then send again. */
+/* With IP_RECVERR, sendto() may return the error of an earlier packet, so it is tried several times. */
 int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
 {
     const IbhProbePair *pair = shot->pair;
@@ -74,7 +76,8 @@ int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
         return problem;
     if (is_free && !ibh_socket_tie(fd, source, FALSE))
         return errno;
-    length = is_syn ? ibh_probe_syn(pair, prober->bytes) : ibh_probe_packet(pair, shot->number, prober->bytes);
+    length =
+        is_syn ? ibh_probe_write_syn(pair, prober->bytes) : ibh_probe_write_echo(pair, shot->number, prober->bytes);
     for (int try = 0; try < TRIES && (problem || !try); try++)
         problem = sendto(fd, prober->bytes, length, 0, &to.generic, size) < 0 ? errno : 0;
     pace(prober);
@@ -83,7 +86,8 @@ int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
 
 /* ---- receiving ---- */
 
-/* Reads into prober->bytes. Negative: nothing is left. 0: an earlier packet's error, or a link that went down. */
+/* Reads one packet into prober->bytes. Returns its length; a negative number if nothing is left; 0 if it read the error
+ * of an earlier packet or of a link that went down, or if the packet is too long. */
 static gssize receive_packet(IbhProber *prober, int fd, IbhSockAddress *from)
 {
     socklen_t size = sizeof *from;
@@ -94,7 +98,8 @@ static gssize receive_packet(IbhProber *prober, int fd, IbhSockAddress *from)
     return length > IBH_PROBE_SIZE_MAX ? 0 : length;
 }
 
-/* FALSE: nothing is left to read. Raw IPv4 sockets receive the IP header, too. */
+/* Reads and takes one packet of the socket for echoes of source `i`. Returns FALSE if nothing is left. Raw IPv4 sockets
+ * receive the IP header, too. */
 static gboolean take_reply(IbhProber *prober, guint i)
 {
     const IbhProbeSource *source = &g_array_index(prober->probe->sources, IbhProbeSource, i);
@@ -109,10 +114,11 @@ static gboolean take_reply(IbhProber *prober, guint i)
     reply.from =
         six ? ibh_ip_from_bytes(AF_INET6, &from.six.sin6_addr) : ibh_ip_from_bytes(AF_INET, &from.four.sin_addr);
     reply.length = (gsize)length - header;
-    (void)ibh_probe_received(prober->probe, &reply, g_get_monotonic_time());
+    (void)ibh_probe_take_reply(prober->probe, &reply, g_get_monotonic_time());
     return TRUE;
 }
 
+/* Reads and takes one packet of the packet socket. Returns FALSE if nothing is left. */
 static gboolean take_heard(IbhProber *prober)
 {
     IbhSockAddress from = {.room = {0}};
@@ -132,8 +138,8 @@ static gboolean take_heard(IbhProber *prober)
     return length >= 0;
 }
 
-/* Reads what passed the NICs before what was delivered: so a reply that was heard, but not delivered, was dropped.
- * Throws away ICMP errors about our packets, which the packet socket has heard. */
+/* Reads the packet socket first, because the kernel gives it a packet before the other sockets. Throws away the ICMP
+ * errors that the sockets for echoes report, because the packet socket has heard them. */
 gboolean ibh_prober_wait(IbhProber *prober, gint64 until)
 {
     const gint64 left = MAX(until - g_get_monotonic_time(), 0);
@@ -159,8 +165,8 @@ gboolean ibh_prober_wait(IbhProber *prober, gint64 until)
     return TRUE;
 }
 
-/* A flood may fill the packet socket: then packets passed that it did not hear. */
-gboolean ibh_prober_heard_all(IbhProber *prober)
+/* A flood may fill the buffer of the packet socket; then the kernel counts the packets that the socket missed. */
+gboolean ibh_prober_read_rest(IbhProber *prober)
 {
     struct tpacket_stats stats = {.tp_drops = 0};
     socklen_t size = sizeof stats;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of peers, and the values of words in braces in the texts of causes.c. */
+/* Names peers, and fills in the words in braces in the texts of causes.c. */
 #include "probe/probe.h"
 
 #include <errno.h>
@@ -11,7 +11,6 @@
 
 /* ---- names of peers ---- */
 
-/* The first `most` names, and how many more there are: the other names, and `more` without a name. */
 char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more)
 {
     GString *text = g_string_new(NULL);
@@ -24,7 +23,7 @@ char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more)
     return g_string_free(text, FALSE);
 }
 
-/* `ip` is the next address after `before`; both differ only after the last dot or colon. */
+/* TRUE if `ip` is the next address after `before`, and they differ only after the last dot or colon. */
 static gboolean follows(const IbhIp *ip, const IbhIp *before)
 {
     const gsize head = ip->family == AF_INET6 ? 14 : 3;
@@ -62,12 +61,13 @@ static int compare_texts(gconstpointer a, gconstpointer b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Sorted; with the rail of those that one rail alone heard. */
+/* Returns the sorted hardware addresses that claim an address. If several rails heard claims, but only one rail heard
+ * this hardware address, adds the rail's name to it. */
 static char *name_hosts(const IbhProbe *probe, const IbhIp *ip)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     IbhLladdr hosts[IBH_PROBE_HOSTS];
-    const guint n = ibh_probe_hosts(probe, ip, hosts);
+    const guint n = ibh_probe_list_hosts(probe, ip, hosts);
 
     for (guint i = 0; i < n; i++) {
         char *name = ibh_lladdr_format(&hosts[i]);
@@ -111,7 +111,8 @@ static char *name_refusal(int error)
     return g_strdup(route ? route : g_strerror(error ? error : ETIMEDOUT));
 }
 
-/* evidence.c takes two types of ICMP errors: destination unreachable, and time exceeded. */
+/* Returns what the ICMP error about the pair's echo means. evidence.c takes two types: destination unreachable, and
+ * time exceeded. */
 static char *name_icmp(const IbhProbePair *pair)
 {
     static const char *const meanings[2][14] = {
@@ -147,7 +148,7 @@ static char *name_nic(const IbhProbePair *pair, int ifindex)
     return g_strdup(link == ibh_probe_link(pair) ? "this NIC" : link ? link->name : "another interface");
 }
 
-/* The route that the kernel found. */
+/* Returns a text that names the route that the kernel found. */
 static char *name_route(const IbhLookup *route)
 {
     const IbhPrefix prefix = ibh_prefix_of(&route->to, route->length);
@@ -162,7 +163,7 @@ static char *name_route(const IbhLookup *route)
 
 typedef struct {
     const char *word;
-    char *value; /* NULL: "" */
+    char *value; /* NULL for an empty text */
 } Word;
 
 static char *value_of_word(gconstpointer of, const char *word)
@@ -174,7 +175,7 @@ static char *value_of_word(gconstpointer of, const char *word)
     return g_strdup(words->value);
 }
 
-/* All values are made for each text: a report has few. */
+/* Makes all values for each text: a report has few texts. */
 const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
 {
     static const char *const types[] = {

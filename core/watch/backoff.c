@@ -3,21 +3,24 @@
 
 #include <string.h>
 
-#define TIMES 5                      /* undone so often … */
-#define WITHIN (10 * G_USEC_PER_SEC) /* … in this time, is a fight */
-#define FIRST_PAUSE 10               /* seconds; doubled each time */
-#define LAST_PAUSE 600               /* seconds */
+/* If a unit has to be repaired TIMES times WITHIN this time, we fight with another program. */
+#define TIMES 5
+#define WITHIN (10 * G_USEC_PER_SEC)
+/* Seconds. The pause doubles each time, up to LAST_PAUSE. */
+#define FIRST_PAUSE 10
+#define LAST_PAUSE 600
+/* If there was no fight for so long, the next pause is FIRST_PAUSE again. */
 #define FORGOTTEN_AFTER (1200 * G_USEC_PER_SEC)
 
 typedef struct {
     IbhUnit unit;
-    int to[IBH_N_SYSCTLS]; /* the values that its sysctls got last, + 1; 0: not known */
-    guint count;           /* in how many runs something had to be repaired … */
-    gint64 first;          /* … since then */
-    gint64 counted;        /* the last of them */
-    gint64 seen;           /* the last run with a change that was looked at */
-    int pause;             /* seconds, of the last time that it was left alone */
-    gint64 until;
+    int to[IBH_N_SYSCTLS]; /* the value that we wrote last to each sysctl, plus 1; 0: not known */
+    guint count;           /* how many runs since `first` had to repair the unit */
+    gint64 first;          /* when the first of these runs was */
+    gint64 counted;        /* when the last of these runs was */
+    gint64 seen;           /* when the last run changed the unit */
+    int pause;             /* how many seconds the last pause takes; 0: there was none */
+    gint64 until;          /* when the last pause ends */
 } Fight;
 
 GArray *ibh_backoff_new(void)
@@ -25,12 +28,13 @@ GArray *ibh_backoff_new(void)
     return IBH_NEW_ARRAY(Fight);
 }
 
+/* Returns the entry of this unit. Adds it if there is none, and removes old ones. */
 static Fight *find_fight(GArray *backoff, const IbhUnit *unit, gint64 now)
 {
     IBH_EACH_BACK (Fight, fight, backoff) {
         if (ibh_unit_is_same(&fight->unit, unit))
             return fight;
-        if (now - MAX(fight->seen, fight->until) > FORGOTTEN_AFTER) /* NICs that come and go have new numbers */
+        if (now - MAX(fight->seen, fight->until) > FORGOTTEN_AFTER) /* a NIC that comes back has a new ifindex */
             IBH_REMOVE(Fight, fight, backoff);
     }
     g_array_append_val(backoff, (Fight){.unit = *unit});
@@ -45,8 +49,8 @@ int ibh_backoff_note(GArray *backoff, const IbhOp *op, gboolean was_taken, gint6
         return 0;
     fight = find_fight(backoff, &op->unit, now);
     fight->seen = now;
-    /* The kernel does not tell which process sets a sysctl. But a value that is set twice, with no other one between,
-     * was undone between. */
+    /* The kernel does not tell which process sets a sysctl. But if we write the same value again, and wrote no other
+     * value in between, another process has undone our change. */
     if (op->type == IBH_OP_SYSCTL_SET) {
         const gboolean again = fight->to[op->key] == op->to + 1;
 
@@ -54,7 +58,7 @@ int ibh_backoff_note(GArray *backoff, const IbhOp *op, gboolean was_taken, gint6
         if (!again)
             return 0;
     }
-    if (fight->counted == now) /* one deletion of a whole table is one, not as many as it has routes */
+    if (fight->counted == now) /* a run counts once: who deletes a table deletes many routes at once */
         return 0;
     if (!fight->count || now - fight->first > WITHIN) {
         fight->count = 0;
@@ -78,7 +82,7 @@ void ibh_backoff_forgive(GArray *backoff, int ifindex)
     }
 }
 
-gboolean ibh_backoff_leaves(const GArray *backoff, const IbhUnit *unit, gint64 now)
+gboolean ibh_backoff_leaves_alone(const GArray *backoff, const IbhUnit *unit, gint64 now)
 {
     IBH_EACH (const Fight, fight, backoff) {
         if (ibh_unit_is_same(&fight->unit, unit))

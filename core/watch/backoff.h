@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When another program undoes our changes again and again, --watch leaves alone what they are about, for longer and
- * longer pauses. Times are in microseconds. Pure.
+ * If another program undoes our changes to a unit again and again, --watch leaves the unit alone for longer and longer
+ * pauses. Times are in microseconds.
  */
 #pragma once
 
@@ -9,13 +9,15 @@
 
 GArray *ibh_backoff_new(void);
 
-/* Notes a change that was made by the run of that time; `was_taken`: another process had deleted what it adds. Returns
- * for how many seconds its unit is left alone from now on; 0: it is not. */
+/* Notes a change that the run at the time `now` made. `was_taken`: another process had deleted what the change adds.
+ * Returns for how many seconds --watch should now leave the unit alone; 0 if it should not. */
 int ibh_backoff_note(GArray *backoff, const IbhOp *op, gboolean was_taken, gint64 now);
 
-/* What this NIC should have has changed meanwhile: its sysctls may have been set by another hook, and rightly. */
+/* Forgets which sysctl values we wrote to this NIC. Call it when its wanted values change: another hook may rightly
+ * have set them, and that is no fight. */
 void ibh_backoff_forgive(GArray *backoff, int ifindex);
 
-gboolean ibh_backoff_leaves(const GArray *backoff, const IbhUnit *unit, gint64 now); /* alone, at that time */
-/* When the first of those that are left alone may be tried again; G_MAXINT64: none is. */
+/* TRUE if --watch leaves this unit alone at the time `now`. */
+gboolean ibh_backoff_leaves_alone(const GArray *backoff, const IbhUnit *unit, gint64 now);
+/* Returns when the first pause ends; G_MAXINT64 if no unit is left alone. */
 gint64 ibh_backoff_next(const GArray *backoff, gint64 now);

@@ -15,11 +15,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define BUFFER_SIZE (1024 * 1024) /* bytes of events that may wait while we work; after more, all is read again */
-#define RECEIVE_SIZE (32 * 1024)  /* bytes of one datagram: the kernel sends no longer one */
+#define BUFFER_SIZE (1024 * 1024) /* bytes of reports that may wait while we work; if there are more, some are lost */
+#define RECEIVE_SIZE (32 * 1024)  /* bytes of the longest datagram that the kernel sends */
 
 /* ---- sockets ---- */
 
+/* Returns a netlink socket that receives these multicast groups; -1 on failure. */
 static int open_socket(int protocol, guint32 groups)
 {
     const int size = BUFFER_SIZE;
@@ -42,7 +43,7 @@ gboolean ibh_events_open(IbhEvents *events, GError **error)
     const guint32 groups = GROUP(RTNLGRP_LINK) | GROUP(RTNLGRP_IPV4_IFADDR) | GROUP(RTNLGRP_IPV6_IFADDR) |
                            GROUP(RTNLGRP_IPV4_ROUTE) | GROUP(RTNLGRP_IPV6_ROUTE) | GROUP(RTNLGRP_IPV4_RULE) |
                            GROUP(RTNLGRP_IPV6_RULE) | GROUP(RTNLGRP_IPV4_NETCONF) | GROUP(RTNLGRP_IPV6_NETCONF);
-    const int nexthops = RTNLGRP_NEXTHOP; /* beyond the groups that an address has bits for */
+    const int nexthops = RTNLGRP_NEXTHOP; /* a socket address has no bit for this group */
 
     *events = (IbhEvents){.netlink = open_socket(NETLINK_ROUTE, groups),
                           .uevents = -1,
@@ -53,7 +54,7 @@ gboolean ibh_events_open(IbhEvents *events, GError **error)
                     "--watch cannot subscribe to the kernel's events: %s", ibh_errno_text(errno));
         return FALSE;
     }
-    /* Before Linux 5.3 there are none. */
+    /* This fails before Linux 5.3, which introduced nexthop objects. */
     (void)setsockopt(events->netlink, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &nexthops, sizeof nexthops);
     events->uevents = open_socket(NETLINK_KOBJECT_UEVENT, 1);
     return TRUE;
@@ -73,19 +74,20 @@ void ibh_events_close(IbhEvents *events)
 
 /* ---- the filter ---- */
 
-gboolean ibh_events_focus(IbhEvents *events, const IbhFocus *focus)
+gboolean ibh_events_set_focus(IbhEvents *events, const IbhFocus *focus)
 {
     g_autoptr(GArray) before = events->filter, filter = ibh_focus_filter(focus);
     const struct sock_fprog program = {.len = (guint16)filter->len, .filter = (gpointer)filter->data};
     const gboolean fits = filter->len <= BPF_MAXINSNS;
-    const int nothing = 0; /* the kernel looks at no option without a value */
+    const int nothing = 0; /* SO_DETACH_FILTER ignores the value, but the kernel wants one */
 
     events->filter = g_array_ref(filter);
     if (before && before->len == filter->len &&
         memcmp(before->data, filter->data, before->len * sizeof(struct sock_filter)) == 0)
         return FALSE;
-    /* The old program would drop events of new subnets. The kernel counts both against net.core.optmem_max: so the new
-     * one is tried again without the old one. With none, all events are heard, which only costs time. */
+    /* The old program would drop reports about new subnets, so it must go. While both programs exist, the kernel counts
+     * both against net.core.optmem_max. So if attaching fails, we detach the old program and try again. Without a
+     * program, we hear all reports, which only costs time. */
     if (!fits || setsockopt(events->netlink, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0) {
         (void)setsockopt(events->netlink, SOL_SOCKET, SO_DETACH_FILTER, &nothing, sizeof nothing);
         if (fits)
@@ -96,6 +98,7 @@ gboolean ibh_events_focus(IbhEvents *events, const IbhFocus *focus)
 
 /* ---- what a report says ---- */
 
+/* Returns the value of an attribute; 0 if there is none. */
 static guint32 find_u32(struct nlmsghdr *header, gsize fixed, int type)
 {
     const struct nlattr *attribute = nlmsg_find_attr(header, (int)fixed, type);
@@ -103,14 +106,15 @@ static guint32 find_u32(struct nlmsghdr *header, gsize fixed, int type)
     return attribute && nla_len(attribute) >= (int)sizeof(guint32) ? nla_get_u32(attribute) : 0;
 }
 
-/* `ret_ifindex`: of the link, the address or the interface's settings that changed; else 0. */
+/* Returns what changed, in words. `ret_ifindex` is the interface whose link, address or sysctl changed, and 0 for other
+ * reports. */
 static const char *name_change(struct nlmsghdr *header, int *ret_ifindex)
 {
     const struct ifinfomsg *link = nlmsg_data(header);
     const struct ifaddrmsg *address = nlmsg_data(header);
 
     *ret_ifindex = 0;
-    switch (header->nlmsg_type & ~1) { /* RTM_NEW... and RTM_DEL... differ in the last bit */
+    switch (header->nlmsg_type & ~1) { /* RTM_NEW… and RTM_DEL… differ in the last bit */
     case RTM_NEWLINK:
         *ret_ifindex = nlmsg_valid_hdr(header, sizeof *link) ? link->ifi_index : 0;
         return "a link changed";
@@ -129,7 +133,8 @@ static const char *name_change(struct nlmsghdr *header, int *ret_ifindex)
     }
 }
 
-/* Rules by their source, routes by their table: what of a rail and family is deleted is one thing or a few. */
+/* Returns the key of a deleted rule or route in IbhEvents.taken. Rules with the same source have one key, and so have
+ * routes of the same table, so a rail has only a few keys. */
 static char *name_taken(int family, const IbhRule *rule, guint32 table)
 {
     char from[IBH_IP_STRLEN];
@@ -148,9 +153,11 @@ guint32 ibh_events_taker(const IbhEvents *events, const IbhOp *op)
     return GPOINTER_TO_UINT(g_hash_table_lookup(events->taken, name));
 }
 
-static void hear(IbhEvents *events, struct nlmsghdr *header, const GArray *nics, gboolean *ours)
+/* Notes what a report says. `*ours` becomes TRUE if it is about one of `nics`, or about the deletion of something of
+ * ours. */
+static void note_report(IbhEvents *events, struct nlmsghdr *header, const GArray *nics, gboolean *ours)
 {
-    const struct rtmsg *info = nlmsg_data(header); /* of a rule, it begins with the same fields */
+    const struct rtmsg *info = nlmsg_data(header); /* struct fib_rule_hdr begins with the same fields */
     const gboolean is_rule = header->nlmsg_type == RTM_DELRULE && nlmsg_valid_hdr(header, sizeof(struct fib_rule_hdr));
     const IbhRule rule = is_rule ? ibh_rule_of(header) : (IbhRule){.suppress_ifgroup = -1};
     const gboolean takes =
@@ -181,7 +188,8 @@ void ibh_events_forget(IbhEvents *events)
 
 /* ---- reading ---- */
 
-/* Messages come from the kernel alone: the port of the sender is 0. */
+/* Reads a datagram of the kernel, whose port is 0; skips those of other senders. Returns its length; a negative number
+ * if none waits. */
 static gssize receive_report(int fd, char *buffer, gboolean *ret_overrun)
 {
     struct sockaddr_nl from = {.nl_pid = 0};
@@ -199,7 +207,7 @@ gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *nics, gb
 {
     static const char rdma[] = "SUBSYSTEM=infiniband";
     g_autofree char *buffer = g_malloc(RECEIVE_SIZE);
-    gboolean concerns = FALSE, overrun = FALSE; /* what was lost may have concerned us */
+    gboolean concerns = FALSE, overrun = FALSE; /* a lost report may have concerned us */
     gssize length;
 
     *ret_ours = FALSE;
@@ -212,7 +220,7 @@ gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *nics, gb
             if (own && header->nlmsg_pid == own)
                 continue;
             concerns = TRUE;
-            hear(events, header, nics, ret_ours);
+            note_report(events, header, nics, ret_ours);
         }
     }
     while (events->uevents >= 0 && ((length = receive_report(events->uevents, buffer, &overrun)) >= 0 || overrun))

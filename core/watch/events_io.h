@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel's reports: sockets, the filter on them, and what was heard since the last look: why to look, whether it is
- * about our NICs, and who deletes what is ours.
+ * The kernel's reports: the sockets that receive them, the filter on these sockets, and what was reported since the
+ * last event began: why to start an event, which of our NICs changed, and which process deleted our rules and routes.
  */
 #pragma once
 
@@ -9,26 +9,28 @@
 #include "watch/focus.h"
 
 typedef struct {
-    int netlink;    /* links, addresses, rules, routes, nexthop objects, netconf */
-    int uevents;    /* RDMA devices that come and go; -1: not available here */
-    GArray *filter; /* as the kernel has it; NULL: none yet */
+    int netlink;    /* reports about links, addresses, rules, routes, nexthop objects, netconf */
+    int uevents;    /* reports about RDMA devices that come and go; -1: not available here */
+    GArray *filter; /* the filter that `netlink` has; NULL: none yet */
 
-    const char *first; /* what changed first, one of ours before others: "an address changed"; NULL: nothing did */
-    GHashTable *taken; /* what of ours another process deleted, in words → the netlink port of that process */
-    GArray *moved;     /* int: those of our NICs whose link or addresses came, went or changed */
+    const char *first; /* the first change, if possible the first that is ours: "an address changed"; NULL: none */
+    GHashTable *taken; /* the name of what another process deleted of ours → the netlink port of that process */
+    GArray *moved;     /* int: the ifindexes of our NICs whose link or addresses changed */
 } IbhEvents;
 
 gboolean ibh_events_open(IbhEvents *events, GError **error);
 void ibh_events_close(IbhEvents *events);
 
-/* For other reports the kernel does not even wake us. TRUE: before, it dropped what it passes now, so something may
- * have changed unheard since the focus was found. */
-gboolean ibh_events_focus(IbhEvents *events, const IbhFocus *focus);
+/* Makes the kernel drop the reports that the focus does not need. Returns TRUE if another filter was in force before:
+ * it may have dropped reports that this filter passes, so something may have changed since the focus was found. */
+gboolean ibh_events_set_focus(IbhEvents *events, const IbhFocus *focus);
 
-/* Reads all waiting reports. TRUE: one of them may concern us; `ret_ours`: it is about `nics` (int; NULL: not known),
- * or something of ours was deleted. `own` is the netlink port of our own changes. */
+/* Reads all waiting reports. Returns TRUE if a report may concern us or reports were lost. `ret_ours`: a report is
+ * about one of `nics` (ifindexes; NULL: not known), or another process deleted something of ours. `own` is the netlink
+ * port of our own changes, whose reports are ignored. */
 gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *nics, gboolean *ret_ours);
-void ibh_events_forget(IbhEvents *events); /* all that was answered: a look begins */
+/* Forgets what was reported, once an event has answered it. */
+void ibh_events_forget(IbhEvents *events);
 
-/* The netlink port of the process that deleted what this operation adds; 0: none did. */
+/* Returns the netlink port of the process that deleted what this operation adds; 0 if none did. */
 guint32 ibh_events_taker(const IbhEvents *events, const IbhOp *op);

@@ -11,25 +11,25 @@
 #define NEXTHOP_GROUP 2
 #define NEXTHOP_OIF 5
 
-/* ---- instructions: loads are in network order, numbers in a message are in the host's ---- */
+/* ---- instructions: a load converts from network order, but numbers in a message are in host order ---- */
 
 #define MESSAGE(field) G_STRUCT_OFFSET(struct nlmsghdr, field)
 #define ROUTE(field) ((guint32)(sizeof(struct nlmsghdr) + G_STRUCT_OFFSET(struct rtmsg, field)))
 #define LOAD(size, offset) BPF_STMT(BPF_LD | (size) | BPF_ABS, offset)
 #define IF(value, if_true, if_false) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, if_true, if_false)
 #define IF_AT_LEAST(value, if_true, if_false) BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, value, if_true, if_false)
-#define TO(end, code) (guint8)((end) - (code)->len - 1) /* from the next instruction */
+#define TO(end, code) (guint8)((end) - (code)->len - 1) /* how far to jump from the next instruction to `end` */
 #define SKIP(instructions) BPF_STMT(BPF_JMP | BPF_JA, instructions)
 #define AND(bits) BPF_STMT(BPF_ALU | BPF_AND | BPF_K, bits)
 #define PASS BPF_STMT(BPF_RET | BPF_K, G_MAXUINT32)
 #define DROP BPF_STMT(BPF_RET | BPF_K, 0)
 #define STORE BPF_STMT(BPF_ST, 0)
 #define LOAD_STORED BPF_STMT(BPF_LD | BPF_MEM, 0)
-#define FIND(header, type) /* where this attribute is; 0: it is not there */                                           \
+#define FIND(header, type) /* loads the offset of this attribute; 0 if it is not there */                              \
     BPF_STMT(BPF_LD | BPF_IMM, (guint32)sizeof(struct nlmsghdr) + (header)), BPF_STMT(BPF_LDX | BPF_IMM, type),        \
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (guint32)(SKF_AD_OFF + SKF_AD_NLATTR))
-#define HOLD_ATTRIBUTE BPF_STMT(BPF_MISC | BPF_TAX, 0)
-#define LOAD_WORD(number) /* of the attribute that is held */                                                          \
+#define HOLD_ATTRIBUTE /* keeps the offset that FIND() loaded */ BPF_STMT(BPF_MISC | BPF_TAX, 0)
+#define LOAD_WORD(number) /* loads a word of the attribute that is held */                                             \
     BPF_STMT(BPF_LD | BPF_W | BPF_IND, (guint32)sizeof(struct nlattr) + 4 * (number))
 
 #define ADD(code, ...)                                                                                                 \
@@ -38,7 +38,7 @@
         g_array_append_vals(code, more_, G_N_ELEMENTS(more_));                                                         \
     } while (0)
 
-/* The number that was loaded is one of these: it passes. */
+/* Passes the message if the number that was loaded is one of these. */
 static void add_any_of(GArray *code, const GArray *numbers)
 {
     IBH_EACH (const int, number, numbers)
@@ -47,7 +47,8 @@ static void add_any_of(GArray *code, const GArray *numbers)
 
 /* ---- the parts ---- */
 
-/* Groups do not say their devices; and an object by another NIC may become one by ours. */
+/* Passes groups, which do not name their NICs, and objects through candidates. If routes use objects, passes all
+ * objects, because an object through another NIC may change to one of ours. */
 static GArray *make_nexthop_part(const IbhFocus *focus)
 {
     GArray *code = IBH_NEW_ARRAY(struct sock_filter);
@@ -65,14 +66,15 @@ static GArray *make_nexthop_part(const IbhFocus *focus)
 
 #define GUARD 5 /* instructions of add_guard() */
 
-/* The next `length` instructions are for routes that have this attribute, which is found then, or for those that have
- * it not. */
+/* With `has`, the next `length` instructions run only for routes that have this attribute, and its offset is loaded.
+ * Without `has`, they run only for routes that lack the attribute. */
 static void add_guard(GArray *code, guint32 type, gboolean has, guint length)
 {
     ADD(code, FIND(sizeof(struct rtmsg), type), IF(0, has ? 0 : 1, has ? 1 : 0), SKIP(length));
 }
 
-/* The prefix itself, by any NIC and gateway; inside it, what was stored says. Held is the route's prefix. */
+/* Passes routes to exactly this subnet, through any NIC and gateway. Passes routes to a part of the subnet if the
+ * number that was stored is not 0. The attribute that is held is the route's prefix. */
 static void add_subnet(GArray *code, const IbhPrefix *subnet)
 {
     const guint words = (subnet->length + 31) / 32, rest = subnet->length % 32;
@@ -94,9 +96,9 @@ static void add_subnet(GArray *code, const IbhPrefix *subnet)
     ADD(code, LOAD(BPF_H, ROUTE(rtm_family)), IF(exactly, 2, 0), LOAD_STORED, IF(0, 1, 0), PASS);
 }
 
-/* Of tables that decide, all; of every table local routes, by which this host answers for an address, and those of
- * protocol kernel: connected ones, and ours. Of main defaults, on-link routes by our NICs, and routes to their subnets,
- * by any NIC. */
+/* Passes all routes of focus->tables. Of every table, passes local routes, because this host answers ARP for their
+ * addresses, and routes of protocol kernel, which are connected routes and ours. Of main, passes default routes,
+ * on-link routes through candidates, and routes to the candidates' subnets through any NIC. */
 static void add_route_part(GArray *code, const IbhFocus *focus)
 {
     g_autoptr(GArray) by_nic = IBH_NEW_ARRAY(struct sock_filter);
@@ -107,15 +109,16 @@ static void add_route_part(GArray *code, const IbhFocus *focus)
     add_any_of(code, focus->tables);
     ADD(code, IF(g_htonl(IBH_TABLE_MAIN), 1, 0), DROP);
     ADD(code, LOAD(BPF_B, ROUTE(rtm_dst_len)), IF(0, 0, 1), PASS);
-    /* On link, by our NICs. */
+    /* On-link routes through candidates. */
     ADD(by_nic, HOLD_ATTRIBUTE, LOAD_WORD(0));
     add_any_of(by_nic, focus->candidates);
     add_guard(code, RTA_GATEWAY, FALSE, GUARD + GUARD + by_nic->len);
     add_guard(code, RTA_VIA, FALSE, GUARD + by_nic->len);
     add_guard(code, RTA_OIF, TRUE, by_nic->len);
     g_array_append_vals(code, by_nic->data, by_nic->len);
-    /* Whether a route inside a subnet counts: of one that replaced another, which may have been by our NIC, the kernel
-     * tells of the new one only; one of several hops, or of an object, need not say its NIC here. */
+    /* Store whether a route to a part of a subnet passes. It passes if it replaces another route, because the kernel
+     * reports only the new route, and the old one may have gone through our NIC. It also passes without RTA_OIF: a
+     * multipath route or one with a nexthop object may go through our NIC. */
     ADD(code, LOAD(BPF_H, MESSAGE(nlmsg_flags)), AND(g_htons(NLM_F_REPLACE)), STORE);
     add_guard(code, RTA_OIF, FALSE, 2);
     ADD(code, BPF_STMT(BPF_LD | BPF_IMM, 1), STORE);
@@ -130,7 +133,7 @@ GArray *ibh_focus_filter(const IbhFocus *focus)
     GArray *code = IBH_NEW_ARRAY(struct sock_filter);
     g_autoptr(GArray) nexthops = make_nexthop_part(focus);
 
-    /* RTM_NEWROUTE and RTM_DELROUTE differ in the last bit, as all do. */
+    /* RTM_NEW… and RTM_DEL… differ in the last bit. */
     ADD(code, LOAD(BPF_H, MESSAGE(nlmsg_type)), AND(g_htons(0xfffe)), IF(g_htons(RTM_NEWNEXTHOP), 1, 0),
         SKIP(nexthops->len));
     g_array_append_vals(code, nexthops->data, nexthops->len);

@@ -17,12 +17,12 @@ void ibh_focus_find(IbhFocus *focus, const IbhRails *rails)
             if (ibh_address_counts(address) && !ibh_prefixes_have(focus->subnets, &address->subnet))
                 g_array_append_val(focus->subnets, address->subnet);
         }
-        /* In a rail's own tables, a route of another protocol can take the place of ours. */
+        /* In a rail's tables, a foreign route can replace ours. */
         if (nic->status == IBH_NIC_RAIL)
             g_array_append_vals(focus->tables, tables, G_N_ELEMENTS(tables));
     }
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        gboolean leads = FALSE; /* a candidate */
+        gboolean leads = FALSE; /* the rule matches an address of a candidate */
 
         if (!ibh_rule_is_of_a_source(rule) || ibh_numbers_have(focus->tables, (int)rule->table))
             continue;

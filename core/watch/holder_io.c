@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which process has a netlink port, as far as a process without CAP_SYS_PTRACE can tell: it may not look at the
- * descriptors of others.
+ * Guesses which process has a netlink port. We have no CAP_SYS_PTRACE, so we cannot look at the descriptors of other
+ * processes.
  */
 #include "watch/watch.h"
 
@@ -14,8 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* No other socket of this network namespace can be given a port that one of them has. */
-static gboolean has_socket(guint32 port)
+/* Returns TRUE if a socket of this network namespace has this port: then no second socket can be bound to the port. */
+static gboolean test_port(guint32 port)
 {
     const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_pid = port};
     const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -30,7 +30,7 @@ static gboolean has_socket(guint32 port)
 
 char *ibh_netlink_port_holder(guint32 port)
 {
-    g_autoptr(GDir) processes = has_socket(port) ? g_dir_open("/proc", 0, NULL) : NULL;
+    g_autoptr(GDir) processes = test_port(port) ? g_dir_open("/proc", 0, NULL) : NULL;
     g_autofree char *holder = NULL;
     const char *process;
 
@@ -41,12 +41,12 @@ char *ibh_netlink_port_holder(guint32 port)
         if (!g_ascii_isdigit(process[0]) || !g_file_get_contents(path, &status, NULL, NULL) ||
             !(line = strstr(status, "\nNSpid:")))
             continue;
-        /* The kernel gives the first netlink socket of a process the number that the process has in its own PID
-         * namespace, as its port: the last number of this line. */
+        /* As its port, the kernel gives the first netlink socket of a process the number of the process in its own PID
+         * namespace. That is the last number of this line. */
         number = g_strrstr_len(line, (gssize)strcspn(line + 1, "\n") + 1, "\t");
         if (!number || strtoul(number, NULL, 10) != port || ibh_netns_number(process) != ibh_netns_number("self"))
             continue;
-        if (holder) /* of two PID namespaces */
+        if (holder) /* two processes in different PID namespaces have this number */
             return NULL;
         line = status + strlen("Name:\t");
         holder = g_strdup_printf("%.*s (%s)", (int)strcspn(line, "\n"), line, process);

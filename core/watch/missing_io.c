@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the journal says of rails that are missing. */
+/* Writes to the journal which rails are missing. */
 #include "watch/watch.h"
 
 #include "check/missing.h"
@@ -7,10 +7,10 @@
 
 #include <string.h>
 
-/* A link that trains again, a DHCP server that takes its time: no fault yet. */
+/* How long a rail must be missing before we report it. A link may train again, or a DHCP server may be slow. */
 #define WHILE (10 * G_USEC_PER_SEC)
 
-/* Another NIC may have the name of one that is gone: the PCI address tells. */
+/* If the NIC is gone, adds its PCI address: another NIC may have its name now. */
 static void say_missing(int priority, const IbhKnownRail *one)
 {
     static const char *const happened[] = {
@@ -38,8 +38,8 @@ static void say_missing(int priority, const IbhKnownRail *one)
     ibh_log_lines(priority, text->str, TRUE);
 }
 
-/* A fault that was said has its end when it is another one, or none. Of a NIC that is not missed any more on purpose
- * (manage=no, a port of a bond) nothing is said. */
+/* A fault that was reported ends when the rail has another fault, or none. Nothing is reported when a NIC is no longer
+ * in `missed`, because an administrator did that (manage=no, a port of a bond). */
 gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now)
 {
     g_autoptr(GArray) before = NULL;

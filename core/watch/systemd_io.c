@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages to and from systemd (sd_notify's protocol). */
+/* Talks to systemd with the protocol of sd_notify(). */
 #include "watch/watch.h"
 
 #include "run/run.h"

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --watch: it stays, and starts an event (run/run.h) when the kernel reports a change that no network manager
- * announces. The command ib-hook has it; hooks do not.
+ * --watch is a process that keeps running, and starts an event (run/run.h) when the kernel reports a change. So it also
+ * reacts to changes that no network manager announces. The command ib-hook contains it; hooks do not.
  */
 #pragma once
 
 #include <glib.h>
 
-/* `config`, `sysfs`: NULL for the system's. Until SIGTERM or SIGINT; SIGHUP looks at once, by the configuration that
- * the files have. FALSE: it could not begin. */
+/* Runs until SIGTERM or SIGINT. SIGHUP starts an event at once, with the configuration that the files have now.
+ * `config` and `sysfs` are NULL for the system's. Returns FALSE if it could not begin. */
 gboolean ibh_watch_run(const char *config, const char *sysfs);
 
-/* ---- parts of it ---- */
+/* ---- parts of --watch ---- */
 
-/* holder_io.c: "NAME (PID)" of the one process of this network namespace that can have this netlink port; NULL: there
- * is none, or it has ended. A guess: a process may choose its port. */
+/* holder_io.c: returns "NAME (PID)" of the process of this network namespace that probably has this netlink port. This
+ * is a guess, because a process may choose its port. Returns NULL if no process has the port any more, or several may
+ * have it. */
 char *ibh_netlink_port_holder(guint32 port);
 
-/* missing_io.c: which rails are missing, in the journal: once when it begins, once when it ends. `last`: what was found
- * at the last look, first empty. `missed` (IbhKnownRail): NULL: not known now. What has been missing for a while is
- * said, and its end at once. Returns when there may be more to say (G_MAXINT64: when something happens). */
+/* missing_io.c: writes to the journal which rails are missing (IbhKnownRail). It reports a rail once, when it has been
+ * missing for a while, and reports at once when it is back. `last` has the rails of the last call, and is empty at the
+ * first call; `missed` has the rails that are missing now, NULL if this is not known. Returns when to call it again;
+ * G_MAXINT64: not before something happens. */
 gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now);
 
-/* systemd_io.c: silent without systemd. */
-void ibh_notify(const char *state); /* "READY=1", "STATUS=…", "WATCHDOG=1" … */
-/* How often systemd expects a sign of life, in microseconds; 0: never. */
+/* systemd_io.c: tells systemd "READY=1", "STATUS=…", "WATCHDOG=1" … Does nothing without systemd. */
+void ibh_notify(const char *state);
+/* Returns how often systemd expects a sign of life, in microseconds; 0 if it does not. */
 gint64 ibh_notify_interval(void);

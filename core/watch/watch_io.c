@@ -21,66 +21,70 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Answers the first event of a burst at once; then pauses, longer as the burst goes on. Events about our own NICs and
- * rules are a burst of their own: they do not wait in the pause of others. */
+/* --watch answers the first report of a burst at once, and the next ones after pauses. Each pause is twice as long as
+ * the last one. A burst ends when there was no report for the time QUIET. Reports about our own NICs and rules are a
+ * burst of their own, so that they need not wait for a pause of the other burst. */
 #define FIRST_PAUSE (20 * 1000)
 #define LAST_PAUSE (500 * 1000)
 #define QUIET G_USEC_PER_SEC
-/* Where a look takes long (thousands of addresses that come and go), it rests in between for three times as long:
- * events without end cost a quarter of a core. */
+/* After a look, --watch rests three times as long as the look took. So with thousands of addresses that come and go
+ * without end, it takes at most a quarter of a core. */
 #define REST 3
 #define LONGEST_REST (2 * G_USEC_PER_SEC)
 
 #define ADDRESS_MAY_COME_BACK G_USEC_PER_SEC
-#define RETRY G_USEC_PER_SEC /* after a failure (also a bad configuration, which may be mended), doubled up to … */
+/* How long to wait after a failure, such as a bad configuration. The wait doubles each time, up to LAST_RETRY. */
+#define RETRY G_USEC_PER_SEC
 #define LAST_RETRY (60 * G_USEC_PER_SEC)
 #define NEVER G_MAXINT64
-/* An editor that saves a file may rename the old one before it writes the new one. */
+/* How long to wait after a file changed: an editor may rename the old file before it writes the new one. */
 #define FILES_SETTLE_WITHIN G_USEC_PER_SEC
 #define FILE_CHANGES (IN_CLOSE_WRITE | IN_MOVE | IN_DELETE | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
 
 typedef struct {
-    gint64 looked; /* when it was answered last */
-    gint64 pause;  /* before its next answer */
+    gint64 looked; /* when the burst was answered last */
+    gint64 pause;  /* how long to wait before the next answer */
 } Burst;
 
+/* A NIC whose addresses are away, so that events leave it alone. */
 typedef struct {
     int ifindex;
-    gint64 since; /* its addresses have been away, in this run and those before */
+    gint64 since; /* when an event first left it alone */
 } Away;
 
 typedef struct {
     IbhEvent how;
     IbhEvents events;
     int signals;
-    int files; /* tells that the configuration's files change; -1: not available here */
-    int held;  /* the lock that says that it runs; -1: not yet */
+    int files; /* inotify: the configuration's files change; -1: not available here */
+    int held;  /* the lock that tells hooks that --watch runs; -1: we do not have it */
     gboolean stop;
-    gboolean reload; /* the next run puts what the files say into force */
-    char *waits;     /* the text of the configuration of which was said that it waits; NULL: none does */
+    gboolean reload; /* the next run puts the configuration of the files into force */
+    char *waits;     /* the changed configuration that is not in force, as was reported; NULL: none */
 
-    gint64 due;     /* when to look again; NEVER: when something happens */
-    gint64 looking; /* since when; after it, when it began */
-    gint64 rest;    /* after the last look, which was expensive */
-    Burst any;      /* one look answers all events */
-    Burst ours;     /* events about our NICs, and deletions of what is ours */
-    gboolean own;   /* such an event came since the last look, or a change of ours */
-    gint64 retry;   /* after the last failure; 0: there was none */
-    gint64 alive;   /* when systemd expects our sign of life; NEVER: it does not */
+    gint64 due;     /* when to look again; NEVER: not before something happens */
+    gint64 looking; /* when the last look began */
+    gint64 rest;    /* how long to rest after the last look */
+    Burst any;      /* all reports */
+    Burst ours;     /* reports about our NICs, and about deletions of what is ours */
+    gboolean own;   /* since the last look, `ours` had a report, or we changed something */
+    gint64 retry;   /* how long to wait after the last failure; 0: the last look did not fail */
+    gint64 alive;   /* when to give systemd a sign of life; NEVER: systemd expects none */
     GArray *backoff;
-    GArray *missing;     /* IbhKnownRail, at the last look */
-    GString *complained; /* the last warning, so that it is printed once */
+    GArray *missing;     /* IbhKnownRail: the rails that were missing when this was last known */
+    GString *complained; /* the warnings of the last run, so that none is printed twice */
 
-    /* of the last run, as far as it came */
-    IbhFocus focus; /* without candidates: not so far */
-    guint32 port;   /* of its changes */
+    /* the results of the last run, which may have ended before it had them */
+    IbhFocus focus; /* without candidates: no result */
+    guint32 port;   /* the netlink port of its changes; 0: no result */
     GArray *away;   /* Away: the NICs that it left alone */
-    GArray *missed; /* IbhKnownRail; NULL: not so far */
+    GArray *missed; /* IbhKnownRail: the rails that are missing; NULL: no result */
 } Watch;
 
-/* ---- what a run asks and tells ---- */
+/* ---- functions that a run calls ---- */
 
-/* An editor may not have finished with the files: they wait until --apply, a reload or a hook puts them into force. */
+/* Makes the run use the configuration in force, unless a reload was asked for. An editor may not have finished with the
+ * files, so a change waits until --apply, a reload or a hook puts it into force. */
 static void configure(gpointer data, IbhRun *run)
 {
     Watch *watch = data;
@@ -107,21 +111,22 @@ static void configure(gpointer data, IbhRun *run)
     run->config = in_force;
 }
 
-static gboolean leaves(gconstpointer data, const IbhUnit *unit)
+static gboolean leaves_alone(gconstpointer data, const IbhUnit *unit)
 {
     const Watch *watch = data;
 
-    return ibh_backoff_leaves(watch->backoff, unit, watch->looking);
+    return ibh_backoff_leaves_alone(watch->backoff, unit, watch->looking);
 }
 
+/* Notes a change of this run. Warns if another program undoes our changes again and again. */
 static void on_change(Watch *watch, const IbhOp *op)
 {
-    /* While addresses come and go, hooks and --watch delete and add by turns. */
+    /* If the NIC's addresses changed, a hook rightly deleted what --watch adds now. */
     const guint32 taker = ibh_numbers_have(watch->events.moved, op->ifindex) ? 0 : ibh_events_taker(&watch->events, op);
     const int seconds = ibh_backoff_note(watch->backoff, op, taker != 0, watch->looking);
     g_autofree char *command = NULL, *who = NULL, *text = NULL;
 
-    watch->own = TRUE; /* the kernel also reports the sysctls that we set */
+    watch->own = TRUE; /* the kernel also reports sysctls that we set, without our port */
     if (!seconds)
         return;
     command = ibh_op_command(op);
@@ -134,8 +139,8 @@ static void on_change(Watch *watch, const IbhOp *op)
     ibh_log_lines(LOG_WARNING, text, TRUE);
 }
 
-/* `outcome`: NULL: forget the last one. */
-static void after(gpointer data, IbhRun *run, const IbhOutcome *outcome)
+/* Keeps the results of a run. With `outcome` NULL, the run ended early: forgets the results of the last run. */
+static void after_run(gpointer data, IbhRun *run, const IbhOutcome *outcome)
 {
     Watch *watch = data;
     g_autoptr(GArray) before = watch->away;
@@ -144,7 +149,7 @@ static void after(gpointer data, IbhRun *run, const IbhOutcome *outcome)
     watch->port = 0;
     ibh_focus_clear(&watch->focus);
     g_clear_pointer(&watch->missed, g_array_unref);
-    if (!outcome) /* it did not come so far */
+    if (!outcome)
         return;
     IBH_EACH_POINTER (const IbhOp, op, outcome->done)
         on_change(watch, op);
@@ -160,13 +165,13 @@ static void after(gpointer data, IbhRun *run, const IbhOutcome *outcome)
     watch->port = nl_socket_get_local_port(run->netlink->socket);
     ibh_focus_find(&watch->focus, run->rails);
     watch->missed = ibh_missing_find(run->rails, run->config, run->sysfs, TRUE);
-    watch->reload = FALSE; /* its configuration is in the state */
+    watch->reload = FALSE; /* the run has put the configuration of the files into force */
 }
 
 /* ---- looking ---- */
 
-/* An event of our own that comes with those of others waits for the first pause: one look then covers a manager's whole
- * change. */
+/* Sets when to look because of a report. A report about our own NICs that comes just after a look also waits for that
+ * look's rest, so that one look covers the whole change of a network manager. */
 static void on_event(Watch *watch, gboolean ours, gint64 now)
 {
     Burst *burst = ours ? &watch->ours : &watch->any;
@@ -176,7 +181,7 @@ static void on_event(Watch *watch, gboolean ours, gint64 now)
     watch->due = MIN(watch->due, MAX(now, MAX(burst->looked + burst->pause, watch->any.looked + watch->rest)));
 }
 
-/* Everything is read anew from here on. */
+/* Runs an event, which reads everything again, and sets when to look next. */
 static void look(Watch *watch)
 {
     const char *path = watch->how.config ? watch->how.config : IBH_CONFIG_DIR;
@@ -186,7 +191,8 @@ static void look(Watch *watch)
     gint64 now = g_get_monotonic_time();
     gboolean ok;
 
-    /* Before the files are read, and again each time: they may be others now, or be there at last. */
+    /* Watch the files before the run reads them. Do it at each look: they may be new, or other files with the same
+     * name. */
     (void)inotify_add_watch(watch->files, path, FILE_CHANGES);
     (void)inotify_add_watch(watch->files, fragments, FILE_CHANGES);
     watch->looking = now;
@@ -206,14 +212,14 @@ static void look(Watch *watch)
         watch->ours.looked = now;
     watch->own = FALSE;
 
-    /* When to look again, if nothing happens. */
+    /* When to look again if nothing happens. */
     watch->due = ibh_backoff_next(watch->backoff, now);
     IBH_EACH (const Away, away, watch->away)
         watch->due = MIN(watch->due, away->since + ADDRESS_MAY_COME_BACK);
     watch->retry = ok ? 0 : watch->retry ? MIN(2 * watch->retry, LAST_RETRY) : RETRY;
     if (watch->retry)
         watch->due = MIN(watch->due, now + watch->retry);
-    if (watch->focus.candidates && ibh_events_focus(&watch->events, &watch->focus))
+    if (watch->focus.candidates && ibh_events_set_focus(&watch->events, &watch->focus))
         on_event(watch, FALSE, now);
     watch->due = MIN(watch->due, ibh_missing_log(&watch->missing, watch->missed, now));
     /* The lock tells hooks that --watch runs. If another --watch has it, try again after the next look. */
@@ -228,6 +234,7 @@ static void look(Watch *watch)
 
 /* ---- waiting ---- */
 
+/* Waits for a signal, a report, a changed file, or the time of the next look or sign of life. */
 static void wait_for_something(Watch *watch)
 {
     struct pollfd fds[] = {{.fd = watch->signals, .events = POLLIN},
@@ -263,7 +270,7 @@ static void wait_for_something(Watch *watch)
     }
 }
 
-/* ---- the whole ---- */
+/* ---- beginning and end ---- */
 
 static gboolean start_watch(Watch *watch, GError **error)
 {
@@ -293,9 +300,9 @@ gboolean ibh_watch_run(const char *config, const char *sysfs)
     Watch watch = {.how = {.config = config,
                            .sysfs = sysfs,
                            .configure = configure,
-                           .restraint = {.leaves = leaves},
-                           .after = after},
-                   .reload = config != NULL, /* who names a file wants what it says */
+                           .restraint = {.leaves = leaves_alone},
+                           .after = after_run},
+                   .reload = config != NULL, /* the option --config asks for this file */
                    .held = -1};
     const int *const opened[] = {&watch.signals, &watch.files, &watch.held};
     g_autoptr(GError) error = NULL;
@@ -318,7 +325,7 @@ gboolean ibh_watch_run(const char *config, const char *sysfs)
         wait_for_something(&watch);
     }
     ibh_notify("STOPPING=1");
-    after(&watch, NULL, NULL);
+    after_run(&watch, NULL, NULL);
     ibh_events_close(&watch.events);
     for (guint i = 0; i < G_N_ELEMENTS(opened); i++) {
         if (*opened[i] >= 0)

@@ -400,7 +400,7 @@ static void check_filter(IbhEvents *events, uint8_t how, const uint8_t *from, gs
     add_subnet_of(&focus, "10.20.48.0/20");
     add_subnet_of(&focus, "fd00:1:2:3::/64");
     if (length >= sizeof *header && header->nlmsg_len == length && (expected = passes(header, &focus)) >= 0) {
-        (void)ibh_events_focus(events, &focus);
+        (void)ibh_events_set_focus(events, &focus);
         if (filter_length ? run_filter(from, length) != expected : focus.candidates->len < BPF_MAXINSNS)
             broken("the filter %s it", expected ? "drops" : "passes");
     }

@@ -41,8 +41,8 @@ static IbhProbe *make_probe(const IbhRails *rails, IbhOptions *options)
     if (!probe || probe->pairs->len != 8)
         broken("not the pairs that were meant");
     for (guint i = 0; i < probe->pairs->len; i++) {
-        ibh_probe_sent(ibh_probe_pair(probe, i), 0, 1);
-        ibh_probe_sent(ibh_probe_pair(probe, i), 1, 2);
+        ibh_probe_note_sent(ibh_probe_pair(probe, i), 0, 1);
+        ibh_probe_note_sent(ibh_probe_pair(probe, i), 1, 2);
         probe->hears = TRUE;
         ibh_probe_pair(probe, i)->syn = i < 4 ? IBH_SYN_UNWANTED : IBH_SYN_SILENT;
     }
@@ -64,11 +64,11 @@ static void take_reply(IbhProbe *probe, int kind, const uint8_t *bytes, size_t l
                        .length = length};
 
     memcpy(packet, bytes, length);
-    (void)ibh_probe_packet(ibh_probe_pair(probe, pair), (guint)kind >> 6 & 1, right);
+    (void)ibh_probe_write_echo(ibh_probe_pair(probe, pair), (guint)kind >> 6 & 1, right);
     right[0] = reply.from.family == AF_INET6 ? 129 : 0;
     for (size_t i = 0; kind & 4 && i < MIN(length, sizeof right); i++)
         packet[i] ^= right[i];
-    (void)ibh_probe_received(probe, &reply, 3);
+    (void)ibh_probe_take_reply(probe, &reply, 3);
 }
 
 /* What a peer could send to the pair, from the IP header on: an echo's reply, or the answer to a SYN. */
@@ -86,12 +86,12 @@ static gsize make_right(const IbhProbe *probe, guint pair, gboolean is_syn, guin
     right[six ? 6 : 9] = is_syn ? 6 : six ? 58 : 1;
     memcpy(right + header - 2 * size, from->bytes, size);
     memcpy(right + header - size, to->bytes, size);
-    (void)ibh_probe_packet(of, 0, segment);
+    (void)ibh_probe_write_echo(of, 0, segment);
     segment[0] = six ? 129 : 0;
     if (!is_syn)
         return header + length;
     memset(segment, 0, IBH_PROBE_PACKET);
-    ibh_probe_syn(of, request);
+    ibh_probe_write_syn(of, request);
     memcpy(segment, request + 2, 2);
     memcpy(segment + 2, request, 2);
     memcpy(segment + 8, request + 4, 4);

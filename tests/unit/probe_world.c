@@ -79,7 +79,7 @@ IbhPacket reply_to(const World *world, guint pair, guint number, guint8 bytes[IB
     IbhPacket reply = {
         .from = *ibh_probe_peer(pair_at(world, pair)), .to = source->ip, .icmp = bytes, .length = IBH_PROBE_PACKET};
 
-    ibh_probe_packet(pair_at(world, pair), number, bytes);
+    ibh_probe_write_echo(pair_at(world, pair), number, bytes);
     bytes[0] = reply.from.family == AF_INET6 ? 129 : 0;
     return reply;
 }
@@ -107,7 +107,7 @@ Frame echo_frame(const World *world, guint i, guint number, Way way)
     gsize header = six ? 40 : 20, size = six ? 16 : 4;
     Frame frame = {.length = header + IBH_PROBE_PACKET, .protocol = six ? ETH_P_IPV6 : ETH_P_IP};
     g_autofree guint8 *packet = g_malloc(IBH_PROBE_SIZE_MAX);
-    gsize length = ibh_probe_packet(pair_at(world, i), number, packet);
+    gsize length = ibh_probe_write_echo(pair_at(world, i), number, packet);
 
     frame.bytes[0] = six ? 0x60 : 0x45;
     frame.bytes[six ? 6 : 9] = six ? 58 : 1;
@@ -146,10 +146,10 @@ void exchange(const World *world, guint pair, guint number, int ms)
     guint8 bytes[IBH_PROBE_PACKET];
     IbhPacket reply = reply_to(world, pair, number, bytes);
 
-    ibh_probe_sent(pair_at(world, pair), number, 1000000);
+    ibh_probe_note_sent(pair_at(world, pair), number, 1000000);
     pass(world, pair, echo_frame(world, pair, number, OUT), OUT);
     pass(world, pair, echo_frame(world, pair, number, IN), IN);
-    assert_true(ibh_probe_received(world->probe, &reply, 1000000 + ms * 1000));
+    assert_true(ibh_probe_take_reply(world->probe, &reply, 1000000 + ms * 1000));
 }
 
 /* All is well: 3 replies to each, and hardware addresses as the peers should have. */

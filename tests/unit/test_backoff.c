@@ -36,7 +36,7 @@ static gboolean is_left(const GArray *backoff, int nic, gint64 now)
 {
     const IbhUnit unit = unit_of(nic);
 
-    return ibh_backoff_leaves(backoff, &unit, now);
+    return ibh_backoff_leaves_alone(backoff, &unit, now);
 }
 
 /* Four times nothing, the fifth time it is a fight. Returns the pause. */

@@ -105,11 +105,11 @@ static void test_packet(void **state)
     guint8 bytes[IBH_PROBE_PACKET];
 
     (void)state;
-    ibh_probe_packet(pair_at(&world, 3), 2, bytes);
+    ibh_probe_write_echo(pair_at(&world, 3), 2, bytes);
     assert_int_equal(sum_of(bytes, sizeof bytes), 0xffff);
     bytes[2] = bytes[3] = 0;
     assert_memory_equal(bytes, EXPECTED, sizeof bytes);
-    ibh_probe_packet(pair_at(&world, 4), 0, bytes);
+    ibh_probe_write_echo(pair_at(&world, 4), 0, bytes);
     assert_int_equal(bytes[0], 128);
 }
 
@@ -122,16 +122,16 @@ static void test_replies(void **state)
     (void)state;
     exchange(&world, 2, 0, 7);
     exchange(&world, 2, 2, 3);
-    ibh_probe_sent(pair_at(&world, 2), 1, 1000000);
+    ibh_probe_note_sent(pair_at(&world, 2), 1, 1000000);
     reply = reply_to(&world, 2, 2, bytes);
-    assert_false(ibh_probe_received(world.probe, &reply, 1000001)); /* once is enough */
+    assert_false(ibh_probe_take_reply(world.probe, &reply, 1000001)); /* once is enough */
     assert_int_equal(pair_at(&world, 2)->sent, 3);
     assert_int_equal(pair_at(&world, 2)->received, 2);
     assert_int_equal(pair_at(&world, 2)->rtt, 3000);
     assert_int_equal(pair_at(&world, 3)->received, 0);
     assert_int_equal(pair_at(&world, 3)->rtt, -1);
     reply = reply_to(&world, 3, 0, bytes); /* never sent */
-    assert_false(ibh_probe_received(world.probe, &reply, 1000001));
+    assert_false(ibh_probe_take_reply(world.probe, &reply, 1000001));
 }
 
 /* Whatever is changed in a reply, it is none; but the checksum, which the kernel has seen. */
@@ -144,26 +144,26 @@ static void test_no_replies(void **state)
         guint8 good[IBH_PROBE_PACKET], bytes[IBH_PROBE_PACKET + 8] = {0};
         IbhPacket right = reply_to(&world, pair, 0, good), reply;
 
-        ibh_probe_sent(pair_at(&world, pair), 0, 1);
+        ibh_probe_note_sent(pair_at(&world, pair), 0, 1);
         memcpy(bytes, good, sizeof good);
         right.icmp = bytes;
         for (guint bit = 0; bit < 8 * sizeof good; bit++) {
             if (bit / 8 == 2 || bit / 8 == 3)
                 continue;
             bytes[bit / 8] ^= (guint8)(1u << bit % 8);
-            assert_false(ibh_probe_received(world.probe, &right, 1));
+            assert_false(ibh_probe_take_reply(world.probe, &right, 1));
             bytes[bit / 8] ^= (guint8)(1u << bit % 8);
         }
         for (reply = right, reply.length = 0; reply.length < sizeof bytes; reply.length++) {
             if (reply.length != IBH_PROBE_PACKET)
-                assert_false(ibh_probe_received(world.probe, &reply, 1));
+                assert_false(ibh_probe_take_reply(world.probe, &reply, 1));
         }
         for (int end = 0; end < 2; end++) {
             reply = right;
             (end ? &reply.from : &reply.to)->bytes[3] ^= 1;
-            assert_false(ibh_probe_received(world.probe, &reply, 1));
+            assert_false(ibh_probe_take_reply(world.probe, &reply, 1));
         }
-        assert_true(ibh_probe_received(world.probe, &right, 1));
+        assert_true(ibh_probe_take_reply(world.probe, &right, 1));
     }
 }
 
@@ -347,10 +347,10 @@ static void test_reply_by_other_nic(void **state)
     IbhPacket reply = reply_to(&world, 1, 3, bytes);
 
     (void)state;
-    ibh_probe_sent(pair_at(&world, 1), 3, 1);
+    ibh_probe_note_sent(pair_at(&world, 1), 3, 1);
     frame.sender = OF_PEER;
     pass_by(&world, 9, frame, IN);
-    assert_true(ibh_probe_received(world.probe, &reply, 2));
+    assert_true(ibh_probe_take_reply(world.probe, &reply, 2));
     exchange(&world, 1, 4, 1); /* one that went right afterwards does not make up for it */
     check_verdict(&world, "ib1 error reply-other-nic", 1);
     assert_int_equal(pair_at(&world, 1)->reply_ifindex, 9);
@@ -495,7 +495,7 @@ static void test_answers(void **state)
     answer_arp(&world, 3, "172.16.16.1", "172.16.34.2", 16);
     check_verdict(&world, "error duplicate-address", 2);
     pair->sender = (IbhLladdr){{MAC(16)}, 6};
-    pair->hop->claims[0].took = FALSE;
+    pair->hop->claims[0].replied = FALSE;
     check_verdict(&world, "", 0);
     pair->hop->claims[1].answers = 2;
     check_verdict(&world, "", 0); /* whether one echo has two replies is not known */
@@ -600,10 +600,10 @@ static void test_peer_replies_by_another_nic(void **state)
         Frame frame = echo_frame(&world, pair, 3, IN);
 
         frame.sender = pair == 3 ? OWN : OTHER;
-        ibh_probe_sent(pair_at(&world, pair), 3, 1);
+        ibh_probe_note_sent(pair_at(&world, pair), 3, 1);
         pass(&world, pair, frame, IN);
         reply = reply_to(&world, pair, 3, bytes);
-        assert_true(ibh_probe_received(world.probe, &reply, 2));
+        assert_true(ibh_probe_take_reply(world.probe, &reply, 2));
     }
     check_verdict(&world, "warning peer-replies-other-nic", 1);
     assert_true(is_bad(pair_at(&world, 2)));

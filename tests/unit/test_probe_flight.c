@@ -47,18 +47,18 @@ static void send_shot(Sky *sky, const IbhShot *shot)
 
     sky->sent[shot->ask]++;
     if (shot->ask == IBH_ASK_ECHO)
-        ibh_probe_sent(shot->pair, number, sky->now);
+        ibh_probe_note_sent(shot->pair, number, sky->now);
     if (shot->ask == IBH_ASK_SYN)
         shot->pair->syn = IBH_SYN_ANSWERED;
-    ibh_flight_launched(&sky->flight, shot, sky->now, TRUE);
+    ibh_flight_note_sent(&sky->flight, shot, sky->now, TRUE);
     if (shot->ask == IBH_ASK_WHO && pair < sky->answered)
         claim(&sky->world, pair, (IbhLladdr){{MAC(16)}, 6}, 1);
     if (pair >= sky->answered || (shot->ask == IBH_ASK_SIZE && (number & ~IBH_PROBE_SIZED) > sky->wire))
         return;
-    reply.length = ibh_probe_packet(shot->pair, shot->ask < IBH_ASK_SYN ? number : 0, bytes);
+    reply.length = ibh_probe_write_echo(shot->pair, shot->ask < IBH_ASK_SYN ? number : 0, bytes);
     bytes[0] = reply.from.family == AF_INET6 ? 129 : 0;
     if (shot->ask < IBH_ASK_SYN)
-        assert_true(ibh_probe_received(probe, &reply, sky->now));
+        assert_true(ibh_probe_take_reply(probe, &reply, sky->now));
 }
 
 /* One packet at a time, until then, or until nothing is left. `ends`: entries are deleted as pairs finish. */

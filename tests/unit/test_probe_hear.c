@@ -384,7 +384,7 @@ static Frame answer_to(const World *world, guint pair, guint8 flags, const guint
     Frame frame = echo_frame(world, pair, 0, IN);
     guint8 request[IBH_SYN_LENGTH], *segment = frame.bytes + 40;
 
-    ibh_probe_syn(pair_at(world, pair), request);
+    ibh_probe_write_syn(pair_at(world, pair), request);
     frame.bytes[6] = 6;
     frame.length = 60;
     frame.sender = sender;
