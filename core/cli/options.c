@@ -13,12 +13,12 @@
 typedef enum { ACTION, FORMAT, TEXT, FLAG, NUMBER, NAME } Kind; /* the first two choose an action */
 
 typedef struct {
-    const char *name, *value, *help; /* value: what it is called; NULL: it has none */
+    const char *name, *value, *help; /* value: its name in the help; NULL if the option has none */
     Kind kind;
-    guint with; /* bits: the actions that it goes with; one that it chooses */
-    gsize at;   /* what it sets: where that stands in IbhOptions */
+    guint with; /* bits: the actions that the option goes with, or the one that it chooses */
+    gsize at;   /* the offset of what it sets in IbhOptions */
     guint max;
-    char letter; /* of the short form; 0: none */
+    char letter; /* of the short form; 0 if there is none */
 } Option;
 
 #define WITH(action) (1u << IBH_ACTION_##action)
@@ -79,13 +79,13 @@ void ibh_options_help(GString *out)
                            formats);
 }
 
-/* ---- from words to values; each of these returns what is wrong, NULL: nothing ---- */
+/* ---- from words to values; the functions that return text return what is wrong, or NULL ---- */
 
 static char *take_value(IbhOptions *options, const Option *option, char *value)
 {
     void *place = (char *)options + option->at;
     g_autofree char *formats = ibh_render_formats();
-    guint64 number = TRUE; /* of a flag */
+    guint64 number = TRUE; /* what a flag sets */
 
     if (option->kind <= FORMAT)
         options->action = (IbhAction)g_bit_nth_lsf(option->with, -1);
@@ -106,7 +106,7 @@ static char *take_value(IbhOptions *options, const Option *option, char *value)
     return NULL;
 }
 
-/* "--name", "--name=value", or "-n" for its letter. */
+/* TRUE if the word is "--name", "--name=value", or "-n" with the option's letter. */
 static gboolean names(const char *word, const Option *option)
 {
     const gsize length = strlen(option->name);
@@ -117,7 +117,8 @@ static gboolean names(const char *word, const Option *option)
            (word[2 + length] == '\0' || word[2 + length] == '=');
 }
 
-/* The option at `word`. Its value may be any word, but for a number no other option. */
+/* Returns the option that `word` names, or NULL. `value` is the word after it: if the option needs a number, that must
+ * not begin with "-". */
 static const Option *find_option(const char *word, const char *value)
 {
     IBH_EACH_ROW (const Option, option, table) {
@@ -129,7 +130,7 @@ static const Option *find_option(const char *word, const char *value)
     return NULL;
 }
 
-/* The option whose name is nearest; NULL: none is near. */
+/* Returns the option with the most similar name, or NULL if none is similar. */
 static const Option *find_near_option(const char *word)
 {
     g_auto(GStrv) parts = g_strsplit(word + strspn(word, "-"), "=", 2);
@@ -179,8 +180,8 @@ static char *refuse_word(const char *word, const IbhOptions *options)
                            word);
 }
 
-/* "--name value", "--name=value", "-jv", "-iib0", "-i ib0": the value is the rest of the word, or the next word.
- * `used`: a bit for each row of the table. */
+/* Takes "--name value", "--name=value", "-jv", "-iib0" or "-i ib0". The value is the rest of the word, or the next
+ * word. `used` has a bit for each row of the table. */
 static char *take_options(char ***word, IbhOptions *options, guint *used)
 {
     char *text = **word, *next = (*word)[1], *equals = strchr(text, '='), *problem = NULL;
@@ -191,7 +192,7 @@ static char *take_options(char ***word, IbhOptions *options, guint *used)
         char *rest = !is_long && *letter && letter[1] ? letter + 1 : is_long && equals ? equals + 1 : NULL;
         const Option *option = find_option(name, rest ? rest : next);
 
-        if (!option) /* a letter that lacks its value, or a word that is none */
+        if (!option) /* a letter without its value, or an unknown option */
             return refuse_option(find_option(name, "") ? name : text);
         if (is_long && rest && !option->value)
             return refuse_option(text);
@@ -204,15 +205,15 @@ static char *take_options(char ***word, IbhOptions *options, guint *used)
     return problem;
 }
 
-/* Names wait for main_io.c, which asks the resolver. */
+/* Takes the peers. Names are only listed; names_io.c resolves them. */
 static char *take_words(IbhOptions *options, const GPtrArray *words)
 {
     const gboolean probe = options->action == IBH_ACTION_PROBE;
 
     IBH_EACH_POINTER (const char, word, words) {
         const gsize length = strlen(word);
-        /* Letters, digits, dots and hyphens; but what looks like an address is one, and perhaps mistyped: no name
-         * server is asked for it. */
+        /* A name has letters, digits, dots, hyphens and underscores. Digits and dots alone are a mistyped address, so
+         * no name server is asked for it. */
         const gboolean is_name = length > 0 && length < 254 && word[0] != '-' && !strchr(word, ':') &&
                                  strspn(word, G_CSET_A_2_Z G_CSET_a_2_z "0123456789.-_") == length &&
                                  strspn(word, "0123456789.") < length;
@@ -271,7 +272,7 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
             ended = TRUE;
         else
             wrong = take_options(&word, ret_options, &used);
-        if (!problem) /* after it, too, a --json may say how the problem is told */
+        if (!problem) /* go on after a problem: a --json behind it decides how it is reported */
             problem = g_steal_pointer(&wrong);
     }
     if (!problem)
@@ -282,7 +283,7 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
         g_clear_pointer(&ret_options->ifaces, g_free);
     if (!problem)
         return TRUE;
-    /* It may hold a word of the caller's. */
+    /* The message may quote control characters from the command line. */
     clean = ibh_text_printable(problem);
     g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, clean);
     return FALSE;
