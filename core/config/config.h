@@ -84,7 +84,7 @@ typedef struct {
     gboolean is_public;  /* all users may read each file */
 } IbhConfig;
 
-/* Looks up the name of a table in rt_tables. FALSE: unknown (no error), or a file cannot be read. */
+/* Returns FALSE without an error if the name is unknown, and FALSE with an error if a file cannot be read. */
 typedef gboolean (*IbhTableLookup)(const char *name, guint32 *ret_table, GError **error);
 
 IbhConfig *ibh_config_new(void); /* the defaults */

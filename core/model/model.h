@@ -227,7 +227,8 @@ typedef struct {
     guint metrics_size;    /* 0: none */
 } IbhRoute;
 
-/* Returns the part of a route that leaves through this NIC; FALSE if the route does not use the NIC. */
+/* Sets `ret_part` to the part of a route that leaves through this NIC. Returns FALSE if the route does not use the NIC.
+ */
 gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part);
 void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from);
 guint32 ibh_route_metric(const IbhRoute *route, guint wanted); /* `wanted`: RTAX_*; 0 if the route lacks the metric */
