@@ -11,14 +11,14 @@ static gboolean leads_to_subnet(gconstpointer subnets, const IbhRoute *route)
     return ibh_prefixes_have(subnets, &route->dst);
 }
 
-/* The snapshot has the unicast routes of protocol kernel already. */
+/* TRUE if the snapshot lacks the route: it has the unicast routes of protocol kernel already. */
 static gboolean is_new(gconstpointer of G_GNUC_UNUSED, const IbhRoute *route)
 {
     return route->protocol != RTPROT_KERNEL || route->type != RTN_UNICAST;
 }
 
-/* The kernel adds a local route for each address, with protocol kernel. Other local routes are AnyIP: the host owns
- * each address of the prefix. */
+/* TRUE for AnyIP, where the host owns each address of a prefix. The kernel adds a local route for each address of a
+ * NIC, too, but with protocol kernel. */
 static gboolean is_any_ip(gconstpointer of G_GNUC_UNUSED, const IbhRoute *route)
 {
     return route->protocol != RTPROT_KERNEL;

@@ -295,7 +295,8 @@ int ibh_tree_look(const IbhTree *tree, const char *path, int flags, struct stat 
     return -1;
 }
 
-/* Opens a file or directory (`type`: S_IFREG, S_IFDIR). Returns -1 and errno if it is neither. */
+/* Opens a file (`type` is S_IFREG) or a directory (S_IFDIR). Returns -1 and errno on an error, or if a path in a copy
+ * has another type. */
 static int open_in_tree(const IbhTree *tree, const char *path, mode_t type)
 {
     g_autofree char *full = g_strconcat("/", path, NULL);

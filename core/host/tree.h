@@ -58,8 +58,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhTree, ibh_tree_clear)
 /* Reads the first line, without its newline; "" if there is none. */
 G_GNUC_PRINTF(4, 5) void ibh_tree_line(IbhTree *tree, char *line, gsize size, const char *format, ...);
 /* Reads at most `limit` bytes of a file, or one `line`, with its newline. Returns the length, or -1 if there is no such
- * file, or if a read would block. Notes errors that are no answer: if we took a device that cannot be read for a moment
- * as absent, its NIC would lose its rail. */
+ * file, or if a read would block. Stores errors that do not mean "absent" in tree->problem: if we took a device that
+ * cannot be read for a moment as absent, its NIC would lose its rail. */
 gssize ibh_tree_read(IbhTree *tree, const char *path, char *text, gsize limit, gboolean line);
 G_GNUC_PRINTF(2, 3) gboolean ibh_tree_has(IbhTree *tree, const char *format, ...);
 /* Resolves the links of a path below sys: "devices/pci0000:3a/…"; NULL if the path leads out of sys. */

@@ -55,7 +55,8 @@ static gboolean execute_op(gpointer data, const IbhOp *op, GError **error)
 
 /* ---- the state ---- */
 
-/* Says what an unsaved state means. If the directory is missing, opening the store has warned already. */
+/* Warns of what follows if the state could not be saved. If the directory is missing, opening the store has warned
+ * already. */
 static void warn_not_saved(IbhRun *run, const GError *problem)
 {
     const char *means = run->undo
