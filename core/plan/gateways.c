@@ -64,9 +64,10 @@ gboolean ibh_route_is_simple(const IbhRoute *route)
     return route->nexthops == 1 && !route->special && !route->encapsulated;
 }
 
-/* Leads a route via this gateway, with the metrics of main's best default through this NIC via the same gateway. If
- * `gateway` is NULL, main must have exactly one default through the NIC, whose gateway it is: with two routers or
- * preferences, only main knows which one works. */
+/* Sets the gateway of a route, and the metrics of main's best default through this NIC via the same gateway. If
+ * `gateway` is NULL, takes the gateway of main's default through the NIC, of which there must be exactly one: with two
+ * routers or preferences, only main knows which one works. Returns FALSE if there is no gateway, or if the gateway is
+ * this host. */
 static gboolean lead_via(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway, IbhRoute *route)
 {
     const IbhRoute *best = NULL;

@@ -6,7 +6,7 @@
 
 /* ---- the hardware of a link ---- */
 
-/* TRUE for hardware, which comes back: no virtual function, no VLAN, no bond. */
+/* TRUE for hardware, which comes back after it is gone, unlike a virtual function, a VLAN or a bond. */
 static gboolean is_hardware(const IbhLink *link)
 {
     static const char *const soft[] = {"bond", "team", "vlan", "macvlan", "ipvlan", "dummy", NULL};

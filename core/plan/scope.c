@@ -54,7 +54,7 @@ GArray *ibh_scope_lacks(const IbhScope *scope, const IbhSnapshot *snapshot)
     return subnets;
 }
 
-/* The snapshot reads main and the local table in other ways. */
+/* Adds a table once, but not main and the local table, which the snapshot reads in other ways. */
 static void add_table(GArray *tables, guint32 table)
 {
     if (table && table != IBH_TABLE_MAIN && table != IBH_TABLE_LOCAL && !ibh_numbers_have(tables, (int)table))
