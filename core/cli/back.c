@@ -11,7 +11,7 @@
 /* Returns this NIC as it was when the trial began, or NULL if it is another netdev now. A driver that restarts makes a
  * new netdev, which has only what hooks gave it since: that stays. The kernel may reuse an index, so the name or the
  * hardware must match, too. */
-static const IbhLink *find_then(const IbhTrial *trial, const IbhLink *link)
+static const IbhLink *find_before(const IbhTrial *trial, const IbhLink *link)
 {
     const IbhLink *then = ibh_snapshot_link(trial->then, link->ifindex);
     char hardware[IBH_HARDWARE_LEN];
@@ -27,7 +27,7 @@ static const IbhLink *find_then(const IbhTrial *trial, const IbhLink *link)
  * later decision, by --undo or --apply. */
 static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
 {
-    const IbhLink *then = find_then(trial, link);
+    const IbhLink *then = find_before(trial, link);
     const gboolean is_held = ibh_names_have(now->state->holds, link->name);
 
     if (!then || (trial->only && !g_strv_contains(trial->only, then->name)))
@@ -86,7 +86,7 @@ static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, cons
 
     if (!nic || !(nic->link->flags & IFF_UP) ||
         (route->src.family != AF_UNSPEC && !ibh_rails_holder(wanted->rails, &route->src)) ||
-        (route->gateway.family != AF_UNSPEC && ibh_rails_have_gateway(wanted->rails, nic, &route->gateway)))
+        (route->gateway.family != AF_UNSPEC && ibh_rails_is_own_gateway(wanted->rails, nic, &route->gateway)))
         return FALSE;
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses)
         is_near |= ibh_prefix_contains(&address->subnet, &route->gateway);
@@ -182,7 +182,7 @@ GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
 /* ---- what is remembered ---- */
 
 /* Replaces what is remembered of this NIC by what was remembered before the trial. */
-static void recall(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link, IbhState *state)
+static void restore_memory(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link, IbhState *state)
 {
     const IbhState *before = trial->then->state;
 
@@ -221,7 +221,8 @@ void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *
         const IbhLink *then = ibh_snapshot_link_by_name(trial->then, iface);
         const IbhLink *link = then ? ibh_snapshot_link(now, then->ifindex) : NULL;
 
-        if (!trial->tried && !(link && find_then(trial, link)) && (!trial->only || g_strv_contains(trial->only, iface)))
+        if (!trial->tried && !(link && find_before(trial, link)) &&
+            (!trial->only || g_strv_contains(trial->only, iface)))
             ibh_state_hold(state, iface);
     }
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
@@ -232,7 +233,7 @@ void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *
             concerns |= ibh_op_what(op) != IBH_PEERS && op->ifindex == link->ifindex;
         if (!concerns || !then)
             continue;
-        recall(trial, now, link, state);
+        restore_memory(trial, now, link, state);
         if (ibh_names_have(trial->then->state->holds, then->name))
             ibh_state_hold(state, link->name);
         else

@@ -107,7 +107,7 @@ static char *take_value(IbhOptions *options, const Option *option, char *value)
 }
 
 /* TRUE if the word is "--name", "--name=value", or "-n" with the option's letter. */
-static gboolean names(const char *word, const Option *option)
+static gboolean word_names(const char *word, const Option *option)
 {
     const gsize length = strlen(option->name);
 
@@ -124,7 +124,7 @@ static const Option *find_option(const char *word, const char *value)
     IBH_EACH_ROW (const Option, option, table) {
         const gboolean has_value = value && !(option->kind == NUMBER && value[0] == '-');
 
-        if (names(word, option) && (!option->value || has_value))
+        if (word_names(word, option) && (!option->value || has_value))
             return option;
     }
     return NULL;
@@ -140,7 +140,7 @@ static const Option *find_near_option(const char *word)
 
     IBH_EACH_ROW (const Option, option, table) {
         const gboolean is_begun = strlen(name) > 1 && g_str_has_prefix(option->name, name);
-        const guint slips = names(word, option) ? 0 : is_begun ? 1 : ibh_text_count_slips(name, option->name);
+        const guint slips = word_names(word, option) ? 0 : is_begun ? 1 : ibh_text_count_slips(name, option->name);
 
         if (slips < least) {
             best = option;
@@ -157,7 +157,7 @@ static char *refuse_option(const char *word)
 
     if (!meant)
         return g_strdup_printf("unknown option %s; ib-hook --help lists all", word);
-    if (!names(word, meant))
+    if (!word_names(word, meant))
         return g_strdup_printf("unknown option %s; did you mean --%s?", word, meant->name);
     if (meant->kind == FORMAT)
         return g_strdup_printf("--render needs a format: one of %s", formats);

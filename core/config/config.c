@@ -18,7 +18,7 @@ typedef struct {
     char *file; /* safe to print */
     guint line;
     char *content; /* the line without its comment */
-    char *pattern; /* the section; "": [defaults], NULL: none yet */
+    char *pattern; /* the section; "" for [defaults], NULL before the first section */
     guint rank;    /* the rank of the section */
     IbhConfig *config;
     GHashTable *seen; /* "key pattern" → IbhSetting of this file */

@@ -40,11 +40,11 @@ static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSna
         return FALSE;
     /* For each NIC, the kernel walks through the main table: skip IPv6 if no candidate has a global address. */
     if (scope.candidates->len &&
-        (!ibh_netlink_read_main(netlink, scope.candidates, scope.has_ipv6 ? AF_UNSPEC : AF_INET, ibh_scope_has, &scope,
-                                snapshot->main_by_nic, error) ||
+        (!ibh_netlink_read_main(netlink, scope.candidates, scope.has_ipv6 ? AF_UNSPEC : AF_INET, ibh_scope_needs_route,
+                                &scope, snapshot->main_by_nic, error) ||
          !ibh_netlink_read_routes(netlink, &local, any_ip, error)))
         return FALSE;
-    main.of = subnets = ibh_scope_lacks(&scope, snapshot);
+    main.of = subnets = ibh_scope_unreached_subnets(&scope, snapshot);
     if (subnets->len && !ibh_netlink_read_routes(netlink, &main, snapshot->main_to_subnets, error))
         return FALSE;
     IBH_EACH (const IbhRoute, route, any_ip)

@@ -17,8 +17,9 @@ struct IbhStore {
     int lock;
     char *path;      /* the path of each file without its ending */
     char *state;     /* the text of the state as we read or wrote it last */
-    GString *kept;   /* the text of the rails file; NULL: the state has these rails already, or we cannot read it now */
-    GArray *known;   /* IbhKnownRail: the rails in the rails file; NULL: unknown */
+    GString *kept;   /* the text of the rails file; NULL if the state has these rails already, or if we cannot read the
+                        file now */
+    GArray *known;   /* IbhKnownRail: the rails in the rails file; NULL if unknown */
     gboolean is_new; /* ibh_store_close() writes `known` to the rails file */
 };
 

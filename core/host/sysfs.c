@@ -13,7 +13,7 @@ typedef struct {
     const char *device;    /* "mlx5_1" */
     const char *number;    /* "1" */
     const char *directory; /* "sys/class/infiniband/mlx5_1/ports/1" */
-    IbhIp gid;             /* the first GID of the table; all zeros: none */
+    IbhIp gid;             /* the first GID of the table; all zeros if there is none */
     GPtrArray *ndevs;      /* char *: the netdevs in the GID table, as far as we have read it */
 } Port;
 

@@ -114,7 +114,7 @@ GString *ibh_file_take(int looked, const char *path, GError **error)
 
 /* ---- files that root relies on ---- */
 
-/* Who can write this file decides what root does. */
+/* Whoever can write the file decides what root does. */
 gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GError **error)
 {
     g_autofree char *shown = g_strescape(path, NULL);

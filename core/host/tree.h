@@ -36,8 +36,8 @@ gboolean ibh_file_cannot(const char *doing, const char *path, GError **error);
 
 /* A directory of a copy, below which we find its files. */
 typedef struct {
-    int fd;           /* O_PATH; below 0: -errno */
-    char *path;       /* without links, "" for "/"; NULL: not known */
+    int fd;           /* opened with O_PATH; -errno if that failed */
+    char *path;       /* without links, "" for "/"; NULL if unknown */
     gboolean trusted; /* only root could write there, so files need not be public */
 } IbhTreeRoot;
 
@@ -48,7 +48,7 @@ typedef struct {
     char *sys;            /* the directory from --sysfs */
     gboolean complete;    /* /sys itself: missing files do not exist, and links come from the kernel and root */
     IbhTreeRoot roots[2]; /* of a copy: the parent of sys, then sys */
-    int problem;          /* the errno of a file that may exist but could not be read; 0: none */
+    int problem;          /* the errno of a file that may exist but could not be read; 0 if there is none */
 } IbhTree;
 
 IbhTree ibh_tree_of(const char *sysfs);

@@ -35,14 +35,14 @@ guint64 ibh_netns_number(const char *process);
 typedef gboolean (*IbhRouteMatters)(gconstpointer of, const IbhRoute *route);
 
 typedef struct {
-    int family;           /* AF_UNSPEC: both */
-    guint32 table;        /* 0: all */
-    guint8 protocol;      /* 0: all */
-    guint8 type;          /* 0: all */
-    int ifindex;          /* 0: all; only kernels with strict dumps apply it */
+    int family;           /* AF_UNSPEC for both */
+    guint32 table;        /* 0 for all */
+    guint8 protocol;      /* 0 for all */
+    guint8 type;          /* 0 for all */
+    int ifindex;          /* 0 for all; only kernels with strict dumps apply it */
     gboolean cached;      /* IPv6: TRUE reads cached routes only, FALSE all others */
-    guint limit;          /* if there are more routes, none is appended; 0: no limit */
-    IbhRouteMatters keep; /* NULL: keep all */
+    guint limit;          /* if there are more routes, none is appended; 0 for no limit */
+    IbhRouteMatters keep; /* NULL to keep all */
     gconstpointer of;     /* an argument for `keep` */
 } IbhRouteFilter;
 

@@ -38,7 +38,7 @@ typedef struct {
     guint step;   /* the first sort key of a plan (plan/order.c) */
     gint64 place; /* the second sort key */
     IbhUnit unit;
-    char iface[IFNAMSIZ]; /* "": the NIC has disappeared */
+    char iface[IFNAMSIZ]; /* "" if the NIC has disappeared */
     int ifindex;
     IbhRule rule;       /* rule-add, rule-del */
     IbhRoute route;     /* route-add, route-del, and the new route of route-replace */
@@ -49,8 +49,8 @@ typedef struct {
     int from, to;       /* sysctl-set */
     IbhIp ip;           /* announce */
     gboolean by_kernel; /* announce: the kernel's own ARP would choose this address as its source */
-    char *hops;         /* the nexthops of a multipath route in the words of its command; NULL: no multipath route */
-    const char *why;    /* the reason, if it is always the same; else NULL: check/why.h finds it */
+    char *hops;         /* the nexthops of a multipath route, in the words of its command; NULL for other routes */
+    const char *why;    /* the reason if it is always the same; else NULL, and check/why.h finds it */
 } IbhOp;
 
 typedef enum { IBH_RULE, IBH_ROUTE, IBH_SYSCTL, IBH_PEERS /* what peers know about us, or we about peers */ } IbhWhat;

@@ -81,7 +81,7 @@ static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
     }
     return (route->src.family != AF_UNSPEC && !ibh_rails_holder(rails, &route->src)) ||
            (route->gateway.family != AF_UNSPEC &&
-            ibh_rails_have_gateway(rails, ibh_rails_nic(rails, route->ifindex), &route->gateway));
+            ibh_rails_is_own_gateway(rails, ibh_rails_nic(rails, route->ifindex), &route->gateway));
 }
 
 /* Names the devices of a route of main=spread: "dev ib0", or "nexthop dev ib0 nexthop dev ib1". */

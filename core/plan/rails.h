@@ -126,7 +126,7 @@ gboolean ibh_rails_is_advertised(const IbhRails *rails, const IbhAddress *addres
 /* Returns the NIC that has this address, served or not; NULL if this host does not have it. */
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
 /* TRUE if the gateway is this host itself, so a route via it leads nowhere. fe80:: addresses count on this NIC only. */
-gboolean ibh_rails_have_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway);
+gboolean ibh_rails_is_own_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway);
 gboolean ibh_nic_serves_family(const IbhNic *nic, int family);
 /* Returns the foreign rule that routes this address of a rail, if no pair of the address is ours; else NULL. */
 const IbhRule *ibh_nic_foreign_rule(const IbhNic *nic, const IbhAddress *address);

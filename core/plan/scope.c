@@ -28,7 +28,7 @@ void ibh_scope_clear(IbhScope *scope)
     g_ptr_array_unref(scope->addresses);
 }
 
-gboolean ibh_scope_has(gconstpointer data, const IbhRoute *route)
+gboolean ibh_scope_needs_route(gconstpointer data, const IbhRoute *route)
 {
     const IbhScope *scope = data;
 
@@ -41,7 +41,7 @@ gboolean ibh_scope_has(gconstpointer data, const IbhRoute *route)
     return FALSE;
 }
 
-GArray *ibh_scope_lacks(const IbhScope *scope, const IbhSnapshot *snapshot)
+GArray *ibh_scope_unreached_subnets(const IbhScope *scope, const IbhSnapshot *snapshot)
 {
     GArray *subnets = IBH_NEW_ARRAY(IbhPrefix);
 

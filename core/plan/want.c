@@ -26,7 +26,7 @@ static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAdd
         return FALSE;
     if (!own) /* an IPv6 address alone does not put its prefix on the link: a router or the administrator does */
         return route->family == AF_INET || !(address->dynamic || address->noprefixroute);
-    if (!ibh_route_is_simple(own) || ibh_rails_have_gateway(rails, nic, &own->gateway))
+    if (!ibh_route_is_simple(own) || ibh_rails_is_own_gateway(rails, nic, &own->gateway))
         return FALSE;
     ibh_route_set_gateway(route, &own->gateway);
     ibh_route_set_metrics(route, own);

@@ -34,7 +34,7 @@ gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, 
  * rail's subnets. */
 gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
 
-void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway); /* AF_UNSPEC: on link */
+void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway); /* AF_UNSPEC if on link */
 void ibh_routes_add_via(const IbhRoute *route, GArray *routes);
 /* TRUE if our routes can express the route: one next hop, any source and TOS, no encapsulation. */
 gboolean ibh_route_is_simple(const IbhRoute *route);

@@ -82,8 +82,8 @@ guint ibh_report_count_standing(const IbhReport *report); /* counts the rails th
  * subnet around them. */
 typedef enum { IBH_ADDRESSES_ALL, IBH_ADDRESSES_CHECKED, IBH_ADDRESSES_UNCHECKED } IbhAddresses;
 GPtrArray *ibh_report_addresses(const IbhReport *report, const IbhNic *nic, IbhAddresses which); /* char * */
-int ibh_pair_verdict(const IbhProbePair *pair); /* 1: no problem; 0: problems; -1: the only problem is that the
-                                                   answering host is unknown */
+/* 1: no problem; 0: problems; -1: the only problem is that the answering host is unknown */
+int ibh_pair_verdict(const IbhProbePair *pair);
 const char *ibh_pair_rdma_text(const IbhProbe *probe, const IbhProbePair *pair); /* NULL if RDMA was not asked for */
 char *ibh_texts_join(const GPtrArray *texts, const char *separator);
 /* Appends a JSON string, or null if `text` is NULL. For printable text, this is also the value of a Prometheus label.

@@ -41,7 +41,7 @@ typedef struct IbhRun {
     IbhRails *rails;
     GArray *spared;     /* int: NICs that an event left alone; NULL before that step */
     gboolean announced; /* an announcement was sent a moment ago: peers may still send to another NIC */
-    int packet_socket;  /* of announcements; -1: not open */
+    int packet_socket;  /* for announcements; -1 if not open */
 } IbhRun;
 
 void ibh_run_warn(IbhRun *run, const char *message);
@@ -68,7 +68,7 @@ typedef struct {
     IbhRestraint restraint;
     /* Each may be NULL. configure() may replace run->config, which is NULL if the files are bad. */
     void (*configure)(gpointer data, IbhRun *run);
-    void (*after)(gpointer data, IbhRun *run, const IbhOutcome *outcome); /* at the end; NULL: nothing was tried */
+    void (*after)(gpointer data, IbhRun *run, const IbhOutcome *outcome); /* at the end; NULL if nothing was tried */
     gpointer data;
 } IbhEvent;
 
