@@ -15,8 +15,8 @@ typedef enum { ACTION, FORMAT, TEXT, FLAG, NUMBER, NAME } Kind; /* the first two
 typedef struct {
     const char *name, *value, *help; /* value: its name in the help; NULL if the option has none */
     Kind kind;
-    guint with; /* bits: the actions that the option goes with, or the one that it chooses */
-    gsize at;   /* the offset of what it sets in IbhOptions */
+    guint with; /* a bit for each action that the option goes with, or for the one that it chooses */
+    gsize at;   /* the offset in IbhOptions of what the option sets */
     guint max;
     char letter; /* of the short form; 0 if there is none */
 } Option;
@@ -117,8 +117,8 @@ static gboolean word_names(const char *word, const Option *option)
            (word[2 + length] == '\0' || word[2 + length] == '=');
 }
 
-/* Returns the option that `word` names, or NULL. `value` is the word after it: if the option needs a number, that must
- * not begin with "-". */
+/* Returns the option that `word` names, or NULL. `value` is the word after it. The value of an option may be any word,
+ * but a number must not begin with "-". */
 static const Option *find_option(const char *word, const char *value)
 {
     IBH_EACH_ROW (const Option, option, table) {

@@ -28,9 +28,9 @@ static guint seconds_left(const IbhToken *token)
 typedef struct {
     IbhTrial trial;
     const IbhRun *begun; /* the run of --apply */
-    int process;         /* that of the --apply, which identifies the trial */
+    int process;         /* the process of --apply, whose number identifies the trial */
     int token;           /* the token's file; kept open, because it may be removed */
-    guint seconds;       /* until it looks again */
+    guint seconds;       /* until the process looks again */
     gboolean ends;       /* a service stops, or the machine shuts down */
     int tries;
 } Waiter;

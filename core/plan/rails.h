@@ -98,7 +98,7 @@ typedef struct {
 /* What a run asks for. */
 typedef struct {
     const char *const *only; /* interfaces; NULL for all */
-    gboolean respects_holds; /* held and kept NICs stay so (hooks, --watch, --check); --apply lifts holds */
+    gboolean respects_holds; /* leave held and kept NICs alone (hooks, --watch, --check); --apply lifts holds */
     gboolean undo;           /* hold these interfaces from now on */
     gboolean blind;          /* the configuration could not be read */
 } IbhRequest;

@@ -18,7 +18,7 @@ typedef struct IbhRun {
     const char *config_path; /* NULL for the system's */
     const char *sysfs;
     const char *const *only; /* interfaces; NULL for all */
-    gboolean is_event;       /* keep holds, and let the time limit interrupt a change */
+    gboolean is_event;       /* the run is for an event: keep holds, and let the time limit interrupt a change */
     gboolean writes;
     gboolean undo;
     /* Makes the plan instead of the one of --apply or --undo, unless NULL. */
@@ -26,12 +26,12 @@ typedef struct IbhRun {
     /* Updates the state instead of remembering rails and holds, unless NULL. */
     void (*remember)(const struct IbhRun *run, IbhState *state);
     gconstpointer data;      /* for these functions */
-    gboolean respects_holds; /* held and kept NICs stay so */
+    gboolean respects_holds; /* leave held and kept NICs alone */
     GString *warnings;
 
     /* The results so far. */
     IbhConfig *config;
-    gboolean bad_config; /* --undo: the default configuration replaces it */
+    gboolean bad_config; /* --undo: the files are bad, and `config` is the default */
     IbhNetlink *netlink;
     IbhStore *store;     /* NULL if it could not be opened: then old sysctl values and holds are lost */
     gboolean is_unsaved; /* the state could not be saved */
@@ -40,7 +40,7 @@ typedef struct IbhRun {
     IbhSnapshot *snapshot;
     IbhRails *rails;
     GArray *spared;     /* int: NICs that an event left alone; NULL before that step */
-    gboolean announced; /* an announcement was sent a moment ago: peers may still send to another NIC */
+    gboolean announced; /* a moment ago, an announcement was sent: peers may still send to another NIC */
     int packet_socket;  /* for announcements; -1 if not open */
 } IbhRun;
 
