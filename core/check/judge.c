@@ -54,7 +54,7 @@ static void judge_missing(IbhSubject *about)
         ask_families(about, IBH_OF_LOST_FAMILY);
         if (nic->status != IBH_NIC_RAIL || ibh_nic_is_usable(nic))
             continue;
-        (void)ibh_known_of(check->rails, nic, check->missed, FALSE, &down);
+        (void)ibh_known_describe(check->rails, nic, check->missed, FALSE, &down);
         down.link = nic->link;
         down.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE;
         ibh_known_judge(about, &down);

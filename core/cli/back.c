@@ -8,9 +8,10 @@
 
 /* ---- the NICs of a trial ---- */
 
-/* This NIC as the trial saw it; NULL: it is another netdev. A driver that restarts makes a new netdev, with only what
- * hooks did since: that stays. An index may be given again, so the name or the hardware has to be the same. */
-static const IbhLink *find_then(const IbhTrial *trial, const IbhLink *link)
+/* Returns this NIC as it was when the trial began, or NULL if it is another netdev now. A driver that restarts makes a
+ * new netdev, which has only what hooks gave it since: that stays. The kernel may reuse an index, so the name or the
+ * hardware must match, too. */
+static const IbhLink *find_before(const IbhTrial *trial, const IbhLink *link)
 {
     const IbhLink *then = ibh_snapshot_link(trial->then, link->ifindex);
     char hardware[IBH_HARDWARE_LEN];
@@ -21,11 +22,12 @@ static const IbhLink *find_then(const IbhTrial *trial, const IbhLink *link)
     return g_str_equal(then->name, link->name) || ibh_link_has_hardware(link, hardware) ? then : NULL;
 }
 
-/* The same, if the trial decides about this NIC. An --apply ends the holds of its NICs, so a NIC whose hold differs now
- * has had a decision since: by --undo, or after a first try by --apply. */
+/* Returns the NIC as it was when the trial began, or NULL if the trial no longer decides about it. --apply ends the
+ * holds of its NICs, and the first attempt to go back holds or keeps them again. A hold that differs from this is a
+ * later decision, by --undo or --apply. */
 static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
 {
-    const IbhLink *then = find_then(trial, link);
+    const IbhLink *then = find_before(trial, link);
     const gboolean is_held = ibh_names_have(now->state->holds, link->name);
 
     if (!then || (trial->only && !g_strv_contains(trial->only, then->name)))
@@ -43,7 +45,8 @@ static gboolean decides_about(const IbhWanted *wanted, const IbhNic *nic)
     return nic && g_array_index(wanted->nics, IbhWantedNic, nic->position).selected;
 }
 
-/* The address came since. What hooks gave it stays, or it would be without rules. */
+/* TRUE if the host got the address after the trial began. What hooks gave it stays: without that, it would have no
+ * rules. */
 static gboolean came_since(const IbhTrial *trial, const IbhIp *ip)
 {
     IBH_EACH (const IbhAddress, address, trial->then->addresses) {
@@ -53,8 +56,8 @@ static gboolean came_since(const IbhTrial *trial, const IbhIp *ip)
     return TRUE;
 }
 
-/* Rules and routes of main=spread belong to all rails of a subnet: they come back where the trial decides about each.
- */
+/* TRUE if main=spread comes back. Its rules and routes belong to all rails of a subnet, so the trial has to decide
+ * about each of these rails. */
 static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
 {
     const GArray *const lists[] = {trial->then->routes, wanted->rails->snapshot->routes};
@@ -74,8 +77,8 @@ static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
     return TRUE;
 }
 
-/* The kernel takes the route again: its NIC is up, and has the source. The gateway is a neighbour, not this host: the
- * kernel finds it by a subnet of the NIC, or by a route of the same table. */
+/* TRUE if the kernel accepts the route again: its NIC is up and has the source address, and the gateway is a neighbour,
+ * not this host. The kernel finds a gateway through a subnet of the NIC or a route of the same table. */
 static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
 {
     const IbhNic *nic = ibh_rails_nic(wanted->rails, route->ifindex);
@@ -83,7 +86,7 @@ static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, cons
 
     if (!nic || !(nic->link->flags & IFF_UP) ||
         (route->src.family != AF_UNSPEC && !ibh_rails_holder(wanted->rails, &route->src)) ||
-        (route->gateway.family != AF_UNSPEC && ibh_rails_have_gateway(wanted->rails, nic, &route->gateway)))
+        (route->gateway.family != AF_UNSPEC && ibh_rails_is_own_gateway(wanted->rails, nic, &route->gateway)))
         return FALSE;
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses)
         is_near |= ibh_prefix_contains(&address->subnet, &route->gateway);
@@ -93,7 +96,7 @@ static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, cons
     return is_near;
 }
 
-/* Nothing from before takes its place, and the rule of an address that came since leads to it. */
+/* TRUE if no route from before takes this one's place, and a rule of an address that came since leads to it. */
 static gboolean is_still_used(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
 {
     gboolean is_used = FALSE;
@@ -109,7 +112,7 @@ static gboolean is_still_used(const IbhTrial *trial, const IbhWanted *wanted, co
     return is_used;
 }
 
-/* What stood before, then what stands for addresses that came since. */
+/* Adds the rules and routes from before the trial, then those for addresses that came since. */
 static void want_rules_and_routes(const IbhTrial *trial, IbhWanted *wanted)
 {
     const IbhRails *rails = wanted->rails;
@@ -135,7 +138,8 @@ static void want_rules_and_routes(const IbhTrial *trial, IbhWanted *wanted)
     }
 }
 
-/* A value comes back where the trial set the present one: to what a rail has, or to the administrator's. */
+/* Restores the values from before the trial, but only where ib-hook set the present value, to a rail's or back to the
+ * administrator's. A value that the administrator changed since stays. */
 static void want_values(const IbhTrial *trial, const IbhLink *then, IbhWantedNic *one)
 {
     const IbhLink *now = one->nic->link;
@@ -177,8 +181,8 @@ GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
 
 /* ---- what is remembered ---- */
 
-/* Takes the trial's memory of this NIC in the place of what is remembered now. */
-static void recall(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link, IbhState *state)
+/* Replaces what is remembered of this NIC by what was remembered before the trial. */
+static void restore_memory(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link, IbhState *state)
 {
     const IbhState *before = trial->then->state;
 
@@ -206,18 +210,19 @@ static void recall(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink 
     }
 }
 
-/* Else the next hook would apply the same configuration again. */
+/* If the trial's NICs were neither held nor kept, the next hook would apply the same configuration again. */
 void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *state)
 {
     const IbhSnapshot *now = rails->snapshot;
 
-    /* The hold of a netdev that is gone is the name's, as that of --undo is: hooks take from a new netdev what they
-     * gave it. */
+    /* The hold of a netdev that is gone belongs to its name, like a hold of --undo: hooks then take away what they gave
+     * a new netdev of this name. */
     IBH_EACH_POINTER (const char, iface, trial->then->state->holds) {
         const IbhLink *then = ibh_snapshot_link_by_name(trial->then, iface);
         const IbhLink *link = then ? ibh_snapshot_link(now, then->ifindex) : NULL;
 
-        if (!trial->tried && !(link && find_then(trial, link)) && (!trial->only || g_strv_contains(trial->only, iface)))
+        if (!trial->tried && !(link && find_before(trial, link)) &&
+            (!trial->only || g_strv_contains(trial->only, iface)))
             ibh_state_hold(state, iface);
     }
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
@@ -228,7 +233,7 @@ void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *
             concerns |= ibh_op_what(op) != IBH_PEERS && op->ifindex == link->ifindex;
         if (!concerns || !then)
             continue;
-        recall(trial, now, link, state);
+        restore_memory(trial, now, link, state);
         if (ibh_names_have(trial->then->state->holds, then->name))
             ibh_state_hold(state, link->name);
         else

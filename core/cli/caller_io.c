@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who ran a command, for the journal: it tells why rails came or went. */
+/* Who ran a command. The journal names them, because a command can be why rails came or went. */
 #include "cli/cli.h"
 
 #include "run/run.h"
@@ -19,7 +19,7 @@ char *ibh_caller(const char *action)
     const char *terminal = NULL;
 
     add_fact(text, "SUDO_USER", g_getenv("SUDO_USER"));
-    /* The kernel keeps who logged in, also after su and sudo; 4294967295: it was no login. */
+    /* The kernel remembers who logged in, even after su and sudo; 4294967295 means that nobody did. */
     if (g_file_get_contents("/proc/self/loginuid", &login, NULL, NULL) && !g_str_equal(login, "4294967295"))
         add_fact(text, "loginuid", login);
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && !terminal; fd++)

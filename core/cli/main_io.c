@@ -20,10 +20,10 @@ typedef struct {
     IbhRun run;
     const IbhOptions *options;
     GPtrArray *plan;
-    GString *out; /* on standard output; what is wrong is in run.warnings, on standard error */
+    GString *out; /* for standard output; problems are in run.warnings, for standard error */
 } Command;
 
-/* A report, whose parts the caller has set. Returns the exit status. */
+/* Writes a report, whose parts the caller has set. Returns the exit status. */
 static int write_report(Command *command, IbhReport *report)
 {
     const IbhOptions *options = command->options;
@@ -32,7 +32,7 @@ static int write_report(Command *command, IbhReport *report)
 
     report->action = options->action;
     report->rails = command->run.rails;
-    if (!command->run.writes || !options->style.quiet || writer != ibh_report_text) { /* else the exit status says it */
+    if (!command->run.writes || !options->style.quiet || writer != ibh_report_text) { /* else the status is enough */
         text = ibh_report(report, writer, &options->style);
         g_string_append(command->out, text);
     }
@@ -41,7 +41,8 @@ static int write_report(Command *command, IbhReport *report)
     return options->action == IBH_ACTION_SHOW || ibh_report_is_ok(report) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
 }
 
-/* What is wrong with the command line or the configuration changed nothing. */
+/* Reports an error. Returns the exit status, which is IBH_EXIT_USAGE if the command line or the configuration is wrong,
+ * so that nothing was changed. */
 static int fail(const IbhOptions *options, const GError *error, GString *out, GString *warnings)
 {
     const gboolean usage = error->domain == G_OPTION_ERROR || error->domain == IBH_CONFIG_ERROR;
@@ -54,7 +55,7 @@ static int fail(const IbhOptions *options, const GError *error, GString *out, GS
 
 /* ---- looking ---- */
 
-/* --undo may name a known rail that is gone: it is forgotten. */
+/* Checks that the interfaces of --iface exist. --undo may also name a known rail that is gone, to forget it. */
 static gboolean check_names(const IbhRun *run, GError **error)
 {
     for (guint i = 0; run->only && run->only[i]; i++) {
@@ -92,7 +93,7 @@ static IbhFabric *look_at_fabric(Command *command)
     g_autofree char *problem = NULL;
 
     ibh_fabric_read_gpus(&tree, fabric);
-    if (command->options->action != IBH_ACTION_RENDER) /* findings need to know what grows and changes */
+    if (command->options->action != IBH_ACTION_RENDER) /* for findings about what changes */
         ibh_fabric_read_again(&tree, fabric);
     problem =
         g_strdup_printf("%s: not everything that RDMA ports say could be read: %s", tree.sys, g_strerror(tree.problem));
@@ -102,7 +103,8 @@ static IbhFabric *look_at_fabric(Command *command)
     return fabric;
 }
 
-/* Sections of the configuration. `warns`: where a report does not show the findings. */
+/* Adds the findings about sections of the configuration. `warns` also prints them as warnings, for a report that does
+ * not show findings. */
 static void judge_sections(Command *command, const GArray *missed, gboolean warns, GPtrArray *findings)
 {
     const guint before = findings->len;
@@ -112,11 +114,11 @@ static void judge_sections(Command *command, const GArray *missed, gboolean warn
         ibh_run_warn(&command->run, ((const IbhFinding *)g_ptr_array_index(findings, i))->message);
 }
 
-/* ---- actions. Where `error` is set, it is told instead of a report, and decides the exit status ---- */
+/* ---- actions. If one sets `error`, main_io.c reports the error, which decides the exit status ---- */
 
 #define NOT_IN_FORCE "the configuration in " IBH_CONFIG_DIR " changed and is not in force"
 
-/* --show, too */
+/* --check and --show */
 static int do_check(Command *command, GError **error)
 {
     IbhRun *run = &command->run;
@@ -130,7 +132,8 @@ static int do_check(Command *command, GError **error)
     g_autoptr(GPtrArray) findings = ibh_findings_new();
     guint wanted;
 
-    /* What was not applied yet cannot be why a packet goes astray. What the files say now was found to be usable. */
+    /* Judge by the configuration in force: one that was not applied yet cannot be why a packet goes astray. The files
+     * have been parsed without errors at this point. */
     if (in_force) {
         ibh_config_free(run->config);
         run->config = in_force;
@@ -151,7 +154,7 @@ static int do_check(Command *command, GError **error)
     ibh_managers_read(run->sysfs, run->snapshot, facts);
     ibh_fabric_judge(fabric, run->only, findings);
     wanted = ibh_config_settings(run->config, "").rails;
-    if (wanted && !run->only && ibh_store_is_home()) /* the configuration is that of the host */
+    if (wanted && !run->only && ibh_store_is_home()) /* the configuration is for the host's own network namespace */
         ibh_fabric_judge_count(fabric, run->rails, wanted, findings);
     missed = ibh_missing_find(run->rails, run->config, run->sysfs, FALSE);
     ibh_check_judge(check, command->plan, missed, findings);
@@ -289,7 +292,7 @@ static int act(const IbhOptions *options, GString *out, GString *warnings)
 
 /* ---- the program ---- */
 
-/* While addresses come and go, the kernel's tables follow a moment later, and so do hooks and --watch. */
+/* When addresses come and go, the kernel's tables follow a moment later, and so do hooks and --watch. */
 #define MOMENT ((gulong)100 * 1000) /* microseconds */
 
 int main(int argc G_GNUC_UNUSED, char **argv)
@@ -303,7 +306,7 @@ int main(int argc G_GNUC_UNUSED, char **argv)
     ibh_process_start();
     parsed = ibh_options_parse(argv, &options, &error) && ibh_options_resolve(&options, warnings, &error);
     options.style.width = isatty(STDOUT_FILENO) ? 80 : 0;
-    /* Before an installation it is build/ib-hook, and no other. */
+    /* If ib-hook was called by a path, such as build/ib-hook before it is installed, advice names that path. */
     options.style.program = *argv && strchr(*argv, '/') ? *argv : "ib-hook";
     options.style.color = options.style.width && !g_getenv("NO_COLOR");
     if (parsed && options.action != IBH_ACTION_HELP && options.action != IBH_ACTION_VERSION &&
@@ -323,7 +326,7 @@ int main(int argc G_GNUC_UNUSED, char **argv)
         const gsize warned = warnings->len;
 
         status = act(&options, out, warnings);
-        /* --check accuses nothing of what is right at the next look: that one counts. */
+        /* A problem may be gone a moment later, so --check looks twice, and only the second look counts. */
         if (options.action == IBH_ACTION_CHECK && status == IBH_EXIT_FINDINGS) {
             g_usleep(MOMENT);
             g_string_truncate(out, 0);
@@ -335,7 +338,7 @@ int main(int argc G_GNUC_UNUSED, char **argv)
     fputs(out->str, stdout);
     if (fflush(stdout) != 0) {
         fputs("ib-hook: cannot write to standard output\n", stderr);
-        status = IBH_EXIT_SYSTEM; /* also where the report has findings: no reader has it */
+        status = IBH_EXIT_SYSTEM; /* even if the report has findings, because nobody can read it */
     }
     return status;
 }

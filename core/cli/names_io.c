@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Peers by name: the resolver is asked before anything is sent. */
+/* Peers that are given by name. The names are resolved before anything is sent. */
 #include "cli/cli.h"
 
 #include <netdb.h>
 #include <sys/socket.h>
 
-/* Addresses that no peer can have in the fabric (of lo, fe80::) are left out. --probe asks each address once, however
- * often it is named. */
+/* Leaves out addresses that no peer can have in the fabric (loopback, multicast, fe80::). --probe asks each address
+ * once, even if several names have it. */
 gboolean ibh_options_resolve(IbhOptions *options, GString *said, GError **error)
 {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};

@@ -13,12 +13,12 @@
 typedef enum { ACTION, FORMAT, TEXT, FLAG, NUMBER, NAME } Kind; /* the first two choose an action */
 
 typedef struct {
-    const char *name, *value, *help; /* value: what it is called; NULL: it has none */
+    const char *name, *value, *help; /* value: its name in the help; NULL if the option has none */
     Kind kind;
-    guint with; /* bits: the actions that it goes with; one that it chooses */
-    gsize at;   /* what it sets: where that stands in IbhOptions */
+    guint with; /* a bit for each action that the option goes with, or for the one that it chooses */
+    gsize at;   /* the offset in IbhOptions of what the option sets */
     guint max;
-    char letter; /* of the short form; 0: none */
+    char letter; /* of the short form; 0 if there is none */
 } Option;
 
 #define WITH(action) (1u << IBH_ACTION_##action)
@@ -79,13 +79,13 @@ void ibh_options_help(GString *out)
                            formats);
 }
 
-/* ---- from words to values; each of these returns what is wrong, NULL: nothing ---- */
+/* ---- from words to values; the functions that return text return what is wrong, or NULL ---- */
 
 static char *take_value(IbhOptions *options, const Option *option, char *value)
 {
     void *place = (char *)options + option->at;
     g_autofree char *formats = ibh_render_formats();
-    guint64 number = TRUE; /* of a flag */
+    guint64 number = TRUE; /* what a flag sets */
 
     if (option->kind <= FORMAT)
         options->action = (IbhAction)g_bit_nth_lsf(option->with, -1);
@@ -106,8 +106,8 @@ static char *take_value(IbhOptions *options, const Option *option, char *value)
     return NULL;
 }
 
-/* "--name", "--name=value", or "-n" for its letter. */
-static gboolean names(const char *word, const Option *option)
+/* TRUE if the word is "--name", "--name=value", or "-n" with the option's letter. */
+static gboolean word_names(const char *word, const Option *option)
 {
     const gsize length = strlen(option->name);
 
@@ -117,19 +117,20 @@ static gboolean names(const char *word, const Option *option)
            (word[2 + length] == '\0' || word[2 + length] == '=');
 }
 
-/* The option at `word`. Its value may be any word, but for a number no other option. */
+/* Returns the option that `word` names, or NULL. `value` is the word after it. The value of an option may be any word,
+ * but a number must not begin with "-". */
 static const Option *find_option(const char *word, const char *value)
 {
     IBH_EACH_ROW (const Option, option, table) {
         const gboolean has_value = value && !(option->kind == NUMBER && value[0] == '-');
 
-        if (names(word, option) && (!option->value || has_value))
+        if (word_names(word, option) && (!option->value || has_value))
             return option;
     }
     return NULL;
 }
 
-/* The option whose name is nearest; NULL: none is near. */
+/* Returns the option with the most similar name, or NULL if none is similar. */
 static const Option *find_near_option(const char *word)
 {
     g_auto(GStrv) parts = g_strsplit(word + strspn(word, "-"), "=", 2);
@@ -139,7 +140,7 @@ static const Option *find_near_option(const char *word)
 
     IBH_EACH_ROW (const Option, option, table) {
         const gboolean is_begun = strlen(name) > 1 && g_str_has_prefix(option->name, name);
-        const guint slips = names(word, option) ? 0 : is_begun ? 1 : ibh_text_count_slips(name, option->name);
+        const guint slips = word_names(word, option) ? 0 : is_begun ? 1 : ibh_text_count_slips(name, option->name);
 
         if (slips < least) {
             best = option;
@@ -156,7 +157,7 @@ static char *refuse_option(const char *word)
 
     if (!meant)
         return g_strdup_printf("unknown option %s; ib-hook --help lists all", word);
-    if (!names(word, meant))
+    if (!word_names(word, meant))
         return g_strdup_printf("unknown option %s; did you mean --%s?", word, meant->name);
     if (meant->kind == FORMAT)
         return g_strdup_printf("--render needs a format: one of %s", formats);
@@ -179,8 +180,8 @@ static char *refuse_word(const char *word, const IbhOptions *options)
                            word);
 }
 
-/* "--name value", "--name=value", "-jv", "-iib0", "-i ib0": the value is the rest of the word, or the next word.
- * `used`: a bit for each row of the table. */
+/* Takes "--name value", "--name=value", "-jv", "-iib0" or "-i ib0". The value is the rest of the word, or the next
+ * word. `used` has a bit for each row of the table. */
 static char *take_options(char ***word, IbhOptions *options, guint *used)
 {
     char *text = **word, *next = (*word)[1], *equals = strchr(text, '='), *problem = NULL;
@@ -191,7 +192,7 @@ static char *take_options(char ***word, IbhOptions *options, guint *used)
         char *rest = !is_long && *letter && letter[1] ? letter + 1 : is_long && equals ? equals + 1 : NULL;
         const Option *option = find_option(name, rest ? rest : next);
 
-        if (!option) /* a letter that lacks its value, or a word that is none */
+        if (!option) /* a letter without its value, or an unknown option */
             return refuse_option(find_option(name, "") ? name : text);
         if (is_long && rest && !option->value)
             return refuse_option(text);
@@ -204,15 +205,15 @@ static char *take_options(char ***word, IbhOptions *options, guint *used)
     return problem;
 }
 
-/* Names wait for main_io.c, which asks the resolver. */
+/* Takes the peers. Names are only listed; names_io.c resolves them. */
 static char *take_words(IbhOptions *options, const GPtrArray *words)
 {
     const gboolean probe = options->action == IBH_ACTION_PROBE;
 
     IBH_EACH_POINTER (const char, word, words) {
         const gsize length = strlen(word);
-        /* Letters, digits, dots and hyphens; but what looks like an address is one, and perhaps mistyped: no name
-         * server is asked for it. */
+        /* A name has letters, digits, dots, hyphens and underscores. Digits and dots alone are a mistyped address, so
+         * no name server is asked for it. */
         const gboolean is_name = length > 0 && length < 254 && word[0] != '-' && !strchr(word, ':') &&
                                  strspn(word, G_CSET_A_2_Z G_CSET_a_2_z "0123456789.-_") == length &&
                                  strspn(word, "0123456789.") < length;
@@ -271,7 +272,7 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
             ended = TRUE;
         else
             wrong = take_options(&word, ret_options, &used);
-        if (!problem) /* after it, too, a --json may say how the problem is told */
+        if (!problem) /* go on after a problem: a --json behind it decides how it is reported */
             problem = g_steal_pointer(&wrong);
     }
     if (!problem)
@@ -282,7 +283,7 @@ gboolean ibh_options_parse(char **argv, IbhOptions *ret_options, GError **error)
         g_clear_pointer(&ret_options->ifaces, g_free);
     if (!problem)
         return TRUE;
-    /* It may hold a word of the caller's. */
+    /* The message may quote control characters from the command line. */
     clean = ibh_text_printable(problem);
     g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, clean);
     return FALSE;

@@ -16,7 +16,7 @@ void ibh_token_clear(IbhToken *token)
     token->process = 0;
 }
 
-/* "PROCESS END [INTERFACE...]" */
+/* Parses "PROCESS END [INTERFACE...]". */
 static IbhToken parse(const char *text)
 {
     IbhToken token = {.process = 0};
@@ -59,7 +59,8 @@ gboolean ibh_token_read_open(int file, IbhToken *ret_token)
     return length >= 0;
 }
 
-/* In place: the process that waits has the file open. A line that cannot be written whole leaves the file as it was. */
+/* Writes in place, because the process that waits has the file open. If the line cannot be written whole, the file
+ * stays as it was. */
 gboolean ibh_token_write(const IbhStore *store, const IbhToken *token, GError **error)
 {
     g_autofree char *path = ibh_store_file(store, END);
@@ -70,12 +71,12 @@ gboolean ibh_token_write(const IbhStore *store, const IbhToken *token, GError **
     gboolean done;
     int file;
 
-    if (!before) /* what has the name is no file of ours */
+    if (!before) /* something that we cannot read is not our file */
         (void)unlink(path);
     file = open(path, O_WRONLY | OPEN_FLAGS | (before ? 0 : O_CREAT | O_EXCL), 0644);
     if (file < 0)
         return ibh_file_cannot("write", path, error);
-    errno = ENOSPC; /* if only a part is written */
+    errno = ENOSPC; /* a short write sets no errno */
     done = pwrite(file, line, (gsize)length, 0) == length && ftruncate(file, length) == 0;
     if (!done) {
         ibh_file_cannot("write", path, error);

@@ -10,10 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A process whose time has been over for so long does not answer any more: it was killed, or tries in vain. */
+/* The process pauses between its attempts. If it still waits so long after its time is over, it was killed, or its
+ * attempts fail: it no longer counts. */
 #define PAUSE 5 /* seconds */
 #define LONG_PAUSE 60
-#define TRIES 720 /* a host that may be cut off is worth an hour */
+#define TRIES 720 /* for an hour, because the host may be cut off */
 
 static guint seconds_left(const IbhToken *token)
 {
@@ -24,14 +25,13 @@ static guint seconds_left(const IbhToken *token)
 
 /* ---- the process that waits ---- */
 
-/* The process that waits for --confirm. */
 typedef struct {
     IbhTrial trial;
-    const IbhRun *begun; /* the --apply */
-    int process;         /* of the --apply, which names the trial */
-    int token;           /* the file that has it, open: it may be removed */
-    guint seconds;       /* until its next turn */
-    gboolean ends;       /* a service stops, or the machine */
+    const IbhRun *begun; /* the run of --apply */
+    int process;         /* the process of --apply, whose number identifies the trial */
+    int token;           /* the token's file; kept open, because it may be removed */
+    guint seconds;       /* until the process looks again */
+    gboolean ends;       /* a service stops, or the machine shuts down */
     int tries;
 } Waiter;
 
@@ -45,7 +45,8 @@ static void remember_trial(const IbhRun *run, IbhState *state)
     ibh_trial_remember(run->data, run->rails, state);
 }
 
-/* TRUE: there is nothing left to do, and `said` tells what was done. */
+/* Restores the state before, if the time is over. Returns TRUE if there is nothing left to do. `said` tells what was
+ * done. */
 static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GError **error)
 {
     g_auto(IbhToken) token = {.process = 0};
@@ -72,7 +73,7 @@ static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GErro
         ibh_caller_log(outcome, run->snapshot, "--apply was not confirmed");
     IBH_EACH_POINTER (const char, message, outcome->errors)
         ibh_run_warn(run, message);
-    if (run->is_unsaved) /* the next event would do it all again: so will this */
+    if (run->is_unsaved) /* try again: without the saved state, the next event would apply everything once more */
         return FALSE;
     waiter->trial.tried = TRUE;
     g_string_printf(said,
@@ -87,7 +88,7 @@ static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GErro
     return TRUE;
 }
 
-/* Repeats until it succeeds, or finds that the change was confirmed. */
+/* Returns when the change was confirmed or taken back, or after too many attempts. */
 static void wait_for_confirmation(Waiter *waiter)
 {
     g_autoptr(GString) said = g_string_new(NULL);
@@ -113,8 +114,7 @@ static void wait_for_confirmation(Waiter *waiter)
                       .warnings = warnings,
                       .packet_socket = -1};
 
-        /* Ended early by a signal (a service that stops, a machine that shuts down), it gives the state before back at
-         * once. */
+        /* On SIGTERM (a service stops, or the machine shuts down), restore the state before at once. */
         alarm(waiter->seconds);
         waiter->ends = sigwait(&signals, &number) == 0 && number == SIGTERM;
         g_string_truncate(said, 0);
@@ -122,7 +122,7 @@ static void wait_for_confirmation(Waiter *waiter)
         if (error)
             ibh_run_warn(&run, error->message);
         ibh_run_close(&run);
-        if (g_strcmp0(warnings->str, complained) != 0) { /* while the reason is the same, once */
+        if (g_strcmp0(warnings->str, complained) != 0) { /* report a reason once, not at each attempt */
             ibh_log_lines(LOG_ERR, warnings->str, TRUE);
             g_free(complained);
             complained = g_strdup(warnings->str);
@@ -132,15 +132,15 @@ static void wait_for_confirmation(Waiter *waiter)
         ibh_log_lines(LOG_WARNING, said->str, TRUE);
 }
 
-/* When this returns, the process has left our session, and holds no lock, pipe or terminal of ours or of our caller's,
- * and no file but that of the token; no signal ends it. */
+/* Starts the process that waits. When this returns, the process is detached: it has a session of its own, blocks all
+ * signals, and holds no lock, pipe, terminal or file but the token's. Returns FALSE if it could not be started. */
 static gboolean start_process(Waiter waiter)
 {
     sigset_t all;
     int status = 0;
     pid_t child;
 
-    signal(SIGCHLD, SIG_DFL); /* who ignores it never hears how a child ended */
+    signal(SIGCHLD, SIG_DFL); /* if SIGCHLD is ignored, waitpid() tells nothing about a child */
     child = fork();
     if (child == 0) {
         sigfillset(&all);
@@ -170,7 +170,7 @@ gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, 
                            .seconds = (guint)confirm};
 
     *ret_seconds = 0;
-    /* An --apply within a trial is part of it: what comes back is the state before the first one. */
+    /* An --apply during a trial joins it: what comes back is the state before the first --apply. */
     if (token.process && token.end + PAUSE * G_USEC_PER_SEC > now && (plan->len || end)) {
         token.end = MAX(token.end, end);
         if (!run->only)

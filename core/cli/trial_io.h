@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A trial: an --apply that waits for --confirm, and else is taken back. */
+/* A trial is an --apply that waits for --confirm, and is taken back without it. */
 #pragma once
 
 #include "run/run.h"
 
-#define IBH_LOCK_SECONDS 10 /* a command waits for the lock */
+#define IBH_LOCK_SECONDS 10 /* how long a command waits for the lock */
 
-/* Just before the change: begins a trial of so many seconds (0: none was asked for), or takes part in the one that
- * waits. `ret_seconds`: it waits for so long; 0: none does. */
+/* Call this just before the change. Begins a trial of `confirm` seconds (0 if none was asked for), or joins the one
+ * that waits. Sets `ret_seconds` to the time that the trial has left; 0 if none waits. */
 gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, guint *ret_seconds, GError **error);
-/* --confirm. FALSE: nothing waits, which is an error of usage, or it could not be ended. */
+/* Confirms. Returns FALSE if no trial waits, which is an error of usage, or if it could not be ended. */
 gboolean ibh_trial_confirm(const IbhRun *run, GError **error);
-void ibh_trial_forget(const IbhRun *run); /* there is nothing left to confirm */
+void ibh_trial_forget(const IbhRun *run); /* ends the trial: there is nothing left to confirm */

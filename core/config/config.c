@@ -18,8 +18,8 @@ typedef struct {
     char *file; /* safe to print */
     guint line;
     char *content; /* the line without its comment */
-    char *pattern; /* the section; "": [defaults], NULL: none yet */
-    guint rank;    /* the section's */
+    char *pattern; /* the section; "" for [defaults], NULL before the first section */
+    guint rank;    /* the rank of the section */
     IbhConfig *config;
     GHashTable *seen; /* "key pattern" → IbhSetting of this file */
     IbhTableLookup lookup;
@@ -106,7 +106,7 @@ static char *read_table(const Reader *reader, const char *text, IbhSetting *sett
     return NULL;
 }
 
-/* "PREFIX" or "PREFIX via GATEWAY" */
+/* Parses "PREFIX" or "PREFIX via GATEWAY", and appends it to `list`. */
 static char *read_remote(const char *text, GArray *list)
 {
     static const char blanks[] = " \t";
@@ -348,7 +348,7 @@ static gboolean check_tables(Reader *reader)
     g_autoptr(GHashTable) sections = g_hash_table_new(g_str_hash, g_str_equal);
     g_autoptr(GHashTable) owners = g_hash_table_new(g_int64_hash, g_int64_equal);
 
-    for (guint i = settings->len; i-- > 0;) { /* from the last */
+    for (guint i = settings->len; i-- > 0;) { /* backwards, so the last value of a section comes first */
         IbhSetting *setting = g_ptr_array_index(settings, i);
         const IbhSetting *later = g_hash_table_lookup(owners, &setting->value);
 

@@ -30,13 +30,13 @@ typedef enum {
 /* An element of remote=: the rail reaches the prefix via the gateway, and our rule comes before the main table. */
 typedef struct {
     IbhPrefix prefix;
-    IbhIp via; /* AF_UNSPEC: the gateway= of the rail */
+    IbhIp via; /* AF_UNSPEC for the gateway= of the rail */
 } IbhRemote;
 
 /* The settings of one interface. `main` and `rails` are the same for all. The config owns the pointers. */
 typedef struct {
     IbhMain main;
-    guint rails; /* how many RDMA ports should have a rail; 0: not configured */
+    guint rails; /* how many RDMA ports should have a rail; 0 if not configured */
     IbhManage manage;
     guint32 table; /* IBH_TABLE_AUTO or a number */
     IbhArp arp;
@@ -69,10 +69,10 @@ typedef struct {
     gint64 value;
     IbhIp ip;      /* gateway=ADDRESS */
     GArray *list;  /* IbhRemote, for IBH_KEY_REMOTE */
-    char *pattern; /* the section; "": [defaults] */
+    char *pattern; /* the section; "" for [defaults] */
     guint rank;
     guint line;
-    char *origin; /* "file:line"; NULL: the default of the key */
+    char *origin; /* "file:line"; NULL for the default of the key */
 } IbhSetting;
 
 #define IBH_FILE_BEGINS "\n# " /* starts a file's text; FILE follows. Other lines have lost their comments. */
@@ -84,7 +84,7 @@ typedef struct {
     gboolean is_public;  /* all users may read each file */
 } IbhConfig;
 
-/* Looks up the name of a table in rt_tables. FALSE: unknown (no error), or a file cannot be read. */
+/* Returns FALSE without an error if the name is unknown, and FALSE with an error if a file cannot be read. */
 typedef gboolean (*IbhTableLookup)(const char *name, guint32 *ret_table, GError **error);
 
 IbhConfig *ibh_config_new(void); /* the defaults */

@@ -11,9 +11,9 @@
 #include <stdbool.h>
 
 typedef struct {
-    bool wanted;         /* false: no rail can have changed, so do not run */
+    bool wanted;         /* false if no rail can have changed, so there is nothing to run */
     bool early;          /* the manager has not set the addresses yet, and will not call again afterwards */
-    char down[IFNAMSIZ]; /* the interface that was taken down on purpose; "": none */
+    char down[IFNAMSIZ]; /* the interface that was taken down on purpose; "" if there is none */
     char cause[64];      /* for the journal: "NetworkManager: ib1 up" */
 } IbhTrigger;
 

@@ -17,9 +17,9 @@ static int compare_names(gconstpointer a, gconstpointer b)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DIR, closedir)
 
-/* Returns the sorted paths of the file `only`, or of all *.conf if NULL, in a directory that only root can write. A
- * missing directory has no files, but a dangling link is an error: it would hide settings. If not all users may list
- * the directory, sets `ret_public` (or NULL) to FALSE. */
+/* Returns the sorted paths of the file `only`, or of all *.conf if `only` is NULL, in a directory that only root can
+ * write. A missing directory has no files, but a dangling link is an error: it would hide settings. Sets `ret_public`,
+ * unless NULL, to FALSE if not all users may list the directory. */
 static GPtrArray *list_trusted(const char *path, const char *only, gboolean *ret_public, GError **error)
 {
     g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);

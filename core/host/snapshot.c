@@ -11,14 +11,14 @@ static gboolean leads_to_subnet(gconstpointer subnets, const IbhRoute *route)
     return ibh_prefixes_have(subnets, &route->dst);
 }
 
-/* The snapshot has the unicast routes of protocol kernel already. */
+/* TRUE if the snapshot lacks the route: it has the unicast routes of protocol kernel already. */
 static gboolean is_new(gconstpointer of G_GNUC_UNUSED, const IbhRoute *route)
 {
     return route->protocol != RTPROT_KERNEL || route->type != RTN_UNICAST;
 }
 
-/* The kernel adds a local route for each address, with protocol kernel. Other local routes are AnyIP: the host owns
- * each address of the prefix. */
+/* TRUE for AnyIP, where the host owns each address of a prefix. The kernel adds a local route for each address of a
+ * NIC, too, but with protocol kernel. */
 static gboolean is_any_ip(gconstpointer of G_GNUC_UNUSED, const IbhRoute *route)
 {
     return route->protocol != RTPROT_KERNEL;
@@ -40,11 +40,11 @@ static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSna
         return FALSE;
     /* For each NIC, the kernel walks through the main table: skip IPv6 if no candidate has a global address. */
     if (scope.candidates->len &&
-        (!ibh_netlink_read_main(netlink, scope.candidates, scope.has_ipv6 ? AF_UNSPEC : AF_INET, ibh_scope_has, &scope,
-                                snapshot->main_by_nic, error) ||
+        (!ibh_netlink_read_main(netlink, scope.candidates, scope.has_ipv6 ? AF_UNSPEC : AF_INET, ibh_scope_needs_route,
+                                &scope, snapshot->main_by_nic, error) ||
          !ibh_netlink_read_routes(netlink, &local, any_ip, error)))
         return FALSE;
-    main.of = subnets = ibh_scope_lacks(&scope, snapshot);
+    main.of = subnets = ibh_scope_unreached_subnets(&scope, snapshot);
     if (subnets->len && !ibh_netlink_read_routes(netlink, &main, snapshot->main_to_subnets, error))
         return FALSE;
     IBH_EACH (const IbhRoute, route, any_ip)

@@ -17,8 +17,9 @@ struct IbhStore {
     int lock;
     char *path;      /* the path of each file without its ending */
     char *state;     /* the text of the state as we read or wrote it last */
-    GString *kept;   /* the text of the rails file; NULL: the state has these rails already, or we cannot read it now */
-    GArray *known;   /* IbhKnownRail: the rails in the rails file; NULL: unknown */
+    GString *kept;   /* the text of the rails file; NULL if the state has these rails already, or if we cannot read the
+                        file now */
+    GArray *known;   /* IbhKnownRail: the rails in the rails file; NULL if unknown */
     gboolean is_new; /* ibh_store_close() writes `known` to the rails file */
 };
 
@@ -67,8 +68,8 @@ gboolean ibh_store_is_home(void)
 }
 
 /* Returns the last line of the rails file. A file without this line was truncated, or comes from another machine with
- * the same disk image. NULL: this machine has no id, or the package's directory is missing or not trusted; then there
- * is no rails file. */
+ * the same disk image. Returns NULL if there is no rails file: in another network namespace, on a machine without an
+ * id, or if the package's directory is missing or not trusted. */
 static char *make_end(void)
 {
     g_autofree char *id = NULL;
@@ -79,7 +80,7 @@ static char *make_end(void)
     return g_strdup_printf("# ib-hook: hardware that was a rail of machine %s\n", g_strstrip(id));
 }
 
-/* A later attempt may succeed. */
+/* TRUE if a later attempt to read the file may succeed. */
 static gboolean is_temporary(const GError *error)
 {
     static const int temporary[] = {G_FILE_ERROR_MFILE, G_FILE_ERROR_NFILE, G_FILE_ERROR_NOMEM, G_FILE_ERROR_IO,

@@ -13,7 +13,7 @@ typedef struct {
     const char *device;    /* "mlx5_1" */
     const char *number;    /* "1" */
     const char *directory; /* "sys/class/infiniband/mlx5_1/ports/1" */
-    IbhIp gid;             /* the first GID of the table; all zeros: none */
+    IbhIp gid;             /* the first GID of the table; all zeros if there is none */
     GPtrArray *ndevs;      /* char *: the netdevs in the GID table, as far as we have read it */
 } Port;
 
@@ -51,7 +51,7 @@ static gboolean is_of_device(const Port *port, const char *iface)
     return ibh_tree_has(port->tree, "sys/class/infiniband/%s/device/net/%s", port->device, iface);
 }
 
-/* Several ports may share one device (mlx4): dev_port counts from 0. */
+/* Several ports may share one device (mlx4). Then dev_port, which counts from 0, tells the port of a netdev. */
 static gboolean is_of_port(const Port *port, const char *iface)
 {
     char dev_port[16];
@@ -73,7 +73,7 @@ static gboolean has_mac(const IbhIp *gid, const IbhLink *link)
            (memcmp(gid->bytes + 8, eui64, 8) == 0 || memcmp(gid->bytes, mac, 6) == 0);
 }
 
-/* After a failover of a bond, the port's default GID has another index. */
+/* Looks behind the first GID, because after a failover of a bond, the port's default GID has another index. */
 static gboolean later_gid_has_mac(const Port *port, const IbhLink *link)
 {
     for (int i = 1; i < N_NDEVS; i++) {

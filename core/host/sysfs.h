@@ -10,16 +10,16 @@
 /* Sets `rdma` and `vf` of the links. If the tree has no RDMA devices, no link has a port; that is no error. */
 gboolean ibh_sysfs_find_rdma(IbhTree *tree, GArray *links, GError **error);
 
-/* The GID table of a port, whose directory is "sys/class/infiniband/mlx5_1/ports/1". A GID has the form of an IPv6
- * address. FALSE: the entry is missing or cannot be read. */
+/* Reads an entry of the GID table of a port, whose directory is "sys/class/infiniband/mlx5_1/ports/1". A GID has the
+ * form of an IPv6 address. Returns FALSE if the entry is missing or cannot be read. */
 gboolean ibh_sysfs_read_gid(IbhTree *tree, const char *port, int index, IbhIp *ret_gid);
 gboolean ibh_sysfs_parse_gid(const char *text, IbhIp *ret_gid);
 gboolean ibh_sysfs_gid_is_empty(const IbhIp *gid);
 #define IBH_NDEV_LEN 64
-void ibh_sysfs_read_ndev(IbhTree *tree, const char *port, int index, char name[IBH_NDEV_LEN]); /* "": none */
+void ibh_sysfs_read_ndev(IbhTree *tree, const char *port, int index, char name[IBH_NDEV_LEN]); /* "" if there is none */
 
-/* Sets the slot of a port: the PCI address, or the RDMA port if the device is not on PCI. FALSE: the device is software
- * (rxe, siw) and has no slot. */
+/* Sets the slot of a port: the PCI address, or the RDMA port if the device is not on PCI. Returns FALSE if the device
+ * is software (rxe, siw), which has no slot. */
 gboolean ibh_sysfs_find_slot(IbhTree *tree, const char *port, char slot[IBH_SLOT_LEN]);
 /* Sets the slot of links that have the name and port of a known rail (IbhKnownRail) but another hardware address: the
  * slot tells whether the address has changed or the card. */

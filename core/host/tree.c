@@ -114,7 +114,7 @@ GString *ibh_file_take(int looked, const char *path, GError **error)
 
 /* ---- files that root relies on ---- */
 
-/* Who can write this file decides what root does. */
+/* Whoever can write the file decides what root does. */
 gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GError **error)
 {
     g_autofree char *shown = g_strescape(path, NULL);
@@ -295,7 +295,8 @@ int ibh_tree_look(const IbhTree *tree, const char *path, int flags, struct stat 
     return -1;
 }
 
-/* Opens a file or directory (`type`: S_IFREG, S_IFDIR). Returns -1 and errno if it is neither. */
+/* Opens a file (`type` is S_IFREG) or a directory (S_IFDIR). Returns -1 and errno on an error, or if a path in a copy
+ * has another type. */
 static int open_in_tree(const IbhTree *tree, const char *path, mode_t type)
 {
     g_autofree char *full = g_strconcat("/", path, NULL);

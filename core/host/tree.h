@@ -36,8 +36,8 @@ gboolean ibh_file_cannot(const char *doing, const char *path, GError **error);
 
 /* A directory of a copy, below which we find its files. */
 typedef struct {
-    int fd;           /* O_PATH; below 0: -errno */
-    char *path;       /* without links, "" for "/"; NULL: not known */
+    int fd;           /* opened with O_PATH; -errno if that failed */
+    char *path;       /* without links, "" for "/"; NULL if unknown */
     gboolean trusted; /* only root could write there, so files need not be public */
 } IbhTreeRoot;
 
@@ -48,7 +48,7 @@ typedef struct {
     char *sys;            /* the directory from --sysfs */
     gboolean complete;    /* /sys itself: missing files do not exist, and links come from the kernel and root */
     IbhTreeRoot roots[2]; /* of a copy: the parent of sys, then sys */
-    int problem;          /* the errno of a file that may exist but could not be read; 0: none */
+    int problem;          /* the errno of a file that may exist but could not be read; 0 if there is none */
 } IbhTree;
 
 IbhTree ibh_tree_of(const char *sysfs);
@@ -58,8 +58,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhTree, ibh_tree_clear)
 /* Reads the first line, without its newline; "" if there is none. */
 G_GNUC_PRINTF(4, 5) void ibh_tree_line(IbhTree *tree, char *line, gsize size, const char *format, ...);
 /* Reads at most `limit` bytes of a file, or one `line`, with its newline. Returns the length, or -1 if there is no such
- * file, or if a read would block. Notes errors that are no answer: if we took a device that cannot be read for a moment
- * as absent, its NIC would lose its rail. */
+ * file, or if a read would block. Stores errors that do not mean "absent" in tree->problem: if we took a device that
+ * cannot be read for a moment as absent, its NIC would lose its rail. */
 gssize ibh_tree_read(IbhTree *tree, const char *path, char *text, gsize limit, gboolean line);
 G_GNUC_PRINTF(2, 3) gboolean ibh_tree_has(IbhTree *tree, const char *format, ...);
 /* Resolves the links of a path below sys: "devices/pci0000:3a/…"; NULL if the path leads out of sys. */

@@ -24,10 +24,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhMessage, nlmsg_free)
 
 #define IBH_RECEIVE_SIZE (32 * 1024) /* the kernel's limit for one datagram of a dump */
 
-/* Runs for each object of an answer. FALSE: the message is malformed. */
+/* Runs for each object of an answer. Returns FALSE if the message is malformed. */
 typedef gboolean (*IbhMessageFunc)(struct nlmsghdr *header, gpointer data);
 
-/* Sends a request and reads the whole answer. EINTR: the kernel's state has changed during the dump. */
+/* Sends a request and reads the whole answer. Fails with EINTR if the kernel's state changed during the dump. */
 gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GError **error);
 
@@ -37,7 +37,8 @@ gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
                           GArray *array, const char *what, GError **error);
 struct nl_msg *ibh_message_new(int type, int flags, gconstpointer fixed, gsize size);
 
-/* Reads a message about a route, whose nexthops and metrics the pool keeps. FALSE: the message is malformed. */
+/* Reads a message about a route, whose nexthops and metrics the pool keeps. Returns FALSE if the message is malformed.
+ */
 gboolean ibh_route_read(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret_route);
 void ibh_route_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool);
 /* Reads the nexthop object of a route that names an object and no device. */

@@ -21,27 +21,28 @@ IbhNetlink *ibh_netlink_open(GError **error);
 void ibh_netlink_close(IbhNetlink *netlink);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhNetlink, ibh_netlink_close)
 
-/* A cookie identifies a network namespace until the next boot. 0: the kernel is older than 5.14. */
+/* Returns the cookie of a network namespace, which identifies it until the next boot; 0 if the kernel is older
+ * than 5.14. */
 guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink);
 guint64 ibh_socket_netns_cookie(int fd);
 /* Returns the number of the network namespace of a process ("1", "self"), which no other namespace has at the same
- * time; after this namespace has gone, the kernel reuses the number. 0: unknown. */
+ * time; after this namespace has gone, the kernel reuses the number. Returns 0 if the number is unknown. */
 guint64 ibh_netns_number(const char *process);
 
-/* ---- reading: each function appends to an array, both families unless told otherwise ---- */
+/* ---- reading: each function appends to an array, for both families unless it has an argument for the family ---- */
 
-/* FALSE: skip the route. */
+/* Returns FALSE if the route is to be skipped. */
 typedef gboolean (*IbhRouteMatters)(gconstpointer of, const IbhRoute *route);
 
 typedef struct {
-    int family;           /* AF_UNSPEC: both */
-    guint32 table;        /* 0: all */
-    guint8 protocol;      /* 0: all */
-    guint8 type;          /* 0: all */
-    int ifindex;          /* 0: all; only kernels with strict dumps apply it */
+    int family;           /* AF_UNSPEC for both */
+    guint32 table;        /* 0 for all */
+    guint8 protocol;      /* 0 for all */
+    guint8 type;          /* 0 for all */
+    int ifindex;          /* 0 for all; only kernels with strict dumps apply it */
     gboolean cached;      /* IPv6: TRUE reads cached routes only, FALSE all others */
-    guint limit;          /* if there are more routes, read none; 0: no limit */
-    IbhRouteMatters keep; /* NULL: keep all */
+    guint limit;          /* if there are more routes, none is appended; 0 for no limit */
+    IbhRouteMatters keep; /* NULL to keep all */
     gconstpointer of;     /* an argument for `keep` */
 } IbhRouteFilter;
 
@@ -79,7 +80,8 @@ gboolean ibh_announce(int *packet_socket, const IbhLink *link, const IbhIp *ip, 
 
 /* ---- capabilities ---- */
 
-/* Drops all capabilities but CAP_NET_ADMIN and CAP_NET_RAW, for good. FALSE: the process has no CAP_NET_ADMIN. */
+/* Drops all capabilities but CAP_NET_ADMIN and CAP_NET_RAW, for good. Returns FALSE if the process has no
+ * CAP_NET_ADMIN. */
 gboolean ibh_caps_keep_net(void);
 
 /* ---- sysctls (a dump of links contains the IPv4 sysctls of each interface) ---- */

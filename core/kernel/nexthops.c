@@ -17,8 +17,8 @@ void ibh_route_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool)
 }
 
 typedef struct {
-    IbhHop hop;      /* of a single nexthop */
-    GArray *members; /* struct nexthop_grp, of a group */
+    IbhHop hop;      /* if the object is a single nexthop */
+    GArray *members; /* struct nexthop_grp, if the object is a group */
 } Object;
 
 static gboolean on_object(struct nlmsghdr *header, gpointer data)
@@ -39,7 +39,7 @@ static gboolean on_object(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* FALSE: the object has gone, or the kernel has no nexthop objects (before 5.3). */
+/* Returns FALSE if the object has gone, or if the kernel has no nexthop objects (before 5.3). */
 static gboolean read_object(IbhNetlink *netlink, guint32 id, Object *object)
 {
     const struct nhmsg fixed = {.nh_family = AF_UNSPEC};

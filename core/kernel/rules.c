@@ -34,7 +34,7 @@ static const struct {
     [RULE_DSCP_MASK] = {FIELD(by.dscp_mask, 0)}, /* only with RULE_DSCP */
 };
 
-/* libnl's rule objects drop the suppressors, which are our mark. */
+/* Reads an attribute by hand, because libnl's rule objects drop the suppressors, which are our mark. */
 static void get_attribute(struct nlattr *attribute, const struct fib_rule_hdr *info, IbhRule *rule)
 {
     const guint type = (guint)nla_type(attribute);
@@ -84,7 +84,7 @@ static void get_attribute(struct nlattr *attribute, const struct fib_rule_hdr *i
         break;
     case FRA_PAD:
         break;
-    default: /* a newer kernel's attribute: the rule is not ours */
+    default: /* an attribute of a newer kernel, so the rule is not ours */
         rule->selectors |= IBH_SELECT_OTHER;
     }
 }
@@ -139,8 +139,8 @@ static gboolean have_equal_rules(const GArray *a, const GArray *b)
 
 /* The kernel continues a dump of rules at a position, and does not flag changes. If another program adds or deletes a
  * rule between two datagrams, the dump repeats or skips a rule. So repeat a dump of several datagrams until two dumps
- * are equal. If the rules keep changing, count a rule that came twice once: otherwise we would take the repeat for
- * a second rule, and delete the only one. */
+ * are equal. If the rules keep changing, a rule that came twice counts once: otherwise we would take the repeat for a
+ * second rule, and delete the only one. */
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error)
 {
     static const int families[] = {AF_INET, AF_INET6};

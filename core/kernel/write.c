@@ -132,7 +132,7 @@ static gboolean change_route(IbhNetlink *netlink, const IbhRoute *route, IbhOpTy
 
 /* ---- neighbours ---- */
 
-/* Permanent entries do not count towards the limits of the neighbour table. */
+/* The entry is permanent, because such entries do not count towards the limits of the neighbour table. */
 gboolean ibh_netlink_change_neighbour(IbhNetlink *netlink, gboolean add, int ifindex, const IbhIp *ip, GError **error)
 {
     const struct ndmsg fixed = {.ndm_family = (guint8)ip->family,
@@ -146,7 +146,7 @@ gboolean ibh_netlink_change_neighbour(IbhNetlink *netlink, gboolean add, int ifi
     return send_change(netlink, &change, add ? 0 : ENOENT, error);
 }
 
-/* Keeps the entries of administrators and control planes. */
+/* Deletes the IPv4 entries of a NIC, but keeps those of administrators and control planes. */
 static gboolean flush_neighbours(IbhNetlink *netlink, int ifindex, GError **error)
 {
     g_autoptr(GArray) neighbours = IBH_NEW_ARRAY(IbhNeighbour);
@@ -174,7 +174,11 @@ gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **erro
          * entry before the kernel asks again. */
         return ibh_netlink_change_neighbour(netlink, TRUE, op->ifindex, &op->ip, error) &&
                ibh_netlink_change_neighbour(netlink, FALSE, op->ifindex, &op->ip, error);
-    default:
+    case IBH_OP_ROUTE_ADD:
+    case IBH_OP_ROUTE_REPLACE:
+    case IBH_OP_ROUTE_DEL:
         return change_route(netlink, &op->route, op->type, error);
+    default: /* ibh_sysctl_write() sets sysctls */
+        g_assert_not_reached();
     }
 }

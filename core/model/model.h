@@ -92,17 +92,17 @@ typedef struct {
     guint16 type; /* ARPHRD_* */
     guint flags;  /* IFF_* */
     gboolean carrier;
-    int master;          /* ifindex; 0: none */
-    guint32 group;       /* the link group, which a rule can suppress (suppress_ifgroup); 0: default */
-    int mtu;             /* 0: unknown */
-    int mtu6;            /* the largest packet that IPv6 sends; 0: unknown */
+    int master;          /* ifindex; 0 if there is none */
+    guint32 group;       /* the link group, which a rule can suppress (suppress_ifgroup); 0 is the default */
+    int mtu;             /* 0 if unknown */
+    int mtu6;            /* the largest packet that IPv6 sends; 0 if unknown */
     gboolean keeps_mtu6; /* IPv6 ignores the MTU of router advertisements */
-    int parent;          /* ifindex of the link below, if that link is in this namespace; 0: none */
+    int parent;          /* ifindex of the link below; 0 if there is none in this namespace */
     char kind[16];       /* "ipoib", "vlan", "veth", …; "" for hardware */
-    guint32 vrf;         /* the table of a VRF; 0: the link is no VRF */
+    guint32 vrf;         /* the table of a VRF; 0 if the link is no VRF */
     gboolean representor;
     gboolean vf;             /* a virtual function: its table comes after those of physical NICs */
-    char rdma[72];           /* "mlx5_1/1"; "": no RDMA port */
+    char rdma[72];           /* "mlx5_1/1"; "" without an RDMA port */
     char slot[IBH_SLOT_LEN]; /* see IbhKnownRail; read only if a known rail has this name and port but another MAC */
     guint8 lladdr[IBH_LLADDR_MAX];
     guint lladdr_len;
@@ -168,18 +168,18 @@ typedef struct {
 typedef struct {
     int family;
     guint32 priority;
-    IbhPrefix from;               /* length 0: all */
-    IbhPrefix to;                 /* length 0: all; else `selectors` has IBH_SELECT_TO */
+    IbhPrefix from;               /* length 0 for all */
+    IbhPrefix to;                 /* length 0 for all; else `selectors` has IBH_SELECT_TO */
     guint8 action;                /* FR_ACT_* */
     guint32 table;                /* for FR_ACT_TO_TBL */
     guint32 target;               /* for FR_ACT_GOTO: a priority */
     guint8 protocol;              /* RTPROT_* */
-    gint64 suppress_prefixlength; /* -1: absent */
-    gint64 suppress_ifgroup;      /* -1: absent */
+    gint64 suppress_prefixlength; /* -1 if absent */
+    gint64 suppress_ifgroup;      /* -1 if absent */
     guint selectors;              /* IbhSelector */
     IbhSelection by;
     gboolean l3mdev;
-    guint32 realms; /* IPv4: routing realms, for accounting; 0: none */
+    guint32 realms; /* IPv4: routing realms, for accounting; 0 if there are none */
 } IbhRule;
 
 int ibh_rule_compare(const IbhRule *a, const IbhRule *b); /* ignores `target` and `by`, which our rules lack */
@@ -194,7 +194,7 @@ typedef struct {
     guint16 weight; /* rtnh_hops: the weight minus 1 */
     guint8 dead;    /* RTNH_F_DEAD: the link is down or has lost its last address */
     guint8 encapsulated;
-    IbhIp gateway; /* AF_UNSPEC: on link */
+    IbhIp gateway; /* AF_UNSPEC if on link */
 } IbhHop;
 
 /* A pool stores the nexthops and metrics of routes, equal lists once. So IbhRoute stays a plain value, which is valid
@@ -213,21 +213,22 @@ typedef struct {
     guint8 scope;    /* RT_SCOPE_* */
     guint32 metric;
     int ifindex;           /* 0 for an error route; a multipath route has that of its first nexthop */
-    IbhIp gateway;         /* AF_UNSPEC: on link */
+    IbhIp gateway;         /* AF_UNSPEC if on link */
     gboolean onlink;       /* the kernel does not check that the gateway is on link */
-    IbhIp src;             /* AF_UNSPEC: none */
+    IbhIp src;             /* AF_UNSPEC if there is none */
     guint nexthops;        /* more than 1: multipath */
     const IbhHop *hops;    /* `nexthops` elements in a pool for a multipath route; else NULL */
-    guint32 object;        /* the id of a nexthop object (ip nexthop); 0: none */
+    guint32 object;        /* the id of a nexthop object (ip nexthop); 0 if there is none */
     gboolean special;      /* for one TOS or one source prefix only; our routes never are */
     gboolean encapsulated; /* a multipath route has this flag in its hops */
     gboolean cached;       /* IPv6: a path MTU or redirect that the kernel has learned for one host */
     gboolean expires;      /* IPv6: the route has a lifetime */
     const guint8 *metrics; /* RTA_METRICS (mtu, advmss, locks, …) as the kernel sent them, in a pool */
-    guint metrics_size;    /* 0: none */
+    guint metrics_size;    /* 0 if there are none */
 } IbhRoute;
 
-/* Returns the part of a route that leaves through this NIC; FALSE if the route does not use the NIC. */
+/* Sets `ret_part` to the part of a route that leaves through this NIC. Returns FALSE if the route does not use the NIC.
+ */
 gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part);
 void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from);
 guint32 ibh_route_metric(const IbhRoute *route, guint wanted); /* `wanted`: RTAX_*; 0 if the route lacks the metric */
@@ -287,11 +288,11 @@ typedef struct {
     char hardware[IBH_HARDWARE_LEN]; /* port GUID or MAC */
     IbhIp addresses[IBH_KNOWN_ADDRESSES];
     guint n_addresses;
-    gint64 since; /* the rail is missing since then, in seconds since 1970; 0: not missing */
+    gint64 since; /* when the rail went missing, in seconds since 1970; 0 if it is not missing */
     /* The rest is computed by each run and not saved. */
-    const IbhLink *link; /* owned by the snapshot; NULL: none */
+    const IbhLink *link; /* owned by the snapshot; NULL if there is none */
     IbhMissing why;
-    gint64 due; /* when to write to the journal that the rail is missing; 0: already written */
+    gint64 due; /* when to write to the journal that the rail is missing; 0 if that was written */
 } IbhKnownRail;
 
 typedef struct {
@@ -301,7 +302,7 @@ typedef struct {
     GArray *rails;       /* IbhSavedRail: the rails of the last run */
     GArray *known;       /* IbhKnownRail */
     gboolean recalled;   /* `known` includes the rails of earlier boots (the line IBH_STATE_RECALLED) */
-    char *config;        /* the configuration in force, a text as in IbhConfig; NULL: not known */
+    char *config;        /* the configuration in force, as the text in IbhConfig; NULL if unknown */
     gboolean is_private; /* not all users may read the files of that configuration, so only root may read the state */
 } IbhState;
 
@@ -317,7 +318,7 @@ typedef struct {
     int ifindex;
     IbhIp ip;
     guint8 lladdr[IBH_LLADDR_MAX];
-    guint lladdr_len; /* 0: not resolved (yet) */
+    guint lladdr_len; /* 0 if not resolved (yet) */
     gboolean fixed;   /* permanent, or written by a control plane: after a flush, ARP would not restore it */
     gboolean proxied; /* a proxy entry: this host answers ARP for the address on behalf of another host */
     gboolean no_arp;  /* NUD_NOARP: the kernel never resolves the address; see ibh_neighbour_is_unasked() */
@@ -343,9 +344,9 @@ typedef struct {
 /* A route look-up (ip route get): the question, then the kernel's answer. */
 typedef struct {
     IbhIp from, to;
-    int iif;        /* the NIC through which the packet comes in; 0: this host sends it */
-    int bound;      /* the NIC that the socket is bound to; 0: none */
-    guint8 neutral; /* IPv4: the IP protocol to ask with; 0: ICMP */
+    int iif;        /* the NIC through which the packet comes in; 0 if this host sends it */
+    int bound;      /* the NIC that the socket is bound to; 0 if there is none */
+    guint8 neutral; /* IPv4: the IP protocol to ask with; 0 for ICMP */
     gboolean match; /* also ask for `table` and `length` */
 
     int error;   /* an errno if the kernel refuses to route the packet; else 0 */
@@ -354,8 +355,8 @@ typedef struct {
     const IbhHop *hops; /* for a multipath route, as in IbhRoute; oif is the first hop's */
     guint32 table;      /* the table of the matching route */
     guint length;       /* its prefix length */
-    IbhIp src;          /* the src of the route; AF_UNSPEC: none */
-    IbhIp gateway;      /* AF_UNSPEC: on link */
+    IbhIp src;          /* the src of the route; AF_UNSPEC if there is none */
+    IbhIp gateway;      /* AF_UNSPEC if on link */
     gboolean encapsulated;
 } IbhLookup;
 
@@ -396,4 +397,4 @@ void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot);
 void ibh_state_set_config(IbhState *state, const char *text, gboolean is_private);
 void ibh_state_hold(IbhState *state, const char *iface);
 void ibh_state_keep(IbhState *state, const char *iface); /* replaces a hold */
-void ibh_state_lift(IbhState *state, const char *iface); /* ends hold and keep; NULL: of all NICs */
+void ibh_state_lift(IbhState *state, const char *iface); /* ends hold and keep, for all NICs if NULL */

@@ -35,10 +35,10 @@ typedef struct {
 
 typedef struct {
     IbhOpType type;
-    guint step;   /* the plan is sorted by `step` (plan/order.c), */
-    gint64 place; /* then by `place` */
+    guint step;   /* the first sort key of a plan (plan/order.c) */
+    gint64 place; /* the second sort key */
     IbhUnit unit;
-    char iface[IFNAMSIZ]; /* "": the NIC has disappeared */
+    char iface[IFNAMSIZ]; /* "" if the NIC has disappeared */
     int ifindex;
     IbhRule rule;       /* rule-add, rule-del */
     IbhRoute route;     /* route-add, route-del, and the new route of route-replace */
@@ -49,11 +49,11 @@ typedef struct {
     int from, to;       /* sysctl-set */
     IbhIp ip;           /* announce */
     gboolean by_kernel; /* announce: the kernel's own ARP would choose this address as its source */
-    char *hops;         /* the nexthops of a multipath route in the words of its command; NULL: no multipath route */
-    const char *why;    /* the reason, if it is always the same; else NULL: check/why.h finds it */
+    char *hops;         /* the nexthops of a multipath route, in the words of its command; NULL for other routes */
+    const char *why;    /* the reason if it is always the same; else NULL, and check/why.h finds it */
 } IbhOp;
 
-typedef enum { IBH_RULE, IBH_ROUTE, IBH_SYSCTL, IBH_PEERS /* what peers know, or we of peers */ } IbhWhat;
+typedef enum { IBH_RULE, IBH_ROUTE, IBH_SYSCTL, IBH_PEERS /* what peers know about us, or we about peers */ } IbhWhat;
 
 const char *ibh_op_name(IbhOpType type); /* "rule-add", … */
 gboolean ibh_op_removes(IbhOpType type); /* rule-del, route-del */
@@ -64,17 +64,19 @@ void ibh_op_free(IbhOp *op);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOp, ibh_op_free)
 
 char *ibh_op_command(const IbhOp *op); /* does the same in a shell; the caller frees it */
-/* A rule without its priority, and a route, in the words of ip(8) behind the verb: for people, or as ip accepts it
- * (`command`). `iface` is the NIC's name, quoted, or NULL; `hops` is IbhOp.hops. The caller frees the text. */
+/* Returns a rule without its priority, or a route, in the words that follow the verb of ip(8): as ip accepts them if
+ * `command`, else for people. `iface` is the NIC's name, quoted, or NULL; `hops` is IbhOp.hops. The caller frees the
+ * text. */
 char *ibh_rule_text(const IbhRule *rule, gboolean command);
 char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops, gboolean command);
 
 void ibh_table_put(GString *text, const char *word, guint32 table); /* " table 941", " lookup main" */
-const char *ibh_protocol_name(guint8 protocol, char buffer[8]);     /* ip's name or the number */
+const char *ibh_protocol_name(guint8 protocol, char buffer[8]);     /* returns ip's name, or else the number */
 
 /* The domain of an error after which we do not know whether the kernel did the operation. A rollback assumes that it
  * did. */
 #define IBH_ANSWER_LOST (g_quark_from_static_string("ibh-answer-lost"))
 
-/* Returns the operation that reverts `op`; FALSE if there is none (announce, neigh-del, for_good). */
+/* Sets `ret_inverse` to the operation that reverts `op`. Returns FALSE if there is none (announce, neigh-del,
+ * for_good). */
 gboolean ibh_op_inverse(const IbhOp *op, IbhOp *ret_inverse);

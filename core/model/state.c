@@ -204,7 +204,7 @@ void ibh_state_set_config(IbhState *state, const char *text, gboolean is_private
 
 /* ---- held and kept NICs ---- */
 
-/* NULL: all names. */
+/* Removes a name, or all names if `iface` is NULL. */
 static void remove_name(GPtrArray *names, const char *iface)
 {
     for (guint i = names->len; i-- > 0;) {

@@ -60,7 +60,7 @@ static gboolean waits_for_dad(const IbhRails *rails, const IbhItem *item)
     return FALSE;
 }
 
-static gboolean may_go(const IbhDifference *difference, const IbhItem *item)
+static gboolean may_delete(const IbhDifference *difference, const IbhItem *item)
 {
     const IbhWanted *wanted = difference->wanted;
 
@@ -109,7 +109,7 @@ static void subtract_rules(IbhDifference *difference)
         item = make_item(difference, rule, NULL);
         note_led(difference->rails, difference->led_before, &item);
         /* The set drops the rule here, so a second copy of the rule goes. */
-        item.is_old = !g_hash_table_remove(missing, rule) && may_go(difference, &item);
+        item.is_old = !g_hash_table_remove(missing, rule) && may_delete(difference, &item);
         if (item.is_old)
             g_array_append_val(difference->items, item);
         else
@@ -154,7 +154,7 @@ static void subtract_routes(IbhDifference *difference)
         IbhItem item = make_item(difference, NULL, route);
 
         /* `places` lacks the routes that are wanted or replaced. */
-        item.is_old = g_hash_table_lookup(places, route) == route && may_go(difference, &item);
+        item.is_old = g_hash_table_lookup(places, route) == route && may_delete(difference, &item);
         if (item.is_old)
             g_array_append_val(difference->items, item);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Wanted rules and routes minus ours that stand, and which NIC answers for an address before and after. Pure.
+ * The difference between the rules and routes that are wanted and those of ours that stand; and which NIC answers for
+ * an address before and after a plan. Pure.
  */
 #pragma once
 
@@ -8,12 +9,12 @@
 
 /* A rule or a route to add or to delete. */
 typedef struct {
-    const IbhNic *nic;   /* NULL for main=spread, and if the NIC is gone */
-    const IbhRule *rule; /* or */
-    const IbhRoute *route;
+    const IbhNic *nic;        /* NULL for main=spread, and if the NIC is gone */
+    const IbhRule *rule;      /* NULL if the item is a route */
+    const IbhRoute *route;    /* NULL if the item is a rule */
     const IbhRoute *replaced; /* the old route in the same place: the kernel keeps one of the two */
     guint32 table;
-    gboolean is_old; /* to delete */
+    gboolean is_old; /* to be deleted, not added */
     gboolean spread;
 } IbhItem;
 
@@ -22,17 +23,17 @@ typedef struct {
     const IbhRails *rails;
     GArray *items;                      /* IbhItem */
     GHashTable *led_before, *led_after; /* IbhIp → the table that our rule leads it to */
-    gboolean gets_strict;               /* the rp_filter of some NIC */
+    gboolean gets_strict;               /* the rp_filter of a NIC becomes strict */
     /* order.c: */
     GArray *taken;   /* int: tables that a NIC takes from another NIC */
     GPtrArray *plan; /* IbhOp * */
 } IbhDifference;
 
-/* FALSE if no rule, route or value differs. */
+/* Returns FALSE if no rule, route or value differs. */
 gboolean ibh_difference_init(IbhDifference *difference, IbhWanted *wanted);
 void ibh_difference_clear(IbhDifference *difference);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhDifference, ibh_difference_clear)
 
-/* The NIC that answers ARP for this IPv4 address, before or after the plan: the address's own NIC if rules lead the
- * address or if main's NIC has arp_ignore set, else main's NIC. NULL if main has no route to the address. */
+/* Returns the NIC that answers ARP for this IPv4 address, before or after the plan: the address's own NIC if rules lead
+ * the address or if main's NIC has arp_ignore set, else main's NIC. NULL if main has no route to the address. */
 const IbhNic *ibh_difference_answering(const IbhDifference *difference, const IbhAddress *address, gboolean after);

@@ -48,9 +48,10 @@ static gint compare_ranks(gconstpointer left, gconstpointer right)
 
 /* ---- shared subnets ---- */
 
-/* TRUE if this subnet can make its NIC a rail. `advertised`: count also what a host on the wire configured. Link-local
- * IPv4 counts where the NIC has no other IPv4 address: two ports with such addresses alone are a small cluster, while
- * beside other addresses 169.254/16 is where a cloud has its metadata service, reached through one NIC. */
+/* TRUE if this subnet can make its NIC a rail; with `advertised`, also if a router on the wire made the address. A
+ * link-local IPv4 address counts only if the NIC has no other IPv4 address: two ports with only such addresses are a
+ * small cluster, but beside other addresses, 169.254/16 is where a cloud has its metadata service, reached through one
+ * NIC. */
 static gboolean can_be_shared(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, gboolean advertised)
 {
     if (!ibh_address_counts(address) || address->subnet.length == ibh_ip_bits(&address->local) ||
@@ -75,7 +76,7 @@ static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *link, 
     return FALSE;
 }
 
-/* Finds another candidate with a subnet in common. FALSE if there is none. */
+/* Finds another candidate with a subnet in common. Returns FALSE if there is none. */
 static gboolean find_partner(const IbhRails *rails, const IbhNic *nic, gboolean advertised, IbhReason *ret_reason)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
@@ -109,8 +110,8 @@ static gboolean has_configured_address(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* TRUE if every other candidate has its addresses and no known rail is away: the partners share nothing any more,
- * rather than flap. */
+/* TRUE if every other candidate has its addresses and no known rail is away. Then a NIC without partners has lost them
+ * for good: they are not flapping. */
 static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
@@ -124,8 +125,8 @@ static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
     return rails->candidates > 1;
 }
 
-/* An earlier run left a rule of ours for a configured address, or, where others route all addresses, our arp_announce.
- * That keeps the NIC a rail while its partner flaps. */
+/* TRUE if an earlier run left a rule of ours for a configured address, or our arp_announce if foreign rules route all
+ * addresses. Such remains keep the NIC a rail while its partner flaps. */
 static gboolean has_remains(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
@@ -145,8 +146,8 @@ static gboolean has_remains(const IbhRails *rails, const IbhNic *nic)
 
 /* ---- the verdict ---- */
 
-/* Returns the priority of the rule that looks everything up in the local table, G_MAXUINT32 if there is none. A NIC
- * without addresses of the family needs no such rule: 0. */
+/* Returns the priority of the rule that looks everything up in the local table; G_MAXUINT32 if there is none; 0 if the
+ * NIC has no address of the family, so it needs no such rule. */
 static guint32 find_local_priority(const IbhRails *rails, const IbhNic *nic, int family)
 {
     guint32 priority = ibh_nic_serves_family(nic, family) ? G_MAXUINT32 : 0;
@@ -172,8 +173,9 @@ static gboolean has_any_address(const IbhNic *nic)
     return FALSE;
 }
 
-/* A candidate is a rail because of its subnets or settings, or because of what an earlier run left. If our rules came
- * before the local table's, traffic to this host's own addresses would leave through a rail: then we do nothing. */
+/* Sets the status of a candidate. A candidate is a rail because of its subnets or settings, or because of what an
+ * earlier run left. If our rules came before the local table's, traffic to this host's own addresses would leave
+ * through a rail: then we do nothing. */
 static void find_status(const IbhRails *rails, IbhNic *nic)
 {
     const guint32 local4 = find_local_priority(rails, nic, AF_INET);
@@ -208,8 +210,8 @@ static void find_status(const IbhRails *rails, IbhNic *nic)
 
 /* ---- the index ---- */
 
-/* A router on the wire made this IPv6 address, or announces its subnet. The lifetime alone does not tell: it may be
- * infinite, and systemd-networkd makes such addresses permanent, with a route of protocol ra. */
+/* TRUE if a router on the wire made this IPv6 address, or announces its subnet. The lifetime alone does not tell: it
+ * may be infinite, and systemd-networkd makes such addresses permanent, with a route of protocol ra. */
 static gboolean is_advertised(const IbhSnapshot *snapshot, const IbhAddress *address)
 {
     gboolean has_route = FALSE, has_configured = FALSE;

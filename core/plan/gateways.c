@@ -64,10 +64,11 @@ gboolean ibh_route_is_simple(const IbhRoute *route)
     return route->nexthops == 1 && !route->special && !route->encapsulated;
 }
 
-/* Leads a route via this gateway, with the metrics of main's best default through this NIC via the same gateway. If
- * `gateway` is NULL, main must have exactly one default through the NIC, whose gateway it is: with two routers or
- * preferences, only main knows which one works. */
-static gboolean lead_via(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway, IbhRoute *route)
+/* Sets the gateway of a route, and the metrics of main's best default through this NIC via the same gateway. If
+ * `gateway` is NULL, takes the gateway of main's default through the NIC, of which there must be exactly one: with two
+ * routers or preferences, only main knows which one works. Returns FALSE if there is no gateway, or if the gateway is
+ * this host. */
+static gboolean set_gateway_and_metrics(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway, IbhRoute *route)
 {
     const IbhRoute *best = NULL;
     guint count = 0;
@@ -82,7 +83,7 @@ static gboolean lead_via(const IbhRails *rails, const IbhNic *nic, const IbhIp *
     }
     if (!gateway && (count != 1 || !best))
         return FALSE;
-    if (ibh_rails_have_gateway(rails, nic, gateway ? gateway : &best->gateway))
+    if (ibh_rails_is_own_gateway(rails, nic, gateway ? gateway : &best->gateway))
         return FALSE;
     ibh_route_set_gateway(route, gateway ? gateway : &best->gateway);
     if (best)
@@ -157,7 +158,7 @@ gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, 
 
     *ret_route = ibh_route_of_ours(ibh_nic_defaults(nic), &world, nic->link->ifindex);
     return ibh_nic_serves_family(nic, family) && (is_auto || ibh_nic_find_gateway(nic, family, &gateway)) &&
-           lead_via(rails, nic, is_auto ? NULL : &gateway, ret_route);
+           set_gateway_and_metrics(rails, nic, is_auto ? NULL : &gateway, ret_route);
 }
 
 /* ---- remote= ---- */
@@ -176,7 +177,7 @@ static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote
         route.table = nic->table;
         route.dst = *dst;
     } else if (!ibh_nic_serves_family(nic, route.family) || !is_reachable(nic, &remote->via) ||
-               !lead_via(rails, nic, &remote->via, &route))
+               !set_gateway_and_metrics(rails, nic, &remote->via, &route))
         return;
     ibh_routes_add_via(&route, routes);
 }

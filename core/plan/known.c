@@ -6,7 +6,7 @@
 
 /* ---- the hardware of a link ---- */
 
-/* TRUE for hardware, which comes back: no virtual function, no VLAN, no bond. */
+/* TRUE for hardware, which comes back after it is gone, unlike a virtual function, a VLAN or a bond. */
 static gboolean is_hardware(const IbhLink *link)
 {
     static const char *const soft[] = {"bond", "team", "vlan", "macvlan", "ipvlan", "dummy", NULL};
@@ -29,8 +29,8 @@ static void remember_address(IbhKnownRail *known, const IbhIp *ip)
         known->addresses[known->n_addresses++] = *ip;
 }
 
-gboolean ibh_known_of(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean all,
-                      IbhKnownRail *ret_known)
+gboolean ibh_known_describe(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean all,
+                            IbhKnownRail *ret_known)
 {
     const IbhLink *link = nic->link;
     IbhKnownRail now = {.since = 0};

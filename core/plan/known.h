@@ -8,10 +8,10 @@
 #include "plan/rails.h"
 
 /* Describes a rail as it should be remembered. Copies slot and `since` from `known`; an unknown slot is "". Unless
- * `all` says that the rail needs only the addresses it has now, a family that it lost stays known. FALSE if the NIC is
- * no rail or no hardware (a virtual function, a VLAN, a bond). */
-gboolean ibh_known_of(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean all,
-                      IbhKnownRail *ret_known);
+ * `all` says that the rail needs only the addresses it has now, a family that it lost stays known. Returns FALSE if the
+ * NIC is no rail or no hardware (a virtual function, a VLAN, a bond). */
+gboolean ibh_known_describe(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean all,
+                            IbhKnownRail *ret_known);
 /* TRUE if hardware, or an address family of hardware, is in one list only. Names, addresses and times don't count. */
 gboolean ibh_known_differ(const GArray *before, const GArray *after);
 /* Adds a known rail, or replaces the entry for the same hardware or slot. The same name in another slot is a different
@@ -21,9 +21,9 @@ void ibh_known_put(GArray *known, const IbhKnownRail *now);
 const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL if it is gone */
 /* Sets `link` and `why`. The caller finds out whether missing hardware is in another namespace. */
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config);
-IbhMissing ibh_nic_lack(const IbhNic *nic); /* what keeps a known rail from being one; IBH_IS_THERE for nothing */
+IbhMissing ibh_nic_lack(const IbhNic *nic); /* what a known rail lacks; IBH_IS_THERE if nothing */
 
-/* The known rail that had this address, or NULL. */
+/* Returns the known rail that had this address, or NULL. */
 const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip);
 
 /* Handles rails that have our rules but are missing in the state, which could not be written or was removed: marks the

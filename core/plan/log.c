@@ -7,7 +7,8 @@
 
 #define ITEMS_MAX 12 /* per line: a host may have hundreds of addresses */
 
-/* For a "lookup main" rule that comes or goes, finds the rule to a table of ours that does the same; else NULL. */
+/* For a "lookup main" rule that is added or removed, returns a rule to a table of ours to which the same happens for
+ * the same address; else NULL. */
 static const IbhRule *find_partner_rule(const GPtrArray *ops, const IbhOp *op)
 {
     IBH_EACH_POINTER (const IbhOp, other, ops) {
@@ -63,7 +64,8 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
     g_string_append_printf(out, "%s (%s)\n", line->str, why);
 }
 
-/* If the NIC is gone, the saved state has its table, and the known rails have its addresses. */
+/* Returns the name of the NIC. If the NIC is gone, the saved state has its table, and the known rails have its
+ * addresses. */
 static const char *find_iface(const GPtrArray *done, const IbhOp *op, const IbhSnapshot *snapshot)
 {
     const IbhRule *partner = op->type == IBH_OP_RULE_DEL ? find_partner_rule(done, op) : NULL;

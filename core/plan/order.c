@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The order of the operations of a plan. Traffic that worked before keeps working after each operation. The list of
- * steps is the page to argue with.
+ * The order of the operations of a plan. Traffic that worked before keeps working after each operation. To question the
+ * order, start with the list of steps.
  */
 #include "plan/difference.h"
 #include "plan/want.h"
@@ -14,7 +14,7 @@
 enum {
     /* While rules change, packets arrive on the wrong NIC, and a strict rp_filter would drop them. */
     LOOSEN_RP_FILTER,
-    /* Nobody uses routes without a rule, and rules without a route. Delete them before they combine with new ones. */
+    /* Routes without a rule and rules without a route have no effect. Delete them before they combine with new ones. */
     UNUSED_ROUTES,
     UNUSED_RULES,
     /* Routes come first, so no rule leads to an empty table. Rules name their destination, so old rules do not match
@@ -30,8 +30,8 @@ enum {
     ANSWER_MORE,
     OLD_RULES,
     OLD_ROUTES,
-    /* From here on, every address is sent from its final NIC: NICs that peers must not learn fall silent, and a NIC
-     * whose rp_filter gets strict answers only the peers that it will answer then. */
+    /* From here on, packets from each address leave through its final NIC: NICs that peers must not learn fall silent,
+     * and a NIC whose rp_filter gets strict answers only the peers that it will answer then. */
     ANSWER_LESS,
     FORGET_NEIGHBOURS,
     /* Peers switch immediately. */
@@ -40,7 +40,7 @@ enum {
     TIGHTEN_RP_FILTER,
     /* No peer depends on the answers of the other NICs any more. */
     ANSWER_AS_WANTED,
-    /* The strict rp_filter drops what arp_filter kept away until now. */
+    /* The strict rp_filter drops the packets that arp_filter kept away until now. */
     END_GUARD,
 };
 
@@ -81,7 +81,7 @@ static gboolean goes_for_good(const IbhRails *rails, const IbhRoute *route)
     }
     return (route->src.family != AF_UNSPEC && !ibh_rails_holder(rails, &route->src)) ||
            (route->gateway.family != AF_UNSPEC &&
-            ibh_rails_have_gateway(rails, ibh_rails_nic(rails, route->ifindex), &route->gateway));
+            ibh_rails_is_own_gateway(rails, ibh_rails_nic(rails, route->ifindex), &route->gateway));
 }
 
 /* Names the devices of a route of main=spread: "dev ib0", or "nexthop dev ib0 nexthop dev ib1". */
@@ -117,7 +117,7 @@ static void find_taken_tables(const IbhDifference *difference)
     }
 }
 
-/* A rule needs a route to lead to, and a route a rule that leads to its table. */
+/* TRUE for a rule that has a route to lead to, or a route to whose table a rule leads. */
 static gboolean is_in_use(const IbhSnapshot *snapshot, const IbhItem *item)
 {
     if (item->rule) {
@@ -150,8 +150,9 @@ static guint find_step(const IbhDifference *difference, const IbhItem *item)
     return item->rule ? OLD_RULES : OLD_ROUTES;
 }
 
-/* In a step, rules go from the last to the first and come in the other order. A route via a gateway goes before the
- * subnet's route, and comes after it: the kernel refuses a gateway that no route reaches. */
+/* Adds the operation for an item. Within a step, rules are deleted from the last to the first, and added from the first
+ * to the last. A route via a gateway is deleted before the subnet's route, and added after it: the kernel refuses a
+ * gateway that no route reaches. */
 static void emit_item(const IbhDifference *difference, const IbhItem *item)
 {
     const IbhOpType add = item->rule ? IBH_OP_RULE_ADD : item->replaced ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD;
@@ -193,9 +194,9 @@ static void emit_sysctl(const IbhDifference *difference, guint step, const IbhWa
     op->to = to;
 }
 
-/* A NIC whose rp_filter gets strict drops the packets, and the ARP requests, of peers that this host reaches through
- * another NIC. Before the value is set, such peers must not learn the NIC either: arp_filter=1, the guard, checks the
- * way back until then.
+/* Adds the operations for the sysctls of a NIC. A NIC whose rp_filter gets strict drops the packets, and the ARP
+ * requests, of peers that this host reaches through another NIC. Before the value is set, such peers must not learn the
+ * NIC either: arp_filter=1, the guard, checks the way back until then.
  *
  * If arp_ignore and arp_filter replace each other, set the new sysctl before the old one is cleared: with neither,
  * every NIC would answer for all addresses. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * desired − actual = a plan: operations (IbhOp *) in order. Pure.
+ * A plan: the operations (IbhOp *), in order, that lead from what stands to what is wanted. Pure.
  */
 #pragma once
 
 #include "model/operation.h"
 #include "plan/rails.h"
 
-/* What a host should have after a plan, and which NICs the plan may change. */
+/* What a NIC should have after a plan. */
 typedef struct {
     const IbhNic *nic;
     gboolean selected;        /* the plan may change its rules and routes */
@@ -22,6 +22,7 @@ typedef struct {
     gboolean gets_strict;
 } IbhWantedNic;
 
+/* What a host should have after a plan. */
 typedef struct {
     const IbhRails *rails;
     GArray *nics;     /* IbhWantedNic, by the position of the NIC */
@@ -32,18 +33,19 @@ typedef struct {
     gboolean waits;   /* keep what an IPv6 address needs while DAD checks it */
 } IbhWanted;
 
-/* wanted.c: what the configuration wants for the interfaces of this run (IbhRails.only); nothing with IbhRails.undo. */
+/* wanted.c: returns what the configuration wants for the interfaces of this run (IbhRails.only), which is nothing with
+ * IbhRails.undo. */
 IbhWanted *ibh_wanted_new(const IbhRails *rails);
 IbhWanted *ibh_wanted_empty(const IbhRails *rails);                       /* selects nothing */
 IbhWantedNic *ibh_wanted_nic(const IbhWanted *wanted, const IbhNic *nic); /* NULL for NULL */
 void ibh_wanted_free(IbhWanted *wanted);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhWanted, ibh_wanted_free)
 
-/* order.c: the operations that lead from what stands to what is wanted, in order. */
+/* order.c: returns the plan for what is wanted. */
 GPtrArray *ibh_plan_to(IbhWanted *wanted);
-GPtrArray *ibh_plan(const IbhRails *rails); /* to what the configuration wants */
+GPtrArray *ibh_plan(const IbhRails *rails); /* the plan for what the configuration wants */
 
-/* ---- running a plan: all or nothing per unit; tests replace the kernel, which is a function ---- */
+/* ---- running a plan: all or nothing per unit; operations go through a callback, which tests replace ---- */
 
 typedef gboolean (*IbhExecute)(gpointer kernel, const IbhOp *op, GError **error);
 
@@ -73,5 +75,5 @@ GArray *ibh_plan_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestr
 
 /* ---- lines for the journal: one per changed interface ---- */
 
-/* The snapshot names NICs that are gone, and tells why we removed rules and routes. */
+/* Returns the lines. The snapshot names NICs that are gone, and tells why we removed rules and routes. */
 char *ibh_ops_log_text(const GPtrArray *done, const IbhSnapshot *snapshot, const char *cause); /* const IbhOp * */

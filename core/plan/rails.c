@@ -98,7 +98,7 @@ const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *ip)
     return first ? ibh_rails_nic(rails, first->ifindex) : NULL;
 }
 
-gboolean ibh_rails_have_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway)
+gboolean ibh_rails_is_own_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway)
 {
     if (ibh_ip_is_fe80(gateway))
         return nic && ibh_rails_address(rails, nic, gateway);

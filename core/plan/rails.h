@@ -21,7 +21,7 @@ typedef enum {
     /* no candidate: up to IBH_WHY_NOT_RDMA */
     IBH_WHY_LOOPBACK,
     IBH_WHY_NAME,
-    IBH_WHY_PORT, /* of `other`, which is NULL if that link is in another namespace */
+    IBH_WHY_PORT, /* a port of `other`, which is NULL if that link is in another namespace */
     IBH_WHY_REPRESENTOR,
     IBH_WHY_NOT_RDMA,
     /* no rail */
@@ -29,13 +29,13 @@ typedef enum {
     IBH_WHY_UNMANAGED,
     IBH_WHY_NO_ADDRESS,
     IBH_WHY_NOT_SHARED,
-    IBH_WHY_ADVERTISED, /* shares `subnet` with `other`, but a router on the wire made an address in it */
+    IBH_WHY_ADVERTISED, /* shares `subnet` with `other`, but only by advertised addresses, which make no rail */
     IBH_WHY_UNDONE,
     IBH_WHY_NO_LOCAL_RULE,
-    IBH_WHY_LATE_LOCAL_RULE, /* at `priority` */
+    IBH_WHY_LATE_LOCAL_RULE, /* the rule that looks the local table up is at `priority` */
     /* engaged */
     IBH_WHY_MANAGED,
-    IBH_WHY_SHARES, /* `subnet` with `other` */
+    IBH_WHY_SHARES, /* shares `subnet` with `other` */
     IBH_WHY_STAYS
 } IbhWhy;
 
@@ -60,8 +60,8 @@ typedef struct {
     guint position;          /* among all NICs */
     guint rank;              /* from 1 among the candidates; 0 for other NICs */
     guint32 table;           /* T; 0 if the NIC is no candidate */
-    gboolean shares_nothing; /* although all its partners are there */
-    gboolean is_engaged;     /* by its subnets or settings, or because it is a rail */
+    gboolean shares_nothing; /* no other candidate shares a subnet, although all of them are there */
+    gboolean is_engaged;     /* its subnets or settings make it a rail, or it is a rail */
     gboolean held;           /* left alone by --undo, now or before */
     gboolean kept;           /* left as it is, with our rules, routes and values */
     int base[IBH_N_SYSCTLS]; /* the administrator's values: the present value, or the saved one if the present one is
@@ -98,7 +98,7 @@ typedef struct {
 /* What a run asks for. */
 typedef struct {
     const char *const *only; /* interfaces; NULL for all */
-    gboolean respects_holds; /* held and kept NICs stay so (hooks, --watch, --check); --apply lifts holds */
+    gboolean respects_holds; /* leave held and kept NICs alone (hooks, --watch, --check); --apply lifts holds */
     gboolean undo;           /* hold these interfaces from now on */
     gboolean blind;          /* the configuration could not be read */
 } IbhRequest;
@@ -109,28 +109,28 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, c
 void ibh_rails_free(IbhRails *rails);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhRails, ibh_rails_free)
 
-/* Why the link is no candidate, up to IBH_WHY_NOT_RDMA; for a candidate, the reason that holds until we look at its
- * addresses. */
+/* Returns why the link is no candidate, up to IBH_WHY_NOT_RDMA; for a candidate, the reason that holds until we look at
+ * its addresses. */
 IbhWhy ibh_link_why(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage);
 
 guint32 ibh_nic_defaults(const IbhNic *nic);                                /* D, the table of its default route */
 gboolean ibh_nic_has_table(const IbhNic *nic, guint32 table);               /* T or D */
 const IbhNic *ibh_rails_nic(const IbhRails *rails, int ifindex);            /* NULL if the snapshot lacks the link */
 const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* by T or D */
-/* The rail that serves this address; of two rails, the rail of lower rank. */
+/* Returns the rail that serves this address; if two rails do, the rail of lower rank. */
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);
 /* TRUE if an engaged NIC serves this address: then a rule for the address proves nothing for another NIC that has it.
  */
 gboolean ibh_rails_is_claimed(const IbhRails *rails, const IbhIp *ip);
 gboolean ibh_rails_is_advertised(const IbhRails *rails, const IbhAddress *address);
-/* The NIC that has this address, served or not; NULL if this host does not have it. */
+/* Returns the NIC that has this address, served or not; NULL if this host does not have it. */
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
 /* TRUE if the gateway is this host itself, so a route via it leads nowhere. fe80:: addresses count on this NIC only. */
-gboolean ibh_rails_have_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway);
+gboolean ibh_rails_is_own_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway);
 gboolean ibh_nic_serves_family(const IbhNic *nic, int family);
-/* The foreign rule that routes this address of a rail, if no pair of the address is ours; else NULL. */
+/* Returns the foreign rule that routes this address of a rail, if no pair of the address is ours; else NULL. */
 const IbhRule *ibh_nic_foreign_rule(const IbhNic *nic, const IbhAddress *address);
-/* The longest prefix of remote= that covers this prefix; NULL if none does. */
+/* Returns the remote= with the longest prefix that covers this prefix; NULL if none does. */
 const IbhRemote *ibh_nic_find_remote(const IbhNic *nic, const IbhPrefix *prefix);
 /* FALSE for the second entry if the NIC has an address twice, with different prefix lengths. */
 gboolean ibh_nic_has_first(const IbhNic *nic, const IbhAddress *address);
@@ -139,7 +139,8 @@ const IbhAddress *ibh_rails_address(const IbhRails *rails, const IbhNic *nic,
                                     const IbhIp *ip);                       /* NULL if the NIC lacks it */
 const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip); /* IbhAddress */
 
-/* The owner of a marked rule or route: the NIC with the address or the device; else the table's NIC; else NULL. */
+/* Returns the owner of a marked rule or route: the NIC with the address or the device; else the table's NIC; else NULL.
+ */
 const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule);
 const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route);
 
@@ -148,13 +149,13 @@ gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error);
 
 /* tables.c. Gives each candidate its table. Fails if the configuration gives two NICs the same table. */
 gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error);
-/* IbhSavedRail: the tables of rails, of kept NICs, and of NICs that an event spared (`spared`: ifindexes). */
+/* Returns the tables (IbhSavedRail) of rails, of kept NICs, and of NICs that an event spared (`spared`: ifindexes). */
 GArray *ibh_rails_to_remember(const IbhRails *rails, const GArray *spared);
 
 /* TRUE for a foreign rule that selects by a source, and perhaps a destination, and looks up a table of its own. */
 gboolean ibh_rule_is_of_a_source(const IbhRule *rule);
-/* others.c: the foreign rule that routes packets from this address to this prefix; NULL if there is none. Depends on
- * foreign rules and routes only. */
+/* others.c: returns the foreign rule that routes packets from this address to this prefix; NULL if there is none.
+ * Depends on foreign rules and routes only. */
 const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address,
                                 const IbhPrefix *to);
 /* TRUE if a foreign source rule leads the address to a table with foreign routes: then the address gets no D. */

@@ -17,7 +17,8 @@ static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, 
             !ibh_ip_is_fe80(&address->local))
             return FALSE;
     }
-    /* Sysctls of a NIC that has no address that counts yet: no carrier, or duplicate address detection. */
+    /* A rail gets its sysctls even if no address counts yet, for lack of carrier or during duplicate address detection.
+     */
     if (is_sysctl && nic->status == IBH_NIC_RAIL)
         return FALSE;
     if (is_sysctl && op->key != IBH_SYSCTL_RP_FILTER && op->to == 1 && ibh_nic_must_be_silent(rails, nic))

@@ -28,7 +28,7 @@ void ibh_scope_clear(IbhScope *scope)
     g_ptr_array_unref(scope->addresses);
 }
 
-gboolean ibh_scope_has(gconstpointer data, const IbhRoute *route)
+gboolean ibh_scope_needs_route(gconstpointer data, const IbhRoute *route)
 {
     const IbhScope *scope = data;
 
@@ -41,7 +41,7 @@ gboolean ibh_scope_has(gconstpointer data, const IbhRoute *route)
     return FALSE;
 }
 
-GArray *ibh_scope_lacks(const IbhScope *scope, const IbhSnapshot *snapshot)
+GArray *ibh_scope_unreached_subnets(const IbhScope *scope, const IbhSnapshot *snapshot)
 {
     GArray *subnets = IBH_NEW_ARRAY(IbhPrefix);
 
@@ -54,7 +54,7 @@ GArray *ibh_scope_lacks(const IbhScope *scope, const IbhSnapshot *snapshot)
     return subnets;
 }
 
-/* The snapshot reads main and the local table in other ways. */
+/* Adds a table once, but not main and the local table, which the snapshot reads in other ways. */
 static void add_table(GArray *tables, guint32 table)
 {
     if (table && table != IBH_TABLE_MAIN && table != IBH_TABLE_LOCAL && !ibh_numbers_have(tables, (int)table))

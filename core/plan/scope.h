@@ -13,16 +13,17 @@ typedef struct {
     gboolean has_ipv6;    /* a candidate has a global IPv6 address */
 } IbhScope;
 
-/* Needs the links and addresses of the snapshot. */
+/* The snapshot must have its links and addresses already. */
 void ibh_scope_init(IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config);
 void ibh_scope_clear(IbhScope *scope);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhScope, ibh_scope_clear)
 
-/* TRUE if we need this route of main through a candidate: on-link routes, defaults, routes to candidates' subnets. */
-gboolean ibh_scope_has(gconstpointer scope, const IbhRoute *route);
-/* IbhPrefix: subnets of candidates that main does not reach through their own NIC. We need main's other routes to those
- * subnets, too. */
-GArray *ibh_scope_lacks(const IbhScope *scope, const IbhSnapshot *snapshot);
-/* guint32: tables whose routes we need: a candidate has, had or may get the table, or a foreign rule leads an address
- * of a candidate to it. */
+/* TRUE if we need this route of main through a candidate: on-link routes, defaults, and routes to candidates' subnets.
+ */
+gboolean ibh_scope_needs_route(gconstpointer scope, const IbhRoute *route);
+/* Returns the subnets (IbhPrefix) of candidates that main does not reach through their own NIC. We need main's other
+ * routes to those subnets, too. */
+GArray *ibh_scope_unreached_subnets(const IbhScope *scope, const IbhSnapshot *snapshot);
+/* Returns the tables (guint32) whose routes we need: a candidate has, had or may get the table, or a foreign rule leads
+ * an address of a candidate to it. */
 GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config);

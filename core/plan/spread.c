@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The routes and rules of main=spread: multipath routes over the rails of a subnet, for unbound traffic. */
+/* The routes and rules of main=spread: multipath routes over the rails of a subnet, for packets without a source
+ * address. */
 #include "plan/want.h"
 
 #include <linux/rtnetlink.h>
@@ -61,8 +62,8 @@ static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GAr
     g_array_append_val(routes, route);
 }
 
-/* Packets without a source address follow main's longer prefixes inside a subnet (bridges, hosts, other networks), then
- * the rails. */
+/* Adds the routes and rules. Packets without a source address follow main's longer prefixes inside a subnet (bridges,
+ * hosts, other networks), then the rails. */
 void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules)
 {
     g_autoptr(GArray) spread = IBH_NEW_ARRAY(IbhRoute);
@@ -81,7 +82,7 @@ void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules)
             ibh_rule_of_ours(&NO_SOURCE, dst, IBH_TABLE_MAIN, dst->length, IBH_PRIORITY_SPREAD - 1),
             ibh_rule_of_ours(&NO_SOURCE, dst, IBH_TABLE_SPREAD, -1, IBH_PRIORITY_SPREAD),
         };
-        gboolean is_nested = FALSE; /* our rule looks main up for longer prefixes first */
+        gboolean is_nested = FALSE; /* the outer subnet's rules look main up first */
 
         IBH_EACH (const IbhRoute, outer, spread)
             is_nested |= ibh_prefix_is_inside(dst, &outer->dst);

@@ -19,7 +19,7 @@ static const IbhNic *find_table_owner(const IbhRails *rails, guint32 table)
     return same ? same : ibh_rails_nic_by_table(rails, table + IBH_TABLE_DEFAULTS);
 }
 
-/* Gives the table and its D to the NIC. FALSE if another NIC has one of them. */
+/* Gives the table and its D to the NIC. Returns FALSE if another NIC has one of them. */
 static gboolean give_table(const IbhRails *rails, IbhNic *nic, guint32 table)
 {
     if (find_table_owner(rails, table))
@@ -30,8 +30,8 @@ static gboolean give_table(const IbhRails *rails, IbhNic *nic, guint32 table)
     return TRUE;
 }
 
-/* Fails if a NIC of lower rank has the table or its D. If a kept NIC has them, use an automatic number until that NIC
- * lets go. */
+/* Gives NICs the tables of table=. Fails if a NIC of lower rank has the table or its D. If a kept NIC has them, use an
+ * automatic number until that NIC lets go. */
 static gboolean give_explicit(const IbhRails *rails, GError **error)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
@@ -82,8 +82,8 @@ static void give_again(const IbhRails *rails, IbhNic *nic, guint32 table)
     (void)give_table(rails, nic, table);
 }
 
-/* Our rules to a T name a destination; the rule to D does not. `shared` selects the rules of addresses that several
- * NICs have: engaged NICs have precedence. */
+/* Gives NICs the tables to which our rules lead their addresses. A rule to a T names a destination; a rule to D does
+ * not. `shared` selects the rules of addresses that several NICs have: engaged NICs have precedence. */
 static void give_by_rules(const IbhRails *rails, gboolean kept, gboolean shared)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
@@ -137,8 +137,8 @@ static void give_by_evidence(const IbhRails *rails, gboolean kept)
 
 /* ---- new numbers ---- */
 
-/* TRUE if nothing uses this table: no route, no rule, no VRF. Our own routes in it would have been evidence. The NIC's
- * own default may be in D, alone while T is empty. */
+/* TRUE if nothing uses this table or its D: no route, no rule, no VRF. Our own routes in the table would have been
+ * evidence. D may hold the NIC's own default while T is empty. */
 static gboolean is_free(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     const guint32 defaults = table + IBH_TABLE_DEFAULTS;
@@ -168,7 +168,7 @@ gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error)
     if (!give_explicit(rails, error))
         return FALSE;
     give_by_evidence(rails, FALSE);
-    /* 940 + the rank; where that number is taken, the lowest free one above all ranks. */
+    /* Take 940 + the rank, or, if that number is taken, the lowest free one above all ranks. */
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         guint32 table = IBH_TABLE_BASE + nic->rank, next = IBH_TABLE_BASE + rails->candidates + 1;
 

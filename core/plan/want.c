@@ -13,7 +13,7 @@
 /* ---- on-link routes of T ---- */
 
 /* Copies gateway and metrics of main's route to this subnet through this NIC: isolated ports reach their own subnet via
- * a gateway. FALSE if a direct route would not arrive, so T must not have the subnet. */
+ * a gateway. Returns FALSE if a direct route would not arrive, so T must not have the subnet. */
 static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, IbhRoute *route)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
@@ -26,7 +26,7 @@ static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAdd
         return FALSE;
     if (!own) /* an IPv6 address alone does not put its prefix on the link: a router or the administrator does */
         return route->family == AF_INET || !(address->dynamic || address->noprefixroute);
-    if (!ibh_route_is_simple(own) || ibh_rails_have_gateway(rails, nic, &own->gateway))
+    if (!ibh_route_is_simple(own) || ibh_rails_is_own_gateway(rails, nic, &own->gateway))
         return FALSE;
     ibh_route_set_gateway(route, &own->gateway);
     ibh_route_set_metrics(route, own);
@@ -56,8 +56,8 @@ static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gb
     }
 }
 
-/* TRUE if main's route lies inside a subnet of the NIC, or contains an address of the NIC that has no subnet. Routes to
- * the subnets themselves are take_over()'s. */
+/* TRUE if main's route lies inside a subnet of the NIC, or contains an address of the NIC that has no subnet. FALSE for
+ * routes to the subnets themselves, which take_over() handles. */
 static gboolean is_near_address(const IbhNic *nic, const IbhRoute *route)
 {
     gboolean is_near = FALSE;
@@ -99,8 +99,8 @@ static void add_main_on_link(const IbhRails *rails, const IbhNic *nic, int famil
 /* ---- pairs ---- */
 
 /* Adds the pairs of an address. An advertised address gets pairs for the prefixes that contain it and for those of the
- * administrator, not for the other learned routes, [learned, learned_end): hosts on the wire must not add many rules.
- */
+ * administrator, but not for the other learned routes, which are at [learned, learned_end): hosts on the wire must not
+ * add many rules. */
 static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, const GArray *routes,
                       guint learned, guint learned_end)
 {
@@ -205,8 +205,8 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
             continue;
         add_address_rules(nic, address, can_default && !ibh_others_lead_out(rails, address), nic->rules);
     }
-    /* T has a prefix that a pair of ours leads to, or that lies inside such a prefix: a rule of others may lead to T as
-     * well, and there the route to the outer prefix must not take the packets of the inner one. */
+    /* T gets each prefix that a pair of ours leads to, or that lies inside such a prefix. A foreign rule may lead to T
+     * as well, and then the route to the outer prefix must not take the packets of the inner one. */
     IBH_EACH (const IbhRoute, route, table) {
         gboolean is_led_to = FALSE;
 

@@ -16,7 +16,7 @@ gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic);
 
 /* TRUE for a candidate without IPv4 addresses that would answer ARP for the rails. */
 gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic);
-/* The wanted value. A NIC that is no rail gets the administrator's value, unless the NIC must be silent. */
+/* Returns the wanted value. A NIC that is no rail gets the administrator's value, unless the NIC must be silent. */
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);
 
 /* ---- spread.c: the routes (IbhRoute) and rules (IbhRule) of main=spread ---- */
@@ -27,15 +27,16 @@ void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules);
 
 /* Adds the routes of remote= to T's on-link routes (IbhRoute). */
 void ibh_want_remote(const IbhRails *rails, const IbhNic *nic, int family, GArray *routes);
-/* Finds the default route of D; FALSE if D stays empty, so main decides. */
+/* Finds the default route of D. Returns FALSE if D stays empty, so main decides. */
 gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, IbhRoute *ret_route);
 
-/* The gateway that gateway= names; FALSE for auto and none, and for a gateway outside the rail's subnets. */
+/* Sets `ret_gateway` to the gateway that gateway= names. Returns FALSE for auto and none, and for a gateway outside the
+ * rail's subnets. */
 gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
 
-void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway); /* AF_UNSPEC: on link */
+void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway); /* AF_UNSPEC if on link */
 void ibh_routes_add_via(const IbhRoute *route, GArray *routes);
-/* TRUE if our routes can express it: one next hop, any source and TOS, no encapsulation. */
+/* TRUE if our routes can express the route: one next hop, any source and TOS, no encapsulation. */
 gboolean ibh_route_is_simple(const IbhRoute *route);
 
 /* TRUE for a /30, /31 or /127, which have room for one peer only. */

@@ -34,7 +34,8 @@ void ibh_wanted_free(IbhWanted *wanted)
     g_free(wanted);
 }
 
-/* Selects the NIC with a rule or route in the table of a selected rail. FALSE if that selects no further NIC. */
+/* Selects `holder`, a NIC with a rule or route in the table of a selected rail. Returns FALSE if that selects no
+ * further NIC. */
 static gboolean select_holder(const IbhWanted *wanted, const IbhNic *holder, guint32 table)
 {
     const IbhNic *nic = ibh_rails_nic_by_table(wanted->rails, table);

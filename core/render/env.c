@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What NCCL, RCCL, UCX, NVSHMEM and MPI want to know of this host's rails, as lines that sh, bash and zsh can source.
- * Only what is right for every job is active; the rest are comments that say when.
+ * What NCCL, RCCL, UCX, NVSHMEM and MPI need to know about this host's rails, as lines that sh, bash and zsh can
+ * source. Only lines that are right for every job are active; the others are comments that say when to use them.
  */
 #include "model/model.h"
 #include "render/render.h"
@@ -12,7 +12,7 @@
 typedef struct {
     const char *iface;
     const IbhPort *port;
-    const IbhGid *gid; /* RoCE: of the rail's own address */
+    const IbhGid *gid; /* for RoCE: the GID of an address of the rail */
 } Rail;
 
 /* ---- which rails ---- */
@@ -22,7 +22,7 @@ gboolean ibh_render_is_plain(const char *name)
     return name[0] && !name[strspn(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._-@+")];
 }
 
-/* The entry of the table for an address of the rail: of RoCE v2 if there is one, of IPv4 before IPv6. */
+/* Returns the GID of an address of the rail, or NULL. RoCE v2 comes before v1, and IPv4 before IPv6. */
 static const IbhGid *find_own_gid(const IbhPort *port, const IbhPortNic *nic)
 {
     const IbhGid *best = NULL;
@@ -41,7 +41,7 @@ static const IbhGid *find_own_gid(const IbhPort *port, const IbhPortNic *nic)
     return best;
 }
 
-/* Why jobs cannot use the rail by RDMA; NULL: they can, and `ret_rail` is set. */
+/* Returns why jobs cannot use the rail for RDMA. If they can, sets `ret_rail` and returns NULL. */
 static const char *look_at_rail(const IbhFabric *fabric, const char *iface, Rail *ret_rail)
 {
     const IbhPortNic *own = ibh_fabric_nic(fabric, iface);
@@ -69,7 +69,8 @@ static gboolean has_port(const GArray *rails, const IbhPort *port)
     return FALSE;
 }
 
-/* `ret_ports`: "mlx5_0:1,mlx5_1:1", each once, however many P_Keys are on it; `ret_ifaces`: "ib0,ib1". */
+/* Returns the rails that jobs can use, and writes why other rails are left out. Appends "mlx5_0:1,mlx5_1:1" to
+ * `ret_ports`, each port once even if it has several P_Keys, and "ib0,ib1" to `ret_ifaces`. */
 static GArray *list_rails(GString *out, const IbhRails *all, const IbhFabric *fabric, GString *ret_ports,
                           GString *ret_ifaces)
 {
@@ -93,9 +94,10 @@ static GArray *list_rails(GString *out, const IbhRails *all, const IbhFabric *fa
     return rails;
 }
 
-/* ---- what libraries may be told besides ---- */
+/* ---- further settings of libraries ---- */
 
-/* Of each rail of RoCE; then what holds if it is one index for all, or if they differ. */
+/* Writes the GID index of each RoCE rail; then the variables for it if all rails have one index, or else the advice to
+ * leave them unset. */
 static void put_gids(GString *out, const GArray *rails)
 {
     const IbhGid *first = NULL;
@@ -126,8 +128,9 @@ static void put_gids(GString *out, const GArray *rails)
             first->index, first->index, first->index);
 }
 
-/* NCCL 2.30.7 and later; others do not look at subnets. Where each rail of RoCE has an IPv4 subnet of its own, also if
- * only as many bits count as the shortest has: NCCL has one length for all. Without the second line it takes 24. */
+/* Writes how NCCL 2.30.7 and later can choose a NIC by subnet; other libraries cannot. This needs an IPv4 subnet for
+ * each RoCE rail, and the subnets must differ even in the bits of the shortest one: NCCL has one prefix length for all,
+ * by default 24. */
 static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rails)
 {
     g_autoptr(GArray) own = IBH_NEW_ARRAY(IbhPrefix);
@@ -135,7 +138,7 @@ static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rai
     guint length = 32;
 
     IBH_EACH (const Rail, rail, rails) {
-        const GArray *subnets = ibh_fabric_nic(fabric, rail->iface)->subnets; /* those of remote= are the last ones */
+        const GArray *subnets = ibh_fabric_nic(fabric, rail->iface)->subnets; /* subnets of remote= come last */
         const IbhPrefix *found = NULL;
 
         IBH_EACH (const IbhPrefix, subnet, subnets) {
@@ -165,7 +168,7 @@ static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rai
         length);
 }
 
-/* Which rails are nearest to it. */
+/* Writes which rails are nearest to the GPU. */
 static void put_gpu(GString *out, const IbhFabric *fabric, const GArray *rails, const IbhGpu *gpu)
 {
     g_autoptr(GString) nearest = g_string_new(NULL);
@@ -192,7 +195,7 @@ void ibh_render_env(GString *out, const IbhRails *all, const IbhFabric *fabric)
 {
     g_autoptr(GString) ports = g_string_new(NULL), ifaces = g_string_new(NULL);
     g_autoptr(GArray) rails = NULL;
-    const IbhPort *stranger = NULL; /* works, and is no rail's */
+    const IbhPort *stranger = NULL; /* a port that works and belongs to no rail */
 
     g_string_append(out, "# The rails of this host, for NCCL, RCCL, UCX, NVSHMEM and MPI; to be sourced by sh, bash or "
                          "zsh.\n");

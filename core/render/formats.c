@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of formats: what is said before each of them, and the words of managers' formats; rt_tables.
+ * The formats of --render, but for env: the text before each one, and the words of managers' formats.
  *
- * No manager can express our marks (metric, suppress_ifgroup): rules and routes are the manager's. The rules have our
- * priorities, but lead to a table of another number than the NIC's own: an unmarked rule to another table that routes
- * the NIC's subnet by it makes ib-hook leave the address to it. If they led to the NIC's own table, both programs would
- * write that table.
+ * No manager can express our marks (metric, suppress_ifgroup), so the rules and routes are foreign to ib-hook. The
+ * rules have our priorities, but lead to another table than the NIC's own. If an unmarked rule leads to another table,
+ * which routes the NIC's subnet through the NIC, ib-hook leaves the address to the manager. If the rules led to the
+ * NIC's own table, both programs would write that table.
  *
- * The routes name no source: packets that match these rules have one. NetworkManager 1.42 adds routes before DHCP has
- * set the address, and never adds a route whose source is missing then.
+ * The routes name no source, because packets that match these rules have one. NetworkManager 1.42 adds routes before
+ * DHCP has set the address, and then never adds a route whose source is missing.
  */
 #include "render/render.h"
 
@@ -21,8 +21,8 @@
 
 /* ---- tables of other numbers ---- */
 
-/* The number cannot be used: another NIC has it, or another program's routes would decide for the rail, and the rail's
- * for that program. */
+/* TRUE if the table cannot be used: another NIC has it, or another program uses it, whose routes would decide for the
+ * rail, and the rail's for that program. */
 static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     if (table <= IBH_TABLE_LOCAL || table == IBH_TABLE_SPREAD || ibh_rails_nic_by_table(rails, table) ||
@@ -35,7 +35,8 @@ static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table
     return FALSE;
 }
 
-/* The same distance for all, so that no two NICs get the same table: T' = T + distance, D' = T' + 2000. */
+/* Returns the distance between the tables of ib-hook and those of the manager: T' = T + distance, D' = T' + 2000. It is
+ * the same for all NICs, so that no two NICs get the same table. */
 static guint32 find_distance(const IbhRails *rails)
 {
     guint32 distance = 1000;
@@ -46,15 +47,16 @@ static guint32 find_distance(const IbhRails *rails)
         if (nic->rank &&
             (is_taken(rails, nic, nic->table + distance) || is_taken(rails, nic, ibh_nic_defaults(nic) + distance))) {
             distance += 1000;
-            i = G_MAXUINT; /* from the first one again */
+            i = G_MAXUINT; /* start again with the first NIC */
         }
     }
     return distance;
 }
 
-/* ---- what is said before ---- */
+/* ---- the text before the routes and rules ---- */
 
-/* Rails that were asked for, of such names; and what the formats cannot express of this host. */
+/* Returns the rails to write: those that were asked for and whose names can stand in a file. Also writes which are left
+ * out, and why. */
 static GPtrArray *choose(GString *out, const IbhRails *rails)
 {
     GPtrArray *chosen = g_ptr_array_new();
@@ -79,8 +81,8 @@ static GPtrArray *choose(GString *out, const IbhRails *rails)
     return chosen;
 }
 
-/* The sysctls that ib-hook sets: not those that it only found, nor those that are kept. A candidate that is no rail,
- * and must not answer ARP for rails, has one. */
+/* Writes the sysctls that ib-hook changes; for a rail without arp=keep, also those that have the right value already,
+ * unless it is 0. A candidate that is no rail has one if it must not answer ARP for rails. */
 static void put_sysctls(GString *out, const IbhRails *rails, const IbhNic *nic)
 {
     const gboolean sets = nic->status == IBH_NIC_RAIL && nic->settings.arp != IBH_ARP_KEEP;
@@ -107,18 +109,19 @@ static const char native_why[] =
 
 /* ---- the table ---- */
 
-/* What a format says of each rail, routes first, for each family or (`both`) for the two together. What stands in
- * braces is left out if its value is missing; fill_template() has the values. */
+/* The templates of a format for a rail. Routes come first; each family has its own part, or (`both`) the two share one.
+ * Text in braces is left out if its value is missing; fill_template() has the values. */
 typedef enum { WORDS_OF_IP, WORDS_OF_NETWORKD, WORDS_OF_NMCLI, N_WORDS } Words;
 
 typedef struct {
-    const char *name, *why; /* NULL: it is written in env.c */
-    Words words;            /* of metrics */
+    const char *name, *why; /* why: the text before all; NULL if env.c writes the format */
+    Words words;            /* in which metrics are written */
     gboolean both;
-    const char *routes, *route, *rules, *rule; /* what stands before all; each, "" where it is no manager's */
+    /* `routes` and `rules`: the text before all routes or rules; `route` and `rule`: the text for each; "" for none. */
+    const char *routes, *route, *rules, *rule;
 } Format;
 
-/* As `ip route add` and `ip rule add` take it. */
+/* The syntax of `ip route add` and `ip rule add`. */
 #define IP_ROUTE "{$dst}{ via $address} dev {$nic}{ onlink$onlink} table {$table}{ scope link$link}{$metrics}"
 #define IP_RULE "priority {$priority} from {$address}{ to $dst} table {$table}{ suppress_prefixlength $length}"
 
@@ -179,7 +182,7 @@ static const Format formats[] = {
 
 /* ---- metrics of a route ---- */
 
-/* NULL: the format cannot say it. */
+/* NULL if the format cannot express the metric. */
 static const char *const metrics[][N_WORDS] = {
     {"mtu", "MTUBytes", "mtu"},
     {"advmss", "TCPAdvertisedMaximumSegmentSize", "advmss"},
@@ -193,7 +196,8 @@ static const char *const metrics[][N_WORDS] = {
     {"congctl", "TCPCongestionControlAlgorithm", NULL},
 };
 
-/* In the words of a format; what it cannot say goes to `lost`. NULL: the route has none. */
+/* Returns the metrics in the words of a format, or NULL if the route has none. Appends those that it cannot express to
+ * `lost`. */
 static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
 {
     g_autoptr(GString) ip = g_string_new(NULL);
@@ -224,8 +228,8 @@ static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
 
 /* ---- a rail as its own manager would configure it ---- */
 
-/* The name of its connection, or of its file, if this manager has it, and for no other NIC: each of several would get
- * the routes of all. NULL: none. */
+/* Returns the name of the NIC's connection or file, or NULL if the manager `name` does not have it, or has it for
+ * several NICs: each of these would get the routes of all. */
 static const char *find_connection(const IbhFacts *facts, const IbhNic *nic, const char *name)
 {
     const IbhManager *own = ibh_facts_manager(facts, nic->link->ifindex);
@@ -236,7 +240,7 @@ static const char *find_connection(const IbhFacts *facts, const IbhNic *nic, con
     return n == 1 && g_strcmp0(own->name, name) == 0 ? own->connection : NULL;
 }
 
-/* What is written now. */
+/* What is being written. */
 typedef struct {
     const Format *format;
     const IbhRails *rails;
@@ -244,17 +248,17 @@ typedef struct {
     guint32 distance;
     const IbhNic *nic;
     int family;
-    const IbhRoute *route; /* or */
-    const IbhRule *rule;
-    GString *lost; /* metrics that the format cannot express */
+    const IbhRoute *route; /* the route that is being written, or NULL */
+    const IbhRule *rule;   /* the rule that is being written, or NULL */
+    GString *lost;         /* metrics that the format cannot express */
 } Line;
 
 typedef struct {
     const char *name;
-    char *value; /* NULL: it has none; "": a flag that is set */
+    char *value; /* NULL if there is none; "" for a flag that is set */
 } Value;
 
-/* "BEFORE$NAMEBEHIND" */
+/* Fills in "BEFORE$NAMEBEHIND". Returns NULL if NAME has no value. */
 static char *fill_braces(gconstpointer of, const char *text)
 {
     const char *mark = strchr(text, '$');
@@ -266,13 +270,13 @@ static char *fill_braces(gconstpointer of, const char *text)
     return value->value ? g_strdup_printf("%.*s%s%s", (int)(mark - text), text, value->value, mark + 1 + length) : NULL;
 }
 
-/* For rt_tables, where a decimal number is read as a signed one. */
+/* Writes the number for rt_tables, where a decimal number is read as signed. */
 static char *write_table(guint32 table)
 {
     return g_strdup_printf(table > G_MAXINT32 ? "0x%x" : "%u", table);
 }
 
-/* Fills the template, and writes it. */
+/* Fills in the template, and appends it to `out`. */
 static void fill_template(GString *out, const char *template, const Line *line)
 {
     const IbhNic *nic = line->nic;
@@ -320,7 +324,7 @@ static void fill_template(GString *out, const char *template, const Line *line)
         g_free(value->value);
 }
 
-/* `line`: the format and the NIC; a family or (AF_UNSPEC) both. */
+/* Writes a rail. `line` has the format, the NIC, and the family; AF_UNSPEC means both families. */
 static void put_rail(GString *out, Line line)
 {
     const int family = line.family;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that were rendered before, and are in force. They are about to be replaced: what is rendered is what the host
- * needs without them. Their rules have no mark, and tables that depend on what the host had then, so their form tells.
+ * Files that were rendered earlier and are in force. New files are about to replace them, so --render writes what the
+ * host needs without them. Their rules have no mark, and their tables depend on what the host had then; so they are
+ * recognised by their form.
  */
 #include "render/render.h"
 
 #include <linux/fib_rules.h>
 
-/* All that others have in this table leads by one and the same candidate. */
+/* TRUE if all foreign routes of the table lead through the same candidate. */
 static gboolean is_of_one_candidate(const IbhRails *rails, guint32 table)
 {
     const IbhNic *one = NULL;
@@ -24,7 +25,7 @@ static gboolean is_of_one_candidate(const IbhRails *rails, guint32 table)
     return TRUE;
 }
 
-/* The address may have gone, or moved to another candidate. */
+/* TRUE if --render may have written the rule. Its address may be gone since, or be on another candidate. */
 static gboolean is_rule_of_files(const IbhRails *rails, const IbhRule *rule)
 {
     const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
@@ -62,7 +63,7 @@ void ibh_render_forget_former(const IbhRails *rails, IbhSnapshot *snapshot)
             g_array_append_val(tables, table);
         IBH_REMOVE(IbhRule, rule, snapshot->rules);
     }
-    /* Where another program leads to such a table, too, it is that program's. */
+    /* If another program's rule leads to such a table, too, the table is that program's. */
     IBH_EACH_BACK (const IbhRoute, route, snapshot->routes) {
         if (ibh_numbers_have(tables, (int)route->table) && !ibh_route_is_ours(route) &&
             !ibh_render_is_led_to(snapshot, route->table))

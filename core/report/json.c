@@ -23,7 +23,7 @@ void ibh_json_put_quoted(GString *out, const char *text)
             g_string_append_unichar(out, c);
         else if (c < FIRST_PAIR)
             g_string_append_printf(out, "\\u%04x", c);
-        else /* as UTF-16 has it */
+        else /* a surrogate pair */
             g_string_append_printf(out, "\\u%04x\\u%04x", 0xd800 + ((c - FIRST_PAIR) >> 10), 0xdc00 + (c & 0x3ff));
     }
     g_string_append(out, valid ? "\"" : "");
@@ -47,10 +47,16 @@ static void json_put_texts(GString *out, const GPtrArray *texts)
 }
 
 /*
- * Writes members of an object or a list. `format` has a word for each, KEY:KIND or in a list KIND, and its value
- * follows, unless KIND is a bracket: s  const char *, null if NULL        n  const char *, null if empty         t
- * GPtrArray of char * i  const IbhIp *                     l  const IbhLladdr *, null if empty    u  guint b  gboolean,
- * null if negative        d  double, null if negative            { } [ ]
+ * Writes members of an object, or items of a list. `format` has a word for each: KEY:KIND in an object, KIND in a list.
+ * KIND is a bracket, { } [ ], or the type of the next argument:
+ * - s: const char *; NULL becomes null
+ * - n: const char *; "" becomes null
+ * - t: GPtrArray of char *
+ * - i: const IbhIp *
+ * - l: const IbhLladdr *; an empty one becomes null
+ * - u: guint
+ * - b: gboolean; a negative value becomes null
+ * - d: double; a negative value becomes null
  */
 static void json_put(GString *out, const char *format, ...)
 {
@@ -107,7 +113,7 @@ static void json_put(GString *out, const char *format, ...)
     va_end(values);
 }
 
-/* main=spread: unbound traffic leaves through this NIC, too. */
+/* TRUE if main=spread sends traffic without a source address through this NIC, too. */
 static gboolean is_spread(const IbhRails *rails, const IbhNic *nic)
 {
     g_autoptr(GArray) routes = IBH_NEW_ARRAY(IbhRoute), rules = IBH_NEW_ARRAY(IbhRule);
@@ -161,7 +167,7 @@ static void json_put_look(const IbhReport *report)
     json_put(report->out, "]");
 }
 
-/* NULL: none */
+/* Returns NULL if there is no such link. */
 static const char *name_link(const IbhProbe *probe, int ifindex)
 {
     const IbhLink *link = ifindex ? ibh_snapshot_link(probe->rails->snapshot, ifindex) : NULL;
@@ -176,7 +182,7 @@ static void json_put_pair(GString *out, const IbhProbe *probe, const IbhProbePai
     const guint size = pair->mtu.fragment ? MIN(pair->mtu.fragment, pair->mtu.passed) : pair->mtu.passed;
     const int ok = ibh_pair_verdict(pair);
 
-    /* What answered: how often, through which NICs, and from which addresses of the wire. */
+    /* Who answered: how often, through which NICs, and from which hardware addresses. */
     json_put(out, "{ iface:s source:i peer:i sent:u received:u rtt_ms:d route_iface:s reply_iface:s",
              source->nic->link->name, &source->ip, ibh_probe_peer(pair), pair->sent, pair->received,
              (double)pair->rtt / 1000, name_link(probe, pair->route.error ? 0 : pair->route.oif),

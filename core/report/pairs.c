@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --probe for people: a row for the peers of a rail that are in the same state. Where many peers differ, each rail has
- * one row that counts them, and the worst states follow. Who is at fault is told by the findings, below.
+ * --probe for people: one row for the peers of a rail that are in the same state. If there are many peers and they
+ * differ, each rail has one row that counts its peers, and the rows of the worst states follow. The findings, below,
+ * say who is at fault.
  */
 #include "report/report.h"
 
 #define MANY_PEERS 8
 #define WORST_MAX 5
 
-/* Peers of one rail. */
+/* The peers of one rail that are in the same state. */
 typedef struct {
     const IbhNic *nic;
     char *state;
     gboolean ok;
     int sent, received;
-    gint64 rtt;    /* µs, the shortest; -1: none */
+    gint64 rtt;    /* µs, the shortest; -1 if there is none */
     GArray *peers; /* IbhIp */
 } Row;
 
@@ -25,7 +26,7 @@ static void row_free(Row *row)
     g_free(row);
 }
 
-/* Puts a peer into the rail's row of this state. `pair`: NULL: it was not asked. */
+/* Adds a peer to the rail's row of this state. Returns the row. `pair` is NULL if the peer was not asked. */
 static Row *count_peer(GPtrArray *rows, const IbhNic *nic, const char *state, const IbhIp *peer,
                        const IbhProbePair *pair)
 {
@@ -59,7 +60,7 @@ static void add_row(const IbhReport *report, const Row *row)
                  row->state);
 }
 
-/* The worst first: the most echoes lost; then the most sent, as the rest did not even get that far. */
+/* Sorts the worst rows first: those that lost the most echoes, then those that sent the most. */
 static int compare_rows(gconstpointer a, gconstpointer b)
 {
     const Row *one = *(Row *const *)a, *other = *(Row *const *)b;
@@ -68,8 +69,8 @@ static int compare_rows(gconstpointer a, gconstpointer b)
     return lost ? lost : other->sent - one->sent;
 }
 
-/* Sets `rows`, by rail and state, and `sums`, by rail. TRUE: these say more. Peers that all rails see alike need no
- * sum: rows by state say the same in fewer words. */
+/* Fills `rows`, by rail and state, and `sums`, by rail. Returns TRUE if `sums` are worth showing: there are many peers,
+ * and they differ for a rail. Otherwise `rows` say the same in fewer words. */
 static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *sums)
 {
     gboolean differ = FALSE;
@@ -108,7 +109,7 @@ static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *s
         for (guint peer = 0; peer < probe->peers->len; peer++) {
             const char *problem = problem_of[peer];
 
-            if (!problem) /* the run was interrupted before */
+            if (!problem) /* the run was interrupted before this peer */
                 continue;
             n++;
             right += !problem[0];
@@ -148,7 +149,7 @@ void ibh_rows_add_pairs(const IbhReport *report)
     }
     if (wrong > WORST_MAX)
         ibh_rows_add(report, "and %u more", wrong - WORST_MAX);
-    /* Nothing is said of a pair whose packets were under way. */
+    /* A pair has no result if its packets were under way when the run was interrupted. */
     IBH_EACH (const IbhProbeUnasked, one, unfinished) {
         if (one->peer != last)
             g_array_append_val(peers, g_array_index(report->probe->peers, IbhIp, one->peer));

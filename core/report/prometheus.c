@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --check and --probe for Prometheus: the text exposition format, for the textfile collector of its node exporter.
- * Interfaces are called `device`, as in the node exporter's own metrics, so that both can be joined. Those of --probe
- * have other names than those of --check: both may lie in one directory of the collector.
+ * --check and --probe for Prometheus, in the text format that the textfile collector of the node exporter reads. The
+ * label of an interface is `device`, as in the node exporter's own metrics, so that both can be joined. Metrics of
+ * --probe have other names than those of --check, because both files may lie in the collector's directory.
  */
 #include "report/report.h"
 
@@ -11,7 +11,7 @@ static void put_family(GString *out, const char *name, const char *help)
     g_string_append_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
 }
 
-/* {code="...",device="..."}; a value follows for each name. */
+/* Returns {code="...",device="..."}. Pass a value for each of the names. */
 static char *make_labels(const char *names, ...)
 {
     g_auto(GStrv) all = g_strsplit(names, " ", -1);
@@ -29,7 +29,8 @@ static char *make_labels(const char *names, ...)
     return g_string_free(g_string_append_c(labels, '}'), FALSE);
 }
 
-/* Names that differ in what cannot be printed look alike, and share a series. */
+/* Writes a series for each rail. Rails whose names differ only in unprintable characters share a series, which is ok
+ * only if all of them are. */
 static void put_rails(const IbhReport *report)
 {
     g_autoptr(GHashTable) wrong = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL); /* by labels */
@@ -51,7 +52,7 @@ static void put_rails(const IbhReport *report)
     }
 }
 
-/* No series where the value is not known, and so below 0. */
+/* Writes a series, unless the value is unknown, and so below 0. */
 static void put_pair(GString *out, const IbhProbePair *pair, const char *name, double value)
 {
     const IbhProbeSource *source = ibh_probe_source(pair);
@@ -63,8 +64,8 @@ static void put_pair(GString *out, const IbhProbePair *pair, const char *name, d
         g_string_append_printf(out, "%s%s %.9g\n", name, labels, value);
 }
 
-/* A series may exist only once: findings that differ in their message alone are counted. Of the host: the device is "".
- */
+/* Counts the findings that differ only in their message, because a series may exist only once. For a finding about the
+ * host, the device is "". */
 static void put_findings(const IbhReport *report, const char *name)
 {
     g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL); /* by labels */

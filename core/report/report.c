@@ -9,7 +9,8 @@ char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *sty
     g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
     IbhReport whole = *report;
 
-    /* The NICs asked about by name; without names, candidates and RDMA-capable NICs, or with --verbose every netdev. */
+    /* Report the NICs that were named; without names, candidates and RDMA-capable NICs, or with --verbose every netdev.
+     */
     for (guint i = 0; report->rails && i < report->rails->nics->len; i++) {
         IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an action tells: for people, as one object of JSON, or as metrics of Prometheus. Pure.
+ * What an action reports: text for people, one JSON object, or Prometheus metrics. Pure.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "plan/plan.h"
 #include "probe/probe.h"
 
-/* The exit status; JSON has that of an error, too. */
+/* The exit status. JSON repeats the status of an error. */
 #define IBH_EXIT_OK 0
 #define IBH_EXIT_FINDINGS 1
 #define IBH_EXIT_USAGE 2
@@ -33,43 +33,43 @@ typedef enum {
 
 /* How a report looks. */
 typedef struct {
-    gboolean verbose; /* of every netdev, and more of each */
+    gboolean verbose; /* show every netdev, and more of each */
     gboolean quiet;
     gboolean color;
-    guint width;         /* of the terminal; 0: none, lines are whole */
-    const char *program; /* how it was called: what to run next is named so */
+    guint width;         /* of the terminal; 0 if there is none, and lines are not cut */
+    const char *program; /* how ib-hook was called; advice names this command */
 } IbhStyle;
 
-/* What there is to tell: an error; or else changes (`ops`); or else findings, of a probe or of a look (--show,
- * --check); or else that changes were confirmed. Parts that an action does not have are NULL. */
+/* What there is to report: an error; or else changes (`ops`); or else findings, of --probe or of a look (--show,
+ * --check); or else a confirmation. Parts that an action does not have are NULL. */
 typedef struct {
     IbhAction action;
     const IbhRails *rails;
-    int status; /* of an error, with its message */
+    int status; /* the exit status of an error, whose text is `message` */
     const char *message;
-    const GPtrArray *ops;      /* const IbhOp *: what --plan would do; what --apply and --undo did, and stands */
+    const GPtrArray *ops;      /* const IbhOp *: what --plan would do, or what was done and not taken back */
     const GPtrArray *errors;   /* char *: operations that failed */
     gboolean forgets;          /* --undo: no hold could be saved */
     gboolean holds;            /* --undo: a hold was saved */
-    int confirm;               /* --apply: seconds after which the state before comes back, if it is not confirmed */
+    int confirm;               /* --apply: seconds after which the state before comes back, unless it is confirmed */
     const GPtrArray *findings; /* IbhFinding * */
-    const IbhProbe *probe;     /* --probe: judged */
-    const IbhCheck *check;     /* --check, --show: judged; so are those below */
+    const IbhProbe *probe;     /* --probe; already judged */
+    const IbhCheck *check;     /* --check and --show, like the next three; already judged */
     const IbhFacts *facts;
     const GArray *missed; /* IbhKnownRail */
     const IbhFabric *fabric;
     /* set by ibh_report() */
     const IbhStyle *style;
-    const GPtrArray *nics[2]; /* const IbhNic *: of those asked about, others and (TRUE) rails */
+    const GPtrArray *nics[2]; /* const IbhNic *: the NICs to report; [TRUE] has the rails, [FALSE] the others */
     gboolean failed;
-    GString *out;    /* what is written */
-    GPtrArray *rows; /* char **: for people, lines in cells, before these are made even */
+    GString *out;    /* the report */
+    GPtrArray *rows; /* char **: the lines for people, in cells, before the columns are aligned */
 } IbhReport;
 
 typedef void IbhWriter(const IbhReport *report);
 IbhWriter ibh_report_text, ibh_report_json, ibh_report_prometheus;
 
-/* The caller frees it. */
+/* Returns the report. Free it with g_free(). */
 char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *style);
 
 gboolean ibh_report_is_ok(const IbhReport *report);
@@ -77,25 +77,28 @@ gboolean ibh_report_is_ok(const IbhReport *report);
 /* ---- what the writers share ---- */
 
 gboolean ibh_report_has_carrier(const IbhReport *report, const IbhNic *nic);
-guint ibh_report_count_standing(const IbhReport *report); /* the rails that have carrier */
-/* Around a single address, main may have nothing on the link; if the NIC has no subnet, nothing was asked about such an
- * address. */
+guint ibh_report_count_standing(const IbhReport *report); /* counts the rails that are not down */
+/* IBH_ADDRESSES_UNCHECKED are single addresses (/32 or /128) about which --check asked nothing, because the NIC has no
+ * subnet around them. */
 typedef enum { IBH_ADDRESSES_ALL, IBH_ADDRESSES_CHECKED, IBH_ADDRESSES_UNCHECKED } IbhAddresses;
 GPtrArray *ibh_report_addresses(const IbhReport *report, const IbhNic *nic, IbhAddresses which); /* char * */
-int ibh_pair_verdict(const IbhProbePair *pair); /* -1: who answered is not known, and nothing else is wrong */
-const char *ibh_pair_rdma_text(const IbhProbe *probe, const IbhProbePair *pair); /* NULL: not asked for */
+/* 1: no problem; 0: problems; -1: the only problem is that the answering host is unknown */
+int ibh_pair_verdict(const IbhProbePair *pair);
+const char *ibh_pair_rdma_text(const IbhProbe *probe, const IbhProbePair *pair); /* NULL if RDMA was not asked for */
 char *ibh_texts_join(const GPtrArray *texts, const char *separator);
-/* As a string of JSON; of printable text, a label of Prometheus, too. NULL: null */
+/* Appends a JSON string, or null if `text` is NULL. For printable text, this is also the value of a Prometheus label.
+ */
 void ibh_json_put_quoted(GString *out, const char *text);
 
-/* ---- for people: lines, which end as text without control characters ---- */
+/* ---- lines for people; control characters are replaced ---- */
 
-/* With tabs it is a row of a table: columns are as wide as their widest cell, and on a terminal the last one is cut. */
+/* Adds a line. A line with tabs is a row of a table: columns are as wide as their widest cell, and on a terminal the
+ * last cell is broken or cut. */
 G_GNUC_PRINTF(2, 3)
 void ibh_rows_add(const IbhReport *report, const char *format, ...);
 void ibh_rows_put(const IbhReport *report);
-char *ibh_names_shorten(const GPtrArray *names); /* "ib1, ib3, ib4 and 5 more"; the caller frees it */
+char *ibh_names_shorten(const GPtrArray *names); /* returns "ib1, ib3, ib4 and 5 more"; free it with g_free() */
 gboolean ibh_finding_is_down(const IbhFinding *finding);
 
-void ibh_rows_add_verdict(const IbhReport *report); /* verdict.c: the host's line */
-void ibh_rows_add_pairs(const IbhReport *report);   /* pairs.c: --probe */
+void ibh_rows_add_verdict(const IbhReport *report); /* verdict.c: adds the line about the host */
+void ibh_rows_add_pairs(const IbhReport *report);   /* pairs.c: adds the rows of --probe */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A report for people as lines: columns, and colors. */
+/* The lines of a report for people: columns, and colors. */
 #include "report/report.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ void ibh_rows_add(const IbhReport *report, const char *format, ...)
     g_ptr_array_add(report->rows, cells);
 }
 
-/* What does not fit goes on in a line of its own behind a semicolon, or is cut. */
+/* Writes the last cell of a row. If it does not fit, it goes on in a new line after a semicolon, or else is cut. */
 static void put_last(GString *out, const char *cell, glong room, glong indent)
 {
     const gboolean fits = g_utf8_strlen(cell, -1) <= room;
@@ -44,7 +44,7 @@ static void put_last(GString *out, const char *cell, glong room, glong indent)
     }
 }
 
-/* The first word of each line that says how something is. */
+/* Colors the first word of a line that says how something is. */
 static gboolean paint(const GMatchInfo *match, GString *out, gpointer data G_GNUC_UNUSED)
 {
     g_autofree char *before = g_match_info_fetch(match, 1), *word = g_match_info_fetch(match, 2);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A report for people: the host's verdict, then a line for each NIC or cause. --probe is in pairs.c.
+ * A report for people: the host's verdict, then a line for each NIC or cause. pairs.c has --probe.
  */
 #include "check/missing.h"
 #include "report/report.h"
 
 /* ---- findings ---- */
 
-/* Each whole, with its fix or advice; notes, too, unless only problems are wanted. */
+/* Adds each finding in full, with its fix or advice; with --quiet, not the notes. */
 static void add_whole_findings(const IbhReport *report)
 {
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
@@ -24,8 +24,8 @@ static void add_whole_findings(const IbhReport *report)
     }
 }
 
-/* What is no error says so. */
-static const char *weighs(IbhSeverity severity)
+/* Returns the word before a finding; an error has none. */
+static const char *severity_prefix(IbhSeverity severity)
 {
     return severity == IBH_ERROR ? "" : severity == IBH_WARNING ? "warning: " : "note: ";
 }
@@ -39,15 +39,15 @@ static gboolean is_among_rails(const IbhReport *report, const char *iface)
     return FALSE;
 }
 
-/* Of this rail; or (NULL) of NICs that are no rails, of several at once, and of the host. A NIC has a row of its own,
- * with its port, "mlx5_1/1", which says which cable it is. */
+/* Adds the findings about `rail`. If it is NULL, adds those about NICs that are no rails, about several NICs at once,
+ * and about the host. A NIC has a row of its own, with its port, such as "mlx5_1/1", which identifies the cable. */
 static void add_findings(const IbhReport *report, const char *rail)
 {
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         g_autoptr(GPtrArray) together = g_ptr_array_new();
         g_autofree char *names = NULL;
 
-        /* Notes are for --verbose, but who edits the configuration waits for its effect. */
+        /* Notes need --verbose. This one does not: who edits the configuration expects it to have an effect. */
         if (finding->severity == IBH_INFO && !ibh_finding_is_down(finding) &&
             !g_str_equal(finding->code, "not-in-force"))
             continue;
@@ -63,21 +63,21 @@ static void add_findings(const IbhReport *report, const char *rail)
             IBH_EACH_BACK (const IbhKnownRail, known, report->missed)
                 port = !link && g_str_equal(known->iface, iface) ? known->port : port;
             if (rail ? g_str_equal(rail, iface) : !is_among_rails(report, iface))
-                ibh_rows_add(report, "%s\t%s\t%s%s", iface, port, weighs(ibh_finding_weight(finding, iface)),
+                ibh_rows_add(report, "%s\t%s\t%s%s", iface, port, severity_prefix(ibh_finding_weight(finding, iface)),
                              said ? said : finding->message);
         }
         names = ibh_names_shorten(together);
         if (!rail && together->len)
-            ibh_rows_add(report, "%u NICs\t\t%s%s: %s", together->len, weighs(finding->severity), names,
+            ibh_rows_add(report, "%u NICs\t\t%s%s: %s", together->len, severity_prefix(finding->severity), names,
                          finding->message);
         if (!rail && !finding->ifaces->len)
-            ibh_rows_add(report, "host\t\t%s%s", weighs(finding->severity), finding->message);
+            ibh_rows_add(report, "host\t\t%s%s", severity_prefix(finding->severity), finding->message);
     }
 }
 
 /* ---- a line for each NIC or cause ---- */
 
-/* On a terminal the first address, and how many more. */
+/* Joins the addresses; on a terminal, returns only the first one, and how many more there are. */
 static char *join_addresses(const IbhReport *report, const GPtrArray *addresses)
 {
     if (addresses->len > 1 && report->style->width)
@@ -85,7 +85,7 @@ static char *join_addresses(const IbhReport *report, const GPtrArray *addresses)
     return addresses->len ? ibh_texts_join(addresses, " ") : g_strdup("-");
 }
 
-/* Of a rail without problems: what leaves through it, but for what a note says. */
+/* Returns the text for a rail without problems: which addresses use it, and what a note adds. */
 static char *say_ok(const IbhReport *report, const IbhNic *rail)
 {
     const guint32 decides = report->check ? ibh_check_find_table(report->check, rail) : 0,
@@ -115,7 +115,7 @@ static char *say_ok(const IbhReport *report, const IbhNic *rail)
     return g_string_free(text, FALSE);
 }
 
-/* Of --check: a row for each rail, or for each of its problems. */
+/* Adds the rows of --check: one for each rail, or for each problem of a rail. */
 static void add_rails(const IbhReport *report)
 {
     IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE]) {
@@ -131,7 +131,7 @@ static void add_rails(const IbhReport *report)
     }
 }
 
-/* Of --show: its worst problem, or what it is and why. `nic`: NULL: it is missing. */
+/* Adds a row of --show: the NIC's worst problem, or its state and why. `nic` is NULL for a missing rail. */
 static void add_nic(const IbhReport *report, const char *iface, const IbhNic *nic, const char *why)
 {
     const IbhFinding *worst = ibh_findings_worst(report->findings, iface);
@@ -151,7 +151,7 @@ static void add_nic(const IbhReport *report, const char *iface, const IbhNic *ni
         ibh_rows_add(report, "%s\t%s\t%s\t%s: %s", iface, addresses, link, state, why);
 }
 
-/* What is missing may be among the others, too. */
+/* Adds the rows of --show. A missing rail whose NIC is there has the row of its NIC. */
 static void add_nics(const IbhReport *report)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
@@ -174,7 +174,7 @@ static void add_nics(const IbhReport *report)
     }
 }
 
-/* " on NUMA node 0, nearest GPU 0000:17:00.0 (PCIe switch)" */
+/* Appends " on NUMA node 0, nearest GPU 0000:17:00.0 (PCIe switch)". */
 static void append_place(GString *text, const IbhFabric *fabric, const IbhNic *nic)
 {
     const IbhPortNic *own = fabric ? ibh_fabric_nic(fabric, nic->link->name) : NULL;
@@ -197,7 +197,8 @@ static void append_place(GString *text, const IbhFabric *fabric, const IbhNic *n
         g_string_append_printf(text, ", nearest GPU %s (%s)", nearest->name, ibh_nearness_name(best));
 }
 
-/* Why each NIC is, or is not, engaged; and with --verbose of a look, where a rail is, and what it has. */
+/* Says why each NIC is or is not engaged. With --verbose, --show and --check also say where a rail is, and what it has.
+ */
 static void add_reasons(const IbhReport *report, const char *lead)
 {
     for (int rail = TRUE; rail >= FALSE; rail--) {
@@ -227,7 +228,7 @@ static void add_reasons(const IbhReport *report, const char *lead)
 
 /* ---- the whole ---- */
 
-/* --plan, --apply and --undo */
+/* Reports --plan, --apply or --undo. */
 static void add_changes(const IbhReport *report)
 {
     const gboolean plans = report->action == IBH_ACTION_PLAN;
@@ -259,7 +260,8 @@ static void add_changes(const IbhReport *report)
                      report->confirm, report->style->program);
 }
 
-/* With --quiet each error and warning whole, as scripts read it; --show has each NIC's worst problem in its row. */
+/* Reports --show or --check. With --quiet, each error and warning is written in full, as scripts read it. --show has
+ * each NIC's worst problem in its row. */
 static void add_look(const IbhReport *report)
 {
     const IbhStyle *style = report->style;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The first line of a report for people: how the host is. */
+/* The first line of a report for people: the verdict on the host. */
 #include "check/missing.h"
 #include "report/report.h"
 
@@ -7,7 +7,8 @@
 
 #define APPLY "sudo ib-hook --apply"
 
-/* A NIC that is administratively down, or elsewhere: a note, and no right rail. */
+/* TRUE if the finding says that a NIC is administratively down, or is elsewhere. That is only a note, but the NIC does
+ * not count as a working rail. */
 gboolean ibh_finding_is_down(const IbhFinding *finding)
 {
     return g_str_equal(finding->code, "carrier-down") || g_str_equal(finding->code, "nic-gone");
@@ -19,7 +20,7 @@ static void add_name(GPtrArray *names, const char *name)
         g_ptr_array_add(names, (char *)(guintptr)name);
 }
 
-/* What one problem does to whom. `whole`: with its cause, which a row has, too. */
+/* Returns what a problem does to which NICs. `whole` adds the cause, which the NIC's row also has. */
 static char *say_problem(const IbhFinding *finding, gboolean whole)
 {
     const GPtrArray *hit = finding->astray->len ? finding->astray : finding->ifaces;
@@ -34,11 +35,12 @@ static char *say_problem(const IbhFinding *finding, gboolean whole)
     return g_strdup_printf("%s%s%s", names, names[0] ? ": " : "", finding->message);
 }
 
-/* The most that fits: what happens, and the one command that cures all, or else what says more. */
+/* Adds the fullest line that fits the terminal: what is wrong, and the one command that fixes all of it, or else where
+ * to read more. */
 static void add_wrong(const IbhReport *report, const IbhFinding *worst)
 {
     const char *severity = ibh_severity_name(worst->severity);
-    const char *command = NULL; /* cures all problems: --apply without a name does what it does with one */
+    const char *command = NULL; /* fixes all problems; --apply without --iface also does what --apply --iface would */
     g_autoptr(GPtrArray) nics = g_ptr_array_new(), lines = g_ptr_array_new_with_free_func(g_free);
     g_autofree char *names = NULL, *wrong = NULL, *whole = say_problem(worst, TRUE),
                     *problem = say_problem(worst, FALSE);
@@ -95,14 +97,14 @@ static void add_right(const IbhReport *report)
         ibh_rows_add(report, "no rails%s", text->str);
 }
 
-/* No rail stands: what was one, or could be. */
+/* Says why there is no rail, and which NICs were rails or could be. */
 static void add_no_rails(const IbhReport *report)
 {
     g_autoptr(GPtrArray) missing = g_ptr_array_new(), unmanaged = g_ptr_array_new(), advertised = g_ptr_array_new();
     g_autofree char *names = NULL;
     const char *why = "";
 
-    for (guint i = 0; report->missed && i < report->missed->len; i++) { /* --probe has none */
+    for (guint i = 0; report->missed && i < report->missed->len; i++) { /* NULL for --probe */
         const IbhKnownRail *missed = &g_array_index(report->missed, IbhKnownRail, i);
 
         add_name(missing, missed->iface);

@@ -55,7 +55,8 @@ static gboolean execute_op(gpointer data, const IbhOp *op, GError **error)
 
 /* ---- the state ---- */
 
-/* Says what an unsaved state means. If the directory is missing, opening the store has warned already. */
+/* Warns of what follows if the state could not be saved. If the directory is missing, opening the store has warned
+ * already. */
 static void warn_not_saved(IbhRun *run, const GError *problem)
 {
     const char *means = run->undo
@@ -135,7 +136,7 @@ static void update_known(const IbhRun *run, GArray *known, gboolean refused)
         IbhKnownRail now;
 
         /* Look the hardware up in sysfs once, when it is new. */
-        if (!run->undo && !refused && ibh_known_of(run->rails, nic, known, all, &now) &&
+        if (!run->undo && !refused && ibh_known_describe(run->rails, nic, known, all, &now) &&
             (now.slot[0] || ibh_sysfs_find_slot(&tree, now.port, now.slot)))
             ibh_known_put(known, &now);
     }

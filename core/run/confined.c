@@ -11,7 +11,7 @@
 
 typedef struct {
     const char *what;
-    int flags; /* of a file */
+    int flags; /* for open(); 0 for a socket */
 } Needed;
 
 static const Needed NEEDED[] = {{"/sys/class/net", O_RDONLY | O_DIRECTORY},

@@ -6,8 +6,8 @@
 
 #define LOCK_SECONDS 8 /* the caller waits for us */
 
-/* Returns FALSE if something failed. `out` gets the lines for the journal. `ret_changed`: the run got as far as the
- * change. */
+/* Returns FALSE if something failed. `out` gets the lines for the journal. `ret_changed` is TRUE if the run got as far
+ * as the change. */
 static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings, gboolean *ret_changed)
 {
     g_autoptr(GPtrArray) plan = NULL;

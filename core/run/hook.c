@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define SECONDS 10          /* the time limit of a hook */
-#define LATE G_USEC_PER_SEC /* after an early call; only --watch handles later changes */
+#define LATE G_USEC_PER_SEC /* how long a hook runs again after an early call; only --watch handles later changes */
 #define PAUSE (20 * 1000)   /* microseconds after an address changes: more addresses, and routes, follow */
 
 /* ---- an early call ---- */
@@ -52,7 +52,8 @@ static void run_for_a_second(const IbhEvent *first, GString *complained)
 
 /* ---- the limit ---- */
 
-/* A signal handler: no memory, no locks. The next run completes what this run leaves half done. */
+/* A signal handler, so it must not allocate memory or take locks. The next run completes what this run leaves half
+ * done. */
 static void give_up(int number G_GNUC_UNUSED)
 {
     static const char words[] = "<27>ib-hook: the hook gave up after 10 s: the kernel did not answer in time; "
@@ -64,7 +65,7 @@ static void give_up(int number G_GNUC_UNUSED)
     _exit(0);
 }
 
-/* Exit with 0 even on a timeout: else ifupdown marks the interface as failed and skips the hooks that follow. */
+/* Exit with 0 even on a timeout: otherwise ifupdown marks the interface as failed and skips the hooks that follow. */
 static void limit_time(void)
 {
     const struct sigaction action = {.sa_handler = give_up};

@@ -33,7 +33,8 @@ void ibh_process_start(void)
         close(fd);
 }
 
-/* FALSE if another run keeps the lock. Without a directory or lock go on: the change can still be made. */
+/* Opens the store and takes its lock. Returns FALSE if another run keeps the lock. Without a directory or a lock, the
+ * run goes on, because the change can still be made. */
 static gboolean open_store(IbhRun *run, int lock_seconds, GError **error)
 {
     g_autoptr(GError) problem = NULL;

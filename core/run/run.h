@@ -18,19 +18,20 @@ typedef struct IbhRun {
     const char *config_path; /* NULL for the system's */
     const char *sysfs;
     const char *const *only; /* interfaces; NULL for all */
-    gboolean is_event;       /* keep holds, and let the time limit interrupt a change */
+    gboolean is_event;       /* the run is for an event: keep holds, and let the time limit interrupt a change */
     gboolean writes;
     gboolean undo;
-    /* Plan this instead of --apply or --undo, and remember this instead of rails and holds; NULL for the usual. */
+    /* Makes the plan instead of the one of --apply or --undo, unless NULL. */
     GPtrArray *(*plan)(const struct IbhRun *run);
+    /* Updates the state instead of remembering rails and holds, unless NULL. */
     void (*remember)(const struct IbhRun *run, IbhState *state);
     gconstpointer data;      /* for these functions */
-    gboolean respects_holds; /* held and kept NICs stay so */
+    gboolean respects_holds; /* leave held and kept NICs alone */
     GString *warnings;
 
     /* The results so far. */
     IbhConfig *config;
-    gboolean bad_config; /* --undo: the default configuration replaces it */
+    gboolean bad_config; /* --undo: the files are bad, and `config` is the default */
     IbhNetlink *netlink;
     IbhStore *store;     /* NULL if it could not be opened: then old sysctl values and holds are lost */
     gboolean is_unsaved; /* the state could not be saved */
@@ -39,8 +40,8 @@ typedef struct IbhRun {
     IbhSnapshot *snapshot;
     IbhRails *rails;
     GArray *spared;     /* int: NICs that an event left alone; NULL before that step */
-    gboolean announced; /* recently: peers may still send to another NIC */
-    int packet_socket;  /* of announcements; -1: not open */
+    gboolean announced; /* a moment ago, an announcement was sent: peers may still send to another NIC */
+    int packet_socket;  /* for announcements; -1 if not open */
 } IbhRun;
 
 void ibh_run_warn(IbhRun *run, const char *message);
@@ -67,12 +68,12 @@ typedef struct {
     IbhRestraint restraint;
     /* Each may be NULL. configure() may replace run->config, which is NULL if the files are bad. */
     void (*configure)(gpointer data, IbhRun *run);
-    void (*after)(gpointer data, IbhRun *run, const IbhOutcome *outcome); /* at its end; NULL: no change */
+    void (*after)(gpointer data, IbhRun *run, const IbhOutcome *outcome); /* at the end; NULL if nothing was tried */
     gpointer data;
 } IbhEvent;
 
 /* Writes a line to the journal for each changed interface and each problem. Problems are left out if they equal those
- * of the last run, in `complained`: a lasting problem is reported once. FALSE if something failed. */
+ * of the last run, in `complained`: a lasting problem is reported once. Returns FALSE if something failed. */
 gboolean ibh_event_run(const IbhEvent *event, GString *complained);
 
 /* ---- a hook: one run over all interfaces, in a process that never harms its caller ---- */
@@ -81,11 +82,11 @@ int ibh_hook_run(const IbhTrigger *trigger); /* returns 0, the exit status */
 
 /* ---- lines for the journal, else syslog; these functions never block ---- */
 
-/* `priority`: LOG_WARNING, LOG_INFO … With `or_stderr`, the lines go to standard error if neither takes them; that of a
- * command has the report. */
+/* `priority` is LOG_WARNING, LOG_INFO, … With `or_stderr`, the lines go to standard error if neither takes them. A
+ * command does not need that: its own output says the same. */
 void ibh_log_lines(int priority, const char *lines, gboolean or_stderr);
-/* Sends a datagram to the socket at this path, or with this abstract name ("@…"). FALSE if nobody listens or the socket
- * is full. A signal handler calls this function: no memory, no locks. */
+/* Sends a datagram to the socket at this path, or with this abstract name ("@…"). Returns FALSE if nobody listens or
+ * the socket is full. A signal handler calls this function, so it must not allocate memory or take locks. */
 gboolean ibh_datagram_send(int fd, const char *path, const char *text, gsize length);
 
 /* ---- the start of main(): cleans up what the caller left, so that later code can rely on it ---- */

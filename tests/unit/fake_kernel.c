@@ -957,7 +957,7 @@ static void read_main(const GArray *routes, const IbhScope *scope, IbhSnapshot *
             IbhRoute part;
 
             if (route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST && !route->cached &&
-                (scope->has_ipv6 || route->family == AF_INET) && ibh_scope_has(scope, route) &&
+                (scope->has_ipv6 || route->family == AF_INET) && ibh_scope_needs_route(scope, route) &&
                 ibh_route_part(route, *ifindex, &part))
                 g_array_append_val(snapshot->main_by_nic, part);
         }
@@ -967,7 +967,7 @@ static void read_main(const GArray *routes, const IbhScope *scope, IbhSnapshot *
             route->protocol != RTPROT_KERNEL)
             g_array_append_val(snapshot->local, route->dst);
     }
-    subnets = ibh_scope_lacks(scope, snapshot);
+    subnets = ibh_scope_unreached_subnets(scope, snapshot);
     IBH_EACH (const IbhRoute, route, routes) {
         if (ibh_prefixes_have(subnets, &route->dst) && route->table == IBH_TABLE_MAIN && route->type == RTN_UNICAST)
             g_array_append_vals(snapshot->main_to_subnets, route, 1);
