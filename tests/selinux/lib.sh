@@ -29,7 +29,8 @@ boot() { # POLICY
         tar -x -f /installed.tar && ln -s /usr/libexec/ib-hook/ifup-local /sbin/ifup-local &&
         cp /usr/libexec/ib-hook/networkd-dispatcher /usr/bin/plain-program && cp /usr/bin/busybox /usr/bin/busybox-caller
         for i in 0 1; do
-            ip address add 172.16.50.$((i + 1))/16 dev ib$i && ip link set ib$i up && rdma link add rxe$i type rxe netdev ib$i || exit
+            ip address add 172.16.50.$((i + 1))/16 dev ib$i && ip link set ib$i up &&
+                ip address add fd00:50::$((i + 1))/64 dev ib$i && rdma link add rxe$i type rxe netdev ib$i || exit
         done
         mount -t selinuxfs selinuxfs /sys/fs/selinux && dd if=/policy of=/sys/fs/selinux/load bs=64M 2>/dev/null &&
         setfiles -F -e /proc -e /sys -e /dev -e /run /contexts / && setfiles -F /contexts /dev /run &&
@@ -55,10 +56,10 @@ ran_in() {
 
 rules() {
     vm H 'ip rule; ip route show table 941; ip route show table 942; cat /proc/sys/net/ipv4/conf/ib[01]/arp_ignore' |
-        grep -c -e 'from 172.16.50.[12] lookup 94[12]' -e '^172.16.0.0/16' -e '^1$' || true
+        grep -c -e 'from 172.16.50.[12] .*lookup 94[12]' -e '^172.16.0.0/16' -e '^1$' || true
 }
 
-# What is there for two rails: two rules, two routes, two sysctls.
+# What is there for two rails in IPv4: two rules, two routes, two sysctls.
 expect_done() { # WHAT
     [ "$(rules)" = 6 ] || fail "$1" "$(vm H 'ip rule; cat /run/messages; dmesg | grep denied')"
     ok "$1"

@@ -7,7 +7,8 @@ boot with
 
 # The addresses are away for a moment, and with them the routes: no hook that only looks would pass.
 disturb() {
-    vm H 'ip address flush dev ib1; ip address add 172.16.50.2/16 dev ib1; ip rule del from 172.16.50.1 lookup 941'
+    vm H 'ip address flush dev ib1; ip address add 172.16.50.2/16 dev ib1; ip address add fd00:50::2/64 dev ib1
+        ip rule del from 172.16.50.1 lookup 941'
 }
 
 # both_orders DOMAIN COMMAND…
