@@ -45,9 +45,14 @@ static guint intern_source(IbhProbe *probe, const IbhNic *nic, const IbhIp *ip)
     return i;
 }
 
-static void add_unasked(GArray *list, const IbhNic *nic, guint peer, const char *why)
+const char *ibh_probe_keep_text(const IbhProbe *probe, const char *text)
 {
-    const IbhProbeUnasked unasked = {.nic = nic, .peer = peer, .why = g_intern_string(why)};
+    return text ? g_string_chunk_insert_const(probe->texts, text) : NULL;
+}
+
+static void add_unasked(IbhProbe *probe, GArray *list, const IbhNic *nic, guint peer, const char *why)
+{
+    const IbhProbeUnasked unasked = {.nic = nic, .peer = peer, .why = ibh_probe_keep_text(probe, why)};
 
     g_array_append_val(list, unasked);
 }
@@ -75,7 +80,7 @@ static void make_pairs(IbhProbe *probe, guint peer)
 
         pair.rail = rail++;
         if (!source) {
-            add_unasked(probe->unasked, nic, peer,
+            add_unasked(probe, probe->unasked, nic, peer,
                         find_source(probe, nic, ip, TRUE) ? "no common subnet" : "no address of its family");
             continue;
         }
@@ -189,7 +194,7 @@ void ibh_probe_sift(IbhProbe *probe)
                                                              : NULL;
 
         if (why) {
-            add_unasked(probe->interrupted ? probe->unfinished : probe->unasked, pair->nic, pair->peer, why);
+            add_unasked(probe, probe->interrupted ? probe->unfinished : probe->unasked, pair->nic, pair->peer, why);
             continue;
         }
         if (!g_hash_table_contains(probe->numbers, ibh_probe_peer(pair)))
@@ -234,6 +239,7 @@ IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, G
 
     *probe = (IbhProbe){.rails = rails,
                         .nics = g_ptr_array_new(),
+                        .texts = g_string_chunk_new(1024),
                         .peers = IBH_NEW_ARRAY(IbhIp),
                         .own = IBH_NEW_ARRAY(IbhIp),
                         .sources = IBH_NEW_ARRAY(IbhProbeSource),
@@ -278,6 +284,7 @@ void ibh_probe_free(IbhProbe *probe)
     for (guint i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     g_ptr_array_unref(probe->nics);
+    g_string_chunk_free(probe->texts);
     g_hash_table_unref(probe->numbers);
     g_hash_table_unref(probe->hops);
     g_hash_table_unref(probe->facts);

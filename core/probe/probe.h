@@ -223,6 +223,7 @@ typedef struct {
 struct IbhProbe {
     const IbhRails *rails;
     GPtrArray *nics;      /* const IbhNic *: the NICs that ask */
+    GStringChunk *texts;  /* texts that live as long as the run; equal texts are the same pointer */
     GArray *peers;        /* IbhIp: the peers that are asked */
     GArray *own;          /* IbhIp: requested peers that are this host's own addresses */
     GArray *sources;      /* IbhProbeSource */
@@ -439,6 +440,9 @@ char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more);
 
 /* Returns in words which kind of route makes the kernel return this errno; NULL if none does. */
 const char *ibh_probe_route_of_error(int error);
+/* Returns a copy of the text that belongs to the probe; NULL if the text is NULL. */
+const char *ibh_probe_keep_text(const IbhProbe *probe, const char *text);
+
 /* Returns the text of a row with the pair's values in place of the words in braces; NULL if the text is NULL. Equal
  * texts are the same pointer. */
 const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text);

@@ -118,7 +118,7 @@ static const char *name_strangers(const IbhProbe *probe, IbhProbeHop *hop, Kind 
             g_ptr_array_add(names, own ? g_strdup(own->name) : ibh_lladdr_format(&claim->lladdr));
     }
     text = names->len ? ibh_probe_join_names(names, IBH_PROBE_NAMED, 0) : NULL;
-    return g_intern_string(text);
+    return ibh_probe_keep_text(probe, text);
 }
 
 /* TRUE if the host that claims our address also answers for all peers, and all echoes come back. It is the router of a

@@ -228,5 +228,5 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
 
     for (guint i = 0; i < G_N_ELEMENTS(words); i++)
         g_free(words[i].value);
-    return g_intern_string(filled);
+    return ibh_probe_keep_text(pair->probe, filled);
 }

@@ -94,7 +94,7 @@ static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *s
                                 tcp ? "; the NIC of its replies is not known: " : "", tcp, NULL);
             count_peer(rows, nic, state, ibh_probe_peer(pair), pair)->ok = !codes->len;
             sum = count_peer(sums, nic, "", ibh_probe_peer(pair), pair);
-            problem_of[pair->peer] = g_intern_string(problems);
+            problem_of[pair->peer] = ibh_probe_keep_text(probe, problems);
         }
         IBH_EACH (const IbhProbeUnasked, unasked, probe->unasked) {
             const IbhIp *peer = &g_array_index(probe->peers, IbhIp, unasked->peer);
@@ -104,7 +104,7 @@ static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *s
                 continue;
             count_peer(rows, nic, state, peer, NULL);
             sum = count_peer(sums, nic, "", peer, NULL);
-            problem_of[unasked->peer] = g_intern_string(state);
+            problem_of[unasked->peer] = ibh_probe_keep_text(probe, state);
         }
         for (guint peer = 0; peer < probe->peers->len; peer++) {
             const char *problem = problem_of[peer];
