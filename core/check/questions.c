@@ -52,23 +52,34 @@ static gboolean has_zone_around(const GArray *zones, const IbhPrefix *prefix)
     return FALSE;
 }
 
-/* Returns where the answers for a rail's address matter, as outermost IbhPrefix: the rail's remote=, which may cover
- * subnets of other rails, and its subnets. An advertised subnet matters to addresses with a pair of rules for it. */
+/* Adds a zone unless a wider one is there, and removes the zones inside: ask_zone() asks about each piece once. */
+static void add_zone(GArray *zones, const IbhPrefix *prefix)
+{
+    if (has_zone_around(zones, prefix))
+        return;
+    IBH_EACH_BACK (const IbhPrefix, zone, zones) {
+        if (ibh_prefix_covers(prefix, zone))
+            IBH_REMOVE(IbhPrefix, zone, zones);
+    }
+    g_array_append_vals(zones, prefix, 1);
+}
+
+/* Returns the zones of a rail's address (IbhPrefix): the networks for which --check asks about it. They are the rail's
+ * remote=, which may cover subnets of other rails, and the rail's subnets. A subnet that a router advertised is a zone
+ * only of the addresses that have a pair of rules for it. */
 static GArray *find_zones(const IbhRails *rails, const IbhNic *nic, const IbhAddress *from)
 {
     GArray *zones = IBH_NEW_ARRAY(IbhPrefix);
 
-    IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
-        if (!has_zone_around(zones, &remote->prefix))
-            g_array_append_val(zones, remote->prefix);
-    }
+    IBH_EACH (const IbhRemote, remote, nic->settings.remote)
+        add_zone(zones, &remote->prefix);
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         gboolean matters = !ibh_rails_is_advertised(rails, address);
 
         IBH_EACH (const IbhPair, pair, nic->pairs)
             matters |= pair->address == from && ibh_prefix_equal(&pair->to, &address->subnet);
-        if (matters && !ibh_address_is_host(address) && !has_zone_around(zones, &address->subnet))
-            g_array_append_val(zones, address->subnet);
+        if (matters && !ibh_address_is_host(address))
+            add_zone(zones, &address->subnet);
     }
     return zones;
 }
