@@ -91,10 +91,11 @@ gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
 /* Of an address that names no subnet, the widest prefix around it that main has on the link of its NIC. FALSE: none. */
 gboolean ibh_check_find_link(const IbhCheck *check, const IbhAddress *address, IbhPrefix *ret_prefix);
-/* Foreign rules route packets from this address to `to`: the longest prefix of T decides. */
-gboolean ibh_nic_programs_family(const IbhNic *nic, int family); /* with rules and routes of ours */
+/* TRUE if the NIC has an address of this family for which we want rules and routes. */
+gboolean ibh_nic_programs_family(const IbhNic *nic, int family);
+/* TRUE if foreign rules route packets from this address to `to`: the longest prefix of T that contains `to` decides. */
 gboolean ibh_nic_leaves_to_others(const IbhNic *nic, const IbhAddress *address, const IbhIp *to);
-/* It asks about packets from this address of the NIC to other hosts. */
+/* TRUE if the check asks about packets from this address of the NIC to other hosts. */
 gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const IbhIp *from);
 /* The address of this NIC in whose subnet `ip` lies; NULL: none. It belongs to the snapshot. */
 const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip);

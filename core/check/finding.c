@@ -113,7 +113,7 @@ void ibh_finding_hits(IbhFinding *finding, const char *iface)
     g_ptr_array_set_size(finding->says, (gint)finding->ifaces->len);
 }
 
-static char **find_said(const IbhFinding *finding, const char *iface)
+static char **find_text_slot(const IbhFinding *finding, const char *iface)
 {
     guint place;
 
@@ -122,12 +122,12 @@ static char **find_said(const IbhFinding *finding, const char *iface)
                : NULL;
 }
 
-void ibh_finding_says(IbhFinding *finding, const char *iface, char *text)
+void ibh_finding_add_text(IbhFinding *finding, const char *iface, char *text)
 {
     char **said;
 
     ibh_finding_hits(finding, iface);
-    said = find_said(finding, iface);
+    said = find_text_slot(finding, iface);
     if (said && !*said)
         *said = g_steal_pointer(&text);
     g_free(text);
@@ -149,9 +149,9 @@ IbhSeverity ibh_finding_weight(const IbhFinding *finding, const char *iface)
     return ibh_names_have(finding->spared, iface) ? MAX(finding->severity, IBH_WARNING) : finding->severity;
 }
 
-const char *ibh_finding_said(const IbhFinding *finding, const char *iface)
+const char *ibh_finding_text(const IbhFinding *finding, const char *iface)
 {
-    char *const *said = find_said(finding, iface);
+    char *const *said = find_text_slot(finding, iface);
 
     return said ? *said : NULL;
 }

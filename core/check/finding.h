@@ -50,12 +50,12 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
 void ibh_finding_cure(IbhFinding *finding, IbhRemedy remedy);
 void ibh_finding_hits(IbhFinding *finding, const char *iface); /* once each */
 /* Hits it, and takes what it says of it, unless it has said something before. */
-void ibh_finding_says(IbhFinding *finding, const char *iface, char *text);
+void ibh_finding_add_text(IbhFinding *finding, const char *iface, char *text);
 void ibh_finding_leads_astray(IbhFinding *finding, const char *iface); /* which it hits */
 void ibh_finding_spares(IbhFinding *finding, const char *iface);       /* which it hits */
 /* How bad it is for this one. */
 IbhSeverity ibh_finding_weight(const IbhFinding *finding, const char *iface);
-const char *ibh_finding_said(const IbhFinding *finding, const char *iface); /* NULL: nothing of its own */
+const char *ibh_finding_text(const IbhFinding *finding, const char *iface); /* NULL: nothing of its own */
 gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface);
 
 /* Of this code, that hits this interface ("": the host), of this owner ("": none); NULL for these: any. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Asks the rows of the table, in the order of a report: first what is missing, then each NIC, then packets, then what
- * is ours, then what keeps all of that as it is.
+ * Goes through the table of findings (rows.c) in the order of a report: missing rails; each NIC; packets; our rules and
+ * routes; the managers, hooks and scripts that keep these in place.
  */
 #include "check/rows.h"
 
@@ -35,7 +35,7 @@ static void ask_families(IbhSubject *about, int scope)
     }
 }
 
-/* If the manager of a rail that is down leaves it its address, it is as far away as one without. */
+/* A rail whose link is down is judged like a missing one, even if its manager leaves the address. */
 static void judge_missing(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -54,7 +54,7 @@ static void judge_missing(IbhSubject *about)
         ask_families(about, IBH_OF_LOST_FAMILY);
         if (nic->status != IBH_NIC_RAIL || ibh_nic_is_usable(nic))
             continue;
-        (void)ibh_known_of(check->rails, nic, check->missed, FALSE, &down);
+        (void)ibh_known_describe(check->rails, nic, check->missed, FALSE, &down);
         down.link = nic->link;
         down.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE;
         ibh_known_judge(about, &down);

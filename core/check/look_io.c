@@ -51,7 +51,8 @@ typedef struct {
     const GArray *cached; /* IbhRoute: what was kept so far */
 } Cached;
 
-/* TRUE if a cached route takes packets from a rail: in its subnets and remote=, and anywhere if it has gateway=. */
+/* TRUE if a cached route can lead packets of a rail through another NIC: to a host in the rail's subnets or remote=, or
+ * to any host if gateway= is neither none nor auto. FALSE once CACHED_MAX routes are kept. */
 static gboolean may_lead_astray(gconstpointer of, const IbhRoute *route)
 {
     const Cached *cached = of;

@@ -210,7 +210,7 @@ void ibh_check_judge_ours(IbhSubject *about)
     IBH_EACH (const Hit, hit, hits) {
         const char *iface = hit->nic->link->name;
 
-        ibh_finding_says(finding, iface, say_hit(check, hit, wrong));
+        ibh_finding_add_text(finding, iface, say_hit(check, hit, wrong));
         if (hit->astray)
             ibh_finding_leads_astray(finding, iface);
         if (hit->is_right)

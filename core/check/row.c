@@ -72,7 +72,7 @@ static IbhFinding *tell_row(IbhSubject *about, const IbhRow *row)
     if (about->severity >= 0)
         finding->severity = (IbhSeverity)about->severity;
     if (about->iface[0] && said && said[0])
-        ibh_finding_says(finding, about->iface, g_steal_pointer(&said));
+        ibh_finding_add_text(finding, about->iface, g_steal_pointer(&said));
     if (about->astray)
         ibh_finding_leads_astray(finding, about->iface);
     for (guint i = 0; about->others && i < about->others->len; i++)

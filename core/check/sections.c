@@ -58,9 +58,11 @@ void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, co
     IbhSubject about = {.rows = ibh_rows, .findings = findings, .words = words, .iface = ""};
 
     IBH_EACH_POINTER (const IbhSetting, setting, config->settings) {
-        gboolean matches = setting->rank == IBH_RANK_DEFAULTS || !g_hash_table_add(seen, setting->pattern);
         const char *meant = NULL;
+        gboolean matches = FALSE;
 
+        if (setting->rank == IBH_RANK_DEFAULTS || !g_hash_table_add(seen, setting->pattern))
+            continue; /* each section once */
         IBH_EACH (const IbhLink, link, rails->snapshot->links)
             matches = matches || ibh_setting_matches(setting, link->name);
         IBH_EACH (const IbhKnownRail, rail, missed)

@@ -11,64 +11,90 @@
 
 /* ---- findings by owner ---- */
 
-/* Makes the finding about one packet. The code and the advice follow from the owner, and from what is wrong. */
-static IbhFinding *tell_packet(IbhCheck *check, const IbhQuestion *question)
+/* TRUE if the source address has no subnet. Then the rail's table has no route to the link, and the route of the main
+ * table leads through another NIC. */
+static gboolean has_no_subnet(const IbhQuestion *question)
+{
+    const IbhRoute *route = question->owner.route;
+
+    return question->on_link && route && route->table == IBH_TABLE_MAIN && route->dst.length <= question->on_link &&
+           ibh_question_goes_astray(question);
+}
+
+/* Returns the link of the route that unbound traffic takes if no peer can be on that link, else NULL. */
+static const IbhLink *find_link_without_wire(const IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhRoute *unbound_route = question->kind == IBH_ASK_UNBOUND ? question->owner.route : NULL;
+    const IbhLink *link = unbound_route && !ibh_route_is_error(unbound_route)
+                              ? ibh_snapshot_link(check->rails->snapshot, unbound_route->ifindex)
+                              : NULL;
+
+    return link && ibh_link_has_no_wire(check->rails, link) ? link : NULL;
+}
+
+static const char *choose_code(const IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhRoute *route = question->owner.route;
+    const IbhNic *table_owner = route ? ibh_rails_nic_by_table(check->rails, route->table) : NULL;
+
+    if (table_owner && !ibh_nic_address_near(table_owner, &question->lookup.to))
+        return "table-clash";
+    if (has_no_subnet(question))
+        return "address-unusable";
+    if (question->owner.rule)
+        return "foreign-rule";
+    if (!route || find_link_without_wire(check, question))
+        return "unbound";
+    return question->kind == IBH_ASK_UNBOUND && ibh_route_is_error(route) ? "unbound" : "foreign-route";
+}
+
+static IbhRemedy choose_remedy(const IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhLink *link = find_link_without_wire(check, question);
+    const IbhIp *from = &question->lookup.from;
+    char ip[IBH_IP_STRLEN];
+
+    if (question->grade == IBH_NOTED)
+        return ibh_remedy_advice("nothing has to be done");
+    if (has_no_subnet(question))
+        return ibh_remedy_advice(
+            "give each NIC in that subnet an address with the prefix length of the subnet, such as %s/%u "
+            "in place of %s/%u: ib-hook then has a route to the subnet in the table of each rail",
+            ibh_ip_format(from, ip), question->on_link, ip, ibh_ip_bits(from));
+    if (ibh_question_is_answered_in_vain(check, question))
+        return ibh_question_advise_gateway(check, question);
+    if (link)
+        return ibh_remedy_advice("give %s a subnet of its own, or its route a higher metric than those of the rails",
+                                 link->name);
+    return (IbhRemedy){0};
+}
+
+/* Adds the finding about one packet. Looks for a fix unless the remedy is advice already. */
+static IbhFinding *add_packet_finding(IbhCheck *check, const IbhQuestion *question)
 {
     static const IbhSeverity severities[] = {
         [IBH_NOTED] = IBH_INFO, [IBH_DOUBTFUL] = IBH_WARNING, [IBH_WRONG] = IBH_ERROR};
     const IbhSnapshot *snapshot = check->rails->snapshot;
-    const IbhRoute *route = question->owner.route;
-    const IbhNic *of_table = route ? ibh_rails_nic_by_table(check->rails, route->table) : NULL;
-    const IbhRoute *unbound = question->kind == IBH_ASK_UNBOUND ? route : NULL;
-    const IbhLink *link = unbound ? ibh_snapshot_link(snapshot, unbound->ifindex) : NULL;
-    const IbhIp *from = &question->lookup.from;
-    /* The address has no subnet, so the rail's table has no route to its link, and main's is another NIC's. */
-    const gboolean lacks = question->on_link && route && route->table == IBH_TABLE_MAIN &&
-                           route->dst.length <= question->on_link && ibh_question_goes_astray(question);
-    const gboolean is_vain = ibh_question_is_answered_in_vain(check, question),
-                   is_refused = unbound && ibh_route_is_error(unbound),
-                   is_off_wire = !is_refused && link && ibh_link_has_no_wire(check->rails, link);
     g_autofree char *what = ibh_question_way_text(check, question), *why = ibh_owner_text(snapshot, &question->owner),
                     *owner = ibh_owner_describe(snapshot, &question->owner);
-    const char *code = "foreign-route";
-    char ip[IBH_IP_STRLEN];
-    IbhRemedy remedy = {0};
     IbhFinding *finding;
 
-    if (of_table && !ibh_nic_address_near(of_table, &question->lookup.to))
-        code = "table-clash";
-    else if (lacks)
-        code = "address-unusable";
-    else if (question->owner.rule)
-        code = "foreign-rule";
-    else if (!route || is_refused || is_off_wire)
-        code = "unbound";
-    if (question->grade == IBH_NOTED)
-        remedy = ibh_remedy_advice("nothing has to be done");
-    else if (lacks)
-        remedy = ibh_remedy_advice(
-            "give each NIC in that subnet an address with the prefix length of the subnet, such as %s/%u "
-            "in place of %s/%u: ib-hook then has a route to the subnet in the table of each rail",
-            ibh_ip_format(from, ip), question->on_link, ip, ibh_ip_bits(from));
-    else if (is_vain)
-        remedy = ibh_question_advise_gateway(check, question);
-    else if (is_off_wire)
-        remedy = ibh_remedy_advice("give %s a subnet of its own, or its route a higher metric than those of the rails",
-                                   link->name);
-    finding = ibh_check_tell(check, NULL, code, owner, remedy, "%s: %s", what,
-                             why[0]               ? why
-                             : question->got.rule ? "the main table has no route there"
-                                                  : "no rule leads there");
+    finding =
+        ibh_check_tell(check, NULL, choose_code(check, question), owner, choose_remedy(check, question), "%s: %s", what,
+                       why[0]               ? why
+                       : question->got.rule ? "the main table has no route there"
+                                            : "no rule leads there");
     finding->severity = severities[question->grade];
-    if (question->grade >= IBH_DOUBTFUL && !lacks && !is_vain && check->tried++ < FIXES_MAX)
+    if (question->grade >= IBH_DOUBTFUL && !has_no_subnet(question) &&
+        !ibh_question_is_answered_in_vain(check, question) && check->tried++ < FIXES_MAX)
         ibh_finding_cure(finding, ibh_check_find_fix(check, &question->owner));
     return finding;
 }
 
-/* Makes one finding for one owner, about the worst packet, and says what happens to the packets of each NIC. */
-static void tell_owner(IbhCheck *check, const IbhQuestion *worst)
+/* Adds one finding for one owner, about the worst packet, and says what happens to the packets of each NIC. */
+static void add_owner_finding(IbhCheck *check, const IbhQuestion *worst)
 {
-    IbhFinding *finding = tell_packet(check, worst);
+    IbhFinding *finding = add_packet_finding(check, worst);
     g_autofree char *why = ibh_owner_text(check->rails->snapshot, &worst->owner);
 
     IBH_EACH (IbhQuestion, question, check->questions) {
@@ -88,9 +114,9 @@ static void tell_owner(IbhCheck *check, const IbhQuestion *worst)
             if (grade == IBH_NOTED && question->small_mtu) /* no exception to where the NIC's packets go */
                 continue;
             what = ibh_question_way_text(check, question);
-            ibh_finding_says(finding, iface,
-                             grade == IBH_NOTED ? ibh_question_exception_text(check, question)
-                                                : g_strdup_printf("%s: %s", what, why));
+            ibh_finding_add_text(finding, iface,
+                                 grade == IBH_NOTED ? ibh_question_exception_text(check, question)
+                                                    : g_strdup_printf("%s: %s", what, why));
             if (grade >= IBH_DOUBTFUL && ibh_question_goes_astray(question))
                 ibh_finding_leads_astray(finding, iface);
         }
@@ -162,7 +188,7 @@ static void report_group(IbhCheck *check, const IbhQuestion *question, const Ibh
                                                       user, link->name, word)
                                   : (IbhRemedy){.fix = g_strdup_printf("ip link set dev %s group default", word)},
                              "%s", text);
-    ibh_finding_says(finding, iface, g_steal_pointer(&text));
+    ibh_finding_add_text(finding, iface, g_steal_pointer(&text));
     if (ibh_question_goes_astray(question))
         ibh_finding_leads_astray(finding, iface);
 }
@@ -301,7 +327,7 @@ void ibh_check_judge_ways(IbhCheck *check)
     for (IbhGrade grade = IBH_WRONG; grade > IBH_RIGHT; grade--) {
         IBH_EACH (const IbhQuestion, question, check->questions) {
             if (question->grade == grade && !question->is_explained)
-                tell_owner(check, question);
+                add_owner_finding(check, question);
         }
     }
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {

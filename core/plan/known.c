@@ -29,8 +29,8 @@ static void remember_address(IbhKnownRail *known, const IbhIp *ip)
         known->addresses[known->n_addresses++] = *ip;
 }
 
-gboolean ibh_known_of(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean all,
-                      IbhKnownRail *ret_known)
+gboolean ibh_known_describe(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean all,
+                            IbhKnownRail *ret_known)
 {
     const IbhLink *link = nic->link;
     IbhKnownRail now = {.since = 0};

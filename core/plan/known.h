@@ -10,8 +10,8 @@
 /* Describes a rail as it should be remembered. Copies slot and `since` from `known`; an unknown slot is "". Unless
  * `all` says that the rail needs only the addresses it has now, a family that it lost stays known. FALSE if the NIC is
  * no rail or no hardware (a virtual function, a VLAN, a bond). */
-gboolean ibh_known_of(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean all,
-                      IbhKnownRail *ret_known);
+gboolean ibh_known_describe(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean all,
+                            IbhKnownRail *ret_known);
 /* TRUE if hardware, or an address family of hardware, is in one list only. Names, addresses and times don't count. */
 gboolean ibh_known_differ(const GArray *before, const GArray *after);
 /* Adds a known rail, or replaces the entry for the same hardware or slot. The same name in another slot is a different

@@ -135,7 +135,7 @@ static void update_known(const IbhRun *run, GArray *known, gboolean refused)
         IbhKnownRail now;
 
         /* Look the hardware up in sysfs once, when it is new. */
-        if (!run->undo && !refused && ibh_known_of(run->rails, nic, known, all, &now) &&
+        if (!run->undo && !refused && ibh_known_describe(run->rails, nic, known, all, &now) &&
             (now.slot[0] || ibh_sysfs_find_slot(&tree, now.port, now.slot)))
             ibh_known_put(known, &now);
     }

@@ -145,7 +145,7 @@ static void test_put(void **state)
 
     (void)state;
     IBH_EACH_POINTER (const IbhNic, nic, host.rails->nics) {
-        if (!ibh_known_of(host.rails, nic, known, FALSE, &now))
+        if (!ibh_known_describe(host.rails, nic, known, FALSE, &now))
             continue;
         n++;
         assert_int_equal(now.since, 0); /* what replaces it begins anew */
@@ -185,7 +185,7 @@ static void test_names_shift(void **state G_GNUC_UNUSED)
         assert_int_equal(g_array_index(missed, IbhKnownRail, 1).why, IBH_LACKS_ADDRESS);
         assert_ptr_equal(ibh_missing_again(known, gone), &g_array_index(known, IbhKnownRail, 0));
         assert_true(ibh_ip_parse("172.16.34.2", &ip) &&
-                    ibh_known_of(host.rails, ibh_rails_owner(host.rails, &ip), known, FALSE, &now));
+                    ibh_known_describe(host.rails, ibh_rails_owner(host.rails, &ip), known, FALSE, &now));
         g_strlcpy(now.slot, "0000:81:00.1/1", sizeof now.slot);
         ibh_known_put(known, &now);
         assert_int_equal(known->len, 3);
