@@ -164,11 +164,11 @@ gboolean ibh_question_goes_astray(const IbhQuestion *question);
  * there is none it is made, with the severity of its code, and its remedy where there is none. Without an owner it is
  * this NIC's alone; with "" the whole host's. */
 G_GNUC_PRINTF(6, 7)
-IbhFinding *ibh_check_tell(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner,
-                           IbhRemedy remedy, const char *format, ...);
+IbhFinding *ibh_check_add_finding(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner,
+                                  IbhRemedy remedy, const char *format, ...);
 const char *ibh_check_link_name(const IbhCheck *check, int ifindex);
 
-void ibh_check_judge_ways(IbhCheck *check); /* the questions' answers */
+void ibh_check_judge_packets(IbhCheck *check); /* the questions' answers */
 void ibh_check_judge_ours(IbhSubject *about);
 void ibh_script_judge(IbhSubject *about, const IbhScript *script);
 void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed); /* a rail that was there and is not, or is down */
@@ -176,7 +176,7 @@ void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed); /* a rail t
 /* The table of the route that decides in the rail's subnet; 0: not known. */
 guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic);
 /* A NIC that forwards, and what peers ask it for: sets the host, and the route there. */
-gboolean ibh_question_is_of_proxy(IbhSubject *about);
+gboolean ibh_subject_find_proxied(IbhSubject *about);
 /* IPv6 sends smaller packets there than the link takes, and nobody has said that it is to. */
 gboolean ibh_link_has_lowered_mtu6(const IbhLink *link);
 gboolean ibh_link_has_lladdr(const IbhLink *link, const guint8 *lladdr, guint length);

@@ -101,7 +101,7 @@ void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route)
         add_entry(fib, route->table, &route->dst, route, route->metric);
 }
 
-void ibh_fib_without(IbhFib *fib, const GArray *without)
+void ibh_fib_set_without(IbhFib *fib, const GArray *without)
 {
     fib->without = without;
 }

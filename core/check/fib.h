@@ -38,7 +38,7 @@ void ibh_fib_add_rule(IbhFib *fib, const IbhRule *rule);
 void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route);
 
 /* IbhOwner: rules, and routes like these, that the walk passes by as if they were not there; NULL: none. */
-void ibh_fib_without(IbhFib *fib, const GArray *without);
+void ibh_fib_set_without(IbhFib *fib, const GArray *without);
 
 /* The walk goes as if the links whose group is our mark had the default one. */
 void ibh_fib_regroup(IbhFib *fib);

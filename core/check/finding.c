@@ -91,12 +91,12 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
     va_start(args, format);
     finding->message = g_strdup_vprintf(format, args);
     va_end(args);
-    ibh_finding_hits(finding, iface);
+    ibh_finding_add_iface(finding, iface);
     g_ptr_array_add(findings, finding);
     return finding;
 }
 
-void ibh_finding_cure(IbhFinding *finding, IbhRemedy remedy)
+void ibh_finding_set_remedy(IbhFinding *finding, IbhRemedy remedy)
 {
     if (!remedy.fix && !remedy.advice)
         return;
@@ -106,7 +106,7 @@ void ibh_finding_cure(IbhFinding *finding, IbhRemedy remedy)
     finding->advice = remedy.advice;
 }
 
-void ibh_finding_hits(IbhFinding *finding, const char *iface)
+void ibh_finding_add_iface(IbhFinding *finding, const char *iface)
 {
     if (iface[0] && !ibh_finding_is_about(finding, iface))
         g_ptr_array_add(finding->ifaces, g_strdup(iface));
@@ -126,25 +126,25 @@ void ibh_finding_add_text(IbhFinding *finding, const char *iface, char *text)
 {
     char **said;
 
-    ibh_finding_hits(finding, iface);
+    ibh_finding_add_iface(finding, iface);
     said = find_text_slot(finding, iface);
     if (said && !*said)
         *said = g_steal_pointer(&text);
     g_free(text);
 }
 
-void ibh_finding_leads_astray(IbhFinding *finding, const char *iface)
+void ibh_finding_set_astray(IbhFinding *finding, const char *iface)
 {
     if (!ibh_names_have(finding->astray, iface))
         g_ptr_array_add(finding->astray, g_strdup(iface));
 }
 
-void ibh_finding_spares(IbhFinding *finding, const char *iface)
+void ibh_finding_set_spared(IbhFinding *finding, const char *iface)
 {
     g_ptr_array_add(finding->spared, g_strdup(iface));
 }
 
-IbhSeverity ibh_finding_weight(const IbhFinding *finding, const char *iface)
+IbhSeverity ibh_finding_severity_for(const IbhFinding *finding, const char *iface)
 {
     return ibh_names_have(finding->spared, iface) ? MAX(finding->severity, IBH_WARNING) : finding->severity;
 }

@@ -47,14 +47,14 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
                             IbhRemedy remedy, const char *format, ...);
 
 /* In the place of its remedy, which stays where there is none. */
-void ibh_finding_cure(IbhFinding *finding, IbhRemedy remedy);
-void ibh_finding_hits(IbhFinding *finding, const char *iface); /* once each */
+void ibh_finding_set_remedy(IbhFinding *finding, IbhRemedy remedy);
+void ibh_finding_add_iface(IbhFinding *finding, const char *iface); /* once each */
 /* Hits it, and takes what it says of it, unless it has said something before. */
 void ibh_finding_add_text(IbhFinding *finding, const char *iface, char *text);
-void ibh_finding_leads_astray(IbhFinding *finding, const char *iface); /* which it hits */
-void ibh_finding_spares(IbhFinding *finding, const char *iface);       /* which it hits */
+void ibh_finding_set_astray(IbhFinding *finding, const char *iface); /* which it hits */
+void ibh_finding_set_spared(IbhFinding *finding, const char *iface); /* which it hits */
 /* How bad it is for this one. */
-IbhSeverity ibh_finding_weight(const IbhFinding *finding, const char *iface);
+IbhSeverity ibh_finding_severity_for(const IbhFinding *finding, const char *iface);
 const char *ibh_finding_text(const IbhFinding *finding, const char *iface); /* NULL: nothing of its own */
 gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface);
 

@@ -170,9 +170,9 @@ static gboolean find_change(const IbhCheck *check, Effect *effect)
     if (!may_change(check, &packet->lookup.from, &packet->lookup.to))
         return FALSE;
     effect->then = ibh_fib_walk(check->repaired, &packet->lookup);
-    ibh_fib_without(check->repaired, NULL);
+    ibh_fib_set_without(check->repaired, NULL);
     packet->got = ibh_fib_walk(check->repaired, &packet->lookup);
-    ibh_fib_without(check->repaired, check->without);
+    ibh_fib_set_without(check->repaired, check->without);
     return !ibh_trace_is_same_answer(&packet->got, &effect->then);
 }
 

@@ -67,7 +67,7 @@ static void judge_wire(IbhSubject *about)
     ask_addresses(about, about->nic->addresses, IBH_OF_ADDRESS_ASKED_FOR);
     IBH_EACH (const IbhQuestion, question, about->check->questions) {
         about->question = question;
-        if (!ibh_question_is_of_proxy(about))
+        if (!ibh_subject_find_proxied(about))
             continue;
         ibh_subject_ask(about, IBH_OF_PROXY);
         ask_neighbours(about, IBH_OF_PROXY_ENTRY);
@@ -135,7 +135,7 @@ void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *misse
         ibh_subject_ask(&about, IBH_OF_NO_RAIL);
         g_string_truncate(words, 0);
     }
-    ibh_check_judge_ways(check);
+    ibh_check_judge_packets(check);
     ibh_check_judge_ours(&about);
     about.iface = "";
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {

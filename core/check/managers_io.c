@@ -199,7 +199,7 @@ static char *fill_in(const char *text, const char *name, const char *number)
 }
 
 /* TRUE if the text says that the manager configures the link. */
-static gboolean says_so(const char *says, const char *name, const GString *text, char **ret_connection)
+static gboolean names_link(const char *says, const char *name, const GString *text, char **ret_connection)
 {
     g_autofree char *length = g_strdup_printf("\\x%02x", (guint)strlen(name)), *pattern = NULL, *found = NULL;
     g_autoptr(GString) bytes = g_string_new(NULL); /* a name may have any */
@@ -263,7 +263,7 @@ static void read_manager(IbhTree *tree, const IbhLink *link, gboolean hooks, GAr
 
         if (!needs[0] || ibh_tree_has(tree, "%s", needs + 1))
             text = read_text(tree, path, needs[0] ? OF_ROOT : OF_MANAGER, &is_public);
-        if (!text || (rows[i].says[0] && !says_so(rows[i].says, link->name, text, &manager.connection)))
+        if (!text || (rows[i].says[0] && !names_link(rows[i].says, link->name, text, &manager.connection)))
             continue;
         if (!rows[i].says[0])
             manager.connection = g_path_get_basename(path);

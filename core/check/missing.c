@@ -16,7 +16,7 @@ static void add_judged(GArray *missed, IbhKnownRail one, const IbhRails *rails, 
 }
 
 /* Two known rails may have had one name. */
-static gboolean is_known(const GArray *missed, const IbhRails *rails, const char *name)
+static gboolean has_name(const GArray *missed, const IbhRails *rails, const char *name)
 {
     const IbhLink *link = ibh_snapshot_link_by_name(rails->snapshot, name);
 
@@ -38,7 +38,7 @@ GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolea
 
         g_strlcpy(wanted.iface, setting->pattern, sizeof wanted.iface);
         if (setting->key == IBH_KEY_MANAGE && setting->value == IBH_MANAGE_YES && setting->rank == IBH_RANK_EXACT &&
-            !is_known(missed, rails, setting->pattern))
+            !has_name(missed, rails, setting->pattern))
             add_judged(missed, wanted, rails, config);
     }
     IBH_EACH_BACK (const IbhKnownRail, one, missed) {
@@ -48,7 +48,7 @@ GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolea
     return missed;
 }
 
-const IbhKnownRail *ibh_missing_again(const GArray *known, const IbhKnownRail *now)
+const IbhKnownRail *ibh_missing_find_same(const GArray *known, const IbhKnownRail *now)
 {
     const IbhKnownRail *named = NULL;
 

@@ -17,4 +17,4 @@ gboolean ibh_missing_is_fault(IbhMissing missing); /* neither there nor away on 
 const char *ibh_missing_text(IbhMissing missing);
 
 /* The same one in an earlier list: its slot tells, or, where one of both has none, its name; NULL: none. */
-const IbhKnownRail *ibh_missing_again(const GArray *known, const IbhKnownRail *now);
+const IbhKnownRail *ibh_missing_find_same(const GArray *known, const IbhKnownRail *now);

@@ -212,9 +212,9 @@ void ibh_check_judge_ours(IbhSubject *about)
 
         ibh_finding_add_text(finding, iface, say_hit(check, hit, wrong));
         if (hit->astray)
-            ibh_finding_leads_astray(finding, iface);
+            ibh_finding_set_astray(finding, iface);
         if (hit->is_right)
-            ibh_finding_spares(finding, iface);
+            ibh_finding_set_spared(finding, iface);
     }
     if (hits->len ? is_right : worst.is_right)
         finding->severity = IBH_WARNING;

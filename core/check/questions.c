@@ -113,7 +113,7 @@ gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const Ibh
 /* Adds a question. The kernel is asked about the first of each class: packets that the same rule and route decide, and
  * whose requests had the class `as` (0: none). Our rules to one table count as the same rule. Rules of which only the
  * kernel knows whether they match tell classes apart, too. */
-static IbhQuestion ask(IbhCheck *check, IbhQuestion question, guint as)
+static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint as)
 {
     const gboolean is_alone = check->special && question.lookup.to.family == AF_INET6;
     const IbhRule *rule;
@@ -155,17 +155,17 @@ static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *addr
     IbhQuestion back = question;
     const IbhRoute *route;
 
-    question = ask(check, question, 0);
+    question = add_question(check, question, 0);
     route = question.got.route;
     back.kind = IBH_ASK_ARRIVES;
     back.lookup = (IbhLookup){.from = piece->host, .to = address->local, .iif = ifindex};
     /* No host answers from a broadcast or multicast address. */
     if (address->local.family == AF_INET && ibh_prefix_contains(&address->subnet, &piece->host) && route &&
         route->type == RTN_UNICAST && ibh_route_leads_by(route, ifindex))
-        ask(check, back, question.like + 1);
+        add_question(check, back, question.like + 1);
     question.lookup.bound = ifindex;
     if (check->bound && !(route && route->type == RTN_LOCAL)) /* an address of ours, of lo */
-        ask(check, question, 0);
+        add_question(check, question, 0);
 }
 
 /* Asks about all pieces of a zone, unless no host can be there: a subnet of /0 or /1 has 127.0.0.0/8 inside. Asks about
@@ -185,7 +185,7 @@ static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *addre
         ask_piece(check, nic, address, piece, 0);
         if (!piece->unbound && ibh_nic_address_near(nic, &piece->host)) {
             piece->unbound = TRUE;
-            ask(check, unbound, 0);
+            add_question(check, unbound, 0);
         }
     }
 }
@@ -232,7 +232,7 @@ static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, con
             if (to.ip.family != from->family || (other == nic && !ibh_ip_equal(&to.ip, from)) ||
                 (!rail && (ibh_address_is_host(address) || !has_zone_around(zones, &to))))
                 continue;
-            ask(check, question, 0);
+            add_question(check, question, 0);
             others += rail && other != nic;
             if (rail)
                 break;
@@ -303,8 +303,8 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const IbhFacts *facts, const char
     check->ideal = ibh_check_model_new(check, IBH_MODEL_IDEAL);
     check->repaired = ibh_check_model_new(check, IBH_MODEL_REPAIRED);
     check->without = IBH_NEW_ARRAY(IbhOwner);
-    ibh_fib_without(check->ideal, check->without);
-    ibh_fib_without(check->repaired, check->without);
+    ibh_fib_set_without(check->ideal, check->without);
+    ibh_fib_set_without(check->repaired, check->without);
     ibh_check_cut_pieces(check);
     look_at_others(check);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {

@@ -46,7 +46,7 @@ static IbhFinding *find_text(const GPtrArray *findings, const char *text)
     return NULL;
 }
 
-static IbhFinding *tell_row(IbhSubject *about, const IbhRow *row)
+static IbhFinding *add_row_finding(IbhSubject *about, const IbhRow *row)
 {
     char ip[IBH_IP_STRLEN] = "";
     g_autofree char *text = NULL, *owner = NULL, *said = NULL;
@@ -68,15 +68,15 @@ static IbhFinding *tell_row(IbhSubject *about, const IbhRow *row)
                                   "%s", text);
         finding->owner = owner && owner[0] ? g_steal_pointer(&owner) : NULL;
     }
-    ibh_finding_hits(finding, about->iface);
+    ibh_finding_add_iface(finding, about->iface);
     if (about->severity >= 0)
         finding->severity = (IbhSeverity)about->severity;
     if (about->iface[0] && said && said[0])
         ibh_finding_add_text(finding, about->iface, g_steal_pointer(&said));
     if (about->astray)
-        ibh_finding_leads_astray(finding, about->iface);
+        ibh_finding_set_astray(finding, about->iface);
     for (guint i = 0; about->others && i < about->others->len; i++)
-        ibh_finding_hits(finding, about->others->pdata[i]);
+        ibh_finding_add_iface(finding, about->others->pdata[i]);
     return finding;
 }
 
@@ -92,7 +92,7 @@ IbhFinding *ibh_subject_ask(IbhSubject *about, int scope)
         about->remedy = about->owner = NULL;
         about->astray = FALSE;
         if (!row->is_so || row->is_so(about))
-            finding = tell_row(about, row);
+            finding = add_row_finding(about, row);
         g_string_truncate(about->words, said);
     }
     return finding;

@@ -210,8 +210,8 @@ const IbhRow *ibh_code_find(const char *code)
     return NULL;
 }
 
-IbhFinding *ibh_check_tell(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner,
-                           IbhRemedy remedy, const char *format, ...)
+IbhFinding *ibh_check_add_finding(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner,
+                                  IbhRemedy remedy, const char *format, ...)
 {
     IbhFinding *finding = owner ? ibh_findings_find(check->findings, code, NULL, owner) : NULL;
     const char *iface = nic ? nic->link->name : "";
@@ -220,7 +220,7 @@ IbhFinding *ibh_check_tell(const IbhCheck *check, const IbhNic *nic, const char 
     va_list args;
 
     if (finding) {
-        ibh_finding_hits(finding, iface);
+        ibh_finding_add_iface(finding, iface);
         g_free(remedy.fix);
         g_free(remedy.advice);
         return finding;

@@ -49,7 +49,7 @@ static guint find_length(const IbhCheck *check, const IbhNic *nic, const IbhAddr
 
 /* Either one of the prefix lengths is a mistake, or the rails are on different wires: this host cannot know which. If
  * main has a prefix around a single address on the NIC's link, questions.c asks about that prefix instead. */
-static gboolean differs(IbhSubject *about)
+static gboolean has_other_length(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
     const IbhAddress *address = about->address, *wider = find_wider(about->other, &address->subnet);
@@ -70,7 +70,7 @@ static gboolean differs(IbhSubject *about)
 
 gboolean ibh_pair_lacks_subnet(IbhSubject *about)
 {
-    return ibh_address_is_host(about->address) && differs(about);
+    return ibh_address_is_host(about->address) && has_other_length(about);
 }
 
 /* All rails that cannot reach the rest of one subnet share a finding. The subnet of a cable's two ends has no other
@@ -79,7 +79,7 @@ gboolean ibh_pair_has_other_length(IbhSubject *about)
 {
     const gboolean is_cable = about->address->subnet.length + 2 >= ibh_ip_bits(about->ip);
 
-    return !is_cable && !ibh_address_is_host(about->address) && differs(about);
+    return !is_cable && !ibh_address_is_host(about->address) && has_other_length(about);
 }
 
 /* Virtual routers share a hardware address on purpose, and so do netdevs that are stacked on one link. */

@@ -79,15 +79,15 @@ static IbhFinding *add_packet_finding(IbhCheck *check, const IbhQuestion *questi
                     *owner = ibh_owner_describe(snapshot, &question->owner);
     IbhFinding *finding;
 
-    finding =
-        ibh_check_tell(check, NULL, choose_code(check, question), owner, choose_remedy(check, question), "%s: %s", what,
-                       why[0]               ? why
-                       : question->got.rule ? "the main table has no route there"
-                                            : "no rule leads there");
+    finding = ibh_check_add_finding(check, NULL, choose_code(check, question), owner, choose_remedy(check, question),
+                                    "%s: %s", what,
+                                    why[0]               ? why
+                                    : question->got.rule ? "the main table has no route there"
+                                                         : "no rule leads there");
     finding->severity = severities[question->grade];
     if (question->grade >= IBH_DOUBTFUL && !has_no_subnet(question) &&
         !ibh_question_is_answered_in_vain(check, question) && check->tried++ < FIXES_MAX)
-        ibh_finding_cure(finding, ibh_check_find_fix(check, &question->owner));
+        ibh_finding_set_remedy(finding, ibh_check_find_fix(check, &question->owner));
     return finding;
 }
 
@@ -101,7 +101,7 @@ static void add_owner_finding(IbhCheck *check, const IbhQuestion *worst)
         if (question->is_explained || !ibh_question_is_caused_by(question, &worst->owner))
             continue;
         question->is_explained = TRUE;
-        ibh_finding_hits(finding, question->nic->link->name);
+        ibh_finding_add_iface(finding, question->nic->link->name);
     }
     for (IbhGrade grade = IBH_WRONG; why[0] && grade > IBH_RIGHT; grade--) {
         IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -118,7 +118,7 @@ static void add_owner_finding(IbhCheck *check, const IbhQuestion *worst)
                                  grade == IBH_NOTED ? ibh_question_exception_text(check, question)
                                                     : g_strdup_printf("%s: %s", what, why));
             if (grade >= IBH_DOUBTFUL && ibh_question_goes_astray(question))
-                ibh_finding_leads_astray(finding, iface);
+                ibh_finding_set_astray(finding, iface);
         }
     }
 }
@@ -130,19 +130,20 @@ static void report_lacking_address(IbhCheck *check, const IbhQuestion *question)
     const IbhNic *holder = ibh_rails_holder(check->rails, &question->lookup.to);
     char ip[IBH_IP_STRLEN];
 
-    ibh_check_tell(check, holder ? holder : question->nic, "address-unusable", ibh_ip_format(&question->lookup.to, ip),
-                   ibh_remedy_advice("take the address away and add it again"),
-                   "what comes in for %s is not taken: the table local lacks this address", ip);
+    ibh_check_add_finding(check, holder ? holder : question->nic, "address-unusable",
+                          ibh_ip_format(&question->lookup.to, ip),
+                          ibh_remedy_advice("take the address away and add it again"),
+                          "what comes in for %s is not taken: the table local lacks this address", ip);
 }
 
 static void report_unknown(IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
 {
     g_autofree char *expected = ibh_question_way_text(check, question);
 
-    ibh_check_tell(check, question->nic, "not-known", "", (IbhRemedy){0},
-                   "the kernel does not follow the rules and routes: by these, %s, but the kernel answers %s%s",
-                   expected, answer->error ? g_strerror(answer->error) : "through ",
-                   answer->error ? "" : ibh_check_link_name(check, answer->oif));
+    ibh_check_add_finding(check, question->nic, "not-known", "", (IbhRemedy){0},
+                          "the kernel does not follow the rules and routes: by these, %s, but the kernel answers %s%s",
+                          expected, answer->error ? g_strerror(answer->error) : "through ",
+                          answer->error ? "" : ibh_check_link_name(check, answer->oif));
 }
 
 /* The NIC sends there, but the kernel drops what comes from there: rp_filter, unless --apply will set it. */
@@ -154,7 +155,7 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
     if (link->group == IBH_MARK)
         return; /* what it sends back has another way for that reason, which is told */
     if (ibh_want_sysctl(check->rails, question->nic, IBH_SYSCTL_RP_FILTER) == link->sysctl[IBH_SYSCTL_RP_FILTER])
-        ibh_check_tell(
+        ibh_check_add_finding(
             check, question->nic, "effective-sysctl", owner,
             ibh_remedy_advice(
                 "write arp=auto for it into the configuration and run sudo ib-hook --apply, or set rp_filter "
@@ -182,15 +183,16 @@ static void report_group(IbhCheck *check, const IbhQuestion *question, const Ibh
         if (!user && (rule->suppress_ifgroup == 0 || rule->suppress_ifgroup == IBH_MARK) && !ibh_rule_is_ours(rule))
             user = ibh_owner_text(check->rails->snapshot, &other);
     }
-    finding = ibh_check_tell(check, question->nic, "link-group", owner,
-                             user ? ibh_remedy_advice("%s asks for link groups, too: if it may apply to %s: sudo ip "
-                                                      "link set dev %s group default",
-                                                      user, link->name, word)
-                                  : (IbhRemedy){.fix = g_strdup_printf("ip link set dev %s group default", word)},
-                             "%s", text);
+    finding =
+        ibh_check_add_finding(check, question->nic, "link-group", owner,
+                              user ? ibh_remedy_advice("%s asks for link groups, too: if it may apply to %s: sudo ip "
+                                                       "link set dev %s group default",
+                                                       user, link->name, word)
+                                   : (IbhRemedy){.fix = g_strdup_printf("ip link set dev %s group default", word)},
+                              "%s", text);
     ibh_finding_add_text(finding, iface, g_steal_pointer(&text));
     if (ibh_question_goes_astray(question))
-        ibh_finding_leads_astray(finding, iface);
+        ibh_finding_set_astray(finding, iface);
 }
 
 /* ---- one question ---- */
@@ -287,7 +289,7 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
     IBH_EACH (const IbhQuestion, question, check->questions) {
         if (question->kind == IBH_ASK_LEAVES && ibh_rule_matches(snapshot, &met, &question->lookup) &&
             !ibh_rule_matches(snapshot, rule, &question->lookup))
-            ibh_check_tell(
+            ibh_check_add_finding(
                 check, question->nic, "foreign-rule", text,
                 ibh_remedy_advice("RDMA hardware needs no change; to see where the packets of this rule go: ip route "
                                   "get PEER from ADDRESS, with the rule's mark, uid or ipproto"),
@@ -317,7 +319,7 @@ guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic)
 
 /* ---- all ---- */
 
-void ibh_check_judge_ways(IbhCheck *check)
+void ibh_check_judge_packets(IbhCheck *check)
 {
     IBH_EACH (IbhQuestion, question, check->questions) {
         judge_question(check, question);

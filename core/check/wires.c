@@ -226,7 +226,7 @@ gboolean ibh_proxy_is_entry(IbhSubject *about)
 
 /* Rails, and NICs that are kept silent on the rails' wire, for the hosts that unbound traffic is asked about. A bridge
  * inside may have a proxy on purpose: only the rest of a subnet counts. */
-gboolean ibh_question_is_of_proxy(IbhSubject *about)
+gboolean ibh_subject_find_proxied(IbhSubject *about)
 {
     const IbhQuestion *question = about->question;
     const IbhNic *nic = about->nic, *rail = question->nic;

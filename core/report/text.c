@@ -63,7 +63,7 @@ static void add_findings(const IbhReport *report, const char *rail)
             IBH_EACH_BACK (const IbhKnownRail, known, report->missed)
                 port = !link && g_str_equal(known->iface, iface) ? known->port : port;
             if (rail ? g_str_equal(rail, iface) : !is_among_rails(report, iface))
-                ibh_rows_add(report, "%s\t%s\t%s%s", iface, port, weighs(ibh_finding_weight(finding, iface)),
+                ibh_rows_add(report, "%s\t%s\t%s%s", iface, port, weighs(ibh_finding_severity_for(finding, iface)),
                              said ? said : finding->message);
         }
         names = ibh_names_shorten(together);
@@ -146,7 +146,8 @@ static void add_nic(const IbhReport *report, const char *iface, const IbhNic *ni
 
     if (worst)
         ibh_rows_add(report, "%s\t%s\t%s\t%s %s: %s", iface, addresses, link,
-                     ibh_severity_name(ibh_finding_weight(worst, iface)), worst->code, said ? said : worst->message);
+                     ibh_severity_name(ibh_finding_severity_for(worst, iface)), worst->code,
+                     said ? said : worst->message);
     else
         ibh_rows_add(report, "%s\t%s\t%s\t%s: %s", iface, addresses, link, state, why);
 }

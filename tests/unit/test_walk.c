@@ -153,10 +153,10 @@ static void test_not_and_goto(void **state)
     assert_ptr_equal(walk(&world, "172.16.34.1", "172.16.1.1").jump, rule);
     rule->target = IBH_PRIORITY_MAIN;
     assert_leaves(&world, "172.16.34.1", "172.16.1.1", "ib0");
-    ibh_fib_without(world.fib, target); /* as if the rule that it leads to were gone */
+    ibh_fib_set_without(world.fib, target); /* as if the rule that it leads to were gone */
     rule->target = 300;
     assert_null(walk(&world, "172.16.34.2", "172.16.1.1").jump);
-    ibh_fib_without(world.fib, NULL);
+    ibh_fib_set_without(world.fib, NULL);
     rule->target = 301; /* no rule is there: it does nothing */
     assert_leaves(&world, "172.16.34.1", "172.16.1.1", "ib1");
     assert_null(walk(&world, "172.16.34.1", "172.16.1.1").jump);
