@@ -21,7 +21,7 @@ static void free_finding(gpointer data)
     g_ptr_array_unref(finding->ifaces);
     g_ptr_array_unref(finding->says);
     g_ptr_array_unref(finding->astray);
-    g_ptr_array_unref(finding->spared);
+    g_ptr_array_unref(finding->harmless);
     g_free(finding->owner);
     g_free(finding->message);
     g_free(finding->fix);
@@ -65,7 +65,7 @@ char *ibh_command_with_sudo(char *command)
 
     if (!plain || g_str_has_prefix(plain, "sudo "))
         return g_steal_pointer(&plain);
-    if (strchr(plain, '>')) { /* the shell that writes has to be root's */
+    if (strchr(plain, '>')) { /* root's shell has to open the file */
         quoted = ibh_text_shell_word(plain);
         return g_strconcat("sudo sh -c ", quoted, NULL);
     }
@@ -83,7 +83,7 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
     finding->ifaces = g_ptr_array_new_with_free_func(g_free);
     finding->says = g_ptr_array_new_with_free_func(g_free);
     finding->astray = g_ptr_array_new_with_free_func(g_free);
-    finding->spared = g_ptr_array_new_with_free_func(g_free);
+    finding->harmless = g_ptr_array_new_with_free_func(g_free);
     finding->severity = severity;
     finding->code = code;
     finding->fix = ibh_command_with_sudo(remedy.fix);
@@ -139,14 +139,14 @@ void ibh_finding_set_astray(IbhFinding *finding, const char *iface)
         g_ptr_array_add(finding->astray, g_strdup(iface));
 }
 
-void ibh_finding_set_spared(IbhFinding *finding, const char *iface)
+void ibh_finding_set_harmless(IbhFinding *finding, const char *iface)
 {
-    g_ptr_array_add(finding->spared, g_strdup(iface));
+    g_ptr_array_add(finding->harmless, g_strdup(iface));
 }
 
 IbhSeverity ibh_finding_severity_for(const IbhFinding *finding, const char *iface)
 {
-    return ibh_names_have(finding->spared, iface) ? MAX(finding->severity, IBH_WARNING) : finding->severity;
+    return ibh_names_have(finding->harmless, iface) ? MAX(finding->severity, IBH_WARNING) : finding->severity;
 }
 
 const char *ibh_finding_text(const IbhFinding *finding, const char *iface)

@@ -22,7 +22,8 @@ IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLo
     return g_steal_pointer(&config);
 }
 
-/* Skips blank lines: comments have become blank, and a comment more or less does not change the configuration. */
+/* Compares two texts without their blank lines. Comments were replaced by blank lines, and do not change the
+ * configuration. */
 static gboolean say_the_same(const char *text, const char *other)
 {
     gsize length;
