@@ -45,8 +45,8 @@ static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const 
     return FALSE;
 }
 
-/* Finds what led a packet past the right route. Ignores one goto after the other, and then the throw route: the owner
- * is the one whose absence makes the packet go another way. */
+/* Finds what led a packet past the right route. Ignores the first goto, then the second as well, and so on, and last
+ * the throw route, until the packet goes another way. */
 static IbhOwner find_turn(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;

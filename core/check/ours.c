@@ -88,7 +88,8 @@ static Hit look_at_nic(const IbhCheck *check, const IbhNic *nic, const GPtrArray
     return hit;
 }
 
-/* Returns a route of the main table via a gateway of this NIC that our rules and routes do not follow yet, or NULL. */
+/* Returns a route of the main table, via a gateway of this NIC, that the plan copies into a table of the rail, or NULL.
+ */
 static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *wrong, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhOp, op, wrong) {

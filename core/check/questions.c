@@ -110,9 +110,10 @@ gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const Ibh
 
 /* ---- questions and their classes ---- */
 
-/* Adds a question. The kernel is asked about the first of each class: packets that the same rule and route decide, and
- * whose requests had the class `as` (0: none). Our rules to one table count as the same rule. Rules of which only the
- * kernel knows whether they match tell classes apart, too. */
+/* Adds a question and returns it. The kernel is asked about the first packet of each class. Packets are in one class if
+ * the same rule and route decide, if the same rules may match before as far as we can tell, and, for answers, if their
+ * requests are in the class `as` (0 if there is no request). All our rules with one priority and table count as one
+ * rule. */
 static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint as)
 {
     const gboolean is_alone = check->special && question.lookup.to.family == AF_INET6;
@@ -140,8 +141,8 @@ static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint as)
     return question;
 }
 
-/* Asks about a packet from the address into a piece, about the one that comes back, and about one of a socket of RDMA,
- * which is bound to the NIC as well. */
+/* Asks about a packet from the address into a piece, about its answer, and about the packet of an RDMA socket, which is
+ * bound to the NIC. */
 static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece,
                       guint on_link)
 {
@@ -164,12 +165,12 @@ static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *addr
         route->type == RTN_UNICAST && ibh_route_leads_by(route, ifindex))
         add_question(check, back, question.like + 1);
     question.lookup.bound = ifindex;
-    if (check->bound && !(route && route->type == RTN_LOCAL)) /* an address of ours, of lo */
+    if (check->bound && !(route && route->type == RTN_LOCAL)) /* not for an address of this host, on lo */
         add_question(check, question, 0);
 }
 
-/* Asks about all pieces of a zone, unless no host can be there: a subnet of /0 or /1 has 127.0.0.0/8 inside. Asks about
- * traffic without a source once for each piece of the rails' subnets. */
+/* Asks about all pieces of a zone where a host can be (a subnet of /0 or /1 contains 127.0.0.0/8). Asks about traffic
+ * without a source address once for each piece of the rails' subnets. */
 static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPrefix *zone)
 {
     IbhPiece *end;
@@ -190,7 +191,7 @@ static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *addre
     }
 }
 
-/* If gateway= names a gateway, asks about other networks. The main table's routes there win, and so do the cached
+/* If gateway= names a gateway, asks about other networks. There, routes of the main table win, and so do the cached
  * routes that the kernel has learned from them. */
 static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
@@ -213,8 +214,9 @@ static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *add
     }
 }
 
-/* Asks about packets to this host: to the address itself, to one other rail (to all, if a rule comes before that of
- * table local), and to addresses of other NICs in the rail's zones. A single address of lo has a piece. */
+/* Asks about packets to this host: to the address itself, to one other rail (to all, if a rule comes before the one for
+ * table local), and to addresses of other NICs in the rail's zones. Single addresses on lo are pieces, so ask_zone()
+ * asks about them. */
 static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, const GArray *zones)
 {
     guint others = 0;
@@ -263,11 +265,12 @@ static void ask_about_rail(IbhCheck *check, const IbhNic *nic)
     }
 }
 
-/* Notes what foreign rules and routes make necessary. A packet of a bound socket ignores routes through other NICs, and
- * may meet an error route behind them. */
-static void look_at_others(IbhCheck *check)
+/* Sets bound, before_local, special and neutral, as foreign rules and routes require. A packet of a bound socket
+ * ignores routes through other NICs, so it may meet an error route that other packets do not. */
+static void note_foreign_objects(IbhCheck *check)
 {
-    static const guint8 protocols[] = {IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP}; /* the kernel answers for no other */
+    static const guint8 protocols[] = {IPPROTO_ICMP, IPPROTO_TCP,
+                                       IPPROTO_UDP}; /* the kernel accepts no other in a look-up */
     gboolean local[2] = {FALSE, FALSE};
     guint named[256] = {0};
 
@@ -306,7 +309,7 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const IbhFacts *facts, const char
     ibh_fib_set_without(check->ideal, check->without);
     ibh_fib_set_without(check->repaired, check->without);
     ibh_check_cut_pieces(check);
-    look_at_others(check);
+    note_foreign_objects(check);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_RAIL && ibh_nic_is_usable(nic) && ibh_nic_is_selected(nic, only))
             ask_about_rail(check, nic);

@@ -14,7 +14,8 @@ void ibh_subject_say(IbhSubject *about, const char *format, ...)
     va_end(args);
 }
 
-/* A word that was said twice has its last value. One that was not said stays in its braces, where a test sees it. */
+/* Returns the value of a word: the last one, if it was set twice. A word without a value stays in its braces, so that
+ * tests notice it. */
 static char *find_word(gconstpointer of, const char *word)
 {
     const IbhSubject *about = of;
@@ -24,7 +25,8 @@ static char *find_word(gconstpointer of, const char *word)
     return at ? g_strndup(at + strlen(key), strcspn(at + strlen(key), "\n")) : g_strdup_printf("{%s}", word);
 }
 
-/* Names are quoted in remedies, which are pasted. */
+/* Returns the remedy of the predicate or the row, filled in. People paste remedies, so names are quoted for the shell.
+ */
 static IbhRemedy make_remedy(IbhSubject *about, const IbhRow *row)
 {
     g_autofree char *iface = ibh_text_shell_word(about->iface), *filled = NULL;
@@ -36,8 +38,9 @@ static IbhRemedy make_remedy(IbhSubject *about, const IbhRow *row)
     return (IbhRemedy){.advice = g_steal_pointer(&filled)};
 }
 
-/* RDMA findings are one if their texts are equal: two ports of a card, or two rails, have the same fault. */
-static IbhFinding *find_text(const GPtrArray *findings, const char *text)
+/* Returns the finding with this message, or NULL. RDMA findings with equal messages are one: two ports of a card, or
+ * two rails, have the same fault. */
+static IbhFinding *find_message(const GPtrArray *findings, const char *text)
 {
     IBH_EACH_POINTER (IbhFinding, finding, findings) {
         if (g_strcmp0(finding->message, text) == 0)
@@ -46,6 +49,7 @@ static IbhFinding *find_text(const GPtrArray *findings, const char *text)
     return NULL;
 }
 
+/* Adds the finding of a row, or adds the subject's interfaces to the finding that has it already. */
 static IbhFinding *add_row_finding(IbhSubject *about, const IbhRow *row)
 {
     char ip[IBH_IP_STRLEN] = "";
@@ -62,7 +66,7 @@ static IbhFinding *add_row_finding(IbhSubject *about, const IbhRow *row)
     if (!finding && owner)
         finding = ibh_findings_find(about->findings, row->code, NULL, owner);
     else if (!finding && about->fabric)
-        finding = find_text(about->findings, text);
+        finding = find_message(about->findings, text);
     if (!finding) {
         finding = ibh_finding_add(about->findings, about->iface, row->severity, row->code, make_remedy(about, row),
                                   "%s", text);

@@ -8,7 +8,7 @@
     "the main table decides how its traffic to the rest of {wide} leaves: it has {ip}/{length}, and {other} has "      \
     "{gateway}/{its}"
 
-/* A row ends where the rest is NULL. */
+/* Rows leave out members that are NULL. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 const IbhRow ibh_rows[] = {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define FIXES_MAX 64 /* each is proved by walking everything again */
+#define FIXES_MAX 64 /* a fix is proved by walking all packets again, which takes time */
 
 /* ---- findings by owner ---- */
 
@@ -111,7 +111,7 @@ static void add_owner_finding(IbhCheck *check, const IbhQuestion *worst)
             if (question->grade != grade || question->kind != IBH_ASK_LEAVES ||
                 !ibh_question_is_caused_by(question, &worst->owner))
                 continue;
-            if (grade == IBH_NOTED && question->small_mtu) /* no exception to where the NIC's packets go */
+            if (grade == IBH_NOTED && question->small_mtu) /* the packet leaves through its own NIC: no exception */
                 continue;
             what = ibh_question_way_text(check, question);
             ibh_finding_add_text(finding, iface,
@@ -123,7 +123,7 @@ static void add_owner_finding(IbhCheck *check, const IbhQuestion *worst)
     }
 }
 
-/* ---- what only the kernel tells ---- */
+/* ---- answers of the kernel that differ from the walk ---- */
 
 static void report_lacking_address(IbhCheck *check, const IbhQuestion *question)
 {
@@ -146,14 +146,15 @@ static void report_unknown(IbhCheck *check, const IbhQuestion *question, const I
                           answer->error ? "" : ibh_check_link_name(check, answer->oif));
 }
 
-/* The NIC sends there, but the kernel drops what comes from there: rp_filter, unless --apply will set it. */
+/* The NIC sends to the peer, but the kernel drops packets from the peer, because of rp_filter. Adds a finding unless
+ * --apply will change rp_filter. */
 static void report_filter(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLink *link = question->nic->link;
     g_autofree char *owner = g_strdup_printf("net.ipv4.conf.%s.rp_filter", link->name);
 
     if (link->group == IBH_MARK)
-        return; /* what it sends back has another way for that reason, which is told */
+        return; /* report_group() reports the cause: packets leave through another NIC */
     if (ibh_want_sysctl(check->rails, question->nic, IBH_SYSCTL_RP_FILTER) == link->sysctl[IBH_SYSCTL_RP_FILTER])
         ibh_check_add_finding(
             check, question->nic, "effective-sysctl", owner,
@@ -163,8 +164,8 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
             "peers get no answer: rp_filter of %s or of all drops what comes in through it", link->name);
 }
 
-/* Our rules suppress the link group that is our mark, which tells them from others. So no link should be in that group;
- * a link that was in a container may come back with it. */
+/* Our rules suppress the link group that is our mark; that is how we recognise them. So no link should be in this
+ * group. A link that comes back from a container may be. */
 static void report_group(IbhCheck *check, const IbhQuestion *question, const IbhLink *link)
 {
     const char *iface = question->nic->link->name;
@@ -176,7 +177,7 @@ static void report_group(IbhCheck *check, const IbhQuestion *question, const Ibh
                     *word = ibh_text_shell_word(link->name), *user = NULL;
     IbhFinding *finding;
 
-    /* A foreign rule may suppress the group that the link has, or would have. */
+    /* A foreign rule may suppress the link's group, or the default group, which the link would get. */
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
         const IbhOwner other = {.rule = rule};
 
@@ -205,8 +206,8 @@ static gboolean agrees(const IbhTrace *trace, const IbhLookup *answer)
            (answer->type != RTN_UNICAST || ibh_route_leads_by(trace->route, answer->oif) || trace->route->hops);
 }
 
-/* Finds the route that the kernel has taken. Among routes of one prefix and metric it need not be the first, and IPv6
- * has routes for one source. NULL if the host has no such route. */
+/* Returns the route that the kernel has chosen, or NULL if the host has no such route. The walk may choose another one
+ * if several have the same prefix and metric, or if IPv6 routes are for one source. */
 static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
 {
     const IbhPrefix dst = ibh_prefix_of(&question->lookup.to, answer->length);
@@ -259,7 +260,7 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
         return;
     if (actual.passed)
         report_group(check, question, actual.passed);
-    /* If the packet were right with all of ours in place, --apply repairs it. */
+    /* If the packet goes right with all our rules and routes in place, --apply repairs it. */
     as_it_is = *question;
     question->got = repaired;
     ibh_question_grade(check, question);
@@ -270,9 +271,9 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
     }
 }
 
-/* ---- rules that no packet of RDMA meets ---- */
+/* ---- rules that no RDMA packet matches ---- */
 
-#define BEFORE_OURS 1941u
+#define BEFORE_OURS 1941u /* the last priority of our rules for prefixes */
 #define SELECTIVE (IBH_SELECT_FWMARK | IBH_SELECT_TOS | IBH_SELECT_UID | IBH_SELECT_PORT)
 
 /* Notes a foreign rule that packets of the rails would meet if they had its mark, TOS, user or port. */

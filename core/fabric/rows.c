@@ -66,7 +66,7 @@ static gboolean has_little_memory(IbhSubject *about)
     "where the subnet manager runs, add \"{partition}, ipoib: {guid}=full;\" to its partitions (opensm: "              \
     "/etc/rdma/partitions.conf) and restart it"
 
-/* A row ends where the rest is NULL. */
+/* Rows leave out members that are NULL. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 const IbhRow ibh_fabric_rows[] = {
