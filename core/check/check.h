@@ -65,8 +65,8 @@ typedef struct IbhCheck {
     GHashTable *classes;   /* what decides, as text → index of the question that is asked, + 1 */
     gboolean special;      /* IPv6 has routes for one source: only the kernel knows what they do */
     gboolean before_local; /* a foreign rule, or the rule for VRFs, comes before the rule for table local */
-    gboolean bound;        /* rules name a NIC by oif, or IPv4 has error routes */
-    guint8 neutral;        /* an IP protocol that no rule names */
+    gboolean bound;        /* ask about bound sockets, too: a foreign rule has oif, or IPv4 has error routes */
+    guint8 neutral;        /* the IP protocol (ICMP, TCP or UDP) that the fewest rules name */
 
     const GPtrArray *plan;
     const GArray *missed; /* IbhKnownRail: known rails that are missing */
