@@ -209,7 +209,7 @@ gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b);
 /* TRUE for a bridge, dummy or tunnel that has no NIC as a port: its packets reach no peer of the rails. */
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
 /* TRUE if the packet leaves through a gateway of another rail, and the rp_filter of its own rail drops the answer. */
-gboolean ibh_question_is_answered_in_vain(const IbhCheck *check, const IbhQuestion *question);
+gboolean ibh_question_loses_answers(const IbhCheck *check, const IbhQuestion *question);
 void ibh_question_grade(const IbhCheck *check, IbhQuestion *question); /* sets the grade of question->got */
 
 /* Returns the rule or route that makes the packet go wrong. Both members are NULL if that is one of ours, or if the

@@ -15,7 +15,7 @@ typedef struct {
     gboolean prunes4;    /* deletes foreign IPv4 routes through this netdev, in all tables */
     gboolean prunes6;    /* the same for IPv6 */
     char *inactive;      /* why the manager's next event will not reach our hook; NULL: it will, or this is not known */
-    char *remedy;        /* what to do about `inactive`; NULL: as in rows.c */
+    char *remedy;        /* what to do about `inactive`; NULL: the remedy of the row in rows.c */
     gboolean by_choice;  /* inactive because presets or an administrator have not enabled a service */
     gboolean will_start; /* inactive, but the service is enabled: perhaps the host is still booting */
 } IbhManager;

@@ -135,6 +135,7 @@ static gboolean is_ignored(const IbhFib *fib, const IbhRule *rule, const IbhRout
 
 /* ---- what a rule matches ---- */
 
+/* TRUE if the link has this name. Index 0 has the name `otherwise`. */
 static gboolean is_named(const IbhSnapshot *snapshot, const char *name, int ifindex, const char *otherwise)
 {
     const IbhLink *link = ibh_snapshot_link(snapshot, ifindex);
@@ -204,6 +205,7 @@ static gboolean is_usable(const IbhFib *fib, const IbhRoute *route, int bound)
     return FALSE;
 }
 
+/* Returns the best usable route of the table, or NULL. Throw routes count only if `with_throws`; cached ones never. */
 static const IbhRoute *find_route(const IbhFib *fib, guint32 table, const IbhIp *to, int bound, gboolean with_throws)
 {
     const IbhRoute *unusable = NULL;

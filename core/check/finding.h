@@ -49,7 +49,7 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
 
 /* Replaces the remedy, unless the new one is empty. Takes over its strings. */
 void ibh_finding_set_remedy(IbhFinding *finding, IbhRemedy remedy);
-void ibh_finding_add_iface(IbhFinding *finding, const char *iface); /* once */
+void ibh_finding_add_iface(IbhFinding *finding, const char *iface); /* unless it has it */
 /* Adds the interface, and the text for it unless it has one. Takes over the text. */
 void ibh_finding_add_text(IbhFinding *finding, const char *iface, char *text);
 /* Notes one of the finding's interfaces as astray, or as harmless. */

@@ -93,7 +93,7 @@ IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question)
 
 /* TRUE if the owner was probably made by hand, for an address or a part of the rails' subnets. A cached route may
  * always be deleted: the kernel learns it again. */
-static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
+static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
 {
     const IbhRule *rule = owner->rule;
     const IbhRoute *route = owner->route;
@@ -144,8 +144,7 @@ static gboolean find_next(IbhCheck *check, const IbhOwner *owner, IbhOwner *ret_
 
 /* ---- what else a fix changes ---- */
 
-/* TRUE if a rule or route that the fix deletes may match this packet, or, if `to` is NULL, any packet with this source.
- */
+/* TRUE if a rule or route that the fix deletes may match this packet, or any from this source if `to` is NULL. */
 static gboolean may_change(const IbhCheck *check, const IbhIp *from, const IbhIp *to)
 {
     IBH_EACH (const IbhOwner, gone, check->without) {
@@ -292,7 +291,7 @@ IbhRemedy ibh_check_find_fix(IbhCheck *check, const IbhOwner *owner)
     gboolean is_proved = FALSE;
     IbhOwner next = *owner;
 
-    for (guint step = 0; !is_proved && step < STEPS_MAX && may_be_taken_away(check, &next); step++) {
+    for (guint step = 0; !is_proved && step < STEPS_MAX && may_be_deleted(check, &next); step++) {
         g_autofree char *command = ibh_owner_deletion(check->rails->snapshot, &next);
 
         g_string_append_printf(text, "%s%s", text->len ? " && " : "", command);

@@ -107,7 +107,7 @@ IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *
 static void say_way(IbhSubject *about, IbhQuestion *question)
 {
     const IbhCheck *check = about->check;
-    const gboolean in_vain = ibh_question_is_answered_in_vain(check, question);
+    const gboolean in_vain = ibh_question_loses_answers(check, question);
     const IbhNic *through = ibh_rails_nic(check->rails, question->got.route->ifindex);
     g_autofree char *way = NULL, *why = NULL, *exception = NULL;
 
@@ -128,7 +128,7 @@ static void say_way(IbhSubject *about, IbhQuestion *question)
 
 /* TRUE if the rail has no default route of its own, and the main table sends its packets to other networks through
  * another NIC. We walk a packet to a host that no rule or route names. */
-gboolean ibh_gateway_is_others(IbhSubject *about)
+gboolean ibh_rail_leaves_through_other(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
     const IbhPrefix world = ibh_prefix_of_world(about->family);
@@ -154,7 +154,7 @@ gboolean ibh_gateway_is_others(IbhSubject *about)
 
 /* TRUE if the main table sends packets of this address to a network behind a gateway of another rail. All networks
  * behind one gateway share a finding. Other questions are about networks inside the rail's subnets and remote=. */
-gboolean ibh_route_is_of_sibling(IbhSubject *about)
+gboolean ibh_route_leads_through_sibling(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
     const IbhRoute *route = about->route;

@@ -43,8 +43,8 @@ gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link)
 
 /* Grades a packet that leaves through its own NIC. `near` is the NIC's address whose subnet has the destination, or
  * NULL. */
-static IbhGrade grade_by_itself(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
-                                const IbhAddress *near)
+static IbhGrade grade_through_own_nic(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
+                                      const IbhAddress *near)
 {
     const IbhRoute *route = question->got.route;
     const gboolean same = ibh_trace_is_same_way(&question->got, ideal);
@@ -83,7 +83,7 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
         return route->type == RTN_LOCAL && route->protocol == RTPROT_KERNEL && route->dst.length == bits ? IBH_NOTED
                                                                                                          : IBH_WRONG;
     if (ibh_route_leads_by(route, question->nic->link->ifindex))
-        return grade_by_itself(check, question, ideal, near);
+        return grade_through_own_nic(check, question, ideal, near);
     if (!ibh_trace_is_same_way(got, ideal))
         return IBH_WRONG;
     /* The main table leads the whole link of the address through another NIC. */
@@ -131,7 +131,7 @@ static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question
     return nic->status == IBH_NIC_RAIL ? IBH_RIGHT : IBH_NOTED;
 }
 
-gboolean ibh_question_is_answered_in_vain(const IbhCheck *check, const IbhQuestion *question)
+gboolean ibh_question_loses_answers(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhSysctl key = IBH_SYSCTL_RP_FILTER;
     const IbhTrace *got = &question->got;
@@ -178,7 +178,7 @@ void ibh_question_grade(const IbhCheck *check, IbhQuestion *question)
         /* Whoever set the MTU may know the wire. But other programs should not write into a rail's own table. */
         question->small_mtu = TRUE;
         question->grade = ibh_rails_nic_by_table(check->rails, got->route->table) ? IBH_DOUBTFUL : IBH_NOTED;
-    } else if (question->grade == IBH_NOTED && ibh_question_is_answered_in_vain(check, question)) {
+    } else if (question->grade == IBH_NOTED && ibh_question_loses_answers(check, question)) {
         question->grade = IBH_DOUBTFUL;
     }
 }

@@ -20,7 +20,7 @@ static gboolean on_answer(struct nlmsghdr *header, gpointer data)
 }
 
 /* Asks as the RDMA stack does, that is, with uid 0 and without an IP protocol. The IPv4 code treats a missing protocol
- * as UDP, and would apply rules for UDP, so we send a protocol that no rule names (`neutral`). */
+ * as UDP, and would apply rules for UDP, so we send `neutral`, the protocol that the fewest rules name. */
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error)
 {
     const gboolean ipv4 = lookup->to.family == AF_INET;

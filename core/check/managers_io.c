@@ -109,7 +109,7 @@ static gboolean is_enabled(const IbhTree *tree, const char *unit)
 /* Sets why a service does not call hooks, and the remedy. D-Bus starts NetworkManager's dispatcher through an alias, a
  * link that exists only if the unit is enabled. Other services start at boot, which may not be over yet; systemd keeps
  * a link with the unit's name while it runs. */
-static void look_at_service(const IbhTree *tree, const char *unit, const char *alias, IbhManager *manager)
+static void find_why_inactive(const IbhTree *tree, const char *unit, const char *alias, IbhManager *manager)
 {
     const char *masked = look_for_unit(tree, unit) == MASK             ? unit
                          : alias && look_for_unit(tree, alias) == MASK ? alias
@@ -136,7 +136,7 @@ static void look_at_service(const IbhTree *tree, const char *unit, const char *a
 
 /* Sets why our hook is not called. The first of its places that exists counts. Without systemd, we do not know how the
  * service is started. */
-static void look_at_call(IbhTree *tree, const char *const *places, const char *const *units, IbhManager *manager)
+static void find_why_not_called(IbhTree *tree, const char *const *places, const char *const *units, IbhManager *manager)
 {
     const char *const *place = places;
 
@@ -149,7 +149,7 @@ static void look_at_call(IbhTree *tree, const char *const *places, const char *c
     else
         manager->inactive = why_unusable(tree, *place);
     if (!manager->inactive && units[0] && ibh_tree_has(tree, "run/systemd/system"))
-        look_at_service(tree, units[0], units[1], manager);
+        find_why_inactive(tree, units[0], units[1], manager);
 }
 
 /* ---- which manager configures a link ---- */
@@ -255,7 +255,7 @@ static GString *read_text(const IbhTree *tree, const char *path, Source source, 
     return text;
 }
 
-/* Adds the manager that configures the link, if any; `hooks` asks whether it calls our hook. */
+/* Adds the manager that configures the link, if any. If `hooks`, also finds out whether it calls our hook. */
 static void read_manager(IbhTree *tree, const IbhLink *link, gboolean hooks, GArray *managers)
 {
     g_autofree char *number = g_strdup_printf("%d", link->ifindex);
@@ -274,7 +274,7 @@ static void read_manager(IbhTree *tree, const IbhLink *link, gboolean hooks, GAr
         if (!rows[i].says[0])
             manager.connection = g_path_get_basename(path);
         if (hooks)
-            look_at_call(tree, rows[i].hooks, rows[i].units, &manager);
+            find_why_not_called(tree, rows[i].hooks, rows[i].units, &manager);
         g_array_append_val(managers, manager);
         return;
     }

@@ -12,7 +12,7 @@ GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolea
 /* Returns the same list, but looks in sysfs whether hardware that is gone is only out of sight (missing_io.c). */
 GArray *ibh_missing_find(const IbhRails *rails, const IbhConfig *config, const char *sysfs, gboolean all);
 
-gboolean ibh_missing_is_fault(IbhMissing missing); /* neither there nor away on purpose */
+gboolean ibh_missing_is_fault(IbhMissing missing); /* TRUE if the rail is neither there nor away on purpose */
 /* "its link has no carrier", for the end of a sentence. */
 const char *ibh_missing_text(IbhMissing missing);
 

@@ -31,7 +31,7 @@ gboolean ibh_rail_has_value_of_all(IbhSubject *about)
 }
 
 /* TRUE if the configuration has given the rail's automatic table number to another NIC. */
-gboolean ibh_rail_has_moved(IbhSubject *about)
+gboolean ibh_rail_has_other_table(IbhSubject *about)
 {
     const IbhNic *nic = about->nic;
     const guint32 number = IBH_TABLE_BASE + nic->rank;

@@ -17,7 +17,7 @@ static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhNic *nic, c
 
     if (nic && nic->status == IBH_NIC_RAIL && op->type == IBH_OP_SYSCTL_SET)
         return ibh_want_sysctl(check->rails, nic, op->key) ==
-               nic->link->sysctl[op->key]; /* an intermediate value of the plan */
+               nic->link->sysctl[op->key]; /* the plan changes the value only for a moment */
     if (nic && nic->status == IBH_NIC_RAIL)
         return ibh_op_removes(op->type) &&
                (!(nic->link->flags & IFF_UP) || ibh_check_find_lost_address(check, nic, op->unit.family));
@@ -56,6 +56,7 @@ typedef struct {
     gboolean is_right; /* all packets go as they would after --apply; those without a source may use any rail */
 } Hit;
 
+/* Returns what the operations and the questions say about a NIC (NULL: about the host). */
 static Hit look_at_nic(const IbhCheck *check, const IbhNic *nic, const GPtrArray *wrong)
 {
     Hit hit = {.nic = nic};
@@ -88,8 +89,7 @@ static Hit look_at_nic(const IbhCheck *check, const IbhNic *nic, const GPtrArray
     return hit;
 }
 
-/* Returns a route of the main table, via a gateway of this NIC, that the plan copies into a table of the rail, or NULL.
- */
+/* Returns a route of the main table, via a gateway of this NIC, that the plan copies into a rail's table, or NULL. */
 static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *wrong, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhOp, op, wrong) {

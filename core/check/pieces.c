@@ -31,9 +31,9 @@ static IbhIp last_address(const IbhPrefix *prefix)
     return ip;
 }
 
-/* Cuts out the first and the last address of a subnet if no host can have them. In IPv4, table local has a broadcast
- * route for such an address: since Linux 5.14 a host can have the first one. On a cable with two ends, both are cut
- * out. In IPv6, the first address stands for any router. */
+/* Cuts out the first and the last address of a subnet if no host can have them. In IPv4, table local has a route for
+ * such an address; since Linux 5.14 it has none for the first address. In a subnet for two hosts, both are cut out. In
+ * IPv6, the first address stands for any router. */
 static void cut_edges(const Cuts *cuts, const IbhFib *actual, const IbhPrefix *subnet)
 {
     const IbhIp edges[] = {subnet->ip, last_address(subnet)};
@@ -61,7 +61,7 @@ static void cut_routes(const Cuts *cuts, const GArray *routes)
 /* Cuts out subnets and their edges, remote=, and the prefixes that foreign rules and all routes name. */
 static void cut_world(const Cuts *cuts, const IbhCheck *check)
 {
-    /* All other networks: the default routes, and the parts of them where no host can be. */
+    /* /0 stands for other networks. The first part of each is cut out, because no host can be there. */
     static const char *const beyond[] = {"0.0.0.0/0", "0.0.0.0/8", "::/0", "::/3"};
     const IbhSnapshot *snapshot = check->rails->snapshot;
     IbhPrefix prefix;

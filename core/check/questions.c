@@ -111,9 +111,9 @@ gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const Ibh
 /* ---- questions and their classes ---- */
 
 /* Adds a question and returns it. The kernel is asked about the first packet of each class. Packets are in one class if
- * the same rule and route decide, if the same rules may match before as far as we can tell, and, for answers, if their
- * requests are in the class `as` (0 if there is no request). All our rules with one priority and table count as one
- * rule. */
+ * the same rule and route decide, if the same rules that only the kernel can evaluate come before, and, for answers, if
+ * their requests are in one class (`as`; 0 for packets that are no answers). All our rules with one priority and table
+ * count as one rule. */
 static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint as)
 {
     const gboolean is_alone = check->special && question.lookup.to.family == AF_INET6;

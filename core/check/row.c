@@ -25,8 +25,7 @@ static char *find_word(gconstpointer of, const char *word)
     return at ? g_strndup(at + strlen(key), strcspn(at + strlen(key), "\n")) : g_strdup_printf("{%s}", word);
 }
 
-/* Returns the remedy of the predicate or the row, filled in. People paste remedies, so names are quoted for the shell.
- */
+/* Returns the remedy of the predicate or the row, filled in. People paste remedies: names are quoted for the shell. */
 static IbhRemedy make_remedy(IbhSubject *about, const IbhRow *row)
 {
     g_autofree char *iface = ibh_text_shell_word(about->iface), *filled = NULL;

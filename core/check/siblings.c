@@ -115,7 +115,7 @@ static gboolean share_subnet(const IbhNic *nic, const IbhNic *other, int family)
     return FALSE;
 }
 
-/* We offer no command, because the other rail's MTU may be too large for the wire. */
+/* TRUE if another rail in the subnet has a larger IPv6 MTU. It may be too large for the wire: we offer no command. */
 gboolean ibh_pair_has_other_mtu6(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link, *its = about->other->link;
@@ -128,7 +128,7 @@ gboolean ibh_pair_has_other_mtu6(IbhSubject *about)
     return share_subnet(about->nic, about->other, AF_INET6);
 }
 
-/* This is no error: IPv6 may be switched off on purpose, and the NIC is a rail without it. */
+/* TRUE if IPv6 is switched off on this rail, and another rail in the subnet uses it. That may be on purpose. */
 gboolean ibh_pair_lacks_ipv6(IbhSubject *about)
 {
     return ibh_numbers_have(about->check->facts->no_ipv6, about->nic->link->ifindex) &&
@@ -141,8 +141,8 @@ gboolean ibh_link_has_lowered_mtu6(const IbhLink *link)
     return link->mtu6 && link->mtu6 < link->mtu && !link->keeps_mtu6;
 }
 
-/* A router's advertisement may lower the IPv6 MTU of all NICs on the wire, and no other finding shows that. All rails
- * with the same lowered MTU share a finding. */
+/* TRUE if the rail's IPv6 MTU is below that of its link. A router's advertisement may lower the MTU of all NICs on the
+ * wire, and no other finding shows that. All rails with the same lowered MTU share a finding. */
 gboolean ibh_rail_has_lowered_mtu6(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link;

@@ -29,7 +29,8 @@ static gboolean calls_any_hook(const IbhCheck *check)
     return FALSE;
 }
 
-/* Until the next event the NIC's packets go right, so this finding is about the host. */
+/* TRUE if the manager of a rail does not call our hook. The packets go right until the next event, so the finding is
+ * about the host, not about the rail. */
 gboolean ibh_manager_is_inactive(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -55,7 +56,7 @@ gboolean ibh_manager_is_inactive(IbhSubject *about)
 
 /* ---- does the manager delete our routes? ---- */
 
-/* Our rules and routes have protocol kernel, which all managers but this one leave alone. */
+/* TRUE if the manager deletes our routes. They have protocol kernel, which all other managers leave alone. */
 gboolean ibh_manager_prunes(IbhSubject *about)
 {
     const IbhNic *nic = about->nic;

@@ -61,7 +61,7 @@ static IbhRemedy choose_remedy(const IbhCheck *check, const IbhQuestion *questio
             "give each NIC in that subnet an address with the prefix length of the subnet, such as %s/%u "
             "in place of %s/%u: ib-hook then has a route to the subnet in the table of each rail",
             ibh_ip_format(from, ip), question->on_link, ip, ibh_ip_bits(from));
-    if (ibh_question_is_answered_in_vain(check, question))
+    if (ibh_question_loses_answers(check, question))
         return ibh_question_advise_gateway(check, question);
     if (link)
         return ibh_remedy_advice("give %s a subnet of its own, or its route a higher metric than those of the rails",
@@ -85,8 +85,8 @@ static IbhFinding *add_packet_finding(IbhCheck *check, const IbhQuestion *questi
                                     : question->got.rule ? "the main table has no route there"
                                                          : "no rule leads there");
     finding->severity = severities[question->grade];
-    if (question->grade >= IBH_DOUBTFUL && !has_no_subnet(question) &&
-        !ibh_question_is_answered_in_vain(check, question) && check->tried++ < FIXES_MAX)
+    if (question->grade >= IBH_DOUBTFUL && !has_no_subnet(question) && !ibh_question_loses_answers(check, question) &&
+        check->tried++ < FIXES_MAX)
         ibh_finding_set_remedy(finding, ibh_check_find_fix(check, &question->owner));
     return finding;
 }
@@ -198,6 +198,7 @@ static void report_group(IbhCheck *check, const IbhQuestion *question, const Ibh
 
 /* ---- one question ---- */
 
+/* TRUE if the kernel's answer is what the walk has found. */
 static gboolean agrees(const IbhTrace *trace, const IbhLookup *answer)
 {
     if (answer->error || trace->refused)
@@ -222,6 +223,8 @@ static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *que
     return NULL;
 }
 
+/* Grades a question, and reports what only the kernel's answer shows. If our own rules or routes are to blame, the
+ * question counts as right, and `ours` is set: ours.c reports that. */
 static void judge_question(IbhCheck *check, IbhQuestion *question)
 {
     const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->like).lookup;

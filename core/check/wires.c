@@ -36,8 +36,8 @@ gboolean ibh_address_is_duplicate(IbhSubject *about)
     return !ibh_link_is_of_the_host(nic->link) && (nic->link->flags & IFF_UP) && owner->link->type == nic->link->type;
 }
 
-/* TRUE if the address is on a port of a bridge, bond or team, which takes the port's packets before IP sees them. Does
- * not count on hosts without rails in the address's subnet. */
+/* TRUE if the address is on a port of a bridge, bond or team, which takes the port's packets before IP sees them.
+ * Addresses outside of the rails' subnets do not count. */
 gboolean ibh_address_is_of_port(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link,
@@ -124,8 +124,8 @@ static int get_effective(const IbhCheck *check, const int *values, IbhSysctl key
     return ibh_sysctl_effective(check->rails->snapshot, key, values[key]);
 }
 
-/* Returns the route by which the kernel would forward a packet for this host from this NIC through another one, or
- * NULL. If there is such a route, and rp_filter does not drop the packet, a proxy answers ARP for the host. */
+/* Returns the route by which the kernel would forward a packet for this host from this NIC through another one; NULL if
+ * there is none, or if rp_filter drops the packet. A proxy answers ARP for hosts that have such a route. */
 static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic, const IbhIp *to)
 {
     const IbhTrace way = ibh_fib_walk(check->actual, &(IbhLookup){.from = *to, .to = *to, .iif = nic->link->ifindex});
@@ -143,8 +143,7 @@ static gboolean is_rail(const IbhCheck *check, int ifindex)
     return nic && nic->status == IBH_NIC_RAIL;
 }
 
-/* TRUE if the route leads through rails only. Their wires have the other hosts of the subnet, so nobody needs a proxy.
- */
+/* TRUE if the route leads through rails only. Their wires have the hosts of the subnet: nobody needs a proxy. */
 static gboolean leads_by_rails(const IbhCheck *check, const IbhRoute *route)
 {
     IBH_EACH_HOP (hop, route) {
@@ -263,7 +262,7 @@ static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
 
 /* Returns the rail's IPv4 subnet in which peers ask for the address, or NULL. An address with a longer prefix is on
  * another wire. */
-static const IbhPrefix *find_asked_in(const IbhNic *rail, const IbhAddress *address)
+static const IbhPrefix *find_subnet_asked_in(const IbhNic *rail, const IbhAddress *address)
 {
     const IbhAddress *near = ibh_nic_address_near(rail, &address->local);
 
@@ -285,14 +284,13 @@ static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
     if (nic->rank && nic->status == IBH_NIC_NO_ADDRESS)
         return nic->settings.arp != IBH_ARP_KEEP;
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
-        if (find_asked_in(rail, address))
+        if (find_subnet_asked_in(rail, address))
             return TRUE;
     }
     return FALSE;
 }
 
-/* TRUE if the NIC, on the wire of a rail, answers ARP for the addresses of all NICs. A rail does so only with arp=keep.
- */
+/* TRUE if the NIC, on the wire of a rail, answers ARP for all addresses. A rail does so only with arp=keep. */
 gboolean ibh_nic_answers_for_rails(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -346,7 +344,7 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
     gboolean was_answered = FALSE;
 
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        const IbhPrefix *subnet = find_asked_in(nic, address);
+        const IbhPrefix *subnet = find_subnet_asked_in(nic, address);
         int wanted[IBH_N_SYSCTLS];
 
         /* The address is a rail's own, which arp_ignore=1 does not silence. */

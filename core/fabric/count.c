@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define DEPTH 8 /* we look at so many links below a stacked link */
+#define DEPTH 8 /* we look at this many links below a stacked one, at most */
 
 /* Returns the RDMA port of a NIC, or of the NIC below a P_Key child or a VLAN, or the NIC's own name if there is no
  * RDMA. */

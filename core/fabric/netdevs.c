@@ -198,8 +198,7 @@ static gboolean has_mtu(const IbhPortNic *nic)
 }
 
 /* Returns this rail, the rails that share a subnet with it, those that share a subnet with these, and so on (const
- * IbhPortNic
- * *, in the order of the host). All of them need the same MTU. */
+ * IbhPortNic *, in the order of the host). All of them need the same MTU. */
 static GPtrArray *find_rails_around(const IbhSubject *about)
 {
     g_autoptr(GHashTable) around = g_hash_table_new(NULL, NULL);

@@ -58,8 +58,7 @@ static gboolean is_omni_path(const IbhPort *port)
     return g_str_has_prefix(port->device, "hfi1") || g_str_has_prefix(port->device, "opa");
 }
 
-/* Besides the state, a known physical state must be LinkUp. Some iWARP drivers say 0, and Omni-Path has other numbers.
- */
+/* Besides the state, a known physical state must be LinkUp. Some iWARP drivers say 0; Omni-Path has other numbers. */
 gboolean ibh_port_is_active(const IbhPort *port)
 {
     const int phys = port->phys.number;
@@ -115,7 +114,8 @@ gboolean ibh_port_is_inactive(IbhSubject *about)
     g_autofree char *device = ibh_text_shell_word(port->device);
 
     if (port->state.number == IBH_UNKNOWN || ibh_port_is_active(port) || knows_no_sm(port) ||
-        usage_of(about) == PORT_LEFT_ALONE || (about->netdev && !about->netdev->up)) /* carrier-down says so */
+        usage_of(about) == PORT_LEFT_ALONE ||
+        (about->netdev && !about->netdev->up)) /* the finding carrier-down reports that */
         return FALSE;
     about->severity = is_used ? IBH_ERROR : IBH_INFO;
     ibh_subject_say(
@@ -220,8 +220,7 @@ static const IbhPort *find_faster(const IbhSubject *about)
     return fastest;
 }
 
-/* Returns the InfiniBand rate of an adapter model in Gb/s; 0 if it is not known. Some boards of a model do only half.
- */
+/* Returns the InfiniBand rate of an adapter model in Gb/s; 0 if not known. Some boards of a model do only half. */
 static int rate_of_model(const char *model)
 {
     static const struct {
