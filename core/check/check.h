@@ -28,27 +28,27 @@ typedef struct IbhQuestion {
     IbhQuestionKind kind;
     const IbhNic *nic;
     IbhPrefix piece;
-    gboolean theirs; /* foreign rules route the packet */
-    guint on_link;   /* if the rail's address has no subnet: the length of the main table's prefix around the address;
-                        else 0 */
+    gboolean is_foreign; /* foreign rules route the packet */
+    guint on_link; /* if the rail's address has no subnet: the length of the main table's prefix around the address;
+                      else 0 */
     IbhLookup lookup;
-    gboolean asked; /* the kernel is asked this question; else the answer to `like` counts */
-    guint like;     /* the index of the question that is asked for this class */
-    IbhTrace got;   /* what rules and routes decide; if that is wrong even with all our rules and routes in place, what
-                       they decide then */
+    gboolean asked;       /* the kernel is asked this question; else the answer to `representative` counts */
+    guint representative; /* the index of the question that is asked for this class */
+    IbhTrace got; /* what rules and routes decide; if that is wrong even with all our rules and routes in place, what
+                     they decide then */
     /* Set when the question has been answered: */
-    IbhGrade grade;        /* of `got`: ibh_question_grade() */
-    gboolean small_mtu;    /* the way is right, but a foreign route has a smaller MTU than the main table or the NIC */
-    IbhOwner owner;        /* the cause, if the grade is not IBH_RIGHT */
-    gboolean is_explained; /* a finding mentions the packet */
-    gboolean ours;         /* the packet goes wrong only because some of our rules or routes are missing */
+    IbhGrade grade;         /* of `got`: ibh_question_grade() */
+    gboolean small_mtu;     /* the way is right, but a foreign route has a smaller MTU than the main table or the NIC */
+    IbhOwner owner;         /* the cause, if the grade is not IBH_RIGHT */
+    gboolean is_explained;  /* a finding is about the packet */
+    gboolean apply_repairs; /* the packet goes wrong only because some of our rules or routes are missing */
 } IbhQuestion;
 
 /* A prefix for which the same rules and routes decide, without the smaller pieces inside. */
 typedef struct {
     IbhPrefix prefix;
-    IbhIp host;       /* an address of the piece that lies in no smaller one */
-    gboolean unbound; /* a question without a source address exists already */
+    IbhIp host;             /* an address of the piece that lies in no smaller one */
+    gboolean asked_unbound; /* a question without a source address exists already */
 } IbhPiece;
 
 typedef struct IbhCheck {
@@ -60,13 +60,13 @@ typedef struct IbhCheck {
     GArray *own; /* IbhRoute: to the host's own addresses */
     /* IBH_MODEL_ACTUAL, IBH_MODEL_IDEAL, IBH_MODEL_REPAIRED */
     IbhFib *actual, *ideal, *repaired;
-    GArray *without;       /* IbhOwner: rules and routes that `ideal` and `repaired` ignore */
-    GArray *pieces;        /* IbhPiece, in order; without those that have no other host, or that smaller ones cover */
-    GHashTable *classes;   /* what decides, as text → index of the question that is asked, + 1 */
-    gboolean special;      /* IPv6 has routes for one source: only the kernel knows what they do */
-    gboolean before_local; /* a foreign rule, or the rule for VRFs, comes before the rule for table local */
-    gboolean bound;        /* ask about bound sockets, too: a foreign rule has oif, or IPv4 has error routes */
-    guint8 neutral;        /* the IP protocol (ICMP, TCP or UDP) that the fewest rules name */
+    GArray *without;     /* IbhOwner: rules and routes that `ideal` and `repaired` ignore */
+    GArray *pieces;      /* IbhPiece, in order; without those that have no other host, or that smaller ones cover */
+    GHashTable *classes; /* what decides, as text → index of the question that is asked, + 1 */
+    gboolean has_source_routes6;    /* IPv6 has routes for one source: only the kernel knows what they do */
+    gboolean has_rule_before_local; /* a foreign rule, or the rule for VRFs, comes before the rule for table local */
+    gboolean asks_bound;            /* ask about bound sockets, too: a foreign rule has oif, or IPv4 has error routes */
+    guint8 neutral;                 /* the IP protocol (ICMP, TCP or UDP) that the fewest rules name */
 
     const GPtrArray *plan;
     const GArray *missed; /* IbhKnownRail: known rails that are missing */

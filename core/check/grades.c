@@ -49,7 +49,7 @@ static IbhGrade grade_through_own_nic(const IbhCheck *check, const IbhQuestion *
     const IbhRoute *route = question->got.route;
     const gboolean same = ibh_trace_is_same_way(&question->got, ideal);
 
-    if (question->theirs)
+    if (question->is_foreign)
         return IBH_RIGHT;
     /* The destination is on the rail's wire, unless the main table has a longer prefix inside the subnet. */
     if (route->gateway.family == AF_UNSPEC)
@@ -75,7 +75,7 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     if (got->refused && question->lookup.bound && near && question->lookup.to.family == AF_INET)
         return IBH_RIGHT;
     /* Foreign rules may refuse a part of the subnet, or other networks, but not the whole subnet. */
-    if (got->refused && question->theirs)
+    if (got->refused && question->is_foreign)
         return route && (!near || route->dst.length > near->subnet.length) ? IBH_RIGHT : IBH_WRONG;
     if (got->refused)
         return !ideal->refused ? IBH_WRONG : ideal->route ? IBH_DOUBTFUL : IBH_RIGHT;
@@ -137,7 +137,7 @@ gboolean ibh_question_loses_answers(const IbhCheck *check, const IbhQuestion *qu
     const IbhTrace *got = &question->got;
     const IbhNic *by = got->refused ? NULL : ibh_rails_nic(check->rails, got->route->ifindex);
 
-    if (question->kind != IBH_ASK_LEAVES || question->lookup.to.family != AF_INET || question->theirs || !by)
+    if (question->kind != IBH_ASK_LEAVES || question->lookup.to.family != AF_INET || question->is_foreign || !by)
         return FALSE;
     return by != question->nic && by->status == IBH_NIC_RAIL && got->route->gateway.family && !got->route->hops &&
            ibh_sysctl_effective(check->rails->snapshot, key, question->nic->link->sysctl[key]) == 1;

@@ -77,12 +77,12 @@ static Hit look_at_nic(const IbhCheck *check, const IbhNic *nic, const GPtrArray
             continue;
         repaired = ibh_fib_walk(check->repaired, &question->lookup);
         is_asked = TRUE;
-        is_wrong |= question->grade > IBH_NOTED || question->ours ||
+        is_wrong |= question->grade > IBH_NOTED || question->apply_repairs ||
                     (!is_unbound && !ibh_trace_is_same_answer(&question->got, &repaired));
         if (!hit.packet && question->kind == (nic ? IBH_ASK_LEAVES : IBH_ASK_UNBOUND) &&
             question->lookup.to.family == hit.first->unit.family)
             hit.packet = question;
-        if (!hit.astray && question->ours && ibh_question_goes_astray(question))
+        if (!hit.astray && question->apply_repairs && ibh_question_goes_astray(question))
             hit.astray = question;
     }
     hit.is_right = is_asked && !is_wrong;

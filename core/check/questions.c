@@ -116,7 +116,7 @@ gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const Ibh
  * count as one rule. */
 static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint as)
 {
-    const gboolean is_alone = check->special && question.lookup.to.family == AF_INET6;
+    const gboolean is_alone = check->has_source_routes6 && question.lookup.to.family == AF_INET6;
     const IbhRule *rule;
     g_autofree char *class = NULL;
     gboolean is_ours;
@@ -132,11 +132,11 @@ static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint as)
                         (gconstpointer)question.got.jump, (gconstpointer)question.got.route, question.got.unknown, as);
     like = GPOINTER_TO_UINT(g_hash_table_lookup(check->classes, class));
     question.asked = !like;
-    question.like = like ? like - 1 : check->questions->len;
+    question.representative = like ? like - 1 : check->questions->len;
     question.lookup.neutral = check->neutral;
     question.lookup.match = question.kind == IBH_ASK_LEAVES || question.kind == IBH_ASK_UNBOUND;
     if (!like)
-        g_hash_table_insert(check->classes, g_steal_pointer(&class), GUINT_TO_POINTER(question.like + 1));
+        g_hash_table_insert(check->classes, g_steal_pointer(&class), GUINT_TO_POINTER(question.representative + 1));
     g_array_append_val(check->questions, question);
     return question;
 }
@@ -150,7 +150,7 @@ static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *addr
     IbhQuestion question = {.kind = IBH_ASK_LEAVES,
                             .nic = nic,
                             .piece = piece->prefix,
-                            .theirs = ibh_nic_leaves_to_others(nic, address, &piece->host),
+                            .is_foreign = ibh_nic_leaves_to_others(nic, address, &piece->host),
                             .on_link = on_link,
                             .lookup = {.from = address->local, .to = piece->host}};
     IbhQuestion back = question;
@@ -163,9 +163,9 @@ static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *addr
     /* No host answers from a broadcast or multicast address. */
     if (address->local.family == AF_INET && ibh_prefix_contains(&address->subnet, &piece->host) && route &&
         route->type == RTN_UNICAST && ibh_route_leads_by(route, ifindex))
-        add_question(check, back, question.like + 1);
+        add_question(check, back, question.representative + 1);
     question.lookup.bound = ifindex;
-    if (check->bound && !(route && route->type == RTN_LOCAL)) /* not for an address of this host, on lo */
+    if (check->asks_bound && !(route && route->type == RTN_LOCAL)) /* not for an address of this host, on lo */
         add_question(check, question, 0);
 }
 
@@ -184,8 +184,8 @@ static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *addre
         if (!ibh_ip_is_unicast(&piece->host))
             continue;
         ask_piece(check, nic, address, piece, 0);
-        if (!piece->unbound && ibh_nic_address_near(nic, &piece->host)) {
-            piece->unbound = TRUE;
+        if (!piece->asked_unbound && ibh_nic_address_near(nic, &piece->host)) {
+            piece->asked_unbound = TRUE;
             add_question(check, unbound, 0);
         }
     }
@@ -224,7 +224,8 @@ static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, con
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
         const gboolean rail = other->status == IBH_NIC_RAIL;
 
-        if (rail ? other != nic && others && !check->before_local : !ibh_nic_is_usable(other) || other->link->master)
+        if (rail ? other != nic && others && !check->has_rule_before_local
+                 : !ibh_nic_is_usable(other) || other->link->master)
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, other->served) {
             const IbhPrefix to = ibh_prefix_of_host(&address->local);
@@ -265,8 +266,8 @@ static void ask_about_rail(IbhCheck *check, const IbhNic *nic)
     }
 }
 
-/* Sets bound, before_local, special and neutral, as foreign rules and routes require. A packet of a bound socket
- * ignores routes through other NICs, so it may meet an error route that other packets do not. */
+/* Sets asks_bound, has_rule_before_local, has_source_routes6 and neutral, as foreign rules and routes require. A packet
+ * of a bound socket ignores routes through other NICs, so it may meet an error route that other packets do not. */
 static void note_foreign_objects(IbhCheck *check)
 {
     static const guint8 protocols[] = {IPPROTO_ICMP, IPPROTO_TCP,
@@ -277,9 +278,9 @@ static void note_foreign_objects(IbhCheck *check)
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
         gboolean *seen = &local[rule->family == AF_INET6];
 
-        check->bound |= (rule->selectors & IBH_SELECT_OIF) && !ibh_rule_is_ours(rule);
+        check->asks_bound |= (rule->selectors & IBH_SELECT_OIF) && !ibh_rule_is_ours(rule);
         *seen |= ibh_rule_is_expected(rule) && rule->table == IBH_TABLE_LOCAL;
-        check->before_local |= !*seen;
+        check->has_rule_before_local |= !*seen;
         named[rule->by.ip_protocol]++;
     }
     IBH_EACH_ROW (const guint8, protocol, protocols) {
@@ -287,8 +288,8 @@ static void note_foreign_objects(IbhCheck *check)
             check->neutral = *protocol;
     }
     IBH_EACH_ROUTE (route, check) {
-        check->bound |= route->family == AF_INET && ibh_route_is_error(route);
-        check->special |= route->family == AF_INET6 && route->special && !route->cached;
+        check->asks_bound |= route->family == AF_INET && ibh_route_is_error(route);
+        check->has_source_routes6 |= route->family == AF_INET6 && route->special && !route->cached;
     }
 }
 

@@ -224,10 +224,10 @@ static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *que
 }
 
 /* Grades a question, and reports what only the kernel's answer shows. If our own rules or routes are to blame, the
- * question counts as right, and `ours` is set: ours.c reports that. */
+ * question counts as right, and `apply_repairs` is set: ours.c reports that. */
 static void judge_question(IbhCheck *check, IbhQuestion *question)
 {
-    const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->like).lookup;
+    const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->representative).lookup;
     const IbhTrace actual = question->got;
     const gboolean is_local = actual.route && actual.route->type == RTN_LOCAL;
     IbhQuestion as_it_is;
@@ -270,7 +270,7 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
     if (question->grade < IBH_DOUBTFUL) {
         *question = as_it_is;
         question->grade = IBH_RIGHT;
-        question->ours = TRUE;
+        question->apply_repairs = TRUE;
     }
 }
 

@@ -254,7 +254,7 @@ static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
     const IbhLink *link = nic->link,
                   *master = link->master ? ibh_snapshot_link(check->rails->snapshot, link->master) : NULL;
 
-    if (link->master && (!master || !g_str_equal(master->kind, "vrf") || check->before_local))
+    if (link->master && (!master || !g_str_equal(master->kind, "vrf") || check->has_rule_before_local))
         return FALSE;
     return ibh_nic_is_usable(nic) && !(link->flags & (IFF_LOOPBACK | IFF_NOARP)) &&
            !ibh_link_has_no_wire(check->rails, link);
