@@ -237,7 +237,7 @@ const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to, 
     return find_route(fib, table, to, bound, TRUE);
 }
 
-gboolean ibh_route_leads_by(const IbhRoute *route, int ifindex)
+gboolean ibh_route_leads_through(const IbhRoute *route, int ifindex)
 {
     IBH_EACH_HOP (hop, route) {
         if (hop->ifindex != ifindex && !hop->dead)

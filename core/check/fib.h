@@ -54,4 +54,4 @@ const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to, 
 gboolean ibh_rule_matches(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet);
 IbhPrefix ibh_prefix_of_world(int family); /* 0.0.0.0/0 or ::/0 */
 /* TRUE if all live next hops of the route are on this link. */
-gboolean ibh_route_leads_by(const IbhRoute *route, int ifindex);
+gboolean ibh_route_leads_through(const IbhRoute *route, int ifindex);

@@ -82,7 +82,7 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     if (route->type != RTN_UNICAST) /* a single address on lo may belong to a service */
         return route->type == RTN_LOCAL && route->protocol == RTPROT_KERNEL && route->dst.length == bits ? IBH_NOTED
                                                                                                          : IBH_WRONG;
-    if (ibh_route_leads_by(route, question->nic->link->ifindex))
+    if (ibh_route_leads_through(route, question->nic->link->ifindex))
         return grade_through_own_nic(check, question, ideal, near);
     if (!ibh_trace_is_same_way(got, ideal))
         return IBH_WRONG;
@@ -153,7 +153,7 @@ static gboolean has_small_mtu(const IbhQuestion *question, const IbhTrace *ideal
                   given = ideal->route ? ibh_route_metric(ideal->route, RTAX_MTU) : 0,
                   own = (guint32)(question->lookup.to.family == AF_INET6 && link->mtu6 ? link->mtu6 : link->mtu);
 
-    return mtu && mtu < (given ? given : own) && ibh_route_leads_by(route, link->ifindex) &&
+    return mtu && mtu < (given ? given : own) && ibh_route_leads_through(route, link->ifindex) &&
            !ibh_route_is_ours(route) && !route->cached; /* the kernel learned the MTU of a cached route */
 }
 

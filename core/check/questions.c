@@ -162,7 +162,7 @@ static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *addr
     back.lookup = (IbhLookup){.from = piece->host, .to = address->local, .iif = ifindex};
     /* No host answers from a broadcast or multicast address. */
     if (address->local.family == AF_INET && ibh_prefix_contains(&address->subnet, &piece->host) && route &&
-        route->type == RTN_UNICAST && ibh_route_leads_by(route, ifindex))
+        route->type == RTN_UNICAST && ibh_route_leads_through(route, ifindex))
         add_question(check, back, question.representative + 1);
     question.lookup.bound = ifindex;
     if (check->asks_bound && !(route && route->type == RTN_LOCAL)) /* not for an address of this host, on lo */

@@ -72,7 +72,7 @@ struct IbhSubject {
     GPtrArray *others; /* const char *: further interfaces that it is about; NULL: none */
 
     const struct IbhCheck *check;
-    const IbhNic *nic, *other; /* the word {other} */
+    const IbhNic *nic, *other; /* `other` is the word {other} */
     const IbhAddress *address;
     const IbhIp *ip; /* the word {ip} */
     int family;      /* the word {version} */

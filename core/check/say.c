@@ -130,7 +130,7 @@ gboolean ibh_question_goes_astray(const IbhQuestion *question)
     const IbhTrace *got = &question->got;
 
     return question->kind == IBH_ASK_LEAVES && !got->refused && got->route->type == RTN_UNICAST &&
-           !ibh_route_leads_by(got->route, question->nic->link->ifindex);
+           !ibh_route_leads_through(got->route, question->nic->link->ifindex);
 }
 
 char *ibh_question_exception_text(const IbhCheck *check, const IbhQuestion *question)

@@ -27,7 +27,7 @@ static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
     if (!ibh_check_walk_into(about->check, about->nic, about->ip, wide, &rest) ||
         ibh_nic_leaves_to_others(about->nic, about->address, &rest.lookup.to))
         return TRUE;
-    return !rest.got.refused && ibh_route_leads_by(rest.got.route, about->nic->link->ifindex);
+    return !rest.got.refused && ibh_route_leads_through(rest.got.route, about->nic->link->ifindex);
 }
 
 /* Returns the prefix length of this address if most rails in the wider subnet have it, else the length of the wider

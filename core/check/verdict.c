@@ -204,7 +204,7 @@ static gboolean agrees(const IbhTrace *trace, const IbhLookup *answer)
     if (answer->error || trace->refused)
         return answer->error && trace->refused;
     return answer->type == trace->route->type &&
-           (answer->type != RTN_UNICAST || ibh_route_leads_by(trace->route, answer->oif) || trace->route->hops);
+           (answer->type != RTN_UNICAST || ibh_route_leads_through(trace->route, answer->oif) || trace->route->hops);
 }
 
 /* Returns the route that the kernel has chosen, or NULL if the host has no such route. The walk may choose another one

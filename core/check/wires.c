@@ -131,7 +131,7 @@ static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic,
     const IbhTrace way = ibh_fib_walk(check->actual, &(IbhLookup){.from = *to, .to = *to, .iif = nic->link->ifindex});
     const int filter = get_effective(check, nic->link->sysctl, IBH_SYSCTL_RP_FILTER);
 
-    if (way.refused || way.route->type != RTN_UNICAST || ibh_route_leads_by(way.route, nic->link->ifindex))
+    if (way.refused || way.route->type != RTN_UNICAST || ibh_route_leads_through(way.route, nic->link->ifindex))
         return NULL;
     return filter != 1 && (!filter || ibh_nic_serves_family(nic, AF_INET)) ? way.route : NULL;
 }
@@ -144,7 +144,7 @@ static gboolean is_rail(const IbhCheck *check, int ifindex)
 }
 
 /* TRUE if the route leads through rails only. Their wires have the hosts of the subnet: nobody needs a proxy. */
-static gboolean leads_by_rails(const IbhCheck *check, const IbhRoute *route)
+static gboolean leads_through_rails(const IbhCheck *check, const IbhRoute *route)
 {
     IBH_EACH_HOP (hop, route) {
         if (!is_rail(check, hop->ifindex))
@@ -171,7 +171,7 @@ static char *find_guests(const IbhCheck *check, const IbhNic *nic)
         if (piece->host.family != AF_INET || (!single && !ibh_rails_own_prefix(check->rails, &piece->prefix)))
             continue;
         way = find_forwarding(check, nic, &piece->host);
-        if (!way || leads_by_rails(check, way) || n++ >= GUESTS_NAMED)
+        if (!way || leads_through_rails(check, way) || n++ >= GUESTS_NAMED)
             continue;
         g_string_append_printf(text, "%s%s through %s", text->len ? ", " : "",
                                single ? ibh_ip_format(&piece->host, prefix) : ibh_prefix_format(&piece->prefix, prefix),
@@ -219,7 +219,7 @@ gboolean ibh_proxy_is_entry(IbhSubject *about)
     if (!about->route || !other->proxied || other->ifindex != about->nic->link->ifindex ||
         !ibh_prefix_contains(&about->question->piece, about->ip))
         return FALSE;
-    if (!leads_by_rails(check, about->route)) {
+    if (!leads_through_rails(check, about->route)) {
         ibh_subject_say(about, "guest=%s", ibh_check_link_name(check, about->route->ifindex));
         about->remedy = "if {ip} is not behind {guest}: sudo ip neigh del proxy {ip} dev {iface}";
     }
@@ -386,5 +386,5 @@ gboolean ibh_address_is_silenced(IbhSubject *about)
         get_effective(check, nic->link->sysctl, IBH_SYSCTL_RP_FILTER) != 1)
         return FALSE;
     return ibh_check_walk_into(check, nic, about->ip, &about->address->subnet, &way) && !way.got.refused &&
-           !ibh_route_leads_by(way.got.route, nic->link->ifindex) && is_silenced(check, about->address);
+           !ibh_route_leads_through(way.got.route, nic->link->ifindex) && is_silenced(check, about->address);
 }
