@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is known of a host beside its snapshot, because only findings and reports need it: look_io.c and managers_io.c
- * fill it in; judges, reports and --render read it. Pure.
+ * Facts about a host that are not in its snapshot, because only findings and reports need them. look_io.c and
+ * managers_io.c fill them in; judges, reports and --render read them. Pure.
  */
 #pragma once
 
@@ -10,39 +10,39 @@
 /* The manager that configures a netdev, as its state files show. */
 typedef struct {
     int ifindex;
-    const char *name; /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: none */
-    char *connection; /* its name for the configuration of this netdev; NULL: unknown, or none */
-    gboolean prunes4; /* it deletes foreign routes by this netdev, in all tables */
-    gboolean prunes6;
-    char *inactive;      /* why its next event does not reach our hook; NULL: it does, or this is not known */
-    char *remedy;        /* for that; NULL: that of a hook */
-    gboolean by_choice;  /* … because presets or an administrator have not enabled a service */
-    gboolean will_start; /* … it is enabled: perhaps the host has not booted yet */
+    const char *name;    /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: none */
+    char *connection;    /* its name for the configuration of this netdev; NULL: unknown, or none */
+    gboolean prunes4;    /* deletes foreign IPv4 routes through this netdev, in all tables */
+    gboolean prunes6;    /* the same for IPv6 */
+    char *inactive;      /* why the manager's next event will not reach our hook; NULL: it will, or this is not known */
+    char *remedy;        /* what to do about `inactive`; NULL: the remedy of the row in rows.c */
+    gboolean by_choice;  /* inactive because presets or an administrator have not enabled a service */
+    gboolean will_start; /* inactive, but the service is enabled: perhaps the host is still booting */
 } IbhManager;
 
 /* A hand-written file. */
 typedef struct {
-    char *path; /* printable */
-    char *text; /* of any bytes */
-    gboolean is_public;
+    char *path;         /* printable */
+    char *text;         /* any bytes */
+    gboolean is_public; /* every user may read the file */
 } IbhScript;
 
 typedef struct {
     GArray *managers;   /* IbhManager */
     GArray *scripts;    /* IbhScript */
-    GArray *routes;     /* IbhRoute: of main, table local and the tables of foreign rules, what the snapshot lacks; last
-                           what is cached and may lead rails' packets astray */
-    GArray *mute[2];    /* int: rails that by IPv4, by IPv6 ask for no neighbour's hardware address */
+    GArray *routes;     /* IbhRoute: the tables main, local and those of foreign rules; then cached routes that may lead
+                           packets of rails astray */
+    GArray *mute[2];    /* int: rails that never ask for a neighbour's hardware address, with IPv4 and with IPv6 */
     GArray *no_ipv6;    /* int: rails on which IPv6 is switched off (disable_ipv6) */
-    gboolean proxy_arp; /* net.ipv4.conf.all's */
+    gboolean proxy_arp; /* net.ipv4.conf.all.proxy_arp */
     int hash_policy;    /* net.ipv4.fib_multipath_hash_policy */
     gboolean watched;   /* --watch runs */
-    gboolean will_watch;     /* its service is enabled */
-    const char *start_watch; /* how it is started; NULL: not known */
+    gboolean will_watch;     /* the service of --watch is enabled */
+    const char *start_watch; /* the command that starts --watch; NULL: not known */
 } IbhFacts;
 
 IbhFacts *ibh_facts_new(void);
 void ibh_facts_free(IbhFacts *facts);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhFacts, ibh_facts_free)
 
-const IbhManager *ibh_facts_manager(const IbhFacts *facts, int ifindex); /* NULL: none */
+const IbhManager *ibh_facts_manager(const IbhFacts *facts, int ifindex); /* NULL if it has none */

@@ -5,8 +5,8 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-#define LENGTHS 129 /* of a prefix */
-#define RULES (-1)  /* in the place of a table's number */
+#define LENGTHS 129 /* the possible lengths of a prefix: 0 to 128 */
+#define RULES (-1)  /* the "table" of the lists of rules */
 
 typedef struct {
     gint64 table;
@@ -15,18 +15,18 @@ typedef struct {
 
 typedef struct {
     gconstpointer object; /* const IbhRule * or const IbhRoute * */
-    guint64 order;        /* a rule's priority and when it was added; a route's metric */
+    guint64 order;        /* of a rule: its priority, then its number; of a route: its metric */
 } Entry;
 
 struct IbhFib {
     const IbhSnapshot *snapshot;
-    /* TablePrefix → GArray of Entry, in order; among equals the older comes first. Rules `from ADDRESS` are in the list
-     * of the address, so that hundreds of rails are judged quickly; all other rules are in the world's. */
+    /* TablePrefix → GArray of Entry, sorted; among equals the older comes first. The rules `from ADDRESS` are in the
+     * list of the address, so that a walk is fast with hundreds of rails; all other rules are in the list of /0. */
     GHashTable *lists;
-    gboolean has[LENGTHS]; /* a list for a prefix of this length */
+    gboolean has[LENGTHS]; /* TRUE if any list is for a prefix of this length */
     GPtrArray *rules;      /* const IbhRule * */
-    const GArray *without; /* IbhOwner; NULL: none */
-    gboolean regrouped;
+    const GArray *without; /* IbhOwner: what walks ignore; NULL: nothing */
+    gboolean regrouped;    /* links with our mark count as links of the default group */
 };
 
 IbhPrefix ibh_prefix_of_world(int family)
@@ -101,7 +101,7 @@ void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route)
         add_entry(fib, route->table, &route->dst, route, route->metric);
 }
 
-void ibh_fib_without(IbhFib *fib, const GArray *without)
+void ibh_fib_set_without(IbhFib *fib, const GArray *without)
 {
     fib->without = without;
 }
@@ -111,7 +111,7 @@ void ibh_fib_regroup(IbhFib *fib)
     fib->regrouped = TRUE;
 }
 
-/* Returns an array of Entry. */
+/* Returns the list (Entry) of a table and prefix, perhaps empty. */
 static const GArray *find_list(const IbhFib *fib, gint64 table, const IbhPrefix *prefix)
 {
     static const GArray none = {.len = 0};
@@ -121,8 +121,8 @@ static const GArray *find_list(const IbhFib *fib, gint64 table, const IbhPrefix 
     return list ? list : &none;
 }
 
-/* TRUE if the walk goes without this rule, or without routes like this one. */
-static gboolean is_passed_by(const IbhFib *fib, const IbhRule *rule, const IbhRoute *route)
+/* TRUE if the walk ignores this rule or, if `rule` is NULL, this route. */
+static gboolean is_ignored(const IbhFib *fib, const IbhRule *rule, const IbhRoute *route)
 {
     for (guint i = 0; fib->without && i < fib->without->len; i++) {
         const IbhOwner *object = &g_array_index(fib->without, IbhOwner, i);
@@ -135,6 +135,7 @@ static gboolean is_passed_by(const IbhFib *fib, const IbhRule *rule, const IbhRo
 
 /* ---- what a rule matches ---- */
 
+/* TRUE if the link has this name. Index 0 has the name `otherwise`. */
 static gboolean is_named(const IbhSnapshot *snapshot, const char *name, int ifindex, const char *otherwise)
 {
     const IbhLink *link = ibh_snapshot_link(snapshot, ifindex);
@@ -159,14 +160,14 @@ gboolean ibh_rule_matches(const IbhSnapshot *snapshot, const IbhRule *rule, cons
         matches &= !by->uid[0];
     if (selectors & IBH_SELECT_PORT)
         matches &= !by->ip_protocol && !by->sport[0] && !by->dport[0];
-    if (selectors & IBH_SELECT_IIF) /* what is sent from here comes in through lo */
+    if (selectors & IBH_SELECT_IIF) /* for the kernel, packets of this host come in through lo */
         matches &= is_named(snapshot, by->iif, packet->iif, "lo");
     if (selectors & IBH_SELECT_OIF)
         matches &= is_named(snapshot, by->oif, packet->bound, "");
     return matches != ((selectors & IBH_SELECT_NOT) != 0);
 }
 
-/* Reads two lists as one, in order; `at` counts what has been read of each. NULL at the end. */
+/* Returns the next rule of two sorted lists, or NULL at their end. `at` has the position in each list. */
 static const IbhRule *next_rule(const GArray *const lists[2], guint at[2])
 {
     const Entry *next = NULL;
@@ -186,7 +187,7 @@ static const IbhRule *next_rule(const GArray *const lists[2], guint at[2])
 
 /* ---- routes ---- */
 
-/* TRUE if a next hop is alive. Routes to this host outlive their link. */
+/* TRUE if a next hop (on the link `bound`, if that is not 0) can be used. Only a unicast route needs its link up. */
 static gboolean is_usable(const IbhFib *fib, const IbhRoute *route, int bound)
 {
     const IbhHop single = {.ifindex = route->ifindex}, *hops = route->hops ? route->hops : &single;
@@ -204,6 +205,7 @@ static gboolean is_usable(const IbhFib *fib, const IbhRoute *route, int bound)
     return FALSE;
 }
 
+/* Returns the best usable route of the table, or NULL. Throw routes count only if `with_throws`; cached ones never. */
 static const IbhRoute *find_route(const IbhFib *fib, guint32 table, const IbhIp *to, int bound, gboolean with_throws)
 {
     const IbhRoute *unusable = NULL;
@@ -217,12 +219,12 @@ static const IbhRoute *find_route(const IbhFib *fib, guint32 table, const IbhIp 
 
             if (unusable && ibh_ip_equal(&unusable->dst.ip, &prefix.ip))
                 break;
-            if (is_passed_by(fib, NULL, route) || route->cached || (route->type == RTN_THROW && !with_throws))
+            if (is_ignored(fib, NULL, route) || route->cached || (route->type == RTN_THROW && !with_throws))
                 continue;
             if (is_usable(fib, route, bound))
                 return route;
-            /* If no hop of a nexthop object is usable, IPv4 skips all routes that begin at the same address, shorter
-             * prefixes, too (fib_table_lookup). */
+            /* If no next hop of a nexthop object is usable, IPv4 skips all routes whose prefix begins at the same
+             * address, even shorter prefixes (fib_table_lookup). */
             if (route->object && route->family == AF_INET)
                 unusable = route;
         }
@@ -235,7 +237,7 @@ const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to, 
     return find_route(fib, table, to, bound, TRUE);
 }
 
-gboolean ibh_route_leads_by(const IbhRoute *route, int ifindex)
+gboolean ibh_route_leads_through(const IbhRoute *route, int ifindex)
 {
     IBH_EACH_HOP (hop, route) {
         if (hop->ifindex != ifindex && !hop->dead)
@@ -244,8 +246,8 @@ gboolean ibh_route_leads_by(const IbhRoute *route, int ifindex)
     return route->hops || route->ifindex == ifindex;
 }
 
-/* Returns the link of a route if the rule suppresses its group, else NULL. Of a multipath route, the kernel looks at
- * the first link. */
+/* Returns the link of the route if the rule suppresses the group of that link, else NULL. For a multipath route, the
+ * kernel looks at the first link only. */
 static const IbhLink *find_suppressed_link(const IbhFib *fib, const IbhRule *rule, const IbhRoute *route)
 {
     const IbhLink *link = rule->suppress_ifgroup >= 0 ? ibh_snapshot_link(fib->snapshot, route->ifindex) : NULL;
@@ -255,15 +257,15 @@ static const IbhLink *find_suppressed_link(const IbhFib *fib, const IbhRule *rul
     return rule->suppress_ifgroup == (fib->regrouped && link->group == IBH_MARK ? 0 : link->group) ? link : NULL;
 }
 
-/* An error route is an answer, which no rule suppresses. */
+/* TRUE if the rule suppresses the route. The kernel never suppresses error routes. */
 static gboolean is_suppressed(const IbhFib *fib, const IbhRule *rule, const IbhRoute *route)
 {
     return !ibh_route_is_error(route) &&
            ((gint64)route->dst.length <= rule->suppress_prefixlength || find_suppressed_link(fib, rule, route));
 }
 
-/* A cached route is for one host. So a rule that suppresses the route it was learned from, for its length, does not
- * suppress the cached one. */
+/* Returns the cached route to this host that the kernel learned from the route `by`, or NULL. Its prefix is a single
+ * host, so a rule that suppresses `by` because of its prefix length does not suppress the cached route. */
 static const IbhRoute *find_cached(const IbhFib *fib, const IbhRule *rule, const IbhRoute *by, const IbhIp *to)
 {
     const IbhPrefix host = ibh_prefix_of_host(to);
@@ -273,20 +275,20 @@ static const IbhRoute *find_cached(const IbhFib *fib, const IbhRule *rule, const
     IBH_EACH (const Entry, entry, routes) {
         const IbhRoute *route = entry->object;
 
-        if (route->cached && !is_passed_by(fib, NULL, route) && !is_suppressed(fib, rule, route) &&
+        if (route->cached && !is_ignored(fib, NULL, route) && !is_suppressed(fib, rule, route) &&
             ibh_route_part(by, route->ifindex, &part))
             return route;
     }
     return NULL;
 }
 
-/* ---- the way of a packet ---- */
+/* ---- the walk ---- */
 
-/* A goto to a priority that no rule has does nothing. */
+/* TRUE if a rule has the priority that the goto leads to. Without such a rule, the kernel ignores the goto. */
 static gboolean has_target(const IbhFib *fib, const IbhRule *jump)
 {
     IBH_EACH_POINTER (const IbhRule, rule, fib->rules) {
-        if (rule->priority == jump->target && rule->family == jump->family && !is_passed_by(fib, rule, NULL))
+        if (rule->priority == jump->target && rule->family == jump->family && !is_ignored(fib, rule, NULL))
             return TRUE;
     }
     return FALSE;
@@ -303,10 +305,10 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
     for (const IbhRule *rule; (rule = next_rule(lists, at));) {
         const IbhRoute *route;
 
-        if (rule->priority < next || is_passed_by(fib, rule, NULL))
+        if (rule->priority < next || is_ignored(fib, rule, NULL))
             continue;
         if (rule->selectors &
-            IBH_SELECT_OTHER) { /* the rule matches as far as we can tell; the kernel knows the rest */
+            IBH_SELECT_OTHER) { /* note the rule if it matches without the selectors that we do not know */
             IbhRule told = *rule;
 
             told.selectors &= ~(guint)(IBH_SELECT_OTHER | IBH_SELECT_NOT);

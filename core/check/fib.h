@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A routing policy database as a value, and the way of one packet through it. Pure.
+ * A model of the kernel's rules and routes, and the walk of one packet through it. Pure.
  *
- * It is made of any rules and routes: what the snapshot read, the same without ours, or what the host should be. Rules
- * and routes are borrowed, so what decides is the very object that was given.
+ * The caller adds any rules and routes: those of the snapshot, or those that the host should have. The model borrows
+ * them, so a walk returns pointers to the caller's own rules and routes.
  */
 #pragma once
 
@@ -11,45 +11,47 @@
 
 typedef struct IbhFib IbhFib;
 
-/* A rule or route, as the cause of something; both NULL: none. */
+/* The rule or route that causes a finding; both are NULL if there is none. */
 typedef struct {
     const IbhRule *rule;
     const IbhRoute *route;
 } IbhOwner;
 
-/* What decides about a packet. */
+/* The result of a walk. */
 typedef struct {
-    const IbhRule *rule;     /* whose table answers, or which refuses; NULL: none does */
-    const IbhRule *jump;     /* the first goto that was followed; NULL: none */
-    const IbhRoute *thrower; /* the first that sent it on to the next rule past a route of its table; NULL: none */
-    const IbhRoute *thrown;  /* that route */
-    const IbhRoute *route;   /* NULL: the rule refuses, or none decides */
-    const IbhLink *passed;   /* the first over whose route a rule of ours passed, for its link group; NULL: none */
-    gsize unknown;           /* a sum of the rules before it of which only the kernel knows if they match */
-    gboolean refused;        /* by the rule, by an error route, or because nothing decides */
+    const IbhRule *rule;     /* the rule whose table has the route, or that refuses the packet; NULL: no rule decides */
+    const IbhRule *jump;     /* the first goto that the walk followed; NULL: none */
+    const IbhRoute *thrower; /* the first throw route that hid another route of its table; NULL: none */
+    const IbhRoute *thrown;  /* the route that `thrower` hid */
+    const IbhRoute *route;   /* the route of the packet; NULL: the rule refuses, or no rule decides */
+    const IbhLink *passed; /* the first link whose routes a rule of ours suppressed, because of its group; NULL: none */
+    gsize unknown;         /* identifies the rules on the way of which only the kernel knows whether they match */
+    gboolean refused;      /* a rule or an error route refuses the packet, or no rule decides */
 } IbhTrace;
 
-IbhFib *ibh_fib_new(const IbhSnapshot *snapshot); /* empty; the snapshot has the links */
+IbhFib *ibh_fib_new(const IbhSnapshot *snapshot); /* without rules and routes; the walk looks up links in `snapshot` */
 void ibh_fib_free(IbhFib *fib);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhFib, ibh_fib_free)
 
-/* Of one priority, the first that is added is asked first; of routes with one prefix and metric likewise. */
+/* Among rules of one priority, and among routes with one prefix and metric, the one that was added first wins. */
 void ibh_fib_add_rule(IbhFib *fib, const IbhRule *rule);
 void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route);
 
-/* IbhOwner: rules, and routes like these, that the walk passes by as if they were not there; NULL: none. */
-void ibh_fib_without(IbhFib *fib, const GArray *without);
+/* `without` (IbhOwner; NULL: none) has rules and routes that the walk ignores. A route equal to one in the list is
+ * ignored, too. The list is borrowed: it may change between walks. */
+void ibh_fib_set_without(IbhFib *fib, const GArray *without);
 
-/* The walk goes as if the links whose group is our mark had the default one. */
+/* From now on, walks treat links whose group is our mark as links of the default group. */
 void ibh_fib_regroup(IbhFib *fib);
 
-/* As RDMA asks: mark 0, user 0, tos 0, no protocol and no port. With iif: it comes in. */
+/* Walks a packet as RDMA hardware asks for its route: mark 0, user 0, TOS 0, no protocol, no port. With `iif`, the
+ * packet comes in through that link. */
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet);
-/* The best route of a table, by the NIC `bound` (0: any); NULL: none. */
+/* Returns the best route of a table, or NULL; if `bound` is not 0, the best one through this link. */
 const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to, int bound);
 
-/* TRUE if the rule matches; a selector of which we do not know what it means never does. */
+/* TRUE if the rule matches the packet. A rule with a selector that we do not know never matches. */
 gboolean ibh_rule_matches(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet);
-/* TRUE if all that it sends goes by this NIC. */
-IbhPrefix ibh_prefix_of_world(int family); /* 0.0.0.0/0, ::/0 */
-gboolean ibh_route_leads_by(const IbhRoute *route, int ifindex);
+IbhPrefix ibh_prefix_of_world(int family); /* 0.0.0.0/0 or ::/0 */
+/* TRUE if all live next hops of the route are on this link. */
+gboolean ibh_route_leads_through(const IbhRoute *route, int ifindex);

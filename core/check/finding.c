@@ -21,7 +21,7 @@ static void free_finding(gpointer data)
     g_ptr_array_unref(finding->ifaces);
     g_ptr_array_unref(finding->says);
     g_ptr_array_unref(finding->astray);
-    g_ptr_array_unref(finding->spared);
+    g_ptr_array_unref(finding->harmless);
     g_free(finding->owner);
     g_free(finding->message);
     g_free(finding->fix);
@@ -65,7 +65,7 @@ char *ibh_command_with_sudo(char *command)
 
     if (!plain || g_str_has_prefix(plain, "sudo "))
         return g_steal_pointer(&plain);
-    if (strchr(plain, '>')) { /* the shell that writes has to be root's */
+    if (strchr(plain, '>')) { /* root's shell has to open the file */
         quoted = ibh_text_shell_word(plain);
         return g_strconcat("sudo sh -c ", quoted, NULL);
     }
@@ -83,7 +83,7 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
     finding->ifaces = g_ptr_array_new_with_free_func(g_free);
     finding->says = g_ptr_array_new_with_free_func(g_free);
     finding->astray = g_ptr_array_new_with_free_func(g_free);
-    finding->spared = g_ptr_array_new_with_free_func(g_free);
+    finding->harmless = g_ptr_array_new_with_free_func(g_free);
     finding->severity = severity;
     finding->code = code;
     finding->fix = ibh_command_with_sudo(remedy.fix);
@@ -91,12 +91,12 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
     va_start(args, format);
     finding->message = g_strdup_vprintf(format, args);
     va_end(args);
-    ibh_finding_hits(finding, iface);
+    ibh_finding_add_iface(finding, iface);
     g_ptr_array_add(findings, finding);
     return finding;
 }
 
-void ibh_finding_cure(IbhFinding *finding, IbhRemedy remedy)
+void ibh_finding_set_remedy(IbhFinding *finding, IbhRemedy remedy)
 {
     if (!remedy.fix && !remedy.advice)
         return;
@@ -106,14 +106,14 @@ void ibh_finding_cure(IbhFinding *finding, IbhRemedy remedy)
     finding->advice = remedy.advice;
 }
 
-void ibh_finding_hits(IbhFinding *finding, const char *iface)
+void ibh_finding_add_iface(IbhFinding *finding, const char *iface)
 {
     if (iface[0] && !ibh_finding_is_about(finding, iface))
         g_ptr_array_add(finding->ifaces, g_strdup(iface));
     g_ptr_array_set_size(finding->says, (gint)finding->ifaces->len);
 }
 
-static char **find_said(const IbhFinding *finding, const char *iface)
+static char **find_text_slot(const IbhFinding *finding, const char *iface)
 {
     guint place;
 
@@ -122,36 +122,36 @@ static char **find_said(const IbhFinding *finding, const char *iface)
                : NULL;
 }
 
-void ibh_finding_says(IbhFinding *finding, const char *iface, char *text)
+void ibh_finding_add_text(IbhFinding *finding, const char *iface, char *text)
 {
     char **said;
 
-    ibh_finding_hits(finding, iface);
-    said = find_said(finding, iface);
+    ibh_finding_add_iface(finding, iface);
+    said = find_text_slot(finding, iface);
     if (said && !*said)
         *said = g_steal_pointer(&text);
     g_free(text);
 }
 
-void ibh_finding_leads_astray(IbhFinding *finding, const char *iface)
+void ibh_finding_set_astray(IbhFinding *finding, const char *iface)
 {
     if (!ibh_names_have(finding->astray, iface))
         g_ptr_array_add(finding->astray, g_strdup(iface));
 }
 
-void ibh_finding_spares(IbhFinding *finding, const char *iface)
+void ibh_finding_set_harmless(IbhFinding *finding, const char *iface)
 {
-    g_ptr_array_add(finding->spared, g_strdup(iface));
+    g_ptr_array_add(finding->harmless, g_strdup(iface));
 }
 
-IbhSeverity ibh_finding_weight(const IbhFinding *finding, const char *iface)
+IbhSeverity ibh_finding_severity_for(const IbhFinding *finding, const char *iface)
 {
-    return ibh_names_have(finding->spared, iface) ? MAX(finding->severity, IBH_WARNING) : finding->severity;
+    return ibh_names_have(finding->harmless, iface) ? MAX(finding->severity, IBH_WARNING) : finding->severity;
 }
 
-const char *ibh_finding_said(const IbhFinding *finding, const char *iface)
+const char *ibh_finding_text(const IbhFinding *finding, const char *iface)
 {
-    char *const *said = find_said(finding, iface);
+    char *const *said = find_text_slot(finding, iface);
 
     return said ? *said : NULL;
 }

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A finding: the problem, why it matters, and what to do. Its code is a row of one table: monitoring depends on the
- * codes, and on nothing else of a finding.
+ * A finding says what is wrong, why it matters, and what to do. Its code is that of a row in a table (rows.c).
+ * Monitoring depends on the codes, and on nothing else of a finding.
  */
 #pragma once
 
 #include "model/operation.h"
 
-typedef enum { IBH_ERROR, IBH_WARNING, IBH_INFO } IbhSeverity; /* the worst first */
+typedef enum { IBH_ERROR, IBH_WARNING, IBH_INFO } IbhSeverity; /* from the worst on */
 
 const char *ibh_severity_name(IbhSeverity severity);
 
 typedef struct {
-    GPtrArray *ifaces; /* char *: all that it hits; empty: the host's */
-    GPtrArray *says;   /* char *: what it says of each of them, "CONSEQUENCE: CAUSE"; NULL: the message does */
-    GPtrArray *astray; /* char *: those whose packets leave through another NIC */
-    GPtrArray *spared; /* char *: those whose packets go as they should all the same */
+    GPtrArray *ifaces;   /* char *: the interfaces that the finding is about; empty: it is about the host */
+    GPtrArray *says;     /* char *: a text for each of `ifaces`, "CONSEQUENCE: CAUSE"; NULL: the message says enough */
+    GPtrArray *astray;   /* char *: the interfaces whose packets leave through another NIC */
+    GPtrArray *harmless; /* char *: the interfaces whose packets go as they should nevertheless */
     IbhSeverity severity;
-    const char *code; /* stable: monitoring depends on it */
-    char *owner;      /* the rule, route, sysctl, port or peer that is the cause, in words; NULL: its NIC itself */
+    const char *code; /* never changes between versions: monitoring depends on it */
+    char *owner;      /* the rule, route, sysctl, port or peer that is the cause, in words; NULL: the NIC itself */
     char *message;
-    char *fix;    /* NULL; or a command that cures this problem, can be pasted as it is, and does no other harm */
-    char *advice; /* NULL; or a step for a person */
+    char *fix;    /* a command that solves this problem, can be pasted as it is, and does no other harm; NULL: none */
+    char *advice; /* a step for a person; NULL: none */
 } IbhFinding;
 
-/* What to do about a finding. */
+/* What to do about a finding: see IbhFinding. */
 typedef struct {
     char *fix, *advice;
 } IbhRemedy;
@@ -32,33 +32,36 @@ typedef struct {
 G_GNUC_PRINTF(1, 2)
 IbhRemedy ibh_remedy_advice(const char *format, ...);
 
-/* "{port} is {state}": a text with words in braces. `value_of` says what stands for a word; the caller frees it. */
+/* Returns the value of a word, which the caller frees. */
 typedef char *IbhValueOf(gconstpointer of, const char *word);
-char *ibh_text_fill_in(const char *text, IbhValueOf *value_of, gconstpointer of); /* NULL: NULL */
+/* Returns a text such as "{port} is {state}" with each word in braces replaced by its value; NULL if `text` is NULL. */
+char *ibh_text_fill_in(const char *text, IbhValueOf *value_of, gconstpointer of);
 
-/* A person who asks is not root. NULL: NULL. It frees what it takes. */
+/* Returns the commands with sudo, so that a person can paste them; NULL if `command` is NULL. Frees `command`. */
 char *ibh_command_with_sudo(char *command);
 
-/* A list of IbhFinding *, which it owns. */
+/* Returns an empty list of IbhFinding *. The list owns its findings. */
 GPtrArray *ibh_findings_new(void);
-/* Takes what `remedy` holds. The finding belongs to the list. */
+/* Adds a finding and returns it; the list owns it. Takes over the strings of `remedy`. */
 G_GNUC_PRINTF(6, 7)
 IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code,
                             IbhRemedy remedy, const char *format, ...);
 
-/* In the place of its remedy, which stays where there is none. */
-void ibh_finding_cure(IbhFinding *finding, IbhRemedy remedy);
-void ibh_finding_hits(IbhFinding *finding, const char *iface); /* once each */
-/* Hits it, and takes what it says of it, unless it has said something before. */
-void ibh_finding_says(IbhFinding *finding, const char *iface, char *text);
-void ibh_finding_leads_astray(IbhFinding *finding, const char *iface); /* which it hits */
-void ibh_finding_spares(IbhFinding *finding, const char *iface);       /* which it hits */
-/* How bad it is for this one. */
-IbhSeverity ibh_finding_weight(const IbhFinding *finding, const char *iface);
-const char *ibh_finding_said(const IbhFinding *finding, const char *iface); /* NULL: nothing of its own */
-gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface);
+/* Replaces the remedy, unless the new one is empty. Takes over its strings. */
+void ibh_finding_set_remedy(IbhFinding *finding, IbhRemedy remedy);
+void ibh_finding_add_iface(IbhFinding *finding, const char *iface); /* unless it has it */
+/* Adds the interface, and the text for it unless it has one. Takes over the text. */
+void ibh_finding_add_text(IbhFinding *finding, const char *iface, char *text);
+/* Notes one of the finding's interfaces as astray, or as harmless. */
+void ibh_finding_set_astray(IbhFinding *finding, const char *iface);
+void ibh_finding_set_harmless(IbhFinding *finding, const char *iface);
+/* Returns how bad the finding is for this interface: a warning at most if its packets go as they should. */
+IbhSeverity ibh_finding_severity_for(const IbhFinding *finding, const char *iface);
+const char *ibh_finding_text(const IbhFinding *finding, const char *iface);  /* NULL if it has none */
+gboolean ibh_finding_is_about(const IbhFinding *finding, const char *iface); /* "": the host */
 
-/* Of this code, that hits this interface ("": the host), of this owner ("": none); NULL for these: any. */
+/* Returns the first finding with this code, about this interface ("": the host; NULL: any), with this owner ("": none;
+ * NULL: any), or NULL. */
 IbhFinding *ibh_findings_find(const GPtrArray *findings, const char *code, const char *iface, const char *owner);
-/* The worst problem of one interface, or (NULL) of all; NULL: none, notes at most. */
+/* Returns the worst error or warning about one interface (NULL: about anything), or NULL if there is none. */
 const IbhFinding *ibh_findings_worst(const GPtrArray *findings, const char *iface);

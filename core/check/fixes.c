@@ -26,8 +26,8 @@ gboolean ibh_rails_own_prefix(const IbhRails *rails, const IbhPrefix *prefix)
     return FALSE;
 }
 
-/* TRUE if the rule is there for other networks than the rails', so that only the one route in its table is wrong. If
- * other rules lead to the table, too, its routes may all be right for these. */
+/* TRUE if the rule is there for other networks than those of the rails, so that only the route `wrong` is to blame.
+ * FALSE if another rule leads to the table, too: that rule may need the route. */
 static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const IbhRoute *wrong)
 {
     if (rule->action != FR_ACT_TO_TBL || (rule->from.length && ibh_rails_own_prefix(check->rails, &rule->from)) ||
@@ -45,8 +45,8 @@ static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const 
     return FALSE;
 }
 
-/* Finds what led a packet past the right route: the first goto without which, and without those before it, the packet
- * goes another way; or else the throw. */
+/* Finds what led a packet past the right route. Ignores the first goto, then the second as well, and so on, and last
+ * the throw route, until the packet goes another way. */
 static IbhOwner find_turn(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
@@ -89,11 +89,11 @@ IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question)
     return (IbhOwner){.route = route && !ibh_route_is_ours(route) ? route : NULL};
 }
 
-/* ---- what may be taken away ---- */
+/* ---- what may be deleted ---- */
 
-/* TRUE if a person made it by hand, for an address or a part of the rails' subnets. A cached route may always go: the
- * kernel learns it again. */
-static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
+/* TRUE if the owner was probably made by hand, for an address or a part of the rails' subnets. A cached route may
+ * always be deleted: the kernel learns it again. */
+static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
 {
     const IbhRule *rule = owner->rule;
     const IbhRoute *route = owner->route;
@@ -110,8 +110,8 @@ static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
         return route->table != IBH_TABLE_LOCAL && route->nexthops <= 1 && !route->special;
     if (rule->priority >= IBH_PRIORITY_MAIN || (rule->selectors & ~(guint)IBH_SELECT_TO) || rule->l3mdev)
         return FALSE;
-    /* The kernel treats an absent attribute of a delete as a wildcard, and deletes the first similar rule, even ours.
-     */
+    /* In a delete, the kernel treats an absent attribute as a wildcard, and deletes the first rule that matches: it
+     * must be this one, not one of ours. */
     IBH_EACH (const IbhRule, other, check->rails->snapshot->rules) {
         if (other->family == rule->family && other->priority == rule->priority &&
             ibh_prefix_equal(&other->from, &rule->from))
@@ -120,8 +120,8 @@ static gboolean may_be_taken_away(const IbhCheck *check, const IbhOwner *owner)
     return FALSE;
 }
 
-/* Asks the walk again without what is taken away. Returns the owner of the first packet that is still wrong, or that
- * was right and now is not; FALSE if there is none, so the fix is proved. */
+/* Walks the packets of this owner and all right ones again, without what the fix deletes. Sets the owner of the first
+ * packet that goes wrong. FALSE if no packet does: the fix is proved. */
 static gboolean find_next(IbhCheck *check, const IbhOwner *owner, IbhOwner *ret_next)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -142,9 +142,9 @@ static gboolean find_next(IbhCheck *check, const IbhOwner *owner, IbhOwner *ret_
     return FALSE;
 }
 
-/* ---- does it do anything else? ---- */
+/* ---- what else a fix changes ---- */
 
-/* TRUE if something that is taken away may match this packet; `to` NULL: to anywhere. */
+/* TRUE if a rule or route that the fix deletes may match this packet, or any from this source if `to` is NULL. */
 static gboolean may_change(const IbhCheck *check, const IbhIp *from, const IbhIp *to)
 {
     IBH_EACH (const IbhOwner, gone, check->without) {
@@ -158,11 +158,12 @@ static gboolean may_change(const IbhCheck *check, const IbhIp *from, const IbhIp
 }
 
 typedef struct {
-    IbhQuestion packet; /* and what it gets now */
-    IbhTrace then;      /* without what is taken away */
+    IbhQuestion packet; /* with its present trace */
+    IbhTrace then;      /* its trace after the fix */
 } Effect;
 
-/* Walks a packet now and then. FALSE if it gets the same answer; most packets meet nothing that is taken away. */
+/* Walks a packet before and after the fix. FALSE if the fix does not change the answer. Most packets meet nothing that
+ * the fix deletes, and need no walk. */
 static gboolean find_change(const IbhCheck *check, Effect *effect)
 {
     IbhQuestion *packet = &effect->packet;
@@ -170,13 +171,13 @@ static gboolean find_change(const IbhCheck *check, Effect *effect)
     if (!may_change(check, &packet->lookup.from, &packet->lookup.to))
         return FALSE;
     effect->then = ibh_fib_walk(check->repaired, &packet->lookup);
-    ibh_fib_without(check->repaired, NULL);
+    ibh_fib_set_without(check->repaired, NULL);
     packet->got = ibh_fib_walk(check->repaired, &packet->lookup);
-    ibh_fib_without(check->repaired, check->without);
+    ibh_fib_set_without(check->repaired, check->without);
     return !ibh_trace_is_same_answer(&packet->got, &effect->then);
 }
 
-/* TRUE if one of the rails' questions is about this packet, so that find_next() has judged it. */
+/* TRUE if a question is about this packet, so that find_next() has judged it. */
 static gboolean is_a_question(const IbhCheck *check, const IbhLookup *packet)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -186,8 +187,9 @@ static gboolean is_a_question(const IbhCheck *check, const IbhLookup *packet)
     return FALSE;
 }
 
-/* Finds another packet of this host that changes: from one of its addresses, or from none, into each piece. Packets
- * that change as unbound traffic does are as right as that. FALSE if there is none. */
+/* Finds a packet of this host, from one of its addresses or without a source, that the fix would change, and that no
+ * question is about. A packet that changes in the same way as unbound traffic to the piece does not count. FALSE if
+ * there is none. */
 static gboolean find_harm(const IbhCheck *check, Effect *harm)
 {
     g_autoptr(GPtrArray) senders = g_ptr_array_new(); /* a host may have thousands of addresses */
@@ -221,8 +223,8 @@ static gboolean find_harm(const IbhCheck *check, Effect *harm)
     return FALSE;
 }
 
-/* Finds a packet of the rails that would lose the metrics of its route. Its way may change, but the author of the
- * metrics may know what the wire carries. FALSE if there is none. */
+/* Finds a packet of the rails that the fix would give other metrics. It may go another way after the fix, but who set
+ * the metrics may know what the wire carries. FALSE if there is none. */
 static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -238,8 +240,8 @@ static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
     return FALSE;
 }
 
-/* TRUE if forwarded packets, whose sources are not known, may meet it. Those that meet only the rules of every host go
- * as unbound traffic does. */
+/* TRUE if forwarded packets, whose sources we do not know, may meet this rule or route. Without a foreign rule they go
+ * like unbound traffic, which find_harm() has examined. */
 static gboolean is_for_forwarded(const IbhSnapshot *snapshot, const IbhOwner *gone)
 {
     const IbhRoute *route = gone->route;
@@ -259,7 +261,7 @@ static gboolean is_for_forwarded(const IbhSnapshot *snapshot, const IbhOwner *go
     return FALSE;
 }
 
-/* Says what else needs what is taken away; NULL if nothing does. */
+/* Returns advice that names what else needs the deleted rules and routes, or NULL if nothing does. */
 static char *say_harm(const IbhCheck *check, const char *what)
 {
     Effect harm;
@@ -289,7 +291,7 @@ IbhRemedy ibh_check_find_fix(IbhCheck *check, const IbhOwner *owner)
     gboolean is_proved = FALSE;
     IbhOwner next = *owner;
 
-    for (guint step = 0; !is_proved && step < STEPS_MAX && may_be_taken_away(check, &next); step++) {
+    for (guint step = 0; !is_proved && step < STEPS_MAX && may_be_deleted(check, &next); step++) {
         g_autofree char *command = ibh_owner_deletion(check->rails->snapshot, &next);
 
         g_string_append_printf(text, "%s%s", text->len ? " && " : "", command);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gateway= and remote= that cannot be used, and rails that reach no other host without a gateway.
+ * Findings about gateway= and remote= that cannot be used, and about rails that need a gateway and have none.
  */
 #include "check/rows.h"
 
@@ -9,6 +9,7 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
+/* TRUE if a route leads through this NIC to a network that is not one of its subnets. */
 static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int family)
 {
     IBH_EACH_ROUTE (route, check) {
@@ -23,8 +24,8 @@ static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int fami
     return FALSE;
 }
 
-/* A cable's two ends, or single addresses: without a route by this NIC it reaches one other host, or none. NULL: it
- * reaches more. */
+/* Returns why the NIC reaches one peer at most, or NULL. A subnet for two hosts is a reason only with manage=yes and
+ * gateway=auto; for other rails it is an ordinary cable. */
 static const char *why_no_room(const IbhNic *nic, int family)
 {
     gboolean may_have_gateway = nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO;
@@ -47,8 +48,8 @@ gboolean ibh_nic_programs_family(const IbhNic *nic, int family)
     return FALSE;
 }
 
-/* Why it needs a gateway that it has not; NULL: it has it, or needs none. gateway= may ask for one in this family, and
- * name no other host of its subnets; and a prefix of remote= may go via the rail's own gateway. */
+/* Returns why the rail lacks a gateway that it needs in this family, or NULL. gateway= may name no host of the rail's
+ * subnets, remote= may need the rail's default gateway, or the subnets may be too small for more than one peer. */
 static const char *why_missing(const IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -101,11 +102,12 @@ IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *
                              iface, ibh_check_link_name(check, route->ifindex), setting, iface);
 }
 
-/* Main sends these packets through another NIC than the rail. That is right unless rp_filter drops the answers. */
+/* Sets the words for a packet that the main table sends through another NIC. That is right unless rp_filter drops the
+ * answers. */
 static void say_way(IbhSubject *about, IbhQuestion *question)
 {
     const IbhCheck *check = about->check;
-    const gboolean in_vain = ibh_question_is_answered_in_vain(check, question);
+    const gboolean in_vain = ibh_question_loses_answers(check, question);
     const IbhNic *through = ibh_rails_nic(check->rails, question->got.route->ifindex);
     g_autofree char *way = NULL, *why = NULL, *exception = NULL;
 
@@ -124,9 +126,9 @@ static void say_way(IbhSubject *about, IbhQuestion *question)
     }
 }
 
-/* If the rail has no default route of its own, main decides how packets beyond its subnets leave. Asks for a host that
- * no rule or route names. */
-gboolean ibh_gateway_is_others(IbhSubject *about)
+/* TRUE if the rail has no default route of its own, and the main table sends its packets to other networks through
+ * another NIC. We walk a packet to a host that no rule or route names. */
+gboolean ibh_rail_leaves_through_other(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
     const IbhPrefix world = ibh_prefix_of_world(about->family);
@@ -148,11 +150,11 @@ gboolean ibh_gateway_is_others(IbhSubject *about)
     return FALSE;
 }
 
-#define GATEWAYS_NAMED 4 /* of one address: a routing protocol may have hundreds */
+#define GATEWAYS_NAMED 4 /* at most, for one address: a routing protocol may have hundreds */
 
-/* Networks behind a host of another rail's subnet. Those by one gateway are one note. What lies in a subnet or remote=
- * of the rail is asked about elsewhere. */
-gboolean ibh_route_is_of_sibling(IbhSubject *about)
+/* TRUE if the main table sends packets of this address to a network behind a gateway of another rail. All networks
+ * behind one gateway share a finding. Other questions are about networks inside the rail's subnets and remote=. */
+gboolean ibh_route_leads_through_sibling(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
     const IbhRoute *route = about->route;

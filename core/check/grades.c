@@ -41,16 +41,17 @@ gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link)
     return TRUE;
 }
 
-/* The packet leaves through its own NIC. `near` is the NIC's address in whose subnet it is sent, or NULL. */
-static IbhGrade grade_by_itself(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
-                                const IbhAddress *near)
+/* Grades a packet that leaves through its own NIC. `near` is the NIC's address whose subnet has the destination, or
+ * NULL. */
+static IbhGrade grade_through_own_nic(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
+                                      const IbhAddress *near)
 {
     const IbhRoute *route = question->got.route;
     const gboolean same = ibh_trace_is_same_way(&question->got, ideal);
 
-    if (question->theirs)
+    if (question->is_foreign)
         return IBH_RIGHT;
-    /* On the rail's own wire, unless main has something more exact inside its subnet. */
+    /* The destination is on the rail's wire, unless the main table has a longer prefix inside the subnet. */
     if (route->gateway.family == AF_UNSPEC)
         return same || (near && !(ideal->route && ideal->route->dst.length > near->subnet.length)) ? IBH_RIGHT
                                                                                                    : IBH_DOUBTFUL;
@@ -61,6 +62,7 @@ static IbhGrade grade_by_itself(const IbhCheck *check, const IbhQuestion *questi
     return near && ibh_route_is_ours(route) ? IBH_NOTED : IBH_RIGHT;
 }
 
+/* Grades a packet from a rail's address to another host; `near` as above. */
 static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                               const IbhAddress *near)
 {
@@ -69,42 +71,43 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     const guint bits = ibh_ip_bits(&question->lookup.to);
     const IbhNic *by;
 
-    /* If there is no route, IPv4 sends packets of a socket that is bound to a NIC on the NIC's link. */
+    /* Without a route, IPv4 sends packets of a socket that is bound to a NIC directly to the NIC's link. */
     if (got->refused && question->lookup.bound && near && question->lookup.to.family == AF_INET)
         return IBH_RIGHT;
-    /* Other programs may refuse a part of the subnet, or networks beyond, but not the whole subnet. */
-    if (got->refused && question->theirs)
+    /* Foreign rules may refuse a part of the subnet, or other networks, but not the whole subnet. */
+    if (got->refused && question->is_foreign)
         return route && (!near || route->dst.length > near->subnet.length) ? IBH_RIGHT : IBH_WRONG;
     if (got->refused)
         return !ideal->refused ? IBH_WRONG : ideal->route ? IBH_DOUBTFUL : IBH_RIGHT;
-    if (route->type != RTN_UNICAST) /* a single address of lo may be a service's */
+    if (route->type != RTN_UNICAST) /* a single address on lo may belong to a service */
         return route->type == RTN_LOCAL && route->protocol == RTPROT_KERNEL && route->dst.length == bits ? IBH_NOTED
                                                                                                          : IBH_WRONG;
-    if (ibh_route_leads_by(route, question->nic->link->ifindex))
-        return grade_by_itself(check, question, ideal, near);
+    if (ibh_route_leads_through(route, question->nic->link->ifindex))
+        return grade_through_own_nic(check, question, ideal, near);
     if (!ibh_trace_is_same_way(got, ideal))
         return IBH_WRONG;
     /* The main table leads the whole link of the address through another NIC. */
     if (question->on_link && route->dst.length <= question->on_link)
         return IBH_WRONG;
-    if (!near && !question->on_link) /* in remote= what main has more exactly wins, through any NIC */
+    if (!near && !question->on_link) /* inside remote=, longer prefixes of the main table win, through any NIC */
         return IBH_NOTED;
     if (route->hops)
         return IBH_DOUBTFUL;
-    /* A route via a gateway is on purpose: for a network behind a host of the subnet. */
+    /* Somebody set a route via a gateway on purpose, for a network behind a host of the subnet. */
     by = ibh_rails_nic(check->rails, route->ifindex);
     if (!by || by->status != IBH_NIC_RAIL || route->gateway.family)
         return IBH_NOTED;
-    /* The other rail has a subnet inside this one's: a cable, or prefix-differs. If it is in this subnet, too, its
-     * route takes a part of it. */
+    /* The other rail's subnet may lie inside this one: a cable, or a wrong prefix length (prefix-differs). If the other
+     * rail is in this subnet, too, its route takes away a part of the subnet. */
     return ibh_nic_serves_subnet(by, &route->dst) &&
                    (ibh_prefix_has_one_peer(&route->dst) || !near || !ibh_nic_serves_subnet(by, &near->subnet))
                ? IBH_NOTED
                : IBH_DOUBTFUL;
 }
 
-/* The main table's first route to the subnet should lead to a wire: through a rail, or through another NIC, which is
- * noted. If main has no route to the subnet, or a default that refuses, its manager wants that. Longer prefixes win. */
+/* Grades traffic without a source address to a rail's subnet (that of `near`). The main table should send it to a wire:
+ * through a rail, or through another NIC, which we note. If the main table has no route to the subnet, or a default
+ * route that refuses, the manager wants that. Longer prefixes win. */
 static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                               const IbhAddress *near)
 {
@@ -128,19 +131,20 @@ static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question
     return nic->status == IBH_NIC_RAIL ? IBH_RIGHT : IBH_NOTED;
 }
 
-gboolean ibh_question_is_answered_in_vain(const IbhCheck *check, const IbhQuestion *question)
+gboolean ibh_question_loses_answers(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhSysctl key = IBH_SYSCTL_RP_FILTER;
     const IbhTrace *got = &question->got;
     const IbhNic *by = got->refused ? NULL : ibh_rails_nic(check->rails, got->route->ifindex);
 
-    if (question->kind != IBH_ASK_LEAVES || question->lookup.to.family != AF_INET || question->theirs || !by)
+    if (question->kind != IBH_ASK_LEAVES || question->lookup.to.family != AF_INET || question->is_foreign || !by)
         return FALSE;
     return by != question->nic && by->status == IBH_NIC_RAIL && got->route->gateway.family && !got->route->hops &&
            ibh_sysctl_effective(check->rails->snapshot, key, question->nic->link->sysctl[key]) == 1;
 }
 
-/* TRUE if a foreign route gives the packet a smaller MTU than the main table or, without one there, the NIC does. */
+/* TRUE if a foreign route gives the packet a smaller MTU than the route of the main table, or, if that has none, than
+ * the NIC. */
 static gboolean has_small_mtu(const IbhQuestion *question, const IbhTrace *ideal)
 {
     const IbhRoute *route = question->got.route;
@@ -149,8 +153,8 @@ static gboolean has_small_mtu(const IbhQuestion *question, const IbhTrace *ideal
                   given = ideal->route ? ibh_route_metric(ideal->route, RTAX_MTU) : 0,
                   own = (guint32)(question->lookup.to.family == AF_INET6 && link->mtu6 ? link->mtu6 : link->mtu);
 
-    return mtu && mtu < (given ? given : own) && ibh_route_leads_by(route, link->ifindex) &&
-           !ibh_route_is_ours(route) && !route->cached; /* which the kernel has learned */
+    return mtu && mtu < (given ? given : own) && ibh_route_leads_through(route, link->ifindex) &&
+           !ibh_route_is_ours(route) && !route->cached; /* the kernel learned the MTU of a cached route */
 }
 
 void ibh_question_grade(const IbhCheck *check, IbhQuestion *question)
@@ -171,10 +175,10 @@ void ibh_question_grade(const IbhCheck *check, IbhQuestion *question)
     }
     question->grade = grade_leaving(check, question, &ideal, near);
     if (question->grade == IBH_RIGHT && has_small_mtu(question, &ideal)) {
-        /* The route's author may know the wire; we do not. Nobody is expected to write into a rail's own table. */
+        /* Whoever set the MTU may know the wire. But other programs should not write into a rail's own table. */
         question->small_mtu = TRUE;
         question->grade = ibh_rails_nic_by_table(check->rails, got->route->table) ? IBH_DOUBTFUL : IBH_NOTED;
-    } else if (question->grade == IBH_NOTED && ibh_question_is_answered_in_vain(check, question)) {
+    } else if (question->grade == IBH_NOTED && ibh_question_loses_answers(check, question)) {
         question->grade = IBH_DOUBTFUL;
     }
 }

@@ -22,8 +22,9 @@ IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLo
     return g_steal_pointer(&config);
 }
 
-/* Skips blank lines: comments have become blank, and a comment more or less does not change the configuration. */
-static gboolean say_the_same(const char *text, const char *other)
+/* Compares two texts without their blank lines. Comments were replaced by blank lines, and do not change the
+ * configuration. */
+static gboolean are_equal_texts(const char *text, const char *other)
 {
     gsize length;
 
@@ -41,7 +42,7 @@ static gboolean say_the_same(const char *text, const char *other)
 
 IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files, IbhTableLookup lookup)
 {
-    if (!state->config || (files && say_the_same(state->config, files->text->str)))
+    if (!state->config || (files && are_equal_texts(state->config, files->text->str)))
         return NULL;
     return ibh_config_from_text(state->config, !state->is_private, lookup);
 }

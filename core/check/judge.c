@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Asks the rows of the table, in the order of a report: first what is missing, then each NIC, then packets, then what
- * is ours, then what keeps all of that as it is.
+ * Goes through the table of findings (rows.c) in the order of a report: missing rails; each NIC; packets; our rules and
+ * routes; the managers, hooks and scripts that keep these in place.
  */
 #include "check/rows.h"
 
@@ -35,7 +35,7 @@ static void ask_families(IbhSubject *about, int scope)
     }
 }
 
-/* If the manager of a rail that is down leaves it its address, it is as far away as one without. */
+/* A rail whose link is down is judged like a missing one, even if its manager leaves the address. */
 static void judge_missing(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -67,7 +67,7 @@ static void judge_wire(IbhSubject *about)
     ask_addresses(about, about->nic->addresses, IBH_OF_ADDRESS_ASKED_FOR);
     IBH_EACH (const IbhQuestion, question, about->check->questions) {
         about->question = question;
-        if (!ibh_question_is_of_proxy(about))
+        if (!ibh_subject_find_proxied(about))
             continue;
         ibh_subject_ask(about, IBH_OF_PROXY);
         ask_neighbours(about, IBH_OF_PROXY_ENTRY);
@@ -135,7 +135,7 @@ void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *misse
         ibh_subject_ask(&about, IBH_OF_NO_RAIL);
         g_string_truncate(words, 0);
     }
-    ibh_check_judge_ways(check);
+    ibh_check_judge_packets(check);
     ibh_check_judge_ours(&about);
     about.iface = "";
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {

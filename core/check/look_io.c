@@ -9,11 +9,11 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-#define ROUTES_MAX 10000 /* more of them come from a routing protocol: any answer counts as right */
-#define CACHED_MAX 256   /* each is a question for each rail, and may be a finding */
+#define ROUTES_MAX 10000 /* of one table; a routing protocol may add more, which we do not judge */
+#define CACHED_MAX 256   /* each adds a question for each rail, and may become a finding */
 
-/* Reads what an event does not need: the tables of foreign rules, which cut the rails' subnets into pieces, main and
- * table local. The error routes of main go into the snapshot, even if main has too many routes. */
+/* Reads tables that an event does not need into the facts: those of foreign rules, main and local. Reads the error
+ * routes of main into the snapshot, in case main has more than ROUTES_MAX routes. */
 static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
                                  GError **error)
 {
@@ -48,10 +48,11 @@ static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, I
 
 typedef struct {
     const IbhRails *rails;
-    const GArray *cached; /* IbhRoute: what was kept so far */
+    const GArray *cached; /* IbhRoute: the routes that were kept so far */
 } Cached;
 
-/* TRUE if a cached route takes packets from a rail: in its subnets and remote=, and anywhere if it has gateway=. */
+/* TRUE if a cached route can lead packets of a rail through another NIC: to a host in the rail's subnets or remote=, or
+ * to any host if gateway= is neither none nor auto. FALSE once CACHED_MAX routes are kept. */
 static gboolean may_lead_astray(gconstpointer of, const IbhRoute *route)
 {
     const Cached *cached = of;
@@ -67,7 +68,7 @@ static gboolean may_lead_astray(gconstpointer of, const IbhRoute *route)
     return FALSE;
 }
 
-/* Reads what the kernel has cached for single hosts, from routes of main (IPv6). */
+/* Reads the routes to single hosts that the kernel has cached in main (IPv6 only). */
 static gboolean look_into_cache(const IbhRails *rails, IbhFacts *facts, IbhNetlink *netlink, GError **error)
 {
     g_autoptr(GArray) routes = IBH_NEW_ARRAY(IbhRoute);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What --check reads beside what an event needs: look_io.c, from the kernel; managers_io.c, from network managers' own
- * files. Only NetworkManager is asked, through nm.so (nm-dispatcher/connections.c), for the names of its connections.
+ * Reads what --check needs and an event does not: look_io.c from the kernel, managers_io.c from the files of network
+ * managers. NetworkManager itself is asked for the names of its connections, through nm.so
+ * (nm-dispatcher/connections.c).
  */
 #pragma once
 
@@ -9,19 +10,20 @@
 #include "kernel/netlink.h"
 #include "plan/rails.h"
 
-/* Foreign routes in rails' tables and neighbours into the snapshot; the tables that foreign rules lead to, and settings
- * of rails, into the facts. */
+/* Reads neighbours and the error routes of main into the snapshot; reads main, table local, the tables of foreign
+ * rules, cached routes, and settings of rails into the facts. */
 gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
                         GError **error);
 
-/* Asks how the kernel would route a packet. */
+/* Asks the kernel how it would route a packet. */
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error);
 
-/* Fills in the managers of all links, with what keeps them from calling our hook, and hand-written scripts. `sysfs`
- * stands for /sys. A manager whose files cannot be read is unknown. */
+/* Fills in the managers of all links, why they do not call our hook, and hand-written scripts. `sysfs` replaces /sys. A
+ * manager whose files cannot be read is unknown. */
 void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts *facts);
 
-/* What nm.so exports. For each IbhManager of NetworkManager's it sets the connection's name, sets the manager to NULL
- * if NetworkManager only watches, and notes where NetworkManager prunes. Returns after this time at the latest. */
+/* The function that nm.so exports. For each IbhManager that is NetworkManager, sets the name of the connection, and
+ * `prunes4` and `prunes6`; sets the manager's name to NULL if NetworkManager only watches the link. Returns within
+ * `milliseconds`. */
 #define IBH_NM_FUNCTION "ibh_nm_name_connections"
 typedef void IbhNmFunction(GArray *managers, guint milliseconds);

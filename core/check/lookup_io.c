@@ -19,13 +19,13 @@ static gboolean on_answer(struct nlmsghdr *header, gpointer data)
     return ibh_route_read(header, answer->pool, &answer->route);
 }
 
-/* Ask as the RDMA stack does, that is, with uid 0 and without an IP protocol. IPv4 would take a missing protocol for
- * UDP, and apply rules for UDP. */
+/* Asks as the RDMA stack does, that is, with uid 0 and without an IP protocol. The IPv4 code treats a missing protocol
+ * as UDP, and would apply rules for UDP, so we send `neutral`, the protocol that the fewest rules name. */
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error)
 {
     const gboolean ipv4 = lookup->to.family == AF_INET;
     const guint bits = ibh_ip_bits(&lookup->to);
-    /* Without RTM_F_LOOKUP_TABLE, IPv4 reports main whatever the table is. */
+    /* Without RTM_F_LOOKUP_TABLE, IPv4 always reports main as the table. */
     const guint match = RTM_F_FIB_MATCH | (ipv4 ? RTM_F_LOOKUP_TABLE : 0);
     const struct rtmsg fixed = {.rtm_family = (guint8)lookup->to.family,
                                 .rtm_dst_len = (guint8)bits,
@@ -50,11 +50,11 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
     lookup->error = lookup->oif = lookup->type = 0;
     lookup->hops = NULL;
     if (!ibh_netlink_talk(netlink, message, on_answer, &answer, &local)) {
-        if (local->code == EIO || local->code == EBADMSG) { /* no answer of the kernel */
+        if (local->code == EIO || local->code == EBADMSG) { /* the kernel did not answer */
             g_propagate_error(error, g_steal_pointer(&local));
             return FALSE;
         }
-        lookup->error = local->code; /* a refusal is an answer, too */
+        lookup->error = local->code; /* the kernel refuses the packet: an answer */
         return TRUE;
     }
     ibh_route_resolve_nexthop(netlink, &answer.route);

@@ -23,7 +23,7 @@
 #define IFUPDOWN "/etc/network/if-up.d/ib-hook"
 #define SCRIPTS "/etc/sysconfig/network-scripts"
 
-/* TRUE if root owns the file or directory, and no other user can write it. A link is not trusted. */
+/* TRUE if root owns the file or directory, and no other user can write it. Symbolic links are not trusted. */
 static gboolean is_trusted(const IbhTree *tree, const char *path)
 {
     struct stat status;
@@ -34,13 +34,13 @@ static gboolean is_trusted(const IbhTree *tree, const char *path)
     return looked >= 0 && ibh_file_check_trusted(&status, path, NULL);
 }
 
-/* ---- our hook: is it called? ---- */
+/* ---- is our hook called? ---- */
 
-/* Where SELinux is enforced, programs of these types stay in their caller's domain, which is not allowed to do our
- * work. */
+/* If SELinux is enforcing, programs with these labels run in the domain of their caller, which may not change rules and
+ * routes. */
 #define CONFINED ":(bin|lib|usr|etc)_t(:|$)"
 
-/* Returns why a hook cannot run, or NULL. A link that leads out of a copy is not judged. */
+/* Returns why a hook cannot run, or NULL. With --sysfs, a link that leads out of the directory is not judged. */
 static char *why_unusable(const IbhTree *tree, const char *place)
 {
     g_autofree char *enforce = NULL;
@@ -60,7 +60,7 @@ static char *why_unusable(const IbhTree *tree, const char *place)
     return NULL;
 }
 
-/* What a path is: a link to /dev/null masks. */
+/* What is at a path: nothing, a link to /dev/null (systemd calls that a mask), or anything else. */
 typedef enum { NOTHING, MASK, SOMETHING } Standing;
 
 G_GNUC_PRINTF(2, 3)
@@ -106,9 +106,10 @@ static gboolean is_enabled(const IbhTree *tree, const char *unit)
            look_for(tree, "/etc/systemd/system/multi-user.target.wants/%s", unit);
 }
 
-/* D-Bus starts NetworkManager's service by its alias, a link that only an enabled unit has. Other services start at
- * boot, which may still go on; while they run, systemd keeps a link of their name. */
-static void look_at_service(const IbhTree *tree, const char *unit, const char *alias, IbhManager *manager)
+/* Sets why a service does not call hooks, and the remedy. D-Bus starts NetworkManager's dispatcher through an alias, a
+ * link that exists only if the unit is enabled. Other services start at boot, which may not be over yet; systemd keeps
+ * a link with the unit's name while it runs. */
+static void find_why_inactive(const IbhTree *tree, const char *unit, const char *alias, IbhManager *manager)
 {
     const char *masked = look_for_unit(tree, unit) == MASK             ? unit
                          : alias && look_for_unit(tree, alias) == MASK ? alias
@@ -133,8 +134,9 @@ static void look_at_service(const IbhTree *tree, const char *unit, const char *a
     }
 }
 
-/* The first place that exists counts. An init other than systemd may start the service in any way. */
-static void look_at_call(IbhTree *tree, const char *const *places, const char *const *units, IbhManager *manager)
+/* Sets why our hook is not called. The first of its places that exists counts. Without systemd, we do not know how the
+ * service is started. */
+static void find_why_not_called(IbhTree *tree, const char *const *places, const char *const *units, IbhManager *manager)
 {
     const char *const *place = places;
 
@@ -147,28 +149,31 @@ static void look_at_call(IbhTree *tree, const char *const *places, const char *c
     else
         manager->inactive = why_unusable(tree, *place);
     if (!manager->inactive && units[0] && ibh_tree_has(tree, "run/systemd/system"))
-        look_at_service(tree, units[0], units[1], manager);
+        find_why_inactive(tree, units[0], units[1], manager);
 }
 
-/* ---- one manager after the other: whose file says that the link is its own ---- */
+/* ---- which manager configures a link ---- */
 
 #define NETWORKD "(?s)\\A(?=.*?^ADMIN_STATE=(?!unmanaged$)[^\n]).*?^NETWORK_FILE="
 #define NETPLAN NETWORKD "/run/systemd/network/10-netplan-([^\n]*)\\.network$"
 #define MANAGED "(?s)\\A(?=.*?^managed=true$)(?:.*?^connection-uuid=([-0-9A-Fa-f]{36})$)?"
-#define PICKLED "(?:\\x8c#|X#\\x00{3})(@)" /* by Python: the length, in one byte or in four, and the name */
+#define PICKLED "(?:\\x8c#|X#\\x00{3})(@)" /* a name pickled by Python, after its length in one byte or in four */
 
-/* NetworkManager comes late: it calls a NIC "managed" also if another manager configures it and NetworkManager only
- * watches. RHEL's scripts keep no state: a NIC with an ifcfg file is theirs unless NetworkManager, which reads these
- * files too, says that it manages the NIC. ifupdown2 keeps its stanzas in a directory that any user could have made,
- * with links to anywhere, and that outlives a boot: its lock is of this boot. */
+/* The first row whose file mentions the link wins. NetworkManager calls a NIC "managed" even if another manager
+ * configures the NIC and NetworkManager only watches, so its row is behind those. RHEL's network scripts keep no state:
+ * they configure a NIC that has an ifcfg file, unless NetworkManager, which reads these files too, manages it.
+ * ifupdown2 keeps its state in a directory that any user could have made and that outlives a boot, so we also need its
+ * lock, which does not. */
 static const struct {
     const char *name;
-    const char *file;     /* @: the link's name, #: its number */
-    const char *says;     /* matches where the link is its own, and has the connection in parentheses; "": the file does
-                             both. @: the link's name, #: the length of that */
-    const char *hooks[3]; /* where ours is called, in its order: the first that exists counts */
-    const char *units[2]; /* the service that calls it, and its alias for D-Bus; NULL: the manager does, or no alias */
-    const char *needs;    /* it is there, or this manager is not: of files outside of /run, which have to be root's */
+    const char *file;     /* @ stands for the link's name, # for its index */
+    const char *says;     /* matches if the manager configures the link; the group is the connection. @ stands for the
+                             link's name, # for the length of the name. "": the file need only exist, and its name is
+                             the connection */
+    const char *hooks[3]; /* the places of our hook; the first that exists counts */
+    const char
+        *units[2];     /* the service that calls hooks (NULL: the manager itself does), its alias for D-Bus (or NULL) */
+    const char *needs; /* if not "": a file without which the manager is not there; then `file` has to be root's */
 } rows[] = {
     {"netplan", "/run/systemd/netif/links/#", NETPLAN, {CONFIGURED, ROUTABLE}, {NETWORKD_DISPATCHER}, ""},
     {"systemd-networkd",
@@ -198,11 +203,11 @@ static char *fill_in(const char *text, const char *name, const char *number)
     return g_strjoinv(name, rest);
 }
 
-/* TRUE if the text says that the manager configures the link. */
-static gboolean says_so(const char *says, const char *name, const GString *text, char **ret_connection)
+/* TRUE if the text says that the manager configures the link. Sets the connection, or NULL. */
+static gboolean names_link(const char *says, const char *name, const GString *text, char **ret_connection)
 {
     g_autofree char *length = g_strdup_printf("\\x%02x", (guint)strlen(name)), *pattern = NULL, *found = NULL;
-    g_autoptr(GString) bytes = g_string_new(NULL); /* a name may have any */
+    g_autoptr(GString) bytes = g_string_new(NULL); /* as hexadecimal: a name may have any bytes */
     g_autoptr(GRegex) regex = NULL;
     g_autoptr(GMatchInfo) match = NULL;
 
@@ -217,15 +222,15 @@ static gboolean says_so(const char *says, const char *name, const GString *text,
     return TRUE;
 }
 
-/* Whose file it is. */
+/* Who wrote a file. */
 typedef enum {
-    OF_MANAGER,   /* in /run */
-    OF_ROOT,      /* it and its directory have to be root's; it may be a link */
-    OF_HAND,      /* hand-written: no link, because our hooks are links, and a link to /dev/null masks */
-    OF_HAND_HOOK, /* managers run it only if it is executable */
+    OF_MANAGER,   /* a manager, in /run */
+    OF_ROOT,      /* root: the file and its directory have to be root's; the file may be a link */
+    OF_HAND,      /* a person: not a link, because our hooks are links, and masks are links to /dev/null */
+    OF_HAND_HOOK, /* a person, for a manager that runs the file only if it is executable */
 } Source;
 
-/* Reads a regular file; NULL if there is none that counts. */
+/* Returns the text of a regular file; NULL if there is none, or if its owner or mode is wrong for its source. */
 static GString *read_text(const IbhTree *tree, const char *path, Source source, gboolean *ret_public)
 {
     g_autofree char *directory = g_path_get_dirname(path);
@@ -239,7 +244,7 @@ static GString *read_text(const IbhTree *tree, const char *path, Source source, 
     counts = S_ISREG(status.st_mode);
     if (source == OF_ROOT)
         counts = counts && is_trusted(tree, directory) && ibh_file_check_trusted(&status, path, NULL);
-    if (source >= OF_HAND) /* managers do not run what is not root's */
+    if (source >= OF_HAND) /* managers do not run files of other users than root */
         counts = counts && (status.st_uid == 0 || status.st_uid == geteuid());
     if (source == OF_HAND_HOOK)
         counts = counts && (status.st_mode & S_IXUSR);
@@ -250,6 +255,7 @@ static GString *read_text(const IbhTree *tree, const char *path, Source source, 
     return text;
 }
 
+/* Adds the manager that configures the link, if any. If `hooks`, also finds out whether it calls our hook. */
 static void read_manager(IbhTree *tree, const IbhLink *link, gboolean hooks, GArray *managers)
 {
     g_autofree char *number = g_strdup_printf("%d", link->ifindex);
@@ -263,12 +269,12 @@ static void read_manager(IbhTree *tree, const IbhLink *link, gboolean hooks, GAr
 
         if (!needs[0] || ibh_tree_has(tree, "%s", needs + 1))
             text = read_text(tree, path, needs[0] ? OF_ROOT : OF_MANAGER, &is_public);
-        if (!text || (rows[i].says[0] && !says_so(rows[i].says, link->name, text, &manager.connection)))
+        if (!text || (rows[i].says[0] && !names_link(rows[i].says, link->name, text, &manager.connection)))
             continue;
         if (!rows[i].says[0])
             manager.connection = g_path_get_basename(path);
         if (hooks)
-            look_at_call(tree, rows[i].hooks, rows[i].units, &manager);
+            find_why_not_called(tree, rows[i].hooks, rows[i].units, &manager);
         g_array_append_val(managers, manager);
         return;
     }
@@ -276,7 +282,7 @@ static void read_manager(IbhTree *tree, const IbhLink *link, gboolean hooks, GAr
 
 /* ---- names of connections ---- */
 
-/* The plugin's code will run in this process. */
+/* Loads nm.so, whose code runs in this process, so only root may have written it, and calls its function. */
 static void name_connections(const IbhTree *tree, GArray *managers)
 {
     IbhNmFunction *function = NULL;
@@ -284,8 +290,8 @@ static void name_connections(const IbhTree *tree, GArray *managers)
 
     if (!is_trusted(tree, IBH_PLUGIN_DIR) || !is_trusted(tree, IBH_PLUGIN_DIR "/nm.so"))
         return;
-    clearenv(); /* libnm takes from it which bus to ask and which file to write */
-    /* It stays loaded: GLib's threads and types would not survive an unload. */
+    clearenv(); /* the environment tells libnm which bus to ask and which file to write */
+    /* The plugin stays loaded: GLib's threads and types would not survive dlclose(). */
     plugin = dlopen(IBH_PLUGIN_DIR "/nm.so", RTLD_NOW | RTLD_LOCAL);
     if (plugin)
         *(void **)(&function) = dlsym(plugin, IBH_NM_FUNCTION);
@@ -293,12 +299,12 @@ static void name_connections(const IbhTree *tree, GArray *managers)
         function(managers, NM_MILLISECONDS);
 }
 
-/* ---- hand-written files, where managers look for hooks and rules, and what a boot runs ---- */
+/* ---- hand-written files: hooks and rules for managers, and scripts that run at boot ---- */
 
 #define SCRIPT_MAX ((gsize)64 * 1024)
-#define N_SCRIPTS 512 /* no more of them are read */
+#define N_SCRIPTS 512 /* we read no more files */
 
-/* Files, or, with a pattern, those of a directory. */
+/* `place` is a file or, if there is a pattern, a directory. */
 static const struct {
     const char *place;
     const char *pattern;
@@ -345,7 +351,7 @@ static void read_scripts(IbhTree *tree, const char *place, const char *pattern, 
     script.path = ibh_text_printable(place);
     script.text = g_string_free(g_steal_pointer(&text), FALSE);
     g_array_append_val(facts->scripts, script);
-    /* cppcheck-suppress memleak ; the array has the text */
+    /* cppcheck-suppress memleak ; the array owns the text */
 }
 
 /* ---- all ---- */
@@ -355,7 +361,7 @@ void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts 
     g_auto(IbhTree) tree = ibh_tree_of(sysfs);
     gboolean hooks, asks = FALSE;
 
-    if (tree.complete && !ibh_store_is_home()) /* /run and /etc describe the namespace of process 1 */
+    if (tree.complete && !ibh_store_is_home()) /* /run and /etc describe another network namespace, that of process 1 */
         return;
     hooks = ibh_tree_has(&tree, "usr/bin/ib-hook");
     facts->watched = tree.complete && ibh_watch_is_running();

@@ -6,8 +6,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* ---- which ---- */
+/* ---- which rails are missing ---- */
 
+/* Finds out where the rail is, and adds it unless it is to be forgotten. */
 static void add_judged(GArray *missed, IbhKnownRail one, const IbhRails *rails, const IbhConfig *config)
 {
     ibh_known_look(&one, rails, config);
@@ -15,8 +16,8 @@ static void add_judged(GArray *missed, IbhKnownRail one, const IbhRails *rails, 
         g_array_append_val(missed, one);
 }
 
-/* Two known rails may have had one name. */
-static gboolean is_known(const GArray *missed, const IbhRails *rails, const char *name)
+/* TRUE if the list has the NIC that has this name now, or, if there is no such NIC, a rail that had the name. */
+static gboolean has_name(const GArray *missed, const IbhRails *rails, const char *name)
 {
     const IbhLink *link = ibh_snapshot_link_by_name(rails->snapshot, name);
 
@@ -38,7 +39,7 @@ GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolea
 
         g_strlcpy(wanted.iface, setting->pattern, sizeof wanted.iface);
         if (setting->key == IBH_KEY_MANAGE && setting->value == IBH_MANAGE_YES && setting->rank == IBH_RANK_EXACT &&
-            !is_known(missed, rails, setting->pattern))
+            !has_name(missed, rails, setting->pattern))
             add_judged(missed, wanted, rails, config);
     }
     IBH_EACH_BACK (const IbhKnownRail, one, missed) {
@@ -48,7 +49,7 @@ GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolea
     return missed;
 }
 
-const IbhKnownRail *ibh_missing_again(const GArray *known, const IbhKnownRail *now)
+const IbhKnownRail *ibh_missing_find_same(const GArray *known, const IbhKnownRail *now)
 {
     const IbhKnownRail *named = NULL;
 
@@ -68,7 +69,7 @@ gboolean ibh_missing_is_fault(IbhMissing missing)
     return missing >= IBH_LACKS_ADDRESS;
 }
 
-/* ---- what is said of them ---- */
+/* ---- why, in words ---- */
 
 const char *ibh_missing_text(IbhMissing missing)
 {
@@ -101,7 +102,7 @@ char *ibh_known_pci(const IbhKnownRail *known)
 
 #define GUID_TEXT_LEN (8 * 3 - 1)
 
-/* "; PCI 0000:81:00.1, MAC 0c:42:a1:00:00:01, configured by NetworkManager"; "": none of them is known. */
+/* "; PCI 0000:81:00.1, MAC 0c:42:a1:00:00:01, configured by NetworkManager"; "" if nothing is known. */
 static char *say_hardware(const IbhCheck *check, const IbhKnownRail *known, gboolean has_lost_its_name)
 {
     g_autofree char *pci = ibh_known_pci(known);
@@ -120,7 +121,7 @@ static char *say_hardware(const IbhCheck *check, const IbhKnownRail *known, gboo
     return g_string_free(text, FALSE);
 }
 
-/* Says what a missing rail means: its address is not reachable, unless another NIC has it now. */
+/* Sets the word for what a missing rail means: its address is not reachable, unless another NIC has it now. */
 static void say_consequence(IbhSubject *about)
 {
     const IbhKnownRail *missed = about->missed;
@@ -136,7 +137,7 @@ static void say_consequence(IbhSubject *about)
                     missed->hardware[0] ? "a rail is missing" : "it is no rail, although manage=yes is set");
 }
 
-/* The manager of a NIC knows why it has no address. */
+/* Always TRUE. If the NIC has a manager, the remedy is to look there for why it has no address. */
 gboolean ibh_missed_lacks_address(IbhSubject *about)
 {
     const IbhManager *manager =
@@ -150,8 +151,8 @@ gboolean ibh_missed_lacks_address(IbhSubject *about)
     return TRUE;
 }
 
-/* If the rail is gone, another NIC may have its name now. Then the finding hits no NIC, and --undo by that name has to
- * be followed by --apply for the other NIC. */
+/* If the rail is gone, another NIC may have its name now. Then the finding is about no NIC, and after --undo with that
+ * name the other NIC needs --apply. */
 void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed)
 {
     const IbhCheck *check = about->check;
@@ -164,7 +165,8 @@ void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed)
         return;
     about->missed = missed;
     about->iface = has_lost_its_name ? "" : iface;
-    if (missed->why == IBH_LACKS_CARRIER || missed->why == IBH_LACKS_ADDRESS) { /* its port may say more */
+    if (missed->why == IBH_LACKS_CARRIER ||
+        missed->why == IBH_LACKS_ADDRESS) { /* a finding about its port may say more */
         about->finding = ibh_findings_find(about->findings, "port-not-active", iface, NULL);
         if (!about->finding)
             about->finding = ibh_findings_find(about->findings, "sm-missing", iface, NULL);
@@ -181,7 +183,7 @@ void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed)
     g_string_truncate(about->words, 0);
 }
 
-/* ---- a rail stands, but one family of it has gone ---- */
+/* ---- rails that have lost one address family ---- */
 
 const IbhIp *ibh_check_find_lost_address(const IbhCheck *check, const IbhNic *nic, int family)
 {

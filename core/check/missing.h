@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which rails are missing, for those who say so: --check and --watch.
+ * Finds missing rails, for --check and --watch.
  */
 #pragma once
 
 #include "plan/known.h"
 
-/* IbhKnownRail: what was a rail, or has a section of its own with manage=yes, and is none; `all`: or is one. Of what
- * has a section only the name is known. */
+/* Returns the NICs (IbhKnownRail) that should be rails and are not (if `all`: also those that are): known rails, and
+ * NICs that have a section of their own with manage=yes. Of a NIC that has only a section we know only the name. */
 GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolean all);
-/* The same, and what only the host's files tell: whether hardware that is gone is elsewhere (missing_io.c). */
+/* Returns the same list, but looks in sysfs whether hardware that is gone is only out of sight (missing_io.c). */
 GArray *ibh_missing_find(const IbhRails *rails, const IbhConfig *config, const char *sysfs, gboolean all);
 
-gboolean ibh_missing_is_fault(IbhMissing missing); /* neither there nor away on purpose */
-/* Of what is missing: "its link has no carrier". It ends a sentence. */
+gboolean ibh_missing_is_fault(IbhMissing missing); /* TRUE if the rail is neither there nor away on purpose */
+/* "its link has no carrier", for the end of a sentence. */
 const char *ibh_missing_text(IbhMissing missing);
 
-/* The same one in an earlier list: its slot tells, or, where one of both has none, its name; NULL: none. */
-const IbhKnownRail *ibh_missing_again(const GArray *known, const IbhKnownRail *now);
+/* Returns the rail of an earlier list that has the slot of `now`, or, if one of the two has no slot, the name of `now`;
+ * NULL if there is none. */
+const IbhKnownRail *ibh_missing_find_same(const GArray *known, const IbhKnownRail *now);

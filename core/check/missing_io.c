@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-/* Something is in its slot, and a driver has it: that of a pod or of a virtual machine, perhaps. Where the slot is not
- * known: its RDMA device is there. */
-static gboolean is_there(const char *sysfs, const IbhKnownRail *known)
+/* TRUE if a driver uses the hardware in the rail's slot, perhaps for a pod or a virtual machine. If the slot is not
+ * known, TRUE if the rail's RDMA device exists. */
+static gboolean is_elsewhere(const char *sysfs, const IbhKnownRail *known)
 {
     g_auto(IbhTree) tree = ibh_tree_of(sysfs);
 
@@ -22,10 +22,10 @@ GArray *ibh_missing_find(const IbhRails *rails, const IbhConfig *config, const c
     GArray *missed = ibh_missing_list(rails, config, all);
 
     IBH_EACH_BACK (IbhKnownRail, one, missed) {
-        if (one->why == IBH_IS_GONE && is_there(sysfs, one))
+        if (one->why == IBH_IS_GONE && is_elsewhere(sysfs, one))
             one->why = IBH_ELSEWHERE;
         if (one->why == IBH_NO_SUCH_NIC && !ibh_store_is_home())
-            IBH_REMOVE(IbhKnownRail, one, missed); /* the configuration is of the host, not of a container or a test */
+            IBH_REMOVE(IbhKnownRail, one, missed); /* the configuration is the host's, not a container's */
     }
     return missed;
 }

@@ -13,7 +13,7 @@ gboolean ibh_rule_is_expected(const IbhRule *rule)
            (rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL);
 }
 
-/* The rules that every host has. */
+/* The rules that the kernel makes on every host. */
 #define PLAIN(af, place, number)                                                                                       \
     {                                                                                                                  \
         .family = (af), .from.ip.family = (af), .priority = (place), .table = (number), .action = FR_ACT_TO_TBL,       \
@@ -61,7 +61,7 @@ void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean our
     add_routes(fib, snapshot->routes, ours);
 }
 
-/* What main says is as it should be, but not what the kernel has learned by it of another NIC's packets. */
+/* TRUE for routes of main and default, except those that the kernel has cached. */
 static gboolean is_ideal(const IbhRoute *route)
 {
     return !route->cached && (route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_MAIN - 1);
@@ -82,7 +82,7 @@ IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
     ibh_fib_regroup(fib);
     for (guint i = 0; kind == IBH_MODEL_IDEAL && i < G_N_ELEMENTS(plain); i++)
         ibh_fib_add_rule(fib, &plain[i]);
-    /* Unbound traffic is spread by what stands: there is one form of it. */
+    /* Copy the rules and routes that spread unbound traffic: there is only one form of them. */
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
         if (ibh_rule_is_spread(rule))
             ibh_fib_add_rule(fib, rule);

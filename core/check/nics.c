@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A NIC by itself: why it is no rail, and what other values or tables a rail has than it should.
+ * Findings about a single NIC: why it is no rail, or which values or table of a rail are wrong.
  */
 #include "check/rows.h"
 
 #include <sys/socket.h>
 
-#define ANSWERS_NOTHING 8 /* arp_ignore; 3 to 7 ignore nothing that matters here */
+#define ANSWERS_NOTHING 8 /* the arp_ignore that answers no request; 3 to 7 ignore nothing that matters here */
 
 gboolean ibh_rail_answers_nothing(IbhSubject *about)
 {
@@ -31,7 +31,7 @@ gboolean ibh_rail_has_value_of_all(IbhSubject *about)
 }
 
 /* TRUE if the configuration has given the rail's automatic table number to another NIC. */
-gboolean ibh_rail_has_moved(IbhSubject *about)
+gboolean ibh_rail_has_other_table(IbhSubject *about)
 {
     const IbhNic *nic = about->nic;
     const guint32 number = IBH_TABLE_BASE + nic->rank;
@@ -47,8 +47,8 @@ gboolean ibh_rail_has_moved(IbhSubject *about)
 
 /* ---- NICs that are no rails ---- */
 
-/* A trial that was not confirmed may have cut its user off, so the configuration should be read before it is applied
- * again. If no rail is left, one command ends all holds, those of silent NICs, too. */
+/* TRUE if the NIC is held. An --apply that was not confirmed may have cut its user off, so the remedy for a kept NIC is
+ * to correct the configuration first. If no rail is left, one command ends all holds. */
 gboolean ibh_nic_is_held(IbhSubject *about)
 {
     const IbhRails *rails = about->check->rails;
@@ -87,8 +87,8 @@ static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *a
     return 0;
 }
 
-/* TRUE if a kept NIC has rules, but an event has removed the route that they lead to. What the configuration wants does
- * not matter for a kept NIC. */
+/* TRUE if a kept NIC has rules, but an event has removed the route in their table. We do not compare with the
+ * configuration, which has no effect on a kept NIC. */
 gboolean ibh_nic_is_kept_astray(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

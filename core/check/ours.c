@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is missing, stale or wrong of ours: one finding, one fix.
+ * The finding about our own rules, routes and sysctl values: they are missing, stale or wrong, and one command repairs
+ * them.
  */
 #include "check/rows.h"
 
 #include "check/missing.h"
 #include "plan/want.h"
 
-/* A NIC that is no rail any more, or is down, leaves rules behind. Another finding says why, so these are no fault. */
+/* TRUE if an operation of the plan is no fault: a NIC that is no rail any more, or is down, leaves rules behind, and
+ * another finding says why. */
 static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhNic *nic, const IbhOp *op)
 {
     const IbhFinding *worst = ibh_findings_worst(check->findings, op->iface);
     const IbhKnownRail *missed = op->type == IBH_OP_RULE_DEL ? ibh_known_with(check->missed, &op->rule.from.ip) : NULL;
 
     if (nic && nic->status == IBH_NIC_RAIL && op->type == IBH_OP_SYSCTL_SET)
-        return ibh_want_sysctl(check->rails, nic, op->key) == nic->link->sysctl[op->key]; /* other only meanwhile */
+        return ibh_want_sysctl(check->rails, nic, op->key) ==
+               nic->link->sysctl[op->key]; /* the plan changes the value only for a moment */
     if (nic && nic->status == IBH_NIC_RAIL)
         return ibh_op_removes(op->type) &&
                (!(nic->link->flags & IFF_UP) || ibh_check_find_lost_address(check, nic, op->unit.family));
@@ -24,7 +27,7 @@ static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhNic *nic, c
     return (!nic || nic->status == IBH_NIC_NO_CANDIDATE) && missed && !missed->link;
 }
 
-/* Another program's route stands in the place of one of ours, with the metric that is ib-hook's mark. */
+/* TRUE if a foreign route has the table, prefix and metric of a route that we want to add. */
 gboolean ibh_place_is_taken(IbhSubject *about)
 {
     const IbhSnapshot *snapshot = about->check->rails->snapshot;
@@ -43,16 +46,17 @@ gboolean ibh_place_is_taken(IbhSubject *about)
     return FALSE;
 }
 
-/* What is wrong about a NIC, and about its packets. */
+/* What is wrong with a NIC and its packets. */
 typedef struct {
-    const IbhNic *nic;         /* NULL: none, and packets without a source address */
-    const IbhOp *first;        /* the operation that says most; NULL: none is about this NIC */
-    const IbhQuestion *packet; /* the first of this family; NULL: none was asked about */
+    const IbhNic *nic;         /* NULL: the host, and packets without a source address */
+    const IbhOp *first;        /* the most important operation; NULL: no operation is about this NIC */
+    const IbhQuestion *packet; /* the first packet of that operation's family; NULL: none was asked about */
     const IbhQuestion
-        *astray;       /* the first that another NIC sends, but would not if all of ours were there; NULL: none */
-    gboolean is_right; /* all of ours in its place would change nothing; what has no source is right on any rail */
+        *astray;       /* the first packet that leaves through another NIC only because ours are missing; NULL: none */
+    gboolean is_right; /* all packets go as they would after --apply; those without a source may use any rail */
 } Hit;
 
+/* Returns what the operations and the questions say about a NIC (NULL: about the host). */
 static Hit look_at_nic(const IbhCheck *check, const IbhNic *nic, const GPtrArray *wrong)
 {
     Hit hit = {.nic = nic};
@@ -73,19 +77,19 @@ static Hit look_at_nic(const IbhCheck *check, const IbhNic *nic, const GPtrArray
             continue;
         repaired = ibh_fib_walk(check->repaired, &question->lookup);
         is_asked = TRUE;
-        is_wrong |= question->grade > IBH_NOTED || question->ours ||
+        is_wrong |= question->grade > IBH_NOTED || question->apply_repairs ||
                     (!is_unbound && !ibh_trace_is_same_answer(&question->got, &repaired));
         if (!hit.packet && question->kind == (nic ? IBH_ASK_LEAVES : IBH_ASK_UNBOUND) &&
             question->lookup.to.family == hit.first->unit.family)
             hit.packet = question;
-        if (!hit.astray && question->ours && ibh_question_goes_astray(question))
+        if (!hit.astray && question->apply_repairs && ibh_question_goes_astray(question))
             hit.astray = question;
     }
     hit.is_right = is_asked && !is_wrong;
     return hit;
 }
 
-/* Main has got a route, or lost one, since the rail took over what main has through this NIC. */
+/* Returns a route of the main table, via a gateway of this NIC, that the plan copies into a rail's table, or NULL. */
 static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *wrong, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhOp, op, wrong) {
@@ -120,7 +124,7 @@ static char *say_no_default(const IbhNic *nic, int family)
     return NULL;
 }
 
-/* Says what happens to the packets, and why. The caller frees it. */
+/* Returns what happens to the packets, and why. The caller frees the text. */
 static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wrong)
 {
     static const char *const effects[] = {
@@ -167,8 +171,8 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
     return way ? g_strconcat(way, ": ", state->str, NULL) : g_strdup(state->str);
 }
 
-/* One finding for all of it. Its message is about the first NIC whose packets leave through another one, or else about
- * the first NIC with an operation. It is a warning if the packets of all these NICs go as they should. */
+/* Adds one finding for all operations. Its message is about the first NIC whose packets leave through another NIC, or
+ * else about the first NIC with an operation. It is a warning if the packets of all these NICs go as they should. */
 void ibh_check_judge_ours(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -210,11 +214,11 @@ void ibh_check_judge_ours(IbhSubject *about)
     IBH_EACH (const Hit, hit, hits) {
         const char *iface = hit->nic->link->name;
 
-        ibh_finding_says(finding, iface, say_hit(check, hit, wrong));
+        ibh_finding_add_text(finding, iface, say_hit(check, hit, wrong));
         if (hit->astray)
-            ibh_finding_leads_astray(finding, iface);
+            ibh_finding_set_astray(finding, iface);
         if (hit->is_right)
-            ibh_finding_spares(finding, iface);
+            ibh_finding_set_harmless(finding, iface);
     }
     if (hits->len ? is_right : worst.is_right)
         finding->severity = IBH_WARNING;

@@ -6,7 +6,7 @@
 
 typedef struct {
     GArray *prefixes; /* IbhPrefix */
-    GHashTable *ours; /* IbhIp: addresses of this host, and the edges of subnets: they stand for no other host */
+    GHashTable *ours; /* IbhIp: addresses that no other host can have: those of this host, and the edges of subnets */
 } Cuts;
 
 static void cut(const Cuts *cuts, const IbhPrefix *prefix)
@@ -31,8 +31,9 @@ static IbhIp last_address(const IbhPrefix *prefix)
     return ip;
 }
 
-/* Cuts out the first and the last address of a subnet if no host can have them. Table local tells: since Linux 5.14 a
- * host can have the first one, but not on a cable with two ends. In IPv6 the first address is any router's. */
+/* Cuts out the first and the last address of a subnet if no host can have them. In IPv4, table local has a route for
+ * such an address; since Linux 5.14 it has none for the first address. In a subnet for two hosts, both are cut out. In
+ * IPv6, the first address stands for any router. */
 static void cut_edges(const Cuts *cuts, const IbhFib *actual, const IbhPrefix *subnet)
 {
     const IbhIp edges[] = {subnet->ip, last_address(subnet)};
@@ -48,6 +49,7 @@ static void cut_edges(const Cuts *cuts, const IbhFib *actual, const IbhPrefix *s
     }
 }
 
+/* Cuts out the prefixes of routes, but for those of everything and of link-local addresses. */
 static void cut_routes(const Cuts *cuts, const GArray *routes)
 {
     IBH_EACH (const IbhRoute, route, routes) {
@@ -56,10 +58,10 @@ static void cut_routes(const Cuts *cuts, const GArray *routes)
     }
 }
 
-/* Cuts the world by subnets and their edges, by remote=, and by what foreign rules and all routes name. */
+/* Cuts out subnets and their edges, remote=, and the prefixes that foreign rules and all routes name. */
 static void cut_world(const Cuts *cuts, const IbhCheck *check)
 {
-    /* Other networks, without the parts where no host can be. */
+    /* /0 stands for other networks. The first part of each is cut out, because no host can be there. */
     static const char *const beyond[] = {"0.0.0.0/0", "0.0.0.0/8", "::/0", "::/3"};
     const IbhSnapshot *snapshot = check->rails->snapshot;
     IbhPrefix prefix;
@@ -67,7 +69,7 @@ static void cut_world(const Cuts *cuts, const IbhCheck *check)
     IBH_EACH (const IbhAddress, address, snapshot->addresses) {
         const IbhNic *nic = ibh_rails_nic(check->rails, address->ifindex);
 
-        /* A single address on lo or a dummy is a service's, or by mistake a peer's: --check asks about it. */
+        /* A single address on lo or a dummy belongs to a service, or by mistake to a peer, so --check asks about it. */
         if (ibh_address_is_host(address) && !(nic && nic->rank))
             cut(cuts, &address->subnet);
         else
@@ -97,7 +99,7 @@ static void cut_world(const Cuts *cuts, const IbhCheck *check)
     }
 }
 
-/* Returns the first address behind the prefix; FALSE if the prefix ends with the last address of the family. */
+/* Sets the first address behind the prefix. FALSE if the prefix ends with the last address of the family. */
 static gboolean find_next_address(const IbhPrefix *prefix, IbhIp *ret_ip)
 {
     *ret_ip = last_address(prefix);
@@ -108,7 +110,7 @@ static gboolean find_next_address(const IbhPrefix *prefix, IbhIp *ret_ip)
     return FALSE;
 }
 
-/* Finds the first address of `prefix` that no longer prefix of `sorted` (from the element `first` on) contains. FALSE:
+/* Sets the first address of `prefix` that is in no longer prefix of `sorted` (from the element `first` on). FALSE if
  * the longer prefixes cover all of `prefix`. */
 static gboolean find_gap(const GArray *sorted, guint first, const IbhPrefix *prefix, IbhIp *ret_ip)
 {

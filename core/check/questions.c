@@ -52,23 +52,34 @@ static gboolean has_zone_around(const GArray *zones, const IbhPrefix *prefix)
     return FALSE;
 }
 
-/* Returns where the answers for a rail's address matter, as outermost IbhPrefix: the rail's remote=, which may cover
- * subnets of other rails, and its subnets. An advertised subnet matters to addresses with a pair of rules for it. */
+/* Adds a zone unless a wider one is there, and removes the zones inside: ask_zone() asks about each piece once. */
+static void add_zone(GArray *zones, const IbhPrefix *prefix)
+{
+    if (has_zone_around(zones, prefix))
+        return;
+    IBH_EACH_BACK (const IbhPrefix, zone, zones) {
+        if (ibh_prefix_covers(prefix, zone))
+            IBH_REMOVE(IbhPrefix, zone, zones);
+    }
+    g_array_append_vals(zones, prefix, 1);
+}
+
+/* Returns the zones of a rail's address (IbhPrefix): the networks for which --check asks about it. They are the rail's
+ * remote=, which may cover subnets of other rails, and the rail's subnets. A subnet that a router advertised is a zone
+ * only of the addresses that have a pair of rules for it. */
 static GArray *find_zones(const IbhRails *rails, const IbhNic *nic, const IbhAddress *from)
 {
     GArray *zones = IBH_NEW_ARRAY(IbhPrefix);
 
-    IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
-        if (!has_zone_around(zones, &remote->prefix))
-            g_array_append_val(zones, remote->prefix);
-    }
+    IBH_EACH (const IbhRemote, remote, nic->settings.remote)
+        add_zone(zones, &remote->prefix);
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         gboolean matters = !ibh_rails_is_advertised(rails, address);
 
         IBH_EACH (const IbhPair, pair, nic->pairs)
             matters |= pair->address == from && ibh_prefix_equal(&pair->to, &address->subnet);
-        if (matters && !ibh_address_is_host(address) && !has_zone_around(zones, &address->subnet))
-            g_array_append_val(zones, address->subnet);
+        if (matters && !ibh_address_is_host(address))
+            add_zone(zones, &address->subnet);
     }
     return zones;
 }
@@ -99,12 +110,13 @@ gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const Ibh
 
 /* ---- questions and their classes ---- */
 
-/* Adds a question. The kernel is asked about the first of each class: packets that the same rule and route decide, and
- * whose requests had the class `as` (0: none). Our rules to one table count as the same rule. Rules of which only the
- * kernel knows whether they match tell classes apart, too. */
-static IbhQuestion ask(IbhCheck *check, IbhQuestion question, guint as)
+/* Adds a question and returns it. The kernel is asked about the first packet of each class. Packets are in one class if
+ * the same rule and route decide, if the same rules that only the kernel can evaluate come before, and, for answers, if
+ * their requests are in one class (`as`; 0 for packets that are no answers). All our rules with one priority and table
+ * count as one rule. */
+static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint as)
 {
-    const gboolean is_alone = check->special && question.lookup.to.family == AF_INET6;
+    const gboolean is_alone = check->has_source_routes6 && question.lookup.to.family == AF_INET6;
     const IbhRule *rule;
     g_autofree char *class = NULL;
     gboolean is_ours;
@@ -120,17 +132,17 @@ static IbhQuestion ask(IbhCheck *check, IbhQuestion question, guint as)
                         (gconstpointer)question.got.jump, (gconstpointer)question.got.route, question.got.unknown, as);
     like = GPOINTER_TO_UINT(g_hash_table_lookup(check->classes, class));
     question.asked = !like;
-    question.like = like ? like - 1 : check->questions->len;
+    question.representative = like ? like - 1 : check->questions->len;
     question.lookup.neutral = check->neutral;
     question.lookup.match = question.kind == IBH_ASK_LEAVES || question.kind == IBH_ASK_UNBOUND;
     if (!like)
-        g_hash_table_insert(check->classes, g_steal_pointer(&class), GUINT_TO_POINTER(question.like + 1));
+        g_hash_table_insert(check->classes, g_steal_pointer(&class), GUINT_TO_POINTER(question.representative + 1));
     g_array_append_val(check->questions, question);
     return question;
 }
 
-/* Asks about a packet from the address into a piece, about the one that comes back, and about one of a socket of RDMA,
- * which is bound to the NIC as well. */
+/* Asks about a packet from the address into a piece, about its answer, and about the packet of an RDMA socket, which is
+ * bound to the NIC. */
 static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece,
                       guint on_link)
 {
@@ -138,27 +150,27 @@ static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *addr
     IbhQuestion question = {.kind = IBH_ASK_LEAVES,
                             .nic = nic,
                             .piece = piece->prefix,
-                            .theirs = ibh_nic_leaves_to_others(nic, address, &piece->host),
+                            .is_foreign = ibh_nic_leaves_to_others(nic, address, &piece->host),
                             .on_link = on_link,
                             .lookup = {.from = address->local, .to = piece->host}};
     IbhQuestion back = question;
     const IbhRoute *route;
 
-    question = ask(check, question, 0);
+    question = add_question(check, question, 0);
     route = question.got.route;
     back.kind = IBH_ASK_ARRIVES;
     back.lookup = (IbhLookup){.from = piece->host, .to = address->local, .iif = ifindex};
     /* No host answers from a broadcast or multicast address. */
     if (address->local.family == AF_INET && ibh_prefix_contains(&address->subnet, &piece->host) && route &&
-        route->type == RTN_UNICAST && ibh_route_leads_by(route, ifindex))
-        ask(check, back, question.like + 1);
+        route->type == RTN_UNICAST && ibh_route_leads_through(route, ifindex))
+        add_question(check, back, question.representative + 1);
     question.lookup.bound = ifindex;
-    if (check->bound && !(route && route->type == RTN_LOCAL)) /* an address of ours, of lo */
-        ask(check, question, 0);
+    if (check->asks_bound && !(route && route->type == RTN_LOCAL)) /* not for an address of this host, on lo */
+        add_question(check, question, 0);
 }
 
-/* Asks about all pieces of a zone, unless no host can be there: a subnet of /0 or /1 has 127.0.0.0/8 inside. Asks about
- * traffic without a source once for each piece of the rails' subnets. */
+/* Asks about all pieces of a zone where a host can be (a subnet of /0 or /1 contains 127.0.0.0/8). Asks about traffic
+ * without a source address once for each piece of the rails' subnets. */
 static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPrefix *zone)
 {
     IbhPiece *end;
@@ -172,14 +184,14 @@ static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *addre
         if (!ibh_ip_is_unicast(&piece->host))
             continue;
         ask_piece(check, nic, address, piece, 0);
-        if (!piece->unbound && ibh_nic_address_near(nic, &piece->host)) {
-            piece->unbound = TRUE;
-            ask(check, unbound, 0);
+        if (!piece->asked_unbound && ibh_nic_address_near(nic, &piece->host)) {
+            piece->asked_unbound = TRUE;
+            add_question(check, unbound, 0);
         }
     }
 }
 
-/* If gateway= names a gateway, asks about other networks. The main table's routes there win, and so do the cached
+/* If gateway= names a gateway, asks about other networks. There, routes of the main table win, and so do the cached
  * routes that the kernel has learned from them. */
 static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
@@ -202,8 +214,9 @@ static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *add
     }
 }
 
-/* Asks about packets to this host: to the address itself, to one other rail (to all, if a rule comes before that of
- * table local), and to addresses of other NICs in the rail's zones. A single address of lo has a piece. */
+/* Asks about packets to this host: to the address itself, to one other rail (to all, if a rule comes before the one for
+ * table local), and to addresses of other NICs in the rail's zones. Single addresses on lo are pieces, so ask_zone()
+ * asks about them. */
 static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, const GArray *zones)
 {
     guint others = 0;
@@ -211,7 +224,8 @@ static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, con
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
         const gboolean rail = other->status == IBH_NIC_RAIL;
 
-        if (rail ? other != nic && others && !check->before_local : !ibh_nic_is_usable(other) || other->link->master)
+        if (rail ? other != nic && others && !check->has_rule_before_local
+                 : !ibh_nic_is_usable(other) || other->link->master)
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, other->served) {
             const IbhPrefix to = ibh_prefix_of_host(&address->local);
@@ -221,7 +235,7 @@ static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, con
             if (to.ip.family != from->family || (other == nic && !ibh_ip_equal(&to.ip, from)) ||
                 (!rail && (ibh_address_is_host(address) || !has_zone_around(zones, &to))))
                 continue;
-            ask(check, question, 0);
+            add_question(check, question, 0);
             others += rail && other != nic;
             if (rail)
                 break;
@@ -252,20 +266,21 @@ static void ask_about_rail(IbhCheck *check, const IbhNic *nic)
     }
 }
 
-/* Notes what foreign rules and routes make necessary. A packet of a bound socket ignores routes through other NICs, and
- * may meet an error route behind them. */
-static void look_at_others(IbhCheck *check)
+/* Sets asks_bound, has_rule_before_local, has_source_routes6 and neutral, as foreign rules and routes require. A packet
+ * of a bound socket ignores routes through other NICs, so it may meet an error route that other packets do not. */
+static void note_foreign_objects(IbhCheck *check)
 {
-    static const guint8 protocols[] = {IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP}; /* the kernel answers for no other */
+    static const guint8 protocols[] = {IPPROTO_ICMP, IPPROTO_TCP,
+                                       IPPROTO_UDP}; /* the kernel accepts no other in a look-up */
     gboolean local[2] = {FALSE, FALSE};
     guint named[256] = {0};
 
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
         gboolean *seen = &local[rule->family == AF_INET6];
 
-        check->bound |= (rule->selectors & IBH_SELECT_OIF) && !ibh_rule_is_ours(rule);
+        check->asks_bound |= (rule->selectors & IBH_SELECT_OIF) && !ibh_rule_is_ours(rule);
         *seen |= ibh_rule_is_expected(rule) && rule->table == IBH_TABLE_LOCAL;
-        check->before_local |= !*seen;
+        check->has_rule_before_local |= !*seen;
         named[rule->by.ip_protocol]++;
     }
     IBH_EACH_ROW (const guint8, protocol, protocols) {
@@ -273,8 +288,8 @@ static void look_at_others(IbhCheck *check)
             check->neutral = *protocol;
     }
     IBH_EACH_ROUTE (route, check) {
-        check->bound |= route->family == AF_INET && ibh_route_is_error(route);
-        check->special |= route->family == AF_INET6 && route->special && !route->cached;
+        check->asks_bound |= route->family == AF_INET && ibh_route_is_error(route);
+        check->has_source_routes6 |= route->family == AF_INET6 && route->special && !route->cached;
     }
 }
 
@@ -292,10 +307,10 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const IbhFacts *facts, const char
     check->ideal = ibh_check_model_new(check, IBH_MODEL_IDEAL);
     check->repaired = ibh_check_model_new(check, IBH_MODEL_REPAIRED);
     check->without = IBH_NEW_ARRAY(IbhOwner);
-    ibh_fib_without(check->ideal, check->without);
-    ibh_fib_without(check->repaired, check->without);
+    ibh_fib_set_without(check->ideal, check->without);
+    ibh_fib_set_without(check->repaired, check->without);
     ibh_check_cut_pieces(check);
-    look_at_others(check);
+    note_foreign_objects(check);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_RAIL && ibh_nic_is_usable(nic) && ibh_nic_is_selected(nic, only))
             ask_about_rail(check, nic);

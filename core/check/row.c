@@ -14,7 +14,8 @@ void ibh_subject_say(IbhSubject *about, const char *format, ...)
     va_end(args);
 }
 
-/* A word that was said twice has its last value. One that was not said stays in its braces, where a test sees it. */
+/* Returns the value of a word: the last one, if it was set twice. A word without a value stays in its braces, so that
+ * tests notice it. */
 static char *find_word(gconstpointer of, const char *word)
 {
     const IbhSubject *about = of;
@@ -24,7 +25,7 @@ static char *find_word(gconstpointer of, const char *word)
     return at ? g_strndup(at + strlen(key), strcspn(at + strlen(key), "\n")) : g_strdup_printf("{%s}", word);
 }
 
-/* Names are quoted in remedies, which are pasted. */
+/* Returns the remedy of the predicate or the row, filled in. People paste remedies: names are quoted for the shell. */
 static IbhRemedy make_remedy(IbhSubject *about, const IbhRow *row)
 {
     g_autofree char *iface = ibh_text_shell_word(about->iface), *filled = NULL;
@@ -36,8 +37,9 @@ static IbhRemedy make_remedy(IbhSubject *about, const IbhRow *row)
     return (IbhRemedy){.advice = g_steal_pointer(&filled)};
 }
 
-/* RDMA findings are one if their texts are equal: two ports of a card, or two rails, have the same fault. */
-static IbhFinding *find_text(const GPtrArray *findings, const char *text)
+/* Returns the finding with this message, or NULL. RDMA findings with equal messages are one: two ports of a card, or
+ * two rails, have the same fault. */
+static IbhFinding *find_message(const GPtrArray *findings, const char *text)
 {
     IBH_EACH_POINTER (IbhFinding, finding, findings) {
         if (g_strcmp0(finding->message, text) == 0)
@@ -46,7 +48,8 @@ static IbhFinding *find_text(const GPtrArray *findings, const char *text)
     return NULL;
 }
 
-static IbhFinding *tell_row(IbhSubject *about, const IbhRow *row)
+/* Adds the finding of a row, or adds the subject's interfaces to the finding that has it already. */
+static IbhFinding *add_row_finding(IbhSubject *about, const IbhRow *row)
 {
     char ip[IBH_IP_STRLEN] = "";
     g_autofree char *text = NULL, *owner = NULL, *said = NULL;
@@ -62,21 +65,21 @@ static IbhFinding *tell_row(IbhSubject *about, const IbhRow *row)
     if (!finding && owner)
         finding = ibh_findings_find(about->findings, row->code, NULL, owner);
     else if (!finding && about->fabric)
-        finding = find_text(about->findings, text);
+        finding = find_message(about->findings, text);
     if (!finding) {
         finding = ibh_finding_add(about->findings, about->iface, row->severity, row->code, make_remedy(about, row),
                                   "%s", text);
         finding->owner = owner && owner[0] ? g_steal_pointer(&owner) : NULL;
     }
-    ibh_finding_hits(finding, about->iface);
+    ibh_finding_add_iface(finding, about->iface);
     if (about->severity >= 0)
         finding->severity = (IbhSeverity)about->severity;
     if (about->iface[0] && said && said[0])
-        ibh_finding_says(finding, about->iface, g_steal_pointer(&said));
+        ibh_finding_add_text(finding, about->iface, g_steal_pointer(&said));
     if (about->astray)
-        ibh_finding_leads_astray(finding, about->iface);
+        ibh_finding_set_astray(finding, about->iface);
     for (guint i = 0; about->others && i < about->others->len; i++)
-        ibh_finding_hits(finding, about->others->pdata[i]);
+        ibh_finding_add_iface(finding, about->others->pdata[i]);
     return finding;
 }
 
@@ -92,7 +95,7 @@ IbhFinding *ibh_subject_ask(IbhSubject *about, int scope)
         about->remedy = about->owner = NULL;
         about->astray = FALSE;
         if (!row->is_so || row->is_so(about))
-            finding = tell_row(about, row);
+            finding = add_row_finding(about, row);
         g_string_truncate(about->words, said);
     }
     return finding;

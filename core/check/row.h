@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tables of findings. A row says what can be found, how bad it is, in which words, and the cure. Its predicate says
- * whether that is so, and the words that stand in the row's braces. What is right has no row. Pure.
+ * The tables of findings. A row has the code of a finding, its severity, text and remedy, and a predicate. The
+ * predicate returns whether the subject has this problem, and sets the words that replace those in the row's braces.
+ * Pure.
  */
 #pragma once
 
 #include "check/finding.h"
 #include "plan/known.h"
 
-/* What the rows of a scope are asked about, once for each thing of its kind: which members of the subject are set. */
+/* The rows of a scope are asked once for each NIC, address, port and so on. The comments list the members of the
+ * subject that are set then. */
 typedef enum {
-    IBH_NOT_ASKED, /* other files make the finding */
+    IBH_NOT_ASKED, /* other code adds the finding: the row has its severity and remedy */
     IBH_OF_HOST,
     IBH_OF_NIC,                /* nic */
     IBH_OF_ADDRESS_ASKED_FOR,  /* nic, address, ip */
-    IBH_OF_PROXY,              /* nic, question, ip: a NIC that forwards, and a host that peers ask for; route: there */
-    IBH_OF_PROXY_ENTRY,        /* and neighbour, whose ip it is */
+    IBH_OF_PROXY,              /* nic, question, ip, route: a NIC that forwards, a host, and the route to that host */
+    IBH_OF_PROXY_ENTRY,        /* the same, and neighbour; ip is that of the neighbour */
     IBH_OF_ADDRESS,            /* nic, address, ip */
     IBH_OF_RAIL,               /* nic */
     IBH_OF_ASKING,             /* nic, family */
@@ -23,10 +25,10 @@ typedef enum {
     IBH_OF_WRITTEN_NEIGHBOURS, /* nic */
     IBH_OF_NO_RAIL,            /* nic */
     IBH_OF_PAIR,               /* nic, other: a rail, and another NIC */
-    IBH_OF_PAIR_ADDRESS,       /* and address, ip: of `nic` */
+    IBH_OF_PAIR_ADDRESS,       /* nic, other; address, ip: of `nic` */
     IBH_OF_VALUES,             /* nic */
     IBH_OF_GATEWAY,            /* nic, family */
-    IBH_OF_GATEWAY_ELSEWHERE,  /* nic, family, ip, route: of main, by a gateway */
+    IBH_OF_GATEWAY_ELSEWHERE,  /* nic, family, ip, route: a route of main via a gateway */
     IBH_OF_SETUP,              /* nic */
     IBH_OF_LOST_FAMILY,        /* nic, family */
     IBH_OF_CALL,               /* nic */
@@ -34,65 +36,68 @@ typedef enum {
     IBH_OF_SECTION,
     IBH_OF_MISSPELT_SECTION,
     IBH_OF_PLACE,      /* op */
-    IBH_OF_PORT_STATE, /* port, netdev: what explains all the rest */
-    IBH_OF_PORT,       /* port, netdev: a port that is used, and in order */
+    IBH_OF_PORT_STATE, /* port, netdev: its state may explain other problems, so it comes first */
+    IBH_OF_PORT,       /* port, netdev: a port that is used, and whose state is right */
     IBH_OF_NETDEV,     /* port, netdev */
     IBH_OF_MISSING_RAILS,
     IBH_OF_MORE_RAILS,
-    IBH_OF_PLAN,                                       /* + the type of its worst operation */
-    IBH_OF_MISSED = IBH_OF_PLAN + IBH_OP_NEIGH_DEL + 1 /* missed; + IbhMissing */
+    IBH_OF_PLAN,                                       /* + the IbhOpType of the most important operation */
+    IBH_OF_MISSED = IBH_OF_PLAN + IBH_OP_NEIGH_DEL + 1 /* + IbhMissing: missed */
 } IbhRowScope;
 
 typedef struct IbhSubject IbhSubject;
+/* TRUE if the subject has the problem. May set words, and the last members of the subject. */
 typedef gboolean IbhPredicate(IbhSubject *about);
 
 typedef struct {
     int scope; /* IbhRowScope */
     const char *code;
-    IbhSeverity severity; /* unless the predicate knows better; the manual has that of the code's first row */
-    IbhPredicate *is_so;  /* NULL: whenever the scope is asked */
+    IbhSeverity severity; /* unless the predicate sets another; the manual has the severity of the code's first row */
+    IbhPredicate *is_so;  /* NULL: always TRUE */
     const char *text;
     const char *remedy; /* "$ COMMAND", or advice */
-    const char *owner;  /* findings of one code and owner are one; "": the host; NULL: each is for itself */
-    const char *says;   /* what it says of each NIC: "{text}"; NULL: the finding says enough */
+    const char *owner; /* findings with the same code and owner are merged; "": one finding for the host; NULL: never */
+    const char *says;  /* the text for each NIC, such as "{text}"; NULL: the message is enough */
 } IbhRow;
 
-const IbhRow *ibh_code_find(const char *code); /* the first row; NULL: no code of --check */
+/* Returns the first row with this code, or NULL if --check has no such code. */
+const IbhRow *ibh_code_find(const char *code);
 
+/* What the rows are asked about. */
 struct IbhSubject {
-    const IbhRow *rows; /* the last has no code */
+    const IbhRow *rows; /* the last row has no code */
     GPtrArray *findings;
-    GString *words;    /* "WORD=VALUE", a line each */
-    const char *iface; /* the NIC that a finding hits, the word {iface}; "": the host */
-    GPtrArray *others; /* const char *: the NICs that it hits, too; NULL: none */
+    GString *words;    /* lines "WORD=VALUE" */
+    const char *iface; /* the interface that a finding is about, and the word {iface}; "": the host */
+    GPtrArray *others; /* const char *: further interfaces that it is about; NULL: none */
 
     const struct IbhCheck *check;
-    const IbhNic *nic, *other; /* {other} */
+    const IbhNic *nic, *other; /* `other` is the word {other} */
     const IbhAddress *address;
-    const IbhIp *ip; /* {ip} */
-    int family;      /* {version} */
+    const IbhIp *ip; /* the word {ip} */
+    int family;      /* the word {version} */
     const IbhNeighbour *neighbour;
     const IbhRoute *route;
-    guint named; /* gateways, of this address */
+    guint named; /* how many gateways findings have named for this address */
     const IbhKnownRail *missed;
     const IbhOp *op;
     const struct IbhQuestion *question;
 
-    IbhFinding *finding; /* has it already, and takes what this row says; NULL: none */
+    IbhFinding *finding; /* if not NULL, a row adds its text to this finding instead of a new one */
 
     const struct IbhFabric *fabric;
     const struct IbhPort *port;
     const struct IbhPortNic *netdev;
-    const char *const *only; /* NULL: all */
+    const char *const *only; /* the interfaces that the user asks about; NULL: all */
 
-    /* What a predicate may set instead of the row's: */
+    /* A predicate may set these; severity, remedy and owner replace those of the row. */
     int severity; /* IbhSeverity; -1: not set */
     const char *remedy, *owner;
     gboolean astray; /* the packets of the NIC leave through another one */
 };
 
-/* "own=%s\nits=%d": words of the row's texts. */
+/* Sets words of the row's texts, such as "own=%s\nits=%d". */
 G_GNUC_PRINTF(2, 3)
 void ibh_subject_say(IbhSubject *about, const char *format, ...);
-/* Adds what the rows of a scope find. Returns the last finding; NULL if there is none. */
+/* Asks all rows of a scope, and adds their findings. Returns the last finding, or NULL if there is none. */
 IbhFinding *ibh_subject_ask(IbhSubject *about, int scope);

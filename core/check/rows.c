@@ -8,7 +8,7 @@
     "the main table decides how its traffic to the rest of {wide} leaves: it has {ip}/{length}, and {other} has "      \
     "{gateway}/{its}"
 
-/* A row ends where the rest is NULL. */
+/* Rows leave out members that are NULL. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 const IbhRow ibh_rows[] = {
@@ -28,7 +28,7 @@ const IbhRow ibh_rows[] = {
     {IBH_NOT_ASKED, "not-known", IBH_WARNING, NULL, NULL, "\"ip rule\" and \"ip route get\" show what the kernel does"},
     {IBH_NOT_ASKED, "not-in-force", IBH_INFO},
 
-    /* ---- what is missing, stale or wrong of ours: ours.c ---- */
+    /* ---- our rules, routes and values that are missing, stale or wrong: ours.c ---- */
     {IBH_OF_PLAN + IBH_OP_RULE_ADD, "rule-missing", IBH_ERROR, NULL, OURS, "$ ib-hook --apply"},
     {IBH_OF_PLAN + IBH_OP_ROUTE_ADD, "route-missing", IBH_ERROR, NULL, OURS, "$ ib-hook --apply"},
     {IBH_OF_PLAN + IBH_OP_ROUTE_REPLACE, "route-missing", IBH_ERROR, NULL, OURS, "$ ib-hook --apply"},
@@ -36,7 +36,7 @@ const IbhRow ibh_rows[] = {
     {IBH_OF_PLAN + IBH_OP_RULE_DEL, "stale", IBH_WARNING, NULL, OURS, "$ ib-hook --apply"},
     {IBH_OF_PLAN + IBH_OP_ROUTE_DEL, "stale", IBH_WARNING, NULL, OURS, "$ ib-hook --apply"},
 
-    /* ---- rails that were there: missing.c ---- */
+    /* ---- missing rails: missing.c ---- */
     {IBH_OF_MISSED + IBH_LACKS_CARRIER, "carrier-down", IBH_ERROR, NULL, MISSED,
      "look at the cable, the transceiver, the switch's port and, on InfiniBand, the subnet manager", .says = "{text}"},
     {IBH_OF_MISSED + IBH_ON_PURPOSE, "carrier-down", IBH_INFO, NULL, MISSED,
@@ -170,15 +170,15 @@ const IbhRow ibh_rows[] = {
      "the main table decides how traffic beyond its subnets leaves: {why}",
      "set gateway= in the configuration to a gateway that the rail can reach, or add a default route through the rail "
      "to the main table"},
-    {IBH_OF_GATEWAY, "gateway-missing", IBH_WARNING, ibh_gateway_is_others, "{way}: {why}",
+    {IBH_OF_GATEWAY, "gateway-missing", IBH_WARNING, ibh_rail_leaves_through_other, "{way}: {why}",
      "nothing has to be done; gateway= gives each rail a gateway of its own", "{why}", .says = "{exception}"},
-    {IBH_OF_GATEWAY_ELSEWHERE, "gateway-missing", IBH_WARNING, ibh_route_is_of_sibling, "{way}: {why}",
+    {IBH_OF_GATEWAY_ELSEWHERE, "gateway-missing", IBH_WARNING, ibh_route_leads_through_sibling, "{way}: {why}",
      "nothing has to be done; remote= gives each rail a gateway of its own", "{owner}", .says = "{exception}"},
     {IBH_OF_SETUP, "manager-removes-foreign", IBH_WARNING, ibh_manager_prunes,
      "this {manager} (before 1.36) removes the routes of table {table} each time it configures the NIC, because the "
      "NIC's connection sets route-table; until the routes are restored, the NIC's traffic takes another way",
      "sudo nmcli connection modify {connection}, and activate it again"},
-    {IBH_OF_SETUP, "table-moved", IBH_INFO, ibh_rail_has_moved,
+    {IBH_OF_SETUP, "table-moved", IBH_INFO, ibh_rail_has_other_table,
      "its table is {table}, because {other} has table={number} ({origin}): programs that use the old number reach that "
      "NIC",
      "if programs need a fixed number, set table= in the configuration"},
@@ -210,8 +210,8 @@ const IbhRow *ibh_code_find(const char *code)
     return NULL;
 }
 
-IbhFinding *ibh_check_tell(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner,
-                           IbhRemedy remedy, const char *format, ...)
+IbhFinding *ibh_check_add_finding(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner,
+                                  IbhRemedy remedy, const char *format, ...)
 {
     IbhFinding *finding = owner ? ibh_findings_find(check->findings, code, NULL, owner) : NULL;
     const char *iface = nic ? nic->link->name : "";
@@ -220,7 +220,7 @@ IbhFinding *ibh_check_tell(const IbhCheck *check, const IbhNic *nic, const char 
     va_list args;
 
     if (finding) {
-        ibh_finding_hits(finding, iface);
+        ibh_finding_add_iface(finding, iface);
         g_free(remedy.fix);
         g_free(remedy.advice);
         return finding;

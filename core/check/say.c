@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Words for owners: the rule or route that is the cause, and the command that deletes it; and for packets: first the
- * consequence, then the cause behind a colon.
+ * Describes owners (the rule or route that is the cause, and the command that deletes it) and packets (the consequence,
+ * then a colon and the cause).
  */
 #include "check/check.h"
 
@@ -53,7 +53,7 @@ char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner)
 
 /* ---- packets ---- */
 
-/* Writes a single host, or the piece that it stands for. */
+/* Writes the piece of the destination, or its only address. */
 static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_STRLEN])
 {
     if (!question->piece.length)
@@ -64,7 +64,7 @@ static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_
         ibh_prefix_format(&question->piece, text);
 }
 
-/* Names a packet by its source and destination; a packet to the whole subnet of its source, by the source. */
+/* Names a packet by its source and destination, or by its source alone if it goes to the subnet of the source. */
 static char *say_packet(const IbhQuestion *question)
 {
     const IbhLookup *lookup = &question->lookup;
@@ -82,7 +82,7 @@ static char *say_packet(const IbhQuestion *question)
     return g_strdup_printf("%s to %s", from, to);
 }
 
-/* Says where a packet goes: "stays on this host"; behind a verb, "through ib0 via 172.16.0.1". */
+/* Returns where a packet goes: "stays on this host", or, to follow a verb, "through ib0 via 172.16.0.1". */
 static char *write_way(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->got.route;
@@ -130,7 +130,7 @@ gboolean ibh_question_goes_astray(const IbhQuestion *question)
     const IbhTrace *got = &question->got;
 
     return question->kind == IBH_ASK_LEAVES && !got->refused && got->route->type == RTN_UNICAST &&
-           !ibh_route_leads_by(got->route, question->nic->link->ifindex);
+           !ibh_route_leads_through(got->route, question->nic->link->ifindex);
 }
 
 char *ibh_question_exception_text(const IbhCheck *check, const IbhQuestion *question)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sections of the configuration that match no interface, and which one was meant.
+ * Finds sections of the configuration that match no interface, and the interface that was probably meant.
  */
 #include "check/rows.h"
 
@@ -31,7 +31,7 @@ guint ibh_text_count_slips(const char *word, const char *name)
     return row[length];
 }
 
-/* The interface whose name is nearest, of two a candidate; NULL: none is near. */
+/* Returns the interface whose name is most similar, a candidate rather than another NIC; NULL if none is similar. */
 static const char *find_meant(const IbhRails *rails, const char *name)
 {
     guint least = 1 + MIN(2, (guint)strlen(name) / 2);
@@ -58,9 +58,11 @@ void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, co
     IbhSubject about = {.rows = ibh_rows, .findings = findings, .words = words, .iface = ""};
 
     IBH_EACH_POINTER (const IbhSetting, setting, config->settings) {
-        gboolean matches = setting->rank == IBH_RANK_DEFAULTS || !g_hash_table_add(seen, setting->pattern);
         const char *meant = NULL;
+        gboolean matches = FALSE;
 
+        if (setting->rank == IBH_RANK_DEFAULTS || !g_hash_table_add(seen, setting->pattern))
+            continue; /* each section once */
         IBH_EACH (const IbhLink, link, rails->snapshot->links)
             matches = matches || ibh_setting_matches(setting, link->name);
         IBH_EACH (const IbhKnownRail, rail, missed)

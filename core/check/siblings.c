@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What two NICs that seem to be on one wire have to have in common: prefix, IPv6 MTU, and not the hardware address.
+ * Findings about two NICs that seem to be on one wire: they need the same prefix length and IPv6 MTU, and different
+ * hardware addresses.
  */
 #include "check/rows.h"
 
@@ -17,8 +18,8 @@ static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
     return NULL;
 }
 
-/* TRUE if packets to the rest of the wider subnet leave through this NIC all the same: by remote=, or by foreign rules.
- */
+/* TRUE if packets to the rest of the wider subnet leave through this NIC anyway (because of remote=), if foreign rules
+ * route them, or if the subnet has no other host. */
 static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
 {
     IbhQuestion rest;
@@ -26,11 +27,11 @@ static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
     if (!ibh_check_walk_into(about->check, about->nic, about->ip, wide, &rest) ||
         ibh_nic_leaves_to_others(about->nic, about->address, &rest.lookup.to))
         return TRUE;
-    return !rest.got.refused && ibh_route_leads_by(rest.got.route, about->nic->link->ifindex);
+    return !rest.got.refused && ibh_route_leads_through(rest.got.route, about->nic->link->ifindex);
 }
 
-/* Returns the prefix length that most rails in the wider subnet have, or else that of the wider subnet, which reaches
- * all. */
+/* Returns the prefix length of this address if most rails in the wider subnet have it, else the length of the wider
+ * subnet, with which all reach each other. */
 static guint find_length(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPrefix *wide)
 {
     guint all = 0, alike = 0;
@@ -47,9 +48,10 @@ static guint find_length(const IbhCheck *check, const IbhNic *nic, const IbhAddr
     return 2 * alike > all ? address->subnet.length : wide->length;
 }
 
-/* Either one of the prefix lengths is a mistake, or the rails are on different wires: this host cannot know which. If
- * main has a prefix around a single address on the NIC's link, questions.c asks about that prefix instead. */
-static gboolean differs(IbhSubject *about)
+/* TRUE if the subnet of the other rail contains this subnet and more. Either one prefix length is a mistake, or the
+ * rails are on different wires; this host cannot know. If the main table has a prefix around a single address on the
+ * NIC's link, questions.c asks about that prefix instead. */
+static gboolean has_other_length(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
     const IbhAddress *address = about->address, *wider = find_wider(about->other, &address->subnet);
@@ -70,19 +72,20 @@ static gboolean differs(IbhSubject *about)
 
 gboolean ibh_pair_lacks_subnet(IbhSubject *about)
 {
-    return ibh_address_is_host(about->address) && differs(about);
+    return ibh_address_is_host(about->address) && has_other_length(about);
 }
 
-/* All rails that cannot reach the rest of one subnet share a finding. The subnet of a cable's two ends has no other
- * hosts that a longer prefix could hide. */
+/* All rails that cannot reach the rest of one subnet share a finding. A cable's subnet is for its two ends only, so it
+ * is right that it is smaller. */
 gboolean ibh_pair_has_other_length(IbhSubject *about)
 {
     const gboolean is_cable = about->address->subnet.length + 2 >= ibh_ip_bits(about->ip);
 
-    return !is_cable && !ibh_address_is_host(about->address) && differs(about);
+    return !is_cable && !ibh_address_is_host(about->address) && has_other_length(about);
 }
 
-/* Virtual routers share a hardware address on purpose, and so do netdevs that are stacked on one link. */
+/* TRUE if the link may share its hardware address: virtual routers do so on purpose, and so do netdevs that are stacked
+ * on one link. */
 static gboolean may_be_shared(const IbhLink *link)
 {
     static const guint8 vrrp[] = {0x00, 0x00, 0x5e};
@@ -101,7 +104,7 @@ gboolean ibh_pair_has_one_mac(IbhSubject *about)
     return !ibh_address_is_host(about->address) && ibh_nic_serves_subnet(about->other, &about->address->subnet);
 }
 
-/* Compare only NICs in the same subnet: others may be on another wire. */
+/* TRUE if both NICs are in one subnet. Only then do we compare them: other NICs may be on another wire. */
 static gboolean share_subnet(const IbhNic *nic, const IbhNic *other, int family)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
@@ -112,7 +115,7 @@ static gboolean share_subnet(const IbhNic *nic, const IbhNic *other, int family)
     return FALSE;
 }
 
-/* The other rail's MTU may be too large for the wire, so no command is certain to be right. */
+/* TRUE if another rail in the subnet has a larger IPv6 MTU. It may be too large for the wire: we offer no command. */
 gboolean ibh_pair_has_other_mtu6(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link, *its = about->other->link;
@@ -125,7 +128,7 @@ gboolean ibh_pair_has_other_mtu6(IbhSubject *about)
     return share_subnet(about->nic, about->other, AF_INET6);
 }
 
-/* IPv6 may be switched off on purpose, and the NIC is a rail without it, too. */
+/* TRUE if IPv6 is switched off on this rail, and another rail in the subnet uses it. That may be on purpose. */
 gboolean ibh_pair_lacks_ipv6(IbhSubject *about)
 {
     return ibh_numbers_have(about->check->facts->no_ipv6, about->nic->link->ifindex) &&
@@ -138,8 +141,8 @@ gboolean ibh_link_has_lowered_mtu6(const IbhLink *link)
     return link->mtu6 && link->mtu6 < link->mtu && !link->keeps_mtu6;
 }
 
-/* An option of a router's advertisement lowers the MTU of IPv6 on all NICs of the wire, and nothing else shows it. All
- * rails that it has lowered to the same are one finding. */
+/* TRUE if the rail's IPv6 MTU is below that of its link. A router's advertisement may lower the MTU of all NICs on the
+ * wire, and no other finding shows that. All rails with the same lowered MTU share a finding. */
 gboolean ibh_rail_has_lowered_mtu6(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What keeps a rail as it is, and what does not: its manager, our hook, scripts that route it by hand.
+ * Findings about what keeps a rail in order or spoils it later: its manager, our hook, and hand-written scripts.
  */
 #include "check/rows.h"
 
 #include <string.h>
 #include <sys/socket.h>
 
-/* ---- by which way does an event reach us? ---- */
+/* ---- does the manager call our hook? ---- */
 
 /* Returns the manager of a rail that the user asks about; NULL for other NICs, or if the manager is not known. */
 static const IbhManager *find_rail_manager(const IbhCheck *check, const IbhNic *nic)
@@ -17,7 +17,8 @@ static const IbhManager *find_rail_manager(const IbhCheck *check, const IbhNic *
                : NULL;
 }
 
-static gboolean has_way_of_a_manager(const IbhCheck *check)
+/* TRUE if the manager of any rail calls our hook. */
+static gboolean calls_any_hook(const IbhCheck *check)
 {
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         const IbhManager *manager = find_rail_manager(check, nic);
@@ -28,7 +29,8 @@ static gboolean has_way_of_a_manager(const IbhCheck *check)
     return FALSE;
 }
 
-/* Packets go right until the next event, so this finding is about the host, not about the NIC. */
+/* TRUE if the manager of a rail does not call our hook. The packets go right until the next event, so the finding is
+ * about the host, not about the rail. */
 gboolean ibh_manager_is_inactive(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -47,15 +49,14 @@ gboolean ibh_manager_is_inactive(IbhSubject *about)
         ibh_subject_say(about, "remedy=%s", manager->remedy);
         about->remedy = "{remedy}{watch}";
     }
-    if (watched || check->facts->will_watch || manager->will_start ||
-        (manager->by_choice && has_way_of_a_manager(check)))
+    if (watched || check->facts->will_watch || manager->will_start || (manager->by_choice && calls_any_hook(check)))
         about->severity = IBH_INFO;
     return TRUE;
 }
 
-/* ---- its manager ---- */
+/* ---- does the manager delete our routes? ---- */
 
-/* Our rules and routes have protocol kernel, which all managers but this one leave alone. */
+/* TRUE if the manager deletes our routes. They have protocol kernel, which all other managers leave alone. */
 gboolean ibh_manager_prunes(IbhSubject *about)
 {
     const IbhNic *nic = about->nic;
@@ -72,11 +73,12 @@ gboolean ibh_manager_prunes(IbhSubject *about)
     return TRUE;
 }
 
-/* ---- scripts: lines that lead a rail's address to a table, and routes by the rail in such a table ---- */
+/* ---- scripts: lines that lead a rail's address to a table, and routes through the rail in such a table ---- */
 
 #define NETWORKD "/etc/systemd/network/"
 
-static gboolean contains_one_of(const IbhPrefix *prefix, const IbhNic *nic)
+/* TRUE if the prefix contains an address of the NIC. /0 does not count. */
+static gboolean contains_address_of(const IbhPrefix *prefix, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (prefix->length && ibh_prefix_contains(prefix, &address->local))
@@ -85,23 +87,23 @@ static gboolean contains_one_of(const IbhPrefix *prefix, const IbhNic *nic)
     return FALSE;
 }
 
-/* In the kernel, a rule of others leads an address of this rail to this table. A name's or a variable's number is not
- * known. */
+/* TRUE if a foreign rule in the kernel leads an address of this rail to this table. If the script names the table or
+ * uses a variable, we do not know its number: then any table counts. */
 static gboolean has_rule(const IbhRails *rails, const IbhNic *nic, const char *table)
 {
     char *end;
     const guint64 number = g_ascii_strtoull(table, &end, 0);
 
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (ibh_rule_is_of_a_source(rule) && contains_one_of(&rule->from, nic) &&
+        if (ibh_rule_is_of_a_source(rule) && contains_address_of(&rule->from, nic) &&
             (end == table || *end || number == rule->table))
             return TRUE;
     }
     return FALSE;
 }
 
-/* TRUE if the value of a selector is an address of this rail. The value of a shell variable is not known, so rules in
- * the kernel decide. */
+/* TRUE if the value of a selector is an address of this rail. If the value is a shell variable, TRUE if has_rule()
+ * finds a rule for the rail in the kernel. */
 static gboolean is_address_of(const char *value, const IbhRails *rails, const IbhNic *nic)
 {
     IbhPrefix prefix = {0};
@@ -112,16 +114,17 @@ static gboolean is_address_of(const char *value, const IbhRails *rails, const Ib
         prefix.length = ibh_ip_bits(&prefix.ip);
     else if (!ibh_prefix_parse(value, &prefix))
         return FALSE;
-    return contains_one_of(&prefix, nic);
+    return contains_address_of(&prefix, nic);
 }
 
-/* What a line says of a NIC. */
+/* What a line of a script says about a NIC. */
 typedef struct {
-    gboolean by_address, by_device;
-    const char *table; /* NULL: none that it gives anything */
+    gboolean by_address; /* it names an address of the NIC as a source */
+    gboolean by_device;  /* it names the NIC */
+    const char *table;   /* the table to which the line adds a rule or route; NULL: none */
 } Saying;
 
-/* netplan has the table in a line of its own. */
+/* Returns what the words of a line say about the NIC. In netplan's files the table is on another line, so it is "". */
 static Saying read_words(const IbhRails *rails, char *const *words, gboolean is_netplan, const IbhNic *nic)
 {
     static const char *const
@@ -149,7 +152,7 @@ static Saying read_words(const IbhRails *rails, char *const *words, gboolean is_
     return saying;
 }
 
-/* systemd-networkd configures the NIC by this file, or by the file that this one is a drop-in of. */
+/* TRUE if systemd-networkd configures the NIC with this file, or if this file is a drop-in for that one. */
 static gboolean is_file_of(const IbhScript *script, const IbhFacts *facts, const IbhNic *nic)
 {
     const IbhManager *manager = ibh_facts_manager(facts, nic->link->ifindex);
@@ -172,8 +175,8 @@ static void script_line_clear(gpointer data)
     g_strfreev(((Line *)data)->words);
 }
 
-/* Without its comments. A line goes on behind a backslash; in a file of systemd-networkd, a section counts as a line.
- */
+/* Returns the lines (Line) of a script without its comments. A backslash joins lines; in files of systemd-networkd,
+ * each section counts as one line. */
 static GArray *split_lines(const IbhScript *script, GStrv *ret_texts)
 {
     g_autoptr(GRegex) comment = g_regex_new("(^|[ \t;])#.*|^;.*", G_REGEX_RAW | G_REGEX_MULTILINE, 0, NULL);
@@ -198,8 +201,9 @@ static GArray *split_lines(const IbhScript *script, GStrv *ret_texts)
     return lines;
 }
 
-/* A table counts if a rule of others, or a line of the script, leads an address of the NIC there: marks or ports may
- * lead to a table whose route is by a rail, and ib-hook does nothing of the kind. So the lines are read twice. */
+/* Adds a finding for each line that routes a rail. A route in a table counts only if a foreign rule or another line
+ * leads an address of the NIC to the table: rules for marks or ports are not ib-hook's business. The first round
+ * collects such tables, the second judges. */
 void ibh_script_judge(IbhSubject *about, const IbhScript *script)
 {
     const IbhCheck *check = about->check;

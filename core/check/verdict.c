@@ -7,75 +7,101 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define FIXES_MAX 64 /* each is proved by walking everything again */
+#define FIXES_MAX 64 /* a fix is proved by walking all packets again, which takes time */
 
 /* ---- findings by owner ---- */
 
-/* Makes the finding about one packet. The code and the advice follow from the owner, and from what is wrong. */
-static IbhFinding *tell_packet(IbhCheck *check, const IbhQuestion *question)
+/* TRUE if the source address has no subnet. Then the rail's table has no route to the link, and the route of the main
+ * table leads through another NIC. */
+static gboolean has_no_subnet(const IbhQuestion *question)
+{
+    const IbhRoute *route = question->owner.route;
+
+    return question->on_link && route && route->table == IBH_TABLE_MAIN && route->dst.length <= question->on_link &&
+           ibh_question_goes_astray(question);
+}
+
+/* Returns the link of the route that unbound traffic takes if no peer can be on that link, else NULL. */
+static const IbhLink *find_link_without_wire(const IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhRoute *unbound_route = question->kind == IBH_ASK_UNBOUND ? question->owner.route : NULL;
+    const IbhLink *link = unbound_route && !ibh_route_is_error(unbound_route)
+                              ? ibh_snapshot_link(check->rails->snapshot, unbound_route->ifindex)
+                              : NULL;
+
+    return link && ibh_link_has_no_wire(check->rails, link) ? link : NULL;
+}
+
+static const char *choose_code(const IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhRoute *route = question->owner.route;
+    const IbhNic *table_owner = route ? ibh_rails_nic_by_table(check->rails, route->table) : NULL;
+
+    if (table_owner && !ibh_nic_address_near(table_owner, &question->lookup.to))
+        return "table-clash";
+    if (has_no_subnet(question))
+        return "address-unusable";
+    if (question->owner.rule)
+        return "foreign-rule";
+    if (!route || find_link_without_wire(check, question))
+        return "unbound";
+    return question->kind == IBH_ASK_UNBOUND && ibh_route_is_error(route) ? "unbound" : "foreign-route";
+}
+
+static IbhRemedy choose_remedy(const IbhCheck *check, const IbhQuestion *question)
+{
+    const IbhLink *link = find_link_without_wire(check, question);
+    const IbhIp *from = &question->lookup.from;
+    char ip[IBH_IP_STRLEN];
+
+    if (question->grade == IBH_NOTED)
+        return ibh_remedy_advice("nothing has to be done");
+    if (has_no_subnet(question))
+        return ibh_remedy_advice(
+            "give each NIC in that subnet an address with the prefix length of the subnet, such as %s/%u "
+            "in place of %s/%u: ib-hook then has a route to the subnet in the table of each rail",
+            ibh_ip_format(from, ip), question->on_link, ip, ibh_ip_bits(from));
+    if (ibh_question_loses_answers(check, question))
+        return ibh_question_advise_gateway(check, question);
+    if (link)
+        return ibh_remedy_advice("give %s a subnet of its own, or its route a higher metric than those of the rails",
+                                 link->name);
+    return (IbhRemedy){0};
+}
+
+/* Adds the finding about one packet. Looks for a fix unless the remedy is advice already. */
+static IbhFinding *add_packet_finding(IbhCheck *check, const IbhQuestion *question)
 {
     static const IbhSeverity severities[] = {
         [IBH_NOTED] = IBH_INFO, [IBH_DOUBTFUL] = IBH_WARNING, [IBH_WRONG] = IBH_ERROR};
     const IbhSnapshot *snapshot = check->rails->snapshot;
-    const IbhRoute *route = question->owner.route;
-    const IbhNic *of_table = route ? ibh_rails_nic_by_table(check->rails, route->table) : NULL;
-    const IbhRoute *unbound = question->kind == IBH_ASK_UNBOUND ? route : NULL;
-    const IbhLink *link = unbound ? ibh_snapshot_link(snapshot, unbound->ifindex) : NULL;
-    const IbhIp *from = &question->lookup.from;
-    /* The address has no subnet, so the rail's table has no route to its link, and main's is another NIC's. */
-    const gboolean lacks = question->on_link && route && route->table == IBH_TABLE_MAIN &&
-                           route->dst.length <= question->on_link && ibh_question_goes_astray(question);
-    const gboolean is_vain = ibh_question_is_answered_in_vain(check, question),
-                   is_refused = unbound && ibh_route_is_error(unbound),
-                   is_off_wire = !is_refused && link && ibh_link_has_no_wire(check->rails, link);
     g_autofree char *what = ibh_question_way_text(check, question), *why = ibh_owner_text(snapshot, &question->owner),
                     *owner = ibh_owner_describe(snapshot, &question->owner);
-    const char *code = "foreign-route";
-    char ip[IBH_IP_STRLEN];
-    IbhRemedy remedy = {0};
     IbhFinding *finding;
 
-    if (of_table && !ibh_nic_address_near(of_table, &question->lookup.to))
-        code = "table-clash";
-    else if (lacks)
-        code = "address-unusable";
-    else if (question->owner.rule)
-        code = "foreign-rule";
-    else if (!route || is_refused || is_off_wire)
-        code = "unbound";
-    if (question->grade == IBH_NOTED)
-        remedy = ibh_remedy_advice("nothing has to be done");
-    else if (lacks)
-        remedy = ibh_remedy_advice(
-            "give each NIC in that subnet an address with the prefix length of the subnet, such as %s/%u "
-            "in place of %s/%u: ib-hook then has a route to the subnet in the table of each rail",
-            ibh_ip_format(from, ip), question->on_link, ip, ibh_ip_bits(from));
-    else if (is_vain)
-        remedy = ibh_question_advise_gateway(check, question);
-    else if (is_off_wire)
-        remedy = ibh_remedy_advice("give %s a subnet of its own, or its route a higher metric than those of the rails",
-                                   link->name);
-    finding = ibh_check_tell(check, NULL, code, owner, remedy, "%s: %s", what,
-                             why[0]               ? why
-                             : question->got.rule ? "the main table has no route there"
-                                                  : "no rule leads there");
+    finding = ibh_check_add_finding(check, NULL, choose_code(check, question), owner, choose_remedy(check, question),
+                                    "%s: %s", what,
+                                    why[0]               ? why
+                                    : question->got.rule ? "the main table has no route there"
+                                                         : "no rule leads there");
     finding->severity = severities[question->grade];
-    if (question->grade >= IBH_DOUBTFUL && !lacks && !is_vain && check->tried++ < FIXES_MAX)
-        ibh_finding_cure(finding, ibh_check_find_fix(check, &question->owner));
+    if (question->grade >= IBH_DOUBTFUL && !has_no_subnet(question) && !ibh_question_loses_answers(check, question) &&
+        check->tried++ < FIXES_MAX)
+        ibh_finding_set_remedy(finding, ibh_check_find_fix(check, &question->owner));
     return finding;
 }
 
-/* Makes one finding for one owner, about the worst packet, and says what happens to the packets of each NIC. */
-static void tell_owner(IbhCheck *check, const IbhQuestion *worst)
+/* Adds one finding for one owner, about the worst packet, and says what happens to the packets of each NIC. */
+static void add_owner_finding(IbhCheck *check, const IbhQuestion *worst)
 {
-    IbhFinding *finding = tell_packet(check, worst);
+    IbhFinding *finding = add_packet_finding(check, worst);
     g_autofree char *why = ibh_owner_text(check->rails->snapshot, &worst->owner);
 
     IBH_EACH (IbhQuestion, question, check->questions) {
         if (question->is_explained || !ibh_question_is_caused_by(question, &worst->owner))
             continue;
         question->is_explained = TRUE;
-        ibh_finding_hits(finding, question->nic->link->name);
+        ibh_finding_add_iface(finding, question->nic->link->name);
     }
     for (IbhGrade grade = IBH_WRONG; why[0] && grade > IBH_RIGHT; grade--) {
         IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -85,50 +111,52 @@ static void tell_owner(IbhCheck *check, const IbhQuestion *worst)
             if (question->grade != grade || question->kind != IBH_ASK_LEAVES ||
                 !ibh_question_is_caused_by(question, &worst->owner))
                 continue;
-            if (grade == IBH_NOTED && question->small_mtu) /* no exception to where the NIC's packets go */
+            if (grade == IBH_NOTED && question->small_mtu) /* the packet leaves through its own NIC: no exception */
                 continue;
             what = ibh_question_way_text(check, question);
-            ibh_finding_says(finding, iface,
-                             grade == IBH_NOTED ? ibh_question_exception_text(check, question)
-                                                : g_strdup_printf("%s: %s", what, why));
+            ibh_finding_add_text(finding, iface,
+                                 grade == IBH_NOTED ? ibh_question_exception_text(check, question)
+                                                    : g_strdup_printf("%s: %s", what, why));
             if (grade >= IBH_DOUBTFUL && ibh_question_goes_astray(question))
-                ibh_finding_leads_astray(finding, iface);
+                ibh_finding_set_astray(finding, iface);
         }
     }
 }
 
-/* ---- what only the kernel tells ---- */
+/* ---- answers of the kernel that differ from the walk ---- */
 
 static void report_lacking_address(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhNic *holder = ibh_rails_holder(check->rails, &question->lookup.to);
     char ip[IBH_IP_STRLEN];
 
-    ibh_check_tell(check, holder ? holder : question->nic, "address-unusable", ibh_ip_format(&question->lookup.to, ip),
-                   ibh_remedy_advice("take the address away and add it again"),
-                   "what comes in for %s is not taken: the table local lacks this address", ip);
+    ibh_check_add_finding(check, holder ? holder : question->nic, "address-unusable",
+                          ibh_ip_format(&question->lookup.to, ip),
+                          ibh_remedy_advice("take the address away and add it again"),
+                          "what comes in for %s is not taken: the table local lacks this address", ip);
 }
 
 static void report_unknown(IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
 {
     g_autofree char *expected = ibh_question_way_text(check, question);
 
-    ibh_check_tell(check, question->nic, "not-known", "", (IbhRemedy){0},
-                   "the kernel does not follow the rules and routes: by these, %s, but the kernel answers %s%s",
-                   expected, answer->error ? g_strerror(answer->error) : "through ",
-                   answer->error ? "" : ibh_check_link_name(check, answer->oif));
+    ibh_check_add_finding(check, question->nic, "not-known", "", (IbhRemedy){0},
+                          "the kernel does not follow the rules and routes: by these, %s, but the kernel answers %s%s",
+                          expected, answer->error ? g_strerror(answer->error) : "through ",
+                          answer->error ? "" : ibh_check_link_name(check, answer->oif));
 }
 
-/* The NIC sends there, but the kernel drops what comes from there: rp_filter, unless --apply will set it. */
+/* The NIC sends to the peer, but the kernel drops packets from the peer, because of rp_filter. Adds a finding unless
+ * --apply will change rp_filter. */
 static void report_filter(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLink *link = question->nic->link;
     g_autofree char *owner = g_strdup_printf("net.ipv4.conf.%s.rp_filter", link->name);
 
     if (link->group == IBH_MARK)
-        return; /* what it sends back has another way for that reason, which is told */
+        return; /* report_group() reports the cause: packets leave through another NIC */
     if (ibh_want_sysctl(check->rails, question->nic, IBH_SYSCTL_RP_FILTER) == link->sysctl[IBH_SYSCTL_RP_FILTER])
-        ibh_check_tell(
+        ibh_check_add_finding(
             check, question->nic, "effective-sysctl", owner,
             ibh_remedy_advice(
                 "write arp=auto for it into the configuration and run sudo ib-hook --apply, or set rp_filter "
@@ -136,8 +164,8 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
             "peers get no answer: rp_filter of %s or of all drops what comes in through it", link->name);
 }
 
-/* Our rules suppress the link group that is our mark, which tells them from others. So no link should be in that group;
- * a link that was in a container may come back with it. */
+/* Our rules suppress the link group that is our mark; that is how we recognise them. So no link should be in this
+ * group. A link that comes back from a container may be. */
 static void report_group(IbhCheck *check, const IbhQuestion *question, const IbhLink *link)
 {
     const char *iface = question->nic->link->name;
@@ -149,36 +177,38 @@ static void report_group(IbhCheck *check, const IbhQuestion *question, const Ibh
                     *word = ibh_text_shell_word(link->name), *user = NULL;
     IbhFinding *finding;
 
-    /* A foreign rule may suppress the group that the link has, or would have. */
+    /* A foreign rule may suppress the link's group, or the default group, which the link would get. */
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
         const IbhOwner other = {.rule = rule};
 
         if (!user && (rule->suppress_ifgroup == 0 || rule->suppress_ifgroup == IBH_MARK) && !ibh_rule_is_ours(rule))
             user = ibh_owner_text(check->rails->snapshot, &other);
     }
-    finding = ibh_check_tell(check, question->nic, "link-group", owner,
-                             user ? ibh_remedy_advice("%s asks for link groups, too: if it may apply to %s: sudo ip "
-                                                      "link set dev %s group default",
-                                                      user, link->name, word)
-                                  : (IbhRemedy){.fix = g_strdup_printf("ip link set dev %s group default", word)},
-                             "%s", text);
-    ibh_finding_says(finding, iface, g_steal_pointer(&text));
+    finding =
+        ibh_check_add_finding(check, question->nic, "link-group", owner,
+                              user ? ibh_remedy_advice("%s asks for link groups, too: if it may apply to %s: sudo ip "
+                                                       "link set dev %s group default",
+                                                       user, link->name, word)
+                                   : (IbhRemedy){.fix = g_strdup_printf("ip link set dev %s group default", word)},
+                              "%s", text);
+    ibh_finding_add_text(finding, iface, g_steal_pointer(&text));
     if (ibh_question_goes_astray(question))
-        ibh_finding_leads_astray(finding, iface);
+        ibh_finding_set_astray(finding, iface);
 }
 
 /* ---- one question ---- */
 
+/* TRUE if the kernel's answer is what the walk has found. */
 static gboolean agrees(const IbhTrace *trace, const IbhLookup *answer)
 {
     if (answer->error || trace->refused)
         return answer->error && trace->refused;
     return answer->type == trace->route->type &&
-           (answer->type != RTN_UNICAST || ibh_route_leads_by(trace->route, answer->oif) || trace->route->hops);
+           (answer->type != RTN_UNICAST || ibh_route_leads_through(trace->route, answer->oif) || trace->route->hops);
 }
 
-/* Finds the route that the kernel has taken. Among routes of one prefix and metric it need not be the first, and IPv6
- * has routes for one source. NULL if the host has no such route. */
+/* Returns the route that the kernel has chosen, or NULL if the host has no such route. The walk may choose another one
+ * if several have the same prefix and metric, or if IPv6 routes are for one source. */
 static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
 {
     const IbhPrefix dst = ibh_prefix_of(&question->lookup.to, answer->length);
@@ -193,9 +223,11 @@ static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *que
     return NULL;
 }
 
+/* Grades a question, and reports what only the kernel's answer shows. If our own rules or routes are to blame, the
+ * question counts as right, and `apply_repairs` is set: ours.c reports that. */
 static void judge_question(IbhCheck *check, IbhQuestion *question)
 {
-    const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->like).lookup;
+    const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->representative).lookup;
     const IbhTrace actual = question->got;
     const gboolean is_local = actual.route && actual.route->type == RTN_LOCAL;
     IbhQuestion as_it_is;
@@ -231,20 +263,20 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
         return;
     if (actual.passed)
         report_group(check, question, actual.passed);
-    /* If the packet were right with all of ours in place, --apply repairs it. */
+    /* If the packet goes right with all our rules and routes in place, --apply repairs it. */
     as_it_is = *question;
     question->got = repaired;
     ibh_question_grade(check, question);
     if (question->grade < IBH_DOUBTFUL) {
         *question = as_it_is;
         question->grade = IBH_RIGHT;
-        question->ours = TRUE;
+        question->apply_repairs = TRUE;
     }
 }
 
-/* ---- rules that no packet of RDMA meets ---- */
+/* ---- rules that no RDMA packet matches ---- */
 
-#define BEFORE_OURS 1941u
+#define BEFORE_OURS 1941u /* the last priority of our rules for prefixes */
 #define SELECTIVE (IBH_SELECT_FWMARK | IBH_SELECT_TOS | IBH_SELECT_UID | IBH_SELECT_PORT)
 
 /* Notes a foreign rule that packets of the rails would meet if they had its mark, TOS, user or port. */
@@ -261,7 +293,7 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
     IBH_EACH (const IbhQuestion, question, check->questions) {
         if (question->kind == IBH_ASK_LEAVES && ibh_rule_matches(snapshot, &met, &question->lookup) &&
             !ibh_rule_matches(snapshot, rule, &question->lookup))
-            ibh_check_tell(
+            ibh_check_add_finding(
                 check, question->nic, "foreign-rule", text,
                 ibh_remedy_advice("RDMA hardware needs no change; to see where the packets of this rule go: ip route "
                                   "get PEER from ADDRESS, with the rule's mark, uid or ipproto"),
@@ -291,7 +323,7 @@ guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic)
 
 /* ---- all ---- */
 
-void ibh_check_judge_ways(IbhCheck *check)
+void ibh_check_judge_packets(IbhCheck *check)
 {
     IBH_EACH (IbhQuestion, question, check->questions) {
         judge_question(check, question);
@@ -301,7 +333,7 @@ void ibh_check_judge_ways(IbhCheck *check)
     for (IbhGrade grade = IBH_WRONG; grade > IBH_RIGHT; grade--) {
         IBH_EACH (const IbhQuestion, question, check->questions) {
             if (question->grade == grade && !question->is_explained)
-                tell_owner(check, question);
+                add_owner_finding(check, question);
         }
     }
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {

@@ -88,7 +88,7 @@ static gboolean has_foreign_pair(const IbhNic *nic, const IbhOp *op)
     return FALSE;
 }
 
-/* Why an old rule or route goes. */
+/* Returns why the plan deletes an old rule or route. */
 static char *why_old(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
 {
     const gboolean is_rule = op->type == IBH_OP_RULE_DEL;

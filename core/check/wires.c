@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a NIC's link, addresses and neighbours reveal about its wire.
+ * Findings about a NIC's wire, from its link, addresses and neighbours.
  */
 #include "check/rows.h"
 
@@ -14,14 +14,15 @@
 gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour)
 {
     const guint8 *address = neighbour->lladdr;
-    gboolean group = neighbour->lladdr_len == 6 ? address[0] & 1 : address[1] == 0xff; /* an InfiniBand queue pair */
+    gboolean group = neighbour->lladdr_len == 6 ? address[0] & 1 : address[1] == 0xff; /* InfiniBand: the queue pair */
 
     return neighbour->no_arp && ((link->flags & IFF_NOARP) || !neighbour->lladdr_len || group);
 }
 
 /* ---- addresses ---- */
 
-/* Two NICs of this host have the address. If both are on one wire, peers learn the hardware address of either. */
+/* TRUE if another NIC of this host has the same address. If both are on one wire, peers learn the hardware address of
+ * either. */
 gboolean ibh_address_is_duplicate(IbhSubject *about)
 {
     const IbhNic *nic = about->nic, *owner = ibh_rails_owner(about->check->rails, about->ip);
@@ -35,8 +36,8 @@ gboolean ibh_address_is_duplicate(IbhSubject *about)
     return !ibh_link_is_of_the_host(nic->link) && (nic->link->flags & IFF_UP) && owner->link->type == nic->link->type;
 }
 
-/* A bridge, bond or team takes a packet that comes in through its port before IP does. Hosts without rails are left
- * alone. */
+/* TRUE if the address is on a port of a bridge, bond or team, which takes the port's packets before IP sees them.
+ * Addresses outside of the rails' subnets do not count. */
 gboolean ibh_address_is_of_port(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link,
@@ -54,8 +55,8 @@ gboolean ibh_address_has_failed(IbhSubject *about)
     return about->address->failed && about->nic->rank && about->nic->status != IBH_NIC_UNMANAGED;
 }
 
-/* The kernel prefers any other IPv6 source, and in the end drops deprecated ones. Routers that renumber announce other
- * prefixes. */
+/* TRUE if all IPv6 addresses of the host are deprecated, as when routers announce other prefixes: the kernel will
+ * delete them in the end. */
 gboolean ibh_rail_is_deprecated(IbhSubject *about)
 {
     IBH_EACH (const IbhAddress, address, about->check->rails->snapshot->addresses) {
@@ -117,20 +118,20 @@ gboolean ibh_rail_is_mute(IbhSubject *about)
 
 /* ---- ARP for others ---- */
 
-/* Returns what the kernel makes of a NIC's value and that of conf/all. */
+/* Returns the value that the kernel uses, which it computes from the NIC's value and that of conf/all. */
 static int get_effective(const IbhCheck *check, const int *values, IbhSysctl key)
 {
     return ibh_sysctl_effective(check->rails->snapshot, key, values[key]);
 }
 
-/* The route by which what comes in for this host would be forwarded by another NIC, and rp_filter would not drop it: as
- * a proxy, it answers for the host. NULL: there is none. */
+/* Returns the route by which the kernel would forward a packet for this host from this NIC through another one; NULL if
+ * there is none, or if rp_filter drops the packet. A proxy answers ARP for hosts that have such a route. */
 static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic, const IbhIp *to)
 {
     const IbhTrace way = ibh_fib_walk(check->actual, &(IbhLookup){.from = *to, .to = *to, .iif = nic->link->ifindex});
     const int filter = get_effective(check, nic->link->sysctl, IBH_SYSCTL_RP_FILTER);
 
-    if (way.refused || way.route->type != RTN_UNICAST || ibh_route_leads_by(way.route, nic->link->ifindex))
+    if (way.refused || way.route->type != RTN_UNICAST || ibh_route_leads_through(way.route, nic->link->ifindex))
         return NULL;
     return filter != 1 && (!filter || ibh_nic_serves_family(nic, AF_INET)) ? way.route : NULL;
 }
@@ -142,8 +143,8 @@ static gboolean is_rail(const IbhCheck *check, int ifindex)
     return nic && nic->status == IBH_NIC_RAIL;
 }
 
-/* TRUE if every next hop is a rail, whose wire has the other hosts of the subnet, too. */
-static gboolean leads_by_rails(const IbhCheck *check, const IbhRoute *route)
+/* TRUE if the route leads through rails only. Their wires have the hosts of the subnet: nobody needs a proxy. */
+static gboolean leads_through_rails(const IbhCheck *check, const IbhRoute *route)
 {
     IBH_EACH_HOP (hop, route) {
         if (!is_rail(check, hop->ifindex))
@@ -154,8 +155,9 @@ static gboolean leads_by_rails(const IbhCheck *check, const IbhRoute *route)
 
 #define GUESTS_NAMED 4
 
-/* The hosts that it answers for and that are behind a NIC that is no rail, such as virtual machines and pods. Peers ask
- * for those of the rails' subnets, and may have a route to a single one. In words; NULL: there are none. */
+/* Returns a list, in words, of the hosts that the NIC answers for and that are behind a NIC that is no rail, such as
+ * virtual machines and pods; NULL if there are none. Peers ask for hosts in the rails' subnets, or for single ones to
+ * which they have a route. */
 static char *find_guests(const IbhCheck *check, const IbhNic *nic)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -169,7 +171,7 @@ static char *find_guests(const IbhCheck *check, const IbhNic *nic)
         if (piece->host.family != AF_INET || (!single && !ibh_rails_own_prefix(check->rails, &piece->prefix)))
             continue;
         way = find_forwarding(check, nic, &piece->host);
-        if (!way || leads_by_rails(check, way) || n++ >= GUESTS_NAMED)
+        if (!way || leads_through_rails(check, way) || n++ >= GUESTS_NAMED)
             continue;
         g_string_append_printf(text, "%s%s through %s", text->len ? ", " : "",
                                single ? ibh_ip_format(&piece->host, prefix) : ibh_prefix_format(&piece->prefix, prefix),
@@ -201,14 +203,14 @@ gboolean ibh_proxy_is_own(IbhSubject *about)
     return TRUE;
 }
 
-/* proxy_arp_pvlan is for switches that isolate their ports: on any other wire it attracts all traffic. */
+/* proxy_arp_pvlan is for switches that isolate their ports. On any other wire, the NIC attracts all traffic. */
 gboolean ibh_proxy_is_of_vlan(IbhSubject *about)
 {
     return about->nic->link->proxy_arp_pvlan;
 }
 
-/* A proxy entry counts only if its host is reached by the same route as the rest of the subnet: other hosts are not on
- * this wire. */
+/* TRUE if there is a proxy entry for a host on the rails' wire: the kernel would forward its packets by the same route
+ * as those for the rest of the subnet. */
 gboolean ibh_proxy_is_entry(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -217,16 +219,16 @@ gboolean ibh_proxy_is_entry(IbhSubject *about)
     if (!about->route || !other->proxied || other->ifindex != about->nic->link->ifindex ||
         !ibh_prefix_contains(&about->question->piece, about->ip))
         return FALSE;
-    if (!leads_by_rails(check, about->route)) {
+    if (!leads_through_rails(check, about->route)) {
         ibh_subject_say(about, "guest=%s", ibh_check_link_name(check, about->route->ifindex));
         about->remedy = "if {ip} is not behind {guest}: sudo ip neigh del proxy {ip} dev {iface}";
     }
     return find_forwarding(check, about->nic, about->ip) == about->route;
 }
 
-/* Rails, and NICs that are kept silent on the rails' wire, for the hosts that unbound traffic is asked about. A bridge
- * inside may have a proxy on purpose: only the rest of a subnet counts. */
-gboolean ibh_question_is_of_proxy(IbhSubject *about)
+/* The question must be about unbound traffic to the rest of a rail's subnet: a bridge with a smaller subnet inside may
+ * need a proxy. The NIC must be a rail in that subnet, or one that has to be silent on the rails' wire. */
+gboolean ibh_subject_find_proxied(IbhSubject *about)
 {
     const IbhQuestion *question = about->question;
     const IbhNic *nic = about->nic, *rail = question->nic;
@@ -245,21 +247,22 @@ gboolean ibh_question_is_of_proxy(IbhSubject *about)
 
 /* ---- who answers ARP for whom, on the rails' wire ---- */
 
-/* A NIC in a VRF answers for addresses outside of it only as long as the local table is asked before the VRF's. */
+/* TRUE if IP gets the ARP requests that reach this NIC. A NIC in a VRF answers for addresses outside of the VRF only if
+ * the rule for table local comes before that for VRFs. */
 static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
 {
     const IbhLink *link = nic->link,
                   *master = link->master ? ibh_snapshot_link(check->rails->snapshot, link->master) : NULL;
 
-    if (link->master && (!master || !g_str_equal(master->kind, "vrf") || check->before_local))
+    if (link->master && (!master || !g_str_equal(master->kind, "vrf") || check->has_rule_before_local))
         return FALSE;
     return ibh_nic_is_usable(nic) && !(link->flags & (IFF_LOOPBACK | IFF_NOARP)) &&
            !ibh_link_has_no_wire(check->rails, link);
 }
 
-/* The rail's IPv4 subnet that peers ask for the address in; NULL: it names a smaller network inside, which is another
- * wire, or none of the rail's. */
-static const IbhPrefix *find_asked_in(const IbhNic *rail, const IbhAddress *address)
+/* Returns the rail's IPv4 subnet in which peers ask for the address, or NULL. An address with a longer prefix is on
+ * another wire. */
+static const IbhPrefix *find_subnet_asked_in(const IbhNic *rail, const IbhAddress *address)
 {
     const IbhAddress *near = ibh_nic_address_near(rail, &address->local);
 
@@ -268,8 +271,8 @@ static const IbhPrefix *find_asked_in(const IbhNic *rail, const IbhAddress *addr
     return ibh_address_is_host(address) || address->subnet.length <= near->subnet.length ? &near->subnet : NULL;
 }
 
-/* TRUE if the NIC has an address in the rail's subnet, or is stacked on the rail (not as a VLAN). A candidate without
- * an address is assumed to be on the rails' wire. */
+/* TRUE if the NIC has an address in the rail's subnet, or is stacked on the rail (not as a VLAN). We assume that a
+ * candidate without an address is on the rails' wire. */
 static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
 {
     static const char *const kinds[] = {"macvlan", "macvtap", "ipvlan", NULL};
@@ -281,13 +284,13 @@ static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
     if (nic->rank && nic->status == IBH_NIC_NO_ADDRESS)
         return nic->settings.arp != IBH_ARP_KEEP;
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
-        if (find_asked_in(rail, address))
+        if (find_subnet_asked_in(rail, address))
             return TRUE;
     }
     return FALSE;
 }
 
-/* TRUE if the NIC answers ARP for the addresses of all NICs. A rail does so only with arp=keep. */
+/* TRUE if the NIC, on the wire of a rail, answers ARP for all addresses. A rail does so only with arp=keep. */
 gboolean ibh_nic_answers_for_rails(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -310,9 +313,9 @@ gboolean ibh_nic_answers_for_rails(IbhSubject *about)
     return FALSE;
 }
 
-/* TRUE if the NIC, with these sysctl values, would answer ARP requests for an address that no NIC of the wire has. With
- * arp_filter, a NIC answers only if the answer leaves through the NIC itself; with a strict rp_filter, it drops all
- * other requests. */
+/* TRUE if the NIC, with these sysctl values, would answer ARP requests from this subnet for an address of another NIC.
+ * With arp_filter, a NIC answers only if the answer leaves through the NIC itself; with a strict rp_filter, the kernel
+ * drops all other requests. */
 static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int *values, const IbhAddress *address,
                              const IbhPrefix *subnet)
 {
@@ -325,7 +328,8 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
     if (!ibh_check_walk_into(check, nic, &address->local, subnet, &way))
         return TRUE;
     leads = way.got.route ? ibh_rails_nic(check->rails, way.got.route->ifindex) : NULL;
-    if (way.got.refused || !leads || !ibh_nic_address_near(leads, &way.lookup.to)) /* replies would not get there */
+    if (way.got.refused || !leads ||
+        !ibh_nic_address_near(leads, &way.lookup.to)) /* replies would not reach the peer */
         return FALSE;
     if (way.got.route->hops || leads == nic)
         return TRUE;
@@ -333,16 +337,17 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
            get_effective(check, values, IBH_SYSCTL_RP_FILTER) != 1;
 }
 
-/* TRUE if a NIC answered for the address with the administrator's values, and none answers with the present ones. */
+/* TRUE if a NIC would answer ARP for the address with the administrator's sysctl values, and none does with the present
+ * ones. */
 static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
 {
     gboolean was_answered = FALSE;
 
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        const IbhPrefix *subnet = find_asked_in(nic, address);
+        const IbhPrefix *subnet = find_subnet_asked_in(nic, address);
         int wanted[IBH_N_SYSCTLS];
 
-        /* A rail's own address: arp_ignore=1 does not silence that. */
+        /* The address is a rail's own, which arp_ignore=1 does not silence. */
         if (nic->status == IBH_NIC_RAIL && ibh_rails_address(check->rails, nic, &address->local) &&
             takes_requests(check, nic) && get_effective(check, nic->link->sysctl, IBH_SYSCTL_ARP_IGNORE) != 8)
             return FALSE;
@@ -355,7 +360,7 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
                 would_answer(check, beside, beside->link->sysctl, address, subnet))
                 return FALSE;
         }
-        /* What --apply would change is said of the values. */
+        /* Another finding reports values that --apply would change, so those that we want count, too. */
         if (would_answer(check, nic, nic->link->sysctl, address, subnet) ||
             would_answer(check, nic, wanted, address, subnet))
             return FALSE;
@@ -364,8 +369,9 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
     return was_answered;
 }
 
-/* A virtual address on a bridge or dummy, or one of a NIC beside the rails: peers ask the rails' wire for it. A NIC
- * that is no rail takes no request where its own packets leave through another one: with a strict rp_filter. */
+/* TRUE if peers ask for the address on the rails' wire and no NIC answers. The address is on lo, a bridge or a dummy,
+ * or on a NIC beside the rails that drops requests: with a strict rp_filter, because its own packets leave through
+ * another NIC. */
 gboolean ibh_address_is_silenced(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -380,5 +386,5 @@ gboolean ibh_address_is_silenced(IbhSubject *about)
         get_effective(check, nic->link->sysctl, IBH_SYSCTL_RP_FILTER) != 1)
         return FALSE;
     return ibh_check_walk_into(check, nic, about->ip, &about->address->subnet, &way) && !way.got.refused &&
-           !ibh_route_leads_by(way.got.route, nic->link->ifindex) && is_silenced(check, about->address);
+           !ibh_route_leads_through(way.got.route, nic->link->ifindex) && is_silenced(check, about->address);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* rails=N: so many RDMA ports shall have a rail, on a host whose memory of its rails does not outlast a boot. */
+/* Checks rails=N: N RDMA ports should have a rail. This is for hosts whose state does not survive a reboot. */
 #include "fabric/rows.h"
 
 #include "check/check.h"
 
 #include <string.h>
 
-#define DEPTH 8 /* how many links below a stacked link we follow */
+#define DEPTH 8 /* we look at this many links below a stacked one, at most */
 
-/* Returns the RDMA port of a NIC, or of the NIC below a P_Key child or a VLAN; without RDMA, the NIC's own name. */
+/* Returns the RDMA port of a NIC, or of the NIC below a P_Key child or a VLAN, or the NIC's own name if there is no
+ * RDMA. */
 static const char *name_port_below(const IbhRails *rails, const IbhNic *nic)
 {
     const IbhLink *link = nic->link;
@@ -18,7 +19,7 @@ static const char *name_port_below(const IbhRails *rails, const IbhNic *nic)
     return link && link->rdma[0] ? link->rdma : nic->link->name;
 }
 
-/* Names the ports without a rail: "mlx5_1/1 (ib1: it has no address)". Several rails may stand on one port. */
+/* Names the ports without a rail: "mlx5_1/1 (ib1: it has no address)". A port with several rails counts once. */
 void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guint wanted, GPtrArray *findings)
 {
     g_autoptr(GHashTable) with_rail = g_hash_table_new(g_str_hash, g_str_equal);

@@ -83,7 +83,7 @@ IbhPortNic *ibh_fabric_nic(const IbhFabric *fabric, const char *iface)
     return NULL;
 }
 
-/* TRUE for a known rail that is missing by a fault. */
+/* TRUE if the NIC is a known rail that is missing because of a fault. */
 static gboolean was_a_rail(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
@@ -109,7 +109,7 @@ void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
         }
         own->rail = nic->status == IBH_NIC_RAIL || was_a_rail(rails, nic);
         own->used = own->subnets->len > 0;
-        /* What all rails reach by gateways of their own, they have in common like a subnet. */
+        /* Ethernet rails that reach the same remote= through their gateways are compared like rails of one subnet. */
         IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
             if (own->type != ARPHRD_INFINIBAND)
                 g_array_append_val(own->subnets, remote->prefix);
@@ -135,7 +135,7 @@ gboolean ibh_port_nics_are_beside(const IbhPortNic *nic, const IbhPortNic *other
 
 /* ---- places ---- */
 
-/* Counts the names that both paths begin with: the first is the host bridge, the second the root port. */
+/* Counts the path components that both places share: "devices", the host bridge, the root port, then switches. */
 IbhNearness ibh_place_compare(const IbhPlace *a, const IbhPlace *b)
 {
     const char *one = a->path, *other = b->path;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which modules RDMA lacks, and which adapters show that it is wanted.
+ * Reads which kernel modules for RDMA are loaded, and finds adapters that lack them.
  */
 #include "fabric/read_io.h"
 
@@ -16,10 +16,11 @@ char *ibh_fabric_read_text(IbhTree *tree, gsize limit, const char *path)
     return ibh_tree_read(tree, path, text, limit, FALSE) < 0 ? NULL : g_steal_pointer(&text);
 }
 
-/* Sets driver and RDMA part. FALSE: another driver has it, as that of a virtual machine. */
+/* Sets the driver and its RDMA module, if the device has a driver. FALSE if the driver is not one of these (for example
+ * vfio-pci). */
 static gboolean find_driver(IbhTree *tree, const char *device, IbhBare *bare)
 {
-    /* Those whose RDMA part is a module of its own. */
+    /* The drivers whose RDMA part is a separate module. */
     static const char *const drivers[][2] = {
         {"mlx5_core", "mlx5_ib"}, {"mlx4_core", "mlx4_ib"}, {"bnxt_en", "bnxt_re"}, {"ice", "irdma"},
         {"qede", "qedr"},         {"cxgb4", "iw_cxgb4"},    {"mana", "mana_ib"},    {"hns3", "hns_roce_hw_v2"}};
@@ -38,7 +39,7 @@ static gboolean find_driver(IbhTree *tree, const char *device, IbhBare *bare)
     return !uevent || !strstr(uevent, "DRIVER=");
 }
 
-/* "0x020700" is of "0207"; what follows says how to program it. */
+/* The class is "0x", four digits that we compare ("0207"), and two digits for the programming interface. */
 gboolean ibh_pci_has_class(IbhTree *tree, const char *device, const char *classes)
 {
     char class[32];
@@ -48,7 +49,8 @@ gboolean ibh_pci_has_class(IbhTree *tree, const char *device, const char *classe
     return strlen(class) == strlen("0x0207") && strstr(classes, class + strlen("0x"));
 }
 
-/* One that is there for RDMA says more than an Ethernet adapter that could have it. */
+/* Finds an adapter without an RDMA device. InfiniBand and Omni-Path adapters take precedence over Ethernet adapters
+ * that could do RDMA. */
 static void find_bare(IbhTree *tree, IbhBare *ret_bare)
 {
     g_autoptr(GPtrArray) devices = ibh_tree_list(tree, "sys/bus/pci/devices");
@@ -65,7 +67,7 @@ static void find_bare(IbhTree *tree, IbhBare *ret_bare)
     }
 }
 
-/* A built-in module has no directory below sys/module, but the files that it registers exist. */
+/* A built-in module may have no directory below sys/module, but then the device files that it registers exist. */
 void ibh_fabric_read_modules(IbhTree *tree, IbhFabric *fabric)
 {
     static const char *const classes[] = {[IBH_MODULE_UVERBS] = "infiniband_verbs",

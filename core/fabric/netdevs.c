@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Netdevs of ports: P_Keys, GIDs of their addresses, and what rails of one subnet have in common. Pure.
+ * Findings about the netdevs of ports: P_Keys, GIDs of addresses, and values that rails of one subnet must share. Pure.
  */
 #include "fabric/rows.h"
 
@@ -11,7 +11,7 @@
 
 /* ---- P_Keys ---- */
 
-/* The P_Key of the table with the same number, as a full member if there is one; 0: none. */
+/* Returns the P_Key of the port's table with the same number, preferably that of a full member; 0 if there is none. */
 static guint16 find_pkey(const IbhPort *port, int pkey)
 {
     guint16 found = 0;
@@ -23,7 +23,7 @@ static guint16 find_pkey(const IbhPort *port, int pkey)
     return found;
 }
 
-/* The entry for the subnet manager's list of partitions. */
+/* Sets the words for an entry in the subnet manager's list of partitions. */
 static void say_partition(IbhSubject *about)
 {
     guint number = (guint)about->netdev->pkey & ~(guint)PKEY_FULL;
@@ -79,7 +79,7 @@ gboolean ibh_netdev_has_stale_prefix(IbhSubject *about)
 
 /* ---- GIDs of addresses ---- */
 
-/* New connections use one version of RoCE, and its GIDs. NULL: none. */
+/* Returns the GID for this address with the RoCE version of new connections, or NULL. */
 static const IbhGid *find_gid_of_address(const IbhPort *port, const IbhIp *ip)
 {
     IBH_EACH (const IbhGid, gid, port->gids) {
@@ -90,7 +90,7 @@ static const IbhGid *find_gid_of_address(const IbhPort *port, const IbhIp *ip)
     return NULL;
 }
 
-/* One finding a NIC: further wrong GIDs have the same cause. */
+/* TRUE at the first wrong GID of a NIC. Others have the same cause, so they are not reported. */
 gboolean ibh_netdev_has_wrong_gid(IbhSubject *about)
 {
     const IbhPort *port = about->port;
@@ -115,12 +115,12 @@ gboolean ibh_netdev_has_wrong_gid(IbhSubject *about)
     return FALSE;
 }
 
-/* ---- what rails of one subnet have in common ---- */
+/* ---- values that rails of one subnet must share ---- */
 
 typedef enum { VALUE_PKEY, VALUE_PREFIX, VALUE_SM } Value;
 
-/* A value that has to be the same, in words; NULL: not known, or hidden by another cause: the port is in no order, or
- * another subnet manager takes it over just now. */
+/* Returns a value in words; NULL if it is not known, or must not be compared, because the port has another fault or
+ * another subnet manager is just taking over. */
 static char *describe_value(const IbhFabric *fabric, const IbhPortNic *nic, Value value)
 {
     const IbhPort *port = ibh_fabric_port(fabric, nic);
@@ -134,8 +134,8 @@ static char *describe_value(const IbhFabric *fabric, const IbhPortNic *nic, Valu
     return value == VALUE_SM && port->sm_lid > 0 ? g_strdup_printf("%d", port->sm_lid) : NULL;
 }
 
-/* For the rails that differ from the majority; without a majority, for all: a rail beside it with another value. NULL:
- * it does not differ. */
+/* Returns a rail in the same subnet with another value, and sets the words; NULL if the value of the subject's rail is
+ * that of all or of the majority. */
 static const IbhPortNic *find_model(IbhSubject *about, Value value)
 {
     g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -178,7 +178,8 @@ gboolean ibh_netdev_has_other_prefix(IbhSubject *about)
     return find_model(about, VALUE_PREFIX) != NULL;
 }
 
-/* Of two fabrics each has a manager of its own: that they are two is said already. */
+/* TRUE if two rails of one fabric have different subnet managers. Two fabrics have different subnet prefixes, and
+ * subnet-prefix-differs reports them. */
 gboolean ibh_netdev_has_other_sm(IbhSubject *about)
 {
     const IbhPortNic *model = find_model(about, VALUE_SM);
@@ -189,15 +190,15 @@ gboolean ibh_netdev_has_other_sm(IbhSubject *about)
 
 /* ---- one MTU and mode for a subnet ---- */
 
-#define IPV6_LEAST 1280 /* below it the kernel takes IPv6 away */
+#define IPV6_LEAST 1280 /* the kernel disables IPv6 on links with a smaller MTU */
 
 static gboolean has_mtu(const IbhPortNic *nic)
 {
     return nic->mtu != IBH_UNKNOWN && (nic->type != ARPHRD_INFINIBAND || nic->mode[0]);
 }
 
-/* This rail, those beside it, and those beside them, in the order of the host, const IbhPortNic *: one of them cannot
- * be changed without regard for the others. */
+/* Returns this rail, the rails that share a subnet with it, those that share a subnet with these, and so on (const
+ * IbhPortNic *, in the order of the host). All of them need the same MTU. */
 static GPtrArray *find_rails_around(const IbhSubject *about)
 {
     g_autoptr(GHashTable) around = g_hash_table_new(NULL, NULL);
@@ -235,8 +236,8 @@ static guint count_same_mtu(const GPtrArray *rails, const IbhPortNic *nic)
     return n;
 }
 
-/* The rail that the others are to be like: one of the majority, or else the one with the smallest MTU, because larger
- * packets than that are lost. NULL: there are none. */
+/* Returns the rail whose MTU and mode the others should get: one of the majority, or else the one with the smallest
+ * MTU, which suits all. NULL if all MTUs are too small for IPv6. */
 static const IbhPortNic *find_goal(const GPtrArray *rails)
 {
     const IbhPortNic *goal = NULL;
@@ -262,8 +263,8 @@ static char *describe_mtu(const IbhPortNic *nic)
     return g_strdup_printf("MTU %d%s%s", nic->mtu, nic->mode[0] ? ", " : "", nic->mode);
 }
 
-/* The words are the same for each of these rails: so they are one finding, which hits the rails that differ from the
- * majority, and without a majority all. The commands make all of them like the goal. */
+/* TRUE if the rail differs from the majority, or if there is no majority. The words are the same for each of the rails,
+ * so they share a finding. The commands give all of them the MTU and mode of the goal. */
 gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
 {
     g_autoptr(GPtrArray) rails = find_rails_around(about);
@@ -291,7 +292,7 @@ gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
     its = describe_mtu(goal);
     ibh_subject_say(about, "others=%s\ncommands=%s\nits=%s\nmodel=%s\nsubnet=%s", others->str, commands, its,
                     goal->iface, ibh_prefix_format(&g_array_index(goal->subnets, IbhPrefix, 0), text));
-    if (!is_majority) /* this host cannot know which of them the fabric has */
+    if (!is_majority) /* this host cannot know which MTU the fabric has */
         about->remedy = "make them alike, as the fabric has it; the smaller one fits all: {commands}";
     return TRUE;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is wrong with a port: its state, its GUIDs, its link, its slot, its errors. Pure.
+ * Findings about a port: its state, GUIDs, link, PCI slot and errors. Pure.
  */
 #include "fabric/rows.h"
 
@@ -30,9 +30,9 @@ const IbhPortNic *ibh_port_netdev(const IbhSubject *about)
 }
 
 typedef enum {
-    PORT_USED,      /* it has an address, was asked for by name, or its use is not known */
-    PORT_UNUSED,    /* it has a netdev without an address: perhaps because the port is not active */
-    PORT_LEFT_ALONE /* such an Ethernet port, or one whose netdev is in another network namespace: a container's */
+    PORT_USED,      /* the netdev has an address or was asked for by name, or the use is not known */
+    PORT_UNUSED,    /* an InfiniBand netdev has no address, perhaps because the port is not active */
+    PORT_LEFT_ALONE /* an Ethernet netdev has no address, or the netdev is in another network namespace (a container) */
 } Usage;
 
 static Usage usage_of(const IbhSubject *about)
@@ -44,8 +44,8 @@ static Usage usage_of(const IbhSubject *about)
     if (nic)
         return nic->used || nic->rail || about->only ? PORT_USED : ethernet ? PORT_LEFT_ALONE : PORT_UNUSED;
     if (ethernet && port->phys.number == IBH_PHYS_DISABLED)
-        return PORT_LEFT_ALONE; /* its netdev is down on purpose */
-    /* Without IPoIB an InfiniBand port has no netdev anywhere. */
+        return PORT_LEFT_ALONE; /* a person took the netdev down */
+    /* If ib_ipoib is not loaded, no InfiniBand port has a netdev. */
     return about->fabric->complete && (port->layer != IBH_LAYER_INFINIBAND || about->fabric->modules[IBH_MODULE_IPOIB])
                ? PORT_LEFT_ALONE
                : PORT_USED;
@@ -58,7 +58,7 @@ static gboolean is_omni_path(const IbhPort *port)
     return g_str_has_prefix(port->device, "hfi1") || g_str_has_prefix(port->device, "opa");
 }
 
-/* A physical state may say that the link does not work: some iWARP drivers say 0, Omni-Path has numbers of its own. */
+/* Besides the state, a known physical state must be LinkUp. Some iWARP drivers say 0; Omni-Path has other numbers. */
 gboolean ibh_port_is_active(const IbhPort *port)
 {
     const int phys = port->phys.number;
@@ -67,7 +67,7 @@ gboolean ibh_port_is_active(const IbhPort *port)
            (phys < IBH_PHYS_SLEEP || phys > IBH_PHYS_TEST || phys == IBH_PHYS_LINK_UP);
 }
 
-/* A port without a link knows no subnet manager: that is no finding of its own. */
+/* TRUE if an InfiniBand port with a link has no subnet manager. Without a link it never has one. */
 static gboolean knows_no_sm(const IbhPort *port)
 {
     return port->layer == IBH_LAYER_INFINIBAND && port->sm_lid == 0 && port->state.number >= IBH_PORT_INIT;
@@ -93,7 +93,7 @@ gboolean ibh_port_lacks_sm(IbhSubject *about)
     return TRUE;
 }
 
-/* What a port that is not active waits for. */
+/* Returns why a port is not active, and what follows from that. */
 static const char *why_inactive(const IbhPort *port)
 {
     if (port->state.number >= IBH_PORT_ACTIVE)
@@ -114,7 +114,8 @@ gboolean ibh_port_is_inactive(IbhSubject *about)
     g_autofree char *device = ibh_text_shell_word(port->device);
 
     if (port->state.number == IBH_UNKNOWN || ibh_port_is_active(port) || knows_no_sm(port) ||
-        usage_of(about) == PORT_LEFT_ALONE || (about->netdev && !about->netdev->up)) /* carrier-down says so */
+        usage_of(about) == PORT_LEFT_ALONE ||
+        (about->netdev && !about->netdev->up)) /* the finding carrier-down reports that */
         return FALSE;
     about->severity = is_used ? IBH_ERROR : IBH_INFO;
     ibh_subject_say(
@@ -139,14 +140,15 @@ gboolean ibh_port_lacks_guid(IbhSubject *about)
     return knows_gid(about->port) && !about->port->gid.guid;
 }
 
-/* Functions of one card may share that of its node, and so may devices of software, which are on no card. */
+/* TRUE if two cards have one node GUID. The PCI functions of one card may share it, and so may software devices, which
+ * have no PCI address. */
 static gboolean share_node_guid(const IbhRdmaDevice *own, const IbhRdmaDevice *its)
 {
     return own->node_guid && own->node_guid == its->node_guid && own->slot[0] && its->slot[0] &&
            strncmp(own->slot, its->slot, strcspn(own->slot, ".") + 1) != 0;
 }
 
-/* The planes of a port are ports of a device beside its own, on one PCI function (Linux 6.11). */
+/* TRUE if the devices are planes of one port: two devices on the same PCI function (Linux 6.11). */
 static gboolean are_planes(const IbhRdmaDevice *own, const IbhRdmaDevice *its)
 {
     return own != its && own->slot[0] && g_str_equal(own->slot, its->slot);
@@ -184,13 +186,14 @@ static char *describe_rate(IbhRate rate)
     return g_string_free(text, FALSE);
 }
 
-/* A port may report the rate of one link, or of all. */
+/* TRUE for a bond of ports. Some report the rate of one link, some that of all, so we do not compare them. */
 static gboolean is_bond(const IbhPort *port)
 {
     return strstr(port->device, "bond") != NULL;
 }
 
-/* Of one board. InfiniBand ports are all hardware, so those of unknown boards are compared, too. */
+/* TRUE if the ports can be compared: both are right and on the same model of board. InfiniBand ports are always
+ * hardware, so they are compared even if the board is not known. */
 static gboolean is_same_board(const IbhFabric *fabric, const IbhPort *port, const IbhPort *other)
 {
     const IbhRdmaDevice *own = ibh_fabric_device(fabric, port), *its = ibh_fabric_device(fabric, other);
@@ -201,6 +204,7 @@ static gboolean is_same_board(const IbhFabric *fabric, const IbhPort *port, cons
     return own == its || (known ? g_str_equal(own->board, its->board) : port->layer == IBH_LAYER_INFINIBAND);
 }
 
+/* Returns the fastest comparable port of a rail in the same subnet, or NULL if none is faster. */
 static const IbhPort *find_faster(const IbhSubject *about)
 {
     const IbhPort *fastest = NULL;
@@ -216,7 +220,7 @@ static const IbhPort *find_faster(const IbhSubject *about)
     return fastest;
 }
 
-/* Gb/s that the adapters of a model can do by InfiniBand; 0: not known. Some boards of a model do half of it. */
+/* Returns the InfiniBand rate of an adapter model in Gb/s; 0 if not known. Some boards of a model do only half. */
 static int rate_of_model(const char *model)
 {
     static const struct {
@@ -232,8 +236,9 @@ static int rate_of_model(const char *model)
     return 0;
 }
 
-/* InfiniBand and Omni-Path cables have four lanes, or two where they are split: with one, the others have failed. An
- * older switch, or a board that can do half, is no fault: only what no switch beside such an adapter does is one. */
+/* TRUE if the port is slower than a port beside it, has one lane, or is slower than its model can be. InfiniBand and
+ * Omni-Path cables have four lanes, or two if they are split, so if there is one, the others have failed. An older
+ * switch or a slower board is no fault: a rate below that of the model is only noted, unless it is below an eighth. */
 gboolean ibh_port_is_slow(IbhSubject *about)
 {
     const IbhRdmaDevice *device = ibh_fabric_device(about->fabric, about->port);
@@ -259,7 +264,8 @@ gboolean ibh_port_is_slow(IbhSubject *about)
 
 /* ---- PCIe ---- */
 
-/* 0.1 Gb/s of a slot; 0: not known (a virtual function's). Up to 5 GT/s, of ten bits two are none of data. */
+/* Returns the rate of a PCI slot in 0.1 Gb/s; 0 if it is not known (virtual functions). Up to 5 GT/s, PCIe needs ten
+ * bits for eight bits of data. */
 static int rate_of_slot(int lanes, int speed)
 {
     int all = lanes > 0 && lanes <= 32 && speed > 0 ? lanes * speed : 0;
@@ -272,7 +278,7 @@ static char *describe_slot(int lanes, int speed)
     return g_strdup_printf("%d lanes of %d.%d GT/s", lanes, speed / 10, speed % 10);
 }
 
-/* The slot carries less than the port, and the card can do more. Ports of one card share it. */
+/* TRUE if the slot is slower than the port, and slower than the card allows. The ports of a card share a finding. */
 gboolean ibh_port_has_slow_slot(IbhSubject *about)
 {
     const IbhRdmaDevice *device = ibh_fabric_device(about->fabric, about->port);
@@ -291,7 +297,7 @@ gboolean ibh_port_has_slow_slot(IbhSubject *about)
 
 /* ---- errors ---- */
 
-/* A bad link explains what gets lost on its way. */
+/* TRUE if error counters have grown. If those of the link have, they explain the lost packets as well. */
 gboolean ibh_port_has_errors(IbhSubject *about)
 {
     g_autoptr(GString) list = g_string_new(NULL);
@@ -301,7 +307,7 @@ gboolean ibh_port_has_errors(IbhSubject *about)
         const char *name = strchr(ibh_counters[i], '/') + 1;
         gint64 more = about->port->new_errors[i];
 
-        /* Omni-Path counts retransmissions of its links there, which are normal. */
+        /* On Omni-Path this counter has retransmissions of the link, which are normal. */
         if (more <= 0 || (is_omni_path(about->port) && g_str_equal(name, "local_link_integrity_errors")))
             continue;
         link |= i < IBH_N_LINK_COUNTERS;

@@ -7,14 +7,15 @@
 #define TEXT_MAX ((gsize)8 * 1024)
 /* The largest P_Key tables of adapters have 128 entries. */
 #define N_PKEYS 256
-/* rxe has 1,024 GIDs; more than adapters have. */
+/* rxe has 1,024 GIDs, more than any adapter. */
 #define N_GIDS 1024
+/* After so many empty entries, we assume that the rest of a GID table is empty. */
 #define N_EMPTY_GIDS 64
 #define LOOK_AGAIN_US ((gulong)200 * 1000)
 
 /* ---- from a text to a value ---- */
 
-/* "4: ACTIVE", "0x8002", "2044". */
+/* Parses "4: ACTIVE", "0x8002" or "2044". */
 static void parse_number(const char *text, gpointer to)
 {
     char *end;
@@ -31,7 +32,7 @@ static int number_of(const char *text)
     return number;
 }
 
-/* "4: ACTIVE" */
+/* Parses "4: ACTIVE". */
 static void parse_state(const char *text, gpointer to)
 {
     IbhPortState *state = to;
@@ -42,7 +43,7 @@ static void parse_state(const char *text, gpointer to)
     g_strlcpy(state->name, name, MIN(sizeof state->name, strcspn(name, "\n") + 1));
 }
 
-/* In tenths; IBH_UNKNOWN: "Unknown", or not in this unit. */
+/* Returns a number in tenths; IBH_UNKNOWN if the text is "Unknown" or has another unit. */
 static int tenths_of(const char *text, const char *unit)
 {
     char *end = NULL;
@@ -51,13 +52,13 @@ static int tenths_of(const char *text, const char *unit)
     return value > 0 && value < 100000 && g_str_has_prefix(end, unit) ? (int)(value * 10 + 0.5) : IBH_UNKNOWN;
 }
 
-/* "16.0 GT/s PCIe" */
+/* Parses "16.0 GT/s PCIe". */
 static void parse_speed(const char *text, gpointer to)
 {
     *(int *)to = tenths_of(text, " GT/s");
 }
 
-/* "100 Gb/sec (4X EDR)" */
+/* Parses "100 Gb/sec (4X EDR)". */
 static void parse_rate(const char *text, gpointer to)
 {
     const char *lanes = strchr(text, '(');
@@ -82,7 +83,7 @@ static void parse_name(const char *text, gpointer to)
     g_strlcpy(to, text, sizeof((IbhRdmaDevice *)NULL)->board);
 }
 
-/* "248a:0703:00b0:1cfe" */
+/* Parses "248a:0703:00b0:1cfe". */
 static void parse_guid(const char *text, gpointer to)
 {
     guint64 guid = 0;
@@ -92,7 +93,7 @@ static void parse_guid(const char *text, gpointer to)
     *(guint64 *)to = guid;
 }
 
-/* The line "PCI_SLOT_NAME=0000:3b:00.0". */
+/* Finds the line "PCI_SLOT_NAME=0000:3b:00.0". */
 static void parse_slot(const char *text, gpointer to)
 {
     static const char key[] = "PCI_SLOT_NAME=";
@@ -129,7 +130,7 @@ static void parse_gid(const char *text, gpointer to)
     gid->guid = GUINT64_FROM_BE(halves[1]);
 }
 
-/* "Max locked memory   65536   65536   bytes": the first is the limit. */
+/* Finds "Max locked memory   65536   65536   bytes". The first number is the soft limit. */
 static void parse_memlock(const char *text, gpointer to)
 {
     static const char key[] = "Max locked memory";
@@ -151,9 +152,9 @@ typedef enum { OF_DEVICE, OF_PORT, OF_SUBNET, OF_NIC, OF_GPU, OF_PROCESS } Subje
 
 static const struct {
     Subject of;
-    const char *path;                             /* below the directory of what it is about */
-    void (*parse)(const char *text, gpointer to); /* "": no such file, or it cannot be read */
-    gsize at;
+    const char *path;                             /* below the directory of the device, port and so on */
+    void (*parse)(const char *text, gpointer to); /* `text` is "" if the file cannot be read */
+    gsize at;                                     /* the offset of the member that `parse` sets */
 } facts[] = {
     {OF_DEVICE, "board_id", parse_name, IN_DEVICE(board)},
     {OF_DEVICE, "hca_type", parse_name, IN_DEVICE(model)},
@@ -169,7 +170,7 @@ static const struct {
     {OF_PORT, "state", parse_state, IN_PORT(state)},
     {OF_PORT, "phys_state", parse_state, IN_PORT(phys)},
     {OF_PORT, "rate", parse_rate, IN_PORT(rate)},
-    /* Subnet managers that change places tell one port after the other. */
+    /* When another subnet manager takes over, these change on one port after the other, so they are read twice. */
     {OF_SUBNET, "sm_lid", parse_number, IN_PORT(sm_lid)},
     {OF_SUBNET, "gids/0", parse_gid, IN_PORT(gid)},
     {OF_NIC, "mtu", parse_number, IN_NIC(mtu)},
@@ -222,12 +223,12 @@ static void read_pkeys(IbhTree *tree, const char *directory, IbhPort *port)
             port->has_all_pkeys = i > 0 && !ibh_tree_has(tree, "%s/pkeys/%d", directory, i + 1);
             return;
         }
-        pkey = (guint16)value; /* 0: a free place */
+        pkey = (guint16)value; /* 0 if the entry is free */
         g_array_append_val(port->pkeys, pkey);
     }
 }
 
-/* ::ffff:172.16.34.1 stands for an IPv4 address. */
+/* Replaces ::ffff:172.16.34.1 by the IPv4 address. */
 static void unmap(IbhIp *ip)
 {
     static const guint8 lead[12] = {[10] = 0xff, [11] = 0xff};
@@ -244,8 +245,8 @@ static int roce_version_of(const char *type)
     return g_str_equal(type, "RoCE v2") ? 2 : g_str_equal(type, "IB/RoCE v1") ? 1 : IBH_UNKNOWN;
 }
 
-/* Reads to the end of the table, or of its used part: the kernel fills the first free place. New connections use
- * version 2 where the port can do it, unless the administrator chose otherwise. */
+/* Reads the GID table, or its used part: the kernel always fills the first free entry. New connections use RoCE version
+ * 2 if the port has it, unless the administrator chose version 1. */
 static void read_gids(IbhTree *tree, const char *directory, IbhPort *port)
 {
     gboolean unread = FALSE;
@@ -269,7 +270,7 @@ static void read_gids(IbhTree *tree, const char *directory, IbhPort *port)
         port->roce = MAX(port->roce, gid.roce);
         g_array_append_val(port->gids, gid);
     }
-    /* A table has more than one entry, and ends at none that could not be read. */
+    /* A GID table has more than one entry, and no entry that could not be read. */
     port->has_all_gids = i > 1 && !unread && !ibh_tree_has(tree, "%s/gid_attrs/types/%d", directory, i);
     ibh_tree_line(tree, type, sizeof type, "sys/kernel/config/rdma_cm/%s/ports/%d/default_roce_mode", port->device,
                   port->number);
@@ -281,7 +282,7 @@ static void read_port(IbhTree *tree, const IbhRdmaDevice *device, int number, Ib
 {
     g_autofree char *directory = NULL;
     IbhPort port = {.number = number,
-                    .device_at = fabric->devices->len, /* it is added after its ports */
+                    .device_at = fabric->devices->len, /* the device is added after its ports */
                     .iwarp = device->node_type == 4,
                     .roce = IBH_UNKNOWN,
                     .is_steady = TRUE,
@@ -301,7 +302,7 @@ static void read_port(IbhTree *tree, const IbhRdmaDevice *device, int number, Ib
     g_array_append_val(fabric->ports, port);
 }
 
-/* Below /sys: the links in it lead to each device below its bridge. */
+/* Sets the place of a PCI device: the path below /sys to which its link leads. */
 static void read_place(IbhTree *tree, const char *directory, const char *link, IbhPlace *place)
 {
     g_autofree char *path = ibh_tree_real(tree, "%s%s", directory, link);
@@ -331,8 +332,9 @@ static void read_device(IbhTree *tree, const char *name, IbhFabric *fabric)
         g_array_append_val(fabric->devices, device);
 }
 
-/* ---- again ---- */
+/* ---- reading again ---- */
 
+/* TRUE if any port has counted errors, or if subnet managers or prefixes differ: then a second look may tell more. */
 static gboolean is_worth_a_wait(const IbhFabric *fabric)
 {
     const IbhPort *first = NULL;
@@ -383,7 +385,7 @@ static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
     nic.usable = nic.up && link->carrier;
     g_strlcpy(nic.iface, link->name, sizeof nic.iface);
     g_strlcpy(nic.rdma, link->rdma, sizeof nic.rdma);
-    /* If this /sys is another network namespace's, a netdev of this name may be another one. */
+    /* If this /sys belongs to another network namespace, its netdev of this name may be a different one. */
     ibh_tree_line(tree, line, sizeof line, "%s/ifindex", directory);
     if (number_of(line) == IBH_UNKNOWN || number_of(line) == link->ifindex)
         read_facts(tree, OF_NIC, directory, &nic);
@@ -396,7 +398,7 @@ static void read_nic(IbhTree *tree, const IbhLink *link, IbhFabric *fabric)
     g_array_append_val(fabric->nics, nic);
 }
 
-/* ---- all of it ---- */
+/* ---- all facts ---- */
 
 IbhFabric *ibh_fabric_read(IbhTree *tree, const GArray *links, const IbhRails *rails)
 {

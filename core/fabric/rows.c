@@ -14,7 +14,8 @@ static gboolean has_infiniband(const IbhFabric *fabric)
     return FALSE;
 }
 
-/* Programs need all but the first, which makes interfaces; the first and the last are InfiniBand's. */
+/* TRUE if modules are missing. ib_ipoib makes interfaces, and programs need the others. ib_ipoib and ib_umad are for
+ * InfiniBand only. */
 static gboolean lacks_modules(IbhSubject *about)
 {
     const gboolean *modules = about->fabric->modules, infiniband = has_infiniband(about->fabric);
@@ -29,8 +30,8 @@ static gboolean lacks_modules(IbhSubject *about)
     return names->len > 0;
 }
 
-/* An Ethernet adapter may be there for Ethernet only; on a host without RDMA, modules that nothing else needs show that
- * RDMA is wanted. */
+/* TRUE if an adapter has a driver, but the RDMA module of the driver is not loaded. An Ethernet adapter counts only on
+ * a host without RDMA ports where other modules show that RDMA is wanted. */
 static gboolean lacks_rdma_driver(IbhSubject *about)
 {
     const gboolean *modules = about->fabric->modules;
@@ -44,7 +45,7 @@ static gboolean lacks_rdma_driver(IbhSubject *about)
     return TRUE;
 }
 
-/* Of no interest on a host with other RDMA devices. */
+/* TRUE if an adapter has no driver. Does not count on a host with other RDMA devices. */
 static gboolean lacks_driver(IbhSubject *about)
 {
     ibh_subject_say(about, "adapter=%s", about->fabric->bare.name);
@@ -66,11 +67,11 @@ static gboolean has_little_memory(IbhSubject *about)
     "where the subnet manager runs, add \"{partition}, ipoib: {guid}=full;\" to its partitions (opensm: "              \
     "/etc/rdma/partitions.conf) and restart it"
 
-/* A row ends where the rest is NULL. */
+/* Rows leave out members that are NULL. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 const IbhRow ibh_fabric_rows[] = {
-    /* ---- of the host ---- */
+    /* ---- the host ---- */
     {IBH_OF_HOST, "module-missing", IBH_ERROR, lacks_modules,
      "modules are not loaded, but expected: {names}: without ib_ipoib InfiniBand ports have no interfaces, without "
      "ib_uverbs no program can use RDMA, without rdma_ucm none can connect by IP address, without ib_umad ibping, "
@@ -88,7 +89,7 @@ const IbhRow ibh_fabric_rows[] = {
      "\"* - memlock unlimited\" in /etc/security/limits.d/rdma.conf, from the next login on; services: "
      "LimitMEMLOCK=infinity"},
 
-    /* ---- of a port: ports.c ---- */
+    /* ---- a port: ports.c ---- */
     {IBH_OF_PORT_STATE, "sm-missing", IBH_ERROR, ibh_port_lacks_sm,
      "port {port} is {state} with SM lid 0, expected the lid of a {manager}: nothing gives the port an address in the "
      "fabric, so nothing can be sent by it",
@@ -115,7 +116,7 @@ const IbhRow ibh_fabric_rows[] = {
     {IBH_OF_PORT, "port-errors", IBH_WARNING, ibh_port_has_errors,
      "errors of port {port} grew while it was looked at ({list}), expected none: {why}", LINK_ADVICE},
 
-    /* ---- of a netdev: netdevs.c ---- */
+    /* ---- a netdev: netdevs.c ---- */
     {IBH_OF_NETDEV, "mode-mtu", IBH_WARNING, ibh_netdev_has_other_mtu,
      "{others}, expected {its} as {model} in the same subnet {subnet}: a peer that sends to both loses the packets "
      "that are too large for one of them",
@@ -151,7 +152,7 @@ const IbhRow ibh_fabric_rows[] = {
      "see which subnet manager each port has (sminfo -C DEVICE -P PORT); if they are on two fabrics, cable them to "
      "one, or give each an IP subnet of its own"},
 
-    /* ---- of how many there are: count.c ---- */
+    /* ---- the number of rails: count.c ---- */
     {IBH_OF_MISSING_RAILS, "rails-missing", IBH_ERROR, NULL,
      "{have} of {wanted} RDMA ports have a rail, as rails={wanted} counts them; without one: {without}",
      "see which card, cable, driver or address is missing; if that is right, set rails= to the number of rails"},
@@ -167,7 +168,7 @@ void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArra
         .rows = ibh_fabric_rows, .findings = findings, .words = words, .iface = "", .fabric = fabric, .only = only};
 
     ibh_subject_ask(&about, IBH_OF_HOST);
-    /* A port makes every rail on it wrong; without a rail, one interface is named. */
+    /* A fault of a port concerns every rail on it. If there is no rail, name one interface. */
     IBH_EACH (const IbhPort, port, fabric->ports) {
         g_autoptr(GPtrArray) others = g_ptr_array_new();
 

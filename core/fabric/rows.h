@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What --check can find of RDMA.
+ * The table of all that --check can find about RDMA, and its predicates.
  */
 #pragma once
 
@@ -16,11 +16,13 @@ IbhPredicate ibh_port_lacks_guid, ibh_port_shares_guid, ibh_port_is_slow, ibh_po
 IbhPredicate ibh_netdev_has_other_mtu, ibh_netdev_lacks_pkey, ibh_netdev_is_limited, ibh_netdev_has_stale_prefix;
 IbhPredicate ibh_netdev_has_wrong_gid, ibh_netdev_has_other_pkey, ibh_netdev_has_other_prefix, ibh_netdev_has_other_sm;
 
-/* The netdev that is named for the port: one that was asked for, else a rail, else one with an address, else any. */
+/* Returns the netdev that a finding about the port names: one that the user asked for, else a rail, else one with an
+ * address, else any; NULL if the port has none. */
 const IbhPortNic *ibh_port_netdev(const IbhSubject *about);
+/* TRUE if the user asked for this netdev (NULL: for none), or for no particular one. */
 gboolean ibh_netdev_is_asked(const IbhSubject *about, const IbhPortNic *netdev);
-gboolean ibh_port_is_active(const IbhPort *port);
-/* Its state is known, and neither it nor the subnet manager explains a fault. */
+gboolean ibh_port_is_active(const IbhPort *port); /* ACTIVE, and the link is up */
+/* TRUE if the port is active and has a subnet manager, so that neither explains another fault. */
 gboolean ibh_port_is_right(const IbhPort *port);
-/* It is in use, and its state is right. */
+/* TRUE if the port is used, and its state is right. */
 gboolean ibh_port_is_sound(const IbhSubject *about);

@@ -139,7 +139,7 @@ static void report_share(const Charge *charge, Share share)
                         (IbhRemedy){.fix = join_texts(fixes), .advice = join_texts(advice)}, "%s: %s; %u of %u pairs",
                         who, why, pairs->len, probe->pairs->len);
     for (guint i = 0; of_rails && i < rails->len; i++)
-        ibh_finding_hits(finding, rails->pdata[i]);
+        ibh_finding_add_iface(finding, rails->pdata[i]);
     finding->owner = at_peer ? g_steal_pointer(&to) : share == OF_RAILS ? NULL : g_steal_pointer(&who);
 }
 

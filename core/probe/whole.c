@@ -205,7 +205,7 @@ void ibh_probe_report_strangers(IbhProbe *probe)
                     continue;
                 whos[i] = NULL;
                 if (kind != AS_OWN_NIC)
-                    ibh_finding_hits(finding, hops[i]->link->name);
+                    ibh_finding_add_iface(finding, hops[i]->link->name);
             }
         }
     }
@@ -246,7 +246,7 @@ void ibh_probe_report_forgeries(IbhProbe *probe)
                             has_more ? " and others" : "", ips->len > 1 ? "these addresses" : "this address");
         finding->owner = g_steal_pointer(&sender);
         for (guint i = at; i < end; i++)
-            ibh_finding_hits(finding, ibh_snapshot_link(probe->rails->snapshot, all[i].ifindex)->name);
+            ibh_finding_add_iface(finding, ibh_snapshot_link(probe->rails->snapshot, all[i].ifindex)->name);
     }
 }
 

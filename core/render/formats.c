@@ -29,7 +29,7 @@ static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table
         ibh_render_is_led_to(rails->snapshot, table))
         return TRUE;
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
-        if (route->table == table && !ibh_route_is_ours(route) && !ibh_route_leads_by(route, nic->link->ifindex))
+        if (route->table == table && !ibh_route_is_ours(route) && !ibh_route_leads_through(route, nic->link->ifindex))
             return TRUE;
     }
     return FALSE;

@@ -52,7 +52,7 @@ static void add_findings(const IbhReport *report, const char *rail)
             !g_str_equal(finding->code, "not-in-force"))
             continue;
         IBH_EACH_POINTER (char, iface, finding->ifaces) {
-            const char *said = ibh_finding_said(finding, iface);
+            const char *said = ibh_finding_text(finding, iface);
             const IbhLink *link = ibh_snapshot_link_by_name(report->rails->snapshot, iface);
             const char *port = link ? link->rdma : "";
 
@@ -63,8 +63,8 @@ static void add_findings(const IbhReport *report, const char *rail)
             IBH_EACH_BACK (const IbhKnownRail, known, report->missed)
                 port = !link && g_str_equal(known->iface, iface) ? known->port : port;
             if (rail ? g_str_equal(rail, iface) : !is_among_rails(report, iface))
-                ibh_rows_add(report, "%s\t%s\t%s%s", iface, port, severity_prefix(ibh_finding_weight(finding, iface)),
-                             said ? said : finding->message);
+                ibh_rows_add(report, "%s\t%s\t%s%s", iface, port,
+                             severity_prefix(ibh_finding_severity_for(finding, iface)), said ? said : finding->message);
         }
         names = ibh_names_shorten(together);
         if (!rail && together->len)
@@ -98,7 +98,7 @@ static char *say_ok(const IbhReport *report, const IbhNic *rail)
 
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         if (!but && finding->severity == IBH_INFO)
-            but = ibh_finding_said(finding, rail->link->name);
+            but = ibh_finding_text(finding, rail->link->name);
     }
     IBH_EACH_POINTER (char, address, addresses)
         address[but ? strcspn(address, "/") : strlen(address)] = '\0';
@@ -135,7 +135,7 @@ static void add_rails(const IbhReport *report)
 static void add_nic(const IbhReport *report, const char *iface, const IbhNic *nic, const char *why)
 {
     const IbhFinding *worst = ibh_findings_worst(report->findings, iface);
-    const char *said = worst ? ibh_finding_said(worst, iface) : NULL;
+    const char *said = worst ? ibh_finding_text(worst, iface) : NULL;
     g_autoptr(GPtrArray) texts = nic ? ibh_report_addresses(report, nic, IBH_ADDRESSES_ALL) : NULL;
     g_autofree char *addresses = nic ? join_addresses(report, texts) : g_strdup("-");
     const char *link = !nic ? "-" : !(nic->link->flags & IFF_UP) ? "down" : nic->link->carrier ? "up" : "no carrier";
@@ -146,7 +146,8 @@ static void add_nic(const IbhReport *report, const char *iface, const IbhNic *ni
 
     if (worst)
         ibh_rows_add(report, "%s\t%s\t%s\t%s %s: %s", iface, addresses, link,
-                     ibh_severity_name(ibh_finding_weight(worst, iface)), worst->code, said ? said : worst->message);
+                     ibh_severity_name(ibh_finding_severity_for(worst, iface)), worst->code,
+                     said ? said : worst->message);
     else
         ibh_rows_add(report, "%s\t%s\t%s\t%s: %s", iface, addresses, link, state, why);
 }

@@ -24,7 +24,7 @@ static void add_name(GPtrArray *names, const char *name)
 static char *say_problem(const IbhFinding *finding, gboolean whole)
 {
     const GPtrArray *hit = finding->astray->len ? finding->astray : finding->ifaces;
-    const char *said = hit->len ? ibh_finding_said(finding, hit->pdata[0]) : NULL,
+    const char *said = hit->len ? ibh_finding_text(finding, hit->pdata[0]) : NULL,
                *cause = said ? strstr(said, ": ") : NULL;
     g_autofree char *names = ibh_names_shorten(hit);
 

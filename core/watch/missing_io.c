@@ -50,7 +50,7 @@ gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now)
     before = *last;
     *last = g_array_ref(missed);
     IBH_EACH (IbhKnownRail, one, missed) {
-        const IbhKnownRail *old = ibh_missing_again(before, one);
+        const IbhKnownRail *old = ibh_missing_find_same(before, one);
         const gboolean stays = old && old->why == one->why;
 
         one->due = stays ? old->due : now + WHILE;

@@ -690,6 +690,24 @@ static void test_proxy_of_all(void **state)
     assert_non_null(own->fix);
 }
 
+/* remote= may name a network before a wider one: the check asks about each packet once. */
+static void test_nested_zones(void **state)
+{
+    g_auto(World) world =
+        look(RAILS "config [interface ib1] remote=10.1.0.0/24 via 172.16.0.1, 10.0.0.0/8 via 172.16.0.1\n", NULL);
+    const GArray *questions = world.check->questions;
+
+    (void)state;
+    IBH_EACH (const IbhQuestion, question, questions) {
+        IBH_EACH (const IbhQuestion, other, questions) {
+            if (other < question && other->kind == question->kind && other->nic == question->nic)
+                assert_false(ibh_ip_equal(&other->lookup.from, &question->lookup.from) &&
+                             ibh_ip_equal(&other->lookup.to, &question->lookup.to) &&
+                             other->lookup.bound == question->lookup.bound);
+        }
+    }
+}
+
 static void test_messages(void **state)
 {
     g_auto(World) missing = look(HOST RAIL0, NULL);
@@ -713,9 +731,9 @@ static void test_messages(void **state)
     (void)state;
     SAID(find_code(&missing, "rule-missing")->message, "172.16.34.2 leaves through ib0: not routed yet");
     /* NICs whose packets go as they should are no error; nor are those that have no source. */
-    SAID(ibh_finding_said(find_code(&plain, "rule-missing"), "ib0"), "172.16.34.1 leaves through ib0: not routed yet");
-    assert_int_equal(ibh_finding_weight(find_code(&plain, "rule-missing"), "ib0"), IBH_WARNING);
-    assert_int_equal(ibh_finding_weight(find_code(&plain, "rule-missing"), "ib1"), IBH_ERROR);
+    SAID(ibh_finding_text(find_code(&plain, "rule-missing"), "ib0"), "172.16.34.1 leaves through ib0: not routed yet");
+    assert_int_equal(ibh_finding_severity_for(find_code(&plain, "rule-missing"), "ib0"), IBH_WARNING);
+    assert_int_equal(ibh_finding_severity_for(find_code(&plain, "rule-missing"), "ib1"), IBH_ERROR);
     SAID(find_code(&lucky, "rule-missing")->message, "172.16.34.1 leaves through ib0: ib-hook's rule 1941 is missing");
     assert_int_equal(find_code(&lucky, "rule-missing")->severity, IBH_WARNING);
     SAID(find_code(&spread, "rule-missing")->message,
@@ -793,7 +811,7 @@ int main(void)
     static const struct CMUnitTest OTHERS[] = {
         cmocka_unit_test(test_fixes),        cmocka_unit_test(test_harm),           cmocka_unit_test(test_messages),
         cmocka_unit_test(test_is_ok),        cmocka_unit_test(test_manager_prunes), cmocka_unit_test(test_proxies),
-        cmocka_unit_test(test_proxy_of_all),
+        cmocka_unit_test(test_proxy_of_all), cmocka_unit_test(test_nested_zones),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(CASES) + G_N_ELEMENTS(OTHERS)] = {0};
 

@@ -183,7 +183,7 @@ static void test_names_shift(void **state G_GNUC_UNUSED)
         assert_int_equal(gone->why, IBH_IS_GONE);
         assert_string_equal(gone->slot, "0000:80:00.0/1");
         assert_int_equal(g_array_index(missed, IbhKnownRail, 1).why, IBH_LACKS_ADDRESS);
-        assert_ptr_equal(ibh_missing_again(known, gone), &g_array_index(known, IbhKnownRail, 0));
+        assert_ptr_equal(ibh_missing_find_same(known, gone), &g_array_index(known, IbhKnownRail, 0));
         assert_true(ibh_ip_parse("172.16.34.2", &ip) &&
                     ibh_known_describe(host.rails, ibh_rails_owner(host.rails, &ip), known, FALSE, &now));
         g_strlcpy(now.slot, "0000:81:00.1/1", sizeof now.slot);
@@ -208,7 +208,7 @@ static void test_again(void **state G_GNUC_UNUSED)
 
     g_array_append_vals(known, before, G_N_ELEMENTS(before));
     IBH_EACH_ROW (const struct again, row, rows_again) {
-        const IbhKnownRail *found = ibh_missing_again(known, &row->now);
+        const IbhKnownRail *found = ibh_missing_find_same(known, &row->now);
 
         assert_ptr_equal(found, row->place < 0 ? NULL : &g_array_index(known, IbhKnownRail, (guint)row->place));
     }

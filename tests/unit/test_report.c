@@ -55,7 +55,7 @@ static void add_finding(const World *world, const char *ifaces, IbhSeverity seve
         fix ? (IbhRemedy){.fix = g_strdup(fix)} : ibh_remedy_advice("look at %s", message), "%s", message);
 
     for (char **name = names; *name; name++)
-        ibh_finding_hits(finding, *name);
+        ibh_finding_add_iface(finding, *name);
 }
 
 /* Names that the text format cannot hold are given afterwards. */
@@ -440,7 +440,7 @@ static char *report_named(const char *a, const char *b, IbhAction action, IbhWri
     g_auto(World) world = look_renamed(HOST, names);
 
     add_finding(&world, "", IBH_ERROR, "route-missing", a, NULL);
-    ibh_finding_hits(g_ptr_array_index(world.findings, 0), a);
+    ibh_finding_add_iface(g_ptr_array_index(world.findings, 0), a);
     g_ptr_array_add(world.errors, g_strdup(a));
     world.report.action = action;
     world.report.ops = action > IBH_ACTION_CHECK ? world.plan : NULL;

@@ -70,7 +70,7 @@ static void assert_leaves(World *world, const char *from, const char *to, const 
 {
     IbhTrace trace = walk(world, from, to);
 
-    if (trace.refused || !trace.route || !ibh_route_leads_by(trace.route, fake_ifindex(world->kernel, dev)))
+    if (trace.refused || !trace.route || !ibh_route_leads_through(trace.route, fake_ifindex(world->kernel, dev)))
         fail_msg("%s to %s: rule %u, route by %d%s, not %s", from, to, trace.rule ? trace.rule->priority : 0,
                  trace.route ? trace.route->ifindex : 0, trace.refused ? ", refused" : "", dev);
 }
@@ -153,10 +153,10 @@ static void test_not_and_goto(void **state)
     assert_ptr_equal(walk(&world, "172.16.34.1", "172.16.1.1").jump, rule);
     rule->target = IBH_PRIORITY_MAIN;
     assert_leaves(&world, "172.16.34.1", "172.16.1.1", "ib0");
-    ibh_fib_without(world.fib, target); /* as if the rule that it leads to were gone */
+    ibh_fib_set_without(world.fib, target); /* as if the rule that it leads to were gone */
     rule->target = 300;
     assert_null(walk(&world, "172.16.34.2", "172.16.1.1").jump);
-    ibh_fib_without(world.fib, NULL);
+    ibh_fib_set_without(world.fib, NULL);
     rule->target = 301; /* no rule is there: it does nothing */
     assert_leaves(&world, "172.16.34.1", "172.16.1.1", "ib1");
     assert_null(walk(&world, "172.16.34.1", "172.16.1.1").jump);
@@ -228,7 +228,8 @@ static void test_routes(void **state)
     assert_leaves(&world, "fd00::1", "2001:db8::1", "ib1");
     assert_leaves(&world, "172.16.34.1", "10.2.0.1", "ib0");
     assert_true(walk(&world, "172.16.34.1", "10.1.0.1").route->nexthops > 1);
-    assert_false(ibh_route_leads_by(walk(&world, "172.16.34.1", "10.1.0.1").route, fake_ifindex(world.kernel, "ib0")));
+    assert_false(
+        ibh_route_leads_through(walk(&world, "172.16.34.1", "10.1.0.1").route, fake_ifindex(world.kernel, "ib0")));
     IBH_EACH (IbhRoute, route, world.kernel->now->routes) {
         if (route->nexthops > 1)
             many = route;
