@@ -8,6 +8,7 @@ import shutil
 import socket
 import struct
 import subprocess
+import time
 
 from kernel import FRA_PRIORITY, Namespace, State, number
 
@@ -16,6 +17,7 @@ CONFIG = "/etc/ib-hook/ib-hook.conf"
 ETH_P_ARP = 0x0806
 WAIT = 0.5  # seconds for a packet
 LIMIT = 20  # seconds for any program
+UP, RUNNING, LOWER_UP = 1, 0x40, 0x10000  # flags of a link
 GONE = "(gone)"  # in the list of RDMA NICs
 
 PORT = {"gid_attrs/ndevs/0": "{nic}", "gid_attrs/types/0": "RoCE v2", "link_layer": "Ethernet", "state": "4: ACTIVE",
@@ -248,12 +250,23 @@ class Host:
             self.rdma[self.rdma.index(nic)] = name
         return True
 
+    @staticmethod
+    def carriers_are_known(one):
+        """The kernel learns of a carrier a moment after a link is up. Until then the hops of a route are dead by it, and a
+        route that loses its last other hop goes."""
+        end = time.monotonic() + 2
+        while any(flags & (UP | LOWER_UP) == UP | LOWER_UP and not flags & RUNNING for _, flags, _ in one.links().values()):
+            if time.monotonic() > end:
+                return
+            time.sleep(0.002)
+
     def reborn(self, nic, name, *values):
         if nic not in self.nics or not self.is_here(nic) or (name != nic and self.is_here(name)):
             return False
         n = self.nics.index(nic)
         for side, space, one in (("h", "host", self.host), ("t", "twin", self.twin)):
             index = one.links()[nic][0]
+            self.carriers_are_known(one)
             batch(one, "", [f"link del {nic}"])
             said = batch(self.wire, "", [f"link add {side}{n} index {2000 + self.wire.links()['lo'][0] + 2 * n + (side == 't')} type veth "
                                          f"peer name {name} index {index} address {mac(100 + n)} netns {space}", f"link set {side}{n} up"])
