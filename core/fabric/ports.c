@@ -93,7 +93,7 @@ gboolean ibh_port_lacks_sm(IbhSubject *about)
     return TRUE;
 }
 
-/* Returns why a port is not active, and what follows from that. */
+/* Returns what is wrong with a port that is not active, and what follows. Its state alone may be ACTIVE. */
 static const char *why_inactive(const IbhPort *port)
 {
     if (port->state.number >= IBH_PORT_ACTIVE)

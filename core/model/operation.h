@@ -44,7 +44,7 @@ typedef struct {
     IbhRoute route;     /* route-add, route-del, and the new route of route-replace */
     IbhRoute replaced;  /* the old route of route-replace */
     gboolean for_good;  /* route-replace, route-del: the kernel would refuse the old route now, because its source
-                           address has gone, or because its gateway has become our own address */
+                           address or a next hop has gone, or because its gateway has become our own address */
     IbhSysctl key;      /* sysctl-set */
     int from, to;       /* sysctl-set */
     IbhIp ip;           /* announce */

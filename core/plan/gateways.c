@@ -41,8 +41,9 @@ void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway)
     route->onlink = gateway->family == AF_INET;
 }
 
-/* IPv6 has no onlink: the kernel looks the gateway up in the route's own table, then in main. So a gateway that the
- * table does not reach gets a host route first. Every link reaches fe80::/10. */
+/* In IPv6, onlink does not help: the kernel refuses a gateway that main reaches through another NIC. Without onlink,
+ * the kernel looks the gateway up in the route's own table, then in main. So a gateway that the table does not reach
+ * gets a host route first. Every link reaches fe80::/10. */
 void ibh_routes_add_via(const IbhRoute *route, GArray *routes)
 {
     const IbhPrefix host = ibh_prefix_of_host(&route->gateway);

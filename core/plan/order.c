@@ -38,8 +38,8 @@ enum {
     ANNOUNCE,
     /* Now no peer sends to the wrong NIC, where a strict rp_filter would drop the packet. */
     TIGHTEN_RP_FILTER,
-    /* No peer depends on the answers of the other NICs any more. */
-    ANSWER_AS_WANTED,
+    /* NICs that may answer for more addresses, but need not, do so last: peers know the final NICs by now. */
+    ANSWER_AS_ALLOWED,
     /* The strict rp_filter drops the packets that arp_filter kept away until now. */
     END_GUARD,
 };
@@ -217,7 +217,7 @@ static void emit_sysctls(const IbhDifference *difference, const IbhWantedNic *on
         const IbhSysctl key = keys[i], other = keys[1 - i];
         const gboolean replaces = want[key] > now[key] && want[other] < now[other];
         const gboolean is_looser = replaces || (want[key] < now[key] && want[other] <= now[other]);
-        const guint step = !is_looser ? ANSWER_LESS : answers_soon ? ANSWER_MORE : ANSWER_AS_WANTED;
+        const guint step = !is_looser ? ANSWER_LESS : answers_soon ? ANSWER_MORE : ANSWER_AS_ALLOWED;
 
         if (key == IBH_SYSCTL_ARP_FILTER && is_guarded) {
             emit_sysctl(difference, ANSWER_LESS, one, key, now[key], 1,

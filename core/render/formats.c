@@ -259,7 +259,7 @@ typedef struct {
 } Value;
 
 /* Fills in "BEFORE$NAMEBEHIND". Returns NULL if NAME has no value. */
-static char *fill_braces(gconstpointer of, const char *text)
+static char *expand_name(gconstpointer of, const char *text)
 {
     const char *mark = strchr(text, '$');
     const gsize length = strspn(mark + 1, G_CSET_a_2_z);
@@ -318,7 +318,7 @@ static void fill_template(GString *out, const char *template, const Line *line)
                        : NULL},
     };
 
-    text = ibh_text_fill_in(template, fill_braces, values);
+    text = ibh_text_fill_in(template, expand_name, values);
     g_string_append(out, text);
     IBH_EACH_ROW (const Value, value, values)
         g_free(value->value);
