@@ -48,7 +48,8 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
         return TRUE;
     if (get_u8(find_in(attributes[IFLA_XDP], IFLA_XDP_ATTACHED)))
         *ibh_probe_fact(reader->probe, info->ifi_index, IBH_FACT_XDP) = 1;
-    if (takes_all(attributes[IFLA_LINKINFO]))
+    /* The index of a parent in another network namespace is one of that namespace. */
+    if (takes_all(attributes[IFLA_LINKINFO]) && !attributes[IFLA_LINK_NETNSID])
         *ibh_probe_fact(reader->probe, (int)get_u32(attributes[IFLA_LINK], 0), IBH_FACT_MACVLAN) = 1;
     return TRUE;
 }

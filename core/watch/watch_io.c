@@ -124,18 +124,22 @@ static void on_change(Watch *watch, const IbhOp *op)
     /* If the NIC's addresses changed, a hook rightly deleted what --watch adds now. */
     const guint32 taker = ibh_numbers_have(watch->events.moved, op->ifindex) ? 0 : ibh_events_taker(&watch->events, op);
     const int seconds = ibh_backoff_note(watch->backoff, op, taker != 0, watch->looking);
-    g_autofree char *command = NULL, *who = NULL, *text = NULL;
+    const gboolean is_spread = op->unit.kind == IBH_UNIT_SPREAD;
+    g_autofree char *command = NULL, *who = NULL, *what = NULL, *cure = NULL, *text = NULL;
 
     watch->own = TRUE; /* the kernel also reports sysctls that we set, without our port */
     if (!seconds)
         return;
     command = ibh_op_command(op);
     who = taker ? ibh_netlink_port_holder(taker) : NULL;
-    text =
-        g_strdup_printf("%s: something undoes again and again what ib-hook does (%s)%s%s: %s of %s is left alone for "
-                        "%d s; stop that program, or ib-hook (manage=no, sudo ib-hook --undo --iface %s)",
-                        op->iface, command, who ? ", perhaps " : "", who ? who : "",
-                        op->unit.family == AF_INET6 ? "IPv6" : "IPv4", op->iface, seconds, op->iface);
+    what = is_spread ? g_strdup("main=spread")
+                     : g_strdup_printf("%s of %s", op->unit.family == AF_INET6 ? "IPv6" : "IPv4", op->iface);
+    cure = is_spread ? g_strdup("set main=keep and run sudo ib-hook --apply")
+                     : g_strdup_printf("ib-hook (manage=no, sudo ib-hook --undo --iface %s)", op->iface);
+    text = g_strdup_printf(
+        "%s: something undoes again and again what ib-hook does (%s)%s%s: %s is left alone for %d s; "
+        "stop that program, or %s",
+        is_spread ? what : op->iface, command, who ? ", perhaps " : "", who ? who : "", what, seconds, cure);
     ibh_log_lines(LOG_WARNING, text, TRUE);
 }
 

@@ -88,3 +88,20 @@ wait_until 5 complained_again
 expect_contains "who it may be, from another PID namespace" "perhaps ip ($(pgrep -P $fighter))" "$(complaints ib1 | tail -n 1)"
 stop_fighter
 watch_stop
+
+# main=spread is no NIC's own: the message names the setting that ends the fight.
+printf '[defaults]\nmain=spread\n' >$work/spread.conf
+watch_start B --config $work/spread.conf
+start_fighter ip
+spread_stands() { ip -n B rule show | grep -q "from 0.0.0.0 to 172.16.0.0/16 lookup 940"; }
+wait_until 10 spread_stands
+spread_is_said() { [ -n "$(complaints main=spread)" ]; }
+for _ in $(seq 200); do
+    ! spread_is_said || break
+    ! spread_stands || fight rule del from 0.0.0.0/32 to 172.16.0.0/16 lookup 940
+done
+wait_until 5 spread_is_said
+expect_contains "main=spread is fought over" "main=spread is left alone for 10 s; stop that program, or set main=keep" \
+    "$(complaints main=spread | head -n 1)"
+stop_fighter
+watch_stop
