@@ -168,10 +168,14 @@ static void add_nics(const IbhReport *report)
         }
     }
     IBH_EACH (IbhKnownRail, missed, report->missed) {
-        if (g_hash_table_add(seen, missed->iface))
-            add_nic(report, missed->iface, NULL, ibh_missing_text(missed->why));
+        const char *name = missed->link ? missed->link->name : missed->iface; /* it may have another name now */
+
+        if (report->rails->only && !g_strv_contains(report->rails->only, name))
+            continue;
+        if (g_hash_table_add(seen, (char *)(guintptr)name))
+            add_nic(report, name, NULL, ibh_missing_text(missed->why));
         else if (!missed->link) /* another NIC has its name now */
-            ibh_rows_add(report, "%s\t-\t-\tmissing: %s", missed->iface, ibh_missing_text(missed->why));
+            ibh_rows_add(report, "%s\t-\t-\tmissing: %s", name, ibh_missing_text(missed->why));
     }
 }
 
