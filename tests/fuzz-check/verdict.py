@@ -158,6 +158,8 @@ class World:
         findings = serious(report)
         down = {nic for one in report["findings"] if (one["code"], one["severity"]) == ("carrier-down", "info") for nic in one["ifaces"]}
         wrong = [one for one in wrong if one.nic not in down]  # somebody took it down, and a note names it
+        if any(one["severity"] == "info" and "traffic without a source address" in one["message"] for one in report["findings"]):
+            wrong = [one for one in wrong if one.nic]  # unbound traffic through a NIC that is no rail is a note
         text = "".join(f"wrong: {one.nic or ''} {one.what}\n" for one in wrong[:6])
         text += "".join(f"unclear: {one}\n" for one in unclear[:3])
         text += "".join(f"--check: {one['severity']} {'+'.join(one['ifaces'])} {one['code']}: {one['message']} [{one['fix']}]\n"
