@@ -264,8 +264,8 @@ static gboolean is_suppressed(const IbhFib *fib, const IbhRule *rule, const IbhR
            ((gint64)route->dst.length <= rule->suppress_prefixlength || find_suppressed_link(fib, rule, route));
 }
 
-/* Returns the cached route to this host that the kernel learned from the route `by`, or NULL. Its prefix is a single
- * host, so a rule that suppresses `by` because of its prefix length does not suppress the cached route. */
+/* Returns the cached route to `to` that the kernel made from the route `by`, or NULL. The prefix of a cached route is a
+ * single host, so a rule that suppresses `by` by its prefix length does not suppress the cached route. */
 static const IbhRoute *find_cached(const IbhFib *fib, const IbhRule *rule, const IbhRoute *by, const IbhIp *to)
 {
     const IbhPrefix host = ibh_prefix_of_host(to);

@@ -25,7 +25,7 @@ typedef struct {
     const IbhRoute *thrown;  /* the route that `thrower` hid */
     const IbhRoute *route;   /* the route of the packet; NULL: the rule refuses, or no rule decides */
     const IbhLink *passed; /* the first link whose routes a rule of ours suppressed, because of its group; NULL: none */
-    gsize unknown;         /* identifies the rules on the way of which only the kernel knows whether they match */
+    gsize unknown;         /* stands for the rules on the way that only the kernel can match; 0: none */
     gboolean refused;      /* a rule or an error route refuses the packet, or no rule decides */
 } IbhTrace;
 

@@ -48,8 +48,9 @@ gboolean ibh_nic_programs_family(const IbhNic *nic, int family)
     return FALSE;
 }
 
-/* Returns why the rail lacks a gateway that it needs in this family, or NULL. gateway= may name no host of the rail's
- * subnets, remote= may need the rail's default gateway, or the subnets may be too small for more than one peer. */
+/* Returns why the rail lacks a gateway that it needs in this family, or NULL. The reasons: gateway= does not name
+ * another host in the rail's subnets; remote= without via needs a default route that the rail lacks; the rail's subnets
+ * have room for one peer only. */
 static const char *why_missing(const IbhSubject *about)
 {
     const IbhCheck *check = about->check;

@@ -57,7 +57,7 @@ typedef struct {
     const char *text;
     const char *remedy; /* "$ COMMAND", or advice */
     const char *owner; /* findings with the same code and owner are merged; "": one finding for the host; NULL: never */
-    const char *says;  /* the text for each NIC, such as "{text}"; NULL: the message is enough */
+    const char *says;  /* a text for each NIC of the finding (IbhFinding.says); NULL: the finding's message is enough */
 } IbhRow;
 
 /* Returns the first row with this code, or NULL if --check has no such code. */

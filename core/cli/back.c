@@ -56,8 +56,8 @@ static gboolean came_since(const IbhTrial *trial, const IbhIp *ip)
     return TRUE;
 }
 
-/* TRUE if main=spread comes back. Its rules and routes belong to all rails of a subnet, so the trial has to decide
- * about each of these rails. */
+/* TRUE if the way back may change the rules and routes of main=spread. They belong to all rails of a subnet, so the
+ * trial has to decide about each of these rails. */
 static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
 {
     const GArray *const lists[] = {trial->then->routes, wanted->rails->snapshot->routes};

@@ -16,8 +16,8 @@ char *ibh_fabric_read_text(IbhTree *tree, gsize limit, const char *path)
     return ibh_tree_read(tree, path, text, limit, FALSE) < 0 ? NULL : g_steal_pointer(&text);
 }
 
-/* Sets the driver and its RDMA module, if the device has a driver. FALSE if the driver is not one of these (for example
- * vfio-pci). */
+/* Sets the driver and its RDMA module if the driver is one of these. TRUE also if the device has no driver; FALSE if it
+ * has another one (for example vfio-pci). */
 static gboolean find_driver(IbhTree *tree, const char *device, IbhBare *bare)
 {
     /* The drivers whose RDMA part is a separate module. */

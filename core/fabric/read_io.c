@@ -245,8 +245,8 @@ static int roce_version_of(const char *type)
     return g_str_equal(type, "RoCE v2") ? 2 : g_str_equal(type, "IB/RoCE v1") ? 1 : IBH_UNKNOWN;
 }
 
-/* Reads the GID table, or its used part: the kernel always fills the first free entry. New connections use RoCE version
- * 2 if the port has it, unless the administrator chose version 1. */
+/* Reads the GID table, or its used part: the kernel always fills the first free entry. Sets port->roce to the version
+ * that new connections use: 2 if the port has it, unless the administrator chose 1. */
 static void read_gids(IbhTree *tree, const char *directory, IbhPort *port)
 {
     gboolean unread = FALSE;

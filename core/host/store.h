@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Our own files: the configuration, and in /run/ib-hook a state file and a lock for each network namespace.
+ * Our own files: the configuration; in /run/ib-hook a state file, a lock and the lock of --watch for each network
+ * namespace; in /var/lib/ib-hook the known rails.
  */
 #pragma once
 
@@ -36,7 +37,8 @@ gboolean ibh_store_is_home(void);
 
 /* Opens the file that --watch locks while it runs. Returns the descriptor, or -1 and errno. */
 int ibh_watch_open(int flags);
-/* TRUE if a --watch of this network namespace runs. To a user who may not test the lock, the file is proof enough. */
+/* TRUE if a --watch of this network namespace runs. A user who may not open the lock's file cannot test the lock; then
+ * the file is taken as a sign that --watch runs. */
 gboolean ibh_watch_is_running(void);
 
 /* ---- the configuration: only files that no other user could have written ---- */

@@ -31,8 +31,9 @@ typedef gboolean (*IbhMessageFunc)(struct nlmsghdr *header, gpointer data);
 gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GError **error);
 
-/* Runs `each` with `data` for each object of a dump, which appends to `array`, and repeats an interrupted dump. Frees
- * `message`. A dump of a link that has gone is empty. `what` is for the error: "cannot read WHAT". */
+/* Runs `each` with `data` for each object of a dump; `each` appends to `array`. Repeats an interrupted dump. On
+ * failure, removes what was appended. Frees `message`. A dump of a link that has gone is empty. `what` is for the
+ * error: "cannot read WHAT". */
 gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GArray *array, const char *what, GError **error);
 struct nl_msg *ibh_message_new(int type, int flags, gconstpointer fixed, gsize size);

@@ -43,7 +43,8 @@ gboolean ibh_link_has_hardware(const IbhLink *link, const char *hardware)
 
 /* ---- from text ---- */
 
-#define CONFIG_LINE "config " /* a line of the configuration in force; the text without files is one empty line */
+#define CONFIG_LINE                                                                                                    \
+    "config " /* of each line of the configuration in force; without files, its text is one empty line */
 
 /* Parses a line about this interface. */
 static void parse_entry(IbhState *state, const char *iface, const char *line)

@@ -9,10 +9,11 @@
 
 /* A rule or a route to add or to delete. */
 typedef struct {
-    const IbhNic *nic;        /* NULL for main=spread, and if the NIC is gone */
-    const IbhRule *rule;      /* NULL if the item is a route */
-    const IbhRoute *route;    /* NULL if the item is a rule */
-    const IbhRoute *replaced; /* the old route in the same place: the kernel keeps one of the two */
+    const IbhNic *nic;     /* NULL for main=spread, and if the NIC is gone */
+    const IbhRule *rule;   /* NULL if the item is a route */
+    const IbhRoute *route; /* NULL if the item is a rule */
+    const IbhRoute
+        *replaced; /* our old route with the same table, prefix and metric, of which the kernel keeps one; or NULL */
     guint32 table;
     gboolean is_old; /* to be deleted, not added */
     gboolean spread;

@@ -120,11 +120,12 @@ guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hos
         IBH_EACH_CLAIM (claim, hop) {
             guint at = 0;
 
-            /* A virtual router and its NIC may both answer, and are one host, so only the NIC is listed. But if replies
-             * come from the virtual address, a NIC has this address. */
+            /* A virtual router and the NIC behind it may both answer. They are one host, so the virtual hardware
+             * address is not listed, unless replies to our echoes came from it: then a NIC really uses it. */
             if (ibh_lladdr_is_virtual(&claim->lladdr) && !claim->replied)
                 continue;
-            if (ip->family == AF_INET6 && claim->proxy) /* a proxy, or one of the hosts that have an anycast address */
+            /* In IPv6, a proxy, or one of several hosts with an anycast address, says so: it proves no second host. */
+            if (ip->family == AF_INET6 && claim->proxy)
                 continue;
             while (at < n && !ibh_lladdr_equal(&hosts[at], &claim->lladdr))
                 at++;

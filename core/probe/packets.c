@@ -39,8 +39,8 @@ void ibh_probe_write_head(const IbhProbePair *pair, guint number, guint8 head[IB
 
     memset(head, 0, IBH_PROBE_PACKET);
     head[0] = six ? ICMP6_ECHO_REQUEST : ICMP_ECHO;
-    memcpy(head + 4, pair->cookie, 4);
-    ibh_put16(head + 6, (ibh_get16(pair->cookie + 2) + number) & 0xffff);
+    memcpy(head + 4, pair->cookie, 2);                                    /* the identifier */
+    ibh_put16(head + 6, (ibh_get16(pair->cookie + 2) + number) & 0xffff); /* the sequence number */
     ibh_put32(head + 8, pair->probe->tag);
     memcpy(head + 12, pair->cookie + 4, sizeof pair->cookie - 4);
     ibh_put32(head + 24, (guint32)(pair - ibh_probe_pair(pair->probe, 0)));

@@ -185,7 +185,7 @@ struct IbhProbePair {
     gboolean mangled; /* a reply came in with a wrong checksum */
     IbhIp refused_by; /* the host that sent an ICMP error about an echo; family 0: none did */
     guint8 icmp_type, icmp_code;
-    int reply_ifindex; /* the NIC where replies came in; of several, a wrong one; 0: none came in */
+    int reply_ifindex; /* the NIC where replies came in; if there were several, one that is not the pair's; or 0 */
     IbhLladdr sender;  /* the sender of the last reply that came in through the pair's NIC */
     IbhLladdr strayed; /* the sender of the last reply that came in through another NIC */
     IbhSynOutcome syn;
@@ -420,9 +420,9 @@ gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair);
 
 /* ---- the verdict ---- */
 
-/* Returns where the value of a fact is kept; it begins at 0. For a counter, the value is how much it grew: it is
- * subtracted before the run, and added after it. For something that is attached to a NIC, the value is at least 1. With
- * ifindex 0, the fact is one of the whole network namespace. */
+/* Returns where the value of a fact is kept; the value begins at 0. For a counter, the reading before the run is
+ * subtracted and the one after it is added, so the value is the growth. For something attached to a NIC, the value is 1
+ * or more if it is there. With ifindex 0, the fact is about the whole network namespace. */
 gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact);
 
 /* Sets causes and findings, at the end of a run. */

@@ -21,8 +21,8 @@
 
 /* ---- tables of other numbers ---- */
 
-/* TRUE if the table cannot be used: another NIC has it, or another program uses it, whose routes would decide for the
- * rail, and the rail's for that program. */
+/* TRUE if the table cannot be used: another NIC has it, or another program uses it. In a shared table, each program's
+ * routes would also decide about the other's packets. */
 static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     if (table <= IBH_TABLE_LOCAL || table == IBH_TABLE_SPREAD || ibh_rails_nic_by_table(rails, table) ||

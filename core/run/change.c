@@ -76,6 +76,7 @@ static void drop_lost_values(IbhRun *run, IbhState *state)
         const IbhLink *link = ibh_snapshot_link(run->snapshot, saved->ifindex);
         IbhOp reset = {.type = IBH_OP_SYSCTL_SET, .key = saved->key};
 
+        /* An old value that is not known is saved as the value that was set. */
         if (saved->old != saved->set || (run->only && !g_strv_contains(run->only, saved->iface)))
             continue;
         if (link->sysctl[saved->key] == saved->set) {
