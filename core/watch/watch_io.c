@@ -309,6 +309,7 @@ gboolean ibh_watch_run(const char *config, const char *sysfs)
                    .reload = config != NULL, /* the option --config asks for this file */
                    .held = -1};
     const int *const opened[] = {&watch.signals, &watch.files, &watch.held};
+    g_autofree char *held = NULL, *path = NULL;
     g_autoptr(GError) error = NULL;
 
     if (!start_watch(&watch, &error)) {
@@ -329,6 +330,11 @@ gboolean ibh_watch_run(const char *config, const char *sysfs)
         wait_for_something(&watch);
     }
     ibh_notify("STOPPING=1");
+    /* Users who may not open the file take it as a sign that --watch runs. */
+    held = g_strdup_printf("/proc/self/fd/%d", watch.held);
+    path = watch.held >= 0 ? g_file_read_link(held, NULL) : NULL;
+    if (path)
+        (void)unlink(path);
     after_run(&watch, NULL, NULL);
     ibh_events_close(&watch.events);
     for (guint i = 0; i < G_N_ELEMENTS(opened); i++) {

@@ -188,3 +188,6 @@ ip -n B rule del from 172.16.34.8 lookup 941
 wait_until 5 other
 ok "a socket that is none does not matter"
 watch_stop
+
+# Users cannot test its lock: the file is their sign that it runs, and goes with it.
+expect_equal "it leaves no file that says it runs" "" "$(find /run/ib-hook -name '*.watch')"
