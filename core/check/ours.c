@@ -146,10 +146,13 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
                                    ? effects[first->key]
                                    : "has another value than it should",
                                ibh_sysctl_name(first->key), first->from, first->to);
-    if (first->type >= IBH_OP_RULE_DEL)
+    if (first->type >= IBH_OP_RULE_DEL) {
+        g_autofree char *why = ibh_op_why(check->rails, first);
+
         return g_strdup_printf(hit->nic ? "an old rule or route of ib-hook is left over: %s"
                                         : "an old rule or route of ib-hook is left over: %s (%s)",
-                               first->why, command);
+                               why, command);
+    }
     if (hit->nic && !has_own_rule(check, hit->nic)) {
         g_string_append(state, "not routed yet");
     } else if (taken) {

@@ -64,6 +64,8 @@ static gboolean has_remedy(const IbhFinding *finding)
 /* What was written by hand may have braces; a text of ours keeps those of a word that its predicate did not say. */
 static gboolean has_all_words(const IbhFinding *finding)
 {
+    if (strstr(finding->message, "(null)")) /* as glibc prints a text that is none */
+        return FALSE;
     return g_str_equal(finding->code, "legacy-script") ||
            !(strchr(finding->message, '{') || strchr(remedy_of(finding), '{') ||
              (finding->owner && strchr(finding->owner, '{')));
