@@ -7,7 +7,7 @@ import time
 
 from faults import Fault, Faults
 from hosts import Trouble
-from right import Right
+from right import BEYOND, Right
 from scene import Scene
 from truth import Truth
 
@@ -160,6 +160,9 @@ class World:
         wrong = [one for one in wrong if one.nic not in down]  # somebody took it down, and a note names it
         if any(one["severity"] == "info" and "traffic without a source address" in one["message"] for one in report["findings"]):
             wrong = [one for one in wrong if one.nic]  # unbound traffic through a NIC that is no rail is a note
+        beyond = {nic for one in report["findings"] if one["severity"] == "info" and "to other networks leaves" in one["message"]
+                  for nic in one["ifaces"]}
+        wrong = [one for one in wrong if one.nic not in beyond or BEYOND not in one.what]  # a source rule of others: no default of ours
         text = "".join(f"wrong: {one.nic or ''} {one.what}\n" for one in wrong[:6])
         text += "".join(f"unclear: {one}\n" for one in unclear[:3])
         text += "".join(f"--check: {one['severity']} {'+'.join(one['ifaces'])} {one['code']}: {one['message']} [{one['fix']}]\n"
