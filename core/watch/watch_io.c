@@ -19,6 +19,7 @@
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* --watch answers the first report of a burst at once, and the next ones after pauses. Each pause is twice as long as
@@ -172,6 +173,35 @@ static void after_run(gpointer data, IbhRun *run, const IbhOutcome *outcome)
     watch->reload = FALSE; /* the run has put the configuration of the files into force */
 }
 
+/* ---- the lock, which tells hooks that --watch runs ---- */
+
+/* If another --watch has the lock, the next look tries again, and if that one ends meanwhile and takes its file away,
+ * the file that was opened here is worth nothing. */
+static void hold_lock(Watch *watch)
+{
+    struct stat file;
+
+    if (watch->held >= 0)
+        return;
+    watch->held = ibh_watch_open(O_RDWR | O_CREAT);
+    if (watch->held < 0)
+        return;
+    if (flock(watch->held, LOCK_EX | LOCK_NB) < 0 || fstat(watch->held, &file) < 0 || !file.st_nlink) {
+        close(watch->held);
+        watch->held = -1;
+    }
+}
+
+/* Users who may not open the file take it as a sign that --watch runs. */
+static void remove_lock(const Watch *watch)
+{
+    g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", watch->held);
+    g_autofree char *path = watch->held >= 0 ? g_file_read_link(link, NULL) : NULL;
+
+    if (path)
+        (void)unlink(path);
+}
+
 /* ---- looking ---- */
 
 /* Sets when to look because of a report. A report about our own NICs that comes just after a look also waits for that
@@ -226,13 +256,7 @@ static void look(Watch *watch)
     if (watch->focus.candidates && ibh_events_set_focus(&watch->events, &watch->focus))
         on_event(watch, FALSE, now);
     watch->due = MIN(watch->due, ibh_missing_log(&watch->missing, watch->missed, now));
-    /* The lock tells hooks that --watch runs. If another --watch has it, try again after the next look. */
-    if (watch->held < 0)
-        watch->held = ibh_watch_open(O_RDWR | O_CREAT);
-    if (watch->held >= 0 && flock(watch->held, LOCK_EX | LOCK_NB) < 0) {
-        close(watch->held);
-        watch->held = -1;
-    }
+    hold_lock(watch);
     ibh_notify("READY=1");
 }
 
@@ -309,7 +333,6 @@ gboolean ibh_watch_run(const char *config, const char *sysfs)
                    .reload = config != NULL, /* the option --config asks for this file */
                    .held = -1};
     const int *const opened[] = {&watch.signals, &watch.files, &watch.held};
-    g_autofree char *held = NULL, *path = NULL;
     g_autoptr(GError) error = NULL;
 
     if (!start_watch(&watch, &error)) {
@@ -330,11 +353,7 @@ gboolean ibh_watch_run(const char *config, const char *sysfs)
         wait_for_something(&watch);
     }
     ibh_notify("STOPPING=1");
-    /* Users who may not open the file take it as a sign that --watch runs. */
-    held = g_strdup_printf("/proc/self/fd/%d", watch.held);
-    path = watch.held >= 0 ? g_file_read_link(held, NULL) : NULL;
-    if (path)
-        (void)unlink(path);
+    remove_lock(&watch);
     after_run(&watch, NULL, NULL);
     ibh_events_close(&watch.events);
     for (guint i = 0; i < G_N_ELEMENTS(opened); i++) {
