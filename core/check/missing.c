@@ -156,7 +156,7 @@ gboolean ibh_missed_lacks_address(IbhSubject *about)
 void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed)
 {
     const IbhCheck *check = about->check;
-    const char *iface = missed->link ? missed->link->name : missed->iface;
+    const char *iface = ibh_known_name(missed);
     const gboolean has_lost_its_name =
         !missed->link && ibh_snapshot_link_by_name(check->rails->snapshot, missed->iface);
     g_autofree char *hardware = say_hardware(check, missed, has_lost_its_name), *word = ibh_text_shell_word(iface);

@@ -42,7 +42,9 @@ static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *
 
 static gboolean decides_about(const IbhWanted *wanted, const IbhNic *nic)
 {
-    return nic && g_array_index(wanted->nics, IbhWantedNic, nic->position).selected;
+    const IbhWantedNic *one = ibh_wanted_nic(wanted, nic);
+
+    return one && one->selected;
 }
 
 /* TRUE if the host got the address after the trial began. What hooks gave it stays: without that, it would have no

@@ -43,8 +43,8 @@ gboolean ibh_link_has_hardware(const IbhLink *link, const char *hardware)
 
 /* ---- from text ---- */
 
-#define CONFIG_LINE                                                                                                    \
-    "config " /* of each line of the configuration in force; without files, its text is one empty line */
+/* Begins each line of the configuration in force. Without files, that text is one empty line. */
+#define CONFIG_LINE "config "
 
 /* Parses a line about this interface. */
 static void parse_entry(IbhState *state, const char *iface, const char *line)

@@ -105,6 +105,11 @@ IbhMissing ibh_nic_lack(const IbhNic *nic)
     return nic->status == IBH_NIC_NO_ADDRESS ? IBH_LACKS_ADDRESS : IBH_IS_THERE;
 }
 
+const char *ibh_known_name(const IbhKnownRail *known)
+{
+    return known->link ? known->link->name : known->iface;
+}
+
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config)
 {
     const gboolean was_rail = known->hardware[0] != '\0';

@@ -19,6 +19,8 @@ gboolean ibh_known_differ(const GArray *before, const GArray *after);
 void ibh_known_put(GArray *known, const IbhKnownRail *now);
 
 const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL if it is gone */
+/* Returns the name of the rail's NIC now, or its last name if it is gone. */
+const char *ibh_known_name(const IbhKnownRail *known);
 /* Sets `link` and `why`. The caller finds out whether missing hardware is in another namespace. */
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config);
 IbhMissing ibh_nic_lack(const IbhNic *nic); /* what a known rail lacks; IBH_IS_THERE if nothing */

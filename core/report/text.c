@@ -168,7 +168,7 @@ static void add_nics(const IbhReport *report)
         }
     }
     IBH_EACH (IbhKnownRail, missed, report->missed) {
-        const char *name = missed->link ? missed->link->name : missed->iface; /* it may have another name now */
+        const char *name = ibh_known_name(missed);
 
         if (report->rails->only && !g_strv_contains(report->rails->only, name))
             continue;

@@ -107,7 +107,7 @@ static void add_no_rails(const IbhReport *report)
     for (guint i = 0; report->missed && i < report->missed->len; i++) { /* NULL for --probe */
         const IbhKnownRail *missed = &g_array_index(report->missed, IbhKnownRail, i);
 
-        add_name(missing, missed->link ? missed->link->name : missed->iface);
+        add_name(missing, ibh_known_name(missed));
         why = i ? why : ibh_missing_text(missed->why);
     }
     IBH_EACH_POINTER (const IbhNic, nic, report->rails->nics) {

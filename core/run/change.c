@@ -117,7 +117,7 @@ static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *sta
     IBH_EACH (IbhKnownRail, known, state->known) {
         ibh_known_look(known, run->rails, run->config);
         if (known->why != IBH_FORGOTTEN)
-            ibh_state_hold(state, known->link ? known->link->name : known->iface);
+            ibh_state_hold(state, ibh_known_name(known));
     }
     IBH_EACH_POINTER (const IbhOp, op, plan) {
         if (op->iface[0])

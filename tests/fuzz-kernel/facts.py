@@ -4,11 +4,10 @@
 import ipaddress
 
 from gateways import Gateways, Keys
-from hosts import settings
+from hosts import LOWER_UP, UP, settings
 from kernel import FRA_PRIORITY, MAIN, State, family_of, number
 from others import Rule
 
-UP, LOWER_UP = 1, 0x10000
 LAST_PAIR = 32764  # the priority of the rules that lead to a rail's default
 SCOPES = (0,)  # global
 
