@@ -128,6 +128,11 @@ static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question
     /* The host has to be in a subnet of the NIC, or in the rail's remote=. */
     if (!ibh_nic_address_near(nic, &host.ip) && !(nic->status == IBH_NIC_RAIL && ibh_nic_find_remote(nic, &host)))
         return IBH_DOUBTFUL;
+    /* The destination is on the NIC's own wire. A rule before the main table that sends the packet to a gateway there
+     * takes a detour at best: few hosts of a subnet forward for their neighbours. */
+    if (got->route->gateway.family && !ibh_trace_is_same_way(got, ideal) &&
+        !ibh_ip_equal(&got->route->gateway, &question->lookup.to))
+        return IBH_DOUBTFUL;
     return nic->status == IBH_NIC_RAIL ? IBH_RIGHT : IBH_NOTED;
 }
 

@@ -252,6 +252,8 @@ static const Case CASES[] = {
     {"or a tunnel", FIRST_IN_MAIN("wireguard"), NULL, "warning unbound ib0"},
     {"a bridge that has a NIC as its port reaches the wire", FIRST_IN_MAIN("bridge") "nic eth2 master br9\n", NULL,
      "info foreign-route ib0"},
+    {"a table before main has a default by a peer",
+     RAILS "ip rule add priority 1941 lookup 700\nip route add default via 172.16.16.103 dev ib0 table 700\n", NULL, "info gateway-missing ib1\nwarning foreign-rule ib0"},
     {"another NIC is first in main", "nic eth9 arp_ignore=1\nip address add 172.16.34.9/16 dev eth9\n" RAILS, NULL, "info foreign-route ib0"},
     {"a NIC's link group is our mark", IB0 "nic ib1 infiniband rdma mlx5_1/1 group mark " RIGHT "\n" ADDRESSES RAIL0 RAIL1, NULL,
      "error link-group ib1"},
