@@ -103,9 +103,9 @@ IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *
                              iface, ibh_check_link_name(check, route->ifindex), setting, iface);
 }
 
-/* Sets the words for a packet that the main table sends through another NIC. That is right unless rp_filter drops the
- * answers. */
-static void say_way(IbhSubject *about, IbhQuestion *question)
+/* Judges that the main table sends a packet through another NIC: a note, or a warning if rp_filter drops the answers.
+ */
+static void judge_way(IbhSubject *about, IbhQuestion *question)
 {
     const IbhCheck *check = about->check;
     const gboolean in_vain = ibh_question_loses_answers(check, question);
@@ -145,7 +145,7 @@ gboolean ibh_rail_leaves_through_other(IbhSubject *about)
         if (!ibh_check_walk_into(check, about->nic, &address->local, &world, &beyond) || beyond.piece.length ||
             !ibh_question_goes_astray(&beyond))
             return FALSE;
-        say_way(about, &beyond);
+        judge_way(about, &beyond);
         return TRUE;
     }
     return FALSE;
@@ -179,7 +179,7 @@ gboolean ibh_route_leads_through_sibling(IbhSubject *about)
         if (!question.got.route || ibh_route_compare(question.got.route, route) != 0)
             continue;
         ibh_subject_say(about, "owner=%s", owner);
-        say_way(about, &question);
+        judge_way(about, &question);
         about->named++;
         return TRUE;
     }

@@ -255,8 +255,9 @@ static GString *read_text(const IbhTree *tree, const char *path, Source source, 
     return text;
 }
 
-/* Adds the manager that configures the link, if any. If `hooks`, also finds out whether it calls our hook. */
-static void read_manager(IbhTree *tree, const IbhLink *link, gboolean hooks, GArray *managers)
+/* Adds the manager that configures the link, if any. If ib-hook is installed, also finds out whether it calls our hook.
+ */
+static void read_manager(IbhTree *tree, const IbhLink *link, gboolean is_installed, GArray *managers)
 {
     g_autofree char *number = g_strdup_printf("%d", link->ifindex);
 
@@ -273,7 +274,7 @@ static void read_manager(IbhTree *tree, const IbhLink *link, gboolean hooks, GAr
             continue;
         if (!rows[i].says[0])
             manager.connection = g_path_get_basename(path);
-        if (hooks)
+        if (is_installed)
             find_why_not_called(tree, rows[i].hooks, rows[i].units, &manager);
         g_array_append_val(managers, manager);
         return;
@@ -359,11 +360,11 @@ static void read_scripts(IbhTree *tree, const char *place, const char *pattern, 
 void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts *facts)
 {
     g_auto(IbhTree) tree = ibh_tree_of(sysfs);
-    gboolean hooks, asks = FALSE;
+    gboolean is_installed, has_nm = FALSE;
 
     if (tree.complete && !ibh_store_is_home()) /* /run and /etc describe another network namespace, that of process 1 */
         return;
-    hooks = ibh_tree_has(&tree, "usr/bin/ib-hook");
+    is_installed = ibh_tree_has(&tree, "usr/bin/ib-hook");
     facts->watched = tree.complete && ibh_watch_is_running();
     facts->will_watch = is_enabled(&tree, WATCH);
     facts->start_watch = !ibh_tree_has(&tree, "run/systemd/system") ? "run ib-hook --watch"
@@ -371,11 +372,11 @@ void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts 
                                                                  "; sudo systemctl enable --now " WATCH
                                                                : "sudo systemctl enable --now " WATCH;
     IBH_EACH (const IbhLink, link, snapshot->links)
-        read_manager(&tree, link, hooks, facts->managers);
+        read_manager(&tree, link, is_installed, facts->managers);
     for (gsize i = 0; i < G_N_ELEMENTS(PLACES); i++)
         read_scripts(&tree, PLACES[i].place, PLACES[i].pattern, PLACES[i].source, facts);
     IBH_EACH (const IbhManager, manager, facts->managers)
-        asks |= tree.complete && g_str_equal(manager->name, NETWORK_MANAGER);
-    if (asks)
+        has_nm |= tree.complete && g_str_equal(manager->name, NETWORK_MANAGER);
+    if (has_nm)
         name_connections(&tree, facts->managers);
 }

@@ -141,8 +141,8 @@ static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint as)
     return question;
 }
 
-/* Asks about a packet from the address into a piece, about its answer, and about the packet of an RDMA socket, which is
- * bound to the NIC. */
+/* Asks about three packets: one from the address into the piece, the reply from there, and one that an RDMA socket,
+ * which is bound to the NIC, sends into the piece. */
 static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece,
                       guint on_link)
 {

@@ -251,11 +251,14 @@ gboolean ibh_subject_find_proxied(IbhSubject *about)
  * the rule for table local comes before that for VRFs. */
 static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
 {
-    const IbhLink *link = nic->link,
-                  *master = link->master ? ibh_snapshot_link(check->rails->snapshot, link->master) : NULL;
+    const IbhLink *link = nic->link;
 
-    if (link->master && (!master || !g_str_equal(master->kind, "vrf") || check->has_rule_before_local))
-        return FALSE;
+    if (link->master) { /* a bridge or bond takes what reaches its ports */
+        const IbhLink *master = ibh_snapshot_link(check->rails->snapshot, link->master);
+
+        if (!master || !g_str_equal(master->kind, "vrf") || check->has_rule_before_local)
+            return FALSE;
+    }
     return ibh_nic_is_usable(nic) && !(link->flags & (IFF_LOOPBACK | IFF_NOARP)) &&
            !ibh_link_has_no_wire(check->rails, link);
 }

@@ -114,29 +114,40 @@ static gboolean is_still_used(const IbhTrial *trial, const IbhWanted *wanted, co
     return is_used;
 }
 
-/* Adds the rules and routes from before the trial, then those for addresses that came since. */
-static void want_rules_and_routes(const IbhTrial *trial, IbhWanted *wanted)
+/* Brings back the rules and routes from before the trial. */
+static void want_what_was(const IbhTrial *trial, IbhWanted *wanted)
 {
     const IbhRails *rails = wanted->rails;
 
-    for (guint since = FALSE; since <= TRUE; since++) {
-        const IbhSnapshot *from = since ? rails->snapshot : trial->then;
+    IBH_EACH (const IbhRule, rule, trial->then->rules) {
+        if (ibh_rule_is_ours(rule) &&
+            (ibh_rule_is_spread(rule) ? wanted->spread
+                                      : decides_about(wanted, ibh_rails_holder(rails, &rule->from.ip))))
+            g_array_append_vals(wanted->rules, rule, 1);
+    }
+    IBH_EACH (const IbhRoute, route, trial->then->routes) {
+        if (ibh_route_is_ours(route) &&
+            (ibh_route_is_spread(route) ? wanted->spread
+                                        : decides_about(wanted, ibh_rails_nic(rails, route->ifindex))) &&
+            is_possible(trial, wanted, route))
+            g_array_append_vals(wanted->routes, route, 1);
+    }
+}
 
-        IBH_EACH (const IbhRule, rule, from->rules) {
-            if (!ibh_rule_is_ours(rule) || (since && !came_since(trial, &rule->from.ip)))
-                continue;
-            if (ibh_rule_is_spread(rule) ? wanted->spread && !since
-                                         : decides_about(wanted, ibh_rails_holder(rails, &rule->from.ip)))
-                g_array_append_vals(wanted->rules, rule, 1);
-        }
-        IBH_EACH (const IbhRoute, route, from->routes) {
-            if (!ibh_route_is_ours(route) ||
-                !(ibh_route_is_spread(route) ? wanted->spread && !since
-                                             : decides_about(wanted, ibh_rails_nic(rails, route->ifindex))))
-                continue;
-            if (since ? is_still_used(trial, wanted, route) : is_possible(trial, wanted, route))
-                g_array_append_vals(wanted->routes, route, 1);
-        }
+/* Keeps the rules of addresses that came during the trial, and the routes that these rules use. */
+static void want_what_came(const IbhTrial *trial, IbhWanted *wanted)
+{
+    const IbhRails *rails = wanted->rails;
+
+    IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
+        if (ibh_rule_is_ours(rule) && !ibh_rule_is_spread(rule) && came_since(trial, &rule->from.ip) &&
+            decides_about(wanted, ibh_rails_holder(rails, &rule->from.ip)))
+            g_array_append_vals(wanted->rules, rule, 1);
+    }
+    IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
+        if (ibh_route_is_ours(route) && !ibh_route_is_spread(route) &&
+            decides_about(wanted, ibh_rails_nic(rails, route->ifindex)) && is_still_used(trial, wanted, route))
+            g_array_append_vals(wanted->routes, route, 1);
     }
 }
 
@@ -172,7 +183,8 @@ GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
             want_values(trial, then, one);
     }
     wanted->spread = !trial->only && may_spread(trial, wanted);
-    want_rules_and_routes(trial, wanted);
+    want_what_was(trial, wanted);
+    want_what_came(trial, wanted);
     plan = ibh_plan_to(wanted);
     IBH_EACH_POINTER (IbhOp, op, plan) {
         if (ibh_op_what(op) != IBH_PEERS)

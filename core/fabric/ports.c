@@ -244,21 +244,23 @@ gboolean ibh_port_is_slow(IbhSubject *about)
     const IbhRdmaDevice *device = ibh_fabric_device(about->fabric, about->port);
     const IbhPort *faster = find_faster(about);
     const IbhRate rate = about->port->rate;
-    const gboolean infiniband = about->port->layer == IBH_LAYER_INFINIBAND, single = infiniband && rate.lanes == 1;
+    const gboolean infiniband = about->port->layer == IBH_LAYER_INFINIBAND;
     const int best = infiniband ? rate_of_model(device->model) : 0;
     g_autofree char *own = describe_rate(rate), *its = faster ? describe_rate(faster->rate) : NULL;
 
-    if (rate.tenths == IBH_UNKNOWN || !(faster || single || rate.tenths < 10 * best))
+    if (rate.tenths == IBH_UNKNOWN)
         return FALSE;
     ibh_subject_say(about, "own=%s", own);
-    if (faster)
+    if (faster) {
         ibh_subject_say(about, "its=%s as %s, in the same subnet", its, faster->name);
-    else if (single)
+    } else if (infiniband && rate.lanes == 1) {
         ibh_subject_say(about, "its=4 lanes (2 on a split cable)");
-    else
+    } else if (rate.tenths < 10 * best) {
         ibh_subject_say(about, "its=up to %d Gb/s, as adapters of its model (%s) can", best, device->model);
-    if (!faster && rate.lanes != 1 && rate.tenths >= 10 * best / 8)
-        about->severity = IBH_INFO;
+        about->severity = rate.tenths < 10 * best / 8 ? about->severity : IBH_INFO;
+    } else {
+        return FALSE;
+    }
     return TRUE;
 }
 

@@ -137,7 +137,7 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
     if (!ibh_netlink_dump(netlink, message, on_route, &dump, routes, "the routes", error)) {
         if (!dump.is_cut)
             return FALSE;
-        g_clear_error(error);
+        g_clear_error(error); /* more routes than the limit: none is appended, and that is no error */
     }
     for (guint i = dump.before; i < routes->len; i++)
         ibh_route_resolve_nexthop(netlink, &g_array_index(routes, IbhRoute, i));

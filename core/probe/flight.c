@@ -137,9 +137,9 @@ gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint6
         const int family = ibh_probe_family(pair);
         const gboolean takes = ibh_probe_takes_entry(pair);
 
-        if (takes && flight->standing[family] >= MAX(flight->room[family], 1))
+        if (takes && flight->added[family] >= MAX(flight->room[family], 1))
             break;
-        flight->standing[family] += takes ? 1 : 0;
+        flight->added[family] += takes ? 1 : 0;
         pair->step = IBH_STEP_ECHOES;
         if (pair->hop)
             pair->hop->is_begun = TRUE;
@@ -181,7 +181,7 @@ void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gb
 void ibh_flight_end(IbhFlight *flight, IbhProbePair *pair)
 {
     pair->step = IBH_STEP_GONE;
-    flight->standing[ibh_probe_family(pair)] -= ibh_probe_takes_entry(pair) ? 1 : 0;
+    flight->added[ibh_probe_family(pair)] -= ibh_probe_takes_entry(pair) ? 1 : 0;
     while (flight->finished < flight->begun && ibh_probe_pair(flight->probe, flight->finished)->step == IBH_STEP_GONE)
         flight->finished++;
 }

@@ -180,21 +180,19 @@ void ibh_probe_find_hops(IbhProbe *probe)
         (void)intern_hop(probe, source->nic->link, &source->ip, TRUE);
 }
 
-/* The pairs that stay get new indexes. After a signal, only finished pairs stay: if the others got no replies, this
- * means nothing. */
-void ibh_probe_sift(IbhProbe *probe)
+/* Takes out the pairs for which `why_not` has a reason, and lists them with this reason. The pairs that stay get new
+ * indexes. */
+static void take_out(IbhProbe *probe, char *(*why_not)(const IbhProbePair *pair), GArray *list)
 {
     g_autoptr(GArray) all = g_steal_pointer(&probe->pairs);
 
     probe->pairs = IBH_NEW_ARRAY(IbhProbePair);
     g_hash_table_remove_all(probe->numbers);
     IBH_EACH (const IbhProbePair, pair, all) {
-        g_autofree char *why = !probe->interrupted           ? why_left_to_main(pair)
-                               : pair->step != IBH_STEP_GONE ? g_strdup("interrupted")
-                                                             : NULL;
+        g_autofree char *why = why_not(pair);
 
         if (why) {
-            add_unasked(probe, probe->interrupted ? probe->unfinished : probe->unasked, pair->nic, pair->peer, why);
+            add_unasked(probe, list, pair->nic, pair->peer, why);
             continue;
         }
         if (!g_hash_table_contains(probe->numbers, ibh_probe_peer(pair)))
@@ -202,6 +200,22 @@ void ibh_probe_sift(IbhProbe *probe)
         g_array_append_vals(probe->pairs, pair, 1);
     }
     ibh_probe_find_hops(probe);
+}
+
+void ibh_probe_leave_to_main(IbhProbe *probe)
+{
+    take_out(probe, why_left_to_main, probe->unasked);
+}
+
+static char *why_unfinished(const IbhProbePair *pair)
+{
+    return pair->step != IBH_STEP_GONE ? g_strdup("interrupted") : NULL;
+}
+
+/* That a pair got no replies until the signal means nothing. */
+void ibh_probe_take_out_unfinished(IbhProbe *probe)
+{
+    take_out(probe, why_unfinished, probe->unfinished);
 }
 
 /* ---- a probe ---- */

@@ -288,9 +288,11 @@ const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr
 /* Sets the gateway and NIC that the kernel uses. `used` is the answer to the look-up of the pair's route without
  * `match`. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used);
-/* Removes the pairs that should not be asked; their routes must be known. A rail without a gateway of its own asks no
- * peer beyond its subnets. After an interruption, removes the pairs that have no result. */
-void ibh_probe_sift(IbhProbe *probe);
+/* Takes out the pairs that should not be asked; their routes must be known. A rail without a gateway of its own asks no
+ * peer beyond its subnets. */
+void ibh_probe_leave_to_main(IbhProbe *probe);
+/* After a signal, takes out the pairs that have no result. */
+void ibh_probe_take_out_unfinished(IbhProbe *probe);
 
 /* Takes the content of the neighbour table (IbhNeighbour). An entry that was there before its pair began is not ours,
  * and is not deleted. Settled pairs get the hardware addresses of their next hops, and go on with their questions. */
@@ -304,12 +306,12 @@ gboolean ibh_probe_takes_entry(const IbhProbePair *pair);
  * when the neighbour table has room for its entry; deleting a finished pair's entry makes room. */
 typedef struct {
     IbhProbe *probe;
-    guint finished;    /* the index of the first pair that is not gone */
-    guint begun;       /* the index of the first pair that has not begun */
-    guint turn;        /* the index of the pair that has its turn next */
-    guint room[2];     /* how many entries --probe may add to the neighbour tables of IPv4 and IPv6 */
-    guint standing[2]; /* how many entries it has added and not deleted */
-    gboolean settled;  /* a pair waits for ibh_probe_learn() */
+    guint finished;   /* the index of the first pair that is not gone */
+    guint begun;      /* the index of the first pair that has not begun */
+    guint turn;       /* the index of the pair that has its turn next */
+    guint room[2];    /* how many entries --probe may add to the neighbour tables of IPv4 and IPv6 */
+    guint added[2];   /* how many entries of each it has added and not yet deleted */
+    gboolean settled; /* a pair waits for ibh_probe_learn() */
 } IbhFlight;
 
 /* One packet that is sent for a pair. */

@@ -115,24 +115,20 @@ static void wait_until(IbhProber *prober, gint64 until)
 
 /* Asks which other hosts have our own addresses, or answer for them. Each rail asks for its own address without naming
  * a sender (RFC 5227), so only another host with the same address answers. Another rail asks for the same address and
- * names itself, so a proxy answers, too. Returns until when late answers of proxies may come; 0: none are expected. */
+ * names itself, so a proxy answers, too, up to 0.8 s late. Returns until when answers may come. */
 static gint64 ask_own(IbhProber *prober)
 {
     const IbhProbe *probe = prober->probe;
     const IbhIp none = {.family = AF_INET};
-    gint64 until = 0;
 
     IBH_EACH_SOURCE (source, probe) {
         const IbhProbeSource *other = ibh_probe_witness(probe, source);
 
         wait_until(prober, prober->next);
-        if (ibh_prober_send_who(prober, source->nic->link, &none, &source->ip) ||
-            (other && ibh_prober_send_who(prober, other->nic->link, &other->ip, &source->ip)))
-            continue;
-        if (other || source->ip.family == AF_INET6) /* a proxy answers this question late */
-            until = g_get_monotonic_time() + IBH_PROBE_PROXY_WAIT;
+        if (!ibh_prober_send_who(prober, source->nic->link, &none, &source->ip) && other)
+            (void)ibh_prober_send_who(prober, other->nic->link, &other->ip, &source->ip);
     }
-    return until;
+    return g_get_monotonic_time() + IBH_PROBE_PROXY_WAIT;
 }
 
 static gboolean ask_all(IbhProber *prober, GError **error)
@@ -150,7 +146,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
             return FALSE;
         ibh_probe_take_hop(pair, &used);
     }
-    ibh_probe_sift(probe);
+    ibh_probe_leave_to_main(probe);
     if (!read_neighbours(prober, error) || !ibh_prober_read_tables(prober, before, error))
         return FALSE;
     ibh_prober_read_local(prober, FALSE);
@@ -166,7 +162,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     wait_until(prober, proxies);
     probe->interrupted = was_interrupted != 0;
     if (was_interrupted)
-        ibh_probe_sift(probe);
+        ibh_probe_take_out_unfinished(probe);
     return TRUE;
 }
 

@@ -70,20 +70,38 @@ static char *join_texts(GPtrArray *texts)
     return g_strjoinv("; ", (char **)texts->pdata);
 }
 
+/* TRUE if the fact could explain what the pair lost. */
+static gboolean could_drop(const IbhProbePair *pair, IbhProbeFact fact)
+{
+    const gboolean is_of_host = ibh_probe_facts[fact].file != NULL;
+    const gint64 value = *ibh_probe_fact(pair->probe, is_of_host ? 0 : ibh_probe_link(pair)->ifindex, fact);
+
+    switch (fact) {
+    case IBH_FACT_QUEUE:
+    case IBH_FACT_IPSEC_OUT:
+    case IBH_FACT_IPSEC_IN:
+    case IBH_FACT_RP_FILTER:
+        return value >= MAX(pair->sent - pair->received, 1);
+    case IBH_FACT_ENCAP:
+        return pair->route.encapsulated;
+    case IBH_FACT_FILTER_OUT:
+    case IBH_FACT_FILTER_IN:
+        return TRUE;
+    default:
+        return value > 0;
+    }
+}
+
 /* Adds the facts that could have dropped the pair's packets. Facts differ between rails, but pairs with different facts
- * share a finding. */
+ * share a finding. Filters are the same for all rails, so the first pair adds them. */
 static void add_facts(const IbhCauseRow *row, const IbhProbePair *pair, gboolean is_first, GPtrArray *whys,
                       GPtrArray *advice)
 {
     for (IbhProbeFact fact = 0; fact < IBH_N_FACTS; fact++) {
         const IbhFactRow *of = &ibh_probe_facts[fact];
-        const gint64 value = *ibh_probe_fact(pair->probe, of->file ? 0 : ibh_probe_link(pair)->ifindex, fact),
-                     enough = fact <= IBH_FACT_RP_FILTER ? MAX(pair->sent - pair->received, 1) : 1;
-        const gboolean is_there = fact == IBH_FACT_ENCAP       ? pair->route.encapsulated
-                                  : fact < IBH_FACT_FILTER_OUT ? value >= enough
-                                                               : is_first; /* these facts are the same for all rails */
+        const gboolean is_filter = fact == IBH_FACT_FILTER_OUT || fact == IBH_FACT_FILTER_IN;
 
-        if (!is_there || !(of->drops & row->drops))
+        if (!(of->drops & row->drops) || (is_filter && !is_first) || !could_drop(pair, fact))
             continue;
         add_once(whys, ibh_probe_fill_in(pair, of->why));
         add_once(advice, ibh_probe_fill_in(pair, of->advice));

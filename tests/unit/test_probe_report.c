@@ -283,7 +283,7 @@ static void test_text_of_interrupted(void **state)
         if (i == 2)
             pair_at(&world, 4)->route.oif = 99;
         world.probe->interrupted = TRUE;
-        ibh_probe_sift(world.probe);
+        ibh_probe_take_out_unfinished(world.probe);
         text = report(&world, ibh_report_text, FALSE);
         if (!g_str_has_prefix(text, cases[i].expected))
             fail_msg("expected: %s\ngot: %s", cases[i].expected, text);
