@@ -36,7 +36,7 @@ static gboolean find_driver(IbhTree *tree, const char *device, IbhBare *bare)
         bare->rdma = drivers[i][1];
         return TRUE;
     }
-    return !uevent || !strstr(uevent, "DRIVER=");
+    return uevent && !strstr(uevent, "DRIVER=");
 }
 
 /* The class is "0x", four digits that we compare ("0207"), and two digits for the programming interface. */

@@ -91,12 +91,13 @@ static void begin_request(const Asker *asker, guint32 i)
     struct rdma_ucm_create_id_resp answer = {0};
     const struct rdma_ucm_create_id create = {
         .uid = (guint64)i + 1, .response = (guint64)(guintptr)&answer, .ps = RDMA_PS_UDP, .qp_type = QUEUE_PAIR_UD};
-    struct rdma_ucm_bind bind = {.addr_size = put_address(&bind.addr, &source->ip)};
-    struct rdma_ucm_resolve_addr resolve = {.timeout_ms = ADDRESS_MS,
-                                            .dst_size = put_address(&resolve.dst_addr, ibh_probe_peer(pair))};
+    struct rdma_ucm_bind bind = {0};
+    struct rdma_ucm_resolve_addr resolve = {.timeout_ms = ADDRESS_MS};
     int error = asker->error;
     IbhCause cause = error == ENOENT ? IBH_RDMA_NO_MODULE : IBH_RDMA_REFUSED;
 
+    bind.addr_size = put_address(&bind.addr, &source->ip);
+    resolve.dst_size = put_address(&resolve.dst_addr, ibh_probe_peer(pair));
     error = error ? error : command(asker, RDMA_USER_CM_CMD_CREATE_ID, &create, sizeof create, sizeof answer);
     bind.id = resolve.id = answer.id;
     if (!error && (error = command(asker, RDMA_USER_CM_CMD_BIND, &bind, sizeof bind, 0)) == ENODEV)

@@ -161,8 +161,9 @@ static void json_put_look(const IbhReport *report)
         g_autoptr(GDateTime) since = missed->since ? g_date_time_new_from_unix_utc(missed->since) : NULL;
         g_autofree char *time = since ? g_date_time_format(since, "%Y-%m-%dT%H:%M:%SZ") : NULL;
 
-        json_put(report->out, "{ iface:s rdma:n pci:s mac:n manager:s since:s why:s }", missed->iface, missed->port,
-                 pci, missed->hardware, ibh_known_manager(report->facts, missed), time, ibh_missing_text(missed->why));
+        json_put(report->out, "{ iface:s rdma:n pci:s mac:n manager:s since:s why:s }", ibh_known_name(missed),
+                 missed->port, pci, missed->hardware, ibh_known_manager(report->facts, missed), time,
+                 ibh_missing_text(missed->why));
     }
     json_put(report->out, "]");
 }
