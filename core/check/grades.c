@@ -93,9 +93,11 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
         return IBH_NOTED;
     if (route->hops)
         return IBH_DOUBTFUL;
-    /* Somebody set a route via a gateway on purpose, for a network behind a host of the subnet. */
+    /* Somebody set a route via a gateway on purpose, for a network behind a host of the subnet. A host that is its own
+     * gateway is on the link. */
     by = ibh_rails_nic(check->rails, route->ifindex);
-    if (!by || by->status != IBH_NIC_RAIL || route->gateway.family)
+    if (!by || by->status != IBH_NIC_RAIL ||
+        (route->gateway.family && !ibh_ip_equal(&route->gateway, &question->lookup.to)))
         return IBH_NOTED;
     /* The other rail's subnet may lie inside this one: a cable, or a wrong prefix length (prefix-differs). If the other
      * rail is in this subnet, too, its route takes away a part of the subnet. */

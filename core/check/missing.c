@@ -134,7 +134,7 @@ static void say_consequence(IbhSubject *about)
         }
     }
     ibh_subject_say(about, "consequence=%s",
-                    missed->hardware[0] ? "a rail is missing" : "it is no rail, although manage=yes is set");
+                    missed->hardware[0] ? "a rail is missing" : "it is not a rail, although manage=yes is set");
 }
 
 /* Always TRUE. If the NIC has a manager, the remedy is to look there for why it has no address. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Findings about a single NIC: why it is no rail, or which values or table of a rail are wrong.
+ * Findings about a single NIC: why it is not a rail, or which values or table of a rail are wrong.
  */
 #include "check/rows.h"
 
@@ -56,7 +56,7 @@ gboolean ibh_nic_is_held(IbhSubject *about)
 
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics)
         is_last &= nic->status != IBH_NIC_RAIL;
-    ibh_subject_say(about, "then=%s", about->nic->kept ? "" : ": until then it is no rail");
+    ibh_subject_say(about, "then=%s", about->nic->kept ? "" : ": until then it is not a rail");
     about->owner = is_last ? "" : NULL;
     about->remedy = about->nic->kept ? "correct the configuration, then: sudo ib-hook --apply --confirm 60"
                     : is_last        ? "$ ib-hook --apply"

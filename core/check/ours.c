@@ -8,7 +8,7 @@
 #include "check/missing.h"
 #include "plan/want.h"
 
-/* TRUE if an operation of the plan is no fault: a NIC that is no rail any more, or is down, leaves rules behind, and
+/* TRUE if an operation of the plan is no fault: a NIC that is no longer a rail, or is down, leaves rules behind, and
  * another finding says why. */
 static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhNic *nic, const IbhOp *op)
 {

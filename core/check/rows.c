@@ -61,7 +61,7 @@ const IbhRow ibh_rows[] = {
     {IBH_OF_LOST_FAMILY, "no-address", IBH_WARNING, ibh_rail_has_lost_family,
      "nothing leaves or arrives over IPv{version}: it had {ip}, and has no IPv{version} address now",
      "see whether its router or DHCP server still offers the prefix, and whether {manager} still configures "
-     "IPv{version} on it; if it shall have none: ib-hook --apply --iface {iface}"},
+     "IPv{version} on it; if it should have none: ib-hook --apply --iface {iface}"},
 
     /* ---- who answers ARP for whom: wires.c ---- */
     {IBH_OF_NIC, "foreign-nic-answers", IBH_INFO, ibh_nic_answers_for_rails,
@@ -127,7 +127,7 @@ const IbhRow ibh_rows[] = {
     {IBH_OF_NO_RAIL, "route-missing", IBH_ERROR, ibh_nic_is_kept_astray,
      "{way}: ib-hook's route to {subnet} in table {table} is missing",
      "correct the configuration, then: sudo ib-hook --apply --confirm 60"},
-    {IBH_OF_NO_RAIL, "not-engaged", IBH_WARNING, ibh_nic_is_asked_for, "it is no rail: {why}",
+    {IBH_OF_NO_RAIL, "not-engaged", IBH_WARNING, ibh_nic_is_asked_for, "it is not a rail: {why}",
      "ib-hook --show says why each NIC is, or is not, a rail; manage=yes makes a NIC a rail"},
 
     /* ---- two NICs that seem to be on one wire: siblings.c ---- */

@@ -105,7 +105,7 @@ static char *why_old(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
     if (nic->status != IBH_NIC_RAIL) {
         g_autofree char *why = ibh_nic_why(nic);
 
-        return g_strdup_printf("%s is no rail: %s", name, why);
+        return g_strdup_printf("%s is not a rail: %s", name, why);
     }
     if (has_foreign_pair(nic, op))
         return g_strdup_printf("rules of others route %s", name);
@@ -127,7 +127,7 @@ static char *why_arp(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
     if (ibh_nic_must_be_silent(rails, nic))
         return g_strdup("it has no IPv4 address, and does not answer ARP for the rails");
     if (!ibh_nic_is_selected(nic, rails->only) && rails->undo)
-        return g_strdup("answer for the NIC that is no rail any more, too");
+        return g_strdup("answer for the NIC that is no longer a rail, too");
     if (nic->status != IBH_NIC_RAIL || op->to == nic->base[op->key])
         return g_strdup("as it was before");
     return g_strdup_printf("%s %s", does[op->key], nic->link->name);

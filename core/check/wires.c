@@ -155,7 +155,7 @@ static gboolean leads_through_rails(const IbhCheck *check, const IbhRoute *route
 
 #define GUESTS_NAMED 4
 
-/* Returns a list, in words, of the hosts that the NIC answers for and that are behind a NIC that is no rail, such as
+/* Returns a list, in words, of the hosts that the NIC answers for and that are behind a NIC that is not a rail, such as
  * virtual machines and pods; NULL if there are none. Peers ask for hosts in the rails' subnets, or for single ones to
  * which they have a route. */
 static char *find_guests(const IbhCheck *check, const IbhNic *nic)
@@ -306,7 +306,7 @@ gboolean ibh_nic_answers_for_rails(IbhSubject *about)
     if (get_effective(check, nic->link->sysctl, IBH_SYSCTL_ARP_IGNORE) ||
         get_effective(check, nic->link->sysctl, IBH_SYSCTL_ARP_FILTER))
         return FALSE;
-    ibh_subject_say(about, "because=%s", is_rail ? "arp=keep, arp_ignore=0" : "it is no rail, arp_ignore=0");
+    ibh_subject_say(about, "because=%s", is_rail ? "arp=keep, arp_ignore=0" : "it is not a rail, arp_ignore=0");
     IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
         if (rail != nic && rail->status == IBH_NIC_RAIL && is_on_wire_of(nic, rail)) {
             about->other = rail;

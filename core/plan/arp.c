@@ -30,7 +30,7 @@ static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *add
 }
 
 /* TRUE if other addresses of this host are reachable only because the rail answers ARP for them. They are on lo, a
- * dummy or a bridge, or on a NIC that is no rail and whose strict rp_filter drops even the ARP request. If the
+ * dummy or a bridge, or on a NIC that is not a rail and whose strict rp_filter drops even the ARP request. If the
  * administrator's arp_ignore already refuses such answers, don't use arp_filter: until the rules are in place, it would
  * silence the rail's own address too. */
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)

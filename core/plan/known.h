@@ -9,7 +9,7 @@
 
 /* Describes a rail as it should be remembered. Copies slot and `since` from `known`; an unknown slot is "". Unless
  * `all` says that the rail needs only the addresses it has now, a family that it lost stays known. Returns FALSE if the
- * NIC is no rail or no hardware (a virtual function, a VLAN, a bond). */
+ * NIC is not a rail, or is not hardware (a virtual function, a VLAN, a bond). */
 gboolean ibh_known_describe(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean all,
                             IbhKnownRail *ret_known);
 /* TRUE if hardware, or an address family of hardware, is in one list only. Names, addresses and times don't count. */

@@ -9,8 +9,9 @@
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 
-/* TRUE if a packet from this source to the prefix can match the foreign rule. RDMA packets have no mark. The local
- * table holds this host's addresses only. A rule with "not" matches all packets but those it selects. */
+/* TRUE if a packet from this source to the prefix can match the foreign rule. RDMA packets have no mark, which is 0 in
+ * each bit that a rule compares. A rule that leads to table local does not count, because that table has no routes to
+ * other hosts. A rule with "not" matches all packets but those that it selects. */
 static gboolean can_match(const IbhRule *rule, const IbhIp *source, const IbhPrefix *to)
 {
     const gboolean from = !rule->from.length || ibh_prefix_contains(&rule->from, source);
@@ -20,7 +21,7 @@ static gboolean can_match(const IbhRule *rule, const IbhIp *source, const IbhPre
     if (rule->selectors & IBH_SELECT_NOT)
         return !from || (rule->selectors & ~(guint)(IBH_SELECT_NOT | IBH_SELECT_TO)) != 0 ||
                (rule->to.length && !ibh_prefix_covers(&rule->to, to));
-    return from && !(rule->selectors & IBH_SELECT_FWMARK) && (!rule->to.length || ibh_prefix_overlaps(&rule->to, to));
+    return from && !(rule->by.mark & rule->by.mask) && (!rule->to.length || ibh_prefix_overlaps(&rule->to, to));
 }
 
 /* TRUE for a foreign route in the rule's table that the rule does not suppress. */

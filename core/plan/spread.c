@@ -18,8 +18,8 @@ static const IbhAddress *first_primary(const IbhNic *nic)
     return NULL;
 }
 
-/* TRUE if spreading would take traffic from others: a NIC that is no rail has the subnet, or a later foreign rule leads
- * to a part of the subnet. */
+/* TRUE if spreading would take traffic from others: a NIC that is not a rail has the subnet, or a later foreign rule
+ * leads to a part of the subnet. */
 static gboolean is_used_by_others(const IbhRails *rails, const IbhPrefix *subnet)
 {
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {

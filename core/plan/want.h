@@ -16,7 +16,7 @@ gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic);
 
 /* TRUE for a candidate without IPv4 addresses that would answer ARP for the rails. */
 gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic);
-/* Returns the wanted value. A NIC that is no rail gets the administrator's value, unless the NIC must be silent. */
+/* Returns the wanted value. A NIC that is not a rail gets the administrator's value, unless the NIC must be silent. */
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);
 
 /* ---- spread.c: the routes (IbhRoute) and rules (IbhRule) of main=spread ---- */

@@ -163,8 +163,8 @@ static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
  *
  * In IPv4, an answer does not say that it comes from a proxy. But a proxy answers only questions that name their
  * sender, and another host with the same address answers all questions. A NIC of this host that answers for the address
- * of another NIC matters only if it is no rail, and the question named no sender. If arp_filter is on for this NIC, the
- * answer proves nothing, because arp_filter does not drop such questions. */
+ * of another NIC matters only if it is not a rail, and the question named no sender. If arp_filter is on for this NIC,
+ * the answer proves nothing, because arp_filter does not drop such questions. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
     const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;

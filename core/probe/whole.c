@@ -97,7 +97,7 @@ typedef enum {
     AS_HOST,    /* another host */
     AS_POD,     /* a macvlan on one of our NICs, in another network namespace */
     AS_PROXY,   /* a proxy, which answers for other hosts */
-    AS_OWN_NIC, /* a NIC of this host that is no rail */
+    AS_OWN_NIC, /* a NIC of this host that is not a rail */
     N_KINDS
 } Kind;
 
@@ -145,11 +145,12 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
     const char *rail = hop->link->name, *arp = six ? "neighbour discovery" : "ARP";
 
     if (kind == AS_OWN_NIC)
-        return ibh_finding_add(probe->findings, who, IBH_WARNING, "foreign-nic-answers",
-                               ibh_remedy_advice("%s", ibh_code_find("foreign-nic-answers")->remedy),
-                               "it is no rail, but on the wire of %s, and answered ARP for %s: peers may send to the "
-                               "wrong NIC",
-                               rail, ips);
+        return ibh_finding_add(
+            probe->findings, who, IBH_WARNING, "foreign-nic-answers",
+            ibh_remedy_advice("%s", ibh_code_find("foreign-nic-answers")->remedy),
+            "it is not a rail, but on the wire of %s, and answered ARP for %s: peers may send to the "
+            "wrong NIC",
+            rail, ips);
     if (kind == AS_POD)
         return ibh_finding_add(
             probe->findings, rail, IBH_ERROR, "duplicate-address",

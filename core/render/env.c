@@ -201,7 +201,7 @@ void ibh_render_env(GString *out, const IbhRails *all, const IbhFabric *fabric)
                          "zsh.\n");
     rails = list_rails(out, all, fabric, ports, ifaces);
     if (!rails->len) {
-        g_string_append(out, "# There is no rail with RDMA.\n");
+        g_string_append(out, "# There is not a rail with RDMA.\n");
         return;
     }
     g_string_append_printf(out,
@@ -217,7 +217,8 @@ void ibh_render_env(GString *out, const IbhRails *all, const IbhFabric *fabric)
         g_autofree char *name = ibh_text_printable(stranger->name);
 
         g_string_append_printf(
-            out, "# %s works, too, but is no rail: without this list, UCX uses it. UCX uses the same list for tcp.\n",
+            out,
+            "# %s works, too, but is not a rail: without this list, UCX uses it. UCX uses the same list for tcp.\n",
             name);
     } else {
         g_string_append(

@@ -77,12 +77,12 @@ static GPtrArray *choose(GString *out, const IbhRails *rails)
             g_string_append_printf(out, "#\n# Nothing of %s is in this output: %s\n", name, never ? never : now);
     }
     if (!chosen->len)
-        g_string_append(out, "#\n# There is no rail.\n");
+        g_string_append(out, "#\n# There is not a rail.\n");
     return chosen;
 }
 
 /* Writes the sysctls that ib-hook changes; for a rail without arp=keep, also those that have the right value already,
- * unless it is 0. A candidate that is no rail has one if it must not answer ARP for rails. */
+ * unless it is 0. A candidate that is not a rail has one if it must not answer ARP for rails. */
 static void put_sysctls(GString *out, const IbhRails *rails, const IbhNic *nic)
 {
     const gboolean sets = nic->status == IBH_NIC_RAIL && nic->settings.arp != IBH_ARP_KEEP;

@@ -97,7 +97,7 @@ static void add_right(const IbhReport *report)
         ibh_rows_add(report, "no rails%s", text->str);
 }
 
-/* Says why there is no rail, and which NICs were rails or could be. */
+/* Says why there is not a rail, and which NICs were rails or could be. */
 static void add_no_rails(const IbhReport *report)
 {
     g_autoptr(GPtrArray) missing = g_ptr_array_new(), unmanaged = g_ptr_array_new(), advertised = g_ptr_array_new();

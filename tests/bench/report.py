@@ -170,7 +170,7 @@ def rows(r, cpu_r, programs, nothing):
 
 
 def packet_rows(r):
-    """Of a NIC that is no rail, by a socket that is not connected, per second of processor time."""
+    """Of a NIC that is not a rail, by a socket that is not connected, per second of processor time."""
     for host, what in (("2", "2 rails"), ("8", "8 rails"), ("script", "8 rails of the documents' script"),
                        ("sbr", "8 rails of CNI's sbr"), ("16", "16 rails"),
                        ("8x4", "8 rails with 4 addresses each"), ("64", "64 rails")):

@@ -69,7 +69,7 @@ class Truth:
                    key=lambda one: (one[0].prefixlen, -one[3]), default=None)
 
     def by_another(self, rail, to):
-        """Main has it more exactly by a NIC that is no rail, or by a gateway through the rail: whoever did that wanted it. So did
+        """Main has it more exactly by a NIC that is not a rail, or by a gateway through the rail: whoever did that wanted it. So did
         who has the very subnet by another one's gateway, and not by the rail. Through another rail the answers leave by it."""
         best = self.longest(rail, to)
         if best is None and not self.own_route(rail, to):
@@ -268,7 +268,7 @@ class Truth:
                     source and before[source, to][0] == before[source, to][1] and after[source, to][0] == after[source, to][1])]
 
     def networks_of_others(self):
-        """A host in each network of a NIC that is no rail, and where no rail has one."""
+        """A host in each network of a NIC that is not a rail, and where no rail has one."""
         rails = [net for rail in self.right.rails for net in rail.subnets()] + (REMOTE if self.right.routed else [])
         nets = [net for net, kind, device, *_ in self.main if kind == "unicast" and net.version == 4 and 8 <= net.prefixlen <= 30
                 and device and device not in self.right_nics() and not any(net.overlaps(one) for one in rails)]

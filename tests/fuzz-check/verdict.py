@@ -18,7 +18,7 @@ ALLOWED = {
     "stale": "nothing uses it, and it is not needed",
     "sysctl-wrong": "peers that have learned another NIC lose packets, and here none has",
     "duplicate-address": "whose it is depends on who answers first",
-    "held": "it is no rail, and the only other one goes the right way without rules",
+    "held": "it is not a rail, and the only other one goes the right way without rules",
     "proxy-arp": "main leads to the subnet by another rail, so that this one does not answer before that rail is down",
     "nic-gone": "a rail is away",
     "not-engaged": "what was a rail is none any more",
@@ -159,7 +159,7 @@ class World:
         down = {nic for one in report["findings"] if (one["code"], one["severity"]) == ("carrier-down", "info") for nic in one["ifaces"]}
         wrong = [one for one in wrong if one.nic not in down]  # somebody took it down, and a note names it
         if any(one["severity"] == "info" and "traffic without a source address" in one["message"] for one in report["findings"]):
-            wrong = [one for one in wrong if one.nic]  # unbound traffic through a NIC that is no rail is a note
+            wrong = [one for one in wrong if one.nic]  # unbound traffic through a NIC that is not a rail is a note
         beyond = {nic for one in report["findings"] if one["severity"] == "info" and "to other networks leaves" in one["message"]
                   for nic in one["ifaces"]}
         wrong = [one for one in wrong if one.nic not in beyond or BEYOND not in one.what]  # a source rule of others: no default of ours

@@ -100,7 +100,7 @@ expect_equal "and without the filter nothing is left" "" "$gone"
 probe 5
 expect_equal "all is as before" "answered answered answered answered" "$(answers)"
 
-# Without its device a NIC is no rail any more; by name it is probed all the same.
+# Without its device a NIC is no longer a rail; by name it is probed all the same.
 vm A 'rdma link delete rxe1'
 probe 5 --iface ib0 --iface ib1
 expect_equal "no device behind one NIC" "answered no-device answered no-device" "$(answers)"

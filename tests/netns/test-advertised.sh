@@ -168,5 +168,5 @@ ip -n B address del fd00:16::34:2/64 dev ib1
 wait_until 10 has_address B ib1 fd00:16::
 expect_hook 0 B --apply
 expect_equal "ib1 has an advertised address" 1 "$(own_of ib1 fd00:16:: | wc -l)"
-expect_lacks "it is no rail any more" " dev ib1 " "$(our_routes B)"
+expect_lacks "it is no longer a rail" " dev ib1 " "$(our_routes B)"
 expect_contains "its partner stays one" " dev ib0 " "$(our_routes B)"

@@ -127,7 +127,7 @@ names "a route in its table cuts large packets" "ib1 warning foreign-route" \
 names "a route in its table leads to a neighbour by a gateway" "ib1 warning foreign-route" \
     ip -n B route add 172.16.16.1 via 172.16.0.1 dev ib1 table 942
 
-# What the kernel of IPv6 learns about one host, no rule suppresses: here of packets from an address that is no rail's, which
+# What the kernel of IPv6 learns about one host, no rule suppresses: here of packets from an address that is not a rail's, which
 # main sends through ib0.
 too_big() { # A router says that packets to this host have to be smaller.
     on A python3 - "$1" <<'END'
@@ -218,7 +218,7 @@ ip -n B link del cali1
 ip -n B neigh del proxy 172.16.34.77 dev ib1
 on B sh -c 'echo 0 >/proc/sys/net/ipv4/ip_forward'
 
-# What is no rail's packet: unbound traffic, and virtual addresses.
+# What is not a rail's packet: unbound traffic, and virtual addresses.
 soft() { # ADDRESS/LENGTH
     ip -n B link add br9 type bridge
     ip -n B link set br9 up
@@ -287,7 +287,7 @@ for network in 10.66.0.0/16 172.16.66.0/24; do ip -n B route del $network; done
 rm /etc/ib-hook/ib-hook.conf
 hook B --apply >/dev/null
 
-beside() { # a NIC that is no rail, and whose rp_filter is strict
+beside() { # a NIC that is not a rail, and whose rp_filter is strict
     add_nic B eth0 97 172.16.34.9/16
     sysctl_set B eth0 rp_filter 1
     sysctl_set B eth0 arp_ignore 1
@@ -310,7 +310,7 @@ names "nobody answers for a virtual address" "br9 warning address-silent" virtua
 virtual
 add_nic B eth0 98 172.16.34.9/16
 wait_until 5 settled B
-expect_equal "a NIC that is no rail answers for it" 2 "$(answered A ping -c2 -W2 172.16.99.1)"
+expect_equal "a NIC that is not a rail answers for it" 2 "$(answered A ping -c2 -W2 172.16.99.1)"
 expect_hook 0 B --check
 ip -n B link del eth0
 end_virtual

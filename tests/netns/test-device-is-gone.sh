@@ -15,7 +15,7 @@ expect_equal "its device is gone: one finding, nothing beside it" "ib1 error nic
 expect_contains "the message tells which" "its RDMA device is gone" "$(json '.findings[].message')"
 expect_contains "and where it may be" "a container may have kept the device" "$(json '.findings[].advice')"
 expect_hook 0 B --apply
-expect_equal "it is no rail any more" "" "$(ip -n B rule show table 942)"
+expect_equal "it is no longer a rail" "" "$(ip -n B rule show table 942)"
 expect_hook 1 B --check --json
 expect_equal "it is still told" "ib1 error nic-gone" "$(findings)"
 

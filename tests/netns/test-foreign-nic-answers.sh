@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# foreign-nic-answers: a NIC that is no rail answers ARP for the rails' addresses. A note only where it is on their
+# foreign-nic-answers: a NIC that is not a rail answers ARP for the rails' addresses. A note only where it is on their
 # wire (--probe asks the wire): the same type of link, and an address or neighbour in a rail's subnet.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A NIC that is no rail any more forgets what it learned by ARP, or it would go on asking peers and win them back. What
+# A NIC that is no longer a rail forgets what it learned by ARP, or it would go on asking peers and win them back. What
 # somebody entered, or a control plane keeps, is theirs.
 . "$(dirname "$0")/lib.sh"
 

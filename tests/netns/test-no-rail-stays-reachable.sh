@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Where the administrator has a strict rp_filter, a NIC that main does not use takes no ARP request: its address is reached
-# only because the other NIC answers for it. So it stays when one of the two is no rail: undone, unmanaged, or not asked for.
+# only because the other NIC answers for it. So it stays when one of the two is not a rail: undone, unmanaged, or not asked for.
 . "$(dirname "$0")/lib.sh"
 
 make_hosts 2
@@ -28,7 +28,7 @@ expect_reached() {
     for address in 172.16.34.1 172.16.34.2; do
         expect_at_least "$1: $address: packets that come back" 20 "$(reached $address)"
     done
-    expect_at_least "$1: somebody answers for what is no rail" 1 "$(answered "172.16.34.$((${2#ib} + 1))" | wc -w)"
+    expect_at_least "$1: somebody answers for what is not a rail" 1 "$(answered "172.16.34.$((${2#ib} + 1))" | wc -w)"
     expect_equal "$1: the rail answers for its own address, and nobody else" "$3" "$(answered "172.16.34.$((${3#ib} + 1))")"
 }
 

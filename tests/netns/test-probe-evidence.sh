@@ -302,7 +302,7 @@ expect_equal "IPv6: long ones, one finding" "error reply-dropped ib1" "$(faults)
 expect_contains "IPv6: and no MTU of others" "the replies come in with a wrong checksum" "$(messages)"
 expect_lacks "IPv6: no advice for a switch's MTU" "MTU of the switch" "$(json '.findings[].advice')"
 
-# A redirect that came in through a NIC that is no rail, by a default route of main, stands before a rail's own gateway, too:
+# A redirect that came in through a NIC that is not a rail, by a default route of main, stands before a rail's own gateway, too:
 # IPv6 asks that NIC alone whether it accepts one.
 ip -n wire link add br9 up type bridge
 for host in A R C; do
@@ -328,7 +328,7 @@ follows_unbound() {
 wait_until 20 follows_unbound
 expect_hook 1 A --config "$config" --probe fd00:88::1 --count 2 --json
 lost=$(json '.findings[] | select(.code == "probe-lost")')
-expect_contains "a redirect through a NIC that is no rail: the NIC and the gateway are named" \
+expect_contains "a redirect through a NIC that is not a rail: the NIC and the gateway are named" \
     "packets go through eth9 via $better, because this host accepted an ICMP redirect" "$lost"
 advice=$(jq -r .advice <<<"$lost")
 as_pasted A "$(jq -r .fix <<<"$lost"); ${advice%%: *}"

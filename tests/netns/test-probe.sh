@@ -105,7 +105,7 @@ expect_contains "no rails: said" "no rails" "$out"
 expect_hook 0 C --probe 172.16.34.1 --json
 expect_equal "no rails: no pairs" "true 0" "$(json '"\(.ok) \(.pairs | length)"')"
 expect_hook 0 C --probe 172.16.34.1 --iface ib0 --json
-expect_equal "by name, a NIC that is no rail is probed, too" "ib0 3" "$(json '.pairs[] | "\(.iface) \(.received)"')"
+expect_equal "by name, a NIC that is not a rail is probed, too" "ib0 3" "$(json '.pairs[] | "\(.iface) \(.received)"')"
 
 # IPv4 link-local addresses, as of two ports of one card without any server: each rail asks from its own.
 for host in D E; do

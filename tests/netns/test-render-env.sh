@@ -96,7 +96,7 @@ rm -rf $sys/class/infiniband/mlx5_9/device
 render
 expect_contains "InfiniBand has no index" "NVSHMEM_HCA_LIST" "$out"
 expect_lacks "InfiniBand has no index" "GID_INDEX" "$out"
-expect_equal "a port that works and is no rail's: UCX gets the list" "mlx5_0:1,mlx5_1:1,ib0,ib1" "$(sourced UCX_NET_DEVICES)"
+expect_equal "a port that works and is not a rail's: UCX gets the list" "mlx5_0:1,mlx5_1:1,ib0,ib1" "$(sourced UCX_NET_DEVICES)"
 rm -r $sys/class/infiniband/mlx5_9
 
 # ---- GPUs ----

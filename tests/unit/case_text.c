@@ -39,6 +39,7 @@ typedef enum {
     SKIP,
     NEXTHOP, /* [via IP] dev L [weight N] */
     METRIC,  /* [lock] N */
+    MARK,    /* N[/MASK] */
     NUMBER,  /* and all below: what follows the word */
     EQUALS,  /* written word=number */
     NAME,
@@ -110,7 +111,7 @@ static const Attribute rule_words[] = {{"not", ADD_BIT, TO(IbhRule, selectors, I
                                        {"to", PREFIX, AT(IbhRule, to), NULL},
                                        {"iif", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_IIF), NULL},
                                        {"oif", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_OIF), NULL},
-                                       {"fwmark", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_FWMARK), NULL},
+                                       {"fwmark", MARK, AT(IbhRule, by), NULL},
                                        {"tos", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_TOS), NULL},
                                        {"uidrange", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_UID), NULL},
                                        {"dport", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_PORT), NULL},
@@ -342,6 +343,15 @@ static void read_metric(Line *line, guint16 type, IbhRoute *route)
     route->metrics_size = bytes->len;
 }
 
+static void read_mark(const char *text, IbhRule *rule)
+{
+    const char *mask = strchr(text, '/');
+
+    rule->selectors |= IBH_SELECT_FWMARK;
+    rule->by.mark = (guint32)g_ascii_strtoull(text, NULL, 0);
+    rule->by.mask = mask ? (guint32)g_ascii_strtoull(mask + 1, NULL, 0) : G_MAXUINT32;
+}
+
 static void put(gpointer field, gsize size, guint64 value)
 {
     if (size == 1)
@@ -381,6 +391,9 @@ static void read_value(Line *line, const Attribute *attribute, const char *text,
         break;
     case METRIC:
         read_metric(line, (guint16)attribute->value, record);
+        break;
+    case MARK:
+        read_mark(text, record);
         break;
     case NUMBER:
     case EQUALS:
@@ -423,7 +436,7 @@ static const Attribute *find_attribute(const Attribute *attributes, const char *
 
 static gboolean has_argument(const Attribute *attribute)
 {
-    return *attribute->word && (attribute->kind >= NUMBER || attribute->kind == ADD_BIT_OF);
+    return *attribute->word && (attribute->kind >= MARK || attribute->kind == ADD_BIT_OF);
 }
 
 /* Reads the line to its end; FALSE where something is wrong with it. */
@@ -550,8 +563,6 @@ static void read_rule(Line *line, Verb verb)
     if (!read_words(line, rule_words, &rule))
         return;
     rule.selectors |= rule.to.length ? IBH_SELECT_TO : 0u;
-    if (rule.selectors & IBH_SELECT_FWMARK)
-        rule.by = (IbhSelection){.mark = 1, .mask = G_MAXUINT32};
     rule.action = rule.target ? FR_ACT_GOTO : rule.action;
     rule.family = rule.to.length && !rule.from.length ? rule.to.ip.family : rule.from.ip.family;
     rule.from.ip.family = rule.family;

@@ -275,7 +275,7 @@ static const Case CASES[] = {
     {"but not while its cable is out", IB0 "nic ib1 infiniband rdma mlx5_1/1 no-carrier " RIGHT "\n" ADDRESSES RAIL0 RAIL1
      "ip link add d9 up type dummy\nip address add 172.16.34.2/32 dev d9\nsaved ib0 arp_ignore old=0 set=1\n", NULL,
      "error carrier-down ib1\nwarning address-silent d9"},
-    {"but a NIC of their wire that is no rail does", SILENT("br9 up type bridge", "br9", "16")
+    {"but a NIC of their wire that is not a rail does", SILENT("br9 up type bridge", "br9", "16")
      "nic eth9 infiniband\nip address add 172.16.34.9/16 dev eth9\nconfig [interface eth9] manage=no\n",
      NULL, "info foreign-nic-answers eth9\nwarning sysctl-wrong ib0+ib1"},
     {"which does not if it is told so", SILENT("br9 up type bridge", "br9", "16")

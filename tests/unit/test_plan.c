@@ -324,7 +324,8 @@ static void test_bad_lines(void **state G_GNUC_UNUSED)
     }
 }
 
-/* A prefix of remote= that can have no gateway is an error of the configuration; of a NIC that is no rail it may yet.
+/* A prefix of remote= that can have no gateway is an error of the configuration; of a NIC that is not a rail it may
+ * yet.
  */
 static void test_remote_without_a_gateway(void **state G_GNUC_UNUSED)
 {
