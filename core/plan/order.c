@@ -99,17 +99,20 @@ static char *name_devices(const IbhSnapshot *snapshot, const IbhRoute *route)
     return g_string_free(text, FALSE);
 }
 
-/* Finds tables in which a NIC gets a rule or route while another NIC loses one: table= moved them. */
+/* Finds tables in which a NIC gets a rule or route while another NIC loses one: table= moved them. A table that already
+ * has routes of the NIC is the NIC's own: an old rule there is for an address that moved to another NIC. */
 static void find_taken_tables(const IbhDifference *difference)
 {
     IBH_EACH (const IbhItem, item, difference->items) {
-        gboolean is_taken = FALSE;
+        gboolean is_taken = FALSE, has_routes = FALSE;
 
         if (item->is_old || item->table == IBH_TABLE_MAIN)
             continue;
+        IBH_EACH (const IbhRoute, route, difference->rails->snapshot->routes)
+            has_routes |= route->table == item->table && ibh_route_owner(difference->rails, route) == item->nic;
         IBH_EACH (const IbhItem, old, difference->items)
             is_taken |= old->is_old && old->table == item->table && old->nic != item->nic && !old->spread &&
-                        (old->nic || old->route);
+                        (old->route || (old->nic && !has_routes));
         if (is_taken)
             g_array_append_val(difference->taken, item->table);
         if (is_taken && item->rule && item->nic)
