@@ -160,7 +160,7 @@ char *ibh_owner_text(const IbhSnapshot *snapshot, const IbhOwner *owner);
 char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question);
 /* "172.16.34.2 to 10.50.0.0/16 has mtu 1400" */
 char *ibh_question_metrics_text(const IbhQuestion *question);
-/* "but 172.16.34.0/26 through eth0: route …": follows what the NIC's other packets do */
+/* "but 172.16.34.0/26 through eth0: route …", to append to a text that says where the NIC's other packets go */
 char *ibh_question_exception_text(const IbhCheck *check, const IbhQuestion *question);
 /* TRUE if the packet leaves through another NIC than its own. */
 gboolean ibh_question_goes_astray(const IbhQuestion *question);

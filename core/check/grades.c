@@ -51,7 +51,8 @@ static IbhGrade grade_through_own_nic(const IbhCheck *check, const IbhQuestion *
 
     if (question->is_foreign)
         return IBH_RIGHT;
-    /* The destination is on the rail's wire, unless the main table has a longer prefix inside the subnet. */
+    /* Without a gateway, a packet to the NIC's subnet is right, even if the ideal way differs, unless that way follows
+     * a longer prefix inside the subnet. */
     if (route->gateway.family == AF_UNSPEC)
         return same || (near && !(ideal->route && ideal->route->dst.length > near->subnet.length)) ? IBH_RIGHT
                                                                                                    : IBH_DOUBTFUL;

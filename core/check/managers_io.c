@@ -23,7 +23,8 @@
 #define IFUPDOWN "/etc/network/if-up.d/ib-hook"
 #define SCRIPTS "/etc/sysconfig/network-scripts"
 
-/* TRUE if root owns the file or directory, and no other user can write it. Symbolic links are not trusted. */
+/* TRUE if root, or the user that runs us, owns the file or directory, and no other user can write it. Symbolic links
+ * are not trusted. */
 static gboolean is_trusted(const IbhTree *tree, const char *path)
 {
     struct stat status;
@@ -226,7 +227,7 @@ static gboolean names_link(const char *says, const char *name, const GString *te
 typedef enum {
     OF_MANAGER,   /* a manager, in /run */
     OF_ROOT,      /* root: the file and its directory have to be root's; the file may be a link */
-    OF_HAND,      /* a person: not a link, because our hooks are links, and masks are links to /dev/null */
+    OF_HAND,      /* a person: the file must not be a link; our hooks and masks (to /dev/null) are links */
     OF_HAND_HOOK, /* a person, for a manager that runs the file only if it is executable */
 } Source;
 

@@ -56,7 +56,9 @@ const IbhKnownRail *ibh_missing_find_same(const GArray *known, const IbhKnownRai
     IBH_EACH (const IbhKnownRail, one, known) {
         const gboolean has_its_name = g_str_equal(one->iface, now->iface), has_slots = one->slot[0] && now->slot[0];
 
-        if (g_str_equal(one->slot, now->slot) && (has_slots || has_its_name))
+        if (has_slots && g_str_equal(one->slot, now->slot))
+            return one;
+        if (has_its_name && !one->slot[0] && !now->slot[0])
             return one;
         if (has_its_name && !has_slots)
             named = one;
@@ -97,7 +99,7 @@ const char *ibh_known_manager(const IbhFacts *facts, const IbhKnownRail *known)
 
 char *ibh_known_pci(const IbhKnownRail *known)
 {
-    return g_str_equal(known->slot, "-") ? NULL : g_strndup(known->slot, strcspn(known->slot, "/"));
+    return strchr(known->slot, ':') ? g_strndup(known->slot, strcspn(known->slot, "/")) : NULL;
 }
 
 #define GUID_TEXT_LEN (8 * 3 - 1)

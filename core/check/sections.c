@@ -31,7 +31,8 @@ guint ibh_text_count_slips(const char *word, const char *name)
     return row[length];
 }
 
-/* Returns the interface whose name is most similar, a candidate rather than another NIC; NULL if none is similar. */
+/* Returns the interface whose name is most similar; among equally similar ones, a candidate. NULL if none is similar.
+ */
 static const char *find_meant(const IbhRails *rails, const char *name)
 {
     guint least = 1 + MIN(2, (guint)strlen(name) / 2);

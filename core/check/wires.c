@@ -21,8 +21,8 @@ gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neigh
 
 /* ---- addresses ---- */
 
-/* TRUE if another NIC of this host has the same address. If both are on one wire, peers learn the hardware address of
- * either. */
+/* TRUE if the address also belongs to another NIC, a rail, which has the rules for it; FALSE for that rail itself. If
+ * both NICs are on one wire, peers learn the hardware address of either. */
 gboolean ibh_address_is_duplicate(IbhSubject *about)
 {
     const IbhNic *nic = about->nic, *owner = ibh_rails_owner(about->check->rails, about->ip);
@@ -226,8 +226,9 @@ gboolean ibh_proxy_is_entry(IbhSubject *about)
     return find_forwarding(check, about->nic, about->ip) == about->route;
 }
 
-/* The question must be about unbound traffic to the rest of a rail's subnet: a bridge with a smaller subnet inside may
- * need a proxy. The NIC must be a rail in that subnet, or one that has to be silent on the rails' wire. */
+/* The question must be about unbound traffic to a rail's subnet as a whole, not to a smaller prefix inside: a bridge
+ * with such a prefix may need a proxy. The NIC must be a rail in the subnet, or one that has to be silent on its wire.
+ */
 gboolean ibh_subject_find_proxied(IbhSubject *about)
 {
     const IbhQuestion *question = about->question;

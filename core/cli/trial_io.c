@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/token_io.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -136,9 +137,13 @@ static void wait_for_confirmation(Waiter *waiter)
  * signals, and holds no lock, pipe, terminal or file but the token's. Returns FALSE if it could not be started. */
 static gboolean start_process(Waiter waiter)
 {
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     sigset_t all;
     int status = 0;
     pid_t child;
+
+    if (null < 0)
+        return FALSE;
 
     signal(SIGCHLD, SIG_DFL); /* if SIGCHLD is ignored, waitpid() tells nothing about a child */
     child = fork();
@@ -146,15 +151,18 @@ static gboolean start_process(Waiter waiter)
         sigfillset(&all);
         sigprocmask(SIG_BLOCK, &all, NULL);
         (void)setsid();
+        for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+            (void)dup2(null, fd);
         for (int fd = (int)CLAMP(sysconf(_SC_OPEN_MAX), 256, 65536); fd > STDERR_FILENO; fd--)
             close(fd);
         waiter.token = ibh_token_open(waiter.begun->store);
-        if (waiter.token >= 0 && daemon(TRUE, FALSE) == 0) {
+        if (waiter.token >= 0 && daemon(TRUE, TRUE) == 0) {
             wait_for_confirmation(&waiter);
             _exit(IBH_EXIT_OK);
         }
         _exit(IBH_EXIT_SYSTEM);
     }
+    close(null);
     return child > 0 && waitpid(child, &status, 0) == child && !status;
 }
 

@@ -168,7 +168,7 @@ void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArra
         .rows = ibh_fabric_rows, .findings = findings, .words = words, .iface = "", .fabric = fabric, .only = only};
 
     ibh_subject_ask(&about, IBH_OF_HOST);
-    /* A fault of a port concerns every rail on it. If there is not a rail, name one interface. */
+    /* A fault of a port concerns every rail on it. If there is no rail, name one interface. */
     IBH_EACH (const IbhPort, port, fabric->ports) {
         g_autoptr(GPtrArray) others = g_ptr_array_new();
 

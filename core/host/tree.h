@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files that root relies on, and trees of small files: /sys with /proc, /run and /etc beside it, or a copy of these.
- * To open a device or a pipe can have an effect. So look at each file first (O_PATH), and then open what was looked at,
- * even if its name leads elsewhere by then. Reads are bounded and never block.
+ * Opening a device or a pipe can have an effect. So files that root relies on, and files of a copy, are first looked at
+ * (O_PATH); then what was looked at is opened, even if its name leads elsewhere by then. In the live tree, files are
+ * opened directly. Reads are bounded and never block.
  */
 #pragma once
 

@@ -21,7 +21,7 @@ typedef union {
     guint8 room[offsetof(struct sockaddr_ll, sll_addr) + IBH_LLADDR_MAX];
 } LinkAddress;
 
-static gboolean set_errno(const char *what, GError **error)
+static gboolean set_error_from_errno(const char *what, GError **error)
 {
     g_set_error(error, G_FILE_ERROR, (gint)g_file_error_from_errno(errno), "%s: %s", what, ibh_errno_text(errno));
     return FALSE;
@@ -42,12 +42,12 @@ static gboolean announce_icmp6(const IbhLink *link, const IbhIp *ip, GError **er
     inet_pton(AF_INET6, "ff02::1", &all_nodes.sin6_addr);
     fd = socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMPV6);
     if (fd < 0)
-        return set_errno("cannot open an ICMPv6 socket", error);
+        return set_error_from_errno("cannot open an ICMPv6 socket", error);
     sent = setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &hops, sizeof hops) == 0 &&
            bind(fd, (struct sockaddr *)&from, sizeof from) == 0 &&
            sendto(fd, packet, length, 0, (struct sockaddr *)&all_nodes, sizeof all_nodes) >= 0;
     if (!sent)
-        set_errno("cannot send an advertisement", error);
+        set_error_from_errno("cannot send an advertisement", error);
     close(fd);
     return sent;
 }
@@ -68,8 +68,8 @@ gboolean ibh_announce(int *packet_socket, const IbhLink *link, const IbhIp *ip, 
     if (*packet_socket < 0)
         *packet_socket = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*packet_socket < 0)
-        return set_errno("cannot open a packet socket", error);
+        return set_error_from_errno("cannot open a packet socket", error);
     memcpy(to.room + offsetof(struct sockaddr_ll, sll_addr), link->broadcast, link->lladdr_len);
     return sendto(*packet_socket, frame, length, 0, &to.generic, sizeof to) >= 0 ||
-           set_errno("cannot send an announcement", error);
+           set_error_from_errno("cannot send an announcement", error);
 }

@@ -132,7 +132,9 @@ static gboolean change_route(IbhNetlink *netlink, const IbhRoute *route, IbhOpTy
 
 /* ---- neighbours ---- */
 
-/* The entry is permanent, because such entries do not count towards the limits of the neighbour table. */
+/* With NTF_USE, the kernel makes an entry and resolves it at once. We ask for NUD_PERMANENT, because such an entry does
+ * not count towards the limits of the neighbour table (since Linux 5.0); with NTF_USE, the kernel uses the state for
+ * nothing else. */
 gboolean ibh_netlink_change_neighbour(IbhNetlink *netlink, gboolean add, int ifindex, const IbhIp *ip, GError **error)
 {
     const struct ndmsg fixed = {.ndm_family = (guint8)ip->family,
@@ -170,8 +172,8 @@ gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **erro
     case IBH_OP_NEIGH_DEL:
         return flush_neighbours(netlink, op->ifindex, error);
     case IBH_OP_ANNOUNCE:
-        /* NTF_USE makes the kernel send an ARP request at once: "who has ADDR, tell ADDR". No host answers; delete the
-         * entry before the kernel asks again. */
+        /* Makes the kernel send an ARP request at once: "who has ADDR, tell ADDR". No host answers; delete the entry
+         * before the kernel asks again. */
         return ibh_netlink_change_neighbour(netlink, TRUE, op->ifindex, &op->ip, error) &&
                ibh_netlink_change_neighbour(netlink, FALSE, op->ifindex, &op->ip, error);
     case IBH_OP_ROUTE_ADD:

@@ -272,11 +272,11 @@ typedef enum {
     IBH_IS_THERE,   /* the NIC is a rail, or could be one as soon as a second NIC has its subnet */
     IBH_FORGOTTEN,  /* nobody expects a rail any more: manage=no, a port of a bond or bridge, other subnets */
     IBH_ON_PURPOSE, /* the administrator took the link down */
-    IBH_ELSEWHERE,  /* the RDMA device exists, but its netdev does not: a pod has it, or the driver is not loaded */
+    IBH_ELSEWHERE,  /* no netdev here, but a driver has the hardware: a pod or VM has it, or ib_ipoib is missing */
     IBH_LACKS_ADDRESS,
     IBH_LACKS_CARRIER,
     IBH_LACKS_RDMA, /* the netdev exists, but its RDMA device does not */
-    IBH_IS_GONE,    /* neither exists */
+    IBH_IS_GONE,    /* no netdev, and no driver has the hardware */
     IBH_NO_SUCH_NIC /* the configuration names a NIC that has never existed */
 } IbhMissing;
 
@@ -325,14 +325,16 @@ typedef struct {
 } IbhNeighbour;
 
 typedef struct {
-    GArray *links;      /* IbhLink */
-    GHashTable *places; /* ifindex → index in `links` + 1; ibh_snapshot_link() fills it */
-    GArray *addresses;  /* IbhAddress, in the kernel's order */
-    GArray *rules;      /* IbhRule, in the kernel's order for each family */
-    GArray *routes; /* IbhRoute, in the kernel's order: every route of protocol kernel (ours and connected routes), and
-                       all routes of the tables to which a foreign rule sends packets from a rail's address */
-    GArray *main_by_nic;     /* IbhRoute: the candidates' routes of the main table that plan/scope.c asks for; a
-                                multipath route as one part for each NIC */
+    GArray *links;       /* IbhLink */
+    GHashTable *places;  /* ifindex → index in `links` + 1; ibh_snapshot_link() fills it */
+    GArray *addresses;   /* IbhAddress, in the kernel's order */
+    GArray *rules;       /* IbhRule, in the kernel's order for each family */
+    GArray *routes;      /* IbhRoute: first the unicast routes of protocol kernel (ours and connected routes), then all
+                            other routes of the tables that ibh_scope_tables() names: those that candidates have, had or
+                            may get, and those to which a source rule leads a candidate's address. Each part is in the
+                            kernel's order. */
+    GArray *main_by_nic; /* IbhRoute: the candidates' routes of the main table that plan/scope.c asks for; a
+                            multipath route as one part for each NIC */
     GArray *main_to_subnets; /* IbhRoute, in the kernel's order: routes of the main table to candidates' subnets, if
                                 the main table lacks a route to the subnet through the candidate itself */
     GArray *local;           /* IbhPrefix: IPv4 prefixes that the administrator made local (AnyIP) */

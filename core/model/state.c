@@ -14,7 +14,7 @@
 #define PRIVATE "private"
 
 #define KNOWN_MAX 1024 /* more hardware than a host has */
-#define GUID_LEN 8     /* the last bytes of an IPoIB address; the kernel changes the others (QPN, flags) */
+#define GUID_LEN 8     /* the end of an IPoIB address; the rest can change: flags, QPN, subnet prefix */
 
 /* ---- the hardware of a link ---- */
 

@@ -110,8 +110,8 @@ static gboolean has_configured_address(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* TRUE if every other candidate has its addresses and no known rail is away. Then a NIC without partners has lost them
- * for good: they are not flapping. */
+/* TRUE if there are other candidates, each has a configured address, and no known rail is away. Then a NIC without
+ * partners has lost them for good: they are not flapping. */
 static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {

@@ -12,7 +12,8 @@
  * NIC is not a rail, or is not hardware (a virtual function, a VLAN, a bond). */
 gboolean ibh_known_describe(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean all,
                             IbhKnownRail *ret_known);
-/* TRUE if hardware, or an address family of hardware, is in one list only. Names, addresses and times don't count. */
+/* TRUE if the lists differ in hardware, in its slot, or in the address families that it has. Names, addresses and times
+ * don't count. */
 gboolean ibh_known_differ(const GArray *before, const GArray *after);
 /* Adds a known rail, or replaces the entry for the same hardware or slot. The same name in another slot is a different
  * rail. */

@@ -17,7 +17,7 @@ typedef struct {
     gboolean changes; /* a rule, a route or an ARP value changes */
     gboolean arp;     /* an ARP value changes */
     gboolean led;     /* rules of ours led an IPv4 address of the NIC to its table before */
-    gboolean answers; /* the NIC answers for an IPv4 address, of whatever NIC, afterwards */
+    gboolean answers; /* afterwards, the NIC answers ARP for an IPv4 address: its own, or that of another NIC */
     int rp_filter;    /* the value while the plan runs */
     gboolean gets_strict;
 } IbhWantedNic;

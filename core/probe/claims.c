@@ -124,7 +124,8 @@ guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hos
              * address is not listed, unless replies to our echoes came from it: then a NIC really uses it. */
             if (ibh_lladdr_is_virtual(&claim->lladdr) && !claim->replied)
                 continue;
-            /* In IPv6, a proxy, or one of several hosts with an anycast address, says so: it proves no second host. */
+            /* In IPv6, a proxy, or one of several hosts with an anycast address, clears the Override flag: its claim
+             * proves no second host. */
             if (ip->family == AF_INET6 && claim->proxy)
                 continue;
             while (at < n && !ibh_lladdr_equal(&hosts[at], &claim->lladdr))

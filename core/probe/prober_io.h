@@ -64,7 +64,7 @@ gboolean ibh_socket_tie(int fd, const IbhProbeSource *source, gboolean is_tied);
 /* ---- wire_io.c: functions that send return 0 or an errno ---- */
 
 int ibh_prober_send(IbhProber *prober, const IbhShot *shot);
-/* Asks through this link which hardware address has `whom`. In IPv4, the question names `from` as its sender. */
+/* Asks through this link for the hardware address of `whom`. In IPv4, the question names `from` as its sender. */
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom);
 /* Waits until something comes in, or until this time, and takes what came in. Returns FALSE if nothing did. */
 gboolean ibh_prober_wait(IbhProber *prober, gint64 until);

@@ -43,13 +43,14 @@ static void send_shot(IbhProber *prober, const IbhShot *shot)
         pair->at = g_get_monotonic_time() + FULL_WAIT;
         return;
     }
+    /* An extra echo, which makes the kernel ask for the peer again, has the number `count`, and does not count. */
     if (shot->ask == IBH_ASK_ECHO && shot->number < pair->probe->count) {
         if (problem)
             pair->send_error = problem;
         else
             ibh_probe_note_sent(pair, shot->number, before);
     }
-    if (shot->ask == IBH_ASK_SYN)
+    if (shot->ask == IBH_ASK_SYN && !problem)
         pair->syn = IBH_SYN_SILENT;
     pair->mtu.held |= shot->ask == IBH_ASK_SIZE && problem == EPERM;
     ibh_flight_note_sent(&prober->flight, shot, g_get_monotonic_time(), !problem);

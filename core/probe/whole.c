@@ -212,6 +212,7 @@ void ibh_probe_report_strangers(IbhProbe *probe)
     }
 }
 
+/* By sender, IP address and NIC: the first members of IbhProbeForgery. */
 static int compare_forgeries(gconstpointer a, gconstpointer b)
 {
     const int order = memcmp(a, b, G_STRUCT_OFFSET(IbhProbeForgery, ifindex));

@@ -201,7 +201,7 @@ void ibh_render_env(GString *out, const IbhRails *all, const IbhFabric *fabric)
                          "zsh.\n");
     rails = list_rails(out, all, fabric, ports, ifaces);
     if (!rails->len) {
-        g_string_append(out, "# There is not a rail with RDMA.\n");
+        g_string_append(out, "# There is no rail with RDMA.\n");
         return;
     }
     g_string_append_printf(out,

@@ -77,7 +77,7 @@ static GPtrArray *choose(GString *out, const IbhRails *rails)
             g_string_append_printf(out, "#\n# Nothing of %s is in this output: %s\n", name, never ? never : now);
     }
     if (!chosen->len)
-        g_string_append(out, "#\n# There is not a rail.\n");
+        g_string_append(out, "#\n# There is no rail.\n");
     return chosen;
 }
 

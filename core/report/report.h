@@ -47,11 +47,11 @@ typedef struct {
     const IbhRails *rails;
     int status; /* the exit status of an error, whose text is `message` */
     const char *message;
-    const GPtrArray *ops;      /* const IbhOp *: what --plan would do, or what was done and not taken back */
-    const GPtrArray *errors;   /* char *: operations that failed */
-    gboolean forgets;          /* --undo: no hold could be saved */
-    gboolean holds;            /* --undo: a hold was saved */
-    int confirm;               /* --apply: seconds after which the state before comes back, unless it is confirmed */
+    const GPtrArray *ops;    /* const IbhOp *: what --plan would do, or what was done and not taken back */
+    const GPtrArray *errors; /* char *: operations that failed */
+    gboolean forgets;        /* --undo: no hold could be saved */
+    gboolean holds;          /* --undo: a hold was saved */
+    int confirm;             /* --apply: seconds until the previous state comes back, unless the change is confirmed */
     const GPtrArray *findings; /* IbhFinding * */
     const IbhProbe *probe;     /* --probe; already judged */
     const IbhCheck *check;     /* --check and --show, like the next three; already judged */

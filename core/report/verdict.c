@@ -35,6 +35,15 @@ static char *say_problem(const IbhFinding *finding, gboolean whole)
     return g_strdup_printf("%s%s%s", names, names[0] ? ": " : "", finding->message);
 }
 
+/* Adds two lines with this remedy: one with the problem, if there is only one, and a shorter one. */
+static void add_remedy(GPtrArray *lines, const char *severity, const char *problem, const char *wrong, const char *word,
+                       const char *remedy)
+{
+    if (problem)
+        g_ptr_array_add(lines, g_strdup_printf("%s: %s; %s: %s", severity, problem, word, remedy));
+    g_ptr_array_add(lines, g_strdup_printf("%s: %s; %s: %s", severity, wrong, word, remedy));
+}
+
 /* Adds the fullest line that fits the terminal: what is wrong, and the one command that fixes all of it, or else where
  * to read more. */
 static void add_wrong(const IbhReport *report, const IbhFinding *worst)
@@ -55,7 +64,8 @@ static void add_wrong(const IbhReport *report, const IbhFinding *worst)
 
         if (finding->severity == IBH_INFO)
             continue;
-        command = !problems++ || g_strcmp0(command, own) == 0 ? own : NULL;
+        command = problems == 0 || g_strcmp0(command, own) == 0 ? own : NULL;
+        problems++;
         IBH_EACH_POINTER (char, iface, finding->ifaces)
             add_name(nics, iface);
     }
@@ -68,13 +78,9 @@ static void add_wrong(const IbhReport *report, const IbhFinding *worst)
         g_ptr_array_add(lines, g_strdup_printf("%s: %s", severity, whole));
         g_ptr_array_add(lines, g_strdup_printf("%s: %.*s", severity, more ? (int)(more - whole) : G_MAXINT, whole));
     }
-    for (int cures = command != NULL; cures >= 0; cures--) {
-        const char *remedy = cures ? command : "ib-hook --check -v", *word = cures ? "fix" : "why";
-
-        if (problems == 1)
-            g_ptr_array_add(lines, g_strdup_printf("%s: %s; %s: %s", severity, problem, word, remedy));
-        g_ptr_array_add(lines, g_strdup_printf("%s: %s; %s: %s", severity, wrong, word, remedy));
-    }
+    if (command)
+        add_remedy(lines, severity, problems == 1 ? problem : NULL, wrong, "fix", command);
+    add_remedy(lines, severity, problems == 1 ? problem : NULL, wrong, "why", "ib-hook --check -v");
     while (best + 1 < lines->len && report->style->width && strlen(lines->pdata[best]) > report->style->width)
         best++;
     ibh_rows_add(report, "%s", (char *)lines->pdata[best]);
@@ -97,7 +103,7 @@ static void add_right(const IbhReport *report)
         ibh_rows_add(report, "no rails%s", text->str);
 }
 
-/* Says why there is not a rail, and which NICs were rails or could be. */
+/* Says why there is no rail, and which NICs were rails or could be. */
 static void add_no_rails(const IbhReport *report)
 {
     g_autoptr(GPtrArray) missing = g_ptr_array_new(), unmanaged = g_ptr_array_new(), advertised = g_ptr_array_new();
