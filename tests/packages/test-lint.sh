@@ -27,7 +27,7 @@ for unit in ib-hook-watch.service:25 ib-hook.service:25 fleet/ib-hook-prometheus
     ok "systemd-analyze security: $(tail -n 1 $work/log)"
 done
 # What --check reads of managers is in no directory that the unit hides.
-mapfile -t files < <(sed -n '/^} rows\[\] = {/,/^};/s/^    {[^,]*, "\(\/[^"]*\)".*/\1/p' "$top/core/check/managers_io.c")
+mapfile -t files < <(sed -n '/^} rows\[\] = {/,/^};/{ s/^    {[^,]*, "\(\/[^"]*\)".*/\1/p; s/^     "\(\/[^"]*\)",$/\1/p; }' "$top/core/check/managers_io.c")
 expect_at_least "files of managers" 6 ${#files[@]}
 for file in "${files[@]}"; do
     case $file in

@@ -79,8 +79,9 @@ expect_equal "and it runs" "$("$IB_HOOK" --version)" "$(inside ib-hook --version
 
 packages=$(sed -n 's,.*sudo dnf install build/\(rpm/[^ ]*\).*,\1,p' "$top/README.md")
 by_readme() { # SYSTEM GLOB
-    # shellcheck disable=SC2086 # the pattern of the README
-    root=$1 by_dnf ib-hook --disablerepo=ib-hook --setopt=tsflags=test install system "$IBH_BUILD"/$2
+    local files
+    eval "files=('$IBH_BUILD'/$2)" # the README's pattern, which the user's shell expands
+    root=$1 by_dnf ib-hook --disablerepo=ib-hook --setopt=tsflags=test install system "${files[@]}"
 }
 by_readme $work/readme "$packages" >$work/log || fail "dnf install $packages" "$(<$work/log)"
 expect_contains "ib-hook alone is refused there: the policy needs a module" "requires (ib-hook-selinux if selinux-policy" \

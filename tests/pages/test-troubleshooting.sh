@@ -158,7 +158,7 @@ expect_hook 0 A --apply
 
 # Held; a host whose local table comes late.
 expect_hook 0 A --undo
-named "It worked, and does not work any more" A held
+named "It used to work, and no longer does" A held
 expect_hook 0 A --apply
 ip -n A rule add priority 32000 from all lookup local
 ip -n A rule del priority 0
