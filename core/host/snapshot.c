@@ -34,8 +34,8 @@ static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSna
     g_autoptr(GArray) subnets = NULL, tables = NULL, any_ip = IBH_NEW_ARRAY(IbhRoute);
 
     ibh_scope_init(&scope, snapshot, config);
-    /* Our routes and all connected routes have protocol kernel, by which the kernel filters: a full BGP table never
-     * reaches us. */
+    /* Our routes and all connected routes have protocol kernel, by which kernels with strict dumps filter: they send no
+     * full BGP table. */
     if (!ibh_netlink_read_routes(netlink, &kernels, snapshot->routes, error))
         return FALSE;
     /* For each NIC, the kernel walks through the main table: skip IPv6 if no candidate has a global address. */

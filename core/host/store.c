@@ -17,8 +17,8 @@ struct IbhStore {
     int lock;
     char *path;      /* the path of each file without its ending */
     char *state;     /* the text of the state as we read or wrote it last */
-    GString *kept;   /* the text of the rails file; NULL if the state has these rails already, or if we cannot read the
-                        file now */
+    GString *kept;   /* the text of the rails file; NULL if the state has these rails already, or if read_kept()
+                        returned NULL */
     GArray *known;   /* IbhKnownRail: the rails in the rails file; NULL if unknown */
     gboolean is_new; /* ibh_store_close() writes `known` to the rails file */
 };
@@ -68,7 +68,7 @@ gboolean ibh_store_is_home(void)
 }
 
 /* Returns the last line of the rails file. A file without this line was truncated, or comes from another machine with
- * the same disk image. Returns NULL if there is no rails file: in another network namespace, on a machine without an
+ * the same disk image. Returns NULL if we can have no rails file: in another network namespace, on a machine without an
  * id, or if the package's directory is missing or not trusted. */
 static char *make_end(void)
 {
@@ -93,8 +93,8 @@ static gboolean is_temporary(const GError *error)
     return FALSE;
 }
 
-/* Returns an empty text if there is no file, or if it cannot be trusted; NULL if its directory is not mounted yet, or
- * if it cannot be read now. */
+/* Returns an empty text if the file is missing, incomplete or not trusted; NULL if the file cannot be read now, or if
+ * make_end() returns NULL: its directory may not be mounted yet. */
 static GString *read_kept(void)
 {
     g_autofree char *end = make_end();
@@ -113,9 +113,8 @@ static GArray *copy_known(const GArray *known)
     return g_array_append_vals(copy, known->data, known->len);
 }
 
-/* The rails file has the lines of the state about known rails, which are the last ones, without the times: since when a
- * rail is missing counts for this boot only. An error is no problem now: after the next boot we shall not know which
- * rails are missing. */
+/* The rails file has the last lines of the state, those about known rails, but with 0 as the time: the time since which
+ * a rail is missing counts for this boot only. Ignore errors: only runs after the next boot need the file. */
 static void write_kept(const GArray *known)
 {
     g_autofree char *end = make_end(), *state = NULL, *text = NULL;
@@ -185,9 +184,9 @@ static void remove_files(const char *key)
     }
 }
 
-/* The kernel does not report that a namespace goes, and we cannot list those that exist. But the kernel gives the
- * number of a namespace to a later one. So store a link from the number to the files; if the link of our number leads
- * to other files, their namespace has gone, and we remove them. */
+/* The kernel does not report the end of a namespace, and we cannot list the namespaces that exist. But the kernel gives
+ * the number of a namespace to a later namespace. So store a link from our number to our files. If the link leads to
+ * other files, their namespace has gone: remove those files. */
 static void take_number(const IbhStore *store)
 {
     const guint64 number = ibh_netns_number("self");
@@ -198,7 +197,7 @@ static void take_number(const IbhStore *store)
     if (!number || g_strcmp0(before, key) == 0)
         return;
     if (before) {
-        if (strspn(before, "-0123456789abcdefin") == strlen(before))
+        if (strspn(before, "-0123456789abcdefin") == strlen(before)) /* as make_path() writes it */
             remove_files(before);
         (void)unlink(path);
     }

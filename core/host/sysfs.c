@@ -62,7 +62,7 @@ static gboolean is_of_port(const Port *port, const char *iface)
     return !dev_port[0] || g_ascii_strtoull(dev_port, NULL, 10) + 1 == g_ascii_strtoull(port->number, NULL, 10);
 }
 
-/* A RoCE GID ends with the MAC as EUI-64; an iWARP GID starts with the MAC. */
+/* A default GID of RoCE ends with the MAC as EUI-64; an iWARP GID starts with the MAC. */
 static gboolean has_mac(const IbhIp *gid, const IbhLink *link)
 {
     static const guint8 no_mac[6] = {0};
@@ -116,7 +116,7 @@ static void find_links_of_port(Port *port, GArray *links)
 {
     gboolean found = FALSE;
 
-    /* Each entry costs an open(): stop at the first netdev of this namespace that is no port of a bond. */
+    /* Each entry costs an open(): stop at the first netdev of this namespace that has no master. */
     for (int i = 0; i < N_NDEVS && !found; i++) {
         char name[IBH_NDEV_LEN];
 
