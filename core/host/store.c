@@ -16,8 +16,8 @@
 struct IbhStore {
     int lock;
     char *path;      /* the path of each file without its ending */
-    char *state;     /* the text of the state as we read or wrote it last */
-    GString *kept;   /* the text of the rails file; NULL if the state has these rails already, or if read_kept()
+    char *state;     /* the text of the state as we loaded or wrote it last */
+    GString *rails;  /* the text of the rails file; NULL if the state has these rails already, or if read_rails()
                         returned NULL */
     GArray *known;   /* IbhKnownRail: the rails in the rails file; NULL if unknown */
     gboolean is_new; /* ibh_store_close() writes `known` to the rails file */
@@ -56,8 +56,8 @@ char *ibh_store_file(const IbhStore *store, const char *end)
 
 /* ---- the rails file: the known rails of earlier boots ---- */
 
-#define KEPT_DIR "/var/lib/ib-hook"
-#define KEPT KEPT_DIR "/rails"
+#define RAILS_DIR "/var/lib/ib-hook"
+#define RAILS_FILE RAILS_DIR "/rails"
 
 /* A rail of a container or a test must not become a known rail of the host. */
 gboolean ibh_store_is_home(void)
@@ -74,7 +74,7 @@ static char *make_end(void)
 {
     g_autofree char *id = NULL;
 
-    if (!ibh_store_is_home() || !check_directory(KEPT_DIR, NULL) ||
+    if (!ibh_store_is_home() || !check_directory(RAILS_DIR, NULL) ||
         !g_file_get_contents("/etc/machine-id", &id, NULL, NULL) || !g_ascii_isxdigit(id[0]))
         return NULL;
     return g_strdup_printf("# ib-hook: hardware that was a rail of machine %s\n", g_strstrip(id));
@@ -95,11 +95,11 @@ static gboolean is_temporary(const GError *error)
 
 /* Returns an empty text if the file is missing, incomplete or not trusted; NULL if the file cannot be read now, or if
  * make_end() returns NULL: its directory may not be mounted yet. */
-static GString *read_kept(void)
+static GString *read_rails(void)
 {
     g_autofree char *end = make_end();
     g_autoptr(GError) problem = NULL;
-    g_autoptr(GString) text = end ? ibh_file_read(KEPT, NULL, &problem) : NULL;
+    g_autoptr(GString) text = end ? ibh_file_read(RAILS_FILE, NULL, &problem) : NULL;
 
     if (!end || is_temporary(problem))
         return NULL;
@@ -115,7 +115,7 @@ static GArray *copy_known(const GArray *known)
 
 /* The rails file has the last lines of the state, those about known rails, but with 0 as the time: the time since which
  * a rail is missing counts for this boot only. Ignore errors: only runs after the next boot need the file. */
-static void write_kept(const GArray *known)
+static void write_rails(const GArray *known)
 {
     g_autofree char *end = make_end(), *state = NULL, *text = NULL;
     g_autoptr(IbhState) timeless = ibh_state_new();
@@ -129,7 +129,7 @@ static void write_kept(const GArray *known)
     state = ibh_state_format(timeless);
     lines = strstr(state, "\nknown ");
     text = g_strconcat(lines ? lines + 1 : "", end, NULL);
-    (void)ibh_file_write(KEPT, text, IBH_FOR_ALL, NULL);
+    (void)ibh_file_write(RAILS_FILE, text, IBH_FOR_ALL, NULL);
 }
 
 /* ---- opening ---- */
@@ -151,7 +151,7 @@ IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
     path = ibh_store_file(store, ".state");
     state = ibh_file_read(path, NULL, NULL);
     if (!state || !strstr(state->str, "\n" IBH_STATE_RECALLED "\n"))
-        store->kept = read_kept();
+        store->rails = read_rails();
     return g_steal_pointer(&store);
 }
 
@@ -162,11 +162,11 @@ void ibh_store_close(IbhStore *store)
     if (store->lock >= 0)
         close(store->lock);
     if (store->is_new)
-        write_kept(store->known);
+        write_rails(store->known);
     g_free(store->path);
     g_free(store->state);
-    if (store->kept)
-        g_string_free(store->kept, TRUE);
+    if (store->rails)
+        g_string_free(store->rails, TRUE);
     g_clear_pointer(&store->known, g_array_unref);
     g_free(store);
 }
@@ -279,16 +279,16 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
     state = ibh_state_parse(before, strlen(before));
     if (state->recalled) {
         store->known = copy_known(state->known);
-    } else if (store->kept) {
+    } else if (store->rails) {
         /* Add the known rails of earlier boots; those of this boot are newer. The first events of a boot may come
          * before /var is mounted, so each run tries again until the rails file has been read. */
-        g_autoptr(IbhState) kept = ibh_state_parse(store->kept->str, store->kept->len);
+        g_autoptr(IbhState) earlier = ibh_state_parse(store->rails->str, store->rails->len);
 
-        store->known = copy_known(kept->known);
+        store->known = copy_known(earlier->known);
         IBH_EACH (const IbhKnownRail, known, state->known)
-            ibh_known_put(kept->known, known);
+            ibh_known_put(earlier->known, known);
         g_array_unref(state->known);
-        state->known = g_array_ref(kept->known);
+        state->known = g_array_ref(earlier->known);
         state->recalled = TRUE;
     }
     store->state = text ? g_strdup(before) : ibh_state_format(state);

@@ -88,7 +88,7 @@ static gboolean later_gid_has_mac(const Port *port, const IbhLink *link)
     return FALSE;
 }
 
-static gboolean has_port_of_device(const Port *port, const GArray *links, const IbhLink *master)
+static gboolean is_above_device(const Port *port, const GArray *links, const IbhLink *master)
 {
     IBH_EACH (const IbhLink, link, links) {
         if (link->master == master->ifindex && is_of_device(port, link->name))
@@ -107,7 +107,7 @@ static gboolean is_of_port_or_above(const Port *port, const GArray *links, const
     if (link->type == ARPHRD_INFINIBAND)
         return link->lladdr_len == 20 && memcmp(port->gid.bytes + 8, link->lladdr + 12, 8) == 0;
     if (ibh_names_have(port->ndevs, link->name))
-        return is_of_device(port, link->name) || has_mac(&port->gid, link) || has_port_of_device(port, links, link) ||
+        return is_of_device(port, link->name) || has_mac(&port->gid, link) || is_above_device(port, links, link) ||
                later_gid_has_mac(port, link);
     return !port->ndevs->len && (is_of_port(port, link->name) || has_mac(&port->gid, link));
 }

@@ -263,15 +263,15 @@ static int look_below(const IbhTreeRoot *from, const char *path, int flags)
 {
     const guint64 how[] = {(guint64)(O_PATH | O_CLOEXEC | flags), 0, BENEATH};
     g_autofree char *place = NULL;
-    int fd, tries = 0;
+    int fd = -1;
 
     if (from->fd < 0) {
         errno = -from->fd;
         return -1;
     }
-    do
+    errno = EAGAIN;
+    for (int tries = 0; fd < 0 && errno == EAGAIN && tries < N_TRIES; tries++)
         fd = (int)syscall(SYS_openat2, from->fd, path, how, sizeof how);
-    while (fd < 0 && errno == EAGAIN && ++tries < N_TRIES);
     if (fd < 0 && (errno == ENOSYS || errno == EPERM))
         fd = openat(from->fd, path, O_PATH | O_CLOEXEC | flags);
     if (fd < 0)

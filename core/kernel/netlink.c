@@ -141,7 +141,8 @@ static Problem receive_answer(IbhNetlink *netlink, Exchange *exchange)
         if (message.msg_namelen != sizeof from || from.nl_pid != 0) /* only the kernel has port 0 */
             continue;
         header = (void *)netlink->received;
-        netlink->datagrams += header->nlmsg_type == exchange->type;
+        if (header->nlmsg_type == exchange->type)
+            netlink->datagrams++;
         for (; !exchange->done && nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
             gboolean is_readable = TRUE;
 

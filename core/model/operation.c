@@ -90,9 +90,11 @@ static void put_selectors(GString *text, const IbhRule *rule)
     } else if (rule->selectors & IBH_SELECT_TOS) {
         g_string_append_printf(text, " tos 0x%x", by->tos);
     }
-    if (rule->selectors & IBH_SELECT_FWMARK)
-        g_string_append_printf(text, by->mask == G_MAXUINT32 ? " fwmark 0x%x" : " fwmark 0x%x/0x%x", by->mark,
-                               by->mask);
+    if (rule->selectors & IBH_SELECT_FWMARK) {
+        g_string_append_printf(text, " fwmark 0x%x", by->mark);
+        if (by->mask != G_MAXUINT32)
+            g_string_append_printf(text, "/0x%x", by->mask);
+    }
     if (rule->selectors & IBH_SELECT_IIF)
         g_string_append_printf(text, " iif %s", by->iif);
     if (rule->selectors & IBH_SELECT_OIF)
