@@ -17,9 +17,9 @@ static int compare_names(gconstpointer a, gconstpointer b)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DIR, closedir)
 
-/* Returns the sorted paths of the file `only`, or of all *.conf if `only` is NULL, in a directory that only root can
- * write. A missing directory has no files, but a dangling link is an error: it would hide settings. Sets `ret_public`,
- * unless NULL, to FALSE if not all users may list the directory. */
+/* Returns the sorted paths of the file `only`, or of all *.conf if `only` is NULL, in a directory. Fails if other users
+ * could write in the directory. A missing directory has no files, but a dangling link is an error: it would hide
+ * settings. If the directory is there, `ret_public` (or NULL) is the result of ibh_file_is_public(). */
 static GPtrArray *list_trusted(const char *path, const char *only, gboolean *ret_public, GError **error)
 {
     g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
@@ -75,7 +75,7 @@ static gboolean search_tables(const char *path, const char *name, guint32 *ret_t
     return TRUE;
 }
 
-/* Reads the files only if the configuration has a name, which is rare. */
+/* Runs only if the configuration names a table, which is rare. */
 gboolean ibh_table_look_up(const char *name, guint32 *ret_table, GError **error)
 {
     IBH_EACH_ROW (const char *const, dir, TABLE_DIRS) {

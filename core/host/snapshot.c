@@ -34,11 +34,11 @@ static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSna
     g_autoptr(GArray) subnets = NULL, tables = NULL, any_ip = IBH_NEW_ARRAY(IbhRoute);
 
     ibh_scope_init(&scope, snapshot, config);
-    /* Our routes and all connected routes have protocol kernel, by which the kernel filters: a full BGP table never
-     * reaches us. */
+    /* Our routes and all connected routes have protocol kernel, by which kernels with strict dumps filter: they send no
+     * full BGP table. */
     if (!ibh_netlink_read_routes(netlink, &kernels, snapshot->routes, error))
         return FALSE;
-    /* For each NIC, the kernel walks through the main table: skip IPv6 if no candidate has a global address. */
+    /* For each NIC, the kernel walks through the main table: skip IPv6 if no candidate has a global IPv6 address. */
     if (scope.candidates->len &&
         (!ibh_netlink_read_main(netlink, scope.candidates, scope.has_ipv6 ? AF_UNSPEC : AF_INET, ibh_scope_needs_route,
                                 &scope, snapshot->main_by_nic, error) ||

@@ -8,6 +8,6 @@
 #include "kernel/netlink.h"
 #include "plan/scope.h"
 
-/* `sysfs` is /sys or a copy. The snapshot owns `state` even if this fails. */
+/* `sysfs` is /sys or a copy. The snapshot becomes the owner of `state`; on failure, `state` is freed. */
 IbhSnapshot *ibh_snapshot_take(IbhNetlink *netlink, const IbhConfig *config, const char *sysfs, IbhState *state,
                                GError **error);

@@ -16,9 +16,9 @@
 struct IbhStore {
     int lock;
     char *path;      /* the path of each file without its ending */
-    char *state;     /* the text of the state as we read or wrote it last */
-    GString *kept;   /* the text of the rails file; NULL if the state has these rails already, or if we cannot read the
-                        file now */
+    char *state;     /* the text of the state as we loaded or wrote it last */
+    GString *rails;  /* the text of the rails file; NULL if the state has these rails already, or if read_rails()
+                        returned NULL */
     GArray *known;   /* IbhKnownRail: the rails in the rails file; NULL if unknown */
     gboolean is_new; /* ibh_store_close() writes `known` to the rails file */
 };
@@ -56,8 +56,8 @@ char *ibh_store_file(const IbhStore *store, const char *end)
 
 /* ---- the rails file: the known rails of earlier boots ---- */
 
-#define KEPT_DIR "/var/lib/ib-hook"
-#define KEPT KEPT_DIR "/rails"
+#define RAILS_DIR "/var/lib/ib-hook"
+#define RAILS_FILE RAILS_DIR "/rails"
 
 /* A rail of a container or a test must not become a known rail of the host. */
 gboolean ibh_store_is_home(void)
@@ -68,13 +68,13 @@ gboolean ibh_store_is_home(void)
 }
 
 /* Returns the last line of the rails file. A file without this line was truncated, or comes from another machine with
- * the same disk image. Returns NULL if there is no rails file: in another network namespace, on a machine without an
+ * the same disk image. Returns NULL if we can have no rails file: in another network namespace, on a machine without an
  * id, or if the package's directory is missing or not trusted. */
 static char *make_end(void)
 {
     g_autofree char *id = NULL;
 
-    if (!ibh_store_is_home() || !check_directory(KEPT_DIR, NULL) ||
+    if (!ibh_store_is_home() || !check_directory(RAILS_DIR, NULL) ||
         !g_file_get_contents("/etc/machine-id", &id, NULL, NULL) || !g_ascii_isxdigit(id[0]))
         return NULL;
     return g_strdup_printf("# ib-hook: hardware that was a rail of machine %s\n", g_strstrip(id));
@@ -93,13 +93,13 @@ static gboolean is_temporary(const GError *error)
     return FALSE;
 }
 
-/* Returns an empty text if there is no file, or if it cannot be trusted; NULL if its directory is not mounted yet, or
- * if it cannot be read now. */
-static GString *read_kept(void)
+/* Returns an empty text if the file is missing, incomplete or not trusted; NULL if the file cannot be read now, or if
+ * make_end() returns NULL: its directory may not be mounted yet. */
+static GString *read_rails(void)
 {
     g_autofree char *end = make_end();
     g_autoptr(GError) problem = NULL;
-    g_autoptr(GString) text = end ? ibh_file_read(KEPT, NULL, &problem) : NULL;
+    g_autoptr(GString) text = end ? ibh_file_read(RAILS_FILE, NULL, &problem) : NULL;
 
     if (!end || is_temporary(problem))
         return NULL;
@@ -113,10 +113,9 @@ static GArray *copy_known(const GArray *known)
     return g_array_append_vals(copy, known->data, known->len);
 }
 
-/* The rails file has the lines of the state about known rails, which are the last ones, without the times: since when a
- * rail is missing counts for this boot only. An error is no problem now: after the next boot we shall not know which
- * rails are missing. */
-static void write_kept(const GArray *known)
+/* The rails file has the last lines of the state, those about known rails, but with 0 as the time: the time since which
+ * a rail is missing counts for this boot only. Ignore errors: only runs after the next boot need the file. */
+static void write_rails(const GArray *known)
 {
     g_autofree char *end = make_end(), *state = NULL, *text = NULL;
     g_autoptr(IbhState) timeless = ibh_state_new();
@@ -130,7 +129,7 @@ static void write_kept(const GArray *known)
     state = ibh_state_format(timeless);
     lines = strstr(state, "\nknown ");
     text = g_strconcat(lines ? lines + 1 : "", end, NULL);
-    (void)ibh_file_write(KEPT, text, IBH_FOR_ALL, NULL);
+    (void)ibh_file_write(RAILS_FILE, text, IBH_FOR_ALL, NULL);
 }
 
 /* ---- opening ---- */
@@ -152,7 +151,7 @@ IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
     path = ibh_store_file(store, ".state");
     state = ibh_file_read(path, NULL, NULL);
     if (!state || !strstr(state->str, "\n" IBH_STATE_RECALLED "\n"))
-        store->kept = read_kept();
+        store->rails = read_rails();
     return g_steal_pointer(&store);
 }
 
@@ -163,11 +162,11 @@ void ibh_store_close(IbhStore *store)
     if (store->lock >= 0)
         close(store->lock);
     if (store->is_new)
-        write_kept(store->known);
+        write_rails(store->known);
     g_free(store->path);
     g_free(store->state);
-    if (store->kept)
-        g_string_free(store->kept, TRUE);
+    if (store->rails)
+        g_string_free(store->rails, TRUE);
     g_clear_pointer(&store->known, g_array_unref);
     g_free(store);
 }
@@ -185,9 +184,9 @@ static void remove_files(const char *key)
     }
 }
 
-/* The kernel does not report that a namespace goes, and we cannot list those that exist. But the kernel gives the
- * number of a namespace to a later one. So store a link from the number to the files; if the link of our number leads
- * to other files, their namespace has gone, and we remove them. */
+/* The kernel does not report the end of a namespace, and we cannot list the namespaces that exist. But the kernel gives
+ * the number of a namespace to a later namespace. So store a link from our number to our files. If the link leads to
+ * other files, their namespace has gone: remove those files. */
 static void take_number(const IbhStore *store)
 {
     const guint64 number = ibh_netns_number("self");
@@ -198,7 +197,7 @@ static void take_number(const IbhStore *store)
     if (!number || g_strcmp0(before, key) == 0)
         return;
     if (before) {
-        if (strspn(before, "-0123456789abcdefin") == strlen(before))
+        if (strspn(before, "-0123456789abcdefin") == strlen(before)) /* as make_path() writes it */
             remove_files(before);
         (void)unlink(path);
     }
@@ -280,16 +279,16 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
     state = ibh_state_parse(before, strlen(before));
     if (state->recalled) {
         store->known = copy_known(state->known);
-    } else if (store->kept) {
+    } else if (store->rails) {
         /* Add the known rails of earlier boots; those of this boot are newer. The first events of a boot may come
          * before /var is mounted, so each run tries again until the rails file has been read. */
-        g_autoptr(IbhState) kept = ibh_state_parse(store->kept->str, store->kept->len);
+        g_autoptr(IbhState) earlier = ibh_state_parse(store->rails->str, store->rails->len);
 
-        store->known = copy_known(kept->known);
+        store->known = copy_known(earlier->known);
         IBH_EACH (const IbhKnownRail, known, state->known)
-            ibh_known_put(kept->known, known);
+            ibh_known_put(earlier->known, known);
         g_array_unref(state->known);
-        state->known = g_array_ref(kept->known);
+        state->known = g_array_ref(earlier->known);
         state->recalled = TRUE;
     }
     store->state = text ? g_strdup(before) : ibh_state_format(state);

@@ -13,9 +13,9 @@
 typedef struct IbhStore IbhStore;
 
 /* `cookie` identifies the namespace; 0 if the kernel has no cookies. With `create`, makes the directory, and fails if
- * other users could write there; without, a missing directory is an empty store. */
+ * other users could write there. Without `create`, a missing directory is an empty store. */
 IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error);
-void ibh_store_close(IbhStore *store); /* releases the lock */
+void ibh_store_close(IbhStore *store); /* releases the lock, then writes the known rails if they differ */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhStore, ibh_store_close)
 
 /* Takes the lock; waits at most `seconds`. */
@@ -45,7 +45,7 @@ gboolean ibh_watch_is_running(void);
 
 #define IBH_CONFIG_DIR "/etc/ib-hook"
 
-/* `path` is a file, or a directory with ib-hook.conf and conf.d; NULL is IBH_CONFIG_DIR. If there is no file, returns
- * the defaults. */
+/* `path` is a file, or a directory with ib-hook.conf and conf.d; NULL is IBH_CONFIG_DIR, which may be missing. If a
+ * directory has none of these files, returns the defaults. */
 IbhConfig *ibh_config_load(const char *path, GError **error);
 gboolean ibh_table_look_up(const char *name, guint32 *ret_table, GError **error); /* an IbhTableLookup */

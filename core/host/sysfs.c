@@ -62,7 +62,7 @@ static gboolean is_of_port(const Port *port, const char *iface)
     return !dev_port[0] || g_ascii_strtoull(dev_port, NULL, 10) + 1 == g_ascii_strtoull(port->number, NULL, 10);
 }
 
-/* A RoCE GID ends with the MAC as EUI-64; an iWARP GID starts with the MAC. */
+/* A default GID of RoCE ends with the MAC as EUI-64; an iWARP GID starts with the MAC. */
 static gboolean has_mac(const IbhIp *gid, const IbhLink *link)
 {
     static const guint8 no_mac[6] = {0};
@@ -88,7 +88,7 @@ static gboolean later_gid_has_mac(const Port *port, const IbhLink *link)
     return FALSE;
 }
 
-static gboolean has_port_of_device(const Port *port, const GArray *links, const IbhLink *master)
+static gboolean is_above_device(const Port *port, const GArray *links, const IbhLink *master)
 {
     IBH_EACH (const IbhLink, link, links) {
         if (link->master == master->ifindex && is_of_device(port, link->name))
@@ -107,7 +107,7 @@ static gboolean is_of_port_or_above(const Port *port, const GArray *links, const
     if (link->type == ARPHRD_INFINIBAND)
         return link->lladdr_len == 20 && memcmp(port->gid.bytes + 8, link->lladdr + 12, 8) == 0;
     if (ibh_names_have(port->ndevs, link->name))
-        return is_of_device(port, link->name) || has_mac(&port->gid, link) || has_port_of_device(port, links, link) ||
+        return is_of_device(port, link->name) || has_mac(&port->gid, link) || is_above_device(port, links, link) ||
                later_gid_has_mac(port, link);
     return !port->ndevs->len && (is_of_port(port, link->name) || has_mac(&port->gid, link));
 }
@@ -116,7 +116,7 @@ static void find_links_of_port(Port *port, GArray *links)
 {
     gboolean found = FALSE;
 
-    /* Each entry costs an open(): stop at the first netdev of this namespace that is no port of a bond. */
+    /* Each entry costs an open(): stop at the first netdev of this namespace that has no master. */
     for (int i = 0; i < N_NDEVS && !found; i++) {
         char name[IBH_NDEV_LEN];
 

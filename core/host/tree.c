@@ -63,7 +63,7 @@ static int reopen(int looked)
     return open(name, READING);
 }
 
-/* Returns the present path without links; NULL if the file was deleted, or without /proc. */
+/* Returns the present path without links, with " (deleted)" behind it if the file was deleted; NULL without /proc. */
 static char *descriptor_path(int fd)
 {
     g_autofree char *name = g_strdup_printf("/proc/self/fd/%d", fd);
@@ -71,8 +71,8 @@ static char *descriptor_path(int fd)
     return g_file_read_link(name, NULL);
 }
 
-/* Reads up to `size` bytes, whatever size stat() reports. With `line`, stops after the first newline, which saves a
- * read(). Returns the number of bytes, or -1 and errno. */
+/* Reads up to `size` bytes, whatever size stat() reports. With `line`, stops when the text ends with a newline, which
+ * saves the read() that returns 0. Returns the number of bytes, or -1 and errno. */
 static gssize read_up_to(int fd, char *text, gsize size, gboolean line)
 {
     gsize length = 0;
@@ -127,7 +127,8 @@ gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GEr
     return TRUE;
 }
 
-/* Walk up through "..": a user who may rename a directory of the path could put another directory in its place. */
+/* Walk up through "..": a user who may rename a directory of the path could put another directory in its place. The
+ * path only says how many directories there are. */
 gboolean ibh_file_is_public(int fd)
 {
     g_autofree char *path = descriptor_path(fd);
@@ -181,7 +182,7 @@ gboolean ibh_file_write(const char *path, const char *text, mode_t mode, GError 
     gssize count;
     int fd;
 
-    (void)unlink(beside); /* a killed run has left it; we hold the lock */
+    (void)unlink(beside); /* a run that was killed may have left it */
     fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0)
         return ibh_file_cannot("write", beside, error);
@@ -262,15 +263,15 @@ static int look_below(const IbhTreeRoot *from, const char *path, int flags)
 {
     const guint64 how[] = {(guint64)(O_PATH | O_CLOEXEC | flags), 0, BENEATH};
     g_autofree char *place = NULL;
-    int fd, tries = 0;
+    int fd = -1;
 
     if (from->fd < 0) {
         errno = -from->fd;
         return -1;
     }
-    do
+    errno = EAGAIN;
+    for (int tries = 0; fd < 0 && errno == EAGAIN && tries < N_TRIES; tries++)
         fd = (int)syscall(SYS_openat2, from->fd, path, how, sizeof how);
-    while (fd < 0 && errno == EAGAIN && ++tries < N_TRIES);
     if (fd < 0 && (errno == ENOSYS || errno == EPERM))
         fd = openat(from->fd, path, O_PATH | O_CLOEXEC | flags);
     if (fd < 0)
@@ -390,20 +391,29 @@ GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...)
 {
     GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
     g_autofree char *path = NULL, *full = NULL;
-    const struct dirent *entry;
-    DIR *dir = NULL;
-    int fd;
+    DIR *dir;
 
     FORMAT(path, format);
     full = g_strconcat("/", path, NULL);
-    if (tree->complete) /* fdopendir() makes two more system calls */
-        dir = opendir(full);
-    else if ((fd = open_in_tree(tree, path, S_IFDIR)) >= 0 && !(dir = fdopendir(fd)))
-        close(fd);
+    if (tree->complete) {
+        dir = opendir(full); /* fdopendir() makes two more system calls */
+    } else {
+        const int fd = open_in_tree(tree, path, S_IFDIR);
+
+        dir = fd < 0 ? NULL : fdopendir(fd);
+        if (!dir && fd >= 0)
+            close(fd);
+    }
     /* ENODEV: the device is being removed; EXDEV: the path leads out of the copy */
     if (!dir && errno != ENOENT && errno != ENOTDIR && errno != ENODEV && errno != EXDEV)
         tree->problem = errno;
-    while (dir && names->len < N_NAMES && (errno = 0, entry = readdir(dir))) {
+    while (dir && names->len < N_NAMES) {
+        const struct dirent *entry;
+
+        errno = 0;
+        entry = readdir(dir);
+        if (!entry)
+            break;
         if (entry->d_name[0] != '.')
             g_ptr_array_add(names, g_strdup(entry->d_name));
     }

@@ -19,13 +19,13 @@
 GString *ibh_file_read(const char *path, gboolean *ret_public, GError **error);
 #define IBH_FOR_ALL 0644 /* all users may read the file */
 #define IBH_FOR_ROOT 0600
-/* Writes a new file of this mode and renames it, so no reader and no crash sees a part of the text. */
+/* Writes a new file of this mode and renames it, so that no reader sees a part of the text, and no crash leaves one. */
 gboolean ibh_file_write(const char *path, const char *text, mode_t mode, GError **error);
 
 /* Checks the owner and mode of a file or directory. */
 gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GError **error);
-/* TRUE if all users may read this open file or directory, and enter each directory of its path. Quote no line of other
- * files: a user who may run us as root with any file (sudo) could read these files in our messages. */
+/* TRUE if all users may read this open file or directory, and enter each directory of its path. Quote no line of a
+ * file that is not public: a user who may run us as root with any file (sudo) could read the line in our messages. */
 gboolean ibh_file_is_public(int fd);
 
 /* Both set an error from errno and return FALSE: "PATH: cannot be read: …" with advice, and for our own files
@@ -39,12 +39,12 @@ gboolean ibh_file_cannot(const char *doing, const char *path, GError **error);
 typedef struct {
     int fd;           /* opened with O_PATH; -errno if that failed */
     char *path;       /* without links, "" for "/"; NULL if unknown */
-    gboolean trusted; /* only root could write there, so files need not be public */
+    gboolean trusted; /* only root could write there, or we are not root: files need not be public */
 } IbhTreeRoot;
 
-/* Paths begin with "sys/", "proc/", "run/" and so on. In a copy, "sys/" is the directory from --sysfs, and the others
- * are beside that directory. A link that leads out of the copy counts as absent, as does a file that not all users may
- * read, unless the copy is root's. */
+/* Paths begin with "sys/", "proc/", "run/" and so on. In a copy, "sys/" is the directory from --sysfs, and "proc/",
+ * "run/" and so on are beside that directory. A link that leads out of the copy counts as absent, as does a file that
+ * not all users may read, unless `trusted`. */
 typedef struct {
     char *sys;            /* the directory from --sysfs */
     gboolean complete;    /* /sys itself: missing files do not exist, and links come from the kernel and root */
@@ -58,12 +58,13 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhTree, ibh_tree_clear)
 
 /* Reads the first line, without its newline; "" if there is none. */
 G_GNUC_PRINTF(4, 5) void ibh_tree_line(IbhTree *tree, char *line, gsize size, const char *format, ...);
-/* Reads at most `limit` bytes of a file, or one `line`, with its newline. Returns the length, or -1 if there is no such
- * file, or if a read would block. Stores errors that do not mean "absent" in tree->problem: if we took a device that
- * cannot be read for a moment as absent, its NIC would lose its rail. */
+/* Reads at most `limit` bytes of a file; with `line`, stops when the text ends with a newline. Returns the length, or
+ * -1 if the file is missing or cannot be read, or if a read would block. Stores errors that may pass (no memory, too
+ * many open files) in tree->problem: if we took a device that cannot be read for a moment as absent, its NIC would no
+ * longer be a rail. */
 gssize ibh_tree_read(IbhTree *tree, const char *path, char *text, gsize limit, gboolean line);
 G_GNUC_PRINTF(2, 3) gboolean ibh_tree_has(IbhTree *tree, const char *format, ...);
-/* Resolves the links of a path below sys: "devices/pci0000:3a/…"; NULL if the path leads out of sys. */
+/* Resolves the links of a path below sys: "devices/pci0000:3a/…"; NULL if the path is missing or leads out of sys. */
 G_GNUC_PRINTF(2, 3) char *ibh_tree_real(IbhTree *tree, const char *format, ...);
 /* Lists up to 4,096 names (char *) of a directory, sorted as versions (ib2 before ib10). */
 G_GNUC_PRINTF(2, 3) GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...);

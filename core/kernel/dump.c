@@ -5,8 +5,8 @@
 
 #define DUMP_TRIES 8
 
-/* If the kernel's state changes during a dump, objects may be missing or come twice, and the kernel sets
- * NLM_F_DUMP_INTR. Read the dump again from the start. */
+/* If links or addresses change during their dump, some may be missing or come twice, and the kernel sets
+ * NLM_F_DUMP_INTR. Then read the dump again from the start. */
 gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GArray *array, const char *what, GError **error)
 {

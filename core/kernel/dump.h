@@ -15,7 +15,7 @@ typedef struct IbhNetlink {
     struct nl_sock *socket;
     char *received;   /* a buffer of IBH_RECEIVE_SIZE */
     gboolean strict;  /* the kernel checks and applies the filters of dumps (4.20); older kernels send everything */
-    guint datagrams;  /* how many datagrams had objects of the last answer */
+    guint datagrams;  /* how many datagrams with objects the last answer had */
     GHashTable *pool; /* the nexthops and metrics of routes */
 } IbhNetlink;
 
@@ -24,7 +24,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhMessage, nlmsg_free)
 
 #define IBH_RECEIVE_SIZE (32 * 1024) /* the kernel's limit for one datagram of a dump */
 
-/* Runs for each object of an answer. Returns FALSE if the message is malformed. */
+/* Runs for each object of an answer. Returns FALSE if the message is malformed, or to stop reading. */
 typedef gboolean (*IbhMessageFunc)(struct nlmsghdr *header, gpointer data);
 
 /* Sends a request and reads the whole answer. Fails with EINTR if the kernel's state changed during the dump. */
@@ -32,7 +32,7 @@ gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessag
                           GError **error);
 
 /* Runs `each` with `data` for each object of a dump; `each` appends to `array`. Repeats an interrupted dump. On
- * failure, removes what was appended. Frees `message`. A dump of a link that has gone is empty. `what` is for the
+ * failure, removes what was appended. Frees `message`. The dump of a missing link or table is empty. `what` is for the
  * error: "cannot read WHAT". */
 gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GArray *array, const char *what, GError **error);
@@ -45,7 +45,7 @@ void ibh_route_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool);
 /* Reads the nexthop object of a route that names an object and no device. */
 void ibh_route_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route);
 
-/* ---- attributes: an absent or short attribute reads as 0, AF_UNSPEC or "" ---- */
+/* ---- attributes: an absent or short attribute reads as `otherwise`, 0, AF_UNSPEC or "" ---- */
 
 static inline gboolean parse(struct nlmsghdr *header, gsize fixed, struct nlattr **attributes, int max)
 {

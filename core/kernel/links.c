@@ -92,8 +92,8 @@ static gboolean on_link_message(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* Returns FALSE if the parent of this IPoIB child is not the link with that index here, but one in another namespace.
- */
+/* TRUE if the link with the index child->parent is the port of this IPoIB child; FALSE if the port is in another
+ * namespace. */
 static gboolean has_its_parent(const GArray *links, const IbhLink *child)
 {
     char guid[IBH_HARDWARE_LEN];
@@ -116,7 +116,8 @@ gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **err
     if (!ibh_netlink_dump(netlink, message, on_link_message, links, links, "the interfaces", error))
         return FALSE;
     /* If an IPoIB child was moved to this namespace, the kernel reports its parent's index without the namespace, and
-     * here another NIC may have that index. So compare the port GUIDs: a child has the GUID of its port. */
+     * here another NIC may have that index. So compare the port GUIDs: a child has the GUID of its port. Clear the
+     * index of a child afterwards: a link without a parent counts as a port. */
     IBH_EACH (IbhLink, link, links) {
         if (link->type == ARPHRD_INFINIBAND && link->parent && !has_its_parent(links, link))
             g_ptr_array_add(orphans, link);

@@ -8,8 +8,8 @@
 #define SO_NETNS_COOKIE 71
 #endif
 
-/* Each network namespace has its own inode of net/dev in /proc. Unlike ns/net, stat() of that file needs no capability.
- */
+/* Each network namespace has its own inode of net/dev in /proc. stat() of net/dev needs no capability; stat() of
+ * another process's ns/net does. */
 guint64 ibh_netns_number(const char *process)
 {
     g_autofree char *path = g_strdup_printf("/proc/%s/net/dev", process);

@@ -98,8 +98,8 @@ guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink)
 
 /* ---- an exchange ---- */
 
-/* NLMSG_DONE ends a dump and NLMSG_ERROR acknowledges a change; each has an error number, which may be 0. In an
- * NLMSG_ERROR, the request follows, or only its header. The error text is an attribute behind that. */
+/* NLMSG_DONE ends a dump; NLMSG_ERROR answers a change, or refuses any request. Each has an error number, which may be
+ * 0; in an NLMSG_ERROR, the request follows, or only its header. Attributes come last, such as the error text. */
 static gboolean read_end(Exchange *exchange, const struct nlmsghdr *header)
 {
     const struct nlmsgerr *answer = nlmsg_data(header);
@@ -141,7 +141,8 @@ static Problem receive_answer(IbhNetlink *netlink, Exchange *exchange)
         if (message.msg_namelen != sizeof from || from.nl_pid != 0) /* only the kernel has port 0 */
             continue;
         header = (void *)netlink->received;
-        netlink->datagrams += header->nlmsg_type == exchange->type;
+        if (header->nlmsg_type == exchange->type)
+            netlink->datagrams++;
         for (; !exchange->done && nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
             gboolean is_readable = TRUE;
 

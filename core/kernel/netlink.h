@@ -21,15 +21,15 @@ IbhNetlink *ibh_netlink_open(GError **error);
 void ibh_netlink_close(IbhNetlink *netlink);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhNetlink, ibh_netlink_close)
 
-/* Returns the cookie of a network namespace, which identifies it until the next boot; 0 if the kernel is older
- * than 5.14. */
+/* Both return the cookie of the socket's network namespace, which identifies the namespace until the next boot; 0 if
+ * the kernel is older than 5.14. */
 guint64 ibh_netlink_namespace_cookie(IbhNetlink *netlink);
 guint64 ibh_socket_netns_cookie(int fd);
 /* Returns the number of the network namespace of a process ("1", "self"), which no other namespace has at the same
- * time; after this namespace has gone, the kernel reuses the number. Returns 0 if the number is unknown. */
+ * time; after this namespace has gone, the kernel may reuse the number. Returns 0 if the number is unknown. */
 guint64 ibh_netns_number(const char *process);
 
-/* ---- reading: each function appends to an array, for both families unless it has an argument for the family ---- */
+/* ---- reading: functions append to an array, for both families unless an argument names the family ---- */
 
 /* Returns FALSE if the route is to be skipped. */
 typedef gboolean (*IbhRouteMatters)(gconstpointer of, const IbhRoute *route);
@@ -58,24 +58,25 @@ gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int
 gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, gboolean proxies, GArray *neighbours,
                                      GError **error);
 
+/* Reads a message about a rule, whose fixed header the caller has checked. */
+IbhRule ibh_rule_of(struct nlmsghdr *header);
+
 /* ---- writing ---- */
 
-/* Runs an operation on a rule, a route or neighbours. Succeeds also if the kernel's state is as wanted already. An
- * announcement is the kernel's own gratuitous ARP, which works only for the address that the kernel would choose as the
- * source (IbhOp.by_kernel). */
+/* Runs an operation on a rule, a route or neighbours. Succeeds also if there is nothing to do: a rule to add is there,
+ * or something to delete is not. (To add a route that is there is an error.) An announcement is the kernel's own
+ * gratuitous ARP, which works only for the address that the kernel would choose as the source (IbhOp.by_kernel). */
 gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **error);
 
 /* Adds an entry that makes the kernel ask for the address, or deletes one. */
 gboolean ibh_netlink_change_neighbour(IbhNetlink *netlink, gboolean add, int ifindex, const IbhIp *ip, GError **error);
 
-/* Reads a message about a rule, whose fixed header the caller has checked. */
-IbhRule ibh_rule_of(struct nlmsghdr *header);
-
 /* ---- announcements: tell peers the hardware address of an IP address ---- */
 
-/* Sends a gratuitous ARP or an unsolicited neighbour advertisement for any address through any link. To close a packet
- * socket, the kernel waits for an RCU grace period of some milliseconds; so the caller keeps the socket, which is -1 at
- * first, and uses ibh_netlink_execute() if the kernel's own ARP will do. */
+/* Sends a gratuitous ARP or an unsolicited neighbour advertisement for any address through any link; succeeds without
+ * sending if the link has no hardware address. To close a packet socket, the kernel waits for an RCU grace period of
+ * some milliseconds; so the caller keeps the socket, which is -1 at first, and uses ibh_netlink_execute() if the
+ * kernel's own ARP will do. */
 gboolean ibh_announce(int *packet_socket, const IbhLink *link, const IbhIp *ip, GError **error);
 
 /* ---- capabilities ---- */

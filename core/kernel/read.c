@@ -5,8 +5,8 @@
 
 #include <linux/rtnetlink.h>
 
-/* Up to this number of NICs, ask for the routes of each: a question makes the kernel walk through the main table. Above
- * it, read the whole table. */
+/* Up to this number of NICs, ask for the routes of each. Each question makes the kernel walk through the main table, so
+ * with more NICs read the whole table once. */
 #define NICS_ASKED 4
 
 /* RTA_VIA is a gateway of the other family: BGP unnumbered has IPv6 gateways for IPv4 prefixes. */
@@ -98,8 +98,9 @@ typedef struct {
     gboolean is_cut; /* there are more routes than the limit */
 } RouteDump;
 
-/* Filter again: kernels without strict dumps send everything, including routes of MPLS and multicast. Only
- * filter->ifindex needs no check, because ibh_netlink_read_main() sets it for strict kernels only. */
+/* Filter again: kernels without strict dumps send everything, including routes of MPLS and multicast. Two members need
+ * no check: `ifindex`, which ibh_netlink_read_main() sets for strict kernels only, and `family`, because all kernels
+ * apply it if they have the family. */
 static gboolean on_route(struct nlmsghdr *header, gpointer data)
 {
     RouteDump *dump = data;

@@ -6,7 +6,7 @@
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 
-/* Older headers lack FRA_DSCP (6.12), FRA_SPORT_MASK, FRA_DPORT_MASK and FRA_DSCP_MASK (6.16). */
+/* Older headers lack FRA_DSCP (6.12), FRA_SPORT_MASK, FRA_DPORT_MASK and FRA_DSCP_MASK (6.15). */
 #define RULE_DSCP 25
 #define RULE_SPORT_MASK 28
 #define RULE_DPORT_MASK 29
@@ -34,7 +34,7 @@ static const struct {
     [RULE_DSCP_MASK] = {FIELD(by.dscp_mask, 0)}, /* only with RULE_DSCP */
 };
 
-/* Reads an attribute by hand, because libnl's rule objects drop the suppressors, which are our mark. */
+/* Reads an attribute by hand, because libnl's rule objects drop FRA_SUPPRESS_IFGROUP, which holds our mark. */
 static void get_attribute(struct nlattr *attribute, const struct fib_rule_hdr *info, IbhRule *rule)
 {
     const guint type = (guint)nla_type(attribute);
@@ -77,14 +77,14 @@ static void get_attribute(struct nlattr *attribute, const struct fib_rule_hdr *i
         if (!rule->by.dscp_mask)
             rule->by.dscp_mask = IBH_DSCP_ALL;
         break;
-    case RULE_SPORT_MASK: /* kernels that know masks send one with every port */
+    case RULE_SPORT_MASK: /* kernels that know masks send a mask with each port, but not with a range */
     case RULE_DPORT_MASK:
         rule->selectors |=
             nla_len(attribute) >= 2 && nla_get_u16(attribute) == G_MAXUINT16 ? IBH_SELECT_PORT : IBH_SELECT_OTHER;
         break;
     case FRA_PAD:
         break;
-    default: /* an attribute of a newer kernel, so the rule is not ours */
+    default: /* an attribute that our rules never have */
         rule->selectors |= IBH_SELECT_OTHER;
     }
 }

@@ -56,8 +56,8 @@ static gboolean send_change(IbhNetlink *netlink, const Change *change, int as_wa
 
 /* ---- rules ---- */
 
-/* Send every attribute, even for deletes: the kernel takes a missing attribute for a wildcard. FRA_TABLE overrides the
- * 8-bit table in the header. */
+/* Send every attribute of the rule, even to delete it: the kernel takes a missing attribute for a wildcard. FRA_TABLE
+ * overrides the 8-bit table in the header. */
 static gboolean change_rule(IbhNetlink *netlink, const IbhRule *rule, gboolean add, GError **error)
 {
     const struct fib_rule_hdr fixed = {.family = (guint8)rule->family,
@@ -82,6 +82,7 @@ static gboolean change_rule(IbhNetlink *netlink, const IbhRule *rule, gboolean a
 
 /* ---- routes ---- */
 
+/* All nexthops of our multipath routes (main=spread) are on link and have the same weight. */
 static void put_hops(Change *change, const IbhRoute *route)
 {
     struct nlattr *list = nla_nest_start(change->message, RTA_MULTIPATH);

@@ -10,15 +10,16 @@
 
 /* Writes an ARP request "who has `whom`, tell `from`" with the link's hardware address (Ethernet has 6 bytes,
  * InfiniBand 20). If both addresses are equal, the request is a gratuitous ARP. Returns the length; 0 if the link has
- * no hardware address. */
+ * no hardware address, or if an address is not IPv4. */
 gsize ibh_arp_request(const IbhLink *link, const IbhIp *from, const IbhIp *whom, guint8 frame[IBH_ARP_MAX]);
 
 #define IBH_NA_MAX (24 + 8 * ((2 + 2 + IBH_LLADDR_MAX + 7) / 8))
 
-/* Writes an unsolicited neighbour advertisement with the override flag. The kernel fills in the checksum. */
+/* Writes an unsolicited neighbour advertisement with the override flag, and the router flag if the link forwards IPv6.
+ * The kernel fills in the checksum. */
 gsize ibh_na_announcement(const IbhLink *link, const IbhIp *ip, guint8 packet[IBH_NA_MAX]);
 /* Writes a neighbour discovery packet about `ip` with the link's hardware address in `option`. Both functions return
- * the length; 0 if the link has no hardware address. */
+ * the length; 0 if the link has no hardware address, or if `ip` is not IPv6. */
 gsize ibh_nd_packet(const IbhLink *link, const IbhIp *ip, guint8 type, guint8 option, guint8 packet[IBH_NA_MAX]);
 gsize ibh_nd_pad(const IbhLink *link); /* padding before the hardware address in an option */
 

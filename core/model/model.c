@@ -91,7 +91,7 @@ int ibh_rule_compare(const IbhRule *a, const IbhRule *b)
     return 0;
 }
 
-/* A rule with our mark and without anything that our rules never have. */
+/* TRUE for our mark, unless the rule has an action or attribute that only rules of other programs have. */
 static gboolean is_marked(const IbhRule *rule)
 {
     return rule->suppress_ifgroup == IBH_MARK && rule->action == FR_ACT_TO_TBL && !rule->l3mdev && !rule->realms &&
@@ -112,7 +112,8 @@ gboolean ibh_rule_asks_main(const IbhRule *rule)
     return rule->table == IBH_TABLE_MAIN && rule->suppress_prefixlength >= 0;
 }
 
-/* A rule to the main table suppresses its own prefix and shorter ones; a rule to a rail's table suppresses nothing. */
+/* Our rule to the main table suppresses routes as long as its `to`, and shorter ones; our rule to a rail's table
+ * suppresses none. */
 gboolean ibh_rule_is_ours(const IbhRule *rule)
 {
     const gint64 suppressed = rule->table == IBH_TABLE_MAIN ? (gint64)rule->to.length : -1;

@@ -39,7 +39,7 @@ typedef struct {
 #define IBH_IP_STRLEN 48
 #define IBH_PREFIX_STRLEN 52
 
-guint ibh_ip_bits(const IbhIp *ip); /* 32 or 128 */
+guint ibh_ip_bits(const IbhIp *ip); /* 32 or 128; 0 for AF_UNSPEC */
 gboolean ibh_ip_parse(const char *text, IbhIp *ret_ip);
 IbhIp ibh_ip_from_bytes(int family, const void *bytes); /* network byte order */
 const char *ibh_ip_format(const IbhIp *ip, char buffer[IBH_IP_STRLEN]);
@@ -47,9 +47,9 @@ int ibh_ip_compare(const IbhIp *a, const IbhIp *b);
 gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b);
 
 guint ibh_ip_hash(gconstpointer ip);            /* a GHashFunc for IbhIp */
-gboolean ibh_ip_is_unicast(const IbhIp *ip);    /* a host can have it: not multicast, unspecified or loopback */
+gboolean ibh_ip_is_unicast(const IbhIp *ip);    /* not multicast, unspecified, loopback, 0/8 or 240/4 */
 gboolean ibh_ip_is_link_local(const IbhIp *ip); /* 169.254/16, fe80::/10 */
-gboolean ibh_ip_is_fe80(const IbhIp *ip);       /* fe80::/10: the kernel gives one to each link that is up */
+gboolean ibh_ip_is_fe80(const IbhIp *ip);       /* fe80::/10: nearly every link that is up has one */
 
 IbhPrefix ibh_prefix_of(const IbhIp *ip, guint length); /* clears the host bits */
 IbhPrefix ibh_prefix_of_host(const IbhIp *ip);
@@ -80,8 +80,8 @@ gboolean ibh_sysctl_parse(const char *name, IbhSysctl *ret_key);
 /* ---- links and addresses ----------------------------------------------------------------------- */
 
 gboolean ibh_iface_name_is_valid(const char *name); /* the kernel accepts it for a netdev */
-/* FALSE for "all" and "default". A netdev may have such a name, but in /proc/sys/net the name stands for all netdevs,
- * so the netdev has no sysctls of its own there. */
+/* FALSE for "all" and "default". A netdev may have such a name, but in /proc/sys/net these directories belong to no
+ * netdev, so the netdev has no sysctls there. */
 gboolean ibh_iface_name_has_sysctls(const char *name);
 
 #define IBH_SLOT_LEN 40
@@ -98,12 +98,12 @@ typedef struct {
     int mtu6;            /* the largest packet that IPv6 sends; 0 if unknown */
     gboolean keeps_mtu6; /* IPv6 ignores the MTU of router advertisements */
     int parent;          /* ifindex of the link below; 0 if there is none in this namespace */
-    char kind[16];       /* "ipoib", "vlan", "veth", …; "" for hardware */
+    char kind[16];       /* "ipoib", "vlan", "veth", …; "" for Ethernet hardware */
     guint32 vrf;         /* the table of a VRF; 0 if the link is no VRF */
     gboolean representor;
     gboolean vf;             /* a virtual function: its table comes after those of physical NICs */
     char rdma[72];           /* "mlx5_1/1"; "" without an RDMA port */
-    char slot[IBH_SLOT_LEN]; /* see IbhKnownRail; read only if a known rail has this name and port but another MAC */
+    char slot[IBH_SLOT_LEN]; /* see IbhKnownRail; "" unless ibh_sysfs_find_slots() needs it */
     guint8 lladdr[IBH_LLADDR_MAX];
     guint lladdr_len;
     guint8 broadcast[IBH_LLADDR_MAX]; /* lladdr_len bytes */
@@ -129,18 +129,20 @@ typedef struct {
     gboolean secondary;
     gboolean noprefixroute;
     gboolean dynamic;   /* has a lifetime */
-    gboolean tentative; /* IPv6: DAD has not succeeded (yet); we neither add nor remove anything for this address */
+    gboolean tentative; /* IPv6: DAD has failed, or still runs and the address is not optimistic; we neither add nor
+                           remove anything for this address */
     gboolean failed;    /* IPv6: DAD found another host with this address */
     gboolean deprecated;
 } IbhAddress;
 
-/* TRUE if a rail gets rules for this address: any unicast IPv4 address, any global IPv6 address. */
+/* TRUE if a rail can have rules for this address: unicast, and for IPv4 not of scope host, for IPv6 global and not
+ * tentative. */
 gboolean ibh_address_counts(const IbhAddress *address);
-gboolean ibh_address_is_host(const IbhAddress *address); /* a /32 or /128 (a VIP): the address has no subnet */
+gboolean ibh_address_is_host(const IbhAddress *address); /* a /32 or /128 without a peer (a VIP): no subnet */
 
 /* ---- rules ------------------------------------------------------------------------------------- */
 
-/* The selectors of a rule besides `from`. Our rules have only `to`. */
+/* The selectors of a rule besides `from`. Our rules have `to` or none. */
 typedef enum {
     IBH_SELECT_TO = 1 << 0,
     IBH_SELECT_IIF = 1 << 1,
@@ -155,7 +157,8 @@ typedef enum {
 
 #define IBH_DSCP_ALL 0x3fu /* a mask of all bits of a DSCP */
 
-/* The values of the selectors; a value is valid if `selectors` has its bit. */
+/* The values of the selectors; a value is valid if `selectors` has its bit. IBH_SELECT_PORT stands for three values: 0
+ * matches any protocol or port. */
 typedef struct {
     guint32 mark, mask;
     guint32 uid[2]; /* from, to */
@@ -212,12 +215,12 @@ typedef struct {
     guint8 protocol; /* RTPROT_* */
     guint8 scope;    /* RT_SCOPE_* */
     guint32 metric;
-    int ifindex;           /* 0 for an error route; a multipath route has that of its first nexthop */
+    int ifindex;           /* 0 if not unicast or broadcast; for a multipath route, that of its first nexthop */
     IbhIp gateway;         /* AF_UNSPEC if on link */
     gboolean onlink;       /* the kernel does not check that the gateway is on link */
     IbhIp src;             /* AF_UNSPEC if there is none */
-    guint nexthops;        /* more than 1: multipath */
-    const IbhHop *hops;    /* `nexthops` elements in a pool for a multipath route; else NULL */
+    guint nexthops;        /* more than 1: multipath; see also ibh_route_part() */
+    const IbhHop *hops;    /* `nexthops` elements in a pool for a multipath route or a group of objects; else NULL */
     guint32 object;        /* the id of a nexthop object (ip nexthop); 0 if there is none */
     gboolean special;      /* for one TOS or one source prefix only; our routes never are */
     gboolean encapsulated; /* a multipath route has this flag in its hops */
@@ -227,8 +230,8 @@ typedef struct {
     guint metrics_size;    /* 0 if there are none */
 } IbhRoute;
 
-/* Sets `ret_part` to the part of a route that leaves through this NIC. Returns FALSE if the route does not use the NIC.
- */
+/* Sets `ret_part` to the part of a route that leaves through this NIC: `hops` is NULL, and `nexthops` counts the
+ * nexthops through the NIC that are not dead. Returns FALSE if there is none. */
 gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part);
 void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from);
 guint32 ibh_route_metric(const IbhRoute *route, guint wanted); /* `wanted`: RTAX_*; 0 if the route lacks the metric */
@@ -237,11 +240,12 @@ void ibh_route_put_metrics(GString *text, const IbhRoute *route);
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);
 gboolean ibh_route_is_ours(const IbhRoute *route);
 gboolean ibh_route_is_spread(const IbhRoute *route);     /* one of our routes for main=spread */
-gboolean ibh_route_is_advertised(const IbhRoute *route); /* IPv6: it comes from a router advertisement */
+gboolean ibh_route_is_advertised(const IbhRoute *route); /* IPv6: by a router, to judge by protocol and lifetime */
 gboolean ibh_route_is_error(const IbhRoute *route);      /* unreachable, blackhole, prohibit: no rule suppresses it */
-/* Returns the route to exactly this subnet with the lowest metric, through this NIC (0: any NIC), or NULL. */
+/* Returns the route to exactly this subnet with the lowest metric, through this NIC (0: any NIC), or NULL. Ignores
+ * special routes. */
 const IbhRoute *ibh_routes_find_best(const GArray *routes, int ifindex, const IbhPrefix *subnet);
-/* TRUE if a replace of one would replace the other: table, prefix and metric are equal. */
+/* TRUE if a replace of one would replace the other, unless one is special: table, prefix and metric are equal. */
 gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b);
 /* TRUE if the prefix is longer, or as long and the metric lower, or if `than` is NULL. */
 gboolean ibh_route_is_better(const IbhRoute *route, const IbhRoute *than);
@@ -253,7 +257,7 @@ typedef struct {
     int ifindex;
     char hardware[IBH_HARDWARE_LEN];
     IbhSysctl key;
-    int old; /* the administrator's value; if it equals `set`, we have lost it */
+    int old; /* the administrator's value; equal to `set` if we have lost the administrator's value */
     int set; /* our value */
 } IbhSavedSysctl;
 
@@ -277,7 +281,7 @@ typedef enum {
     IBH_LACKS_CARRIER,
     IBH_LACKS_RDMA, /* the netdev exists, but its RDMA device does not */
     IBH_IS_GONE,    /* no netdev, and no driver has the hardware */
-    IBH_NO_SUCH_NIC /* the configuration names a NIC that has never existed */
+    IBH_NO_SUCH_NIC /* manage=yes for a name that neither a NIC nor a known rail has */
 } IbhMissing;
 
 /* A known rail: hardware that was a rail in this boot or an earlier one (plan/known.h). */
@@ -289,10 +293,10 @@ typedef struct {
     IbhIp addresses[IBH_KNOWN_ADDRESSES];
     guint n_addresses;
     gint64 since; /* when the rail went missing, in seconds since 1970; 0 if it is not missing */
-    /* The rest is computed by each run and not saved. */
+    /* The members below are not saved. */
     const IbhLink *link; /* owned by the snapshot; NULL if there is none */
     IbhMissing why;
-    gint64 due; /* when to write to the journal that the rail is missing; 0 if that was written */
+    gint64 due; /* when --watch writes to the journal that the rail is missing; 0 once that was written */
 } IbhKnownRail;
 
 typedef struct {
@@ -348,7 +352,7 @@ typedef struct {
     IbhIp from, to;
     int iif;        /* the NIC through which the packet comes in; 0 if this host sends it */
     int bound;      /* the NIC that the socket is bound to; 0 if there is none */
-    guint8 neutral; /* IPv4: the IP protocol to ask with; 0 for ICMP */
+    guint8 neutral; /* IPv4: the IP protocol to ask with, which the fewest rules name; 0 for ICMP */
     gboolean match; /* also ask for `table` and `length` */
 
     int error;   /* an errno if the kernel refuses to route the packet; else 0 */
@@ -378,22 +382,23 @@ const char *ibh_errno_text(int number);
 /* Replaces a line of a file that not all users may read. */
 #define IBH_NOT_PUBLIC "(not shown: not all users may read this file)"
 
-/* FALSE for control characters, line and paragraph separators, marks for the direction of text and characters of no
- * width. */
+/* FALSE for control characters, line and paragraph separators, and format characters, such as marks for the direction
+ * of text and zero-width spaces. */
 gboolean ibh_char_is_printable(gunichar c);
 char *ibh_text_printable(const char *text); /* replaces unprintable characters with `?`; the caller frees it */
 
 /* ---- the state as text (host/store.c has the file), and its changes --------------------------------- */
 
-/* Skips lines that it does not understand, which loses old sysctl values and holds, but nothing else. */
+/* Skips lines that it does not understand, so what they remember is lost. */
 IbhState *ibh_state_parse(const char *text, gsize length);
 char *ibh_state_format(const IbhState *state);
 IbhState *ibh_state_copy(const IbhState *state);
 
-/* Saves the administrator's value of each sysctl that these operations (IbhOp *) change. Before the operations run
- * (`done` is FALSE), saves it for every intermediate value too, in case the run is killed between two of them. */
+/* Saves the administrator's value of each sysctl that these operations (IbhOp *) have changed; drops the value if they
+ * have restored it. Before the operations run (`done` is FALSE), saves it beside each value that the sysctl will have
+ * on the way, in case the run is killed between two operations. */
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done);
-/* Drops the old values of NICs that no longer exist, and updates the name and hardware address of the others. */
+/* Drops the saved sysctls of NICs that no longer exist, and updates the names and hardware addresses of other NICs. */
 void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot);
 
 void ibh_state_set_config(IbhState *state, const char *text, gboolean is_private);

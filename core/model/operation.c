@@ -8,7 +8,7 @@
 static const struct {
     const char *name, *verb, *done; /* the word for plans, for ip(8), for the journal */
     IbhWhat what;
-    IbhOpType inverse; /* operations on peers have none */
+    IbhOpType inverse; /* not used for operations on peers, which have none */
 } FORMS[] = {
     [IBH_OP_RULE_ADD] = {"rule-add", "add", "added", IBH_RULE, IBH_OP_RULE_DEL},
     [IBH_OP_RULE_DEL] = {"rule-del", "del", "removed", IBH_RULE, IBH_OP_RULE_ADD},
@@ -70,10 +70,18 @@ void ibh_table_put(GString *text, const char *word, guint32 table)
         g_string_append_printf(text, " %s %u", word, table);
 }
 
+static void put_ports(GString *text, const char *word, const guint16 ports[2])
+{
+    if (!ports[1])
+        return;
+    g_string_append_printf(text, " %s %u", word, ports[0]);
+    if (ports[0] != ports[1])
+        g_string_append_printf(text, "-%u", ports[1]);
+}
+
 static void put_selectors(GString *text, const IbhRule *rule)
 {
     const IbhSelection *by = &rule->by;
-    const guint16 *const ports[] = {by->sport, by->dport};
 
     if (by->dscp_mask) {
         g_string_append_printf(text, " dscp %d", by->tos >> 2);
@@ -82,9 +90,11 @@ static void put_selectors(GString *text, const IbhRule *rule)
     } else if (rule->selectors & IBH_SELECT_TOS) {
         g_string_append_printf(text, " tos 0x%x", by->tos);
     }
-    if (rule->selectors & IBH_SELECT_FWMARK)
-        g_string_append_printf(text, by->mask == G_MAXUINT32 ? " fwmark 0x%x" : " fwmark 0x%x/0x%x", by->mark,
-                               by->mask);
+    if (rule->selectors & IBH_SELECT_FWMARK) {
+        g_string_append_printf(text, " fwmark 0x%x", by->mark);
+        if (by->mask != G_MAXUINT32)
+            g_string_append_printf(text, "/0x%x", by->mask);
+    }
     if (rule->selectors & IBH_SELECT_IIF)
         g_string_append_printf(text, " iif %s", by->iif);
     if (rule->selectors & IBH_SELECT_OIF)
@@ -93,13 +103,8 @@ static void put_selectors(GString *text, const IbhRule *rule)
         g_string_append_printf(text, " uidrange %u-%u", by->uid[0], by->uid[1]);
     if (by->ip_protocol)
         g_string_append_printf(text, " ipproto %u", by->ip_protocol);
-    for (int end = 0; end < 2; end++) {
-        const guint16 *port = ports[end];
-
-        if (port[1])
-            g_string_append_printf(text, port[0] == port[1] ? " %s %u" : " %s %u-%u", end ? "dport" : "sport", port[0],
-                                   port[1]);
-    }
+    put_ports(text, "sport", by->sport);
+    put_ports(text, "dport", by->dport);
 }
 
 char *ibh_rule_text(const IbhRule *rule, gboolean command)
@@ -159,7 +164,8 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
         g_string_append_printf(text, " table %u", route->table);
     else
         ibh_table_put(text, "table", route->table);
-    g_string_append_printf(text, " proto%s %s", command ? "col" : "", ibh_protocol_name(route->protocol, protocol));
+    g_string_append_printf(text, " %s %s", command ? "protocol" : "proto",
+                           ibh_protocol_name(route->protocol, protocol));
     if (command && route->scope == RT_SCOPE_LINK)
         g_string_append(text, " scope link");
     if (command && route->src.family != AF_UNSPEC)

@@ -73,8 +73,10 @@ static void parse_entry(IbhState *state, const char *iface, const char *line)
                known.hardware, &known.since, list) == 6 &&
         known.since >= 0) {
         for (char *ip = strtok_r(list, ",", &rest); ip && known.n_addresses < IBH_KNOWN_ADDRESSES;
-             ip = strtok_r(NULL, ",", &rest))
-            known.n_addresses += ibh_ip_parse(ip, &known.addresses[known.n_addresses]) ? 1 : 0;
+             ip = strtok_r(NULL, ",", &rest)) {
+            if (ibh_ip_parse(ip, &known.addresses[known.n_addresses]))
+                known.n_addresses++;
+        }
         g_array_append_val(state->known, known);
     }
 }
