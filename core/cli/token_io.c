@@ -96,5 +96,7 @@ gboolean ibh_token_remove(const IbhStore *store, GError **error)
 
     if (file >= 0)
         close(file);
-    return !path || (emptied && (unlink(path) == 0 || errno == ENOENT)) || ibh_file_cannot("remove", path, error);
+    if (!path || (emptied && (unlink(path) == 0 || errno == ENOENT)))
+        return TRUE;
+    return ibh_file_cannot("remove", path, error);
 }
