@@ -41,8 +41,8 @@ char *ibh_netlink_port_holder(guint32 port)
         if (!g_ascii_isdigit(process[0]) || !g_file_get_contents(path, &status, NULL, NULL) ||
             !(line = strstr(status, "\nNSpid:")))
             continue;
-        /* As its port, the kernel gives the first netlink socket of a process the number of the process in its own PID
-         * namespace. That is the last number of this line. */
+        /* The port of a process's first netlink socket is the number that the process has in its own PID namespace,
+         * unless the process chooses another port. That number is the last one of this line. */
         number = g_strrstr_len(line, (gssize)strcspn(line + 1, "\n") + 1, "\t");
         if (!number || strtoul(number, NULL, 10) != port || ibh_netns_number(process) != ibh_netns_number("self"))
             continue;
