@@ -93,7 +93,7 @@ static IbhFabric *look_at_fabric(Command *command)
     g_autofree char *problem = NULL;
 
     ibh_fabric_read_gpus(&tree, fabric);
-    if (command->options->action != IBH_ACTION_RENDER) /* for findings about what changes */
+    if (command->options->action != IBH_ACTION_RENDER) /* for findings about values that change */
         ibh_fabric_read_again(&tree, fabric);
     problem =
         g_strdup_printf("%s: not everything that RDMA ports say could be read: %s", tree.sys, g_strerror(tree.problem));

@@ -11,7 +11,10 @@
 #define NEXTHOP_GROUP 2
 #define NEXTHOP_OIF 5
 
-/* ---- instructions: a load converts from network order, but numbers in a message are in host order ---- */
+/* ---- instructions ---- */
+
+/* A load converts from network order, but numbers in a message are in host order: so after a load, compare with
+ * g_htons() or g_htonl() of a number. */
 
 #define MESSAGE(field) G_STRUCT_OFFSET(struct nlmsghdr, field)
 #define ROUTE(field) ((guint32)(sizeof(struct nlmsghdr) + G_STRUCT_OFFSET(struct rtmsg, field)))

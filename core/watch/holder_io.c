@@ -14,8 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Returns TRUE if a socket of this network namespace has this port: then no second socket can be bound to the port. */
-static gboolean test_port(guint32 port)
+/* TRUE if a socket of this network namespace has this port: then no second socket can be bound to the port. */
+static gboolean is_port_taken(guint32 port)
 {
     const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_pid = port};
     const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -30,7 +30,7 @@ static gboolean test_port(guint32 port)
 
 char *ibh_netlink_port_holder(guint32 port)
 {
-    g_autoptr(GDir) processes = test_port(port) ? g_dir_open("/proc", 0, NULL) : NULL;
+    g_autoptr(GDir) processes = is_port_taken(port) ? g_dir_open("/proc", 0, NULL) : NULL;
     g_autofree char *holder = NULL;
     const char *process;
 
