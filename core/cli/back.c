@@ -8,8 +8,8 @@
 
 /* ---- the NICs of a trial ---- */
 
-/* Returns this NIC as it was when the trial began, or NULL if it is another netdev now. A driver that restarts makes a
- * new netdev, which has only what hooks gave it since: that stays. The kernel may reuse an index, so the name or the
+/* Returns the NIC as it was when the trial began; NULL if this netdev did not exist then. A driver that restarts makes
+ * a new netdev, which has only what hooks gave it since: that stays. The kernel may reuse an index, so the name or the
  * hardware must match, too. */
 static const IbhLink *find_before(const IbhTrial *trial, const IbhLink *link)
 {
@@ -22,9 +22,9 @@ static const IbhLink *find_before(const IbhTrial *trial, const IbhLink *link)
     return g_str_equal(then->name, link->name) || ibh_link_has_hardware(link, hardware) ? then : NULL;
 }
 
-/* Returns the NIC as it was when the trial began, or NULL if the trial no longer decides about it. --apply ends the
- * holds of its NICs, and the first attempt to go back holds or keeps them again. A hold that differs from this is a
- * later decision, by --undo or --apply. */
+/* Returns the NIC as it was when the trial began; NULL if the trial does not decide about the NIC, or no longer.
+ * --apply ends the NIC's hold. The first attempt to go back holds the NIC again if it was held before, and keeps it
+ * otherwise. If the NIC is in any other state, --undo or --apply has decided about it later. */
 static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
 {
     const IbhLink *then = find_before(trial, link);
@@ -47,8 +47,8 @@ static gboolean decides_about(const IbhWanted *wanted, const IbhNic *nic)
     return one && one->selected;
 }
 
-/* TRUE if the host got the address after the trial began. What hooks gave it stays: without that, it would have no
- * rules. */
+/* TRUE if the host did not have the address when the trial began. The rules that hooks gave to such an address stay:
+ * from before the trial, the address has none. */
 static gboolean came_since(const IbhTrial *trial, const IbhIp *ip)
 {
     IBH_EACH (const IbhAddress, address, trial->then->addresses) {
@@ -59,7 +59,7 @@ static gboolean came_since(const IbhTrial *trial, const IbhIp *ip)
 }
 
 /* TRUE if the way back may change the rules and routes of main=spread. They belong to all rails of a subnet, so the
- * trial has to decide about each of these rails. */
+ * trial has to decide about each of these rails. The kernel would refuse a route with a dead hop. */
 static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
 {
     const GArray *const lists[] = {trial->then->routes, wanted->rails->snapshot->routes};
@@ -79,8 +79,9 @@ static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
     return TRUE;
 }
 
-/* TRUE if the kernel accepts the route again: its NIC is up and has the source address, and the gateway is a neighbour,
- * not this host. The kernel finds a gateway through a subnet of the NIC or a route of the same table. */
+/* TRUE if the kernel accepts the route again: its NIC is up, this host has the source address, and the gateway is a
+ * neighbour, not this host. Unless the route is marked onlink or the gateway is an fe80:: address, the kernel
+ * looks for the gateway in the NIC's subnets and in on-link routes of the same table. */
 static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
 {
     const IbhNic *nic = ibh_rails_nic(wanted->rails, route->ifindex);
@@ -98,7 +99,8 @@ static gboolean is_possible(const IbhTrial *trial, const IbhWanted *wanted, cons
     return is_near;
 }
 
-/* TRUE if no route from before takes this one's place, and a rule of an address that came since leads to it. */
+/* TRUE if no route from before the trial has the place of this route, and the rule of an address that came since leads
+ * to this route. */
 static gboolean is_still_used(const IbhTrial *trial, const IbhWanted *wanted, const IbhRoute *route)
 {
     gboolean is_used = FALSE;
@@ -114,7 +116,8 @@ static gboolean is_still_used(const IbhTrial *trial, const IbhWanted *wanted, co
     return is_used;
 }
 
-/* Brings back the rules and routes from before the trial. */
+/* Brings back the rules and routes from before the trial, as far as the trial decides about them and the kernel accepts
+ * them. */
 static void want_what_was(const IbhTrial *trial, IbhWanted *wanted)
 {
     const IbhRails *rails = wanted->rails;
@@ -151,8 +154,8 @@ static void want_what_came(const IbhTrial *trial, IbhWanted *wanted)
     }
 }
 
-/* Restores the values from before the trial, but only where ib-hook set the present value, to a rail's or back to the
- * administrator's. A value that the administrator changed since stays. */
+/* Restores the values from before the trial, but only where the present value comes from ib-hook: it set a rail's
+ * value, or put the administrator's back. If the administrator has changed a value since, it stays. */
 static void want_values(const IbhTrial *trial, const IbhLink *then, IbhWantedNic *one)
 {
     const IbhLink *now = one->nic->link;
@@ -195,7 +198,7 @@ GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial)
 
 /* ---- what is remembered ---- */
 
-/* Replaces what is remembered of this NIC by what was remembered before the trial. */
+/* Replaces what is remembered of this NIC's rail with what was remembered before the trial. */
 static void restore_memory(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link, IbhState *state)
 {
     const IbhState *before = trial->then->state;
@@ -229,8 +232,8 @@ void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *
 {
     const IbhSnapshot *now = rails->snapshot;
 
-    /* The hold of a netdev that is gone belongs to its name, like a hold of --undo: hooks then take away what they gave
-     * a new netdev of this name. */
+    /* If a NIC that was held is another netdev now, or gone, hold its name, as --undo does: then hooks take away what
+     * they gave the new netdev. */
     IBH_EACH_POINTER (const char, iface, trial->then->state->holds) {
         const IbhLink *then = ibh_snapshot_link_by_name(trial->then, iface);
         const IbhLink *link = then ? ibh_snapshot_link(now, then->ifindex) : NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An --apply that was not confirmed: the plan that restores the state before it, and what is remembered then. Pure.
+ * An --apply that was not confirmed: the plan that restores the state before it, and what is remembered after that
+ * plan. Pure.
  */
 #pragma once
 
@@ -13,8 +14,8 @@ typedef struct {
     gboolean tried;          /* an earlier attempt to restore the state was not complete */
 } IbhTrial;
 
-/* Returns the plan that restores our rules, routes and values from before the trial, on those of its NICs that are the
- * same netdevs and about which nobody has decided since. What stands for an address that came since stays. */
+/* Returns the plan that restores our rules, routes and values from before the trial, on those of its NICs that are
+ * still the same netdevs and about which nobody has decided since. What stands for an address that came since stays. */
 GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial);
 /* Leaves these NICs as they are from now on, and restores what was remembered of them. */
 void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *state);

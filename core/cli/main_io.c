@@ -41,8 +41,8 @@ static int write_report(Command *command, IbhReport *report)
     return options->action == IBH_ACTION_SHOW || ibh_report_is_ok(report) ? IBH_EXIT_OK : IBH_EXIT_FINDINGS;
 }
 
-/* Reports an error. Returns the exit status, which is IBH_EXIT_USAGE if the command line or the configuration is wrong,
- * so that nothing was changed. */
+/* Reports an error. Returns the exit status: IBH_EXIT_USAGE if the command line or the configuration is wrong; then
+ * nothing was changed. */
 static int fail(const IbhOptions *options, const GError *error, GString *out, GString *warnings)
 {
     const gboolean usage = error->domain == G_OPTION_ERROR || error->domain == IBH_CONFIG_ERROR;
@@ -93,7 +93,7 @@ static IbhFabric *look_at_fabric(Command *command)
     g_autofree char *problem = NULL;
 
     ibh_fabric_read_gpus(&tree, fabric);
-    if (command->options->action != IBH_ACTION_RENDER) /* for findings about what changes */
+    if (command->options->action != IBH_ACTION_RENDER) /* for findings about values that change */
         ibh_fabric_read_again(&tree, fabric);
     problem =
         g_strdup_printf("%s: not everything that RDMA ports say could be read: %s", tree.sys, g_strerror(tree.problem));
@@ -114,7 +114,7 @@ static void judge_sections(Command *command, const GArray *missed, gboolean warn
         ibh_run_warn(&command->run, ((const IbhFinding *)g_ptr_array_index(findings, i))->message);
 }
 
-/* ---- actions. If one sets `error`, main_io.c reports the error, which decides the exit status ---- */
+/* ---- actions: if one sets `error`, act() reports the error, which decides the exit status ---- */
 
 #define NOT_IN_FORCE "the configuration in " IBH_CONFIG_DIR " changed and is not in force"
 
@@ -138,8 +138,8 @@ static int do_check(Command *command, GError **error)
         ibh_config_free(run->config);
         run->config = in_force;
         if (!look_and_decide(command, error)) {
-            g_prefix_error(error,
-                           "%s (sudo ib-hook --apply); the one in force: ", NOT_IN_FORCE); /* its line may be gone */
+            /* The files may no longer have the line that the error names. */
+            g_prefix_error(error, "%s (sudo ib-hook --apply); the one in force: ", NOT_IN_FORCE);
             return IBH_EXIT_SYSTEM;
         }
     }
@@ -326,7 +326,7 @@ int main(int argc G_GNUC_UNUSED, char **argv)
         const gsize warned = warnings->len;
 
         status = act(&options, out, warnings);
-        /* A problem may be gone a moment later, so --check looks twice, and only the second look counts. */
+        /* A problem may be gone a moment later. So if --check finds one, it looks again, and only that look counts. */
         if (options.action == IBH_ACTION_CHECK && status == IBH_EXIT_FINDINGS) {
             g_usleep(MOMENT);
             g_string_truncate(out, 0);

@@ -117,8 +117,8 @@ static gboolean word_names(const char *word, const Option *option)
            (word[2 + length] == '\0' || word[2 + length] == '=');
 }
 
-/* Returns the option that `word` names, or NULL. `value` is the word after it. The value of an option may be any word,
- * but a number must not begin with "-". */
+/* Returns the option that `word` names; NULL if there is none, or if the option needs a value and `value` cannot be it.
+ * `value` is what follows: NULL if nothing does. Any text can be a value, but a number must not begin with "-". */
 static const Option *find_option(const char *word, const char *value)
 {
     IBH_EACH_ROW (const Option, option, table) {
@@ -130,7 +130,8 @@ static const Option *find_option(const char *word, const char *value)
     return NULL;
 }
 
-/* Returns the option with the most similar name, or NULL if none is similar. */
+/* Returns the option with the most similar name; NULL if none is similar: with two slips at most, and no more slips
+ * than half of the letters of `word`. */
 static const Option *find_near_option(const char *word)
 {
     g_auto(GStrv) parts = g_strsplit(word + strspn(word, "-"), "=", 2);
@@ -240,7 +241,7 @@ static char *check_together(const IbhOptions *options, guint used)
 {
     const Option *chosen = table;
 
-    while (chosen->with != 1u << options->action)
+    while (chosen->kind > FORMAT || chosen->with != 1u << options->action)
         chosen++;
     IBH_EACH_ROW (const Option, option, table) {
         if (used & 1u << (option - table) && !(option->with & chosen->with))

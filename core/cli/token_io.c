@@ -60,7 +60,7 @@ gboolean ibh_token_read_open(int file, IbhToken *ret_token)
 }
 
 /* Writes in place, because the process that waits has the file open. If the line cannot be written whole, the file
- * stays as it was. */
+ * has its old content afterwards, or none if it is new. */
 gboolean ibh_token_write(const IbhStore *store, const IbhToken *token, GError **error)
 {
     g_autofree char *path = ibh_store_file(store, END);
@@ -96,5 +96,7 @@ gboolean ibh_token_remove(const IbhStore *store, GError **error)
 
     if (file >= 0)
         close(file);
-    return !path || (emptied && (unlink(path) == 0 || errno == ENOENT)) || ibh_file_cannot("remove", path, error);
+    if (!path || (emptied && (unlink(path) == 0 || errno == ENOENT)))
+        return TRUE;
+    return ibh_file_cannot("remove", path, error);
 }

@@ -2,9 +2,9 @@
 /*
  * The trial that waits for --confirm: a line in a file beside the state. The caller holds the lock of the store.
  *
- * To remove the line from the file is to confirm. The process that waits has the file open, so it sees this even if the
- * file is removed at once, as when a package is removed. To remove the file with the line in it, as by emptying /run,
- * confirms nothing.
+ * Removing the line from the file confirms the trial. The process that waits has the file open, so it sees that the
+ * line is gone even if the file is removed right afterwards, as when the package is removed. Removing the file with the
+ * line in it, as when /run is emptied, confirms nothing.
  */
 #pragma once
 

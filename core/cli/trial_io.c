@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The process pauses between its attempts. If it still waits so long after its time is over, it was killed, or its
- * attempts fail: it no longer counts. */
+/* The process pauses between its attempts. If a trial still waits this long after its time is over, the process was
+ * killed, or its attempts fail: a new --apply no longer joins the trial. */
 #define PAUSE 5 /* seconds */
 #define LONG_PAUSE 60
 #define TRIES 720 /* for an hour, because the host may be cut off */
@@ -46,8 +46,8 @@ static void remember_trial(const IbhRun *run, IbhState *state)
     ibh_trial_remember(run->data, run->rails, state);
 }
 
-/* Restores the state before, if the time is over. Returns TRUE if there is nothing left to do. `said` tells what was
- * done. */
+/* Restores the state from before --apply if the time is over, or if this process has to end. Returns TRUE if there is
+ * nothing left to do. `said` tells what was done. */
 static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GError **error)
 {
     g_auto(IbhToken) token = {.process = 0};
@@ -115,7 +115,7 @@ static void wait_for_confirmation(Waiter *waiter)
                       .warnings = warnings,
                       .packet_socket = -1};
 
-        /* On SIGTERM (a service stops, or the machine shuts down), restore the state before at once. */
+        /* On SIGTERM (a service stops, or the machine shuts down), go back at once. */
         alarm(waiter->seconds);
         waiter->ends = sigwait(&signals, &number) == 0 && number == SIGTERM;
         g_string_truncate(said, 0);

@@ -149,13 +149,13 @@ static void json_put_nic(const IbhReport *report, const IbhNic *nic)
 /* --show and --check */
 static void json_put_look(const IbhReport *report)
 {
-    for (int rail = TRUE; rail >= FALSE; rail--) {
-        json_put(report->out, rail ? "rails:[" : "others:[");
-        IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail])
-            json_put_nic(report, nic);
-        json_put(report->out, "]");
-    }
-    json_put(report->out, "missing:[");
+    json_put(report->out, "rails:[");
+    IBH_EACH_POINTER (const IbhNic, nic, report->shown_rails)
+        json_put_nic(report, nic);
+    json_put(report->out, "] others:[");
+    IBH_EACH_POINTER (const IbhNic, nic, report->shown_others)
+        json_put_nic(report, nic);
+    json_put(report->out, "] missing:[");
     IBH_EACH (const IbhKnownRail, missed, report->missed) {
         g_autofree char *pci = ibh_known_pci(missed);
         g_autoptr(GDateTime) since = missed->since ? g_date_time_new_from_unix_utc(missed->since) : NULL;

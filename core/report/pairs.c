@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --probe for people: one row for the peers of a rail that are in the same state. If there are many peers and they
- * differ, each rail has one row that counts its peers, and the rows of the worst states follow. The findings, below,
- * say who is at fault.
+ * --probe for people: one row for the peers of a rail that are in the same state. If there are several rails and many
+ * peers, and peers of a rail differ, each rail has one row that counts its peers, and the rows of the worst states
+ * follow. The findings, below, say who is at fault.
  */
 #include "report/report.h"
 
@@ -69,8 +69,8 @@ static int compare_rows(gconstpointer a, gconstpointer b)
     return lost ? lost : other->sent - one->sent;
 }
 
-/* Fills `rows`, by rail and state, and `sums`, by rail. Returns TRUE if `sums` are worth showing: there are many peers,
- * and they differ for a rail. Otherwise `rows` say the same in fewer words. */
+/* Fills `rows`, by rail and state, and `sums`, by rail. Returns TRUE if `sums` are worth showing: there are several
+ * rails and many peers, and peers of a rail differ. Otherwise `rows` say the same in fewer words. */
 static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *sums)
 {
     gboolean differ = FALSE;
@@ -109,12 +109,12 @@ static gboolean count_pairs(const IbhProbe *probe, GPtrArray *rows, GPtrArray *s
         for (guint peer = 0; peer < probe->peers->len; peer++) {
             const char *problem = problem_of[peer];
 
-            if (!problem) /* the run was interrupted before this peer */
+            if (!problem) /* the pair has no result, because the run was interrupted */
                 continue;
             n++;
             right += !problem[0];
             first = first ? first : problem;
-            differ |= problem != first;
+            differ |= problem != first; /* equal texts are the same pointer */
         }
         most = MAX(most, n);
         if (sum) {
@@ -144,12 +144,15 @@ void ibh_rows_add_pairs(const IbhReport *report)
     for (guint i = 0; is_summed && i < sums->len; i++)
         add_row(report, sums->pdata[i]);
     IBH_EACH_POINTER (const Row, row, rows) {
-        if (!is_summed || (!row->ok && wrong++ < WORST_MAX))
+        if (is_summed && row->ok)
+            continue;
+        wrong += is_summed ? 1 : 0;
+        if (wrong <= WORST_MAX)
             add_row(report, row);
     }
     if (wrong > WORST_MAX)
         ibh_rows_add(report, "and %u more", wrong - WORST_MAX);
-    /* A pair has no result if its packets were under way when the run was interrupted. */
+    /* A pair has no result if it was not finished when the run was interrupted. */
     IBH_EACH (const IbhProbeUnasked, one, unfinished) {
         if (one->peer != last)
             g_array_append_val(peers, g_array_index(report->probe->peers, IbhIp, one->peer));

@@ -36,23 +36,24 @@ static void put_rails(const IbhReport *report)
     g_autoptr(GHashTable) wrong = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL); /* by labels */
 
     put_family(report->out, "ib_hook_rail_ok", "Whether nothing is wrong with a rail: no error and no warning.");
-    for (int pass = 0; pass < 2; pass++) {
-        IBH_EACH_POINTER (const IbhNic, nic, report->nics[TRUE]) {
-            g_autofree char *labels = make_labels("device", nic->link->name);
-            const gboolean is_wrong = ibh_findings_worst(report->findings, nic->link->name) != NULL;
+    IBH_EACH_POINTER (const IbhNic, nic, report->shown_rails) {
+        char *labels = make_labels("device", nic->link->name);
+        const gboolean is_wrong =
+            g_hash_table_lookup(wrong, labels) || ibh_findings_worst(report->findings, nic->link->name) != NULL;
 
-            if (pass == 0 && (is_wrong || !g_hash_table_contains(wrong, labels)))
-                g_hash_table_insert(wrong, g_steal_pointer(&labels), GINT_TO_POINTER(is_wrong));
-            else if (pass == 1 && g_hash_table_contains(wrong, labels)) {
-                g_string_append_printf(report->out, "ib_hook_rail_ok%s %d\n", labels,
-                                       !g_hash_table_lookup(wrong, labels));
-                g_hash_table_remove(wrong, labels);
-            }
-        }
+        g_hash_table_insert(wrong, labels, GINT_TO_POINTER(is_wrong));
+    }
+    IBH_EACH_POINTER (const IbhNic, nic, report->shown_rails) {
+        g_autofree char *labels = make_labels("device", nic->link->name);
+
+        if (!g_hash_table_contains(wrong, labels)) /* its series has been written */
+            continue;
+        g_string_append_printf(report->out, "ib_hook_rail_ok%s %d\n", labels, !g_hash_table_lookup(wrong, labels));
+        g_hash_table_remove(wrong, labels);
     }
 }
 
-/* Writes a series, unless the value is unknown, and so below 0. */
+/* Writes a series, unless the value is below 0, which means that it is unknown. */
 static void put_pair(GString *out, const IbhProbePair *pair, const char *name, double value)
 {
     const IbhProbeSource *source = ibh_probe_source(pair);

@@ -5,7 +5,7 @@
 
 char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *style)
 {
-    g_autoptr(GPtrArray) rails = g_ptr_array_new(), others = g_ptr_array_new();
+    g_autoptr(GPtrArray) shown = g_ptr_array_new(), rails = g_ptr_array_new(), others = g_ptr_array_new();
     g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
     IbhReport whole = *report;
 
@@ -19,9 +19,14 @@ char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *sty
                 : style->verbose || nic->rank || nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND)
             g_ptr_array_add(nic->status == IBH_NIC_RAIL ? rails : others, nic);
     }
+    IBH_EACH_POINTER (IbhNic, nic, rails)
+        g_ptr_array_add(shown, nic);
+    IBH_EACH_POINTER (IbhNic, nic, others)
+        g_ptr_array_add(shown, nic);
     whole.style = style;
-    whole.nics[TRUE] = rails;
-    whole.nics[FALSE] = others;
+    whole.shown = shown;
+    whole.shown_rails = rails;
+    whole.shown_others = others;
     whole.failed = report->message || (report->errors && report->errors->len);
     whole.out = g_string_new(NULL);
     whole.rows = rows;
@@ -45,7 +50,7 @@ guint ibh_report_count_standing(const IbhReport *report)
 {
     guint standing = 0;
 
-    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE])
+    IBH_EACH_POINTER (const IbhNic, rail, report->shown_rails)
         standing += ibh_report_has_carrier(report, rail) ? 1 : 0;
     return standing;
 }

@@ -60,7 +60,8 @@ typedef struct {
     const IbhFabric *fabric;
     /* set by ibh_report() */
     const IbhStyle *style;
-    const GPtrArray *nics[2]; /* const IbhNic *: the NICs to report; [TRUE] has the rails, [FALSE] the others */
+    const GPtrArray *shown; /* const IbhNic *: the NICs to report: the rails, then the others */
+    const GPtrArray *shown_rails, *shown_others;
     gboolean failed;
     GString *out;    /* the report */
     GPtrArray *rows; /* char **: the lines for people, in cells, before the columns are aligned */
@@ -92,8 +93,8 @@ void ibh_json_put_quoted(GString *out, const char *text);
 
 /* ---- lines for people; control characters are replaced ---- */
 
-/* Adds a line. A line with tabs is a row of a table: columns are as wide as their widest cell, and on a terminal the
- * last cell is broken or cut. */
+/* Adds a line. A line with tabs is a row of a table: columns are as wide as their widest cell, and on a terminal a
+ * last cell that does not fit is broken or cut. */
 G_GNUC_PRINTF(2, 3)
 void ibh_rows_add(const IbhReport *report, const char *format, ...);
 void ibh_rows_put(const IbhReport *report);

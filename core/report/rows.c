@@ -68,8 +68,10 @@ void ibh_rows_put(const IbhReport *report)
         glong room = cells[1] && width ? width : G_MAXINT;
         int i = 0;
 
-        for (; cells[i + 1]; room -= widths[i++])
+        for (; cells[i + 1]; i++) {
             g_string_append_printf(out, "%s%*s", cells[i], (int)(widths[i] - g_utf8_strlen(cells[i], -1)), "");
+            room -= widths[i];
+        }
         put_last(out, cells[i], room, width - room);
     }
     if (report->style->color) {

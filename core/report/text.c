@@ -32,22 +32,24 @@ static const char *severity_prefix(IbhSeverity severity)
 
 static gboolean is_among_rails(const IbhReport *report, const char *iface)
 {
-    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE]) {
+    IBH_EACH_POINTER (const IbhNic, rail, report->shown_rails) {
         if (g_str_equal(rail->link->name, iface))
             return TRUE;
     }
     return FALSE;
 }
 
-/* Adds the findings about `rail`. If it is NULL, adds those about NICs that are no rails, about several NICs at once,
- * and about the host. A NIC has a row of its own, with its port, such as "mlx5_1/1", which identifies the cable. */
+/* Adds the findings about `rail`. If `rail` is NULL, adds those about NICs that are not rails, those about several NICs
+ * without a text for each NIC, and those about the host. The row of a single NIC has its port, such as "mlx5_1/1",
+ * which identifies the cable. */
 static void add_findings(const IbhReport *report, const char *rail)
 {
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         g_autoptr(GPtrArray) together = g_ptr_array_new();
         g_autofree char *names = NULL;
 
-        /* Notes need --verbose. This one does not: who edits the configuration expects it to have an effect. */
+        /* Notes need --verbose, but not the notes that a rail is down or away, and that the configuration is not in
+         * force: whoever edits it expects an effect. */
         if (finding->severity == IBH_INFO && !ibh_finding_is_down(finding) &&
             !g_str_equal(finding->code, "not-in-force"))
             continue;
@@ -100,8 +102,10 @@ static char *say_ok(const IbhReport *report, const IbhNic *rail)
         if (!but && finding->severity == IBH_INFO)
             but = ibh_finding_text(finding, rail->link->name);
     }
-    IBH_EACH_POINTER (char, address, addresses)
-        address[but ? strcspn(address, "/") : strlen(address)] = '\0';
+    if (but) { /* leave room for the note */
+        IBH_EACH_POINTER (char, address, addresses)
+            address[strcspn(address, "/")] = '\0';
+    }
     led = join_addresses(report, addresses);
     if (addresses->len || !unchecked->len) {
         if (but)
@@ -118,7 +122,7 @@ static char *say_ok(const IbhReport *report, const IbhNic *rail)
 /* Adds the rows of --check: one for each rail, or for each problem of a rail. */
 static void add_rails(const IbhReport *report)
 {
-    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE]) {
+    IBH_EACH_POINTER (const IbhNic, rail, report->shown_rails) {
         const char *iface = rail->link->name;
 
         if (!report->style->verbose)
@@ -157,15 +161,13 @@ static void add_nics(const IbhReport *report)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 
-    if (report->nics[TRUE]->len || report->nics[FALSE]->len || report->missed->len)
+    if (report->shown->len || report->missed->len)
         ibh_rows_add(report, "IFACE\tADDRESS\tLINK\tSTATE");
-    for (int rail = TRUE; rail >= FALSE; rail--) {
-        IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail]) {
-            g_autofree char *why = ibh_nic_why(nic);
+    IBH_EACH_POINTER (const IbhNic, nic, report->shown) {
+        g_autofree char *why = ibh_nic_why(nic);
 
-            g_hash_table_add(seen, (char *)(guintptr)nic->link->name);
-            add_nic(report, nic->link->name, nic, why);
-        }
+        g_hash_table_add(seen, (char *)(guintptr)nic->link->name);
+        add_nic(report, nic->link->name, nic, why);
     }
     IBH_EACH (IbhKnownRail, missed, report->missed) {
         const char *name = ibh_known_name(missed);
@@ -202,32 +204,30 @@ static void append_place(GString *text, const IbhFabric *fabric, const IbhNic *n
         g_string_append_printf(text, ", nearest GPU %s (%s)", nearest->name, ibh_nearness_name(best));
 }
 
-/* Says why each NIC is or is not engaged. With --verbose, --show and --check also say where a rail is, and what it has.
- */
+/* Says whether each NIC is a rail, and why. --plan always says this; --show and --check say it only with --verbose, and
+ * then also where a rail is, and what it has. */
 static void add_reasons(const IbhReport *report, const char *lead)
 {
-    for (int rail = TRUE; rail >= FALSE; rail--) {
-        IBH_EACH_POINTER (const IbhNic, nic, report->nics[rail]) {
-            const IbhLink *link = nic->link;
-            g_autofree char *why = ibh_nic_why(nic);
-            g_autoptr(GString) text = g_string_new(NULL);
+    IBH_EACH_POINTER (const IbhNic, nic, report->shown) {
+        const IbhLink *link = nic->link;
+        const gboolean is_rail = nic->status == IBH_NIC_RAIL;
+        g_autofree char *why = ibh_nic_why(nic);
+        g_autoptr(GString) text = g_string_new(NULL);
 
-            g_string_printf(text, "%s%s: %s: %s", lead, link->name, rail ? "engaged" : "not engaged", why);
-            if (rail && report->style->verbose && report->findings) {
-                const IbhManager *manager = ibh_facts_manager(report->facts, link->ifindex);
+        g_string_printf(text, "%s%s: %s: %s", lead, link->name, is_rail ? "engaged" : "not engaged", why);
+        if (is_rail && report->style->verbose && report->findings) {
+            const IbhManager *manager = ibh_facts_manager(report->facts, link->ifindex);
 
-                g_string_append_printf(text, "; %s", link->rdma[0] ? link->rdma : "no RDMA port");
-                append_place(text, report->fabric, nic);
-                g_string_append_printf(text, ", %s", manager ? manager->name : "no manager known");
-                if (manager && manager->connection)
-                    g_string_append_printf(text, " (%s)", manager->connection);
-                g_string_append_printf(text, ", table %u, wants %u rules", nic->table, nic->rules->len);
-                for (int key = 0; key <= IBH_SYSCTL_ARP_IGNORE; key++)
-                    g_string_append_printf(text, "%s%s=%d", key ? " " : ", ", ibh_sysctl_name((IbhSysctl)key),
-                                           link->sysctl[key]);
-            }
-            ibh_rows_add(report, "%s", text->str);
+            g_string_append_printf(text, "; %s", link->rdma[0] ? link->rdma : "no RDMA port");
+            append_place(text, report->fabric, nic);
+            g_string_append_printf(text, ", %s", manager ? manager->name : "no manager known");
+            if (manager && manager->connection)
+                g_string_append_printf(text, " (%s)", manager->connection);
+            g_string_append_printf(text, ", table %u, wants %u rules", nic->table, nic->rules->len);
+            for (IbhSysctl key = 0; key < IBH_N_SYSCTLS; key++)
+                g_string_append_printf(text, "%s%s=%d", key ? " " : ", ", ibh_sysctl_name(key), link->sysctl[key]);
         }
+        ibh_rows_add(report, "%s", text->str);
     }
 }
 
@@ -265,8 +265,8 @@ static void add_changes(const IbhReport *report)
                      report->confirm, report->style->program);
 }
 
-/* Reports --show or --check. With --quiet, each error and warning is written in full, as scripts read it. --show has
- * each NIC's worst problem in its row. */
+/* Reports --show or --check. With --quiet, each error and warning is written in full, for scripts. --show has each
+ * NIC's worst problem in its row. */
 static void add_look(const IbhReport *report)
 {
     const IbhStyle *style = report->style;

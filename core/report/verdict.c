@@ -7,8 +7,8 @@
 
 #define APPLY "sudo ib-hook --apply"
 
-/* TRUE if the finding says that a NIC is administratively down, or is elsewhere. That is only a note, but the NIC does
- * not count as a working rail. */
+/* TRUE if the finding says that a NIC is down or away. If the administrator set the NIC down or gave it away, the
+ * finding is only a note, but the NIC is still no working rail. */
 gboolean ibh_finding_is_down(const IbhFinding *finding)
 {
     return g_str_equal(finding->code, "carrier-down") || g_str_equal(finding->code, "nic-gone");
@@ -35,7 +35,8 @@ static char *say_problem(const IbhFinding *finding, gboolean whole)
     return g_strdup_printf("%s%s%s", names, names[0] ? ": " : "", finding->message);
 }
 
-/* Adds two lines with this remedy: one with the problem, if there is only one, and a shorter one. */
+/* Adds a line with this remedy that says what is wrong. Unless `problem` is NULL, adds a longer line before it, which
+ * says what the problem is. */
 static void add_remedy(GPtrArray *lines, const char *severity, const char *problem, const char *wrong, const char *word,
                        const char *remedy)
 {
@@ -55,7 +56,7 @@ static void add_wrong(const IbhReport *report, const IbhFinding *worst)
                     *problem = say_problem(worst, FALSE);
     guint problems = 0, best = 0;
 
-    IBH_EACH_POINTER (const IbhNic, rail, report->nics[TRUE]) {
+    IBH_EACH_POINTER (const IbhNic, rail, report->shown_rails) {
         if (ibh_findings_worst(report->findings, rail->link->name))
             add_name(nics, rail->link->name);
     }
@@ -139,7 +140,7 @@ void ibh_rows_add_verdict(const IbhReport *report)
 
     if (worst)
         add_wrong(report, worst);
-    else if (report->nics[TRUE]->len)
+    else if (report->shown_rails->len)
         add_right(report);
     else
         add_no_rails(report);

@@ -18,7 +18,7 @@ typedef struct {
     guint count;           /* how many runs since `first` had to repair the unit */
     gint64 first;          /* when the first of these runs was */
     gint64 counted;        /* when the last of these runs was */
-    gint64 seen;           /* when the last run changed the unit */
+    gint64 seen;           /* when a run last repaired the unit, or set a sysctl of it */
     int pause;             /* how many seconds the last pause takes; 0: there was none */
     gint64 until;          /* when the last pause ends */
 } Fight;
@@ -28,7 +28,7 @@ GArray *ibh_backoff_new(void)
     return IBH_NEW_ARRAY(Fight);
 }
 
-/* Returns the entry of this unit. Adds it if there is none, and removes old ones. */
+/* Returns the entry of this unit. If there is none, adds it, and removes old entries. */
 static Fight *find_fight(GArray *backoff, const IbhUnit *unit, gint64 now)
 {
     IBH_EACH_BACK (Fight, fight, backoff) {
@@ -58,14 +58,15 @@ int ibh_backoff_note(GArray *backoff, const IbhOp *op, gboolean was_taken, gint6
         if (!again)
             return 0;
     }
-    if (fight->counted == now) /* a run counts once: who deletes a table deletes many routes at once */
+    if (fight->counted == now) /* a run counts once: whoever deletes a table deletes many routes at once */
         return 0;
     if (!fight->count || now - fight->first > WITHIN) {
         fight->count = 0;
         fight->first = now;
     }
     fight->counted = now;
-    if (++fight->count < TIMES)
+    fight->count++;
+    if (fight->count < TIMES)
         return 0;
     fight->count = 0;
     fight->pause =

@@ -13,8 +13,8 @@ GArray *ibh_backoff_new(void);
  * Returns for how many seconds --watch should now leave the unit alone; 0 if it should not. */
 int ibh_backoff_note(GArray *backoff, const IbhOp *op, gboolean was_taken, gint64 now);
 
-/* Forgets which sysctl values we wrote to this NIC. Call it when its wanted values change: another hook may rightly
- * have set them, and that is no fight. */
+/* Forgets which sysctl values we wrote to this NIC. Call it when the NIC's link or addresses have changed: a hook may
+ * rightly have set other values since, and that is no fight. */
 void ibh_backoff_forgive(GArray *backoff, int ifindex);
 
 /* TRUE if --watch leaves this unit alone at the time `now`. */

@@ -15,8 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define BUFFER_SIZE (1024 * 1024) /* bytes of reports that may wait while we work; if there are more, some are lost */
-#define RECEIVE_SIZE (32 * 1024)  /* bytes of the longest datagram that the kernel sends */
+/* Bytes of reports that may wait while we work, or less: at most net.core.rmem_max. If more come, some are lost. */
+#define BUFFER_SIZE (1024 * 1024)
+#define RECEIVE_SIZE (32 * 1024) /* bytes of the longest datagram that the kernel sends */
 
 /* ---- sockets ---- */
 
@@ -153,7 +154,7 @@ guint32 ibh_events_taker(const IbhEvents *events, const IbhOp *op)
     return GPOINTER_TO_UINT(g_hash_table_lookup(events->taken, name));
 }
 
-/* Notes what a report says. `*ours` becomes TRUE if it is about one of `nics`, or about the deletion of something of
+/* Notes what a report says. Sets `*ours` if the report is about one of `nics`, or about the deletion of something of
  * ours. */
 static void note_report(IbhEvents *events, struct nlmsghdr *header, const GArray *nics, gboolean *ours)
 {
@@ -188,9 +189,9 @@ void ibh_events_forget(IbhEvents *events)
 
 /* ---- reading ---- */
 
-/* Reads a datagram of the kernel, whose port is 0; skips those of other senders. Returns its length; a negative number
- * if none waits. */
-static gssize receive_report(int fd, char *buffer, gboolean *ret_overrun)
+/* Reads a datagram of the kernel, whose port is 0; skips those of other senders. `*ret_length` is negative if datagrams
+ * were lost. Returns FALSE if nothing waits. */
+static gboolean receive_report(int fd, char *buffer, gssize *ret_length)
 {
     struct sockaddr_nl from = {.nl_pid = 0};
     socklen_t size = sizeof from;
@@ -199,23 +200,23 @@ static gssize receive_report(int fd, char *buffer, gboolean *ret_overrun)
     do
         length = recvfrom(fd, buffer, RECEIVE_SIZE, 0, (struct sockaddr *)&from, &size);
     while ((length < 0 && errno == EINTR) || (length >= 0 && from.nl_pid != 0));
-    *ret_overrun = length < 0 && errno == ENOBUFS;
-    return length;
+    *ret_length = length;
+    return length >= 0 || errno == ENOBUFS;
 }
 
 gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *nics, gboolean *ret_ours)
 {
     static const char rdma[] = "SUBSYSTEM=infiniband";
     g_autofree char *buffer = g_malloc(RECEIVE_SIZE);
-    gboolean concerns = FALSE, overrun = FALSE; /* a lost report may have concerned us */
+    gboolean concerns = FALSE;
     gssize length;
 
     *ret_ours = FALSE;
-    while ((length = receive_report(events->netlink, buffer, &overrun)) >= 0 || overrun) {
+    while (receive_report(events->netlink, buffer, &length)) {
         struct nlmsghdr *header = (void *)buffer;
         int left = (int)length;
 
-        concerns |= overrun;
+        concerns |= length < 0; /* a lost report may have concerned us */
         for (; nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
             if (own && header->nlmsg_pid == own)
                 continue;
@@ -223,7 +224,7 @@ gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *nics, gb
             note_report(events, header, nics, ret_ours);
         }
     }
-    while (events->uevents >= 0 && ((length = receive_report(events->uevents, buffer, &overrun)) >= 0 || overrun))
-        concerns |= overrun || (length > 0 && memmem(buffer, (gsize)length, rdma, sizeof rdma));
+    while (events->uevents >= 0 && receive_report(events->uevents, buffer, &length))
+        concerns |= length < 0 || memmem(buffer, (gsize)length, rdma, sizeof rdma);
     return concerns;
 }

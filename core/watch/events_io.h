@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel's reports: the sockets that receive them, the filter on these sockets, and what was reported since the
- * last event began: why to start an event, which of our NICs changed, and which process deleted our rules and routes.
+ * The kernel's reports: the sockets that receive them, the filter on the netlink socket, and what was reported since
+ * the last event: why to start an event, which of our NICs changed, and which process deleted our rules and routes.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 typedef struct {
     int netlink;    /* reports about links, addresses, rules, routes, nexthop objects, netconf */
     int uevents;    /* reports about RDMA devices that come and go; -1: not available here */
-    GArray *filter; /* the filter that `netlink` has; NULL: none yet */
+    GArray *filter; /* the filter that `netlink` has, if the kernel took it; NULL: none yet */
 
     const char *first; /* the first change, if possible the first that is ours: "an address changed"; NULL: none */
     GHashTable *taken; /* the name of what another process deleted of ours → the netlink port of that process */
@@ -26,11 +26,12 @@ void ibh_events_close(IbhEvents *events);
 gboolean ibh_events_set_focus(IbhEvents *events, const IbhFocus *focus);
 
 /* Reads all waiting reports. Returns TRUE if a report may concern us or reports were lost. `ret_ours`: a report is
- * about one of `nics` (ifindexes; NULL: not known), or another process deleted something of ours. `own` is the netlink
+ * about one of `nics` (ifindexes; NULL: not known), or something of ours was deleted. `own` is the netlink
  * port of our own changes, whose reports are ignored. */
 gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *nics, gboolean *ret_ours);
 /* Forgets what was reported, once an event has answered it. */
 void ibh_events_forget(IbhEvents *events);
 
-/* Returns the netlink port of the process that deleted what this operation adds; 0 if none did. */
+/* Returns the netlink port of the last process that deleted a rule of ours with the source of the rule that this
+ * operation adds, or a route of ours from the table of the route that it adds; 0 if none did. */
 guint32 ibh_events_taker(const IbhEvents *events, const IbhOp *op);

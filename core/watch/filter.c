@@ -11,7 +11,10 @@
 #define NEXTHOP_GROUP 2
 #define NEXTHOP_OIF 5
 
-/* ---- instructions: a load converts from network order, but numbers in a message are in host order ---- */
+/* ---- instructions ---- */
+
+/* A load converts from network order, but numbers in a message are in host order: so after a load, compare with
+ * g_htons() or g_htonl() of a number. */
 
 #define MESSAGE(field) G_STRUCT_OFFSET(struct nlmsghdr, field)
 #define ROUTE(field) ((guint32)(sizeof(struct nlmsghdr) + G_STRUCT_OFFSET(struct rtmsg, field)))
@@ -79,7 +82,7 @@ static void add_subnet(GArray *code, const IbhPrefix *subnet)
 {
     const guint words = (subnet->length + 31) / 32, rest = subnet->length % 32;
     const guint32 exactly = (guint32)subnet->ip.family << 8 | subnet->length; /* rtm_family and rtm_dst_len */
-    const guint end = code->len + 3 + 2 * words + (rest ? 1 : 0) + 5;
+    const guint end = code->len + 3 + 2 * words + (rest ? 1 : 0) + 5;         /* after the instructions that follow */
 
     ADD(code, LOAD(BPF_H, ROUTE(rtm_family)));
     ADD(code, IF_AT_LEAST(exactly, 0, TO(end, code)));
@@ -98,7 +101,8 @@ static void add_subnet(GArray *code, const IbhPrefix *subnet)
 
 /* Passes all routes of focus->tables. Of every table, passes local routes, because this host answers ARP for their
  * addresses, and routes of protocol kernel, which are connected routes and ours. Of main, passes default routes,
- * on-link routes through candidates, and routes to the candidates' subnets through any NIC. */
+ * on-link routes through candidates, routes to the candidates' subnets through any NIC, and some routes to parts of
+ * these subnets. */
 static void add_route_part(GArray *code, const IbhFocus *focus)
 {
     g_autoptr(GArray) by_nic = IBH_NEW_ARRAY(struct sock_filter);

@@ -14,8 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Returns TRUE if a socket of this network namespace has this port: then no second socket can be bound to the port. */
-static gboolean test_port(guint32 port)
+/* TRUE if a socket of this network namespace has this port: then no second socket can be bound to the port. */
+static gboolean is_port_taken(guint32 port)
 {
     const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_pid = port};
     const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -30,7 +30,7 @@ static gboolean test_port(guint32 port)
 
 char *ibh_netlink_port_holder(guint32 port)
 {
-    g_autoptr(GDir) processes = test_port(port) ? g_dir_open("/proc", 0, NULL) : NULL;
+    g_autoptr(GDir) processes = is_port_taken(port) ? g_dir_open("/proc", 0, NULL) : NULL;
     g_autofree char *holder = NULL;
     const char *process;
 
@@ -41,8 +41,8 @@ char *ibh_netlink_port_holder(guint32 port)
         if (!g_ascii_isdigit(process[0]) || !g_file_get_contents(path, &status, NULL, NULL) ||
             !(line = strstr(status, "\nNSpid:")))
             continue;
-        /* As its port, the kernel gives the first netlink socket of a process the number of the process in its own PID
-         * namespace. That is the last number of this line. */
+        /* The port of a process's first netlink socket is the number that the process has in its own PID namespace,
+         * unless the process chooses another port. That number is the last one of this line. */
         number = g_strrstr_len(line, (gssize)strcspn(line + 1, "\n") + 1, "\t");
         if (!number || strtoul(number, NULL, 10) != port || ibh_netns_number(process) != ibh_netns_number("self"))
             continue;

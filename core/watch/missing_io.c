@@ -38,8 +38,8 @@ static void say_missing(int priority, const IbhKnownRail *one)
     ibh_log_lines(priority, text->str, TRUE);
 }
 
-/* A fault that was reported ends when the rail has another fault, or none. Nothing is reported when a NIC is no longer
- * in `missed`, because an administrator did that (manage=no, a port of a bond). */
+/* When a fault has been reported, and then the rail has another fault or none, reports that at once. Reports nothing
+ * about a rail that `missed` no longer has, because an administrator did that (manage=no, a port of a bond). */
 gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now)
 {
     g_autoptr(GArray) before = NULL;

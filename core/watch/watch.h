@@ -8,20 +8,20 @@
 #include <glib.h>
 
 /* Runs until SIGTERM or SIGINT. SIGHUP starts an event at once, with the configuration that the files have now.
- * `config` and `sysfs` are NULL for the system's. Returns FALSE if it could not begin. */
+ * `config` is NULL for the system's. Returns FALSE if it could not begin. */
 gboolean ibh_watch_run(const char *config, const char *sysfs);
 
 /* ---- parts of --watch ---- */
 
 /* holder_io.c: returns "NAME (PID)" of the process of this network namespace that probably has this netlink port. This
- * is a guess, because a process may choose its port. Returns NULL if no process has the port any more, or several may
- * have it. */
+ * is a guess, because a process may choose its port. Returns NULL if no socket has the port any more, or if no
+ * process or several may have it. */
 char *ibh_netlink_port_holder(guint32 port);
 
 /* missing_io.c: writes to the journal which rails are missing (IbhKnownRail). It reports a rail once, when it has been
- * missing for a while, and reports at once when it is back. `last` has the rails of the last call, and is empty at the
- * first call; `missed` has the rails that are missing now, NULL if this is not known. Returns when to call it again;
- * G_MAXINT64: not before something happens. */
+ * missing for a while, and reports at once when it is back. `missed` has all rails that could be missing, and for each
+ * whether it is; NULL: not known. `last` has the rails of the last call, and is empty at the first call. Returns when
+ * to call it again; G_MAXINT64: not before something happens. */
 gint64 ibh_missing_log(GArray **last, GArray *missed, gint64 now);
 
 /* systemd_io.c: tells systemd "READY=1", "STATUS=…", "WATCHDOG=1" … Does nothing without systemd. */

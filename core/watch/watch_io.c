@@ -23,13 +23,15 @@
 #include <unistd.h>
 
 /* --watch answers the first report of a burst at once, and the next ones after pauses. Each pause is twice as long as
- * the last one. A burst ends when there was no report for the time QUIET. Reports about our own NICs and rules are a
- * burst of their own, so that they need not wait for a pause of the other burst. */
+ * the last one, up to LAST_PAUSE. A report that comes later than QUIET after the last answer begins a new burst.
+ * Reports about our own NICs and rules are a burst of their own, so that they need not wait for a pause of the other
+ * burst. */
 #define FIRST_PAUSE (20 * 1000)
 #define LAST_PAUSE (500 * 1000)
 #define QUIET G_USEC_PER_SEC
-/* After a look, --watch rests three times as long as the look took. So with thousands of addresses that come and go
- * without end, it takes at most a quarter of a core. */
+/* After a look, --watch rests three times as long as the look took, up to LONGEST_REST. So even while thousands of
+ * addresses come and go, it takes at most a quarter of a core, unless a look takes longer than a third of LONGEST_REST.
+ */
 #define REST 3
 #define LONGEST_REST (2 * G_USEC_PER_SEC)
 
@@ -66,26 +68,26 @@ typedef struct {
     gint64 due;     /* when to look again; NEVER: not before something happens */
     gint64 looking; /* when the last look began */
     gint64 rest;    /* how long to rest after the last look */
-    Burst any;      /* all reports */
+    Burst any;      /* reports that are not `ours`; every look answers them */
     Burst ours;     /* reports about our NICs, and about deletions of what is ours */
     gboolean own;   /* since the last look, `ours` had a report, or we changed something */
     gint64 retry;   /* how long to wait after the last failure; 0: the last look did not fail */
     gint64 alive;   /* when to give systemd a sign of life; NEVER: systemd expects none */
     GArray *backoff;
-    GArray *missing;     /* IbhKnownRail: the rails that were missing when this was last known */
+    GArray *missing;     /* `missed` of the last run that had it */
     GString *complained; /* the warnings of the last run, so that none is printed twice */
 
     /* the results of the last run, which may have ended before it had them */
     IbhFocus focus; /* without candidates: no result */
     guint32 port;   /* the netlink port of its changes; 0: no result */
     GArray *away;   /* Away: the NICs that it left alone */
-    GArray *missed; /* IbhKnownRail: the rails that are missing; NULL: no result */
+    GArray *missed; /* IbhKnownRail: the rails that could be missing, and whether they are; NULL: no result */
 } Watch;
 
 /* ---- functions that a run calls ---- */
 
-/* Makes the run use the configuration in force, unless a reload was asked for. An editor may not have finished with the
- * files, so a change waits until --apply, a reload or a hook puts it into force. */
+/* Makes the run use the configuration in force, unless a reload was asked for and the files are good. An editor may not
+ * have finished with the files, so a change waits until --apply, a reload or a hook puts it into force. */
 static void configure(gpointer data, IbhRun *run)
 {
     Watch *watch = data;
@@ -122,7 +124,8 @@ static gboolean leaves_alone(gconstpointer data, const IbhUnit *unit)
 /* Notes a change of this run. Warns if another program undoes our changes again and again. */
 static void on_change(Watch *watch, const IbhOp *op)
 {
-    /* If the NIC's addresses changed, a hook rightly deleted what --watch adds now. */
+    /* If the NIC's link or addresses changed, the process that deleted this may be a hook of ours, which was right at
+     * that moment. That is no fight, so it does not count. */
     const guint32 taker = ibh_numbers_have(watch->events.moved, op->ifindex) ? 0 : ibh_events_taker(&watch->events, op);
     const int seconds = ibh_backoff_note(watch->backoff, op, taker != 0, watch->looking);
     const gboolean is_spread = op->unit.kind == IBH_UNIT_SPREAD;
@@ -170,13 +173,13 @@ static void after_run(gpointer data, IbhRun *run, const IbhOutcome *outcome)
     watch->port = nl_socket_get_local_port(run->netlink->socket);
     ibh_focus_find(&watch->focus, run->rails);
     watch->missed = ibh_missing_find(run->rails, run->config, run->sysfs, TRUE);
-    watch->reload = FALSE; /* the run has put the configuration of the files into force */
+    watch->reload = FALSE; /* the files are in force now; or they are bad, and the run has warned of them */
 }
 
 /* ---- the lock, which tells hooks that --watch runs ---- */
 
-/* If another --watch has the lock, the next look tries again, and if that one ends meanwhile and takes its file away,
- * the file that was opened here is worth nothing. */
+/* If another --watch has the lock, the next look tries again. If the other one ended between open() and flock(), it has
+ * removed the file, and a lock on a removed file tells hooks nothing. */
 static void hold_lock(Watch *watch)
 {
     struct stat file;
@@ -204,8 +207,8 @@ static void remove_lock(const Watch *watch)
 
 /* ---- looking ---- */
 
-/* Sets when to look because of a report. A report about our own NICs that comes just after a look also waits for that
- * look's rest, so that one look covers the whole change of a network manager. */
+/* Sets when to look because of a report. A report that comes just after a look waits for the rest after that look, even
+ * if the report is about our own NICs: so one look covers the whole change of a network manager. */
 static void on_event(Watch *watch, gboolean ours, gint64 now)
 {
     Burst *burst = ours ? &watch->ours : &watch->any;
