@@ -52,15 +52,15 @@ gboolean ibh_rail_has_other_table(IbhSubject *about)
 gboolean ibh_nic_is_held(IbhSubject *about)
 {
     const IbhRails *rails = about->check->rails;
-    gboolean is_last = TRUE;
+    gboolean has_rails = FALSE;
 
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics)
-        is_last &= nic->status != IBH_NIC_RAIL;
+        has_rails |= nic->status == IBH_NIC_RAIL;
     ibh_subject_say(about, "then=%s", about->nic->kept ? "" : ": until then it is not a rail");
-    about->owner = is_last ? "" : NULL;
+    about->owner = has_rails ? NULL : "";
     about->remedy = about->nic->kept ? "correct the configuration, then: sudo ib-hook --apply --confirm 60"
-                    : is_last        ? "$ ib-hook --apply"
-                                     : NULL;
+                    : has_rails      ? NULL
+                                     : "$ ib-hook --apply";
     return about->nic->status == IBH_NIC_HELD;
 }
 
@@ -87,8 +87,8 @@ static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *a
     return 0;
 }
 
-/* TRUE if a kept NIC has rules, but an event has removed the route in their table. We do not compare with the
- * configuration, which has no effect on a kept NIC. */
+/* TRUE if a kept NIC has rules, but the route in their table is gone, and packets leave through another NIC. We do not
+ * compare with the configuration, which has no effect on a kept NIC. */
 gboolean ibh_nic_is_kept_astray(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
