@@ -6,14 +6,14 @@
 
 #include <sys/socket.h>
 
-#define ANSWERS_NOTHING 8 /* the arp_ignore that answers no request; 3 to 7 ignore nothing that matters here */
+#define ANSWERS_NOTHING 8 /* the arp_ignore that answers no request; all others above 2 ignore nothing that matters */
 
 gboolean ibh_rail_answers_nothing(IbhSubject *about)
 {
     const int own = about->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
 
     ibh_subject_say(about, "value=%d", own);
-    return own >= ANSWERS_NOTHING && ibh_nic_serves_family(about->nic, AF_INET);
+    return own == ANSWERS_NOTHING && ibh_nic_serves_family(about->nic, AF_INET);
 }
 
 gboolean ibh_rail_has_value_of_all(IbhSubject *about)
@@ -23,10 +23,10 @@ gboolean ibh_rail_has_value_of_all(IbhSubject *about)
     if (all <= 2 || all < about->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] || ibh_rail_answers_nothing(about))
         return FALSE;
     ibh_subject_say(about, "value=%d\neffect=%s", all,
-                    all >= ANSWERS_NOTHING
+                    all == ANSWERS_NOTHING
                         ? "peers get no answer to ARP requests, and cannot reach it"
                         : "it answers ARP for other NICs' addresses, and peers send to the wrong one");
-    about->severity = all >= ANSWERS_NOTHING ? IBH_ERROR : IBH_WARNING;
+    about->severity = all == ANSWERS_NOTHING ? IBH_ERROR : IBH_WARNING;
     return TRUE;
 }
 
