@@ -9,7 +9,8 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* TRUE if a route leads through this NIC to a network that is not one of its subnets. */
+/* TRUE if a route leads through this NIC to a network that is not one of the NIC's subnets. Of a multipath route, only
+ * the first next hop counts. */
 static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int family)
 {
     IBH_EACH_ROUTE (route, check) {

@@ -78,8 +78,10 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     /* An error route of a foreign rule may refuse a part of the subnet, or other networks, but not the whole subnet. */
     if (got->refused && question->is_foreign)
         return route && (!near || route->dst.length > near->subnet.length) ? IBH_RIGHT : IBH_WRONG;
+    if (got->refused && ideal->refused)
+        return ideal->route ? IBH_DOUBTFUL : IBH_RIGHT;
     if (got->refused)
-        return !ideal->refused ? IBH_WRONG : ideal->route ? IBH_DOUBTFUL : IBH_RIGHT;
+        return IBH_WRONG;
     if (route->type != RTN_UNICAST) /* a single address on lo may belong to a service */
         return route->type == RTN_LOCAL && route->protocol == RTPROT_KERNEL && route->dst.length == bits ? IBH_NOTED
                                                                                                          : IBH_WRONG;

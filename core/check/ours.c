@@ -139,12 +139,14 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
     g_autoptr(GString) state = g_string_new(NULL);
     char dst[IBH_PREFIX_STRLEN];
 
-    if (first->type == IBH_OP_SYSCTL_SET)
+    if (first->type == IBH_OP_SYSCTL_SET) {
+        /* rp_filter drops packets in strict mode (1); the ARP values have these effects if they are lower than ours. */
+        const gboolean has_effect = first->key == IBH_SYSCTL_RP_FILTER ? first->from == 1 : first->from < first->to;
+
         return g_strdup_printf("it %s: %s=%d instead of %d",
-                               (first->key == IBH_SYSCTL_RP_FILTER ? first->from == 1 : first->from < first->to)
-                                   ? effects[first->key]
-                                   : "has another value than it should",
+                               has_effect ? effects[first->key] : "has another value than it should",
                                ibh_sysctl_name(first->key), first->from, first->to);
+    }
     if (first->type >= IBH_OP_RULE_DEL) {
         g_autofree char *why = ibh_op_why(check->rails, first);
 

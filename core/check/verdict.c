@@ -294,16 +294,19 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
         return;
     met.selectors &= ~(guint)(SELECTIVE | IBH_SELECT_OIF);
     IBH_EACH (const IbhQuestion, question, check->questions) {
-        if (question->kind == IBH_ASK_LEAVES && ibh_rule_matches(snapshot, &met, &question->lookup) &&
-            !ibh_rule_matches(snapshot, rule, &question->lookup))
-            ibh_check_add_finding(
-                check, question->nic, "foreign-rule", text,
-                ibh_remedy_advice("RDMA hardware needs no change; to see where the packets of this rule go: ip route "
-                                  "get PEER from ADDRESS, with the rule's mark, uid or ipproto"),
-                "%s is checked before ib-hook's rules, but matches only packets with its mark, TOS, uid, ipproto or "
-                "port, which look-ups of RDMA hardware do not have",
-                text)
-                ->severity = IBH_INFO;
+        IbhFinding *finding;
+
+        if (question->kind != IBH_ASK_LEAVES || !ibh_rule_matches(snapshot, &met, &question->lookup) ||
+            ibh_rule_matches(snapshot, rule, &question->lookup))
+            continue;
+        finding = ibh_check_add_finding(
+            check, question->nic, "foreign-rule", text,
+            ibh_remedy_advice("RDMA hardware needs no change; to see where the packets of this rule go: ip route "
+                              "get PEER from ADDRESS, with the rule's mark, uid or ipproto"),
+            "%s is checked before ib-hook's rules, but matches only packets with its mark, TOS, uid, ipproto or "
+            "port, which look-ups of RDMA hardware do not have",
+            text);
+        finding->severity = IBH_INFO;
     }
 }
 

@@ -243,9 +243,10 @@ gboolean ibh_subject_find_proxied(IbhSubject *about)
     if (!nic->link->forwarding || question->kind != IBH_ASK_UNBOUND || question->lookup.to.family != AF_INET ||
         !ibh_nic_serves_subnet(rail, &question->piece))
         return FALSE;
-    if (nic->status == IBH_NIC_RAIL
-            ? !ibh_nic_serves_subnet(nic, &question->piece)
-            : nic->link->type != rail->link->type || !ibh_nic_must_be_silent(about->check->rails, nic))
+    if (nic->status == IBH_NIC_RAIL && !ibh_nic_serves_subnet(nic, &question->piece))
+        return FALSE;
+    if (nic->status != IBH_NIC_RAIL &&
+        (nic->link->type != rail->link->type || !ibh_nic_must_be_silent(about->check->rails, nic)))
         return FALSE;
     about->ip = &question->lookup.to;
     about->route = find_forwarding(about->check, nic, about->ip);
