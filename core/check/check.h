@@ -29,19 +29,20 @@ typedef struct IbhQuestion {
     const IbhNic *nic;
     IbhPrefix piece;
     gboolean is_foreign; /* foreign rules route the packet */
-    guint on_link; /* if the rail's address has no subnet: the length of the main table's prefix around the address;
-                      else 0 */
+    guint on_link; /* of a packet to the link of an address that has no subnet: the length of the main table's prefix
+                      around that address; else 0 */
     IbhLookup lookup;
     gboolean asked;       /* the kernel is asked this question; else the answer to `representative` counts */
     guint representative; /* the index of the question that is asked for this class */
-    IbhTrace got; /* what rules and routes decide; if that is wrong even with all our rules and routes in place, what
-                     they decide then */
+    IbhTrace got; /* what the walk finds, with the route that the kernel has chosen; if the packet would go wrong even
+                     with all our rules and routes in place, what the walk finds with these */
     /* Set when the question has been answered: */
-    IbhGrade grade;         /* of `got`: ibh_question_grade() */
+    IbhGrade grade;         /* of `got`; IBH_RIGHT if --apply repairs the packet, IBH_DOUBTFUL if the kernel's answer
+                               fits no route that was read */
     gboolean small_mtu;     /* the way is right, but a foreign route has a smaller MTU than the main table or the NIC */
-    IbhOwner owner;         /* the cause, if the grade is not IBH_RIGHT */
+    IbhOwner owner;         /* the foreign rule or route that is the cause; empty if none is */
     gboolean is_explained;  /* a finding is about the packet */
-    gboolean apply_repairs; /* the packet goes wrong only because some of our rules or routes are missing */
+    gboolean apply_repairs; /* the packet goes wrong only because our rules or routes are missing, altered or stale */
 } IbhQuestion;
 
 /* A prefix for which the same rules and routes decide, without the smaller pieces inside. */
@@ -87,18 +88,20 @@ void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *misse
 /* Adds findings about sections of the configuration that match no interface and no missing rail. */
 void ibh_rails_judge_sections(const IbhRails *rails, const IbhConfig *config, const GArray *missed,
                               GPtrArray *findings);
-/* Returns how many letters have to be inserted, removed or replaced to turn `word` into `name`. */
+/* Returns how many letters have to be inserted, removed or replaced to turn `word` into `name`; G_MAXUINT if one of the
+ * two has more than 32. */
 guint ibh_text_count_slips(const char *word, const char *name);
 
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 /* TRUE if one of the NIC's served addresses is in exactly this subnet. */
 gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
-/* Sets the shortest prefix around a single address that the main table has on the NIC's link. FALSE if there is none,
- * or if the address has a subnet. */
+/* Sets the shortest prefix around a single address that the main table has on the NIC's link; the default does not
+ * count. FALSE if there is none, or if the address has a subnet. */
 gboolean ibh_check_find_link(const IbhCheck *check, const IbhAddress *address, IbhPrefix *ret_prefix);
 /* TRUE if the NIC has an address of this family for which we want rules and routes. */
 gboolean ibh_nic_programs_family(const IbhNic *nic, int family);
-/* TRUE if foreign rules route packets from this address to `to`: the longest prefix of T that contains `to` decides. */
+/* TRUE if foreign rules route packets from this address to `to`: the pair with the longest prefix that contains `to`
+ * decides. If no pair contains it, TRUE if foreign rules route all pairs of the address. */
 gboolean ibh_nic_leaves_to_others(const IbhNic *nic, const IbhAddress *address, const IbhIp *to);
 /* TRUE if the check asks about packets from this address of the NIC to other hosts. */
 gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const IbhIp *from);
@@ -108,7 +111,7 @@ const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip);
 /* ---- models.c: the host's routing as it is, as it should be, and as it would be with all our rules and routes ---- */
 
 typedef enum {
-    IBH_MODEL_IDEAL,   /* as it should be: table local, the rules and routes that we want, main, default */
+    IBH_MODEL_IDEAL,   /* as it should be: our addresses, the rules and routes that we want, main, default */
     IBH_MODEL_ACTUAL,  /* the snapshot and the facts */
     IBH_MODEL_REPAIRED /* as after --apply: our rules and routes replaced by those that we want; no link has our mark as
                           its group */
@@ -125,17 +128,17 @@ IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind);
 gboolean ibh_check_walk_into(const IbhCheck *check, const IbhNic *nic, const IbhIp *from, const IbhPrefix *prefix,
                              IbhQuestion *ret_question);
 
-/* Loops over the routes of the facts, then over those of the snapshot; `break` leaves only one of the two lists. The
- * facts come first because they have whole tables in the kernel's order, and among routes with the same prefix and
+/* Loops over the routes of the facts, then over those of the snapshot; `break` ends the loop over one list only.
+ * The facts come first because they have whole tables in the kernel's order, and among routes with the same prefix and
  * metric the first counts. */
 #define IBH_EACH_ROUTE(x, check)                                                                                       \
     for (int x##_list = 0; x##_list < 2; x##_list++)                                                                   \
         IBH_EACH (const IbhRoute, x, x##_list ? (check)->rails->snapshot->routes : (check)->facts->routes)
 
-/* TRUE for our rules, and for those that every host has. */
+/* TRUE for our rules, for rules that lead to table local or to VRFs, and for all rules from the priority of main on. */
 gboolean ibh_rule_is_expected(const IbhRule *rule);
 
-/* TRUE if the kernel made the entry without asking: on a link without ARP, or for a multicast address. */
+/* TRUE if the kernel made the entry without asking: on a link without ARP, or for a multicast or broadcast address. */
 gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour);
 
 /* TRUE if the packet does not go right, and this is the owner. */
@@ -162,7 +165,7 @@ char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question);
 char *ibh_question_metrics_text(const IbhQuestion *question);
 /* "but 172.16.34.0/26 through eth0: route …", to append to a text that says where the NIC's other packets go */
 char *ibh_question_exception_text(const IbhCheck *check, const IbhQuestion *question);
-/* TRUE if the packet leaves through another NIC than its own. */
+/* TRUE if a packet of the kind IBH_ASK_LEAVES can leave through another NIC than its own. */
 gboolean ibh_question_goes_astray(const IbhQuestion *question);
 
 /* ---- what several judges use ---- */
@@ -180,12 +183,13 @@ void ibh_check_judge_ours(IbhSubject *about);
 void ibh_script_judge(IbhSubject *about, const IbhScript *script);
 void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed); /* a known rail that is missing, or down */
 
-/* Returns the table of the route that decides in the rail's subnet; 0 if it is not known. */
+/* Returns the table of the route that decides in the rail's subnet or, for an address without a subnet, on its link; 0
+ * if no packet was followed there. */
 guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic);
-/* Sets the host (`ip`) for which the NIC might answer ARP as a proxy, and the route there. FALSE if the NIC does not
- * forward, or if its wire does not have the subnet of the question. */
+/* Sets `ip` to a host for which the NIC might answer ARP as a proxy, and `route` to the route there (NULL: none). FALSE
+ * if the NIC does not forward, or if the question is not about a whole subnet on its wire. */
 gboolean ibh_subject_find_proxied(IbhSubject *about);
-/* TRUE if the IPv6 MTU is smaller than the link's, and no configuration asks for that. */
+/* TRUE if the IPv6 MTU is smaller than the link's, and accept_ra_mtu=0 does not say that this is on purpose. */
 gboolean ibh_link_has_lowered_mtu6(const IbhLink *link);
 gboolean ibh_link_has_lladdr(const IbhLink *link, const guint8 *lladdr, guint length);
 gboolean ibh_link_is_missed(const GArray *missed, const IbhLink *link);
@@ -193,7 +197,8 @@ gboolean ibh_link_is_missed(const GArray *missed, const IbhLink *link);
 IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *question);
 const char *ibh_known_manager(const IbhFacts *facts, const IbhKnownRail *known); /* NULL if not known */
 char *ibh_known_pci(const IbhKnownRail *known); /* "0000:81:00.1", or NULL if not known; the caller frees it */
-/* Returns an address that a usable rail had, if the rail now has no address of this family; else NULL. */
+/* Returns an address that a usable rail had, if the rail now has no address of this family, and the family is not
+ * switched off; else NULL. */
 const IbhIp *ibh_check_find_lost_address(const IbhCheck *check, const IbhNic *nic, int family);
 
 /* TRUE if the prefix lies in a subnet of a rail. */
@@ -201,19 +206,21 @@ gboolean ibh_rails_own_prefix(const IbhRails *rails, const IbhPrefix *prefix);
 
 /* ---- grades.c, fixes.c: from a packet that goes wrong to its owner, and how to delete the owner ---- */
 
-/* TRUE if both packets are refused, or if their routes have the same type, link and gateway. */
+/* TRUE if both packets are refused, or if their routes have the same type, link, gateway and next hops. */
 gboolean ibh_trace_is_same_way(const IbhTrace *a, const IbhTrace *b);
 gboolean ibh_route_has_same_metrics(const IbhRoute *a, const IbhRoute *b);
 /* TRUE if the way and the metrics (mtu, advmss, …) are the same. */
 gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b);
-/* TRUE for a bridge, dummy or tunnel that has no NIC as a port: its packets reach no peer of the rails. */
+/* TRUE for a bridge, dummy or tunnel that is not a candidate and has no NIC as a port: its packets reach no peer of the
+ * rails. */
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
-/* TRUE if the packet leaves through a gateway of another rail, and the rp_filter of its own rail drops the answer. */
+/* TRUE if the main table sends the packet through a gateway of another rail, and the rp_filter of its own rail drops
+ * the answer. */
 gboolean ibh_question_loses_answers(const IbhCheck *check, const IbhQuestion *question);
-void ibh_question_grade(const IbhCheck *check, IbhQuestion *question); /* sets the grade of question->got */
+void ibh_question_grade(const IbhCheck *check, IbhQuestion *question); /* sets `grade` and `small_mtu`, from `got` */
 
-/* Returns the rule or route that makes the packet go wrong. Both members are NULL if that is one of ours, or if the
- * packet meets none. */
+/* Returns the rule or route that makes the packet go wrong. Both members are NULL if no foreign route and no
+ * unexpected rule (ibh_rule_is_expected()) is to blame. */
 IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question);
 
 /* Returns the commands that correct all packets of this owner and change nothing else; or, if they would change

@@ -246,8 +246,8 @@ gboolean ibh_route_leads_through(const IbhRoute *route, int ifindex)
     return route->hops || route->ifindex == ifindex;
 }
 
-/* Returns the link of the route if the rule suppresses the group of that link, else NULL. For a multipath route, the
- * kernel looks at the first link only. */
+/* Returns the link of the route if the rule suppresses the group of that link, else NULL. For a multipath route, IPv4
+ * looks at the first link only; IPv6 looks at that of the next hop which it picks, and we at the first. */
 static const IbhLink *find_suppressed_link(const IbhFib *fib, const IbhRule *rule, const IbhRoute *route)
 {
     const IbhLink *link = rule->suppress_ifgroup >= 0 ? ibh_snapshot_link(fib->snapshot, route->ifindex) : NULL;
@@ -265,7 +265,7 @@ static gboolean is_suppressed(const IbhFib *fib, const IbhRule *rule, const IbhR
 }
 
 /* Returns the cached route to `to` that the kernel made from the route `by`, or NULL. The prefix of a cached route is a
- * single host, so a rule that suppresses `by` by its prefix length does not suppress the cached route. */
+ * single host, so a rule that suppresses `by` because of its length does not suppress the cached route. */
 static const IbhRoute *find_cached(const IbhFib *fib, const IbhRule *rule, const IbhRoute *by, const IbhIp *to)
 {
     const IbhPrefix host = ibh_prefix_of_host(to);
@@ -302,17 +302,17 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
     guint32 next = 0;
     guint at[2] = {0};
 
-    for (const IbhRule *rule; (rule = next_rule(lists, at));) {
+    for (const IbhRule *rule = next_rule(lists, at); rule; rule = next_rule(lists, at)) {
         const IbhRoute *route;
 
         if (rule->priority < next || is_ignored(fib, rule, NULL))
             continue;
-        if (rule->selectors &
-            IBH_SELECT_OTHER) { /* note the rule if it matches without the selectors that we do not know */
-            IbhRule told = *rule;
+        /* Note a rule that may match: its other selectors match, or it has "not". */
+        if (rule->selectors & IBH_SELECT_OTHER) {
+            IbhRule known = *rule;
 
-            told.selectors &= ~(guint)(IBH_SELECT_OTHER | IBH_SELECT_NOT);
-            if ((rule->selectors & IBH_SELECT_NOT) || ibh_rule_matches(fib->snapshot, &told, packet))
+            known.selectors &= ~(guint)(IBH_SELECT_OTHER | IBH_SELECT_NOT);
+            if ((rule->selectors & IBH_SELECT_NOT) || ibh_rule_matches(fib->snapshot, &known, packet))
                 trace.unknown += (gsize)rule;
         }
         if (!ibh_rule_matches(fib->snapshot, rule, packet) || rule->action == FR_ACT_NOP)
@@ -329,8 +329,10 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
             return trace;
         route = ibh_fib_find(fib, rule->table, &packet->to, packet->to.family == AF_INET ? packet->bound : 0);
         if (route && route->type == RTN_THROW) {
-            if (!trace.thrown && (trace.thrown = find_route(fib, rule->table, &packet->to, 0, FALSE)))
-                trace.thrower = route;
+            if (!trace.thrown) {
+                trace.thrown = find_route(fib, rule->table, &packet->to, 0, FALSE);
+                trace.thrower = trace.thrown ? route : NULL;
+            }
             continue;
         }
         if (route && is_suppressed(fib, rule, route)) {

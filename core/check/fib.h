@@ -44,13 +44,13 @@ void ibh_fib_set_without(IbhFib *fib, const GArray *without);
 /* From now on, walks treat links whose group is our mark as links of the default group. */
 void ibh_fib_regroup(IbhFib *fib);
 
-/* Walks a packet as RDMA hardware asks for its route: mark 0, user 0, TOS 0, no protocol, no port. With `iif`, the
+/* Walks a packet as the RDMA stack looks up its route: mark 0, user 0, TOS 0, no protocol, no port. With `iif`, the
  * packet comes in through that link. */
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet);
 /* Returns the best route of a table, or NULL; if `bound` is not 0, the best one through this link. */
 const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to, int bound);
 
-/* TRUE if the rule matches the packet. A rule with a selector that we do not know never matches. */
+/* TRUE if the rule matches the packet. A rule for VRFs, or with a selector that we do not know, never matches. */
 gboolean ibh_rule_matches(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet);
 IbhPrefix ibh_prefix_of_world(int family); /* 0.0.0.0/0 or ::/0 */
 /* TRUE if all live next hops of the route are on this link. */

@@ -223,8 +223,8 @@ static gboolean find_harm(const IbhCheck *check, Effect *harm)
     return FALSE;
 }
 
-/* Finds a packet of the rails that the fix would give other metrics. It may go another way after the fix, but who set
- * the metrics may know what the wire carries. FALSE if there is none. */
+/* Finds a packet of the rails that the fix would give other metrics. The packet may go another way after the fix, but
+ * whoever set the metrics may know what the wire carries. FALSE if there is none. */
 static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -298,6 +298,7 @@ IbhRemedy ibh_check_find_fix(IbhCheck *check, const IbhOwner *owner)
         g_array_append_val(check->without, next);
         is_proved = !find_next(check, owner, &next);
     }
+    /* Nobody needs a cached route: the kernel learns it again. */
     IBH_EACH_BACK (const IbhOwner, gone, check->without) {
         if (gone->route && gone->route->cached)
             IBH_REMOVE(IbhOwner, gone, check->without);

@@ -9,7 +9,8 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* TRUE if a route leads through this NIC to a network that is not one of its subnets. */
+/* TRUE if a route leads through this NIC to a network that is not one of the NIC's subnets. Of a multipath route, only
+ * the first next hop counts. */
 static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int family)
 {
     IBH_EACH_ROUTE (route, check) {
@@ -24,8 +25,8 @@ static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int fami
     return FALSE;
 }
 
-/* Returns why the NIC reaches one peer at most, or NULL. A subnet for two hosts is a reason only with manage=yes and
- * gateway=auto; for other rails it is an ordinary cable. */
+/* Returns why the NIC reaches one peer at most, or NULL. The first subnet decides. A subnet for two hosts is a reason
+ * only with manage=yes and gateway=auto; for other rails it is an ordinary cable. */
 static const char *why_no_room(const IbhNic *nic, int family)
 {
     gboolean may_have_gateway = nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO;
@@ -49,8 +50,8 @@ gboolean ibh_nic_programs_family(const IbhNic *nic, int family)
 }
 
 /* Returns why the rail lacks a gateway that it needs in this family, or NULL. The reasons: gateway= does not name
- * another host in the rail's subnets; remote= without via needs a default route that the rail lacks; the rail's subnets
- * have room for one peer only. */
+ * another host in the rail's subnets; remote= without via needs a default route that the rail lacks; the rail reaches
+ * one peer at most. */
 static const char *why_missing(const IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -154,7 +155,7 @@ gboolean ibh_rail_leaves_through_other(IbhSubject *about)
 #define GATEWAYS_NAMED 4 /* at most, for one address: a routing protocol may have hundreds */
 
 /* TRUE if the main table sends packets of this address to a network behind a gateway of another rail. All networks
- * behind one gateway share a finding. Other questions are about networks inside the rail's subnets and remote=. */
+ * behind one gateway share a finding. No question of check->questions is about such a network. */
 gboolean ibh_route_leads_through_sibling(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

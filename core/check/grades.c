@@ -72,14 +72,16 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     const guint bits = ibh_ip_bits(&question->lookup.to);
     const IbhNic *by;
 
-    /* Without a route, IPv4 sends packets of a socket that is bound to a NIC directly to the NIC's link. */
+    /* If the look-up fails, IPv4 sends packets of a socket that is bound to a NIC directly to the NIC's link. */
     if (got->refused && question->lookup.bound && near && question->lookup.to.family == AF_INET)
         return IBH_RIGHT;
-    /* Foreign rules may refuse a part of the subnet, or other networks, but not the whole subnet. */
+    /* An error route of a foreign rule may refuse a part of the subnet, or other networks, but not the whole subnet. */
     if (got->refused && question->is_foreign)
         return route && (!near || route->dst.length > near->subnet.length) ? IBH_RIGHT : IBH_WRONG;
+    if (got->refused && ideal->refused)
+        return ideal->route ? IBH_DOUBTFUL : IBH_RIGHT;
     if (got->refused)
-        return !ideal->refused ? IBH_WRONG : ideal->route ? IBH_DOUBTFUL : IBH_RIGHT;
+        return IBH_WRONG;
     if (route->type != RTN_UNICAST) /* a single address on lo may belong to a service */
         return route->type == RTN_LOCAL && route->protocol == RTPROT_KERNEL && route->dst.length == bits ? IBH_NOTED
                                                                                                          : IBH_WRONG;
@@ -90,7 +92,7 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     /* The main table leads the whole link of the address through another NIC. */
     if (question->on_link && route->dst.length <= question->on_link)
         return IBH_WRONG;
-    if (!near && !question->on_link) /* inside remote=, longer prefixes of the main table win, through any NIC */
+    if (!near && !question->on_link) /* outside of the subnets, longer prefixes of main win, through any NIC */
         return IBH_NOTED;
     if (route->hops)
         return IBH_DOUBTFUL;
@@ -109,17 +111,20 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
 }
 
 /* Grades traffic without a source address to a rail's subnet (that of `near`). The main table should send it to a wire:
- * through a rail, or through another NIC, which we note. If the main table has no route to the subnet, or a default
- * route that refuses, the manager wants that. Longer prefixes win. */
+ * through a rail, or through another NIC, which we note. We also note if the main table has no route to the subnet, or
+ * only a default route that refuses: that is the manager's choice. Longer prefixes win. */
 static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                               const IbhAddress *near)
 {
     const IbhTrace *got = &question->got;
     const guint length = ideal->route ? ideal->route->dst.length : 0, own = near->subnet.length;
+    /* An error route counts unless it is the default; so does a route that a throw hides. */
+    const gboolean has_route =
+        (ideal->route && length >= own) || (ideal->refused && length) || (ideal->thrown && ideal->thrown->dst.length);
     const IbhPrefix host = ibh_prefix_of_host(&question->lookup.to);
     const IbhNic *nic;
 
-    if ((length < own || !ideal->route) && !(ideal->refused && length) && !(ideal->thrown && ideal->thrown->dst.length))
+    if (!has_route)
         return IBH_NOTED;
     if (got->refused)
         return ideal->refused ? IBH_DOUBTFUL : IBH_WRONG;
@@ -151,8 +156,8 @@ gboolean ibh_question_loses_answers(const IbhCheck *check, const IbhQuestion *qu
            ibh_sysctl_effective(check->rails->snapshot, key, question->nic->link->sysctl[key]) == 1;
 }
 
-/* TRUE if a foreign route gives the packet a smaller MTU than the route of the main table, or, if that has none, than
- * the NIC. */
+/* TRUE if a foreign route through the packet's own NIC has a smaller MTU than the route that should decide or, if that
+ * route has no MTU, than the NIC. */
 static gboolean has_small_mtu(const IbhQuestion *question, const IbhTrace *ideal)
 {
     const IbhRoute *route = question->got.route;

@@ -10,6 +10,6 @@
 /* Parses the text of an IbhConfig. NULL if the text is invalid, or names a table that rt_tables no longer has. */
 IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLookup lookup);
 
-/* Returns the configuration in force if it differs from `files`, or NULL if `files` is in force. `files` is NULL if the
- * files are invalid. */
+/* Returns the configuration in force if it differs from `files`; NULL if `files` is in force, or if the state has no
+ * valid configuration. `files` is NULL if the files are invalid. */
 IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files, IbhTableLookup lookup);

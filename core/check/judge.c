@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Goes through the table of findings (rows.c) in the order of a report: missing rails; each NIC; packets; our rules and
- * routes; the managers, hooks and scripts that keep these in place.
+ * routes; the managers, hooks and scripts that keep these in place or spoil them.
  */
 #include "check/rows.h"
 

@@ -9,7 +9,7 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-#define ROUTES_MAX 10000 /* of one table; a routing protocol may add more, which we do not judge */
+#define ROUTES_MAX 10000 /* if a table has more, as with a routing protocol, we read none of them */
 #define CACHED_MAX 256   /* each adds a question for each rail, and may become a finding */
 
 /* Reads tables that an event does not need into the facts: those of foreign rules, main and local. Reads the error
@@ -87,6 +87,8 @@ static gboolean look_into_cache(const IbhRails *rails, IbhFacts *facts, IbhNetli
 
 static void look_at_settings(const IbhRails *rails, IbhFacts *facts)
 {
+    static const char *const protocols[] = {"ipv4", "ipv6"};
+
     facts->hash_policy = MAX(ibh_sysctl_read("ipv4/fib_multipath_hash_policy"), 0);
     facts->proxy_arp = ibh_sysctl_read("ipv4/conf/all/proxy_arp") > 0;
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
@@ -94,10 +96,10 @@ static void look_at_settings(const IbhRails *rails, IbhFacts *facts)
 
         if (nic->status != IBH_NIC_RAIL)
             continue;
-        for (int six = 0; six <= 1; six++) {
-            if (ibh_sysctl_read("ipv%c/neigh/%s/mcast_solicit", six ? '6' : '4', link->name) == 0 &&
-                ibh_sysctl_read("ipv%c/neigh/%s/app_solicit", six ? '6' : '4', link->name) == 0)
-                g_array_append_val(facts->mute[six], link->ifindex);
+        for (gsize i = 0; i < G_N_ELEMENTS(protocols); i++) {
+            if (ibh_sysctl_read("%s/neigh/%s/mcast_solicit", protocols[i], link->name) == 0 &&
+                ibh_sysctl_read("%s/neigh/%s/app_solicit", protocols[i], link->name) == 0)
+                g_array_append_val(facts->mute[i], link->ifindex);
         }
         if (ibh_sysctl_read("ipv6/conf/%s/disable_ipv6", link->name) == 1)
             g_array_append_val(facts->no_ipv6, link->ifindex);

@@ -18,8 +18,9 @@ gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *
 /* Asks the kernel how it would route a packet. */
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error);
 
-/* Fills in the managers of all links, why they do not call our hook, and hand-written scripts. `sysfs` replaces /sys. A
- * manager whose files cannot be read is unknown. */
+/* Fills in the managers of all links, why they do not call our hook, hand-written scripts, and whether --watch runs;
+ * nothing in another network namespace than that of process 1. `sysfs` replaces /sys. A manager whose files cannot be
+ * read is unknown. */
 void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts *facts);
 
 /* The function that nm.so exports. For each IbhManager that is NetworkManager, sets the name of the connection, and

@@ -161,10 +161,10 @@ static void find_why_not_called(IbhTree *tree, const char *const *places, const 
 #define PICKLED "(?:\\x8c#|X#\\x00{3})(@)" /* a name pickled by Python, after its length in one byte or in four */
 
 /* The first row whose file mentions the link wins. NetworkManager calls a NIC "managed" even if another manager
- * configures the NIC and NetworkManager only watches, so its row is behind those. RHEL's network scripts keep no state:
- * they configure a NIC that has an ifcfg file, unless NetworkManager, which reads these files too, manages it.
- * ifupdown2 keeps its state in a directory that any user could have made and that outlives a boot, so we also need its
- * lock, which does not. */
+ * configures the NIC and NetworkManager only watches, so its row is behind the rows of such managers. RHEL's network
+ * scripts keep no state: they configure a NIC that has an ifcfg file, unless NetworkManager, which reads these files
+ * too, manages it. ifupdown2 keeps its state in a directory that any user could have made and that outlives a boot, so
+ * we also need its lock, which does not. */
 static const struct {
     const char *name;
     const char *file;     /* @ stands for the link's name, # for its index */

@@ -123,7 +123,8 @@ static char *say_hardware(const IbhCheck *check, const IbhKnownRail *known, gboo
     return g_string_free(text, FALSE);
 }
 
-/* Sets the word for what a missing rail means: its address is not reachable, unless another NIC has it now. */
+/* Sets the word {consequence}: which address of the missing rail is not reachable. If the rail's NIC is gone, addresses
+ * that other NICs have now are reachable. */
 static void say_consequence(IbhSubject *about)
 {
     const IbhKnownRail *missed = about->missed;
@@ -167,8 +168,8 @@ void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed)
         return;
     about->missed = missed;
     about->iface = has_lost_its_name ? "" : iface;
-    if (missed->why == IBH_LACKS_CARRIER ||
-        missed->why == IBH_LACKS_ADDRESS) { /* a finding about its port may say more */
+    /* A finding about the rail's port may say more. */
+    if (missed->why == IBH_LACKS_CARRIER || missed->why == IBH_LACKS_ADDRESS) {
         about->finding = ibh_findings_find(about->findings, "port-not-active", iface, NULL);
         if (!about->finding)
             about->finding = ibh_findings_find(about->findings, "sm-missing", iface, NULL);
@@ -195,7 +196,9 @@ const IbhIp *ibh_check_find_lost_address(const IbhCheck *check, const IbhNic *ni
         (family == AF_INET6 && ibh_numbers_have(check->facts->no_ipv6, nic->link->ifindex)))
         return NULL;
     IBH_EACH (const IbhKnownRail, known, snapshot->state->known) {
-        for (guint i = 0; i < known->n_addresses && ibh_known_link(snapshot, known) == nic->link; i++) {
+        if (ibh_known_link(snapshot, known) != nic->link)
+            continue;
+        for (guint i = 0; i < known->n_addresses; i++) {
             if (known->addresses[i].family == family)
                 return &known->addresses[i];
         }

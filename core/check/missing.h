@@ -6,10 +6,12 @@
 
 #include "plan/known.h"
 
-/* Returns the NICs (IbhKnownRail) that should be rails and are not (if `all`: also those that are): known rails, and
- * NICs that have a section of their own with manage=yes. Of a NIC that has only a section we know only the name. */
+/* Returns the NICs (IbhKnownRail) that should be rails, and are gone, down or lack something (if `all`: also those that
+ * lack nothing): known rails, and NICs that have a section of their own with manage=yes. Of a NIC that has only a
+ * section we know only the name. */
 GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolean all);
-/* Returns the same list, but looks in sysfs whether hardware that is gone is only out of sight (missing_io.c). */
+/* Returns the same list, but looks in sysfs whether hardware that is gone is only out of sight (missing_io.c). In a
+ * container, the list lacks NICs that only the configuration names. */
 GArray *ibh_missing_find(const IbhRails *rails, const IbhConfig *config, const char *sysfs, gboolean all);
 
 gboolean ibh_missing_is_fault(IbhMissing missing); /* TRUE if the rail is neither there nor away on purpose */

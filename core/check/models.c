@@ -13,7 +13,7 @@ gboolean ibh_rule_is_expected(const IbhRule *rule)
            (rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL);
 }
 
-/* The rules that the kernel makes on every host. */
+/* The rules that the kernel makes on every host. IPv6 has no rule for table default; there, that table is empty. */
 #define PLAIN(af, place, number)                                                                                       \
     {                                                                                                                  \
         .family = (af), .from.ip.family = (af), .priority = (place), .table = (number), .action = FR_ACT_TO_TBL,       \
@@ -82,7 +82,7 @@ IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
     ibh_fib_regroup(fib);
     for (guint i = 0; kind == IBH_MODEL_IDEAL && i < G_N_ELEMENTS(plain); i++)
         ibh_fib_add_rule(fib, &plain[i]);
-    /* Copy the rules and routes that spread unbound traffic: there is only one form of them. */
+    /* Copy the rules and routes of main=spread as they stand: unbound traffic may use any rail. */
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
         if (ibh_rule_is_spread(rule))
             ibh_fib_add_rule(fib, rule);
@@ -102,12 +102,12 @@ IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
 gboolean ibh_check_walk_into(const IbhCheck *check, const IbhNic *nic, const IbhIp *from, const IbhPrefix *prefix,
                              IbhQuestion *ret_question)
 {
-    IbhPiece *end, *rest = ibh_check_pieces_inside(check, prefix, &end);
+    IbhPiece *end, *first = ibh_check_pieces_inside(check, prefix, &end);
 
-    if (rest == end)
+    if (first == end)
         return FALSE;
-    *ret_question = (IbhQuestion){.kind = IBH_ASK_LEAVES, .nic = nic, .piece = rest->prefix};
-    ret_question->lookup = (IbhLookup){.from = *from, .to = rest->host};
+    *ret_question = (IbhQuestion){.kind = IBH_ASK_LEAVES, .nic = nic, .piece = first->prefix};
+    ret_question->lookup = (IbhLookup){.from = *from, .to = first->host};
     ret_question->got = ibh_fib_walk(check->actual, &ret_question->lookup);
     return TRUE;
 }

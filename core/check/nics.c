@@ -6,14 +6,14 @@
 
 #include <sys/socket.h>
 
-#define ANSWERS_NOTHING 8 /* the arp_ignore that answers no request; 3 to 7 ignore nothing that matters here */
+#define ANSWERS_NOTHING 8 /* the arp_ignore that answers no request; all others above 2 ignore nothing that matters */
 
 gboolean ibh_rail_answers_nothing(IbhSubject *about)
 {
     const int own = about->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
 
     ibh_subject_say(about, "value=%d", own);
-    return own >= ANSWERS_NOTHING && ibh_nic_serves_family(about->nic, AF_INET);
+    return own == ANSWERS_NOTHING && ibh_nic_serves_family(about->nic, AF_INET);
 }
 
 gboolean ibh_rail_has_value_of_all(IbhSubject *about)
@@ -23,10 +23,10 @@ gboolean ibh_rail_has_value_of_all(IbhSubject *about)
     if (all <= 2 || all < about->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] || ibh_rail_answers_nothing(about))
         return FALSE;
     ibh_subject_say(about, "value=%d\neffect=%s", all,
-                    all >= ANSWERS_NOTHING
+                    all == ANSWERS_NOTHING
                         ? "peers get no answer to ARP requests, and cannot reach it"
                         : "it answers ARP for other NICs' addresses, and peers send to the wrong one");
-    about->severity = all >= ANSWERS_NOTHING ? IBH_ERROR : IBH_WARNING;
+    about->severity = all == ANSWERS_NOTHING ? IBH_ERROR : IBH_WARNING;
     return TRUE;
 }
 
@@ -52,15 +52,15 @@ gboolean ibh_rail_has_other_table(IbhSubject *about)
 gboolean ibh_nic_is_held(IbhSubject *about)
 {
     const IbhRails *rails = about->check->rails;
-    gboolean is_last = TRUE;
+    gboolean has_rails = FALSE;
 
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics)
-        is_last &= nic->status != IBH_NIC_RAIL;
+        has_rails |= nic->status == IBH_NIC_RAIL;
     ibh_subject_say(about, "then=%s", about->nic->kept ? "" : ": until then it is not a rail");
-    about->owner = is_last ? "" : NULL;
+    about->owner = has_rails ? NULL : "";
     about->remedy = about->nic->kept ? "correct the configuration, then: sudo ib-hook --apply --confirm 60"
-                    : is_last        ? "$ ib-hook --apply"
-                                     : NULL;
+                    : has_rails      ? NULL
+                                     : "$ ib-hook --apply";
     return about->nic->status == IBH_NIC_HELD;
 }
 
@@ -87,8 +87,8 @@ static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *a
     return 0;
 }
 
-/* TRUE if a kept NIC has rules, but an event has removed the route in their table. We do not compare with the
- * configuration, which has no effect on a kept NIC. */
+/* TRUE if a kept NIC has rules, but the route in their table is gone, and packets leave through another NIC. We do not
+ * compare with the configuration, which has no effect on a kept NIC. */
 gboolean ibh_nic_is_kept_astray(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

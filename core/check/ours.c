@@ -17,7 +17,7 @@ static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhNic *nic, c
 
     if (nic && nic->status == IBH_NIC_RAIL && op->type == IBH_OP_SYSCTL_SET)
         return ibh_want_sysctl(check->rails, nic, op->key) ==
-               nic->link->sysctl[op->key]; /* the plan changes the value only for a moment */
+               nic->link->sysctl[op->key]; /* TRUE: the plan changes the value only for a moment */
     if (nic && nic->status == IBH_NIC_RAIL)
         return ibh_op_removes(op->type) &&
                (!(nic->link->flags & IFF_UP) || ibh_check_find_lost_address(check, nic, op->unit.family));
@@ -51,9 +51,8 @@ typedef struct {
     const IbhNic *nic;         /* NULL: the host, and packets without a source address */
     const IbhOp *first;        /* the most important operation; NULL: no operation is about this NIC */
     const IbhQuestion *packet; /* the first packet of that operation's family; NULL: none was asked about */
-    const IbhQuestion
-        *astray;       /* the first packet that leaves through another NIC only because ours are missing; NULL: none */
-    gboolean is_right; /* all packets go as they would after --apply; those without a source may use any rail */
+    const IbhQuestion *astray; /* the first packet that goes astray and that --apply repairs; NULL: none */
+    gboolean is_right; /* packets were followed, all go right, and those with a source go as they would after --apply */
 } Hit;
 
 /* Returns what the operations and the questions say about a NIC (NULL: about the host). */
@@ -140,12 +139,14 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
     g_autoptr(GString) state = g_string_new(NULL);
     char dst[IBH_PREFIX_STRLEN];
 
-    if (first->type == IBH_OP_SYSCTL_SET)
+    if (first->type == IBH_OP_SYSCTL_SET) {
+        /* rp_filter drops packets in strict mode (1); the ARP values have these effects if they are lower than ours. */
+        const gboolean has_effect = first->key == IBH_SYSCTL_RP_FILTER ? first->from == 1 : first->from < first->to;
+
         return g_strdup_printf("it %s: %s=%d instead of %d",
-                               (first->key == IBH_SYSCTL_RP_FILTER ? first->from == 1 : first->from < first->to)
-                                   ? effects[first->key]
-                                   : "has another value than it should",
+                               has_effect ? effects[first->key] : "has another value than it should",
                                ibh_sysctl_name(first->key), first->from, first->to);
+    }
     if (first->type >= IBH_OP_RULE_DEL) {
         g_autofree char *why = ibh_op_why(check->rails, first);
 
@@ -175,7 +176,8 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
 }
 
 /* Adds one finding for all operations. Its message is about the first NIC whose packets leave through another NIC, or
- * else about the first NIC with an operation. It is a warning if the packets of all these NICs go as they should. */
+ * else about the first NIC with an operation, or else about the host. It is a warning if the packets of all these NICs
+ * go as they should. */
 void ibh_check_judge_ours(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

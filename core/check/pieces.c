@@ -6,7 +6,8 @@
 
 typedef struct {
     GArray *prefixes; /* IbhPrefix */
-    GHashTable *ours; /* IbhIp: addresses that no other host can have: those of this host, and the edges of subnets */
+    GHashTable *ours; /* IbhIp: addresses that no other host can have: those of this host (but see cut_world()), and the
+                         edges of subnets */
 } Cuts;
 
 static void cut(const Cuts *cuts, const IbhPrefix *prefix)
@@ -32,8 +33,8 @@ static IbhIp last_address(const IbhPrefix *prefix)
 }
 
 /* Cuts out the first and the last address of a subnet if no host can have them. In IPv4, table local has a route for
- * such an address; since Linux 5.14 it has none for the first address. In a subnet for two hosts, both are cut out. In
- * IPv6, the first address stands for any router. */
+ * such an address; since Linux 5.14 it has none for the first address. In a /30, both are cut out in any case. In IPv6,
+ * the first address stands for any router. */
 static void cut_edges(const Cuts *cuts, const IbhFib *actual, const IbhPrefix *subnet)
 {
     const IbhIp edges[] = {subnet->ip, last_address(subnet)};
@@ -42,14 +43,14 @@ static void cut_edges(const Cuts *cuts, const IbhFib *actual, const IbhPrefix *s
         return;
     IBH_EACH_ROW (const IbhIp, edge, edges) {
         gboolean is_edge =
-            subnet->ip.family == AF_INET ? ibh_fib_find(actual, IBH_TABLE_LOCAL, edge, 0) != NULL : edge == edges;
+            subnet->ip.family == AF_INET ? ibh_fib_find(actual, IBH_TABLE_LOCAL, edge, 0) != NULL : edge == &edges[0];
 
         if (is_edge || ibh_prefix_has_one_peer(subnet))
             cut_own(cuts, edge);
     }
 }
 
-/* Cuts out the prefixes of routes, but for those of everything and of link-local addresses. */
+/* Cuts out the prefixes of routes, except /0 and those in fe80::/10. */
 static void cut_routes(const Cuts *cuts, const GArray *routes)
 {
     IBH_EACH (const IbhRoute, route, routes) {
@@ -58,10 +59,12 @@ static void cut_routes(const Cuts *cuts, const GArray *routes)
     }
 }
 
-/* Cuts out subnets and their edges, remote=, and the prefixes that foreign rules and all routes name. */
+/* Cuts out this host's addresses, subnets and their edges, remote=, and the prefixes that foreign rules and all routes
+ * name. */
 static void cut_world(const Cuts *cuts, const IbhCheck *check)
 {
-    /* /0 stands for other networks. The first part of each is cut out, because no host can be there. */
+    /* /0 stands for other networks. Its first part is cut out, because no host has the addresses with which it begins.
+     */
     static const char *const beyond[] = {"0.0.0.0/0", "0.0.0.0/8", "::/0", "::/3"};
     const IbhSnapshot *snapshot = check->rails->snapshot;
     IbhPrefix prefix;

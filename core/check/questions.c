@@ -110,11 +110,12 @@ gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const Ibh
 
 /* ---- questions and their classes ---- */
 
-/* Adds a question and returns it. The kernel is asked about the first packet of each class. Packets are in one class if
- * the same rule and route decide, if the same rules that only the kernel can evaluate come before, and, for answers, if
- * their requests are in one class (`as`; 0 for packets that are no answers). All our rules with one priority and table
- * count as one rule. */
-static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint as)
+/* Adds a question and returns it. The kernel is asked about the first packet of each class. Questions of one kind, NIC,
+ * family and bound socket are in one class if the same rule and route decide, and the same rules that only the kernel
+ * can evaluate come before. All our rules with one priority and table count as one rule. Replies are in one class only
+ * if their requests are: `request` is the representative of the request, + 1; 0 for packets that are no replies. With
+ * IPv6 routes for one source, each packet is a class. */
+static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint request)
 {
     const gboolean is_alone = check->has_source_routes6 && question.lookup.to.family == AF_INET6;
     const IbhRule *rule;
@@ -125,11 +126,11 @@ static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint as)
     question.got = ibh_fib_walk(check->actual, &question.lookup);
     rule = question.got.rule;
     is_ours = rule && ibh_rule_is_ours(rule);
-    class =
-        g_strdup_printf("%u %d %u %d %d %p %u/%u %p %p %" G_GSIZE_FORMAT " %u", is_alone ? check->questions->len : 0,
-                        question.kind, question.nic->position, question.lookup.to.family, question.lookup.bound,
-                        is_ours ? NULL : (gconstpointer)rule, is_ours ? rule->priority : 0, is_ours ? rule->table : 0,
-                        (gconstpointer)question.got.jump, (gconstpointer)question.got.route, question.got.unknown, as);
+    class = g_strdup_printf("%u %d %u %d %d %p %u/%u %p %p %" G_GSIZE_FORMAT " %u",
+                            is_alone ? check->questions->len : 0, question.kind, question.nic->position,
+                            question.lookup.to.family, question.lookup.bound, is_ours ? NULL : (gconstpointer)rule,
+                            is_ours ? rule->priority : 0, is_ours ? rule->table : 0, (gconstpointer)question.got.jump,
+                            (gconstpointer)question.got.route, question.got.unknown, request);
     like = GPOINTER_TO_UINT(g_hash_table_lookup(check->classes, class));
     question.asked = !like;
     question.representative = like ? like - 1 : check->questions->len;
@@ -141,8 +142,8 @@ static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint as)
     return question;
 }
 
-/* Asks about three packets: one from the address into the piece, the reply from there, and one that an RDMA socket,
- * which is bound to the NIC, sends into the piece. */
+/* Asks about a packet from the address into the piece; about the reply, if a host of the address's IPv4 subnet can send
+ * it to this NIC; and, if check->asks_bound, about a packet of a socket that is bound to the NIC. */
 static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece,
                       guint on_link)
 {
@@ -165,7 +166,7 @@ static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *addr
         route->type == RTN_UNICAST && ibh_route_leads_through(route, ifindex))
         add_question(check, back, question.representative + 1);
     question.lookup.bound = ifindex;
-    if (check->asks_bound && !(route && route->type == RTN_LOCAL)) /* not for an address of this host, on lo */
+    if (check->asks_bound && !(route && route->type == RTN_LOCAL)) /* not to an address of this host */
         add_question(check, question, 0);
 }
 
@@ -191,8 +192,8 @@ static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *addre
     }
 }
 
-/* If gateway= names a gateway, asks about other networks. There, routes of the main table win, and so do the cached
- * routes that the kernel has learned from them. */
+/* If gateway= names a gateway, asks about a host that no rule or route names, and about hosts of which the kernel has
+ * cached a route: like all longer routes of the main table, a cached route wins over the rail's default. */
 static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
     const IbhPrefix world = ibh_prefix_of_world(address->local.family);
@@ -219,13 +220,14 @@ static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *add
  * asks about them. */
 static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, const GArray *zones)
 {
-    guint others = 0;
+    gboolean has_other_rail = FALSE;
 
     IBH_EACH_POINTER (const IbhNic, other, check->rails->nics) {
-        const gboolean rail = other->status == IBH_NIC_RAIL;
+        const gboolean is_rail = other->status == IBH_NIC_RAIL;
 
-        if (rail ? other != nic && others && !check->has_rule_before_local
-                 : !ibh_nic_is_usable(other) || other->link->master)
+        if (is_rail && other != nic && has_other_rail && !check->has_rule_before_local)
+            continue;
+        if (!is_rail && (!ibh_nic_is_usable(other) || other->link->master))
             continue;
         IBH_EACH_POINTER (const IbhAddress, address, other->served) {
             const IbhPrefix to = ibh_prefix_of_host(&address->local);
@@ -233,12 +235,13 @@ static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, con
                 .kind = IBH_ASK_LOCAL, .nic = nic, .piece = to, .lookup = {.from = *from, .to = to.ip}};
 
             if (to.ip.family != from->family || (other == nic && !ibh_ip_equal(&to.ip, from)) ||
-                (!rail && (ibh_address_is_host(address) || !has_zone_around(zones, &to))))
+                (!is_rail && (ibh_address_is_host(address) || !has_zone_around(zones, &to))))
                 continue;
             add_question(check, question, 0);
-            others += rail && other != nic;
-            if (rail)
+            if (is_rail) {
+                has_other_rail |= other != nic;
                 break;
+            }
         }
     }
 }

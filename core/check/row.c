@@ -14,7 +14,7 @@ void ibh_subject_say(IbhSubject *about, const char *format, ...)
     va_end(args);
 }
 
-/* Returns the value of a word: the last one, if it was set twice. A word without a value stays in its braces, so that
+/* Returns the value of a word: the last one, if it was set twice. A word that was not set stays in its braces, so that
  * tests notice it. */
 static char *find_word(gconstpointer of, const char *word)
 {
@@ -25,7 +25,7 @@ static char *find_word(gconstpointer of, const char *word)
     return at ? g_strndup(at + strlen(key), strcspn(at + strlen(key), "\n")) : g_strdup_printf("{%s}", word);
 }
 
-/* Returns the remedy of the predicate or the row, filled in. People paste remedies: names are quoted for the shell. */
+/* Returns the remedy of the predicate or the row, filled in. People paste remedies: {iface} is quoted for the shell. */
 static IbhRemedy make_remedy(IbhSubject *about, const IbhRow *row)
 {
     g_autofree char *iface = ibh_text_shell_word(about->iface), *filled = NULL;
@@ -48,7 +48,7 @@ static IbhFinding *find_message(const GPtrArray *findings, const char *text)
     return NULL;
 }
 
-/* Adds the finding of a row, or adds the subject's interfaces to the finding that has it already. */
+/* Adds the finding of a row, or adds the subject's interfaces to a finding with the same code and owner. */
 static IbhFinding *add_row_finding(IbhSubject *about, const IbhRow *row)
 {
     char ip[IBH_IP_STRLEN] = "";

@@ -16,7 +16,7 @@ typedef enum {
     IBH_OF_HOST,
     IBH_OF_NIC,                /* nic */
     IBH_OF_ADDRESS_ASKED_FOR,  /* nic, address, ip */
-    IBH_OF_PROXY,              /* nic, question, ip, route: a NIC that forwards, a host, and the route to that host */
+    IBH_OF_PROXY,              /* nic, question, ip, route: a NIC that forwards, a host, the route there or NULL */
     IBH_OF_PROXY_ENTRY,        /* the same, and neighbour; ip is that of the neighbour */
     IBH_OF_ADDRESS,            /* nic, address, ip */
     IBH_OF_RAIL,               /* nic */
@@ -56,8 +56,9 @@ typedef struct {
     IbhPredicate *is_so;  /* NULL: always TRUE */
     const char *text;
     const char *remedy; /* "$ COMMAND", or advice */
-    const char *owner; /* findings with the same code and owner are merged; "": one finding for the host; NULL: never */
-    const char *says;  /* a text for each NIC of the finding (IbhFinding.says); NULL: the finding's message is enough */
+    const char *owner;  /* findings with the same code and owner are merged; "": one finding for the host; NULL: no
+                           merging, except of RDMA findings with equal messages */
+    const char *says; /* a text for each NIC of the finding (IbhFinding.says); NULL: the finding's message is enough */
 } IbhRow;
 
 /* Returns the first row with this code, or NULL if --check has no such code. */

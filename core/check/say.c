@@ -96,9 +96,10 @@ static char *write_way(const IbhCheck *check, const IbhQuestion *question)
         return g_strdup("goes to a broadcast, multicast or anycast address");
     if (route->hops)
         return g_strdup("through several NICs");
-    ibh_ip_format(&route->gateway, ip);
-    return g_strconcat("through ", ibh_check_link_name(check, route->ifindex), route->gateway.family ? " via " : NULL,
-                       ip, NULL);
+    if (!route->gateway.family)
+        return g_strconcat("through ", ibh_check_link_name(check, route->ifindex), NULL);
+    return g_strconcat("through ", ibh_check_link_name(check, route->ifindex), " via ",
+                       ibh_ip_format(&route->gateway, ip), NULL);
 }
 
 char *ibh_question_metrics_text(const IbhQuestion *question)

@@ -35,19 +35,20 @@ guint ibh_text_count_slips(const char *word, const char *name)
  */
 static const char *find_meant(const IbhRails *rails, const char *name)
 {
-    guint least = 1 + MIN(2, (guint)strlen(name) / 2);
+    guint least = MIN(2, (guint)strlen(name) / 2);
     const char *meant = NULL;
+    gboolean means_candidate = FALSE;
 
-    for (int candidates = TRUE; candidates >= FALSE; candidates--) {
-        IBH_EACH (const IbhLink, link, rails->snapshot->links) {
-            const IbhNic *nic = ibh_rails_nic(rails, link->ifindex);
-            const guint slips = ibh_text_count_slips(name, link->name);
+    IBH_EACH (const IbhLink, link, rails->snapshot->links) {
+        const IbhNic *nic = ibh_rails_nic(rails, link->ifindex);
+        const gboolean is_candidate = nic && nic->rank;
+        const guint slips = ibh_text_count_slips(name, link->name);
 
-            if (slips >= least || (nic && nic->rank) != candidates)
-                continue;
-            least = slips;
-            meant = link->name;
-        }
+        if (slips > least || (meant && slips == least && (means_candidate || !is_candidate)))
+            continue;
+        least = slips;
+        meant = link->name;
+        means_candidate = is_candidate;
     }
     return meant;
 }

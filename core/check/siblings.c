@@ -30,8 +30,8 @@ static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
     return !rest.got.refused && ibh_route_leads_through(rest.got.route, about->nic->link->ifindex);
 }
 
-/* Returns the prefix length of this address if most rails in the wider subnet have it, else the length of the wider
- * subnet, with which all reach each other. */
+/* Returns the prefix length of this address if most addresses of rails in the wider subnet have it, else the length of
+ * the wider subnet, with which all reach each other. */
 static guint find_length(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPrefix *wide)
 {
     guint all = 0, alike = 0;
@@ -48,9 +48,9 @@ static guint find_length(const IbhCheck *check, const IbhNic *nic, const IbhAddr
     return 2 * alike > all ? address->subnet.length : wide->length;
 }
 
-/* TRUE if the subnet of the other rail contains this subnet and more. Either one prefix length is a mistake, or the
- * rails are on different wires; this host cannot know. If the main table has a prefix around a single address on the
- * NIC's link, questions.c asks about that prefix instead. */
+/* TRUE if the subnet of the other rail contains this subnet and more, and this NIC does not reach the rest. Either one
+ * prefix length is a mistake, or the rails are on different wires; this host cannot know. If the main table has a
+ * prefix around a single address on the NIC's link, questions.c asks about that prefix instead. */
 static gboolean has_other_length(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -76,7 +76,7 @@ gboolean ibh_pair_lacks_subnet(IbhSubject *about)
 }
 
 /* All rails that cannot reach the rest of one subnet share a finding. A cable's subnet is for its two ends only, so it
- * is right that it is smaller. */
+ * may be smaller. */
 gboolean ibh_pair_has_other_length(IbhSubject *about)
 {
     const gboolean is_cable = about->address->subnet.length + 2 >= ibh_ip_bits(about->ip);
@@ -84,8 +84,8 @@ gboolean ibh_pair_has_other_length(IbhSubject *about)
     return !is_cable && !ibh_address_is_host(about->address) && has_other_length(about);
 }
 
-/* TRUE if the link may share its hardware address: virtual routers do so on purpose, and so do netdevs that are stacked
- * on one link. */
+/* TRUE if the link may share its hardware address, as virtual routers, the ports of a bond, and netdevs stacked on one
+ * link do on purpose, or if it has no MAC. */
 static gboolean may_be_shared(const IbhLink *link)
 {
     static const guint8 vrrp[] = {0x00, 0x00, 0x5e};
@@ -115,7 +115,8 @@ static gboolean share_subnet(const IbhNic *nic, const IbhNic *other, int family)
     return FALSE;
 }
 
-/* TRUE if another rail in the subnet has a larger IPv6 MTU. It may be too large for the wire: we offer no command. */
+/* TRUE if another rail in the subnet has a larger IPv6 MTU, and this NIC's link allows more, too. The larger MTU may be
+ * too large for the wire, so the remedy is advice. */
 gboolean ibh_pair_has_other_mtu6(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link, *its = about->other->link;
@@ -141,8 +142,9 @@ gboolean ibh_link_has_lowered_mtu6(const IbhLink *link)
     return link->mtu6 && link->mtu6 < link->mtu && !link->keeps_mtu6;
 }
 
-/* TRUE if the rail's IPv6 MTU is below that of its link. A router's advertisement may lower the MTU of all NICs on the
- * wire, and no other finding shows that. All rails with the same lowered MTU share a finding. */
+/* TRUE if the rail's IPv6 MTU is below that of its link, and mode-mtu has not said so. A router's advertisement may
+ * lower the MTU of all NICs on the wire: then they do not differ, and mode-mtu says nothing. All rails with the same
+ * lowered MTU share a finding. */
 gboolean ibh_rail_has_lowered_mtu6(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link;

@@ -190,7 +190,7 @@ static GArray *split_lines(const IbhScript *script, GStrv *ret_texts)
     for (char **text = *ret_texts; *text; text++, number++) {
         Line line = {.number = number, .text = *text};
 
-        for (char *at = *text; (at = strchr(at, '\n')); number++) {
+        for (char *at = strchr(*text, '\n'); at; at = strchr(at, '\n'), number++) {
             *at = ' ';
             if (at > *text && at[-1] == '\\')
                 at[-1] = ' ';
@@ -201,47 +201,60 @@ static GArray *split_lines(const IbhScript *script, GStrv *ret_texts)
     return lines;
 }
 
+/* Returns the tables to which lines of a script lead an address of a rail, as a set of "IFINDEX TABLE". */
+static GHashTable *find_led_tables(const IbhRails *rails, const GArray *lines, gboolean is_netplan)
+{
+    GHashTable *led = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+    IBH_EACH (const Line, line, lines) {
+        IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+            Saying saying = {0};
+
+            if (nic->status == IBH_NIC_RAIL)
+                saying = read_words(rails, line->words, is_netplan, nic);
+            if (saying.table && saying.by_address)
+                g_hash_table_add(led, g_strdup_printf("%d %s", nic->link->ifindex, saying.table));
+        }
+    }
+    return led;
+}
+
 /* Adds a finding for each line that routes a rail. A route in a table counts only if a foreign rule or another line
- * leads an address of the NIC to the table: rules for marks or ports are not ib-hook's business. The first round
- * collects such tables, the second judges. */
+ * leads an address of the NIC to the table: rules for marks or ports are not ib-hook's business. */
 void ibh_script_judge(IbhSubject *about, const IbhScript *script)
 {
     const IbhCheck *check = about->check;
-    g_autoptr(GHashTable) led = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL); /* "IFINDEX TABLE" */
     g_auto(GStrv) texts = NULL;
     g_autoptr(GArray) lines = split_lines(script, &texts);
     const gboolean is_netplan = strstr(script->text, "routing-policy:") != NULL;
+    g_autoptr(GHashTable) led = find_led_tables(check->rails, lines, is_netplan);
 
-    for (int judges = FALSE; judges <= TRUE; judges++) {
-        IBH_EACH (const Line, line, lines) {
-            IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-                g_autofree char *key = NULL;
-                Saying saying = {0};
+    IBH_EACH (const Line, line, lines) {
+        IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
+            g_autofree char *key = NULL;
+            Saying saying;
 
-                if (nic->status == IBH_NIC_RAIL)
-                    saying = read_words(check->rails, line->words, is_netplan, nic);
-                if (!saying.table)
-                    continue;
-                key = g_strdup_printf("%d %s", nic->link->ifindex, saying.table);
-                if (!judges && saying.by_address)
-                    g_hash_table_add(led, g_steal_pointer(&key));
-                if (!judges || !ibh_nic_is_selected(nic, check->only))
-                    continue;
-                saying.by_device |= g_str_has_prefix(line->text, "[Route]") && is_file_of(script, check->facts, nic);
-                if (!saying.by_address && !(saying.by_device && (g_hash_table_contains(led, key) ||
-                                                                 has_rule(check->rails, nic, saying.table))))
-                    continue;
-                about->nic = nic;
-                about->iface = nic->link->name;
-                ibh_subject_say(about, "path=%s\nnumber=%u\nline=%s", script->path, line->number,
-                                script->is_public ? g_strstrip(g_strdelimit(line->text, "\t\r", ' ')) : IBH_NOT_PUBLIC);
-                ibh_subject_ask(about, IBH_OF_SCRIPT);
-                g_string_truncate(about->words, 0);
-            }
+            if (nic->status != IBH_NIC_RAIL || !ibh_nic_is_selected(nic, check->only))
+                continue;
+            saying = read_words(check->rails, line->words, is_netplan, nic);
+            if (!saying.table)
+                continue;
+            key = g_strdup_printf("%d %s", nic->link->ifindex, saying.table);
+            saying.by_device |= g_str_has_prefix(line->text, "[Route]") && is_file_of(script, check->facts, nic);
+            if (!saying.by_address &&
+                !(saying.by_device && (g_hash_table_contains(led, key) || has_rule(check->rails, nic, saying.table))))
+                continue;
+            about->nic = nic;
+            about->iface = nic->link->name;
+            ibh_subject_say(about, "path=%s\nnumber=%u\nline=%s", script->path, line->number,
+                            script->is_public ? g_strstrip(g_strdelimit(line->text, "\t\r", ' ')) : IBH_NOT_PUBLIC);
+            ibh_subject_ask(about, IBH_OF_SCRIPT);
+            g_string_truncate(about->words, 0);
         }
     }
 }
 
+/* Always TRUE. The finding is a warning if ib-hook routes an address of the NIC, too. */
 gboolean ibh_script_is_in_force(IbhSubject *about)
 {
     if (about->nic->programmed->len)

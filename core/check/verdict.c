@@ -11,8 +11,8 @@
 
 /* ---- findings by owner ---- */
 
-/* TRUE if the source address has no subnet. Then the rail's table has no route to the link, and the route of the main
- * table leads through another NIC. */
+/* TRUE if the source address has no subnet, so that the rail's table has no route to the link, and the main table's
+ * route to it leads through another NIC. */
 static gboolean has_no_subnet(const IbhQuestion *question)
 {
     const IbhRoute *route = question->owner.route;
@@ -69,7 +69,7 @@ static IbhRemedy choose_remedy(const IbhCheck *check, const IbhQuestion *questio
     return (IbhRemedy){0};
 }
 
-/* Adds the finding about one packet. Looks for a fix unless the remedy is advice already. */
+/* Adds the finding about one packet. Looks for a fix if the packet goes wrong because of what could be deleted. */
 static IbhFinding *add_packet_finding(IbhCheck *check, const IbhQuestion *question)
 {
     static const IbhSeverity severities[] = {
@@ -207,8 +207,9 @@ static gboolean agrees(const IbhTrace *trace, const IbhLookup *answer)
            (answer->type != RTN_UNICAST || ibh_route_leads_through(trace->route, answer->oif) || trace->route->hops);
 }
 
-/* Returns the route that the kernel has chosen, or NULL if the host has no such route. The walk may choose another one
- * if several have the same prefix and metric, or if IPv6 routes are for one source. */
+/* Returns the route that the kernel has chosen; NULL if the kernel refuses the packet, or if we have read no such
+ * route. The walk may choose another route if several have the same prefix and metric, or if IPv6 routes are for one
+ * source. */
 static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
 {
     const IbhPrefix dst = ibh_prefix_of(&question->lookup.to, answer->length);
@@ -235,9 +236,12 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
 
     ibh_question_grade(check, question);
     if (question->kind == IBH_ASK_ARRIVES) {
-        if (question->grade == IBH_RIGHT && question->asked && answer->error)
-            (answer->error == EINVAL || answer->error == EXDEV ? report_filter : report_lacking_address)(check,
-                                                                                                         question);
+        if (question->grade != IBH_RIGHT || !question->asked || !answer->error)
+            return;
+        if (answer->error == EINVAL || answer->error == EXDEV) /* rp_filter */
+            report_filter(check, question);
+        else
+            report_lacking_address(check, question);
         return;
     }
     if (!agrees(&actual, answer)) {
@@ -276,7 +280,6 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
 
 /* ---- rules that no RDMA packet matches ---- */
 
-#define BEFORE_OURS 1941u /* the last priority of our rules for prefixes */
 #define SELECTIVE (IBH_SELECT_FWMARK | IBH_SELECT_TOS | IBH_SELECT_UID | IBH_SELECT_PORT)
 
 /* Notes a foreign rule that packets of the rails would meet if they had its mark, TOS, user or port. */
@@ -291,16 +294,19 @@ static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
         return;
     met.selectors &= ~(guint)(SELECTIVE | IBH_SELECT_OIF);
     IBH_EACH (const IbhQuestion, question, check->questions) {
-        if (question->kind == IBH_ASK_LEAVES && ibh_rule_matches(snapshot, &met, &question->lookup) &&
-            !ibh_rule_matches(snapshot, rule, &question->lookup))
-            ibh_check_add_finding(
-                check, question->nic, "foreign-rule", text,
-                ibh_remedy_advice("RDMA hardware needs no change; to see where the packets of this rule go: ip route "
-                                  "get PEER from ADDRESS, with the rule's mark, uid or ipproto"),
-                "%s is checked before ib-hook's rules, but matches only packets with its mark, TOS, uid, ipproto or "
-                "port, which look-ups of RDMA hardware do not have",
-                text)
-                ->severity = IBH_INFO;
+        IbhFinding *finding;
+
+        if (question->kind != IBH_ASK_LEAVES || !ibh_rule_matches(snapshot, &met, &question->lookup) ||
+            ibh_rule_matches(snapshot, rule, &question->lookup))
+            continue;
+        finding = ibh_check_add_finding(
+            check, question->nic, "foreign-rule", text,
+            ibh_remedy_advice("RDMA hardware needs no change; to see where the packets of this rule go: ip route "
+                              "get PEER from ADDRESS, with the rule's mark, uid or ipproto"),
+            "%s is checked before ib-hook's rules, but matches only packets with its mark, TOS, uid, ipproto or "
+            "port, which look-ups of RDMA hardware do not have",
+            text);
+        finding->severity = IBH_INFO;
     }
 }
 
@@ -337,7 +343,7 @@ void ibh_check_judge_packets(IbhCheck *check)
         }
     }
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
-        if ((rule->selectors & SELECTIVE) && !ibh_rule_is_expected(rule) && rule->priority <= BEFORE_OURS)
+        if ((rule->selectors & SELECTIVE) && !ibh_rule_is_expected(rule) && rule->priority <= IBH_PRIORITY_BASE)
             note_selective_rule(check, rule);
     }
 }

@@ -14,15 +14,16 @@
 gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour)
 {
     const guint8 *address = neighbour->lladdr;
-    gboolean group = neighbour->lladdr_len == 6 ? address[0] & 1 : address[1] == 0xff; /* InfiniBand: the queue pair */
+    /* InfiniBand: the first byte has flags, then multicast has the queue pair 0xffffff. */
+    gboolean group = neighbour->lladdr_len == 6 ? address[0] & 1 : address[1] == 0xff;
 
     return neighbour->no_arp && ((link->flags & IFF_NOARP) || !neighbour->lladdr_len || group);
 }
 
 /* ---- addresses ---- */
 
-/* TRUE if the address also belongs to another NIC, a rail, which has the rules for it; FALSE for that rail itself. If
- * both NICs are on one wire, peers learn the hardware address of either. */
+/* TRUE if another NIC, a rail, has the rules for this address, and this NIC is a rail, too, or is up and may be on the
+ * same wire: then peers learn the hardware address of either. */
 gboolean ibh_address_is_duplicate(IbhSubject *about)
 {
     const IbhNic *nic = about->nic, *owner = ibh_rails_owner(about->check->rails, about->ip);
@@ -36,8 +37,8 @@ gboolean ibh_address_is_duplicate(IbhSubject *about)
     return !ibh_link_is_of_the_host(nic->link) && (nic->link->flags & IFF_UP) && owner->link->type == nic->link->type;
 }
 
-/* TRUE if the address is on a port of a bridge, bond or team, which takes the port's packets before IP sees them.
- * Addresses outside of the rails' subnets do not count. */
+/* TRUE if the address is on an RDMA NIC that is a port of a bridge, bond or team, which takes the port's packets before
+ * IP sees them. Addresses outside of the rails' subnets do not count. */
 gboolean ibh_address_is_of_port(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link,
@@ -55,8 +56,8 @@ gboolean ibh_address_has_failed(IbhSubject *about)
     return about->address->failed && about->nic->rank && about->nic->status != IBH_NIC_UNMANAGED;
 }
 
-/* TRUE if all IPv6 addresses of the host are deprecated, as when routers announce other prefixes: the kernel will
- * delete them in the end. */
+/* TRUE if the rail has global IPv6 addresses, and all such addresses of the host are deprecated, as when routers
+ * announce other prefixes: the kernel deletes addresses when their valid lifetime ends. */
 gboolean ibh_rail_is_deprecated(IbhSubject *about)
 {
     IBH_EACH (const IbhAddress, address, about->check->rails->snapshot->addresses) {
@@ -83,7 +84,7 @@ static gboolean is_permanent(const IbhSubject *about)
            !ibh_rails_holder(about->check->rails, &neighbour->ip);
 }
 
-/* TRUE for a permanent entry that has the hardware address of another NIC of this host. */
+/* TRUE for a permanent entry that has the hardware address of another candidate of this host. */
 gboolean ibh_neighbour_is_own(IbhSubject *about)
 {
     const IbhNeighbour *neighbour = about->neighbour;
@@ -124,8 +125,9 @@ static int get_effective(const IbhCheck *check, const int *values, IbhSysctl key
     return ibh_sysctl_effective(check->rails->snapshot, key, values[key]);
 }
 
-/* Returns the route by which the kernel would forward a packet for this host from this NIC through another one; NULL if
- * there is none, or if rp_filter drops the packet. A proxy answers ARP for hosts that have such a route. */
+/* Returns the route by which the kernel would forward a packet that comes in through this NIC, for the host `to`,
+ * through another NIC; NULL if there is none, or if rp_filter drops the packet. A proxy answers ARP for hosts that have
+ * such a route. */
 static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic, const IbhIp *to)
 {
     const IbhTrace way = ibh_fib_walk(check->actual, &(IbhLookup){.from = *to, .to = *to, .iif = nic->link->ifindex});
@@ -133,10 +135,11 @@ static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic,
 
     if (way.refused || way.route->type != RTN_UNICAST || ibh_route_leads_through(way.route, nic->link->ifindex))
         return NULL;
+    /* A loose rp_filter (2) is strict on a NIC that has no IPv4 address. */
     return filter != 1 && (!filter || ibh_nic_serves_family(nic, AF_INET)) ? way.route : NULL;
 }
 
-static gboolean is_rail(const IbhCheck *check, int ifindex)
+static gboolean is_link_of_rail(const IbhCheck *check, int ifindex)
 {
     const IbhNic *nic = ibh_rails_nic(check->rails, ifindex);
 
@@ -147,10 +150,10 @@ static gboolean is_rail(const IbhCheck *check, int ifindex)
 static gboolean leads_through_rails(const IbhCheck *check, const IbhRoute *route)
 {
     IBH_EACH_HOP (hop, route) {
-        if (!is_rail(check, hop->ifindex))
+        if (!is_link_of_rail(check, hop->ifindex))
             return FALSE;
     }
-    return is_rail(check, route->ifindex);
+    return is_link_of_rail(check, route->ifindex);
 }
 
 #define GUESTS_NAMED 4
@@ -171,7 +174,10 @@ static char *find_guests(const IbhCheck *check, const IbhNic *nic)
         if (piece->host.family != AF_INET || (!single && !ibh_rails_own_prefix(check->rails, &piece->prefix)))
             continue;
         way = find_forwarding(check, nic, &piece->host);
-        if (!way || leads_through_rails(check, way) || n++ >= GUESTS_NAMED)
+        if (!way || leads_through_rails(check, way))
+            continue;
+        n++;
+        if (n > GUESTS_NAMED)
             continue;
         g_string_append_printf(text, "%s%s through %s", text->len ? ", " : "",
                                single ? ibh_ip_format(&piece->host, prefix) : ibh_prefix_format(&piece->prefix, prefix),
@@ -209,14 +215,14 @@ gboolean ibh_proxy_is_of_vlan(IbhSubject *about)
     return about->nic->link->proxy_arp_pvlan;
 }
 
-/* TRUE if there is a proxy entry for a host on the rails' wire: the kernel would forward its packets by the same route
- * as those for the rest of the subnet. */
+/* TRUE if there is a proxy entry for a host on the rails' wire: the kernel would forward packets for this host by the
+ * same route as packets for the rest of the subnet. */
 gboolean ibh_proxy_is_entry(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
-    const IbhNeighbour *other = about->neighbour;
+    const IbhNeighbour *entry = about->neighbour;
 
-    if (!about->route || !other->proxied || other->ifindex != about->nic->link->ifindex ||
+    if (!about->route || !entry->proxied || entry->ifindex != about->nic->link->ifindex ||
         !ibh_prefix_contains(&about->question->piece, about->ip))
         return FALSE;
     if (!leads_through_rails(check, about->route)) {
@@ -237,9 +243,10 @@ gboolean ibh_subject_find_proxied(IbhSubject *about)
     if (!nic->link->forwarding || question->kind != IBH_ASK_UNBOUND || question->lookup.to.family != AF_INET ||
         !ibh_nic_serves_subnet(rail, &question->piece))
         return FALSE;
-    if (nic->status == IBH_NIC_RAIL
-            ? !ibh_nic_serves_subnet(nic, &question->piece)
-            : nic->link->type != rail->link->type || !ibh_nic_must_be_silent(about->check->rails, nic))
+    if (nic->status == IBH_NIC_RAIL && !ibh_nic_serves_subnet(nic, &question->piece))
+        return FALSE;
+    if (nic->status != IBH_NIC_RAIL &&
+        (nic->link->type != rail->link->type || !ibh_nic_must_be_silent(about->check->rails, nic)))
         return FALSE;
     about->ip = &question->lookup.to;
     about->route = find_forwarding(about->check, nic, about->ip);
@@ -248,8 +255,8 @@ gboolean ibh_subject_find_proxied(IbhSubject *about)
 
 /* ---- who answers ARP for whom, on the rails' wire ---- */
 
-/* TRUE if IP gets the ARP requests that reach this NIC. A NIC in a VRF answers for addresses outside of the VRF only if
- * the rule for table local comes before that for VRFs. */
+/* TRUE if the kernel answers ARP requests of peers on this NIC, as far as its sysctls allow. A NIC in a VRF answers for
+ * addresses outside of the VRF only if the rule for table local comes before the rule for VRFs. */
 static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
 {
     const IbhLink *link = nic->link;
@@ -265,7 +272,7 @@ static gboolean takes_requests(const IbhCheck *check, const IbhNic *nic)
 }
 
 /* Returns the rail's IPv4 subnet in which peers ask for the address, or NULL. An address with a longer prefix is on
- * another wire. */
+ * another wire, unless it is a single address. */
 static const IbhPrefix *find_subnet_asked_in(const IbhNic *rail, const IbhAddress *address)
 {
     const IbhAddress *near = ibh_nic_address_near(rail, &address->local);
@@ -276,7 +283,7 @@ static const IbhPrefix *find_subnet_asked_in(const IbhNic *rail, const IbhAddres
 }
 
 /* TRUE if the NIC has an address in the rail's subnet, or is stacked on the rail (not as a VLAN). We assume that a
- * candidate without an address is on the rails' wire. */
+ * candidate without an address is on the rails' wire, unless it has arp=keep. */
 static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
 {
     static const char *const kinds[] = {"macvlan", "macvtap", "ipvlan", NULL};
@@ -319,7 +326,7 @@ gboolean ibh_nic_answers_for_rails(IbhSubject *about)
 
 /* TRUE if the NIC, with these sysctl values, would answer ARP requests from this subnet for an address of another NIC.
  * With arp_filter, a NIC answers only if the answer leaves through the NIC itself; with a strict rp_filter, the kernel
- * drops all other requests. */
+ * drops a request whose answer would leave through another NIC. */
 static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int *values, const IbhAddress *address,
                              const IbhPrefix *subnet)
 {
@@ -341,8 +348,8 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
            get_effective(check, values, IBH_SYSCTL_RP_FILTER) != 1;
 }
 
-/* TRUE if a NIC would answer ARP for the address with the administrator's sysctl values, and none does with the present
- * ones. */
+/* TRUE if a NIC would answer ARP for the address with the administrator's sysctl values, and no NIC does with the
+ * present values, or would with those that we want. */
 static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
 {
     gboolean was_answered = FALSE;
@@ -364,7 +371,7 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
                 would_answer(check, beside, beside->link->sysctl, address, subnet))
                 return FALSE;
         }
-        /* Another finding reports values that --apply would change, so those that we want count, too. */
+        /* If --apply corrects the values, another finding says so. */
         if (would_answer(check, nic, nic->link->sysctl, address, subnet) ||
             would_answer(check, nic, wanted, address, subnet))
             return FALSE;
@@ -373,9 +380,9 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
     return was_answered;
 }
 
-/* TRUE if peers ask for the address on the rails' wire and no NIC answers. The address is on lo, a bridge or a dummy,
- * or on a NIC beside the rails that drops requests: with a strict rp_filter, because its own packets leave through
- * another NIC. */
+/* TRUE if peers ask for the address on the rails' wire, and only our sysctl values keep NICs from answering. The
+ * address is on lo, a bridge or a dummy, or on a NIC beside the rails that drops requests: with a strict rp_filter,
+ * because its own packets leave through another NIC. */
 gboolean ibh_address_is_silenced(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
