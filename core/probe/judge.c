@@ -122,7 +122,7 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     const IbhProbeHop *hop = pair->hop;
     const IbhLink *link = ibh_probe_link(pair);
     const int six = ibh_probe_family(pair), error = pair->send_error;
-    const guint no_arp = IFF_NOARP | IFF_BROADCAST;
+    const guint no_arp = IFF_NOARP | IFF_BROADCAST; /* a link without broadcasts works without ARP */
     /* the kernel knew the hardware address: something came back, or it did not need to ask */
     const gboolean is_found = hop && (pair->received || hop->is_answered || !hop->asks);
     /* no lost echo left this host */

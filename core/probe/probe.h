@@ -323,8 +323,8 @@ typedef struct {
     guint number; /* of an echo: its number, or its size with IBH_PROBE_SIZED */
 } IbhShot;
 
-/* Begins pairs, and gives each pair its turn. Returns TRUE if `ret_shot` should be sent now, and FALSE if nothing
- * should be sent before `ret_due`, unless a packet comes in. */
+/* Begins pairs, and gives pairs their turns. Returns TRUE if `ret_shot` should be sent now, and FALSE if nothing
+ * should be sent before `ret_due`, unless a packet comes in, or ibh_probe_learn() is called. */
 gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint64 *ret_due);
 /* Notes that the packet was sent, or could not be sent. */
 void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gboolean sent);
@@ -412,7 +412,7 @@ guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp);
  * names, the claim is a forgery. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim);
 /* Returns a source of another NIC that can ask for this source's address, so that a proxy on the wire would answer;
- * NULL if there is none. */
+ * NULL if there is none, and always in IPv6. */
 const IbhProbeSource *ibh_probe_witness(const IbhProbe *probe, const IbhProbeSource *source);
 
 /* Returns why it is unknown which NIC of the peer replies; NULL if it is known, or was not asked. */
