@@ -40,7 +40,7 @@
 #define FOLLOW                                                                                                         \
     "follow one on its way: tcpdump -eni {if} host {peer} here, the counters of the switch's ports, the other end"
 #define FORGET "ip neigh del {via} dev {if}"
-/* For losses that nothing explains. If no rail reaches a peer, the finding has the code peer-down. */
+/* For losses that nothing explains. If a peer is to blame, the finding has the code peer-down. */
 #define BETWEEN FOLLOW, UNHEARD, .peer_code = "peer-down"
 
 const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
@@ -229,7 +229,8 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
                          "on both sides: rdma link, ib-hook --check; between both: UDP 4791 has to pass (RoCE)"},
 };
 
-/* --probe hears what comes in after XDP, and before everything else that may drop packets. */
+/* --probe hears what comes in after XDP, and before everything else that may drop packets. What comes in for a VLAN is
+ * also heard on the NIC below it, before XDP of the VLAN. */
 const IbhFactRow ibh_probe_facts[IBH_N_FACTS] = {
     [IBH_FACT_QUEUE] = {OUT, "the drops of its queue (qdisc) grow", "tc -s qdisc show dev {if}"},
     [IBH_FACT_IPSEC_OUT] =

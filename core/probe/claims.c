@@ -137,7 +137,7 @@ guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hos
     return n;
 }
 
-/* Notes that a host claims an address in the name of another host, once for each sender, address and NIC. */
+/* Notes that a host claims a hop's address in the name of another host, once for each sender, address and NIC. */
 static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
     const IbhProbeForgery forgery = {

@@ -4,9 +4,11 @@
  * reads the result. It believes:
  *
  *   an echo reply or the answer to a SYN that has the cookie of a pair, which only packets of this pair contain;
- *   an ICMP error that quotes such a packet, and comes from the hardware address of the pair's next hop;
- *   an answer to ARP or to a solicitation that names the hardware address that the frame comes from. Otherwise the
- *   sender forges the answer, which says nothing about the host that it names.
+ *   an ICMP error that quotes such a packet, unless it came from another host than the pair's next hop;
+ *   an ARP packet or an advertisement, unless it names another hardware address than the one that the frame comes from:
+ *   then the sender forges the claim, which says nothing about the host that it names.
+ *
+ * IPoIB does not tell the sender of a frame, and a virtual router may send from its own NIC: both are believed.
  */
 #include "model/arp.h"
 #include "probe/probe.h"
@@ -98,10 +100,11 @@ gboolean ibh_probe_take_reply(IbhProbe *probe, const IbhPacket *reply, gint64 no
     if ((pair->step > IBH_STEP_ECHOES && pair->received < pair->sent) || (now && echo->received))
         return FALSE;
     if (now) {
+        const gint64 rtt = MAX(now - echo->sent_at, 0);
+
         echo->received = TRUE;
         pair->received++;
-        now = MAX(now - echo->sent_at, 0);
-        pair->rtt = pair->rtt < 0 ? now : MIN(pair->rtt, now);
+        pair->rtt = pair->rtt < 0 ? rtt : MIN(pair->rtt, rtt);
         return TRUE;
     }
     pair->doubled |= echo->seen == reply->ifindex;
@@ -166,7 +169,7 @@ static void hear_request(IbhProbe *probe, const IbhPacket *packet)
 
 /* ---- ICMP errors ---- */
 
-/* TRUE if the quote in an ICMP error is the beginning of an echo of this pair. It may be shorter than an echo. */
+/* TRUE if the quote in an ICMP error is the beginning of an echo of this pair, and long enough to prove it. */
 static gboolean is_quote(const IbhProbePair *pair, const guint8 *quote, gsize length)
 {
     const guint low = (ibh_get16(quote + 6) - ibh_get16(pair->cookie + 2)) & 0xffff;
@@ -174,7 +177,9 @@ static gboolean is_quote(const IbhProbePair *pair, const guint8 *quote, gsize le
     const gboolean six = ibh_probe_family(pair);
     guint8 head[IBH_PROBE_PACKET];
 
-    for (guint n = 0; n < G_N_ELEMENTS(numbers) && length >= (six ? COOKIE_END : QUOTE); n++) {
+    if (length < (six ? COOKIE_END : QUOTE))
+        return FALSE;
+    for (guint n = 0; n < G_N_ELEMENTS(numbers); n++) {
         ibh_probe_write_head(pair, numbers[n], head);
         if (six)
             memcpy(head + 2, quote + 2, 2); /* the checksum, which the kernel wrote */
@@ -184,8 +189,8 @@ static gboolean is_quote(const IbhProbePair *pair, const guint8 *quote, gsize le
     return FALSE;
 }
 
-/* FALSE if this hardware address is not that of the next hop. IPoIB does not tell the sender of a frame, and a virtual
- * router sends from another hardware address than the one that it claims: then the answer is TRUE. */
+/* FALSE if the frame came from another host than the next hop. TRUE also if nothing tells: the sender or the next hop's
+ * hardware address is unknown, or a virtual router claims the address, and may send from its own NIC. */
 static gboolean may_be_from(IbhProbeHop *hop, const IbhLladdr *sender)
 {
     if (!sender->len || !hop || (!hop->n_claims && !hop->entry.len))
@@ -226,7 +231,7 @@ static void hear_error(IbhProbe *probe, const IbhPacket *error)
 
 /* ---- TCP ---- */
 
-/* Takes a RST that acknowledges our SYN, or a SYN with ACK, which a program sends that listens on the port. */
+/* Takes the answer to our SYN: a RST, or a SYN if a program listens on the port. Both acknowledge our SYN. */
 static void hear_tcp(IbhProbe *probe, const IbhPacket *packet, const guint8 *segment, gsize length)
 {
     guint8 ours[IBH_SYN_LENGTH];
@@ -260,7 +265,7 @@ const char *ibh_probe_syn_why(const IbhProbePair *pair)
 /* ---- ARP and neighbour discovery ---- */
 
 /* Notes that this host asks for an address, or that a host on the wire claims one. Ignores claims that come in through
- * NICs that do not probe: they may be in other networks with the same addresses. */
+ * NICs that do not probe: these NICs may be in other networks with the same addresses. */
 static void hear_neighbour(IbhProbe *probe, const IbhHeard *heard, gboolean is_question, IbhArpClaim *claim)
 {
     const int ifindex = heard->ifindex;
@@ -290,8 +295,8 @@ guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp)
 }
 
 /* Each ARP packet claims its sender's address, because the kernel also believes requests, and replies that nobody asked
- * for. A reply answers this host if it goes to one of our addresses, or to 0.0.0.0 if the question named no sender
- * (RFC 5227). */
+ * for. A reply answers this host if its target is one of our addresses, or 0.0.0.0 if the question named no sender
+ * (RFC 5227); but not if its target is the address that it claims: it only announces this address. */
 static void hear_arp(IbhProbe *probe, const IbhHeard *heard)
 {
     const IbhIp none = {.family = AF_INET};
@@ -322,12 +327,15 @@ static void hear_discovery(IbhProbe *probe, const IbhHeard *heard, const guint8 
     if (heard->outgoing) {
         claim.to = claim.from;
         hear_neighbour(probe, heard, icmp[0] == ND_NEIGHBOR_SOLICIT, &claim);
+        return;
     }
-    if (heard->outgoing || icmp[0] != ND_NEIGHBOR_ADVERT || icmp[1] != 0 || !link->lladdr_len)
+    if (icmp[0] != ND_NEIGHBOR_ADVERT || icmp[1] != 0 || !link->lladdr_len)
         return;
     before = 2 + ibh_nd_pad(link);
-    for (gsize at = ADVERTISEMENT, size; at + 8 <= length && (size = (gsize)icmp[at + 1] * 8) && size <= length - at;
-         at += size) {
+    for (gsize at = ADVERTISEMENT, size; at + 8 <= length; at += size) {
+        size = (gsize)icmp[at + 1] * 8;
+        if (!size || size > length - at)
+            return;
         if (icmp[at] != ND_OPT_TARGET_LINKADDR || size < before + link->lladdr_len)
             continue;
         claim.lladdr = ibh_lladdr_from_bytes(icmp + at + before, link->lladdr_len);
@@ -343,7 +351,8 @@ void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
     const guint8 *bytes = heard->bytes;
     const gboolean six = heard->protocol == ETH_P_IPV6;
     const int family = six ? AF_INET6 : AF_INET;
-    guint protocol, offset = 0;
+    guint offset = 0;
+    gboolean is_icmp;
     gsize at;
     IbhPacket packet = {.ifindex = heard->ifindex, .sender = heard->sender};
 
@@ -354,20 +363,20 @@ void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
     packet.from = ibh_ip_from_bytes(family, bytes + (six ? 8 : 12));
     packet.to = ibh_ip_from_bytes(family, bytes + (six ? 24 : 16));
     packet.total = six ? SIX + ibh_get16(bytes + 4) : ibh_get16(bytes + 2);
-    protocol = six ? bytes[6] : IPPROTO_ICMPV6;
     at = six ? SIX : ibh_icmp_offset(bytes, heard->length);
+    is_icmp = six ? bytes[6] == IPPROTO_ICMPV6 : at > 0;
     if (!six) {
         offset = ibh_get16(bytes + 6) & 0x1fff;
         packet.is_fragment = (bytes[6] & 0x20) != 0; /* the flag "more fragments" */
-    } else if (protocol == IPPROTO_FRAGMENT && heard->length > SIX + FRAGMENT) {
+    } else if (bytes[6] == IPPROTO_FRAGMENT && heard->length > SIX + FRAGMENT) {
         offset = ibh_get16(bytes + SIX + 2) & 0xfff8;
         packet.is_fragment = TRUE;
-        protocol = bytes[SIX];
+        is_icmp = bytes[SIX] == IPPROTO_ICMPV6;
         at += FRAGMENT;
-    } else if (protocol == IPPROTO_TCP && !heard->outgoing) {
+    } else if (bytes[6] == IPPROTO_TCP && !heard->outgoing) {
         hear_tcp(probe, &packet, bytes + SIX, heard->length - SIX);
     }
-    if (!at || offset || packet.total <= at || heard->length <= at || protocol != IPPROTO_ICMPV6)
+    if (!is_icmp || offset || packet.total <= at || heard->length <= at)
         return;
     packet.icmp = bytes + at;
     packet.length = MIN(heard->length, packet.total) - at; /* padding may follow the packet in a short frame */

@@ -8,7 +8,7 @@
 /* The kernel repeats a question for a hardware address after a second. */
 #define ONE_QUESTION (G_USEC_PER_SEC * 11 / 10)
 
-/* MTUs that networks use. The report names the largest one that passes. */
+/* MTUs that networks use. The report names the largest size that passes. */
 static const guint usual[] = {576, 1280, 1400, 1450, 1492, 1500, 2044, 4092, 4096, 8192, 9000};
 
 static const struct {
@@ -24,7 +24,7 @@ static const struct {
     [IBH_ASK_WHO] = {2, 2, IBH_PROBE_TIMEOUT / 4},
 };
 
-/* TRUE if this question should be asked, and is not answered yet. */
+/* TRUE if this question should be asked, and is not answered yet; of IBH_ASK_WHO, also if more answers may come. */
 static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
 {
     const IbhProbeHop *hop = pair->hop;
@@ -38,8 +38,8 @@ static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
     case IBH_ASK_RDMA:
         return ibh_probe_awaits_rdma(pair);
     case IBH_ASK_WHO: /* The kernel believes the first answer, and asks again only when its entry is old; with ARP flux,
-                         several NICs answer. So --probe asks once more, and reads all answers. In IPv6 it asks only for
-                         next hops that are silent. */
+                         several NICs answer. So --probe asks once more, and reads all answers. In IPv6, it asks only if
+                         no echo came back. */
         return hop && (!hop->asker || hop->asker == pair) && (!pair->received || hop->ip.family == AF_INET);
     case IBH_ASK_FREE: /* the look-up finds the rail; test whether packets leave through the rail, too */
         return pair->received && !pair->free_ifindex && !pair->route.error &&
@@ -49,8 +49,8 @@ static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
     }
 }
 
-/* Returns TRUE if `shot` should be sent now. Returns FALSE if the question waits, and then sets *ret_due at most to the
- * end of the wait; or if it is answered or given up, and then leaves *ret_due alone. */
+/* Returns TRUE if `shot` should be sent now. Returns FALSE if the question waits, and then lowers *ret_due to the end
+ * of the wait, if that is earlier; or if it is unwanted, answered or given up, and then leaves *ret_due alone. */
 static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
@@ -66,7 +66,7 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
         const guint size = *tries < 2 ? full : *tries == 2 ? pair->mtu.limit : usual[*tries - 3];
 
         shot->number = ask == IBH_ASK_FREE ? IBH_PROBE_FREE : IBH_PROBE_SIZED | size;
-        if (ask != IBH_ASK_SIZE || *tries < 2 || (size && size < full))
+        if (ask != IBH_ASK_SIZE || *tries < 2 || (size && size < full)) /* or else skip this size */
             return TRUE;
     }
     if (now < pair->until[ask])
@@ -129,8 +129,8 @@ static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
     return FALSE;
 }
 
-/* Begins the pairs whose entries the neighbour table has room for; with no room, one at a time. Then gives each pair
- * that has begun its turn. */
+/* Begins the pairs whose entries the neighbour table has room for; with no room, one at a time. Then the pairs that
+ * have begun take turns, until one has something to send. */
 gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint64 *ret_due)
 {
     for (IbhProbePair *pair; (pair = ibh_probe_pair(flight->probe, flight->begun)); flight->begun++) {
@@ -162,7 +162,7 @@ void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gb
     const guint tries = ++pair->tries[ask];
 
     pair->until[ask] = now + asks[ask].patience;
-    if (ask == IBH_ASK_WHO) { /* a packet socket does not hear its own packets, so we count them here */
+    if (ask == IBH_ASK_WHO) { /* a packet socket does not hear the ARP requests that it sends, so count them here */
         pair->hop->questions++;
         pair->hop->asker = pair;
         if (pair->received && tries == asks[ask].tries)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds what is wrong with each pair, stage by stage. A pair gets the first cause of each list that is proved. A cause
- * accuses a host only if that host was seen to do something; the last causes of a list accuse nobody.
+ * Finds what is wrong with each pair, stage by stage. Of each list, a pair gets the first cause that is proved. A cause
+ * accuses a host only if that host was seen to do something; the last causes of lost echoes accuse nobody.
  */
 #include "check/check.h"
 #include "probe/probe.h"
@@ -38,8 +38,8 @@ static IbhCause find_two_hosts(const IbhProbePair *pair)
             shared += ibh_lladdr_equal(&mine[i % n], &theirs[i / n]) ? 1 : 0;
         is_compared = TRUE;
         is_mixed |= shared > 1;
-        is_alone |=
-            shared == 1 && n_theirs == 1; /* only one of them claims it, like hosts that share virtual addresses */
+        /* one hardware address claims the other address alone, as with hosts that share virtual addresses */
+        is_alone |= shared == 1 && n_theirs == 1;
     }
     if (is_mixed && !is_alone)
         return IBH_PEER_FLUX;
@@ -64,7 +64,7 @@ static IbhCause find_twin(const IbhProbePair *pair)
     return IBH_CAUSE_NONE;
 }
 
-/* ---- the neighbour table: an entry is right if a host answers with it now ---- */
+/* ---- the neighbour table: an entry is right if its hardware address answers now ---- */
 
 static gboolean has_virtual(IbhProbeHop *hop)
 {
@@ -122,7 +122,7 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     const IbhProbeHop *hop = pair->hop;
     const IbhLink *link = ibh_probe_link(pair);
     const int six = ibh_probe_family(pair), error = pair->send_error;
-    const guint no_arp = IFF_NOARP | IFF_BROADCAST;
+    const guint no_arp = IFF_NOARP | IFF_BROADCAST; /* a link without broadcasts works without ARP */
     /* the kernel knew the hardware address: something came back, or it did not need to ask */
     const gboolean is_found = hop && (pair->received || hop->is_answered || !hop->asks);
     /* no lost echo left this host */
@@ -220,7 +220,11 @@ static IbhCause find_sender(const IbhProbePair *pair)
     IbhProbeHop *hop = pair->hop;
     const IbhLladdr *senders[] = {&pair->sender, &pair->syn_sender};
 
-    for (guint i = 0; i < G_N_ELEMENTS(senders) && hop->lladdr.len && !has_virtual(hop); i++) {
+    if (!hop->lladdr.len)
+        return pair->received && !pair->sender.len ? IBH_WAY_NOT_KNOWN : IBH_CAUSE_NONE;
+    if (has_virtual(hop)) /* a virtual router may send from its own NIC */
+        return IBH_CAUSE_NONE;
+    for (guint i = 0; i < G_N_ELEMENTS(senders); i++) {
         if (!senders[i]->len || ibh_hop_has(hop, senders[i]))
             continue;
         IBH_EACH_PAIR (other, pair->probe) {
@@ -229,7 +233,7 @@ static IbhCause find_sender(const IbhProbePair *pair)
         }
         return IBH_BACK_STRANGER;
     }
-    return pair->received && !hop->lladdr.len && !pair->sender.len ? IBH_WAY_NOT_KNOWN : IBH_CAUSE_NONE;
+    return IBH_CAUSE_NONE;
 }
 
 static IbhCause find_back(const IbhProbePair *pair)
@@ -325,7 +329,8 @@ gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair)
     return pair->probe->rdma && (pair->rdma == IBH_RDMA_UNASKED || pair->rdma >= IBH_RDMA_NO_WAY);
 }
 
-/* A new request begins with the first step, which says less than how far the last request came, so it is ignored. */
+/* Each new request begins with the first step again. That step says less than how far the last request came, so it is
+ * ignored. */
 gboolean ibh_probe_take_rdma(IbhProbe *probe, guint i, IbhCause cause, int error)
 {
     IbhProbePair *pair = ibh_probe_pair(probe, i);

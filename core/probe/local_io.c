@@ -24,7 +24,7 @@ typedef struct {
 /* ---- what is attached to links ---- */
 
 /* TRUE if the link is a macvlan that takes packets away from the NIC below it. In mode passthru, a macvlan takes
- * everything that comes in; in mode source with "nodst", everything that comes from the hosts on its list. */
+ * all unicast packets that come in; in mode source with "nodst", everything that comes from the hosts on its list. */
 static gboolean takes_all(struct nlattr *info)
 {
     struct nlattr *data = find_in(info, IFLA_INFO_DATA), *flags = find_in(data, IFLA_MACVLAN_FLAGS);
@@ -48,7 +48,7 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
         return TRUE;
     if (get_u8(find_in(attributes[IFLA_XDP], IFLA_XDP_ATTACHED)))
         *ibh_probe_fact(reader->probe, info->ifi_index, IBH_FACT_XDP) = 1;
-    /* The index of a parent in another network namespace is one of that namespace. */
+    /* If the parent is in another network namespace, IFLA_LINK is an index of that namespace. */
     if (takes_all(attributes[IFLA_LINKINFO]) && !attributes[IFLA_LINK_NETNSID])
         *ibh_probe_fact(reader->probe, (int)get_u32(attributes[IFLA_LINK], 0), IBH_FACT_MACVLAN) = 1;
     return TRUE;
@@ -72,7 +72,8 @@ static gboolean on_forwarding(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* Returns how many tcx programs are attached to the NIC; 0 if the kernel has no tcx. Netlink does not tell. */
+/* Returns how many tcx programs are attached to the NIC, which netlink does not tell; 0 if the kernel has no tcx, or
+ * refuses the query. */
 static gint64 count_tcx(int ifindex, guint attach_type)
 {
     union bpf_attr question;

@@ -10,8 +10,8 @@
 
 /* ---- who is asked, from where ---- */
 
-/* Returns the NIC's address in the peer's subnet. If it has none, returns, with `any`, its first address with a subnet,
- * or else its first address; without `any`, NULL. */
+/* Returns the NIC's address in the peer's subnet. If the NIC has none, returns NULL without `any`; with `any`, its
+ * first address of the peer's family that has a subnet, or else the first that has none. */
 static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const IbhIp *peer, gboolean any)
 {
     const IbhAddress *fallback = NULL;
@@ -102,7 +102,7 @@ static char *why_left_to_main(const IbhProbePair *pair)
     const IbhPrefix whole = ibh_prefix_of_host(&route->to);
     const IbhRemote *remote = ibh_nic_find_remote(nic, &whole);
     const gboolean is_by_other_rail = by && by != nic && by->status == IBH_NIC_RAIL,
-                   is_exact = route->length > (remote ? remote->prefix.length : 0);
+                   is_longer = route->length > (remote ? remote->prefix.length : 0);
     const IbhLink *link = ibh_snapshot_link(rails->snapshot, route->oif);
     const char *name = link ? link->name : "another interface";
     char text[IBH_IP_STRLEN];
@@ -110,7 +110,7 @@ static char *why_left_to_main(const IbhProbePair *pair)
 
     if (!ibh_nic_is_usable(nic)) /* its routes are gone, so main's answer means nothing */
         return NULL;
-    if (route->table == IBH_TABLE_MAIN && route->gateway.family && is_by_other_rail && is_exact)
+    if (route->table == IBH_TABLE_MAIN && route->gateway.family && is_by_other_rail && is_longer)
         return g_strdup_printf("main sends it through %s via %s", name, ibh_ip_format(&route->gateway, text));
     if (pair->on_link || remote || ibh_want_default(rails, nic, route->to.family, &by_default))
         return NULL;
@@ -212,7 +212,7 @@ static char *why_unfinished(const IbhProbePair *pair)
     return pair->step != IBH_STEP_GONE ? g_strdup("interrupted") : NULL;
 }
 
-/* That a pair got no replies until the signal means nothing. */
+/* Such a pair may lack replies only because the signal came early, so it gets no verdict. */
 void ibh_probe_take_out_unfinished(IbhProbe *probe)
 {
     take_out(probe, why_unfinished, probe->unfinished);

@@ -10,9 +10,10 @@
  *   causes.c, words.c         have the text of each cause, and the words that these texts contain
  *   verdict.c, whole.c        decide who is at fault, and make the findings
  *
- * Many pairs are under way at the same time; together they send at most 4,000 packets a second. Each pair adds an entry
- * to the kernel's neighbour table, which the whole machine shares. So only as many pairs are under way as the table has
- * room for. The entry of a finished pair is deleted, and the next pair begins.
+ * Many pairs are under way at the same time; together they send at most 4,000 packets a second. A pair that sends to
+ * its peer directly may add an entry to the kernel's neighbour table, which the whole machine shares. So only as many
+ * of these pairs are under way as the table has room for. When a pair is finished, the entry that it added is deleted,
+ * and the next pair begins.
  */
 #pragma once
 
@@ -26,7 +27,7 @@
 #define IBH_PROBE_TIMEOUT G_USEC_PER_SEC               /* how long the reply to the last echo may take */
 #define IBH_PROBE_SPACING 250                          /* µs between two packets of the run */
 #define IBH_PROBE_PROXY_WAIT (G_USEC_PER_SEC * 9 / 10) /* a proxy answers up to 0.8 s late (proxy_delay) */
-#define IBH_PROBE_PACKETS_MAX 1000000                  /* echoes of a run; they take at least 4 minutes */
+#define IBH_PROBE_PACKETS_MAX 1000000                  /* small echoes of a run at most; so many take 4 minutes */
 #define IBH_PROBE_PACKET 40         /* bytes of a small echo: header, tag, cookie, pair, number, zeros */
 #define IBH_PROBE_SIZE_MAX 65535    /* bytes of the largest echo, with its IP header */
 #define IBH_PROBE_SIZED 0x80000000u /* flag in an echo's number: the low bits are the size of the packet */
@@ -52,7 +53,7 @@ typedef struct {
 /* An ARP packet or a neighbour advertisement, which says that a hardware address has an IP address. */
 typedef struct {
     IbhIp from;         /* the IP address that is claimed */
-    IbhIp to;           /* the target address of ARP; all zeros in a neighbour advertisement */
+    IbhIp to;           /* the target of ARP or of our solicitation; all zeros in a neighbour advertisement */
     IbhLladdr lladdr;   /* the hardware address that has `from` */
     IbhLladdr sender;   /* the hardware address that the frame comes from; length 0: unknown */
     gboolean is_answer; /* it answers a question of this host */
@@ -63,17 +64,17 @@ typedef struct {
 typedef struct {
     IbhLladdr lladdr;
     guint answers;    /* how often the hardware address answered this host */
-    gboolean proxy;   /* all claims look like those of a proxy, which answers only a host that names itself */
+    gboolean proxy;   /* all claims may be those of a proxy; see ibh_probe_take_claim() */
     gboolean replied; /* replies to our echoes came from the hardware address */
 } IbhProbeClaim;
 
-/* The IP address of a peer, of a gateway or of one of our NICs, on the wire of one NIC. Keeps all claims of the address
- * that were heard on this wire (on any wire if the address is our own), even claims that nobody asked for. */
+/* The IP address of a peer, of a gateway or of this host, on the wire of one NIC. Keeps the claims of the address that
+ * were heard on this wire (on any wire if the address is this host's), even claims that nobody asked for. */
 typedef struct IbhProbeHop IbhProbeHop;
 struct IbhProbeHop {
     const IbhLink *link;
     IbhIp ip;
-    gboolean is_own;   /* the address is that of the NIC itself */
+    gboolean is_own;   /* the address belongs to this host */
     IbhProbeHop *next; /* the same address on the wire of another NIC; NULL: the last one */
     gboolean is_begun; /* a pair has begun to send packets to the address */
     gboolean in_table; /* the neighbour table had an entry for the address before a pair began */
@@ -83,7 +84,7 @@ struct IbhProbeHop {
     /* The next two tell only what happened before --probe asked: its question may repair the kernel's entry. */
     gboolean asks;             /* the kernel asked for the hardware address */
     gboolean is_answered;      /* a host answered */
-    guint questions;           /* how often the kernel or --probe asked */
+    guint questions;           /* IPv4: how often the kernel or --probe asked */
     const IbhProbePair *asker; /* the pair for which --probe asked; NULL: it has not asked yet */
     gboolean forged;           /* a host answers in the name of others, so the kernel may believe anything */
     guint n_claims;
@@ -100,7 +101,7 @@ typedef struct {
  * that received the echo, so the reply proves nothing about the peer's rules. The RST that answers a SYN follows these
  * rules, and its source hardware address tells which NIC of the peer sent it. */
 typedef enum {
-    IBH_SYN_UNWANTED, /* not IPv6, not a neighbour, or no echo came back */
+    IBH_SYN_UNWANTED, /* no SYN was sent: not IPv6, not a neighbour, no echo came back, or sending failed */
     IBH_SYN_SILENT,   /* nothing answered the SYN */
     IBH_SYN_ANSWERED
 } IbhSynOutcome;
@@ -109,7 +110,7 @@ typedef struct {
     gint64 sent_at;    /* µs; 0: never */
     gboolean left;     /* the echo was seen to leave through the pair's NIC */
     gboolean received; /* the reply was delivered */
-    int seen;          /* the NIC where a reply came in, delivered or not; the pair's own NIC goes first; 0: none */
+    int seen; /* the NIC where a reply came in, delivered or not; if several, preferably the pair's own; 0: none */
 } IbhProbeEcho;
 
 /* How long packets may be: sizes include the IP header; 0: unknown. */
@@ -121,8 +122,8 @@ typedef struct {
     guint limit;      /* the size that the host `limited_by` accepts */
     guint seen;       /* the longest packet whose reply came in, delivered or not */
     guint left;       /* the longest packet that was seen to leave */
-    gboolean held;    /* the kernel refused to send a long packet */
-    gboolean mangled; /* a reply came in with a wrong checksum */
+    gboolean held;    /* the kernel refused to send a long packet with EPERM, as it does if a filter drops it */
+    gboolean mangled; /* a reply to a long packet came in with a wrong checksum */
 } IbhProbeSize;
 
 /* How far a pair has come (flight.c). */
@@ -131,8 +132,8 @@ typedef enum {
     IBH_STEP_ECHOES,    /* its echoes are under way */
     IBH_STEP_SETTLED,   /* its echoes are answered or given up; next, the neighbour table is read */
     IBH_STEP_QUESTIONS, /* the other questions are under way */
-    IBH_STEP_FINISHED,  /* it asks nothing more, and its entry in the neighbour table must be deleted */
-    IBH_STEP_GONE       /* its entry has been deleted */
+    IBH_STEP_FINISHED,  /* it asks nothing more; next, the neighbour entry that it added is deleted */
+    IBH_STEP_GONE       /* it has nothing more to do */
 } IbhProbeStep;
 
 /* What is sent for a pair. */
@@ -160,8 +161,8 @@ struct IbhProbePair {
     /* what the pair sends, and when (flight.c) */
     IbhProbeStep step;
     guint refusals;           /* how often a queue or the neighbour table was full */
-    guint tries[IBH_N_ASKS];  /* how often each was sent */
-    gint64 until[IBH_N_ASKS]; /* when to stop waiting for the answer to the last try */
+    guint tries[IBH_N_ASKS];  /* how many tries are used up */
+    gint64 until[IBH_N_ASKS]; /* when to stop waiting for the answer to the last try; of echoes, when it was sent */
     gint64 at;                /* send nothing before this time */
     /* stage: way */
     IbhLookup route;     /* the kernel's answer to a look-up that names no NIC */
@@ -182,14 +183,14 @@ struct IbhProbePair {
     gboolean gone;    /* an echo left, but its reply was not delivered */
     gboolean dropped; /* a reply came in, but was not delivered */
     gboolean doubled; /* a reply came in twice through one NIC */
-    gboolean mangled; /* a reply came in with a wrong checksum */
+    gboolean mangled; /* a reply to a small echo came in with a wrong checksum */
     IbhIp refused_by; /* the host that sent an ICMP error about an echo; family 0: none did */
     guint8 icmp_type, icmp_code;
-    int reply_ifindex; /* the NIC where replies came in; if there were several, one that is not the pair's; or 0 */
+    int reply_ifindex; /* the NIC where replies came in; if several, one that is not the pair's own; 0: none */
     IbhLladdr sender;  /* the sender of the last reply that came in through the pair's NIC */
     IbhLladdr strayed; /* the sender of the last reply that came in through another NIC */
     IbhSynOutcome syn;
-    IbhLladdr syn_sender; /* the sender of the answer to the SYN; length 0: the kernel does not tell */
+    IbhLladdr syn_sender; /* the sender of the answer to the SYN; length 0: no answer, or the kernel does not tell */
     /* stages: size, RDMA */
     IbhProbeSize mtu;
     IbhCause rdma;  /* how far the request came; IBH_CAUSE_NONE: it was answered, or none was wanted */
@@ -228,12 +229,12 @@ struct IbhProbe {
     GArray *own;          /* IbhIp: requested peers that are this host's own addresses */
     GArray *sources;      /* IbhProbeSource */
     GArray *pairs;        /* IbhProbePair, by peer */
-    GArray *unasked;      /* IbhProbeUnasked, by peer */
+    GArray *unasked;      /* IbhProbeUnasked */
     GArray *unfinished;   /* IbhProbeUnasked: the pairs that had no result when a signal came */
     GHashTable *hops;     /* IbhIp → the first IbhProbeHop with that address */
     GArray *forgeries;    /* IbhProbeForgery */
-    GArray *children;     /* IbhLladdr: macvlans on our NICs that are in other network namespaces */
-    GHashTable *numbers;  /* IbhIp → the index of the peer's first pair */
+    GArray *children;     /* IbhLladdr: our NICs' forwarding entries, some for macvlans in other network namespaces */
+    GHashTable *numbers;  /* IbhIp → the index of the peer's first pair, if it has pairs */
     IbhProbeEcho *echoes; /* `count` for each pair */
     guint count;          /* echoes of each pair */
     gboolean rdma;
@@ -289,7 +290,7 @@ const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr
  * `match`. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used);
 /* Takes out the pairs that should not be asked; their routes must be known. A rail without a gateway of its own asks no
- * peer beyond its subnets. */
+ * peer beyond its subnets that the kernel reaches through another NIC, or has no route to. */
 void ibh_probe_leave_to_main(IbhProbe *probe);
 /* After a signal, takes out the pairs that have no result. */
 void ibh_probe_take_out_unfinished(IbhProbe *probe);
@@ -302,15 +303,16 @@ gboolean ibh_probe_takes_entry(const IbhProbePair *pair);
 
 /* ---- which packet is sent next ---- */
 
-/* All pairs that have begun take turns: each has something to send, waits until a time, or is finished. A pair begins
- * when the neighbour table has room for its entry; deleting a finished pair's entry makes room. */
+/* All pairs that have begun take turns: each has something to send, waits, or is finished. A pair that adds an entry to
+ * the neighbour table begins when there is room for the entry, or when no other pair has one; deleting a finished
+ * pair's entry makes room. */
 typedef struct {
     IbhProbe *probe;
     guint finished;   /* the index of the first pair that is not gone */
     guint begun;      /* the index of the first pair that has not begun */
     guint turn;       /* the index of the pair that has its turn next */
     guint room[2];    /* how many entries --probe may add to the neighbour tables of IPv4 and IPv6 */
-    guint added[2];   /* how many entries of each it has added and not yet deleted */
+    guint added[2];   /* how many entries it has added to each table and not yet deleted */
     gboolean settled; /* a pair waits for ibh_probe_learn() */
 } IbhFlight;
 
@@ -321,12 +323,12 @@ typedef struct {
     guint number; /* of an echo: its number, or its size with IBH_PROBE_SIZED */
 } IbhShot;
 
-/* Begins pairs, and gives each pair its turn. Returns TRUE if `ret_shot` should be sent now, and FALSE if nothing
- * should be sent before `ret_due`, unless a packet comes in. */
+/* Begins pairs, and gives pairs their turns. Returns TRUE if `ret_shot` should be sent now, and FALSE if nothing
+ * should be sent before `ret_due`, unless a packet comes in, or ibh_probe_learn() is called. */
 gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint64 *ret_due);
 /* Notes that the packet was sent, or could not be sent. */
 void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gboolean sent);
-/* Notes that the entry of a finished pair has been deleted. */
+/* Notes that a finished pair has nothing more to do: the entry that it added, if any, has been deleted. */
 void ibh_flight_end(IbhFlight *flight, IbhProbePair *pair);
 
 /* The kernel's neighbour table of one family, which the whole machine shares. */
@@ -336,8 +338,9 @@ typedef struct {
     guint64 full; /* how many entries could not be added since boot */
 } IbhNeighbourTable;
 
-/* Returns how many entries --probe may add. The table may become half full: beyond that, the kernel deletes old
- * entries, perhaps those of other programs. If it is fuller already, --probe may use half of what is free. */
+/* Returns how many entries --probe may add. The table may become half full: beyond gc_thresh2, which is half of
+ * gc_thresh3 by default, the kernel deletes old entries, perhaps those of other programs. If the table is fuller
+ * already, --probe may use half of what is free. */
 guint ibh_probe_room(const IbhNeighbourTable *table);
 
 /* ---- packets ---- */
@@ -409,15 +412,15 @@ guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp);
  * names, the claim is a forgery. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim);
 /* Returns a source of another NIC that can ask for this source's address, so that a proxy on the wire would answer;
- * NULL if there is none. */
+ * NULL if there is none, and always in IPv6. */
 const IbhProbeSource *ibh_probe_witness(const IbhProbe *probe, const IbhProbeSource *source);
 
 /* Returns why it is unknown which NIC of the peer replies; NULL if it is known, or was not asked. */
 const char *ibh_probe_syn_why(const IbhProbePair *pair);
-/* Notes how far a pair's RDMA request came, as another process tells. Returns FALSE if there is no such pair, or if the
- * pair has its result already. */
+/* Notes how far a pair's RDMA request came, as another process tells. Returns FALSE if there is no such pair or cause,
+ * or if the pair has its result already. */
 gboolean ibh_probe_take_rdma(IbhProbe *probe, guint pair, IbhCause cause, int error);
-/* TRUE if the answer to an RDMA request is still to come. */
+/* TRUE if an RDMA request should be sent, or has no answer yet. */
 gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair);
 
 /* ---- the verdict ---- */

@@ -13,10 +13,10 @@
 #include <stddef.h>
 
 /* The order of the descriptors in IbhProber.fds, for which the loop waits. The first is a packet socket, which hears
- * what leaves and comes in through all NICs, dropped or not. Source i has two more, at IBH_ECHOES + 2 * i and at
- * IBH_ASKER + 2 * i: a raw socket for echoes, bound to the source's address (if it could not be opened, a negative
- * errno), and a socket to the process that sends the source's RDMA requests (-1 if there is none). Each source has its
- * own process, because a process may block for ever. */
+ * what leaves through any NIC, and what comes in, even if this host then drops it. Source i has two more, at
+ * IBH_ECHOES + 2 * i and at IBH_ASKER + 2 * i: a raw socket for echoes, bound to the source's address (if it could not
+ * be opened, a negative errno), and a socket to the process that sends the source's RDMA requests (-1 if there is
+ * none). Each source has its own process, because a process may block for ever. */
 enum { IBH_EAR, IBH_ECHOES, IBH_ASKER };
 
 typedef struct {

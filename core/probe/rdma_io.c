@@ -82,8 +82,8 @@ static guint16 put_address(struct __kernel_sockaddr_storage *to, const IbhIp *ip
     return (guint16)size;
 }
 
-/* Sends the request of the pair with the index `i`. `uid` must not be 0, because the kernel reports no events of such
- * requests. */
+/* Begins the request of the pair with the index `i`; take_event() goes on. `uid` must not be 0, because the kernel
+ * reports no events of such requests. */
 static void begin_request(const Asker *asker, guint32 i)
 {
     const IbhProbePair *pair = ibh_probe_pair(asker->probe, i);
@@ -100,8 +100,10 @@ static void begin_request(const Asker *asker, guint32 i)
     resolve.dst_size = put_address(&resolve.dst_addr, ibh_probe_peer(pair));
     error = error ? error : command(asker, RDMA_USER_CM_CMD_CREATE_ID, &create, sizeof create, sizeof answer);
     bind.id = resolve.id = answer.id;
-    if (!error && (error = command(asker, RDMA_USER_CM_CMD_BIND, &bind, sizeof bind, 0)) == ENODEV)
-        cause = IBH_RDMA_NO_GID;
+    if (!error) {
+        error = command(asker, RDMA_USER_CM_CMD_BIND, &bind, sizeof bind, 0);
+        cause = error == ENODEV ? IBH_RDMA_NO_GID : cause;
+    }
     error = error ? error : command(asker, RDMA_USER_CM_CMD_RESOLVE_ADDR, &resolve, sizeof resolve, 0);
     if (cause != IBH_RDMA_REFUSED && !source->nic->link->rdma[0])
         cause = IBH_RDMA_NO_DEVICE;
@@ -147,9 +149,9 @@ static void take_event(const Asker *asker, const struct rdma_ucm_event_resp *eve
     tell_parent(asker, (guint32)(event->uid - 1), cause, cause ? error : 0);
 }
 
-/* Runs the child. It may never end, so it closes all descriptors of the parent: others may wait for the end of its
- * output. It ends when the parent closes the socket. It opens the channel itself, because the kernel accepts commands
- * only from the process that opened the channel. */
+/* Runs the child. The child may never end, so it closes all descriptors of the parent: a program that reads the
+ * parent's output waits until no process has it open. The child ends when the parent closes the socket. It opens the
+ * channel itself, because the kernel accepts commands only from the process that opened the channel. */
 G_GNUC_NORETURN static void run_child(const IbhProbe *probe, int parent)
 {
     Asker asker = {.probe = probe, .parent = parent};
@@ -166,9 +168,9 @@ G_GNUC_NORETURN static void run_child(const IbhProbe *probe, int parent)
             close(fd);
     }
     asker.channel = open(DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    asker.error = asker.channel >= 0                  ? 0
-                  : errno == ENXIO || errno == ENODEV ? ENOENT
-                                                      : errno; /* no driver has the device file */
+    asker.error = asker.channel >= 0 ? 0 : errno;
+    if (asker.error == ENXIO || asker.error == ENODEV) /* the device file is there, but no driver has it */
+        asker.error = ENOENT;
     for (;;) {
         struct pollfd fds[] = {{.fd = parent, .events = POLLIN}, {.fd = asker.channel, .events = POLLIN}};
 

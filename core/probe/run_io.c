@@ -20,7 +20,7 @@
 #define FULL_WAIT (G_USEC_PER_SEC / 10)
 #define REFUSALS 10
 
-/* The first signal ends the loop, and the report says what is known. The second signal ends the process. */
+/* SIGINT or SIGTERM ends the loop, and the report says what is known. The same signal again ends the process. */
 static volatile sig_atomic_t was_interrupted;
 
 static void on_signal(int number)
@@ -38,7 +38,7 @@ static void send_shot(IbhProber *prober, const IbhShot *shot)
     /* the neighbour table or the NIC's queue is full; IPv6 reports a full table as EINVAL */
     const gboolean is_full = problem == ENOBUFS || (problem == EINVAL && ibh_probe_family(pair));
 
-    if (shot->ask <= IBH_ASK_SIZE && is_full && pair->refusals < REFUSALS) {
+    if ((shot->ask == IBH_ASK_ECHO || shot->ask == IBH_ASK_SIZE) && is_full && pair->refusals < REFUSALS) {
         pair->refusals++;
         pair->at = g_get_monotonic_time() + FULL_WAIT;
         return;
@@ -68,8 +68,8 @@ static gboolean read_neighbours(IbhProber *prober, GError **error)
     return TRUE;
 }
 
-/* Sends, receives and waits until all pairs are gone. Deletes the neighbour entry of each finished pair, which makes
- * room for the entry of another pair. The next line of progress, or the report, overwrites the last one. */
+/* Sends, receives and waits until all pairs are gone, or a signal comes. Deletes the neighbour entry that a finished
+ * pair added, which makes room for the entry of another pair. Each line of progress overwrites the last one. */
 static gboolean ask_pairs(IbhProber *prober, GError **error)
 {
     IbhFlight *flight = &prober->flight;
@@ -78,12 +78,15 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
     while (flight->finished < prober->probe->pairs->len && !was_interrupted) {
         gint64 now = g_get_monotonic_time(), due;
         IbhShot shot;
-        const gboolean any = ibh_flight_next(flight, now, &shot, &due);
+        const gboolean has_shot = ibh_flight_next(flight, now, &shot, &due);
 
-        due = any ? prober->next : due;
-        if (any && due <= now)
+        if (has_shot && prober->next <= now) {
             send_shot(prober, &shot);
-        (void)ibh_prober_wait(prober, any && due <= now ? 0 : MIN(due, now + COLLECT_EVERY));
+            due = now;
+        } else if (has_shot) {
+            due = prober->next;
+        }
+        (void)ibh_prober_wait(prober, MIN(due, now + COLLECT_EVERY));
         if (now < collected + COLLECT_EVERY)
             continue;
         if (prober->shows_progress && now >= prober->shown + SHOW_EVERY) {
@@ -114,9 +117,10 @@ static void wait_until(IbhProber *prober, gint64 until)
         (void)ibh_prober_wait(prober, until);
 }
 
-/* Asks which other hosts have our own addresses, or answer for them. Each rail asks for its own address without naming
- * a sender (RFC 5227), so only another host with the same address answers. Another rail asks for the same address and
- * names itself, so a proxy answers, too, up to 0.8 s late. Returns until when answers may come. */
+/* Asks which other hosts have our own addresses, or answer for them. Each rail asks for its own address. In IPv4, it
+ * names no sender (RFC 5227), so only another host with the same address answers; then another rail, if one has the
+ * subnet, asks for the same address and names itself, so a proxy answers, too, up to 0.8 s late. Returns until when
+ * answers may come. */
 static gint64 ask_own(IbhProber *prober)
 {
     const IbhProbe *probe = prober->probe;

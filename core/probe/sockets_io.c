@@ -26,7 +26,7 @@
 /* ---- filters: the kernel drops foreign packets before they fill a socket's buffer ---- */
 
 #define LOAD(size, mode, at) BPF_STMT(BPF_LD | (size) | (mode), (guint32)(at))
-/* The instruction with the index `at`: it goes to the instruction `yes` if the value was loaded, and to `no` if not. */
+/* The instruction with the index `at`. It goes to instruction `yes` if what was loaded is `value`, or else to `no`. */
 #define IF(at, value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, (yes) - ((at) + 1), (no) - ((at) + 1))
 #define RETURN(bytes) BPF_STMT(BPF_RET | BPF_K, bytes)
 
@@ -101,7 +101,7 @@ static void enlarge_buffer(int fd)
         (void)set_option(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BUFFER);
 }
 
-/* With IP_RECVERR, the kernel reports that its neighbour table is full. */
+/* Without IP_RECVERR, the kernel would hide that its neighbour table (IPv4) or a queue is full. */
 int ibh_socket_bind(int fd, const IbhProbeSource *source)
 {
     const gboolean six = source->ip.family == AF_INET6;
@@ -115,8 +115,8 @@ int ibh_socket_bind(int fd, const IbhProbeSource *source)
 }
 
 /* Opens a socket that receives only echo replies. Its filter has a bit for each type of ICMP that it drops: 32 bits in
- * IPv4, 256 in IPv6. Echoes are sent with Don't Fragment, even if the kernel has learned a smaller MTU. Returns a
- * negative errno on failure, for example if the address is gone; other sources can still ask. */
+ * IPv4, 256 in IPv6. Echoes are not fragmented, even if the kernel has learned a smaller MTU. Returns a negative
+ * errno on failure, for example if the address is gone; other sources can still ask. */
 static int open_echoes(const IbhProbeSource *source)
 {
     const gboolean six = source->ip.family == AF_INET6;
@@ -151,7 +151,8 @@ static int open_sender(int protocol, int option, int value)
     return fd;
 }
 
-/* A packet socket hears nothing before it is bound, so its filter is attached first. */
+/* A packet socket of protocol 0 hears nothing before it is bound. Its filter is attached before that, so that no
+ * foreign packet gets into its buffer. */
 gboolean ibh_prober_open(IbhProber *prober, GError **error)
 {
     const IbhProbe *probe = prober->probe;

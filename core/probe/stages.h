@@ -78,7 +78,7 @@ typedef enum {
     IBH_SIZE_SILENT,  /* they are lost without an ICMP error */
     /* how far an RDMA request came; from IBH_RDMA_NO_WAY on, an answer may still come */
     IBH_RDMA_UNASKED,   /* no request was sent yet */
-    IBH_RDMA_NO_ECHO,   /* not asked, because no echo came back */
+    IBH_RDMA_NO_ECHO,   /* not asked: no echo came back, and the hardware address is not known */
     IBH_RDMA_NO_MODULE, /* the module rdma_ucm is not loaded */
     IBH_RDMA_FILTERED,  /* this host's firewall would drop the request */
     IBH_RDMA_BLOCKED,   /* the process that sends requests hangs */
@@ -97,8 +97,8 @@ typedef enum {
     IBH_AT_EITHER /* which pairs have the cause tells who is at fault */
 } IbhProbePlace;
 
-/* Facts: what could drop a packet on this host. A finding about packets that this host dropped lists the kernel's
- * counters that grew, what is attached to a NIC or route, and filters. */
+/* Facts: what could drop a packet on this host. A finding about packets that this host dropped, or may have dropped,
+ * lists the kernel's counters that grew, what is attached to a NIC or route, and filters. */
 typedef enum {
     /* counters, listed if they grew by at least as many packets as the pair lost */
     IBH_FACT_QUEUE,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Decides who is at fault. Pairs share findings if they have the same cause in the same words; these words name neither
- * rail nor peer. Whether a peer, a rail or single pairs are to blame depends on which pairs have the cause, and which
- * do not.
+ * the pair's own rail nor its peer. Whether a peer, a rail or single pairs are to blame depends on which pairs have
+ * the cause, and which do not.
  */
 #include "probe/probe.h"
 
@@ -39,8 +39,9 @@ static Count *find_count(const Charge *charge, const IbhProbePair *pair, Share s
     return &charge->counts[share == OF_PEERS ? pair->peer : charge->probe->peers->len + pair->rail];
 }
 
-/* Decides who is to blame for the cause that this pair has. It is the peer if more than one of its pairs has the cause,
- * and all that could have it; if not, the rail by the same rule; and else the pair. */
+/* Decides who is to blame for the cause that this pair has. If the cause itself does not tell, it is the peer if at
+ * least two of its pairs have the cause, and all that could have it; if not, the rail by the same rule; or else the
+ * pair. */
 static Share share_of(const Charge *charge, const IbhProbePair *pair)
 {
     if (charge->row->place != IBH_AT_EITHER)
@@ -182,7 +183,8 @@ void ibh_probe_report_causes(IbhProbe *probe)
                 whys[i] = ibh_probe_fill_in(ibh_probe_pair(probe, i), charge.row->why);
         }
         for (guint first = 0; first < n; first++) {
-            if (!(charge.why = whys[first]))
+            charge.why = whys[first];
+            if (!charge.why)
                 continue;
             g_ptr_array_set_size(pairs, 0);
             for (guint i = 0; i < n_counts; i++)

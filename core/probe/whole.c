@@ -41,7 +41,8 @@ static void report_unasked(IbhProbe *probe)
     }
 }
 
-/* Names NICs that should be rails and could not be programmed. */
+/* Names NICs that should be rails, but could not be programmed, so they were not probed. Makes no finding with --iface,
+ * which probes such NICs, too. */
 static void report_blocked(IbhProbe *probe)
 {
     IBH_EACH_POINTER (const IbhNic, nic, probe->rails->nics) {
@@ -101,8 +102,8 @@ typedef enum {
     N_KINDS
 } Kind;
 
-/* Returns the claimants of one address that are of one kind; NULL if there are none. NICs of this host have their
- * names, others their hardware addresses. Equal texts are the same pointer. */
+/* Names the claimants of one address that are of one kind: NICs of this host by their names, others by their hardware
+ * addresses. Returns NULL if there are none. Equal texts are the same pointer. */
 static const char *name_strangers(const IbhProbe *probe, IbhProbeHop *hop, Kind kind)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
@@ -121,8 +122,8 @@ static const char *name_strangers(const IbhProbe *probe, IbhProbeHop *hop, Kind 
     return ibh_probe_keep_text(probe, text);
 }
 
-/* TRUE if the host that claims our address also answers for all peers, and all echoes come back. It is the router of a
- * private VLAN, which rightly answers for all hosts on the VLAN, and forwards packets between them. */
+/* TRUE if the host that claims our address also answers for all peers, and all echoes come back: then it is the router
+ * of a private VLAN, which rightly answers for all hosts on the VLAN, and forwards packets between them. */
 static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
 {
     gboolean any = FALSE;
@@ -138,7 +139,7 @@ static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
     return any;
 }
 
-/* Makes a finding that `who` claims the addresses `ips` of this host. `hop` is the first one. */
+/* Makes a finding that `who` claims the addresses `ips` of this host. `hop` is that of the first address. */
 static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind kind, const char *who, const char *ips)
 {
     const gboolean six = hop->ip.family == AF_INET6;
@@ -195,13 +196,15 @@ void ibh_probe_report_strangers(IbhProbe *probe)
             g_autofree char *names = NULL;
             IbhFinding *finding;
 
+            if (!who)
+                continue;
             for (guint i = first; i < n; i++) {
                 if (whos[i] == who)
                     g_array_append_val(ips, hops[i]->ip);
             }
             names = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
-            finding = who ? report_stranger(probe, hops[first], kind, who, names) : NULL;
-            for (guint i = first; finding && i < n; i++) {
+            finding = report_stranger(probe, hops[first], kind, who, names);
+            for (guint i = first; i < n; i++) {
                 if (whos[i] != who)
                     continue;
                 whos[i] = NULL;

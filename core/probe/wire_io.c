@@ -24,8 +24,8 @@ static void pace(IbhProber *prober)
 
 /* An ARP request goes to the link's broadcast address. On InfiniBand this address has 20 bytes, for which
  * IbhSockAddress has room. A solicitation goes to the solicited-node multicast group of the address (RFC 4291, 2.7.1);
- * the kernel adds sender and checksum. A packet socket does not hear the ARP requests that it sends, so the kernel sent
- * each one that it hears. */
+ * the kernel adds sender and checksum. A packet socket does not hear the ARP requests that it sends, so those that it
+ * hears are the kernel's. */
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom)
 {
     const gboolean six = whom->family == AF_INET6;
@@ -78,8 +78,11 @@ int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
         return errno;
     length =
         is_syn ? ibh_probe_write_syn(pair, prober->bytes) : ibh_probe_write_echo(pair, shot->number, prober->bytes);
-    for (int try = 0; try < TRIES && (problem || !try); try++)
+    for (int try = 0; try < TRIES; try++) {
         problem = sendto(fd, prober->bytes, length, 0, &to.generic, size) < 0 ? errno : 0;
+        if (!problem)
+            break;
+    }
     pace(prober);
     return is_free && !ibh_socket_tie(fd, source, TRUE) ? errno : problem;
 }

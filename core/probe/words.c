@@ -50,8 +50,9 @@ char *ibh_probe_name_peers(const GArray *peers, guint most)
         }
         ibh_ip_format(&ips[i], from);
         ibh_ip_format(&ips[end - 1], to);
-        g_ptr_array_add(names, g_strconcat(from, end - i > 1 ? "-" : NULL,
-                                           strrchr(to, ips[i].family == AF_INET6 ? ':' : '.'), NULL));
+        g_ptr_array_add(names, end - i > 1
+                                   ? g_strconcat(from, "-", strrchr(to, ips[i].family == AF_INET6 ? ':' : '.'), NULL)
+                                   : g_strdup(from));
     }
     return ibh_probe_join_names(names, most, more);
 }
@@ -61,8 +62,8 @@ static int compare_texts(gconstpointer a, gconstpointer b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Returns the sorted hardware addresses that claim an address. If several rails heard claims, but only one rail heard
- * this hardware address, adds the rail's name to it. */
+/* Returns the sorted hardware addresses that claim an address. If several rails heard claims, a hardware address that
+ * only one of these rails heard gets the rail's name. */
 static char *name_hosts(const IbhProbe *probe, const IbhIp *ip)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
