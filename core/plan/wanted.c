@@ -55,8 +55,9 @@ IbhWanted *ibh_wanted_new(const IbhRails *rails)
 
     wanted->orphans = !rails->only;
     wanted->waits = TRUE;
-    /* One route serves all rails of a subnet: if a rail must not change, that route must not either. */
-    wanted->spread = !rails->blind && (!rails->only || rails->undo);
+    /* A route of main=spread serves all rails of a subnet, so a run for some of them leaves it alone. But --undo takes
+     * the undone rails out of the route, if the configuration says which rails remain. */
+    wanted->spread = !rails->only || (rails->undo && !rails->blind);
     IBH_EACH (IbhWantedNic, one, wanted->nics) {
         one->selected = !one->nic->kept && ibh_nic_is_selected(one->nic, rails->only);
         wanted->spread &= !one->nic->kept;
