@@ -34,8 +34,8 @@ void ibh_wanted_free(IbhWanted *wanted)
     g_free(wanted);
 }
 
-/* Selects `holder`, a NIC with a rule or route in the table of a selected rail. Returns FALSE if that selects no
- * further NIC. */
+/* Selects `holder`, which has a rule or route in this table, if the table belongs to a selected rail. Never selects a
+ * kept NIC. Returns TRUE if `holder` was not selected before and is now. */
 static gboolean select_holder(const IbhWanted *wanted, const IbhNic *holder, guint32 table)
 {
     const IbhNic *nic = ibh_rails_nic_by_table(wanted->rails, table);
