@@ -35,7 +35,7 @@ gboolean ibh_difference_init(IbhDifference *difference, IbhWanted *wanted);
 void ibh_difference_clear(IbhDifference *difference);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhDifference, ibh_difference_clear)
 
-/* Returns the NIC that answers ARP for this IPv4 address, before or after the plan. That is the address's own NIC if
- * rules lead the address. Else it is the NIC of main's route to the address, or again the own NIC if the NIC of the
- * route has arp_ignore set. NULL if main has no such route. */
+/* Returns the NIC that answers ARP for this IPv4 address, before or after the plan: the address's own NIC if rules
+ * lead the address, or if the NIC of main's route to the address has arp_ignore set; else the NIC of that route. NULL
+ * if neither rules nor main lead the address. */
 const IbhNic *ibh_difference_answering(const IbhDifference *difference, const IbhAddress *address, gboolean after);

@@ -273,9 +273,9 @@ static void index_nics(IbhRails *rails)
         if (nic->status != IBH_NIC_NO_CANDIDATE)
             nic->rank = rails->candidates = i + 1;
     }
-    /* A sysctl value that we set, and that still stands, is not the administrator's. */
-    IBH_EACH_BACK (const IbhSavedSysctl, saved,
-                   rails->snapshot->state->sysctls) { /* of two entries, the first counts */
+    /* A sysctl value that we set, and that still stands, is not the administrator's. Of two entries for a sysctl, the
+     * first counts. */
+    IBH_EACH_BACK (const IbhSavedSysctl, saved, rails->snapshot->state->sysctls) {
         IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(saved->ifindex));
 
         if (nic && nic->link->sysctl[saved->key] == saved->set)

@@ -68,8 +68,8 @@ gboolean ibh_route_is_simple(const IbhRoute *route)
 
 /* Sets the gateway of a route, and the metrics of main's best default through this NIC via the same gateway. If
  * `gateway` is NULL, copies main's default through the NIC, on link or via a gateway. There must be exactly one such
- * default: with two routers or preferences, only main knows which of them works. Returns FALSE if there is none or more
- * than one, if our routes cannot express it, or if the gateway is this host. */
+ * default: with two routers or preferences, only main knows which of them works. Returns FALSE if the default to copy
+ * is missing, not the only one or not simple, or if the gateway is this host. */
 static gboolean set_gateway_and_metrics(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway, IbhRoute *route)
 {
     const IbhRoute *best = NULL;

@@ -50,7 +50,8 @@ GPtrArray *ibh_plan(const IbhRails *rails); /* the plan for what the configurati
 typedef gboolean (*IbhExecute)(gpointer kernel, const IbhOp *op, GError **error);
 
 typedef struct {
-    GPtrArray *done;   /* const IbhOp *: operations done and not rolled back, in order */
+    /* const IbhOp *: operations done, or perhaps done (IBH_ANSWER_LOST), and not rolled back, in order */
+    GPtrArray *done;
     GPtrArray *errors; /* char *: a message for each unit, or operation without a unit, that failed */
 } IbhOutcome;
 

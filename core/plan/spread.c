@@ -82,7 +82,7 @@ void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules)
             ibh_rule_of_ours(&NO_SOURCE, dst, IBH_TABLE_MAIN, dst->length, IBH_PRIORITY_SPREAD - 1),
             ibh_rule_of_ours(&NO_SOURCE, dst, IBH_TABLE_SPREAD, -1, IBH_PRIORITY_SPREAD),
         };
-        gboolean is_nested = FALSE; /* main decides: the outer subnet's rules find its longer prefix there first */
+        gboolean is_nested = FALSE; /* then the outer subnet's rules find its prefix in main */
 
         IBH_EACH (const IbhRoute, outer, spread)
             is_nested |= ibh_prefix_is_inside(dst, &outer->dst);

@@ -33,9 +33,9 @@ static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAdd
     return TRUE;
 }
 
-/* Adds a route for each subnet of the NIC's addresses that are advertised, or that are not, until T has `most` routes.
- * IPv4 routes name the kernel's preferred source, the first primary address; for IPv6 the kernel picks a source that is
- * not deprecated. */
+/* Adds routes to the subnets of the NIC's addresses, until T has `most` routes. With `advertised`, adds only those of
+ * advertised addresses; without, only those of other addresses. IPv4 routes name the kernel's preferred source, the
+ * first primary address; for IPv6 the kernel picks a source that is not deprecated. */
 static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gboolean advertised, guint most,
                         GArray *routes)
 {
