@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plan/plan.h"
 
-/* Takes back the unit of the failed operation, except for deleted routes that the kernel would refuse, and returns the
- * message for people. */
+/* Takes back the unit of the failed operation, except where the kernel would refuse the old route (IbhOp.for_good).
+ * Returns the message for people. */
 static char *fail_unit(GPtrArray *done, IbhOp *failed, const GError *error, IbhExecute execute, gpointer kernel)
 {
     g_autofree char *command = ibh_op_command(failed), *problem = NULL;

@@ -8,10 +8,11 @@
 gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic)
 {
     const gboolean is_rail = nic->status == IBH_NIC_RAIL;
+    const gboolean others_route = nic->programmed->len < nic->served->len; /* foreign rules route an address */
 
     if (!is_rail && !nic->kept)
         return FALSE;
-    if (is_rail && (rails->undo || ibh_nic_is_selected(nic, rails->only) || nic->programmed->len < nic->served->len))
+    if (is_rail && (rails->undo || ibh_nic_is_selected(nic, rails->only) || others_route))
         return TRUE;
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (ibh_rule_is_ours(rule) && ibh_rule_owner(rails, rule) == nic)
@@ -20,7 +21,7 @@ gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* TRUE if a rail on another NIC has this address, too, and answers for it. */
+/* TRUE if another NIC, which is a rail, has this address, too, and answers for it. */
 static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *address)
 {
     const IbhNic *owner = ibh_rails_owner(rails, &address->local);
@@ -29,10 +30,10 @@ static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *add
            ibh_nic_is_programmed(rails, owner);
 }
 
-/* TRUE if other addresses of this host are reachable only because the rail answers ARP for them. They are on lo, a
- * dummy or a bridge, or on a NIC that is not a rail and whose strict rp_filter drops even the ARP request. If the
- * administrator's arp_ignore already refuses such answers, don't use arp_filter: until the rules are in place, it would
- * silence the rail's own address too. */
+/* TRUE if other addresses of this host are reachable only because the rail answers ARP for them. Such addresses are in
+ * a local prefix (AnyIP), on lo, a dummy or a bridge, or on a NIC without our rules whose strict rp_filter drops even
+ * the ARP request. FALSE if the administrator's arp_ignore already refuses such answers: until the rules are in place,
+ * arp_filter would silence the rail's own address, too. */
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 {
     const gboolean all_rails_change = !rails->only || rails->undo;
@@ -80,8 +81,8 @@ gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* TRUE if peers may ask the silent NIC for addresses that main routes through it: main has an IPv4 route through the
- * NIC, or lo has an address of this host. */
+/* TRUE if the silent NIC must still answer peers that main reaches through it: main has an IPv4 route through the NIC,
+ * or lo or a dummy has an address that no rail serves. */
 static gboolean may_answer_for_main(const IbhRails *rails, const IbhNic *nic)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
@@ -109,8 +110,11 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
     const gboolean filters =
         ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_ARP_FILTER, nic->base[IBH_SYSCTL_ARP_FILTER]) != 0;
 
-    if ((key == IBH_SYSCTL_ARP_IGNORE || key == IBH_SYSCTL_ARP_FILTER) && ibh_nic_must_be_silent(rails, nic))
-        return (key == IBH_SYSCTL_ARP_FILTER) == may_answer_for_main(rails, nic) ? 1 : base;
+    if ((key == IBH_SYSCTL_ARP_IGNORE || key == IBH_SYSCTL_ARP_FILTER) && ibh_nic_must_be_silent(rails, nic)) {
+        const IbhSysctl silences = may_answer_for_main(rails, nic) ? IBH_SYSCTL_ARP_FILTER : IBH_SYSCTL_ARP_IGNORE;
+
+        return key == silences ? 1 : base;
+    }
     if (nic->status != IBH_NIC_RAIL || nic->settings.arp == IBH_ARP_KEEP)
         return base;
     if (nic->settings.arp == IBH_ARP_STRICT)

@@ -35,9 +35,9 @@ static gboolean route_equal(gconstpointer a, gconstpointer b)
 
 /* ---- leftovers that stay ---- */
 
-/* TRUE if a tentative IPv6 address needs the item: once DAD is done, the address will be there, unless another rail has
- * it. The address needs its rules and the route to its subnet, and, without other IPv6 addresses on the NIC, routes via
- * gateways. */
+/* TRUE if a tentative IPv6 address needs the item, because the address will be there once DAD is done. The address
+ * needs its rules, unless another rail has the address, and the route to its subnet. If the NIC has no other IPv6
+ * address, the address also needs the routes via gateways, with gateway=none those of remote= only. */
 static gboolean waits_for_dad(const IbhRails *rails, const IbhItem *item)
 {
     const IbhNic *nic = item->nic;
@@ -52,9 +52,10 @@ static gboolean waits_for_dad(const IbhRails *rails, const IbhItem *item)
             return !ibh_rails_owner(rails, &address->local);
         if (!route || route->family != AF_INET6 || !ibh_nic_has_table(nic, route->table))
             continue;
-        if (route->gateway.family == AF_UNSPEC ? ibh_prefix_equal(&route->dst, &address->subnet)
-                                               : !ibh_nic_serves_family(nic, AF_INET6) &&
-                                                     (route->dst.length || nic->settings.gateway != IBH_GATEWAY_NONE))
+        if (route->gateway.family == AF_UNSPEC && ibh_prefix_equal(&route->dst, &address->subnet))
+            return TRUE;
+        if (route->gateway.family != AF_UNSPEC && !ibh_nic_serves_family(nic, AF_INET6) &&
+            (route->dst.length || nic->settings.gateway != IBH_GATEWAY_NONE))
             return TRUE;
     }
     return FALSE;
@@ -83,16 +84,20 @@ static IbhItem make_item(const IbhDifference *difference, const IbhRule *rule, c
     return item;
 }
 
-/* Notes the table that the rule leads its address to: T, or D if no rule leads to T. */
+/* Notes the table that the rule leads its address to: T, or D if no rule leads to T. The priority tells a rule to T
+ * even if its NIC is gone. */
 static void note_led(const IbhRails *rails, GHashTable *led, const IbhItem *item)
 {
-    const IbhNic *by_table = ibh_rails_nic_by_table(rails, item->rule->table);
-    const gpointer from = (gpointer)(guintptr)&item->rule->from.ip;
+    const IbhRule *rule = item->rule;
+    const IbhNic *by_table = ibh_rails_nic_by_table(rails, rule->table);
+    const gpointer from = (gpointer)(guintptr)&rule->from.ip;
+    const gboolean is_to_t = rule->priority < IBH_PRIORITY_DEFAULTS - 1;
+    const gboolean is_to_d = by_table && by_table->table != rule->table;
 
-    if (!item->spread && item->rule->table != IBH_TABLE_MAIN &&
-        (item->rule->priority < IBH_PRIORITY_DEFAULTS - 1 ||
-         (by_table && by_table->table != item->rule->table && !g_hash_table_contains(led, from))))
-        g_hash_table_insert(led, from, GUINT_TO_POINTER(item->rule->table));
+    if (item->spread || rule->table == IBH_TABLE_MAIN)
+        return;
+    if (is_to_t || (is_to_d && !g_hash_table_contains(led, from)))
+        g_hash_table_insert(led, from, GUINT_TO_POINTER(rule->table));
 }
 
 static void subtract_rules(IbhDifference *difference)

@@ -12,8 +12,8 @@ typedef struct {
     const IbhNic *nic;     /* NULL for main=spread, and if the NIC is gone */
     const IbhRule *rule;   /* NULL if the item is a route */
     const IbhRoute *route; /* NULL if the item is a rule */
-    const IbhRoute
-        *replaced; /* our old route with the same table, prefix and metric, of which the kernel keeps one; or NULL */
+    /* Our old route with the same table, prefix and metric, or NULL. The kernel keeps only one such route. */
+    const IbhRoute *replaced;
     guint32 table;
     gboolean is_old; /* to be deleted, not added */
     gboolean spread;
@@ -35,6 +35,7 @@ gboolean ibh_difference_init(IbhDifference *difference, IbhWanted *wanted);
 void ibh_difference_clear(IbhDifference *difference);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhDifference, ibh_difference_clear)
 
-/* Returns the NIC that answers ARP for this IPv4 address, before or after the plan: the address's own NIC if rules lead
- * the address or if main's NIC has arp_ignore set, else main's NIC. NULL if main has no route to the address. */
+/* Returns the NIC that answers ARP for this IPv4 address, before or after the plan: the address's own NIC if rules
+ * lead the address, or if the NIC of main's route to the address has arp_ignore set; else the NIC of that route. NULL
+ * if neither rules nor main lead the address. */
 const IbhNic *ibh_difference_answering(const IbhDifference *difference, const IbhAddress *address, gboolean after);

@@ -48,10 +48,10 @@ static gint compare_ranks(gconstpointer left, gconstpointer right)
 
 /* ---- shared subnets ---- */
 
-/* TRUE if this subnet can make its NIC a rail; with `advertised`, also if a router on the wire made the address. A
- * link-local IPv4 address counts only if the NIC has no other IPv4 address: two ports with only such addresses are a
- * small cluster, but beside other addresses, 169.254/16 is where a cloud has its metadata service, reached through one
- * NIC. */
+/* TRUE if the subnet of this address makes its NIC a rail when another candidate shares it; with `advertised`, also
+ * TRUE if a router on the wire made the address. A link-local IPv4 address counts only if the NIC has no other IPv4
+ * address: two ports with only such addresses are a small cluster, but beside other addresses, 169.254/16 is where a
+ * cloud has its metadata service, reached through one NIC. */
 static gboolean can_be_shared(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, gboolean advertised)
 {
     if (!ibh_address_counts(address) || address->subnet.length == ibh_ip_bits(&address->local) ||
@@ -125,8 +125,9 @@ static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
     return rails->candidates > 1;
 }
 
-/* TRUE if an earlier run left a rule of ours for a configured address, or our arp_announce if foreign rules route all
- * addresses. Such remains keep the NIC a rail while its partner flaps. */
+/* TRUE if an earlier run left a rule of ours for a configured address that no engaged NIC has, or our arp_announce: if
+ * foreign rules route all addresses, only arp_announce is left. Such remains keep the NIC a rail while its partner
+ * flaps. */
 static gboolean has_remains(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
@@ -174,8 +175,8 @@ static gboolean has_any_address(const IbhNic *nic)
 }
 
 /* Sets the status of a candidate. A candidate is a rail because of its subnets or settings, or because of what an
- * earlier run left. If our rules came before the local table's, traffic to this host's own addresses would leave
- * through a rail: then we do nothing. */
+ * earlier run left. If our rules came before the rule for the local table, traffic to this host's own addresses would
+ * leave through a rail: such a candidate is blocked. */
 static void find_status(const IbhRails *rails, IbhNic *nic)
 {
     const guint32 local4 = find_local_priority(rails, nic, AF_INET);
@@ -210,8 +211,8 @@ static void find_status(const IbhRails *rails, IbhNic *nic)
 
 /* ---- the index ---- */
 
-/* TRUE if a router on the wire made this IPv6 address, or announces its subnet. The lifetime alone does not tell: it
- * may be infinite, and systemd-networkd makes such addresses permanent, with a route of protocol ra. */
+/* TRUE if a router on the wire made this IPv6 address, or if only a router puts its subnet into main. `dynamic` alone
+ * does not tell: systemd-networkd makes an address with an infinite lifetime permanent; its route has protocol ra. */
 static gboolean is_advertised(const IbhSnapshot *snapshot, const IbhAddress *address)
 {
     gboolean has_route = FALSE, has_configured = FALSE;
@@ -232,25 +233,30 @@ static gboolean is_advertised(const IbhSnapshot *snapshot, const IbhAddress *add
 /* Gives each NIC its addresses, served ones first, and each address its NICs. */
 static void index_addresses(const IbhRails *rails)
 {
-    for (int served = TRUE; served >= FALSE; served--) {
-        IBH_EACH (IbhAddress, address, rails->snapshot->addresses) {
-            const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
+    IBH_EACH (IbhAddress, address, rails->snapshot->addresses) {
+        const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
 
-            if (!nic || ibh_address_counts(address) != served)
-                continue;
+        if (nic && ibh_address_counts(address)) {
             g_ptr_array_add(nic->addresses, address);
-            if (served)
-                g_ptr_array_add(nic->served, address);
-            if (is_advertised(rails->snapshot, address))
-                g_hash_table_add(rails->by.advertised, address);
+            g_ptr_array_add(nic->served, address);
         }
+        if (nic && is_advertised(rails->snapshot, address))
+            g_hash_table_add(rails->by.advertised, address);
+    }
+    IBH_EACH (IbhAddress, address, rails->snapshot->addresses) {
+        const IbhNic *nic = ibh_rails_nic(rails, address->ifindex);
+
+        if (nic && !ibh_address_counts(address))
+            g_ptr_array_add(nic->addresses, address);
     }
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         IBH_EACH_POINTER (IbhAddress, address, nic->addresses) {
             GPtrArray *holders = g_hash_table_lookup(rails->by.holders, &address->local);
 
-            if (!holders)
-                g_hash_table_insert(rails->by.holders, &address->local, holders = g_ptr_array_new());
+            if (!holders) {
+                holders = g_ptr_array_new();
+                g_hash_table_insert(rails->by.holders, &address->local, holders);
+            }
             g_ptr_array_add(holders, address);
         }
     }
@@ -267,8 +273,9 @@ static void index_nics(IbhRails *rails)
         if (nic->status != IBH_NIC_NO_CANDIDATE)
             nic->rank = rails->candidates = i + 1;
     }
-    /* A sysctl value that we set, and that still stands, is not the administrator's. */
-    IBH_EACH_BACK (const IbhSavedSysctl, saved, rails->snapshot->state->sysctls) { /* the first of two counts */
+    /* A sysctl value that we set, and that still stands, is not the administrator's. Of two entries for a sysctl, the
+     * first counts. */
+    IBH_EACH_BACK (const IbhSavedSysctl, saved, rails->snapshot->state->sysctls) {
         IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(saved->ifindex));
 
         if (nic && nic->link->sysctl[saved->key] == saved->set)
@@ -291,7 +298,7 @@ static void nic_free(gpointer data)
     g_free(nic);
 }
 
-/* Ignores the configuration for a kept NIC: it may be the configuration that nobody confirmed. */
+/* Ignores manage= and table= of a kept NIC: they may come from a configuration that nobody confirmed. */
 static IbhNic *nic_new(const IbhConfig *config, const IbhSnapshot *snapshot, const IbhLink *link,
                        const IbhRequest *request)
 {
@@ -343,8 +350,8 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, c
         g_ptr_array_add(rails->nics, nic_new(config, snapshot, link, request));
     index_nics(rails);
     index_addresses(rails);
-    /* First find every NIC that its subnets or settings engage: when two NICs have one address, a rule from an earlier
-     * run must not make a rail of the other one. */
+    /* First find every NIC that its subnets or settings engage. Only then look at what earlier runs left: if an engaged
+     * NIC has an address, an old rule for the address must not make another NIC with this address a rail. */
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->rank && nic->settings.manage != IBH_MANAGE_NO)
             nic->is_engaged = nic->settings.manage == IBH_MANAGE_YES || find_partner(rails, nic, FALSE, &nic->reason);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Routes of a rail via gateways: remote= in T, the default in D. They depend on this NIC alone: on its addresses, its
- * default in main and its settings. (Inside remote=, siblings' subnets use the same gateway.) We copy no other gateway
- * routes from main: our rules look main up first.
+ * Routes of a rail via gateways: remote= in T, the default in D. Their gateways depend on this NIC alone: on its
+ * addresses, its default in main and its settings. Of main's other gateway routes, we copy only those to the NIC's own
+ * subnets (want.c): our rules look main up first.
  */
 #include "plan/want.h"
 
@@ -33,7 +33,8 @@ IbhRoute ibh_route_of_ours(guint32 table, const IbhPrefix *dst, int ifindex)
 
 /* ---- routes via a gateway, as the kernel takes them ---- */
 
-/* Without onlink, IPv4 refuses a gateway whose subnet main lacks or reaches through another NIC. */
+/* Without onlink, IPv4 refuses a gateway that neither the route's own table nor main reaches through the route's NIC.
+ */
 void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway)
 {
     route->gateway = *gateway;
@@ -66,9 +67,9 @@ gboolean ibh_route_is_simple(const IbhRoute *route)
 }
 
 /* Sets the gateway of a route, and the metrics of main's best default through this NIC via the same gateway. If
- * `gateway` is NULL, takes the gateway of main's default through the NIC, of which there must be exactly one: with two
- * routers or preferences, only main knows which one works. Returns FALSE if there is no gateway, or if the gateway is
- * this host. */
+ * `gateway` is NULL, copies main's default through the NIC, on link or via a gateway. There must be exactly one such
+ * default: with two routers or preferences, only main knows which of them works. Returns FALSE if the default to copy
+ * is missing, not the only one or not simple, or if the gateway is this host. */
 static gboolean set_gateway_and_metrics(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway, IbhRoute *route)
 {
     const IbhRoute *best = NULL;
@@ -100,8 +101,10 @@ static IbhIp host_at_edge(const IbhPrefix *subnet, gboolean at_end)
     IbhIp ip = subnet->ip;
     const guint bits = ibh_ip_bits(&ip);
 
-    for (guint bit = subnet->length; at_end && bit < bits; bit++)
-        ip.bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
+    if (at_end) {
+        for (guint bit = subnet->length; bit < bits; bit++)
+            ip.bytes[bit / 8] |= (guint8)(0x80u >> (bit % 8));
+    }
     if (bits - subnet->length > 1) /* a /31 has no network and no broadcast address */
         ip.bytes[bits / 8 - 1] ^= 1;
     return ip;
@@ -114,7 +117,7 @@ gboolean ibh_prefix_has_one_peer(const IbhPrefix *subnet)
     return left == 1 || (left == 2 && subnet->ip.family == AF_INET);
 }
 
-/* TRUE if the gateway is on the NIC's link or in one of the NIC's subnets. */
+/* TRUE if the gateway is in one of the NIC's subnets, or is an fe80:: address and the NIC serves an IPv6 address. */
 static gboolean is_reachable(const IbhNic *nic, const IbhIp *gateway)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
@@ -133,10 +136,12 @@ gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
         *ret_gateway = nic->settings.gateway_ip;
         return ret_gateway->family == family && is_reachable(nic, ret_gateway);
     }
+    if (setting == IBH_GATEWAY_NONE || setting == IBH_GATEWAY_AUTO)
+        return FALSE;
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         const IbhPrefix *subnet = &address->subnet;
 
-        if (setting < IBH_GATEWAY_PEER || address->local.family != family)
+        if (address->local.family != family)
             continue;
         if (setting == IBH_GATEWAY_PEER ? !ibh_prefix_has_one_peer(subnet)
                                         : subnet->ip.family != AF_INET || subnet->length >= 32)

@@ -51,9 +51,9 @@ gboolean ibh_known_describe(const IbhRails *rails, const IbhNic *nic, const GArr
         if (g_str_equal(before->port, now.port))
             g_strlcpy(now.slot, before->slot, sizeof now.slot);
         IBH_EACH_ROW (const int, family, families) {
-            const gboolean is_lost = !all && !was_in_family(&now, *family);
-
-            for (guint i = 0; is_lost && i < before->n_addresses; i++) {
+            if (all || was_in_family(&now, *family))
+                continue;
+            for (guint i = 0; i < before->n_addresses; i++) {
                 if (before->addresses[i].family == *family)
                     remember_address(&now, &before->addresses[i]);
             }
@@ -191,7 +191,9 @@ void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state)
             is_remembered |= saved->ifindex == nic->link->ifindex;
         IBH_EACH (const IbhSavedSysctl, saved, state->sysctls)
             is_remembered |= saved->ifindex == nic->link->ifindex;
-        for (IbhSysctl key = 0; !is_remembered && key < IBH_N_SYSCTLS; key++) {
+        if (is_remembered)
+            continue;
+        for (IbhSysctl key = 0; key < IBH_N_SYSCTLS; key++) {
             const int value = nic->link->sysctl[key];
             IbhSavedSysctl saved = {.ifindex = nic->link->ifindex, .key = key, .old = value, .set = value};
 

@@ -7,9 +7,10 @@
 
 #include "plan/rails.h"
 
-/* Describes a rail as it should be remembered. Copies slot and `since` from `known`; an unknown slot is "". Unless
- * `all` says that the rail needs only the addresses it has now, a family that it lost stays known. Returns FALSE if the
- * NIC is not a rail, or is not hardware (a virtual function, a VLAN, a bond). */
+/* Describes a rail as it should be remembered. Copies slot and `since` from `known`; an unknown slot is "". If the rail
+ * has lost all addresses of a family, copies these from `known`, too, except with `all`: then the present addresses are
+ * all that the rail needs. Returns FALSE if the NIC is not a rail, or is not hardware (a virtual function, a VLAN, a
+ * bond). */
 gboolean ibh_known_describe(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean all,
                             IbhKnownRail *ret_known);
 /* TRUE if the lists differ in hardware, in its slot, or in the address families that it has. Names, addresses and times

@@ -7,8 +7,8 @@
 
 #define ITEMS_MAX 12 /* per line: a host may have hundreds of addresses */
 
-/* For a "lookup main" rule that is added or removed, returns a rule to a table of ours to which the same happens for
- * the same address; else NULL. */
+/* If the operation adds a "lookup main" rule, returns a rule to a table of ours that `ops` add for the same address; if
+ * the operation removes one, such a rule that `ops` remove; else NULL. */
 static const IbhRule *find_partner_rule(const GPtrArray *ops, const IbhOp *op)
 {
     IBH_EACH_POINTER (const IbhOp, other, ops) {
@@ -19,7 +19,8 @@ static const IbhRule *find_partner_rule(const GPtrArray *ops, const IbhOp *op)
     return NULL;
 }
 
-/* If a NIC has only lost rules and routes, returns why; NULL to list each operation. */
+/* Returns why a NIC lost rules and routes, if the state of its link is the reason and it got no new ones; NULL to list
+ * each operation. */
 static const char *describe_loss(const IbhSnapshot *snapshot, const char *iface, const GPtrArray *ops)
 {
     const IbhLink *link = ibh_snapshot_link_by_name(snapshot, iface);
@@ -50,7 +51,10 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
             removed++;
             continue;
         }
-        if (find_partner_rule(ops, op) || n++ >= ITEMS_MAX)
+        if (find_partner_rule(ops, op))
+            continue;
+        n++;
+        if (n > ITEMS_MAX)
             continue;
         item = ibh_op_describe(op);
         g_string_append_printf(line, "%s%s", n > 1 ? "; " : "", item);

@@ -17,8 +17,8 @@ enum {
     /* Routes without a rule and rules without a route have no effect. Delete them before they combine with new ones. */
     UNUSED_ROUTES,
     UNUSED_RULES,
-    /* Routes come first, so no rule leads to an empty table. Rules name their destination, so old rules do not match
-     * packets for the new routes. */
+    /* Routes come first, so no rule leads to an empty table. Rules to T name their destination, so old rules do not
+     * lead packets to new routes for other destinations. */
     NEW_ROUTES,
     NEW_RULES,
     /* If table= gives a NIC the table of another NIC, the former holder leaves first. It has its new rules by now. */
@@ -120,7 +120,7 @@ static void find_taken_tables(const IbhDifference *difference)
     }
 }
 
-/* TRUE for a rule that has a route to lead to, or a route to whose table a rule leads. */
+/* TRUE for a rule that looks main up or has a route to lead to, and for a route to whose table a rule leads. */
 static gboolean is_in_use(const IbhSnapshot *snapshot, const IbhItem *item)
 {
     if (item->rule) {
@@ -208,7 +208,6 @@ static void emit_sysctls(const IbhDifference *difference, const IbhWantedNic *on
     static const IbhSysctl keys[] = {IBH_SYSCTL_ARP_IGNORE, IBH_SYSCTL_ARP_FILTER};
     const int *now = one->nic->link->sysctl, *want = one->value;
     const gboolean is_guarded = one->gets_strict && !ibh_nic_must_be_silent(difference->rails, one->nic);
-    const gboolean answers_soon = one->answers || want[keys[0]] > now[keys[0]] || want[keys[1]] > now[keys[1]];
 
     emit_sysctl(difference, LOOSEN_RP_FILTER, one, IBH_SYSCTL_RP_FILTER, now[IBH_SYSCTL_RP_FILTER], one->rp_filter,
                 "a packet that still comes in through another NIC is not dropped");
@@ -219,9 +218,13 @@ static void emit_sysctls(const IbhDifference *difference, const IbhWantedNic *on
     for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
         const IbhSysctl key = keys[i], other = keys[1 - i];
         const gboolean replaces = want[key] > now[key] && want[other] < now[other];
-        const gboolean is_looser = replaces || (want[key] < now[key] && want[other] <= now[other]);
-        const guint step = !is_looser ? ANSWER_LESS : answers_soon ? ANSWER_MORE : ANSWER_AS_ALLOWED;
+        const gboolean is_looser = want[key] < now[key] && want[other] <= now[other];
+        guint step = ANSWER_LESS;
 
+        if (replaces || (is_looser && one->answers))
+            step = ANSWER_MORE;
+        else if (is_looser)
+            step = ANSWER_AS_ALLOWED;
         if (key == IBH_SYSCTL_ARP_FILTER && is_guarded) {
             emit_sysctl(difference, ANSWER_LESS, one, key, now[key], 1,
                         "answer no peer whose packets a strict rp_filter drops");
@@ -244,8 +247,9 @@ static gboolean is_kernels_choice(const IbhNic *nic, const IbhIp *ip)
     return FALSE;
 }
 
-/* Returns the NIC from which to announce an address; NULL if peers know the NIC already. For IPv6, the NIC that has the
- * address always answers. If another NIC announced a link-local IPv4 address, peers would see a conflict (RFC 3927). */
+/* Returns the NIC from which to announce an address; NULL if peers know the NIC already, or if foreign rules route the
+ * address. For IPv6, the NIC that has the address always answers. A link-local IPv4 address is announced only from its
+ * own NIC: from another NIC, peers would see a conflict (RFC 3927). */
 static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNic *nic, const IbhAddress *address)
 {
     gpointer before = g_hash_table_lookup(difference->led_before, &address->local);
@@ -279,10 +283,10 @@ static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *
 
         if (!owner)
             owner = ibh_rails_holder(difference->rails, &address->local);
-        if (!one->selected || owner != one->nic || !ibh_nic_has_first(one->nic, address) ||
-            !(from = find_announcer(difference, one->nic, address)))
+        if (!one->selected || owner != one->nic || !ibh_nic_has_first(one->nic, address))
             continue;
-        if (!from->link->carrier || !(from->link->flags & IFF_UP) || from->link->flags & IFF_NOARP)
+        from = find_announcer(difference, one->nic, address);
+        if (!from || !from->link->carrier || !(from->link->flags & IFF_UP) || from->link->flags & IFF_NOARP)
             continue;
         op = emit(difference, ANNOUNCE, IBH_OP_ANNOUNCE, from, address->local.family);
         op->unit.ifindex = link->ifindex;

@@ -9,8 +9,8 @@
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 
-/* TRUE if a packet from this source to the prefix can match the foreign rule. RDMA packets have no mark, which is 0 in
- * each bit that a rule compares. A rule that leads to table local does not count, because that table has no routes to
+/* TRUE if a packet from this source to the prefix can match the foreign rule. The mark of RDMA packets is 0, so a rule
+ * for another mark cannot match. A rule that leads to table local does not count, because that table has no routes to
  * other hosts. A rule with "not" matches all packets but those that it selects. */
 static gboolean can_match(const IbhRule *rule, const IbhIp *source, const IbhPrefix *to)
 {
@@ -24,7 +24,7 @@ static gboolean can_match(const IbhRule *rule, const IbhIp *source, const IbhPre
     return from && !(rule->by.mark & rule->by.mask) && (!rule->to.length || ibh_prefix_overlaps(&rule->to, to));
 }
 
-/* TRUE for a foreign route in the rule's table that the rule does not suppress. */
+/* TRUE for a foreign route in the rule's table that is not a throw route and that the rule does not suppress. */
 static gboolean is_looked_up(const IbhRoute *route, const IbhRule *rule)
 {
     return route->table == rule->table && route->family == rule->family && route->type != RTN_THROW &&
@@ -39,8 +39,9 @@ static gboolean is_another_rail(const IbhRails *rails, const IbhNic *nic, int if
 }
 
 /* TRUE if the table's best route to the prefix leaves through this NIC alone, or is an error route, which is
- * deliberate, and no longer route inside the prefix leaves through another rail. A gateway route counts only if it is
- * as long as the prefix: IPoIB cannot resolve an address on its own link via a gateway. */
+ * deliberate. FALSE in any case if a more specific route, inside the prefix, leaves through another rail. A gateway
+ * route counts only if it is a route to exactly this prefix: IPoIB cannot resolve an address on its own link via a
+ * gateway. */
 static gboolean routes_correctly(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule, const IbhPrefix *to)
 {
     const IbhRoute *best = NULL;
@@ -68,18 +69,17 @@ const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const 
 {
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         const GArray *const lists[] = {rails->snapshot->routes, rails->snapshot->main_by_nic};
-        const gboolean is_table = rule->action == FR_ACT_TO_TBL;
         gboolean decides = FALSE;
 
-        if (!can_match(rule, &address->local, to))
+        if (!can_match(rule, &address->local, to) || rule->action == FR_ACT_NOP)
             continue;
-        if (!is_table && rule->action != FR_ACT_NOP) /* an error, or a goto past the rules that follow */
+        if (rule->action != FR_ACT_TO_TBL) /* an error, or a goto past the rules that follow */
             return NULL;
         /* The rule looks main up for longer prefixes, as our pair does. */
         if (rule->table == IBH_TABLE_MAIN && rule->suppress_prefixlength >= (gint64)to->length)
             continue;
         /* The first rule whose table has a route that overlaps the prefix decides. */
-        for (guint i = 0; is_table && i < G_N_ELEMENTS(lists); i++) {
+        for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
             IBH_EACH (const IbhRoute, route, lists[i])
                 decides |= is_looked_up(route, rule) && ibh_prefix_overlaps(&route->dst, to);
         }

@@ -13,7 +13,7 @@ typedef struct {
     gboolean selected;        /* the plan may change its rules and routes */
     int value[IBH_N_SYSCTLS]; /* the present value, if the plan may not change it */
     /* What the plan does to the NIC (difference.c): */
-    gboolean takes;   /* a rule leads to a table that another NIC leaves (order.c) */
+    gboolean takes;   /* a new rule leads to a table that another NIC leaves (order.c) */
     gboolean changes; /* a rule, a route or an ARP value changes */
     gboolean arp;     /* an ARP value changes */
     gboolean led;     /* rules of ours led an IPv4 address of the NIC to its table before */
@@ -33,8 +33,8 @@ typedef struct {
     gboolean waits;   /* keep what an IPv6 address needs while DAD checks it */
 } IbhWanted;
 
-/* wanted.c: returns what the configuration wants for the interfaces of this run (IbhRails.only), which is nothing with
- * IbhRails.undo. */
+/* wanted.c: returns what the configuration wants for the interfaces of this run (IbhRails.only). With IbhRails.undo,
+ * these interfaces get no rules and routes of ours, and the administrator's values. */
 IbhWanted *ibh_wanted_new(const IbhRails *rails);
 IbhWanted *ibh_wanted_empty(const IbhRails *rails);                       /* selects nothing */
 IbhWantedNic *ibh_wanted_nic(const IbhWanted *wanted, const IbhNic *nic); /* NULL for NULL */
@@ -50,8 +50,9 @@ GPtrArray *ibh_plan(const IbhRails *rails); /* the plan for what the configurati
 typedef gboolean (*IbhExecute)(gpointer kernel, const IbhOp *op, GError **error);
 
 typedef struct {
-    GPtrArray *done;   /* const IbhOp *: operations done and not rolled back, in order */
-    GPtrArray *errors; /* char *: a message for each unit that failed and was rolled back */
+    /* const IbhOp *: operations done, or perhaps done (IBH_ANSWER_LOST), and not rolled back, in order */
+    GPtrArray *done;
+    GPtrArray *errors; /* char *: a message for each unit, or operation without a unit, that failed */
 } IbhOutcome;
 
 IbhOutcome *ibh_plan_execute(const GPtrArray *plan, IbhExecute execute, gpointer kernel);

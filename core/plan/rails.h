@@ -8,8 +8,8 @@
 #include "model/model.h"
 
 typedef enum {
-    IBH_NIC_NO_CANDIDATE, /* not RDMA-capable, enslaved, a representor, loopback */
-    IBH_NIC_ALONE,        /* a candidate that shares no subnet with another candidate */
+    IBH_NIC_NO_CANDIDATE, /* not RDMA-capable, enslaved, a representor, loopback, or named "all" or "default" */
+    IBH_NIC_ALONE,        /* a candidate that shares no subnet, or only advertised ones, with another candidate */
     IBH_NIC_NO_ADDRESS,
     IBH_NIC_UNMANAGED, /* manage=no */
     IBH_NIC_HELD,      /* left alone since --undo, or kept as it is */
@@ -20,7 +20,7 @@ typedef enum {
 typedef enum {
     /* no candidate: up to IBH_WHY_NOT_RDMA */
     IBH_WHY_LOOPBACK,
-    IBH_WHY_NAME,
+    IBH_WHY_NAME, /* "all" or "default" */
     IBH_WHY_PORT, /* a port of `other`, which is NULL if that link is in another namespace */
     IBH_WHY_REPRESENTOR,
     IBH_WHY_NOT_RDMA,
@@ -50,7 +50,7 @@ typedef struct {
 typedef struct {
     const IbhAddress *address;
     IbhPrefix to;
-    guint level;           /* how many prefixes of the table contain `to` */
+    guint level;           /* how many shorter prefixes of the table contain `to` */
     const IbhRule *theirs; /* the foreign rule that routes the pair; NULL if our rules do */
 } IbhPair;
 
@@ -59,17 +59,16 @@ typedef struct {
     IbhSettings settings;
     guint position;          /* among all NICs */
     guint rank;              /* from 1 among the candidates; 0 for other NICs */
-    guint32 table;           /* T; 0 if the NIC is no candidate */
-    gboolean shares_nothing; /* no other candidate shares a subnet, although all of them are there */
-    gboolean is_engaged;     /* its subnets or settings make it a rail, or it is a rail */
-    gboolean held;           /* left alone by --undo, now or before */
+    guint32 table;           /* T; 0 if the NIC is not a candidate */
+    gboolean shares_nothing; /* if IBH_NIC_ALONE: no other candidate shares a subnet, although all of them are there */
+    gboolean is_engaged;     /* it is a rail, or would be one because of its subnets or settings */
+    gboolean held;           /* this run is --undo of the NIC, or respects the hold of an earlier --undo */
     gboolean kept;           /* left as it is, with our rules, routes and values */
-    int base[IBH_N_SYSCTLS]; /* the administrator's values: the present value, or the saved one if the present one is
-                                ours */
+    int base[IBH_N_SYSCTLS]; /* the administrator's values: the present value, or, if that is ours, the saved value */
     /* Lists of IbhAddress, in the kernel's order: */
     GPtrArray *addresses;  /* all addresses, served ones first */
-    GPtrArray *served;     /* addresses that a rail serves */
-    GPtrArray *programmed; /* served addresses of a rail that have rules of ours */
+    GPtrArray *served;     /* addresses that a rail would serve: those that count (ibh_address_counts()) */
+    GPtrArray *programmed; /* served addresses of a rail, without those that only foreign rules route */
     /* What a rail should have (want.c); empty for other NICs: */
     GArray *pairs;  /* IbhPair */
     GArray *routes; /* IbhRoute, in the order to add them; empty while the link is down */
@@ -85,47 +84,48 @@ typedef struct {
     IbhMain main;
     gboolean undo;              /* hold the NICs of `only` from now on, and want nothing there */
     gboolean blind;             /* the configuration could not be read: leave other interfaces as they are */
-    const char *const *only;    /* the interfaces that this run may change; NULL for all */
+    const char *const *only;    /* the interfaces of this run; NULL for all */
     GHashTable *pool;           /* holds the next hops of wanted routes */
     struct {                    /* indexes, for hosts with hundreds of rails and dozens of addresses each */
         GHashTable *nics;       /* ifindex → IbhNic */
-        GHashTable *holders;    /* IbhIp → GPtrArray of IbhAddress: by rank, served addresses first */
+        GHashTable *holders;    /* IbhIp → GPtrArray of IbhAddress: by rank, and on one NIC served addresses first */
         GHashTable *tables;     /* T or D → the candidate that owns it */
-        GHashTable *advertised; /* set of IbhAddress that a router on the wire made */
+        GHashTable *advertised; /* the set of the advertised IbhAddress (engage.c) */
     } by;
 } IbhRails;
 
 /* What a run asks for. */
 typedef struct {
     const char *const *only; /* interfaces; NULL for all */
-    gboolean respects_holds; /* leave held and kept NICs alone (hooks, --watch, --check); --apply lifts holds */
+    gboolean respects_holds; /* leave held and kept NICs alone (hooks, --watch, --show, --check, --undo) */
     gboolean undo;           /* hold these interfaces from now on */
     gboolean blind;          /* the configuration could not be read */
 } IbhRequest;
 
-/* engage.c. Fails if the configuration gives two present NICs the same explicit table. */
+/* engage.c. Fails if ibh_rails_assign_tables() fails. */
 IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, const IbhRequest *request,
                          GError **error);
 void ibh_rails_free(IbhRails *rails);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhRails, ibh_rails_free)
 
-/* Returns why the link is no candidate, up to IBH_WHY_NOT_RDMA; for a candidate, the reason that holds until we look at
- * its addresses. */
+/* Returns why the link is not a candidate, up to IBH_WHY_NOT_RDMA; for a candidate, the reason that holds until we look
+ * at its addresses. */
 IbhWhy ibh_link_why(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage);
 
 guint32 ibh_nic_defaults(const IbhNic *nic);                                /* D, the table of its default route */
 gboolean ibh_nic_has_table(const IbhNic *nic, guint32 table);               /* T or D */
 const IbhNic *ibh_rails_nic(const IbhRails *rails, int ifindex);            /* NULL if the snapshot lacks the link */
 const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* by T or D */
-/* Returns the rail that serves this address; if two rails do, the rail of lower rank. */
+/* Returns the rail that serves this address; if two rails do, the rail of lower rank; NULL if no rail does. */
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);
 /* TRUE if an engaged NIC serves this address: then a rule for the address proves nothing for another NIC that has it.
  */
 gboolean ibh_rails_is_claimed(const IbhRails *rails, const IbhIp *ip);
 gboolean ibh_rails_is_advertised(const IbhRails *rails, const IbhAddress *address);
-/* Returns the NIC that has this address, served or not; NULL if this host does not have it. */
+/* Returns the NIC that has this address, served or not; if several have it, the first; NULL if none has it. */
 const IbhNic *ibh_rails_holder(const IbhRails *rails, const IbhIp *address);
-/* TRUE if the gateway is this host itself, so a route via it leads nowhere. fe80:: addresses count on this NIC only. */
+/* TRUE if a NIC of this host has the gateway's address, so a route via the gateway leads nowhere. An fe80:: address
+ * counts only if this NIC has it. */
 gboolean ibh_rails_is_own_gateway(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway);
 gboolean ibh_nic_serves_family(const IbhNic *nic, int family);
 /* Returns the foreign rule that routes this address of a rail, if no pair of the address is ours; else NULL. */
@@ -139,24 +139,27 @@ const IbhAddress *ibh_rails_address(const IbhRails *rails, const IbhNic *nic,
                                     const IbhIp *ip);                       /* NULL if the NIC lacks it */
 const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip); /* IbhAddress */
 
-/* Returns the owner of a marked rule or route: the NIC with the address or the device; else the table's NIC; else NULL.
- */
+/* Returns the owner of a rule or route of ours: the NIC with the address or the device. If no NIC has it, or several
+ * NICs have the address, the table's NIC is the owner; but if several have the address and the table's NIC does not, a
+ * rail among them, else the first. NULL if there is no owner. */
 const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule);
 const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route);
 
 /* gateways.c. Fails if remote= names a gateway outside the rail's subnets, or no gateway although gateway=none. */
 gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error);
 
-/* tables.c. Gives each candidate its table. Fails if the configuration gives two NICs the same table. */
+/* tables.c. Gives each candidate its table. Fails if table= gives two candidates numbers N that are equal or 2000
+ * apart: each needs N and N + 2000. */
 gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error);
 /* Returns the tables (IbhSavedRail) of rails, of kept NICs, and of NICs that an event spared (`spared`: ifindexes). */
 GArray *ibh_rails_to_remember(const IbhRails *rails, const GArray *spared);
 
 /* TRUE for a foreign rule that selects by a source, and perhaps a destination, and looks up a table of its own. */
 gboolean ibh_rule_is_of_a_source(const IbhRule *rule);
-/* others.c: returns the foreign rule that routes packets from this address to this prefix; NULL if there is none.
- * Depends on foreign rules and routes only. */
+/* others.c: returns the foreign rule that correctly routes packets from this address to this prefix; NULL if there is
+ * none. Depends on foreign rules and routes, and on which NICs are rails, but not on our rules and routes. */
 const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address,
                                 const IbhPrefix *to);
-/* TRUE if a foreign source rule leads the address to a table with foreign routes: then the address gets no D. */
+/* TRUE if a foreign source rule without a destination leads the address to a table with foreign routes: then the
+ * address gets no rules to D. */
 gboolean ibh_others_lead_out(const IbhRails *rails, const IbhAddress *address);

@@ -3,7 +3,8 @@
 
 #include "plan/want.h"
 
-/* TRUE if the NIC lacks the address that the operation is about, so the address may come back in a moment. */
+/* TRUE if the NIC has no address of the operation's family, and addresses may come back in a moment: nobody took the
+ * NIC down, and --watch has not given the addresses up. */
 static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op)
 {
     const IbhNic *nic = ibh_rails_nic(rails, op->ifindex);

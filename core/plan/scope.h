@@ -10,7 +10,7 @@
 typedef struct {
     GArray *candidates;   /* int: ifindexes */
     GPtrArray *addresses; /* IbhAddress of the snapshot: those of the candidates */
-    gboolean has_ipv6;    /* a candidate has a global IPv6 address */
+    gboolean has_ipv6;    /* an IPv6 address of a candidate counts (ibh_address_counts()) */
 } IbhScope;
 
 /* The snapshot must have its links and addresses already. */
@@ -21,8 +21,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhScope, ibh_scope_clear)
 /* TRUE if we need this route of main through a candidate: on-link routes, defaults, and routes to candidates' subnets.
  */
 gboolean ibh_scope_needs_route(gconstpointer scope, const IbhRoute *route);
-/* Returns the subnets (IbhPrefix) of candidates that main does not reach through their own NIC. We need main's other
- * routes to those subnets, too. */
+/* Returns the subnets (IbhPrefix) of candidates that are up, if main lacks a route to the subnet through the candidate.
+ * We need main's routes to these subnets through other NICs, too. */
 GArray *ibh_scope_unreached_subnets(const IbhScope *scope, const IbhSnapshot *snapshot);
 /* Returns the tables (guint32) whose routes we need: a candidate has, had or may get the table, or a foreign rule leads
  * an address of a candidate to it. */

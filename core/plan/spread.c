@@ -57,7 +57,7 @@ static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GAr
         return;
     route = ibh_route_of_ours(IBH_TABLE_SPREAD, subnet, g_array_index(hops, IbhHop, 0).ifindex);
     route.nexthops = hops->len;
-    if (hops->len > 1) /* the kernel shows a single hop as a route by a device */
+    if (hops->len > 1) /* the kernel shows a route with a single hop as a plain route through the device */
         route.hops = ibh_pool_keep(rails->pool, hops->data, hops->len * sizeof(IbhHop));
     g_array_append_val(routes, route);
 }
@@ -82,7 +82,7 @@ void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules)
             ibh_rule_of_ours(&NO_SOURCE, dst, IBH_TABLE_MAIN, dst->length, IBH_PRIORITY_SPREAD - 1),
             ibh_rule_of_ours(&NO_SOURCE, dst, IBH_TABLE_SPREAD, -1, IBH_PRIORITY_SPREAD),
         };
-        gboolean is_nested = FALSE; /* the outer subnet's rules look main up first */
+        gboolean is_nested = FALSE; /* then the outer subnet's rules find its prefix in main */
 
         IBH_EACH (const IbhRoute, outer, spread)
             is_nested |= ibh_prefix_is_inside(dst, &outer->dst);

@@ -3,7 +3,8 @@
  * Gives each candidate its table.
  *
  * A NIC keeps the table that it is programmed with, so a change of one rail touches no other rail. Only table= promises
- * a number. An automatic number is 940 + the rank when a NIC is first programmed: ib0 and ib1 get 941 and 942.
+ * a number. An automatic number is 940 + the rank when a NIC is first programmed, if that number is free: ib0 and ib1
+ * get 941 and 942.
  */
 #include "plan/rails.h"
 
@@ -30,8 +31,8 @@ static gboolean give_table(const IbhRails *rails, IbhNic *nic, guint32 table)
     return TRUE;
 }
 
-/* Gives NICs the tables of table=. Fails if a NIC of lower rank has the table or its D. If a kept NIC has them, use an
- * automatic number until that NIC lets go. */
+/* Gives NICs the tables of table=. Fails if table= gave a NIC of lower rank the table or its D. If a kept NIC has one
+ * of them, the NIC gets an automatic number until the kept NIC is kept no longer. */
 static gboolean give_explicit(const IbhRails *rails, GError **error)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
@@ -58,9 +59,10 @@ static gboolean give_explicit(const IbhRails *rails, GError **error)
 
 /* ---- evidence ---- */
 
-/* Gives a NIC the table that it had, if the number sticks. Numbers that the configuration gives, or gave in the last
- * run, do not stick, nor does a table to which a foreign rule leads an address of another candidate: our routes would
- * mislead it. A kept NIC keeps any number. */
+/* Gives a NIC the table that it had, if the number sticks. A kept NIC keeps any number. For other NICs, these numbers
+ * do not stick: those up to IBH_TABLE_BASE, which only table= gives; a number that table= gave in the last run, unless
+ * it is the NIC's automatic number; a table to which a foreign rule leads an address of another candidate, because our
+ * routes would mislead packets from that address. */
 static void give_again(const IbhRails *rails, IbhNic *nic, guint32 table)
 {
     if (!nic->rank || nic->table || table > G_MAXUINT32 - IBH_TABLE_DEFAULTS || (!nic->kept && table <= IBH_TABLE_BASE))
@@ -82,8 +84,9 @@ static void give_again(const IbhRails *rails, IbhNic *nic, guint32 table)
     (void)give_table(rails, nic, table);
 }
 
-/* Gives NICs the tables to which our rules lead their addresses. A rule to a T names a destination; a rule to D does
- * not. `shared` selects the rules of addresses that several NICs have: engaged NICs have precedence. */
+/* Gives NICs the tables to which our rules lead their addresses. A rule to T names a destination; a rule to D does not.
+ * With `shared`, looks only at addresses that several NICs have, of which engaged NICs have precedence; without, only
+ * at addresses that a single NIC has. */
 static void give_by_rules(const IbhRails *rails, gboolean kept, gboolean shared)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
@@ -104,7 +107,7 @@ static void give_by_rules(const IbhRails *rails, gboolean kept, gboolean shared)
     }
 }
 
-/* Returns the NIC that was saved; NULL if it is gone, also if another NIC has its index. */
+/* Returns the NIC that was saved; NULL if it is gone or renamed, because another NIC may have its index. */
 static IbhNic *find_saved_nic(const IbhRails *rails, const IbhSavedRail *saved)
 {
     IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(saved->ifindex));
@@ -137,8 +140,8 @@ static void give_by_evidence(const IbhRails *rails, gboolean kept)
 
 /* ---- new numbers ---- */
 
-/* TRUE if nothing uses this table or its D: no route, no rule, no VRF. Our own routes in the table would have been
- * evidence. D may hold the NIC's own default while T is empty. */
+/* TRUE if nothing uses this table or its D: no route, no rule, no VRF. Only D may hold our routes and rules of this
+ * NIC: those in T would have been evidence, and the NIC would have the table. */
 static gboolean is_free(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     const guint32 defaults = table + IBH_TABLE_DEFAULTS;

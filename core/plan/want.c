@@ -13,7 +13,7 @@
 /* ---- on-link routes of T ---- */
 
 /* Copies gateway and metrics of main's route to this subnet through this NIC: isolated ports reach their own subnet via
- * a gateway. Returns FALSE if a direct route would not arrive, so T must not have the subnet. */
+ * a gateway. Returns FALSE if packets that leave through this NIC would not arrive, so T must not have the subnet. */
 static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, IbhRoute *route)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
@@ -33,8 +33,9 @@ static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAdd
     return TRUE;
 }
 
-/* Adds a route for each subnet of the NIC's addresses. IPv4 routes name the kernel's preferred source, the first
- * primary address; for IPv6 the kernel picks a source that is not deprecated. */
+/* Adds routes to the subnets of the NIC's addresses, until T has `most` routes. With `advertised`, adds only those of
+ * advertised addresses; without, only those of other addresses. IPv4 routes name the kernel's preferred source, the
+ * first primary address; for IPv6 the kernel picks a source that is not deprecated. */
 static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gboolean advertised, guint most,
                         GArray *routes)
 {
@@ -73,8 +74,9 @@ static gboolean is_near_address(const IbhNic *nic, const IbhRoute *route)
     return is_near;
 }
 
-/* Adds main's on-link routes through this NIC: a router's /64 beside a DHCPv6 lease of /128, a /32 to a DNS server, a
- * prefix that a router announces inside the rails' subnet. `learned` selects routes that DHCP or a router made. */
+/* Adds main's on-link routes through this NIC that are near its addresses: a router's /64 beside a DHCPv6 lease of
+ * /128, a /32 to a DNS server, a prefix that a router announces inside the rails' subnet. With `learned`, adds only
+ * routes that DHCP or a router made; without, only other routes. */
 static void add_main_on_link(const IbhRails *rails, const IbhNic *nic, int family, gboolean learned, guint most,
                              GArray *routes)
 {
@@ -98,9 +100,8 @@ static void add_main_on_link(const IbhRails *rails, const IbhNic *nic, int famil
 
 /* ---- pairs ---- */
 
-/* Adds the pairs of an address. An advertised address gets pairs for the prefixes that contain it and for those of the
- * administrator, but not for the other learned routes, which are at [learned, learned_end): hosts on the wire must not
- * add many rules. */
+/* Adds the pairs of an address. `routes` has learned routes at [learned, learned_end). Of these, an advertised address
+ * gets pairs only for the prefixes that contain the address: hosts on the wire must not add many rules. */
 static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, const GArray *routes,
                       guint learned, guint learned_end)
 {
@@ -149,13 +150,15 @@ static void add_address_rules(const IbhNic *nic, const IbhAddress *address, gboo
 {
     const IbhIp *from = &address->local;
 
+    /* Each level has two priorities, first that of the rules that look main up. Level 0 has the last two. */
     for (guint before = 2 * LEVELS_MAX; before-- > 0;) {
+        const guint level = before / 2;
         const gboolean asks_main = before % 2 != 0;
 
         IBH_EACH (const IbhPair, pair, nic->pairs) {
             IbhRule rule;
 
-            if (pair->address != address || pair->theirs || pair->level != before / 2)
+            if (pair->address != address || pair->theirs || pair->level != level)
                 continue;
             if (asks_main && pair->to.length == ibh_ip_bits(from)) /* no prefix of main is longer than one address */
                 continue;

@@ -11,10 +11,12 @@ void ibh_want(const IbhRails *rails, IbhNic *nic);
 
 /* ---- arp.c: sysctls ---- */
 
-/* TRUE for a rail that has its rules or gets them in this run. */
+/* TRUE for a rail that has its rules, gets them in this run or has an address that foreign rules route, and for a kept
+ * NIC that has rules of ours. With --undo, TRUE for all rails that remain. */
 gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic);
 
-/* TRUE for a candidate without IPv4 addresses that would answer ARP for the rails. */
+/* TRUE if a candidate that is not a rail and has no IPv4 address would answer ARP for the rails, unless the candidate
+ * is held or has manage=no or arp=keep. */
 gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic);
 /* Returns the wanted value. A NIC that is not a rail gets the administrator's value, unless the NIC must be silent. */
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);
@@ -30,8 +32,8 @@ void ibh_want_remote(const IbhRails *rails, const IbhNic *nic, int family, GArra
 /* Finds the default route of D. Returns FALSE if D stays empty, so main decides. */
 gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, IbhRoute *ret_route);
 
-/* Sets `ret_gateway` to the gateway that gateway= names. Returns FALSE for auto and none, and for a gateway outside the
- * rail's subnets. */
+/* Sets `ret_gateway` to the gateway that gateway= names. Returns FALSE for auto and none, and if the setting names no
+ * gateway of this family that the NIC could reach. */
 gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway);
 
 void ibh_route_set_gateway(IbhRoute *route, const IbhIp *gateway); /* AF_UNSPEC if on link */

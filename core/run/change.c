@@ -56,7 +56,7 @@ static gboolean execute_op(gpointer data, const IbhOp *op, GError **error)
 /* ---- the state ---- */
 
 /* Warns of what follows if the state could not be saved. If the directory is missing, opening the store has warned
- * already. */
+ * already, but not of what follows for --undo. */
 static void warn_not_saved(IbhRun *run, const GError *problem)
 {
     const char *means = run->undo
@@ -95,9 +95,9 @@ static void drop_lost_values(IbhRun *run, IbhState *state)
 }
 
 /* Updates the holds after a command. --apply lifts them. --undo by name holds the NICs that are here, even without
- * address or carrier; for a NIC that is gone, it only forgets the known rail. --undo of all holds the candidates, the
- * known rails, which may be away while a driver restarts, and every NIC with an operation: without RDMA modules, a rail
- * is no candidate. */
+ * address or carrier; for a NIC that is gone, it only forgets the known rail. --undo of all holds the candidates
+ * without manage=no, the known rails, which may be away while a driver restarts, and every NIC with an operation:
+ * without RDMA modules, a NIC with our rules is not a candidate. */
 static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *state)
 {
     if (!run->only && !run->undo)
@@ -126,7 +126,7 @@ static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *sta
 }
 
 /* Updates the known rails. If the kernel refused an operation, adds none: a new rail may be incomplete, and must not be
- * missed later. */
+ * reported as missing later. */
 static void update_known(const IbhRun *run, GArray *known, gboolean refused)
 {
     g_auto(IbhTree) tree = ibh_tree_of(run->sysfs);

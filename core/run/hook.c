@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define SECONDS 10          /* the time limit of a hook */
-#define LATE G_USEC_PER_SEC /* how long a hook runs again after an early call; only --watch handles later changes */
+#define LATE G_USEC_PER_SEC /* after an early call, a hook sees changes for this long; only --watch sees later ones */
 #define PAUSE (20 * 1000)   /* microseconds after an address changes: more addresses, and routes, follow */
 
 /* ---- an early call ---- */
@@ -62,10 +62,9 @@ static void give_up(int number G_GNUC_UNUSED)
 
     if (fd >= 0)
         (void)ibh_datagram_send(fd, "/dev/log", words, sizeof words - 1);
-    _exit(0);
+    _exit(0); /* another status makes ifupdown mark the interface as failed and skip the hooks that follow */
 }
 
-/* Exit with 0 even on a timeout: otherwise ifupdown marks the interface as failed and skips the hooks that follow. */
 static void limit_time(void)
 {
     const struct sigaction action = {.sa_handler = give_up};

@@ -20,8 +20,8 @@ void ibh_process_start(void)
 {
     int fd;
 
-    /* Our memory holds the caller's environment: other processes must not read it, nor core dumps contain it.
-     * RLIMIT_CORE does not apply to core dumps that the kernel pipes to a program. */
+    /* Our memory holds the caller's environment: other processes must not read it, and no core dump may contain it.
+     * RLIMIT_CORE=0 would not prevent core dumps that the kernel pipes to a program. */
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     umask(022);               /* the next run, without CAP_DAC_OVERRIDE, must be able to read our files in /run */
     signal(SIGXFSZ, SIG_IGN); /* write() returns EFBIG instead */
@@ -33,8 +33,8 @@ void ibh_process_start(void)
         close(fd);
 }
 
-/* Opens the store and takes its lock. Returns FALSE if another run keeps the lock. Without a directory or a lock, the
- * run goes on, because the change can still be made. */
+/* Opens the store and, if the run writes, takes its lock. Returns FALSE if another run keeps the lock. Without a
+ * directory or a lock, the run goes on, because the change can still be made. */
 static gboolean open_store(IbhRun *run, int lock_seconds, GError **error)
 {
     g_autoptr(GError) problem = NULL;
@@ -58,7 +58,8 @@ static gboolean open_store(IbhRun *run, int lock_seconds, GError **error)
 gboolean ibh_run_open(IbhRun *run, int lock_seconds, GError **error)
 {
     (void)ibh_caps_keep_net();
-    if (!(run->netlink = ibh_netlink_open(error)) || !open_store(run, lock_seconds, error))
+    run->netlink = ibh_netlink_open(error);
+    if (!run->netlink || !open_store(run, lock_seconds, error))
         return FALSE;
     run->state = run->store ? ibh_store_load(run->store, error) : ibh_state_new();
     return run->state != NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The steps of a run, for events (event.c) and commands: open → configure → look → decide → change.
+ * The steps of a run, for events (event.c) and commands: open → configure → look → decide → change. Commands configure
+ * before they open.
  */
 #pragma once
 
@@ -21,9 +22,9 @@ typedef struct IbhRun {
     gboolean is_event;       /* the run is for an event: keep holds, and let the time limit interrupt a change */
     gboolean writes;
     gboolean undo;
-    /* Makes the plan instead of the one of --apply or --undo, unless NULL. */
+    /* Makes the plan; NULL for the plan of --apply or --undo. */
     GPtrArray *(*plan)(const struct IbhRun *run);
-    /* Updates the state instead of remembering rails and holds, unless NULL. */
+    /* Updates the state; NULL to remember rails and holds. */
     void (*remember)(const struct IbhRun *run, IbhState *state);
     gconstpointer data;      /* for these functions */
     gboolean respects_holds; /* leave held and kept NICs alone */
@@ -31,7 +32,7 @@ typedef struct IbhRun {
 
     /* The results so far. */
     IbhConfig *config;
-    gboolean bad_config; /* --undo: the files are bad, and `config` is the default */
+    gboolean bad_config; /* --undo: the files are bad or give two NICs the same table, and `config` is the default */
     IbhNetlink *netlink;
     IbhStore *store;     /* NULL if it could not be opened: then old sysctl values and holds are lost */
     gboolean is_unsaved; /* the state could not be saved */
@@ -39,7 +40,7 @@ typedef struct IbhRun {
     IbhState *state;     /* as read; the snapshot has a copy that matches its links */
     IbhSnapshot *snapshot;
     IbhRails *rails;
-    GArray *spared;     /* int: NICs that an event left alone; NULL before that step */
+    GArray *spared;     /* int: NICs that an event left alone; NULL before that step and for commands */
     gboolean announced; /* a moment ago, an announcement was sent: peers may still send to another NIC */
     int packet_socket;  /* for announcements; -1 if not open */
 } IbhRun;
@@ -66,9 +67,10 @@ typedef struct {
     const char *config; /* NULL for the system's */
     const char *sysfs;
     IbhRestraint restraint;
-    /* Each may be NULL. configure() may replace run->config, which is NULL if the files are bad. */
+    /* Each may be NULL. configure() may replace run->config, which is NULL if the files are bad. after() is called at
+     * the end; its `outcome` is NULL if nothing was tried. */
     void (*configure)(gpointer data, IbhRun *run);
-    void (*after)(gpointer data, IbhRun *run, const IbhOutcome *outcome); /* at the end; NULL if nothing was tried */
+    void (*after)(gpointer data, IbhRun *run, const IbhOutcome *outcome);
     gpointer data;
 } IbhEvent;
 
@@ -95,6 +97,6 @@ void ibh_process_start(void);
 
 /* ---- a hook that SELinux or a container forbids to act ---- */
 
-/* Tests the accesses that every run needs. If an access is forbidden, replaces the warnings with a line that says what
- * to do, or with none if that line was reported since the last boot. */
+/* Tests the accesses that every run needs. If an access is forbidden to root, replaces the warnings with a line that
+ * says so, or with none if that line was reported since the last boot. */
 void ibh_confined_explain(GString *warnings);

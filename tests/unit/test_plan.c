@@ -358,6 +358,32 @@ static void test_remote_without_a_gateway(void **state G_GNUC_UNUSED)
     }
 }
 
+/* If the configuration cannot be read, --undo of all takes main=spread away; --undo of one NIC cannot tell. */
+static void test_undo_of_spread_without_a_configuration(void **state G_GNUC_UNUSED)
+{
+    static const char *const ib0[] = {"ib0", NULL};
+    static const struct {
+        const char *const *only;
+        guint operations;
+    } rows[] = {{NULL, 1}, {ib0, 0}};
+    g_autoptr(IbhCase) cas = ibh_case_parse("two",
+                                            "rails 2\nip route add 172.16.0.0/16 table 940 metric mark protocol kernel "
+                                            "scope link nexthop dev ib0 nexthop dev ib1\n",
+                                            NULL);
+    g_autoptr(IbhConfig) config = ibh_config_new();
+
+    for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const IbhRequest request = {.only = rows[i].only, .undo = TRUE, .respects_holds = TRUE, .blind = TRUE};
+        g_autoptr(IbhRails) rails = ibh_rails_find(config, cas->snapshot, &request, NULL);
+        g_autoptr(GPtrArray) plan = ibh_plan(rails);
+        guint operations = 0;
+
+        IBH_EACH_POINTER (const IbhOp, op, plan)
+            operations += op->unit.kind == IBH_UNIT_SPREAD;
+        assert_int_equal(operations, rows[i].operations);
+    }
+}
+
 static GPtrArray *find_cases(void)
 {
     GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
@@ -381,7 +407,7 @@ static GPtrArray *find_cases(void)
 int main(void)
 {
     g_autoptr(GPtrArray) names = find_cases();
-    g_autofree struct CMUnitTest *tests = g_new0(struct CMUnitTest, names->len + 2);
+    g_autofree struct CMUnitTest *tests = g_new0(struct CMUnitTest, names->len + 3);
 
     if (!names->len) {
         g_printerr("no case in %s\n", CASES);
@@ -391,5 +417,6 @@ int main(void)
         tests[i] = (struct CMUnitTest){line(names, i), test_case, NULL, NULL, g_ptr_array_index(names, i)};
     tests[names->len] = (struct CMUnitTest)cmocka_unit_test(test_bad_lines);
     tests[names->len + 1] = (struct CMUnitTest)cmocka_unit_test(test_remote_without_a_gateway);
-    return _cmocka_run_group_tests("plan", tests, names->len + 2, NULL, NULL);
+    tests[names->len + 2] = (struct CMUnitTest)cmocka_unit_test(test_undo_of_spread_without_a_configuration);
+    return _cmocka_run_group_tests("plan", tests, names->len + 3, NULL, NULL);
 }
