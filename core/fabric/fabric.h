@@ -35,7 +35,7 @@ typedef struct {
 
 /* Where a PCI device is. */
 typedef struct {
-    char path[256]; /* the bridges above it, "devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0"; "": not known */
+    char path[256]; /* below /sys, "devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0"; "": not known */
     int node;       /* the NUMA node; IBH_UNKNOWN: not known, or the host has only one */
 } IbhPlace;
 
