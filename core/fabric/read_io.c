@@ -228,7 +228,7 @@ static void read_pkeys(IbhTree *tree, const char *directory, IbhPort *port)
     }
 }
 
-/* Replaces ::ffff:172.16.34.1 by the IPv4 address. */
+/* Replaces ::ffff:172.16.34.1 with the IPv4 address. */
 static void unmap(IbhIp *ip)
 {
     static const guint8 lead[12] = {[10] = 0xff, [11] = 0xff};
