@@ -195,7 +195,7 @@ void ibh_render_env(GString *out, const IbhRails *all, const IbhFabric *fabric)
 {
     g_autoptr(GString) ports = g_string_new(NULL), ifaces = g_string_new(NULL);
     g_autoptr(GArray) rails = NULL;
-    const IbhPort *stranger = NULL; /* a port that works and belongs to no rail */
+    const IbhPort *stranger = NULL; /* a port that works and belongs to none of these rails */
 
     g_string_append(out, "# The rails of this host, for NCCL, RCCL, UCX, NVSHMEM and MPI; to be sourced by sh, bash or "
                          "zsh.\n");
