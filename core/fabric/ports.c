@@ -276,12 +276,12 @@ static int rate_of_slot(int lanes, int speed)
 {
     int all = lanes > 0 && lanes <= 32 && speed > 0 ? lanes * speed : 0;
 
-    return speed <= 50 ? all / 10 * 8 : all;
+    return speed <= 50 ? all * 8 / 10 : all;
 }
 
 static char *describe_slot(int lanes, int speed)
 {
-    return g_strdup_printf("%d lanes of %d.%d GT/s", lanes, speed / 10, speed % 10);
+    return g_strdup_printf("%d lane%s of %d.%d GT/s", lanes, lanes == 1 ? "" : "s", speed / 10, speed % 10);
 }
 
 /* TRUE if the slot is slower than the port, and slower than the card allows. The ports of a card share a finding. */
