@@ -145,6 +145,8 @@ static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rai
             if (!found && rail->gid && rail->gid->ip.family == AF_INET && ibh_prefix_contains(subnet, &rail->gid->ip))
                 found = subnet;
         }
+        if (!found && rail->gid)
+            return;
         if (!found)
             continue;
         g_array_append_vals(own, found, 1);
