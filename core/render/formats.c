@@ -36,21 +36,25 @@ static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table
     return FALSE;
 }
 
+/* TRUE if the tables at this distance from those of all candidates can be used. */
+static gboolean are_free(const IbhRails *rails, guint32 distance)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        if (nic->rank &&
+            (is_taken(rails, nic, nic->table + distance) || is_taken(rails, nic, ibh_nic_defaults(nic) + distance)))
+            return FALSE;
+    }
+    return TRUE;
+}
+
 /* Returns the distance between the tables of ib-hook and those of the manager: T' = T + distance, D' = T' + 2000. It is
  * the same for all NICs, so that no two NICs get the same table. */
 static guint32 find_distance(const IbhRails *rails)
 {
     guint32 distance = 1000;
 
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
-        if (nic->rank &&
-            (is_taken(rails, nic, nic->table + distance) || is_taken(rails, nic, ibh_nic_defaults(nic) + distance))) {
-            distance += 1000;
-            i = G_MAXUINT; /* start again with the first NIC */
-        }
-    }
+    while (!are_free(rails, distance))
+        distance += 1000;
     return distance;
 }
 
