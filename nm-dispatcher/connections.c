@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nm.so: what NetworkManager calls its connections. The only thing that links libnm; core/check/managers_io.c loads it,
- * for
+ * nm.so: what NetworkManager calls its connections. Nothing else links libnm. core/check/managers_io.c loads nm.so, for
  * --show, --check and --render only.
  */
 #define NM_VERSION_MIN_REQUIRED NM_VERSION_1_22
@@ -12,20 +11,20 @@
 #include <net/if.h>
 #include <stdio.h>
 
-/* The address that the D-Bus specification fixes. libnm would take another one from the environment. */
+/* The default address of the system bus. libnm would take another address from the environment. */
 #define SYSTEM_BUS "unix:path=/run/dbus/system_bus_socket"
 
-#define EXTERNAL 0x80 /* NM_ACTIVATION_STATE_FLAG_EXTERNAL, which libnm has a name for from 1.26 on */
+#define EXTERNAL 0x80 /* NM_ACTIVATION_STATE_FLAG_EXTERNAL, a name that libnm has had since 1.26 */
 
-/* It is never freed: an answer that comes too late finds it still there. */
+/* Never freed: calls that are still pending after a timeout have its address. */
 typedef struct {
     GMainLoop *loop;
     GMainContext *context;
     NMClient *client; /* NULL: there was no answer */
 } Question;
 
-/* What packagers' tools read of it, as https://systemd.io/ELF_DLOPEN_METADATA says: ib-hook loads this, and with it
- * libnm, where they are. */
+/* For packagers' tools (https://systemd.io/ELF_DLOPEN_METADATA): ib-hook loads nm.so, and with it libnm, if both are
+ * installed. */
 #define NOTE                                                                                                           \
     "[{\"feature\":\"NetworkManager\",\"description\":\"names of "                                                     \
     "connections\",\"priority\":\"suggested\",\"soname\":[\"libnm.so.0\"]}]"
@@ -63,8 +62,8 @@ static void have_bus(GObject *source, GAsyncResult *result, gpointer data)
     g_clear_object(&bus);
 }
 
-/* Neither a bus nor a NetworkManager that hangs is waited for any longer; the end of the process ends them. */
-/* NULL: there is no answer within this time. It lives until the process ends. */
+/* Returns NULL if the bus cannot be reached, or if there is no answer within this time. The client and pending calls
+ * live until the process ends. */
 static NMClient *ask(guint milliseconds)
 {
     Question *question = g_new0(Question, 1);
@@ -100,8 +99,8 @@ static NMDevice *find_device(NMClient *client, int ifindex)
     return NULL;
 }
 
-/* Before 1.36, an explicit route-table, be it main's, makes NetworkManager prune the device's routes in all tables. */
-static gboolean has_all_tables(NMClient *client)
+/* Before 1.36, an explicit route-table, even main's, makes NetworkManager prune the device's routes in all tables. */
+static gboolean prunes_all_tables(NMClient *client)
 {
     const char *version = nm_client_get_version(client);
     unsigned major, minor;
@@ -129,7 +128,7 @@ static void name_connection(NMClient *client, IbhManager *manager)
         return;
     if (!nm_device_get_managed(device) || (active && (nm_active_connection_get_state_flags(active) & EXTERNAL)))
         manager->name = NULL;
-    if (active && has_all_tables(client))
+    if (active && prunes_all_tables(client))
         find_route_tables(active, manager);
     g_free(manager->connection);
     manager->connection = g_strdup(id);

@@ -46,7 +46,8 @@ static void reader_clear(Reader *reader)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Reader, reader_clear)
 
-/* The line may hold any bytes, and the message ends in terminals and logs: quote the start of the line, escaped. */
+/* The line may hold any bytes, and the message ends up in terminals and logs: quote only the start of the line,
+ * escaped. */
 static gboolean G_GNUC_PRINTF(2, 3) reject_line(Reader *reader, const char *format, ...)
 {
     g_autofree char *start = g_strndup(reader->content, SHOWN_MAX_BYTES), *escaped = g_strescape(start, NULL);
@@ -254,8 +255,8 @@ static gboolean read_setting(Reader *reader)
 
 /* ---- sections and lines ---- */
 
-/* Returns the end of a set such as [0-3], or NULL if the set is open, empty or runs backwards. A nested '[' is an error
- * because fnmatch() may read a character class, whose meaning depends on the locale. */
+/* Returns the end of a set such as [0-3], or NULL if the set is not closed, is empty, runs backwards, or has a '['
+ * inside: fnmatch() might read a character class there, whose meaning depends on the locale. */
 static const char *skip_set(const char *open)
 {
     const char *first = open + 1 + (open[1] == '!' || open[1] == '^');
@@ -287,6 +288,7 @@ static guint rank_pattern(const char *text)
 
 static gboolean read_section(Reader *reader)
 {
+    static const char interface[] = "interface";
     gsize length = strlen(reader->content);
     g_autofree char *inner = NULL;
     const char *pattern = "";
@@ -296,9 +298,9 @@ static gboolean read_section(Reader *reader)
     inner = g_strstrip(g_strndup(reader->content + 1, length - 2));
     reader->rank = IBH_RANK_DEFAULTS;
     if (strcmp(inner, "defaults") != 0) {
-        if (!g_str_has_prefix(inner, "interface") || strcspn(inner, " \t") != 9)
+        if (!g_str_has_prefix(inner, interface) || strcspn(inner, " \t") != strlen(interface))
             return reject_line(reader, "unknown section; use [defaults] or [interface NAME]");
-        pattern = g_strchug(inner + 9);
+        pattern = g_strchug(inner + strlen(interface));
         reader->rank = rank_pattern(pattern);
         if (reader->rank == IBH_RANK_DEFAULTS)
             return reject_line(reader,

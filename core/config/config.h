@@ -2,7 +2,8 @@
 /*
  * The configuration: the keys that an administrator can set, and the settings of one interface.
  *
- * Pure: host/files.c opens the files. Errors name file:line, quote the line and list the allowed values.
+ * Pure: host/files.c opens the files. Errors name file:line, quote the line if all users may read the
+ * file, and list the allowed values.
  */
 #pragma once
 
@@ -23,7 +24,7 @@ typedef enum {
 
 #define IBH_TABLE_BASE 940u       /* automatic tables: this number plus the rank */
 #define IBH_PRIORITY_BASE 1941u   /* the "lookup T" of the last pair of rules; its "lookup main" has 1940 */
-#define IBH_PRIORITY_SPAN 16u     /* a rail's rules have the last 16 priorities up to IBH_PRIORITY_BASE */
+#define IBH_PRIORITY_SPAN 16u     /* pairs of rules have the 16 priorities that end with IBH_PRIORITY_BASE */
 #define IBH_PRIORITY_SPREAD 4941u /* the rules of main=spread */
 #define IBH_TABLE_AUTO 0u
 

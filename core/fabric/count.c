@@ -19,7 +19,8 @@ static const char *name_port_below(const IbhRails *rails, const IbhNic *nic)
     return link && link->rdma[0] ? link->rdma : nic->link->name;
 }
 
-/* Names the ports without a rail: "mlx5_1/1 (ib1: it has no address)". A port with several rails counts once. */
+/* The finding names the ports without a rail: "mlx5_1/1 (ib1: it has no address)". A port with several rails counts
+ * once. */
 void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guint wanted, GPtrArray *findings)
 {
     g_autoptr(GHashTable) with_rail = g_hash_table_new(g_str_hash, g_str_equal);
@@ -39,8 +40,10 @@ void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guin
 
         if (g_hash_table_contains(with_rail, port->name))
             continue;
-        IBH_EACH_POINTER (const IbhNic, one, rails->nics)
-            nic = !nic && one->rank && g_str_equal(one->link->rdma, port->name) ? one : nic;
+        IBH_EACH_POINTER (const IbhNic, one, rails->nics) {
+            if (!nic && one->rank && g_str_equal(one->link->rdma, port->name))
+                nic = one;
+        }
         why = nic ? ibh_nic_why(nic) : g_strdup("here");
         g_string_append_printf(without, "%s%s (%s%s%s)", without->len ? ", " : "", port->name,
                                nic ? nic->link->name : "no netdev", nic ? ": " : " ", why);

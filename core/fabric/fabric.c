@@ -135,18 +135,34 @@ gboolean ibh_port_nics_are_beside(const IbhPortNic *nic, const IbhPortNic *other
 
 /* ---- places ---- */
 
-/* Counts the path components that both places share: "devices", the host bridge, the root port, then switches. */
+/* Returns the part of the path that begins with the first host bridge, "pci0000:3a/0000:3a:00.0/…"; "" if there is
+ * none. The host bridge may be below devices of ACPI (Hyper-V) or of the devicetree, which say nothing about PCIe. */
+static const char *find_host_bridge(const char *path)
+{
+    static const char lead[] = "/pci";
+
+    for (const char *at = strstr(path, lead); at; at = strstr(at + 1, lead)) {
+        const char *domain = at + strlen(lead);
+        const gsize digits = strspn(domain, "0123456789abcdef");
+
+        if (digits >= strlen("0000") && domain[digits] == ':')
+            return at + 1;
+    }
+    return "";
+}
+
+/* Counts the path components that both places share, from the host bridge on: the bridge, the root port, then
+ * switches. */
 IbhNearness ibh_place_compare(const IbhPlace *a, const IbhPlace *b)
 {
-    const char *one = a->path, *other = b->path;
+    g_auto(GStrv) own = g_strsplit(find_host_bridge(a->path), "/", -1),
+                  its = g_strsplit(find_host_bridge(b->path), "/", -1);
     guint common = 0;
-    gsize i = 0;
 
-    for (; one[i] && one[i] == other[i]; i++)
-        common += one[i] == '/';
-    common += i && (!one[i] || one[i] == '/') && (!other[i] || other[i] == '/');
-    if (common > 1)
-        return common > 3 ? IBH_SAME_SWITCH : common > 2 ? IBH_SAME_ROOT_PORT : IBH_SAME_BRIDGE;
+    while (own[common] && its[common] && g_str_equal(own[common], its[common]))
+        common++;
+    if (common)
+        return common > 2 ? IBH_SAME_SWITCH : common > 1 ? IBH_SAME_ROOT_PORT : IBH_SAME_BRIDGE;
     return a->node >= 0 && a->node == b->node ? IBH_SAME_NODE : IBH_FAR;
 }
 

@@ -35,7 +35,7 @@ typedef struct {
 
 /* Where a PCI device is. */
 typedef struct {
-    char path[256]; /* the bridges above it, "devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0"; "": not known */
+    char path[256]; /* below /sys, "devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0"; "": not known */
     int node;       /* the NUMA node; IBH_UNKNOWN: not known, or the host has only one */
 } IbhPlace;
 
@@ -87,13 +87,13 @@ typedef struct IbhPort {
     IbhPortState state, phys;
     int sm_lid;            /* IBH_UNKNOWN: not known */
     IbhPortGid gid;        /* the first GID of the table: the prefix of the subnet and the GUID of the port */
-    gboolean is_steady;    /* SM lid and subnet prefix had not changed when they were read again */
+    gboolean is_steady;    /* FALSE if the SM lid or the subnet prefix had changed when they were read again */
     GArray *gids;          /* IbhGid: the GID table of a RoCE port */
     gboolean has_all_gids; /* the whole GID table was read */
     int roce;              /* the RoCE version of new connections: 1, 2 or IBH_UNKNOWN */
     IbhRate rate;
     gint64 errors[IBH_N_COUNTERS];     /* IBH_UNKNOWN: not known */
-    gint64 new_errors[IBH_N_COUNTERS]; /* how much the counter grew during a short wait */
+    gint64 new_errors[IBH_N_COUNTERS]; /* how much the counter had grown when it was read again */
     GArray *pkeys;                     /* guint16: the P_Key table */
     gboolean has_all_pkeys;            /* the whole P_Key table was read */
 } IbhPort;
@@ -107,8 +107,8 @@ typedef struct IbhPortNic {
     gboolean usable;        /* up and with carrier */
     gboolean rail;          /* a rail, or a known rail that is missing because of a fault */
     gboolean used;          /* has an address */
-    GArray *subnets;        /* IbhPrefix */
-    GArray *addresses;      /* IbhIp */
+    GArray *subnets;        /* IbhPrefix: of the addresses; then, unless the netdev is InfiniBand, those of remote= */
+    GArray *addresses;      /* IbhIp: those that are not tentative */
     guint64 address_prefix; /* the subnet prefix in an IPoIB hardware address; 0: none */
     int mtu;                /* IBH_UNKNOWN: not known */
     char mode[12];          /* "datagram", "connected"; "": not known */
@@ -146,13 +146,14 @@ const IbhPort *ibh_fabric_port(const IbhFabric *fabric, const IbhPortNic *nic); 
 IbhPortNic *ibh_fabric_nic(const IbhFabric *fabric, const char *iface);         /* NULL if there is none */
 /* Returns the first subnet of `a` that `b` has, too, or NULL. */
 const IbhPrefix *ibh_port_nics_shared_subnet(const IbhPortNic *a, const IbhPortNic *b);
-/* TRUE if both are rails of the same type in one subnet. */
+/* TRUE if both are rails of the same type and share a subnet. A rail is beside itself. */
 gboolean ibh_port_nics_are_beside(const IbhPortNic *nic, const IbhPortNic *other);
 
 /* Sets the members of the netdevs that depend on rails: rail, used, subnets, addresses. */
 void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails);
 
-/* Adds to `findings` what is wrong with the RDMA ports of the interfaces in `only` (NULL: all). */
+/* Adds to `findings` what is wrong with RDMA on the host, and with the RDMA ports of the interfaces in `only` (NULL:
+ * all). */
 void ibh_fabric_judge(const IbhFabric *fabric, const char *const *only, GPtrArray *findings);
 /* Adds a finding if not exactly `wanted` ports have a rail (rails=). */
 void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guint wanted, GPtrArray *findings);

@@ -79,7 +79,8 @@ gboolean ibh_netdev_has_stale_prefix(IbhSubject *about)
 
 /* ---- GIDs of addresses ---- */
 
-/* Returns the GID for this address with the RoCE version of new connections, or NULL. */
+/* Returns the GID for this address, or NULL. If the RoCE versions of the GID and of new connections are known, they
+ * must be the same. */
 static const IbhGid *find_gid_of_address(const IbhPort *port, const IbhIp *ip)
 {
     IBH_EACH (const IbhGid, gid, port->gids) {
@@ -90,7 +91,8 @@ static const IbhGid *find_gid_of_address(const IbhPort *port, const IbhIp *ip)
     return NULL;
 }
 
-/* TRUE at the first wrong GID of a NIC. Others have the same cause, so they are not reported. */
+/* TRUE if an address of the NIC has no GID, or its GID names another netdev. The words are about the first such
+ * address: wrong GIDs of one NIC have one cause. */
 gboolean ibh_netdev_has_wrong_gid(IbhSubject *about)
 {
     const IbhPort *port = about->port;
@@ -134,8 +136,8 @@ static char *describe_value(const IbhFabric *fabric, const IbhPortNic *nic, Valu
     return value == VALUE_SM && port->sm_lid > 0 ? g_strdup_printf("%d", port->sm_lid) : NULL;
 }
 
-/* Returns a rail in the same subnet with another value, and sets the words; NULL if the value of the subject's rail is
- * that of all or of the majority. */
+/* Returns a rail with the most frequent other value in the same subnet, and sets the words. NULL if the subject is no
+ * rail, if its value must not be compared, or if all rails or the majority have its value. */
 static const IbhPortNic *find_model(IbhSubject *about, Value value)
 {
     g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -197,8 +199,8 @@ static gboolean has_mtu(const IbhPortNic *nic)
     return nic->mtu != IBH_UNKNOWN && (nic->type != ARPHRD_INFINIBAND || nic->mode[0]);
 }
 
-/* Returns this rail, the rails that share a subnet with it, those that share a subnet with these, and so on (const
- * IbhPortNic *, in the order of the host). All of them need the same MTU. */
+/* Returns this rail, the rails of known MTU that share a subnet with it, those that share a subnet with these, and so
+ * on (const IbhPortNic *, in the order of the host). All of them need the same MTU. */
 static GPtrArray *find_rails_around(const IbhSubject *about)
 {
     g_autoptr(GHashTable) around = g_hash_table_new(NULL, NULL);
@@ -237,7 +239,7 @@ static guint count_same_mtu(const GPtrArray *rails, const IbhPortNic *nic)
 }
 
 /* Returns the rail whose MTU and mode the others should get: one of the majority, or else the one with the smallest
- * MTU, which suits all. NULL if all MTUs are too small for IPv6. */
+ * MTU, which suits all. If a subnet is IPv6, rails whose MTU is too small for it do not count; NULL if none is left. */
 static const IbhPortNic *find_goal(const GPtrArray *rails)
 {
     const IbhPortNic *goal = NULL;
@@ -263,8 +265,9 @@ static char *describe_mtu(const IbhPortNic *nic)
     return g_strdup_printf("MTU %d%s%s", nic->mtu, nic->mode[0] ? ", " : "", nic->mode);
 }
 
-/* TRUE if the rail differs from the majority, or if there is no majority. The words are the same for each of the rails,
- * so they share a finding. The commands give all of them the MTU and mode of the goal. */
+/* TRUE if the MTU or mode of the rail differs from that of the majority, or if rails differ and none has a majority.
+ * The words are the same for each of these rails, so the rails share a finding. The commands give all of them the MTU
+ * and mode of the goal. */
 gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
 {
     g_autoptr(GPtrArray) rails = find_rails_around(about);

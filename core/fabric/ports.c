@@ -30,9 +30,10 @@ const IbhPortNic *ibh_port_netdev(const IbhSubject *about)
 }
 
 typedef enum {
-    PORT_USED,      /* the netdev has an address or was asked for by name, or the use is not known */
+    PORT_USED,      /* the netdev has an address, is a rail or was asked for by name; or the use is not known */
     PORT_UNUSED,    /* an InfiniBand netdev has no address, perhaps because the port is not active */
-    PORT_LEFT_ALONE /* an Ethernet netdev has no address, or the netdev is in another network namespace (a container) */
+    PORT_LEFT_ALONE /* an Ethernet netdev has no address; or the port has no netdev here, and is disabled Ethernet, or
+                     * the netdev is in another network namespace (a container) */
 } Usage;
 
 static Usage usage_of(const IbhSubject *about)
@@ -44,7 +45,7 @@ static Usage usage_of(const IbhSubject *about)
     if (nic)
         return nic->used || nic->rail || about->only ? PORT_USED : ethernet ? PORT_LEFT_ALONE : PORT_UNUSED;
     if (ethernet && port->phys.number == IBH_PHYS_DISABLED)
-        return PORT_LEFT_ALONE; /* a person took the netdev down */
+        return PORT_LEFT_ALONE; /* its netdev is down or has no link, and nobody here uses it */
     /* If ib_ipoib is not loaded, no InfiniBand port has a netdev. */
     return about->fabric->complete && (port->layer != IBH_LAYER_INFINIBAND || about->fabric->modules[IBH_MODULE_IPOIB])
                ? PORT_LEFT_ALONE
@@ -58,7 +59,7 @@ static gboolean is_omni_path(const IbhPort *port)
     return g_str_has_prefix(port->device, "hfi1") || g_str_has_prefix(port->device, "opa");
 }
 
-/* Besides the state, a known physical state must be LinkUp. Some iWARP drivers say 0; Omni-Path has other numbers. */
+/* The physical state is known if it is one of InfiniBand's. Some iWARP drivers say 0; Omni-Path has further numbers. */
 gboolean ibh_port_is_active(const IbhPort *port)
 {
     const int phys = port->phys.number;
@@ -93,7 +94,8 @@ gboolean ibh_port_lacks_sm(IbhSubject *about)
     return TRUE;
 }
 
-/* Returns what is wrong with a port that is not active, and what follows. Its state alone may be ACTIVE. */
+/* Returns what is wrong with a port that is not active, and what follows. If its state is ACTIVE, its physical state is
+ * the reason. */
 static const char *why_inactive(const IbhPort *port)
 {
     if (port->state.number >= IBH_PORT_ACTIVE)
@@ -166,6 +168,7 @@ gboolean ibh_port_shares_guid(IbhSubject *about)
 
         if (!same && !share_node_guid(device, its))
             continue;
+        /* The words are the same for both ports, so the ports share a finding. */
         ibh_subject_say(about, "what=%s\nguid=0x%016" G_GINT64_MODIFIER "x\nfirst=%s\nsecond=%s",
                         same ? "GUID" : "node GUID", same ? own->gid.guid : device->node_guid, MIN(own, other)->name,
                         MAX(own, other)->name);
@@ -192,9 +195,9 @@ static gboolean is_bond(const IbhPort *port)
     return strstr(port->device, "bond") != NULL;
 }
 
-/* TRUE if the ports can be compared: both are right and on the same model of board. InfiniBand ports are always
- * hardware, so they are compared even if the board is not known. */
-static gboolean is_same_board(const IbhFabric *fabric, const IbhPort *port, const IbhPort *other)
+/* TRUE if `port` can be compared with `other`, that is, if `other` is right and on the same model of board, and neither
+ * is a bond. InfiniBand ports are always hardware, so they are compared even if the board is not known. */
+static gboolean can_compare(const IbhFabric *fabric, const IbhPort *port, const IbhPort *other)
 {
     const IbhRdmaDevice *own = ibh_fabric_device(fabric, port), *its = ibh_fabric_device(fabric, other);
     gboolean known = own->board[0] && its->board[0];
@@ -214,7 +217,7 @@ static const IbhPort *find_faster(const IbhSubject *about)
 
         if (its && about->netdev && ibh_port_nics_are_beside(about->netdev, nic) &&
             its->rate.tenths > (fastest ? fastest : about->port)->rate.tenths &&
-            is_same_board(about->fabric, about->port, its))
+            can_compare(about->fabric, about->port, its))
             fastest = its;
     }
     return fastest;
@@ -236,9 +239,10 @@ static int rate_of_model(const char *model)
     return 0;
 }
 
-/* TRUE if the port is slower than a port beside it, has one lane, or is slower than its model can be. InfiniBand and
- * Omni-Path cables have four lanes, or two if they are split, so if there is one, the others have failed. An older
- * switch or a slower board is no fault: a rate below that of the model is only noted, unless it is below an eighth. */
+/* TRUE if the port is slower than a port beside it; with InfiniBand or Omni-Path also if it has one lane, or is slower
+ * than its model can be. Their cables have four lanes, or two if they are split, so if there is one, the others have
+ * failed. An older switch or a slower board is no fault: a rate below that of the model is only noted, unless it is
+ * below an eighth. */
 gboolean ibh_port_is_slow(IbhSubject *about)
 {
     const IbhRdmaDevice *device = ibh_fabric_device(about->fabric, about->port);
@@ -272,12 +276,12 @@ static int rate_of_slot(int lanes, int speed)
 {
     int all = lanes > 0 && lanes <= 32 && speed > 0 ? lanes * speed : 0;
 
-    return speed <= 50 ? all / 10 * 8 : all;
+    return speed <= 50 ? all * 8 / 10 : all;
 }
 
 static char *describe_slot(int lanes, int speed)
 {
-    return g_strdup_printf("%d lanes of %d.%d GT/s", lanes, speed / 10, speed % 10);
+    return g_strdup_printf("%d lane%s of %d.%d GT/s", lanes, lanes == 1 ? "" : "s", speed / 10, speed % 10);
 }
 
 /* TRUE if the slot is slower than the port, and slower than the card allows. The ports of a card share a finding. */
@@ -299,7 +303,7 @@ gboolean ibh_port_has_slow_slot(IbhSubject *about)
 
 /* ---- errors ---- */
 
-/* TRUE if error counters have grown. If those of the link have, they explain the lost packets as well. */
+/* TRUE if error counters have grown. Errors of the link also explain lost packets. */
 gboolean ibh_port_has_errors(IbhSubject *about)
 {
     g_autoptr(GString) list = g_string_new(NULL);

@@ -228,7 +228,7 @@ static void read_pkeys(IbhTree *tree, const char *directory, IbhPort *port)
     }
 }
 
-/* Replaces ::ffff:172.16.34.1 by the IPv4 address. */
+/* Replaces ::ffff:172.16.34.1 with the IPv4 address. */
 static void unmap(IbhIp *ip)
 {
     static const guint8 lead[12] = {[10] = 0xff, [11] = 0xff};
@@ -270,7 +270,8 @@ static void read_gids(IbhTree *tree, const char *directory, IbhPort *port)
         port->roce = MAX(port->roce, gid.roce);
         g_array_append_val(port->gids, gid);
     }
-    /* A GID table has more than one entry, and no entry that could not be read. */
+    /* If there is a file of a further entry, the table was not read to its end. A table of RoCE has more than one
+     * entry, so if there is only one, others are missing in a copy of /sys. */
     port->has_all_gids = i > 1 && !unread && !ibh_tree_has(tree, "%s/gid_attrs/types/%d", directory, i);
     ibh_tree_line(tree, type, sizeof type, "sys/kernel/config/rdma_cm/%s/ports/%d/default_roce_mode", port->device,
                   port->number);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads the facts about RDMA devices, ports and their netdevs from sysfs and procfs. Only --check and --show need them,
- * no event does.
+ * Reads the facts about RDMA devices, ports and their netdevs from sysfs and procfs. --check, --show and --render
+ * need them; no event does.
  */
 #pragma once
 

@@ -14,24 +14,24 @@ static gboolean has_infiniband(const IbhFabric *fabric)
     return FALSE;
 }
 
-/* TRUE if modules are missing. ib_ipoib makes interfaces, and programs need the others. ib_ipoib and ib_umad are for
- * InfiniBand only. */
+/* TRUE if the host has RDMA ports, and modules are missing. ib_ipoib makes interfaces, and programs need the other
+ * modules. ib_ipoib and ib_umad are for InfiniBand only. */
 static gboolean lacks_modules(IbhSubject *about)
 {
     const gboolean *modules = about->fabric->modules, infiniband = has_infiniband(about->fabric);
     g_autoptr(GString) names = g_string_new(NULL);
 
-    for (guint i = 0; i < IBH_N_MODULES && about->fabric->ports->len; i++) {
+    for (guint i = 0; i < IBH_N_MODULES; i++) {
         if (!modules[i] && (infiniband || (i != IBH_MODULE_IPOIB && i != IBH_MODULE_UMAD)))
             g_string_append_printf(names, "%s%s", names->len ? " " : "", ibh_modules[i]);
     }
     about->severity = infiniband && !modules[IBH_MODULE_IPOIB] ? IBH_ERROR : IBH_INFO;
     ibh_subject_say(about, "names=%s", names->str);
-    return names->len > 0;
+    return about->fabric->ports->len && names->len;
 }
 
-/* TRUE if an adapter has a driver, but the RDMA module of the driver is not loaded. An Ethernet adapter counts only on
- * a host without RDMA ports where other modules show that RDMA is wanted. */
+/* TRUE if an adapter has a driver, but no RDMA device: we take the module that adds RDMA to the driver for not loaded.
+ * An Ethernet adapter counts only on a host without RDMA ports where other modules show that RDMA is wanted. */
 static gboolean lacks_rdma_driver(IbhSubject *about)
 {
     const gboolean *modules = about->fabric->modules;
@@ -45,7 +45,7 @@ static gboolean lacks_rdma_driver(IbhSubject *about)
     return TRUE;
 }
 
-/* TRUE if an adapter has no driver. Does not count on a host with other RDMA devices. */
+/* TRUE if an InfiniBand adapter has no driver, and the host has no RDMA port at all. */
 static gboolean lacks_driver(IbhSubject *about)
 {
     ibh_subject_say(about, "adapter=%s", about->fabric->bare.name);

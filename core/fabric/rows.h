@@ -19,10 +19,11 @@ IbhPredicate ibh_netdev_has_wrong_gid, ibh_netdev_has_other_pkey, ibh_netdev_has
 /* Returns the netdev that a finding about the port names: one that the user asked for, else a rail, else one with an
  * address, else any; NULL if the port has none. */
 const IbhPortNic *ibh_port_netdev(const IbhSubject *about);
-/* TRUE if the user asked for this netdev (NULL: for none), or for no particular one. */
+/* TRUE if the user named no interfaces, or named this netdev. `netdev` is NULL for a port without a netdev. */
 gboolean ibh_netdev_is_asked(const IbhSubject *about, const IbhPortNic *netdev);
-gboolean ibh_port_is_active(const IbhPort *port); /* ACTIVE, and the link is up */
-/* TRUE if the port is active and has a subnet manager, so that neither explains another fault. */
+/* TRUE if the state is ACTIVE and the physical state, if it is known, is LinkUp. */
+gboolean ibh_port_is_active(const IbhPort *port);
+/* TRUE if the port is active and, with InfiniBand, does not lack a subnet manager; else other faults follow. */
 gboolean ibh_port_is_right(const IbhPort *port);
 /* TRUE if the port is used, and its state is right. */
 gboolean ibh_port_is_sound(const IbhSubject *about);

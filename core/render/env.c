@@ -145,6 +145,8 @@ static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rai
             if (!found && rail->gid && rail->gid->ip.family == AF_INET && ibh_prefix_contains(subnet, &rail->gid->ip))
                 found = subnet;
         }
+        if (!found && rail->gid)
+            return;
         if (!found)
             continue;
         g_array_append_vals(own, found, 1);
@@ -195,7 +197,7 @@ void ibh_render_env(GString *out, const IbhRails *all, const IbhFabric *fabric)
 {
     g_autoptr(GString) ports = g_string_new(NULL), ifaces = g_string_new(NULL);
     g_autoptr(GArray) rails = NULL;
-    const IbhPort *stranger = NULL; /* a port that works and belongs to no rail */
+    const IbhPort *stranger = NULL; /* a port that works and belongs to none of these rails */
 
     g_string_append(out, "# The rails of this host, for NCCL, RCCL, UCX, NVSHMEM and MPI; to be sourced by sh, bash or "
                          "zsh.\n");

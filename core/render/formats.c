@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The formats of --render, but for env: the text before each one, and the words of managers' formats.
+ * The formats of --render, except env: the text before each one, and the words of managers' formats.
  *
- * No manager can express our marks (metric, suppress_ifgroup), so the rules and routes are foreign to ib-hook. The
- * rules have our priorities, but lead to another table than the NIC's own. If an unmarked rule leads to another table,
- * which routes the NIC's subnet through the NIC, ib-hook leaves the address to the manager. If the rules led to the
- * NIC's own table, both programs would write that table.
+ * The rules and routes have no marks (metric, suppress_ifgroup): ib-hook would delete what a manager has marked, and
+ * few managers can express suppress_ifgroup. So they are foreign to ib-hook. The rules have our priorities, but lead
+ * to another table than the NIC's own. If an unmarked rule leads to another table, which routes the NIC's subnet
+ * through the NIC, ib-hook leaves the address to the manager. If the rules led to the NIC's own table, both programs
+ * would write that table.
  *
  * The routes name no source, because packets that match these rules have one. NetworkManager 1.42 adds routes before
  * DHCP has set the address, and then never adds a route whose source is missing.
@@ -21,7 +22,7 @@
 
 /* ---- tables of other numbers ---- */
 
-/* TRUE if the table cannot be used: another NIC has it, or another program uses it. In a shared table, each program's
+/* TRUE if the table cannot be used: the kernel, ib-hook or another program uses it. In a shared table, each program's
  * routes would also decide about the other's packets. */
 static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
@@ -35,21 +36,25 @@ static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table
     return FALSE;
 }
 
+/* TRUE if the tables at this distance from those of all candidates can be used. */
+static gboolean are_free(const IbhRails *rails, guint32 distance)
+{
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
+        if (nic->rank &&
+            (is_taken(rails, nic, nic->table + distance) || is_taken(rails, nic, ibh_nic_defaults(nic) + distance)))
+            return FALSE;
+    }
+    return TRUE;
+}
+
 /* Returns the distance between the tables of ib-hook and those of the manager: T' = T + distance, D' = T' + 2000. It is
  * the same for all NICs, so that no two NICs get the same table. */
 static guint32 find_distance(const IbhRails *rails)
 {
     guint32 distance = 1000;
 
-    for (guint i = 0; i < rails->nics->len; i++) {
-        const IbhNic *nic = g_ptr_array_index(rails->nics, i);
-
-        if (nic->rank &&
-            (is_taken(rails, nic, nic->table + distance) || is_taken(rails, nic, ibh_nic_defaults(nic) + distance))) {
-            distance += 1000;
-            i = G_MAXUINT; /* start again with the first NIC */
-        }
-    }
+    while (!are_free(rails, distance))
+        distance += 1000;
     return distance;
 }
 
@@ -82,7 +87,8 @@ static GPtrArray *choose(GString *out, const IbhRails *rails)
 }
 
 /* Writes the sysctls that ib-hook changes; for a rail without arp=keep, also those that have the right value already,
- * unless it is 0. A candidate that is not a rail has one if it must not answer ARP for rails. */
+ * unless it is 0. For a candidate that is not a rail, ib-hook changes a sysctl if the NIC must not answer ARP for
+ * rails. */
 static void put_sysctls(GString *out, const IbhRails *rails, const IbhNic *nic)
 {
     const gboolean sets = nic->status == IBH_NIC_RAIL && nic->settings.arp != IBH_ARP_KEEP;
@@ -196,19 +202,20 @@ static const char *const metrics[][N_WORDS] = {
     {"congctl", "TCPCongestionControlAlgorithm", NULL},
 };
 
-/* Returns the metrics in the words of a format, or NULL if the route has none. Appends those that it cannot express to
- * `lost`. */
+/* Returns the metrics in the words of a format, or NULL if the route has none. Appends to `lost` the metrics that the
+ * format cannot express. */
 static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
 {
-    g_autoptr(GString) ip = g_string_new(NULL);
-    GString *text = g_string_new(NULL);
+    g_autoptr(GString) ip = g_string_new(NULL), text = g_string_new(NULL);
     g_auto(GStrv) words = NULL;
 
     ibh_route_put_metrics(ip, route);
-    if (!ip->len || format == WORDS_OF_IP)
-        return g_string_free(g_string_append(text, ip->str), !ip->len);
+    if (!ip->len)
+        return NULL;
+    if (format == WORDS_OF_IP)
+        return g_strdup(ip->str);
     words = g_strsplit(ip->str + 1, " ", -1);
-    for (char **word = words; word[0] && word[1]; word += 2) {
+    for (char **word = words; word[0] && word[1]; word += 2) { /* "mtu 1400" or "mtu lock 1400" */
         const gboolean locked = g_str_equal(word[1], "lock");
         const char *name = NULL;
 
@@ -216,20 +223,21 @@ static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
             name = g_str_equal(metrics[i][WORDS_OF_IP], word[0]) ? metrics[i][format] : name;
         if (!name || (locked && format == WORDS_OF_NETWORKD))
             g_string_append_printf(lost, " %s%s", word[0], locked && name ? " lock" : "");
-        word += locked;
+        if (locked)
+            word++;
         if (name && format == WORDS_OF_NETWORKD)
             g_string_append_printf(text, "%s=%s\n", name, word[1]);
         else if (name)
             g_string_append_printf(text, " %s=%s%s%s%s", name, word[1], locked ? " lock-" : "", locked ? name : "",
                                    locked ? "=true" : "");
     }
-    return g_string_free(text, FALSE);
+    return g_strdup(text->str);
 }
 
 /* ---- a rail as its own manager would configure it ---- */
 
-/* Returns the name of the NIC's connection or file, or NULL if the manager `name` does not have it, or has it for
- * several NICs: each of these would get the routes of all. */
+/* Returns the name of the NIC's connection or file; NULL if the manager `name` does not configure the NIC, or if
+ * several NICs share the connection or file: each of these NICs would get the routes of all. */
 static const char *find_connection(const IbhFacts *facts, const IbhNic *nic, const char *name)
 {
     const IbhManager *own = ibh_facts_manager(facts, nic->link->ifindex);
@@ -388,6 +396,7 @@ char *ibh_render_formats(void)
 
 char *ibh_render(const char *name, const IbhRails *rails, const IbhFacts *facts, const IbhFabric *fabric)
 {
+    static const int families[] = {AF_INET, AF_INET6};
     Line line = {.format = find_format(name), .rails = rails, .facts = facts, .distance = find_distance(rails)};
     g_autoptr(GPtrArray) chosen = NULL;
     GString *out = g_string_new(line.format->why);
@@ -406,11 +415,13 @@ char *ibh_render(const char *name, const IbhRails *rails, const IbhFacts *facts,
     chosen = choose(out, rails);
     IBH_EACH_POINTER (const IbhNic, nic, chosen) {
         line.nic = nic;
-        line.family = AF_UNSPEC;
-        if (line.format->both)
+        if (line.format->both) {
+            line.family = AF_UNSPEC;
             put_rail(out, line);
-        for (int six = FALSE; six <= TRUE && !line.format->both; six++) {
-            line.family = six ? AF_INET6 : AF_INET;
+            continue;
+        }
+        IBH_EACH_ROW (const int, family, families) {
+            line.family = *family;
             if (ibh_nic_serves_family(nic, line.family))
                 put_rail(out, line);
         }

@@ -8,7 +8,7 @@
 
 #include <linux/fib_rules.h>
 
-/* TRUE if all foreign routes of the table lead through the same candidate. */
+/* TRUE if all foreign routes of the table lead through the same candidate, or if there are none. */
 static gboolean is_of_one_candidate(const IbhRails *rails, guint32 table)
 {
     const IbhNic *one = NULL;
@@ -37,7 +37,7 @@ static gboolean is_rule_of_files(const IbhRails *rails, const IbhRule *rule)
         rule->from.length != ibh_ip_bits(&rule->from.ip) || (holder && !holder->rank))
         return FALSE;
     if (rule->table == IBH_TABLE_MAIN)
-        return rule->suppress_prefixlength >= 0 && (rule->selectors | IBH_SELECT_TO) == IBH_SELECT_TO;
+        return rule->suppress_prefixlength >= 0 && !(rule->selectors & ~(guint)IBH_SELECT_TO);
     return ibh_rule_is_of_a_source(rule) && is_of_one_candidate(rails, rule->table);
 }
 

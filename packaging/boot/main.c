@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Of ib-hook.service: at boot, and after each start of systemd-networkd. Nobody's NIC waits for this program, so unlike
- * a hook it says how it ended, with the exit status of ib-hook, and systemd ends it if the kernel does not answer.
+ * The program of ib-hook.service: at boot, and after each start of systemd-networkd. No manager waits for this program,
+ * so unlike a hook it says how it ended, with the exit status of ib-hook, and systemd ends it if the kernel does not
+ * answer.
  */
 #include "run/run.h"
 

@@ -395,6 +395,50 @@ static void test_subnet_manager_changes(void **state)
     look_twice(PORT1 "gids/0", NULL, "fec0:0000:0000:0001:248a:0703:00b0:1cff", "nothing");
 }
 
+/* ---- how near two PCI devices are ---- */
+
+static void expect_near(IbhNearness expected, const char *a, const char *b)
+{
+    IbhPlace one = {.node = 0}, other = {.node = 0};
+
+    g_strlcpy(one.path, a, sizeof one.path);
+    g_strlcpy(other.path, b, sizeof other.path);
+    assert_string_equal(ibh_nearness_name(ibh_place_compare(&one, &other)), ibh_nearness_name(expected));
+    assert_string_equal(ibh_nearness_name(ibh_place_compare(&other, &one)), ibh_nearness_name(expected));
+    one.node = IBH_UNKNOWN; /* the node decides only without a common bridge */
+    assert_int_equal(ibh_place_compare(&one, &other), expected == IBH_SAME_NODE ? IBH_FAR : expected);
+}
+
+/* The host bridge may be below other devices: a PC has none, Hyper-V has those of ACPI, an Arm board a controller. */
+static void test_places(void **state)
+{
+    static const char *const hosts[] = {"devices", "devices/LNXSYSTM:00/LNXSYBUS:00/ACPI0004:00/VMBUS:00/47505500-0001",
+                                        "devices/platform/soc/40000000.pcie"};
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(hosts); i++) {
+        g_autofree char *near = g_strconcat(hosts[i], "/pci0102:00/0102:00:00.0/0102:01:00.0/0102:02:00.0", NULL),
+                        *beside = g_strconcat(hosts[i], "/pci0102:00/0102:00:00.0/0102:01:00.0/0102:02:01.0", NULL),
+                        *below_port = g_strconcat(hosts[i], "/pci0102:00/0102:00:00.0/0102:01:00.1", NULL),
+                        *below_bridge = g_strconcat(hosts[i], "/pci0102:00/0102:00:01.0/0102:05:00.0", NULL),
+                        *bare = g_strconcat(hosts[i], "/pci0102:00/0102:00:02.0", NULL),
+                        *far = g_strconcat(hosts[i], "/pci0103:00/0103:00:00.0/0103:01:00.0", NULL);
+
+        expect_near(IBH_SAME_SWITCH, near, beside);
+        expect_near(IBH_SAME_ROOT_PORT, near, below_port);
+        expect_near(IBH_SAME_BRIDGE, near, below_bridge);
+        expect_near(IBH_SAME_BRIDGE, near, bare);
+        expect_near(IBH_SAME_NODE, near, far);
+        expect_near(IBH_SAME_NODE, bare, far);
+    }
+    expect_near(IBH_SAME_NODE, "", "");
+    expect_near(IBH_SAME_NODE, "devices/platform/soc/a.rdma", "devices/platform/soc/b.rdma");
+    expect_near(IBH_SAME_NODE, "devices/platform/pcie0/a", "devices/platform/pcie0/b");
+    /* VMD has a host bridge of its own below an endpoint of the first. */
+    expect_near(IBH_SAME_BRIDGE, "devices/pci0000:00/0000:00:0e.0/pci10000:e0/10000:e0:01.0",
+                "devices/pci0000:00/0000:00:01.0");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_root, remove_root)
 
 int main(void)
@@ -411,6 +455,7 @@ int main(void)
         TEST(test_long_pkey_table),
         TEST(test_what_changes_meanwhile),
         TEST(test_subnet_manager_changes),
+        TEST(test_places),
     };
 
     if (access("/dev/shm", W_OK) == 0) /* not the disk: tens of thousands of files come and go */
