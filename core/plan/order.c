@@ -99,8 +99,9 @@ static char *name_devices(const IbhSnapshot *snapshot, const IbhRoute *route)
     return g_string_free(text, FALSE);
 }
 
-/* Finds tables in which a NIC gets a rule or route while another NIC loses one: table= moved them. A table that already
- * has routes of the NIC is the NIC's own: an old rule there is for an address that moved to another NIC. */
+/* Finds tables that table= takes from one NIC and gives to another: one NIC loses a rule or route there, the other gets
+ * one. If the table has routes of the NIC that gets, it is the NIC's own, and an old rule there is left over from an
+ * address that has moved to another NIC. */
 static void find_taken_tables(const IbhDifference *difference)
 {
     IBH_EACH (const IbhItem, item, difference->items) {
@@ -110,9 +111,12 @@ static void find_taken_tables(const IbhDifference *difference)
             continue;
         IBH_EACH (const IbhRoute, route, difference->rails->snapshot->routes)
             has_routes |= route->table == item->table && ibh_route_owner(difference->rails, route) == item->nic;
-        IBH_EACH (const IbhItem, old, difference->items)
-            is_taken |= old->is_old && old->table == item->table && old->nic != item->nic && !old->spread &&
-                        (old->route || (old->nic && !has_routes));
+        IBH_EACH (const IbhItem, old, difference->items) {
+            const gboolean is_left_over = old->rule && (!old->nic || has_routes);
+
+            if (old->is_old && old->table == item->table && old->nic != item->nic)
+                is_taken |= !old->spread && !is_left_over;
+        }
         if (is_taken)
             g_array_append_val(difference->taken, item->table);
         if (is_taken && item->rule && item->nic)

@@ -83,11 +83,16 @@ class Facts:
         return (device, via) in self.of_links if via and via.startswith("fe80:") else via in self.of_host
 
     def subnets_of(self, device, scopes=None):
-        """A peer's address is one, too, but none by which a NIC becomes a rail."""
-        found = set()
+        """A peer's address is one, too, but none by which a NIC becomes a rail; nor is a subnet that only a router put into main."""
+        found, advertised = set(), {}
+        for one in self.main_routes if scopes is not None else ():
+            if one.dev == device and one.net.version == 6:
+                advertised[one.net] = one.advertised and advertised.get(one.net, True)
         for one in self.usable:
             network = ipaddress.ip_network(f"{one[3]}/{one[2]}", strict=False)
             is_peer = scopes is None and one[3] != one[1]
+            if scopes is not None and advertised.get(network):
+                continue
             if one[0] == device and (network.num_addresses > 1 or is_peer) and (scopes is None or one[5] in scopes):
                 found.add(network)
         return found

@@ -31,6 +31,7 @@ RTA_ENCAP_TYPE, RTA_ENCAP, RTA_NH_ID = 21, 22, 30
 FRA_DST, FRA_SRC, FRA_PRIORITY, FRA_SUPPRESS_IFGROUP, FRA_TABLE = 1, 2, 6, 13, 15
 
 MAIN = 254
+RTPROT_RA = 9
 WALL = 777777  # the table of a rule that answers everything: what comes through to it, no rule before it has decided
 KINDS = {1: "unicast", 2: "local", 3: "broadcast", 4: "anycast", 5: "multicast", 6: "blackhole", 7: "unreachable",
          8: "prohibit", 9: "throw"}
@@ -40,7 +41,7 @@ ERRORS = {13: "prohibit", 22: "blackhole", 101: "no route", 113: "unreachable", 
 Answer = namedtuple("Answer", "kind dev via src table length mtu carried", defaults=(None, ()))
 Question = namedtuple("Question", "family to source iif oif mark", defaults=(None, None, None, 0))
 # A hop of a route of main; which: the route's number, so that hops of one route are known as such
-MainRoute = namedtuple("MainRoute", "net kind via dev metric source tos carried which")
+MainRoute = namedtuple("MainRoute", "net kind via dev metric source tos carried which advertised")
 
 
 def bits(address):
@@ -345,7 +346,7 @@ class State:
                 ways = [(device, known | attributes(rest, 0)) for device, _, _, rest in known[RTA_MULTIPATH]]
             for device, way in ways:
                 found.append(MainRoute(prefix(raw, known), KINDS[raw[7]], gateway(way), device, number(metric) if metric else 0,
-                                       source, raw[3], carried(way), which))
+                                       source, raw[3], carried(way), which, raw[5] == RTPROT_RA))
         return found
 
     def several(self, bound):
