@@ -57,7 +57,7 @@ static gboolean paint(const GMatchInfo *match, GString *out, gpointer data G_GNU
 void ibh_rows_put(const IbhReport *report)
 {
     GString *out = report->out;
-    const glong width = report->style->width;
+    const glong width = (glong)report->style->width;
     glong widths[CELLS_MAX] = {0};
 
     IBH_EACH_POINTER (Cell, cells, report->rows) {

@@ -190,7 +190,7 @@ at nm cp -a /root/ib-hook /etc/
 for host in $hosts; do state_of "$host" >"$lab/$host/before"; done
 play 0 first-check --check --diff
 for host in $hosts; do expect_equal "$host after a check" "$(<"$lab/$host/before")" "$(state_of "$host")"; done
-expect_contains "what the check shows" "ip -4 rule add priority 1941 from 172.16.34.2 lookup 942" "$(told first-check)"
+expect_contains "what the check shows" "ip -4 rule add priority 1941 from 172.16.34.2 to 172.16.0.0/16 lookup 942" "$(told first-check)"
 
 # ---- it would cut the host off: ssh comes from a network that eth0 is told to reach by a gateway that does not exist
 cut_off='{ib_hook_config: {interface eth0: {manage: yes, gateway: 10.9.0.99, remote: 172.16.0.0/16}, interface ib*: {manage: yes}}, ib_hook_confirm_seconds: 20}'

@@ -200,6 +200,8 @@ instead_of sleep <<<'ib-hook --apply --quiet >/dev/null && ip link set ib0 down'
 break_rail n1
 expect_contains "something else is no second time" "not for long: ib1 rule-missing: " "$(health n1)"
 at n1 ip link set ib0 up
+at n1 ip link set ib1 down # so that main's first route is ib0's again
+at n1 ip link set ib1 up
 at n1 ib-hook --apply --quiet >/dev/null
 instead_of sleep <<<'ib-hook --apply --iface ib0 --quiet >/dev/null'
 break_rail n1
