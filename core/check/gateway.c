@@ -25,19 +25,21 @@ static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int fami
     return FALSE;
 }
 
-/* Returns why the NIC reaches one peer at most, or NULL. The first subnet decides. A subnet for two hosts is a reason
- * only with manage=yes and gateway=auto; for other rails it is an ordinary cable. */
+/* Returns why the NIC reaches one peer at most, or NULL. Subnets for two hosts are a reason only with manage=yes and
+ * gateway=auto; for other rails they are ordinary cables. */
 static const char *why_no_room(const IbhNic *nic, int family)
 {
     gboolean may_have_gateway = nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO;
+    const char *why = "none of its addresses has a subnet, and no route leads to other hosts through this NIC";
 
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (address->local.family == family && !ibh_address_is_host(address))
-            return may_have_gateway && ibh_prefix_has_one_peer(&address->subnet)
-                       ? "its subnets have room for one peer at most, and no route leads further through this NIC"
-                       : NULL;
+        if (address->local.family != family || ibh_address_is_host(address))
+            continue;
+        if (!may_have_gateway || !ibh_prefix_has_one_peer(&address->subnet))
+            return NULL;
+        why = "its subnets have room for one peer at most, and no route leads further through this NIC";
     }
-    return "none of its addresses has a subnet, and no route leads to other hosts through this NIC";
+    return why;
 }
 
 gboolean ibh_nic_programs_family(const IbhNic *nic, int family)

@@ -88,11 +88,24 @@ static Hit look_at_nic(const IbhCheck *check, const IbhNic *nic, const GPtrArray
     return hit;
 }
 
-/* Returns a route of the main table, via a gateway of this NIC, that the plan copies into a rail's table, or NULL. */
+/* TRUE if a rule of ours leads to this table. */
+static gboolean has_rule_to(const IbhCheck *check, guint32 table)
+{
+    IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
+        if (ibh_rule_is_ours(rule) && rule->table == table)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Returns a route of the main table, via a gateway of this NIC, that the plan copies into a rail's table, or NULL. A
+ * missing default to whose table our rules lead is not new: somebody deleted our copy. */
 static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *wrong, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhOp, op, wrong) {
         if (op->type > IBH_OP_ROUTE_REPLACE || op->ifindex != nic->link->ifindex || !op->route.gateway.family)
+            continue;
+        if (op->type == IBH_OP_ROUTE_ADD && !op->route.dst.length && has_rule_to(check, op->route.table))
             continue;
         IBH_EACH (const IbhRoute, route, check->rails->snapshot->main_by_nic) {
             if (route->ifindex == op->ifindex && ibh_ip_equal(&route->gateway, &op->route.gateway) &&

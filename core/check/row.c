@@ -53,6 +53,7 @@ static IbhFinding *add_row_finding(IbhSubject *about, const IbhRow *row)
 {
     char ip[IBH_IP_STRLEN] = "";
     g_autofree char *text = NULL, *owner = NULL, *said = NULL;
+    const IbhSeverity severity = about->severity >= 0 ? (IbhSeverity)about->severity : row->severity;
     IbhFinding *finding = about->finding;
 
     ibh_subject_say(about, "iface=%s\nother=%s\nversion=%c\nip=%s", about->iface,
@@ -67,13 +68,14 @@ static IbhFinding *add_row_finding(IbhSubject *about, const IbhRow *row)
     else if (!finding && about->fabric)
         finding = find_message(about->findings, text);
     if (!finding) {
-        finding = ibh_finding_add(about->findings, about->iface, row->severity, row->code, make_remedy(about, row),
-                                  "%s", text);
+        finding =
+            ibh_finding_add(about->findings, about->iface, severity, row->code, make_remedy(about, row), "%s", text);
         finding->owner = owner && owner[0] ? g_steal_pointer(&owner) : NULL;
+    } else if (severity < finding->severity && !about->finding) { /* the worst interface decides */
+        finding->severity = severity;
+        ibh_finding_set_remedy(finding, make_remedy(about, row));
     }
     ibh_finding_add_iface(finding, about->iface);
-    if (about->severity >= 0)
-        finding->severity = (IbhSeverity)about->severity;
     if (about->iface[0] && said && said[0])
         ibh_finding_add_text(finding, about->iface, g_steal_pointer(&said));
     if (about->astray)

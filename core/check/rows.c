@@ -97,7 +97,7 @@ const IbhRow ibh_rows[] = {
      "{ip} failed the detection of duplicates: another host has it, so nothing is sent from it or accepted for it here",
      "find the other host that has this address, and remove it there; then delete the address here and add it again"},
     {IBH_OF_RAIL, "address-unusable", IBH_WARNING, ibh_rail_is_deprecated,
-     "this host has deprecated IPv6 addresses only: new connections should not use them, and they will expire",
+     "this host has deprecated IPv6 addresses only: new connections should not use them",
      "see whether the router or DHCP server still announces their prefix", "deprecated"},
     {IBH_OF_ASKING, "arp-off", IBH_WARNING, ibh_rail_is_mute,
      "its IPv{version} mcast_solicit is 0: it asks for no hardware address, so it reaches only hosts that ask for its "

@@ -21,9 +21,9 @@ static const IbhManager *find_rail_manager(const IbhCheck *check, const IbhNic *
 static gboolean calls_any_hook(const IbhCheck *check)
 {
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
-        const IbhManager *manager = find_rail_manager(check, nic);
+        const IbhManager *manager = ibh_facts_manager(check->facts, nic->link->ifindex);
 
-        if (manager && !manager->inactive)
+        if (nic->status == IBH_NIC_RAIL && manager && !manager->inactive)
             return TRUE;
     }
     return FALSE;

@@ -9,8 +9,6 @@
 #define N_PKEYS 256
 /* rxe has 1,024 GIDs, more than any adapter. */
 #define N_GIDS 1024
-/* After so many empty entries, we assume that the rest of a GID table is empty. */
-#define N_EMPTY_GIDS 64
 #define LOOK_AGAIN_US ((gulong)200 * 1000)
 
 /* ---- from a text to a value ---- */
@@ -245,23 +243,22 @@ static int roce_version_of(const char *type)
     return g_str_equal(type, "RoCE v2") ? 2 : g_str_equal(type, "IB/RoCE v1") ? 1 : IBH_UNKNOWN;
 }
 
-/* Reads the GID table, or its used part: the kernel always fills the first free entry. Sets port->roce to the version
- * that new connections use: 2 if the port has it, unless the administrator chose 1. */
+/* Reads the GID table, which has holes where addresses were deleted. Sets port->roce to the version that new
+ * connections use: 2 if the port has it, unless the administrator chose 1. */
 static void read_gids(IbhTree *tree, const char *directory, IbhPort *port)
 {
     gboolean unread = FALSE;
-    int empty = 0, i;
     char type[64];
+    int i;
 
-    for (i = 0; i < N_GIDS && empty < N_EMPTY_GIDS; i++) {
+    for (i = 0; i < N_GIDS; i++) {
         IbhGid gid = {.index = i};
 
         if (!ibh_sysfs_read_gid(tree, directory, i, &gid.ip)) {
             unread = ibh_tree_has(tree, "%s/gids/%d", directory, i);
             break;
         }
-        empty = ibh_sysfs_gid_is_empty(&gid.ip) ? empty + 1 : 0;
-        if (empty)
+        if (ibh_sysfs_gid_is_empty(&gid.ip))
             continue;
         unmap(&gid.ip);
         ibh_sysfs_read_ndev(tree, directory, i, gid.ndev);

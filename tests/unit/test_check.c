@@ -463,6 +463,13 @@ static const Case CASES[] = {
      "ip route add 10.0.0.0/8 via 172.16.0.1 dev ib1 protocol static\n", NULL, "info gateway-missing ib0\nwarning gateway-missing ib1"},
     {"gateway: main sends a network through another rail", RAILS "ip route add 10.66.0.0/16 via 172.16.0.9 dev ib0\n"
      "ip route add 10.67.0.0/16 via 172.16.0.9 dev ib0\n", NULL, "info gateway-missing ib1"},
+    {"gateway: for two rails, the worst decides", IB0 "nic ib1 infiniband rdma mlx5_1/1 " STRICT "nic ib2 infiniband rdma mlx5_2/1 " RIGHT "\n"
+     ADDRESSES "ip address add 172.16.34.3/16 dev ib2\n" RAIL0 RAIL1
+     "ip route add 172.16.0.0/16 dev ib2 src 172.16.34.3 table 943 metric mark protocol kernel\n" RULE_IN("172.16.0.0", "16", "172.16.34.3", "943")
+     "config [interface ib1] arp=strict\nip route add 10.66.0.0/16 via 172.16.0.9 dev ib0\n", NULL, "warning gateway-missing ib1+ib2"},
+    {"gateway: a subnet with room beside a cable's", "nic ib0 infiniband rdma mlx5_0/1 " RIGHT "\n" IB1 "ip address add 10.0.0.0/31 dev ib0\n"
+     ADDRESSES RAIL0 RAIL1 "ip route add 10.0.0.0/31 dev ib0 src 10.0.0.0 table 941 metric mark protocol kernel\n" RULE_IN("10.0.0.0", "31", "10.0.0.0", "941")
+     RULE_IN("10.0.0.0", "31", "172.16.34.1", "941") RULE_IN("172.16.0.0", "16", "10.0.0.0", "941") "config [interface ib0] manage=yes\n", NULL, ""},
     {"gateway: from there nothing comes back where rp_filter is strict", STRICTLY "ip route add 10.66.0.0/16 via 172.16.0.9 dev ib0\n",
      NULL, "warning gateway-missing ib1"},
     {"gateway: nor by main's default", STRICTLY "ip route add default via 172.16.0.9 dev ib0\nconfig [interface ib0] gateway=none\n",
