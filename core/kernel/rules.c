@@ -137,30 +137,30 @@ static gboolean have_equal_rules(const GArray *a, const GArray *b)
     return a->len == b->len;
 }
 
-/* The kernel continues a dump of rules at a position, and does not flag changes. If another program adds or deletes a
+/* Reads the rules of all families at once: asked for the rules of one family, a kernel without that family refuses.
+ *
+ * The kernel continues a dump of rules at a position, and does not flag changes. If another program adds or deletes a
  * rule between two datagrams, the dump repeats or skips a rule. So repeat a dump of several datagrams until two dumps
  * are equal. If the rules keep changing, a rule that came twice counts once: otherwise we would take the repeat for a
  * second rule, and delete the only one. */
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error)
 {
     static const int families[] = {AF_INET, AF_INET6};
+    const struct fib_rule_hdr fixed = {.family = AF_UNSPEC};
+    g_autoptr(GArray) found = IBH_NEW_ARRAY(IbhRule);
+    gboolean is_stable = FALSE;
 
+    for (int attempt = 0; !is_stable && attempt < RULE_TRIES; attempt++) {
+        g_autoptr(GArray) before = found;
+
+        found = IBH_NEW_ARRAY(IbhRule);
+        if (!ibh_netlink_dump(netlink, ibh_message_new(RTM_GETRULE, NLM_F_DUMP, &fixed, sizeof fixed), on_rule, found,
+                              found, "the routing rules", error))
+            return FALSE;
+        is_stable = netlink->datagrams < 2 || have_equal_rules(before, found);
+    }
     IBH_EACH_ROW (const int, family, families) {
-        const struct fib_rule_hdr fixed = {.family = (guint8)*family};
-        g_autoptr(GArray) found = IBH_NEW_ARRAY(IbhRule);
-        gboolean is_stable = FALSE;
-
-        for (int attempt = 0; !is_stable && attempt < RULE_TRIES; attempt++) {
-            g_autoptr(GArray) before = found;
-
-            found = IBH_NEW_ARRAY(IbhRule);
-            if (!ibh_netlink_dump(netlink, ibh_message_new(RTM_GETRULE, NLM_F_DUMP, &fixed, sizeof fixed), on_rule,
-                                  found, found, "the routing rules", error))
-                return FALSE;
-            is_stable = netlink->datagrams < 2 || have_equal_rules(before, found);
-        }
         IBH_EACH (const IbhRule, rule, found) {
-            /* Asked for IPv6, a kernel without IPv6 sends the rules of all families. */
             gboolean skips = rule->family != *family;
 
             for (guint i = 0; !is_stable && i < rules->len; i++)
