@@ -96,8 +96,8 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
         return IBH_NOTED;
     if (route->hops)
         return IBH_DOUBTFUL;
-    /* Somebody set a route via a gateway on purpose, for a network behind a host of the subnet. A host that is its own
-     * gateway is on the link. */
+    /* Somebody set a route through a NIC that is not a rail, or via a gateway, on purpose. A route whose gateway is the
+     * destination itself leads onto the link. */
     by = ibh_rails_nic(check->rails, route->ifindex);
     if (!by || by->status != IBH_NIC_RAIL ||
         (route->gateway.family && !ibh_ip_equal(&route->gateway, &question->lookup.to)))

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* TRUE if a driver uses the hardware in the rail's slot, perhaps for a pod or a virtual machine. If the slot is not
- * known, TRUE if the rail's RDMA device exists. */
+/* TRUE if a driver uses the PCI device in the rail's slot, perhaps for a pod or a virtual machine. If the slot is
+ * unknown or not on PCI, TRUE if the rail's RDMA device exists. */
 static gboolean is_elsewhere(const char *sysfs, const IbhKnownRail *known)
 {
     g_auto(IbhTree) tree = ibh_tree_of(sysfs);

@@ -63,8 +63,8 @@ static void cut_routes(const Cuts *cuts, const GArray *routes)
  * name. */
 static void cut_world(const Cuts *cuts, const IbhCheck *check)
 {
-    /* /0 stands for other networks. Its first part is cut out, because no host has the addresses with which it begins.
-     */
+    /* The two /0 stand for all other networks. 0.0.0.0/8 and ::/3 become pieces of their own, so that --check asks
+     * about an ordinary address of each /0. */
     static const char *const beyond[] = {"0.0.0.0/0", "0.0.0.0/8", "::/0", "::/3"};
     const IbhSnapshot *snapshot = check->rails->snapshot;
     IbhPrefix prefix;

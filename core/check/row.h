@@ -84,7 +84,8 @@ struct IbhSubject {
     const IbhOp *op;
     const struct IbhQuestion *question;
 
-    IbhFinding *finding; /* if not NULL, a row adds its text to this finding instead of a new one */
+    IbhFinding
+        *finding; /* if not NULL, a row makes no finding, but adds its interfaces and what it `says` to this one */
 
     const struct IbhFabric *fabric;
     const struct IbhPort *port;

@@ -102,8 +102,8 @@ static gboolean has_rule(const IbhRails *rails, const IbhNic *nic, const char *t
     return FALSE;
 }
 
-/* TRUE if the value of a selector is an address of this rail. If the value is a shell variable, TRUE if has_rule()
- * finds a rule for the rail in the kernel. */
+/* TRUE if the value of a selector is an address of this rail, or a prefix that contains one. If the value is a shell
+ * variable, TRUE if has_rule() finds a rule for the rail in the kernel. */
 static gboolean is_address_of(const char *value, const IbhRails *rails, const IbhNic *nic)
 {
     IbhPrefix prefix = {0};

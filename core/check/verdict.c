@@ -208,8 +208,8 @@ static gboolean agrees(const IbhTrace *trace, const IbhLookup *answer)
 }
 
 /* Returns the route that the kernel has chosen; NULL if the kernel refuses the packet, or if we have read no such
- * route. The walk may choose another route if several have the same prefix and metric, or if IPv6 routes are for one
- * source. */
+ * route. The walk may choose another route if several have the same prefix and metric, or if there are IPv6 routes with
+ * a source prefix ("from"), which the walk cannot follow. */
 static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *question, const IbhLookup *answer)
 {
     const IbhPrefix dst = ibh_prefix_of(&question->lookup.to, answer->length);

@@ -23,8 +23,8 @@ struct IbhStore {
     gboolean is_new; /* ibh_store_close() writes `known` to the rails file */
 };
 
-/* Before Linux 5.14, a namespace has no cookie. Then use the inode: the kernel does not reuse it while a process is in
- * the namespace, and the boot id separates boots. */
+/* Before Linux 5.14, a process cannot read the cookie of its namespace. Then use the inode: the kernel does not reuse
+ * it while a process is in the namespace, and the boot id separates boots. */
 static char *make_path(guint64 cookie)
 {
     g_autofree char *boot = NULL;
@@ -67,9 +67,9 @@ gboolean ibh_store_is_home(void)
     return number && number == ibh_netns_number("self");
 }
 
-/* Returns the last line of the rails file. A file without this line was truncated, or comes from another machine with
- * the same disk image. Returns NULL if we can have no rails file: in another network namespace, on a machine without an
- * id, or if the package's directory is missing or not trusted. */
+/* Makes the line with which a whole rails file of this machine ends. A file that ends otherwise was truncated, or comes
+ * from another machine with the same disk image. Returns NULL where no rails file is kept: in another network
+ * namespace, on a machine without an id, or if /var/lib/ib-hook is missing or not trusted. */
 static char *make_end(void)
 {
     g_autofree char *id = NULL;

@@ -18,8 +18,8 @@ gboolean ibh_sysfs_gid_is_empty(const IbhIp *gid);
 #define IBH_NDEV_LEN 64
 void ibh_sysfs_read_ndev(IbhTree *tree, const char *port, int index, char name[IBH_NDEV_LEN]); /* "" if there is none */
 
-/* Sets the slot of a port: the PCI address and the port's number, or the RDMA port if the device is not on PCI. Returns
- * FALSE if the device is software (rxe, siw), which has no slot, or has gone. */
+/* Sets the slot of a port: PCI address and port number ("0000:81:00.0/1"), or the name of the RDMA port ("mlx5_1/1") if
+ * the device is not on PCI. Returns FALSE if the device is software (rxe, siw), which has no slot, or has gone. */
 gboolean ibh_sysfs_find_slot(IbhTree *tree, const char *port, char slot[IBH_SLOT_LEN]);
 /* Sets the slot of links that have the name and port of a known rail (IbhKnownRail) but another hardware address: the
  * slot tells whether the address has changed or the card. */

@@ -19,8 +19,8 @@ static const IbhRule *find_partner_rule(const GPtrArray *ops, const IbhOp *op)
     return NULL;
 }
 
-/* Returns why a NIC lost rules and routes, if the state of its link is the reason and it got no new ones; NULL to list
- * each operation. */
+/* If a NIC is gone, down or without carrier, and its operations only remove rules and routes or set values, says so in
+ * words: the removals then need only be counted. Otherwise returns NULL. */
 static const char *describe_loss(const IbhSnapshot *snapshot, const char *iface, const GPtrArray *ops)
 {
     const IbhLink *link = ibh_snapshot_link_by_name(snapshot, iface);

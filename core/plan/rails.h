@@ -82,13 +82,14 @@ typedef struct {
     guint candidates;
     const IbhSnapshot *snapshot;
     IbhMain main;
-    gboolean undo;              /* hold the NICs of `only` from now on, and want nothing there */
-    gboolean blind;             /* the configuration could not be read: leave other interfaces as they are */
-    const char *const *only;    /* the interfaces of this run; NULL for all */
-    GHashTable *pool;           /* holds the next hops of wanted routes */
-    struct {                    /* indexes, for hosts with hundreds of rails and dozens of addresses each */
-        GHashTable *nics;       /* ifindex → IbhNic */
-        GHashTable *holders;    /* IbhIp → GPtrArray of IbhAddress: by rank, and on one NIC served addresses first */
+    gboolean undo;           /* hold the NICs of `only` from now on, and want nothing there */
+    gboolean blind;          /* the configuration could not be read: leave other interfaces as they are */
+    const char *const *only; /* the interfaces of this run; NULL for all */
+    GHashTable *pool;        /* holds the next hops of wanted routes */
+    struct {                 /* indexes, for hosts with hundreds of rails and dozens of addresses each */
+        GHashTable *nics;    /* ifindex → IbhNic */
+        GHashTable
+            *holders; /* IbhIp → GPtrArray of IbhAddress: by the rank of their NICs; those of one NIC, served first */
         GHashTable *tables;     /* T or D → the candidate that owns it */
         GHashTable *advertised; /* the set of the advertised IbhAddress (engage.c) */
     } by;

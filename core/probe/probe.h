@@ -289,8 +289,9 @@ const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr
 /* Sets the gateway and NIC that the kernel uses. `used` is the answer to the look-up of the pair's route without
  * `match`. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used);
-/* Takes out the pairs that should not be asked; their routes must be known. A rail without a gateway of its own asks no
- * peer beyond its subnets that the kernel reaches through another NIC, or has no route to. */
+/* Takes out pairs that the main table rightly sends through another NIC, or for which there is no route: with a peer
+ * beyond the rail's subnets and remote=, if the rail has no gateway of its own; or with a peer for which main has a
+ * longer route through another rail's gateway. Call it when the routes of all pairs are known. */
 void ibh_probe_leave_to_main(IbhProbe *probe);
 /* After a signal, takes out the pairs that have no result. */
 void ibh_probe_take_out_unfinished(IbhProbe *probe);

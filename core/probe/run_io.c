@@ -140,11 +140,13 @@ static gboolean ask_all(IbhProber *prober, GError **error)
 {
     IbhProbe *probe = prober->probe;
     IbhNeighbourTable before[2], after[2];
-    gint64 proxies;
+    gint64 answers_until;
 
-    IBH_EACH_PAIR (pair, probe) { /* which NIC would the address's own traffic leave through? */
+    IBH_EACH_PAIR (pair, probe) {
         IbhLookup used = pair->route;
 
+        /* With `match`, the kernel tells the route that matches; without, the gateway and NIC that it uses. An ICMP
+         * redirect makes them differ. */
         pair->route.match = TRUE;
         if (!ibh_netlink_lookup(prober->netlink, &pair->route, error) ||
             !ibh_netlink_lookup(prober->netlink, &used, error))
@@ -155,7 +157,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     if (!read_neighbours(prober, error) || !ibh_prober_read_tables(prober, before, error))
         return FALSE;
     ibh_prober_read_local(prober, FALSE);
-    proxies = ask_own(prober);
+    answers_until = ask_own(prober);
     for (int six = 0; six <= 1; six++)
         prober->flight.room[six] = ibh_probe_room(&before[six]);
     if (!ask_pairs(prober, error) || !ibh_prober_read_tables(prober, after, error))
@@ -164,7 +166,7 @@ static gboolean ask_all(IbhProber *prober, GError **error)
     for (int six = 0; six <= 1; six++)
         probe->was_full[six] = after[six].full > before[six].full;
     probe->hears = ibh_prober_read_rest(prober);
-    wait_until(prober, proxies);
+    wait_until(prober, answers_until);
     probe->interrupted = was_interrupted != 0;
     if (was_interrupted)
         ibh_probe_take_out_unfinished(probe);
