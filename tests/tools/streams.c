@@ -133,15 +133,17 @@ static void poll_for(int epoll, int fd, uint32_t number)
 
 /* ---- serve --------------------------------------------------------------------------------------- */
 
+typedef enum { DATAGRAMS, CONNECTIONS, ONE_CONNECTION } Kind;
+
 typedef struct {
     int epoll, n;
     struct {
         int fd;
-        enum { DATAGRAMS, CONNECTIONS, ONE_CONNECTION } kind;
+        Kind kind;
     } sockets[MAX_SOCKETS];
 } Server;
 
-static void keep(Server *server, int fd, int kind)
+static void keep(Server *server, int fd, Kind kind)
 {
     if (server->n == MAX_SOCKETS) {
         close(fd);
