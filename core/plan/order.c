@@ -99,23 +99,21 @@ static char *name_devices(const IbhSnapshot *snapshot, const IbhRoute *route)
     return g_string_free(text, FALSE);
 }
 
-/* Finds tables that table= takes from one NIC and gives to another: one NIC loses a rule or route there, the other gets
- * one. If the table has routes of the NIC that gets, it is the NIC's own, and an old rule there is left over from an
- * address that has moved to another NIC. */
+/* Finds tables that table= takes from one NIC and gives to another. A new route there would catch the packets of the
+ * former holder's rules, and a new rule would lead to the former holder's routes. Rules alone do not disturb each
+ * other: an old rule may be left over from an address that has moved to another NIC. */
 static void find_taken_tables(const IbhDifference *difference)
 {
     IBH_EACH (const IbhItem, item, difference->items) {
-        gboolean is_taken = FALSE, has_routes = FALSE;
+        gboolean is_taken = FALSE;
 
         if (item->is_old || item->table == IBH_TABLE_MAIN)
             continue;
-        IBH_EACH (const IbhRoute, route, difference->rails->snapshot->routes)
-            has_routes |= route->table == item->table && ibh_route_owner(difference->rails, route) == item->nic;
         IBH_EACH (const IbhItem, old, difference->items) {
-            const gboolean is_left_over = old->rule && (!old->nic || has_routes);
+            const gboolean disturbs = old->route || (old->nic && item->route);
 
             if (old->is_old && old->table == item->table && old->nic != item->nic)
-                is_taken |= !old->spread && !is_left_over;
+                is_taken |= !old->spread && disturbs;
         }
         if (is_taken)
             g_array_append_val(difference->taken, item->table);
