@@ -28,7 +28,6 @@ ip -n B route del local 172.16.34.2 dev ib1 table local
 checked ip -n B route add local 172.16.34.2 dev ib1 table local proto kernel scope host src 172.16.34.2
 expect_equal "table local lacks an address for a moment" "0 " "$status $(findings)"
 
-rule=$(ip -n B rule | sed -n 's/^1941:\tfrom 172.16.34.2 to/priority 1941 from 172.16.34.2 to/p')
 ip -n B rule del priority 1941 from 172.16.34.2
 checked hook B --apply -q
 expect_equal "a rule comes a moment later" "0 " "$status $(findings)"

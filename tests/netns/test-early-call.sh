@@ -13,9 +13,9 @@ leads() { [[ $(ip -n B rule) == *"from 172.16.34.$1 to 172.16.0.0/16 lookup 942"
 # Calls it, and stops it between its first look and the end of its second; on a busy machine not each time.
 stopped() {
     local stat now
-    ip -n B rule delete from 172.16.34.${addresses[0]} to 172.16.0.0/16 lookup 942 # whoever puts it back has looked
+    ip -n B rule delete from "172.16.34.${addresses[0]}" to 172.16.0.0/16 lookup 942 # whoever puts it back has looked
     reapply
-    wait_until 5 leads ${addresses[0]}
+    wait_until 5 leads "${addresses[0]}"
     if hook=$(pgrep -x nm-dispatcher) && kill -STOP "$hook"; then
         read -ra stat <"/proc/$hook/stat"
         read -r now _ </proc/uptime

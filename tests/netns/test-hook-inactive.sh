@@ -81,14 +81,14 @@ etc=$tree/etc/systemd/system
 lib=$tree/usr/lib/systemd/system
 unit() { # NAME [ALIAS]: installed, and enabled
     mkdir -p $lib $etc/multi-user.target.wants
-    echo '[Unit]' >$lib/$1
-    if [ $# = 2 ]; then ln -sf $lib/$1 $etc/$2; else ln -sf $lib/$1 $etc/multi-user.target.wants/$1; fi
+    echo '[Unit]' >"$lib/$1"
+    if [ $# = 2 ]; then ln -sf "$lib/$1" "$etc/$2"; else ln -sf "$lib/$1" "$etc/multi-user.target.wants/$1"; fi
 }
 boots() { # …: nothing but systemd, the rails' managers and our hooks
     rm -rf ${tree:?}/{run,etc}
     rm -rf ${tree:?}/usr/lib
     mkdir -p $tree/run/systemd/{system,units}
-    for manager in "$@"; do by_$manager; done
+    for manager in "$@"; do "by_$manager"; done
     put etc/networkd-dispatcher/configured.d/50-ib-hook
     put etc/NetworkManager/dispatcher.d/50-ib-hook
 }
@@ -113,11 +113,11 @@ says "it is disabled" "warning hook-inactive" "$nm is disabled"
 advises "it is disabled" "sudo systemctl enable --now $nm"
 unit $nm $alias
 for name in $nm $alias; do
-    ln -sf /dev/null $etc/$name
+    ln -sf /dev/null "$etc/$name"
     says "$name is masked" "warning hook-inactive" "$name is masked"
     advises "$name is masked" "sudo systemctl unmask $name; sudo systemctl enable --now $nm"
-    rm $etc/$name
-    [ $name = $alias ] || says "$name is not masked any more" ""
+    rm "$etc/$name"
+    [ "$name" = $alias ] || says "$name is not masked any more" ""
 done
 unit $nm $alias
 mkdir -p $tree/run/systemd/system

@@ -17,7 +17,7 @@ expect_equal "COPR's make srpm leaves a source package" "ib-hook-$version-1.src.
 mkdir $work/srpm
 rpm2cpio $work/copr/*.src.rpm | (cd $work/srpm && cpio --quiet -id)
 expect_equal "with the spec and the release's tarball" "ib-hook-$version.tar.gz ib-hook.spec" "$(cd $work/srpm && echo *)"
-"$top/packaging/source-tarball.sh" $work/release/ib-hook-$version.tar.gz >$work/log
+"$top/packaging/source-tarball.sh" "$work/release/ib-hook-$version.tar.gz" >$work/log
 expect_equal "and with the same bytes" "" "$(cmp $work/srpm/*.tar.gz $work/release/*.tar.gz)"
 expect_equal "the clone is as it was" "" "$(git -C $work/clone status --short --ignored)"
 
@@ -35,8 +35,8 @@ expect_equal "a tag is the version" "$version" "$tag"
 mkdir -p $work/obs/SOURCES
 cp "$work/clone/$(param obs_scm extract)" $work/obs/SOURCES
 name=$(param obs_scm filename)-$tag
-git -C $work/clone archive --prefix=$name/ HEAD >$work/obs/SOURCES/$name.tar
-gzip $work/obs/SOURCES/$name.tar
+git -C $work/clone archive --prefix="$name/" HEAD >"$work/obs/SOURCES/$name.tar"
+gzip "$work/obs/SOURCES/$name.tar"
 expect_equal "compressed, it is what the spec wants" "$(rpmspec -P $work/obs/SOURCES/ib-hook.spec | sed -n 's/^Source0: *//p')" "$name.tar.$(param recompress compression)"
 rpmbuild -bp --nodeps --load "$top/packaging/rpm/macros" --define "_topdir $work/obs" $work/obs/SOURCES/ib-hook.spec >$work/log 2>&1 || fail "rpmbuild -bp" "$(<$work/log)"
 expect_equal "and the spec finds the sources in it" ib-hook.spec "$(basename "$(echo $work/obs/BUILD/*/packaging/rpm/*.spec)")"
