@@ -141,7 +141,7 @@ static Problem receive_answer(IbhNetlink *netlink, Exchange *exchange)
         if (message.msg_namelen != sizeof from || from.nl_pid != 0) /* only the kernel has port 0 */
             continue;
         header = (void *)netlink->received;
-        if (header->nlmsg_type == exchange->type)
+        if (nlmsg_ok(header, left) && header->nlmsg_type == exchange->type)
             netlink->datagrams++;
         for (; !exchange->done && nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
             gboolean is_readable = TRUE;

@@ -42,7 +42,7 @@ typedef struct {
 
 static Queue queues[2];
 static gboolean told[2]; /* that something was dropped before the datagram that is next */
-static struct sock_filter filter[BPF_MAXINSNS];
+static struct sock_filter attached[BPF_MAXINSNS];
 static guint filter_length;
 
 /* ---- in the place of the sockets ---- */
@@ -86,10 +86,10 @@ static int fake_setsockopt(int fd, int level, int name, const void *value, sockl
     if (level != SOL_SOCKET || (name != SO_ATTACH_FILTER && name != SO_DETACH_FILTER))
         return 0;
     filter_length = name == SO_ATTACH_FILTER ? program->len : 0;
-    if (filter_length > G_N_ELEMENTS(filter))
+    if (filter_length > G_N_ELEMENTS(attached))
         broken("a filter without end");
     for (guint i = 0; i < filter_length; i++)
-        filter[i] = program->filter[i];
+        attached[i] = program->filter[i];
     return 0;
 }
 
@@ -228,7 +228,7 @@ static gboolean run_filter(const uint8_t *from, gsize length)
     guint32 a = 0, x = 0, stored = 0;
 
     for (guint i = 0; i < filter_length; i++) {
-        const struct sock_filter *at = &filter[i];
+        const struct sock_filter *at = &attached[i];
         gboolean loaded = TRUE;
 
         switch (at->code) {

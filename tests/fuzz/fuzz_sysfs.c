@@ -233,7 +233,7 @@ static int failure(const char *text)
 static void take(const char *path, const char *text, gpointer to)
 {
     gboolean directory = g_str_has_suffix(path, "/");
-    g_autofree char *name = g_strndup(path, strlen(path) - directory);
+    g_autofree char *name = g_strndup(path, strlen(path) - (directory ? 1 : 0));
 
     text = text ? text : "";
     if (*name && *name != '/' && !strstr(name, "/.") && !strstr(name, "//"))
