@@ -22,7 +22,7 @@ typedef enum { IBH_LAYER_UNKNOWN, IBH_LAYER_INFINIBAND, IBH_LAYER_ETHERNET } Ibh
 #define IBH_PHYS_TEST 7
 
 #define IBH_N_COUNTERS 12
-#define IBH_N_LINK_COUNTERS 8 /* these first ones count errors of the link; the others, packets lost on their way */
+#define IBH_N_LINK_COUNTERS 7 /* these first ones count errors of the link; the others, packets lost on their way */
 extern const char *const ibh_counters[IBH_N_COUNTERS]; /* files below the port's directory */
 
 /* An entry of a port's GID table that is not empty. */

@@ -218,10 +218,10 @@ void ibh_render_env(GString *out, const IbhRails *all, const IbhFabric *fabric)
     if (stranger) {
         g_autofree char *name = ibh_text_printable(stranger->name);
 
-        g_string_append_printf(
-            out,
-            "# %s works, too, but is not a rail: without this list, UCX uses it. UCX uses the same list for tcp.\n",
-            name);
+        g_string_append_printf(out,
+                               "# %s works, too, but is not in this list: without the list, UCX uses it. UCX uses the "
+                               "same list for tcp.\n",
+                               name);
     } else {
         g_string_append(
             out, "# UCX uses every device that works; here, these are the rails. UCX uses the same list for tcp.\n");
