@@ -128,6 +128,7 @@ static char *say_hardware(const IbhCheck *check, const IbhKnownRail *known, gboo
 static void say_consequence(IbhSubject *about)
 {
     const IbhKnownRail *missed = about->missed;
+    const gboolean was_rail = missed->hardware[0] != '\0'; /* else the entry stands for a name with manage=yes */
     char ip[IBH_IP_STRLEN];
 
     for (guint i = 0; i < missed->n_addresses; i++) {
@@ -137,7 +138,7 @@ static void say_consequence(IbhSubject *about)
         }
     }
     ibh_subject_say(about, "consequence=%s",
-                    missed->hardware[0] ? "a rail is missing" : "it is not a rail, although manage=yes is set");
+                    was_rail ? "a rail is missing" : "it is not a rail, although manage=yes is set");
 }
 
 /* Always TRUE. If the NIC has a manager, the remedy is to look there for why it has no address. */

@@ -74,7 +74,8 @@ gboolean ibh_nic_lacks_address(IbhSubject *about)
     return about->nic->status == IBH_NIC_NO_ADDRESS && !ibh_link_is_missed(about->check->missed, about->nic->link);
 }
 
-/* Returns the table to which our rule leads packets from this address; 0 if there is no such rule. */
+/* Returns T as our rules name it for this address; 0 if there is no such rule. The rule that leads to D has
+ * IBH_PRIORITY_DEFAULTS. */
 static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *address)
 {
     const IbhPrefix own = ibh_prefix_of_host(&address->local);

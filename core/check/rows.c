@@ -104,12 +104,13 @@ const IbhRow ibh_rows[] = {
      "own address",
      "$ sysctl -w net/ipv{version}/neigh/{iface}/mcast_solicit=3"},
     {IBH_OF_NEIGHBOUR, "neighbour-static", IBH_WARNING, ibh_neighbour_is_own,
-     "{ip}, a neighbour, has the hardware address of {other} here, in a permanent entry: what is sent to it comes back "
+     "{ip}, a neighbour, has the hardware address of {other} here, in an entry that was written: what is sent to it "
+     "comes back "
      "to this host",
      "$ ip neigh del {ip} dev {iface}", "{ip}"},
     {IBH_OF_NEIGHBOUR, "neighbour-static", IBH_INFO, ibh_neighbour_is_written,
-     "neighbours have permanent entries, the first is {ip}: --check did not test whether they are right, and the "
-     "kernel never does",
+     "neighbours have entries that were written, not learned, the first is {ip}: --check did not test whether they are "
+     "right",
      "to test this neighbour: sudo ib-hook --probe {ip}", "permanent entries"},
     {IBH_OF_WRITTEN_NEIGHBOURS, "arp-off", IBH_WARNING, ibh_rail_lacks_arp,
      "ARP is switched off on it: it neither asks nor answers, so it reaches only hosts whose hardware addresses were "

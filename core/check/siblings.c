@@ -142,7 +142,8 @@ gboolean ibh_link_has_lowered_mtu6(const IbhLink *link)
     return link->mtu6 && link->mtu6 < link->mtu && !link->keeps_mtu6;
 }
 
-/* TRUE if the rail's IPv6 MTU is below that of its link, and mode-mtu has not said so. A router's advertisement may
+/* TRUE if a rail with IPv6 has a smaller IPv6 MTU than its link, accepts MTUs from routers, and mode-mtu has not said
+ * so. A router's advertisement may
  * lower the MTU of all NICs on the wire: then they do not differ, and mode-mtu says nothing. All rails with the same
  * lowered MTU share a finding. */
 gboolean ibh_rail_has_lowered_mtu6(IbhSubject *about)

@@ -21,7 +21,7 @@ static gboolean has_no_subnet(const IbhQuestion *question)
            ibh_question_goes_astray(question);
 }
 
-/* Returns the link of the route that unbound traffic takes if no peer can be on that link, else NULL. */
+/* If unbound traffic takes a route through a link that no peer can be on, returns that link, else NULL. */
 static const IbhLink *find_link_without_wire(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *unbound_route = question->kind == IBH_ASK_UNBOUND ? question->owner.route : NULL;
@@ -69,7 +69,8 @@ static IbhRemedy choose_remedy(const IbhCheck *check, const IbhQuestion *questio
     return (IbhRemedy){0};
 }
 
-/* Adds the finding about one packet. Looks for a fix if the packet goes wrong because of what could be deleted. */
+/* Adds the finding about one packet. If the packet goes wrong, looks for rules or routes to delete, unless a missing
+ * subnet or rp_filter is the reason, and for FIXES_MAX owners at most. */
 static IbhFinding *add_packet_finding(IbhCheck *check, const IbhQuestion *question)
 {
     static const IbhSeverity severities[] = {

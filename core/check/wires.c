@@ -74,8 +74,9 @@ gboolean ibh_link_has_lladdr(const IbhLink *link, const guint8 *lladdr, guint le
     return length && link->lladdr_len == length && memcmp(link->lladdr, lladdr, length) == 0;
 }
 
-/* TRUE for an entry for another host that the kernel never asks about again. */
-static gboolean is_permanent(const IbhSubject *about)
+/* TRUE for another host's entry that a person or a control plane wrote. Entries that the kernel makes without asking
+ * (group addresses, links without ARP) do not count. */
+static gboolean is_written(const IbhSubject *about)
 {
     const IbhNeighbour *neighbour = about->neighbour;
 
@@ -84,12 +85,12 @@ static gboolean is_permanent(const IbhSubject *about)
            !ibh_rails_holder(about->check->rails, &neighbour->ip);
 }
 
-/* TRUE for a permanent entry that has the hardware address of another candidate of this host. */
+/* TRUE for a written entry that has the hardware address of another candidate of this host. */
 gboolean ibh_neighbour_is_own(IbhSubject *about)
 {
     const IbhNeighbour *neighbour = about->neighbour;
 
-    if (!is_permanent(about) || ibh_link_has_lladdr(about->nic->link, neighbour->lladdr, neighbour->lladdr_len))
+    if (!is_written(about) || ibh_link_has_lladdr(about->nic->link, neighbour->lladdr, neighbour->lladdr_len))
         return FALSE;
     IBH_EACH_POINTER (const IbhNic, other, about->check->rails->nics) {
         if (other->rank && ibh_link_has_lladdr(other->link, neighbour->lladdr, neighbour->lladdr_len)) {
@@ -102,7 +103,7 @@ gboolean ibh_neighbour_is_own(IbhSubject *about)
 
 gboolean ibh_neighbour_is_written(IbhSubject *about)
 {
-    return is_permanent(about) && ibh_nic_address_near(about->nic, about->ip) && !ibh_neighbour_is_own(about);
+    return is_written(about) && ibh_nic_address_near(about->nic, about->ip) && !ibh_neighbour_is_own(about);
 }
 
 gboolean ibh_rail_lacks_arp(IbhSubject *about)

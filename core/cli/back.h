@@ -15,7 +15,8 @@ typedef struct {
 } IbhTrial;
 
 /* Returns the plan that restores our rules, routes and values from before the trial, on those of its NICs that are
- * still the same netdevs and about which nobody has decided since. What stands for an address that came since stays. */
+ * still the same netdevs and about which nobody has decided since. Our present rules for an
+ * address that came since, and the routes that they use, stay. */
 GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial);
 /* Leaves these NICs as they are from now on, and restores what was remembered of them. */
 void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *state);

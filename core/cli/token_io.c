@@ -91,12 +91,19 @@ gboolean ibh_token_write(const IbhStore *store, const IbhToken *token, GError **
 gboolean ibh_token_remove(const IbhStore *store, GError **error)
 {
     g_autofree char *path = store ? ibh_store_file(store, END) : NULL;
-    const int file = path ? open(path, O_WRONLY | OPEN_FLAGS) : -1;
-    const gboolean emptied = file < 0 || ftruncate(file, 0) == 0;
+    gboolean is_empty;
+    int file;
 
+    if (!path)
+        return TRUE;
+    /* Empty the file first: the process that waits has it open, and takes the missing line for a confirmation. */
+    file = open(path, O_WRONLY | OPEN_FLAGS);
+    if (file < 0 && errno == ENOENT)
+        return TRUE;
+    is_empty = file >= 0 && ftruncate(file, 0) == 0;
     if (file >= 0)
         close(file);
-    if (!path || (emptied && (unlink(path) == 0 || errno == ENOENT)))
+    if (is_empty && (unlink(path) == 0 || errno == ENOENT))
         return TRUE;
     return ibh_file_cannot("remove", path, error);
 }

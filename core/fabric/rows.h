@@ -23,7 +23,8 @@ const IbhPortNic *ibh_port_netdev(const IbhSubject *about);
 gboolean ibh_netdev_is_asked(const IbhSubject *about, const IbhPortNic *netdev);
 /* TRUE if the state is ACTIVE and the physical state, if it is known, is LinkUp. */
 gboolean ibh_port_is_active(const IbhPort *port);
-/* TRUE if the port is active and, with InfiniBand, does not lack a subnet manager; else other faults follow. */
+/* TRUE if the port is active and, with InfiniBand, does not lack a subnet manager. If FALSE, other faults of the
+ * port may be mere consequences. */
 gboolean ibh_port_is_right(const IbhPort *port);
 /* TRUE if the port is used, and its state is right. */
 gboolean ibh_port_is_sound(const IbhSubject *about);

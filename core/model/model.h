@@ -157,8 +157,8 @@ typedef enum {
 
 #define IBH_DSCP_ALL 0x3fu /* a mask of all bits of a DSCP */
 
-/* The values of the selectors; a value is valid if `selectors` has its bit. IBH_SELECT_PORT stands for three values: 0
- * matches any protocol or port. */
+/* The values of the selectors; a value is valid if `selectors` has its bit. IBH_SELECT_PORT stands for ip_protocol,
+ * sport and dport; one of these that is 0 matches anything. */
 typedef struct {
     guint32 mark, mask;
     guint32 uid[2]; /* from, to */

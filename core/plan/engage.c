@@ -212,7 +212,8 @@ static void find_status(const IbhRails *rails, IbhNic *nic)
 /* ---- the index ---- */
 
 /* TRUE if a router on the wire made this IPv6 address, or if only a router puts its subnet into main. `dynamic` alone
- * does not tell: systemd-networkd makes an address with an infinite lifetime permanent; its route has protocol ra. */
+ * does not tell: if a router's prefix has an infinite lifetime, systemd-networkd adds the address without a lifetime;
+ * but the route to its subnet has protocol ra. */
 static gboolean is_advertised(const IbhSnapshot *snapshot, const IbhAddress *address)
 {
     gboolean has_route = FALSE, has_configured = FALSE;

@@ -24,11 +24,13 @@ static gboolean can_match(const IbhRule *rule, const IbhIp *source, const IbhPre
     return from && !(rule->by.mark & rule->by.mask) && (!rule->to.length || ibh_prefix_overlaps(&rule->to, to));
 }
 
-/* TRUE for a foreign route in the rule's table that is not a throw route and that the rule does not suppress. */
+/* TRUE for a foreign route in the rule's table that is not a throw route, and that is longer than the rule's
+ * suppress_prefixlength. The kernel suppresses no error route. */
 static gboolean is_looked_up(const IbhRoute *route, const IbhRule *rule)
 {
     return route->table == rule->table && route->family == rule->family && route->type != RTN_THROW &&
-           !ibh_route_is_ours(route) && (gint64)route->dst.length > rule->suppress_prefixlength;
+           !ibh_route_is_ours(route) &&
+           ((gint64)route->dst.length > rule->suppress_prefixlength || ibh_route_is_error(route));
 }
 
 static gboolean is_another_rail(const IbhRails *rails, const IbhNic *nic, int ifindex)
@@ -85,7 +87,7 @@ const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const 
         }
         if (!decides)
             continue;
-        return ibh_rule_is_of_a_source(rule) && rule->suppress_prefixlength < 0 &&
+        return ibh_rule_is_of_a_source(rule) && rule->suppress_prefixlength < 0 && rule->suppress_ifgroup < 0 &&
                        (!rule->to.length || ibh_prefix_covers(&rule->to, to)) && routes_correctly(rails, nic, rule, to)
                    ? rule
                    : NULL;

@@ -60,7 +60,8 @@ typedef struct {
     guint position;          /* among all NICs */
     guint rank;              /* from 1 among the candidates; 0 for other NICs */
     guint32 table;           /* T; 0 if the NIC is not a candidate */
-    gboolean shares_nothing; /* if IBH_NIC_ALONE: no other candidate shares a subnet, although all of them are there */
+    gboolean shares_nothing; /* if IBH_NIC_ALONE: shares no subnet with another candidate, although each other candidate
+                                has a configured address and no known rail is away */
     gboolean is_engaged;     /* it is a rail, or would be one because of its subnets or settings */
     gboolean held;           /* this run is --undo of the NIC, or respects the hold of an earlier --undo */
     gboolean kept;           /* left as it is, with our rules, routes and values */

@@ -85,8 +85,8 @@ static void give_again(const IbhRails *rails, IbhNic *nic, guint32 table)
 }
 
 /* Gives NICs the tables to which our rules lead their addresses. A rule to T names a destination; a rule to D does not.
- * With `shared`, looks only at addresses that several NICs have, of which engaged NICs have precedence; without, only
- * at addresses that a single NIC has. */
+ * With `shared`, looks only at addresses that several NICs have: if one of these NICs is engaged, only engaged ones get
+ * the table. Without, looks only at addresses that a single NIC has. */
 static void give_by_rules(const IbhRails *rails, gboolean kept, gboolean shared)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
@@ -140,8 +140,8 @@ static void give_by_evidence(const IbhRails *rails, gboolean kept)
 
 /* ---- new numbers ---- */
 
-/* TRUE if nothing uses this table or its D: no route, no rule, no VRF. Only D may hold our routes and rules of this
- * NIC: those in T would have been evidence, and the NIC would have the table. */
+/* TRUE if no route, rule or VRF uses this table (as T) or its D. Our own routes and rules of this NIC in D do not
+ * count. T needs no such exception: ours in T would have been evidence, and the NIC would have the table already. */
 static gboolean is_free(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     const guint32 defaults = table + IBH_TABLE_DEFAULTS;

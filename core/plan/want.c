@@ -167,7 +167,7 @@ static void add_address_rules(const IbhNic *nic, const IbhAddress *address, gboo
             g_array_append_val(rules, rule);
         }
     }
-    if (has_default) { /* routes of main to bridges and containers, and VPNs, win over the rail's default */
+    if (has_default) { /* main's routes to bridges, containers and VPNs win over the rail's default */
         const IbhRule default_rules[] = {
             ibh_rule_of_ours(from, NULL, IBH_TABLE_MAIN, 0, IBH_PRIORITY_DEFAULTS - 1),
             ibh_rule_of_ours(from, NULL, ibh_nic_defaults(nic), -1, IBH_PRIORITY_DEFAULTS),

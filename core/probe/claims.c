@@ -45,11 +45,14 @@ gboolean ibh_lladdr_is_virtual(const IbhLladdr *lladdr)
 
 char *ibh_lladdr_format(const IbhLladdr *lladdr)
 {
-    GString *text = g_string_new(NULL);
+    GString *text;
 
+    if (!lladdr->len)
+        return NULL;
+    text = g_string_new(NULL);
     for (guint i = 0; i < lladdr->len; i++)
         g_string_append_printf(text, "%s%02x", i ? ":" : "", lladdr->bytes[i]);
-    return g_string_free(text, !lladdr->len);
+    return g_string_free(text, FALSE);
 }
 
 /* ---- an address, and who claims it ---- */
@@ -150,7 +153,8 @@ static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
         return;
     hop->forged = TRUE;
     IBH_EACH (IbhProbeForgery, known, probe->forgeries) {
-        if (memcmp(known, &forgery, G_STRUCT_OFFSET(IbhProbeForgery, name)) == 0) {
+        if (ibh_lladdr_equal(&known->sender, &claim->sender) && ibh_ip_equal(&known->ip, &claim->from) &&
+            known->ifindex == ifindex) {
             known->has_more |= !ibh_lladdr_equal(&known->name, &claim->lladdr);
             return;
         }

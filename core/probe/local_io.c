@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads the facts, which are what could drop packets on this host, and the limits of its neighbour tables. */
+/* Reads what could drop packets on this host (the facts), and reads the limits of the host's neighbour tables. */
 #include "kernel/dump.h"
 #include "probe/prober_io.h"
 

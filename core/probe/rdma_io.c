@@ -149,9 +149,10 @@ static void take_event(const Asker *asker, const struct rdma_ucm_event_resp *eve
     tell_parent(asker, (guint32)(event->uid - 1), cause, cause ? error : 0);
 }
 
-/* Runs the child. The child may never end, so it closes all descriptors of the parent: a program that reads the
- * parent's output waits until no process has it open. The child ends when the parent closes the socket. It opens the
- * channel itself, because the kernel accepts commands only from the process that opened the channel. */
+/* Runs the child. It ends when the parent closes the socket, unless a command blocks in the kernel: then it may never
+ * end. So it closes all other descriptors that it inherited: a program that reads the parent's output waits until no
+ * process has it open. It opens the channel itself, because the kernel accepts commands only from the process that
+ * opened the channel. */
 G_GNUC_NORETURN static void run_child(const IbhProbe *probe, int parent)
 {
     Asker asker = {.probe = probe, .parent = parent};

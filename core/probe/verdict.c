@@ -40,8 +40,8 @@ static Count *find_count(const Charge *charge, const IbhProbePair *pair, Share s
 }
 
 /* Decides who is to blame for the cause that this pair has. If the cause itself does not tell, it is the peer if at
- * least two of its pairs have the cause, and all that could have it; if not, the rail by the same rule; or else the
- * pair. */
+ * least two of its pairs have the cause, and no pair that could have the cause lacks it; if not, the rail by the same
+ * rule; or else the pair. */
 static Share share_of(const Charge *charge, const IbhProbePair *pair)
 {
     if (charge->row->place != IBH_AT_EITHER)

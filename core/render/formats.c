@@ -36,7 +36,7 @@ static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table
     return FALSE;
 }
 
-/* TRUE if the tables at this distance from those of all candidates can be used. */
+/* TRUE if, for each candidate, the tables T + distance and D + distance can be used. */
 static gboolean are_free(const IbhRails *rails, guint32 distance)
 {
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
@@ -61,7 +61,7 @@ static guint32 find_distance(const IbhRails *rails)
 /* ---- the text before the routes and rules ---- */
 
 /* Returns the rails to write: those that were asked for and whose names can stand in a file. Also writes which are left
- * out, and why. */
+ * out, and why; and which are down. */
 static GPtrArray *choose(GString *out, const IbhRails *rails)
 {
     GPtrArray *chosen = g_ptr_array_new();
@@ -72,14 +72,15 @@ static GPtrArray *choose(GString *out, const IbhRails *rails)
         const char *never = nic->status != IBH_NIC_RAIL             ? no_rail
                             : !ibh_render_is_plain(nic->link->name) ? "its name cannot stand in such a file"
                                                                     : NULL;
-        const char *now = nic->link->flags & IFF_UP ? NULL : "it is down, so its routes are not known now";
 
         if (!ibh_nic_is_selected(nic, rails->only))
             continue;
         if (!never)
             g_ptr_array_add(chosen, nic);
-        if ((never || now) && (nic->rank || rails->only))
-            g_string_append_printf(out, "#\n# Nothing of %s is in this output: %s\n", name, never ? never : now);
+        if (never && (nic->rank || rails->only))
+            g_string_append_printf(out, "#\n# Nothing of %s is in this output: %s\n", name, never);
+        else if (!never && !(nic->link->flags & IFF_UP))
+            g_string_append_printf(out, "#\n# %s is down, so its routes are not known now\n", name);
     }
     if (!chosen->len)
         g_string_append(out, "#\n# There is no rail.\n");

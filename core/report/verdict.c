@@ -20,12 +20,23 @@ static void add_name(GPtrArray *names, const char *name)
         g_ptr_array_add(names, (char *)(guintptr)name);
 }
 
-/* Returns what a problem does to which NICs. `whole` adds the cause, which the NIC's row also has. */
+/* Returns where the cause begins in a text such as "CONSEQUENCE: CAUSE", or NULL. An IPv6 address may end in "::". */
+static const char *find_cause(const char *said)
+{
+    const char *at = said ? strstr(said, ": ") : NULL;
+
+    while (at && at > said && at[-1] == ':')
+        at = strstr(at + 1, ": ");
+    return at;
+}
+
+/* Returns which NICs have the problem, and what the problem is. A NIC's text is "CONSEQUENCE: CAUSE"; without `whole`,
+ * the cause is left out, because the NIC's row has it, too. A message about several NICs, or about the host, is not
+ * cut. */
 static char *say_problem(const IbhFinding *finding, gboolean whole)
 {
     const GPtrArray *hit = finding->astray->len ? finding->astray : finding->ifaces;
-    const char *said = hit->len ? ibh_finding_text(finding, hit->pdata[0]) : NULL,
-               *cause = said ? strstr(said, ": ") : NULL;
+    const char *said = hit->len ? ibh_finding_text(finding, hit->pdata[0]) : NULL, *cause = find_cause(said);
     g_autofree char *names = ibh_names_shorten(hit);
 
     if (finding->astray->len > 1)
