@@ -70,9 +70,11 @@ static gboolean has_other_length(IbhSubject *about)
     return TRUE;
 }
 
+/* If the other rail has the very address, duplicate-address says so. */
 gboolean ibh_pair_lacks_subnet(IbhSubject *about)
 {
-    return ibh_address_is_host(about->address) && has_other_length(about);
+    return ibh_address_is_host(about->address) && !ibh_rails_address(about->check->rails, about->other, about->ip) &&
+           has_other_length(about);
 }
 
 /* All rails that cannot reach the rest of one subnet share a finding. A cable's subnet is for its two ends only, so it

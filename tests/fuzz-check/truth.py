@@ -101,6 +101,11 @@ class Truth:
         """Main says that a host of remote= is on the rail's own wire, without a gateway. Only that wire knows whether it is."""
         return self.is_on_a_wire(rail, to, {rail.nic})
 
+    def is_beside(self, rail, to):
+        """The NIC has an address in the host's subnet by now, which may be a sibling's: a fault gave it."""
+        return any(nic == rail.nic and ipaddress.ip_address(to) in ipaddress.ip_network(f"{address}/{length}", strict=False)
+                   for address, all_of_it in self.present.items() for nic, length, _ in all_of_it)
+
     def is_on_a_wire(self, rail, to, nics):
         """The same of these NICs' wires. Subnets of siblings are none of them: these are reached by the rail's own gateway."""
         best = self.longest(rail, to)  # of several equal ones the rail has its own
@@ -323,7 +328,7 @@ class Truth:
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: {answer.kind} {answer.dev or ''}".strip()))
         elif self.is_cut(rail, answer) and not self.is_wanted(rail, question.to, 5):
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: mtu {answer.mtu}"))
-        elif question.oif and not answer.via and not self.on_its_wire(rail, question.to):
+        elif question.oif and not answer.via and not self.on_its_wire(rail, question.to) and not self.is_beside(rail, question.to):
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: without its gateway"))
         elif answer.via and answer.via != question.to and self.is_inside(rail, question.to) and not self.is_wanted(rail, question.to, 4):
             self.wrong.append(Wrong(rail.nic, f"{said(question)}: by the gateway {answer.via}"))
