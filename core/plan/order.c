@@ -117,7 +117,7 @@ static void find_taken_tables(const IbhDifference *difference)
         }
         if (is_taken)
             g_array_append_val(difference->taken, item->table);
-        if (is_taken && item->rule && item->nic)
+        if (is_taken && item->nic)
             ibh_wanted_nic(difference->wanted, item->nic)->takes = TRUE;
     }
 }
