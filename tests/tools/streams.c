@@ -507,7 +507,7 @@ static void change_all(int reading, int writing, const Change *change)
         for (struct nlmsghdr *entry = answer; NLMSG_OK(entry, (size_t)got);) {
             struct nlmsghdr *following = (struct nlmsghdr *)((char *)entry + NLMSG_ALIGN(entry->nlmsg_len));
 
-            got -= NLMSG_ALIGN(entry->nlmsg_len);
+            got -= (ssize_t)NLMSG_ALIGN(entry->nlmsg_len);
             if (entry->nlmsg_type == NLMSG_DONE)
                 return;
             if (entry->nlmsg_type == RTM_NEWNEIGH && ((struct ndmsg *)NLMSG_DATA(entry))->ndm_state & change->from)
