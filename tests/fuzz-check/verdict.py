@@ -170,7 +170,9 @@ class World:
         cause = f"{fault.kind} / {codes(findings)}"
         if any(self.is_named(fault, one, {one.nic for one in wrong}) for one in findings if wrong):
             return "named", cause, text
-        if wrong and fault.kind in HIDDEN and all(one["code"] in ALLOWED for one in findings):
+        allowed = {*ALLOWED, *(["table-clash"] if "T or D" in fault.kind else []),
+                   *(["address-silent"] if "strict" in self.right.extras else [])}
+        if wrong and fault.kind in HIDDEN and all(one["code"] in allowed for one in findings):
             return "hidden", cause, text
         if wrong and not findings:
             wrong, _ = self.truth.judge(fault.pieces, PATIENCE, fault.virtual)
@@ -179,8 +181,6 @@ class World:
             return "misnamed", cause, text
         if not findings:
             return "unclear" if unclear else "right", cause, text
-        allowed = {*ALLOWED, *(["table-clash"] if "T or D" in fault.kind else []),
-                   *(["address-silent"] if "strict" in self.right.extras else [])}
         if self.pending and fault.kind == "ib-hook: state lost":
             return "unclear", cause, text  # with the state, what was in force is lost: the edited files are, from now on
         # No peer asks for a subnet of the other family; main's way to it is wrong all the same.
