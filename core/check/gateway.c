@@ -69,7 +69,8 @@ static const char *why_missing(const IbhSubject *about)
 
     if (!(nic->link->flags & IFF_UP) || !ibh_nic_programs_family(nic, family))
         return NULL;
-    if (is_named && (!ibh_nic_find_gateway(nic, family, &gateway) || ibh_rails_holder(check->rails, &gateway)))
+    if (is_named &&
+        (!ibh_nic_find_gateway(nic, family, &gateway) || ibh_rails_is_own_gateway(check->rails, nic, &gateway)))
         return "gateway= does not name another host in one of its subnets";
     if (ibh_want_default(check->rails, nic, family, &by_default))
         return NULL;

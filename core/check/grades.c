@@ -56,7 +56,7 @@ static IbhGrade grade_through_own_nic(const IbhCheck *check, const IbhQuestion *
     if (route->gateway.family == AF_UNSPEC)
         return same || (near && !(ideal->route && ideal->route->dst.length > near->subnet.length)) ? IBH_RIGHT
                                                                                                    : IBH_DOUBTFUL;
-    if (ibh_rails_holder(check->rails, &route->gateway))
+    if (ibh_rails_is_own_gateway(check->rails, question->nic, &route->gateway))
         return IBH_WRONG;
     if (!same && !ibh_ip_equal(&route->gateway, &question->lookup.to))
         return IBH_DOUBTFUL;

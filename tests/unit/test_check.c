@@ -422,6 +422,10 @@ static const Case CASES[] = {
      "info gateway-missing ib0+ib1"},
     {"IPv6: unless gateway= does", RAILS6 ETH6 "ip -6 route add default via fd00:99::1 dev eth0\n" LEARNED_BEYOND
      GATEWAYS6, NULL, "error foreign-route ib0+ib1"},
+    {"IPv6: a container's bridge has the router's fe80:: address", RAILS6 "ip link add docker0 up type bridge\n"
+     "ip address add fe80::1/64 dev docker0\nconfig [interface ib*] gateway=fe80::1\n"
+     "ip -6 route add default via fe80::1 dev ib0 table 2941 metric mark protocol kernel\n" TIERS("fd00:16::34:1", "941")
+     "ip -6 route add default via fe80::1 dev ib1 table 2942 metric mark protocol kernel\n" TIERS("fd00:16::34:2", "942"), NULL, ""},
     {"IPv6: a part of the world, which main leads elsewhere", RAILS6 ETH6 "ip route add fd00:88::/64 via fd00:99::1 dev eth0\n" LEARNED_BEYOND
      GATEWAYS6, NULL, ""},
 #define SIX(n, more) "ip address add fd00:16::34:" n "/64 dev ib" more "\n"
