@@ -113,6 +113,8 @@ static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
     /* In a delete, the kernel treats an absent attribute as a wildcard, and deletes the first rule that matches: it
      * must be this one, not one of ours. */
     IBH_EACH (const IbhRule, other, check->rails->snapshot->rules) {
+        if (other->action == FR_ACT_GOTO && other->family == rule->family && other->target == rule->priority)
+            return FALSE; /* without its target, the kernel ignores a goto */
         if (other->family == rule->family && other->priority == rule->priority &&
             ibh_prefix_equal(&other->from, &rule->from))
             return ibh_rule_compare(other, rule) == 0;

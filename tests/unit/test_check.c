@@ -584,6 +584,10 @@ static void test_fixes(void **state)
              "ip rule add priority 1000 from fd00:98::/64 lookup main suppress_prefixlength 0\n" LEARNED("fd00:16::77"),
              NULL);
     g_auto(World) hidden = look(ASTRAY "ip rule add priority 1600 from 172.16.34.2 unreachable\n", NULL);
+    g_auto(World) target = look(ASTRAY "nic eth5\nip address add 192.168.5.5/24 dev eth5\n"
+                                       "ip rule add priority 1400 from 192.168.5.5 goto 1500\n"
+                                       "ip rule add priority 1450 from 192.168.5.5 unreachable\n",
+                                NULL);
 
     (void)state;
     assert_string_equal(find_code(&missing, "rule-missing")->fix, "sudo ib-hook --apply");
@@ -594,6 +598,7 @@ static void test_fixes(void **state)
     assert_string_equal(find_code(&begins_like_main, "foreign-rule")->fix,
                         "sudo ip -4 rule del priority 1500 from 172.16.34.2 lookup 2541 protocol boot");
     assert_null(find_code(&daemon, "foreign-rule")->fix);
+    assert_null(find_code(&target, "foreign-rule")->fix); /* without its target, the goto would do nothing */
     assert_non_null(find_code(&daemon, "foreign-rule")->advice);
     SAID(find_code(&meant, "section-unmatched")->message, "no interface is called ibs1",
          "nearest name that exists is ib1");
