@@ -189,7 +189,8 @@ static const IbhRule *next_rule(const GArray *const lists[2], guint at[2])
 
 /* ---- routes ---- */
 
-/* TRUE if a next hop (on the link `bound`, if that is not 0) can be used. Only a unicast route needs its link up. */
+/* TRUE if a next hop (on the link `bound`, if that is not 0) can be used. Only a unicast route needs its link up; a
+ * link that the snapshot lacks counts as up. */
 static gboolean is_usable(const IbhFib *fib, const IbhRoute *route, int bound)
 {
     const IbhHop single = {.ifindex = route->ifindex}, *hops = route->hops ? route->hops : &single;

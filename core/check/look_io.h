@@ -24,7 +24,7 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
 void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts *facts);
 
 /* The function that nm.so exports. For each IbhManager that is NetworkManager, sets the name of the connection, and
- * `prunes4` and `prunes6`; sets the manager's name to NULL if NetworkManager only watches the link. Returns within
- * `milliseconds`. */
+ * `prunes4` and `prunes6`; sets the manager's name to NULL if NetworkManager does not configure the link. Returns
+ * within `milliseconds`. */
 #define IBH_NM_FUNCTION "ibh_nm_name_connections"
 typedef void IbhNmFunction(GArray *managers, guint milliseconds);
