@@ -37,18 +37,20 @@ typedef struct IbhQuestion {
     IbhTrace got; /* what the walk finds, with the route that the kernel has chosen; if the packet would go wrong even
                      with all our rules and routes in place, what the walk finds with these */
     /* Set when the question has been answered: */
-    IbhGrade grade;         /* of `got`; IBH_RIGHT if --apply repairs the packet, IBH_DOUBTFUL if the kernel's answer
-                               fits no route that was read */
-    gboolean small_mtu;     /* the way is right, but a foreign route has a smaller MTU than the main table or the NIC */
-    IbhOwner owner;         /* the foreign rule or route that is the cause; empty if none is */
+    IbhGrade grade;     /* of `got`; but IBH_RIGHT if `apply_repairs`, and IBH_DOUBTFUL if the kernel's answer fits no
+                           route that was read, or if the kernel does not deliver a packet to this host's address */
+    gboolean small_mtu; /* the way is right, but a foreign route has a smaller MTU than the route that should decide
+                           or, if that route has no MTU, than the NIC */
+    IbhOwner owner;     /* the foreign rule or route that is the cause; empty if none is */
     gboolean is_explained;  /* a finding is about the packet */
-    gboolean apply_repairs; /* the packet goes wrong only because our rules or routes are missing, altered or stale */
+    gboolean apply_repairs; /* the packet goes wrong only because our rules or routes are missing, altered or stale, or
+                               because a link has our mark as its group, which --apply does not change */
 } IbhQuestion;
 
 /* A prefix for which the same rules and routes decide, without the smaller pieces inside. */
 typedef struct {
     IbhPrefix prefix;
-    IbhIp host;             /* an address of the piece that lies in no smaller one */
+    IbhIp host;             /* an address of the piece that lies in no smaller piece */
     gboolean asked_unbound; /* a question without a source address exists already */
 } IbhPiece;
 
@@ -62,10 +64,11 @@ typedef struct IbhCheck {
     /* IBH_MODEL_ACTUAL, IBH_MODEL_IDEAL, IBH_MODEL_REPAIRED */
     IbhFib *actual, *ideal, *repaired;
     GArray *without;     /* IbhOwner: rules and routes that `ideal` and `repaired` ignore */
-    GArray *pieces;      /* IbhPiece, in order; without those that have no other host, or that smaller ones cover */
+    GArray *pieces;      /* IbhPiece, in order; without single addresses that no other host can have, and without
+                            prefixes that longer prefixes cover completely */
     GHashTable *classes; /* what decides, as text → index of the question that is asked, + 1 */
     gboolean has_source_routes6;    /* IPv6 has routes for one source: only the kernel knows what they do */
-    gboolean has_rule_before_local; /* a foreign rule, or the rule for VRFs, comes before the rule for table local */
+    gboolean has_rule_before_local; /* the first rule of IPv4 or of IPv6 does not lead to table local */
     gboolean asks_bound;            /* ask about bound sockets, too: a foreign rule has oif, or IPv4 has error routes */
     guint8 neutral;                 /* the IP protocol (ICMP, TCP or UDP) that the fewest rules name */
 
@@ -105,19 +108,20 @@ gboolean ibh_nic_programs_family(const IbhNic *nic, int family);
 gboolean ibh_nic_leaves_to_others(const IbhNic *nic, const IbhAddress *address, const IbhIp *to);
 /* TRUE if the check asks about packets from this address of the NIC to other hosts. */
 gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const IbhIp *from);
-/* Returns the first address of the NIC in whose subnet `ip` lies, or NULL. It belongs to the snapshot. */
+/* Returns the first address of the NIC in whose subnet `ip` lies, or NULL. The snapshot owns the address. */
 const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip);
 
 /* ---- models.c: the host's routing as it is, as it should be, and as it would be with all our rules and routes ---- */
 
+/* IDEAL and REPAIRED have the rules and routes of main=spread as they stand, and no link with our mark as its group. */
 typedef enum {
-    IBH_MODEL_IDEAL,   /* as it should be: our addresses, the rules and routes that we want, main, default */
+    IBH_MODEL_IDEAL,   /* as it should be: the kernel's own rules, the tables main and default, local routes to this
+                          host's addresses, and the rules and routes that we want */
     IBH_MODEL_ACTUAL,  /* the snapshot and the facts */
-    IBH_MODEL_REPAIRED /* as after --apply: our rules and routes replaced by those that we want; no link has our mark as
-                          its group */
+    IBH_MODEL_REPAIRED /* as after --apply: our rules and routes replaced by those that we want */
 } IbhModelKind;
 
-/* Returns the routes (IbhRoute) that the kernel adds to table local for this host's addresses. */
+/* Returns the local route (IbhRoute) of each address that is neither tentative nor failed, as the kernel adds it. */
 GArray *ibh_snapshot_own_routes(const IbhSnapshot *snapshot);
 /* Adds the snapshot's rules and routes; unless `ours`, only those of others. */
 void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean ours);
@@ -147,7 +151,8 @@ gboolean ibh_question_is_caused_by(const IbhQuestion *question, const IbhOwner *
 /* ---- pieces.c: all addresses, cut by the prefixes that rules and routes name ---- */
 
 void ibh_check_cut_pieces(IbhCheck *check); /* sets check->pieces */
-/* Returns the first piece inside this prefix. Sets `*ret_end` to the first piece behind the prefix. */
+/* Returns the first piece inside this prefix, or `*ret_end` if there is none. Sets `*ret_end` to the first piece behind
+ * the prefix. */
 IbhPiece *ibh_check_pieces_inside(const IbhCheck *check, const IbhPrefix *prefix, IbhPiece **ret_end);
 
 /* ---- say.c: causes, and where a packet goes, in words; the caller frees them ---- */
@@ -184,10 +189,10 @@ void ibh_script_judge(IbhSubject *about, const IbhScript *script);
 void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed); /* a known rail that is missing, or down */
 
 /* Returns the table of the route that decides in the rail's subnet or, for an address without a subnet, on its link; 0
- * if no packet was followed there. */
+ * if no packet was followed there, or if all of them are refused. */
 guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic);
 /* Sets `ip` to a host for which the NIC might answer ARP as a proxy, and `route` to the route there (NULL: none). FALSE
- * if the NIC does not forward, or if the question is not about a whole subnet on its wire. */
+ * if the NIC does not forward, or if the question is not about unbound traffic to a whole IPv4 subnet on its wire. */
 gboolean ibh_subject_find_proxied(IbhSubject *about);
 /* TRUE if the IPv6 MTU is smaller than the link's, and accept_ra_mtu=0 does not say that this is on purpose. */
 gboolean ibh_link_has_lowered_mtu6(const IbhLink *link);
@@ -214,8 +219,8 @@ gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b);
 /* TRUE for a bridge, dummy or tunnel that is not a candidate and has no NIC as a port: its packets reach no peer of the
  * rails. */
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
-/* TRUE if the main table sends the packet through a gateway of another rail, and the rp_filter of its own rail drops
- * the answer. */
+/* TRUE if an IPv4 packet leaves through a gateway of another rail, and rp_filter=1 of its own rail drops the answer.
+ * FALSE if foreign rules route the packet, and for a multipath route. */
 gboolean ibh_question_loses_answers(const IbhCheck *check, const IbhQuestion *question);
 void ibh_question_grade(const IbhCheck *check, IbhQuestion *question); /* sets `grade` and `small_mtu`, from `got` */
 

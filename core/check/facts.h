@@ -10,13 +10,13 @@
 /* The manager that configures a netdev, as its state files show. */
 typedef struct {
     int ifindex;
-    const char *name;    /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: none */
-    char *connection;    /* its name for the configuration of this netdev; NULL: unknown, or none */
-    gboolean prunes4;    /* deletes foreign IPv4 routes through this netdev, in all tables */
-    gboolean prunes6;    /* the same for IPv6 */
-    char *inactive;      /* why the manager's next event will not reach our hook; NULL: it will, or this is not known */
-    char *remedy;        /* what to do about `inactive`; NULL: the remedy of the row in rows.c */
-    gboolean by_choice;  /* inactive because presets or an administrator have not enabled a service */
+    const char *name;   /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: none */
+    char *connection;   /* its name for the configuration of this netdev; NULL: unknown, or none */
+    gboolean prunes4;   /* deletes foreign IPv4 routes through this netdev, in all tables */
+    gboolean prunes6;   /* the same for IPv6 */
+    char *inactive;     /* why our hook will not act at the manager's next event; NULL: it will, or this is not known */
+    char *remedy;       /* what to do about `inactive`; NULL: the remedy of the row in rows.c */
+    gboolean by_choice; /* inactive because presets or an administrator have not enabled a service */
     gboolean will_start; /* inactive, but the service is enabled: perhaps the host is still booting */
 } IbhManager;
 
@@ -28,15 +28,15 @@ typedef struct {
 } IbhScript;
 
 typedef struct {
-    GArray *managers; /* IbhManager */
-    GArray *scripts;  /* IbhScript */
-    GArray *routes;   /* IbhRoute: main, local and the tables of foreign rules, except rails' tables and those with more
-                         than 10,000 routes; then cached routes that may lead packets of rails astray */
-    GArray *mute[2];  /* int: rails that never ask for a neighbour's hardware address, with IPv4 and with IPv6 */
-    GArray *no_ipv6;  /* int: rails on which IPv6 is switched off (disable_ipv6) */
-    gboolean proxy_arp;      /* net.ipv4.conf.all.proxy_arp */
-    int hash_policy;         /* net.ipv4.fib_multipath_hash_policy */
-    gboolean watched;        /* --watch runs */
+    GArray *managers;   /* IbhManager */
+    GArray *scripts;    /* IbhScript */
+    GArray *routes;     /* IbhRoute: main, local, tables of foreign rules, but not those of candidates, nor of more than
+                           10,000 routes; then cached routes that may lead packets of rails astray */
+    GArray *mute[2];    /* int: rails that never ask for a neighbour's hardware address, with IPv4 and with IPv6 */
+    GArray *no_ipv6;    /* int: rails on which IPv6 is switched off (disable_ipv6) */
+    gboolean proxy_arp; /* net.ipv4.conf.all.proxy_arp */
+    int hash_policy;    /* net.ipv4.fib_multipath_hash_policy */
+    gboolean watched;   /* --watch runs */
     gboolean will_watch;     /* the service of --watch is enabled */
     const char *start_watch; /* the command that starts --watch; NULL: not known */
 } IbhFacts;

@@ -181,13 +181,16 @@ static const IbhRule *next_rule(const GArray *const lists[2], guint at[2])
             list = i;
         }
     }
+    if (!next)
+        return NULL;
     at[list]++;
-    return next ? next->object : NULL;
+    return next->object;
 }
 
 /* ---- routes ---- */
 
-/* TRUE if a next hop (on the link `bound`, if that is not 0) can be used. Only a unicast route needs its link up. */
+/* TRUE if a next hop (on the link `bound`, if that is not 0) can be used. Only a unicast route needs its link up; a
+ * link that the snapshot lacks counts as up. */
 static gboolean is_usable(const IbhFib *fib, const IbhRoute *route, int bound)
 {
     const IbhHop single = {.ifindex = route->ifindex}, *hops = route->hops ? route->hops : &single;
@@ -264,8 +267,9 @@ static gboolean is_suppressed(const IbhFib *fib, const IbhRule *rule, const IbhR
            ((gint64)route->dst.length <= rule->suppress_prefixlength || find_suppressed_link(fib, rule, route));
 }
 
-/* Returns the cached route to `to` that the kernel made from the route `by`, or NULL. The prefix of a cached route is a
- * single host, so a rule that suppresses `by` because of its length does not suppress the cached route. */
+/* Returns a cached route to `to` through a link of the route `by`, from which the kernel can have made it; else NULL.
+ * The prefix of a cached route is a single host, so a rule that suppresses `by` because of its length does not suppress
+ * the cached route. */
 static const IbhRoute *find_cached(const IbhFib *fib, const IbhRule *rule, const IbhRoute *by, const IbhIp *to)
 {
     const IbhPrefix host = ibh_prefix_of_host(to);
@@ -307,7 +311,7 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
 
         if (rule->priority < next || is_ignored(fib, rule, NULL))
             continue;
-        /* Note a rule that may match: its other selectors match, or it has "not". */
+        /* Note a rule with unknown selectors that may match: its known selectors match, or it has "not". */
         if (rule->selectors & IBH_SELECT_OTHER) {
             IbhRule known = *rule;
 
@@ -327,6 +331,7 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
         trace.rule = rule;
         if (rule->action != FR_ACT_TO_TBL)
             return trace;
+        /* With a source address and without a socket, as RDMA asks, IPv6 does not insist on the link. */
         route = ibh_fib_find(fib, rule->table, &packet->to, packet->to.family == AF_INET ? packet->bound : 0);
         if (route && route->type == RTN_THROW) {
             if (!trace.thrown) {

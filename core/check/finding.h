@@ -18,9 +18,9 @@ typedef struct {
     GPtrArray *harmless; /* char *: the interfaces whose packets go as they should nevertheless */
     IbhSeverity severity;
     const char *code; /* never changes between versions: monitoring depends on it */
-    char *owner;      /* the rule, route, sysctl, port or peer that is the cause, in words; NULL: the NIC itself */
+    char *owner; /* the rule, route, sysctl, port or peer that is the cause, in words; NULL: the NIC or host itself */
     char *message;
-    char *fix;    /* a command that solves this problem, can be pasted as it is, and does no other harm; NULL: none */
+    char *fix;    /* a command that solves this problem, can be pasted as it is, and does no harm; NULL: none */
     char *advice; /* a step for a person; NULL: none */
 } IbhFinding;
 
@@ -49,8 +49,8 @@ IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity 
 
 /* Replaces the remedy, unless the new one is empty. Takes over its strings. */
 void ibh_finding_set_remedy(IbhFinding *finding, IbhRemedy remedy);
-void ibh_finding_add_iface(IbhFinding *finding, const char *iface); /* unless it has it */
-/* Adds the interface, and the text for it unless it has one. Takes over the text. */
+void ibh_finding_add_iface(IbhFinding *finding, const char *iface); /* unless the finding has it already */
+/* Adds the interface, and the text unless the interface has one already. Takes over the text. */
 void ibh_finding_add_text(IbhFinding *finding, const char *iface, char *text);
 /* Notes one of the finding's interfaces as astray, or as harmless. */
 void ibh_finding_set_astray(IbhFinding *finding, const char *iface);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define STEPS_MAX 8
+#define STEPS_MAX 8 /* commands of one fix */
 
 /* ---- owners ---- */
 
@@ -26,8 +26,8 @@ gboolean ibh_rails_own_prefix(const IbhRails *rails, const IbhPrefix *prefix)
     return FALSE;
 }
 
-/* TRUE if the rule is there for other networks than those of the rails, so that only the route `wrong` is to blame.
- * FALSE if another rule leads to the table, too: that rule may need the route. */
+/* TRUE if the rule does not select the rails' subnets, and its table leads to other networks, too: then only the route
+ * `wrong` is to blame. FALSE if another rule leads to the table: that rule may need the route. */
 static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const IbhRoute *wrong)
 {
     if (rule->action != FR_ACT_TO_TBL || (rule->from.length && ibh_rails_own_prefix(check->rails, &rule->from)) ||
@@ -91,8 +91,8 @@ IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question)
 
 /* ---- what may be deleted ---- */
 
-/* TRUE if the owner was probably made by hand, for an address or a part of the rails' subnets. A cached route may
- * always be deleted: the kernel learns it again. */
+/* TRUE if the owner is a rule from, or a route to, a rail's subnet or a part of it, was probably made by hand, and can
+ * be deleted by a command that deletes nothing else. A cached route always may: the kernel learns it again. */
 static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
 {
     const IbhRule *rule = owner->rule;
@@ -113,6 +113,8 @@ static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
     /* In a delete, the kernel treats an absent attribute as a wildcard, and deletes the first rule that matches: it
      * must be this one, not one of ours. */
     IBH_EACH (const IbhRule, other, check->rails->snapshot->rules) {
+        if (other->action == FR_ACT_GOTO && other->family == rule->family && other->target == rule->priority)
+            return FALSE; /* without its target, the kernel ignores a goto */
         if (other->family == rule->family && other->priority == rule->priority &&
             ibh_prefix_equal(&other->from, &rule->from))
             return ibh_rule_compare(other, rule) == 0;
@@ -120,8 +122,8 @@ static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
     return FALSE;
 }
 
-/* Walks the packets of this owner and all right ones again, without what the fix deletes. Sets the owner of the first
- * packet that goes wrong. FALSE if no packet does: the fix is proved. */
+/* Without what the fix deletes, walks the packets of this owner again, and those that do not go wrong now. Sets the
+ * owner of the first packet that goes wrong then. FALSE if no packet does: the fix is proved. */
 static gboolean find_next(IbhCheck *check, const IbhOwner *owner, IbhOwner *ret_next)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -144,7 +146,7 @@ static gboolean find_next(IbhCheck *check, const IbhOwner *owner, IbhOwner *ret_
 
 /* ---- what else a fix changes ---- */
 
-/* TRUE if a rule or route that the fix deletes may match this packet, or any from this source if `to` is NULL. */
+/* TRUE if something that the fix deletes may match this packet or, if `to` is NULL, any packet from this source. */
 static gboolean may_change(const IbhCheck *check, const IbhIp *from, const IbhIp *to)
 {
     IBH_EACH (const IbhOwner, gone, check->without) {
@@ -177,7 +179,7 @@ static gboolean find_change(const IbhCheck *check, Effect *effect)
     return !ibh_trace_is_same_answer(&packet->got, &effect->then);
 }
 
-/* TRUE if a question is about this packet, so that find_next() has judged it. */
+/* TRUE if a question is about this packet: find_next() has judged it, or it goes wrong because of another owner. */
 static gboolean is_a_question(const IbhCheck *check, const IbhLookup *packet)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -223,8 +225,8 @@ static gboolean find_harm(const IbhCheck *check, Effect *harm)
     return FALSE;
 }
 
-/* Finds a packet of the rails that the fix would give other metrics. The packet may go another way after the fix, but
- * whoever set the metrics may know what the wire carries. FALSE if there is none. */
+/* Finds a packet of the rails whose route has metrics, and would have other metrics after the fix. The packet may go
+ * another way then, but whoever set the metrics may know what the wire carries. FALSE if there is none. */
 static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -265,16 +267,16 @@ static gboolean is_for_forwarded(const IbhSnapshot *snapshot, const IbhOwner *go
 static char *say_harm(const IbhCheck *check, const char *what)
 {
     Effect harm;
-    const gboolean is_harmed = find_harm(check, &harm),
-                   metrics = is_harmed ? ibh_trace_is_same_way(&harm.packet.got, &harm.then)
-                                       : find_lost_metrics(check, &harm);
-    g_autofree char *text = metrics     ? ibh_question_metrics_text(&harm.packet)
-                            : is_harmed ? ibh_question_way_text(check, &harm.packet)
-                                        : NULL;
+    const gboolean is_harmed = find_harm(check, &harm);
+    const gboolean loses_metrics =
+        is_harmed ? ibh_trace_is_same_way(&harm.packet.got, &harm.then) : find_lost_metrics(check, &harm);
+    g_autofree char *text = loses_metrics ? ibh_question_metrics_text(&harm.packet)
+                            : is_harmed   ? ibh_question_way_text(check, &harm.packet)
+                                          : NULL;
 
     if (text)
         return g_strdup_printf("look for what needs %s before you delete it: %s because of it%s", what, text,
-                               metrics ? "" : ", too");
+                               loses_metrics ? "" : ", too");
     IBH_EACH (const IbhOwner, gone, check->without) {
         if (is_for_forwarded(check->rails->snapshot, gone))
             return g_strdup_printf("look for what needs %s before you delete it: this host forwards packets of other "
@@ -298,7 +300,7 @@ IbhRemedy ibh_check_find_fix(IbhCheck *check, const IbhOwner *owner)
         g_array_append_val(check->without, next);
         is_proved = !find_next(check, owner, &next);
     }
-    /* Nobody needs a cached route: the kernel learns it again. */
+    /* Look for harm from the other deletions only: the kernel learns a cached route again. */
     IBH_EACH_BACK (const IbhOwner, gone, check->without) {
         if (gone->route && gone->route->cached)
             IBH_REMOVE(IbhOwner, gone, check->without);

@@ -9,8 +9,8 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-/* TRUE if a route leads through this NIC to a network that is not one of the NIC's subnets. Of a multipath route, only
- * the first next hop counts. */
+/* TRUE if a route leads through this NIC to a network that is not one of the NIC's subnets. Link-local and multicast
+ * networks do not count, nor do this host's addresses. Of a multipath route, only the first next hop counts. */
 static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int family)
 {
     IBH_EACH_ROUTE (route, check) {
@@ -60,16 +60,17 @@ static const char *why_missing(const IbhSubject *about)
     const IbhNic *nic = about->nic;
     const IbhSettings *settings = &nic->settings;
     const int family = about->family;
-    const gboolean is_named =
-        settings->gateway == IBH_GATEWAY_ADDRESS
-            ? settings->gateway_ip.family == family
-            : settings->gateway == IBH_GATEWAY_PEER || (settings->gateway > IBH_GATEWAY_PEER && family == AF_INET);
+    const gboolean is_edge = settings->gateway == IBH_GATEWAY_FIRST || settings->gateway == IBH_GATEWAY_LAST;
+    const gboolean is_named = settings->gateway == IBH_GATEWAY_ADDRESS
+                                  ? settings->gateway_ip.family == family
+                                  : settings->gateway == IBH_GATEWAY_PEER || (is_edge && family == AF_INET);
     IbhRoute by_default;
     IbhIp gateway;
 
     if (!(nic->link->flags & IFF_UP) || !ibh_nic_programs_family(nic, family))
         return NULL;
-    if (is_named && (!ibh_nic_find_gateway(nic, family, &gateway) || ibh_rails_holder(check->rails, &gateway)))
+    if (is_named &&
+        (!ibh_nic_find_gateway(nic, family, &gateway) || ibh_rails_is_own_gateway(check->rails, nic, &gateway)))
         return "gateway= does not name another host in one of its subnets";
     if (ibh_want_default(check->rails, nic, family, &by_default))
         return NULL;
@@ -106,8 +107,8 @@ IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *
                              iface, ibh_check_link_name(check, route->ifindex), setting, iface);
 }
 
-/* Judges that the main table sends a packet through another NIC: a note, or a warning if rp_filter drops the answers.
- */
+/* Sets words and severity for a packet that the main table sends through another NIC: info, or a warning if rp_filter
+ * drops the answers. */
 static void judge_way(IbhSubject *about, IbhQuestion *question)
 {
     const IbhCheck *check = about->check;
@@ -131,7 +132,8 @@ static void judge_way(IbhSubject *about, IbhQuestion *question)
 }
 
 /* TRUE if the rail has no default route of its own, and the main table sends its packets to other networks through
- * another NIC. We walk a packet to a host that no rule or route names. */
+ * another NIC. We walk a packet from the first of its addresses that no foreign rule leads out, to a host that no rule
+ * or route names. FALSE if ibh_gateway_is_missing() makes a finding already. */
 gboolean ibh_rail_leaves_through_other(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -156,8 +158,9 @@ gboolean ibh_rail_leaves_through_other(IbhSubject *about)
 
 #define GATEWAYS_NAMED 4 /* at most, for one address: a routing protocol may have hundreds */
 
-/* TRUE if the main table sends packets of this address to a network behind a gateway of another rail. All networks
- * behind one gateway share a finding. No question of check->questions is about such a network. */
+/* TRUE if the main table sends packets of this address to a network behind a gateway of another rail, and no finding
+ * about this rail has named the gateway yet. Defaults, multipath and cached routes do not count, nor do networks that
+ * the questions are about. */
 gboolean ibh_route_leads_through_sibling(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

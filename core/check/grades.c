@@ -48,15 +48,15 @@ static IbhGrade grade_through_own_nic(const IbhCheck *check, const IbhQuestion *
 {
     const IbhRoute *route = question->got.route;
     const gboolean same = ibh_trace_is_same_way(&question->got, ideal);
+    const gboolean ideal_is_longer = near && ideal->route && ideal->route->dst.length > near->subnet.length;
 
     if (question->is_foreign)
         return IBH_RIGHT;
-    /* Without a gateway, a packet to the NIC's subnet is right, even if the ideal way differs, unless that way follows
-     * a longer prefix inside the subnet. */
+    /* Without a gateway, a packet to the NIC's subnet is right even if the ideal way differs, unless the ideal way
+     * follows a longer prefix inside the subnet. */
     if (route->gateway.family == AF_UNSPEC)
-        return same || (near && !(ideal->route && ideal->route->dst.length > near->subnet.length)) ? IBH_RIGHT
-                                                                                                   : IBH_DOUBTFUL;
-    if (ibh_rails_holder(check->rails, &route->gateway))
+        return same || (near && !ideal_is_longer) ? IBH_RIGHT : IBH_DOUBTFUL;
+    if (ibh_rails_is_own_gateway(check->rails, question->nic, &route->gateway))
         return IBH_WRONG;
     if (!same && !ibh_ip_equal(&route->gateway, &question->lookup.to))
         return IBH_DOUBTFUL;
@@ -78,7 +78,7 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     /* An error route of a foreign rule may refuse a part of the subnet, or other networks, but not the whole subnet. */
     if (got->refused && question->is_foreign)
         return route && (!near || route->dst.length > near->subnet.length) ? IBH_RIGHT : IBH_WRONG;
-    if (got->refused && ideal->refused)
+    if (got->refused && ideal->refused) /* by an error route of the main table, or because no table has a route */
         return ideal->route ? IBH_DOUBTFUL : IBH_RIGHT;
     if (got->refused)
         return IBH_WRONG;

@@ -22,7 +22,7 @@ IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLo
     return g_steal_pointer(&config);
 }
 
-/* Compares two texts without their blank lines. Comments were replaced by blank lines, and do not change the
+/* TRUE if two texts differ in blank lines only. A comment has become a blank line, and does not change the
  * configuration. */
 static gboolean are_equal_texts(const char *text, const char *other)
 {

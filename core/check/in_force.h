@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The configuration in force is that of the last run (--apply or a hook) that changed something. The state keeps its
- * text.
+ * The configuration in force is that of the last --apply, hook or reload of --watch, even if that run had nothing to
+ * change. The state keeps the text of that configuration.
  */
 #pragma once
 

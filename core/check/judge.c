@@ -35,7 +35,7 @@ static void ask_families(IbhSubject *about, int scope)
     }
 }
 
-/* A rail whose link is down is judged like a missing one, even if its manager leaves the address. */
+/* A rail that is down or has no carrier is judged like a missing one, even if its manager leaves the address. */
 static void judge_missing(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

@@ -9,11 +9,11 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
-#define ROUTES_MAX 10000 /* if a table has more, as with a routing protocol, we read none of them */
+#define ROUTES_MAX 10000 /* if a table has more, as with a routing protocol, we read none of its routes */
 #define CACHED_MAX 256   /* each adds a question for each rail, and may become a finding */
 
-/* Reads tables that an event does not need into the facts: those of foreign rules, main and local. Reads the error
- * routes of main into the snapshot, in case main has more than ROUTES_MAX routes. */
+/* Reads whole tables into the facts: main, local, and those of foreign rules, except candidates' tables, which the
+ * snapshot has. Reads the error routes of main into the snapshot, in case main has more than ROUTES_MAX routes. */
 static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
                                  GError **error)
 {

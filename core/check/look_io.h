@@ -11,20 +11,20 @@
 #include "plan/rails.h"
 
 /* Reads neighbours and the error routes of main into the snapshot; reads main, table local, the tables of foreign
- * rules, cached routes, and settings of rails into the facts. */
+ * rules, cached routes, and sysctls of the host and its rails into the facts. */
 gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
                         GError **error);
 
 /* Asks the kernel how it would route a packet. */
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error);
 
-/* Fills in the managers of all links, why they do not call our hook, hand-written scripts, and whether --watch runs;
- * nothing in another network namespace than that of process 1. `sysfs` replaces /sys. A manager whose files cannot be
- * read is unknown. */
+/* Fills in the managers of all links, why they do not call our hook, hand-written scripts, and whether --watch runs. A
+ * manager whose files cannot be read is unknown. `sysfs` replaces /sys; if it is NULL, fills in nothing in a network
+ * namespace other than that of process 1. */
 void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts *facts);
 
 /* The function that nm.so exports. For each IbhManager that is NetworkManager, sets the name of the connection, and
- * `prunes4` and `prunes6`; sets the manager's name to NULL if NetworkManager only watches the link. Returns within
- * `milliseconds`. */
+ * `prunes4` and `prunes6`; sets the manager's name to NULL if NetworkManager does not configure the link. Returns
+ * within `milliseconds`. */
 #define IBH_NM_FUNCTION "ibh_nm_name_connections"
 typedef void IbhNmFunction(GArray *managers, guint milliseconds);

@@ -41,7 +41,8 @@ static gboolean is_trusted(const IbhTree *tree, const char *path)
  * routes. */
 #define CONFINED ":(bin|lib|usr|etc)_t(:|$)"
 
-/* Returns why a hook cannot run, or NULL. With --sysfs, a link that leads out of the directory is not judged. */
+/* Returns why a hook cannot run, or may not act; else NULL. With --sysfs, SELinux is not judged, nor a link that leads
+ * out of the copy, nor a file that not all users may read. */
 static char *why_unusable(const IbhTree *tree, const char *place)
 {
     g_autofree char *enforce = NULL;
@@ -100,7 +101,7 @@ static Standing look_for_unit(const IbhTree *tree, const char *unit)
     return standing;
 }
 
-/* TRUE if systemd starts the unit at boot. */
+/* TRUE if systemd starts the unit at boot, for multi-user.target: no unit that we look for is enabled elsewhere. */
 static gboolean is_enabled(const IbhTree *tree, const char *unit)
 {
     return look_for_unit(tree, unit) == SOMETHING &&
@@ -108,8 +109,8 @@ static gboolean is_enabled(const IbhTree *tree, const char *unit)
 }
 
 /* Sets why a service does not call hooks, and the remedy. D-Bus starts NetworkManager's dispatcher through an alias, a
- * link that exists only if the unit is enabled. Other services start at boot, which may not be over yet; systemd keeps
- * a link with the unit's name while it runs. */
+ * link that exists only if the unit is enabled. Other services start at boot, which may not be over yet; while
+ * such a service runs, systemd keeps a link with the unit's name. */
 static void find_why_inactive(const IbhTree *tree, const char *unit, const char *alias, IbhManager *manager)
 {
     const char *masked = look_for_unit(tree, unit) == MASK             ? unit
@@ -231,7 +232,8 @@ typedef enum {
     OF_HAND_HOOK, /* a person, for a manager that runs the file only if it is executable */
 } Source;
 
-/* Returns the text of a regular file; NULL if there is none, or if its owner or mode is wrong for its source. */
+/* Returns the text of a regular file; NULL if there is none, if its owner or mode is wrong for its source, or if it
+ * cannot be read. */
 static GString *read_text(const IbhTree *tree, const char *path, Source source, gboolean *ret_public)
 {
     g_autofree char *directory = g_path_get_dirname(path);
@@ -245,7 +247,7 @@ static GString *read_text(const IbhTree *tree, const char *path, Source source, 
     counts = S_ISREG(status.st_mode);
     if (source == OF_ROOT)
         counts = counts && is_trusted(tree, directory) && ibh_file_check_trusted(&status, path, NULL);
-    if (source >= OF_HAND) /* managers do not run files of other users than root */
+    if (source == OF_HAND || source == OF_HAND_HOOK) /* managers do not run files of other users than root */
         counts = counts && (status.st_uid == 0 || status.st_uid == geteuid());
     if (source == OF_HAND_HOOK)
         counts = counts && (status.st_mode & S_IXUSR);
@@ -256,8 +258,8 @@ static GString *read_text(const IbhTree *tree, const char *path, Source source, 
     return text;
 }
 
-/* Adds the manager that configures the link, if any. If ib-hook is installed, also finds out whether it calls our hook.
- */
+/* Adds the manager that configures the link, if any. If ib-hook is installed, also finds out whether the manager calls
+ * our hook. */
 static void read_manager(IbhTree *tree, const IbhLink *link, gboolean is_installed, GArray *managers)
 {
     g_autofree char *number = g_strdup_printf("%d", link->ifindex);
@@ -284,7 +286,7 @@ static void read_manager(IbhTree *tree, const IbhLink *link, gboolean is_install
 
 /* ---- names of connections ---- */
 
-/* Loads nm.so, whose code runs in this process, so only root may have written it, and calls its function. */
+/* Loads nm.so and calls its function. The code runs in this process, so no other user may have written the file. */
 static void name_connections(const IbhTree *tree, GArray *managers)
 {
     IbhNmFunction *function = NULL;

@@ -422,6 +422,10 @@ static const Case CASES[] = {
      "info gateway-missing ib0+ib1"},
     {"IPv6: unless gateway= does", RAILS6 ETH6 "ip -6 route add default via fd00:99::1 dev eth0\n" LEARNED_BEYOND
      GATEWAYS6, NULL, "error foreign-route ib0+ib1"},
+    {"IPv6: a container's bridge has the router's fe80:: address", RAILS6 "ip link add docker0 up type bridge\n"
+     "ip address add fe80::1/64 dev docker0\nconfig [interface ib*] gateway=fe80::1\n"
+     "ip -6 route add default via fe80::1 dev ib0 table 2941 metric mark protocol kernel\n" TIERS("fd00:16::34:1", "941")
+     "ip -6 route add default via fe80::1 dev ib1 table 2942 metric mark protocol kernel\n" TIERS("fd00:16::34:2", "942"), NULL, ""},
     {"IPv6: a part of the world, which main leads elsewhere", RAILS6 ETH6 "ip route add fd00:88::/64 via fd00:99::1 dev eth0\n" LEARNED_BEYOND
      GATEWAYS6, NULL, ""},
 #define SIX(n, more) "ip address add fd00:16::34:" n "/64 dev ib" more "\n"
@@ -580,6 +584,10 @@ static void test_fixes(void **state)
              "ip rule add priority 1000 from fd00:98::/64 lookup main suppress_prefixlength 0\n" LEARNED("fd00:16::77"),
              NULL);
     g_auto(World) hidden = look(ASTRAY "ip rule add priority 1600 from 172.16.34.2 unreachable\n", NULL);
+    g_auto(World) target = look(ASTRAY "nic eth5\nip address add 192.168.5.5/24 dev eth5\n"
+                                       "ip rule add priority 1400 from 192.168.5.5 goto 1500\n"
+                                       "ip rule add priority 1450 from 192.168.5.5 unreachable\n",
+                                NULL);
 
     (void)state;
     assert_string_equal(find_code(&missing, "rule-missing")->fix, "sudo ib-hook --apply");
@@ -590,6 +598,7 @@ static void test_fixes(void **state)
     assert_string_equal(find_code(&begins_like_main, "foreign-rule")->fix,
                         "sudo ip -4 rule del priority 1500 from 172.16.34.2 lookup 2541 protocol boot");
     assert_null(find_code(&daemon, "foreign-rule")->fix);
+    assert_null(find_code(&target, "foreign-rule")->fix); /* without its target, the goto would do nothing */
     assert_non_null(find_code(&daemon, "foreign-rule")->advice);
     SAID(find_code(&meant, "section-unmatched")->message, "no interface is called ibs1",
          "nearest name that exists is ib1");
