@@ -20,10 +20,11 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-/* ---- tables of other numbers ---- */
+/* ---- tables with other numbers ---- */
 
-/* TRUE if the table cannot be used: the kernel, ib-hook or another program uses it. In a shared table, each program's
- * routes would also decide about the other's packets. */
+/* TRUE if the table cannot be used: its number is one of the kernel's range, ib-hook uses it, a foreign rule leads to
+ * it, or it has foreign routes. In a shared table, each program's routes would also decide about the other's packets.
+ * Foreign routes through this NIC alone do not count. */
 static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     if (table <= IBH_TABLE_LOCAL || table == IBH_TABLE_SPREAD || ibh_rails_nic_by_table(rails, table) ||
@@ -69,17 +70,17 @@ static GPtrArray *choose(GString *out, const IbhRails *rails)
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         g_autofree char *name = ibh_text_printable(nic->link->name), *why = ibh_nic_why(nic);
         g_autofree char *no_rail = ibh_text_printable(why);
-        const char *never = nic->status != IBH_NIC_RAIL             ? no_rail
-                            : !ibh_render_is_plain(nic->link->name) ? "its name cannot stand in such a file"
-                                                                    : NULL;
+        const char *why_not = nic->status != IBH_NIC_RAIL             ? no_rail
+                              : !ibh_render_is_plain(nic->link->name) ? "its name cannot stand in such a file"
+                                                                      : NULL;
 
         if (!ibh_nic_is_selected(nic, rails->only))
             continue;
-        if (!never)
+        if (!why_not)
             g_ptr_array_add(chosen, nic);
-        if (never && (nic->rank || rails->only))
-            g_string_append_printf(out, "#\n# Nothing of %s is in this output: %s\n", name, never);
-        else if (!never && !(nic->link->flags & IFF_UP))
+        if (why_not && (nic->rank || rails->only))
+            g_string_append_printf(out, "#\n# Nothing of %s is in this output: %s\n", name, why_not);
+        else if (!why_not && !(nic->link->flags & IFF_UP))
             g_string_append_printf(out, "#\n# %s is down, so its routes are not known now\n", name);
     }
     if (!chosen->len)
@@ -116,13 +117,14 @@ static const char native_why[] =
 
 /* ---- the table ---- */
 
-/* The templates of a format for a rail. Routes come first; each family has its own part, or (`both`) the two share one.
- * Text in braces is left out if its value is missing; fill_template() has the values. */
+/* In which words a format writes the metrics of a route. */
 typedef enum { WORDS_OF_IP, WORDS_OF_NETWORKD, WORDS_OF_NMCLI, N_WORDS } Words;
 
+/* The templates of a format for a rail. Routes come before rules. Each family has its own part; with `both`, the two
+ * families share a part. Text in braces is left out if its value is missing; fill_template() has the values. */
 typedef struct {
     const char *name, *why; /* why: the text before all; NULL if env.c writes the format */
-    Words words;            /* in which metrics are written */
+    Words words;
     gboolean both;
     /* `routes` and `rules`: the text before all routes or rules; `route` and `rule`: the text for each; "" for none. */
     const char *routes, *route, *rules, *rule;
@@ -203,7 +205,7 @@ static const char *const metrics[][N_WORDS] = {
     {"congctl", "TCPCongestionControlAlgorithm", NULL},
 };
 
-/* Returns the metrics in the words of a format, or NULL if the route has none. Appends to `lost` the metrics that the
+/* Returns the metrics in the words of a format; NULL if the route has none. Appends to `lost` the metrics that the
  * format cannot express. */
 static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
 {
@@ -279,7 +281,7 @@ static char *expand_name(gconstpointer of, const char *text)
     return value->value ? g_strdup_printf("%.*s%s%s", (int)(mark - text), text, value->value, mark + 1 + length) : NULL;
 }
 
-/* Writes the number for rt_tables, where a decimal number is read as signed. */
+/* Returns the number as rt_tables needs it: there, `ip` reads a decimal number as signed. */
 static char *write_table(guint32 table)
 {
     return g_strdup_printf(table > G_MAXINT32 ? "0x%x" : "%u", table);
