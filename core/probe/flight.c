@@ -26,9 +26,7 @@ static const struct {
     [IBH_ASK_WHO] = {2, 2, IBH_PROBE_TIMEOUT / 4},
 };
 
-/* TRUE if this question should be asked, and is not answered yet. IBH_ASK_WHO stays open, because more answers may
- * come.
- */
+/* TRUE if this question should be asked, and is not answered yet. IBH_ASK_WHO stays open: more answers may come. */
 static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
 {
     const IbhProbeHop *hop = pair->hop;
