@@ -239,8 +239,13 @@ int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair)
         pair->rdma = IBH_RDMA_FILTERED;
         return EPERM;
     }
-    if (*asker < 0 && (*asker = start_asker(prober->probe)) < 0)
+    if (*asker < 0)
+        *asker = start_asker(prober->probe);
+    if (*asker < 0) { /* if the pair had no result, the report would say that the process hangs */
+        pair->rdma = IBH_RDMA_REFUSED;
+        pair->rdma_error = EAGAIN;
         return EAGAIN;
+    }
     (void)send(*asker, &i, sizeof i,
                MSG_DONTWAIT | MSG_NOSIGNAL); /* if this fails, the child does not tell that it began */
     return 0;
