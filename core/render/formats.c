@@ -95,13 +95,12 @@ static void put_sysctls(GString *out, const IbhRails *rails, const IbhNic *nic)
 {
     const gboolean sets = nic->status == IBH_NIC_RAIL && nic->settings.arp != IBH_ARP_KEEP;
 
-    for (int key = 0; key <= IBH_SYSCTL_ARP_IGNORE; key++) {
-        const int value = ibh_want_sysctl(rails, nic, (IbhSysctl)key);
+    for (IbhSysctl key = IBH_SYSCTL_RP_FILTER; key < IBH_N_SYSCTLS; key++) {
+        const int value = ibh_want_sysctl(rails, nic, key);
 
         if ((value != nic->base[key] || (sets && value)) && ibh_nic_is_selected(nic, rails->only) &&
             ibh_render_is_plain(nic->link->name))
-            g_string_append_printf(out, "#   net/ipv4/conf/%s/%s = %d\n", nic->link->name,
-                                   ibh_sysctl_name((IbhSysctl)key), value);
+            g_string_append_printf(out, "#   net/ipv4/conf/%s/%s = %d\n", nic->link->name, ibh_sysctl_name(key), value);
     }
 }
 
@@ -296,8 +295,8 @@ static void fill_template(GString *out, const char *template, const Line *line)
     const IbhPrefix *to = route ? &route->dst : rule && rule->to.length ? &rule->to : NULL;
     const IbhIp *ip = rule ? &rule->from.ip : route && route->gateway.family != AF_UNSPEC ? &route->gateway : NULL;
     const guint32 table = route ? route->table : rule ? rule->table : 0, distance = line->distance;
-    const char *iface = nic->link->name, *six = line->family == AF_INET6 ? "6" : "",
-               *file = find_connection(line->facts, nic, "systemd-networkd"),
+    const gboolean six = line->family == AF_INET6;
+    const char *iface = nic->link->name, *file = find_connection(line->facts, nic, "systemd-networkd"),
                *netplan = find_connection(line->facts, nic, "netplan"),
                *connection = find_connection(line->facts, nic, "NetworkManager");
     g_autofree char *safe = ibh_text_printable(connection ? connection : iface), *text = NULL;
@@ -306,8 +305,8 @@ static void fill_template(GString *out, const char *template, const Line *line)
     char address[IBH_IP_STRLEN], prefix[IBH_PREFIX_STRLEN];
     const Value values[] = {
         {"nic", g_strdup(iface)},
-        {"family", g_strdup(six[0] ? six : "4")},
-        {"six", g_strdup(six)},
+        {"family", g_strdup(six ? "6" : "4")},
+        {"six", g_strdup(six ? "6" : "")},
         {"connection", ibh_text_shell_word(safe)},
         {"generated", g_strdup(generated)},
         {"file", file      ? ibh_text_printable(file)
@@ -408,7 +407,7 @@ char *ibh_render(const char *name, const IbhRails *rails, const IbhFacts *facts,
         ibh_render_env(out, rails, fabric);
         return g_string_free(out, FALSE);
     }
-    if (line.format->route[0]) {
+    if (line.format->route[0]) { /* a manager's format, and not rt_tables, which has no routes */
         g_string_append(out, native_why);
         IBH_EACH_POINTER (const IbhNic, nic, rails->nics)
             put_sysctls(out, rails, nic);
