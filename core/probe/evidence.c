@@ -113,7 +113,10 @@ gboolean ibh_probe_take_reply(IbhProbe *probe, const IbhPacket *reply, gint64 no
     }
     pair->doubled |= echo->seen == reply->ifindex;
     echo->seen = echo->seen == right ? right : reply->ifindex;
-    *(reply->ifindex == right ? &pair->sender : &pair->strayed) = reply->sender;
+    if (reply->ifindex == right)
+        pair->sender = reply->sender;
+    else
+        pair->strayed = reply->sender;
     return TRUE;
 }
 
@@ -134,8 +137,12 @@ static void hear_damaged(IbhProbe *probe, const IbhPacket *reply)
         sum = ibh_probe_sum((guint32)reply->length + IPPROTO_ICMPV6, reply->from.bytes, 16);
         sum = ibh_probe_sum(sum, reply->to.bytes, 16);
     }
-    if (wrong <= DAMAGED && ibh_probe_sum(sum, reply->icmp, reply->length) != 0xffff)
-        *(reply->length > IBH_PROBE_PACKET ? &pair->mtu.mangled : &pair->mangled) = TRUE;
+    if (wrong > DAMAGED || ibh_probe_sum(sum, reply->icmp, reply->length) == 0xffff)
+        return;
+    if (reply->length > IBH_PROBE_PACKET)
+        pair->mtu.mangled = TRUE;
+    else
+        pair->mangled = TRUE;
 }
 
 /* ---- what this host sends ---- */
@@ -302,8 +309,7 @@ guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp)
 
 /* Each ARP packet claims its sender's address: the kernel also updates entries from requests, and from replies that
  * nobody asked for. A reply answers this host if its target is one of our addresses, or 0.0.0.0, as after a question
- * that named no sender (RFC 5227). But a reply whose target is the address that it claims only announces this address.
- */
+ * that named no sender (RFC 5227). But a reply whose target is the address that it claims only announces it. */
 static void hear_arp(IbhProbe *probe, const IbhHeard *heard)
 {
     const IbhIp none = {.family = AF_INET};

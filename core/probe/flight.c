@@ -102,9 +102,10 @@ static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
     const guint tries = pair->tries[IBH_ASK_ECHO], count = flight->probe->count;
     const gboolean is_held = !pair->received && !pair->left && !(hop && hop->asks);
     const gint64 end = pair->until[IBH_ASK_ECHO] + (is_held ? ONE_QUESTION : IBH_PROBE_TIMEOUT);
+    const gboolean needs_extra = is_held && tries == count && now >= end && hop && hop->in_table;
 
     shot->number = tries;
-    if (tries < count || (now >= end && tries == count && hop && hop->in_table && is_held))
+    if (tries < count || needs_extra)
         return TRUE;
     if (pair->received < pair->sent && now < end) {
         *ret_due = MIN(*ret_due, end);
@@ -146,7 +147,8 @@ static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
  * have begun take turns, until one has something to send. */
 gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint64 *ret_due)
 {
-    for (IbhProbePair *pair; (pair = ibh_probe_pair(flight->probe, flight->begun)); flight->begun++) {
+    for (; flight->begun < flight->probe->pairs->len; flight->begun++) {
+        IbhProbePair *pair = ibh_probe_pair(flight->probe, flight->begun);
         const int family = ibh_probe_family(pair);
         const gboolean takes = ibh_probe_takes_entry(pair);
 

@@ -172,10 +172,12 @@ void ibh_probe_find_hops(IbhProbe *probe)
         const IbhLookup *route = &pair->route;
         const IbhLink *link = ibh_probe_link(pair);
         const gboolean is_way = !route->error && route->oif == link->ifindex;
-        const IbhIp *ip = is_way && route->gateway.family                           ? &route->gateway
-                          : pair->on_link || (is_way && route->type == RTN_UNICAST) ? &route->to
-                                                                                    : NULL;
+        const IbhIp *ip = NULL;
 
+        if (is_way && route->gateway.family)
+            ip = &route->gateway;
+        else if (pair->on_link || (is_way && route->type == RTN_UNICAST))
+            ip = &route->to;
         pair->hop = ip ? intern_hop(probe, link, ip, FALSE) : NULL;
     }
     IBH_EACH_SOURCE (source, probe)
@@ -339,8 +341,9 @@ gboolean ibh_probe_is_direct(const IbhProbePair *pair)
 IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip)
 {
     guint i = GPOINTER_TO_UINT(g_hash_table_lookup(probe->numbers, ip));
+    IbhProbePair *pair = ibh_probe_pair(probe, i);
 
-    for (IbhProbePair *pair; (pair = ibh_probe_pair(probe, i)) && ibh_ip_equal(&pair->route.to, ip); i++) {
+    for (; pair && ibh_ip_equal(&pair->route.to, ip); pair = ibh_probe_pair(probe, ++i)) {
         if (ibh_probe_link(pair)->ifindex == ifindex)
             return pair;
     }

@@ -11,8 +11,10 @@ gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact)
     const gpointer key = GUINT_TO_POINTER((guint)ifindex * IBH_N_FACTS + fact);
     gint64 *value = g_hash_table_lookup(probe->facts, key);
 
-    if (!value)
-        g_hash_table_insert(probe->facts, key, value = g_new0(gint64, 1));
+    if (!value) {
+        value = g_new0(gint64, 1);
+        g_hash_table_insert(probe->facts, key, value);
+    }
     return value;
 }
 

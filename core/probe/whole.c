@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Names the peers that no rail asked, with the reason of the last rail. Without this finding, these peers
- * would seem reachable. */
+/* Names the peers that no rail asked, with the reason of the last rail. Without this finding, these peers would
+ * seem reachable. */
 static void report_unasked(IbhProbe *probe)
 {
     const guint n = probe->peers->len;
