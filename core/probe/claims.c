@@ -167,9 +167,9 @@ static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
  * sender is unknown, as with IPoIB.
  *
  * In IPv4, an answer does not say that it comes from a proxy. But a proxy answers only questions that name their
- * sender, and another host with the same address answers all questions. A NIC of this host that answers for the address
- * of another NIC matters only if it is not a rail, and the question named no sender. If arp_filter is on for this NIC,
- * the answer proves nothing, because arp_filter does not drop such questions. */
+ * sender, and another host with the same address answers all questions. If a NIC of this host answers for the address
+ * of another NIC, the answer matters only if the first NIC is not a rail, and the question named no sender. But if that
+ * NIC has arp_filter, the answer proves nothing, because arp_filter does not look at questions without a sender. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
     const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;
@@ -189,10 +189,9 @@ void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim
     }
     IBH_EACH_WIRE (hop, probe, &claim->from) {
         IbhProbeClaim *known = ibh_hop_claim(hop, &claim->lladdr);
+        const gboolean matters = hop->is_own ? !own || is_beside_rails : !own && hop->link->ifindex == ifindex;
 
-        if (hop->is_own ? own && !is_beside_rails : own || hop->link->ifindex != ifindex)
-            continue;
-        if (claim->lladdr.len != hop->link->lladdr_len)
+        if (!matters || claim->lladdr.len != hop->link->lladdr_len)
             continue;
         hop->is_answered |= is_answer && !hop->asker;
         if (!known && hop->n_claims < IBH_PROBE_CLAIMS) {

@@ -4,9 +4,9 @@
  * reads the result. It believes:
  *
  *   an echo reply or the answer to a SYN that has the cookie of a pair, which only packets of this pair contain;
- *   an ICMP error that quotes such a packet, unless it came from another host than the pair's next hop;
+ *   an ICMP error that quotes an echo of a pair, unless the error came from another host than the pair's next hop;
  *   an ARP packet or an advertisement, unless it names another hardware address than the one that the frame comes from:
- *   then the sender forges the claim, which says nothing about the host that it names.
+ *   then the sender forges the claim, which says nothing about the host that the claim names.
  *
  * IPoIB does not tell the sender of a frame, and a virtual router may send from its own NIC: both are believed.
  */
@@ -32,7 +32,7 @@
 #define DAMAGED 4        /* if more bytes of the cookie are wrong, the packet is not a reply to us */
 #define ADVERTISEMENT 24 /* bytes of an advertisement or solicitation before its options */
 #define SOLICITED 0x40   /* flag of an advertisement: it answers a solicitation */
-#define OVERRIDES 0x20   /* flag of an advertisement: the sender is no proxy and the address not anycast */
+#define OVERRIDES 0x20   /* flag of an advertisement; a proxy clears it, and so does each host of an anycast address */
 
 gsize ibh_icmp_offset(const guint8 *bytes, gsize length)
 {
@@ -50,14 +50,18 @@ static IbhProbePair *find_request(const IbhProbe *probe, const IbhPacket *reply,
     const gboolean six = reply->from.family == AF_INET6;
     const guint8 *icmp = reply->icmp;
     guint8 head[IBH_PROBE_PACKET];
+    IbhProbePair *pair = reply->length < IBH_PROBE_PACKET ? NULL : ibh_probe_pair(probe, ibh_get32(icmp + 24));
+    gboolean may_be_sent;
     guint number;
-    IbhProbePair *pair;
 
-    if (reply->length < IBH_PROBE_PACKET || !(pair = ibh_probe_pair(probe, ibh_get32(icmp + 24))))
+    if (!pair)
         return NULL;
     number = *ret_number = ibh_get32(icmp + 28);
-    if (number & IBH_PROBE_SIZED ? (number & ~IBH_PROBE_SIZED) > ibh_probe_full_size(pair)
-                                 : number >= probe->count || !pair->echoes[number].sent_at)
+    if (number & IBH_PROBE_SIZED)
+        may_be_sent = (number & ~IBH_PROBE_SIZED) <= ibh_probe_full_size(pair);
+    else
+        may_be_sent = number < probe->count && pair->echoes[number].sent_at;
+    if (!may_be_sent)
         return NULL;
     if ((!reply->is_fragment && reply->length + reply->cut != ibh_probe_length(number, six)) ||
         !ibh_ip_equal(&reply->from, ibh_probe_peer(pair)) || !ibh_ip_equal(&reply->to, &pair->route.from))
@@ -109,7 +113,10 @@ gboolean ibh_probe_take_reply(IbhProbe *probe, const IbhPacket *reply, gint64 no
     }
     pair->doubled |= echo->seen == reply->ifindex;
     echo->seen = echo->seen == right ? right : reply->ifindex;
-    *(reply->ifindex == right ? &pair->sender : &pair->strayed) = reply->sender;
+    if (reply->ifindex == right)
+        pair->sender = reply->sender;
+    else
+        pair->strayed = reply->sender;
     return TRUE;
 }
 
@@ -130,13 +137,18 @@ static void hear_damaged(IbhProbe *probe, const IbhPacket *reply)
         sum = ibh_probe_sum((guint32)reply->length + IPPROTO_ICMPV6, reply->from.bytes, 16);
         sum = ibh_probe_sum(sum, reply->to.bytes, 16);
     }
-    if (wrong <= DAMAGED && ibh_probe_sum(sum, reply->icmp, reply->length) != 0xffff)
-        *(reply->length > IBH_PROBE_PACKET ? &pair->mtu.mangled : &pair->mangled) = TRUE;
+    if (wrong > DAMAGED || ibh_probe_sum(sum, reply->icmp, reply->length) == 0xffff)
+        return;
+    if (reply->length > IBH_PROBE_PACKET)
+        pair->mtu.mangled = TRUE;
+    else
+        pair->mangled = TRUE;
 }
 
 /* ---- what this host sends ---- */
 
-/* Notes that one of our echoes leaves. Address translation changes its addresses, but not its cookie. */
+/* Notes that one of our echoes leaves. Address translation may change its addresses and its identifier, but not the
+ * part of the cookie behind the tag. */
 static void hear_request(IbhProbe *probe, const IbhPacket *packet)
 {
     const guint8 *icmp = packet->icmp;
@@ -189,8 +201,8 @@ static gboolean is_quote(const IbhProbePair *pair, const guint8 *quote, gsize le
     return FALSE;
 }
 
-/* FALSE if the frame came from another host than the next hop. TRUE also if nothing tells: the sender or the next hop's
- * hardware address is unknown, or a virtual router claims the address, and may send from its own NIC. */
+/* FALSE if the frame came from another host than the next hop. TRUE also if that is not known: the sender or the next
+ * hop's hardware address is unknown, or a virtual router, which may send from its own NIC, claims the address. */
 static gboolean may_be_from(IbhProbeHop *hop, const IbhLladdr *sender)
 {
     if (!sender->len || !hop || (!hop->n_claims && !hop->entry.len))
@@ -198,7 +210,8 @@ static gboolean may_be_from(IbhProbeHop *hop, const IbhLladdr *sender)
     return ibh_hop_has_virtual(hop) || ibh_hop_has(hop, sender) || ibh_lladdr_equal(sender, &hop->entry);
 }
 
-/* Takes an ICMP error of another host that quotes one of our echoes with its IP header. */
+/* Takes an ICMP error (too long, unreachable, time exceeded) of another host, which quotes one of our echoes with its
+ * IP header. */
 static void hear_error(IbhProbe *probe, const IbhPacket *error)
 {
     const int family = error->from.family;
@@ -255,17 +268,17 @@ static void hear_tcp(IbhProbe *probe, const IbhPacket *packet, const guint8 *seg
 
 const char *ibh_probe_syn_why(const IbhProbePair *pair)
 {
+    const gboolean is_known = pair->syn_sender.len && pair->hop && pair->hop->lladdr.len;
+
     if (pair->syn == IBH_SYN_SILENT)
         return "no answer to a TCP SYN (a firewall?)";
-    return pair->syn == IBH_SYN_ANSWERED && !(pair->syn_sender.len && pair->hop && pair->hop->lladdr.len)
-               ? "the kernel tells no hardware addresses"
-               : NULL;
+    return pair->syn == IBH_SYN_ANSWERED && !is_known ? "the kernel tells no hardware addresses" : NULL;
 }
 
 /* ---- ARP and neighbour discovery ---- */
 
-/* Notes that this host asks for an address, or that a host on the wire claims one. Ignores claims that come in through
- * NICs that do not probe: these NICs may be in other networks with the same addresses. */
+/* Notes that this host asks for an address, or that a host on the wire claims an address. Ignores claims that come in
+ * through NICs that do not probe: these NICs may be in other networks with the same addresses. */
 static void hear_neighbour(IbhProbe *probe, const IbhHeard *heard, gboolean is_question, IbhArpClaim *claim)
 {
     const int ifindex = heard->ifindex;
@@ -294,9 +307,9 @@ guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp)
     return ibh_get16(frame + 6);
 }
 
-/* Each ARP packet claims its sender's address, because the kernel also believes requests, and replies that nobody asked
- * for. A reply answers this host if its target is one of our addresses, or 0.0.0.0 if the question named no sender
- * (RFC 5227); but not if its target is the address that it claims: it only announces this address. */
+/* Each ARP packet claims its sender's address: the kernel also updates entries from requests, and from replies that
+ * nobody asked for. A reply answers this host if its target is one of our addresses, or 0.0.0.0, as after a question
+ * that named no sender (RFC 5227). But a reply whose target is the address that it claims only announces it. */
 static void hear_arp(IbhProbe *probe, const IbhHeard *heard)
 {
     const IbhIp none = {.family = AF_INET};

@@ -5,18 +5,20 @@
 #include <sys/socket.h>
 
 #define LEAST 1280 /* the least MTU of IPv6 links: a rail whose MTU is not larger needs no test */
-/* The kernel repeats a question for a hardware address after a second. */
+/* By default, the kernel repeats a question for a hardware address after a second. */
 #define ONE_QUESTION (G_USEC_PER_SEC * 11 / 10)
 
 /* MTUs that networks use. The report names the largest size that passes. */
 static const guint usual[] = {576, 1280, 1400, 1450, 1492, 1500, 2044, 4092, 4096, 8192, 9000};
+
+#define FULL_TRIES 2 /* how many large echoes have the full size */
 
 static const struct {
     guint tries;     /* how often the question is sent */
     guint burst;     /* after so many tries, the next ones do not wait for an answer */
     gint64 patience; /* how long to wait for the answer to a try */
 } asks[IBH_N_ASKS] = {
-    [IBH_ASK_SIZE] = {G_N_ELEMENTS(usual) + 3, 2, IBH_PROBE_TIMEOUT},
+    [IBH_ASK_SIZE] = {FULL_TRIES + 1 + G_N_ELEMENTS(usual), FULL_TRIES, IBH_PROBE_TIMEOUT},
     [IBH_ASK_SYN] = {2, 2, IBH_PROBE_TIMEOUT / 4},
     /* the kernel repeats a request only after six seconds, so --probe sends new ones */
     [IBH_ASK_RDMA] = {3, 3, IBH_PROBE_TIMEOUT},
@@ -24,7 +26,7 @@ static const struct {
     [IBH_ASK_WHO] = {2, 2, IBH_PROBE_TIMEOUT / 4},
 };
 
-/* TRUE if this question should be asked, and is not answered yet; of IBH_ASK_WHO, also if more answers may come. */
+/* TRUE if this question should be asked, and is not answered yet. IBH_ASK_WHO stays open: more answers may come. */
 static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
 {
     const IbhProbeHop *hop = pair->hop;
@@ -49,24 +51,35 @@ static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
     }
 }
 
-/* Returns TRUE if `shot` should be sent now. Returns FALSE if the question waits, and then lowers *ret_due to the end
- * of the wait, if that is earlier; or if it is unwanted, answered or given up, and then leaves *ret_due alone. */
+/* Returns the size of a large echo; 0 if this try should be skipped. The full size comes twice, as one packet may get
+ * lost; then the size that a host on the way accepts; then usual sizes. */
+static guint size_of_try(const IbhProbePair *pair, guint try)
+{
+    const guint full = ibh_probe_full_size(pair);
+    guint size;
+
+    if (try < FULL_TRIES)
+        return full;
+    size = try == FULL_TRIES ? pair->mtu.limit : usual[try - FULL_TRIES - 1];
+    return size < full ? size : 0;
+}
+
+/* Returns TRUE if `shot` should be sent now. If the question has to wait, returns FALSE, and lowers *ret_due to the end
+ * of the wait, if that is earlier. If the question is unwanted, answered or given up, only returns FALSE. */
 static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
     const IbhProbeAsk ask = shot->ask;
-    const guint full = ibh_probe_full_size(pair),
-                most = ask == IBH_ASK_WHO && pair->hop && ibh_hop_has_answer(pair->hop) ? 1 : asks[ask].tries;
+    const guint most = ask == IBH_ASK_WHO && pair->hop && ibh_hop_has_answer(pair->hop) ? 1 : asks[ask].tries;
     guint *tries = &pair->tries[ask];
 
     if (!is_open(pair, ask))
         return FALSE;
     for (; *tries < most && (!*tries || *tries >= asks[ask].burst || now >= pair->until[ask]); ++*tries) {
-        /* the full size twice, as one packet may get lost; then what a host on the way accepts; then usual sizes */
-        const guint size = *tries < 2 ? full : *tries == 2 ? pair->mtu.limit : usual[*tries - 3];
+        const guint size = ask == IBH_ASK_SIZE ? size_of_try(pair, *tries) : 0;
 
         shot->number = ask == IBH_ASK_FREE ? IBH_PROBE_FREE : IBH_PROBE_SIZED | size;
-        if (ask != IBH_ASK_SIZE || *tries < 2 || (size && size < full)) /* or else skip this size */
+        if (ask != IBH_ASK_SIZE || size)
             return TRUE;
     }
     if (now < pair->until[ask])
@@ -89,9 +102,10 @@ static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
     const guint tries = pair->tries[IBH_ASK_ECHO], count = flight->probe->count;
     const gboolean is_held = !pair->received && !pair->left && !(hop && hop->asks);
     const gint64 end = pair->until[IBH_ASK_ECHO] + (is_held ? ONE_QUESTION : IBH_PROBE_TIMEOUT);
+    const gboolean needs_extra = is_held && tries == count && now >= end && hop && hop->in_table;
 
     shot->number = tries;
-    if (tries < count || (now >= end && tries == count && hop && hop->in_table && is_held))
+    if (tries < count || needs_extra)
         return TRUE;
     if (pair->received < pair->sent && now < end) {
         *ret_due = MIN(*ret_due, end);
@@ -133,7 +147,8 @@ static gboolean take_turn(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *
  * have begun take turns, until one has something to send. */
 gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint64 *ret_due)
 {
-    for (IbhProbePair *pair; (pair = ibh_probe_pair(flight->probe, flight->begun)); flight->begun++) {
+    for (; flight->begun < flight->probe->pairs->len; flight->begun++) {
+        IbhProbePair *pair = ibh_probe_pair(flight->probe, flight->begun);
         const int family = ibh_probe_family(pair);
         const gboolean takes = ibh_probe_takes_entry(pair);
 
@@ -166,12 +181,12 @@ void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gb
         pair->hop->questions++;
         pair->hop->asker = pair;
         if (pair->received && tries == asks[ask].tries)
-            pair->until[ask] = now + IBH_PROBE_PROXY_WAIT; /* the peer may be a proxy, which answers late */
+            pair->until[ask] = now + IBH_PROBE_PROXY_WAIT; /* a proxy may answer for the hop, and answers late */
     }
     if (ask == IBH_ASK_ECHO) {
         pair->at = now + (tries < flight->probe->count ? IBH_PROBE_INTERVAL : 0);
     } else if (ask == IBH_ASK_SIZE) { /* a packet that could not be sent counts as one that did not pass */
-        pair->mtu.failed |= tries == 2;
+        pair->mtu.failed |= tries == FULL_TRIES;
     } else if (!sent) {
         pair->tries[ask] = asks[ask].tries;
         pair->until[ask] = now;

@@ -34,8 +34,10 @@ static IbhCause find_two_hosts(const IbhProbePair *pair)
 
         if (other->is_own || ibh_ip_equal(&other->ip, &pair->hop->ip) || !n_theirs)
             continue;
-        for (guint i = 0; i < n * n_theirs; i++)
-            shared += ibh_lladdr_equal(&mine[i % n], &theirs[i / n]) ? 1 : 0;
+        for (guint i = 0; i < n; i++) {
+            for (guint k = 0; k < n_theirs; k++)
+                shared += ibh_lladdr_equal(&mine[i], &theirs[k]) ? 1 : 0;
+        }
         is_compared = TRUE;
         is_mixed |= shared > 1;
         /* one hardware address claims the other address alone, as with hosts that share virtual addresses */
@@ -46,8 +48,8 @@ static IbhCause find_two_hosts(const IbhProbePair *pair)
     return is_compared && !is_mixed ? IBH_PEER_TWO : IBH_PEER_MANY;
 }
 
-/* Finds out why a hardware address answers each question twice. If two hosts have this hardware address, both get the
- * question, but a switch delivers an echo to one of them only. A wire that doubles frames also doubles replies to
+/* If a hardware address answers each question twice, finds out why. If two hosts have this hardware address, both get
+ * the question, but a switch delivers an echo to one of them only. A wire that doubles frames also doubles replies to
  * echoes. */
 static IbhCause find_twin(const IbhProbePair *pair)
 {
@@ -79,7 +81,7 @@ static IbhCause find_entry(const IbhProbePair *pair)
     if (!hop || hop->forged)
         return IBH_CAUSE_NONE;
     is_answered = ibh_hop_has_answer(hop);
-    /* not certain if claims may be missing, or if a virtual router may send from its own NIC */
+    /* claims prove nothing if some may be missing, or if a virtual router may have replied from its own NIC */
     is_certain = is_answered && hop->n_claims < IBH_PROBE_CLAIMS && !(has_virtual(hop) && pair->received);
     if (is_certain && hop->fixed && hop->lladdr.len && !ibh_hop_claim(hop, &hop->lladdr))
         return IBH_ENTRY_FIXED;
@@ -205,7 +207,7 @@ static IbhCause find_way(const IbhProbePair *pair, IbhCause loss)
 {
     const IbhLookup *route = &pair->route;
 
-    if (loss == IBH_LOSS_OURS || !ibh_nic_is_usable(pair->nic)) /* the cause of the loss says so already */
+    if (loss == IBH_LOSS_OURS || !ibh_nic_is_usable(pair->nic)) /* the finding about the loss is enough */
         return IBH_CAUSE_NONE;
     if (route->error)
         return IBH_WAY_NONE;
@@ -330,8 +332,8 @@ gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair)
     return pair->probe->rdma && (pair->rdma == IBH_RDMA_UNASKED || pair->rdma >= IBH_RDMA_NO_WAY);
 }
 
-/* Each new request begins with the first step again. That step says less than how far the last request came, so it is
- * ignored. */
+/* Each new request begins with the first step again. A step below the one that the last request reached says nothing
+ * new, so it is ignored, unless it failed. */
 gboolean ibh_probe_take_rdma(IbhProbe *probe, guint i, IbhCause cause, int error)
 {
     IbhProbePair *pair = ibh_probe_pair(probe, i);

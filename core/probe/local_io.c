@@ -116,8 +116,10 @@ static gint64 sum_counters(const char *text, const char *begin)
         const guint n = g_strv_length(names), n_values = g_strv_length(values);
 
         for (guint k = 0; k < n; k++) {
-            if (g_str_has_prefix(names[k], begin) && (!k || k < n_values))
-                sum += g_ascii_strtoll(k ? values[k] : names[n - 1], NULL, 10);
+            const char *value = k == 0 ? names[n - 1] : k < n_values ? values[k] : NULL;
+
+            if (value && g_str_has_prefix(names[k], begin))
+                sum += g_ascii_strtoll(value, NULL, 10);
         }
     }
     return sum;

@@ -10,8 +10,9 @@
 
 /* ---- who is asked, from where ---- */
 
-/* Returns the NIC's address in the peer's subnet. If the NIC has none, returns NULL without `any`; with `any`, its
- * first address of the peer's family that has a subnet, or else the first that has none. */
+/* Returns the NIC's address in the peer's subnet. If the NIC has none and `any` is set, returns its first address of
+ * the peer's family that has a subnet, or else the first that has none; otherwise NULL. Addresses for which another NIC
+ * has the rules do not count. */
 static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const IbhIp *peer, gboolean any)
 {
     const IbhAddress *fallback = NULL;
@@ -63,20 +64,21 @@ static void number_peer(IbhProbe *probe, const IbhIp *ip)
     g_hash_table_insert(probe->numbers, g_memdup(ip, sizeof *ip), GUINT_TO_POINTER(probe->pairs->len));
 }
 
-/* Makes the pairs of a peer. The rails that have the peer's subnet ask the peer; if no rail has it, all rails ask,
- * through a gateway. */
+/* Makes the pairs of a peer. The rails that have the peer's subnet ask the peer. If no rail has it, all rails with an
+ * address of the peer's family ask, usually through a gateway. */
 static void make_pairs(IbhProbe *probe, guint peer)
 {
     const IbhIp *ip = &g_array_index(probe->peers, IbhIp, peer);
-    gboolean any = TRUE;
+    gboolean is_beyond = TRUE; /* no rail has the peer's subnet */
     guint rail = 0;
 
     number_peer(probe, ip);
     IBH_EACH_RAIL (nic, probe)
-        any &= !find_source(probe, nic, ip, FALSE);
+        is_beyond &= !find_source(probe, nic, ip, FALSE);
     IBH_EACH_RAIL (nic, probe) {
-        const IbhIp *source = find_source(probe, nic, ip, any);
-        IbhProbePair pair = {.probe = probe, .nic = nic, .peer = peer, .on_link = !any, .rtt = -1, .route.to = *ip};
+        const IbhIp *source = find_source(probe, nic, ip, is_beyond);
+        IbhProbePair pair = {
+            .probe = probe, .nic = nic, .peer = peer, .on_link = !is_beyond, .rtt = -1, .route.to = *ip};
 
         pair.rail = rail++;
         if (!source) {
@@ -91,9 +93,9 @@ static void make_pairs(IbhProbe *probe, guint peer)
     }
 }
 
-/* Returns why a rail does not ask a peer; NULL if it asks. For peers beyond the subnets of a rail without a gateway of
- * its own, the main table decides, and rightly chooses another NIC. If main has a route through another rail's gateway
- * that is longer than this rail's own route, an administrator wants it. */
+/* Returns why a rail does not ask a peer; NULL if it asks. If a rail has no gateway of its own, the main table decides
+ * about peers beyond the rail's subnets, and rightly chooses another NIC. If main has a route through another rail's
+ * gateway that is longer than this rail's remote=, an administrator wants that route. */
 static char *why_left_to_main(const IbhProbePair *pair)
 {
     const IbhRails *rails = pair->probe->rails;
@@ -170,10 +172,12 @@ void ibh_probe_find_hops(IbhProbe *probe)
         const IbhLookup *route = &pair->route;
         const IbhLink *link = ibh_probe_link(pair);
         const gboolean is_way = !route->error && route->oif == link->ifindex;
-        const IbhIp *ip = is_way && route->gateway.family                           ? &route->gateway
-                          : pair->on_link || (is_way && route->type == RTN_UNICAST) ? &route->to
-                                                                                    : NULL;
+        const IbhIp *ip = NULL;
 
+        if (is_way && route->gateway.family)
+            ip = &route->gateway;
+        else if (pair->on_link || (is_way && route->type == RTN_UNICAST))
+            ip = &route->to;
         pair->hop = ip ? intern_hop(probe, link, ip, FALSE) : NULL;
     }
     IBH_EACH_SOURCE (source, probe)
@@ -212,7 +216,7 @@ static char *why_unfinished(const IbhProbePair *pair)
     return pair->step != IBH_STEP_GONE ? g_strdup("interrupted") : NULL;
 }
 
-/* Such a pair may lack replies only because the signal came early, so it gets no verdict. */
+/* An unfinished pair may lack replies only because the signal came early, so it gets no verdict. */
 void ibh_probe_take_out_unfinished(IbhProbe *probe)
 {
     take_out(probe, why_unfinished, probe->unfinished);
@@ -221,7 +225,8 @@ void ibh_probe_take_out_unfinished(IbhProbe *probe)
 /* ---- a probe ---- */
 
 /* Adds each address once. A list of all hosts of a fabric contains this host. --probe sends no echoes to this host's
- * own addresses (for example a VIP on lo), but asks for them, because another host may have them, too. */
+ * own addresses (for example a VIP on lo). But a rail that has the subnet of such an address asks for the address,
+ * because another host may have it, too. */
 static void add_peers(IbhProbe *probe, const GArray *peers)
 {
     IBH_EACH (const IbhIp, ip, peers) {
@@ -229,7 +234,7 @@ static void add_peers(IbhProbe *probe, const GArray *peers)
 
         if (g_hash_table_contains(probe->numbers, ip))
             continue;
-        number_peer(probe, ip);
+        number_peer(probe, ip); /* here, only to find the address when it comes again */
         g_array_append_val(is_own ? probe->own : probe->peers, *ip);
     }
     for (guint i = 0; i < probe->peers->len; i++)
@@ -336,8 +341,9 @@ gboolean ibh_probe_is_direct(const IbhProbePair *pair)
 IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip)
 {
     guint i = GPOINTER_TO_UINT(g_hash_table_lookup(probe->numbers, ip));
+    IbhProbePair *pair = ibh_probe_pair(probe, i);
 
-    for (IbhProbePair *pair; (pair = ibh_probe_pair(probe, i)) && ibh_ip_equal(&pair->route.to, ip); i++) {
+    for (; pair && ibh_ip_equal(&pair->route.to, ip); pair = ibh_probe_pair(probe, ++i)) {
         if (ibh_probe_link(pair)->ifindex == ifindex)
             return pair;
     }

@@ -69,7 +69,8 @@ typedef struct {
 } IbhProbeClaim;
 
 /* The IP address of a peer, of a gateway or of this host, on the wire of one NIC. Keeps the claims of the address that
- * were heard on this wire (on any wire if the address is this host's), even claims that nobody asked for. */
+ * ibh_probe_take_claim() believes, even if nobody asked: those heard on this wire, or, if the address is this host's,
+ * those heard on any wire. */
 typedef struct IbhProbeHop IbhProbeHop;
 struct IbhProbeHop {
     const IbhLink *link;
@@ -79,8 +80,8 @@ struct IbhProbeHop {
     gboolean is_begun; /* a pair has begun to send packets to the address */
     gboolean in_table; /* the neighbour table had an entry for the address before a pair began */
     IbhLladdr entry;   /* the hardware address in that entry; length 0: unknown */
-    IbhLladdr lladdr;  /* the hardware address that packets go to now; length 0: unknown */
-    gboolean fixed;    /* `lladdr` comes from a permanent entry */
+    IbhLladdr lladdr;  /* the hardware address that the entry had after a pair began; length 0: unknown */
+    gboolean fixed;    /* `lladdr` comes from an entry that is permanent, or written by a control plane */
     /* The next two tell only what happened before --probe asked: its question may repair the kernel's entry. */
     gboolean asks;             /* the kernel asked for the hardware address */
     gboolean is_answered;      /* a host answered */
@@ -162,12 +163,13 @@ struct IbhProbePair {
     IbhProbeStep step;
     guint refusals;           /* how often a queue or the neighbour table was full */
     guint tries[IBH_N_ASKS];  /* how many tries are used up */
-    gint64 until[IBH_N_ASKS]; /* when to stop waiting for the answer to the last try; of echoes, when it was sent */
+    gint64 until[IBH_N_ASKS]; /* when to stop waiting for the answer to the last try; for echoes, when the last try was
+                                 sent */
     gint64 at;                /* send nothing before this time */
     /* stage: way */
     IbhLookup route;     /* the kernel's answer to a look-up that names no NIC */
     gboolean redirected; /* the gateway comes from an ICMP redirect, not from the route */
-    int free_ifindex;    /* the NIC where an echo left that is tied to no NIC; 0: none was seen to leave */
+    int free_ifindex;    /* the NIC where the echo that is tied to no NIC left; 0: it was not seen to leave */
     /* stages: question, answer, entry */
     IbhProbeHop *hop; /* the next hop of its packets: the peer or a gateway; NULL: unknown */
     /* stage: sent */
@@ -175,7 +177,7 @@ struct IbhProbePair {
     int sent, received;
     int send_error;         /* errno; 0: none */
     gboolean left;          /* an echo was seen to leave */
-    gboolean is_translated; /* the last one left with other addresses than the pair's */
+    gboolean is_translated; /* the last echo left with other addresses than the pair's */
     IbhIp leaves_from;      /* the source of the echo that left last */
     IbhIp leaves_to;        /* the destination of that echo */
     /* stages: reply, delivered, sender */
@@ -184,7 +186,7 @@ struct IbhProbePair {
     gboolean dropped; /* a reply came in, but was not delivered */
     gboolean doubled; /* a reply came in twice through one NIC */
     gboolean mangled; /* a reply to a small echo came in with a wrong checksum */
-    IbhIp refused_by; /* the host that sent an ICMP error about an echo; family 0: none did */
+    IbhIp refused_by; /* the host that sent an ICMP error about an echo, except "too long"; family 0: none did */
     guint8 icmp_type, icmp_code;
     int reply_ifindex; /* the NIC where replies came in; if several, one that is not the pair's own; 0: none */
     IbhLladdr sender;  /* the sender of the last reply that came in through the pair's NIC */
@@ -266,7 +268,7 @@ gboolean ibh_probe_is_direct(const IbhProbePair *pair);       /* TRUE if the nex
 const IbhLink *ibh_probe_link(const IbhProbePair *pair);      /* the NIC that its echoes are sent through */
 IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip); /* NULL if there is none */
 int ibh_probe_family(const IbhProbePair *pair);                                         /* 0: IPv4; 1: IPv6 */
-/* Returns the size of the largest packet that the NIC sends, with its IP header. */
+/* Returns the size of the largest packet that the NIC sends in the pair's family, with its IP header. */
 guint ibh_probe_full_size(const IbhProbePair *pair);
 
 IbhLladdr ibh_lladdr_from_bytes(const guint8 *bytes, guint length);
@@ -289,9 +291,9 @@ const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr
 /* Sets the gateway and NIC that the kernel uses. `used` is the answer to the look-up of the pair's route without
  * `match`. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used);
-/* Takes out pairs that the main table rightly sends through another NIC, or for which there is no route: with a peer
- * beyond the rail's subnets and remote=, if the rail has no gateway of its own; or with a peer for which main has a
- * longer route through another rail's gateway. Call it when the routes of all pairs are known. */
+/* Takes out pairs that the main table decides about. Either the peer is beyond the rail's subnets and remote=, the rail
+ * has no gateway of its own, and the kernel finds no route or another NIC; or main has a route to the peer through
+ * another rail's gateway that is longer than the rail's remote=. Call it when the routes of all pairs are known. */
 void ibh_probe_leave_to_main(IbhProbe *probe);
 /* After a signal, takes out the pairs that have no result. */
 void ibh_probe_take_out_unfinished(IbhProbe *probe);
@@ -321,7 +323,7 @@ typedef struct {
 typedef struct {
     IbhProbePair *pair;
     IbhProbeAsk ask;
-    guint number; /* of an echo: its number, or its size with IBH_PROBE_SIZED */
+    guint number; /* of an echo: its number, its size with IBH_PROBE_SIZED, or IBH_PROBE_FREE */
 } IbhShot;
 
 /* Begins pairs, and gives pairs their turns. Returns TRUE if `ret_shot` should be sent now, and FALSE if nothing
@@ -409,8 +411,8 @@ typedef struct {
 void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard);
 /* Returns the operation of an ARP packet of IPv4; 0 if the frame is something else. */
 guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp);
-/* Takes a claim that came in through this NIC. If the sender of the frame is not the hardware address that the claim
- * names, the claim is a forgery. */
+/* Takes a claim that came in through this NIC. Notes a forgery if the claim names another hardware address than the one
+ * that the frame comes from, unless the claim names a virtual router. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim);
 /* Returns a source of another NIC that can ask for this source's address, so that a proxy on the wire would answer;
  * NULL if there is none, and always in IPv6. */
@@ -434,7 +436,8 @@ gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact);
 /* Sets causes and findings, at the end of a run. */
 void ibh_probe_judge(IbhProbe *probe);
 gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause); /* TRUE if it has this cause */
-/* Lists the hosts that claim an address on any rail. Returns their number. */
+/* Lists the hardware addresses that claim an address on any rail, without those of virtual routers and proxies that
+ * prove no host of their own. Returns their number. */
 guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IBH_PROBE_HOSTS]);
 const char *ibh_probe_stage(const IbhProbePair *pair);   /* the first stage with a problem; NULL if there is none */
 GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: each code once */
@@ -446,7 +449,7 @@ char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more);
 
 /* Returns in words which kind of route makes the kernel return this errno; NULL if none does. */
 const char *ibh_probe_route_of_error(int error);
-/* Returns a copy of the text that belongs to the probe; NULL if the text is NULL. */
+/* Returns the text in memory of the probe, where equal texts are the same pointer; NULL if the text is NULL. */
 const char *ibh_probe_keep_text(const IbhProbe *probe, const char *text);
 
 /* Returns the text of a row with the pair's values in place of the words in braces; NULL if the text is NULL. Equal

@@ -64,7 +64,7 @@ static void tell_parent(const Asker *asker, guint32 pair, IbhCause cause, int er
  * 0 or an errno. No command waits for the network. */
 static int command(const Asker *asker, guint32 number, const void *in, gsize size, gsize answer_size)
 {
-    guint8 bytes[sizeof(struct rdma_ucm_cmd_hdr) + sizeof(struct rdma_ucm_connect)];
+    guint8 bytes[sizeof(struct rdma_ucm_cmd_hdr) + sizeof(struct rdma_ucm_connect)]; /* "connect" is the longest */
     const struct rdma_ucm_cmd_hdr header = {.cmd = number, .in = (guint16)size, .out = (guint16)answer_size};
 
     memcpy(bytes, &header, sizeof header);
@@ -204,9 +204,9 @@ static int start_asker(const IbhProbe *probe)
 
 /* ---- the parent ---- */
 
-/* Returns TRUE if this host's firewall drops the requests of Soft-RoCE, which, unlike adapters, sends through the
- * firewall. Sends an empty datagram to the same port to find out, because the kernel reports that the firewall drops
- * it. */
+/* TRUE if the rail's RDMA device is Soft-RoCE, and this host's firewall drops its requests. Soft-RoCE, unlike adapters,
+ * sends through the firewall. To find out, sends an empty datagram to the same port: if the firewall drops it, the
+ * kernel returns an error. Only Soft-RoCE has the attribute "parent". */
 static gboolean test_firewall(const IbhProbePair *pair, const char *sysfs)
 {
     const IbhProbeSource *source = ibh_probe_source(pair);
@@ -218,8 +218,10 @@ static gboolean test_firewall(const IbhProbePair *pair, const char *sysfs)
     gboolean filtered;
     int fd;
 
-    if (!length || !ibh_tree_has(&tree, "sys/class/infiniband/%.*s/parent", length, rdma) ||
-        (fd = socket(source->ip.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) < 0)
+    if (!length || !ibh_tree_has(&tree, "sys/class/infiniband/%.*s/parent", length, rdma))
+        return FALSE;
+    fd = socket(source->ip.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
         return FALSE;
     to.four.sin_port = g_htons(ROCE_PORT); /* struct sockaddr_in6 has the port at the same offset */
     filtered = ibh_socket_bind(fd, source) == 0 && sendto(fd, "", 0, 0, &to.generic, size) < 0 &&
@@ -237,8 +239,13 @@ int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair)
         pair->rdma = IBH_RDMA_FILTERED;
         return EPERM;
     }
-    if (*asker < 0 && (*asker = start_asker(prober->probe)) < 0)
+    if (*asker < 0)
+        *asker = start_asker(prober->probe);
+    if (*asker < 0) { /* if the pair had no result, the report would say that the process hangs */
+        pair->rdma = IBH_RDMA_REFUSED;
+        pair->rdma_error = EAGAIN;
         return EAGAIN;
+    }
     (void)send(*asker, &i, sizeof i,
                MSG_DONTWAIT | MSG_NOSIGNAL); /* if this fails, the child does not tell that it began */
     return 0;

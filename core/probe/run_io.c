@@ -15,8 +15,8 @@
 
 #define COLLECT_EVERY (G_USEC_PER_SEC / 50) /* between two looks for settled and finished pairs */
 #define SHOW_EVERY (G_USEC_PER_SEC / 4)     /* between two lines of progress */
-/* How long a pair waits if the neighbour table or a queue is full, and how often it sends again: a queue that is too
- * small refuses every packet. */
+/* How long a pair waits if the neighbour table or a queue is full, and how often it then sends again. The tries are
+ * limited, because a queue that is too small refuses every packet. */
 #define FULL_WAIT (G_USEC_PER_SEC / 10)
 #define REFUSALS 10
 
@@ -130,7 +130,7 @@ static gint64 ask_own(IbhProber *prober)
         const IbhProbeSource *other = ibh_probe_witness(probe, source);
 
         wait_until(prober, prober->next);
-        if (!ibh_prober_send_who(prober, source->nic->link, &none, &source->ip) && other)
+        if (ibh_prober_send_who(prober, source->nic->link, &none, &source->ip) == 0 && other)
             (void)ibh_prober_send_who(prober, other->nic->link, &other->ip, &source->ip);
     }
     return g_get_monotonic_time() + IBH_PROBE_PROXY_WAIT;

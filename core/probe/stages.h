@@ -22,18 +22,19 @@ typedef enum {
     IBH_N_STAGES
 } IbhProbeStage;
 
+/* In these comments, ARP also stands for neighbour discovery. */
 typedef enum {
     IBH_CAUSE_NONE,
     /* why echoes were lost: judge.c takes the first cause that is proved */
     IBH_LOSS_DOWN,
     IBH_LOSS_NO_CARRIER,
     IBH_LOSS_OURS,       /* the peer's address has a local, broadcast, anycast or multicast route */
-    IBH_LOSS_ARP_OFF,    /* the NIC does not use ARP */
+    IBH_LOSS_ARP_OFF,    /* ARP is off on a NIC that needs it, and the next hop has no permanent entry */
     IBH_LOSS_TABLE,      /* the neighbour table was full */
     IBH_LOSS_UNHEARD,    /* this host dropped the answer to ARP */
-    IBH_LOSS_HELD,       /* echoes do not leave through the rail, or the kernel refuses to send them */
-    IBH_LOSS_MARKED,     /* the kernel finds a route, but refuses to send echoes by it */
-    IBH_LOSS_NO_WAY,     /* there is no route through this NIC, or an error route */
+    IBH_LOSS_HELD,       /* echoes do not leave through the rail, or a filter or a full queue refuses them */
+    IBH_LOSS_MARKED,     /* a look-up finds a route through the rail, but echoes meet an error route or none */
+    IBH_LOSS_NO_WAY,     /* sending fails for another reason, mostly for lack of a route through this NIC */
     IBH_LOSS_DROPPED,    /* a reply came in, and this host dropped it */
     IBH_LOSS_MANGLED,    /* a reply came in with a wrong checksum */
     IBH_LOSS_TOLD,       /* another finding explains the loss */
@@ -46,7 +47,7 @@ typedef enum {
     IBH_LOSS_BEYOND,     /* the gateway answers ARP, and echoes left for it */
     IBH_LOSS_AFTER_ARP,  /* the peer answers ARP, and echoes left for it */
     IBH_LOSS_NOTHING,    /* not even ARP was answered; accuses nobody */
-    IBH_LOSS_UNKNOWN,    /* it is not known which way the echoes took */
+    IBH_LOSS_UNKNOWN,    /* it is not known whether echoes left, or which way they took */
     /* which NIC the rail's own traffic leaves through */
     IBH_WAY_NONE, /* this traffic has no route */
     IBH_WAY_OTHER_NIC,
@@ -62,17 +63,17 @@ typedef enum {
     IBH_PEER_TWICE,   /* two hosts with one hardware address */
     IBH_PEER_DOUBLED, /* one host, whose frames the wire doubles */
     /* which way replies come */
-    IBH_BACK_TRANSLATED, /* echoes left with other addresses than the pair's */
+    IBH_BACK_TRANSLATED, /* echoes left with other addresses than the pair's, and came back */
     IBH_BACK_ENTRY,      /* the next hop sent the replies to another NIC of this host */
     IBH_BACK_OTHER,      /* another host sent the replies to another NIC of this host */
-    IBH_BACK_SENDER,     /* a NIC that has another peer's address sent the replies */
-    IBH_BACK_STRANGER,   /* a NIC that has no peer's address sent the replies */
+    IBH_BACK_SENDER,     /* a NIC that has another peer's address sent the replies, or the answer to the SYN */
+    IBH_BACK_STRANGER,   /* a NIC that has no peer's address sent them */
     IBH_WAY_NOT_KNOWN,   /* no hardware address of the peer is known */
     /* what happens to packets of full size */
-    IBH_SIZE_LOWERED, /* on this host, IPv6 has a smaller MTU than the link */
+    IBH_SIZE_LOWERED, /* on this host, IPv6 has a smaller MTU than the link, and accept_ra_mtu is on */
     IBH_SIZE_PIECES,  /* replies come in fragments */
-    IBH_SIZE_TOLD,    /* a host reports them as too long */
-    IBH_SIZE_BEYOND,  /* a router on the way reports them as too long, which is no fault */
+    IBH_SIZE_TOLD,    /* a host reports them as too long; the peer is a neighbour, or its replies come in fragments */
+    IBH_SIZE_BEYOND,  /* a router on the way to a distant peer reports them as too long, which is normal */
     IBH_SIZE_MANGLED, /* replies come in with a wrong checksum */
     IBH_SIZE_OURS,    /* this host drops them or their replies */
     IBH_SIZE_SILENT,  /* they are lost without an ICMP error */
@@ -86,7 +87,7 @@ typedef enum {
     IBH_RDMA_NO_GID,    /* the RDMA device has no GID for the source address */
     IBH_RDMA_REFUSED,   /* the kernel refused a command with an errno */
     IBH_RDMA_NO_WAY,    /* the kernel is resolving the address, or could not */
-    IBH_RDMA_NO_PATH,   /* the subnet manager is asked for a path, or found none */
+    IBH_RDMA_NO_PATH,   /* the kernel, on InfiniBand the subnet manager, is looking for a path, or found none */
     IBH_RDMA_SILENT,    /* the peer has not answered */
     IBH_N_CAUSES
 } IbhCause;
@@ -129,7 +130,7 @@ enum {
 typedef struct {
     guint drops; /* IBH_DROPS_* */
     const char *why, *advice;
-    const char *file; /* in /proc/net, for a counter of the whole host; NULL for other facts */
+    const char *file; /* in /proc/net, for a counter of the network namespace; NULL for other facts */
     const char *key;  /* how the counter's name begins */
 } IbhFactRow;
 

@@ -11,8 +11,10 @@ gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact)
     const gpointer key = GUINT_TO_POINTER((guint)ifindex * IBH_N_FACTS + fact);
     gint64 *value = g_hash_table_lookup(probe->facts, key);
 
-    if (!value)
-        g_hash_table_insert(probe->facts, key, value = g_new0(gint64, 1));
+    if (!value) {
+        value = g_new0(gint64, 1);
+        g_hash_table_insert(probe->facts, key, value);
+    }
     return value;
 }
 
@@ -39,9 +41,9 @@ static Count *find_count(const Charge *charge, const IbhProbePair *pair, Share s
     return &charge->counts[share == OF_PEERS ? pair->peer : charge->probe->peers->len + pair->rail];
 }
 
-/* Decides who is to blame for the cause that this pair has. If the cause itself does not tell, it is the peer if at
- * least two of its pairs have the cause, and no pair that could have the cause lacks it; if not, the rail by the same
- * rule; or else the pair. */
+/* Decides who is to blame for the cause that this pair has. If the cause itself does not tell, the peer is to blame if
+ * at least two of its pairs have the cause, and at least as many as could have it; if not, the rail by the same rule;
+ * or else the pair. */
 static Share share_of(const Charge *charge, const IbhProbePair *pair)
 {
     if (charge->row->place != IBH_AT_EITHER)
@@ -74,8 +76,8 @@ static char *join_texts(GPtrArray *texts)
 /* TRUE if the fact could explain what the pair lost. */
 static gboolean could_drop(const IbhProbePair *pair, IbhProbeFact fact)
 {
-    const gboolean is_of_host = ibh_probe_facts[fact].file != NULL;
-    const gint64 value = *ibh_probe_fact(pair->probe, is_of_host ? 0 : ibh_probe_link(pair)->ifindex, fact);
+    const gboolean is_of_namespace = ibh_probe_facts[fact].file != NULL;
+    const gint64 value = *ibh_probe_fact(pair->probe, is_of_namespace ? 0 : ibh_probe_link(pair)->ifindex, fact);
 
     switch (fact) {
     case IBH_FACT_QUEUE:
@@ -109,7 +111,8 @@ static void add_facts(const IbhCauseRow *row, const IbhProbePair *pair, gboolean
     }
 }
 
-/* Makes one finding about all peers, all rails or all single pairs that are to blame; none if there are none. */
+/* Makes one finding about all peers, all rails or all single pairs that are to blame for this cause, if there are any.
+ */
 static void report_share(const Charge *charge, Share share)
 {
     IbhProbe *probe = charge->probe;
@@ -171,7 +174,8 @@ void ibh_probe_report_causes(IbhProbe *probe)
     Charge charge = {.probe = probe, .counts = counts, .pairs = pairs};
 
     IBH_EACH_PAIR (pair, probe) {
-        const gboolean could = ibh_probe_causes[pair->causes[0]].place != IBH_AT_HOME || !pair->causes[0];
+        const IbhCause loss = pair->causes[0];
+        const gboolean could = loss == IBH_CAUSE_NONE || ibh_probe_causes[loss].place != IBH_AT_HOME;
 
         for (Share share = OF_PEERS; could && share < OF_PAIRS; share++)
             find_count(&charge, pair, share)->could++;

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Names the peers that no rail asked, with the reason of the last rail. Without this finding, they would seem
- * reachable. */
+/* Names the peers that no rail asked, with the reason of the last rail. Without this finding, these peers would
+ * seem reachable. */
 static void report_unasked(IbhProbe *probe)
 {
     const guint n = probe->peers->len;
@@ -112,18 +112,21 @@ static const char *name_strangers(const IbhProbe *probe, IbhProbeHop *hop, Kind 
     IBH_EACH_CLAIM (claim, hop) {
         const IbhLink *own = ibh_probe_own_link(probe, &claim->lladdr);
         gboolean is_child = FALSE;
+        Kind found;
 
         IBH_EACH (const IbhLladdr, child, probe->children)
             is_child |= ibh_lladdr_equal(child, &claim->lladdr);
-        if (kind == (own ? AS_OWN_NIC : is_child ? AS_POD : claim->proxy ? AS_PROXY : AS_HOST))
+        found = own ? AS_OWN_NIC : is_child ? AS_POD : claim->proxy ? AS_PROXY : AS_HOST;
+        if (found == kind)
             g_ptr_array_add(names, own ? g_strdup(own->name) : ibh_lladdr_format(&claim->lladdr));
     }
     text = names->len ? ibh_probe_join_names(names, IBH_PROBE_NAMED, 0) : NULL;
     return ibh_probe_keep_text(probe, text);
 }
 
-/* TRUE if the host that claims our address also answers for all peers, and all echoes come back: then it is the router
- * of a private VLAN, which rightly answers for all hosts on the VLAN, and forwards packets between them. */
+/* TRUE if the host that claims our address is also the only one that claims the addresses of this rail's peers or
+ * gateways, and all echoes come back: then it is the router of a private VLAN, which rightly answers for all hosts on
+ * the VLAN, and forwards packets between them. */
 static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
 {
     gboolean any = FALSE;
@@ -177,7 +180,7 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
                            who, arp);
 }
 
-/* Makes one finding for the same claimants, even if they claim several addresses. */
+/* Makes one finding for the same claimants of one kind, even if they claim several addresses. */
 void ibh_probe_report_strangers(IbhProbe *probe)
 {
     const guint n = probe->sources->len;
@@ -215,12 +218,14 @@ void ibh_probe_report_strangers(IbhProbe *probe)
     }
 }
 
-/* By sender, IP address and NIC: the first members of IbhProbeForgery. */
+/* By sender, IP address and NIC. */
 static int compare_forgeries(gconstpointer a, gconstpointer b)
 {
-    const int order = memcmp(a, b, G_STRUCT_OFFSET(IbhProbeForgery, ifindex));
+    const IbhProbeForgery *one = a, *other = b;
+    const int by_sender = memcmp(&one->sender, &other->sender, sizeof one->sender);
+    const int by_ip = ibh_ip_compare(&one->ip, &other->ip);
 
-    return order ? order : ((const IbhProbeForgery *)a)->ifindex - ((const IbhProbeForgery *)b)->ifindex;
+    return by_sender ? by_sender : by_ip ? by_ip : one->ifindex - other->ifindex;
 }
 
 /* Makes one finding for each forger. It accuses the sender of the frames, and not the hosts that the frames name. */

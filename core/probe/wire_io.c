@@ -10,7 +10,7 @@
 
 #define TRIES 3                          /* how often sendto() is tried */
 #define LATE_MAX (8 * IBH_PROBE_SPACING) /* how much delay the next packets may make up for */
-#define LEFT_MAX 256                     /* how often all sockets are read at the end */
+#define LEFT_MAX 256                     /* how often all sockets are read at the end, at most */
 /* How many packets are read from one socket at a time: a flood must not keep us from sending or ending. */
 #define READ_MAX 64
 
@@ -24,8 +24,8 @@ static void pace(IbhProber *prober)
 
 /* An ARP request goes to the link's broadcast address. On InfiniBand this address has 20 bytes, for which
  * IbhSockAddress has room. A solicitation goes to the solicited-node multicast group of the address (RFC 4291, 2.7.1);
- * the kernel adds sender and checksum. A packet socket does not hear the ARP requests that it sends, so those that it
- * hears are the kernel's. */
+ * the kernel adds sender and checksum. A packet socket does not hear the ARP requests that it sends itself, so those
+ * that it hears are not --probe's. */
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom)
 {
     const gboolean six = whom->family == AF_INET6;

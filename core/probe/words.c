@@ -186,7 +186,7 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
     IbhProbeHop *hop = pair->hop;
     const IbhLink *link = ibh_probe_link(pair), *way = ibh_snapshot_link(pair->probe->rails->snapshot, route->oif);
     g_autofree char *via = hop ? name_ip(&hop->ip) : g_strdup(""), *refuser = name_ip(&pair->refused_by);
-    const gboolean is_syn = !pair->sender.len || !hop || ibh_hop_has(hop, &pair->sender);
+    const gboolean is_sender_foreign = pair->sender.len && hop && !ibh_hop_has(hop, &pair->sender);
     const gboolean is_direct = !hop || ibh_probe_is_direct(pair), is_peer = ibh_ip_equal(&pair->refused_by, &route->to);
     const Word words[] = {
         {"if", ibh_text_shell_word(link->name)},
@@ -216,7 +216,7 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
         {"refuser", is_peer ? g_strdup("the peer itself") : g_strdup_printf("%s, on the way,", refuser)},
         {"icmp", name_icmp(pair)},
         {"reply if", name_nic(pair, pair->reply_ifindex)},
-        {"foreign", ibh_lladdr_format(is_syn ? &pair->syn_sender : &pair->sender)},
+        {"foreign", ibh_lladdr_format(is_sender_foreign ? &pair->sender : &pair->syn_sender)},
         {"full", g_strdup_printf("%u", ibh_probe_full_size(pair))},
         {"link mtu", g_strdup_printf("%d", link->mtu)},
         {"mtu there", g_strdup(six ? ", grep . /proc/sys/net/ipv6/conf/*/mtu" : NULL)},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What NCCL, RCCL, UCX, NVSHMEM and MPI need to know about this host's rails, as lines that sh, bash and zsh can
- * source. Only lines that are right for every job are active; the others are comments that say when to use them.
+ * source. Only lines that are right for every job are active; the other lines are comments, which say when to
+ * use them.
  */
 #include "model/model.h"
 #include "render/render.h"
@@ -70,7 +71,7 @@ static gboolean has_port(const GArray *rails, const IbhPort *port)
 }
 
 /* Returns the rails that jobs can use, and writes why other rails are left out. Appends "mlx5_0:1,mlx5_1:1" to
- * `ret_ports`, each port once even if it has several P_Keys, and "ib0,ib1" to `ret_ifaces`. */
+ * `ret_ports`, each port once even if several rails (P_Keys) have it, and "ib0,ib1" to `ret_ifaces`. */
 static GArray *list_rails(GString *out, const IbhRails *all, const IbhFabric *fabric, GString *ret_ports,
                           GString *ret_ifaces)
 {
@@ -96,8 +97,8 @@ static GArray *list_rails(GString *out, const IbhRails *all, const IbhFabric *fa
 
 /* ---- further settings of libraries ---- */
 
-/* Writes the GID index of each RoCE rail; then the variables for it if all rails have one index, or else the advice to
- * leave them unset. */
+/* Writes the GID index of each RoCE rail; then, if all these rails have the same index, the variables for the index, or
+ * else the advice to leave the variables unset. */
 static void put_gids(GString *out, const GArray *rails)
 {
     const IbhGid *first = NULL;
@@ -128,9 +129,9 @@ static void put_gids(GString *out, const GArray *rails)
             first->index, first->index, first->index);
 }
 
-/* Writes how NCCL 2.30.7 and later can choose a NIC by subnet; other libraries cannot. This needs an IPv4 subnet for
- * each RoCE rail, and the subnets must differ even in the bits of the shortest one: NCCL has one prefix length for all,
- * by default 24. */
+/* Writes how NCCL 2.30.7 and later can choose a NIC by subnet; other libraries cannot. This needs at least two RoCE
+ * rails, each with an IPv4 address and subnet. The subnets must differ even in the bits of the shortest prefix: NCCL
+ * has the same prefix length for all, by default 24. */
 static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rails)
 {
     g_autoptr(GArray) own = IBH_NEW_ARRAY(IbhPrefix);

@@ -20,10 +20,11 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-/* ---- tables of other numbers ---- */
+/* ---- tables with other numbers ---- */
 
-/* TRUE if the table cannot be used: the kernel, ib-hook or another program uses it. In a shared table, each program's
- * routes would also decide about the other's packets. */
+/* TRUE if the table cannot be used: its number is one of the kernel's range, ib-hook uses it, a foreign rule leads to
+ * it, or it has foreign routes. In a shared table, each program's routes would also decide about the other's packets.
+ * Foreign routes through this NIC alone do not count. */
 static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     if (table <= IBH_TABLE_LOCAL || table == IBH_TABLE_SPREAD || ibh_rails_nic_by_table(rails, table) ||
@@ -69,17 +70,17 @@ static GPtrArray *choose(GString *out, const IbhRails *rails)
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         g_autofree char *name = ibh_text_printable(nic->link->name), *why = ibh_nic_why(nic);
         g_autofree char *no_rail = ibh_text_printable(why);
-        const char *never = nic->status != IBH_NIC_RAIL             ? no_rail
-                            : !ibh_render_is_plain(nic->link->name) ? "its name cannot stand in such a file"
-                                                                    : NULL;
+        const char *why_not = nic->status != IBH_NIC_RAIL             ? no_rail
+                              : !ibh_render_is_plain(nic->link->name) ? "its name cannot stand in such a file"
+                                                                      : NULL;
 
         if (!ibh_nic_is_selected(nic, rails->only))
             continue;
-        if (!never)
+        if (!why_not)
             g_ptr_array_add(chosen, nic);
-        if (never && (nic->rank || rails->only))
-            g_string_append_printf(out, "#\n# Nothing of %s is in this output: %s\n", name, never);
-        else if (!never && !(nic->link->flags & IFF_UP))
+        if (why_not && (nic->rank || rails->only))
+            g_string_append_printf(out, "#\n# Nothing of %s is in this output: %s\n", name, why_not);
+        else if (!why_not && !(nic->link->flags & IFF_UP))
             g_string_append_printf(out, "#\n# %s is down, so its routes are not known now\n", name);
     }
     if (!chosen->len)
@@ -94,13 +95,12 @@ static void put_sysctls(GString *out, const IbhRails *rails, const IbhNic *nic)
 {
     const gboolean sets = nic->status == IBH_NIC_RAIL && nic->settings.arp != IBH_ARP_KEEP;
 
-    for (int key = 0; key <= IBH_SYSCTL_ARP_IGNORE; key++) {
-        const int value = ibh_want_sysctl(rails, nic, (IbhSysctl)key);
+    for (IbhSysctl key = IBH_SYSCTL_RP_FILTER; key < IBH_N_SYSCTLS; key++) {
+        const int value = ibh_want_sysctl(rails, nic, key);
 
         if ((value != nic->base[key] || (sets && value)) && ibh_nic_is_selected(nic, rails->only) &&
             ibh_render_is_plain(nic->link->name))
-            g_string_append_printf(out, "#   net/ipv4/conf/%s/%s = %d\n", nic->link->name,
-                                   ibh_sysctl_name((IbhSysctl)key), value);
+            g_string_append_printf(out, "#   net/ipv4/conf/%s/%s = %d\n", nic->link->name, ibh_sysctl_name(key), value);
     }
 }
 
@@ -116,13 +116,14 @@ static const char native_why[] =
 
 /* ---- the table ---- */
 
-/* The templates of a format for a rail. Routes come first; each family has its own part, or (`both`) the two share one.
- * Text in braces is left out if its value is missing; fill_template() has the values. */
+/* In which words a format writes the metrics of a route. */
 typedef enum { WORDS_OF_IP, WORDS_OF_NETWORKD, WORDS_OF_NMCLI, N_WORDS } Words;
 
+/* The templates of a format for a rail. Routes come before rules. Each family has its own part; with `both`, the two
+ * families share a part. Text in braces is left out if its value is missing; fill_template() has the values. */
 typedef struct {
     const char *name, *why; /* why: the text before all; NULL if env.c writes the format */
-    Words words;            /* in which metrics are written */
+    Words words;
     gboolean both;
     /* `routes` and `rules`: the text before all routes or rules; `route` and `rule`: the text for each; "" for none. */
     const char *routes, *route, *rules, *rule;
@@ -203,7 +204,7 @@ static const char *const metrics[][N_WORDS] = {
     {"congctl", "TCPCongestionControlAlgorithm", NULL},
 };
 
-/* Returns the metrics in the words of a format, or NULL if the route has none. Appends to `lost` the metrics that the
+/* Returns the metrics in the words of a format; NULL if the route has none. Appends to `lost` the metrics that the
  * format cannot express. */
 static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
 {
@@ -279,7 +280,7 @@ static char *expand_name(gconstpointer of, const char *text)
     return value->value ? g_strdup_printf("%.*s%s%s", (int)(mark - text), text, value->value, mark + 1 + length) : NULL;
 }
 
-/* Writes the number for rt_tables, where a decimal number is read as signed. */
+/* Returns the number as rt_tables needs it: there, `ip` reads a decimal number as signed. */
 static char *write_table(guint32 table)
 {
     return g_strdup_printf(table > G_MAXINT32 ? "0x%x" : "%u", table);
@@ -294,8 +295,8 @@ static void fill_template(GString *out, const char *template, const Line *line)
     const IbhPrefix *to = route ? &route->dst : rule && rule->to.length ? &rule->to : NULL;
     const IbhIp *ip = rule ? &rule->from.ip : route && route->gateway.family != AF_UNSPEC ? &route->gateway : NULL;
     const guint32 table = route ? route->table : rule ? rule->table : 0, distance = line->distance;
-    const char *iface = nic->link->name, *six = line->family == AF_INET6 ? "6" : "",
-               *file = find_connection(line->facts, nic, "systemd-networkd"),
+    const gboolean six = line->family == AF_INET6;
+    const char *iface = nic->link->name, *file = find_connection(line->facts, nic, "systemd-networkd"),
                *netplan = find_connection(line->facts, nic, "netplan"),
                *connection = find_connection(line->facts, nic, "NetworkManager");
     g_autofree char *safe = ibh_text_printable(connection ? connection : iface), *text = NULL;
@@ -304,8 +305,8 @@ static void fill_template(GString *out, const char *template, const Line *line)
     char address[IBH_IP_STRLEN], prefix[IBH_PREFIX_STRLEN];
     const Value values[] = {
         {"nic", g_strdup(iface)},
-        {"family", g_strdup(six[0] ? six : "4")},
-        {"six", g_strdup(six)},
+        {"family", g_strdup(six ? "6" : "4")},
+        {"six", g_strdup(six ? "6" : "")},
         {"connection", ibh_text_shell_word(safe)},
         {"generated", g_strdup(generated)},
         {"file", file      ? ibh_text_printable(file)
@@ -406,7 +407,7 @@ char *ibh_render(const char *name, const IbhRails *rails, const IbhFacts *facts,
         ibh_render_env(out, rails, fabric);
         return g_string_free(out, FALSE);
     }
-    if (line.format->route[0]) {
+    if (line.format->route[0]) { /* a manager's format, and not rt_tables, which has no routes */
         g_string_append(out, native_why);
         IBH_EACH_POINTER (const IbhNic, nic, rails->nics)
             put_sysctls(out, rails, nic);

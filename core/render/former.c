@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files that were rendered earlier and are in force. New files are about to replace them, so --render writes what the
- * host needs without them. Their rules have no mark, and their tables depend on what the host had then; so they are
- * recognised by their form.
+ * host needs without the old files. Their rules have no mark, and their tables depend on what the host had then. So
+ * the form of a rule shows whether it is theirs.
  */
 #include "render/render.h"
 
