@@ -78,7 +78,7 @@ typedef struct {
  * of the last run, in `complained`: a lasting problem is reported once. Returns FALSE if something failed. */
 gboolean ibh_event_run(const IbhEvent *event, GString *complained);
 
-/* ---- a hook: one run over all interfaces, in a process that never harms its caller ---- */
+/* ---- a hook: one or more runs over all interfaces, in a process that never harms its caller ---- */
 
 int ibh_hook_run(const IbhTrigger *trigger); /* returns 0, the exit status */
 
