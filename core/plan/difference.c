@@ -191,7 +191,8 @@ const IbhNic *ibh_difference_answering(const IbhDifference *difference, const Ib
         return by_main;
     ignores = after ? ibh_wanted_nic(difference->wanted, by_main)->value[IBH_SYSCTL_ARP_IGNORE]
                     : by_main->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
-    return ibh_sysctl_effective(snapshot, IBH_SYSCTL_ARP_IGNORE, ignores) ? own : by_main;
+    ignores = ibh_sysctl_effective(snapshot, IBH_SYSCTL_ARP_IGNORE, ignores);
+    return ignores == 1 || ignores == 2 || ignores == 8 ? own : by_main; /* 3 refuses addresses of scope host only */
 }
 
 /* ---- the whole ---- */

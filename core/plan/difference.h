@@ -36,6 +36,6 @@ void ibh_difference_clear(IbhDifference *difference);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhDifference, ibh_difference_clear)
 
 /* Returns the NIC that answers ARP for this IPv4 address, before or after the plan: the address's own NIC if rules
- * lead the address, or if the NIC of main's route to the address has arp_ignore set; else the NIC of that route. A
+ * lead the address, or if arp_ignore silences the NIC of main's route to the address; else the NIC of that route. A
  * default route of main does not count. NULL if neither rules nor such a route lead the address. */
 const IbhNic *ibh_difference_answering(const IbhDifference *difference, const IbhAddress *address, gboolean after);
