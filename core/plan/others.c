@@ -90,10 +90,11 @@ const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const 
         }
         if (!decides)
             continue;
-        return ibh_rule_is_of_a_source(rule) && rule->suppress_prefixlength < 0 && rule->suppress_ifgroup < 0 &&
-                       (!rule->to.length || ibh_prefix_covers(&rule->to, to)) && routes_correctly(rails, nic, rule, to)
-                   ? rule
-                   : NULL;
+        if (!ibh_rule_is_of_a_source(rule) || rule->suppress_prefixlength >= 0 || rule->suppress_ifgroup >= 0)
+            return NULL;
+        if (rule->to.length && !ibh_prefix_covers(&rule->to, to))
+            return NULL;
+        return routes_correctly(rails, nic, rule, to) ? rule : NULL;
     }
     return NULL;
 }
