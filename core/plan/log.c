@@ -20,7 +20,7 @@ static const IbhRule *find_partner_rule(const GPtrArray *ops, const IbhOp *op)
 }
 
 /* If a NIC is gone, down or without carrier, and its operations only remove rules and routes or set values, says so in
- * words: the removals then need only be counted. Otherwise returns NULL. */
+ * words: the removals then need only be counted. Otherwise, and for main=spread, returns NULL. */
 static const char *describe_loss(const IbhSnapshot *snapshot, const char *iface, const GPtrArray *ops)
 {
     const IbhLink *link = ibh_snapshot_link_by_name(snapshot, iface);
