@@ -31,9 +31,9 @@ static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *add
 }
 
 /* TRUE if other addresses of this host are reachable only because the rail answers ARP for them. Such addresses are in
- * a local prefix (AnyIP), on lo, a dummy or a bridge, or on a NIC without our rules whose strict rp_filter drops even
- * the ARP request. FALSE if the administrator's arp_ignore already refuses such answers: until the rules are in place,
- * arp_filter would silence the rail's own address, too. */
+ * a subnet of the rail, and belong to a local prefix (AnyIP), to lo, a dummy or a bridge, or to a NIC without our rules
+ * whose strict rp_filter drops even the ARP request. FALSE if the administrator's arp_ignore refuses such answers
+ * anyway: then arp_filter would gain nothing and, until the rules are in place, silence the rail's own address, too. */
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 {
     const gboolean all_rails_change = !rails->only || rails->undo;
@@ -127,7 +127,7 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
         return !filters && must_answer_for_others(rails, nic) ? 1 : base;
     case IBH_SYSCTL_ARP_ANNOUNCE:
         return 2;
-    default: /* arp_ignore: 2 and 8 are stricter than 1; 3 ignores requests for addresses of scope host */
+    default: /* arp_ignore: 2 and 8 are stricter than 1; 3 is not, it refuses only addresses of scope host */
         if (base == 1 || base == 2 || base == 8)
             return base;
         return filters || must_answer_for_others(rails, nic) ? base : 1;

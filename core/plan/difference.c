@@ -35,7 +35,7 @@ static gboolean route_equal(gconstpointer a, gconstpointer b)
 
 /* ---- leftovers that stay ---- */
 
-/* TRUE if a tentative IPv6 address needs the item, because the address will be there once DAD is done. The address
+/* TRUE if a tentative IPv6 address needs the item, because the address will count as soon as DAD succeeds. The address
  * needs its rules, unless another rail has the address, and the route to its subnet. If the NIC has no other IPv6
  * address, the address also needs the routes via gateways, with gateway=none those of remote= only. */
 static gboolean waits_for_dad(const IbhRails *rails, const IbhItem *item)
@@ -84,8 +84,8 @@ static IbhItem make_item(const IbhDifference *difference, const IbhRule *rule, c
     return item;
 }
 
-/* Notes the table that the rule leads its address to: T, or D if no rule leads to T. The priority tells a rule to T
- * even if its NIC is gone. */
+/* Notes the table that the rule leads its address to: T, or D if no rule leads to T. A rule to T is known by its
+ * priority, even if its NIC is gone. */
 static void note_led(const IbhRails *rails, GHashTable *led, const IbhItem *item)
 {
     const IbhRule *rule = item->rule;
@@ -191,7 +191,8 @@ const IbhNic *ibh_difference_answering(const IbhDifference *difference, const Ib
         return by_main;
     ignores = after ? ibh_wanted_nic(difference->wanted, by_main)->value[IBH_SYSCTL_ARP_IGNORE]
                     : by_main->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
-    return ibh_sysctl_effective(snapshot, IBH_SYSCTL_ARP_IGNORE, ignores) ? own : by_main;
+    ignores = ibh_sysctl_effective(snapshot, IBH_SYSCTL_ARP_IGNORE, ignores);
+    return ignores == 1 || ignores == 2 || ignores == 8 ? own : by_main; /* 3 refuses addresses of scope host only */
 }
 
 /* ---- the whole ---- */

@@ -9,10 +9,10 @@
 
 /* A rule or a route to add or to delete. */
 typedef struct {
-    const IbhNic *nic;     /* NULL for main=spread, and if the NIC is gone */
+    const IbhNic *nic;     /* the owner (rails.h); NULL for main=spread, and if there is no owner */
     const IbhRule *rule;   /* NULL if the item is a route */
     const IbhRoute *route; /* NULL if the item is a rule */
-    /* Our old route with the same table, prefix and metric, or NULL. The kernel keeps only one such route. */
+    /* Our old route with the same table, prefix and metric, or NULL. The kernel refuses to add a second such route. */
     const IbhRoute *replaced;
     guint32 table;
     gboolean is_old; /* to be deleted, not added */
@@ -36,6 +36,6 @@ void ibh_difference_clear(IbhDifference *difference);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhDifference, ibh_difference_clear)
 
 /* Returns the NIC that answers ARP for this IPv4 address, before or after the plan: the address's own NIC if rules
- * lead the address, or if the NIC of main's route to the address has arp_ignore set; else the NIC of that route. NULL
- * if neither rules nor main lead the address. */
+ * lead the address, or if arp_ignore silences the NIC of main's route to the address; else the NIC of that route. A
+ * default route of main does not count. NULL if neither rules nor such a route lead the address. */
 const IbhNic *ibh_difference_answering(const IbhDifference *difference, const IbhAddress *address, gboolean after);

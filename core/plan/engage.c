@@ -76,7 +76,8 @@ static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *link, 
     return FALSE;
 }
 
-/* Finds another candidate with a subnet in common. Returns FALSE if there is none. */
+/* Finds another candidate with an overlapping subnet; neither NIC is stacked on the other. Returns FALSE if there is
+ * none. */
 static gboolean find_partner(const IbhRails *rails, const IbhNic *nic, gboolean advertised, IbhReason *ret_reason)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
@@ -125,9 +126,9 @@ static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
     return rails->candidates > 1;
 }
 
-/* TRUE if an earlier run left a rule of ours for a configured address that no engaged NIC has, or our arp_announce: if
- * foreign rules route all addresses, only arp_announce is left. Such remains keep the NIC a rail while its partner
- * flaps. */
+/* TRUE if an earlier run left a rule of ours for a configured address that has a subnet and that no engaged NIC serves,
+ * or left our arp_announce on a NIC with a configured address. If foreign rules route all addresses, only
+ * arp_announce is left. Such remains keep the NIC a rail while its partner flaps. */
 static gboolean has_remains(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
@@ -211,9 +212,10 @@ static void find_status(const IbhRails *rails, IbhNic *nic)
 
 /* ---- the index ---- */
 
-/* TRUE if a router on the wire made this IPv6 address, or if only a router puts its subnet into main. `dynamic` alone
- * does not tell: if a router's prefix has an infinite lifetime, systemd-networkd adds the address without a lifetime;
- * but the route to its subnet has protocol ra. */
+/* TRUE if a router on the wire probably made this IPv6 address: the address has a lifetime, or only a router puts its
+ * subnet into main. The lifetime alone does not tell: if a router's prefix has an infinite lifetime, systemd-networkd
+ * adds the address without a lifetime; but the route to the subnet has protocol ra. FALSE for a /128, such as a DHCPv6
+ * lease. */
 static gboolean is_advertised(const IbhSnapshot *snapshot, const IbhAddress *address)
 {
     gboolean has_route = FALSE, has_configured = FALSE;

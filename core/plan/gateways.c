@@ -140,11 +140,10 @@ gboolean ibh_nic_find_gateway(const IbhNic *nic, int family, IbhIp *ret_gateway)
         return FALSE;
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         const IbhPrefix *subnet = &address->subnet;
+        const gboolean has_gateway =
+            setting == IBH_GATEWAY_PEER ? ibh_prefix_has_one_peer(subnet) : family == AF_INET && subnet->length < 32;
 
-        if (address->local.family != family)
-            continue;
-        if (setting == IBH_GATEWAY_PEER ? !ibh_prefix_has_one_peer(subnet)
-                                        : subnet->ip.family != AF_INET || subnet->length >= 32)
+        if (address->local.family != family || !has_gateway)
             continue;
         *ret_gateway = host_at_edge(subnet, setting == IBH_GATEWAY_LAST);
         if (setting == IBH_GATEWAY_PEER && ibh_ip_equal(ret_gateway, &address->local))

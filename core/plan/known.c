@@ -6,7 +6,7 @@
 
 /* ---- the hardware of a link ---- */
 
-/* TRUE for hardware, which comes back after it is gone, unlike a virtual function, a VLAN or a bond. */
+/* TRUE for hardware with an RDMA port: unlike a virtual function, a VLAN or a bond, it comes back after it is gone. */
 static gboolean is_hardware(const IbhLink *link)
 {
     static const char *const soft[] = {"bond", "team", "vlan", "macvlan", "ipvlan", "dummy", NULL};
@@ -73,7 +73,7 @@ const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *k
         if (ibh_link_has_hardware(link, known->hardware) && is_hardware(link))
             return link;
     }
-    /* The MAC may have changed, or the card may have been swapped: then match by name, port and slot. */
+    /* The MAC may have changed, or the card may have been swapped: then match by name, port and, if known, slot. */
     if (named && g_str_equal(named->rdma, known->port) && (!named->slot[0] || g_str_equal(named->slot, known->slot)))
         return named;
     return NULL;

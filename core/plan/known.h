@@ -7,17 +7,17 @@
 
 #include "plan/rails.h"
 
-/* Describes a rail as it should be remembered. Copies slot and `since` from `known`; an unknown slot is "". If the rail
- * has lost all addresses of a family, copies these from `known`, too, except with `all`: then the present addresses are
- * all that the rail needs. Returns FALSE if the NIC is not a rail, or is not hardware (a virtual function, a VLAN, a
- * bond). */
+/* Describes a rail as it should be remembered. Copies `since` from `known`, and the slot if the RDMA port is the same;
+ * an unknown slot is "". If the rail has no configured address of a family left, copies the addresses of that family
+ * from `known`, except with `all`: then the present addresses are all that the rail needs. Returns FALSE if the NIC is
+ * not a rail, has no RDMA port, or is not hardware (a virtual function, a VLAN, a bond). */
 gboolean ibh_known_describe(const IbhRails *rails, const IbhNic *nic, const GArray *known, gboolean all,
                             IbhKnownRail *ret_known);
-/* TRUE if the lists differ in hardware, in its slot, or in the address families that it has. Names, addresses and times
- * don't count. */
+/* TRUE if the lists differ in hardware, in its slot, or in the address families that it has. Names, ports, addresses
+ * and times don't count. */
 gboolean ibh_known_differ(const GArray *before, const GArray *after);
-/* Adds a known rail, or replaces the entry for the same hardware or slot. The same name in another slot is a different
- * rail. */
+/* Adds a known rail, or replaces all entries for the same hardware or slot. The same name in another slot is a
+ * different rail. */
 void ibh_known_put(GArray *known, const IbhKnownRail *now);
 
 const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL if it is gone */
@@ -30,6 +30,6 @@ IbhMissing ibh_nic_lack(const IbhNic *nic); /* what a known rail lacks; IBH_IS_T
 /* Returns the known rail that had this address, or NULL. */
 const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip);
 
-/* Handles rails that have our rules but are missing in the state, which could not be written or was removed: marks the
- * old value of each sysctl that we may have set as lost. */
+/* Handles NICs that have our rules but are not in the state, because the state could not be written or was removed:
+ * marks the old value of each sysctl that we may have set as lost. */
 void ibh_known_note_lost_values(const IbhRails *rails, IbhState *state);

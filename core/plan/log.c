@@ -20,7 +20,7 @@ static const IbhRule *find_partner_rule(const GPtrArray *ops, const IbhOp *op)
 }
 
 /* If a NIC is gone, down or without carrier, and its operations only remove rules and routes or set values, says so in
- * words: the removals then need only be counted. Otherwise returns NULL. */
+ * words: the removals then need only be counted. Otherwise, and for main=spread, returns NULL. */
 static const char *describe_loss(const IbhSnapshot *snapshot, const char *iface, const GPtrArray *ops)
 {
     const IbhLink *link = ibh_snapshot_link_by_name(snapshot, iface);
@@ -68,8 +68,8 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
     g_string_append_printf(out, "%s (%s)\n", line->str, why);
 }
 
-/* Returns the name of the NIC. If the NIC is gone, the saved state has its table, and the known rails have its
- * addresses. */
+/* Returns the name with which a line begins: that of the NIC, or "main=spread". If the NIC is gone, the saved state may
+ * have its table, and the known rails its address; else the name is "a NIC". */
 static const char *find_iface(const GPtrArray *done, const IbhOp *op, const IbhSnapshot *snapshot)
 {
     const IbhRule *partner = op->type == IBH_OP_RULE_DEL ? find_partner_rule(done, op) : NULL;

@@ -21,7 +21,8 @@ enum {
      * lead packets to new routes for other destinations. */
     NEW_ROUTES,
     NEW_RULES,
-    /* If table= gives a NIC the table of another NIC, the former holder leaves first. It has its new rules by now. */
+    /* If table= gives a NIC the table of another NIC, the former holder leaves first. If the former holder is
+     * a rail, it has its new rules by now. */
     LEAVING_RULES,
     LEAVING_ROUTES,
     TAKING_ROUTES,
@@ -31,7 +32,7 @@ enum {
     OLD_RULES,
     OLD_ROUTES,
     /* From here on, packets from each address leave through its final NIC: NICs that peers must not learn fall silent,
-     * and a NIC whose rp_filter gets strict answers only the peers that it will answer then. */
+     * and a NIC whose rp_filter gets strict answers only the peers that it will answer with the strict rp_filter. */
     ANSWER_LESS,
     FORGET_NEIGHBOURS,
     /* Peers switch immediately. */
@@ -100,8 +101,9 @@ static char *name_devices(const IbhSnapshot *snapshot, const IbhRoute *route)
 }
 
 /* Finds tables that table= takes from one NIC and gives to another. A new route there would catch the packets of the
- * former holder's rules, and a new rule would lead to the former holder's routes. Rules alone do not disturb each
- * other: an old rule may be left over from an address that has moved to another NIC. */
+ * former holder's rules, and a new rule would lead to the former holder's routes. Two rules do not disturb each
+ * other: the old one may be left over from an address that has moved to another NIC. Nor does an old rule without an
+ * owner disturb a new route: this host sends no packets that the rule matches. */
 static void find_taken_tables(const IbhDifference *difference)
 {
     IBH_EACH (const IbhItem, item, difference->items) {
@@ -249,9 +251,9 @@ static gboolean is_kernels_choice(const IbhNic *nic, const IbhIp *ip)
     return FALSE;
 }
 
-/* Returns the NIC from which to announce an address; NULL if peers know the NIC already, or if foreign rules route the
- * address. For IPv6, the NIC that has the address always answers. A link-local IPv4 address is announced only from its
- * own NIC: from another NIC, peers would see a conflict (RFC 3927). */
+/* Returns the NIC from which to announce an address; NULL if peers know the NIC already, if no NIC answers, or if
+ * foreign rules route the address. For IPv6, the NIC that has the address always answers. A link-local IPv4 address is
+ * announced only from its own NIC: from another NIC, peers would see a conflict (RFC 3927). */
 static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNic *nic, const IbhAddress *address)
 {
     gpointer before = g_hash_table_lookup(difference->led_before, &address->local);

@@ -11,7 +11,8 @@
 
 /* TRUE if a packet from this source to the prefix can match the foreign rule. The mark of RDMA packets is 0, so a rule
  * for another mark cannot match. A rule that leads to table local does not count, because that table has no routes to
- * other hosts. A rule with "not" matches all packets but those that it selects. */
+ * other hosts; nor does a rule for VRFs (l3mdev), because a rail is in no VRF. A rule with "not" matches all packets
+ * but those that it selects. */
 static gboolean can_match(const IbhRule *rule, const IbhIp *source, const IbhPrefix *to)
 {
     const gboolean from = !rule->from.length || ibh_prefix_contains(&rule->from, source);
@@ -60,8 +61,10 @@ static gboolean routes_correctly(const IbhRails *rails, const IbhNic *nic, const
         if (ibh_prefix_covers(&route->dst, to) && ibh_route_is_better(route, best))
             best = route;
     }
-    if (!best || ibh_route_is_error(best))
-        return best != NULL;
+    if (!best)
+        return FALSE;
+    if (ibh_route_is_error(best))
+        return TRUE;
     return best->type == RTN_UNICAST && best->nexthops == 1 && best->ifindex == nic->link->ifindex &&
            (best->gateway.family == AF_UNSPEC || best->dst.length >= to->length);
 }
@@ -87,10 +90,11 @@ const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const 
         }
         if (!decides)
             continue;
-        return ibh_rule_is_of_a_source(rule) && rule->suppress_prefixlength < 0 && rule->suppress_ifgroup < 0 &&
-                       (!rule->to.length || ibh_prefix_covers(&rule->to, to)) && routes_correctly(rails, nic, rule, to)
-                   ? rule
-                   : NULL;
+        if (!ibh_rule_is_of_a_source(rule) || rule->suppress_prefixlength >= 0 || rule->suppress_ifgroup >= 0)
+            return NULL;
+        if (rule->to.length && !ibh_prefix_covers(&rule->to, to))
+            return NULL;
+        return routes_correctly(rails, nic, rule, to) ? rule : NULL;
     }
     return NULL;
 }

@@ -13,10 +13,10 @@ typedef struct {
     gboolean selected;        /* the plan may change its rules and routes */
     int value[IBH_N_SYSCTLS]; /* the present value, if the plan may not change it */
     /* What the plan does to the NIC (difference.c): */
-    gboolean takes;   /* a new rule leads to a table that another NIC leaves (order.c) */
+    gboolean takes;   /* a new rule or route of the NIC uses a table that another NIC leaves (order.c) */
     gboolean changes; /* a rule, a route or an ARP value changes */
     gboolean arp;     /* an ARP value changes */
-    gboolean led;     /* rules of ours led an IPv4 address of the NIC to its table before */
+    gboolean led;     /* rules of ours led an IPv4 address of the NIC to its T or D before */
     gboolean answers; /* afterwards, the NIC answers ARP for an IPv4 address: its own, or that of another NIC */
     int rp_filter;    /* the value while the plan runs */
     gboolean gets_strict;
@@ -30,11 +30,12 @@ typedef struct {
     GArray *routes;   /* IbhRoute of the selected NICs and of main=spread */
     gboolean spread;  /* the plan may change the rules and routes of main=spread */
     gboolean orphans; /* the plan may delete our rules and routes of addresses and NICs that are gone */
-    gboolean waits;   /* keep what an IPv6 address needs while DAD checks it */
+    gboolean waits;   /* keep what a tentative IPv6 address needs */
 } IbhWanted;
 
-/* wanted.c: returns what the configuration wants for the interfaces of this run (IbhRails.only). With IbhRails.undo,
- * these interfaces get no rules and routes of ours, and the administrator's values. */
+/* wanted.c: returns what the configuration wants for the interfaces of this run (IbhRails.only), and for NICs that have
+ * to leave a table to them. With IbhRails.undo, the interfaces of this run get no rules and routes of ours, and the
+ * administrator's values; the remaining rails get the ARP values that they then need. */
 IbhWanted *ibh_wanted_new(const IbhRails *rails);
 IbhWanted *ibh_wanted_empty(const IbhRails *rails);                       /* selects nothing */
 IbhWantedNic *ibh_wanted_nic(const IbhWanted *wanted, const IbhNic *nic); /* NULL for NULL */
@@ -50,7 +51,8 @@ GPtrArray *ibh_plan(const IbhRails *rails); /* the plan for what the configurati
 typedef gboolean (*IbhExecute)(gpointer kernel, const IbhOp *op, GError **error);
 
 typedef struct {
-    /* const IbhOp *: operations done, or perhaps done (IBH_ANSWER_LOST), and not rolled back, in order */
+    /* const IbhOp *, in order: operations done, or perhaps done (IBH_ANSWER_LOST), and not rolled back. Lacks what a
+     * unit told peers before it was rolled back. */
     GPtrArray *done;
     GPtrArray *errors; /* char *: a message for each unit, or operation without a unit, that failed */
 } IbhOutcome;

@@ -8,7 +8,8 @@
 #include "model/model.h"
 
 typedef enum {
-    IBH_NIC_NO_CANDIDATE, /* not RDMA-capable, enslaved, a representor, loopback, or named "all" or "default" */
+    IBH_NIC_NO_CANDIDATE, /* not RDMA-capable (and without manage=yes), enslaved, a representor, loopback, or named
+                             "all" or "default" */
     IBH_NIC_ALONE,        /* a candidate that shares no subnet, or only advertised ones, with another candidate */
     IBH_NIC_NO_ADDRESS,
     IBH_NIC_UNMANAGED, /* manage=no */
@@ -60,8 +61,8 @@ typedef struct {
     guint position;          /* among all NICs */
     guint rank;              /* from 1 among the candidates; 0 for other NICs */
     guint32 table;           /* T; 0 if the NIC is not a candidate */
-    gboolean shares_nothing; /* if IBH_NIC_ALONE: shares no subnet with another candidate, although each other candidate
-                                has a configured address and no known rail is away */
+    gboolean shares_nothing; /* if IBH_NIC_ALONE: shares no configured subnet with another candidate, although there are
+                                other candidates, each has a configured address, and no known rail is away */
     gboolean is_engaged;     /* it is a rail, or would be one because of its subnets or settings */
     gboolean held;           /* this run is --undo of the NIC, or respects the hold of an earlier --undo */
     gboolean kept;           /* left as it is, with our rules, routes and values */
@@ -84,7 +85,7 @@ typedef struct {
     const IbhSnapshot *snapshot;
     IbhMain main;
     gboolean undo;           /* hold the NICs of `only` from now on, and want nothing there */
-    gboolean blind;          /* the configuration could not be read: leave other interfaces as they are */
+    gboolean blind;          /* the configuration could not be used: leave other interfaces as they are */
     const char *const *only; /* the interfaces of this run; NULL for all */
     GHashTable *pool;        /* holds the next hops of wanted routes */
     struct {                 /* indexes, for hosts with hundreds of rails and dozens of addresses each */
@@ -101,7 +102,7 @@ typedef struct {
     const char *const *only; /* interfaces; NULL for all */
     gboolean respects_holds; /* leave held and kept NICs alone (hooks, --watch, --show, --check, --undo) */
     gboolean undo;           /* hold these interfaces from now on */
-    gboolean blind;          /* the configuration could not be read */
+    gboolean blind;          /* the configuration could not be used */
 } IbhRequest;
 
 /* engage.c. Fails if ibh_rails_assign_tables() fails. */
@@ -134,34 +135,39 @@ gboolean ibh_nic_serves_family(const IbhNic *nic, int family);
 const IbhRule *ibh_nic_foreign_rule(const IbhNic *nic, const IbhAddress *address);
 /* Returns the remote= with the longest prefix that covers this prefix; NULL if none does. */
 const IbhRemote *ibh_nic_find_remote(const IbhNic *nic, const IbhPrefix *prefix);
-/* FALSE for the second entry if the NIC has an address twice, with different prefix lengths. */
+/* TRUE for a served address; but if the NIC has the address twice, with different prefix lengths, FALSE for the second
+ * entry. */
 gboolean ibh_nic_has_first(const IbhNic *nic, const IbhAddress *address);
 gboolean ibh_nic_is_selected(const IbhNic *nic, const char *const *only);
 const IbhAddress *ibh_rails_address(const IbhRails *rails, const IbhNic *nic,
                                     const IbhIp *ip);                       /* NULL if the NIC lacks it */
 const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip); /* IbhAddress */
 
-/* Returns the owner of a rule or route of ours: the NIC with the address or the device. If no NIC has it, or several
- * NICs have the address, the table's NIC is the owner; but if several have the address and the table's NIC does not, a
- * rail among them, else the first. NULL if there is no owner. */
+/* Returns the owner of a rule of ours: the NIC that has the address. If no NIC has the address, the NIC of the table is
+ * the owner. If several NICs have the address, the owner is the table's NIC if it is one of them, else a rail among
+ * them, else the first of them. A "lookup main" rule has the owner of the rule to T or D beside it. NULL if there is no
+ * owner. */
 const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule);
+/* Returns the owner of a route of ours: its NIC, or the NIC of the table if the device is gone, or NULL. */
 const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route);
 
-/* gateways.c. Fails if remote= names a gateway outside the rail's subnets, or no gateway although gateway=none. */
+/* gateways.c. Fails if a rail's remote= names a gateway that is neither in a subnet of the rail nor in fe80::/10, or
+ * names no gateway although the rail has gateway=none. */
 gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error);
 
 /* tables.c. Gives each candidate its table. Fails if table= gives two candidates numbers N that are equal or 2000
- * apart: each needs N and N + 2000. */
+ * apart: each needs N and N + 2000. With manage=no, or for a kept NIC, table= gives nothing. */
 gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error);
 /* Returns the tables (IbhSavedRail) of rails, of kept NICs, and of NICs that an event spared (`spared`: ifindexes). */
 GArray *ibh_rails_to_remember(const IbhRails *rails, const GArray *spared);
 
-/* TRUE for a foreign rule that selects by a source, and perhaps a destination, and looks up a table of its own. */
+/* TRUE for a foreign rule that selects by a source, perhaps also by a destination, and by nothing else, and that looks
+ * up a table other than local, main and default. */
 gboolean ibh_rule_is_of_a_source(const IbhRule *rule);
 /* others.c: returns the foreign rule that correctly routes packets from this address to this prefix; NULL if there is
  * none. Depends on foreign rules and routes, and on which NICs are rails, but not on our rules and routes. */
 const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address,
                                 const IbhPrefix *to);
-/* TRUE if a foreign source rule without a destination leads the address to a table with foreign routes: then the
- * address gets no rules to D. */
+/* TRUE if a foreign source rule without a destination leads the address to a table in which the rule finds a foreign
+ * route: then the address gets no rules to D. */
 gboolean ibh_others_lead_out(const IbhRails *rails, const IbhAddress *address);

@@ -3,8 +3,8 @@
 
 #include "plan/want.h"
 
-/* TRUE if the NIC has no address of the operation's family, and addresses may come back in a moment: nobody took the
- * NIC down, and --watch has not given the addresses up. */
+/* TRUE if the NIC has no address of the operation's family, apart from tentative and fe80:: addresses, and addresses
+ * may come back in a moment: nobody took the NIC down, and --watch has not given the addresses up. */
 static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, const IbhOp *op)
 {
     const IbhNic *nic = ibh_rails_nic(rails, op->ifindex);
@@ -22,6 +22,7 @@ static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, 
      */
     if (is_sysctl && nic->status == IBH_NIC_RAIL)
         return FALSE;
+    /* A NIC that must be silent has no IPv4 address anyway, and the rails need its silence now. */
     if (is_sysctl && op->key != IBH_SYSCTL_RP_FILTER && op->to == 1 && ibh_nic_must_be_silent(rails, nic))
         return FALSE;
     return !ibh_numbers_have(restraint->given_up, op->ifindex) &&

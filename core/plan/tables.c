@@ -32,7 +32,7 @@ static gboolean give_table(const IbhRails *rails, IbhNic *nic, guint32 table)
 }
 
 /* Gives NICs the tables of table=. Fails if table= gave a NIC of lower rank the table or its D. If a kept NIC has one
- * of them, the NIC gets an automatic number until the kept NIC is kept no longer. */
+ * of them, the NIC with table= gets an automatic number as long as the other NIC is kept. */
 static gboolean give_explicit(const IbhRails *rails, GError **error)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
@@ -84,9 +84,9 @@ static void give_again(const IbhRails *rails, IbhNic *nic, guint32 table)
     (void)give_table(rails, nic, table);
 }
 
-/* Gives NICs the tables to which our rules lead their addresses. A rule to T names a destination; a rule to D does not.
- * With `shared`, looks only at addresses that several NICs have: if one of these NICs is engaged, only engaged ones get
- * the table. Without, looks only at addresses that a single NIC has. */
+/* Gives NICs, kept ones or others, the tables to which our rules lead their addresses. A rule to T names a destination;
+ * a rule to D does not. With `shared`, looks only at addresses that several NICs have: if one of these NICs is engaged,
+ * only engaged ones get the table. Without, looks only at addresses that a single NIC has. */
 static void give_by_rules(const IbhRails *rails, gboolean kept, gboolean shared)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {

@@ -13,7 +13,8 @@
 /* ---- on-link routes of T ---- */
 
 /* Copies gateway and metrics of main's route to this subnet through this NIC: isolated ports reach their own subnet via
- * a gateway. Returns FALSE if packets that leave through this NIC would not arrive, so T must not have the subnet. */
+ * a gateway. Returns FALSE if packets that leave through this NIC would not arrive, or if our route cannot express
+ * main's: then T must not have the subnet. */
 static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, IbhRoute *route)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
@@ -144,8 +145,9 @@ IbhRule ibh_rule_of_ours(const IbhIp *from, const IbhPrefix *to, guint32 table, 
     return rule;
 }
 
-/* Adds two rules for each pair: the first looks main up for longer prefixes, the second looks T up. Rules for a nested
- * prefix of T come before those for the outer prefix, so the longest prefix of both tables wins. */
+/* Adds two rules for each pair that is ours: the first looks main up for longer prefixes, the second looks T up; a
+ * single host needs only the second. Rules for a nested prefix of T come before those for the outer prefix, so the
+ * longest prefix of both tables wins. With `has_default`, also adds two rules for the default. */
 static void add_address_rules(const IbhNic *nic, const IbhAddress *address, gboolean has_default, GArray *rules)
 {
     const IbhIp *from = &address->local;

@@ -15,8 +15,9 @@ void ibh_want(const IbhRails *rails, IbhNic *nic);
  * NIC that has rules of ours. With --undo, TRUE for all rails that remain. */
 gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic);
 
-/* TRUE if a candidate that is not a rail and has no IPv4 address would answer ARP for the rails, unless the candidate
- * is held or has manage=no or arp=keep. */
+/* TRUE if a candidate that is up, is not a rail and has no IPv4 address would answer ARP for rails of its link type:
+ * the administrator left its arp_ignore and arp_filter at 0. FALSE if the candidate is held or has manage=no or
+ * arp=keep. */
 gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic);
 /* Returns the wanted value. A NIC that is not a rail gets the administrator's value, unless the NIC must be silent. */
 int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key);

@@ -125,8 +125,8 @@ static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *sta
     }
 }
 
-/* Updates the known rails. If the kernel refused an operation, adds none: a new rail may be incomplete, and must not be
- * reported as missing later. */
+/* Updates the known rails. Adds none with --undo, and none if the kernel refused an operation: then a new rail may be
+ * incomplete, and must not be reported as missing later. */
 static void update_known(const IbhRun *run, GArray *known, gboolean refused)
 {
     g_auto(IbhTree) tree = ibh_tree_of(run->sysfs);

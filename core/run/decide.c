@@ -16,7 +16,7 @@ gboolean ibh_run_look(IbhRun *run, GError **error)
 GPtrArray *ibh_run_decide(IbhRun *run, GError **error)
 {
     /* --undo respects the holds of an earlier --undo: a held NIC has nothing of ours. */
-    const gboolean undo = run->undo && !run->plan;
+    const gboolean undo = run->undo && !run->plan; /* FALSE for the way back of --confirm */
     IbhRequest request = {
         .only = run->only, .undo = undo, .respects_holds = run->respects_holds || undo, .blind = run->bad_config};
     g_autoptr(GError) problem = NULL;

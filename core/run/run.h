@@ -21,7 +21,7 @@ typedef struct IbhRun {
     const char *const *only; /* interfaces; NULL for all */
     gboolean is_event;       /* the run is for an event: keep holds, and let the time limit interrupt a change */
     gboolean writes;
-    gboolean undo;
+    gboolean undo; /* the run is --undo, or, if it has a plan(), the way back of --confirm */
     /* Makes the plan; NULL for the plan of --apply or --undo. */
     GPtrArray *(*plan)(const struct IbhRun *run);
     /* Updates the state; NULL to remember rails and holds. */
@@ -78,7 +78,7 @@ typedef struct {
  * of the last run, in `complained`: a lasting problem is reported once. Returns FALSE if something failed. */
 gboolean ibh_event_run(const IbhEvent *event, GString *complained);
 
-/* ---- a hook: one run over all interfaces, in a process that never harms its caller ---- */
+/* ---- a hook: one or more runs over all interfaces, in a process that never harms its caller ---- */
 
 int ibh_hook_run(const IbhTrigger *trigger); /* returns 0, the exit status */
 
