@@ -8,7 +8,7 @@
 
 /* ---- which rails are missing ---- */
 
-/* Finds out where the rail is, and adds it unless it is to be forgotten. */
+/* Finds out what has become of the rail, and adds it unless nobody expects it any more. */
 static void add_judged(GArray *missed, IbhKnownRail one, const IbhRails *rails, const IbhConfig *config)
 {
     ibh_known_look(&one, rails, config);
@@ -68,7 +68,7 @@ const IbhKnownRail *ibh_missing_find_same(const GArray *known, const IbhKnownRai
 
 gboolean ibh_missing_is_fault(IbhMissing missing)
 {
-    return missing >= IBH_LACKS_ADDRESS;
+    return missing >= IBH_LACKS_ADDRESS; /* IbhMissing has the faults last */
 }
 
 /* ---- why, in words ---- */
