@@ -24,6 +24,8 @@ gboolean ibh_rail_has_value_of_all(IbhSubject *about)
 
     if (all <= 2 || all < about->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] || ibh_rail_answers_nothing(about))
         return FALSE;
+    if (all == ANSWERS_NOTHING && !ibh_nic_serves_family(about->nic, AF_INET))
+        return FALSE;
     ibh_subject_say(about, "value=%d\neffect=%s", all,
                     all == ANSWERS_NOTHING
                         ? "peers get no answer to ARP requests, and cannot reach it"

@@ -301,6 +301,7 @@ static const Case CASES[] = {
     {"it answers for others", IB0 "nic ib1 infiniband rdma mlx5_1/1 arp_announce=2\n" ADDRESSES
      RAIL0 RAIL1, NULL, "warning sysctl-wrong ib1"},
     {"all answers nobody", RAILS "sysctl -w net/ipv4/conf/all/arp_ignore=8\n", NULL, "error effective-sysctl ib0+ib1"},
+    {"all answers nobody, and rails without IPv4 need no answer", RAILS6 "sysctl -w net/ipv4/conf/all/arp_ignore=8\n", NULL, ""},
     {"all has a value without a meaning", RAILS "sysctl -w net/ipv4/conf/all/arp_ignore=9\n", NULL, "warning effective-sysctl ib0+ib1"},
     {"as configured", IB0 "nic ib1 infiniband rdma mlx5_1/1\n" ADDRESSES RAIL0 RAIL1
      "config [interface ib1] arp=keep\n", NULL, "info foreign-nic-answers ib1"},
