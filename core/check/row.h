@@ -84,8 +84,8 @@ struct IbhSubject {
     const IbhOp *op;
     const struct IbhQuestion *question;
 
-    IbhFinding
-        *finding; /* if not NULL, a row makes no finding, but adds its interfaces and what it `says` to this one */
+    /* If not NULL, a row makes no finding, but adds its interfaces and what it `says` to this finding. */
+    IbhFinding *finding;
 
     const struct IbhFabric *fabric;
     const struct IbhPort *port;

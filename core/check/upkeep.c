@@ -128,12 +128,11 @@ typedef struct {
 /* Returns what the words of a line say about the NIC. In netplan's files the table is on another line, so it is "". */
 static Saying read_words(const IbhRails *rails, char *const *words, gboolean is_netplan, const IbhNic *nic)
 {
-    static const char *const
-        sources[] = {"from", "src", "From", "PreferredSource", NULL},
-        *const tables[] = {"table", "lookup", "Table", NULL}, *const kernels[] = {"main", "254", "local", "255", NULL},
-        *const gives[] = {"add", "a", "append", "replace", "change", NULL}, *const takes[] = {"del",  "delete", "show",
-                                                                                              "list", "flush",  "get",
-                                                                                              NULL};
+    static const char *const sources[] = {"from", "src", "From", "PreferredSource", NULL};
+    static const char *const tables[] = {"table", "lookup", "Table", NULL};
+    static const char *const kernels[] = {"main", "254", "local", "255", NULL};
+    static const char *const gives[] = {"add", "a", "append", "replace", "change", NULL};
+    static const char *const takes[] = {"del", "delete", "show", "list", "flush", "get", NULL};
     Saying saying = {.table = is_netplan ? "" : NULL};
     gboolean given = FALSE, taken = FALSE;
 

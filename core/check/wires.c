@@ -106,6 +106,7 @@ gboolean ibh_neighbour_is_written(IbhSubject *about)
     return is_written(about) && ibh_nic_address_near(about->nic, about->ip) && !ibh_neighbour_is_own(about);
 }
 
+/* Links without broadcast, such as point-to-point tunnels, never use ARP, so they do not count. */
 gboolean ibh_rail_lacks_arp(IbhSubject *about)
 {
     return (about->nic->link->flags & (IFF_NOARP | IFF_BROADCAST)) == (IFF_NOARP | IFF_BROADCAST) &&
@@ -131,6 +132,7 @@ static int get_effective(const IbhCheck *check, const int *values, IbhSysctl key
  * such a route. */
 static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic, const IbhIp *to)
 {
+    /* `to` also stands for the peer that asks, whose address we do not know. */
     const IbhTrace way = ibh_fib_walk(check->actual, &(IbhLookup){.from = *to, .to = *to, .iif = nic->link->ifindex});
     const int filter = get_effective(check, nic->link->sysctl, IBH_SYSCTL_RP_FILTER);
 
