@@ -17,8 +17,8 @@ static guint16 find_pkey(const IbhPort *port, int pkey)
     guint16 found = 0;
 
     IBH_EACH (const guint16, own, port->pkeys) {
-        if ((*own & ~PKEY_FULL) == (pkey & ~PKEY_FULL) && *own > found)
-            found = *own;
+        if ((*own & ~PKEY_FULL) == (pkey & ~PKEY_FULL))
+            found = MAX(found, *own); /* a full member has the greater one */
     }
     return found;
 }

@@ -32,8 +32,8 @@ const IbhPortNic *ibh_port_netdev(const IbhSubject *about)
 typedef enum {
     PORT_USED,      /* the netdev has an address, is a rail or was asked for by name; or the use is not known */
     PORT_UNUSED,    /* an InfiniBand netdev has no address, perhaps because the port is not active */
-    PORT_LEFT_ALONE /* an Ethernet netdev has no address; or the port has no netdev here, and is disabled Ethernet, or
-                     * the netdev is in another network namespace (a container) */
+    PORT_LEFT_ALONE /* an Ethernet netdev has no address; or there is no netdev here, because the port is Ethernet and
+                       disabled, or because the netdev is in another network namespace (a container) */
 } Usage;
 
 static Usage usage_of(const IbhSubject *about)
