@@ -8,7 +8,7 @@
 
 /* ---- which rails are missing ---- */
 
-/* Finds out where the rail is, and adds it unless it is to be forgotten. */
+/* Finds out what has become of the rail, and adds it unless nobody expects it any more. */
 static void add_judged(GArray *missed, IbhKnownRail one, const IbhRails *rails, const IbhConfig *config)
 {
     ibh_known_look(&one, rails, config);
@@ -68,7 +68,7 @@ const IbhKnownRail *ibh_missing_find_same(const GArray *known, const IbhKnownRai
 
 gboolean ibh_missing_is_fault(IbhMissing missing)
 {
-    return missing >= IBH_LACKS_ADDRESS;
+    return missing >= IBH_LACKS_ADDRESS; /* IbhMissing has the faults last */
 }
 
 /* ---- why, in words ---- */
@@ -123,8 +123,8 @@ static char *say_hardware(const IbhCheck *check, const IbhKnownRail *known, gboo
     return g_string_free(text, FALSE);
 }
 
-/* Sets the word {consequence}: which address of the missing rail is not reachable. If the rail's NIC is gone, addresses
- * that other NICs have now are reachable. */
+/* Sets the word {consequence}: which address of the missing rail is not reachable. Addresses that other NICs have now
+ * are reachable. */
 static void say_consequence(IbhSubject *about)
 {
     const IbhKnownRail *missed = about->missed;
@@ -132,7 +132,9 @@ static void say_consequence(IbhSubject *about)
     char ip[IBH_IP_STRLEN];
 
     for (guint i = 0; i < missed->n_addresses; i++) {
-        if (missed->link || !ibh_rails_holder(about->check->rails, &missed->addresses[i])) {
+        const IbhNic *holder = ibh_rails_holder(about->check->rails, &missed->addresses[i]);
+
+        if (!holder || holder->link == missed->link) {
             ibh_subject_say(about, "consequence=%s is not reachable", ibh_ip_format(&missed->addresses[i], ip));
             return;
         }

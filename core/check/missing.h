@@ -7,15 +7,16 @@
 #include "plan/known.h"
 
 /* Returns the NICs (IbhKnownRail) that should be rails, and are gone, down or lack something (if `all`: also those that
- * lack nothing): known rails, and NICs that have a section of their own with manage=yes. Of a NIC that has only a
- * section we know only the name. */
+ * lack nothing): known rails, and NICs that have a section of their own with manage=yes. If only a section names
+ * the NIC, its entry has no slot, hardware and addresses. */
 GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolean all);
 /* Returns the same list, but looks in sysfs whether hardware that is gone is only out of sight (missing_io.c). In a
  * container, the list lacks NICs that only the configuration names. */
 GArray *ibh_missing_find(const IbhRails *rails, const IbhConfig *config, const char *sysfs, gboolean all);
 
-gboolean ibh_missing_is_fault(IbhMissing missing); /* TRUE if the rail is neither there nor away on purpose */
-/* "its link has no carrier", for the end of a sentence. */
+/* FALSE if the rail is there, forgotten, set down on purpose or elsewhere. */
+gboolean ibh_missing_is_fault(IbhMissing missing);
+/* "its link has no carrier", for the end of a sentence; NULL for a rail that is there or forgotten. */
 const char *ibh_missing_text(IbhMissing missing);
 
 /* Returns the rail of an earlier list that has the slot of `now`, or, if one of the two has no slot, the name of `now`;

@@ -13,7 +13,8 @@ gboolean ibh_rule_is_expected(const IbhRule *rule)
            (rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL);
 }
 
-/* The rules that the kernel makes on every host. IPv6 has no rule for table default; there, that table is empty. */
+/* The rules that the kernel makes on every host, and a rule for table default of IPv6. The kernel does not make that
+ * rule, but the table is normally empty, so the rule changes nothing. */
 #define PLAIN(af, place, number)                                                                                       \
     {                                                                                                                  \
         .family = (af), .from.ip.family = (af), .priority = (place), .table = (number), .action = FR_ACT_TO_TBL,       \

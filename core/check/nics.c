@@ -6,7 +6,9 @@
 
 #include <sys/socket.h>
 
-#define ANSWERS_NOTHING 8 /* the arp_ignore that answers no request; all others above 2 ignore nothing that matters */
+/* The arp_ignore that answers no request. With any other value above 2, a NIC answers for other NICs' addresses, as
+ * with 0. */
+#define ANSWERS_NOTHING 8
 
 gboolean ibh_rail_answers_nothing(IbhSubject *about)
 {
@@ -21,6 +23,8 @@ gboolean ibh_rail_has_value_of_all(IbhSubject *about)
     const int all = about->check->rails->snapshot->all[IBH_SYSCTL_ARP_IGNORE];
 
     if (all <= 2 || all < about->nic->link->sysctl[IBH_SYSCTL_ARP_IGNORE] || ibh_rail_answers_nothing(about))
+        return FALSE;
+    if (all == ANSWERS_NOTHING && !ibh_nic_serves_family(about->nic, AF_INET))
         return FALSE;
     ibh_subject_say(about, "value=%d\neffect=%s", all,
                     all == ANSWERS_NOTHING
@@ -88,8 +92,8 @@ static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *a
     return 0;
 }
 
-/* TRUE if a kept NIC has rules, but the route in their table is gone, and packets leave through another NIC. We do not
- * compare with the configuration, which has no effect on a kept NIC. */
+/* TRUE if a kept NIC with carrier has rules, but the route in their table is gone, and packets leave through another
+ * NIC. We do not compare with the configuration, which has no effect on a kept NIC. */
 gboolean ibh_nic_is_kept_astray(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -100,12 +104,12 @@ gboolean ibh_nic_is_kept_astray(IbhSubject *about)
         const guint32 table = find_ruled_table(check->rails->snapshot, address);
         g_autofree char *way = NULL;
         char subnet[IBH_PREFIX_STRLEN];
-        IbhQuestion rest;
+        IbhQuestion packet;
 
-        if (!table || !ibh_check_walk_into(check, about->nic, &address->local, &address->subnet, &rest) ||
-            ibh_fib_find(check->actual, table, &rest.lookup.to, 0) || !ibh_question_goes_astray(&rest))
+        if (!table || !ibh_check_walk_into(check, about->nic, &address->local, &address->subnet, &packet) ||
+            ibh_fib_find(check->actual, table, &packet.lookup.to, 0) || !ibh_question_goes_astray(&packet))
             continue;
-        way = ibh_question_way_text(check, &rest);
+        way = ibh_question_way_text(check, &packet);
         ibh_subject_say(about, "way=%s\nsubnet=%s\ntable=%u", way, ibh_prefix_format(&address->subnet, subnet), table);
         about->astray = TRUE;
         return TRUE;

@@ -8,16 +8,16 @@
 #include "check/missing.h"
 #include "plan/want.h"
 
-/* TRUE if an operation of the plan is no fault: a NIC that is no longer a rail, or is down, leaves rules behind, and
- * another finding says why. */
+/* TRUE if an operation of the plan is no fault: the plan changes a sysctl only for a moment, or a NIC that is no longer
+ * a rail, is down or has lost its addresses leaves rules behind, and another finding says why. */
 static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhNic *nic, const IbhOp *op)
 {
     const IbhFinding *worst = ibh_findings_worst(check->findings, op->iface);
     const IbhKnownRail *missed = op->type == IBH_OP_RULE_DEL ? ibh_known_with(check->missed, &op->rule.from.ip) : NULL;
 
+    /* If the present value is right, the plan changes it only for a moment. */
     if (nic && nic->status == IBH_NIC_RAIL && op->type == IBH_OP_SYSCTL_SET)
-        return ibh_want_sysctl(check->rails, nic, op->key) ==
-               nic->link->sysctl[op->key]; /* TRUE: the plan changes the value only for a moment */
+        return nic->link->sysctl[op->key] == ibh_want_sysctl(check->rails, nic, op->key);
     if (nic && nic->status == IBH_NIC_RAIL)
         return ibh_op_removes(op->type) &&
                (!(nic->link->flags & IFF_UP) || ibh_check_find_lost_address(check, nic, op->unit.family));
@@ -98,12 +98,14 @@ static gboolean has_rule_to(const IbhCheck *check, guint32 table)
     return FALSE;
 }
 
-/* Returns a route of the main table, via a gateway of this NIC, that the plan copies into a rail's table, or NULL. A
- * missing default to whose table our rules lead is not new: somebody deleted our copy. */
+/* Returns the first route of the main table that leads to a gateway through this NIC and that the plan copies into the
+ * NIC's tables; NULL if there is none. A missing default is not new if our rules lead to its table: then somebody
+ * deleted our copy. */
 static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *wrong, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhOp, op, wrong) {
-        if (op->type > IBH_OP_ROUTE_REPLACE || op->ifindex != nic->link->ifindex || !op->route.gateway.family)
+        if ((op->type != IBH_OP_ROUTE_ADD && op->type != IBH_OP_ROUTE_REPLACE) || op->ifindex != nic->link->ifindex ||
+            !op->route.gateway.family)
             continue;
         if (op->type == IBH_OP_ROUTE_ADD && !op->route.dst.length && has_rule_to(check, op->route.table))
             continue;
@@ -160,7 +162,7 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
                                has_effect ? effects[first->key] : "has another value than it should",
                                ibh_sysctl_name(first->key), first->from, first->to);
     }
-    if (first->type >= IBH_OP_RULE_DEL) {
+    if (ibh_op_removes(first->type)) {
         g_autofree char *why = ibh_op_why(check->rails, first);
 
         return g_strdup_printf(hit->nic ? "an old rule or route of ib-hook is left over: %s"
@@ -188,9 +190,9 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
     return way ? g_strconcat(way, ": ", state->str, NULL) : g_strdup(state->str);
 }
 
-/* Adds one finding for all operations. Its message is about the first NIC whose packets leave through another NIC, or
- * else about the first NIC with an operation, or else about the host. It is a warning if the packets of all these NICs
- * go as they should. */
+/* Adds one finding for all operations that are faults. Its message is about the first NIC whose packets leave through
+ * another NIC, or else about the first NIC with an operation, or else about the host. It is a warning at most if the
+ * packets of all NICs with an operation go as they should. */
 void ibh_check_judge_ours(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -207,7 +209,8 @@ void ibh_check_judge_ours(IbhSubject *about)
 
         about->op = op;
         about->iface = nic ? nic->link->name : "";
-        if (op->type > IBH_OP_ROUTE_DEL || is_left_for_a_reason(check, nic, op) || ibh_subject_ask(about, IBH_OF_PLACE))
+        if (ibh_op_what(op) == IBH_PEERS || is_left_for_a_reason(check, nic, op) ||
+            ibh_subject_ask(about, IBH_OF_PLACE))
             continue;
         g_ptr_array_add(wrong, (gpointer)(guintptr)op);
         type = MIN(type, op->type);

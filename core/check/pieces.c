@@ -72,7 +72,8 @@ static void cut_world(const Cuts *cuts, const IbhCheck *check)
     IBH_EACH (const IbhAddress, address, snapshot->addresses) {
         const IbhNic *nic = ibh_rails_nic(check->rails, address->ifindex);
 
-        /* A single address on lo or a dummy belongs to a service, or by mistake to a peer, so --check asks about it. */
+        /* A single address on a NIC that is not a candidate, such as lo or a dummy, belongs to a service, or by mistake
+         * to a peer, so --check asks about it. */
         if (ibh_address_is_host(address) && !(nic && nic->rank))
             cut(cuts, &address->subnet);
         else
@@ -113,8 +114,8 @@ static gboolean find_next_address(const IbhPrefix *prefix, IbhIp *ret_ip)
     return FALSE;
 }
 
-/* Sets the first address of `prefix` that is in no longer prefix of `sorted` (from the element `first` on). FALSE if
- * the longer prefixes cover all of `prefix`. */
+/* Sets the first address of `prefix` outside of the longer prefixes that `sorted` has from the element `first` on.
+ * FALSE if these cover all of `prefix`. */
 static gboolean find_gap(const GArray *sorted, guint first, const IbhPrefix *prefix, IbhIp *ret_ip)
 {
     *ret_ip = prefix->ip;
@@ -123,8 +124,9 @@ static gboolean find_gap(const GArray *sorted, guint first, const IbhPrefix *pre
 
         if (ibh_ip_compare(&inner->ip, ret_ip) > 0)
             break;
-        if (ibh_prefix_is_inside(inner, prefix) && ibh_prefix_contains(inner, ret_ip) &&
-            (!find_next_address(inner, ret_ip) || !ibh_prefix_contains(prefix, ret_ip)))
+        if (!ibh_prefix_is_inside(inner, prefix) || !ibh_prefix_contains(inner, ret_ip))
+            continue;
+        if (!find_next_address(inner, ret_ip) || !ibh_prefix_contains(prefix, ret_ip))
             return FALSE;
     }
     return TRUE;

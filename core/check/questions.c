@@ -52,7 +52,8 @@ static gboolean has_zone_around(const GArray *zones, const IbhPrefix *prefix)
     return FALSE;
 }
 
-/* Adds a zone unless a wider one is there, and removes the zones inside: ask_zone() asks about each piece once. */
+/* Adds a zone unless another zone covers it, and removes the zones inside it, so that ask_zone() asks about each piece
+ * once. */
 static void add_zone(GArray *zones, const IbhPrefix *prefix)
 {
     if (has_zone_around(zones, prefix))
@@ -111,10 +112,10 @@ gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const Ibh
 /* ---- questions and their classes ---- */
 
 /* Adds a question and returns it. The kernel is asked about the first packet of each class. Questions of one kind, NIC,
- * family and bound socket are in one class if the same rule and route decide, and the same rules that only the kernel
- * can evaluate come before. All our rules with one priority and table count as one rule. Replies are in one class only
- * if their requests are: `request` is the representative of the request, + 1; 0 for packets that are no replies. With
- * IPv6 routes for one source, each packet is a class. */
+ * family and bound socket are in one class if the same rule and route decide, after the same first goto and the same
+ * rules that only the kernel can evaluate. All our rules with one priority and table count as one rule. Replies are in
+ * one class only if their requests are: `request` is the representative of the request, + 1; 0 for packets that are no
+ * replies. If IPv6 has routes for one source, each IPv6 packet is a class of its own. */
 static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint request)
 {
     const gboolean is_alone = check->has_source_routes6 && question.lookup.to.family == AF_INET6;
@@ -142,8 +143,9 @@ static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint req
     return question;
 }
 
-/* Asks about a packet from the address into the piece; about the reply, if a host of the address's IPv4 subnet can send
- * it to this NIC; and, if check->asks_bound, about a packet of a socket that is bound to the NIC. */
+/* Asks about a packet from the address into the piece; about the reply, if the packet leaves through this NIC to a host
+ * of the address's IPv4 subnet; and, if check->asks_bound, about the same packet from a socket that is bound to the
+ * NIC, unless the packet stays on this host. */
 static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPiece *piece,
                       guint on_link)
 {
@@ -166,12 +168,12 @@ static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *addr
         route->type == RTN_UNICAST && ibh_route_leads_through(route, ifindex))
         add_question(check, back, question.representative + 1);
     question.lookup.bound = ifindex;
-    if (check->asks_bound && !(route && route->type == RTN_LOCAL)) /* not to an address of this host */
+    if (check->asks_bound && !(route && route->type == RTN_LOCAL))
         add_question(check, question, 0);
 }
 
-/* Asks about all pieces of a zone where a host can be (a subnet of /0 or /1 contains 127.0.0.0/8). Asks about traffic
- * without a source address once for each piece of the rails' subnets. */
+/* Asks about each piece of a zone, unless its addresses are not unicast: a zone of length 0 or 1 contains 127.0.0.0/8.
+ * Asks about traffic without a source address once for each piece of the rails' subnets. */
 static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPrefix *zone)
 {
     IbhPiece *end;
@@ -192,15 +194,16 @@ static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *addre
     }
 }
 
-/* If gateway= names a gateway, asks about a host that no rule or route names, and about hosts of which the kernel has
- * cached a route: like all longer routes of the main table, a cached route wins over the rail's default. */
+/* If gateway= names a gateway, asks about a host that no rule or route names, and about each host outside of the zones
+ * whose packets follow a cached route: like all longer routes of the main table, such a route wins over the rail's
+ * default. */
 static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
     const IbhPrefix world = ibh_prefix_of_world(address->local.family);
     IbhPiece *end, *first = ibh_check_pieces_inside(check, &world, &end);
     IbhIp gateway;
 
-    if (nic->settings.gateway <= IBH_GATEWAY_AUTO || !ibh_nic_find_gateway(nic, world.ip.family, &gateway))
+    if (!ibh_nic_find_gateway(nic, world.ip.family, &gateway))
         return;
     if (first < end && !first->prefix.length)
         ask_piece(check, nic, address, first, 0);
@@ -215,9 +218,9 @@ static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *add
     }
 }
 
-/* Asks about packets to this host: to the address itself, to one other rail (to all, if a rule comes before the one for
- * table local), and to addresses of other NICs in the rail's zones. Single addresses on lo are pieces, so ask_zone()
- * asks about them. */
+/* Asks about packets to this host: to the address itself, to an address of one other rail (of each other rail, if a
+ * rule comes before the rule for table local), and to addresses of other NICs in the rail's zones. Single addresses on
+ * lo are pieces, so ask_zone() asks about them. */
 static void ask_local(IbhCheck *check, const IbhNic *nic, const IbhIp *from, const GArray *zones)
 {
     gboolean has_other_rail = FALSE;

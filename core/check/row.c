@@ -37,7 +37,7 @@ static IbhRemedy make_remedy(IbhSubject *about, const IbhRow *row)
     return (IbhRemedy){.advice = g_steal_pointer(&filled)};
 }
 
-/* Returns the finding with this message, or NULL. RDMA findings with equal messages are one: two ports of a card, or
+/* Returns the finding with this message, or NULL. RDMA findings with equal messages are merged: two ports of a card, or
  * two rails, have the same fault. */
 static IbhFinding *find_message(const GPtrArray *findings, const char *text)
 {
@@ -48,7 +48,8 @@ static IbhFinding *find_message(const GPtrArray *findings, const char *text)
     return NULL;
 }
 
-/* Adds the finding of a row, or adds the subject's interfaces to a finding with the same code and owner. */
+/* Adds the finding of a row, or adds the subject's interfaces to about->finding or to a finding with which the row's
+ * finding is merged (IbhRow.owner). */
 static IbhFinding *add_row_finding(IbhSubject *about, const IbhRow *row)
 {
     char ip[IBH_IP_STRLEN] = "";

@@ -16,7 +16,7 @@ typedef enum {
     IBH_OF_HOST,
     IBH_OF_NIC,                /* nic */
     IBH_OF_ADDRESS_ASKED_FOR,  /* nic, address, ip */
-    IBH_OF_PROXY,              /* nic, question, ip, route: a NIC that forwards, a host, the route there or NULL */
+    IBH_OF_PROXY,              /* nic (forwards), question, ip (its host), route (to the host, or NULL) */
     IBH_OF_PROXY_ENTRY,        /* the same, and neighbour; ip is that of the neighbour */
     IBH_OF_ADDRESS,            /* nic, address, ip */
     IBH_OF_RAIL,               /* nic */
@@ -46,7 +46,7 @@ typedef enum {
 } IbhRowScope;
 
 typedef struct IbhSubject IbhSubject;
-/* TRUE if the subject has the problem. May set words, and the last members of the subject. */
+/* TRUE if the subject has the problem. May set words, `other`, `ip`, and the last members of the subject. */
 typedef gboolean IbhPredicate(IbhSubject *about);
 
 typedef struct {
@@ -61,7 +61,7 @@ typedef struct {
     const char *says; /* a text for each NIC of the finding (IbhFinding.says); NULL: the finding's message is enough */
 } IbhRow;
 
-/* Returns the first row with this code, or NULL if --check has no such code. */
+/* Returns the first row of ibh_rows with this code, or NULL. The codes of RDMA findings are in ibh_fabric_rows. */
 const IbhRow *ibh_code_find(const char *code);
 
 /* What the rows are asked about. */
@@ -84,8 +84,8 @@ struct IbhSubject {
     const IbhOp *op;
     const struct IbhQuestion *question;
 
-    IbhFinding
-        *finding; /* if not NULL, a row makes no finding, but adds its interfaces and what it `says` to this one */
+    /* If not NULL, a row makes no finding, but adds its interfaces and what it `says` to this finding. */
+    IbhFinding *finding;
 
     const struct IbhFabric *fabric;
     const struct IbhPort *port;

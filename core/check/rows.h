@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of all that --check can find, but for RDMA (fabric/rows.c), and its predicates.
+ * The table of all that --check can find, except about RDMA (fabric/rows.c), and its predicates.
  */
 #pragma once
 

@@ -53,7 +53,7 @@ char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner)
 
 /* ---- packets ---- */
 
-/* Writes the piece of the destination, or its only address. */
+/* Writes the piece of the destination: its prefix, its only address, or "other networks" for /0. */
 static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_STRLEN])
 {
     if (!question->piece.length)
@@ -64,7 +64,7 @@ static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_
         ibh_prefix_format(&question->piece, text);
 }
 
-/* Names a packet by its source and destination, or by its source alone if it goes to the subnet of the source. */
+/* Names a packet by its source and destination, or by its source alone if the piece is a subnet of the rail. */
 static char *say_packet(const IbhQuestion *question)
 {
     const IbhLookup *lookup = &question->lookup;

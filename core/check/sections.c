@@ -31,8 +31,8 @@ guint ibh_text_count_slips(const char *word, const char *name)
     return row[length];
 }
 
-/* Returns the interface whose name is most similar; among equally similar ones, a candidate. NULL if none is similar.
- */
+/* Returns the interface whose name is most similar; among equally similar names, that of a candidate. NULL if each name
+ * needs more than two slips (ibh_text_count_slips()), or more than half of the letters of `name`. */
 static const char *find_meant(const IbhRails *rails, const char *name)
 {
     guint least = MIN(2, (guint)strlen(name) / 2);

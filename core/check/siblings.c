@@ -48,9 +48,10 @@ static guint find_length(const IbhCheck *check, const IbhNic *nic, const IbhAddr
     return 2 * alike > all ? address->subnet.length : wide->length;
 }
 
-/* TRUE if the subnet of the other rail contains this subnet and more, and this NIC does not reach the rest. Either one
- * prefix length is a mistake, or the rails are on different wires; this host cannot know. If the main table has a
- * prefix around a single address on the NIC's link, questions.c asks about that prefix instead. */
+/* TRUE if a subnet of the other rail contains this subnet and more, and this NIC does not reach the rest of the wider
+ * subnet. Either one prefix length is a mistake, or the rails are on different wires; this host cannot know. FALSE for
+ * links of different types, if this NIC has a wider subnet, too, or if the other rail also has this subnet. If the main
+ * table has a prefix around a single address on the NIC's link, questions.c asks about that prefix instead. */
 static gboolean has_other_length(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -106,7 +107,8 @@ gboolean ibh_pair_has_one_mac(IbhSubject *about)
     return !ibh_address_is_host(about->address) && ibh_nic_serves_subnet(about->other, &about->address->subnet);
 }
 
-/* TRUE if both NICs are in one subnet. Only then do we compare them: other NICs may be on another wire. */
+/* TRUE if both NICs are in one subnet of this family. Only then do we compare them: otherwise they may be on different
+ * wires. */
 static gboolean share_subnet(const IbhNic *nic, const IbhNic *other, int family)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
@@ -131,7 +133,7 @@ gboolean ibh_pair_has_other_mtu6(IbhSubject *about)
     return share_subnet(about->nic, about->other, AF_INET6);
 }
 
-/* TRUE if IPv6 is switched off on this rail, and another rail in the subnet uses it. That may be on purpose. */
+/* TRUE if IPv6 is switched off on this rail, and another rail in its IPv4 subnet uses IPv6. That may be on purpose. */
 gboolean ibh_pair_lacks_ipv6(IbhSubject *about)
 {
     return ibh_numbers_have(about->check->facts->no_ipv6, about->nic->link->ifindex) &&
@@ -144,10 +146,9 @@ gboolean ibh_link_has_lowered_mtu6(const IbhLink *link)
     return link->mtu6 && link->mtu6 < link->mtu && !link->keeps_mtu6;
 }
 
-/* TRUE if a rail with IPv6 has a smaller IPv6 MTU than its link, accepts MTUs from routers, and mode-mtu has not said
- * so. A router's advertisement may
- * lower the MTU of all NICs on the wire: then they do not differ, and mode-mtu says nothing. All rails with the same
- * lowered MTU share a finding. */
+/* TRUE if a rail with IPv6 has a smaller IPv6 MTU than its link, accepts MTUs from routers, and is not the subject of
+ * mode-mtu. A router's advertisement may lower the MTU of all NICs on the wire: then they do not differ, and mode-mtu
+ * says nothing. All rails with the same lowered MTU share a finding. */
 gboolean ibh_rail_has_lowered_mtu6(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link;

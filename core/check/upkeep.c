@@ -17,7 +17,7 @@ static const IbhManager *find_rail_manager(const IbhCheck *check, const IbhNic *
                : NULL;
 }
 
-/* TRUE if the manager of any rail calls our hook. */
+/* TRUE if the manager of any rail calls our hook, as far as we know. */
 static gboolean calls_any_hook(const IbhCheck *check)
 {
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
@@ -56,7 +56,8 @@ gboolean ibh_manager_is_inactive(IbhSubject *about)
 
 /* ---- does the manager delete our routes? ---- */
 
-/* TRUE if the manager deletes our routes. They have protocol kernel, which all other managers leave alone. */
+/* TRUE if the manager deletes our routes, and its connection is known. All other managers leave our routes alone,
+ * because of their protocol, kernel. */
 gboolean ibh_manager_prunes(IbhSubject *about)
 {
     const IbhNic *nic = about->nic;
@@ -87,8 +88,8 @@ static gboolean contains_address_of(const IbhPrefix *prefix, const IbhNic *nic)
     return FALSE;
 }
 
-/* TRUE if a foreign rule in the kernel leads an address of this rail to this table. If the script names the table or
- * uses a variable, we do not know its number: then any table counts. */
+/* TRUE if a foreign rule in the kernel leads an address of this rail to this table. If the script has a name or
+ * a variable for the table, we do not know its number: then any table counts. */
 static gboolean has_rule(const IbhRails *rails, const IbhNic *nic, const char *table)
 {
     char *end;
@@ -103,7 +104,7 @@ static gboolean has_rule(const IbhRails *rails, const IbhNic *nic, const char *t
 }
 
 /* TRUE if the value of a selector is an address of this rail, or a prefix that contains one. If the value is a shell
- * variable, TRUE if has_rule() finds a rule for the rail in the kernel. */
+ * variable, TRUE if a foreign rule in the kernel leads an address of the rail to any table. */
 static gboolean is_address_of(const char *value, const IbhRails *rails, const IbhNic *nic)
 {
     IbhPrefix prefix = {0};
@@ -120,19 +121,18 @@ static gboolean is_address_of(const char *value, const IbhRails *rails, const Ib
 /* What a line of a script says about a NIC. */
 typedef struct {
     gboolean by_address; /* it names an address of the NIC as a source */
-    gboolean by_device;  /* it names the NIC */
-    const char *table;   /* the table to which the line adds a rule or route; NULL: none */
+    gboolean by_device;  /* it has "dev" and the NIC's name or a variable */
+    const char *table;   /* the table to which the line adds a rule or route; NULL: none, or main or local */
 } Saying;
 
 /* Returns what the words of a line say about the NIC. In netplan's files the table is on another line, so it is "". */
 static Saying read_words(const IbhRails *rails, char *const *words, gboolean is_netplan, const IbhNic *nic)
 {
-    static const char *const
-        sources[] = {"from", "src", "From", "PreferredSource", NULL},
-        *const tables[] = {"table", "lookup", "Table", NULL}, *const kernels[] = {"main", "254", "local", "255", NULL},
-        *const gives[] = {"add", "a", "append", "replace", "change", NULL}, *const takes[] = {"del",  "delete", "show",
-                                                                                              "list", "flush",  "get",
-                                                                                              NULL};
+    static const char *const sources[] = {"from", "src", "From", "PreferredSource", NULL};
+    static const char *const tables[] = {"table", "lookup", "Table", NULL};
+    static const char *const kernels[] = {"main", "254", "local", "255", NULL};
+    static const char *const gives[] = {"add", "a", "append", "replace", "change", NULL};
+    static const char *const takes[] = {"del", "delete", "show", "list", "flush", "get", NULL};
     Saying saying = {.table = is_netplan ? "" : NULL};
     gboolean given = FALSE, taken = FALSE;
 
@@ -175,8 +175,8 @@ static void script_line_clear(gpointer data)
     g_strfreev(((Line *)data)->words);
 }
 
-/* Returns the lines (Line) of a script without its comments. A backslash joins lines; in files of systemd-networkd,
- * each section counts as one line. */
+/* Returns the lines (Line) of a script without its comments; their texts belong to `ret_texts`. A backslash joins
+ * lines; in files of systemd-networkd, each section counts as one line. */
 static GArray *split_lines(const IbhScript *script, GStrv *ret_texts)
 {
     g_autoptr(GRegex) comment = g_regex_new("(^|[ \t;])#.*|^;.*", G_REGEX_RAW | G_REGEX_MULTILINE, 0, NULL);

@@ -86,9 +86,11 @@ static IbhFinding *add_packet_finding(IbhCheck *check, const IbhQuestion *questi
                                     : question->got.rule ? "the main table has no route there"
                                                          : "no rule leads there");
     finding->severity = severities[question->grade];
-    if (question->grade >= IBH_DOUBTFUL && !has_no_subnet(question) && !ibh_question_loses_answers(check, question) &&
-        check->tried++ < FIXES_MAX)
-        ibh_finding_set_remedy(finding, ibh_check_find_fix(check, &question->owner));
+    if (question->grade < IBH_DOUBTFUL || has_no_subnet(question) || ibh_question_loses_answers(check, question) ||
+        check->tried >= FIXES_MAX)
+        return finding;
+    check->tried++;
+    ibh_finding_set_remedy(finding, ibh_check_find_fix(check, &question->owner));
     return finding;
 }
 
@@ -104,7 +106,9 @@ static void add_owner_finding(IbhCheck *check, const IbhQuestion *worst)
         question->is_explained = TRUE;
         ibh_finding_add_iface(finding, question->nic->link->name);
     }
-    for (IbhGrade grade = IBH_WRONG; why[0] && grade > IBH_RIGHT; grade--) {
+    if (!worst->owner.rule && !worst->owner.route)
+        return;
+    for (IbhGrade grade = IBH_WRONG; grade > IBH_RIGHT; grade--) {
         IBH_EACH (const IbhQuestion, question, check->questions) {
             const char *iface = question->nic->link->name;
             g_autofree char *what = NULL;
@@ -199,7 +203,8 @@ static void report_group(IbhCheck *check, const IbhQuestion *question, const Ibh
 
 /* ---- one question ---- */
 
-/* TRUE if the kernel's answer is what the walk has found. */
+/* TRUE if the kernel's answer has the type and, unless the route has several next hops, the NIC that the walk has
+ * found. */
 static gboolean agrees(const IbhTrace *trace, const IbhLookup *answer)
 {
     if (answer->error || trace->refused)
@@ -283,7 +288,8 @@ static void judge_question(IbhCheck *check, IbhQuestion *question)
 
 #define SELECTIVE (IBH_SELECT_FWMARK | IBH_SELECT_TOS | IBH_SELECT_UID | IBH_SELECT_PORT)
 
-/* Notes a foreign rule that packets of the rails would meet if they had its mark, TOS, user or port. */
+/* Notes a foreign rule that packets of the rails would meet if they had its mark, TOS, user, IP protocol and ports, and
+ * came from a socket that is bound to its oif. */
 static void note_selective_rule(const IbhCheck *check, const IbhRule *rule)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
@@ -344,6 +350,7 @@ void ibh_check_judge_packets(IbhCheck *check)
         }
     }
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
+        /* A rule behind the last of our pairs (IBH_PRIORITY_BASE) sees no packet that they route. */
         if ((rule->selectors & SELECTIVE) && !ibh_rule_is_expected(rule) && rule->priority <= IBH_PRIORITY_BASE)
             note_selective_rule(check, rule);
     }

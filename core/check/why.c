@@ -75,14 +75,17 @@ static char *why_new_rule(const IbhOp *op, const char *name)
     return g_strdup_printf("what %s sends to %s leaves through %s", from, to, name);
 }
 
+/* TRUE if foreign rules route a pair that the deleted rule or route was for. */
 static gboolean has_foreign_pair(const IbhNic *nic, const IbhOp *op)
 {
-    const IbhRule *rule = op->type == IBH_OP_RULE_DEL ? &op->rule : NULL;
+    const gboolean is_rule = op->type == IBH_OP_RULE_DEL;
 
     IBH_EACH (const IbhPair, pair, nic->pairs) {
-        if (pair->theirs && (rule ? ibh_ip_equal(&pair->address->local, &rule->from.ip) &&
-                                        (!rule->to.length || ibh_prefix_equal(&pair->to, &rule->to))
-                                  : ibh_prefix_equal(&pair->to, &op->route.dst)))
+        const gboolean is_of_route = ibh_prefix_equal(&pair->to, &op->route.dst),
+                       is_of_rule = ibh_ip_equal(&pair->address->local, &op->rule.from.ip) &&
+                                    (!op->rule.to.length || ibh_prefix_equal(&pair->to, &op->rule.to));
+
+        if (pair->theirs && (is_rule ? is_of_rule : is_of_route))
             return TRUE;
     }
     return FALSE;

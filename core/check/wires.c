@@ -57,7 +57,7 @@ gboolean ibh_address_has_failed(IbhSubject *about)
 }
 
 /* TRUE if the rail has global IPv6 addresses, and all such addresses of the host are deprecated, as when routers
- * announce other prefixes: the kernel deletes addresses when their valid lifetime ends. */
+ * announce other prefixes. The kernel deletes them when their valid lifetime ends. */
 gboolean ibh_rail_is_deprecated(IbhSubject *about)
 {
     IBH_EACH (const IbhAddress, address, about->check->rails->snapshot->addresses) {
@@ -106,6 +106,7 @@ gboolean ibh_neighbour_is_written(IbhSubject *about)
     return is_written(about) && ibh_nic_address_near(about->nic, about->ip) && !ibh_neighbour_is_own(about);
 }
 
+/* Links without broadcast, such as point-to-point tunnels, never use ARP, so they do not count. */
 gboolean ibh_rail_lacks_arp(IbhSubject *about)
 {
     return (about->nic->link->flags & (IFF_NOARP | IFF_BROADCAST)) == (IFF_NOARP | IFF_BROADCAST) &&
@@ -131,6 +132,7 @@ static int get_effective(const IbhCheck *check, const int *values, IbhSysctl key
  * such a route. */
 static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic, const IbhIp *to)
 {
+    /* `to` also stands for the peer that asks, whose address we do not know. */
     const IbhTrace way = ibh_fib_walk(check->actual, &(IbhLookup){.from = *to, .to = *to, .iif = nic->link->ifindex});
     const int filter = get_effective(check, nic->link->sysctl, IBH_SYSCTL_RP_FILTER);
 
@@ -160,8 +162,8 @@ static gboolean leads_through_rails(const IbhCheck *check, const IbhRoute *route
 #define GUESTS_NAMED 4
 
 /* Returns a list, in words, of the hosts that the NIC answers for and that are behind a NIC that is not a rail, such as
- * virtual machines and pods; NULL if there are none. Peers ask for hosts in the rails' subnets, or for single ones to
- * which they have a route. */
+ * virtual machines and pods; NULL if there are none. Only hosts in the rails' subnets and single hosts count:
+ * peers may have on-link routes to these. */
 static char *find_guests(const IbhCheck *check, const IbhNic *nic)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -234,8 +236,8 @@ gboolean ibh_proxy_is_entry(IbhSubject *about)
 }
 
 /* The question must be about unbound traffic to a rail's subnet as a whole, not to a smaller prefix inside: a bridge
- * with such a prefix may need a proxy. The NIC must be a rail in the subnet, or one that has to be silent on its wire.
- */
+ * with such a prefix may need a proxy. The NIC must be a rail in the subnet, or a NIC of the same type that has to
+ * be silent. */
 gboolean ibh_subject_find_proxied(IbhSubject *about)
 {
     const IbhQuestion *question = about->question;
@@ -283,8 +285,9 @@ static const IbhPrefix *find_subnet_asked_in(const IbhNic *rail, const IbhAddres
     return ibh_address_is_host(address) || address->subnet.length <= near->subnet.length ? &near->subnet : NULL;
 }
 
-/* TRUE if the NIC has an address in the rail's subnet, or is stacked on the rail (not as a VLAN). We assume that a
- * candidate without an address is on the rails' wire, unless it has arp=keep. */
+/* TRUE if the NIC has an address in the rail's subnet, or is stacked on the rail as a macvlan, macvtap or ipvlan; FALSE
+ * if it is stacked otherwise (a VLAN, a P_Key child) or has another link type. We assume that a candidate without an
+ * address is on the rails' wire, unless it has arp=keep. */
 static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
 {
     static const char *const kinds[] = {"macvlan", "macvtap", "ipvlan", NULL};
@@ -302,7 +305,8 @@ static gboolean is_on_wire_of(const IbhNic *nic, const IbhNic *rail)
     return FALSE;
 }
 
-/* TRUE if the NIC, on the wire of a rail, answers ARP for all addresses. A rail does so only with arp=keep. */
+/* TRUE if the NIC, on the wire of a rail, answers ARP for all addresses. A rail does so only with arp=keep. With the
+ * administrator's rp_filter=1, the kernel drops requests whose answer would leave through another NIC. */
 gboolean ibh_nic_answers_for_rails(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -382,8 +386,8 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
 }
 
 /* TRUE if peers ask for the address on the rails' wire, and only our sysctl values keep NICs from answering. The
- * address is on lo, a bridge or a dummy, or on a NIC beside the rails that drops requests: with a strict rp_filter,
- * because its own packets leave through another NIC. */
+ * address is on lo, a bridge or a dummy, or on a NIC that is not a rail and drops requests, because its rp_filter is
+ * strict and its answers would leave through another NIC. */
 gboolean ibh_address_is_silenced(IbhSubject *about)
 {
     const IbhCheck *check = about->check;

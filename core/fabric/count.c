@@ -26,16 +26,15 @@ void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guin
     g_autoptr(GHashTable) with_rail = g_hash_table_new(g_str_hash, g_str_equal);
     g_autoptr(GString) without = g_string_new(NULL), words = g_string_new(NULL);
     IbhSubject about = {.rows = ibh_fabric_rows, .findings = findings, .words = words, .iface = ""};
-    guint have, absent;
+    guint have, n_without = 0, absent;
 
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_RAIL)
             g_hash_table_add(with_rail, (gpointer)(guintptr)name_port_below(rails, nic));
     }
     have = g_hash_table_size(with_rail);
-    absent = wanted > have ? wanted - have : 0;
     IBH_EACH (const IbhPort, port, fabric->ports) {
-        g_autofree char *why = NULL;
+        g_autofree char *why = NULL, *netdev = NULL;
         const IbhNic *nic = NULL;
 
         if (g_hash_table_contains(with_rail, port->name))
@@ -44,11 +43,12 @@ void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guin
             if (!nic && one->rank && g_str_equal(one->link->rdma, port->name))
                 nic = one;
         }
-        why = nic ? ibh_nic_why(nic) : g_strdup("here");
-        g_string_append_printf(without, "%s%s (%s%s%s)", without->len ? ", " : "", port->name,
-                               nic ? nic->link->name : "no netdev", nic ? ": " : " ", why);
-        absent -= absent ? 1 : 0;
+        why = nic ? ibh_nic_why(nic) : NULL;
+        netdev = nic ? g_strdup_printf("%s: %s", nic->link->name, why) : g_strdup("no netdev here");
+        g_string_append_printf(without, "%s%s (%s)", without->len ? ", " : "", port->name, netdev);
+        n_without++;
     }
+    absent = wanted > have + n_without ? wanted - have - n_without : 0;
     if (absent)
         g_string_append_printf(without, "%s%u %s not there", without->len ? ", and " : "", absent,
                                absent == 1 ? "port is" : "ports are");

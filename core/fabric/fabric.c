@@ -104,8 +104,7 @@ void ibh_fabric_use_rails(IbhFabric *fabric, const IbhRails *rails)
             if (!ibh_address_counts(address))
                 continue;
             g_array_append_val(own->subnets, address->subnet);
-            if (!address->tentative)
-                g_array_append_val(own->addresses, address->local);
+            g_array_append_val(own->addresses, address->local);
         }
         own->rail = nic->status == IBH_NIC_RAIL || was_a_rail(rails, nic);
         own->used = own->subnets->len > 0;
@@ -152,7 +151,7 @@ static const char *find_host_bridge(const char *path)
 }
 
 /* Counts the path components that both places share, from the host bridge on: the bridge, the root port, then
- * switches. */
+ * switches. If they share none, compares their NUMA nodes. */
 IbhNearness ibh_place_compare(const IbhPlace *a, const IbhPlace *b)
 {
     g_auto(GStrv) own = g_strsplit(find_host_bridge(a->path), "/", -1),

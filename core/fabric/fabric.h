@@ -22,7 +22,7 @@ typedef enum { IBH_LAYER_UNKNOWN, IBH_LAYER_INFINIBAND, IBH_LAYER_ETHERNET } Ibh
 #define IBH_PHYS_TEST 7
 
 #define IBH_N_COUNTERS 12
-#define IBH_N_LINK_COUNTERS 7 /* these first ones count errors of the link; the others, packets lost on their way */
+#define IBH_N_LINK_COUNTERS 7 /* the first 7 count errors of the link; the others, packets lost on their way */
 extern const char *const ibh_counters[IBH_N_COUNTERS]; /* files below the port's directory */
 
 /* An entry of a port's GID table that is not empty. */
@@ -36,7 +36,7 @@ typedef struct {
 /* Where a PCI device is. */
 typedef struct {
     char path[256]; /* below /sys, "devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0"; "": not known */
-    int node;       /* the NUMA node; IBH_UNKNOWN: not known, or the host has only one */
+    int node;       /* the NUMA node; IBH_UNKNOWN: not known, as on many hosts that have only one */
 } IbhPlace;
 
 /* What two PCI devices have in common, the nearest last. */
@@ -68,8 +68,8 @@ typedef struct {
 } IbhPortGid;
 
 typedef struct {
-    int tenths; /* in 0.1 Gb/s */
-    int lanes;  /* such as 4 */
+    int tenths; /* in 0.1 Gb/s; or IBH_UNKNOWN */
+    int lanes;  /* such as 4; or IBH_UNKNOWN */
 } IbhRate;
 
 typedef struct {
@@ -106,9 +106,9 @@ typedef struct IbhPortNic {
     gboolean up;            /* administratively up */
     gboolean usable;        /* up and with carrier */
     gboolean rail;          /* a rail, or a known rail that is missing because of a fault */
-    gboolean used;          /* has an address */
-    GArray *subnets;        /* IbhPrefix: of the addresses; then, unless the netdev is InfiniBand, those of remote= */
-    GArray *addresses;      /* IbhIp: those that are not tentative */
+    gboolean used;          /* has an address that counts (ibh_address_counts()) */
+    GArray *subnets;        /* IbhPrefix: of these addresses; then, unless the netdev is InfiniBand, those of remote= */
+    GArray *addresses;      /* IbhIp: those that count */
     guint64 address_prefix; /* the subnet prefix in an IPoIB hardware address; 0: none */
     int mtu;                /* IBH_UNKNOWN: not known */
     char mode[12];          /* "datagram", "connected"; "": not known */
@@ -146,7 +146,7 @@ const IbhPort *ibh_fabric_port(const IbhFabric *fabric, const IbhPortNic *nic); 
 IbhPortNic *ibh_fabric_nic(const IbhFabric *fabric, const char *iface);         /* NULL if there is none */
 /* Returns the first subnet of `a` that `b` has, too, or NULL. */
 const IbhPrefix *ibh_port_nics_shared_subnet(const IbhPortNic *a, const IbhPortNic *b);
-/* TRUE if both are rails of the same type and share a subnet. A rail is beside itself. */
+/* TRUE if both are rails of the same type and share a subnet. A rail with a subnet is beside itself. */
 gboolean ibh_port_nics_are_beside(const IbhPortNic *nic, const IbhPortNic *other);
 
 /* Sets the members of the netdevs that depend on rails: rail, used, subnets, addresses. */

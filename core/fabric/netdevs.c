@@ -17,8 +17,8 @@ static guint16 find_pkey(const IbhPort *port, int pkey)
     guint16 found = 0;
 
     IBH_EACH (const guint16, own, port->pkeys) {
-        if ((*own & ~PKEY_FULL) == (pkey & ~PKEY_FULL) && *own > found)
-            found = *own;
+        if ((*own & ~PKEY_FULL) == (pkey & ~PKEY_FULL))
+            found = MAX(found, *own); /* a full member has the greater one */
     }
     return found;
 }
@@ -39,14 +39,15 @@ static void say_partition(IbhSubject *about)
         ibh_subject_say(about, "guid=ALL");
 }
 
-static gboolean has_pkey(const IbhSubject *about)
+/* The subnet manager fills the P_Key table before the port becomes active. */
+static gboolean can_judge_pkey(const IbhSubject *about)
 {
     return about->port && about->netdev->pkey != IBH_UNKNOWN && ibh_port_is_active(about->port);
 }
 
 gboolean ibh_netdev_lacks_pkey(IbhSubject *about)
 {
-    if (!has_pkey(about) || !about->port->has_all_pkeys || find_pkey(about->port, about->netdev->pkey))
+    if (!can_judge_pkey(about) || !about->port->has_all_pkeys || find_pkey(about->port, about->netdev->pkey))
         return FALSE;
     say_partition(about);
     return TRUE;
@@ -54,7 +55,7 @@ gboolean ibh_netdev_lacks_pkey(IbhSubject *about)
 
 gboolean ibh_netdev_is_limited(IbhSubject *about)
 {
-    guint16 found = has_pkey(about) ? find_pkey(about->port, about->netdev->pkey) : 0;
+    guint16 found = can_judge_pkey(about) ? find_pkey(about->port, about->netdev->pkey) : 0;
 
     if (!found || (found & PKEY_FULL))
         return FALSE;
@@ -180,8 +181,8 @@ gboolean ibh_netdev_has_other_prefix(IbhSubject *about)
     return find_model(about, VALUE_PREFIX) != NULL;
 }
 
-/* TRUE if two rails of one fabric have different subnet managers. Two fabrics have different subnet prefixes, and
- * subnet-prefix-differs reports them. */
+/* TRUE if the subnet managers of two rails have different lids. FALSE if the subnet prefixes differ, too:
+ * subnet-prefix-differs reports that. */
 gboolean ibh_netdev_has_other_sm(IbhSubject *about)
 {
     const IbhPortNic *model = find_model(about, VALUE_SM);

@@ -32,8 +32,8 @@ const IbhPortNic *ibh_port_netdev(const IbhSubject *about)
 typedef enum {
     PORT_USED,      /* the netdev has an address, is a rail or was asked for by name; or the use is not known */
     PORT_UNUSED,    /* an InfiniBand netdev has no address, perhaps because the port is not active */
-    PORT_LEFT_ALONE /* an Ethernet netdev has no address; or the port has no netdev here, and is disabled Ethernet, or
-                     * the netdev is in another network namespace (a container) */
+    PORT_LEFT_ALONE /* an Ethernet netdev has no address; or there is no netdev here, because the port is Ethernet and
+                       disabled, or because the netdev is in another network namespace (a container) */
 } Usage;
 
 static Usage usage_of(const IbhSubject *about)
@@ -68,7 +68,7 @@ gboolean ibh_port_is_active(const IbhPort *port)
            (phys < IBH_PHYS_SLEEP || phys > IBH_PHYS_TEST || phys == IBH_PHYS_LINK_UP);
 }
 
-/* TRUE if an InfiniBand port with a link has no subnet manager. Without a link it never has one. */
+/* TRUE if an InfiniBand port with a link has no subnet manager. Without a link, no subnet manager reaches it. */
 static gboolean knows_no_sm(const IbhPort *port)
 {
     return port->layer == IBH_LAYER_INFINIBAND && port->sm_lid == 0 && port->state.number >= IBH_PORT_INIT;
@@ -94,8 +94,8 @@ gboolean ibh_port_lacks_sm(IbhSubject *about)
     return TRUE;
 }
 
-/* Returns what is wrong with a port that is not active, and what follows. If its state is ACTIVE, its physical state is
- * the reason. */
+/* Returns what is wrong with a port that is not active, and what follows. If its state is ACTIVE or ACTIVE_DEFER,
+ * its link is the reason. */
 static const char *why_inactive(const IbhPort *port)
 {
     if (port->state.number >= IBH_PORT_ACTIVE)
@@ -240,9 +240,9 @@ static int rate_of_model(const char *model)
 }
 
 /* TRUE if the port is slower than a port beside it; with InfiniBand or Omni-Path also if it has one lane, or is slower
- * than its model can be. Their cables have four lanes, or two if they are split, so if there is one, the others have
- * failed. An older switch or a slower board is no fault: a rate below that of the model is only noted, unless it is
- * below an eighth. */
+ * than its model can be. Their cables have four lanes, or two if they are split, so if a port has one, other lanes
+ * have failed. An older switch or a slower board is no fault: a rate below that of the model is only noted, unless it
+ * is below an eighth. */
 gboolean ibh_port_is_slow(IbhSubject *about)
 {
     const IbhRdmaDevice *device = ibh_fabric_device(about->fabric, about->port);

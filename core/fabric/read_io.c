@@ -218,6 +218,7 @@ static void read_pkeys(IbhTree *tree, const char *directory, IbhPort *port)
         ibh_tree_line(tree, line, sizeof line, "%s/pkeys/%d", directory, i);
         value = number_of(line);
         if (value == IBH_UNKNOWN) {
+            /* If there is a next entry, this entry could not be read, or is missing in a copy of /sys. */
             port->has_all_pkeys = i > 0 && !ibh_tree_has(tree, "%s/pkeys/%d", directory, i + 1);
             return;
         }

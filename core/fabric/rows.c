@@ -30,8 +30,8 @@ static gboolean lacks_modules(IbhSubject *about)
     return about->fabric->ports->len && names->len;
 }
 
-/* TRUE if an adapter has a driver, but no RDMA device: we take the module that adds RDMA to the driver for not loaded.
- * An Ethernet adapter counts only on a host without RDMA ports where other modules show that RDMA is wanted. */
+/* TRUE if an adapter has a driver, but no RDMA device: then the module that adds RDMA to the driver is probably not
+ * loaded. An Ethernet adapter counts only on a host without RDMA ports where other modules show that RDMA is wanted. */
 static gboolean lacks_rdma_driver(IbhSubject *about)
 {
     const gboolean *modules = about->fabric->modules;
@@ -45,7 +45,7 @@ static gboolean lacks_rdma_driver(IbhSubject *about)
     return TRUE;
 }
 
-/* TRUE if an InfiniBand adapter has no driver, and the host has no RDMA port at all. */
+/* TRUE if an InfiniBand or Omni-Path adapter has no driver, and the host has no RDMA port at all. */
 static gboolean lacks_driver(IbhSubject *about)
 {
     ibh_subject_say(about, "adapter=%s", about->fabric->bare.name);

@@ -301,6 +301,7 @@ static const Case CASES[] = {
     {"it answers for others", IB0 "nic ib1 infiniband rdma mlx5_1/1 arp_announce=2\n" ADDRESSES
      RAIL0 RAIL1, NULL, "warning sysctl-wrong ib1"},
     {"all answers nobody", RAILS "sysctl -w net/ipv4/conf/all/arp_ignore=8\n", NULL, "error effective-sysctl ib0+ib1"},
+    {"all answers nobody, and rails without IPv4 need no answer", RAILS6 "sysctl -w net/ipv4/conf/all/arp_ignore=8\n", NULL, ""},
     {"all has a value without a meaning", RAILS "sysctl -w net/ipv4/conf/all/arp_ignore=9\n", NULL, "warning effective-sysctl ib0+ib1"},
     {"as configured", IB0 "nic ib1 infiniband rdma mlx5_1/1\n" ADDRESSES RAIL0 RAIL1
      "config [interface ib1] arp=keep\n", NULL, "info foreign-nic-answers ib1"},
@@ -715,6 +716,25 @@ static void test_proxy_of_all(void **state)
     assert_non_null(own->fix);
 }
 
+/* An address that another NIC has now is reachable, even if the NIC that had it is still there. */
+static void test_moved_address(void **state)
+{
+    g_auto(World) world = look(IB0 IB1 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/16 dev ib0\n"
+                                       "config [interface ib*] manage=yes\n",
+                               NULL);
+    g_autoptr(GArray) missed = IBH_NEW_ARRAY(IbhKnownRail);
+    IbhKnownRail known = {.iface = "ib1", .hardware = "-", .n_addresses = 1, .why = IBH_LACKS_ADDRESS};
+
+    (void)state;
+    known.link = ibh_snapshot_link_by_name(world.rails->snapshot, "ib1");
+    assert_true(ibh_ip_parse("172.16.34.2", &known.addresses[0]));
+    g_array_append_val(missed, known);
+    g_ptr_array_unref(world.findings);
+    world.findings = ibh_findings_new();
+    ibh_check_judge(world.check, world.plan, missed, world.findings);
+    SAID(find_code(&world, "no-address")->message, "a rail is missing: it has link, but no address");
+}
+
 /* remote= may name a network before a wider one: the check asks about each packet once. */
 static void test_nested_zones(void **state)
 {
@@ -834,9 +854,11 @@ static void test_manager_prunes(void **state)
 int main(void)
 {
     static const struct CMUnitTest OTHERS[] = {
-        cmocka_unit_test(test_fixes),        cmocka_unit_test(test_harm),           cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_is_ok),        cmocka_unit_test(test_manager_prunes), cmocka_unit_test(test_proxies),
-        cmocka_unit_test(test_proxy_of_all), cmocka_unit_test(test_nested_zones),
+        cmocka_unit_test(test_fixes),        cmocka_unit_test(test_harm),
+        cmocka_unit_test(test_messages),     cmocka_unit_test(test_moved_address),
+        cmocka_unit_test(test_is_ok),        cmocka_unit_test(test_manager_prunes),
+        cmocka_unit_test(test_proxies),      cmocka_unit_test(test_proxy_of_all),
+        cmocka_unit_test(test_nested_zones),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(CASES) + G_N_ELEMENTS(OTHERS)] = {0};
 
