@@ -230,9 +230,9 @@ class Truth:
                                     if owner[0] == rail.nic and not owner[2] & FAILED]:
                 family, own = family_of(address), ipaddress.ip_network(f"{address}/{length}", strict=False)
                 if own.num_addresses > 4 and (own in rail.subnets() or own in shared):
-                    asked += [(rail, "own", Question(family, str(to), address)) for net in {own: 0, **dict.fromkeys(kept)}
+                    asked += [(rail, "own", Question(family, str(to), address, oif=oif)) for net in {own: 0, **dict.fromkeys(kept)}
                               if net.version == own.version for to in self.destinations(net, [*pieces, *(one[0] for one in self.main)])
-                              if str(to) not in self.present]
+                              if str(to) not in self.present for oif in (None, rail.nic)]
                 for to in others if family == 4 else ():
                     asked.append((rail, "beyond", Question(family, to, address)))
                 for to in self.right.remote(rail) + self.pieces_beyond(rail, pieces) if address in dict(rail.addresses) else ():
