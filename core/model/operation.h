@@ -71,7 +71,7 @@ char *ibh_rule_text(const IbhRule *rule, gboolean command);
 char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops, gboolean command);
 
 void ibh_table_put(GString *text, const char *word, guint32 table); /* " table 941", " lookup main" */
-const char *ibh_protocol_name(guint8 protocol, char buffer[8]);     /* returns ip's name, or else the number */
+const char *ibh_protocol_name(guint8 protocol, char buffer[8]);     /* ip's name for common ones, or the number */
 
 /* The domain of an error after which we do not know whether the kernel did the operation. A rollback assumes that it
  * did. */
