@@ -194,7 +194,7 @@ gboolean ibh_rule_asks_main(const IbhRule *rule); /* "lookup main suppress_prefi
 
 typedef struct {
     int ifindex;
-    guint16 weight; /* rtnh_hops: the weight minus 1 */
+    guint16 weight; /* rtnh_hops: the weight minus 1; 0 for members of a group of objects */
     guint8 dead;    /* RTNH_F_DEAD: the link is down or has lost its last address */
     guint8 encapsulated;
     IbhIp gateway; /* AF_UNSPEC if on link */
@@ -289,7 +289,7 @@ typedef enum {
 typedef struct {
     char iface[IFNAMSIZ];            /* the last name */
     char port[72];                   /* "mlx5_1/1" */
-    char slot[IBH_SLOT_LEN];         /* PCI address and port, "0000:81:00.0/1" (host/sysfs.c) */
+    char slot[IBH_SLOT_LEN];         /* PCI address and port, "0000:81:00.0/1"; `port` if not on PCI */
     char hardware[IBH_HARDWARE_LEN]; /* port GUID or MAC */
     IbhIp addresses[IBH_KNOWN_ADDRESSES];
     guint n_addresses;

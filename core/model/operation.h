@@ -63,7 +63,9 @@ char *ibh_op_describe(const IbhOp *op);                        /* "added rule fr
 void ibh_op_free(IbhOp *op);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOp, ibh_op_free)
 
-char *ibh_op_command(const IbhOp *op); /* does the same in a shell; the caller frees it */
+/* Returns a shell command that does the same. (For neigh-del, "ip neigh flush" also deletes the entries of control
+ * planes.) The caller frees the command. */
+char *ibh_op_command(const IbhOp *op);
 /* Returns a rule without its priority, or a route, in the words that follow the verb of ip(8): as ip accepts them if
  * `command`, else for people. `iface` is the NIC's name, quoted, or NULL; `hops` is IbhOp.hops. The caller frees the
  * text. */
