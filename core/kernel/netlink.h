@@ -69,7 +69,7 @@ IbhRule ibh_rule_of(struct nlmsghdr *header);
  * gratuitous ARP, which works only for the address that the kernel would choose as the source (IbhOp.by_kernel). */
 gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **error);
 
-/* Adds an entry that makes the kernel ask for the address, or deletes one. */
+/* Adds a neighbour entry, which makes the kernel ask for the address; without `add`, deletes the entry. */
 gboolean ibh_netlink_change_neighbour(IbhNetlink *netlink, gboolean add, int ifindex, const IbhIp *ip, GError **error);
 
 /* ---- announcements: tell peers the hardware address of an IP address ---- */

@@ -200,8 +200,8 @@ typedef struct {
     IbhIp gateway; /* AF_UNSPEC if on link */
 } IbhHop;
 
-/* A pool stores the nexthops and metrics of routes, equal lists once. So IbhRoute stays a plain value, which is valid
- * as long as the pool. */
+/* A pool stores the lists of nexthops and metrics of routes, and equal lists only once. So an IbhRoute is a plain
+ * value, which is valid as long as the pool. */
 GHashTable *ibh_pool_new(void);
 gconstpointer ibh_pool_keep(GHashTable *pool, gconstpointer data, gsize size); /* NULL if size is 0 */
 
