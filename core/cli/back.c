@@ -22,7 +22,8 @@ static const IbhLink *find_before(const IbhTrial *trial, const IbhLink *link)
     return g_str_equal(then->name, link->name) || ibh_link_has_hardware(link, hardware) ? then : NULL;
 }
 
-/* Returns the NIC as it was when the trial began; NULL if the trial does not decide about the NIC, or no longer.
+/* Returns the NIC as it was when the trial began; NULL if this netdev did not exist then, or if the trial does not
+ * decide about the NIC, or no longer does.
  * --apply ends the NIC's hold. The first attempt to go back holds the NIC again if it was held before, and keeps it
  * otherwise. If the NIC is in any other state, --undo or --apply has decided about it later. */
 static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
@@ -47,8 +48,8 @@ static gboolean decides_about(const IbhWanted *wanted, const IbhNic *nic)
     return one && one->selected;
 }
 
-/* TRUE if the host did not have the address when the trial began. The rules that hooks gave to such an address stay:
- * from before the trial, the address has none. */
+/* TRUE if the host did not have the address when the trial began. The rules that hooks gave to such an address stay,
+ * because the trial has no older rules of this address to bring back. */
 static gboolean came_since(const IbhTrial *trial, const IbhIp *ip)
 {
     IBH_EACH (const IbhAddress, address, trial->then->addresses) {

@@ -14,9 +14,9 @@ typedef struct {
     gboolean tried;          /* an earlier attempt to restore the state was not complete */
 } IbhTrial;
 
-/* Returns the plan that restores our rules, routes and values from before the trial, on those of its NICs that are
- * still the same netdevs and about which nobody has decided since. Our present rules for an
- * address that came since, and the routes that they use, stay. */
+/* Returns the plan that restores our rules, routes and values from before the trial. The plan leaves out NICs of the
+ * trial that are other netdevs now, or that a later --undo or --apply has decided about. If an address came during the
+ * trial, our present rules for the address stay, and so do the routes that these rules use. */
 GPtrArray *ibh_trial_plan_back(const IbhRails *rails, const IbhTrial *trial);
-/* Leaves these NICs as they are from now on, and restores what was remembered of them. */
+/* Holds or keeps the NICs that the plan restores, and restores what was remembered of them. */
 void ibh_trial_remember(const IbhTrial *trial, const IbhRails *rails, IbhState *state);

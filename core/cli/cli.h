@@ -8,10 +8,10 @@
 
 typedef struct {
     IbhAction action;
-    IbhStyle style;     /* `verbose` and `quiet` are options; main_io.c sets the rest */
+    IbhStyle style;     /* options set `verbose` and `quiet`; main_io.c sets the other members */
     char **ifaces;      /* NULL for all */
     const char *config; /* NULL for the system's */
-    const char *render; /* the format of --render; it is a known one */
+    const char *render; /* the format of --render, which ibh_render_knows() */
     const char *sysfs;
     gboolean json;
     gboolean prometheus;

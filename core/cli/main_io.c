@@ -114,7 +114,7 @@ static void judge_sections(Command *command, const GArray *missed, gboolean warn
         ibh_run_warn(&command->run, ((const IbhFinding *)g_ptr_array_index(findings, i))->message);
 }
 
-/* ---- actions: if one sets `error`, act() reports the error, which decides the exit status ---- */
+/* ---- actions: if an action sets `error`, act() reports the error, which decides the exit status ---- */
 
 #define NOT_IN_FORCE "the configuration in " IBH_CONFIG_DIR " changed and is not in force"
 
@@ -132,7 +132,7 @@ static int do_check(Command *command, GError **error)
     g_autoptr(GPtrArray) findings = ibh_findings_new();
     guint wanted;
 
-    /* Judge by the configuration in force: one that was not applied yet cannot be why a packet goes astray. The files
+    /* Judge by the configuration in force: files that were not applied yet cannot be why a packet goes astray. They
      * have been parsed without errors at this point. */
     if (in_force) {
         ibh_config_free(run->config);

@@ -56,12 +56,14 @@ static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GErro
     guint left;
 
     waiter->tries++;
+    waiter->seconds = PAUSE;
     if (!ibh_run_configure(run, error) || !ibh_run_open(run, IBH_LOCK_SECONDS, error))
         return FALSE;
     if (ibh_token_read_open(waiter->token, &token) && token.process != waiter->process)
         return TRUE; /* it was confirmed, or another trial has taken its place */
     left = seconds_left(&token);
-    waiter->seconds = left ? MIN(left, LONG_PAUSE) : PAUSE;
+    if (left)
+        waiter->seconds = MIN(left, LONG_PAUSE);
     if (!waiter->ends && left) {
         waiter->tries--;
         return FALSE;

@@ -269,8 +269,8 @@ static const char *skip_set(const char *open)
     return *at == ']' ? at + 1 : NULL;
 }
 
-/* Returns IBH_RANK_DEFAULTS if the text is neither a valid name nor a glob that can match one. read_line() has rejected
- * control characters other than tabs. */
+/* Returns IBH_RANK_DEFAULTS if the text is not a valid name or glob. Of a glob, checks the sets and the characters
+ * outside of wildcards. read_line() has rejected control characters other than tabs. */
 static guint rank_pattern(const char *text)
 {
     guint literals = 0;

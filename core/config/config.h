@@ -15,17 +15,17 @@ typedef enum { IBH_ARP_AUTO, IBH_ARP_STRICT, IBH_ARP_KEEP } IbhArp;
 typedef enum { IBH_MAIN_KEEP, IBH_MAIN_SPREAD } IbhMain;
 typedef enum {
     IBH_GATEWAY_NONE,
-    IBH_GATEWAY_AUTO, /* the gateway of the main table's default route */
+    IBH_GATEWAY_AUTO, /* that of main's default route through the NIC, if there is exactly one */
     IBH_GATEWAY_ADDRESS,
     IBH_GATEWAY_PEER,  /* the other address of a /30, /31 or /127 */
-    IBH_GATEWAY_FIRST, /* the first host of the subnet */
+    IBH_GATEWAY_FIRST, /* the first host of the IPv4 subnet */
     IBH_GATEWAY_LAST
 } IbhGateway;
 
 #define IBH_TABLE_BASE 940u       /* automatic tables: this number plus the rank */
 #define IBH_PRIORITY_BASE 1941u   /* the "lookup T" of the last pair of rules; its "lookup main" has 1940 */
 #define IBH_PRIORITY_SPAN 16u     /* pairs of rules have the 16 priorities that end with IBH_PRIORITY_BASE */
-#define IBH_PRIORITY_SPREAD 4941u /* the rules of main=spread */
+#define IBH_PRIORITY_SPREAD 4941u /* the "lookup 940" of main=spread; its "lookup main" has 4940 */
 #define IBH_TABLE_AUTO 0u
 
 /* An element of remote=: the rail reaches the prefix via the gateway, and our rule comes before the main table. */

@@ -61,7 +61,7 @@ static GPtrArray *list_trusted(const char *path, const char *only, gboolean *ret
 static const char *const TABLE_DIRS[] = {IBH_ROOT "/etc/iproute2", IBH_ROOT "/usr/share/iproute2",
                                          IBH_ROOT "/usr/lib/iproute2"};
 
-/* Returns TRUE if the search ends: the file has the name, or cannot be read (error). A missing file is no error. */
+/* Returns TRUE if the search ends, because the file has the name, or exists but cannot be read (sets `error`). */
 static gboolean search_tables(const char *path, const char *name, guint32 *ret_table, GError **error)
 {
     g_autoptr(GError) local = NULL;
@@ -140,7 +140,7 @@ IbhConfig *ibh_config_load(const char *named, GError **error)
     gboolean all = !named || g_file_test(path, G_FILE_TEST_IS_DIR);
     g_autoptr(GError) local = NULL;
 
-    /* Later files win. No file at all is no error. */
+    /* Later files win. A directory may have none of these files, but a file that was named must exist. */
     if (all ? add_files(config, path, "ib-hook.conf", named != NULL, &local) &&
                   add_files(config, fragments, NULL, named != NULL, &local)
             : add_file(config, path, &local))

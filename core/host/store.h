@@ -24,8 +24,8 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error);
 /* Returns the path of a file of the store; `end` is ".state" or the like. The caller frees the path. */
 char *ibh_store_file(const IbhStore *store, const char *end);
 
-/* Returns the state, which is empty if the file is missing or cannot be trusted; NULL if the file cannot be read now.
- * In the network namespace of process 1, the state includes the known rails of earlier boots from
+/* Returns the state, which is empty if the file is missing or cannot be trusted; NULL if the file cannot be read now,
+ * or by this user. In the network namespace of process 1, the state includes the known rails of earlier boots from
  * /var/lib/ib-hook/rails. If that file cannot be read, earlier boots are unknown. */
 IbhState *ibh_store_load(IbhStore *store, GError **error);
 /* Writes the state if it has changed since it was loaded or saved. Only root may read it if the configuration is

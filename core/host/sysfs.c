@@ -4,8 +4,8 @@
 #include <linux/if_arp.h>
 #include <string.h>
 
-/* A GID table starts with the default GIDs of the port's netdev, or of the bond above. The rest of the table (rxe has
- * 1,024 entries) repeats these netdevs and lists VLANs, which we find through their parents. */
+/* A GID table starts with the default GIDs of the port's netdev, or of the bond above that netdev. Later entries (rxe
+ * has 1,024) repeat these netdevs and list VLANs, which we find through their parents. */
 #define N_NDEVS 8
 
 typedef struct {

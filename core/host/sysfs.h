@@ -7,7 +7,7 @@
 #include "host/tree.h"
 #include "model/model.h"
 
-/* Sets `rdma` and `vf` of the links. If the tree has no RDMA devices, no link has a port; that is no error. */
+/* Sets `rdma` and `vf` of the links. A tree without RDMA devices is not an error: then no link has a port. */
 gboolean ibh_sysfs_find_rdma(IbhTree *tree, GArray *links, GError **error);
 
 /* Reads an entry of the GID table of a port, whose directory is "sys/class/infiniband/mlx5_1/ports/1". A GID has the

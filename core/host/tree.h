@@ -19,7 +19,7 @@
 GString *ibh_file_read(const char *path, gboolean *ret_public, GError **error);
 #define IBH_FOR_ALL 0644 /* all users may read the file */
 #define IBH_FOR_ROOT 0600
-/* Writes a new file of this mode and renames it, so that no reader sees a part of the text, and no crash leaves one. */
+/* Writes a new file of this mode and renames it: readers see the old text or the whole new text, even after a crash. */
 gboolean ibh_file_write(const char *path, const char *text, mode_t mode, GError **error);
 
 /* Checks the owner and mode of a file or directory. */
@@ -66,7 +66,8 @@ gssize ibh_tree_read(IbhTree *tree, const char *path, char *text, gsize limit, g
 G_GNUC_PRINTF(2, 3) gboolean ibh_tree_has(IbhTree *tree, const char *format, ...);
 /* Resolves the links of a path below sys: "devices/pci0000:3a/…"; NULL if the path is missing or leads out of sys. */
 G_GNUC_PRINTF(2, 3) char *ibh_tree_real(IbhTree *tree, const char *format, ...);
-/* Lists up to 4,096 names (char *) of a directory, sorted as versions (ib2 before ib10). */
+/* Lists up to 4,096 names (char *) of a directory that do not begin with a dot, sorted as versions (ib2 before ib10).
+ */
 G_GNUC_PRINTF(2, 3) GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, ...);
 
 /* Looks at a file without opening it. `flags` is 0, or O_NOFOLLOW for a link itself. Returns a descriptor, which the

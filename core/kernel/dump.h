@@ -42,10 +42,10 @@ struct nl_msg *ibh_message_new(int type, int flags, gconstpointer fixed, gsize s
  */
 gboolean ibh_route_read(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret_route);
 void ibh_route_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool);
-/* Reads the nexthop object of a route that names an object and no device. */
+/* If a unicast route names a nexthop object and no device, reads the object and fills in the route's nexthops. */
 void ibh_route_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route);
 
-/* ---- attributes: an absent or short attribute reads as `otherwise`, 0, AF_UNSPEC or "" ---- */
+/* ---- attributes: an absent or short attribute reads as `otherwise`, 0, AF_UNSPEC, a prefix of zeros or "" ---- */
 
 static inline gboolean parse(struct nlmsghdr *header, gsize fixed, struct nlattr **attributes, int max)
 {

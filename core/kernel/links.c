@@ -51,7 +51,7 @@ static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
 
 static gboolean on_link_message(struct nlmsghdr *header, gpointer data)
 {
-    /* For these kinds, IFLA_LINK is the link below; for others (veth, tunnels) it means something else. */
+    /* Of these kinds, IFLA_LINK is the link below. Of some others (veth, tunnels), it means something else. */
     static const char *const stacked[] = {"vlan", "macvlan", "macvtap", "ipvlan", "ipoib", NULL};
     struct nlattr *attributes[IFLA_MAX + 1], *own, *broadcast, *info_data;
     const struct ifinfomsg *info = nlmsg_data(header);
@@ -92,8 +92,8 @@ static gboolean on_link_message(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* TRUE if the link with the index child->parent is the port of this IPoIB child; FALSE if the port is in another
- * namespace. */
+/* TRUE if the link with the index child->parent is the port of this IPoIB child. FALSE if the port is in another
+ * namespace: then the index belongs to another link here, or to none. */
 static gboolean has_its_parent(const GArray *links, const IbhLink *child)
 {
     char guid[IBH_HARDWARE_LEN];
@@ -116,8 +116,8 @@ gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **err
     if (!ibh_netlink_dump(netlink, message, on_link_message, links, links, "the interfaces", error))
         return FALSE;
     /* If an IPoIB child was moved to this namespace, the kernel reports its parent's index without the namespace, and
-     * here another NIC may have that index. So compare the port GUIDs: a child has the GUID of its port. Clear the
-     * index of a child afterwards: a link without a parent counts as a port. */
+     * here another NIC may have that index. So compare the port GUIDs: a child has the GUID of its port. Clear indices
+     * only after the loop, because has_its_parent() takes a link without a parent for a port. */
     IBH_EACH (IbhLink, link, links) {
         if (link->type == ARPHRD_INFINIBAND && link->parent && !has_its_parent(links, link))
             g_ptr_array_add(orphans, link);

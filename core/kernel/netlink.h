@@ -54,7 +54,8 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, IbhRouteMatters keep,
                                gconstpointer of, GArray *parts, GError **error);
 
-/* Reads the entries of ARP and ND, or with `proxies` those for which this host answers on behalf of other hosts. */
+/* Reads the entries of the neighbour table (ARP or ND); with `proxies`, reads instead the addresses for which this host
+ * answers on behalf of other hosts. */
 gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, gboolean proxies, GArray *neighbours,
                                      GError **error);
 
@@ -63,12 +64,12 @@ IbhRule ibh_rule_of(struct nlmsghdr *header);
 
 /* ---- writing ---- */
 
-/* Runs an operation on a rule, a route or neighbours. Succeeds also if there is nothing to do: a rule to add is there,
- * or something to delete is not. (To add a route that is there is an error.) An announcement is the kernel's own
+/* Runs an operation on a rule, a route or neighbours. Also succeeds if a rule to add is there already, or if something
+ * to delete is not there. (Adding a route that is there already fails.) An announcement is the kernel's own
  * gratuitous ARP, which works only for the address that the kernel would choose as the source (IbhOp.by_kernel). */
 gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **error);
 
-/* Adds an entry that makes the kernel ask for the address, or deletes one. */
+/* Adds a neighbour entry, which makes the kernel ask for the address; without `add`, deletes the entry. */
 gboolean ibh_netlink_change_neighbour(IbhNetlink *netlink, gboolean add, int ifindex, const IbhIp *ip, GError **error);
 
 /* ---- announcements: tell peers the hardware address of an IP address ---- */

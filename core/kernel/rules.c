@@ -137,6 +137,15 @@ static gboolean have_equal_rules(const GArray *a, const GArray *b)
     return a->len == b->len;
 }
 
+static gboolean has_rule(const GArray *rules, const IbhRule *rule)
+{
+    IBH_EACH (const IbhRule, other, rules) {
+        if (ibh_rule_compare(other, rule) == 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* Reads the rules of all families at once: asked for the rules of one family, a kernel without that family refuses.
  *
  * The kernel continues a dump of rules at a position, and does not flag changes. If another program adds or deletes a
@@ -161,11 +170,7 @@ gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **err
     }
     IBH_EACH_ROW (const int, family, families) {
         IBH_EACH (const IbhRule, rule, found) {
-            gboolean skips = rule->family != *family;
-
-            for (guint i = 0; !is_stable && i < rules->len; i++)
-                skips |= ibh_rule_compare(&g_array_index(rules, IbhRule, i), rule) == 0;
-            if (!skips)
+            if (rule->family == *family && (is_stable || !has_rule(rules, rule)))
                 g_array_append_vals(rules, rule, 1);
         }
     }

@@ -46,7 +46,7 @@ static inline gboolean ibh_names_have(GPtrArray *names, const char *name)
          x##_at; x##_at = x##_at < (Type **)(void *)&g_ptr_array_index(array, (array)->len - 1) ? x##_at + 1 : NULL,   \
               x = x##_at ? *x##_at : NULL)
 
-/* Loops over route->hops, the list of a multipath route; other routes have no list. */
+/* Loops over route->hops. The body does not run for a route without this list. */
 #define IBH_EACH_HOP(x, route) for (const IbhHop *x = (route)->hops; x && x < (route)->hops + (route)->nexthops; x++)
 
 /* Loops over a C array. */

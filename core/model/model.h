@@ -47,9 +47,9 @@ int ibh_ip_compare(const IbhIp *a, const IbhIp *b);
 gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b);
 
 guint ibh_ip_hash(gconstpointer ip);            /* a GHashFunc for IbhIp */
-gboolean ibh_ip_is_unicast(const IbhIp *ip);    /* not multicast, unspecified, loopback, 0/8 or 240/4 */
+gboolean ibh_ip_is_unicast(const IbhIp *ip);    /* not multicast, loopback, 0/8, 240/4 or ::/120 */
 gboolean ibh_ip_is_link_local(const IbhIp *ip); /* 169.254/16, fe80::/10 */
-gboolean ibh_ip_is_fe80(const IbhIp *ip);       /* fe80::/10: nearly every link that is up has one */
+gboolean ibh_ip_is_fe80(const IbhIp *ip);       /* fe80::/10: nearly every link that is up has such an address */
 
 IbhPrefix ibh_prefix_of(const IbhIp *ip, guint length); /* clears the host bits */
 IbhPrefix ibh_prefix_of_host(const IbhIp *ip);
@@ -58,9 +58,9 @@ const char *ibh_prefix_format(const IbhPrefix *prefix, char buffer[IBH_PREFIX_ST
 int ibh_prefix_compare(const IbhPrefix *a, const IbhPrefix *b);
 gboolean ibh_prefix_equal(const IbhPrefix *a, const IbhPrefix *b);
 gboolean ibh_prefix_contains(const IbhPrefix *outer, const IbhIp *ip);
-gboolean ibh_prefix_covers(const IbhPrefix *outer, const IbhPrefix *inner); /* outer is equal or shorter */
+gboolean ibh_prefix_covers(const IbhPrefix *outer, const IbhPrefix *inner); /* inner is equal, or inside outer */
 gboolean ibh_prefix_overlaps(const IbhPrefix *a, const IbhPrefix *b);
-gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer); /* inner is longer */
+gboolean ibh_prefix_is_inside(const IbhPrefix *inner, const IbhPrefix *outer); /* FALSE if both are equal */
 
 gboolean ibh_prefixes_have(const GArray *prefixes, const IbhPrefix *prefix); /* an array of IbhPrefix */
 
@@ -97,9 +97,9 @@ typedef struct {
     int mtu;             /* 0 if unknown */
     int mtu6;            /* the largest packet that IPv6 sends; 0 if unknown */
     gboolean keeps_mtu6; /* IPv6 ignores the MTU of router advertisements */
-    int parent;          /* ifindex of the link below; 0 if there is none in this namespace */
+    int parent;          /* ifindex of the link below (VLAN, macvlan, ipvlan, IPoIB child) in this namespace; else 0 */
     char kind[16];       /* "ipoib", "vlan", "veth", …; "" for Ethernet hardware */
-    guint32 vrf;         /* the table of a VRF; 0 if the link is no VRF */
+    guint32 vrf;         /* the table of a VRF; 0 if the link is not a VRF */
     gboolean representor;
     gboolean vf;             /* a virtual function: its table comes after those of physical NICs */
     char rdma[72];           /* "mlx5_1/1"; "" without an RDMA port */
@@ -128,7 +128,7 @@ typedef struct {
     guint8 scope;     /* RT_SCOPE_* */
     gboolean secondary;
     gboolean noprefixroute;
-    gboolean dynamic;   /* has a lifetime */
+    gboolean dynamic;   /* has a finite lifetime, or the kernel made it from a router's prefix */
     gboolean tentative; /* IPv6: DAD has failed, or still runs and the address is not optimistic; we neither add nor
                            remove anything for this address */
     gboolean failed;    /* IPv6: DAD found another host with this address */
@@ -158,7 +158,7 @@ typedef enum {
 #define IBH_DSCP_ALL 0x3fu /* a mask of all bits of a DSCP */
 
 /* The values of the selectors; a value is valid if `selectors` has its bit. IBH_SELECT_PORT stands for ip_protocol,
- * sport and dport; one of these that is 0 matches anything. */
+ * sport and dport, of which a 0 matches anything. */
 typedef struct {
     guint32 mark, mask;
     guint32 uid[2]; /* from, to */
@@ -194,19 +194,19 @@ gboolean ibh_rule_asks_main(const IbhRule *rule); /* "lookup main suppress_prefi
 
 typedef struct {
     int ifindex;
-    guint16 weight; /* rtnh_hops: the weight minus 1 */
+    guint16 weight; /* rtnh_hops: the weight minus 1; 0 for members of a group of objects */
     guint8 dead;    /* RTNH_F_DEAD: the link is down or has lost its last address */
     guint8 encapsulated;
     IbhIp gateway; /* AF_UNSPEC if on link */
 } IbhHop;
 
-/* A pool stores the nexthops and metrics of routes, equal lists once. So IbhRoute stays a plain value, which is valid
- * as long as the pool. */
+/* A pool stores the lists of nexthops and metrics of routes, and equal lists only once. So an IbhRoute is a plain
+ * value, which is valid as long as the pool. */
 GHashTable *ibh_pool_new(void);
 gconstpointer ibh_pool_keep(GHashTable *pool, gconstpointer data, gsize size); /* NULL if size is 0 */
 
-/* If you add a member, add it to kernel/read.c, kernel/write.c and ibh_route_compare(). The kernel has to report the
- * attribute as we sent it; otherwise each event would replace the route again. */
+/* If you add a member that our own routes use, add it to kernel/read.c, kernel/write.c and ibh_route_compare(). The
+ * kernel has to report the attribute as we sent it; otherwise each event would replace the route again. */
 typedef struct {
     int family;
     guint32 table;
@@ -231,7 +231,7 @@ typedef struct {
 } IbhRoute;
 
 /* Sets `ret_part` to the part of a route that leaves through this NIC: `hops` is NULL, and `nexthops` counts the
- * nexthops through the NIC that are not dead. Returns FALSE if there is none. */
+ * nexthops through the NIC that are not dead. Returns FALSE if no such nexthop exists. */
 gboolean ibh_route_part(const IbhRoute *route, int ifindex, IbhRoute *ret_part);
 void ibh_route_set_metrics(IbhRoute *route, const IbhRoute *from);
 guint32 ibh_route_metric(const IbhRoute *route, guint wanted); /* `wanted`: RTAX_*; 0 if the route lacks the metric */
@@ -245,7 +245,8 @@ gboolean ibh_route_is_error(const IbhRoute *route);      /* unreachable, blackho
 /* Returns the route to exactly this subnet with the lowest metric, through this NIC (0: any NIC), or NULL. Ignores
  * special routes. */
 const IbhRoute *ibh_routes_find_best(const GArray *routes, int ifindex, const IbhPrefix *subnet);
-/* TRUE if a replace of one would replace the other, unless one is special: table, prefix and metric are equal. */
+/* TRUE if family, table, prefix and metric are equal. Then NLM_F_REPLACE with one route replaces the other route,
+ * unless one of them is special. */
 gboolean ibh_route_same_place(const IbhRoute *a, const IbhRoute *b);
 /* TRUE if the prefix is longer, or as long and the metric lower, or if `than` is NULL. */
 gboolean ibh_route_is_better(const IbhRoute *route, const IbhRoute *than);
@@ -288,7 +289,7 @@ typedef enum {
 typedef struct {
     char iface[IFNAMSIZ];            /* the last name */
     char port[72];                   /* "mlx5_1/1" */
-    char slot[IBH_SLOT_LEN];         /* PCI address and port, "0000:81:00.0/1" (host/sysfs.c) */
+    char slot[IBH_SLOT_LEN];         /* PCI address and port, "0000:81:00.0/1"; `port` if not on PCI */
     char hardware[IBH_HARDWARE_LEN]; /* port GUID or MAC */
     IbhIp addresses[IBH_KNOWN_ADDRESSES];
     guint n_addresses;
@@ -323,7 +324,7 @@ typedef struct {
     IbhIp ip;
     guint8 lladdr[IBH_LLADDR_MAX];
     guint lladdr_len; /* 0 if not resolved (yet) */
-    gboolean fixed;   /* permanent, or written by a control plane: after a flush, ARP would not restore it */
+    gboolean fixed;   /* permanent, `no_arp`, or written by a control plane: after a flush, ARP would not restore it */
     gboolean proxied; /* a proxy entry: this host answers ARP for the address on behalf of another host */
     gboolean no_arp;  /* NUD_NOARP: the kernel never resolves the address; see ibh_neighbour_is_unasked() */
 } IbhNeighbour;
@@ -382,8 +383,8 @@ const char *ibh_errno_text(int number);
 /* Replaces a line of a file that not all users may read. */
 #define IBH_NOT_PUBLIC "(not shown: not all users may read this file)"
 
-/* FALSE for control characters, line and paragraph separators, and format characters, such as marks for the direction
- * of text and zero-width spaces. */
+/* FALSE for unassigned and control characters, line and paragraph separators, and format characters, such as marks for
+ * the direction of text and zero-width spaces. */
 gboolean ibh_char_is_printable(gunichar c);
 char *ibh_text_printable(const char *text); /* replaces unprintable characters with `?`; the caller frees it */
 
@@ -395,10 +396,10 @@ char *ibh_state_format(const IbhState *state);
 IbhState *ibh_state_copy(const IbhState *state);
 
 /* Saves the administrator's value of each sysctl that these operations (IbhOp *) have changed; drops the value if they
- * have restored it. Before the operations run (`done` is FALSE), saves it beside each value that the sysctl will have
- * on the way, in case the run is killed between two operations. */
+ * have restored it. With `done` FALSE, before the operations run: keeps earlier entries, and saves the administrator's
+ * value with each value that is to be set, because the run may be killed between two operations. */
 void ibh_state_remember(IbhState *state, const GPtrArray *ops, gboolean done);
-/* Drops the saved sysctls of NICs that no longer exist, and updates the names and hardware addresses of other NICs. */
+/* Drops the saved sysctls of NICs that no longer exist. In the other entries, updates names and hardware addresses. */
 void ibh_state_match_links(IbhState *state, const IbhSnapshot *snapshot);
 
 void ibh_state_set_config(IbhState *state, const char *text, gboolean is_private);

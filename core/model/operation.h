@@ -63,7 +63,9 @@ char *ibh_op_describe(const IbhOp *op);                        /* "added rule fr
 void ibh_op_free(IbhOp *op);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOp, ibh_op_free)
 
-char *ibh_op_command(const IbhOp *op); /* does the same in a shell; the caller frees it */
+/* Returns a shell command that does the same. (For neigh-del, "ip neigh flush" also deletes the entries of control
+ * planes.) The caller frees the command. */
+char *ibh_op_command(const IbhOp *op);
 /* Returns a rule without its priority, or a route, in the words that follow the verb of ip(8): as ip accepts them if
  * `command`, else for people. `iface` is the NIC's name, quoted, or NULL; `hops` is IbhOp.hops. The caller frees the
  * text. */
@@ -71,7 +73,7 @@ char *ibh_rule_text(const IbhRule *rule, gboolean command);
 char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops, gboolean command);
 
 void ibh_table_put(GString *text, const char *word, guint32 table); /* " table 941", " lookup main" */
-const char *ibh_protocol_name(guint8 protocol, char buffer[8]);     /* returns ip's name, or else the number */
+const char *ibh_protocol_name(guint8 protocol, char buffer[8]);     /* ip's name for common ones, or the number */
 
 /* The domain of an error after which we do not know whether the kernel did the operation. A rollback assumes that it
  * did. */

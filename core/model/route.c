@@ -139,11 +139,13 @@ gboolean ibh_route_is_advertised(const IbhRoute *route)
     return route->protocol == RTPROT_RA || (route->protocol == RTPROT_KERNEL && route->expires);
 }
 
-/* An IPv6 kernel lists its null entry as an "unreachable" with metric 0xffffffff. That entry is no route. */
+/* For IPv6, old kernels list their null entry as an unreachable route with metric 0xffffffff. */
 gboolean ibh_route_is_error(const IbhRoute *route)
 {
+    const gboolean is_null_entry = route->family == AF_INET6 && route->metric == G_MAXUINT32;
+
     return (route->type == RTN_UNREACHABLE || route->type == RTN_BLACKHOLE || route->type == RTN_PROHIBIT) &&
-           route->metric != G_MAXUINT32;
+           !is_null_entry;
 }
 
 gboolean ibh_route_is_better(const IbhRoute *route, const IbhRoute *than)

@@ -14,7 +14,7 @@
 #define PRIVATE "private"
 
 #define KNOWN_MAX 1024 /* more hardware than a host has */
-#define GUID_LEN 8     /* the end of an IPoIB address; the rest can change: flags, QPN, subnet prefix */
+#define GUID_LEN 8     /* the last bytes of an IPoIB address; those before them can change: flags, QPN, subnet prefix */
 
 /* ---- the hardware of a link ---- */
 
@@ -43,7 +43,7 @@ gboolean ibh_link_has_hardware(const IbhLink *link, const char *hardware)
 
 /* ---- from text ---- */
 
-/* Begins each line of the configuration in force. Without files, that text is one empty line. */
+/* Begins each line of the configuration in force. Without configuration files, a single line has only this. */
 #define CONFIG_LINE "config "
 
 /* Parses a line about this interface. */

@@ -118,12 +118,11 @@ static gboolean is_spread(const IbhRails *rails, const IbhNic *nic)
 {
     g_autoptr(GArray) routes = IBH_NEW_ARRAY(IbhRoute), rules = IBH_NEW_ARRAY(IbhRule);
     gboolean has = FALSE;
+    IbhRoute part;
 
     ibh_want_spread(rails, routes, rules);
-    IBH_EACH (const IbhRoute, route, routes) {
-        IBH_EACH_HOP (hop, route)
-            has |= hop->ifindex == nic->link->ifindex;
-    }
+    IBH_EACH (const IbhRoute, route, routes)
+        has |= ibh_route_part(route, nic->link->ifindex, &part);
     return has;
 }
 

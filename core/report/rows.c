@@ -44,7 +44,7 @@ static void put_last(GString *out, const char *cell, glong room, glong indent)
     }
 }
 
-/* Colors the first word of a line that says how something is. */
+/* Colors a word such as "ok" or "error", of which ibh_rows_put() finds the first one of each line. */
 static gboolean paint(const GMatchInfo *match, GString *out, gpointer data G_GNUC_UNUSED)
 {
     g_autofree char *before = g_match_info_fetch(match, 1), *word = g_match_info_fetch(match, 2);

@@ -48,8 +48,8 @@ static void add_findings(const IbhReport *report, const char *rail)
         g_autoptr(GPtrArray) together = g_ptr_array_new();
         g_autofree char *names = NULL;
 
-        /* Notes need --verbose, but not the notes that a rail is down or away, and that the configuration is not in
-         * force: whoever edits it expects an effect. */
+        /* Leave out notes, except that a rail is down or away, and that the configuration is not in force: whoever
+         * edits the configuration expects an effect. */
         if (finding->severity == IBH_INFO && !ibh_finding_is_down(finding) &&
             !g_str_equal(finding->code, "not-in-force"))
             continue;

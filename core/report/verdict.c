@@ -8,7 +8,7 @@
 #define APPLY "sudo ib-hook --apply"
 
 /* TRUE if the finding says that a NIC is down or away. If the administrator set the NIC down or gave it away, the
- * finding is only a note, but the NIC is still no working rail. */
+ * finding is only a note, but the NIC still does not work as a rail. */
 gboolean ibh_finding_is_down(const IbhFinding *finding)
 {
     return g_str_equal(finding->code, "carrier-down") || g_str_equal(finding->code, "nic-gone");
@@ -46,8 +46,8 @@ static char *say_problem(const IbhFinding *finding, gboolean whole)
     return g_strdup_printf("%s%s%s", names, names[0] ? ": " : "", finding->message);
 }
 
-/* Adds a line with this remedy that says what is wrong. Unless `problem` is NULL, adds a longer line before it, which
- * says what the problem is. */
+/* Adds a line that says what is wrong, and the remedy. Unless `problem` is NULL, adds before it a longer line, with
+ * `problem` in the place of `wrong`. */
 static void add_remedy(GPtrArray *lines, const char *severity, const char *problem, const char *wrong, const char *word,
                        const char *remedy)
 {

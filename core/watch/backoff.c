@@ -9,7 +9,7 @@
 /* Seconds. The pause doubles each time, up to LAST_PAUSE. */
 #define FIRST_PAUSE 10
 #define LAST_PAUSE 600
-/* If there was no fight for so long, the next pause is FIRST_PAUSE again. */
+/* If the last pause ended so long ago, the next pause is FIRST_PAUSE again. */
 #define FORGOTTEN_AFTER (1200 * G_USEC_PER_SEC)
 
 typedef struct {
@@ -28,7 +28,7 @@ GArray *ibh_backoff_new(void)
     return IBH_NEW_ARRAY(Fight);
 }
 
-/* Returns the entry of this unit. If there is none, adds it, and removes old entries. */
+/* Returns the entry of this unit, which it adds if necessary. Removes old entries on the way. */
 static Fight *find_fight(GArray *backoff, const IbhUnit *unit, gint64 now)
 {
     IBH_EACH_BACK (Fight, fight, backoff) {

@@ -14,7 +14,7 @@ GArray *ibh_backoff_new(void);
 int ibh_backoff_note(GArray *backoff, const IbhOp *op, gboolean was_taken, gint64 now);
 
 /* Forgets which sysctl values we wrote to this NIC. Call it when the NIC's link or addresses have changed: a hook may
- * rightly have set other values since, and that is no fight. */
+ * rightly have set other values since, which is not a fight. */
 void ibh_backoff_forgive(GArray *backoff, int ifindex);
 
 /* TRUE if --watch leaves this unit alone at the time `now`. */

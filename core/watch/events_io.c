@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Bytes of reports that may wait while we work, or less: at most net.core.rmem_max. If more come, some are lost. */
+/* Bytes of reports that may wait while we work, unless net.core.rmem_max is less. If more come, some are lost. */
 #define BUFFER_SIZE (1024 * 1024)
 #define RECEIVE_SIZE (32 * 1024) /* bytes of the longest datagram that the kernel sends */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The focus says which of the kernel's reports can change a decision. A BPF program makes the kernel drop the others.
- * While a routing daemon loads a full routing table, --watch then takes 1 ms of processor time. Without the program it
- * takes 440 ms, and loses reports.
+ * The focus says which of the kernel's reports can change a decision. A BPF program makes the kernel drop all other
+ * reports. With the program, --watch takes 1 ms of processor time while a routing daemon loads a full routing table.
+ * Without the program it takes 440 ms, and loses reports.
  */
 #pragma once
 
@@ -12,7 +12,7 @@ typedef struct {
     GArray *candidates; /* int: the ifindexes of all candidates; NULL: not known */
     GArray *subnets;    /* IbhPrefix: the candidates' subnets */
     GArray *tables;     /* int: the rails' tables, and tables that foreign rules lead candidates' addresses to */
-    gboolean objects;   /* a route that can change a decision uses a nexthop object */
+    gboolean objects;   /* a route of the snapshot that can change a decision uses a nexthop object */
 } IbhFocus;
 
 /* Fills `focus` with what the rails of a run depend on. */

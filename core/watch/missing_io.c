@@ -2,10 +2,9 @@
 /* Writes to the journal which rails are missing. */
 #include "watch/watch.h"
 
+#include "check/check.h"
 #include "check/missing.h"
 #include "run/run.h"
-
-#include <string.h>
 
 /* How long a rail must be missing before we report it. A link may train again, or a DHCP server may be slow. */
 #define WHILE (10 * G_USEC_PER_SEC)
@@ -24,12 +23,13 @@ static void say_missing(int priority, const IbhKnownRail *one)
         [IBH_NO_SUCH_NIC] = "is not there: the configuration has manage=yes for it, and no NIC has this name",
     };
     g_autoptr(GString) text = g_string_new(one->iface);
+    g_autofree char *pci = ibh_known_pci(one);
     char ip[IBH_IP_STRLEN];
 
     if (one->port[0]) {
         g_string_append_printf(text, " (%s", one->port);
-        if (!one->link && strchr(one->slot, ':'))
-            g_string_append_printf(text, ", PCI %.*s", (int)strcspn(one->slot, "/"), one->slot);
+        if (!one->link && pci)
+            g_string_append_printf(text, ", PCI %s", pci);
         g_string_append_c(text, ')');
     }
     g_string_append_printf(text, " %s", happened[one->why]);

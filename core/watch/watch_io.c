@@ -125,7 +125,7 @@ static gboolean leaves_alone(gconstpointer data, const IbhUnit *unit)
 static void on_change(Watch *watch, const IbhOp *op)
 {
     /* If the NIC's link or addresses changed, the process that deleted this may be a hook of ours, which was right at
-     * that moment. That is no fight, so it does not count. */
+     * that moment. So this deletion does not count as a fight. */
     const guint32 taker = ibh_numbers_have(watch->events.moved, op->ifindex) ? 0 : ibh_events_taker(&watch->events, op);
     const int seconds = ibh_backoff_note(watch->backoff, op, taker != 0, watch->looking);
     const gboolean is_spread = op->unit.kind == IBH_UNIT_SPREAD;
