@@ -24,7 +24,8 @@ typedef enum { OF_PEERS, OF_RAILS, OF_PAIRS } Share;
 /* Counts the pairs of a peer or of a rail. */
 typedef struct {
     guint has;   /* how many have the cause */
-    guint could; /* how many could have it; a pair could not if this host is to blame for its loss */
+    guint could; /* how many could have the cause; a pair could not if this host is to blame for its loss */
+    guint both;  /* how many of those that could have the cause */
 } Count;
 
 /* A cause, and the pairs that have it. */
@@ -36,14 +37,22 @@ typedef struct {
     Count *counts;    /* one for each peer, then one for each rail */
 } Charge;
 
+/* FALSE if this host is to blame for what the pair lost: then a cause on the way or at the peer would not show. */
+static gboolean could_have(const IbhProbePair *pair)
+{
+    const IbhCause loss = pair->causes[0];
+
+    return loss == IBH_CAUSE_NONE || ibh_probe_causes[loss].place != IBH_AT_HOME;
+}
+
 static Count *find_count(const Charge *charge, const IbhProbePair *pair, Share share)
 {
     return &charge->counts[share == OF_PEERS ? pair->peer : charge->probe->peers->len + pair->rail];
 }
 
 /* Decides who is to blame for the cause that this pair has. If the cause itself does not tell, the peer is to blame if
- * at least two of its pairs have the cause, and at least as many as could have it; if not, the rail by the same rule;
- * or else the pair. */
+ * at least two of its pairs have the cause, and no pair that could have the cause lacks it; if not, the rail by the
+ * same rule; or else the pair. */
 static Share share_of(const Charge *charge, const IbhProbePair *pair)
 {
     if (charge->row->place != IBH_AT_EITHER)
@@ -51,7 +60,7 @@ static Share share_of(const Charge *charge, const IbhProbePair *pair)
     for (Share share = OF_PEERS; share < OF_PAIRS; share++) {
         const Count *count = find_count(charge, pair, share);
 
-        if (count->has > 1 && count->has >= count->could)
+        if (count->has > 1 && count->both == count->could)
             return share;
     }
     return OF_PAIRS;
@@ -174,10 +183,7 @@ void ibh_probe_report_causes(IbhProbe *probe)
     Charge charge = {.probe = probe, .counts = counts, .pairs = pairs};
 
     IBH_EACH_PAIR (pair, probe) {
-        const IbhCause loss = pair->causes[0];
-        const gboolean could = loss == IBH_CAUSE_NONE || ibh_probe_causes[loss].place != IBH_AT_HOME;
-
-        for (Share share = OF_PEERS; could && share < OF_PAIRS; share++)
+        for (Share share = OF_PEERS; could_have(pair) && share < OF_PAIRS; share++)
             find_count(&charge, pair, share)->could++;
     }
     for (IbhCause cause = IBH_CAUSE_NONE; cause < IBH_N_CAUSES; cause++) {
@@ -192,14 +198,18 @@ void ibh_probe_report_causes(IbhProbe *probe)
                 continue;
             g_ptr_array_set_size(pairs, 0);
             for (guint i = 0; i < n_counts; i++)
-                counts[i].has = 0;
+                counts[i].has = counts[i].both = 0;
             for (guint i = first; i < n; i++) {
                 if (whys[i] != charge.why)
                     continue;
                 whys[i] = NULL;
                 g_ptr_array_add(pairs, ibh_probe_pair(probe, i));
-                for (Share share = OF_PEERS; share < OF_PAIRS; share++)
-                    find_count(&charge, ibh_probe_pair(probe, i), share)->has++;
+                for (Share share = OF_PEERS; share < OF_PAIRS; share++) {
+                    Count *count = find_count(&charge, ibh_probe_pair(probe, i), share);
+
+                    count->has++;
+                    count->both += could_have(ibh_probe_pair(probe, i)) ? 1 : 0;
+                }
             }
             for (Share share = OF_PEERS; share <= OF_PAIRS; share++)
                 report_share(&charge, share);

@@ -7,8 +7,9 @@
 #define LOCK_SECONDS 8 /* the caller waits for us */
 
 /* Returns FALSE if something failed. `out` gets the lines for the journal. `ret_changed` is TRUE if the run got as far
- * as the change. */
-static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings, gboolean *ret_changed)
+ * as the change, `ret_may_be_confined` if a security module may be the reason for what failed. */
+static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings, gboolean *ret_changed,
+                         gboolean *ret_may_be_confined)
 {
     g_autoptr(GPtrArray) plan = NULL;
     g_autoptr(IbhOutcome) outcome = NULL;
@@ -20,7 +21,6 @@ static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings,
                   .respects_holds = TRUE,
                   .warnings = warnings,
                   .packet_socket = -1};
-    gboolean may_be_confined;
 
     if (ibh_run_open(&run, LOCK_SECONDS, &error)) {
         g_autoptr(GError) problem = NULL;
@@ -47,12 +47,10 @@ static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings,
         IBH_EACH_POINTER (const char, message, outcome->errors)
             ibh_run_warn(&run, message);
     }
-    may_be_confined = warnings->len || (outcome && !run.rails->candidates);
+    *ret_may_be_confined = warnings->len || (outcome && !run.rails->candidates);
     if (event->after)
         event->after(event->data, &run, outcome);
     ibh_run_close(&run);
-    if (may_be_confined)
-        ibh_confined_explain(warnings);
     *ret_changed = outcome != NULL;
     return outcome && !outcome->errors->len;
 }
@@ -62,12 +60,14 @@ static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings,
 gboolean ibh_event_run(const IbhEvent *event, GString *complained)
 {
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
-    gboolean changed, ok = run_once(event, out, warnings, &changed);
+    gboolean changed, may_be_confined, ok = run_once(event, out, warnings, &changed, &may_be_confined);
 
     if (!ok && changed) {
         g_string_truncate(warnings, 0);
-        ok = run_once(event, out, warnings, &changed);
+        ok = run_once(event, out, warnings, &changed, &may_be_confined);
     }
+    if (may_be_confined)
+        ibh_confined_explain(warnings);
     ibh_log_lines(LOG_INFO, out->str, TRUE);
     if (!g_string_equal(warnings, complained))
         ibh_log_lines(LOG_WARNING, warnings->str, TRUE);

@@ -33,6 +33,18 @@ expect_equal "where nothing can be remembered, it is one line each time" "$said"
     "$(forbidden "${needed[@]}" /run/ib-hook /run/ib-hook/confined)"
 expect_equal "one" 1 "$(wc -l <<<"$said")"
 
+# What may be read and not be written: the first so many opens succeed. The hook tries again, and says it once all the same.
+paths=()
+for path in "${needed[@]}"; do paths+=(-P "$path"); done
+for n in 2 3; do
+    rm -rf /run/ib-hook
+    mkdir -p /run/ib-hook
+    from=$(($(journal_lines) + 1))
+    manager_calls B PATH=/usr/bin strace -f -qq -o /dev/null "${paths[@]}" \
+        -e inject=open,openat:error=EACCES:when=$n+ "$HOOKS/nm-dispatcher" ib1 up >/dev/null
+    expect_equal "from open $n on" 1 "$(journal "$from" | grep -c "this hook cannot act: root may not open $all")"
+done
+
 rm -rf /run/ib-hook
 manager_calls B PATH=/usr/bin "$HOOKS/nm-dispatcher" ib1 up
 expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2

@@ -304,6 +304,22 @@ static void test_verdicts(void **state)
     }
 }
 
+/* A pair whose packets this host drops, and whose RDMA request gets no answer either, does not stand for one that
+ * works. */
+static void test_one_rail_works(void **state)
+{
+    g_auto(World) world =
+        look_well(HOST "nic ib2 infiniband rdma mlx5_2/1\nip address add 172.16.34.3/16 dev ib2\n", TWO_PEERS RDMA);
+
+    (void)state;
+    for (guint i = 0; i < 6; i++)
+        pair_at(&world, i)->rdma = IBH_CAUSE_NONE;
+    change(&world, 3, UNSENT, EPERM, IBH_RDMA_SILENT);
+    change(&world, 4, 0, 0, IBH_RDMA_SILENT);
+    check_verdict(&world, "ib0 error probe-not-sent, error rdma-unreachable", 2);
+    check_message(&world, 1, "ib0 to 172.16.16.2, ib1 to 172.16.16.2: RDMA requests get no answer");
+}
+
 /* A fix is for all that have it. */
 static void test_fixes(void **state)
 {
@@ -638,6 +654,7 @@ int main(void)
         cmocka_unit_test(test_replies),
         cmocka_unit_test(test_no_replies),
         cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_one_rail_works),
         cmocka_unit_test(test_fixes),
         cmocka_unit_test(test_results_of_rdma),
         cmocka_unit_test(test_reply_by_other_nic),
