@@ -312,14 +312,15 @@ gboolean ibh_nic_answers_for_rails(IbhSubject *about)
     const IbhCheck *check = about->check;
     const IbhNic *nic = about->nic;
     const gboolean is_rail = nic->status == IBH_NIC_RAIL;
+    int ignore;
 
     if ((is_rail && nic->settings.arp != IBH_ARP_KEEP) || !takes_requests(check, nic) ||
         get_effective(check, nic->base, IBH_SYSCTL_RP_FILTER) == 1 || ibh_nic_must_be_silent(check->rails, nic))
         return FALSE;
-    if (get_effective(check, nic->link->sysctl, IBH_SYSCTL_ARP_IGNORE) ||
-        get_effective(check, nic->link->sysctl, IBH_SYSCTL_ARP_FILTER))
+    ignore = get_effective(check, nic->link->sysctl, IBH_SYSCTL_ARP_IGNORE);
+    if (ibh_arp_ignore_silences(ignore) || get_effective(check, nic->link->sysctl, IBH_SYSCTL_ARP_FILTER))
         return FALSE;
-    ibh_subject_say(about, "because=%s", is_rail ? "arp=keep, arp_ignore=0" : "it is not a rail, arp_ignore=0");
+    ibh_subject_say(about, "because=%s, arp_ignore=%d", is_rail ? "arp=keep" : "it is not a rail", ignore);
     IBH_EACH_POINTER (const IbhNic, rail, check->rails->nics) {
         if (rail != nic && rail->status == IBH_NIC_RAIL && is_on_wire_of(nic, rail)) {
             about->other = rail;
@@ -339,7 +340,7 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
     const IbhNic *leads;
     IbhQuestion way;
 
-    if (!takes_requests(check, nic) || ignore == 1 || ignore == 2 || ignore == 8)
+    if (!takes_requests(check, nic) || ibh_arp_ignore_silences(ignore))
         return FALSE;
     if (!ibh_check_walk_into(check, nic, &address->local, subnet, &way))
         return TRUE;

@@ -39,6 +39,11 @@ int ibh_sysctl_effective(const IbhSnapshot *snapshot, IbhSysctl key, int own)
     return key == IBH_SYSCTL_ARP_FILTER ? own || all : MAX(own, all);
 }
 
+gboolean ibh_arp_ignore_silences(int value)
+{
+    return value == 1 || value == 2 || value == 8;
+}
+
 /* ---- links and addresses ---- */
 
 gboolean ibh_iface_name_is_valid(const char *name)

@@ -371,6 +371,9 @@ IbhSnapshot *ibh_snapshot_new(void);
 void ibh_snapshot_free(IbhSnapshot *snapshot);
 /* The kernel combines a NIC's value with that of conf/all: the maximum, or an OR for arp_filter. */
 int ibh_sysctl_effective(const IbhSnapshot *snapshot, IbhSysctl key, int own);
+/* TRUE if a NIC with this arp_ignore does not answer for other NICs' addresses. With 3, the kernel refuses addresses of
+ * scope host only; 4 to 7 and values above 8 have no effect. */
+gboolean ibh_arp_ignore_silences(int value);
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);
 const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhSnapshot, ibh_snapshot_free)

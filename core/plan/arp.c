@@ -39,7 +39,7 @@ static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
     const gboolean all_rails_change = !rails->only || rails->undo;
     const int ignore = ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_ARP_IGNORE, nic->base[IBH_SYSCTL_ARP_IGNORE]);
 
-    if (ignore == 1 || ignore == 2 || ignore == 8)
+    if (ibh_arp_ignore_silences(ignore))
         return FALSE;
     IBH_EACH_POINTER (const IbhAddress, mine, nic->addresses) {
         IBH_EACH (const IbhPrefix, prefix, rails->snapshot->local) {
@@ -127,8 +127,8 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
         return !filters && must_answer_for_others(rails, nic) ? 1 : base;
     case IBH_SYSCTL_ARP_ANNOUNCE:
         return 2;
-    default: /* arp_ignore: 2 and 8 are stricter than 1; 3 is not, it refuses only addresses of scope host */
-        if (base == 1 || base == 2 || base == 8)
+    default: /* arp_ignore: 2 and 8 are stricter than 1 */
+        if (ibh_arp_ignore_silences(base))
             return base;
         return filters || must_answer_for_others(rails, nic) ? base : 1;
     }

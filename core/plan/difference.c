@@ -192,7 +192,7 @@ const IbhNic *ibh_difference_answering(const IbhDifference *difference, const Ib
     ignores = after ? ibh_wanted_nic(difference->wanted, by_main)->value[IBH_SYSCTL_ARP_IGNORE]
                     : by_main->link->sysctl[IBH_SYSCTL_ARP_IGNORE];
     ignores = ibh_sysctl_effective(snapshot, IBH_SYSCTL_ARP_IGNORE, ignores);
-    return ignores == 1 || ignores == 2 || ignores == 8 ? own : by_main; /* 3 refuses addresses of scope host only */
+    return ibh_arp_ignore_silences(ignores) ? own : by_main;
 }
 
 /* ---- the whole ---- */

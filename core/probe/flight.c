@@ -61,7 +61,7 @@ static guint size_of_try(const IbhProbePair *pair, guint try)
     if (try < FULL_TRIES)
         return full;
     size = try == FULL_TRIES ? pair->mtu.limit : usual[try - FULL_TRIES - 1];
-    return size < full ? size : 0;
+    return size < full && ibh_probe_length(IBH_PROBE_SIZED | size, ibh_probe_family(pair)) ? size : 0;
 }
 
 /* Returns TRUE if `shot` should be sent now. If the question has to wait, returns FALSE, and lowers *ret_due to the end

@@ -282,6 +282,9 @@ static const Case CASES[] = {
     {"but a NIC of their wire that is not a rail does", SILENT("br9 up type bridge", "br9", "16")
      "nic eth9 infiniband\nip address add 172.16.34.9/16 dev eth9\nconfig [interface eth9] manage=no\n",
      NULL, "info foreign-nic-answers eth9\nwarning sysctl-wrong ib0+ib1"},
+    {"so it does with arp_ignore=3", SILENT("br9 up type bridge", "br9", "16")
+     "nic eth9 infiniband arp_ignore=3\nip address add 172.16.34.9/16 dev eth9\nconfig [interface eth9] manage=no\n",
+     NULL, "info foreign-nic-answers eth9\nwarning sysctl-wrong ib0+ib1"},
     {"which does not if it is told so", SILENT("br9 up type bridge", "br9", "16")
      "nic eth9 infiniband arp_ignore=1\nip address add 172.16.34.9/16 dev eth9\nconfig [interface eth9] manage=no\n",
      NULL, "warning sysctl-wrong ib0+ib1"},
