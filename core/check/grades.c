@@ -89,7 +89,8 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
         return grade_through_own_nic(check, question, ideal, near);
     if (!ibh_trace_is_same_way(got, ideal))
         return IBH_WRONG;
-    /* The main table leads the whole link of the address through another NIC. */
+    /* The source address has no subnet, and main's route to its whole link (the prefix of length on_link) leads through
+     * another NIC. */
     if (question->on_link && route->dst.length <= question->on_link)
         return IBH_WRONG;
     if (!near && !question->on_link) /* outside of the subnets, longer prefixes of main win, through any NIC */

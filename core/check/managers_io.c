@@ -164,8 +164,8 @@ static void find_why_not_called(IbhTree *tree, const char *const *places, const 
 /* The first row whose file mentions the link wins. NetworkManager calls a NIC "managed" even if another manager
  * configures the NIC and NetworkManager only watches, so its row is behind the rows of such managers. RHEL's network
  * scripts keep no state: they configure a NIC that has an ifcfg file, unless NetworkManager, which reads these files
- * too, manages it. ifupdown2 keeps its state in a directory that any user could have made and that outlives a boot, so
- * we also need its lock, which does not. */
+ * too, manages it. ifupdown2 keeps its state in a directory that any user could have made. The state also outlives a
+ * boot, so it counts only if ifupdown2's lock exists, which is in /run. */
 static const struct {
     const char *name;
     const char *file;     /* @ stands for the link's name, # for its index */

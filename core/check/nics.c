@@ -52,7 +52,8 @@ gboolean ibh_rail_has_other_table(IbhSubject *about)
 /* ---- NICs that are no rails ---- */
 
 /* TRUE if the NIC is held. An --apply that was not confirmed may have cut its user off, so the remedy for a kept NIC is
- * to correct the configuration first. If no rail is left, one command ends all holds. */
+ * to correct the configuration first. If no rail is left, one command ends all holds, so all held NICs share one
+ * finding. */
 gboolean ibh_nic_is_held(IbhSubject *about)
 {
     const IbhRails *rails = about->check->rails;

@@ -57,7 +57,7 @@ gboolean ibh_manager_is_inactive(IbhSubject *about)
 /* ---- does the manager delete our routes? ---- */
 
 /* TRUE if the manager deletes our routes, and its connection is known. All other managers leave our routes alone,
- * because of their protocol, kernel. */
+ * because these have protocol kernel. */
 gboolean ibh_manager_prunes(IbhSubject *about)
 {
     const IbhNic *nic = about->nic;

@@ -212,7 +212,8 @@ gboolean ibh_proxy_is_own(IbhSubject *about)
     return TRUE;
 }
 
-/* proxy_arp_pvlan is for switches that isolate their ports. On any other wire, the NIC attracts all traffic. */
+/* proxy_arp_pvlan is for switches that isolate their ports. On any other wire, the NIC answers for each host that this
+ * host reaches through the same NIC, and so attracts the traffic between the hosts of the wire. */
 gboolean ibh_proxy_is_of_vlan(IbhSubject *about)
 {
     return about->nic->link->proxy_arp_pvlan;

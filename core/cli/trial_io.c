@@ -172,7 +172,7 @@ static gboolean start_process(Waiter waiter)
 
 gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, guint *ret_seconds, GError **error)
 {
-    const gint64 now = g_get_monotonic_time(), end = confirm ? now + confirm * G_USEC_PER_SEC : 0;
+    const gint64 now = g_get_monotonic_time(), end = confirm ? now + (gint64)confirm * G_USEC_PER_SEC : 0;
     g_auto(IbhToken) token = ibh_token_read(run->store);
     const Waiter waiter = {.trial = {.made = plan, .then = run->snapshot},
                            .begun = run,

@@ -76,7 +76,8 @@ typedef struct {
     char *origin; /* "file:line"; NULL for the default of the key */
 } IbhSetting;
 
-#define IBH_FILE_BEGINS "\n# " /* starts a file's text; FILE follows. Other lines have lost their comments. */
+/* Starts a file's text; FILE follows. No other line begins with "#", because comments are cut off. */
+#define IBH_FILE_BEGINS "\n# "
 
 typedef struct {
     GPtrArray *settings; /* IbhSetting: IBH_N_KEYS defaults, then the files' settings in the order of reading */

@@ -181,8 +181,8 @@ gboolean ibh_netdev_has_other_prefix(IbhSubject *about)
     return find_model(about, VALUE_PREFIX) != NULL;
 }
 
-/* TRUE if the subnet managers of two rails have different lids. FALSE if the subnet prefixes differ, too:
- * subnet-prefix-differs reports that. */
+/* TRUE if the subnet manager of this rail has another lid than that of a rail in the same subnet, and this lid is not
+ * the most frequent one (find_model). FALSE if the subnet prefixes differ, too: subnet-prefix-differs reports that. */
 gboolean ibh_netdev_has_other_sm(IbhSubject *about)
 {
     const IbhPortNic *model = find_model(about, VALUE_SM);

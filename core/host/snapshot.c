@@ -38,7 +38,8 @@ static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSna
      * full BGP table. */
     if (!ibh_netlink_read_routes(netlink, &kernels, snapshot->routes, error))
         return FALSE;
-    /* For each NIC, the kernel walks through the main table: skip IPv6 if no candidate has a global IPv6 address. */
+    /* To read main, the kernel may walk through its routes once for each NIC: skip IPv6 if no candidate has a global
+     * IPv6 address. */
     if (scope.candidates->len &&
         (!ibh_netlink_read_main(netlink, scope.candidates, scope.has_ipv6 ? AF_UNSPEC : AF_INET, ibh_scope_needs_route,
                                 &scope, snapshot->main_by_nic, error) ||

@@ -21,6 +21,6 @@ void ibh_sysfs_read_ndev(IbhTree *tree, const char *port, int index, char name[I
 /* Sets the slot of a port: PCI address and port number ("0000:81:00.0/1"), or the name of the RDMA port ("mlx5_1/1") if
  * the device is not on PCI. Returns FALSE if the device is software (rxe, siw), which has no slot, or has gone. */
 gboolean ibh_sysfs_find_slot(IbhTree *tree, const char *port, char slot[IBH_SLOT_LEN]);
-/* Sets the slot of links that have the name and port of a known rail (IbhKnownRail) but another hardware address: the
- * slot tells whether the address has changed or the card. */
+/* Sets the slot of links that have the name and port of a known rail (IbhKnownRail) but another hardware address: in
+ * the same slot, the link is still that rail, with a new address or a new card; in another slot, it is not. */
 void ibh_sysfs_find_slots(IbhTree *tree, const GArray *known, GArray *links);

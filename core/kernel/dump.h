@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For readers of messages: the socket, a request and its answer, dumps, and the attributes of a message.
+ * For code that exchanges messages with the kernel: the socket, a request and its answer, dumps, and the attributes of
+ * a message.
  */
 #pragma once
 

@@ -117,7 +117,7 @@ gboolean ibh_rule_asks_main(const IbhRule *rule)
     return rule->table == IBH_TABLE_MAIN && rule->suppress_prefixlength >= 0;
 }
 
-/* Our rule to the main table suppresses routes as long as its `to`, and shorter ones; our rule to a rail's table
+/* Our rule to the main table suppresses routes whose prefix is no longer than its `to`; our rule to a rail's table
  * suppresses none. */
 gboolean ibh_rule_is_ours(const IbhRule *rule)
 {

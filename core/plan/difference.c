@@ -217,6 +217,7 @@ static void find_effects(IbhDifference *difference)
         /* A strict rp_filter drops packets that still arrive on the wrong NIC, so loosen it on each NIC that changes.
          * With arp=keep, never touch it. */
         loosens = was_strict && one->changes && one->selected && one->nic->settings.arp != IBH_ARP_KEEP;
+        /* While the plan runs, rp_filter gets no stricter: order.c sets a strict value at the end. */
         one->rp_filter = !will_be_strict ? want : loosens ? 2 : now;
         one->gets_strict = will_be_strict && (loosens || !was_strict);
         difference->gets_strict |= one->gets_strict;

@@ -107,6 +107,7 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress
                       guint learned, guint learned_end)
 {
     const gboolean advertised = ibh_rails_is_advertised(rails, address);
+    const guint first = nic->pairs->len;
 
     for (guint i = 0; i < routes->len; i++) {
         IbhPair pair = {.address = address, .to = g_array_index(routes, IbhRoute, i).dst};
@@ -119,6 +120,18 @@ static void add_pairs(const IbhRails *rails, const IbhNic *nic, const IbhAddress
             continue;
         pair.theirs = ibh_others_route(rails, nic, address, &pair.to);
         g_array_append_val(nic->pairs, pair);
+    }
+    /* A foreign rule behind the rules of an outer pair of ours does not decide about the prefixes inside. */
+    for (guint i = first; i < nic->pairs->len; i++) {
+        IbhPair *pair = &g_array_index(nic->pairs, IbhPair, i);
+
+        for (guint j = first; pair->theirs && j < nic->pairs->len; j++) {
+            const IbhPair *outer = &g_array_index(nic->pairs, IbhPair, j);
+
+            if (!outer->theirs && pair->theirs->priority > IBH_PRIORITY_BASE - 2 * outer->level &&
+                ibh_prefix_is_inside(&pair->to, &outer->to))
+                pair->theirs = NULL;
+        }
     }
 }
 

@@ -247,10 +247,11 @@ static IbhCause find_back(const IbhProbePair *pair)
     if (pair->is_translated)
         return pair->received ? IBH_BACK_TRANSLATED : IBH_CAUSE_NONE;
     if (pair->reply_ifindex && pair->reply_ifindex != ibh_probe_link(pair)->ifindex && !pair->dropped) {
-        /* IPoIB does not tell the sender. Then we assume that a peer in our subnet replied itself. */
-        const gboolean is_from_hop = pair->strayed.len ? hop && ibh_hop_has(hop, &pair->strayed) : pair->on_link;
+        /* IPoIB does not tell the sender. Then we assume that a peer in our subnet replied itself, and a distant peer
+         * through a router. */
+        const gboolean is_from_neighbour = pair->strayed.len ? hop && ibh_hop_has(hop, &pair->strayed) : pair->on_link;
 
-        return is_from_hop ? IBH_BACK_ENTRY : IBH_BACK_OTHER;
+        return is_from_neighbour ? IBH_BACK_ENTRY : IBH_BACK_OTHER;
     }
     return ibh_probe_is_direct(pair) ? find_sender(pair) : IBH_CAUSE_NONE;
 }

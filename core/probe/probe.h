@@ -449,7 +449,7 @@ char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more);
 
 /* Returns in words which kind of route makes the kernel return this errno; NULL if none does. */
 const char *ibh_probe_route_of_error(int error);
-/* Returns the text in memory of the probe, where equal texts are the same pointer; NULL if the text is NULL. */
+/* Returns the probe's own copy of the text; NULL if the text is NULL. Equal texts share one copy, and so a pointer. */
 const char *ibh_probe_keep_text(const IbhProbe *probe, const char *text);
 
 /* Returns the text of a row with the pair's values in place of the words in braces; NULL if the text is NULL. Equal

@@ -44,7 +44,8 @@ static void put_last(GString *out, const char *cell, glong room, glong indent)
     }
 }
 
-/* Colors a word such as "ok" or "error", of which ibh_rows_put() finds the first one of each line. */
+/* Colors a word such as "ok" or "error". ibh_rows_put() finds the first such word of each line; lines that begin with a
+ * blank continue a row, and stay plain. */
 static gboolean paint(const GMatchInfo *match, GString *out, gpointer data G_GNUC_UNUSED)
 {
     g_autofree char *before = g_match_info_fetch(match, 1), *word = g_match_info_fetch(match, 2);

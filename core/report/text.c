@@ -156,7 +156,8 @@ static void add_nic(const IbhReport *report, const char *iface, const IbhNic *ni
         ibh_rows_add(report, "%s\t%s\t%s\t%s: %s", iface, addresses, link, state, why);
 }
 
-/* Adds the rows of --show. A missing rail whose NIC is there has the row of its NIC. */
+/* Adds the rows of --show. If the NIC of a missing rail has a row (the NIC may lack an address or
+ * carrier), that row stands for both. */
 static void add_nics(const IbhReport *report)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);

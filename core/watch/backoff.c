@@ -71,7 +71,7 @@ int ibh_backoff_note(GArray *backoff, const IbhOp *op, gboolean was_taken, gint6
     fight->count = 0;
     fight->pause =
         fight->pause && now - fight->until < FORGOTTEN_AFTER ? MIN(2 * fight->pause, LAST_PAUSE) : FIRST_PAUSE;
-    fight->until = now + fight->pause * G_USEC_PER_SEC;
+    fight->until = now + (gint64)fight->pause * G_USEC_PER_SEC;
     return fight->pause;
 }
 

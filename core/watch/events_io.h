@@ -14,7 +14,8 @@ typedef struct {
     GArray *filter; /* the filter that `netlink` has, if the kernel took it; NULL: none yet */
 
     const char *first; /* the first change, if possible the first that is ours: "an address changed"; NULL: none */
-    GHashTable *taken; /* the name of what another process deleted of ours → the netlink port of that process */
+    GHashTable *taken; /* key of our rules or routes (name_taken() in events_io.c) → the netlink port of the process
+                          that deleted them */
     GArray *moved;     /* int: the ifindexes of our NICs whose link or addresses changed */
 } IbhEvents;
 

@@ -23,6 +23,19 @@ expect_equal "all of it is given back" "$before" "$(state B)"
 expect_hook 0 B --apply -q
 expect_hook 0 B --undo -q
 
+# A trial may take a day.
+system_config '[defaults]'
+configured 0 --apply --confirm 86400
+system_config '[defaults]
+arp=strict'
+configured 0 --apply
+expect_contains "a plain --apply is part of a long trial, too" "the previous state comes back in 86" "$out"
+expect_hook 0 B --confirm
+pkill -f -x -- "$IB_HOOK .*--apply .*" # else it sleeps for a day before it sees that
+wait_until 5 nobody_waits
+expect_rails B ib0:941:172.16.34.1 ib1:942:172.16.34.2
+expect_hook 0 B --undo -q
+
 # Without its state, the next event would route these NICs again.
 mkdir -p /run/ib-hook
 mount -t tmpfs -o size=64k,mode=0755 tmpfs /run/ib-hook

@@ -111,7 +111,7 @@ static const Attribute rule_words[] = {{"not", ADD_BIT, TO(IbhRule, selectors, I
                                        {"to", PREFIX, AT(IbhRule, to), NULL},
                                        {"iif", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_IIF), NULL},
                                        {"oif", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_OIF), NULL},
-                                       {"fwmark", MARK, AT(IbhRule, by), NULL},
+                                       {"fwmark", MARK, AT(IbhRule, by.mark), NULL},
                                        {"tos", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_TOS), NULL},
                                        {"uidrange", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_UID), NULL},
                                        {"dport", ADD_BIT_OF, TO(IbhRule, selectors, IBH_SELECT_PORT), NULL},
