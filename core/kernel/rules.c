@@ -137,7 +137,7 @@ static gboolean have_equal_rules(const GArray *a, const GArray *b)
     return a->len == b->len;
 }
 
-static gboolean has_rule(const GArray *rules, const IbhRule *rule)
+static gboolean has_equal_rule(const GArray *rules, const IbhRule *rule)
 {
     IBH_EACH (const IbhRule, other, rules) {
         if (ibh_rule_compare(other, rule) == 0)
@@ -170,7 +170,7 @@ gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **err
     }
     IBH_EACH_ROW (const int, family, families) {
         IBH_EACH (const IbhRule, rule, found) {
-            if (rule->family == *family && (is_stable || !has_rule(rules, rule)))
+            if (rule->family == *family && (is_stable || !has_equal_rule(rules, rule)))
                 g_array_append_vals(rules, rule, 1);
         }
     }
