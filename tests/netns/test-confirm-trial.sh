@@ -10,13 +10,18 @@ configured() { expect_hook "$1" B --config /etc/ib-hook/ib-hook.conf "${@:2}"; }
 event() { manager_calls B IFACE=ib1 MODE=start "$HOOKS/ifupdown"; }
 nobody_waits() { ! pgrep -f -x -- "$IB_HOOK .*--apply .*" >/dev/null; }
 
-# Else values without the rules that they need would stay, and the NIC would be cut off.
-system_config '[defaults]'
-configured 0 --apply --confirm 2
-system_config '[defaults]
+# trial_that_changes SECONDS WHAT SAYS: a plain --apply of another configuration within a trial of so many seconds
+trial_that_changes() {
+    system_config '[defaults]'
+    configured 0 --apply --confirm "$1"
+    system_config '[defaults]
 arp=strict'
-configured 0 --apply
-expect_contains "a plain --apply is part of the trial" "the previous state comes back in" "$out"
+    configured 0 --apply
+    expect_contains "$2" "the previous state comes back in $3" "$out"
+}
+
+# Else values without the rules that they need would stay, and the NIC would be cut off.
+trial_that_changes 2 "a plain --apply is part of the trial" ""
 wait_until 8 is "$before"
 wait_until 5 nobody_waits
 expect_equal "all of it is given back" "$before" "$(state B)"
@@ -24,12 +29,7 @@ expect_hook 0 B --apply -q
 expect_hook 0 B --undo -q
 
 # A trial may take a day.
-system_config '[defaults]'
-configured 0 --apply --confirm 86400
-system_config '[defaults]
-arp=strict'
-configured 0 --apply
-expect_contains "a plain --apply is part of a long trial, too" "the previous state comes back in 86" "$out"
+trial_that_changes 86400 "a plain --apply is part of a long trial, too" 86
 expect_hook 0 B --confirm
 pkill -f -x -- "$IB_HOOK .*--apply .*" # else it sleeps for a day before it sees that
 wait_until 5 nobody_waits
