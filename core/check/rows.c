@@ -58,6 +58,8 @@ const IbhRow ibh_rows[] = {
      .says = "{text}"},
     {IBH_OF_MISSED + IBH_LACKS_ADDRESS, "no-address", IBH_WARNING, ibh_missed_lacks_address, MISSED,
      "no known network manager configures this NIC: set its address again where it was set before", .says = "{text}"},
+    {IBH_OF_MISSED + IBH_LACKS_SUBNET, "address-unusable", IBH_ERROR, NULL, MISSED,
+     "give the address the prefix length of its subnet, where its network manager is configured", .says = "{text}"},
     {IBH_OF_LOST_FAMILY, "no-address", IBH_WARNING, ibh_rail_has_lost_family,
      "nothing leaves or arrives over IPv{version}: it had {ip}, and has no IPv{version} address now",
      "see whether its router or DHCP server still offers the prefix, and whether {manager} still configures "

@@ -279,6 +279,7 @@ typedef enum {
     IBH_ON_PURPOSE, /* the administrator took the link down */
     IBH_ELSEWHERE,  /* no netdev here, but a driver has the hardware: a pod or VM has it, or ib_ipoib is missing */
     IBH_LACKS_ADDRESS,
+    IBH_LACKS_SUBNET, /* its address has the prefix length of a single host now, within the subnet of other rails */
     IBH_LACKS_CARRIER,
     IBH_LACKS_RDMA, /* the netdev exists, but its RDMA device does not */
     IBH_IS_GONE,    /* no netdev, and no driver has the hardware */

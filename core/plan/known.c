@@ -92,6 +92,21 @@ static gboolean shares_a_subnet(const IbhNic *nic, const IbhKnownRail *known)
     return FALSE;
 }
 
+/* TRUE if the NIC has its address still, but with the prefix length of a single host, while another candidate on the
+ * same kind of link has the subnet: a mistake, not a move to another subnet. */
+static gboolean has_lost_subnet(const IbhRails *rails, const IbhNic *nic, const IbhKnownRail *known)
+{
+    IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
+        if (!ibh_address_is_host(address))
+            return FALSE;
+    }
+    IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
+        if (other != nic && other->rank && other->link->type == nic->link->type && shares_a_subnet(other, known))
+            return shares_a_subnet(nic, known);
+    }
+    return FALSE;
+}
+
 IbhMissing ibh_nic_lack(const IbhNic *nic)
 {
     if (nic->status == IBH_NIC_NO_CANDIDATE)
@@ -121,8 +136,12 @@ void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig 
         known->why = IBH_FORGOTTEN;
     else if (!nic)
         known->why = was_rail ? IBH_IS_GONE : IBH_NO_SUCH_NIC;
-    else if (was_rail && (nic->status == IBH_NIC_UNMANAGED || nic->link->master ||
-                          (nic->status == IBH_NIC_ALONE && (nic->shares_nothing || !shares_a_subnet(nic, known)))))
+    else if (was_rail && (nic->status == IBH_NIC_UNMANAGED || nic->link->master))
+        known->why = IBH_FORGOTTEN;
+    else if (was_rail && nic->status == IBH_NIC_ALONE && ibh_nic_lack(nic) == IBH_IS_THERE &&
+             has_lost_subnet(rails, nic, known))
+        known->why = IBH_LACKS_SUBNET;
+    else if (was_rail && nic->status == IBH_NIC_ALONE && (nic->shares_nothing || !shares_a_subnet(nic, known)))
         known->why = IBH_FORGOTTEN;
     else
         known->why = ibh_nic_lack(nic);

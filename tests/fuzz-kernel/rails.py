@@ -35,8 +35,8 @@ class Rails:
                       self.ask(twin, questions, LAST_PAIR - 1), self.ask(twin, questions, "main"))
         for question, mine, other, early, around, before_last, main in answers:
             early, around, last = (one.table != WALL for one in (early, around, before_last))
-            # Who jumps over the first wall may still meet the last one, and then the rail's default.
-            if early and not last and mine.table == facts.ours.get(question.source, 0) + DEFAULTS:
+            # Who jumps over one of the first walls may still meet the last one, and then the rail's default.
+            if (early or around) and not last and mine.table == facts.ours.get(question.source, 0) + DEFAULTS:
                 continue
             decided = early and last, around, last
             self.rail(facts, question, mine, other, decided, main)
