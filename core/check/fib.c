@@ -202,7 +202,8 @@ static gboolean is_usable(const IbhFib *fib, const IbhRoute *route, int bound)
             continue;
         if (route->type != RTN_UNICAST || !link)
             return TRUE;
-        if ((link->flags & IFF_UP) && (link->carrier || !link->ignores_linkdown))
+        if ((link->flags & IFF_UP) &&
+            (link->carrier || !(route->family == AF_INET6 ? link->ignores_linkdown6 : link->ignores_linkdown)))
             return TRUE;
     }
     return FALSE;

@@ -8,10 +8,12 @@
 
 gboolean ibh_trace_is_same_way(const IbhTrace *a, const IbhTrace *b)
 {
-    if (a->refused || b->refused)
-        return a->refused == b->refused;
-    return a->route->type == b->route->type && a->route->ifindex == b->route->ifindex &&
-           a->route->hops == b->route->hops && ibh_ip_equal(&a->route->gateway, &b->route->gateway);
+    const IbhRoute *one = a->refused ? NULL : a->route, *other = b->refused ? NULL : b->route;
+
+    if (!one || !other)
+        return one == other;
+    return one->type == other->type && one->ifindex == other->ifindex && one->hops == other->hops &&
+           ibh_ip_equal(&one->gateway, &other->gateway);
 }
 
 gboolean ibh_route_has_same_metrics(const IbhRoute *a, const IbhRoute *b)

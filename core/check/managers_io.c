@@ -336,8 +336,8 @@ static const struct {
 /* Reads a file, or the files of a directory that match the pattern. */
 static void read_scripts(IbhTree *tree, const char *place, const char *pattern, Source source, IbhFacts *facts)
 {
-    const gsize length = pattern ? strcspn(pattern, "/") : 0;
-    g_autofree char *first = g_strndup(pattern, length);
+    const char *rest = pattern ? strchr(pattern, '/') : NULL;
+    g_autofree char *first = rest ? g_strndup(pattern, (gsize)(rest - pattern)) : g_strdup(pattern);
     g_autoptr(GPtrArray) names = pattern ? ibh_tree_list(tree, "%s", place + 1) : g_ptr_array_new();
     g_autoptr(GString) text = NULL;
     IbhScript script = {0};
@@ -346,7 +346,7 @@ static void read_scripts(IbhTree *tree, const char *place, const char *pattern, 
         g_autofree char *path = g_strconcat(place, "/", name, NULL);
 
         if (fnmatch(first, name, 0) == 0)
-            read_scripts(tree, path, pattern[length] ? pattern + length + 1 : NULL, source, facts);
+            read_scripts(tree, path, rest ? rest + 1 : NULL, source, facts);
     }
     if (!pattern && facts->scripts->len < N_SCRIPTS)
         text = read_text(tree, place, source, &script.is_public);

@@ -65,9 +65,10 @@ static Hit look_at_nic(const IbhCheck *check, const IbhNic *nic, const GPtrArray
         if (op->ifindex == (nic ? nic->link->ifindex : 0) && (!hit.first || op->type < hit.first->type))
             hit.first = op;
     }
-    if (!hit.first && nic)
+    if (!hit.first && !nic && wrong->len)
+        hit.first = wrong->pdata[0];
+    if (!hit.first)
         return hit;
-    hit.first = hit.first ? hit.first : wrong->pdata[0];
     IBH_EACH (const IbhQuestion, question, check->questions) {
         const gboolean is_unbound = question->kind == IBH_ASK_UNBOUND;
         IbhTrace repaired;
@@ -215,9 +216,9 @@ void ibh_check_judge_ours(IbhSubject *about)
         g_ptr_array_add(wrong, (gpointer)(guintptr)op);
         type = MIN(type, op->type);
     }
-    if (!wrong->len)
-        return;
     worst = look_at_nic(check, NULL, wrong);
+    if (!worst.first)
+        return;
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         const Hit hit = look_at_nic(check, nic, wrong);
 

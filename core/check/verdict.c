@@ -207,10 +207,12 @@ static void report_group(IbhCheck *check, const IbhQuestion *question, const Ibh
  * found. */
 static gboolean agrees(const IbhTrace *trace, const IbhLookup *answer)
 {
-    if (answer->error || trace->refused)
-        return answer->error && trace->refused;
-    return answer->type == trace->route->type &&
-           (answer->type != RTN_UNICAST || ibh_route_leads_through(trace->route, answer->oif) || trace->route->hops);
+    const IbhRoute *route = trace->refused ? NULL : trace->route;
+
+    if (answer->error || !route)
+        return answer->error && !route;
+    return answer->type == route->type &&
+           (answer->type != RTN_UNICAST || ibh_route_leads_through(route, answer->oif) || route->hops);
 }
 
 /* Returns the route that the kernel has chosen; NULL if the kernel refuses the packet, or if we have read no such

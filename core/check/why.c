@@ -144,6 +144,8 @@ char *ibh_op_why(const IbhRails *rails, const IbhOp *op)
 
     if (op->why)
         return g_strdup(op->why);
+    if (!nic && op->type == IBH_OP_SYSCTL_SET)
+        return g_strdup("its interface is gone");
     switch (op->type) {
     case IBH_OP_RULE_ADD:
         return why_new_rule(op, name);

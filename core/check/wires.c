@@ -128,15 +128,16 @@ static int get_effective(const IbhCheck *check, const int *values, IbhSysctl key
 }
 
 /* Returns the route by which the kernel would forward a packet that comes in through this NIC, for the host `to`,
- * through another NIC; NULL if there is none, or if rp_filter drops the packet. A proxy answers ARP for hosts that have
- * such a route. */
-static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic, const IbhIp *to)
+ * through another NIC or, if `is_same`, through this NIC; NULL if there is none, or if rp_filter drops the packet. A
+ * proxy answers ARP for hosts behind other NICs, and with proxy_arp_pvlan for hosts behind this NIC. */
+static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic, const IbhIp *to, gboolean is_same)
 {
     /* `to` also stands for the peer that asks, whose address we do not know. */
     const IbhTrace way = ibh_fib_walk(check->actual, &(IbhLookup){.from = *to, .to = *to, .iif = nic->link->ifindex});
     const int filter = get_effective(check, nic->link->sysctl, IBH_SYSCTL_RP_FILTER);
 
-    if (way.refused || way.route->type != RTN_UNICAST || ibh_route_leads_through(way.route, nic->link->ifindex))
+    if (way.refused || way.route->type != RTN_UNICAST ||
+        ibh_route_leads_through(way.route, nic->link->ifindex) != is_same)
         return NULL;
     /* A loose rp_filter (2) is strict on a NIC that has no IPv4 address. */
     return filter != 1 && (!filter || ibh_nic_serves_family(nic, AF_INET)) ? way.route : NULL;
@@ -176,7 +177,7 @@ static char *find_guests(const IbhCheck *check, const IbhNic *nic)
 
         if (piece->host.family != AF_INET || (!single && !ibh_rails_own_prefix(check->rails, &piece->prefix)))
             continue;
-        way = find_forwarding(check, nic, &piece->host);
+        way = find_forwarding(check, nic, &piece->host, FALSE);
         if (!way || leads_through_rails(check, way))
             continue;
         n++;
@@ -216,7 +217,7 @@ gboolean ibh_proxy_is_own(IbhSubject *about)
  * host reaches through the same NIC, and so attracts the traffic between the hosts of the wire. */
 gboolean ibh_proxy_is_of_vlan(IbhSubject *about)
 {
-    return about->nic->link->proxy_arp_pvlan;
+    return about->nic->link->proxy_arp_pvlan && find_forwarding(about->check, about->nic, about->ip, TRUE);
 }
 
 /* TRUE if there is a proxy entry for a host on the rails' wire: the kernel would forward packets for this host by the
@@ -233,7 +234,7 @@ gboolean ibh_proxy_is_entry(IbhSubject *about)
         ibh_subject_say(about, "guest=%s", ibh_check_link_name(check, about->route->ifindex));
         about->remedy = "if {ip} is not behind {guest}: sudo ip neigh del proxy {ip} dev {iface}";
     }
-    return find_forwarding(check, about->nic, about->ip) == about->route;
+    return find_forwarding(check, about->nic, about->ip, FALSE) == about->route;
 }
 
 /* The question must be about unbound traffic to a rail's subnet as a whole, not to a smaller prefix inside: a bridge
@@ -253,7 +254,7 @@ gboolean ibh_subject_find_proxied(IbhSubject *about)
         (nic->link->type != rail->link->type || !ibh_nic_must_be_silent(about->check->rails, nic)))
         return FALSE;
     about->ip = &question->lookup.to;
-    about->route = find_forwarding(about->check, nic, about->ip);
+    about->route = find_forwarding(about->check, nic, about->ip, FALSE);
     return TRUE;
 }
 

@@ -72,7 +72,9 @@ static gboolean may_spread(const IbhTrial *trial, const IbhWanted *wanted)
             if (!route->hops && !decides_about(wanted, ibh_rails_nic(wanted->rails, route->ifindex)))
                 return FALSE;
             IBH_EACH_HOP (hop, route) {
-                if (hop->dead || !decides_about(wanted, ibh_rails_nic(wanted->rails, hop->ifindex)))
+                const IbhNic *nic = ibh_rails_nic(wanted->rails, hop->ifindex);
+
+                if (hop->dead || !decides_about(wanted, nic) || !(nic->link->flags & IFF_UP))
                     return FALSE;
             }
         }

@@ -170,6 +170,24 @@ static gboolean start_process(Waiter waiter)
 
 /* ---- the commands ---- */
 
+/* Adds the interfaces of an --apply that joins the trial; NULL stands for all. */
+static void join_ifaces(IbhToken *token, const char *const *only)
+{
+    if (!token->ifaces || !only) {
+        g_clear_pointer(&token->ifaces, g_strfreev);
+        return;
+    }
+    for (; *only; only++) {
+        const guint n = g_strv_length(token->ifaces);
+
+        if (g_strv_contains((const char *const *)token->ifaces, *only))
+            continue;
+        token->ifaces = g_renew(char *, token->ifaces, n + 2);
+        token->ifaces[n] = g_strdup(*only);
+        token->ifaces[n + 1] = NULL;
+    }
+}
+
 gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, guint *ret_seconds, GError **error)
 {
     const gint64 now = g_get_monotonic_time(), end = confirm ? now + (gint64)confirm * G_USEC_PER_SEC : 0;
@@ -183,17 +201,7 @@ gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, 
     /* An --apply during a trial joins it: what comes back is the state before the first --apply. */
     if (token.process && token.end + PAUSE * G_USEC_PER_SEC > now && (plan->len || end)) {
         token.end = MAX(token.end, end);
-        if (!run->only)
-            g_clear_pointer(&token.ifaces, g_strfreev);
-        for (guint i = 0; token.ifaces && run->only[i]; i++) {
-            const guint n = g_strv_length(token.ifaces);
-
-            if (g_strv_contains((const char *const *)token.ifaces, run->only[i]))
-                continue;
-            token.ifaces = g_renew(char *, token.ifaces, n + 2);
-            token.ifaces[n] = g_strdup(run->only[i]);
-            token.ifaces[n + 1] = NULL;
-        }
+        join_ifaces(&token, run->only);
         *ret_seconds = seconds_left(&token);
         return ibh_token_write(run->store, &token, error);
     }

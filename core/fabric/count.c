@@ -12,11 +12,15 @@
  * RDMA. */
 static const char *name_port_below(const IbhRails *rails, const IbhNic *nic)
 {
-    const IbhLink *link = nic->link;
+    const IbhLink *link = nic->link, *below;
 
-    for (int depth = 0; link && !link->rdma[0] && depth < DEPTH; depth++)
-        link = ibh_snapshot_link(rails->snapshot, link->parent);
-    return link && link->rdma[0] ? link->rdma : nic->link->name;
+    for (int depth = 0; !link->rdma[0] && depth < DEPTH; depth++) {
+        below = ibh_snapshot_link(rails->snapshot, link->parent);
+        if (!below)
+            break;
+        link = below;
+    }
+    return link->rdma[0] ? link->rdma : nic->link->name;
 }
 
 /* The finding names the ports without a rail: "mlx5_1/1 (ib1: it has no address)". A port with several rails counts

@@ -46,6 +46,7 @@ static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
     conf = find_in(find_in(af_spec, AF_INET6), IFLA_INET6_CONF);
     link->mtu6 = get_conf(conf, DEVCONF_MTU6 + 1); /* the IPv6 indices start at 0 */
     link->keeps_mtu6 = conf && !get_conf(conf, DEVCONF_ACCEPT_RA_MTU + 1);
+    link->ignores_linkdown6 = get_conf(conf, DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN + 1) != 0;
     link->forwarding6 = get_conf(conf, DEVCONF_FORWARDING + 1) != 0;
 }
 

@@ -109,7 +109,8 @@ typedef struct {
     guint8 broadcast[IBH_LLADDR_MAX]; /* lladdr_len bytes */
     int sysctl[IBH_N_SYSCTLS];
     gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* IPv4 sysctls of the NIC that ib-hook only reads */
-    gboolean ignores_linkdown; /* the kernel skips the link's routes while the link has no carrier (IPv4) */
+    /* the kernel skips the link's IPv4 or IPv6 routes while the link has no carrier */
+    gboolean ignores_linkdown, ignores_linkdown6;
     gboolean forwarding6;
 } IbhLink;
 

@@ -7,6 +7,7 @@ static char *fail_unit(GPtrArray *done, IbhOp *failed, const GError *error, IbhE
 {
     g_autofree char *command = ibh_op_command(failed), *problem = NULL;
     GString *message = g_string_new(NULL);
+    gboolean stays = FALSE;
 
     g_string_printf(message, "%s: %s failed: %s (%s)", failed->iface[0] ? failed->iface : "-",
                     ibh_op_name(failed->type), error->message, command);
@@ -17,7 +18,10 @@ static char *fail_unit(GPtrArray *done, IbhOp *failed, const GError *error, IbhE
         g_autoptr(GError) refusal = NULL;
         IbhOp inverse;
 
-        if (!ibh_unit_is_same(&op->unit, &failed->unit) || op->for_good)
+        if (!ibh_unit_is_same(&op->unit, &failed->unit))
+            continue;
+        stays |= op->for_good;
+        if (op->for_good)
             continue;
         if (!ibh_op_inverse(op, &inverse) || execute(kernel, &inverse, &refusal))
             g_ptr_array_remove_index(done, i);
@@ -28,7 +32,8 @@ static char *fail_unit(GPtrArray *done, IbhOp *failed, const GError *error, IbhE
         g_string_append_printf(message, "; taking back what came before it failed, too: %s; run ib-hook --apply again",
                                problem);
     else if (failed->unit.kind != IBH_UNIT_NONE)
-        g_string_append(message, "; it is as it was before: see to that, then ib-hook --apply");
+        g_string_append_printf(message, "; %ssee to that, then ib-hook --apply",
+                               stays ? "" : "it is as it was before: ");
     return g_string_free(message, FALSE);
 }
 

@@ -183,17 +183,16 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
 /* Makes one finding for the same claimants of one kind, even if they claim several addresses. */
 void ibh_probe_report_strangers(IbhProbe *probe)
 {
-    const guint n = probe->sources->len;
-    g_autofree IbhProbeHop **hops = g_new(IbhProbeHop *, n + 1);
-    g_autofree const char **whos = g_new(const char *, n + 1);
-    guint at = 0;
+    g_autoptr(GPtrArray) hops = g_ptr_array_new();
+    g_autofree const char **whos = g_new(const char *, probe->sources->len + 1);
 
     IBH_EACH_SOURCE (source, probe)
-        hops[at++] = ibh_probe_hop(probe, source->nic->link->ifindex, &source->ip);
+        g_ptr_array_add(hops, ibh_probe_hop(probe, source->nic->link->ifindex, &source->ip));
     for (Kind kind = AS_HOST; kind < N_KINDS; kind++) {
-        for (guint i = 0; i < n; i++)
-            whos[i] = name_strangers(probe, hops[i], kind);
-        for (guint first = 0; first < n; first++) {
+        for (guint i = 0; i < hops->len; i++)
+            whos[i] = name_strangers(probe, hops->pdata[i], kind);
+        for (guint first = 0; first < hops->len; first++) {
+            const IbhProbeHop *hop = hops->pdata[first];
             const char *who = whos[first];
             g_autoptr(GArray) ips = IBH_NEW_ARRAY(IbhIp);
             g_autofree char *names = NULL;
@@ -201,18 +200,22 @@ void ibh_probe_report_strangers(IbhProbe *probe)
 
             if (!who)
                 continue;
-            for (guint i = first; i < n; i++) {
+            for (guint i = first; i < hops->len; i++) {
+                const IbhProbeHop *same = hops->pdata[i];
+
                 if (whos[i] == who)
-                    g_array_append_val(ips, hops[i]->ip);
+                    g_array_append_val(ips, same->ip);
             }
             names = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
-            finding = report_stranger(probe, hops[first], kind, who, names);
-            for (guint i = first; i < n; i++) {
+            finding = report_stranger(probe, hop, kind, who, names);
+            for (guint i = first; i < hops->len; i++) {
+                const IbhProbeHop *same = hops->pdata[i];
+
                 if (whos[i] != who)
                     continue;
                 whos[i] = NULL;
                 if (kind != AS_OWN_NIC)
-                    ibh_finding_add_iface(finding, hops[i]->link->name);
+                    ibh_finding_add_iface(finding, same->link->name);
             }
         }
     }

@@ -42,7 +42,7 @@ static gboolean is_among_rails(const IbhReport *report, const char *iface)
 /* Adds the findings about `rail`. If `rail` is NULL, adds those about NICs that are not rails, those about several NICs
  * without a text for each NIC, and those about the host. The row of a single NIC has its port, such as "mlx5_1/1",
  * which identifies the cable. */
-static void add_findings(const IbhReport *report, const char *rail)
+static void add_findings(const IbhReport *report, const IbhNic *rail)
 {
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         g_autoptr(GPtrArray) together = g_ptr_array_new();
@@ -64,7 +64,7 @@ static void add_findings(const IbhReport *report, const char *rail)
             }
             IBH_EACH_BACK (const IbhKnownRail, known, report->missed)
                 port = !link && g_str_equal(known->iface, iface) ? known->port : port;
-            if (rail ? g_str_equal(rail, iface) : !is_among_rails(report, iface))
+            if (rail ? g_str_equal(rail->link->name, iface) : !is_among_rails(report, iface))
                 ibh_rows_add(report, "%s\t%s\t%s%s", iface, port,
                              severity_prefix(ibh_finding_severity_for(finding, iface)), said ? said : finding->message);
         }
@@ -126,7 +126,7 @@ static void add_rails(const IbhReport *report)
         const char *iface = rail->link->name;
 
         if (!report->style->verbose)
-            add_findings(report, iface);
+            add_findings(report, rail);
         if (!ibh_findings_worst(report->findings, iface) && ibh_report_has_carrier(report, rail)) {
             g_autofree char *ok = say_ok(report, rail);
 

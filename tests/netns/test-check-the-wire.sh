@@ -165,7 +165,10 @@ for n in 1 2; do ip -n B address replace fd00:16::34:$n/64 dev ib$((n - 1)) noda
 wait_until 5 settled B
 hook B --apply >/dev/null
 on B sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
-names "proxy_arp_pvlan" "ib1 warning proxy-arp" on B sh -c 'echo 1 >/proc/sys/net/ipv4/conf/ib1/proxy_arp_pvlan'
+names "proxy_arp_pvlan" "ib0 warning proxy-arp" on B sh -c 'echo 1 >/proc/sys/net/ipv4/conf/ib0/proxy_arp_pvlan'
+on B sh -c 'echo 1 >/proc/sys/net/ipv4/conf/ib1/proxy_arp_pvlan' # main leads to the subnet through ib0: ib1 answers nothing
+expect_hook 0 B --check --quiet
+on B sh -c 'echo 0 >/proc/sys/net/ipv4/conf/ib1/proxy_arp_pvlan'
 names "it answers ARP for a peer" "ib1 warning proxy-arp" ip -n B neigh add proxy 172.16.16.1 dev ib1
 
 # A pod behind B, which B answers ARP for; by a rule of its own it reaches a network behind eth0. Neither fix may cut it.

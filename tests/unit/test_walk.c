@@ -249,6 +249,11 @@ static void test_routes(void **state)
     assert_leaves(&world, "172.16.34.1", "10.2.0.1", "ib0");
     fake_link(world.kernel, fake_ifindex(world.kernel, "ib0"))->ignores_linkdown = TRUE;
     assert_leaves(&world, "172.16.34.1", "10.2.0.1", "ib1"); /* of one metric, the older one */
+    fake_link(world.kernel, fake_ifindex(world.kernel, "ib1"))->carrier = FALSE;
+    fake_link(world.kernel, fake_ifindex(world.kernel, "ib1"))->ignores_linkdown = TRUE;
+    assert_leaves(&world, "fd00::1", "2001:db8::1", "ib1");
+    fake_link(world.kernel, fake_ifindex(world.kernel, "ib1"))->ignores_linkdown6 = TRUE;
+    assert_true(walk(&world, "fd00::1", "2001:db8::1").refused);
     end(&world);
 }
 
