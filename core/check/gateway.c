@@ -92,19 +92,24 @@ gboolean ibh_gateway_is_missing(IbhSubject *about)
     return why != NULL;
 }
 
+/* The main table's gateway is of use to the rail only if it is in one of the rail's subnets. */
 IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->got.route;
-    const char *iface = question->nic->link->name;
-    char ip[IBH_IP_STRLEN], prefix[IBH_PREFIX_STRLEN];
+    const IbhNic *nic = question->nic;
+    const gboolean is_near = route->gateway.family && ibh_nic_address_near(nic, &route->gateway);
+    const char *iface = nic->link->name;
+    char ip[IBH_IP_STRLEN] = "ROUTER", prefix[IBH_PREFIX_STRLEN];
     g_autofree char *setting = NULL;
 
-    ibh_ip_format(&route->gateway, ip);
+    if (is_near)
+        ibh_ip_format(&route->gateway, ip);
     setting = route->dst.length ? g_strdup_printf("remote=%s via %s", ibh_prefix_format(&route->dst, prefix), ip)
                                 : g_strconcat("gateway=", ip, NULL);
-    return ibh_remedy_advice("answers come in through %s, and its rp_filter=1 (arp=strict) drops what its own packets "
-                             "would reach through %s: %s for %s in the configuration, or arp=auto",
-                             iface, ibh_check_link_name(check, route->ifindex), setting, iface);
+    return ibh_remedy_advice("packets leave through %s, so if their answers come in through %s, its rp_filter=1 "
+                             "(arp=strict) drops them: %s for %s in the configuration%s, or arp=auto",
+                             ibh_check_link_name(check, route->ifindex), iface, setting, iface,
+                             is_near ? "" : ", with a ROUTER in one of its subnets");
 }
 
 /* Sets words and severity for a packet that the main table sends through another NIC: info, or a warning if rp_filter

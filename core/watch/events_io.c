@@ -30,7 +30,8 @@ static int open_socket(int protocol, guint32 groups)
 
     if (fd < 0)
         return -1;
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) < 0) /* which rmem_max does not limit */
+        (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
     if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0)
         return fd;
     close(fd);
