@@ -78,10 +78,11 @@ static const char *why_missing(const IbhSubject *about)
         if (remote->prefix.ip.family == family && remote->via.family == AF_UNSPEC)
             return "remote= without via needs a default route of the rail, and the rail has none";
     }
-    return leads_further(check, nic, family) ||
-                   ibh_findings_find(check->findings, "address-unusable", nic->link->name, NULL)
-               ? NULL
-               : why_no_room(nic, family);
+    /* A rail whose address has no subnet has a finding about that already. */
+    if (leads_further(check, nic, family) ||
+        ibh_findings_find(check->findings, "address-unusable", nic->link->name, NULL))
+        return NULL;
+    return why_no_room(nic, family);
 }
 
 gboolean ibh_gateway_is_missing(IbhSubject *about)

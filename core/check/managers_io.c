@@ -175,7 +175,8 @@ static const struct {
     const char *hooks[3]; /* the places of our hook; the first that exists counts */
     const char
         *units[2];     /* the service that calls hooks (NULL: the manager itself does), its alias for D-Bus (or NULL) */
-    const char *needs; /* if not "": a file without which the manager is not there; then `file` has to be root's */
+    const char *needs; /* another file that must exist, or the manager is not there; then `file` must belong to root.
+                          "": no other file */
 } rows[] = {
     {"netplan", "/run/systemd/netif/links/#", NETPLAN, {CONFIGURED, ROUTABLE}, {NETWORKD_DISPATCHER}, ""},
     {"systemd-networkd",

@@ -22,9 +22,12 @@ static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
  * route them, or if the subnet has no other host. */
 static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
 {
+    IbhPiece *end, *piece = ibh_check_pieces_inside(about->check, wide, &end);
     IbhQuestion rest;
 
-    if (!ibh_check_walk_into(about->check, about->nic, about->ip, wide, &rest) ||
+    while (piece < end && ibh_prefix_covers(&about->address->subnet, &piece->prefix))
+        piece++;
+    if (piece == end || !ibh_check_walk_into(about->check, about->nic, about->ip, &piece->prefix, &rest) ||
         ibh_nic_leaves_to_others(about->nic, about->address, &rest.lookup.to))
         return TRUE;
     return !rest.got.refused && ibh_route_leads_through(rest.got.route, about->nic->link->ifindex);

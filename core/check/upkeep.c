@@ -109,7 +109,7 @@ static gboolean is_address_of(const char *value, const IbhRails *rails, const Ib
 {
     IbhPrefix prefix = {0};
 
-    if (value[0] == '$' && has_rule(rails, nic, value))
+    if (value[0] == '$' && has_rule(rails, nic, "")) /* in any table */
         return TRUE;
     if (ibh_ip_parse(value, &prefix.ip))
         prefix.length = ibh_ip_bits(&prefix.ip);

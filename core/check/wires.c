@@ -14,7 +14,8 @@
 gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour)
 {
     const guint8 *address = neighbour->lladdr;
-    /* InfiniBand: the first byte has flags, then multicast has the queue pair 0xffffff. */
+    /* In an Ethernet multicast address, the lowest bit of the first byte is set. In an IPoIB multicast address, the
+     * three bytes after the first one, the queue pair, are 0xff; the first of the three suffices here. */
     gboolean group = neighbour->lladdr_len == 6 ? address[0] & 1 : address[1] == 0xff;
 
     return neighbour->no_arp && ((link->flags & IFF_NOARP) || !neighbour->lladdr_len || group);
@@ -366,7 +367,7 @@ static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
         const IbhPrefix *subnet = find_subnet_asked_in(nic, address);
         int wanted[IBH_N_SYSCTLS];
 
-        /* The address is a rail's own, which arp_ignore=1 does not silence. */
+        /* A rail answers for its own address, unless its arp_ignore is 8 ("never answer"). */
         if (nic->status == IBH_NIC_RAIL && ibh_rails_address(check->rails, nic, &address->local) &&
             takes_requests(check, nic) && get_effective(check, nic->link->sysctl, IBH_SYSCTL_ARP_IGNORE) != 8)
             return FALSE;

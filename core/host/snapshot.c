@@ -34,8 +34,8 @@ static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSna
     g_autoptr(GArray) subnets = NULL, tables = NULL, any_ip = IBH_NEW_ARRAY(IbhRoute);
 
     ibh_scope_init(&scope, snapshot, config);
-    /* Our routes and all connected routes have protocol kernel, by which kernels with strict dumps filter: they send no
-     * full BGP table. */
+    /* A kernel with strict dumps filters by protocol before it sends. Our routes and all connected routes have protocol
+     * kernel, so we ask for this protocol alone: then the kernel does not send a full BGP table. */
     if (!ibh_netlink_read_routes(netlink, &kernels, snapshot->routes, error))
         return FALSE;
     /* To read main, the kernel may walk through its routes once for each NIC: skip IPv6 if no candidate has a global

@@ -130,8 +130,8 @@ static void put_gids(GString *out, const GArray *rails)
 }
 
 /* Writes how NCCL 2.30.7 and later can choose a NIC by subnet; other libraries cannot. This needs at least two RoCE
- * rails, each with an IPv4 address and subnet. The subnets must differ even in the bits of the shortest prefix: NCCL
- * has the same prefix length for all, by default 24. */
+ * rails, each with an IPv4 address and subnet. NCCL compares all subnets at one prefix length, by default 24. So we
+ * write the shortest length of these rails, and write nothing if two subnets are equal at that length. */
 static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rails)
 {
     g_autoptr(GArray) own = IBH_NEW_ARRAY(IbhPrefix);

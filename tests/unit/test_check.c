@@ -349,6 +349,9 @@ static const Case CASES[] = {
      RAIL60 "ip -6 rule add priority 100 from fd00:16::34:2 lookup 200\nip route add fd00:16::/64 dev ib1 table 200 mtu 1500\n", NULL,
      "warning router-mtu ib1"},
 
+    {"longer prefixes that cover all of it", IB0 IB1 "nic ib2 infiniband rdma mlx5_2/1 " RIGHT "\n"
+     "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/17 dev ib1\nip address add 172.16.200.3/17 dev ib2\n", NULL,
+     "info foreign-route ib0\ninfo foreign-route ib0\nwarning prefix-differs ib1+ib2\nwarning rule-missing ib0+ib1+ib2"},
     {"a longer prefix", IB0 IB1 "ip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/24 dev ib1\n", NULL, "info foreign-route ib0\nwarning prefix-differs ib1\nwarning rule-missing ib0+ib1"},
     {"two of them are one finding", IB0 IB1 "nic ib2 infiniband " RIGHT "\nip address add 172.16.34.1/16 dev ib0\nip address add 172.16.34.2/24 dev ib1\n"
      "ip address add 172.16.34.3/24 dev ib2\n", NULL, "error rule-missing ib0+ib1+ib2\ninfo foreign-route ib0\nwarning prefix-differs ib1+ib2"},
