@@ -10,8 +10,8 @@
  * lack nothing): known rails, and NICs that have a section of their own with manage=yes. If only a section names
  * the NIC, its entry has no slot, hardware and addresses. */
 GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolean all);
-/* Returns the same list, but looks in sysfs whether hardware that is gone is only out of sight (missing_io.c). In a
- * container, the list lacks NICs that only the configuration names. */
+/* Returns the same list, but looks in sysfs whether hardware that is gone is only out of sight (missing_io.c). A
+ * container may have the host's configuration, so there the list lacks NICs that have a section but do not exist. */
 GArray *ibh_missing_find(const IbhRails *rails, const IbhConfig *config, const char *sysfs, gboolean all);
 
 /* FALSE if the rail is there, forgotten, set down on purpose or elsewhere. */
@@ -19,6 +19,6 @@ gboolean ibh_missing_is_fault(IbhMissing missing);
 /* "its link has no carrier", for the end of a sentence; NULL for a rail that is there or forgotten. */
 const char *ibh_missing_text(IbhMissing missing);
 
-/* Returns the rail of an earlier list that has the slot of `now`, or, if one of the two has no slot, the name of `now`;
- * NULL if there is none. */
+/* Returns the rail of an earlier list that has the slot of `now`. If none has it, returns the rail that has the name of
+ * `now`, provided that this rail or `now` has no slot. NULL if there is none. */
 const IbhKnownRail *ibh_missing_find_same(const GArray *known, const IbhKnownRail *now);

@@ -163,9 +163,9 @@ static gboolean leads_through_rails(const IbhCheck *check, const IbhRoute *route
 
 #define GUESTS_NAMED 4
 
-/* Returns a list, in words, of the hosts that the NIC answers for and that are behind a NIC that is not a rail, such as
- * virtual machines and pods; NULL if there are none. Only hosts in the rails' subnets and single hosts count:
- * peers may have on-link routes to these. */
+/* Returns a list, in words, of the hosts and prefixes behind NICs that are not rails, such as virtual machines and
+ * pods, for which this NIC answers ARP as a proxy; NULL if there are none. Peers ask only for addresses that they take
+ * to be on link: those in the rails' subnets, and single hosts, to which peers may have on-link routes. */
 static char *find_guests(const IbhCheck *check, const IbhNic *nic)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -333,9 +333,10 @@ gboolean ibh_nic_answers_for_rails(IbhSubject *about)
     return FALSE;
 }
 
-/* TRUE if the NIC, with these sysctl values, would answer ARP requests from this subnet for an address of another NIC.
- * With arp_filter, a NIC answers only if the answer leaves through the NIC itself; with a strict rp_filter, the kernel
- * drops a request whose answer would leave through another NIC. */
+/* TRUE if the NIC, with these sysctl values, would answer ARP requests from this subnet for an address of another NIC,
+ * and IP packets from the address would then reach the peer. With arp_filter, a NIC answers only if such packets leave
+ * through the NIC itself; with a strict rp_filter, the kernel drops a request if they would leave through another NIC.
+ * If the subnet has no piece to ask about, or if a multipath route decides, we assume that the NIC answers. */
 static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int *values, const IbhAddress *address,
                              const IbhPrefix *subnet)
 {

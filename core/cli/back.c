@@ -9,8 +9,8 @@
 /* ---- the NICs of a trial ---- */
 
 /* Returns the NIC as it was when the trial began; NULL if this netdev did not exist then. A driver that restarts makes
- * a new netdev, which has only what hooks gave it since: that stays. The kernel may reuse an index, so the name or the
- * hardware must match, too. */
+ * a new netdev. Such a netdev has only rules and routes that hooks gave it since, and these stay. The kernel may reuse
+ * an index, so the name or the hardware must match, too. */
 static const IbhLink *find_before(const IbhTrial *trial, const IbhLink *link)
 {
     const IbhLink *then = ibh_snapshot_link(trial->then, link->ifindex);

@@ -56,8 +56,7 @@ char *ibh_store_file(const IbhStore *store, const char *end)
 
 /* ---- the rails file: the known rails of earlier boots ---- */
 
-#define RAILS_DIR "/var/lib/ib-hook"
-#define RAILS_FILE RAILS_DIR "/rails"
+#define RAILS_FILE IBH_LIB_DIR "/rails"
 
 /* A rail of a container or a test must not become a known rail of the host. */
 gboolean ibh_store_is_home(void)
@@ -74,7 +73,7 @@ static char *make_end(void)
 {
     g_autofree char *id = NULL;
 
-    if (!ibh_store_is_home() || !check_directory(RAILS_DIR, NULL) ||
+    if (!ibh_store_is_home() || !check_directory(IBH_LIB_DIR, NULL) ||
         !g_file_get_contents("/etc/machine-id", &id, NULL, NULL) || !g_ascii_isxdigit(id[0]))
         return NULL;
     return g_strdup_printf("# ib-hook: hardware that was a rail of machine %s\n", g_strstrip(id));

@@ -9,6 +9,7 @@
 #include "host/tree.h"
 
 #define IBH_RUN_DIR "/run/ib-hook"
+#define IBH_LIB_DIR "/var/lib/ib-hook"
 
 typedef struct IbhStore IbhStore;
 

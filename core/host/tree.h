@@ -64,7 +64,8 @@ G_GNUC_PRINTF(4, 5) void ibh_tree_line(IbhTree *tree, char *line, gsize size, co
  * longer be a rail. */
 gssize ibh_tree_read(IbhTree *tree, const char *path, char *text, gsize limit, gboolean line);
 G_GNUC_PRINTF(2, 3) gboolean ibh_tree_has(IbhTree *tree, const char *format, ...);
-/* Resolves the links of a path below sys: "devices/pci0000:3a/…"; NULL if the path is missing or leads out of sys. */
+/* Resolves the links of a path. Returns where the path leads, relative to sys, such as "devices/pci0000:3a/…"; NULL if
+ * the path is missing or leads out of sys. */
 G_GNUC_PRINTF(2, 3) char *ibh_tree_real(IbhTree *tree, const char *format, ...);
 /* Lists up to 4,096 names (char *) of a directory that do not begin with a dot, sorted as versions (ib2 before ib10).
  */

@@ -414,8 +414,8 @@ guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp);
 /* Takes a claim that came in through this NIC. Notes a forgery if the claim names another hardware address than the one
  * that the frame comes from, unless the claim names a virtual router. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim);
-/* Returns a source of another NIC that can ask for this source's address, so that a proxy on the wire would answer;
- * NULL if there is none, and always in IPv6. */
+/* Returns a source of another NIC that can ask the wire for this source's address, because both are in one subnet: a
+ * proxy answers only such a question. NULL if there is none, and always in IPv6. */
 const IbhProbeSource *ibh_probe_witness(const IbhProbe *probe, const IbhProbeSource *source);
 
 /* Returns why it is unknown which NIC of the peer replies; NULL if it is known, or was not asked. */

@@ -22,14 +22,18 @@
 
 /* ---- tables with other numbers ---- */
 
-/* TRUE if the table cannot be used: its number is one of the kernel's range, ib-hook uses it, a foreign rule leads to
- * it, or it has foreign routes. In a shared table, each program's routes would also decide about the other's packets.
- * Foreign routes through this NIC alone do not count. */
+/* TRUE if the table cannot be used: its number is below 256, ib-hook or a VRF uses the table, a foreign rule leads to
+ * it, or the snapshot has foreign routes of it. In a shared table, each program's routes would also decide about the
+ * other's packets. Foreign routes through this NIC alone do not count. */
 static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     if (table <= IBH_TABLE_LOCAL || table == IBH_TABLE_SPREAD || ibh_rails_nic_by_table(rails, table) ||
         ibh_render_is_led_to(rails->snapshot, table))
         return TRUE;
+    IBH_EACH (const IbhLink, link, rails->snapshot->links) {
+        if (link->vrf == table)
+            return TRUE;
+    }
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
         if (route->table == table && !ibh_route_is_ours(route) && !ibh_route_leads_through(route, nic->link->ifindex))
             return TRUE;

@@ -10,8 +10,8 @@
 
 gboolean ibh_render_knows(const char *format);
 char *ibh_render_formats(void); /* "netplan, networkd, …" */
-/* former.c: removes the rules and routes of files rendered earlier from the snapshot. Find the rails again after that.
- */
+/* Removes from the snapshot the rules and routes of files that were rendered earlier (former.c). Find the rails again
+ * after that. */
 void ibh_render_forget_former(const IbhRails *rails, IbhSnapshot *snapshot);
 /* TRUE if a foreign rule leads to the table. */
 gboolean ibh_render_is_led_to(const IbhSnapshot *snapshot, guint32 table);

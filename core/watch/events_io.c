@@ -15,7 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Bytes of reports that may wait while we work, unless net.core.rmem_max is less. If more come, some are lost. */
+/* Bytes of reports that may wait while we work. If more come, the kernel drops some. In a container with a user
+ * namespace of its own, net.core.rmem_max limits the buffer. */
 #define BUFFER_SIZE (1024 * 1024)
 #define RECEIVE_SIZE (32 * 1024) /* bytes of the longest datagram that the kernel sends */
 
@@ -30,7 +31,7 @@ static int open_socket(int protocol, guint32 groups)
 
     if (fd < 0)
         return -1;
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) < 0) /* which rmem_max does not limit */
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) < 0)
         (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
     if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0)
         return fd;

@@ -195,7 +195,8 @@ static void hold_lock(Watch *watch)
     }
 }
 
-/* Users who may not open the file take it as a sign that --watch runs. */
+/* Users who may not open the lock's file cannot test the lock. They take it that --watch runs if the file exists, so
+ * remove the file at the end. */
 static void remove_lock(const Watch *watch)
 {
     g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", watch->held);

@@ -34,6 +34,7 @@ if [ -z "${INSIDE:-}" ]; then
     exec unshare --net --mount --pid --fork --mount-proc bash "$0" "$@"
 fi
 mount -t tmpfs tmpfs /run
+[ ! -d /var/lib/ib-hook ] || mount -t tmpfs tmpfs /var/lib/ib-hook
 cp -r /etc /run/etc && mount --bind /run/etc /etc && rm -rf /etc/ib-hook /etc/iproute2 && mkdir /etc/ib-hook
 mkdir -p /run/netns /run/sys/class/infiniband /run/tools && mount --bind /run/sys /sys
 cp "$INSIDE/ib-hook" /run/tools/ib-hook && printf '#!/bin/sh\\nexec "$@"\\n' >/run/tools/sudo && chmod +x /run/tools/sudo

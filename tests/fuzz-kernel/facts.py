@@ -66,6 +66,7 @@ class Facts:
         # and unbound traffic is spread over them, too.
         theirs = [Rule(*one) for one in self.twin.rules]
         self.spread_over = self.devices | self.rails | {one[0] for one in self.usable if one[0] in config.candidates and
+                                                        config.keys.of(one[0], "manage", "auto") != "no" and
                                                         any(rule.leads(one[1]) for rule in theirs)}
         # No source of anybody. The kernel drops these as soon as any rule has ever been added, and accepts them before.
         self.broadcasts = {str(net[end]) for nets in self.subnets.values() for net in nets if net.version == 4 for end in (0, -1)}

@@ -42,13 +42,13 @@ def program():
 # ---- a worker: private namespaces, one world after the other ---------------------------------------------------------
 
 def private():
-    """The network is ours alone since unshare; so are /run, /etc, /tmp and /sys from here on."""
+    """The network is ours alone since unshare; so are /run, /etc, /tmp, /var/lib and /sys from here on."""
     def mount(*words):
         subprocess.run(["mount", *words], check=True)
 
-    hidden = [one for one in (TOP, os.path.dirname(program())) if one.startswith(("/tmp/", "/run/"))]
+    hidden = [one for one in (TOP, os.path.dirname(program())) if one.startswith(("/tmp/", "/run/", "/var/lib/"))]
     opened = [(one, os.open(one, os.O_RDONLY | os.O_DIRECTORY)) for one in hidden]
-    for place, mode in (("/run", "0755"), ("/tmp", "1777")):
+    for place, mode in (("/run", "0755"), ("/tmp", "1777"), ("/var/lib", "0755")):
         mount("-t", "tmpfs", "-o", f"mode={mode}", "tmpfs", place)
     for path, descriptor in opened:
         os.makedirs(path, exist_ok=True)

@@ -122,13 +122,15 @@ class Judge(Rails):
         at_rest(lambda: self.others_are_whole(Facts(self.host, self.config)))
 
     def of_ours(self):
-        """Rules of addresses that nobody has any more are worth nothing; the kernel takes no route with such a source, none
-        whose next hop is dead, and none via an address of this host."""
+        """Rules of addresses that nobody has any more, or of main=spread without a route, are worth nothing; the kernel takes
+        no route with such a source, none whose next hop is dead, and none via an address of this host."""
         host = self.host.host
         state, addresses, links = State(host), host.addresses(), host.links()
         present = {one[1] for one in addresses}
         alive = {one[0] for one in addresses if family_of(one[1]) == 4 and links[one[0]][1] & UP}
-        rules = [one for one in state.our_rules if not rule(one).source or str(rule(one).source[0]) in present | {"0.0.0.0"}]
+        if SPREAD in state.our_tables():
+            present.add("0.0.0.0")
+        rules = [one for one in state.our_rules if not rule(one).source or str(rule(one).source[0]) in present]
         routes = [one for one in map(words, state.our_routes) if not set(re.findall(r" src (\S+)", one)) - present and
                   not set(re.findall(r" via (\S+)", one)) & present]
         return sorted([*map(words, rules), *filter(None, (self.without_dead_hops(one, alive) for one in routes))]), self.host.arp(host)

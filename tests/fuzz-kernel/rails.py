@@ -278,8 +278,11 @@ class Rails:
                 raise Trouble("h-bounded", f"{address}: expected at most {most} rules, got {len(by_source[address])}", "rules")
 
     def vips(self, facts):
-        """An address of lo inside a rail's subnet is answered for, as without ib-hook."""
+        """An address of lo inside a rail's subnet is answered for, as without ib-hook; but not if it is also the address of a
+        rail that is down, through which its rules lead the replies."""
         for vip in facts.vips:
+            if vip in facts.rail_of and not facts.up(facts.rail_of[vip]):
+                continue
             nics = [nic for nic in self.host.nics if nic in facts.links and facts.up(nic) and within(vip, facts.subnets.get(nic, ())) >= 0]
             if not set(nics) & facts.devices:
                 continue

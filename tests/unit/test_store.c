@@ -7,6 +7,8 @@
 
 #undef IBH_RUN_DIR
 #define IBH_RUN_DIR "run-ib-hook"
+#undef IBH_LIB_DIR
+#define IBH_LIB_DIR "lib-ib-hook"
 
 #include <unistd.h>
 
