@@ -72,6 +72,7 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     const IbhTrace *got = &question->got;
     const IbhRoute *route = got->route;
     const guint bits = ibh_ip_bits(&question->lookup.to);
+    gboolean is_segment;
     const IbhNic *by;
 
     /* If the look-up fails, IPv4 sends packets of a socket that is bound to a NIC directly to the NIC's link. */
@@ -99,11 +100,12 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
         return IBH_NOTED;
     if (route->hops)
         return IBH_DOUBTFUL;
-    /* Somebody set a route through a NIC that is not a rail, or via a gateway, on purpose. A route whose gateway is the
-     * destination itself leads onto the link. */
+    /* Somebody set a route through a NIC that is not a rail, or via a gateway, on purpose. But a route to a part of the
+     * subnet that its own gateway is in leads onto the link. */
     by = ibh_rails_nic(check->rails, route->ifindex);
-    if (!by || by->status != IBH_NIC_RAIL ||
-        (route->gateway.family && !ibh_ip_equal(&route->gateway, &question->lookup.to)))
+    is_segment =
+        near && ibh_prefix_is_inside(&route->dst, &near->subnet) && ibh_prefix_contains(&route->dst, &route->gateway);
+    if (!by || by->status != IBH_NIC_RAIL || (route->gateway.family && !is_segment))
         return IBH_NOTED;
     /* The other rail's subnet may lie inside this one: a cable, or a wrong prefix length (prefix-differs). If the other
      * rail is in this subnet, too, its route takes away a part of the subnet. */

@@ -40,7 +40,6 @@ gboolean ibh_place_is_taken(IbhSubject *about)
             continue;
         text = ibh_owner_describe(snapshot, &(IbhOwner){.route = route});
         ibh_subject_say(about, "owner=%s", text);
-        about->severity = IBH_ERROR;
         return TRUE;
     }
     return FALSE;

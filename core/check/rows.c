@@ -18,7 +18,7 @@ const IbhRow ibh_rows[] = {
      "of a rail matches its selectors"},
     {IBH_NOT_ASKED, "foreign-route", IBH_ERROR, NULL, NULL,
      "find the program that made the route, and let it leave the rails' subnet alone"},
-    {IBH_OF_PLACE, "table-clash", IBH_WARNING, ibh_place_is_taken,
+    {IBH_OF_PLACE, "table-clash", IBH_ERROR, ibh_place_is_taken,
      "{owner} prevents a route of ib-hook: both have the same table, prefix and metric",
      "find the program that writes into this table, or give the rail another one: table= in the configuration",
      "{owner}"},

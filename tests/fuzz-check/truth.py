@@ -56,7 +56,7 @@ class Truth:
             known = dict(known)
             if number(known[RTA_TABLE]) == table and (throws or KINDS.get(raw[7]) != "throw"):
                 found.append((prefix(raw, known), KINDS.get(raw[7]), known.get(RTA_OIF), number(known.get(6, bytes(4))),
-                              gateway(known) is not None, dict(carried(known)).get(RTAX_MTU)))
+                              gateway(known), dict(carried(known)).get(RTAX_MTU)))
         return found
 
     def longest(self, rail, to):
@@ -69,13 +69,14 @@ class Truth:
                    key=lambda one: (one[0].prefixlen, -one[3]), default=None)
 
     def by_another(self, rail, to):
-        """Main has it more exactly by a NIC that is not a rail, or by a gateway through the rail: whoever did that wanted it. So did
-        who has the very subnet by another one's gateway, and not by the rail. Through another rail the answers leave by it."""
+        """Main has it more exactly by a NIC that is not a rail, or by a gateway: whoever did that wanted it. So did who has the very
+        subnet by another one's gateway, and not by the rail. Through another rail the gateway is not one of those that it leads to."""
         best = self.longest(rail, to)
         if best is None and not self.own_route(rail, to):
             best = min(self.subnet_in_main(rail, to), key=lambda one: one[3], default=None)
-            return best is not None and best[4]
-        return best is not None and ((best[2] or best[1]) not in self.right_nics() or best[4] and best[2] == rail.nic)
+            return best is not None and best[4] is not None
+        return best is not None and ((best[2] or best[1]) not in self.right_nics() or
+                                     best[4] and (best[2] == rail.nic or ipaddress.ip_address(best[4]) not in best[0]))
 
     def subnet_in_main(self, rail, to):
         """Main's routes of exactly the rail's subnet."""
