@@ -30,8 +30,9 @@ typedef struct {
 typedef struct {
     GArray *managers;   /* IbhManager */
     GArray *scripts;    /* IbhScript */
-    GArray *routes;     /* IbhRoute: main, local, tables of foreign rules, but not those of candidates, nor of more than
-                           10,000 routes; then cached routes that may lead packets of rails astray */
+    GArray *routes;     /* IbhRoute: those of main, local and the tables of foreign rules, except candidates' tables and
+                           tables with more than 10,000 routes; then cached routes that may lead packets of rails
+                           astray */
     GArray *mute[2];    /* int: rails that never ask for a neighbour's hardware address, with IPv4 and with IPv6 */
     GArray *no_ipv6;    /* int: rails on which IPv6 is switched off (disable_ipv6) */
     gboolean proxy_arp; /* net.ipv4.conf.all.proxy_arp */
