@@ -39,7 +39,7 @@ typedef struct {
     int hash_policy;    /* net.ipv4.fib_multipath_hash_policy */
     gboolean watched;   /* --watch runs */
     gboolean will_watch;     /* the service of --watch is enabled */
-    const char *start_watch; /* the command that starts --watch; NULL: not known */
+    const char *start_watch; /* what a person does to start --watch, in the words of a remedy; NULL: not known */
 } IbhFacts;
 
 IbhFacts *ibh_facts_new(void);

@@ -93,8 +93,8 @@ IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question)
 /* ---- what may be deleted ---- */
 
 /* TRUE if the owner is a rule from, or a route to, a rail's subnet or a part of it, was probably made by hand, and can
- * be deleted by a command that deletes nothing else. The kernel learns a cached route again, so this may
- * always be deleted. */
+ * be deleted by a command that deletes nothing else. A cached route may always be deleted, because the kernel learns
+ * the route again. */
 static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
 {
     const IbhRule *rule = owner->rule;

@@ -117,8 +117,8 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
 
 /* Grades traffic without a source address to a rail's subnet (that of `near`). The main table should send it to a wire:
  * through a rail, or through another NIC, which we note. We also note if the main table has no route to the subnet, or
- * only a default route that refuses: that is the manager's choice. A longer prefix of the main table is right,
- * through any NIC. */
+ * only a default route that refuses: that is the manager's choice. A longer prefix of the main table is right, through
+ * any NIC. */
 static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                               const IbhAddress *near)
 {
