@@ -29,13 +29,14 @@ typedef struct IbhQuestion {
     const IbhNic *nic;
     IbhPrefix piece;
     gboolean is_foreign; /* foreign rules route the packet */
-    guint on_link; /* of a packet to the link of an address that has no subnet: the length of the main table's prefix
-                      around that address; else 0 */
+    guint on_link; /* if the source address has no subnet and the packet goes to a host on its link: the length of the
+                      prefix that ibh_check_find_link() finds for the link; else 0 */
     IbhLookup lookup;
     gboolean asked;       /* the kernel is asked this question; else the answer to `representative` counts */
     guint representative; /* the index of the question that is asked for this class */
-    IbhTrace got; /* what the walk finds, with the route that the kernel has chosen; if the packet would go wrong even
-                     with all our rules and routes in place, what the walk finds with these */
+    IbhTrace got; /* the result of the walk; after the answer, with the route that the kernel has chosen. But if the
+                     packet would go wrong even with all our rules and routes in place, the result of the walk with
+                     these */
     /* Set when the question has been answered: */
     IbhGrade grade;     /* of `got`; but IBH_RIGHT if `apply_repairs`, and IBH_DOUBTFUL if the kernel's answer fits no
                            route that was read, or if the kernel does not deliver a packet to this host's address */
@@ -98,8 +99,9 @@ guint ibh_text_count_slips(const char *word, const char *name);
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 /* TRUE if one of the NIC's served addresses is in exactly this subnet. */
 gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
-/* Sets the shortest prefix around a single address that the main table has on the NIC's link; the default does not
- * count. FALSE if there is none, or if the address has a subnet. */
+/* Finds the link of an address that has no subnet: sets the shortest prefix around the address to which the main table
+ * has an on-link route through the address's NIC. The default route does not count. FALSE if there is no such route, or
+ * if the address has a subnet. */
 gboolean ibh_check_find_link(const IbhCheck *check, const IbhAddress *address, IbhPrefix *ret_prefix);
 /* TRUE if the NIC has an address of this family for which we want rules and routes. */
 gboolean ibh_nic_programs_family(const IbhNic *nic, int family);
@@ -113,7 +115,8 @@ const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip);
 
 /* ---- models.c: the host's routing as it is, as it should be, and as it would be with all our rules and routes ---- */
 
-/* IDEAL and REPAIRED have the rules and routes of main=spread as they stand, and no link with our mark as its group. */
+/* IDEAL and REPAIRED have the rules and routes of main=spread as they stand. In both, a link whose group is our mark
+ * counts as one of the default group. */
 typedef enum {
     IBH_MODEL_IDEAL,   /* as it should be: the kernel's own rules, the tables main and default, local routes to this
                           host's addresses, and the rules and routes that we want */

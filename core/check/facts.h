@@ -30,15 +30,16 @@ typedef struct {
 typedef struct {
     GArray *managers;   /* IbhManager */
     GArray *scripts;    /* IbhScript */
-    GArray *routes;     /* IbhRoute: main, local, tables of foreign rules, but not those of candidates, nor of more than
-                           10,000 routes; then cached routes that may lead packets of rails astray */
+    GArray *routes;     /* IbhRoute: those of main, local and the tables of foreign rules, except candidates' tables and
+                           tables with more than 10,000 routes; then cached routes that may lead packets of rails
+                           astray */
     GArray *mute[2];    /* int: rails that never ask for a neighbour's hardware address, with IPv4 and with IPv6 */
     GArray *no_ipv6;    /* int: rails on which IPv6 is switched off (disable_ipv6) */
     gboolean proxy_arp; /* net.ipv4.conf.all.proxy_arp */
     int hash_policy;    /* net.ipv4.fib_multipath_hash_policy */
     gboolean watched;   /* --watch runs */
     gboolean will_watch;     /* the service of --watch is enabled */
-    const char *start_watch; /* the command that starts --watch; NULL: not known */
+    const char *start_watch; /* what a person does to start --watch, in the words of a remedy; NULL: not known */
 } IbhFacts;
 
 IbhFacts *ibh_facts_new(void);

@@ -127,7 +127,9 @@ static gboolean is_ignored(const IbhFib *fib, const IbhRule *rule, const IbhRout
     for (guint i = 0; fib->without && i < fib->without->len; i++) {
         const IbhOwner *object = &g_array_index(fib->without, IbhOwner, i);
 
-        if (rule ? object->rule == rule : object->route && ibh_route_compare(object->route, route) == 0)
+        if (rule && object->rule == rule)
+            return TRUE;
+        if (!rule && object->route && ibh_route_compare(object->route, route) == 0)
             return TRUE;
     }
     return FALSE;
@@ -140,7 +142,9 @@ static gboolean is_named(const IbhSnapshot *snapshot, const char *name, int ifin
 {
     const IbhLink *link = ibh_snapshot_link(snapshot, ifindex);
 
-    return g_str_equal(name, link ? link->name : ifindex ? "" : otherwise);
+    if (!ifindex)
+        return g_str_equal(name, otherwise);
+    return g_str_equal(name, link ? link->name : "");
 }
 
 gboolean ibh_rule_matches(const IbhSnapshot *snapshot, const IbhRule *rule, const IbhLookup *packet)
@@ -197,13 +201,14 @@ static gboolean is_usable(const IbhFib *fib, const IbhRoute *route, int bound)
 
     for (guint i = 0; i < (route->hops ? route->nexthops : 1); i++) {
         const IbhLink *link = ibh_snapshot_link(fib->snapshot, hops[i].ifindex);
+        gboolean needs_carrier;
 
         if (hops[i].dead || (bound && hops[i].ifindex && hops[i].ifindex != bound))
             continue;
         if (route->type != RTN_UNICAST || !link)
             return TRUE;
-        if ((link->flags & IFF_UP) &&
-            (link->carrier || !(route->family == AF_INET6 ? link->ignores_linkdown6 : link->ignores_linkdown)))
+        needs_carrier = route->family == AF_INET6 ? link->ignores_linkdown6 : link->ignores_linkdown;
+        if ((link->flags & IFF_UP) && (link->carrier || !needs_carrier))
             return TRUE;
     }
     return FALSE;
@@ -255,10 +260,12 @@ gboolean ibh_route_leads_through(const IbhRoute *route, int ifindex)
 static const IbhLink *find_suppressed_link(const IbhFib *fib, const IbhRule *rule, const IbhRoute *route)
 {
     const IbhLink *link = rule->suppress_ifgroup >= 0 ? ibh_snapshot_link(fib->snapshot, route->ifindex) : NULL;
+    guint32 group;
 
     if (!link)
         return NULL;
-    return rule->suppress_ifgroup == (fib->regrouped && link->group == IBH_MARK ? 0 : link->group) ? link : NULL;
+    group = fib->regrouped && link->group == IBH_MARK ? 0 : link->group;
+    return rule->suppress_ifgroup == group ? link : NULL;
 }
 
 /* TRUE if the rule suppresses the route. The kernel never suppresses error routes. */
@@ -332,7 +339,8 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
         trace.rule = rule;
         if (rule->action != FR_ACT_TO_TBL)
             return trace;
-        /* With a source address and without a socket, as RDMA asks, IPv6 does not insist on the link. */
+        /* IPv6 insists on the link `bound` only for a socket, or without a source address. RDMA's look-ups have a
+         * source address and no socket. */
         route = ibh_fib_find(fib, rule->table, &packet->to, packet->to.family == AF_INET ? packet->bound : 0);
         if (route && route->type == RTN_THROW) {
             if (!trace.thrown) {

@@ -25,8 +25,8 @@ typedef struct {
     const IbhRoute *thrown;  /* the route that `thrower` hid */
     const IbhRoute *route;   /* the route of the packet; NULL: the rule refuses, or no rule decides */
     const IbhLink *passed; /* the first link whose routes a rule of ours suppressed, because of its group; NULL: none */
-    gsize unknown;         /* stands for the rules on the way that only the kernel can match; 0: none */
-    gboolean refused;      /* a rule or an error route refuses the packet, or no rule decides */
+    gsize unknown;    /* a number for the set of rules on the way that only the kernel can match; 0: there are none */
+    gboolean refused; /* a rule or an error route refuses the packet, or no rule decides */
 } IbhTrace;
 
 IbhFib *ibh_fib_new(const IbhSnapshot *snapshot); /* without rules and routes; the walk looks up links in `snapshot` */

@@ -17,7 +17,7 @@ typedef struct {
     GPtrArray *astray;   /* char *: the interfaces whose packets leave through another NIC */
     GPtrArray *harmless; /* char *: the interfaces whose packets go as they should nevertheless */
     IbhSeverity severity;
-    const char *code; /* never changes between versions: monitoring depends on it */
+    const char *code; /* never changes between versions */
     char *owner; /* the rule, route, sysctl, port or peer that is the cause, in words; NULL: the NIC or host itself */
     char *message;
     char *fix;    /* a command that solves this problem, can be pasted as it is, and does no harm; NULL: none */

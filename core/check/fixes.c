@@ -45,8 +45,9 @@ static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const 
     return FALSE;
 }
 
-/* Finds what led a packet past the right route. Ignores the first goto, then the second as well, and so on, and last
- * the throw route, until the packet goes another way. */
+/* Returns the goto or throw route that led a packet past the right route; an empty owner if there is none. Ignores the
+ * first goto, then the second as well, and so on, and last the throw route, until the packet goes another way: the last
+ * of these is to blame. */
 static IbhOwner find_turn(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
@@ -92,7 +93,8 @@ IbhOwner ibh_check_find_owner(IbhCheck *check, const IbhQuestion *question)
 /* ---- what may be deleted ---- */
 
 /* TRUE if the owner is a rule from, or a route to, a rail's subnet or a part of it, was probably made by hand, and can
- * be deleted by a command that deletes nothing else. A cached route always may: the kernel learns it again. */
+ * be deleted by a command that deletes nothing else. A cached route may always be deleted, because the kernel learns
+ * the route again. */
 static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
 {
     const IbhRule *rule = owner->rule;
@@ -122,8 +124,9 @@ static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
     return FALSE;
 }
 
-/* Without what the fix deletes, walks the packets of this owner again, and those that do not go wrong now. Sets the
- * owner of the first packet that goes wrong then. FALSE if no packet does: the fix is proved. */
+/* Walks packets again, without the rules and routes that the fix deletes: the packets of this owner, and those that do
+ * not go wrong at present. Sets the owner of the first packet that would go wrong after the fix. FALSE if no packet
+ * would: the fix is proved. */
 static gboolean find_next(IbhCheck *check, const IbhOwner *owner, IbhOwner *ret_next)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -151,9 +154,10 @@ static gboolean may_change(const IbhCheck *check, const IbhIp *from, const IbhIp
 {
     IBH_EACH (const IbhOwner, gone, check->without) {
         const IbhPrefix *target = gone->rule ? &gone->rule->to : &gone->route->dst;
+        const gboolean has_source =
+            gone->rule ? ibh_prefix_contains(&gone->rule->from, from) : gone->route->family == from->family;
 
-        if ((gone->rule ? ibh_prefix_contains(&gone->rule->from, from) : gone->route->family == from->family) &&
-            (!to || !target->length || ibh_prefix_contains(target, to)))
+        if (has_source && (!to || !target->length || ibh_prefix_contains(target, to)))
             return TRUE;
     }
     return FALSE;
@@ -249,11 +253,10 @@ static gboolean is_for_forwarded(const IbhSnapshot *snapshot, const IbhOwner *go
     const IbhRoute *route = gone->route;
 
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
-        const gboolean leads = route ? rule->action == FR_ACT_TO_TBL && rule->table == route->table &&
-                                           rule->family == route->family && !ibh_rule_is_expected(rule)
-                                     : rule == gone->rule;
+        const gboolean leads_to_route = route && rule->action == FR_ACT_TO_TBL && rule->table == route->table &&
+                                        rule->family == route->family && !ibh_rule_is_expected(rule);
 
-        if (!leads || rule->from.length == ibh_ip_bits(&rule->from.ip))
+        if ((!leads_to_route && rule != gone->rule) || rule->from.length == ibh_ip_bits(&rule->from.ip))
             continue;
         IBH_EACH (const IbhLink, link, snapshot->links) {
             if (rule->family == AF_INET6 ? link->forwarding6 : link->forwarding)
@@ -268,12 +271,15 @@ static char *say_harm(const IbhCheck *check, const char *what)
 {
     Effect harm;
     const gboolean is_harmed = find_harm(check, &harm);
+    /* A packet that the fix changes, but not its way, gets other metrics. */
     const gboolean loses_metrics =
         is_harmed ? ibh_trace_is_same_way(&harm.packet.got, &harm.then) : find_lost_metrics(check, &harm);
-    g_autofree char *text = loses_metrics ? ibh_question_metrics_text(&harm.packet)
-                            : is_harmed   ? ibh_question_way_text(check, &harm.packet)
-                                          : NULL;
+    g_autofree char *text = NULL;
 
+    if (loses_metrics)
+        text = ibh_question_metrics_text(&harm.packet);
+    else if (is_harmed)
+        text = ibh_question_way_text(check, &harm.packet);
     if (text)
         return g_strdup_printf("look for what needs %s before you delete it: %s because of it%s", what, text,
                                loses_metrics ? "" : ", too");

@@ -51,9 +51,8 @@ gboolean ibh_nic_programs_family(const IbhNic *nic, int family)
     return FALSE;
 }
 
-/* Returns why the rail lacks a gateway that it needs in this family, or NULL. The reasons: gateway= does not name
- * another host in the rail's subnets; remote= without via needs a default route that the rail lacks; the rail reaches
- * one peer at most. */
+/* Returns why the rail lacks a gateway that it needs in this family, or NULL. A rail needs a gateway if gateway= names
+ * one, if a remote= has no via, or if the rail reaches one peer at most. */
 static const char *why_missing(const IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -61,9 +60,8 @@ static const char *why_missing(const IbhSubject *about)
     const IbhSettings *settings = &nic->settings;
     const int family = about->family;
     const gboolean is_edge = settings->gateway == IBH_GATEWAY_FIRST || settings->gateway == IBH_GATEWAY_LAST;
-    const gboolean is_named = settings->gateway == IBH_GATEWAY_ADDRESS
-                                  ? settings->gateway_ip.family == family
-                                  : settings->gateway == IBH_GATEWAY_PEER || (is_edge && family == AF_INET);
+    const gboolean is_address = settings->gateway == IBH_GATEWAY_ADDRESS && settings->gateway_ip.family == family;
+    const gboolean is_named = is_address || settings->gateway == IBH_GATEWAY_PEER || (is_edge && family == AF_INET);
     IbhRoute by_default;
     IbhIp gateway;
 
@@ -78,7 +76,7 @@ static const char *why_missing(const IbhSubject *about)
         if (remote->prefix.ip.family == family && remote->via.family == AF_UNSPEC)
             return "remote= without via needs a default route of the rail, and the rail has none";
     }
-    /* A rail whose address has no subnet has a finding about that already. */
+    /* If the rail's address has no subnet, the finding address-unusable says so already. */
     if (leads_further(check, nic, family) ||
         ibh_findings_find(check->findings, "address-unusable", nic->link->name, NULL))
         return NULL;

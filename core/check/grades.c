@@ -62,6 +62,7 @@ static IbhGrade grade_through_own_nic(const IbhCheck *check, const IbhQuestion *
         return IBH_WRONG;
     if (!same && !ibh_ip_equal(&route->gateway, &question->lookup.to))
         return IBH_DOUBTFUL;
+    /* A route of ours via a gateway into the NIC's own subnet comes from remote=, or is a copy of the main table's. */
     return near && ibh_route_is_ours(route) ? IBH_NOTED : IBH_RIGHT;
 }
 
@@ -107,17 +108,19 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
         near && ibh_prefix_is_inside(&route->dst, &near->subnet) && ibh_prefix_contains(&route->dst, &route->gateway);
     if (!by || by->status != IBH_NIC_RAIL || (route->gateway.family && !is_segment))
         return IBH_NOTED;
-    /* The other rail's subnet may lie inside this one: a cable, or a wrong prefix length (prefix-differs). If the other
-     * rail is in this subnet, too, its route takes away a part of the subnet. */
-    return ibh_nic_serves_subnet(by, &route->dst) &&
-                   (ibh_prefix_has_one_peer(&route->dst) || !near || !ibh_nic_serves_subnet(by, &near->subnet))
-               ? IBH_NOTED
-               : IBH_DOUBTFUL;
+    /* The route may lead to a subnet of the other rail that lies inside this one. The smaller subnet is a cable, or has
+     * a wrong prefix length, which has a finding of its own (prefix-differs). But if the other rail is in this subnet,
+     * too, its route takes away a part of the subnet, unless the part is a cable. */
+    if (ibh_nic_serves_subnet(by, &route->dst) &&
+        (ibh_prefix_has_one_peer(&route->dst) || !near || !ibh_nic_serves_subnet(by, &near->subnet)))
+        return IBH_NOTED;
+    return IBH_DOUBTFUL;
 }
 
 /* Grades traffic without a source address to a rail's subnet (that of `near`). The main table should send it to a wire:
  * through a rail, or through another NIC, which we note. We also note if the main table has no route to the subnet, or
- * only a default route that refuses: that is the manager's choice. Longer prefixes win. */
+ * only a default route that refuses: that is the manager's choice. A longer prefix of the main table is right, through
+ * any NIC. */
 static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                               const IbhAddress *near)
 {
@@ -161,8 +164,7 @@ gboolean ibh_question_loses_answers(const IbhCheck *check, const IbhQuestion *qu
            ibh_sysctl_effective(check->rails->snapshot, key, question->nic->link->sysctl[key]) == 1;
 }
 
-/* TRUE if a foreign route through the packet's own NIC has a smaller MTU than the route that should decide or, if that
- * route has no MTU, than the NIC. */
+/* See IbhQuestion.small_mtu. */
 static gboolean has_small_mtu(const IbhQuestion *question, const IbhTrace *ideal)
 {
     const IbhRoute *route = question->got.route;

@@ -48,7 +48,7 @@ static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, I
 
 typedef struct {
     const IbhRails *rails;
-    const GArray *cached; /* IbhRoute: the routes that were kept so far */
+    const GArray *kept; /* IbhRoute: the routes that were kept so far */
 } Cached;
 
 /* TRUE if a cached route can lead packets of a rail through another NIC: to a host in the rail's subnets or remote=, or
@@ -63,7 +63,7 @@ static gboolean may_lead_astray(gconstpointer of, const IbhRoute *route)
             continue;
         if (nic->settings.gateway > IBH_GATEWAY_AUTO || ibh_nic_address_near(nic, &route->dst.ip) ||
             ibh_nic_find_remote(nic, &route->dst))
-            return cached->cached->len < CACHED_MAX;
+            return cached->kept->len < CACHED_MAX;
     }
     return FALSE;
 }
@@ -72,7 +72,7 @@ static gboolean may_lead_astray(gconstpointer of, const IbhRoute *route)
 static gboolean look_into_cache(const IbhRails *rails, IbhFacts *facts, IbhNetlink *netlink, GError **error)
 {
     g_autoptr(GArray) routes = IBH_NEW_ARRAY(IbhRoute);
-    const Cached cached = {.rails = rails, .cached = routes};
+    const Cached cached = {.rails = rails, .kept = routes};
     const IbhRouteFilter filter = {
         .family = AF_INET6, .table = IBH_TABLE_MAIN, .cached = TRUE, .keep = may_lead_astray, .of = &cached};
     gboolean is_needed = FALSE;

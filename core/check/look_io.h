@@ -15,7 +15,8 @@
 gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
                         GError **error);
 
-/* Asks the kernel how it would route a packet. */
+/* Asks the kernel how it would route a packet. FALSE if the kernel does not answer. A refusal is an answer, too: it
+ * sets lookup->error. */
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error);
 
 /* Fills in the managers of all links, why they do not call our hook, hand-written scripts, and whether --watch runs. A

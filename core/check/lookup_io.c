@@ -19,9 +19,9 @@ static gboolean on_answer(struct nlmsghdr *header, gpointer data)
     return ibh_route_read(header, answer->pool, &answer->route);
 }
 
-/* The RDMA stack looks routes up with uid 0 and without an IP protocol, and so do we. But IPv4 takes a question without
- * a protocol as one about UDP, and would apply rules for UDP; so we send `neutral`, the protocol that the fewest rules
- * name. A packet that comes in has no uid. */
+/* The RDMA stack looks routes up with uid 0 and without an IP protocol. But IPv4 takes a question without a protocol as
+ * one about UDP, and would apply rules for UDP. So we ask IPv4 with `neutral`, the protocol that the fewest rules name,
+ * and IPv6 without a protocol. A packet that comes in has no uid. */
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error)
 {
     const gboolean ipv4 = lookup->to.family == AF_INET;

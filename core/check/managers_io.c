@@ -175,8 +175,8 @@ static const struct {
     const char *hooks[3]; /* the places of our hook; the first that exists counts */
     const char
         *units[2];     /* the service that calls hooks (NULL: the manager itself does), its alias for D-Bus (or NULL) */
-    const char *needs; /* another file that must exist, or the manager is not there; then `file` must belong to root.
-                          "": no other file */
+    const char *needs; /* "", or another file, without which the manager is not there. If there is such a file, `file`
+                          must belong to root */
 } rows[] = {
     {"netplan", "/run/systemd/netif/links/#", NETPLAN, {CONFIGURED, ROUTABLE}, {NETWORKD_DISPATCHER}, ""},
     {"systemd-networkd",

@@ -158,8 +158,8 @@ gboolean ibh_missed_lacks_address(IbhSubject *about)
     return TRUE;
 }
 
-/* If the rail is gone, another NIC may have its name now. Then the finding is about no NIC, and after --undo with that
- * name the other NIC needs --apply. */
+/* If the rail is gone, another NIC may have its name now. Then the finding is about no NIC. --undo with that name,
+ * which forgets the rail, also holds the other NIC; so the remedy goes on with --apply for that NIC. */
 void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed)
 {
     const IbhCheck *check = about->check;
