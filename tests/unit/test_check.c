@@ -2,6 +2,7 @@
 #include "check/missing.h"
 #include "case_text.h"
 #include "check/check.h"
+#include "fabric/fabric.h"
 #include "speaks.h"
 
 #include <setjmp.h>
@@ -857,6 +858,29 @@ static void test_manager_prunes(void **state)
     }
 }
 
+/* A port of a bond has a netdev, though no candidate; a representor is the netdev of another function. */
+static void test_ports_without_rails(void **state)
+{
+    static const char *const ports[] = {"mlx5_0/1", "mlx5_1/1", "mlx5_2/1", "mlx5_3/1"};
+    g_auto(World) world = look("ip link add bond0 up type bond\n" IB0
+                               "nic ib1 infiniband rdma mlx5_1/1 master bond0\nnic pf0vf0 rdma mlx5_2/1 representor\n",
+                               NULL);
+    g_autoptr(GPtrArray) findings = ibh_findings_new();
+    g_autoptr(IbhFabric) fabric = ibh_fabric_new();
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(ports); i++) {
+        IbhPort port = {0};
+
+        g_strlcpy(port.name, ports[i], sizeof port.name);
+        g_array_append_val(fabric->ports, port);
+    }
+    ibh_fabric_judge_count(fabric, world.rails, 4, findings);
+    assert_int_equal(findings->len, 1);
+    SAID(((const IbhFinding *)findings->pdata[0])->message, "mlx5_0/1 (ib0: it has no address)",
+         "mlx5_1/1 (ib1: a port of bond0", "mlx5_2/1 (no netdev here)", "mlx5_3/1 (no netdev here)");
+}
+
 int main(void)
 {
     static const struct CMUnitTest OTHERS[] = {
@@ -864,7 +888,7 @@ int main(void)
         cmocka_unit_test(test_messages),     cmocka_unit_test(test_moved_address),
         cmocka_unit_test(test_is_ok),        cmocka_unit_test(test_manager_prunes),
         cmocka_unit_test(test_proxies),      cmocka_unit_test(test_proxy_of_all),
-        cmocka_unit_test(test_nested_zones),
+        cmocka_unit_test(test_nested_zones), cmocka_unit_test(test_ports_without_rails),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(CASES) + G_N_ELEMENTS(OTHERS)] = {0};
 
