@@ -764,6 +764,13 @@ static void test_messages(void **state)
 {
     g_auto(World) missing = look(HOST RAIL0, NULL);
     g_auto(World) other = look(ASTRAY, NULL);
+    g_auto(World) gateways = look(RAILS "ip rule add priority 1500 from 172.16.34.2 lookup 52\n"
+                                        "ip route add 172.16.0.0/16 nexthop via 172.16.1.1 dev ib0 "
+                                        "nexthop via 172.16.1.2 dev ib0 table 52\n",
+                                  NULL);
+    g_auto(World) several = look(RAILS "ip rule add priority 1500 from 172.16.34.2 lookup 52\n"
+                                       "ip route add 172.16.0.0/16 nexthop dev ib0 nexthop dev ib1 table 52\n",
+                                 NULL);
     g_auto(World) unknown = look(RAILS, leaves_by_ib0);
     g_auto(World) held = look("nic ib0 infiniband rdma mlx5_0/1 no-carrier " RIGHT "\n" IB1 ADDRESSES RAIL0
                               "hold ib1\ndo apply respect-holds\n",
@@ -797,6 +804,8 @@ static void test_messages(void **state)
     SAID(find_code(&other, "foreign-rule")->message,
          "172.16.34.2 leaves through ib0: rule 1500 (from 172.16.34.2/32 lookup 52)");
     assert_string_equal(find_code(&other, "foreign-rule")->owner, "rule 1500: from 172.16.34.2/32 lookup 52");
+    SAID(find_code(&gateways, "foreign-rule")->message, "172.16.34.2 leaves through ib0: rule 1500");
+    SAID(find_code(&several, "foreign-rule")->message, "172.16.34.2 leaves through several NICs: rule 1500");
     SAID(find_code(&unknown, "not-known")->message, "through ib0");
     SAID(find_code(&held, "held")->message, "undone");
     SAID(find_code(&held, "held")->fix, "--iface ib1", "--apply");
