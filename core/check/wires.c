@@ -142,9 +142,10 @@ static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic,
     if (way.refused || way.route->type != RTN_UNICAST ||
         ibh_route_leads_through(way.route, nic->link->ifindex) != is_same)
         return NULL;
-    /* A loose rp_filter (2) is strict on a NIC that has no IPv4 address. */
+    /* A strict rp_filter drops the packets of a peer to whom this host sends through another NIC. A loose rp_filter (2)
+     * is strict on a NIC that has no IPv4 address. */
     is_strict = filter == 1 || (filter && !ibh_nic_serves_family(nic, AF_INET));
-    return is_strict ? NULL : way.route;
+    return is_strict && !is_same ? NULL : way.route;
 }
 
 static gboolean is_link_of_rail(const IbhCheck *check, int ifindex)

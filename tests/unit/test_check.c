@@ -311,6 +311,9 @@ static const Case CASES[] = {
      "config [interface ib1] arp=keep\n", NULL, "info foreign-nic-answers ib1"},
     {"no rule, and values that change only meanwhile", "nic ib0 infiniband rdma mlx5_0/1 " STRICT "nic ib1 infiniband rdma mlx5_1/1 " STRICT
      ADDRESSES RAIL0 ROUTE1 "config [interface ib*] arp=strict\n", NULL, "error rule-missing ib1"},
+    {"proxy_arp_pvlan, which no rp_filter stops: the asking peer is on the same wire",
+     "nic ib0 infiniband rdma mlx5_0/1 forwarding=1 proxy_arp_pvlan=1 " STRICT "nic ib1 infiniband rdma mlx5_1/1 " STRICT
+     ADDRESSES RAIL0 RAIL1 "config [interface ib*] arp=strict\n", NULL, "warning proxy-arp ib0"},
     {"not as configured", RAILS "config [interface ib1] arp=strict\n", NULL, "warning sysctl-wrong ib1"},
     {"rp_filter drops, as newer kernels say it", RAILS, filtered_exdev, "error effective-sysctl ib0"},
 
