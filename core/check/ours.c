@@ -8,8 +8,9 @@
 #include "check/missing.h"
 #include "plan/want.h"
 
-/* TRUE if an operation of the plan is no fault: the plan changes a sysctl only for a moment, or a NIC that is no longer
- * a rail, is down or has lost its addresses leaves rules behind, and another finding says why. */
+/* TRUE if the operation is no fault, because the plan changes a sysctl only for a moment, or because another finding is
+ * about its cause: the NIC is a rail that is down or has lost its addresses, and leaves rules and routes behind; or the
+ * NIC is not a rail, and is blocked, missing or has an error; or the rule is for an address of a rail that is gone. */
 static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhNic *nic, const IbhOp *op)
 {
     const IbhFinding *worst = ibh_findings_worst(check->findings, op->iface);
@@ -48,7 +49,8 @@ gboolean ibh_place_is_taken(IbhSubject *about)
 /* What is wrong with a NIC and its packets. */
 typedef struct {
     const IbhNic *nic;         /* NULL: the host, and packets without a source address */
-    const IbhOp *first;        /* the most important operation; NULL: no operation is about this NIC */
+    const IbhOp *first;        /* the most important operation on this NIC; if none is on the host itself, the host
+                                  has the first operation of all; NULL: none */
     const IbhQuestion *packet; /* the first packet of that operation's family; NULL: none was asked about */
     const IbhQuestion *astray; /* the first packet that goes astray and that --apply repairs; NULL: none */
     gboolean is_right; /* packets were followed, all go right, and those with a source go as they would after --apply */
@@ -69,10 +71,11 @@ static Hit look_at_nic(const IbhCheck *check, const IbhNic *nic, const GPtrArray
     if (!hit.first)
         return hit;
     IBH_EACH (const IbhQuestion, question, check->questions) {
-        const gboolean is_unbound = question->kind == IBH_ASK_UNBOUND;
+        const gboolean is_unbound = question->kind == IBH_ASK_UNBOUND,
+                       is_about = nic ? question->nic == nic : is_unbound;
         IbhTrace repaired;
 
-        if (nic ? question->nic != nic : !is_unbound)
+        if (!is_about)
             continue;
         repaired = ibh_fib_walk(check->repaired, &question->lookup);
         is_asked = TRUE;

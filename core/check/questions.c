@@ -172,7 +172,7 @@ static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *addr
         add_question(check, question, 0);
 }
 
-/* Asks about each piece of a zone, unless its addresses are not unicast: a zone of length 0 or 1 contains 127.0.0.0/8.
+/* Asks about each piece of a zone whose addresses are unicast: a zone of length 0 or 1 also contains 127.0.0.0/8.
  * Asks about traffic without a source address once for each piece of the rails' subnets. */
 static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPrefix *zone)
 {

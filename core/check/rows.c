@@ -6,7 +6,7 @@
 #define MISSED "{consequence}: {state}{hardware}"
 #define LENGTHS                                                                                                        \
     "the main table decides how its traffic to the rest of {wide} leaves: it has {ip}/{length}, and {other} has "      \
-    "{gateway}/{its}"
+    "{wider}/{its}"
 
 /* Rows leave out members that are NULL. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"

@@ -94,9 +94,9 @@ static char *write_way(const IbhCheck *check, const IbhQuestion *question)
         return g_strdup("stays on this host");
     if (route->type != RTN_UNICAST)
         return g_strdup("goes to a broadcast, multicast or anycast address");
-    if (route->hops)
+    if (!ibh_route_leads_through(route, route->ifindex))
         return g_strdup("through several NICs");
-    if (!route->gateway.family)
+    if (route->hops || !route->gateway.family)
         return g_strconcat("through ", ibh_check_link_name(check, route->ifindex), NULL);
     return g_strconcat("through ", ibh_check_link_name(check, route->ifindex), " via ",
                        ibh_ip_format(&route->gateway, ip), NULL);

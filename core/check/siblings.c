@@ -68,7 +68,7 @@ static gboolean has_other_length(IbhSubject *about)
     if (find_wider(about->nic, &address->subnet) || ibh_nic_serves_subnet(about->other, &address->subnet) ||
         reaches_rest(about, &wider->subnet))
         return FALSE;
-    ibh_subject_say(about, "wide=%s\nlength=%u\ngateway=%s\nits=%u\nlikely=%u", ibh_prefix_format(&wider->subnet, wide),
+    ibh_subject_say(about, "wide=%s\nlength=%u\nwider=%s\nits=%u\nlikely=%u", ibh_prefix_format(&wider->subnet, wide),
                     address->subnet.length, ibh_ip_format(&wider->local, ip), wider->subnet.length,
                     find_length(check, about->nic, address, &wider->subnet));
     return TRUE;

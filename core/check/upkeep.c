@@ -122,7 +122,7 @@ static gboolean is_address_of(const char *value, const IbhRails *rails, const Ib
 typedef struct {
     gboolean by_address; /* it names an address of the NIC as a source */
     gboolean by_device;  /* it has "dev" and the NIC's name or a variable */
-    const char *table;   /* the table to which the line adds a rule or route; NULL: none, or main or local */
+    const char *table;   /* the table to which the line adds a rule or route; NULL: none, main or local; "": any */
 } Saying;
 
 /* Returns what the words of a line say about the NIC. In netplan's files the table is on another line, so it is "". */
@@ -152,7 +152,7 @@ static Saying read_words(const IbhRails *rails, char *const *words, gboolean is_
     return saying;
 }
 
-/* TRUE if systemd-networkd configures the NIC with this file, or if this file is a drop-in for that one. */
+/* TRUE if systemd-networkd configures the NIC with this file, or if this file is a drop-in for the NIC's file. */
 static gboolean is_file_of(const IbhScript *script, const IbhFacts *facts, const IbhNic *nic)
 {
     const IbhManager *manager = ibh_facts_manager(facts, nic->link->ifindex);

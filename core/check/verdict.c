@@ -32,6 +32,7 @@ static const IbhLink *find_link_without_wire(const IbhCheck *check, const IbhQue
     return link && ibh_link_has_no_wire(check->rails, link) ? link : NULL;
 }
 
+/* A foreign route in a rail's table is a table-clash, except a route to the rail's own subnets. */
 static const char *choose_code(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->owner.route;
@@ -169,8 +170,8 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
             "peers get no answer: rp_filter of %s or of all drops what comes in through it", link->name);
 }
 
-/* Our rules suppress the link group that is our mark; that is how we recognise them. So no link should be in this
- * group. A link that comes back from a container may be. */
+/* We recognise our rules by their suppress_ifgroup, our mark. The kernel ignores a route that such a rule finds if the
+ * route's link is in this group. No link should be in it, but a link that comes back from a container may be in it. */
 static void report_group(IbhCheck *check, const IbhQuestion *question, const IbhLink *link)
 {
     const char *iface = question->nic->link->name;

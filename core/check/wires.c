@@ -107,7 +107,8 @@ gboolean ibh_neighbour_is_written(IbhSubject *about)
     return is_written(about) && ibh_nic_address_near(about->nic, about->ip) && !ibh_neighbour_is_own(about);
 }
 
-/* Links without broadcast, such as point-to-point tunnels, never use ARP, so they do not count. */
+/* Links without broadcast, such as point-to-point tunnels, never use ARP, so they do not count. If somebody wrote
+ * entries for neighbours, ARP is off on purpose. */
 gboolean ibh_rail_lacks_arp(IbhSubject *about)
 {
     return (about->nic->link->flags & (IFF_NOARP | IFF_BROADCAST)) == (IFF_NOARP | IFF_BROADCAST) &&
@@ -128,20 +129,23 @@ static int get_effective(const IbhCheck *check, const int *values, IbhSysctl key
     return ibh_sysctl_effective(check->rails->snapshot, key, values[key]);
 }
 
-/* Returns the route by which the kernel would forward a packet that comes in through this NIC, for the host `to`,
- * through another NIC or, if `is_same`, through this NIC; NULL if there is none, or if rp_filter drops the packet. A
- * proxy answers ARP for hosts behind other NICs, and with proxy_arp_pvlan for hosts behind this NIC. */
+/* Returns the route by which the kernel would forward a packet for the host `to` that comes in through this NIC. The
+ * route must lead through another NIC, as for proxy_arp, or, if `is_same`, through this NIC, as for proxy_arp_pvlan.
+ * NULL if there is no such route, or if rp_filter drops the packet. */
 static const IbhRoute *find_forwarding(const IbhCheck *check, const IbhNic *nic, const IbhIp *to, gboolean is_same)
 {
     /* `to` also stands for the peer that asks, whose address we do not know. */
     const IbhTrace way = ibh_fib_walk(check->actual, &(IbhLookup){.from = *to, .to = *to, .iif = nic->link->ifindex});
     const int filter = get_effective(check, nic->link->sysctl, IBH_SYSCTL_RP_FILTER);
+    gboolean is_strict;
 
     if (way.refused || way.route->type != RTN_UNICAST ||
         ibh_route_leads_through(way.route, nic->link->ifindex) != is_same)
         return NULL;
-    /* A loose rp_filter (2) is strict on a NIC that has no IPv4 address. */
-    return filter != 1 && (!filter || ibh_nic_serves_family(nic, AF_INET)) ? way.route : NULL;
+    /* A strict rp_filter drops the packets of a peer to whom this host sends through another NIC. A loose rp_filter (2)
+     * is strict on a NIC that has no IPv4 address. */
+    is_strict = filter == 1 || (filter && !ibh_nic_serves_family(nic, AF_INET));
+    return is_strict && !is_same ? NULL : way.route;
 }
 
 static gboolean is_link_of_rail(const IbhCheck *check, int ifindex)
@@ -151,7 +155,7 @@ static gboolean is_link_of_rail(const IbhCheck *check, int ifindex)
     return nic && nic->status == IBH_NIC_RAIL;
 }
 
-/* TRUE if the route leads through rails only. Their wires have the hosts of the subnet: nobody needs a proxy. */
+/* TRUE if the route leads through rails only. The hosts are then on the rails' wires, so nobody needs a proxy. */
 static gboolean leads_through_rails(const IbhCheck *check, const IbhRoute *route)
 {
     IBH_EACH_HOP (hop, route) {
@@ -359,7 +363,7 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
 }
 
 /* TRUE if a NIC would answer ARP for the address with the administrator's sysctl values, and no NIC does with the
- * present values, or would with those that we want. */
+ * present values, or would with the values that we want. */
 static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
 {
     gboolean was_answered = FALSE;

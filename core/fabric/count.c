@@ -24,7 +24,8 @@ static const char *name_port_below(const IbhRails *rails, const IbhNic *nic)
 }
 
 /* The finding names the ports without a rail: "mlx5_1/1 (ib1: it has no address)". A port with several rails counts
- * once. */
+ * once. Of several netdevs of a port, the finding names a candidate if there is one. A representor is the netdev of
+ * another function, so the finding never names it. */
 void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guint wanted, GPtrArray *findings)
 {
     g_autoptr(GHashTable) with_rail = g_hash_table_new(g_str_hash, g_str_equal);
@@ -44,7 +45,7 @@ void ibh_fabric_judge_count(const IbhFabric *fabric, const IbhRails *rails, guin
         if (g_hash_table_contains(with_rail, port->name))
             continue;
         IBH_EACH_POINTER (const IbhNic, one, rails->nics) {
-            if (!nic && one->rank && g_str_equal(one->link->rdma, port->name))
+            if (!nic && !one->link->representor && g_str_equal(one->link->rdma, port->name))
                 nic = one;
         }
         why = nic ? ibh_nic_why(nic) : NULL;

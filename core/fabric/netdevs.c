@@ -137,8 +137,9 @@ static char *describe_value(const IbhFabric *fabric, const IbhPortNic *nic, Valu
     return value == VALUE_SM && port->sm_lid > 0 ? g_strdup_printf("%d", port->sm_lid) : NULL;
 }
 
-/* Returns a rail with the most frequent other value in the same subnet, and sets the words. NULL if the subject is no
- * rail, if its value must not be compared, or if all rails or the majority have its value. */
+/* Returns a rail of the same subnet that has the most frequent of the values that differ from the subject's value, and
+ * sets the words. NULL if the subject is no rail, if its value must not be compared, or if more than half of the
+ * subnet's rails have its value. */
 static const IbhPortNic *find_model(IbhSubject *about, Value value)
 {
     g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -181,8 +182,9 @@ gboolean ibh_netdev_has_other_prefix(IbhSubject *about)
     return find_model(about, VALUE_PREFIX) != NULL;
 }
 
-/* TRUE if the subnet manager of this rail has another lid than that of a rail in the same subnet, and this lid is not
- * the most frequent one (find_model). FALSE if the subnet prefixes differ, too: subnet-prefix-differs reports that. */
+/* TRUE if the lid of this rail's subnet manager differs from that of another rail in the subnet, and no more than half
+ * of the subnet's rails have it (find_model). FALSE if the subnet prefixes differ, too: subnet-prefix-differs reports
+ * that. */
 gboolean ibh_netdev_has_other_sm(IbhSubject *about)
 {
     const IbhPortNic *model = find_model(about, VALUE_SM);
@@ -274,12 +276,12 @@ gboolean ibh_netdev_has_other_mtu(IbhSubject *about)
     g_autoptr(GPtrArray) rails = find_rails_around(about);
     g_autoptr(GString) list = g_string_new(NULL), others = g_string_new(NULL);
     const IbhPortNic *goal = has_mtu(about->netdev) && about->netdev->rail ? find_goal(rails) : NULL;
-    const guint alike = goal ? count_same_mtu(rails, goal) : rails->len;
+    const guint alike = goal ? count_same_mtu(rails, goal) : 0;
     g_autofree char *commands = NULL, *its = NULL;
     const gboolean is_majority = 2 * alike > rails->len;
     char text[IBH_PREFIX_STRLEN];
 
-    if (alike == rails->len || (is_majority && has_same_mtu(about->netdev, goal)))
+    if (!goal || alike == rails->len || (is_majority && has_same_mtu(about->netdev, goal)))
         return FALSE;
     IBH_EACH_POINTER (const IbhPortNic, nic, rails) {
         g_autofree char *name = ibh_text_shell_word(nic->iface), *own = describe_mtu(nic);

@@ -30,7 +30,8 @@ const IbhPortNic *ibh_port_netdev(const IbhSubject *about)
 }
 
 typedef enum {
-    PORT_USED,      /* the netdev has an address, is a rail or was asked for by name; or the use is not known */
+    PORT_USED,      /* the netdev has an address, is a rail or was asked for by name; or there is no netdev here, and we
+                       cannot know why */
     PORT_UNUSED,    /* an InfiniBand netdev has no address, perhaps because the port is not active */
     PORT_LEFT_ALONE /* an Ethernet netdev has no address; or there is no netdev here, because the port is Ethernet and
                        disabled, or because the netdev is in another network namespace (a container) */
@@ -42,14 +43,16 @@ static Usage usage_of(const IbhSubject *about)
     const IbhPortNic *nic = ibh_port_netdev(about);
     gboolean ethernet = port->layer == IBH_LAYER_ETHERNET;
 
+    if (nic && (nic->used || nic->rail || about->only))
+        return PORT_USED;
     if (nic)
-        return nic->used || nic->rail || about->only ? PORT_USED : ethernet ? PORT_LEFT_ALONE : PORT_UNUSED;
+        return ethernet ? PORT_LEFT_ALONE : PORT_UNUSED;
     if (ethernet && port->phys.number == IBH_PHYS_DISABLED)
         return PORT_LEFT_ALONE; /* its netdev is down or has no link, and nobody here uses it */
-    /* If ib_ipoib is not loaded, no InfiniBand port has a netdev. */
-    return about->fabric->complete && (port->layer != IBH_LAYER_INFINIBAND || about->fabric->modules[IBH_MODULE_IPOIB])
-               ? PORT_LEFT_ALONE
-               : PORT_USED;
+    /* A copy of /sys may lack the netdev, and without ib_ipoib no InfiniBand port has one. */
+    if (!about->fabric->complete || (port->layer == IBH_LAYER_INFINIBAND && !about->fabric->modules[IBH_MODULE_IPOIB]))
+        return PORT_USED;
+    return PORT_LEFT_ALONE;
 }
 
 /* ---- state ---- */
@@ -195,8 +198,8 @@ static gboolean is_bond(const IbhPort *port)
     return strstr(port->device, "bond") != NULL;
 }
 
-/* TRUE if `port` can be compared with `other`, that is, if `other` is right and on the same model of board, and neither
- * is a bond. InfiniBand ports are always hardware, so they are compared even if the board is not known. */
+/* TRUE if `port` can be compared with `other`: both have the same link layer and model of board, `other` is right, and
+ * neither is a bond. InfiniBand ports are always hardware, so they are compared even if a board is not known. */
 static gboolean can_compare(const IbhFabric *fabric, const IbhPort *port, const IbhPort *other)
 {
     const IbhRdmaDevice *own = ibh_fabric_device(fabric, port), *its = ibh_fabric_device(fabric, other);
@@ -204,7 +207,9 @@ static gboolean can_compare(const IbhFabric *fabric, const IbhPort *port, const 
 
     if (other->layer != port->layer || !ibh_port_is_right(other) || is_bond(port) || is_bond(other))
         return FALSE;
-    return own == its || (known ? g_str_equal(own->board, its->board) : port->layer == IBH_LAYER_INFINIBAND);
+    if (own == its)
+        return TRUE;
+    return known ? g_str_equal(own->board, its->board) : port->layer == IBH_LAYER_INFINIBAND;
 }
 
 /* Returns the fastest comparable port of a rail in the same subnet, or NULL if none is faster. */

@@ -13,7 +13,7 @@
 
 /* ---- from a text to a value ---- */
 
-/* Parses "4: ACTIVE", "0x8002" or "2044". */
+/* Parses "4: ACTIVE", "0x8002" or "2044"; sets IBH_UNKNOWN for other texts and for numbers that do not fit. */
 static void parse_number(const char *text, gpointer to)
 {
     char *end;

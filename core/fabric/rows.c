@@ -37,8 +37,9 @@ static gboolean lacks_rdma_driver(IbhSubject *about)
     const gboolean *modules = about->fabric->modules;
     const IbhBare *bare = &about->fabric->bare;
     gboolean wanted = modules[IBH_MODULE_UVERBS] || modules[IBH_MODULE_UCM] || modules[IBH_MODULE_IPOIB];
+    gboolean counts = bare->is_hca || (wanted && !about->fabric->ports->len);
 
-    if (!bare->rdma || !(bare->is_hca || (!about->fabric->ports->len && wanted)))
+    if (!bare->rdma || !counts)
         return FALSE;
     about->severity = bare->is_hca ? IBH_ERROR : IBH_INFO;
     ibh_subject_say(about, "rdma=%s\ndriver=%s\nadapter=%s", bare->rdma, bare->driver, bare->name);

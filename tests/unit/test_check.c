@@ -2,6 +2,7 @@
 #include "check/missing.h"
 #include "case_text.h"
 #include "check/check.h"
+#include "fabric/fabric.h"
 #include "speaks.h"
 
 #include <setjmp.h>
@@ -314,6 +315,9 @@ static const Case CASES[] = {
      "config [interface ib1] arp=keep\n", NULL, "info foreign-nic-answers ib1"},
     {"no rule, and values that change only meanwhile", "nic ib0 infiniband rdma mlx5_0/1 " STRICT "nic ib1 infiniband rdma mlx5_1/1 " STRICT
      ADDRESSES RAIL0 ROUTE1 "config [interface ib*] arp=strict\n", NULL, "error rule-missing ib1"},
+    {"proxy_arp_pvlan, which no rp_filter stops: the asking peer is on the same wire",
+     "nic ib0 infiniband rdma mlx5_0/1 forwarding=1 proxy_arp_pvlan=1 " STRICT "nic ib1 infiniband rdma mlx5_1/1 " STRICT
+     ADDRESSES RAIL0 RAIL1 "config [interface ib*] arp=strict\n", NULL, "warning proxy-arp ib0"},
     {"not as configured", RAILS "config [interface ib1] arp=strict\n", NULL, "warning sysctl-wrong ib1"},
     {"rp_filter drops, as newer kernels say it", RAILS, filtered_exdev, "error effective-sysctl ib0"},
 
@@ -767,6 +771,13 @@ static void test_messages(void **state)
 {
     g_auto(World) missing = look(HOST RAIL0, NULL);
     g_auto(World) other = look(ASTRAY, NULL);
+    g_auto(World) gateways = look(RAILS "ip rule add priority 1500 from 172.16.34.2 lookup 52\n"
+                                        "ip route add 172.16.0.0/16 nexthop via 172.16.1.1 dev ib0 "
+                                        "nexthop via 172.16.1.2 dev ib0 table 52\n",
+                                  NULL);
+    g_auto(World) several = look(RAILS "ip rule add priority 1500 from 172.16.34.2 lookup 52\n"
+                                       "ip route add 172.16.0.0/16 nexthop dev ib0 nexthop dev ib1 table 52\n",
+                                 NULL);
     g_auto(World) unknown = look(RAILS, leaves_by_ib0);
     g_auto(World) held = look("nic ib0 infiniband rdma mlx5_0/1 no-carrier " RIGHT "\n" IB1 ADDRESSES RAIL0
                               "hold ib1\ndo apply respect-holds\n",
@@ -800,6 +811,8 @@ static void test_messages(void **state)
     SAID(find_code(&other, "foreign-rule")->message,
          "172.16.34.2 leaves through ib0: rule 1500 (from 172.16.34.2/32 lookup 52)");
     assert_string_equal(find_code(&other, "foreign-rule")->owner, "rule 1500: from 172.16.34.2/32 lookup 52");
+    SAID(find_code(&gateways, "foreign-rule")->message, "172.16.34.2 leaves through ib0: rule 1500");
+    SAID(find_code(&several, "foreign-rule")->message, "172.16.34.2 leaves through several NICs: rule 1500");
     SAID(find_code(&unknown, "not-known")->message, "through ib0");
     SAID(find_code(&held, "held")->message, "undone");
     SAID(find_code(&held, "held")->fix, "--iface ib1", "--apply");
@@ -861,6 +874,29 @@ static void test_manager_prunes(void **state)
     }
 }
 
+/* A port of a bond has a netdev, though no candidate; a representor is the netdev of another function. */
+static void test_ports_without_rails(void **state)
+{
+    static const char *const ports[] = {"mlx5_0/1", "mlx5_1/1", "mlx5_2/1", "mlx5_3/1"};
+    g_auto(World) world = look("ip link add bond0 up type bond\n" IB0
+                               "nic ib1 infiniband rdma mlx5_1/1 master bond0\nnic pf0vf0 rdma mlx5_2/1 representor\n",
+                               NULL);
+    g_autoptr(GPtrArray) findings = ibh_findings_new();
+    g_autoptr(IbhFabric) fabric = ibh_fabric_new();
+
+    (void)state;
+    for (gsize i = 0; i < G_N_ELEMENTS(ports); i++) {
+        IbhPort port = {0};
+
+        g_strlcpy(port.name, ports[i], sizeof port.name);
+        g_array_append_val(fabric->ports, port);
+    }
+    ibh_fabric_judge_count(fabric, world.rails, 4, findings);
+    assert_int_equal(findings->len, 1);
+    SAID(((const IbhFinding *)findings->pdata[0])->message, "mlx5_0/1 (ib0: it has no address)",
+         "mlx5_1/1 (ib1: a port of bond0", "mlx5_2/1 (no netdev here)", "mlx5_3/1 (no netdev here)");
+}
+
 int main(void)
 {
     static const struct CMUnitTest OTHERS[] = {
@@ -868,7 +904,7 @@ int main(void)
         cmocka_unit_test(test_messages),     cmocka_unit_test(test_moved_address),
         cmocka_unit_test(test_is_ok),        cmocka_unit_test(test_manager_prunes),
         cmocka_unit_test(test_proxies),      cmocka_unit_test(test_proxy_of_all),
-        cmocka_unit_test(test_nested_zones),
+        cmocka_unit_test(test_nested_zones), cmocka_unit_test(test_ports_without_rails),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(CASES) + G_N_ELEMENTS(OTHERS)] = {0};
 
