@@ -229,8 +229,9 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
                          "on both sides: rdma link, ib-hook --check; between both: UDP 4791 has to pass (RoCE)"},
 };
 
-/* --probe hears what comes in after XDP, and before all else in this table. What comes in for a VLAN is also heard on
- * the NIC below it, before XDP of the VLAN. */
+/* On the way in, --probe hears a packet after the NIC's XDP program, and before everything else in this table.
+ * A packet for a VLAN is also heard on the NIC below the VLAN, before the VLAN's XDP program: so XDP may drop
+ * packets that were heard, and packets that were not. */
 const IbhFactRow ibh_probe_facts[IBH_N_FACTS] = {
     [IBH_FACT_QUEUE] = {OUT, "the drops of its queue (qdisc) grow", "tc -s qdisc show dev {if}"},
     [IBH_FACT_IPSEC_OUT] =

@@ -167,9 +167,11 @@ static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
  * sender is unknown, as with IPoIB.
  *
  * In IPv4, an answer does not say that it comes from a proxy. But a proxy answers only questions that name their
- * sender, and another host with the same address answers all questions. If a NIC of this host answers for the address
- * of another NIC, the answer matters only if the first NIC is not a rail, and the question named no sender. But if that
- * NIC has arp_filter, the answer proves nothing, because arp_filter does not look at questions without a sender. */
+ * sender, and another host with the same address answers all questions.
+ *
+ * A NIC of this host may answer for the address of another NIC of this host. The answer matters only if the NIC that
+ * answers is not a rail, and the question named no sender. With arp_filter on this NIC, the answer does not matter
+ * either: the kernel does not apply arp_filter to questions without a sender, but peers name themselves. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
     const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;
@@ -189,7 +191,8 @@ void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim
     }
     IBH_EACH_WIRE (hop, probe, &claim->from) {
         IbhProbeClaim *known = ibh_hop_claim(hop, &claim->lladdr);
-        const gboolean matters = hop->is_own ? !own || is_beside_rails : !own && hop->link->ifindex == ifindex;
+        const gboolean is_of_wire = hop->is_own || hop->link->ifindex == ifindex;
+        const gboolean matters = own ? hop->is_own && is_beside_rails : is_of_wire;
 
         if (!matters || claim->lladdr.len != hop->link->lladdr_len)
             continue;

@@ -371,7 +371,7 @@ void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
 
     if (heard->protocol == ETH_P_ARP)
         hear_arp(probe, heard);
-    if (six ? heard->length <= SIX : heard->protocol != ETH_P_IP || heard->length <= 20)
+    if ((!six && heard->protocol != ETH_P_IP) || heard->length <= (six ? SIX : 20))
         return;
     packet.from = ibh_ip_from_bytes(family, bytes + (six ? 8 : 12));
     packet.to = ibh_ip_from_bytes(family, bytes + (six ? 24 : 16));

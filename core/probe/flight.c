@@ -70,6 +70,7 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
     const IbhProbeAsk ask = shot->ask;
+    /* who has the address is asked a second time only if nobody answered */
     const guint most = ask == IBH_ASK_WHO && pair->hop && ibh_hop_has_answer(pair->hop) ? 1 : asks[ask].tries;
     guint *tries = &pair->tries[ask];
 

@@ -117,7 +117,8 @@ static gboolean is_told_elsewhere(const IbhProbePair *pair)
     return FALSE;
 }
 
-/* Returns why this host lost the echoes, as its kernel says or its NIC shows; IBH_CAUSE_NONE if it did not. */
+/* If echoes of this pair are lost, returns why this host lost them, as its kernel says or its NIC shows; IBH_CAUSE_NONE
+ * if it did not lose them. */
 static IbhCause find_own_loss(const IbhProbePair *pair)
 {
     const IbhLookup *route = &pair->route;
@@ -170,9 +171,11 @@ static IbhCause find_loss(const IbhProbePair *pair)
 {
     const gboolean is_lost = !pair->sent || pair->received < pair->sent || pair->send_error,
                    is_answered = pair->hop && ibh_hop_has_answer(pair->hop), is_direct = ibh_probe_is_direct(pair);
-    const IbhCause own = is_lost ? find_own_loss(pair) : IBH_CAUSE_NONE;
+    const IbhCause own = find_own_loss(pair);
 
-    if (own || !is_lost)
+    if (!is_lost)
+        return IBH_CAUSE_NONE;
+    if (own)
         return own;
     if (is_told_elsewhere(pair))
         return IBH_LOSS_TOLD;

@@ -116,6 +116,7 @@ static gint64 sum_counters(const char *text, const char *begin)
         const guint n = g_strv_length(names), n_values = g_strv_length(values);
 
         for (guint k = 0; k < n; k++) {
+            /* the first word of a line is the name in "NAME VALUE", or a group, which is no counter */
             const char *value = k == 0 ? names[n - 1] : k < n_values ? values[k] : NULL;
 
             if (value && g_str_has_prefix(names[k], begin))
@@ -180,10 +181,10 @@ static gboolean on_neighbour_table(struct nlmsghdr *header, gpointer data)
 
 gboolean ibh_prober_read_tables(IbhProber *prober, IbhNeighbourTable ret_tables[2], GError **error)
 {
-    struct ndtmsg fixed = {.ndtm_family = AF_UNSPEC};
+    struct ndtmsg tables = {.ndtm_family = AF_UNSPEC};
     g_autoptr(GArray) none = IBH_NEW_ARRAY(char);
 
     ret_tables[0] = ret_tables[1] = (IbhNeighbourTable){0};
-    return ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETNEIGHTBL, NLM_F_DUMP, &fixed, sizeof fixed),
+    return ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETNEIGHTBL, NLM_F_DUMP, &tables, sizeof tables),
                             on_neighbour_table, ret_tables, none, "the neighbour tables", error);
 }

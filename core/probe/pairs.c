@@ -10,9 +10,9 @@
 
 /* ---- who is asked, from where ---- */
 
-/* Returns the NIC's address in the peer's subnet. If the NIC has none and `any` is set, returns its first address of
- * the peer's family that has a subnet, or else the first that has none; otherwise NULL. Addresses for which another NIC
- * has the rules do not count. */
+/* Returns the NIC's address whose subnet contains the peer. If the NIC has no such address, returns NULL without `any`;
+ * with `any`, returns an address of the peer's family, preferably one with a subnet, or NULL if there is none.
+ * Addresses for which another NIC has the rules do not count. */
 static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const IbhIp *peer, gboolean any)
 {
     const IbhAddress *fallback = NULL;
@@ -94,8 +94,9 @@ static void make_pairs(IbhProbe *probe, guint peer)
 }
 
 /* Returns why a rail does not ask a peer; NULL if it asks. If a rail has no gateway of its own, the main table decides
- * about peers beyond the rail's subnets, and rightly chooses another NIC. If main has a route through another rail's
- * gateway that is longer than this rail's remote=, an administrator wants that route. */
+ * about peers beyond the rail's subnets, and rightly chooses another NIC. If main's route leads to another rail's
+ * gateway, and its prefix is longer than that of this rail's remote= (without remote=, if it is no default route), an
+ * administrator wants that route. */
 static char *why_left_to_main(const IbhProbePair *pair)
 {
     const IbhRails *rails = pair->probe->rails;
@@ -151,7 +152,7 @@ static IbhProbeHop *intern_hop(IbhProbe *probe, const IbhLink *link, const IbhIp
     hop->ip = *ip;
     hop->is_own = is_own;
     hop->next = g_hash_table_lookup(probe->hops, ip);
-    (void)g_hash_table_steal(probe->hops, ip);
+    (void)g_hash_table_steal(probe->hops, ip); /* to insert the new hop without freeing the others */
     g_hash_table_insert(probe->hops, &hop->ip, hop);
     return hop;
 }

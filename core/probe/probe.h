@@ -28,7 +28,7 @@
 #define IBH_PROBE_SPACING 250                          /* µs between two packets of the run */
 #define IBH_PROBE_PROXY_WAIT (G_USEC_PER_SEC * 9 / 10) /* a proxy answers up to 0.8 s late (proxy_delay) */
 #define IBH_PROBE_PACKETS_MAX 1000000                  /* small echoes of a run at most; so many take 4 minutes */
-#define IBH_PROBE_PACKET 40         /* bytes of a small echo: header, tag, cookie, pair, number, zeros */
+#define IBH_PROBE_PACKET 40         /* bytes of a small echo: ICMP header, tag, cookie, pair, number, zeros */
 #define IBH_PROBE_SIZE_MAX 65535    /* bytes of the largest echo, with its IP header */
 #define IBH_PROBE_SIZED 0x80000000u /* flag in an echo's number: the low bits are the size of the packet */
 #define IBH_PROBE_FREE 0x40000000u  /* the number of an echo that is tied to no NIC, like what programs send */
@@ -68,9 +68,9 @@ typedef struct {
     gboolean replied; /* replies to our echoes came from the hardware address */
 } IbhProbeClaim;
 
-/* The IP address of a peer, of a gateway or of this host, on the wire of one NIC. Keeps the claims of the address that
- * ibh_probe_take_claim() believes, even if nobody asked: those heard on this wire, or, if the address is this host's,
- * those heard on any wire. */
+/* The IP address of a peer, of a gateway or of this host, on the wire of one NIC. `claims` has the claims of the
+ * address that ibh_probe_take_claim() believes, also claims for which nobody asked. Claims of a peer's or gateway's
+ * address were heard on this wire; claims of this host's address were heard on the wire of any NIC that probes. */
 typedef struct IbhProbeHop IbhProbeHop;
 struct IbhProbeHop {
     const IbhLink *link;
@@ -81,7 +81,7 @@ struct IbhProbeHop {
     gboolean in_table; /* the neighbour table had an entry for the address before a pair began */
     IbhLladdr entry;   /* the hardware address in that entry; length 0: unknown */
     IbhLladdr lladdr;  /* the hardware address that the entry had after a pair began; length 0: unknown */
-    gboolean fixed;    /* `lladdr` comes from an entry that is permanent, or written by a control plane */
+    gboolean fixed;    /* `lladdr` comes from a fixed entry; see IbhNeighbour */
     /* The next two tell only what happened before --probe asked: its question may repair the kernel's entry. */
     gboolean asks;             /* the kernel asked for the hardware address */
     gboolean is_answered;      /* a host answered */
@@ -167,7 +167,8 @@ struct IbhProbePair {
                                  sent */
     gint64 at;                /* send nothing before this time */
     /* stage: way */
-    IbhLookup route;     /* the kernel's answer to a look-up that names no NIC */
+    IbhLookup route;     /* the look-up from our address to the peer, which names no NIC, and its answer; `gateway` and
+                            `oif` are those that the kernel uses, even if an ICMP redirect overrides the route */
     gboolean redirected; /* the gateway comes from an ICMP redirect, not from the route */
     int free_ifindex;    /* the NIC where the echo that is tied to no NIC left; 0: it was not seen to leave */
     /* stages: question, answer, entry */
@@ -235,7 +236,8 @@ struct IbhProbe {
     GArray *unfinished;   /* IbhProbeUnasked: the pairs that had no result when a signal came */
     GHashTable *hops;     /* IbhIp → the first IbhProbeHop with that address */
     GArray *forgeries;    /* IbhProbeForgery */
-    GArray *children;     /* IbhLladdr: our NICs' forwarding entries, some for macvlans in other network namespaces */
+    GArray *children;     /* IbhLladdr: hardware addresses in our NICs' forwarding tables; macvlans in other network
+                             namespaces have some of them */
     GHashTable *numbers;  /* IbhIp → the index of the peer's first pair, if it has pairs */
     IbhProbeEcho *echoes; /* `count` for each pair */
     guint count;          /* echoes of each pair */
@@ -251,12 +253,13 @@ struct IbhProbe {
 #define IBH_EACH_RAIL(x, probe) IBH_EACH_POINTER (const IbhNic, x, (probe)->nics)
 #define IBH_EACH_PAIR(x, probe) IBH_EACH (IbhProbePair, x, (probe)->pairs)
 #define IBH_EACH_SOURCE(x, probe) IBH_EACH (const IbhProbeSource, x, (probe)->sources)
-/* For each wire whose claims of this address are noted. */
+/* For each IbhProbeHop that has this address. */
 #define IBH_EACH_WIRE(x, probe, ip) for (IbhProbeHop *x = g_hash_table_lookup((probe)->hops, ip); x; x = x->next)
 /* For each claim of the hop's address. */
 #define IBH_EACH_CLAIM(x, hop) for (IbhProbeClaim *x = (hop)->claims; x < (hop)->claims + (hop)->n_claims; x++)
 
-/* Fails if the request names no other host, or is too large. If there is no NIC to probe, the result has no pairs. */
+/* Returns NULL, with an error, if the request names no other host, or is too large. If there is no NIC to probe, the
+ * result has no pairs. */
 IbhProbe *ibh_probe_new(const IbhRails *rails, const IbhProbeRequest *request, GError **error);
 void ibh_probe_free(IbhProbe *probe);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhProbe, ibh_probe_free)
@@ -281,7 +284,8 @@ void ibh_probe_find_hops(IbhProbe *probe);
 IbhProbeHop *ibh_probe_hop(const IbhProbe *probe, int ifindex, const IbhIp *ip); /* NULL if none was made */
 /* Returns the claim of this hardware address; NULL if there is none. */
 IbhProbeClaim *ibh_hop_claim(IbhProbeHop *hop, const IbhLladdr *lladdr);
-/* TRUE if this hardware address claims the hop's address, or if packets go there. */
+/* TRUE if this hardware address claims the hop's address, or is in the kernel's neighbour entry for it. FALSE if the
+ * length of the hardware address is 0. */
 gboolean ibh_hop_has(IbhProbeHop *hop, const IbhLladdr *lladdr);
 gboolean ibh_hop_has_answer(IbhProbeHop *hop);  /* TRUE if a host answered this host */
 gboolean ibh_hop_has_virtual(IbhProbeHop *hop); /* TRUE if a virtual router claims the address */
@@ -292,8 +296,8 @@ const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr
  * `match`. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used);
 /* Takes out pairs that the main table decides about. Either the peer is beyond the rail's subnets and remote=, the rail
- * has no gateway of its own, and the kernel finds no route or another NIC; or main has a route to the peer through
- * another rail's gateway that is longer than the rail's remote=. Call it when the routes of all pairs are known. */
+ * has no gateway of its own, and the kernel finds no route or another NIC; or main's route to the peer leads to another
+ * rail's gateway, and its prefix is longer than the rail's remote=. Call it when the routes of all pairs are known. */
 void ibh_probe_leave_to_main(IbhProbe *probe);
 /* After a signal, takes out the pairs that have no result. */
 void ibh_probe_take_out_unfinished(IbhProbe *probe);
@@ -414,8 +418,9 @@ guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp);
 /* Takes a claim that came in through this NIC. Notes a forgery if the claim names another hardware address than the one
  * that the frame comes from, unless the claim names a virtual router. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim);
-/* Returns a source of another NIC that can ask the wire for this source's address, because both are in one subnet: a
- * proxy answers only such a question. NULL if there is none, and always in IPv6. */
+/* A proxy answers only a question that names its sender, so a NIC that asks for its own address without a sender does
+ * not find proxies. Returns a source of another NIC, in the same IPv4 subnet, that can ask for the address of `source`
+ * and name itself; NULL if there is none, and always in IPv6. */
 const IbhProbeSource *ibh_probe_witness(const IbhProbe *probe, const IbhProbeSource *source);
 
 /* Returns why it is unknown which NIC of the peer replies; NULL if it is known, or was not asked. */
@@ -436,8 +441,8 @@ gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact);
 /* Sets causes and findings, at the end of a run. */
 void ibh_probe_judge(IbhProbe *probe);
 gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause); /* TRUE if it has this cause */
-/* Lists the hardware addresses that claim an address on any rail, without those of virtual routers and proxies that
- * prove no host of their own. Returns their number. */
+/* Lists the hardware addresses that claim an address on any rail. Leaves out virtual routers and proxies if their
+ * claims prove no further host. Returns how many are listed. */
 guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IBH_PROBE_HOSTS]);
 const char *ibh_probe_stage(const IbhProbePair *pair);   /* the first stage with a problem; NULL if there is none */
 GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: each code once */

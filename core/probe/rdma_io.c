@@ -105,6 +105,8 @@ static void begin_request(const Asker *asker, guint32 i)
         cause = error == ENODEV ? IBH_RDMA_NO_GID : cause;
     }
     error = error ? error : command(asker, RDMA_USER_CM_CMD_RESOLVE_ADDR, &resolve, sizeof resolve, 0);
+    /* Without an RDMA device, there is no GID, and the module would not help: so tell only that the device is missing.
+     */
     if (cause != IBH_RDMA_REFUSED && !source->nic->link->rdma[0])
         cause = IBH_RDMA_NO_DEVICE;
     tell_parent(asker, i, error ? cause : IBH_RDMA_NO_WAY, error);
@@ -246,8 +248,8 @@ int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair)
         pair->rdma_error = EAGAIN;
         return EAGAIN;
     }
-    (void)send(*asker, &i, sizeof i,
-               MSG_DONTWAIT | MSG_NOSIGNAL); /* if this fails, the child does not tell that it began */
+    /* If this fails, the pair stays IBH_RDMA_UNASKED; then flight.c sets IBH_RDMA_BLOCKED. */
+    (void)send(*asker, &i, sizeof i, MSG_DONTWAIT | MSG_NOSIGNAL);
     return 0;
 }
 

@@ -117,10 +117,10 @@ static void wait_until(IbhProber *prober, gint64 until)
         (void)ibh_prober_wait(prober, until);
 }
 
-/* Asks which other hosts have our own addresses, or answer for them. Each rail asks for its own address. In IPv4, it
- * names no sender (RFC 5227), so only another host with the same address answers; then another rail, if one has the
- * subnet, asks for the same address and names itself, so a proxy answers, too, up to 0.8 s late. Returns until when
- * answers may come. */
+/* Asks which other hosts have our own addresses, or answer for them. Each rail asks for its own address. In IPv4, this
+ * question names no sender (RFC 5227), so only another host with the same address answers. Then another rail, if one
+ * has the subnet, asks for the same address and names itself as the sender: a proxy answers this question, too, up to
+ * 0.8 s late. Returns until when answers may come. */
 static gint64 ask_own(IbhProber *prober)
 {
     const IbhProbe *probe = prober->probe;
@@ -181,7 +181,7 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
                         .netlink = netlink,
                         .sysfs = sysfs,
                         .shows_progress = shows_progress,
-                        .shown = g_get_monotonic_time() + G_USEC_PER_SEC / 2};
+                        .shown = g_get_monotonic_time() + G_USEC_PER_SEC / 2}; /* short runs show no progress */
     gboolean done = getrandom(&probe->tag, sizeof probe->tag, 0) == (gssize)sizeof probe->tag;
 
     IBH_EACH_PAIR (pair, probe)

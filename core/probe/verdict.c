@@ -24,8 +24,8 @@ typedef enum { OF_PEERS, OF_RAILS, OF_PAIRS } Share;
 /* Counts the pairs of a peer or of a rail. */
 typedef struct {
     guint has;   /* how many have the cause */
-    guint could; /* how many could have the cause; a pair could not if this host is to blame for its loss */
-    guint both;  /* how many of those that could have the cause */
+    guint could; /* how many could have the cause; see could_have() */
+    guint both;  /* how many have the cause, and could have it */
 } Count;
 
 /* A cause, and the pairs that have it. */

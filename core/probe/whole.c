@@ -124,13 +124,15 @@ static const char *name_strangers(const IbhProbe *probe, IbhProbeHop *hop, Kind 
     return ibh_probe_keep_text(probe, text);
 }
 
-/* TRUE if the host that claims our address is also the only one that claims the addresses of this rail's peers or
+/* TRUE if the only host that claims our address is also the only one that claims the addresses of this rail's peers or
  * gateways, and all echoes come back: then it is the router of a private VLAN, which rightly answers for all hosts on
  * the VLAN, and forwards packets between them. */
 static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
 {
     gboolean any = FALSE;
 
+    if (own->n_claims != 1)
+        return FALSE;
     IBH_EACH_PAIR (pair, probe) {
         if (ibh_probe_link(pair) != own->link)
             continue;

@@ -84,7 +84,9 @@ int ibh_prober_send(IbhProber *prober, const IbhShot *shot)
             break;
     }
     pace(prober);
-    return is_free && !ibh_socket_tie(fd, source, TRUE) ? errno : problem;
+    if (is_free && !ibh_socket_tie(fd, source, TRUE))
+        return errno;
+    return problem;
 }
 
 /* ---- receiving ---- */
@@ -101,19 +103,22 @@ static gssize receive_packet(IbhProber *prober, int fd, IbhSockAddress *from)
     return length > IBH_PROBE_SIZE_MAX ? 0 : length;
 }
 
-/* Reads and takes one packet of the socket for echoes of source `i`. Returns FALSE if nothing is left. Raw IPv4 sockets
- * receive the IP header, too. */
+/* Reads and takes one packet of the socket for echoes of source `i`. Returns FALSE if nothing is left. A raw socket of
+ * IPv4 receives the IP header, too; a raw socket of IPv6 does not. */
 static gboolean take_reply(IbhProber *prober, guint i)
 {
     const IbhProbeSource *source = &g_array_index(prober->probe->sources, IbhProbeSource, i);
     const gboolean six = source->ip.family == AF_INET6;
     IbhSockAddress from = {.room = {0}};
     const gssize length = receive_packet(prober, prober->fds[IBH_ECHOES + 2 * i].fd, &from);
-    const gsize header = length <= 0 || six ? 0 : ibh_icmp_offset(prober->bytes, (gsize)length);
+    const gsize header = !six && length > 0 ? ibh_icmp_offset(prober->bytes, (gsize)length) : 0;
+    const gboolean is_icmp = six || header > 0;
     IbhPacket reply = {.ifindex = source->nic->link->ifindex, .to = source->ip, .icmp = prober->bytes + header};
 
-    if (length <= 0 || from.generic.sa_family != source->ip.family || !(header || six))
-        return length >= 0;
+    if (length < 0)
+        return FALSE;
+    if (length == 0 || from.generic.sa_family != source->ip.family || !is_icmp)
+        return TRUE;
     reply.from =
         six ? ibh_ip_from_bytes(AF_INET6, &from.six.sin6_addr) : ibh_ip_from_bytes(AF_INET, &from.four.sin_addr);
     reply.length = (gsize)length - header;

@@ -604,6 +604,22 @@ static void test_strangers(void **state)
     check_message(&world, 0, "02:00:00:00:00:04 and 4 more claim");
 }
 
+/* A host claims all addresses of the wire, as the router of a private VLAN does; but the proxy is another host. */
+static void test_proxy_beside_private_vlan(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    for (guint i = 0; i < world.probe->pairs->len; i++)
+        pair_at(&world, i)->hop->claims[0].lladdr = (IbhLladdr){{MAC(99)}, 6};
+    IBH_EACH_PAIR (pair, world.probe)
+        pair->sender = pair->hop->lladdr = pair->hop->claims[0].lladdr;
+    answer_arp(&world, 3, "172.16.34.2", "0.0.0.0", 99);
+    answer_arp(&world, 2, "172.16.34.2", "172.16.34.1", 98);
+    check_verdict(&world, "ib1 error duplicate-address, ib1 warning proxy-arp", 0);
+    check_message(&world, 1, "02:00:00:00:00:62 answers ARP for 172.16.34.2, of this host: a proxy");
+}
+
 static void test_peer_replies_by_another_nic(void **state)
 {
     static const guint8 OTHER[] = {MAC(16)}, OWN[] = {MAC(17)}, UNKNOWN[] = {MAC(77)};
@@ -667,6 +683,7 @@ int main(void)
         cmocka_unit_test(test_doubled),
         cmocka_unit_test(test_virtual_routers),
         cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_proxy_beside_private_vlan),
         cmocka_unit_test(test_peer_replies_by_another_nic),
         cmocka_unit_test(test_separate_wires),
     };
