@@ -123,7 +123,7 @@ static char *read_remote(const char *text, GArray *list)
     if (slash && has_leading_zero(slash + 1))
         return g_strdup(LEADING_ZERO);
     if (!ibh_prefix_parse(prefix, &remote.prefix) ||
-        (via && !(g_str_equal(via, "via") && ibh_ip_parse(gateway, &remote.via))))
+        (via && (!g_str_equal(via, "via") || !ibh_ip_parse(gateway, &remote.via))))
         return g_strdup(NOT_ALLOWED);
     if (list->len == REMOTE_MAX)
         return g_strdup_printf("more than %d prefixes", REMOTE_MAX);
@@ -269,8 +269,9 @@ static const char *skip_set(const char *open)
     return *at == ']' ? at + 1 : NULL;
 }
 
-/* Returns IBH_RANK_DEFAULTS if the text is not a valid name or glob. Of a glob, checks the sets and the characters
- * outside of wildcards. read_line() has rejected control characters other than tabs. */
+/* Returns the rank of a section's name or glob; IBH_RANK_DEFAULTS if the text is not valid. A glob is valid if its sets
+ * are, if it has at most 15 characters outside of wildcards, and if it has no blank, `/` or `:`. read_line() has
+ * rejected control characters other than tabs. */
 static guint rank_pattern(const char *text)
 {
     guint literals = 0;

@@ -15,7 +15,7 @@ typedef enum { IBH_ARP_AUTO, IBH_ARP_STRICT, IBH_ARP_KEEP } IbhArp;
 typedef enum { IBH_MAIN_KEEP, IBH_MAIN_SPREAD } IbhMain;
 typedef enum {
     IBH_GATEWAY_NONE,
-    IBH_GATEWAY_AUTO, /* that of main's default route through the NIC, if there is exactly one */
+    IBH_GATEWAY_AUTO, /* the gateway of main's default route through the NIC, if there is exactly one */
     IBH_GATEWAY_ADDRESS,
     IBH_GATEWAY_PEER,  /* the other address of a /30, /31 or /127 */
     IBH_GATEWAY_FIRST, /* the first host of the IPv4 subnet */

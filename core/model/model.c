@@ -198,6 +198,7 @@ const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex)
 {
     guint place;
 
+    /* Index the links that were added since the last call. */
     for (guint i = g_hash_table_size(snapshot->places); i < snapshot->links->len; i++)
         g_hash_table_insert(snapshot->places, GINT_TO_POINTER(g_array_index(snapshot->links, IbhLink, i).ifindex),
                             GUINT_TO_POINTER(i + 1));

@@ -80,8 +80,8 @@ gboolean ibh_sysctl_parse(const char *name, IbhSysctl *ret_key);
 /* ---- links and addresses ----------------------------------------------------------------------- */
 
 gboolean ibh_iface_name_is_valid(const char *name); /* the kernel accepts it for a netdev */
-/* FALSE for "all" and "default". A netdev may have such a name, but in /proc/sys/net these directories belong to no
- * netdev, so the netdev has no sysctls there. */
+/* FALSE for "all" and "default". A netdev may have such a name, but /proc/sys/net/ipv4/conf/all and conf/default belong
+ * to no netdev, so a netdev with such a name has no sysctls. */
 gboolean ibh_iface_name_has_sysctls(const char *name);
 
 #define IBH_SLOT_LEN 40
@@ -158,8 +158,8 @@ typedef enum {
 
 #define IBH_DSCP_ALL 0x3fu /* a mask of all bits of a DSCP */
 
-/* The values of the selectors; a value is valid if `selectors` has its bit. IBH_SELECT_PORT stands for ip_protocol,
- * sport and dport, of which a 0 matches anything. */
+/* The values of the selectors; a value is valid if `selectors` has its bit. IBH_SELECT_PORT is the bit of three values,
+ * ip_protocol, sport and dport: each of these matches anything if it is 0. */
 typedef struct {
     guint32 mark, mask;
     guint32 uid[2]; /* from, to */
@@ -241,7 +241,7 @@ void ibh_route_put_metrics(GString *text, const IbhRoute *route);
 int ibh_route_compare(const IbhRoute *a, const IbhRoute *b);
 gboolean ibh_route_is_ours(const IbhRoute *route);
 gboolean ibh_route_is_spread(const IbhRoute *route);     /* one of our routes for main=spread */
-gboolean ibh_route_is_advertised(const IbhRoute *route); /* IPv6: by a router, to judge by protocol and lifetime */
+gboolean ibh_route_is_advertised(const IbhRoute *route); /* IPv6: protocol ra, or kernel with a lifetime */
 gboolean ibh_route_is_error(const IbhRoute *route);      /* unreachable, blackhole, prohibit: no rule suppresses it */
 /* Returns the route to exactly this subnet with the lowest metric, through this NIC (0: any NIC), or NULL. Ignores
  * special routes. */
@@ -280,7 +280,7 @@ typedef enum {
     IBH_ON_PURPOSE, /* the administrator took the link down */
     IBH_ELSEWHERE,  /* no netdev here, but a driver has the hardware: a pod or VM has it, or ib_ipoib is missing */
     IBH_LACKS_ADDRESS,
-    IBH_LACKS_SUBNET, /* its address has the prefix length of a single host now, within the subnet of other rails */
+    IBH_LACKS_SUBNET, /* its address has the prefix length of a single host now; another candidate has the subnet */
     IBH_LACKS_CARRIER,
     IBH_LACKS_RDMA, /* the netdev exists, but its RDMA device does not */
     IBH_IS_GONE,    /* no netdev, and no driver has the hardware */
@@ -292,7 +292,7 @@ typedef struct {
     char iface[IFNAMSIZ];            /* the last name */
     char port[72];                   /* "mlx5_1/1" */
     char slot[IBH_SLOT_LEN];         /* PCI address and port, "0000:81:00.0/1"; `port` if not on PCI */
-    char hardware[IBH_HARDWARE_LEN]; /* port GUID or MAC */
+    char hardware[IBH_HARDWARE_LEN]; /* port GUID or MAC; "" if the entry is only a name with manage=yes */
     IbhIp addresses[IBH_KNOWN_ADDRESSES];
     guint n_addresses;
     gint64 since; /* when the rail went missing, in seconds since 1970; 0 if it is not missing */
@@ -355,7 +355,7 @@ typedef struct {
     IbhIp from, to;
     int iif;        /* the NIC through which the packet comes in; 0 if this host sends it */
     int bound;      /* the NIC that the socket is bound to; 0 if there is none */
-    guint8 neutral; /* IPv4: the IP protocol to ask with, which the fewest rules name; 0 for ICMP */
+    guint8 neutral; /* IPv4: ask with this IP protocol, because the fewest rules name it; 0 for ICMP */
     gboolean match; /* also ask for `table` and `length` */
 
     int error;   /* an errno if the kernel refuses to route the packet; else 0 */

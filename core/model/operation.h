@@ -49,7 +49,8 @@ typedef struct {
     int from, to;       /* sysctl-set */
     IbhIp ip;           /* announce */
     gboolean by_kernel; /* announce: the kernel's own ARP would choose this address as its source */
-    char *hops;         /* the nexthops of a multipath route, in the words of its command; NULL for other routes */
+    char *hops;         /* the devices of a route of main=spread in ip's words: "nexthop dev ib0 nexthop dev ib1", or
+                           "dev ib0"; NULL for other routes */
     const char *why;    /* the reason if it is always the same; else NULL, and check/why.h finds it */
 } IbhOp;
 

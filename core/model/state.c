@@ -43,7 +43,8 @@ gboolean ibh_link_has_hardware(const IbhLink *link, const char *hardware)
 
 /* ---- from text ---- */
 
-/* Begins each line of the configuration in force. Without configuration files, a single line has only this. */
+/* The word before each line of the configuration in force. Without configuration files, the state has one such line,
+ * with nothing after the word. */
 #define CONFIG_LINE "config "
 
 /* Parses a line about this interface. */

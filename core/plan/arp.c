@@ -47,11 +47,15 @@ static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
                 return TRUE;
         }
         IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
+            gboolean depends;
+            int filter;
+
             if (other == nic || (other->status == IBH_NIC_RAIL && all_rails_change))
                 continue;
-            if (!ibh_link_is_of_the_host(other->link) && !g_str_equal(other->link->kind, "bridge") &&
-                (ibh_nic_is_programmed(rails, other) ||
-                 ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_RP_FILTER, other->base[IBH_SYSCTL_RP_FILTER]) != 1))
+            filter = ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_RP_FILTER, other->base[IBH_SYSCTL_RP_FILTER]);
+            depends = ibh_link_is_of_the_host(other->link) || g_str_equal(other->link->kind, "bridge") ||
+                      (filter == 1 && !ibh_nic_is_programmed(rails, other));
+            if (!depends)
                 continue;
             IBH_EACH_POINTER (const IbhAddress, theirs, other->addresses) {
                 if (theirs->local.family == AF_INET && ibh_prefix_overlaps(&mine->subnet, &theirs->subnet) &&
@@ -81,9 +85,9 @@ gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* TRUE if the silent NIC must still answer peers that main reaches through it: main has an IPv4 route through the NIC,
- * or lo or a dummy has an address that no rail serves. */
-static gboolean may_answer_for_main(const IbhRails *rails, const IbhNic *nic)
+/* TRUE if a NIC that must be silent has to answer peers that main reaches through this NIC: main has an IPv4 route
+ * through the NIC, or lo or a dummy has an address that no rail serves. */
+static gboolean must_answer_for_main(const IbhRails *rails, const IbhNic *nic)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
 
@@ -111,7 +115,7 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
         ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_ARP_FILTER, nic->base[IBH_SYSCTL_ARP_FILTER]) != 0;
 
     if ((key == IBH_SYSCTL_ARP_IGNORE || key == IBH_SYSCTL_ARP_FILTER) && ibh_nic_must_be_silent(rails, nic)) {
-        const IbhSysctl silences = may_answer_for_main(rails, nic) ? IBH_SYSCTL_ARP_FILTER : IBH_SYSCTL_ARP_IGNORE;
+        const IbhSysctl silences = must_answer_for_main(rails, nic) ? IBH_SYSCTL_ARP_FILTER : IBH_SYSCTL_ARP_IGNORE;
 
         return key == silences ? 1 : base;
     }

@@ -108,13 +108,14 @@ static void subtract_rules(IbhDifference *difference)
         g_hash_table_add(missing, rule);
     IBH_EACH (const IbhRule, rule, difference->rails->snapshot->rules) {
         IbhItem item;
+        gboolean is_wanted;
 
         if (!ibh_rule_is_ours(rule))
             continue;
         item = make_item(difference, rule, NULL);
         note_led(difference->rails, difference->led_before, &item);
-        /* The set drops the rule here, so a second copy of the rule goes. */
-        item.is_old = !g_hash_table_remove(missing, rule) && may_delete(difference, &item);
+        is_wanted = g_hash_table_remove(missing, rule); /* FALSE for a second copy of the rule, so we delete the copy */
+        item.is_old = !is_wanted && may_delete(difference, &item);
         if (item.is_old)
             g_array_append_val(difference->items, item);
         else
@@ -124,7 +125,7 @@ static void subtract_rules(IbhDifference *difference)
         const IbhNic *owner = ibh_rails_owner(difference->rails, &rule->from.ip);
         IbhItem item = make_item(difference, rule, NULL);
 
-        if (owner && !item.spread) /* old rules may still name another NIC */
+        if (owner && !item.spread) /* for a "lookup main" rule, `item` may have the owner of an old rule */
             item.nic = owner;
         note_led(difference->rails, difference->led_after, &item);
         if (g_hash_table_contains(missing, rule))
@@ -218,7 +219,9 @@ static void find_effects(IbhDifference *difference)
          * With arp=keep, never touch it. */
         loosens = was_strict && one->changes && one->selected && one->nic->settings.arp != IBH_ARP_KEEP;
         /* While the plan runs, rp_filter gets no stricter: order.c sets a strict value at the end. */
-        one->rp_filter = !will_be_strict ? want : loosens ? 2 : now;
+        one->rp_filter = want;
+        if (will_be_strict)
+            one->rp_filter = loosens ? 2 : now;
         one->gets_strict = will_be_strict && (loosens || !was_strict);
         difference->gets_strict |= one->gets_strict;
         IBH_EACH_POINTER (const IbhAddress, address, one->nic->served) {

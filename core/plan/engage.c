@@ -17,6 +17,7 @@ IbhWhy ibh_link_why(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage 
 {
     const gboolean is_stacked = g_str_equal(link->kind, "vlan") || g_str_equal(link->kind, "macvlan");
     const IbhLink *parent = is_stacked ? ibh_snapshot_link(snapshot, link->parent) : NULL;
+    const gboolean has_rdma = link->type == ARPHRD_INFINIBAND || link->rdma[0] || (parent && parent->rdma[0]);
 
     if (link->flags & IFF_LOOPBACK)
         return IBH_WHY_LOOPBACK;
@@ -28,8 +29,7 @@ IbhWhy ibh_link_why(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage 
         return IBH_WHY_REPRESENTOR;
     if (manage == IBH_MANAGE_YES)
         return IBH_WHY_MANAGED;
-    return link->type == ARPHRD_INFINIBAND || link->rdma[0] || (parent && parent->rdma[0]) ? IBH_WHY_NOT_SHARED
-                                                                                           : IBH_WHY_NOT_RDMA;
+    return has_rdma ? IBH_WHY_NOT_SHARED : IBH_WHY_NOT_RDMA;
 }
 
 /* The rank depends only on which candidates are present: not on their state, their order of arrival or manage=no. */

@@ -120,9 +120,12 @@ gboolean ibh_prefix_has_one_peer(const IbhPrefix *subnet)
 /* TRUE if the gateway is in one of the NIC's subnets, or is an fe80:: address and the NIC serves an IPv6 address. */
 static gboolean is_reachable(const IbhNic *nic, const IbhIp *gateway)
 {
+    const gboolean is_fe80 = ibh_ip_is_fe80(gateway);
+
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
-        if (ibh_ip_is_fe80(gateway) ? address->local.family == AF_INET6
-                                    : !ibh_address_is_host(address) && ibh_prefix_contains(&address->subnet, gateway))
+        if (is_fe80 && address->local.family == AF_INET6)
+            return TRUE;
+        if (!is_fe80 && !ibh_address_is_host(address) && ibh_prefix_contains(&address->subnet, gateway))
             return TRUE;
     }
     return FALSE;
@@ -187,9 +190,9 @@ static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote
     ibh_routes_add_via(&route, routes);
 }
 
-/* Main has longer routes than remote= to the siblings' subnets, and our rules look main up first. So those subnets get
- * routes of their own in T, whether the sibling is a rail or held. Main has no route to the subnet of a sibling that is
- * down. */
+/* A sibling is another NIC that is a rail or held. If its subnet lies inside a remote=, main's route to the subnet is
+ * longer than remote=, and would win, because our rules look main up first for longer prefixes. So the subnet gets a
+ * route of its own in T. While a sibling is down, main has no route to its subnet, so T needs none. */
 void ibh_want_remote(const IbhRails *rails, const IbhNic *nic, int family, GArray *routes)
 {
     if (!nic->settings.remote->len)

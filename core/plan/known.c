@@ -6,7 +6,8 @@
 
 /* ---- the hardware of a link ---- */
 
-/* TRUE for hardware with an RDMA port: unlike a virtual function, a VLAN or a bond, it comes back after it is gone. */
+/* TRUE for hardware with an RDMA port. Only hardware is remembered: a virtual function, a VLAN or a bond may be
+ * deleted on purpose. */
 static gboolean is_hardware(const IbhLink *link)
 {
     static const char *const soft[] = {"bond", "team", "vlan", "macvlan", "ipvlan", "dummy", NULL};
@@ -127,7 +128,7 @@ const char *ibh_known_name(const IbhKnownRail *known)
 
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config)
 {
-    const gboolean was_rail = known->hardware[0] != '\0';
+    const gboolean was_rail = known->hardware[0] != '\0'; /* else the entry is only a name with manage=yes */
     const IbhNic *nic;
 
     known->link = ibh_known_link(rails->snapshot, known);

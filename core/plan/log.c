@@ -7,8 +7,8 @@
 
 #define ITEMS_MAX 12 /* per line: a host may have hundreds of addresses */
 
-/* If the operation adds a "lookup main" rule, returns a rule to a table of ours that `ops` add for the same address; if
- * the operation removes one, such a rule that `ops` remove; else NULL. */
+/* If the operation adds or removes a "lookup main" rule, returns a rule to a table of ours, for the same address, that
+ * `ops` add or remove, too. Returns NULL if `ops` have no such rule, and for any other operation. */
 static const IbhRule *find_partner_rule(const GPtrArray *ops, const IbhOp *op)
 {
     IBH_EACH_POINTER (const IbhOp, other, ops) {

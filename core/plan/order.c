@@ -259,6 +259,7 @@ static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNi
     gpointer before = g_hash_table_lookup(difference->led_before, &address->local);
     gpointer after = g_hash_table_lookup(difference->led_after, &address->local);
     const IbhNic *answering;
+    gboolean arp_changes, filter_changes;
 
     if (address->local.family == AF_INET6)
         return after && after != before ? nic : NULL;
@@ -267,9 +268,9 @@ static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNi
         return NULL;
     if (before != after || answering != ibh_difference_answering(difference, address, FALSE))
         return answering;
-    return (after && ibh_wanted_nic(difference->wanted, nic)->arp) || (difference->gets_strict && (before || after))
-               ? answering
-               : NULL;
+    arp_changes = after && ibh_wanted_nic(difference->wanted, nic)->arp;
+    filter_changes = difference->gets_strict && (before || after);
+    return arp_changes || filter_changes ? answering : NULL;
 }
 
 static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *one)

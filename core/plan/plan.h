@@ -13,13 +13,13 @@ typedef struct {
     gboolean selected;        /* the plan may change its rules and routes */
     int value[IBH_N_SYSCTLS]; /* the present value, if the plan may not change it */
     /* What the plan does to the NIC (difference.c): */
-    gboolean takes;   /* a new rule or route of the NIC uses a table that another NIC leaves (order.c) */
-    gboolean changes; /* a rule, a route or an ARP value changes */
-    gboolean arp;     /* an ARP value changes */
-    gboolean led;     /* rules of ours led an IPv4 address of the NIC to its T or D before */
-    gboolean answers; /* afterwards, the NIC answers ARP for an IPv4 address: its own, or that of another NIC */
-    int rp_filter;    /* the value while the plan runs */
-    gboolean gets_strict;
+    gboolean takes;       /* a new rule or route of the NIC uses a table that another NIC leaves (order.c) */
+    gboolean changes;     /* a rule, a route or an ARP value changes */
+    gboolean arp;         /* an ARP value changes */
+    gboolean led;         /* rules of ours led an IPv4 address of the NIC to its T or D before */
+    gboolean answers;     /* afterwards, the NIC answers ARP for an IPv4 address: its own, or that of another NIC */
+    int rp_filter;        /* the value while the plan runs */
+    gboolean gets_strict; /* the plan makes rp_filter strict, or strict again after it loosened rp_filter */
 } IbhWantedNic;
 
 /* What a host should have after a plan. */
@@ -34,8 +34,8 @@ typedef struct {
 } IbhWanted;
 
 /* wanted.c: returns what the configuration wants for the interfaces of this run (IbhRails.only), and for NICs that have
- * to leave a table to them. With IbhRails.undo, the interfaces of this run get no rules and routes of ours, and the
- * administrator's values; the remaining rails get the ARP values that they then need. */
+ * to leave a table to them. With IbhRails.undo, the interfaces of this run lose our rules and routes, and get the
+ * administrator's values back; the remaining rails get the ARP values that they then need. */
 IbhWanted *ibh_wanted_new(const IbhRails *rails);
 IbhWanted *ibh_wanted_empty(const IbhRails *rails);                       /* selects nothing */
 IbhWantedNic *ibh_wanted_nic(const IbhWanted *wanted, const IbhNic *nic); /* NULL for NULL */

@@ -90,8 +90,8 @@ typedef struct {
     GHashTable *pool;        /* holds the next hops of wanted routes */
     struct {                 /* indexes, for hosts with hundreds of rails and dozens of addresses each */
         GHashTable *nics;    /* ifindex → IbhNic */
-        GHashTable
-            *holders; /* IbhIp → GPtrArray of IbhAddress: by the rank of their NICs; those of one NIC, served first */
+        /* IbhIp → GPtrArray of IbhAddress, ordered by the rank of their NICs; of one NIC, served addresses first */
+        GHashTable *holders;
         GHashTable *tables;     /* T or D → the candidate that owns it */
         GHashTable *advertised; /* the set of the advertised IbhAddress (engage.c) */
     } by;

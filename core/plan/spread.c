@@ -8,7 +8,7 @@
 
 static const IbhIp NO_SOURCE = {.family = AF_INET}; /* the source of a packet until the kernel selects one */
 
-/* Returns the source address that the kernel selects for packets through this NIC. */
+/* Returns the source address that the kernel selects for packets through this NIC; NULL if the NIC has none. */
 static const IbhAddress *first_primary(const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
@@ -82,7 +82,7 @@ void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules)
             ibh_rule_of_ours(&NO_SOURCE, dst, IBH_TABLE_MAIN, dst->length, IBH_PRIORITY_SPREAD - 1),
             ibh_rule_of_ours(&NO_SOURCE, dst, IBH_TABLE_SPREAD, -1, IBH_PRIORITY_SPREAD),
         };
-        gboolean is_nested = FALSE; /* then the outer subnet's rules find its prefix in main */
+        gboolean is_nested = FALSE; /* then the rules of the outer subnet find this prefix in main */
 
         IBH_EACH (const IbhRoute, outer, spread)
             is_nested |= ibh_prefix_is_inside(dst, &outer->dst);

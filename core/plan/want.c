@@ -25,8 +25,8 @@ static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAdd
         return TRUE;
     if (!own && others && (others->hops ? others->hops->gateway : others->gateway).family != AF_UNSPEC)
         return FALSE;
-    if (!own) /* an IPv6 address alone does not put its prefix on the link: a router or the administrator does */
-        return route->family == AF_INET || !(address->dynamic || address->noprefixroute);
+    if (!own) /* the prefix of a dynamic or noprefixroute IPv6 address is on link only if a route of main says so */
+        return route->family == AF_INET || (!address->dynamic && !address->noprefixroute);
     if (!ibh_route_is_simple(own) || ibh_rails_is_own_gateway(rails, nic, &own->gateway))
         return FALSE;
     ibh_route_set_gateway(route, &own->gateway);
@@ -77,7 +77,7 @@ static gboolean is_near_address(const IbhNic *nic, const IbhRoute *route)
 
 /* Adds main's on-link routes through this NIC that are near its addresses: a router's /64 beside a DHCPv6 lease of
  * /128, a /32 to a DNS server, a prefix that a router announces inside the rails' subnet. With `learned`, adds only
- * routes that DHCP or a router made; without, only other routes. */
+ * routes that DHCP or a router made, but no router's prefix that is shorter than /64; without, only other routes. */
 static void add_main_on_link(const IbhRails *rails, const IbhNic *nic, int family, gboolean learned, guint most,
                              GArray *routes)
 {
