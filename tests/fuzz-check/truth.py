@@ -64,7 +64,7 @@ class Truth:
         to = ipaddress.ip_address(to)
         own = max((net.prefixlen for net in rail.subnets() if net.version == to.version and to in net), default=-1)
         if own < 0:
-            own = 16 if self.right.routed else 0
+            own = max((net.prefixlen for net in REMOTE * self.right.routed if net.version == to.version and to in net), default=0)
         return max((one for one in self.main if one[0].version == to.version and to in one[0] and one[0].prefixlen > own),
                    key=lambda one: (one[0].prefixlen, -one[3]), default=None)
 
