@@ -20,7 +20,7 @@ struct IbhStore {
     GString *rails;  /* the text of the rails file; NULL if the state has these rails already, or if read_rails()
                         returned NULL */
     GArray *known;   /* IbhKnownRail: the rails in the rails file; NULL if unknown */
-    gboolean is_new; /* ibh_store_close() writes `known` to the rails file */
+    gboolean is_new; /* the rails file lacks what the state has: ibh_store_close() writes the file */
 };
 
 /* Before Linux 5.14, a process cannot read the cookie of its namespace. Then use the inode: the kernel does not reuse
@@ -113,22 +113,30 @@ static GArray *copy_known(const GArray *known)
 }
 
 /* The rails file has the last lines of the state, those about known rails, but with 0 as the time: the time since which
- * a rail is missing counts for this boot only. Ignore errors: only runs after the next boot need the file. */
-static void write_rails(const GArray *known)
+ * a rail is missing counts for this boot only. Two runs may get here at once, because each has released the lock of the
+ * namespace. So take the lock of the directory, and write what the state has by then: the newer state wins. Ignore
+ * errors: only runs after the next boot need the file. */
+static void write_rails(const IbhStore *store)
 {
-    g_autofree char *end = make_end(), *state = NULL, *text = NULL;
-    g_autoptr(IbhState) timeless = ibh_state_new();
-    const char *lines;
+    g_autofree char *end = make_end(), *path = ibh_store_file(store, ".state"), *lines = NULL, *text = NULL;
+    g_autoptr(GString) now = NULL;
+    g_autoptr(IbhState) state = NULL;
+    const char *known;
+    int directory = end ? open(IBH_LIB_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
-    if (!end)
-        return;
-    g_array_append_vals(timeless->known, known->data, known->len);
-    IBH_EACH (IbhKnownRail, rail, timeless->known)
-        rail->since = 0;
-    state = ibh_state_format(timeless);
-    lines = strstr(state, "\nknown ");
-    text = g_strconcat(lines ? lines + 1 : "", end, NULL);
-    (void)ibh_file_write(RAILS_FILE, text, IBH_FOR_ALL, NULL);
+    if (directory >= 0 && flock(directory, LOCK_EX) == 0)
+        now = ibh_file_read(path, NULL, NULL);
+    if (now) {
+        state = ibh_state_parse(now->str, now->len);
+        IBH_EACH (IbhKnownRail, rail, state->known)
+            rail->since = 0;
+        lines = ibh_state_format(state);
+        known = strstr(lines, "\nknown ");
+        text = g_strconcat(known ? known + 1 : "", end, NULL);
+        (void)ibh_file_write(RAILS_FILE, text, IBH_FOR_ALL, NULL);
+    }
+    if (directory >= 0)
+        close(directory);
 }
 
 /* ---- opening ---- */
@@ -161,7 +169,7 @@ void ibh_store_close(IbhStore *store)
     if (store->lock >= 0)
         close(store->lock);
     if (store->is_new)
-        write_rails(store->known);
+        write_rails(store);
     g_free(store->path);
     g_free(store->state);
     if (store->rails)
@@ -300,13 +308,9 @@ gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
 
     if (g_strcmp0(text, store->state) == 0)
         return TRUE;
-    if (store->known && ibh_known_differ(store->known, state->known)) {
-        g_array_unref(store->known);
-        store->known = copy_known(state->known);
-        store->is_new = TRUE;
-    }
     if (!ibh_file_write(path, text, state->is_private ? IBH_FOR_ROOT : IBH_FOR_ALL, error))
         return FALSE;
+    store->is_new |= store->known && ibh_known_differ(store->known, state->known);
     g_free(store->state);
     store->state = g_steal_pointer(&text);
     return TRUE;

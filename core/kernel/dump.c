@@ -1,25 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel/dump.h"
 
+#include "kernel/netlink.h"
+
 #include <errno.h>
 
 #define DUMP_TRIES 8
 
+/* TRUE if the elements of `array` from `first` on are those of `earlier`. */
+static gboolean repeats_earlier(const GArray *earlier, const GArray *array, guint first, GCompareFunc compare)
+{
+    const guint size = g_array_get_element_size((GArray *)(guintptr)array);
+
+    if (!earlier || earlier->len != array->len - first)
+        return FALSE;
+    for (guint i = 0; i < earlier->len; i++) {
+        if (compare(earlier->data + (gsize)i * size, array->data + (gsize)(first + i) * size) != 0)
+            return FALSE;
+    }
+    return TRUE;
+}
+
 /* If links or addresses change during their dump, some may be missing or come twice, and the kernel sets
- * NLM_F_DUMP_INTR. Then read the dump again from the start. */
+ * NLM_F_DUMP_INTR. The kernel continues a dump of rules or of IPv6 routes at a position, and sets no flag: if another
+ * program adds or deletes one between two datagrams, the dump repeats or skips one. Without the skipped route or rule,
+ * we would take down a rail. So read such a dump again from the start. */
 gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
-                          GArray *array, const char *what, GError **error)
+                          GArray *array, GCompareFunc compare, const char *what, GError **error)
 {
     const guint before = array->len;
+    g_autoptr(GArray) earlier = NULL;
     g_autoptr(GError) local = NULL;
 
-    for (int attempt = 1; !ibh_netlink_talk(netlink, message, each, data, &local); attempt++) {
+    for (int attempt = 1;; attempt++) {
+        if (ibh_netlink_talk(netlink, message, each, data, &local)) {
+            if (!compare || netlink->datagrams < 2 || repeats_earlier(earlier, array, before, compare))
+                break;
+            g_clear_pointer(&earlier, g_array_unref);
+            earlier = g_array_new(FALSE, FALSE, g_array_get_element_size(array));
+            g_array_append_vals(earlier, array->data + (gsize)before * g_array_get_element_size(array),
+                                array->len - before);
+            g_set_error_literal(&local, IBH_NETLINK_ERROR, EINTR, "they kept changing while they were read");
+        }
         g_array_set_size(array, before);
         if (local->code != EINTR || attempt == DUMP_TRIES)
             break;
         g_clear_error(&local);
         nlmsg_hdr(message)->nlmsg_seq = NL_AUTO_SEQ;
-        g_usleep((gulong)attempt * 1000);
+        g_usleep((gulong)(attempt - 1) * 1000);
     }
     nlmsg_free(message);
     /* Without the device or the table, there is nothing to read. (A new namespace has no main table for IPv4.) */

@@ -32,19 +32,21 @@ typedef gboolean (*IbhMessageFunc)(struct nlmsghdr *header, gpointer data);
 gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GError **error);
 
-/* Runs `each` with `data` for each object of a dump; `each` appends to `array`. Repeats an interrupted dump. On
- * failure, removes what was appended. Frees `message`. The dump of a missing link or table is empty. `what` is for the
- * error: "cannot read WHAT". */
+/* Runs `each` with `data` for each object of a dump; `each` appends to `array`. Repeats an interrupted dump, and a dump
+ * of several datagrams until two dumps are equal by `compare`, unless `compare` is NULL. On failure, removes what was
+ * appended. Frees `message`. The dump of a missing link or table is empty. `what` is for the error: "cannot read WHAT".
+ */
 gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
-                          GArray *array, const char *what, GError **error);
+                          GArray *array, GCompareFunc compare, const char *what, GError **error);
 struct nl_msg *ibh_message_new(int type, int flags, gconstpointer fixed, gsize size);
 
 /* Reads a message about a route, whose nexthops and metrics the pool keeps. Returns FALSE if the message is malformed.
  */
 gboolean ibh_route_read(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret_route);
 void ibh_route_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool);
-/* If a unicast route names a nexthop object and no device, reads the object and fills in the route's nexthops. */
-void ibh_route_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route);
+/* If a unicast route names a nexthop object and no device, reads the object and fills in the route's nexthops. Reads no
+ * object that is in `objects`, from an earlier route. */
+void ibh_route_resolve_nexthop(IbhNetlink *netlink, GHashTable *objects, IbhRoute *route);
 
 /* ---- attributes: an absent or short attribute reads as `otherwise`, 0, AF_UNSPEC, a prefix of zeros or "" ---- */
 

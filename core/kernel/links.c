@@ -114,7 +114,7 @@ gboolean ibh_netlink_read_links(IbhNetlink *netlink, GArray *links, GError **err
     g_autoptr(GPtrArray) orphans = g_ptr_array_new();
 
     nla_put_u32(message, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-    if (!ibh_netlink_dump(netlink, message, on_link_message, links, links, "the interfaces", error))
+    if (!ibh_netlink_dump(netlink, message, on_link_message, links, links, NULL, "the interfaces", error))
         return FALSE;
     /* If an IPoIB child was moved to this namespace, the kernel reports its parent's index without the namespace, and
      * here another NIC may have that index. So compare the port GUIDs: a child has the GUID of its port. Clear indices
@@ -177,5 +177,5 @@ gboolean ibh_netlink_read_addresses(IbhNetlink *netlink, GArray *addresses, GErr
     const struct ifaddrmsg fixed = {.ifa_family = AF_UNSPEC};
 
     return ibh_netlink_dump(netlink, ibh_message_new(RTM_GETADDR, NLM_F_DUMP, &fixed, sizeof fixed), on_address,
-                            addresses, addresses, "the addresses", error);
+                            addresses, addresses, NULL, "the addresses", error);
 }

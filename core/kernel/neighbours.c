@@ -40,5 +40,5 @@ gboolean ibh_netlink_read_neighbours(IbhNetlink *netlink, int family, gboolean p
     const struct ndmsg fixed = {.ndm_family = (guint8)family, .ndm_flags = proxies ? NTF_PROXY : 0};
 
     return ibh_netlink_dump(netlink, ibh_message_new(RTM_GETNEIGH, NLM_F_DUMP, &fixed, sizeof fixed), on_neighbour,
-                            neighbours, neighbours, "the neighbours", error);
+                            neighbours, neighbours, NULL, "the neighbours", error);
 }

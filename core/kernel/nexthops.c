@@ -49,13 +49,26 @@ static gboolean read_object(IbhNetlink *netlink, guint32 id, Object *object)
     return ibh_netlink_talk(netlink, message, on_object, object, NULL);
 }
 
-void ibh_route_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route)
+void ibh_route_resolve_nexthop(IbhNetlink *netlink, GHashTable *objects, IbhRoute *route)
 {
     g_autoptr(GArray) members = IBH_NEW_ARRAY(struct nexthop_grp), hops = IBH_NEW_ARRAY(IbhHop);
+    const gpointer id = GUINT_TO_POINTER(route->object);
+    const IbhRoute *known;
     Object object = {.members = members};
     guint n;
 
-    if (!route->object || route->ifindex || route->type != RTN_UNICAST || !read_object(netlink, route->object, &object))
+    if (!route->object || route->ifindex || route->type != RTN_UNICAST)
+        return;
+    known = g_hash_table_lookup(objects, id);
+    if (known) {
+        route->ifindex = known->ifindex;
+        route->gateway = known->gateway;
+        route->encapsulated = known->encapsulated;
+        route->nexthops = known->nexthops;
+        route->hops = known->hops;
+        return;
+    }
+    if (!read_object(netlink, route->object, &object))
         return;
     n = members->len;
     for (guint i = 0; i < n; i++) {
@@ -70,4 +83,5 @@ void ibh_route_resolve_nexthop(IbhNetlink *netlink, IbhRoute *route)
         route->encapsulated = object.hop.encapsulated;
         route->nexthops = route->ifindex ? 1 : 0;
     }
+    g_hash_table_insert(objects, id, g_memdup(route, sizeof *route));
 }

@@ -5,10 +5,6 @@
 
 #include <linux/rtnetlink.h>
 
-/* Up to this number of NICs, ask for the routes of each. Each question makes the kernel walk through the main table, so
- * with more NICs read the whole table once. */
-#define NICS_ASKED 4
-
 /* RTA_VIA is a gateway of the other family: BGP unnumbered has IPv6 gateways for IPv4 prefixes. */
 static IbhIp get_gateway(struct nlattr *plain, struct nlattr *attribute, int family)
 {
@@ -130,25 +126,36 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
                                 .rtm_flags = filter->cached ? RTM_F_CLONED : 0};
     struct nl_msg *message = ibh_message_new(RTM_GETROUTE, NLM_F_DUMP, &fixed, sizeof fixed);
     RouteDump dump = {.filter = filter, .pool = netlink->pool, .routes = routes, .before = routes->len};
+    g_autoptr(GHashTable) objects = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    guint n;
 
     if (filter->table)
         nla_put_u32(message, RTA_TABLE, filter->table);
     if (filter->ifindex)
         nla_put_u32(message, RTA_OIF, (guint32)filter->ifindex);
-    if (!ibh_netlink_dump(netlink, message, on_route, &dump, routes, "the routes", error)) {
+    /* The kernel continues a dump of IPv4 routes at a prefix, so nothing is skipped. */
+    if (!ibh_netlink_dump(netlink, message, on_route, &dump, routes,
+                          filter->family == AF_INET ? NULL : (GCompareFunc)ibh_route_compare, "the routes", error)) {
         if (!dump.is_cut)
             return FALSE;
         g_clear_error(error); /* more routes than the limit: none is appended, and that is no error */
     }
-    for (guint i = dump.before; i < routes->len; i++)
-        ibh_route_resolve_nexthop(netlink, &g_array_index(routes, IbhRoute, i));
+    n = dump.before;
+    for (guint i = n; i < routes->len; i++) {
+        IbhRoute *route = &g_array_index(routes, IbhRoute, i);
+
+        ibh_route_resolve_nexthop(netlink, objects, route);
+        if (!filter->keep || filter->keep(filter->of, route))
+            g_array_index(routes, IbhRoute, n++) = *route;
+    }
+    g_array_set_size(routes, n);
     return TRUE;
 }
 
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, IbhRouteMatters keep,
                                gconstpointer of, GArray *parts, GError **error)
 {
-    const gboolean one_by_one = ifindexes->len <= NICS_ASKED && netlink->strict;
+    const gboolean one_by_one = netlink->strict;
     IbhRouteFilter filter = {.family = family, .table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = keep, .of = of};
     g_autoptr(GArray) whole = IBH_NEW_ARRAY(IbhRoute);
 

@@ -126,51 +126,19 @@ static gboolean on_rule(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-#define RULE_TRIES 3
-
-static gboolean have_equal_rules(const GArray *a, const GArray *b)
-{
-    for (guint i = 0; a->len == b->len && i < a->len; i++) {
-        if (ibh_rule_compare(&g_array_index(a, IbhRule, i), &g_array_index(b, IbhRule, i)) != 0)
-            return FALSE;
-    }
-    return a->len == b->len;
-}
-
-static gboolean has_equal_rule(const GArray *rules, const IbhRule *rule)
-{
-    IBH_EACH (const IbhRule, other, rules) {
-        if (ibh_rule_compare(other, rule) == 0)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* Reads the rules of all families at once: asked for the rules of one family, a kernel without that family refuses.
- *
- * The kernel continues a dump of rules at a position, and does not flag changes. If another program adds or deletes a
- * rule between two datagrams, the dump repeats or skips a rule. So repeat a dump of several datagrams until two dumps
- * are equal. If the rules keep changing, a rule that came twice counts once: otherwise we would take the repeat for a
- * second rule, and delete the only one. */
+/* Reads the rules of all families at once: asked for the rules of one family, a kernel without that family refuses. */
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error)
 {
     static const int families[] = {AF_INET, AF_INET6};
     const struct fib_rule_hdr fixed = {.family = AF_UNSPEC};
     g_autoptr(GArray) found = IBH_NEW_ARRAY(IbhRule);
-    gboolean is_stable = FALSE;
 
-    for (int attempt = 0; !is_stable && attempt < RULE_TRIES; attempt++) {
-        g_autoptr(GArray) before = found;
-
-        found = IBH_NEW_ARRAY(IbhRule);
-        if (!ibh_netlink_dump(netlink, ibh_message_new(RTM_GETRULE, NLM_F_DUMP, &fixed, sizeof fixed), on_rule, found,
-                              found, "the routing rules", error))
-            return FALSE;
-        is_stable = netlink->datagrams < 2 || have_equal_rules(before, found);
-    }
+    if (!ibh_netlink_dump(netlink, ibh_message_new(RTM_GETRULE, NLM_F_DUMP, &fixed, sizeof fixed), on_rule, found,
+                          found, (GCompareFunc)ibh_rule_compare, "the routing rules", error))
+        return FALSE;
     IBH_EACH_ROW (const int, family, families) {
         IBH_EACH (const IbhRule, rule, found) {
-            if (rule->family == *family && (is_stable || !has_equal_rule(rules, rule)))
+            if (rule->family == *family)
                 g_array_append_vals(rules, rule, 1);
         }
     }

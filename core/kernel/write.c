@@ -142,8 +142,8 @@ gboolean ibh_netlink_change_neighbour(IbhNetlink *netlink, gboolean add, int ifi
                                 .ndm_ifindex = ifindex,
                                 .ndm_state = NUD_PERMANENT,
                                 .ndm_flags = add ? NTF_USE : 0};
-    Change change = {
-        .message = ibh_message_new(add ? RTM_NEWNEIGH : RTM_DELNEIGH, add ? NLM_F_CREATE : 0, &fixed, sizeof fixed)};
+    Change change = {.message = ibh_message_new(add ? RTM_NEWNEIGH : RTM_DELNEIGH, add ? NLM_F_CREATE | NLM_F_EXCL : 0,
+                                                &fixed, sizeof fixed)};
 
     put_ip_attribute(&change, NDA_DST, ip);
     return send_change(netlink, &change, add ? 0 : ENOENT, error);
@@ -174,7 +174,7 @@ gboolean ibh_netlink_execute(IbhNetlink *netlink, const IbhOp *op, GError **erro
         return flush_neighbours(netlink, op->ifindex, error);
     case IBH_OP_ANNOUNCE:
         /* Makes the kernel send an ARP request at once: "who has ADDR, tell ADDR". No host answers; delete the entry
-         * before the kernel asks again. */
+         * before the kernel asks again. Fails if an administrator has an entry for the address. */
         return ibh_netlink_change_neighbour(netlink, TRUE, op->ifindex, &op->ip, error) &&
                ibh_netlink_change_neighbour(netlink, FALSE, op->ifindex, &op->ip, error);
     case IBH_OP_ROUTE_ADD:

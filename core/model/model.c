@@ -59,7 +59,7 @@ gboolean ibh_iface_name_has_sysctls(const char *name)
 
 gboolean ibh_link_is_of_the_host(const IbhLink *link)
 {
-    return (link->flags & IFF_LOOPBACK) || g_str_equal(link->kind, "dummy");
+    return (link->flags & (IFF_LOOPBACK | IFF_POINTOPOINT)) || g_str_equal(link->kind, "dummy");
 }
 
 /* An address may be a multicast group: with "autojoin", the kernel joins the group. */

@@ -120,7 +120,7 @@ typedef struct {
 void ibh_link_name_hardware(const IbhLink *link, char text[IBH_HARDWARE_LEN]);
 gboolean ibh_link_has_hardware(const IbhLink *link, const char *hardware); /* FALSE for "-" */
 
-gboolean ibh_link_is_of_the_host(const IbhLink *link); /* lo or dummy: the addresses are on no wire */
+gboolean ibh_link_is_of_the_host(const IbhLink *link); /* lo, a dummy or a tunnel: the addresses are on no wire */
 
 typedef struct {
     int ifindex;

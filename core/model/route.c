@@ -126,7 +126,7 @@ int ibh_route_compare(const IbhRoute *a, const IbhRoute *b)
 gboolean ibh_route_is_ours(const IbhRoute *route)
 {
     return route->metric == IBH_MARK && route->protocol == RTPROT_KERNEL && route->type == RTN_UNICAST &&
-           !route->special;
+           !route->special && !route->object;
 }
 
 gboolean ibh_route_is_spread(const IbhRoute *route)

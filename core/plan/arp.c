@@ -31,9 +31,10 @@ static gboolean is_served_by_a_rail(const IbhRails *rails, const IbhAddress *add
 }
 
 /* TRUE if other addresses of this host are reachable only because the rail answers ARP for them. Such addresses are in
- * a subnet of the rail, and belong to a local prefix (AnyIP), to lo, a dummy or a bridge, or to a NIC without our rules
- * whose strict rp_filter drops even the ARP request. FALSE if the administrator's arp_ignore refuses such answers
- * anyway: then arp_filter would gain nothing and, until the rules are in place, silence the rail's own address, too. */
+ * a subnet of the rail, and belong to a local prefix (AnyIP), to lo, a dummy, a tunnel or a bridge, or to a NIC without
+ * our rules whose strict rp_filter drops even the ARP request. FALSE if the administrator's arp_ignore refuses such
+ * answers anyway: then arp_filter would gain nothing and, until the rules are in place, silence the rail's own address,
+ * too. */
 static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
 {
     const gboolean all_rails_change = !rails->only || rails->undo;

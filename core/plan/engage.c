@@ -49,12 +49,14 @@ static gint compare_ranks(gconstpointer left, gconstpointer right)
 /* ---- shared subnets ---- */
 
 /* TRUE if the subnet of this address makes its NIC a rail when another candidate shares it; with `advertised`, also
- * TRUE if a router on the wire made the address. A link-local IPv4 address counts only if the NIC has no other IPv4
- * address: two ports with only such addresses are a small cluster, but beside other addresses, 169.254/16 is where a
- * cloud has its metadata service, reached through one NIC. */
+ * TRUE if a router on the wire made the address. A prefix length of 0 is a mistake: every NIC would share the subnet. A
+ * link-local IPv4 address counts only if the NIC has no other IPv4 address: two ports with only such addresses are a
+ * small cluster, but beside other addresses, 169.254/16 is where a cloud has its metadata service, reached through one
+ * NIC. */
 static gboolean can_be_shared(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, gboolean advertised)
 {
-    if (!ibh_address_counts(address) || address->subnet.length == ibh_ip_bits(&address->local) ||
+    if (!ibh_address_counts(address) || !address->subnet.length ||
+        address->subnet.length == ibh_ip_bits(&address->local) ||
         (ibh_rails_is_advertised(rails, address) && !advertised))
         return FALSE;
     if (!ibh_ip_is_link_local(&address->subnet.ip))

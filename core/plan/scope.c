@@ -28,11 +28,24 @@ void ibh_scope_clear(IbhScope *scope)
     g_ptr_array_unref(scope->addresses);
 }
 
+/* TRUE if a next hop has no gateway. A route whose nexthop object has not been read yet has no next hops, and counts.
+ */
+static gboolean is_on_link(const IbhRoute *route)
+{
+    if (!route->hops)
+        return route->gateway.family == AF_UNSPEC;
+    IBH_EACH_HOP (hop, route) {
+        if (hop->gateway.family == AF_UNSPEC)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 gboolean ibh_scope_needs_route(gconstpointer data, const IbhRoute *route)
 {
     const IbhScope *scope = data;
 
-    if (route->gateway.family == AF_UNSPEC || !route->dst.length)
+    if (is_on_link(route) || !route->dst.length)
         return TRUE;
     IBH_EACH_POINTER (const IbhAddress, address, scope->addresses) {
         if (ibh_address_counts(address) && ibh_prefix_equal(&address->subnet, &route->dst))

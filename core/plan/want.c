@@ -46,7 +46,8 @@ static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gb
         const IbhAddress *address = g_ptr_array_index(nic->served, at);
         IbhRoute route = ibh_route_of_ours(nic->table, &address->subnet, nic->link->ifindex);
 
-        if (route.family != family || (family == AF_INET && address->secondary) || ibh_address_is_host(address))
+        if (route.family != family || (family == AF_INET && address->secondary) || ibh_address_is_host(address) ||
+            !route.dst.length)
             continue;
         if (routes->len >= most || ibh_rails_is_advertised(rails, address) != advertised ||
             ibh_routes_have_prefix(routes, &route.dst))

@@ -142,7 +142,7 @@ void ibh_prober_read_local(IbhProber *prober, gboolean after)
             *ibh_probe_fact(reader.probe, 0, fact) += reader.sign * sum_counters(text, row->key);
     }
     (void)ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETQDISC, NLM_F_DUMP, &qdiscs, sizeof qdiscs), on_qdisc,
-                           &reader, none, "the queues", NULL);
+                           &reader, none, NULL, "the queues", NULL);
     if (!after)
         return;
     IBH_EACH_RAIL (nic, prober->probe) {
@@ -152,9 +152,9 @@ void ibh_prober_read_local(IbhProber *prober, gboolean after)
         *ibh_probe_fact(reader.probe, ifindex, IBH_FACT_TCX_OUT) = count_tcx(ifindex, TCX_EGRESS);
     }
     (void)ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETLINK, NLM_F_DUMP, &links, sizeof links), on_link,
-                           &reader, none, "the links", NULL);
+                           &reader, none, NULL, "the links", NULL);
     (void)ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETNEIGH, NLM_F_DUMP, &forwarding, sizeof forwarding),
-                           on_forwarding, &reader, none, "the forwarding tables", NULL);
+                           on_forwarding, &reader, none, NULL, "the forwarding tables", NULL);
 }
 
 /* ---- the limits of neighbour tables ---- */
@@ -186,5 +186,5 @@ gboolean ibh_prober_read_tables(IbhProber *prober, IbhNeighbourTable ret_tables[
 
     ret_tables[0] = ret_tables[1] = (IbhNeighbourTable){0};
     return ibh_netlink_dump(prober->netlink, ibh_message_new(RTM_GETNEIGHTBL, NLM_F_DUMP, &tables, sizeof tables),
-                            on_neighbour_table, ret_tables, none, "the neighbour tables", error);
+                            on_neighbour_table, ret_tables, none, NULL, "the neighbour tables", error);
 }

@@ -15,12 +15,12 @@ static void make_peers_switch(IbhRun *run, const IbhOp *op)
 {
     const IbhLink *link = ibh_snapshot_link(run->snapshot, op->ifindex);
     g_autoptr(GError) error = NULL;
-    gboolean done;
+    gboolean done = (op->type == IBH_OP_NEIGH_DEL || op->by_kernel) && ibh_netlink_execute(run->netlink, op, &error);
 
-    if (op->type == IBH_OP_NEIGH_DEL || op->by_kernel)
-        done = ibh_netlink_execute(run->netlink, op, &error);
-    else
+    if (!done && op->type == IBH_OP_ANNOUNCE) {
+        g_clear_error(&error);
         done = ibh_announce(&run->packet_socket, link, &op->ip, &error);
+    }
     run->announced |= op->type == IBH_OP_ANNOUNCE;
     if (!done) {
         g_autofree char *command = ibh_op_command(op);
