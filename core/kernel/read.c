@@ -80,7 +80,8 @@ gboolean ibh_route_read(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret
         route.metrics_size = (guint)nla_len(attributes[RTA_METRICS]);
         route.metrics = ibh_pool_keep(pool, nla_data(attributes[RTA_METRICS]), route.metrics_size);
     }
-    /* IPv6 reports a throw route with lo as its device. The device of a broadcast matters to sockets bound to a NIC. */
+    /* Only unicast and broadcast routes keep their device. The kernel reports lo as the device of an IPv6 throw route.
+     * A socket that is bound to a NIC finds a broadcast route only if the route has this NIC. */
     if (route.type != RTN_UNICAST && route.type != RTN_BROADCAST) {
         route.ifindex = 0;
         route.nexthops = 0;
