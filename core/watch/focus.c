@@ -45,6 +45,8 @@ void ibh_focus_find(IbhFocus *focus, const IbhRails *rails)
     }
     IBH_EACH (const IbhRoute, route, rails->snapshot->main_by_nic)
         focus->objects |= route->object != 0;
+    IBH_EACH (const IbhRoute, route, rails->snapshot->main_to_subnets)
+        focus->objects |= route->object != 0;
 }
 
 void ibh_focus_clear(IbhFocus *focus)
