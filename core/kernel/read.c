@@ -10,15 +10,15 @@
 #define NICS_ASKED 4
 
 /* RTA_VIA is a gateway of the other family: BGP unnumbered has IPv6 gateways for IPv4 prefixes. */
-static IbhIp get_gateway(struct nlattr *plain, struct nlattr *attribute, int family)
+static IbhIp get_gateway(struct nlattr *gateway, struct nlattr *via, int family)
 {
-    const struct rtvia *via = attribute ? nla_data(attribute) : NULL;
+    const struct rtvia *other = via ? nla_data(via) : NULL;
 
-    if (!via)
-        return get_ip(plain, family);
-    if ((gsize)nla_len(attribute) < sizeof *via + 16 || via->rtvia_family != AF_INET6)
+    if (!other)
+        return get_ip(gateway, family);
+    if ((gsize)nla_len(via) < sizeof *other + 16 || other->rtvia_family != AF_INET6)
         return (IbhIp){.family = AF_UNSPEC};
-    return ibh_ip_from_bytes(AF_INET6, via->rtvia_addr);
+    return ibh_ip_from_bytes(AF_INET6, other->rtvia_addr);
 }
 
 static void get_hops(struct nlattr *multipath, GHashTable *pool, IbhRoute *route)
