@@ -23,9 +23,7 @@ static const IbhLink *find_before(const IbhTrial *trial, const IbhLink *link)
 }
 
 /* Returns the NIC as it was when the trial began; NULL if this netdev did not exist then, or if the trial does not
- * decide about the NIC, or no longer does.
- * --apply ends the NIC's hold. The first attempt to go back holds the NIC again if it was held before, and keeps it
- * otherwise. If the NIC is in any other state, --undo or --apply has decided about it later. */
+ * decide about the NIC, or no longer does, because a later --undo or --apply has decided about the NIC. */
 static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *now, const IbhLink *link)
 {
     const IbhLink *then = find_before(trial, link);
@@ -33,10 +31,13 @@ static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *
 
     if (!then || (trial->only && !g_strv_contains(trial->only, then->name)))
         return NULL;
-    if (is_held ? trial->tried && ibh_names_have(trial->then->state->holds, then->name)
-                : !trial->tried || ibh_names_have(now->state->kept, link->name))
-        return then;
-    return NULL;
+    /* --apply ended the NIC's hold, so a hold before the first attempt to go back is a later one. */
+    if (!trial->tried)
+        return is_held ? NULL : then;
+    /* The first attempt held the NIC again if it was held before the trial, and kept it otherwise. */
+    if (is_held)
+        return ibh_names_have(trial->then->state->holds, then->name) ? then : NULL;
+    return ibh_names_have(now->state->kept, link->name) ? then : NULL;
 }
 
 /* ---- what stood before ---- */
@@ -126,16 +127,17 @@ static void want_what_was(const IbhTrial *trial, IbhWanted *wanted)
     const IbhRails *rails = wanted->rails;
 
     IBH_EACH (const IbhRule, rule, trial->then->rules) {
-        if (ibh_rule_is_ours(rule) &&
-            (ibh_rule_is_spread(rule) ? wanted->spread
-                                      : decides_about(wanted, ibh_rails_holder(rails, &rule->from.ip))))
+        const gboolean decides =
+            ibh_rule_is_spread(rule) ? wanted->spread : decides_about(wanted, ibh_rails_holder(rails, &rule->from.ip));
+
+        if (ibh_rule_is_ours(rule) && decides)
             g_array_append_vals(wanted->rules, rule, 1);
     }
     IBH_EACH (const IbhRoute, route, trial->then->routes) {
-        if (ibh_route_is_ours(route) &&
-            (ibh_route_is_spread(route) ? wanted->spread
-                                        : decides_about(wanted, ibh_rails_nic(rails, route->ifindex))) &&
-            is_possible(trial, wanted, route))
+        const gboolean decides =
+            ibh_route_is_spread(route) ? wanted->spread : decides_about(wanted, ibh_rails_nic(rails, route->ifindex));
+
+        if (ibh_route_is_ours(route) && decides && is_possible(trial, wanted, route))
             g_array_append_vals(wanted->routes, route, 1);
     }
 }

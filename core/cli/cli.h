@@ -11,7 +11,7 @@ typedef struct {
     IbhStyle style;     /* options set `verbose` and `quiet`; main_io.c sets the other members */
     char **ifaces;      /* NULL for all */
     const char *config; /* NULL for the system's */
-    const char *render; /* the format of --render, which ibh_render_knows() */
+    const char *render; /* for --render: a format that ibh_render_knows() accepts */
     const char *sysfs;
     gboolean json;
     gboolean prometheus;

@@ -28,11 +28,13 @@ static int write_report(Command *command, IbhReport *report)
 {
     const IbhOptions *options = command->options;
     IbhWriter *writer = options->json ? ibh_report_json : options->prometheus ? ibh_report_prometheus : ibh_report_text;
+    /* A quiet change needs no text. */
+    const gboolean only_status = command->run.writes && options->style.quiet && writer == ibh_report_text;
     g_autofree char *text = NULL;
 
     report->action = options->action;
     report->rails = command->run.rails;
-    if (!command->run.writes || !options->style.quiet || writer != ibh_report_text) { /* else the status is enough */
+    if (!only_status) {
         text = ibh_report(report, writer, &options->style);
         g_string_append(command->out, text);
     }
@@ -132,8 +134,8 @@ static int do_check(Command *command, GError **error)
     g_autoptr(GPtrArray) findings = ibh_findings_new();
     guint wanted;
 
-    /* Judge by the configuration in force: files that were not applied yet cannot be why a packet goes astray. They
-     * have been parsed without errors at this point. */
+    /* Judge by the configuration in force: files that were not applied yet cannot be why a packet goes astray. The
+     * caller has already looked and decided with the files, which have no errors. */
     if (in_force) {
         ibh_config_free(run->config);
         run->config = in_force;

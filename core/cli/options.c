@@ -182,7 +182,7 @@ static char *refuse_word(const char *word, const IbhOptions *options)
 }
 
 /* Takes "--name value", "--name=value", "-jv", "-iib0" or "-i ib0". The value is the rest of the word, or the next
- * word. `used` has a bit for each row of the table. */
+ * word; then moves `word` on to the value. Notes the options in `used`, which has a bit for each row of the table. */
 static char *take_options(char ***word, IbhOptions *options, guint *used)
 {
     char *text = **word, *next = (*word)[1], *equals = strchr(text, '='), *problem = NULL;
@@ -190,9 +190,14 @@ static char *take_options(char ***word, IbhOptions *options, guint *used)
 
     for (char *letter = text + 1; !problem; letter++) {
         const char one[] = {'-', *letter, '\0'}, *name = is_long ? text : one;
-        char *rest = !is_long && *letter && letter[1] ? letter + 1 : is_long && equals ? equals + 1 : NULL;
-        const Option *option = find_option(name, rest ? rest : next);
+        char *rest = NULL; /* what follows the option in its word */
+        const Option *option;
 
+        if (is_long && equals)
+            rest = equals + 1;
+        else if (!is_long && letter[0] && letter[1])
+            rest = letter + 1;
+        option = find_option(name, rest ? rest : next);
         if (!option) /* a letter without its value, or an unknown option */
             return refuse_option(find_option(name, "") ? name : text);
         if (is_long && rest && !option->value)

@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The process pauses between its attempts. If a trial still waits this long after its time is over, the process was
- * killed, or its attempts fail: a new --apply no longer joins the trial. */
-#define PAUSE 5 /* seconds */
-#define LONG_PAUSE 60
-#define TRIES 720 /* for an hour, because the host may be cut off */
+/* The process pauses for PAUSE seconds between its attempts. If a trial still waits PAUSE seconds after its time is
+ * over, the process was killed, or its attempts fail: a new --apply no longer joins the trial. */
+#define PAUSE 5
+#define LONG_PAUSE 60 /* seconds; the longest pause if another --apply has given the trial more time */
+#define TRIES 720     /* for an hour, because the host may be cut off */
 
 static guint seconds_left(const IbhToken *token)
 {

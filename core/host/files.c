@@ -19,7 +19,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DIR, closedir)
 
 /* Returns the sorted paths of the file `only`, or of all *.conf if `only` is NULL, in a directory. Fails if other users
  * could write in the directory. A missing directory has no files, but a dangling link is an error: it would hide
- * settings. If the directory is there, `ret_public` (or NULL) is the result of ibh_file_is_public(). */
+ * settings. If the directory exists, `ret_public`, unless NULL, gets the result of ibh_file_is_public(). */
 static GPtrArray *list_trusted(const char *path, const char *only, gboolean *ret_public, GError **error)
 {
     g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
@@ -137,13 +137,16 @@ IbhConfig *ibh_config_load(const char *named, GError **error)
     g_autoptr(IbhConfig) config = ibh_config_new();
     const char *path = named ? named : IBH_ROOT IBH_CONFIG_DIR;
     g_autofree char *fragments = g_strconcat(path, "/conf.d", NULL);
-    gboolean all = !named || g_file_test(path, G_FILE_TEST_IS_DIR);
+    gboolean is_directory = !named || g_file_test(path, G_FILE_TEST_IS_DIR), is_loaded;
     g_autoptr(GError) local = NULL;
 
     /* Later files win. A directory may have none of these files, but a file that was named must exist. */
-    if (all ? add_files(config, path, "ib-hook.conf", named != NULL, &local) &&
-                  add_files(config, fragments, NULL, named != NULL, &local)
-            : add_file(config, path, &local))
+    if (is_directory)
+        is_loaded = add_files(config, path, "ib-hook.conf", named != NULL, &local) &&
+                    add_files(config, fragments, NULL, named != NULL, &local);
+    else
+        is_loaded = add_file(config, path, &local);
+    if (is_loaded)
         return g_steal_pointer(&config);
     /* For the caller, every error means that the configuration cannot be used. */
     g_assert(local != NULL);

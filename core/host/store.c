@@ -191,9 +191,9 @@ static void remove_files(const char *key)
     }
 }
 
-/* The kernel does not report the end of a namespace, and we cannot list the namespaces that exist. But the kernel gives
- * the number of a namespace to a later namespace. So store a link from our number to our files. If the link leads to
- * other files, their namespace has gone: remove those files. */
+/* The kernel does not report the end of a namespace, and we cannot list the namespaces that exist. But when a
+ * namespace has gone, the kernel may give its number to a new namespace. So store a link from our number to our files.
+ * If the link leads to other files, their namespace has gone: remove those files. */
 static void take_number(const IbhStore *store)
 {
     const guint64 number = ibh_netns_number("self");
@@ -269,8 +269,7 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
 
 /* ---- the state ---- */
 
-/* A file that cannot be trusted counts as missing. Fail if the file cannot be read now, or by this user: the state must
- * not be taken for empty. */
+/* Fails if the file cannot be read now, or by this user, because the state must not be taken for empty. */
 IbhState *ibh_store_load(IbhStore *store, GError **error)
 {
     g_autoptr(GError) local = NULL;

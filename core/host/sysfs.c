@@ -4,8 +4,9 @@
 #include <linux/if_arp.h>
 #include <string.h>
 
-/* A GID table starts with the default GIDs of the port's netdev, or of the bond above that netdev. Later entries (rxe
- * has 1,024) repeat these netdevs and list VLANs, which we find through their parents. */
+/* How many entries of a GID table we read. The table starts with the default GIDs of the port's netdev, or of the bond
+ * above that netdev. Later entries (rxe has 1,024) repeat these netdevs and list VLANs, which we find through their
+ * parents. */
 #define N_NDEVS 8
 
 typedef struct {

@@ -186,7 +186,7 @@ gboolean ibh_file_write(const char *path, const char *text, mode_t mode, GError 
     fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0)
         return ibh_file_cannot("write", beside, error);
-    errno = ENOSPC; /* if write() returns 0; after a short write, the next one reports the error */
+    errno = ENOSPC; /* the error if write() returns 0; after a short write, the next write() sets its own error */
     while (*rest && (count = write(fd, rest, strlen(rest))) > 0)
         rest += count;
     written = !*rest && fsync(fd) == 0; /* without fsync(), the rename may reach the disk before the text */
@@ -280,7 +280,8 @@ static int look_below(const IbhTreeRoot *from, const char *path, int flags)
     if (place && from->path && find_below(place, from->path) && (from->trusted || ibh_file_is_public(fd)))
         return fd;
     close(fd);
-    errno = place && from->path ? EXDEV : ENOMEM; /* ENOMEM is not "absent": we cannot tell now */
+    /* Callers take EXDEV for "absent". If a path is unknown, we cannot tell: ENOMEM says that the file may exist. */
+    errno = place && from->path ? EXDEV : ENOMEM;
     return -1;
 }
 

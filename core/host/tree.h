@@ -46,8 +46,9 @@ typedef struct {
  * "run/" and so on are beside that directory. A link that leads out of the copy counts as absent, as does a file that
  * not all users may read, unless `trusted`. */
 typedef struct {
-    char *sys;            /* the directory from --sysfs */
-    gboolean complete;    /* /sys itself: missing files do not exist, and links come from the kernel and root */
+    char *sys;         /* the directory from --sysfs */
+    gboolean complete; /* TRUE for /sys itself: a device whose file is missing does not exist (a copy may lack files),
+                          and only the kernel and root make links */
     IbhTreeRoot roots[2]; /* of a copy: the parent of sys, then sys */
     int problem;          /* the errno of a file that may exist but could not be read; 0 if there is none */
 } IbhTree;

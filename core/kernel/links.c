@@ -16,6 +16,8 @@
 
 /* ---- links ---- */
 
+/* Returns the sysctl with this index in IFLA_INET_CONF or IFLA_INET6_CONF, where the first index is 1; 0 if the kernel
+ * did not send the sysctl. */
 static gint32 get_conf(struct nlattr *conf, int index)
 {
     gint32 value = 0;
@@ -44,7 +46,7 @@ static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
     link->proxy_arp = get_conf(conf, IPV4_DEVCONF_PROXY_ARP) != 0;
     link->forwarding = get_conf(conf, IPV4_DEVCONF_FORWARDING) != 0;
     conf = find_in(find_in(af_spec, AF_INET6), IFLA_INET6_CONF);
-    link->mtu6 = get_conf(conf, DEVCONF_MTU6 + 1); /* the IPv6 indices start at 0 */
+    link->mtu6 = get_conf(conf, DEVCONF_MTU6 + 1); /* DEVCONF_* of IPv6 start at 0 */
     link->keeps_mtu6 = conf && !get_conf(conf, DEVCONF_ACCEPT_RA_MTU + 1);
     link->ignores_linkdown6 = get_conf(conf, DEVCONF_IGNORE_ROUTES_WITH_LINKDOWN + 1) != 0;
     link->forwarding6 = get_conf(conf, DEVCONF_FORWARDING + 1) != 0;

@@ -53,11 +53,11 @@ static gboolean connect_socket(IbhNetlink *netlink, GError **error)
     result = nl_connect(netlink->socket, NETLINK_ROUTE);
     if (result < 0)
         return set_nl_error(error, "cannot open a socket", result);
-    nl_socket_disable_auto_ack(netlink->socket); /* a look-up has one answer; changes set NLM_F_ACK */
+    nl_socket_disable_auto_ack(netlink->socket); /* only changes need an acknowledgement: they set NLM_F_ACK */
     fd = nl_socket_get_fd(netlink->socket);
     /* The kernel answers before sendmsg() returns, so an answer that is missing then will never come. */
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    /* Old kernels lack both options. Without the first, dumps come unfiltered, and the readers filter them. */
+    /* A kernel before 4.20 lacks the first option: it sends unfiltered dumps, and the readers filter them. */
     netlink->strict = setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on) == 0;
     (void)setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on);
     return TRUE;

@@ -6,15 +6,15 @@
 #include <linux/rtnetlink.h>
 
 /* RTA_VIA is a gateway of the other family: BGP unnumbered has IPv6 gateways for IPv4 prefixes. */
-static IbhIp get_gateway(struct nlattr *plain, struct nlattr *attribute, int family)
+static IbhIp get_gateway(struct nlattr *gateway, struct nlattr *via, int family)
 {
-    const struct rtvia *via = attribute ? nla_data(attribute) : NULL;
+    const struct rtvia *other = via ? nla_data(via) : NULL;
 
-    if (!via)
-        return get_ip(plain, family);
-    if ((gsize)nla_len(attribute) < sizeof *via + 16 || via->rtvia_family != AF_INET6)
+    if (!other)
+        return get_ip(gateway, family);
+    if ((gsize)nla_len(via) < sizeof *other + 16 || other->rtvia_family != AF_INET6)
         return (IbhIp){.family = AF_UNSPEC};
-    return ibh_ip_from_bytes(AF_INET6, via->rtvia_addr);
+    return ibh_ip_from_bytes(AF_INET6, other->rtvia_addr);
 }
 
 static void get_hops(struct nlattr *multipath, GHashTable *pool, IbhRoute *route)
@@ -76,7 +76,8 @@ gboolean ibh_route_read(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret
         route.metrics_size = (guint)nla_len(attributes[RTA_METRICS]);
         route.metrics = ibh_pool_keep(pool, nla_data(attributes[RTA_METRICS]), route.metrics_size);
     }
-    /* IPv6 reports a throw route with lo as its device. The device of a broadcast matters to sockets bound to a NIC. */
+    /* Only unicast and broadcast routes keep their device. The kernel reports lo as the device of an IPv6 throw route.
+     * A socket that is bound to a NIC finds a broadcast route only if the route has this NIC. */
     if (route.type != RTN_UNICAST && route.type != RTN_BROADCAST) {
         route.ifindex = 0;
         route.nexthops = 0;

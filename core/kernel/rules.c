@@ -77,7 +77,7 @@ static void get_attribute(struct nlattr *attribute, const struct fib_rule_hdr *i
         if (!rule->by.dscp_mask)
             rule->by.dscp_mask = IBH_DSCP_ALL;
         break;
-    case RULE_SPORT_MASK: /* kernels that know masks send a mask with each port, but not with a range */
+    case RULE_SPORT_MASK: /* the kernel sends 0xffff with a single port; we do not model other masks */
     case RULE_DPORT_MASK:
         rule->selectors |=
             nla_len(attribute) >= 2 && nla_get_u16(attribute) == G_MAXUINT16 ? IBH_SELECT_PORT : IBH_SELECT_OTHER;
@@ -106,7 +106,7 @@ IbhRule ibh_rule_of(struct nlmsghdr *header)
         .by = {.tos = info->tos},
     };
 
-    /* nla_ok() and nla_next() inline: a host may have thousands of rules */
+    /* The loop does what nla_ok() and nla_next() do, but without calls: a host may have thousands of rules. */
     while (left >= (int)sizeof *attribute && attribute->nla_len >= sizeof *attribute && attribute->nla_len <= left) {
         get_attribute(attribute, info, &rule);
         left -= NLA_ALIGN(attribute->nla_len);
@@ -126,7 +126,7 @@ static gboolean on_rule(struct nlmsghdr *header, gpointer data)
     return TRUE;
 }
 
-/* Reads the rules of all families at once: asked for the rules of one family, a kernel without that family refuses. */
+/* Asks for the rules of all families at once, because a kernel without IPv6 refuses a dump of the IPv6 rules. */
 gboolean ibh_netlink_read_rules(IbhNetlink *netlink, GArray *rules, GError **error)
 {
     static const int families[] = {AF_INET, AF_INET6};

@@ -132,7 +132,7 @@ static void update_known(const IbhRun *run, GArray *known, gboolean refused)
     g_auto(IbhTree) tree = ibh_tree_of(run->sysfs);
 
     IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
-        /* --apply --iface NAME: the rail needs the addresses that it has now, and no others. */
+        /* With --apply --iface NAME, the addresses that the rail has now are all that it needs. */
         const gboolean all = run->only && g_strv_contains(run->only, nic->link->name);
         IbhKnownRail now;
 

@@ -23,8 +23,8 @@ GPtrArray *ibh_run_decide(IbhRun *run, GError **error)
 
     g_clear_pointer(&run->rails, ibh_rails_free);
     run->rails = ibh_rails_find(run->config, run->snapshot, &request, run->undo ? &problem : error);
-    if (problem) { /* two NICs have the same table=; --undo works nevertheless: the default configuration sets no table=
-                    */
+    /* If two NICs have the same table=, --undo works nevertheless, because the default configuration sets no table=. */
+    if (problem) {
         ibh_run_forget_config(run, problem);
         request.blind = TRUE;
         run->rails = ibh_rails_find(run->config, run->snapshot, &request, error);

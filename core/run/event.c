@@ -7,7 +7,7 @@
 #define LOCK_SECONDS 8 /* the caller waits for us */
 
 /* Returns FALSE if something failed. `out` gets the lines for the journal. `ret_changed` is TRUE if the run got as far
- * as the change, `ret_may_be_confined` if a security module may be the reason for what failed. */
+ * as the change. `ret_may_be_confined` is TRUE if the run warned or has no candidate: a security module may be why. */
 static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings, gboolean *ret_changed,
                          gboolean *ret_may_be_confined)
 {

@@ -46,7 +46,7 @@ gboolean ibh_events_open(IbhEvents *events, GError **error)
     const guint32 groups = GROUP(RTNLGRP_LINK) | GROUP(RTNLGRP_IPV4_IFADDR) | GROUP(RTNLGRP_IPV6_IFADDR) |
                            GROUP(RTNLGRP_IPV4_ROUTE) | GROUP(RTNLGRP_IPV6_ROUTE) | GROUP(RTNLGRP_IPV4_RULE) |
                            GROUP(RTNLGRP_IPV6_RULE) | GROUP(RTNLGRP_IPV4_NETCONF) | GROUP(RTNLGRP_IPV6_NETCONF);
-    const int nexthops = RTNLGRP_NEXTHOP; /* a socket address has no bit for this group */
+    const int nexthops = RTNLGRP_NEXTHOP; /* the 32nd group: in GROUP(), C does not define the shift by 32 */
 
     *events = (IbhEvents){.netlink = open_socket(NETLINK_ROUTE, groups),
                           .uevents = -1,
@@ -57,7 +57,7 @@ gboolean ibh_events_open(IbhEvents *events, GError **error)
                     "--watch cannot subscribe to the kernel's events: %s", ibh_errno_text(errno));
         return FALSE;
     }
-    /* This fails before Linux 5.3, which introduced nexthop objects. */
+    /* Ignore a failure: Linux before 5.3 has no nexthop objects, and so no reports about them. */
     (void)setsockopt(events->netlink, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &nexthops, sizeof nexthops);
     events->uevents = open_socket(NETLINK_KOBJECT_UEVENT, 1);
     return TRUE;

@@ -35,12 +35,17 @@ void ibh_focus_find(IbhFocus *focus, const IbhRails *rails)
     IBH_EACH (const IbhRoute, route, rails->snapshot->routes) {
         if (!route->object)
             continue;
-        focus->objects |=
-            route->table == IBH_TABLE_MAIN ? !route->dst.length : ibh_numbers_have(focus->tables, (int)route->table);
+        if (route->table != IBH_TABLE_MAIN) {
+            focus->objects |= ibh_numbers_have(focus->tables, (int)route->table);
+            continue;
+        }
+        focus->objects |= !route->dst.length; /* a default route */
         IBH_EACH (const IbhPrefix, subnet, focus->subnets)
-            focus->objects |= route->table == IBH_TABLE_MAIN && ibh_prefix_covers(subnet, &route->dst);
+            focus->objects |= ibh_prefix_covers(subnet, &route->dst);
     }
     IBH_EACH (const IbhRoute, route, rails->snapshot->main_by_nic)
+        focus->objects |= route->object != 0;
+    IBH_EACH (const IbhRoute, route, rails->snapshot->main_to_subnets)
         focus->objects |= route->object != 0;
 }
 
