@@ -62,9 +62,8 @@ static gboolean try_to_go_back(Waiter *waiter, IbhRun *run, GString *said, GErro
     if (ibh_token_read_open(waiter->token, &token) && token.process != waiter->process)
         return TRUE; /* it was confirmed, or another trial has taken its place */
     left = seconds_left(&token);
-    if (left)
-        waiter->seconds = MIN(left, LONG_PAUSE);
     if (!waiter->ends && left) {
+        waiter->seconds = MIN(left, LONG_PAUSE);
         waiter->tries--;
         return FALSE;
     }
@@ -117,9 +116,9 @@ static void wait_for_confirmation(Waiter *waiter)
                       .warnings = warnings,
                       .packet_socket = -1};
 
-        /* On SIGTERM (a service stops, or the machine shuts down), go back at once. */
+        /* From SIGTERM on (a service stops, or the machine shuts down), do not wait for the end of the trial. */
         alarm(waiter->seconds);
-        waiter->ends = sigwait(&signals, &number) == 0 && number == SIGTERM;
+        waiter->ends |= sigwait(&signals, &number) == 0 && number == SIGTERM;
         g_string_truncate(said, 0);
         done = try_to_go_back(waiter, &run, said, &error);
         if (error)
