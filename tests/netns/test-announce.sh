@@ -32,6 +32,14 @@ expect_hook 0 B --apply
 expect_equal "a second --apply changes nothing and announces nothing" "$(mac B 0)" \
     "$(learned_mac A 172.16.34.2 | sort -u)"
 
+# A file of static neighbours for all hosts of a cluster has this host's own addresses, too: what its administrator wrote stays.
+expect_hook 0 B --undo
+ip -n B neigh add 172.16.34.2 lladdr "$(mac B 1)" dev ib1 nud permanent
+wrong_entries
+expect_hook 0 B --apply
+wait_until 1 all_right
+expect_contains "the administrator's entry stays" PERMANENT "$(ip -n B neigh show to 172.16.34.2)"
+
 # --undo gives rp_filter=0 back, which is strict where `all` has 1: not before peers have had 50 ms to use the other NIC.
 new_host C
 for i in 0 1; do add_nic C ib$i $i 172.16.50.$((i + 1))/16; done

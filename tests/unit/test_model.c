@@ -402,6 +402,7 @@ static GArray *route_variants(void)
     ADD_ROUTE(variants, src, ip("172.16.34.2"), TRUE, TRUE);
     ADD_ROUTE(variants, src, (IbhIp){.family = AF_UNSPEC}, TRUE, TRUE);
     ADD_ROUTE(variants, nexthops, 2, TRUE, TRUE);
+    ADD_ROUTE(variants, object, 4, FALSE, TRUE);
     return variants;
 }
 
