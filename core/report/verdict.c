@@ -108,7 +108,8 @@ static void add_right(const IbhReport *report)
         g_autofree char *names = ibh_texts_join(finding->ifaces, ",");
 
         if (ibh_finding_is_down(finding))
-            g_string_append_printf(text, "; %s is %s", names, g_str_equal(finding->code, "nic-gone") ? "away" : "down");
+            g_string_append_printf(text, "; %s is %s", finding->ifaces->len ? names : "another rail",
+                                   g_str_equal(finding->code, "nic-gone") ? "away" : "down");
     }
     if (right)
         ibh_rows_add(report, "ok: %u rail%s%s", right, right == 1 ? "" : "s", text->str);
