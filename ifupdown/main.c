@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* In ifupdown's if-up.d and if-post-down.d (classic, -ng and 2): no arguments, all in the environment. */
+/* ifupdown, ifupdown-ng and ifupdown2 run this program from if-up.d and if-post-down.d. The environment says what
+ * happened. */
 #include "run/run.h"
 
 #include <unistd.h>

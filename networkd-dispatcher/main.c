@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* In networkd-dispatcher's STATE.d: no arguments, all in the environment. */
+/* networkd-dispatcher runs this program from STATE.d (routable.d, off.d, …). The environment says what happened. */
 #include "run/run.h"
 
 #include <unistd.h>

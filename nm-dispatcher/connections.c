@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nm.so: what NetworkManager calls its connections. Nothing else links libnm. core/check/managers_io.c loads nm.so, for
- * --show, --check and --render only.
+ * nm.so asks NetworkManager for the names of its connections, which NICs it really configures, and whether it prunes
+ * foreign routes. Nothing else links libnm. core/check/managers_io.c loads nm.so, for --show, --check and --render
+ * only.
  */
 #define NM_VERSION_MIN_REQUIRED NM_VERSION_1_22
 #define NM_VERSION_MAX_ALLOWED NM_VERSION_1_22
@@ -14,7 +15,9 @@
 /* The default address of the system bus. libnm would take another address from the environment. */
 #define SYSTEM_BUS "unix:path=/run/dbus/system_bus_socket"
 
-#define EXTERNAL 0x80 /* NM_ACTIVATION_STATE_FLAG_EXTERNAL, a name that libnm has had since 1.26 */
+/* NM_ACTIVATION_STATE_FLAG_EXTERNAL, a name that libnm has had since 1.26: another program configures the NIC, and
+ * NetworkManager only watches. */
+#define EXTERNAL 0x80
 
 /* Never freed: calls that are still pending after a timeout have its address. */
 typedef struct {
@@ -33,7 +36,7 @@ static const struct {
     char name[4], text[(sizeof(NOTE) + 3) & ~3U];
 } note __attribute__((used, aligned(4), section(".note.dlopen"))) = {4, sizeof NOTE, 0x407c0c0a, "FDO", NOTE};
 
-static gboolean give_up(gpointer data)
+static gboolean stop_waiting(gpointer data)
 {
     g_main_loop_quit(((Question *)data)->loop);
     return G_SOURCE_REMOVE;
@@ -62,8 +65,8 @@ static void have_bus(GObject *source, GAsyncResult *result, gpointer data)
     g_clear_object(&bus);
 }
 
-/* Returns NULL if the bus cannot be reached, or if there is no answer within this time. The client and pending calls
- * live until the process ends. */
+/* Returns the client; NULL if the bus cannot be reached, or if there is no answer within this time. The client and
+ * pending calls live until the process ends. */
 static NMClient *ask(guint milliseconds)
 {
     Question *question = g_new0(Question, 1);
@@ -72,7 +75,7 @@ static NMClient *ask(guint milliseconds)
     question->context = g_main_context_new();
     question->loop = g_main_loop_new(question->context, FALSE);
     g_main_context_push_thread_default(question->context);
-    g_source_set_callback(timeout, give_up, question, NULL);
+    g_source_set_callback(timeout, stop_waiting, question, NULL);
     g_source_attach(timeout, question->context);
     g_source_unref(timeout);
     g_dbus_connection_new_for_address(
@@ -99,7 +102,8 @@ static NMDevice *find_device(NMClient *client, int ifindex)
     return NULL;
 }
 
-/* Before 1.36, an explicit route-table, even main's, makes NetworkManager prune the device's routes in all tables. */
+/* TRUE before 1.36: then an explicit route-table, even main's, makes NetworkManager prune the device's routes in all
+ * tables. */
 static gboolean prunes_all_tables(NMClient *client)
 {
     const char *version = nm_client_get_version(client);

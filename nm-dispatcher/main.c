@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* In NetworkManager's dispatcher.d and pre-up.d: NAME INTERFACE ACTION. */
+/* NetworkManager runs this program from dispatcher.d and dispatcher.d/pre-up.d, with the arguments INTERFACE ACTION. */
 #include "run/run.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* RHEL's network-scripts call /sbin/ifup-local and ifdown-local INTERFACE. */
+/* RHEL's network-scripts run this program as /sbin/ifup-local INTERFACE and /sbin/ifdown-local INTERFACE. */
 #include "run/run.h"
 
 int main(int argc, char **argv)

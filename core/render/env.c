@@ -13,7 +13,7 @@
 typedef struct {
     const char *iface;
     const IbhPort *port;
-    const IbhGid *gid; /* for RoCE: the GID of an address of the rail */
+    const IbhGid *gid; /* for RoCE: the GID of an address of the rail; NULL for InfiniBand */
 } Rail;
 
 /* ---- which rails ---- */
@@ -42,7 +42,7 @@ static const IbhGid *find_own_gid(const IbhPort *port, const IbhPortNic *nic)
     return best;
 }
 
-/* Returns why jobs cannot use the rail for RDMA. If they can, sets `ret_rail` and returns NULL. */
+/* Returns why jobs cannot use the rail for RDMA. If jobs can use the rail, sets `ret_rail` and returns NULL. */
 static const char *look_at_rail(const IbhFabric *fabric, const char *iface, Rail *ret_rail)
 {
     const IbhPortNic *own = ibh_fabric_nic(fabric, iface);
@@ -131,7 +131,7 @@ static void put_gids(GString *out, const GArray *rails)
 
 /* Writes how NCCL 2.30.7 and later can choose a NIC by subnet; other libraries cannot. This needs at least two RoCE
  * rails, each with an IPv4 address and subnet. NCCL compares all subnets at one prefix length, by default 24. So we
- * write the shortest length of these rails, and write nothing if two subnets are equal at that length. */
+ * write the shortest length among these subnets, and write nothing if two subnets are equal at that length. */
 static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rails)
 {
     g_autoptr(GArray) own = IBH_NEW_ARRAY(IbhPrefix);
@@ -171,7 +171,7 @@ static void put_subnets(GString *out, const IbhFabric *fabric, const GArray *rai
         length);
 }
 
-/* Writes which rails are nearest to the GPU. */
+/* Writes which rails are nearest to the GPU, or that no rail is near, if none is on the GPU's NUMA node. */
 static void put_gpu(GString *out, const IbhFabric *fabric, const GArray *rails, const IbhGpu *gpu)
 {
     g_autoptr(GString) nearest = g_string_new(NULL);

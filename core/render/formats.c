@@ -2,11 +2,11 @@
 /*
  * The formats of --render, except env: the text before each one, and the words of managers' formats.
  *
- * The rules and routes have no marks (metric, suppress_ifgroup): ib-hook would delete what a manager has marked, and
- * few managers can express suppress_ifgroup. So they are foreign to ib-hook. The rules have our priorities, but lead
- * to another table than the NIC's own. If an unmarked rule leads to another table, which routes the NIC's subnet
- * through the NIC, ib-hook leaves the address to the manager. If the rules led to the NIC's own table, both programs
- * would write that table.
+ * The rendered rules and routes have no marks (metric, suppress_ifgroup): ib-hook would delete what a manager has
+ * marked, and few managers can express suppress_ifgroup. So these rules and routes are foreign to ib-hook. The rules
+ * have our priorities, but T' and D' in place of T and D: tables with other numbers, which the rendered routes fill. If
+ * an unmarked rule leads to T', and T' routes the NIC's subnet through the NIC, ib-hook leaves the address to the
+ * manager. If the rules led to T, both programs would write that table.
  *
  * The routes name no source, because packets that match these rules have one. NetworkManager 1.42 adds routes before
  * DHCP has set the address, and then never adds a route whose source is missing.
@@ -23,8 +23,8 @@
 /* ---- tables with other numbers ---- */
 
 /* TRUE if the table cannot be used: its number is below 256, ib-hook or a VRF uses the table, a foreign rule leads to
- * it, or the snapshot has foreign routes of it. In a shared table, each program's routes would also decide about the
- * other's packets. Foreign routes through this NIC alone do not count. */
+ * it, or the snapshot has foreign routes of it that do not lead through this NIC alone. In a shared table, each
+ * program's routes would also decide about the other program's packets. */
 static gboolean is_taken(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     if (table <= IBH_TABLE_LOCAL || table == IBH_TABLE_SPREAD || ibh_rails_nic_by_table(rails, table) ||
@@ -52,8 +52,8 @@ static gboolean are_free(const IbhRails *rails, guint32 distance)
     return TRUE;
 }
 
-/* Returns the distance between the tables of ib-hook and those of the manager: T' = T + distance, D' = T' + 2000. It is
- * the same for all NICs, so that no two NICs get the same table. */
+/* Returns the distance between the tables of ib-hook and the tables of the manager: T' = T + distance, D' = T' + 2000.
+ * The distance is the same for all NICs, so that no two NICs get the same table. */
 static guint32 find_distance(const IbhRails *rails)
 {
     guint32 distance = 1000;
@@ -65,8 +65,8 @@ static guint32 find_distance(const IbhRails *rails)
 
 /* ---- the text before the routes and rules ---- */
 
-/* Returns the rails to write: those that were asked for and whose names can stand in a file. Also writes which are left
- * out, and why; and which are down. */
+/* Returns the rails to write: rails whose names can stand in a file, with --iface only the named rails. Also writes
+ * which candidates (with --iface: which named NICs) are left out, and why; and which rails are down. */
 static GPtrArray *choose(GString *out, const IbhRails *rails)
 {
     GPtrArray *chosen = g_ptr_array_new();
@@ -92,9 +92,9 @@ static GPtrArray *choose(GString *out, const IbhRails *rails)
     return chosen;
 }
 
-/* Writes the sysctls that ib-hook changes; for a rail without arp=keep, also those that have the right value already,
- * unless it is 0. For a candidate that is not a rail, ib-hook changes a sysctl if the NIC must not answer ARP for
- * rails. */
+/* Writes each sysctl for which ib-hook wants another value than the administrator has set. For a rail without arp=keep,
+ * also writes sysctls that the administrator has set as ib-hook wants them, unless the value is 0. For a candidate that
+ * is not a rail, ib-hook wants another value if the NIC must not answer ARP for rails. */
 static void put_sysctls(GString *out, const IbhRails *rails, const IbhNic *nic)
 {
     const gboolean sets = nic->status == IBH_NIC_RAIL && nic->settings.arp != IBH_ARP_KEEP;
@@ -124,7 +124,8 @@ static const char native_why[] =
 typedef enum { WORDS_OF_IP, WORDS_OF_NETWORKD, WORDS_OF_NMCLI, N_WORDS } Words;
 
 /* The templates of a format for a rail. Routes come before rules. Each family has its own part; with `both`, the two
- * families share a part. Text in braces is left out if its value is missing; fill_template() has the values. */
+ * families share a part. Text in braces is left out if its value is missing: "{ via $address}" becomes " via 10.0.0.1"
+ * or nothing. fill_template() has the values. */
 typedef struct {
     const char *name, *why; /* why: the text before all; NULL if env.c writes the format */
     Words words;
@@ -227,6 +228,7 @@ static char *write_metrics(const IbhRoute *route, Words format, GString *lost)
 
         for (guint i = 0; i < G_N_ELEMENTS(metrics); i++)
             name = g_str_equal(metrics[i][WORDS_OF_IP], word[0]) ? metrics[i][format] : name;
+        /* networkd has no word for a lock. */
         if (!name || (locked && format == WORDS_OF_NETWORKD))
             g_string_append_printf(lost, " %s%s", word[0], locked && name ? " lock" : "");
         if (locked)
@@ -272,7 +274,8 @@ typedef struct {
     char *value; /* NULL if there is none; "" for a flag that is set */
 } Value;
 
-/* Fills in "BEFORE$NAMEBEHIND". Returns NULL if NAME has no value. */
+/* Fills in the text between two braces, in which $NAME stands for a value: " via $address" becomes " via 10.0.0.1".
+ * Returns NULL if the value is NULL. */
 static char *expand_name(gconstpointer of, const char *text)
 {
     const char *mark = strchr(text, '$');
@@ -284,7 +287,8 @@ static char *expand_name(gconstpointer of, const char *text)
     return value->value ? g_strdup_printf("%.*s%s%s", (int)(mark - text), text, value->value, mark + 1 + length) : NULL;
 }
 
-/* Returns the number as rt_tables needs it: there, `ip` reads a decimal number as signed. */
+/* Returns the number as rt_tables needs it. In that file, `ip` reads a decimal number as signed, so a large number is
+ * hexadecimal. */
 static char *write_table(guint32 table)
 {
     return g_strdup_printf(table > G_MAXINT32 ? "0x%x" : "%u", table);

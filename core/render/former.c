@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files that were rendered earlier and are in force. New files are about to replace them, so --render writes what the
- * host needs without the old files. Their rules have no mark, and their tables depend on what the host had then. So
- * the form of a rule shows whether it is theirs.
+ * host needs without the old files. The rules of the old files have no mark, and the numbers of their tables depend on
+ * what the host had then. So only the form of a rule shows whether the rule comes from an old file.
  */
 #include "render/render.h"
 
 #include <linux/fib_rules.h>
 
-/* TRUE if all foreign routes of the table lead through the same candidate, or if there are none. */
+/* TRUE if all foreign routes of the table lead through the same candidate, or if the table has no foreign routes. FALSE
+ * if one is a multipath or an error route. */
 static gboolean is_of_one_candidate(const IbhRails *rails, guint32 table)
 {
     const IbhNic *one = NULL;
@@ -25,7 +26,7 @@ static gboolean is_of_one_candidate(const IbhRails *rails, guint32 table)
     return TRUE;
 }
 
-/* TRUE if --render may have written the rule. Its address may be gone since, or be on another candidate. */
+/* TRUE if --render may have written the rule. The rule's address may be gone since, or be on another candidate. */
 static gboolean is_rule_of_files(const IbhRails *rails, const IbhRule *rule)
 {
     const IbhNic *holder = ibh_rails_holder(rails, &rule->from.ip);
@@ -63,7 +64,7 @@ void ibh_render_forget_former(const IbhRails *rails, IbhSnapshot *snapshot)
             g_array_append_val(tables, table);
         IBH_REMOVE(IbhRule, rule, snapshot->rules);
     }
-    /* If another program's rule leads to such a table, too, the table is that program's. */
+    /* A rule that leads to such a table and is still in the snapshot is another program's, and so is the table. */
     IBH_EACH_BACK (const IbhRoute, route, snapshot->routes) {
         if (ibh_numbers_have(tables, (int)route->table) && !ibh_route_is_ours(route) &&
             !ibh_render_is_led_to(snapshot, route->table))

@@ -48,7 +48,8 @@ static void json_put_texts(GString *out, const GPtrArray *texts)
 
 /*
  * Writes members of an object, or items of a list. `format` has a word for each: KEY:KIND in an object, KIND in a list.
- * KIND is a bracket, { } [ ], or the type of the next argument:
+ * "{ iface:s ifindex:u }" writes {"iface":"ib0","ifindex":5}. KIND is a bracket, { } [ ], or the type of the next
+ * argument:
  * - s: const char *; NULL becomes null
  * - n: const char *; "" becomes null
  * - t: GPtrArray of char *
@@ -179,10 +180,10 @@ static void json_put_pair(GString *out, const IbhProbe *probe, const IbhProbePai
 {
     const IbhProbeSource *source = ibh_probe_source(pair);
     g_autoptr(GPtrArray) problems = ibh_probe_problems(pair);
+    /* If replies come in fragments, a packet longer than the fragments does not pass in one piece. */
     const guint size = pair->mtu.fragment ? MIN(pair->mtu.fragment, pair->mtu.passed) : pair->mtu.passed;
     const int ok = ibh_pair_verdict(pair);
 
-    /* Who answered: how often, through which NICs, and from which hardware addresses. */
     json_put(out, "{ iface:s source:i peer:i sent:u received:u rtt_ms:d route_iface:s reply_iface:s",
              source->nic->link->name, &source->ip, ibh_probe_peer(pair), pair->sent, pair->received,
              (double)pair->rtt / 1000, name_link(probe, pair->route.error ? 0 : pair->route.oif),

@@ -29,8 +29,8 @@ static char *make_labels(const char *names, ...)
     return g_string_free(g_string_append_c(labels, '}'), FALSE);
 }
 
-/* Writes a series for each rail. Rails whose names differ only in unprintable characters share a series, which is ok
- * only if all of them are. */
+/* Writes a series for each rail. Rails whose names differ only in unprintable characters share a series: its value is
+ * 1 only if all these rails are ok. */
 static void put_rails(const IbhReport *report)
 {
     g_autoptr(GHashTable) wrong = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL); /* by labels */
@@ -65,8 +65,8 @@ static void put_pair(GString *out, const IbhProbePair *pair, const char *name, d
         g_string_append_printf(out, "%s%s %.9g\n", name, labels, value);
 }
 
-/* Counts the findings that differ only in their message, because a series may exist only once. For a finding about the
- * host, the device is "". */
+/* Writes how many findings have the same code, device and severity, because a series may exist only once. For a finding
+ * about the host, the device is "". */
 static void put_findings(const IbhReport *report, const char *name)
 {
     g_autoptr(GHashTable) counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL); /* by labels */

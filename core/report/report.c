@@ -13,10 +13,11 @@ char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *sty
      */
     for (guint i = 0; report->rails && i < report->rails->nics->len; i++) {
         IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
+        const gboolean is_capable = nic->rank || nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND;
 
-        if (report->rails->only
-                ? ibh_nic_is_selected(nic, report->rails->only)
-                : style->verbose || nic->rank || nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND)
+        if (report->rails->only && !ibh_nic_is_selected(nic, report->rails->only))
+            continue;
+        if (report->rails->only || style->verbose || is_capable)
             g_ptr_array_add(nic->status == IBH_NIC_RAIL ? rails : others, nic);
     }
     IBH_EACH_POINTER (IbhNic, nic, rails)
@@ -64,9 +65,9 @@ GPtrArray *ibh_report_addresses(const IbhReport *report, const IbhNic *nic, IbhA
         const IbhPrefix shown = {.ip = address->local, .length = address->subnet.length};
         const gboolean is_unchecked =
             report->check && ibh_address_is_host(address) && !ibh_check_asks_from(report->check, nic, &address->local);
+        const IbhAddresses kind = is_unchecked ? IBH_ADDRESSES_UNCHECKED : IBH_ADDRESSES_CHECKED;
 
-        if (ibh_address_counts(address) &&
-            (which == IBH_ADDRESSES_ALL || (which == IBH_ADDRESSES_UNCHECKED) == is_unchecked))
+        if (ibh_address_counts(address) && (which == IBH_ADDRESSES_ALL || which == kind))
             g_ptr_array_add(list, g_strdup(ibh_prefix_format(&shown, text)));
     }
     return list;
@@ -76,7 +77,9 @@ int ibh_pair_verdict(const IbhProbePair *pair)
 {
     g_autoptr(GPtrArray) problems = ibh_probe_problems(pair);
 
-    return problems->len == 1 && ibh_probe_has(pair, IBH_WAY_NOT_KNOWN) ? -1 : !problems->len;
+    if (problems->len == 1 && ibh_probe_has(pair, IBH_WAY_NOT_KNOWN))
+        return -1;
+    return problems->len == 0;
 }
 
 const char *ibh_pair_rdma_text(const IbhProbe *probe, const IbhProbePair *pair)

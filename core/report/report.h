@@ -36,7 +36,7 @@ typedef struct {
     gboolean verbose; /* show every netdev, and more of each */
     gboolean quiet;
     gboolean color;
-    guint width;         /* of the terminal; 0 if there is none, and lines are not cut */
+    guint width;         /* where lines for a terminal end; 0 if there is no terminal: no line is cut */
     const char *program; /* how ib-hook was called; advice names this command */
 } IbhStyle;
 
@@ -62,7 +62,7 @@ typedef struct {
     const IbhStyle *style;
     const GPtrArray *shown; /* const IbhNic *: the NICs to report: the rails, then the others */
     const GPtrArray *shown_rails, *shown_others;
-    gboolean failed;
+    gboolean failed; /* there is a message, or an operation failed */
     GString *out;    /* the report */
     GPtrArray *rows; /* char **: the lines for people, in cells, before the columns are aligned */
 } IbhReport;
@@ -73,6 +73,7 @@ IbhWriter ibh_report_text, ibh_report_json, ibh_report_prometheus;
 /* Returns the report. Free it with g_free(). */
 char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *style);
 
+/* TRUE if no finding is an error or a warning, --probe was not interrupted, and, for a writer, `failed` is FALSE. */
 gboolean ibh_report_is_ok(const IbhReport *report);
 
 /* ---- what the writers share ---- */
@@ -97,7 +98,7 @@ void ibh_json_put_quoted(GString *out, const char *text);
  * last cell that does not fit is broken or cut. */
 G_GNUC_PRINTF(2, 3)
 void ibh_rows_add(const IbhReport *report, const char *format, ...);
-void ibh_rows_put(const IbhReport *report);
+void ibh_rows_put(const IbhReport *report);      /* writes all lines to the report */
 char *ibh_names_shorten(const GPtrArray *names); /* returns "ib1, ib3, ib4 and 5 more"; free it with g_free() */
 gboolean ibh_finding_is_down(const IbhFinding *finding);
 

@@ -7,7 +7,7 @@
 
 /* ---- findings ---- */
 
-/* Adds each finding in full, with its fix or advice; with --quiet, not the notes. */
+/* Adds each finding in full, with its fix or advice. With --quiet, leaves notes out. */
 static void add_whole_findings(const IbhReport *report)
 {
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
@@ -24,7 +24,7 @@ static void add_whole_findings(const IbhReport *report)
     }
 }
 
-/* Returns the word before a finding; an error has none. */
+/* Returns the word before a finding; "" for an error. */
 static const char *severity_prefix(IbhSeverity severity)
 {
     return severity == IBH_ERROR ? "" : severity == IBH_WARNING ? "warning: " : "note: ";
@@ -39,9 +39,9 @@ static gboolean is_among_rails(const IbhReport *report, const char *iface)
     return FALSE;
 }
 
-/* Adds the findings about `rail`. If `rail` is NULL, adds those about NICs that are not rails, those about several NICs
- * without a text for each NIC, and those about the host. The row of a single NIC has its port, such as "mlx5_1/1",
- * which identifies the cable. */
+/* Adds the findings about `rail`. If `rail` is NULL, adds the findings about NICs that are not rails, about several
+ * NICs together (the finding has no text for each of them), and about the host. The row of a single NIC has its port,
+ * such as "mlx5_1/1", which identifies the cable. */
 static void add_findings(const IbhReport *report, const IbhNic *rail)
 {
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
@@ -79,7 +79,7 @@ static void add_findings(const IbhReport *report, const IbhNic *rail)
 
 /* ---- a line for each NIC or cause ---- */
 
-/* Joins the addresses; on a terminal, returns only the first one, and how many more there are. */
+/* Joins the addresses; on a terminal, returns only the first address, and how many more there are. "-" for none. */
 static char *join_addresses(const IbhReport *report, const GPtrArray *addresses)
 {
     if (addresses->len > 1 && report->style->width)
@@ -87,7 +87,8 @@ static char *join_addresses(const IbhReport *report, const GPtrArray *addresses)
     return addresses->len ? ibh_texts_join(addresses, " ") : g_strdup("-");
 }
 
-/* Returns the text for a rail without problems: which addresses use it, and what a note adds. */
+/* Returns the text for a rail without problems: which addresses leave through it, and what a note adds. If no
+ * address was checked, the text says only that. */
 static char *say_ok(const IbhReport *report, const IbhNic *rail)
 {
     const guint32 decides = report->check ? ibh_check_find_table(report->check, rail) : 0,

@@ -20,7 +20,8 @@ static void add_name(GPtrArray *names, const char *name)
         g_ptr_array_add(names, (char *)(guintptr)name);
 }
 
-/* Returns where the cause begins in a text such as "CONSEQUENCE: CAUSE", or NULL. An IPv6 address may end in "::". */
+/* Returns the ": " before the cause in a text such as "CONSEQUENCE: CAUSE"; NULL if there is none. A colon that ends an
+ * IPv6 address ("fd00:16::") does not count. */
 static const char *find_cause(const char *said)
 {
     const char *at = said ? strstr(said, ": ") : NULL;
@@ -30,9 +31,9 @@ static const char *find_cause(const char *said)
     return at;
 }
 
-/* Returns which NICs have the problem, and what the problem is. A NIC's text is "CONSEQUENCE: CAUSE"; without `whole`,
- * the cause is left out, because the NIC's row has it, too. A message about several NICs, or about the host, is not
- * cut. */
+/* Returns which NICs have the problem, and what the problem is. A NIC's text is "CONSEQUENCE: CAUSE". Without `whole`,
+ * the cause is left out, because the NIC's row has it, too. If packets of several NICs go astray, a few words take the
+ * place of the consequence. Another message about several NICs, or one about the host, is not cut. */
 static char *say_problem(const IbhFinding *finding, gboolean whole)
 {
     const GPtrArray *hit = finding->astray->len ? finding->astray : finding->ifaces;
@@ -107,7 +108,8 @@ static void add_right(const IbhReport *report)
         g_autofree char *names = ibh_texts_join(finding->ifaces, ",");
 
         if (ibh_finding_is_down(finding))
-            g_string_append_printf(text, "; %s is %s", names, g_str_equal(finding->code, "nic-gone") ? "away" : "down");
+            g_string_append_printf(text, "; %s is %s", finding->ifaces->len ? names : "another rail",
+                                   g_str_equal(finding->code, "nic-gone") ? "away" : "down");
     }
     if (right)
         ibh_rows_add(report, "ok: %u rail%s%s", right, right == 1 ? "" : "s", text->str);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The program of ib-hook.service: at boot, and after each start of systemd-networkd. No manager waits for this program,
- * so unlike a hook it says how it ended, with the exit status of ib-hook, and systemd ends it if the kernel does not
- * answer.
+ * ib-hook.service runs this program at boot, and after each start of systemd-networkd. No manager waits for it. So,
+ * unlike a hook, it returns an exit status, with the meaning that ib-hook(8) gives, and has no time limit of its own:
+ * systemd ends it if the kernel does not answer.
  */
 #include "run/run.h"
 
+/* The run has no configuration if a file is bad. */
 static void note_refused(gpointer refused, IbhRun *run)
 {
     *(gboolean *)refused = run->config == NULL;

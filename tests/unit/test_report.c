@@ -351,6 +351,24 @@ static void test_no_rails(void **state)
                                  "this network namespace\n");
 }
 
+/* The hardware of a rail is with a pod, and another NIC has the rail's name now: the finding is about no NIC. */
+static void test_lost_name(void **state)
+{
+    const IbhKnownRail moved = {.iface = "ib1", .hardware = "00:00:00:00:00:00:00:99", .why = IBH_ELSEWHERE};
+    g_auto(World) world = look(RIGHT2);
+    g_autofree char *text = NULL;
+
+    (void)state;
+    world.report.action = IBH_ACTION_CHECK;
+    g_array_append_val(world.missed, moved);
+    world.report.check = world.check = ibh_check_new(world.rails, world.cas->facts, NULL);
+    walk_answer(world.check);
+    ibh_check_judge(world.check, world.plan, world.missed, world.findings);
+    text = ibh_report(&world.report, ibh_report_text, &(IbhStyle){0});
+    *strchr(text, '\n') = '\0';
+    assert_string_equal(text, "ok: 2 rails; another rail is away");
+}
+
 static char *tell_error(const char *message, IbhWriter *writer)
 {
     const IbhReport report = {.status = 2, .message = message};
@@ -481,13 +499,10 @@ static void test_names_that_look_alike(void **state)
 int main(void)
 {
     static const struct CMUnitTest others[] = {
-        cmocka_unit_test(test_undone),
-        cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_no_rails),
-        cmocka_unit_test(test_error),
-        cmocka_unit_test(test_operation_names),
-        cmocka_unit_test(test_hostile_names),
-        cmocka_unit_test(test_names_that_look_alike),
+        cmocka_unit_test(test_undone),        cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_no_rails),      cmocka_unit_test(test_lost_name),
+        cmocka_unit_test(test_error),         cmocka_unit_test(test_operation_names),
+        cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_names_that_look_alike),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(cases) + G_N_ELEMENTS(screens) + G_N_ELEMENTS(others)], *next = tests;
 
