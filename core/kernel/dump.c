@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel/dump.h"
 
-#include "kernel/netlink.h"
-
 #include <errno.h>
 
 #define DUMP_TRIES 8

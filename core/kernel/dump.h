@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#define IBH_NETLINK_ERROR (g_quark_from_static_string("ibh-netlink-error")) /* the code is an errno */
+
 typedef struct IbhNetlink {
     struct nl_sock *socket;
     char *received;   /* a buffer of IBH_RECEIVE_SIZE */

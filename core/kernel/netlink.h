@@ -13,8 +13,6 @@
 
 #include <linux/netlink.h>
 
-#define IBH_NETLINK_ERROR (g_quark_from_static_string("ibh-netlink-error")) /* the code is an errno */
-
 typedef struct IbhNetlink IbhNetlink;
 
 IbhNetlink *ibh_netlink_open(GError **error);
