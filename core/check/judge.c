@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Goes through the table of findings (rows.c) in the order of a report: missing rails; each NIC; packets; our rules and
- * routes; the managers, hooks and scripts that keep these in place or spoil them.
+ * Goes through the table of findings (rows.c) in the order of a report: missing rails; each NIC, and whether its
+ * manager deletes our routes; packets; our rules and routes; managers that do not call our hook; scripts with fixed
+ * routes.
  */
 #include "check/rows.h"
 

@@ -171,10 +171,11 @@ gboolean ibh_port_shares_guid(IbhSubject *about)
 
         if (!same && !share_node_guid(device, its))
             continue;
-        /* The words are the same for both ports, so the ports share a finding. */
+        /* A node GUID is that of a device. The words are the same from either side, so both sides share a finding. */
         ibh_subject_say(about, "what=%s\nguid=0x%016" G_GINT64_MODIFIER "x\nfirst=%s\nsecond=%s",
-                        same ? "GUID" : "node GUID", same ? own->gid.guid : device->node_guid, MIN(own, other)->name,
-                        MAX(own, other)->name);
+                        same ? "GUID" : "node GUID", same ? own->gid.guid : device->node_guid,
+                        same ? MIN(own, other)->name : MIN(device, its)->name,
+                        same ? MAX(own, other)->name : MAX(device, its)->name);
         return TRUE;
     }
     return FALSE;

@@ -103,7 +103,7 @@ const IbhRow ibh_fabric_rows[] = {
      "give a virtual function its GUID: sudo ip link set PF vf N port_guid …; of an adapter see what its driver says "
      "(dmesg), then load it again or reboot"},
     {IBH_OF_PORT, "guid-duplicate", IBH_ERROR, ibh_port_shares_guid,
-     "ports {first} and {second} have one {what}, {guid}, expected one each: the subnet manager takes them for one, so "
+     "{first} and {second} have one {what}, {guid}, expected one each: the subnet manager takes them for one, so "
      "packets for either arrive at one of them",
      "write its own GUIDs to one of the adapters (mlxburn, flint -guid, or the vendor's tool), or set that of the "
      "virtual function"},

@@ -36,8 +36,8 @@ static gboolean route_equal(gconstpointer a, gconstpointer b)
 /* ---- leftovers that stay ---- */
 
 /* TRUE if a tentative IPv6 address needs the item, because the address will count as soon as DAD succeeds. The address
- * needs its rules, unless another rail has the address, and the route to its subnet. If the NIC has no other IPv6
- * address, the address also needs the routes via gateways, with gateway=none those of remote= only. */
+ * needs the route to its subnet and, unless another rail has the address, its rules. If the NIC has no other IPv6
+ * address, the address also needs the routes via gateways; with gateway=none, only those of remote=. */
 static gboolean waits_for_dad(const IbhRails *rails, const IbhItem *item)
 {
     const IbhNic *nic = item->nic;

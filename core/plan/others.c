@@ -42,9 +42,9 @@ static gboolean is_another_rail(const IbhRails *rails, const IbhNic *nic, int if
 }
 
 /* TRUE if the table's best route to the prefix leaves through this NIC alone, or is an error route, which is
- * deliberate. FALSE in any case if a more specific route, inside the prefix, leaves through another rail. A gateway
- * route counts only if it is a route to exactly this prefix: IPoIB cannot resolve an address on its own link via a
- * gateway. */
+ * deliberate. FALSE in any case if a more specific route, inside the prefix, leaves through another rail. A route
+ * via a gateway that is shorter than the prefix, such as a default route, does not count: on InfiniBand, the kernel
+ * cannot resolve the RDMA address of a peer on the NIC's own link if the route has a gateway. */
 static gboolean routes_correctly(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule, const IbhPrefix *to)
 {
     const IbhRoute *best = NULL;

@@ -84,9 +84,9 @@ static void give_again(const IbhRails *rails, IbhNic *nic, guint32 table)
     (void)give_table(rails, nic, table);
 }
 
-/* Gives NICs, kept ones or others, the tables to which our rules lead their addresses. A rule to T names a destination;
- * a rule to D does not. With `shared`, looks only at addresses that several NICs have: if one of these NICs is engaged,
- * only engaged ones get the table. Without, looks only at addresses that a single NIC has. */
+/* Gives kept NICs or, without `kept`, the other NICs the tables to which our rules lead their addresses. A rule to T
+ * names a destination; a rule to D does not. With `shared`, looks only at addresses that several NICs have: if one of
+ * these NICs is engaged, only engaged ones get the table. Without, looks only at addresses that a single NIC has. */
 static void give_by_rules(const IbhRails *rails, gboolean kept, gboolean shared)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {

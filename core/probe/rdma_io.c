@@ -207,8 +207,8 @@ static int start_asker(const IbhProbe *probe)
 /* ---- the parent ---- */
 
 /* TRUE if the rail's RDMA device is Soft-RoCE, and this host's firewall drops its requests. Soft-RoCE, unlike adapters,
- * sends through the firewall. To find out, sends an empty datagram to the same port: if the firewall drops it, the
- * kernel returns an error. Only Soft-RoCE has the attribute "parent". */
+ * sends through the firewall. To find out, sends an empty datagram to RoCE's UDP port: if the firewall drops the
+ * datagram, the kernel returns an error. Only Soft-RoCE has the attribute "parent". */
 static gboolean test_firewall(const IbhProbePair *pair, const char *sysfs)
 {
     const IbhProbeSource *source = ibh_probe_source(pair);
