@@ -99,9 +99,9 @@ guint ibh_text_count_slips(const char *word, const char *name);
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 /* TRUE if one of the NIC's served addresses is in exactly this subnet. */
 gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
-/* Finds the link of an address that has no subnet: sets the shortest prefix around the address to which the main table
- * has an on-link route through the address's NIC. The default route does not count. FALSE if there is no such route, or
- * if the address has a subnet. */
+/* For an address that has no subnet, sets the shortest prefix that contains the address and that the main table routes
+ * on link through the address's NIC. Such a prefix is the network on the NIC's wire. The default route does not count.
+ * FALSE if there is no such route, or if the address has a subnet. */
 gboolean ibh_check_find_link(const IbhCheck *check, const IbhAddress *address, IbhPrefix *ret_prefix);
 /* TRUE if the NIC has an address of this family for which we want rules and routes. */
 gboolean ibh_nic_programs_family(const IbhNic *nic, int family);

@@ -141,11 +141,12 @@ static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question
     nic = ibh_rails_nic(check->rails, got->route->ifindex);
     if (!nic || got->route->type != RTN_UNICAST || ibh_link_has_no_wire(check->rails, nic->link))
         return IBH_DOUBTFUL;
-    /* The host has to be in a subnet of the NIC, or in the rail's remote=. */
+    /* The NIC that the packet leaves through has to reach the host, in one of its subnets or, if it is a rail, in its
+     * remote=. */
     if (!ibh_nic_address_near(nic, &host.ip) && !(nic->status == IBH_NIC_RAIL && ibh_nic_find_remote(nic, &host)))
         return IBH_DOUBTFUL;
-    /* The destination is on the NIC's own wire. A rule before the main table that sends the packet to a gateway there
-     * takes a detour at best: few hosts of a subnet forward for their neighbours. */
+    /* A rule before the main table that sends a packet for the rails' subnet to a gateway takes a detour at best: few
+     * hosts of a subnet forward for their neighbours. */
     if (got->route->gateway.family && !ibh_trace_is_same_way(got, ideal) &&
         !ibh_ip_equal(&got->route->gateway, &question->lookup.to))
         return IBH_DOUBTFUL;

@@ -31,7 +31,7 @@ static const IbhLink *find_trial_link(const IbhTrial *trial, const IbhSnapshot *
 
     if (!then || (trial->only && !g_strv_contains(trial->only, then->name)))
         return NULL;
-    /* --apply ended the NIC's hold, so a hold before the first attempt to go back is a later one. */
+    /* --apply ended the NIC's hold. So if the first attempt to go back finds a hold, it is from a later --undo. */
     if (!trial->tried)
         return is_held ? NULL : then;
     /* The first attempt held the NIC again if it was held before the trial, and kept it otherwise. */

@@ -128,7 +128,7 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
     switch (key) {
     case IBH_SYSCTL_RP_FILTER: /* strict mode drops multicast, VIPs, and packets that still arrive on the wrong NIC */
         return ibh_sysctl_effective(rails->snapshot, key, base) == 1 ? 2 : base;
-    case IBH_SYSCTL_ARP_FILTER: /* answer for the rail's addresses, and for those that main routes through the NIC */
+    case IBH_SYSCTL_ARP_FILTER: /* 1: answer for an address if packets from it leave through the NIC */
         return !filters && must_answer_for_others(rails, nic) ? 1 : base;
     case IBH_SYSCTL_ARP_ANNOUNCE:
         return 2;

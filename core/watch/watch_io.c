@@ -47,6 +47,7 @@
 typedef struct {
     gint64 looked; /* when the burst was answered last */
     gint64 pause;  /* how long to wait before the next answer */
+    gint64 grown;  /* the answer after which the pause has grown */
 } Burst;
 
 /* A NIC whose addresses are away, so that events leave it alone. */
@@ -173,7 +174,9 @@ static void after_run(gpointer data, IbhRun *run, const IbhOutcome *outcome)
     watch->port = nl_socket_get_local_port(run->netlink->socket);
     ibh_focus_find(&watch->focus, run->rails);
     watch->missed = ibh_missing_find(run->rails, run->config, run->sysfs, TRUE);
-    watch->reload = FALSE; /* the files are in force now; or they are bad, and the run has warned of them */
+    /* The files are in force now; or they are bad, and the run has warned of them. But if the state could not be saved,
+     * it still has the old configuration, so the next run must read the files again. */
+    watch->reload &= run->is_unsaved;
 }
 
 /* ---- the lock, which tells hooks that --watch runs ---- */
@@ -208,14 +211,18 @@ static void remove_lock(const Watch *watch)
 
 /* ---- looking ---- */
 
-/* Sets when to look because of a report. A report that comes just after a look waits for the rest after that look, even
- * if the report is about our own NICs: so one look covers the whole change of a network manager. */
+/* Sets when to look because of a report. A report that comes just after a look waits until --watch has rested, even if
+ * the report is about our own NICs: so one look covers the whole change of a network manager. */
 static void on_event(Watch *watch, gboolean ours, gint64 now)
 {
     Burst *burst = ours ? &watch->ours : &watch->any;
 
     watch->own |= ours;
-    burst->pause = now - burst->looked > QUIET ? 0 : CLAMP(2 * burst->pause, FIRST_PAUSE, LAST_PAUSE);
+    if (now - burst->looked > QUIET)
+        burst->pause = 0;
+    else if (burst->grown != burst->looked)
+        burst->pause = CLAMP(2 * burst->pause, FIRST_PAUSE, LAST_PAUSE);
+    burst->grown = burst->looked;
     watch->due = MIN(watch->due, MAX(now, MAX(burst->looked + burst->pause, watch->any.looked + watch->rest)));
 }
 
