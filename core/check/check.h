@@ -222,8 +222,9 @@ gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b);
 /* TRUE for a bridge, dummy or tunnel that is not a candidate and has no NIC as a port: its packets reach no peer of the
  * rails. */
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
-/* TRUE if an IPv4 packet leaves through a gateway of another rail, and rp_filter=1 of its own rail drops the answer.
- * FALSE if foreign rules route the packet, and for a multipath route. */
+/* TRUE if an IPv4 packet leaves through a gateway of another rail, and rp_filter is 1 on the rail that has the packet's
+ * source address: if the answer comes in through that rail, the kernel drops the answer. FALSE if foreign rules route
+ * the packet, and for a multipath route. */
 gboolean ibh_question_loses_answers(const IbhCheck *check, const IbhQuestion *question);
 void ibh_question_grade(const IbhCheck *check, IbhQuestion *question); /* sets `grade` and `small_mtu`, from `got` */
 

@@ -245,10 +245,10 @@ static int rate_of_model(const char *model)
     return 0;
 }
 
-/* TRUE if the port is slower than a port beside it; with InfiniBand or Omni-Path also if it has one lane, or is slower
- * than its model can be. Their cables have four lanes, or two if they are split, so if a port has one, other lanes
- * have failed. An older switch or a slower board is no fault: a rate below that of the model is only noted, unless it
- * is below an eighth. */
+/* TRUE if the port is slower than a port beside it; with InfiniBand or Omni-Path also if the port has one lane, or is
+ * slower than its model can be. Cables of InfiniBand and Omni-Path have four lanes, or two if they are split, so if a
+ * port has one lane, other lanes have failed. An older switch or a slower board is no fault: a rate below that of the
+ * model is only noted, unless it is below an eighth. */
 gboolean ibh_port_is_slow(IbhSubject *about)
 {
     const IbhRdmaDevice *device = ibh_fabric_device(about->fabric, about->port);

@@ -170,8 +170,9 @@ static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
  * sender, and another host with the same address answers all questions.
  *
  * A NIC of this host may answer for the address of another NIC of this host. The answer matters only if the NIC that
- * answers is not a rail, and the question named no sender. With arp_filter on this NIC, the answer does not matter
- * either: the kernel does not apply arp_filter to questions without a sender, but peers name themselves. */
+ * answers is not a rail, and the question named no sender: the other questions of --probe name a rail of this host,
+ * which no peer does. With arp_filter on the NIC that answers, the answer does not matter either: the kernel does not
+ * apply arp_filter to a question without a sender, but does to a peer's. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
     const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;

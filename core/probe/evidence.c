@@ -201,8 +201,9 @@ static gboolean is_quote(const IbhProbePair *pair, const guint8 *quote, gsize le
     return FALSE;
 }
 
-/* FALSE if the frame came from another host than the next hop. TRUE also if that is not known: the sender or the next
- * hop's hardware address is unknown, or a virtual router, which may send from its own NIC, claims the address. */
+/* FALSE if the frame came from another host than the next hop. TRUE also if that cannot be known: if the sender, the
+ * next hop or the next hop's hardware address is unknown; or if a virtual router claims the next hop's address, because
+ * a virtual router may send from its own NIC. */
 static gboolean may_be_from(IbhProbeHop *hop, const IbhLladdr *sender)
 {
     if (!sender->len || !hop || (!hop->n_claims && !hop->entry.len))

@@ -441,8 +441,9 @@ gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact);
 /* Sets causes and findings, at the end of a run. */
 void ibh_probe_judge(IbhProbe *probe);
 gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause); /* TRUE if it has this cause */
-/* Lists the hardware addresses that claim an address on any rail. Leaves out virtual routers and proxies if their
- * claims prove no further host. Returns how many are listed. */
+/* Lists the hardware addresses that claim an IP address on any rail. Leaves out the hardware address of a virtual
+ * router, unless replies to echoes came from it, and in IPv6 that of a proxy: neither proves that one more host has the
+ * IP address. Returns how many are listed. */
 guint ibh_probe_list_hosts(const IbhProbe *probe, const IbhIp *ip, IbhLladdr hosts[IBH_PROBE_HOSTS]);
 const char *ibh_probe_stage(const IbhProbePair *pair);   /* the first stage with a problem; NULL if there is none */
 GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: each code once */
