@@ -118,6 +118,8 @@ gboolean ibh_nic_is_kept_astray(IbhSubject *about)
     return FALSE;
 }
 
+/* TRUE if the user named this NIC with --iface: then judge.c asks about no other NIC. A kept NIC has the finding "held"
+ * with its own remedy. */
 gboolean ibh_nic_is_asked_for(IbhSubject *about)
 {
     return about->check->only && !about->nic->kept;

@@ -51,8 +51,8 @@ GPtrArray *ibh_plan(const IbhRails *rails); /* the plan for what the configurati
 typedef gboolean (*IbhExecute)(gpointer kernel, const IbhOp *op, GError **error);
 
 typedef struct {
-    /* const IbhOp *, in order: operations done, or perhaps done (IBH_ANSWER_LOST), and not rolled back. Lacks what a
-     * unit told peers before it was rolled back. */
+    /* const IbhOp *, in order: operations done, or perhaps done (IBH_ANSWER_LOST), and not rolled back. Nothing takes
+     * back an announcement or a forgotten neighbour (IBH_PEERS), but the list lacks those of a rolled-back unit. */
     GPtrArray *done;
     GPtrArray *errors; /* char *: a message for each unit, or operation without a unit, that failed */
 } IbhOutcome;

@@ -41,7 +41,8 @@ static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gb
                         GArray *routes)
 {
     for (guint i = 0; i < nic->served->len; i++) {
-        /* The kernel lists IPv6 addresses newest first. Add the oldest first, before what routers announce. */
+        /* The kernel lists IPv6 addresses newest first. Add the oldest first: if T has `most` routes already, a prefix
+         * that a router announces later must not take the place of an older one. */
         const guint at = family == AF_INET6 ? nic->served->len - 1 - i : i;
         const IbhAddress *address = g_ptr_array_index(nic->served, at);
         IbhRoute route = ibh_route_of_ours(nic->table, &address->subnet, nic->link->ifindex);
