@@ -117,6 +117,26 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     return IBH_DOUBTFUL;
 }
 
+static IbhGrade grade_unbound_hop(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
+                                  int ifindex, const IbhIp *gateway)
+{
+    const IbhTrace *got = &question->got;
+    const IbhPrefix host = ibh_prefix_of_host(&question->lookup.to);
+    const IbhNic *nic = ibh_rails_nic(check->rails, ifindex);
+
+    if (!nic || got->route->type != RTN_UNICAST || ibh_link_has_no_wire(check->rails, nic->link))
+        return IBH_DOUBTFUL;
+    /* The NIC that the packet leaves through has to reach the host, in one of its subnets or, if it is a rail, in its
+     * remote=. */
+    if (!ibh_nic_address_near(nic, &host.ip) && !(nic->status == IBH_NIC_RAIL && ibh_nic_find_remote(nic, &host)))
+        return IBH_DOUBTFUL;
+    /* A rule before the main table that sends a packet for the rails' subnet to a gateway takes a detour at best: few
+     * hosts of a subnet forward for their neighbours. */
+    if (gateway->family && !ibh_trace_is_same_way(got, ideal) && !ibh_ip_equal(gateway, &question->lookup.to))
+        return IBH_DOUBTFUL;
+    return nic->status == IBH_NIC_RAIL ? IBH_RIGHT : IBH_NOTED;
+}
+
 /* Grades traffic without a source address to a rail's subnet (that of `near`). The main table should send it to a wire:
  * through a rail, or through another NIC, which we note. We also note if the main table has no route to the subnet, or
  * only a default route that refuses: that is the manager's choice. A longer prefix of the main table is right, through
@@ -129,28 +149,21 @@ static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question
     /* An error route counts unless it is the default; so does a route that a throw hides. */
     const gboolean has_route =
         (ideal->route && length >= own) || (ideal->refused && length) || (ideal->thrown && ideal->thrown->dst.length);
-    const IbhPrefix host = ibh_prefix_of_host(&question->lookup.to);
-    const IbhNic *nic;
+    IbhGrade worst = IBH_RIGHT;
 
     if (!has_route)
         return IBH_NOTED;
     if (got->refused)
         return ideal->refused ? IBH_DOUBTFUL : IBH_WRONG;
-    if ((length > own && ibh_trace_is_same_way(got, ideal)) || got->route->hops)
+    if (length > own && ibh_trace_is_same_way(got, ideal))
         return IBH_RIGHT;
-    nic = ibh_rails_nic(check->rails, got->route->ifindex);
-    if (!nic || got->route->type != RTN_UNICAST || ibh_link_has_no_wire(check->rails, nic->link))
-        return IBH_DOUBTFUL;
-    /* The NIC that the packet leaves through has to reach the host, in one of its subnets or, if it is a rail, in its
-     * remote=. */
-    if (!ibh_nic_address_near(nic, &host.ip) && !(nic->status == IBH_NIC_RAIL && ibh_nic_find_remote(nic, &host)))
-        return IBH_DOUBTFUL;
-    /* A rule before the main table that sends a packet for the rails' subnet to a gateway takes a detour at best: few
-     * hosts of a subnet forward for their neighbours. */
-    if (got->route->gateway.family && !ibh_trace_is_same_way(got, ideal) &&
-        !ibh_ip_equal(&got->route->gateway, &question->lookup.to))
-        return IBH_DOUBTFUL;
-    return nic->status == IBH_NIC_RAIL ? IBH_RIGHT : IBH_NOTED;
+    if (!got->route->hops)
+        return grade_unbound_hop(check, question, ideal, got->route->ifindex, &got->route->gateway);
+    IBH_EACH_HOP (hop, got->route) {
+        if (!hop->dead)
+            worst = MAX(worst, grade_unbound_hop(check, question, ideal, hop->ifindex, &hop->gateway));
+    }
+    return worst;
 }
 
 gboolean ibh_question_loses_answers(const IbhCheck *check, const IbhQuestion *question)

@@ -209,9 +209,9 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
 
     [IBH_RDMA_NO_MODULE] = {IBH_STAGE_RDMA, NO_PROBLEM, HOME, "module-missing",
                             "RDMA was not tested: the module rdma_ucm is not loaded", .fix = "modprobe rdma_ucm"},
-    [IBH_RDMA_FILTERED] = {NO_RDMA,
-                           "RDMA was not tested: this host's own firewall drops UDP 4791, which Soft-RoCE uses",
-                           "let UDP port 4791 out (nft list ruleset, iptables -S OUTPUT)"},
+    [IBH_RDMA_FILTERED] =
+        {NO_RDMA, "RDMA was not tested: this host's own firewall or queue drops UDP 4791, which Soft-RoCE uses",
+         "let UDP port 4791 out (nft list ruleset, iptables -S OUTPUT)"},
     [IBH_RDMA_BLOCKED] =
         {NO_RDMA, "RDMA was not tested: the process that sends the request hangs in the kernel",
          "look at dmesg; a process ib-hook in state D (ps -eo pid,stat,wchan:30,comm) ends when its cause is gone"},

@@ -28,7 +28,7 @@
 #define RST 0x04
 #define ACK 0x10
 #define QUOTE 8          /* bytes of IPv4 payload that each ICMP error quotes (RFC 792) */
-#define COOKIE_END 24    /* offset in an echo; errors of ICMPv6 quote as much as fits into 1,280 bytes */
+#define COOKIE_END 24    /* offset in an echo; an ICMPv6 error quotes up to 1,280 bytes, so always this far */
 #define DAMAGED 4        /* if more bytes of the cookie are wrong, the packet is not a reply to us */
 #define ADVERTISEMENT 24 /* bytes of an advertisement or solicitation before its options */
 #define SOLICITED 0x40   /* flag of an advertisement: it answers a solicitation */

@@ -76,18 +76,20 @@ static gboolean has_virtual(IbhProbeHop *hop)
 static IbhCause find_entry(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;
-    gboolean is_answered, is_certain;
+    gboolean has_answer, is_certain;
 
     if (!hop || hop->forged)
         return IBH_CAUSE_NONE;
-    is_answered = ibh_hop_has_answer(hop);
+    has_answer = ibh_hop_has_answer(hop);
     /* claims prove nothing if some may be missing, or if a virtual router may have replied from its own NIC */
-    is_certain = is_answered && hop->n_claims < IBH_PROBE_CLAIMS && !(has_virtual(hop) && pair->received);
+    is_certain = has_answer && hop->n_claims < IBH_PROBE_CLAIMS && !(has_virtual(hop) && pair->received);
     if (is_certain && hop->fixed && hop->lladdr.len && !ibh_hop_claim(hop, &hop->lladdr))
         return IBH_ENTRY_FIXED;
     if (is_certain && hop->entry.len && !ibh_hop_claim(hop, &hop->entry))
         return IBH_ENTRY_WRONG;
-    if (is_answered || hop->ip.family != AF_INET || !pair->probe->hears || !pair->received)
+    /* If echoes come back, but nobody answers ARP, this host uses an old entry, and loses the peer when the entry
+     * expires. A fixed entry, and an entry on a link without ARP, does not expire. */
+    if (has_answer || hop->ip.family != AF_INET || !pair->probe->hears || !pair->received)
         return IBH_CAUSE_NONE;
     return hop->lladdr.len && !hop->fixed && !(hop->link->flags & IFF_NOARP) ? IBH_ENTRY_UNANSWERED : IBH_CAUSE_NONE;
 }
@@ -219,7 +221,8 @@ static IbhCause find_way(const IbhProbePair *pair, IbhCause loss)
     return is_led_away(pair) ? IBH_WAY_FILTERED : IBH_CAUSE_NONE;
 }
 
-/* Checks that replies and the answer to the SYN come from a hardware address that claims the peer's address. */
+/* Checks that replies and the answer to the SYN come from a hardware address that claims the peer's address, or that
+ * the kernel's neighbour entry for the peer has. */
 static IbhCause find_sender(const IbhProbePair *pair)
 {
     IbhProbeHop *hop = pair->hop;

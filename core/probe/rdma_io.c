@@ -206,9 +206,10 @@ static int start_asker(const IbhProbe *probe)
 
 /* ---- the parent ---- */
 
-/* TRUE if the rail's RDMA device is Soft-RoCE, and this host's firewall drops its requests. Soft-RoCE, unlike adapters,
- * sends through the firewall. To find out, sends an empty datagram to RoCE's UDP port: if the firewall drops the
- * datagram, the kernel returns an error. Only Soft-RoCE has the attribute "parent". */
+/* TRUE if the rail's RDMA device is Soft-RoCE, and this host's firewall or queue drops its requests. Soft-RoCE, unlike
+ * adapters, sends through both. To find out, sends an empty datagram to RoCE's UDP port: if the datagram is dropped in
+ * an output hook of the firewall, the kernel returns EPERM; in the egress hook or a full queue, ENOBUFS. Only Soft-RoCE
+ * has the attribute "parent". */
 static gboolean test_firewall(const IbhProbePair *pair, const char *sysfs)
 {
     const IbhProbeSource *source = ibh_probe_source(pair);

@@ -136,7 +136,7 @@ static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
     IBH_EACH_PAIR (pair, probe) {
         if (ibh_probe_link(pair) != own->link)
             continue;
-        if (pair->received < pair->sent || !pair->hop || pair->hop->n_claims != 1 ||
+        if (!pair->received || pair->received < pair->sent || !pair->hop || pair->hop->n_claims != 1 ||
             !ibh_lladdr_equal(&pair->hop->claims[0].lladdr, &own->claims[0].lladdr))
             return FALSE;
         any = TRUE;

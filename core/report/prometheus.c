@@ -76,8 +76,8 @@ static void put_findings(const IbhReport *report, const char *name)
     IBH_EACH_POINTER (const IbhFinding, finding, report->findings) {
         for (guint i = 0; i < MAX(finding->ifaces->len, 1); i++) {
             const char *device = finding->ifaces->len ? finding->ifaces->pdata[i] : "";
-            char *labels =
-                make_labels("code device severity", finding->code, device, ibh_severity_name(finding->severity));
+            const IbhSeverity severity = ibh_finding_severity_for(finding, device);
+            char *labels = make_labels("code device severity", finding->code, device, ibh_severity_name(severity));
             const guint before = GPOINTER_TO_UINT(g_hash_table_lookup(counts, labels));
 
             g_hash_table_insert(counts, labels, GUINT_TO_POINTER(before + 1));

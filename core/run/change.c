@@ -132,7 +132,8 @@ static void update_known(const IbhRun *run, GArray *known, gboolean refused)
     g_auto(IbhTree) tree = ibh_tree_of(run->sysfs);
 
     IBH_EACH_POINTER (const IbhNic, nic, run->rails->nics) {
-        /* With --apply --iface NAME, the addresses that the rail has now are all that it needs. */
+        /* --apply --iface NAME says that the rail needs only the addresses that it has now. Any other run still expects
+         * addresses of a family that the rail has lost. */
         const gboolean all = run->only && g_strv_contains(run->only, nic->link->name);
         IbhKnownRail now;
 
@@ -165,10 +166,11 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan)
     IbhOutcome *outcome;
     sigset_t blocked, signals;
 
-    /* Block signals for the few milliseconds of a change: a terminal may close, or a service stop. */
+    /* Block signals for the few milliseconds of a change: a terminal may close, or a service stop. But let the alarm of
+     * a hook's time limit end even a change: the hook's caller waits no longer than this limit. */
     sigfillset(&blocked);
     if (run->is_event)
-        sigdelset(&blocked, SIGALRM); /* the time limit of a hook, whose caller waits no longer */
+        sigdelset(&blocked, SIGALRM);
     sigprocmask(SIG_BLOCK, &blocked, &signals);
     ibh_state_remember(ahead, plan, FALSE);
     ibh_state_match_links(ahead, run->snapshot);

@@ -40,7 +40,7 @@ typedef struct IbhRun {
     IbhState *state;     /* as read; the snapshot has a copy that matches its links */
     IbhSnapshot *snapshot;
     IbhRails *rails;
-    GArray *spared;     /* int: NICs that an event left alone; NULL before that step and for commands */
+    GArray *spared;     /* int: NICs that an event left alone; NULL before ibh_plan_restrain(), and for commands */
     gboolean announced; /* a moment ago, an announcement was sent: peers may still send to another NIC */
     int packet_socket;  /* for announcements; -1 if not open */
 } IbhRun;

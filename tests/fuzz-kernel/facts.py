@@ -36,6 +36,9 @@ def rule(raw):
     return Rule(*raw)
 
 
+SPREAD_PAIR = 4940  # the priority of the first of its two rules
+
+
 class Facts:
     """What stands in the host now."""
 
@@ -65,6 +68,7 @@ class Facts:
         # Rails whose addresses rules of others route, or whose subnet main has by a gateway of this host, have no rules of ours,
         # and unbound traffic is spread over them, too.
         theirs = [Rule(*one) for one in self.twin.rules]
+        self.parts = [one.to for one in theirs if one.to and one.priority >= SPREAD_PAIR]
         self.spread_over = self.devices | self.rails | {one[0] for one in self.usable if one[0] in config.candidates and
                                                         config.keys.of(one[0], "manage", "auto") != "no" and
                                                         any(rule.leads(one[1]) for rule in theirs)}
@@ -115,10 +119,11 @@ class Facts:
                 for two in self.sharing.get(other, ()) if one.version == two.version)
 
     def spread(self):
-        """Subnets of rails that are up, one is enough, and of no other NIC."""
+        """Subnets of rails that are up, one is enough, and of no other NIC, without a later rule of others for a part of them."""
         up = {net for device in self.spread_over if self.up(device) for net in self.subnets[device]}
         others = {net for device, nets in self.subnets.items() if device not in self.spread_over for net in nets}
-        return up - others
+        return {net for net in up - others if not any(net != part and net.version == part.version and part.subnet_of(net)
+                                                      for part in self.parts)}
 
     def in_main(self, address, source=None, oif=None):
         """The length of main's longest prefix for what this source sends, bound to this NIC; -1: none, or one that says to ask

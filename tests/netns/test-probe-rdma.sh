@@ -39,7 +39,7 @@ expect_equal "an adapter's packets do not pass it" "error module-missing ib0+ib1
 for n in 0 1; do echo ib$n >/run/sys/A/class/infiniband/mlx5_$n/parent; done
 expect_hook 1 A --probe 172.16.34.1 172.16.34.2 --rdma --json
 expect_equal "Soft-RoCE's do" "error module-missing ib0+ib1, error rdma-unreachable ib0+ib1" "$(codes)"
-expect_contains "and that is what is said" "ib0, ib1 to 172.16.34.2: RDMA was not tested: this host's own firewall drops UDP 4791" \
+expect_contains "and that is what is said" "ib0, ib1 to 172.16.34.2: RDMA was not tested: this host's own firewall or queue drops UDP 4791" \
     "$(json '.findings[].message')"
 expect_equal "of these pairs only" "172.16.34.2 172.16.34.2" \
     "$(json '[.pairs[] | select(.problems == ["rdma-unreachable"]) | .peer] | join(" ")')"

@@ -255,6 +255,9 @@ static const Case CASES[] = {
      "info foreign-route ib0"},
     {"a table before main has a default by a peer",
      RAILS "ip rule add priority 1941 lookup 700\nip route add default via 172.16.16.103 dev ib0 table 700\n", NULL, "info gateway-missing ib1\nwarning foreign-rule ib0"},
+    {"a table before main has the subnet by two gateways elsewhere",
+     RAILS ETH0 "ip rule add priority 5000 lookup 700\n"
+     "ip route add 172.16.0.0/16 nexthop via 192.168.1.1 dev eth0 nexthop via 192.168.1.2 dev eth0 table 700\n", NULL, "warning foreign-rule ib0"},
     {"a host of the subnet is its own gateway, on another rail", RAILS "ip route add 172.16.16.2 via 172.16.16.2 dev ib0 table main\n", NULL,
      "warning foreign-route ib1"},
     {"so is one host of a part of the subnet", RAILS "ip route add 172.16.16.0/24 via 172.16.16.2 dev ib0 table main\n", NULL,
