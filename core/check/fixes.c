@@ -183,7 +183,8 @@ static gboolean find_change(const IbhCheck *check, Effect *effect)
     return !ibh_trace_is_same_answer(&packet->got, &effect->then);
 }
 
-/* TRUE if a question is about this packet: find_next() has judged it, or it goes wrong because of another owner. */
+/* TRUE if a question is about this packet. Such a packet is no new harm: find_next() has judged the packet, or has
+ * skipped it because another owner leads it astray. */
 static gboolean is_a_question(const IbhCheck *check, const IbhLookup *packet)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {

@@ -102,8 +102,8 @@ static gboolean has_rule_to(const IbhCheck *check, guint32 table)
 }
 
 /* Returns the first route of the main table that leads to a gateway through this NIC and that the plan copies into the
- * NIC's tables; NULL if there is none. A missing default is not new if our rules lead to its table: then somebody
- * deleted our copy. */
+ * NIC's tables; NULL if there is none. The default is not new if our rules lead to the table of its
+ * missing copy (D): then somebody deleted the copy. */
 static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *wrong, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhOp, op, wrong) {

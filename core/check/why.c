@@ -96,6 +96,7 @@ static char *why_old(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
 {
     const gboolean is_rule = op->type == IBH_OP_RULE_DEL;
     const char *name = nic ? nic->link->name : NULL;
+    const IbhNic *owner = is_rule ? ibh_rails_owner(rails, &op->rule.from.ip) : NULL;
     char ip[IBH_IP_STRLEN];
 
     if (op->unit.kind == IBH_UNIT_SPREAD)
@@ -114,8 +115,10 @@ static char *why_old(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
         return g_strdup_printf("rules of others route %s", name);
     if (!is_rule)
         return g_strdup_printf("no address of %s needs it", name);
-    if (ibh_rails_owner(rails, &op->rule.from.ip) == nic)
+    if (owner == nic)
         return g_strdup_printf("%s has other rules now", name);
+    if (owner)
+        return g_strdup_printf("%s has %s now", owner->link->name, ibh_ip_format(&op->rule.from.ip, ip));
     return g_strdup_printf("%s is no address of %s", ibh_ip_format(&op->rule.from.ip, ip), name);
 }
 

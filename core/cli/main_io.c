@@ -134,8 +134,8 @@ static int do_check(Command *command, GError **error)
     g_autoptr(GPtrArray) findings = ibh_findings_new();
     guint wanted;
 
-    /* Judge by the configuration in force: files that were not applied yet cannot be why a packet goes astray. The
-     * caller has already looked and decided with the files, which have no errors. */
+    /* Judge by the configuration in force: files that were not applied yet cannot be why a packet goes astray. But
+     * do_action() has already looked and decided with the files, and would have reported an error in them. */
     if (in_force) {
         ibh_config_free(run->config);
         run->config = in_force;

@@ -57,7 +57,8 @@ static GPtrArray *list_trusted(const char *path, const char *only, gboolean *ret
 #define IBH_ROOT ""
 #endif
 
-/* iproute2 looks for rt_tables in the administrator's directory first, then in the distribution's. */
+/* iproute2 reads the distribution's rt_tables only if the administrator's directory has none. We look for the name in
+ * both, the administrator's first: the distribution's only adds names. */
 static const char *const TABLE_DIRS[] = {IBH_ROOT "/etc/iproute2", IBH_ROOT "/usr/share/iproute2",
                                          IBH_ROOT "/usr/lib/iproute2"};
 

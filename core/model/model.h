@@ -103,7 +103,7 @@ typedef struct {
     gboolean representor;
     gboolean vf;             /* a virtual function: its table comes after those of physical NICs */
     char rdma[72];           /* "mlx5_1/1"; "" without an RDMA port */
-    char slot[IBH_SLOT_LEN]; /* see IbhKnownRail; "" unless ibh_sysfs_find_slots() needs it */
+    char slot[IBH_SLOT_LEN]; /* see IbhKnownRail; "" unless ibh_known_link() may have to compare it */
     guint8 lladdr[IBH_LLADDR_MAX];
     guint lladdr_len;
     guint8 broadcast[IBH_LLADDR_MAX]; /* lladdr_len bytes */

@@ -102,8 +102,9 @@ static char *name_devices(const IbhSnapshot *snapshot, const IbhRoute *route)
 
 /* Finds tables that table= takes from one NIC and gives to another. A new route there would catch the packets of the
  * former holder's rules, and a new rule would lead to the former holder's routes. Two rules do not disturb each
- * other: the old one may be left over from an address that has moved to another NIC. Nor does an old rule without an
- * owner disturb a new route: this host sends no packets that the rule matches. */
+ * other, and do not show that table= changed: if an address has moved to another NIC, its old rule counts as a rule of
+ * that NIC, but still leads to the table of the first NIC. Nor does an old rule without an owner disturb a new route:
+ * this host sends no packets that the rule matches. */
 static void find_taken_tables(const IbhDifference *difference)
 {
     IBH_EACH (const IbhItem, item, difference->items) {

@@ -8,7 +8,8 @@
 
 static const IbhIp NO_SOURCE = {.family = AF_INET}; /* the source of a packet until the kernel selects one */
 
-/* Returns the source address that the kernel selects for packets through this NIC; NULL if the NIC has none. */
+/* On an on-link next hop without a source, the kernel selects the NIC's first primary address. Returns this address;
+ * NULL if the NIC has none. */
 static const IbhAddress *first_primary(const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {

@@ -186,7 +186,8 @@ void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gb
     }
     if (ask == IBH_ASK_ECHO) {
         pair->at = now + (tries < flight->probe->count ? IBH_PROBE_INTERVAL : 0);
-    } else if (ask == IBH_ASK_SIZE) { /* a packet that could not be sent counts as one that did not pass */
+    } else if (ask == IBH_ASK_SIZE) {
+        /* Packets of full size count as failed, also if they could not be sent, until sum_up() finds an answer. */
         pair->mtu.failed |= tries == FULL_TRIES;
     } else if (!sent) {
         pair->tries[ask] = asks[ask].tries;

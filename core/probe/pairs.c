@@ -235,7 +235,7 @@ static void add_peers(IbhProbe *probe, const GArray *peers)
 
         if (g_hash_table_contains(probe->numbers, ip))
             continue;
-        number_peer(probe, ip); /* here, only to find the address when it comes again */
+        number_peer(probe, ip); /* only to recognise a second copy of the address */
         g_array_append_val(is_own ? probe->own : probe->peers, *ip);
     }
     for (guint i = 0; i < probe->peers->len; i++)

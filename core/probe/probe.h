@@ -31,7 +31,7 @@
 #define IBH_PROBE_PACKET 40         /* bytes of a small echo: ICMP header, tag, cookie, pair, number, zeros */
 #define IBH_PROBE_SIZE_MAX 65535    /* bytes of the largest echo, with its IP header */
 #define IBH_PROBE_SIZED 0x80000000u /* flag in an echo's number: the low bits are the size of the packet */
-#define IBH_PROBE_FREE 0x40000000u  /* the number of an echo that is tied to no NIC, like what programs send */
+#define IBH_PROBE_FREE 0x40000000u  /* the number of an echo that, like most programs' packets, is tied to no NIC */
 #define IBH_PROBE_NAMED 4           /* how many peers, rails or pairs a finding names at most */
 #define IBH_SYN_PORT 1              /* tcpmux, which has been unused for decades */
 #define IBH_SYN_LENGTH 20           /* bytes of a TCP header without options */

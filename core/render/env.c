@@ -122,7 +122,7 @@ static void put_gids(GString *out, const GArray *rails)
         g_string_append_printf(
             out,
             "# Only for libraries that do not choose the GID themselves, as NCCL before 2.21: an index is\n"
-            "# this host's, and may be wrong on another one. InfiniBand ignores it.\n"
+            "# this host's, and may be wrong on another one. UCX uses it for InfiniBand ports, too.\n"
             "# export NCCL_IB_GID_INDEX='%d'\n"
             "# export UCX_IB_GID_INDEX='%d'\n"
             "# export NVSHMEM_IB_GID_INDEX='%d'\n",
