@@ -195,7 +195,9 @@ void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed); /* a known 
  * if no packet was followed there, or if all of them are refused. */
 guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic);
 /* Sets `ip` to a host for which the NIC might answer ARP as a proxy, and `route` to the route there (NULL: none). FALSE
- * if the NIC does not forward, or if the question is not about unbound traffic to a whole IPv4 subnet on its wire. */
+ * if the NIC does not forward, or if the question is not about unbound traffic to a whole IPv4 subnet of its rail. Also
+ * FALSE for a rail that lacks the subnet, and for another NIC unless it has the rail's link type and has to be silent
+ * (ibh_nic_must_be_silent()). */
 gboolean ibh_subject_find_proxied(IbhSubject *about);
 /* TRUE if the IPv6 MTU is smaller than the link's, and accept_ra_mtu=0 does not say that this is on purpose. */
 gboolean ibh_link_has_lowered_mtu6(const IbhLink *link);

@@ -101,8 +101,9 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
         return IBH_NOTED;
     if (route->hops)
         return IBH_DOUBTFUL;
-    /* Somebody set a route through a NIC that is not a rail, or via a gateway, on purpose. But a route to a part of the
-     * subnet that its own gateway is in leads onto the link. */
+    /* Somebody set a route through a NIC that is not a rail, or via a gateway, on purpose, so we only note the route.
+     * But if a route to a part of the subnet has its gateway inside this part, the route leads onto the other rail's
+     * link: judge it like a route without a gateway. */
     by = ibh_rails_nic(check->rails, route->ifindex);
     is_segment =
         near && ibh_prefix_is_inside(&route->dst, &near->subnet) && ibh_prefix_contains(&route->dst, &route->gateway);

@@ -10,8 +10,9 @@
  * lack nothing): known rails, and NICs that have a section of their own with manage=yes. If only a section names
  * the NIC, its entry has no slot, hardware and addresses. */
 GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolean all);
-/* Returns the same list, but looks in sysfs whether hardware that is gone is only out of sight (missing_io.c). A
- * container may have the host's configuration, so there the list lacks NICs that have a section but do not exist. */
+/* Returns the same list, but looks in sysfs whether hardware that is gone is only out of sight (missing_io.c). In
+ * another network namespace than that of process 1, the configuration is for process 1's namespace, so there the list
+ * lacks NICs that have a section but do not exist. */
 GArray *ibh_missing_find(const IbhRails *rails, const IbhConfig *config, const char *sysfs, gboolean all);
 
 /* FALSE if the rail is there, forgotten, set down on purpose or elsewhere. */

@@ -25,7 +25,7 @@ GArray *ibh_missing_find(const IbhRails *rails, const IbhConfig *config, const c
         if (one->why == IBH_IS_GONE && is_elsewhere(sysfs, one))
             one->why = IBH_ELSEWHERE;
         if (one->why == IBH_NO_SUCH_NIC && !ibh_store_is_home())
-            IBH_REMOVE(IbhKnownRail, one, missed); /* the configuration is the host's, not a container's */
+            IBH_REMOVE(IbhKnownRail, one, missed); /* the configuration is for process 1's namespace */
     }
     return missed;
 }

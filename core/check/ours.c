@@ -8,15 +8,16 @@
 #include "check/missing.h"
 #include "plan/want.h"
 
-/* TRUE if the operation is no fault, because the plan changes a sysctl only for a moment, or because another finding is
- * about its cause: the NIC is a rail that is down or has lost its addresses, and leaves rules and routes behind; or the
- * NIC is not a rail, and is blocked, missing or has an error; or the rule is for an address of a rail that is gone. */
+/* TRUE if the operation is no fault of its own. Either the plan changes a sysctl only for a moment: the present value
+ * is right. Or another finding is about the cause:
+ * - the NIC is a rail that is down or has lost its addresses, and the operation removes what the rail left behind;
+ * - the NIC is not a rail, because it is blocked or missing, or it has an error;
+ * - the operation deletes a rule for an address of a rail that is gone. */
 static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhNic *nic, const IbhOp *op)
 {
     const IbhFinding *worst = ibh_findings_worst(check->findings, op->iface);
     const IbhKnownRail *missed = op->type == IBH_OP_RULE_DEL ? ibh_known_with(check->missed, &op->rule.from.ip) : NULL;
 
-    /* If the present value is right, the plan changes it only for a moment. */
     if (nic && nic->status == IBH_NIC_RAIL && op->type == IBH_OP_SYSCTL_SET)
         return nic->link->sysctl[op->key] == ibh_want_sysctl(check->rails, nic, op->key);
     if (nic && nic->status == IBH_NIC_RAIL)

@@ -97,12 +97,12 @@ gboolean ibh_port_lacks_sm(IbhSubject *about)
     return TRUE;
 }
 
-/* Returns what is wrong with a port that is not active, and what follows. If its state is ACTIVE or ACTIVE_DEFER,
- * its link is the reason. */
+/* Returns why ibh_port_is_active() is FALSE for a port, and what follows. That function also looks at the physical
+ * state: if the port's state is ACTIVE or ACTIVE_DEFER, the port's link is the reason. */
 static const char *why_inactive(const IbhPort *port)
 {
     if (port->state.number >= IBH_PORT_ACTIVE)
-        return "its link is not up, or being repaired, so what is sent by it is delayed or lost";
+        return "its link is down or being repaired, so what the port sends is delayed or lost";
     if (port->phys.number == IBH_PHYS_POLLING)
         return "it looks for the other end of the cable, and nothing can be sent by it until it has found it";
     if (port->phys.number == IBH_PHYS_DISABLED)

@@ -58,7 +58,8 @@ char *ibh_store_file(const IbhStore *store, const char *end)
 
 #define RAILS_FILE IBH_LIB_DIR "/rails"
 
-/* A rail of a container or a test must not become a known rail of the host. */
+/* A command in another network namespace sees the files of process 1's namespace: a rail there must not become a known
+ * rail here. A container with a process 1 of its own is at home. */
 gboolean ibh_store_is_home(void)
 {
     const guint64 number = ibh_netns_number("1");

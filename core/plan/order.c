@@ -39,7 +39,8 @@ enum {
     ANNOUNCE,
     /* Now no peer sends to the wrong NIC, where a strict rp_filter would drop the packet. */
     TIGHTEN_RP_FILTER,
-    /* NICs that may answer for more addresses, but need not, do so last: peers know the final NICs by now. */
+    /* A NIC that has to answer for no address may still get looser ARP sysctls. The NIC gets them last, because peers
+     * know the final NICs by now. */
     ANSWER_AS_ALLOWED,
     /* The strict rp_filter drops the packets that arp_filter kept away until now. */
     END_GUARD,

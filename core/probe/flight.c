@@ -161,9 +161,9 @@ gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint6
             pair->hop->is_begun = TRUE;
     }
     *ret_due = G_MAXINT64;
-    for (guint n = flight->begun - flight->finished; n > 0; n--) {
-        if (flight->turn < flight->finished || flight->turn >= flight->begun)
-            flight->turn = flight->finished;
+    for (guint n = flight->begun - flight->gone; n > 0; n--) {
+        if (flight->turn < flight->gone || flight->turn >= flight->begun)
+            flight->turn = flight->gone;
         *ret_shot = (IbhShot){.pair = ibh_probe_pair(flight->probe, flight->turn++)};
         if (take_turn(flight, now, ret_shot, ret_due))
             return TRUE;
@@ -199,8 +199,8 @@ void ibh_flight_end(IbhFlight *flight, IbhProbePair *pair)
 {
     pair->step = IBH_STEP_GONE;
     flight->added[ibh_probe_family(pair)] -= ibh_probe_takes_entry(pair) ? 1 : 0;
-    while (flight->finished < flight->begun && ibh_probe_pair(flight->probe, flight->finished)->step == IBH_STEP_GONE)
-        flight->finished++;
+    while (flight->gone < flight->begun && ibh_probe_pair(flight->probe, flight->gone)->step == IBH_STEP_GONE)
+        flight->gone++;
 }
 
 /* ---- the neighbour table ---- */

@@ -292,8 +292,9 @@ gboolean ibh_hop_has_virtual(IbhProbeHop *hop); /* TRUE if a virtual router clai
 /* Returns the NIC of this host that has this hardware address; NULL if none has it. */
 const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr);
 
-/* Sets the gateway and NIC that the kernel uses. `used` is the answer to the look-up of the pair's route without
- * `match`. */
+/* Replaces the gateway and NIC of the matching route by those that the kernel uses, and notes whether an ICMP redirect
+ * made the gateways differ. `pair->route` is the answer with IbhLookup.match; `used` is the answer to the same question
+ * without it. Changes nothing if a look-up failed, or if `used` is not a unicast route. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used);
 /* Takes out pairs that the main table decides about. Either the peer is beyond the rail's subnets and remote=, the rail
  * has no gateway of its own, and the kernel finds no route or another NIC; or main's route to the peer leads to another
@@ -315,7 +316,7 @@ gboolean ibh_probe_takes_entry(const IbhProbePair *pair);
  * pair's entry makes room. */
 typedef struct {
     IbhProbe *probe;
-    guint finished;   /* the index of the first pair that is not gone */
+    guint gone;       /* all pairs before this index are gone */
     guint begun;      /* the index of the first pair that has not begun */
     guint turn;       /* the index of the pair that has its turn next */
     guint room[2];    /* how many entries --probe may add to the neighbour tables of IPv4 and IPv6 */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs --probe from its beginning to its end. It looks up the routes of all pairs (pairs.c), asks for this host's own
- * addresses, and asks the pairs (flight.c, wire_io.c), while it hears what passes the NICs (evidence.c). Then judge.c
- * finds what is wrong with each pair, and verdict.c who is at fault.
+ * Runs --probe from its beginning to its end. It looks up the routes of all pairs (pairs.c), asks on the wire whether
+ * other hosts answer for this host's addresses, and asks the pairs (flight.c, wire_io.c), while it hears what passes
+ * the NICs (evidence.c). Then judge.c finds what is wrong with each pair, and verdict.c who is at fault.
  */
 #include "check/look_io.h"
 #include "probe/prober_io.h"
@@ -75,7 +75,7 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
     IbhFlight *flight = &prober->flight;
     gint64 collected = 0;
 
-    while (flight->finished < prober->probe->pairs->len && !was_interrupted) {
+    while (flight->gone < prober->probe->pairs->len && !was_interrupted) {
         gint64 now = g_get_monotonic_time(), due;
         IbhShot shot;
         const gboolean has_shot = ibh_flight_next(flight, now, &shot, &due);
@@ -90,12 +90,12 @@ static gboolean ask_pairs(IbhProber *prober, GError **error)
         if (now < collected + COLLECT_EVERY)
             continue;
         if (prober->shows_progress && now >= prober->shown + SHOW_EVERY) {
-            fprintf(stderr, "\r%u of %u pairs of addresses asked\033[K", flight->finished, prober->probe->pairs->len);
+            fprintf(stderr, "\r%u of %u pairs of addresses asked\033[K", flight->gone, prober->probe->pairs->len);
             prober->shown = now;
         }
         if (flight->settled && !read_neighbours(prober, error))
             return FALSE;
-        for (guint i = flight->finished; i < flight->begun; i++) {
+        for (guint i = flight->gone; i < flight->begun; i++) {
             IbhProbePair *pair = ibh_probe_pair(prober->probe, i);
 
             if (pair->step != IBH_STEP_FINISHED)

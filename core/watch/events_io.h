@@ -33,6 +33,7 @@ gboolean ibh_events_drain(IbhEvents *events, guint32 own, const GArray *nics, gb
 /* Forgets what was reported, once an event has answered it. */
 void ibh_events_forget(IbhEvents *events);
 
-/* Returns the netlink port of the last process that deleted a rule of ours with the source of the rule that this
- * operation adds, or a route of ours from the table of the route that it adds; 0 if none did. */
+/* Returns the netlink port of the last process that deleted something of ours of the operation's kind and family: if
+ * the operation adds a rule, a rule with the same source; if it adds or replaces a route, a route of the same table.
+ * 0 if no process did, and for other operations. */
 guint32 ibh_events_taker(const IbhEvents *events, const IbhOp *op);

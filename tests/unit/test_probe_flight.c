@@ -66,14 +66,14 @@ static void fly(Sky *sky, gint64 until, gboolean ends)
 {
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(IbhNeighbour));
 
-    while (sky->now < until && sky->flight.finished < sky->world.probe->pairs->len) {
+    while (sky->now < until && sky->flight.gone < sky->world.probe->pairs->len) {
         gint64 due;
         IbhShot shot;
 
         if (ibh_flight_next(&sky->flight, sky->now, &shot, &due))
             send_shot(sky, &shot);
         ibh_probe_learn(sky->world.probe, none);
-        for (guint i = sky->flight.finished; ends && i < sky->flight.begun; i++) {
+        for (guint i = sky->flight.gone; ends && i < sky->flight.begun; i++) {
             if (pair_at(&sky->world, i)->step == IBH_STEP_FINISHED)
                 ibh_flight_end(&sky->flight, pair_at(&sky->world, i));
         }
