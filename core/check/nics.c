@@ -118,8 +118,8 @@ gboolean ibh_nic_is_kept_astray(IbhSubject *about)
     return FALSE;
 }
 
-/* TRUE if the user named this NIC with --iface: then judge.c asks about no other NIC. A kept NIC has the finding "held"
- * with its own remedy. */
+/* TRUE if the user named this NIC with --iface, and the NIC is not kept. With --iface, judge.c asks about named NICs
+ * only, so there is no need to look for the NIC in `only`. A kept NIC has the finding "held", with another remedy. */
 gboolean ibh_nic_is_asked_for(IbhSubject *about)
 {
     return about->check->only && !about->nic->kept;

@@ -93,8 +93,9 @@ static gboolean is_temporary(const GError *error)
     return FALSE;
 }
 
-/* Returns an empty text if the file is missing, incomplete or not trusted; NULL if the file cannot be read now, or if
- * make_end() returns NULL: its directory may not be mounted yet. */
+/* Returns NULL if a later run must try again: the file cannot be read now, or make_end() returns NULL, as it does
+ * before /var is mounted. Returns an empty text if there is nothing to wait for: the file is missing, incomplete or not
+ * trusted. */
 static GString *read_rails(void)
 {
     g_autofree char *end = make_end();

@@ -20,9 +20,10 @@ static gboolean repeats_earlier(const GArray *earlier, const GArray *array, guin
 }
 
 /* If links or addresses change during their dump, some may be missing or come twice, and the kernel sets
- * NLM_F_DUMP_INTR. The kernel continues a dump of rules or of IPv6 routes at a position, and sets no flag: if another
- * program adds or deletes one between two datagrams, the dump repeats or skips one. Without the skipped route or rule,
- * we would take down a rail. So read such a dump again from the start. */
+ * NLM_F_DUMP_INTR: then read again from the start. The kernel continues a dump of rules or of IPv6 routes at a
+ * position, and sets no flag: if another program adds or deletes one between two datagrams, the dump repeats or skips
+ * one, and a run that misses a route or rule may take down a rail. So, with `compare`, read a dump of several datagrams
+ * until two dumps in a row are equal. */
 gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GArray *array, GCompareFunc compare, const char *what, GError **error)
 {

@@ -367,7 +367,7 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, c
         if (nic->rank)
             find_status(rails, nic);
         if (nic->status == IBH_NIC_RAIL)
-            nic->is_engaged = TRUE; /* NICs of higher rank see it */
+            nic->is_engaged = TRUE; /* ibh_rails_is_claimed() must know when the NICs after this one are looked at */
     }
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_RAIL)

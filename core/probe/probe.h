@@ -50,7 +50,8 @@ typedef struct {
 #define IBH_PROBE_HOSTS 32 /* how many hosts that claim one address are listed at most */
 #define IBH_PROBE_CLAIMS 8 /* how many claims of one address on one wire are kept at most */
 
-/* An ARP packet or a neighbour advertisement, which says that a hardware address has an IP address. */
+/* An ARP packet or a neighbour advertisement, which says that a hardware address has an IP address; also a solicitation
+ * that this host sends, which only asks. */
 typedef struct {
     IbhIp from;         /* the IP address that is claimed */
     IbhIp to;           /* the target of ARP or of our solicitation; all zeros in a neighbour advertisement */

@@ -132,7 +132,9 @@ static void on_change(Watch *watch, const IbhOp *op)
     const gboolean is_spread = op->unit.kind == IBH_UNIT_SPREAD;
     g_autofree char *command = NULL, *who = NULL, *what = NULL, *cure = NULL, *text = NULL;
 
-    watch->own = TRUE; /* the kernel also reports sysctls that we set, without our port */
+    /* The kernel's report of a sysctl that we set does not have our port, so it looks like another program's change to
+     * our NICs. look() takes the report as an echo of this look: the report must not begin a new burst. */
+    watch->own = TRUE;
     if (!seconds)
         return;
     command = ibh_op_command(op);
