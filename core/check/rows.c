@@ -122,8 +122,8 @@ const IbhRow ibh_rows[] = {
     /* ---- NICs that are no rails: nics.c ---- */
     {IBH_OF_NO_RAIL, "held", IBH_WARNING, ibh_nic_is_held, "{why}{then}", "$ ib-hook --apply --iface {iface}"},
     {IBH_OF_NO_RAIL, "local-rule-late", IBH_ERROR, ibh_nic_is_blocked, "not programmed: {why}",
-     "restore the rule: sudo ip rule add priority 0 lookup local (IPv6: sudo ip -6 rule ...); if a VRF set-up needs it "
-     "elsewhere, ib-hook cannot help",
+     "restore the rule: sudo ip rule add priority 0 lookup local (IPv6: sudo ip -6 rule ...); if it has to come after "
+     "the rule for VRFs, with a number below 1925",
      ""},
     {IBH_OF_NO_RAIL, "no-address", IBH_INFO, ibh_nic_lacks_address, "{why}: nothing to route",
      "give it an address where its network manager is configured, if it is to be used"},
