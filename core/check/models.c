@@ -15,11 +15,13 @@ gboolean ibh_rule_is_expected(const IbhRule *rule)
 
 /* The rules that the kernel makes on every host, and a rule for table default of IPv6. The kernel does not make that
  * rule, but the table is normally empty, so the rule changes nothing. */
+/* clang-format off: its versions disagree about the macro */
 #define PLAIN(af, place, number)                                                                                       \
     {                                                                                                                  \
         .family = (af), .from.ip.family = (af), .priority = (place), .table = (number), .action = FR_ACT_TO_TBL,       \
         .suppress_prefixlength = -1, .suppress_ifgroup = -1                                                            \
     }
+/* clang-format on */
 #define PLAIN_OF(af)                                                                                                   \
     PLAIN(af, 0, IBH_TABLE_LOCAL), PLAIN(af, IBH_PRIORITY_MAIN, IBH_TABLE_MAIN), PLAIN(af, 32767, IBH_TABLE_MAIN - 1)
 

@@ -24,10 +24,12 @@ typedef struct {
 #define WITH(action) (1u << IBH_ACTION_##action)
 #define ALL (~0u)
 #define AT(field) offsetof(IbhOptions, field)
+/* clang-format off: its versions disagree about the macro */
 #define DO(name, action, letter, help)                                                                                 \
     {                                                                                                                  \
         name, NULL, help, ACTION, WITH(action), 0, 0, letter                                                           \
     }
+/* clang-format on */
 
 /* --confirm SECONDS belongs to --apply, --confirm alone is an action. */
 static const Option table[] = {
