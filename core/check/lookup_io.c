@@ -35,7 +35,6 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
     g_autoptr(IbhMessage) message = ibh_message_new(RTM_GETROUTE, 0, &fixed, sizeof fixed);
     Answer answer = {.pool = netlink->pool};
     const IbhRoute *route = &answer.route;
-    g_autoptr(GHashTable) objects = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     g_autoptr(GError) local = NULL;
 
     nla_put(message, RTA_DST, (int)bits / 8, lookup->to.bytes);
@@ -59,7 +58,7 @@ gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **err
         lookup->error = local->code; /* the kernel refuses the packet: an answer */
         return TRUE;
     }
-    ibh_route_resolve_nexthop(netlink, objects, &answer.route);
+    ibh_route_resolve_nexthop(netlink, NULL, &answer.route);
     lookup->type = route->type;
     lookup->oif = route->ifindex;
     lookup->hops = route->hops;

@@ -47,7 +47,7 @@ struct nl_msg *ibh_message_new(int type, int flags, gconstpointer fixed, gsize s
 gboolean ibh_route_read(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret_route);
 void ibh_route_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool);
 /* If a unicast route names a nexthop object and no device, reads the object and fills in the route's nexthops. Reads no
- * object that is in `objects`, from an earlier route. */
+ * object that is in `objects`, from an earlier route; NULL: there was none. */
 void ibh_route_resolve_nexthop(IbhNetlink *netlink, GHashTable *objects, IbhRoute *route);
 
 /* ---- attributes: an absent or short attribute reads as `otherwise`, 0, AF_UNSPEC, a prefix of zeros or "" ---- */

@@ -59,7 +59,7 @@ void ibh_route_resolve_nexthop(IbhNetlink *netlink, GHashTable *objects, IbhRout
 
     if (!route->object || route->ifindex || route->type != RTN_UNICAST)
         return;
-    known = g_hash_table_lookup(objects, id);
+    known = objects ? g_hash_table_lookup(objects, id) : NULL;
     if (known) {
         route->ifindex = known->ifindex;
         route->gateway = known->gateway;
@@ -83,5 +83,6 @@ void ibh_route_resolve_nexthop(IbhNetlink *netlink, GHashTable *objects, IbhRout
         route->encapsulated = object.hop.encapsulated;
         route->nexthops = route->ifindex ? 1 : 0;
     }
-    g_hash_table_insert(objects, id, g_memdup(route, sizeof *route));
+    if (objects)
+        g_hash_table_insert(objects, id, g_memdup(route, sizeof *route));
 }
