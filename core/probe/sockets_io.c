@@ -39,29 +39,34 @@ static void attach_filter(int fd, struct sock_filter *steps, gsize count)
 }
 
 /* Attaches a filter that lets only ARP, ICMP of both families, fragments of IPv6 and answers to SYNs pass; evidence.c
- * recognises which of them concern this run. It keeps all bytes of this run's echoes, because evidence.c tests the
- * checksum over them: the kernel would silently drop a reply with a wrong checksum. */
+ * recognises which of them concern this run. A packet socket hears the frames of each VLAN at the NIC below, too; the
+ * filter drops them there, because the VLAN is another network. A frame with VLAN ID 0 has a priority only. The filter
+ * keeps all bytes of this run's echoes, because evidence.c tests the checksum over them: the kernel would silently drop
+ * a reply with a wrong checksum. */
 static void filter_ear(int fd, guint32 tag)
 {
-    enum { SIX = 9, SIX_ECHO = 15, DROP = 17, HEAD, WHOLE };
+    enum { SIX = 12, SIX_ECHO = 18, DROP = 20, HEAD, WHOLE };
     struct sock_filter steps[] = {
+        LOAD(BPF_H, BPF_ABS, SKF_AD_OFF + SKF_AD_VLAN_TAG),
+        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xfff), /* the VLAN ID */
+        IF(2, 0, 3, DROP),
         LOAD(BPF_H, BPF_ABS, SKF_AD_OFF + SKF_AD_PROTOCOL),
-        IF(1, ETH_P_ARP, HEAD, 2),
-        IF(2, ETH_P_IPV6, SIX, 3),
-        IF(3, ETH_P_IP, 4, DROP),
+        IF(4, ETH_P_ARP, HEAD, 5),
+        IF(5, ETH_P_IPV6, SIX, 6),
+        IF(6, ETH_P_IP, 7, DROP),
         LOAD(BPF_B, BPF_ABS, 9),
-        IF(5, IPPROTO_ICMP, 6, DROP),
+        IF(8, IPPROTO_ICMP, 9, DROP),
         BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0), /* X = the length of the IPv4 header */
         LOAD(BPF_W, BPF_IND, 8),
-        IF(8, tag, WHOLE, HEAD),
+        IF(11, tag, WHOLE, HEAD),
         LOAD(BPF_B, BPF_ABS, 6), /* SIX */
-        IF(10, IPPROTO_ICMPV6, SIX_ECHO, 11),
-        IF(11, IPPROTO_FRAGMENT, HEAD, 12),
-        IF(12, IPPROTO_TCP, 13, DROP),
+        IF(13, IPPROTO_ICMPV6, SIX_ECHO, 14),
+        IF(14, IPPROTO_FRAGMENT, HEAD, 15),
+        IF(15, IPPROTO_TCP, 16, DROP),
         LOAD(BPF_H, BPF_ABS, 40),
-        IF(14, IBH_SYN_PORT, HEAD, DROP),
+        IF(17, IBH_SYN_PORT, HEAD, DROP),
         LOAD(BPF_W, BPF_ABS, 48), /* SIX_ECHO */
-        IF(16, tag, WHOLE, HEAD),
+        IF(19, tag, WHOLE, HEAD),
         RETURN(0),                  /* DROP */
         RETURN(HEAD_BYTES),         /* HEAD */
         RETURN(IBH_PROBE_SIZE_MAX), /* WHOLE */

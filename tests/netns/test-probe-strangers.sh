@@ -72,13 +72,15 @@ import socket, sys, time
 ip = socket.inet_aton(sys.argv[1])
 wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 wire.bind(("eth0", 0x0806))
+tag = bytes.fromhex(sys.argv[2])
 own = wire.getsockname()[4]
 while True:
-    wire.send(b"\xff" * 6 + own + b"\x08\x06\0\1\x08\0\6\4\0\1" + own + ip + bytes(6) + ip)
+    wire.send(b"\xff" * 6 + own + tag + b"\x08\x06\0\1\x08\0\6\4\0\1" + own + ip + bytes(6) + ip)
+    print(".", end="", flush=True)
     time.sleep(0.05)
 EOF
 learned_thief() { [ "$(learned_mac A 172.16.34.1 | tail -1)" = "$(mac C 3)" ]; }
-nsenter --net=/run/netns/C python3 $work/announce.py 172.16.34.1 &
+nsenter --net=/run/netns/C python3 $work/announce.py 172.16.34.1 '' >$work/announced &
 thief=$!
 on A ping -q -c 1 -W 2 -I 172.16.16.1 172.16.34.1 >$work/ping || true
 wait_until 5 learned_thief
@@ -88,6 +90,16 @@ expect_equal "a thief by announcements: its echoes do not come back" true "$(jso
 expect_equal "one finding" "error duplicate-address " "$(codes)"
 expect_contains "with both names" "172.16.34.1: $(mac B 0), $(mac C 3) claim the address" "$(messages)"
 forget A B
+
+# In VLAN 5, the same address belongs to another network, although the rails' NICs receive its tagged frames.
+nsenter --net=/run/netns/C python3 $work/announce.py 172.16.34.1 81000005 >$work/announced &
+other=$!
+wait_until 5 test -s $work/announced
+announced=$(stat -c %s $work/announced)
+probe 0
+expect_differs "the VLAN announced meanwhile" "$announced" "$(stat -c %s $work/announced)"
+kill $other
+expect_equal "who has the address in a VLAN is no thief" "" "$(codes)"
 
 # A VIP that both hosts have, on lo here: asked for, as a peer, it is found there.
 ip -n A address add 172.16.99.9/32 dev lo
