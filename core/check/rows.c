@@ -131,7 +131,7 @@ const IbhRow ibh_rows[] = {
      "{way}: ib-hook's route to {subnet} in table {table} is missing",
      "correct the configuration, then: sudo ib-hook --apply --confirm 60"},
     {IBH_OF_NO_RAIL, "not-engaged", IBH_WARNING, ibh_nic_is_asked_for, "it is not a rail: {why}",
-     "ib-hook --show says why each NIC is, or is not, a rail; manage=yes makes a NIC a rail"},
+     "ib-hook --show says why each NIC is, or is not, a rail; manage=yes makes a rail of a NIC that has an address"},
 
     /* ---- two NICs that seem to be on one wire: siblings.c ---- */
     {IBH_OF_PAIR, "mode-mtu", IBH_WARNING, ibh_pair_has_other_mtu6,

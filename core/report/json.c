@@ -156,7 +156,7 @@ static void json_put_look(const IbhReport *report)
     IBH_EACH_POINTER (const IbhNic, nic, report->shown_others)
         json_put_nic(report, nic);
     json_put(report->out, "] missing:[");
-    IBH_EACH (const IbhKnownRail, missed, report->missed) {
+    IBH_EACH_POINTER (const IbhKnownRail, missed, report->shown_missed) {
         g_autofree char *pci = ibh_known_pci(missed);
         g_autoptr(GDateTime) since = missed->since ? g_date_time_new_from_unix_utc(missed->since) : NULL;
         g_autofree char *time = since ? g_date_time_format(since, "%Y-%m-%dT%H:%M:%SZ") : NULL;

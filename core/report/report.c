@@ -6,11 +6,12 @@
 char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *style)
 {
     g_autoptr(GPtrArray) shown = g_ptr_array_new(), rails = g_ptr_array_new(), others = g_ptr_array_new();
+    g_autoptr(GPtrArray) missed = g_ptr_array_new();
     g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
     IbhReport whole = *report;
 
-    /* Report the NICs that were named; without names, candidates and RDMA-capable NICs, or with --verbose every netdev.
-     */
+    /* Report the NICs that were named; without names, missing rails, candidates and RDMA-capable NICs, or with
+     * --verbose every netdev. */
     for (guint i = 0; report->rails && i < report->rails->nics->len; i++) {
         IbhNic *nic = g_ptr_array_index(report->rails->nics, i);
         const gboolean is_capable = nic->rank || nic->link->rdma[0] || nic->link->type == ARPHRD_INFINIBAND;
@@ -24,10 +25,17 @@ char *ibh_report(const IbhReport *report, IbhWriter *writer, const IbhStyle *sty
         g_ptr_array_add(shown, nic);
     IBH_EACH_POINTER (IbhNic, nic, others)
         g_ptr_array_add(shown, nic);
+    for (guint i = 0; report->missed && i < report->missed->len; i++) {
+        IbhKnownRail *one = &g_array_index(report->missed, IbhKnownRail, i);
+
+        if (!report->rails->only || g_strv_contains(report->rails->only, ibh_known_name(one)))
+            g_ptr_array_add(missed, one);
+    }
     whole.style = style;
     whole.shown = shown;
     whole.shown_rails = rails;
     whole.shown_others = others;
+    whole.shown_missed = missed;
     whole.failed = report->message || (report->errors && report->errors->len);
     whole.out = g_string_new(NULL);
     whole.rows = rows;

@@ -62,6 +62,7 @@ typedef struct {
     const IbhStyle *style;
     const GPtrArray *shown; /* const IbhNic *: the NICs to report: the rails, then the others */
     const GPtrArray *shown_rails, *shown_others;
+    const GPtrArray *shown_missed; /* const IbhKnownRail * */
     gboolean failed; /* there is a message, or an operation failed */
     GString *out;    /* the report */
     GPtrArray *rows; /* char **: the lines for people, in cells, before the columns are aligned */

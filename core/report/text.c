@@ -163,7 +163,7 @@ static void add_nics(const IbhReport *report)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 
-    if (report->shown->len || report->missed->len)
+    if (report->shown->len || report->shown_missed->len)
         ibh_rows_add(report, "IFACE\tADDRESS\tLINK\tSTATE");
     IBH_EACH_POINTER (const IbhNic, nic, report->shown) {
         g_autofree char *why = ibh_nic_why(nic);
@@ -171,11 +171,9 @@ static void add_nics(const IbhReport *report)
         g_hash_table_add(seen, (char *)(guintptr)nic->link->name);
         add_nic(report, nic->link->name, nic, why);
     }
-    IBH_EACH (IbhKnownRail, missed, report->missed) {
+    IBH_EACH_POINTER (const IbhKnownRail, missed, report->shown_missed) {
         const char *name = ibh_known_name(missed);
 
-        if (report->rails->only && !g_strv_contains(report->rails->only, name))
-            continue;
         if (g_hash_table_add(seen, (char *)(guintptr)name))
             add_nic(report, name, NULL, ibh_missing_text(missed->why));
         else if (!missed->link) /* another NIC has its name now */
