@@ -161,8 +161,8 @@ if [ $manager = apt ]; then
 else
     # shellcheck disable=SC2086
     as_root dnf install -y -q $needed || {
-        echo "deps.sh: libcmocka-devel is in the CRB (PowerTools) repository, ShellCheck and cppcheck are in EPEL:" \
-            "enable them and try again" >&2
+        echo "deps.sh: NetworkManager-libnm-devel and libcmocka-devel are in the CRB (PowerTools) repository," \
+            "ShellCheck and cppcheck are in EPEL: enable them and try again" >&2
         exit 1
     }
 fi
