@@ -30,8 +30,11 @@ static gboolean is_used_by_others(const IbhRails *rails, const IbhPrefix *subnet
             return TRUE;
     }
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
-        if (!ibh_rule_is_ours(rule) && rule->priority >= IBH_PRIORITY_SPREAD - 1 &&
-            ibh_prefix_contains(&rule->from, &NO_SOURCE) && !(rule->selectors & (IBH_SELECT_NOT | IBH_SELECT_IIF)) &&
+        /* for the kernel, this host's packets come in through lo */
+        const gboolean is_for_us = !(rule->selectors & IBH_SELECT_IIF) || g_str_equal(rule->by.iif, "lo");
+
+        if (is_for_us && !ibh_rule_is_ours(rule) && rule->priority >= IBH_PRIORITY_SPREAD - 1 &&
+            ibh_prefix_contains(&rule->from, &NO_SOURCE) && !(rule->selectors & IBH_SELECT_NOT) &&
             ibh_prefix_is_inside(&rule->to, subnet))
             return TRUE;
     }

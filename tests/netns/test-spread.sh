@@ -57,6 +57,18 @@ expect_hook 0 B --config "$spread" --apply --json
 expect_equal "a second run has nothing to do" "false 0" "$(json '"\(.changed) \(.operations | length)"')"
 expect_equal "and changes nothing" "$applied" "$(state B)"
 
+# A later rule of the administrator for a part of the subnet: main keeps the subnet, so that the rule is asked.
+ip -n B route add default dev ib2 table 100
+for selector in "" "iif lo"; do
+    ip -n B rule add priority 5000 to 172.16.16.0/24 $selector lookup 100
+    expect_hook 0 B --config "$spread" --apply
+    expect_equal "a rule for a part${selector:+ ($selector)} keeps its traffic" "ib2" "$(by_peer | cut -d' ' -f1 | sort -u)"
+    ip -n B rule del priority 5000
+done
+ip -n B route flush table 100
+expect_hook 0 B --config "$spread" --apply
+expect_equal "without it, the subnet is spread again" "$applied" "$(state B)"
+
 # Real packets.
 counts=()
 for i in 0 1 2; do counts+=("$(received $i)"); done
