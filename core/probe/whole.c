@@ -154,9 +154,8 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
         return ibh_finding_add(
             probe->findings, who, IBH_WARNING, "foreign-nic-answers",
             ibh_remedy_advice("%s", ibh_code_find("foreign-nic-answers")->remedy),
-            "it is not a rail, but on the wire of %s, and answered ARP for %s: peers may send to the "
-            "wrong NIC",
-            rail, ips);
+            "it is not a rail, but on the wire of %s, and answered %s for %s: peers may send to the wrong NIC", rail,
+            arp, ips);
     if (kind == AS_POD)
         return ibh_finding_add(
             probe->findings, rail, IBH_ERROR, "duplicate-address",
@@ -166,7 +165,7 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
             ips, who, arp);
     if (kind == AS_PROXY && is_private_vlan(probe, hop))
         return ibh_finding_add(
-            probe->findings, rail, IBH_INFO, "proxy-arp", (IbhRemedy){0},
+            probe->findings, rail, IBH_INFO, "proxy-arp", ibh_remedy_advice("no action is needed"),
             "%s answers %s for %s, of this host, and for all peers, which are reached: the router of "
             "a private VLAN",
             who, arp, ips);
@@ -182,7 +181,8 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
                            who, arp);
 }
 
-/* Makes one finding for the same claimants of one kind, even if they claim several addresses. */
+/* Makes one finding for the same claimants of one kind and protocol, even if they claim several addresses. The router
+ * of a private VLAN on one rail may be a proxy on another. */
 void ibh_probe_report_strangers(IbhProbe *probe)
 {
     g_autoptr(GPtrArray) hops = g_ptr_array_new();
@@ -195,8 +195,10 @@ void ibh_probe_report_strangers(IbhProbe *probe)
             whos[i] = name_strangers(probe, hops->pdata[i], kind);
         for (guint first = 0; first < hops->len; first++) {
             const IbhProbeHop *hop = hops->pdata[first];
+            const gboolean is_vlan = is_private_vlan(probe, hop);
             const char *who = whos[first];
             g_autoptr(GArray) ips = IBH_NEW_ARRAY(IbhIp);
+            g_autoptr(GPtrArray) rails = g_ptr_array_new();
             g_autofree char *names = NULL;
             IbhFinding *finding;
 
@@ -205,20 +207,16 @@ void ibh_probe_report_strangers(IbhProbe *probe)
             for (guint i = first; i < hops->len; i++) {
                 const IbhProbeHop *same = hops->pdata[i];
 
-                if (whos[i] == who)
-                    g_array_append_val(ips, same->ip);
+                if (whos[i] != who || same->ip.family != hop->ip.family || is_private_vlan(probe, same) != is_vlan)
+                    continue;
+                g_array_append_val(ips, same->ip);
+                g_ptr_array_add(rails, (char *)(guintptr)same->link->name);
+                whos[i] = NULL;
             }
             names = ibh_probe_name_peers(ips, IBH_PROBE_NAMED);
             finding = report_stranger(probe, hop, kind, who, names);
-            for (guint i = first; i < hops->len; i++) {
-                const IbhProbeHop *same = hops->pdata[i];
-
-                if (whos[i] != who)
-                    continue;
-                whos[i] = NULL;
-                if (kind != AS_OWN_NIC)
-                    ibh_finding_add_iface(finding, same->link->name);
-            }
+            for (guint i = 0; kind != AS_OWN_NIC && i < rails->len; i++)
+                ibh_finding_add_iface(finding, rails->pdata[i]);
         }
     }
 }

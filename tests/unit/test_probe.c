@@ -261,7 +261,7 @@ static void change(World *world, guint i, guint what, int error, IbhCause rdma)
 {
     IbhProbePair *pair = pair_at(world, i);
     IbhLink *link = (IbhLink *)(guintptr)ibh_probe_link(pair);
-    const int six = ibh_probe_family(pair);
+    const int six = ibh_probe_is_ipv6(pair);
 
     pair->received = what & SOME ? 2 : what & (LOST | UNSENT) ? 0 : pair->received;
     pair->sent = what & UNSENT ? 0 : pair->sent;
@@ -620,6 +620,23 @@ static void test_proxy_beside_private_vlan(void **state)
     check_message(&world, 1, "02:00:00:00:00:62 answers ARP for 172.16.34.2, of this host: a proxy");
 }
 
+/* Where an echo is lost, the router of a private VLAN is a proxy. On the other rail it stays the router. */
+static void test_router_of_one_private_vlan(void **state)
+{
+    g_auto(World) world = look_well(HOST, TWO_PEERS);
+
+    (void)state;
+    IBH_EACH_PAIR (pair, world.probe) {
+        pair->hop->claims[0].lladdr = (IbhLladdr){{MAC(99)}, 6};
+        pair->sender = pair->hop->lladdr = pair->hop->claims[0].lladdr;
+        if (ibh_probe_link(pair)->ifindex == 3)
+            pair->sent++;
+    }
+    answer_arp(&world, 2, "172.16.34.1", "172.16.34.2", 99);
+    answer_arp(&world, 3, "172.16.34.2", "172.16.34.1", 99);
+    check_verdict(&world, "ib0 info proxy-arp, ib1 warning proxy-arp, ib1 error probe-lost", 2);
+}
+
 static void test_peer_replies_by_another_nic(void **state)
 {
     static const guint8 OTHER[] = {MAC(16)}, OWN[] = {MAC(17)}, UNKNOWN[] = {MAC(77)};
@@ -684,6 +701,7 @@ int main(void)
         cmocka_unit_test(test_virtual_routers),
         cmocka_unit_test(test_strangers),
         cmocka_unit_test(test_proxy_beside_private_vlan),
+        cmocka_unit_test(test_router_of_one_private_vlan),
         cmocka_unit_test(test_peer_replies_by_another_nic),
         cmocka_unit_test(test_separate_wires),
     };
