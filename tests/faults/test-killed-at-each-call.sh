@@ -32,7 +32,10 @@ each() {
             rm -rf /run/ib-hook
         fi
         traced "$name:signal=KILL:when=$n" "$@"
-        [ $status = 137 ] || fail "$what: it was not" "exit status $status"
+        if [ $status != 137 ]; then # a run that found nothing changed between two dumps makes fewer calls
+            ! calls $work/trace | grep -qx "$name $n" || fail "$what: it was not" "exit status $status"
+            continue
+        fi
         if [ "$program" = undo ]; then
             hook B --undo >/dev/null || fail "$what: the next --undo"
             expect_state "$before"
