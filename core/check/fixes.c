@@ -199,7 +199,8 @@ static gboolean is_a_question(const IbhCheck *check, const IbhLookup *packet)
  * there is none. */
 static gboolean find_harm(const IbhCheck *check, Effect *harm)
 {
-    g_autoptr(GPtrArray) senders = g_ptr_array_new(); /* a host may have thousands of addresses */
+    /* A host may have thousands of addresses: for each piece, ask only those that the fix may affect. */
+    g_autoptr(GPtrArray) senders = g_ptr_array_new();
 
     IBH_EACH (IbhAddress, address, check->rails->snapshot->addresses) {
         if (ibh_ip_is_unicast(&address->local) && !ibh_ip_is_link_local(&address->local) &&

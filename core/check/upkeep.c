@@ -18,7 +18,7 @@ static const IbhManager *find_rail_manager(const IbhCheck *check, const IbhNic *
 }
 
 /* TRUE if the manager of any rail calls our hook, as far as we know. */
-static gboolean calls_any_hook(const IbhCheck *check)
+static gboolean any_manager_calls_hook(const IbhCheck *check)
 {
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
         const IbhManager *manager = ibh_facts_manager(check->facts, nic->link->ifindex);
@@ -49,7 +49,8 @@ gboolean ibh_manager_is_inactive(IbhSubject *about)
         ibh_subject_say(about, "remedy=%s", manager->remedy);
         about->remedy = "{remedy}{watch}";
     }
-    if (watched || check->facts->will_watch || manager->will_start || (manager->by_choice && calls_any_hook(check)))
+    if (watched || check->facts->will_watch || manager->will_start ||
+        (manager->by_choice && any_manager_calls_hook(check)))
         about->severity = IBH_INFO;
     return TRUE;
 }

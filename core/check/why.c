@@ -65,7 +65,7 @@ static char *why_new_rule(const IbhOp *op, const char *name)
     ibh_ip_format(&op->rule.from.ip, from);
     ibh_prefix_format(&op->rule.to, to);
     if (ibh_rule_asks_main(&op->rule) && op->rule.to.length)
-        return g_strdup_printf("what main has more exactly inside %s stays so", to);
+        return g_strdup_printf("main's more specific routes inside %s still win", to);
     if (ibh_rule_asks_main(&op->rule))
         return g_strdup_printf("main is asked before the default of %s", name);
     if (op->unit.kind == IBH_UNIT_SPREAD)

@@ -208,7 +208,7 @@ static int do_plan(Command *command)
     g_autoptr(GArray) missed = ibh_missing_find(run->rails, run->config, run->sysfs, FALSE);
     g_autoptr(GPtrArray) findings = ibh_findings_new();
 
-    judge_sections(command, missed, TRUE, findings);
+    judge_sections(command, missed, TRUE, findings); /* prints the findings: the report of --plan has none */
     return write_report(command, &(IbhReport){.ops = command->plan});
 }
 

@@ -132,8 +132,8 @@ static const Option *find_option(const char *word, const char *value)
     return NULL;
 }
 
-/* Returns the option with the most similar name; NULL if none is similar: with two slips at most, and no more slips
- * than half of the letters of `word`. */
+/* Returns the option whose name is most similar to that in `word`; NULL if no name is similar. A similar name has at
+ * most two slips, and at most half as many as `word` has letters. To leave out the end of a name counts as one slip. */
 static const Option *find_near_option(const char *word)
 {
     g_auto(GStrv) parts = g_strsplit(word + strspn(word, "-"), "=", 2);

@@ -201,7 +201,7 @@ gboolean ibh_trial_begin(const IbhRun *run, const GPtrArray *plan, int confirm, 
     if (token.process && token.end + PAUSE * G_USEC_PER_SEC > now && (plan->len || end)) {
         token.end = MAX(token.end, end);
         join_ifaces(&token, run->only);
-        *ret_seconds = seconds_left(&token);
+        *ret_seconds = MAX(seconds_left(&token), 1); /* 0 would say that nothing comes back */
         return ibh_token_write(run->store, &token, error);
     }
     if (!end || !plan->len)

@@ -256,9 +256,9 @@ static const char *find_below(const char *path, const char *directory)
 #define BENEATH 0x08 /* RESOLVE_BENEATH: do not follow links out of the directory */
 #define N_TRIES 100  /* openat2() fails with EAGAIN if something was renamed meanwhile */
 
-/* Linux before 5.6 lacks openat2(), and old seccomp filters refuse it with EPERM. Then follow links anywhere, but
- * reject a result outside of the directory: O_PATH has only looked it up, not opened it. In a directory that others can
- * write, also reject files that not all users may read. */
+/* Linux before 5.6 lacks openat2(), and old seccomp filters refuse it with EPERM: then openat() follows links anywhere.
+ * In any case, reject a result outside of the directory (O_PATH has only looked it up, not opened it) and, in a
+ * directory that others can write, a file that not all users may read. */
 static int look_below(const IbhTreeRoot *from, const char *path, int flags)
 {
     const guint64 how[] = {(guint64)(O_PATH | O_CLOEXEC | flags), 0, BENEATH};

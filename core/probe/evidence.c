@@ -186,7 +186,7 @@ static gboolean is_quote(const IbhProbePair *pair, const guint8 *quote, gsize le
 {
     const guint low = (ibh_get16(quote + 6) - ibh_get16(pair->cookie + 2)) & 0xffff;
     const guint numbers[] = {low, IBH_PROBE_SIZED | low, IBH_PROBE_FREE};
-    const gboolean six = ibh_probe_family(pair);
+    const gboolean six = ibh_probe_is_ipv6(pair);
     guint8 head[IBH_PROBE_PACKET];
 
     if (length < (six ? COOKIE_END : QUOTE))

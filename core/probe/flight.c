@@ -36,7 +36,7 @@ static gboolean is_open(const IbhProbePair *pair, IbhProbeAsk ask)
     case IBH_ASK_SIZE:
         return pair->received && full > LEAST && pair->mtu.passed < full;
     case IBH_ASK_SYN:
-        return pair->on_link && pair->received && ibh_probe_family(pair) && pair->syn != IBH_SYN_ANSWERED;
+        return pair->on_link && pair->received && ibh_probe_is_ipv6(pair) && pair->syn != IBH_SYN_ANSWERED;
     case IBH_ASK_RDMA:
         return ibh_probe_awaits_rdma(pair);
     case IBH_ASK_WHO: /* The kernel believes the first answer, and asks again only when its entry is old; with ARP flux,
@@ -61,7 +61,7 @@ static guint size_of_try(const IbhProbePair *pair, guint try)
     if (try < FULL_TRIES)
         return full;
     size = try == FULL_TRIES ? pair->mtu.limit : usual[try - FULL_TRIES - 1];
-    return size < full && ibh_probe_length(IBH_PROBE_SIZED | size, ibh_probe_family(pair)) ? size : 0;
+    return size < full && ibh_probe_length(IBH_PROBE_SIZED | size, ibh_probe_is_ipv6(pair)) ? size : 0;
 }
 
 /* Returns TRUE if `shot` should be sent now. If the question has to wait, returns FALSE, and lowers *ret_due to the end
@@ -150,7 +150,7 @@ gboolean ibh_flight_next(IbhFlight *flight, gint64 now, IbhShot *ret_shot, gint6
 {
     for (; flight->begun < flight->probe->pairs->len; flight->begun++) {
         IbhProbePair *pair = ibh_probe_pair(flight->probe, flight->begun);
-        const int family = ibh_probe_family(pair);
+        const int family = ibh_probe_is_ipv6(pair);
         const gboolean takes = ibh_probe_takes_entry(pair);
 
         if (takes && flight->added[family] >= MAX(flight->room[family], 1))
@@ -198,7 +198,7 @@ void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gb
 void ibh_flight_end(IbhFlight *flight, IbhProbePair *pair)
 {
     pair->step = IBH_STEP_GONE;
-    flight->added[ibh_probe_family(pair)] -= ibh_probe_takes_entry(pair) ? 1 : 0;
+    flight->added[ibh_probe_is_ipv6(pair)] -= ibh_probe_takes_entry(pair) ? 1 : 0;
     while (flight->gone < flight->begun && ibh_probe_pair(flight->probe, flight->gone)->step == IBH_STEP_GONE)
         flight->gone++;
 }

@@ -126,12 +126,12 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     const IbhLookup *route = &pair->route;
     const IbhProbeHop *hop = pair->hop;
     const IbhLink *link = ibh_probe_link(pair);
-    const int six = ibh_probe_family(pair), error = pair->send_error;
+    const int six = ibh_probe_is_ipv6(pair), error = pair->send_error;
     const guint no_arp = IFF_NOARP | IFF_BROADCAST; /* a link without broadcasts works without ARP */
     /* the kernel knew the hardware address: something came back, or it did not need to ask */
     const gboolean is_found = hop && (pair->received || hop->is_answered || !hop->asks);
     /* no lost echo left this host */
-    const gboolean is_held = pair->probe->hears && is_found && pair->sent > pair->received && !pair->gone;
+    const gboolean is_held = pair->probe->hears && is_found && pair->sent > pair->received && !pair->is_lost;
 
     if (!ibh_nic_is_usable(pair->nic))
         return link->flags & IFF_UP ? IBH_LOSS_NO_CARRIER : IBH_LOSS_DOWN;
@@ -271,8 +271,8 @@ static IbhCause find_size(const IbhProbePair *pair)
     if (!mtu->failed && mtu->fragment)
         return IBH_SIZE_PIECES;
     if (!mtu->failed)
-        return ibh_probe_family(pair) && ibh_link_has_lowered_mtu6(ibh_probe_link(pair)) ? IBH_SIZE_LOWERED
-                                                                                         : IBH_CAUSE_NONE;
+        return ibh_probe_is_ipv6(pair) && ibh_link_has_lowered_mtu6(ibh_probe_link(pair)) ? IBH_SIZE_LOWERED
+                                                                                          : IBH_CAUSE_NONE;
     if (mtu->limited_by.family)
         return pair->on_link || mtu->fragment ? IBH_SIZE_TOLD : IBH_SIZE_BEYOND;
     if (mtu->mangled)
@@ -292,11 +292,11 @@ static void sum_up(IbhProbePair *pair)
 
     if (claim)
         claim->replied = TRUE;
-    pair->gone = !pair->received && pair->left;
+    pair->is_lost = !pair->received && pair->left;
     for (guint i = 0; i < pair->probe->count; i++) {
         const IbhProbeEcho *echo = &pair->echoes[i];
 
-        pair->gone |= echo->left && !echo->received;
+        pair->is_lost |= echo->left && !echo->received;
         pair->dropped |= echo->seen && !echo->received;
         if (echo->seen && (!pair->reply_ifindex || echo->seen != ibh_probe_link(pair)->ifindex))
             pair->reply_ifindex = echo->seen;
@@ -305,7 +305,7 @@ static void sum_up(IbhProbePair *pair)
         *mtu = (IbhProbeSize){.passed = mtu->passed};
     mtu->failed &= mtu->passed < ibh_probe_full_size(pair);
     if (mtu->failed || mtu->fragment) /* at least the small echo passed */
-        mtu->passed = MAX(mtu->passed, (ibh_probe_family(pair) ? 40 : 20) + IBH_PROBE_PACKET);
+        mtu->passed = MAX(mtu->passed, (ibh_probe_is_ipv6(pair) ? 40 : 20) + IBH_PROBE_PACKET);
 }
 
 void ibh_probe_judge(IbhProbe *probe)

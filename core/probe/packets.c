@@ -35,7 +35,7 @@ gsize ibh_probe_length(guint number, gboolean six)
  * cookie, and the checksum depends on the whole cookie. In IPv6, the kernel writes the checksum. */
 void ibh_probe_write_head(const IbhProbePair *pair, guint number, guint8 head[IBH_PROBE_PACKET])
 {
-    const gboolean six = ibh_probe_family(pair);
+    const gboolean six = ibh_probe_is_ipv6(pair);
 
     memset(head, 0, IBH_PROBE_PACKET);
     head[0] = six ? ICMP6_ECHO_REQUEST : ICMP_ECHO;
@@ -51,7 +51,7 @@ void ibh_probe_write_head(const IbhProbePair *pair, guint number, guint8 head[IB
 
 gsize ibh_probe_write_echo(const IbhProbePair *pair, guint number, guint8 *packet)
 {
-    const gsize length = ibh_probe_length(number, ibh_probe_family(pair));
+    const gsize length = ibh_probe_length(number, ibh_probe_is_ipv6(pair));
 
     memset(packet, 0, length);
     ibh_probe_write_head(pair, number, packet);

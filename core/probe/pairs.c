@@ -351,7 +351,7 @@ IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhI
     return NULL;
 }
 
-int ibh_probe_family(const IbhProbePair *pair)
+int ibh_probe_is_ipv6(const IbhProbePair *pair)
 {
     return pair->route.to.family == AF_INET6;
 }
@@ -360,7 +360,7 @@ int ibh_probe_family(const IbhProbePair *pair)
 guint ibh_probe_full_size(const IbhProbePair *pair)
 {
     const IbhLink *link = ibh_probe_link(pair);
-    const gboolean is_lowered = ibh_probe_family(pair) && link->mtu6 && link->mtu6 < link->mtu;
+    const gboolean is_lowered = ibh_probe_is_ipv6(pair) && link->mtu6 && link->mtu6 < link->mtu;
 
     return MIN((guint)MAX(is_lowered ? link->mtu6 : link->mtu, 0), IBH_PROBE_SIZE_MAX);
 }

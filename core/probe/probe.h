@@ -171,7 +171,7 @@ struct IbhProbePair {
     IbhLookup route;     /* the look-up from our address to the peer, which names no NIC, and its answer; `gateway` and
                             `oif` are those that the kernel uses, even if an ICMP redirect overrides the route */
     gboolean redirected; /* the gateway comes from an ICMP redirect, not from the route */
-    int free_ifindex;    /* the NIC where the echo that is tied to no NIC left; 0: it was not seen to leave */
+    int free_ifindex;    /* the NIC through which the echo IBH_PROBE_FREE left; 0: it was not seen to leave */
     /* stages: question, answer, entry */
     IbhProbeHop *hop; /* the next hop of its packets: the peer or a gateway; NULL: unknown */
     /* stage: sent */
@@ -184,7 +184,7 @@ struct IbhProbePair {
     IbhIp leaves_to;        /* the destination of that echo */
     /* stages: reply, delivered, sender */
     gint64 rtt;       /* the shortest round trip in µs; -1: no reply */
-    gboolean gone;    /* an echo left, but its reply was not delivered */
+    gboolean is_lost; /* an echo left, but its reply was not delivered */
     gboolean dropped; /* a reply came in, but was not delivered */
     gboolean doubled; /* a reply came in twice through one NIC */
     gboolean mangled; /* a reply to a small echo came in with a wrong checksum */
@@ -271,7 +271,7 @@ IbhProbePair *ibh_probe_pair(const IbhProbe *probe, guint i); /* NULL if there i
 gboolean ibh_probe_is_direct(const IbhProbePair *pair);       /* TRUE if the next hop is the peer */
 const IbhLink *ibh_probe_link(const IbhProbePair *pair);      /* the NIC that its echoes are sent through */
 IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip); /* NULL if there is none */
-int ibh_probe_family(const IbhProbePair *pair);                                         /* 0: IPv4; 1: IPv6 */
+int ibh_probe_is_ipv6(const IbhProbePair *pair);                                        /* 0 or 1 */
 /* Returns the size of the largest packet that the NIC sends in the pair's family, with its IP header. */
 guint ibh_probe_full_size(const IbhProbePair *pair);
 
@@ -317,7 +317,7 @@ gboolean ibh_probe_takes_entry(const IbhProbePair *pair);
  * pair's entry makes room. */
 typedef struct {
     IbhProbe *probe;
-    guint gone;       /* all pairs before this index are gone */
+    guint gone;       /* all pairs before this index have reached IBH_STEP_GONE */
     guint begun;      /* the index of the first pair that has not begun */
     guint turn;       /* the index of the pair that has its turn next */
     guint room[2];    /* how many entries --probe may add to the neighbour tables of IPv4 and IPv6 */

@@ -61,7 +61,7 @@ static void tell_parent(const Asker *asker, guint32 pair, IbhCause cause, int er
 }
 
 /* Gives the kernel a command with one write of a header and `in`, which says where the kernel puts the answer. Returns
- * 0 or an errno. No command waits for the network. */
+ * 0 or an errno. The commands used here do not wait for the network. */
 static int command(const Asker *asker, guint32 number, const void *in, gsize size, gsize answer_size)
 {
     guint8 bytes[sizeof(struct rdma_ucm_cmd_hdr) + sizeof(struct rdma_ucm_connect)]; /* "connect" is the longest */
@@ -151,9 +151,9 @@ static void take_event(const Asker *asker, const struct rdma_ucm_event_resp *eve
     tell_parent(asker, (guint32)(event->uid - 1), cause, cause ? error : 0);
 }
 
-/* Runs the child. It ends when the parent closes the socket, unless a command blocks in the kernel: then it may never
- * end. So it closes all other descriptors that it inherited: a program that reads the parent's output waits until no
- * process has it open. It opens the channel itself, because the kernel accepts commands only from the process that
+/* Runs the child. It ends when the parent closes the socket, but the kernel may block this end for ever. So it first
+ * closes all other descriptors that it inherited: a program that reads the parent's output waits until no process has
+ * it open. It opens the channel itself, because the kernel accepts commands only from the process that
  * opened the channel. */
 G_GNUC_NORETURN static void run_child(const IbhProbe *probe, int parent)
 {

@@ -36,7 +36,7 @@ static void send_shot(IbhProber *prober, const IbhShot *shot)
     const gint64 before = g_get_monotonic_time();
     const int problem = ibh_prober_send(prober, shot);
     /* the neighbour table or the NIC's queue is full; IPv6 reports a full table as EINVAL */
-    const gboolean is_full = problem == ENOBUFS || (problem == EINVAL && ibh_probe_family(pair));
+    const gboolean is_full = problem == ENOBUFS || (problem == EINVAL && ibh_probe_is_ipv6(pair));
 
     if ((shot->ask == IBH_ASK_ECHO || shot->ask == IBH_ASK_SIZE) && is_full && pair->refusals < REFUSALS) {
         pair->refusals++;

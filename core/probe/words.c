@@ -122,7 +122,7 @@ static char *name_icmp(const IbhProbePair *pair)
          [ICMP_PKT_FILTERED] = "administratively prohibited"},
         {"no route", "administratively prohibited", [3] = "address unreachable", "port unreachable", "policy",
          "rejecting route"}};
-    const int six = ibh_probe_family(pair);
+    const int six = ibh_probe_is_ipv6(pair);
     const guint code = pair->icmp_code;
     const char *meaning = NULL;
 
@@ -181,7 +181,7 @@ const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
 {
     static const char *const types[] = {
         [RTN_LOCAL] = "local", [RTN_BROADCAST] = "broadcast", [RTN_ANYCAST] = "anycast", [RTN_MULTICAST] = "multicast"};
-    const int six = ibh_probe_family(pair);
+    const int six = ibh_probe_is_ipv6(pair);
     const IbhLookup *route = &pair->route;
     IbhProbeHop *hop = pair->hop;
     const IbhLink *link = ibh_probe_link(pair), *way = ibh_snapshot_link(pair->probe->rails->snapshot, route->oif);

@@ -36,12 +36,12 @@ typedef struct {
     gboolean verbose; /* show every netdev, and more of each */
     gboolean quiet;
     gboolean color;
-    guint width;         /* where lines for a terminal end; 0 if there is no terminal: no line is cut */
+    guint width;         /* of the terminal, in columns: longer rows are continued or cut; 0: there is no terminal */
     const char *program; /* how ib-hook was called; advice names this command */
 } IbhStyle;
 
-/* What there is to report: an error; or else changes (`ops`); or else findings, of --probe or of a look (--show,
- * --check); or else a confirmation. Parts that an action does not have are NULL. */
+/* What there is to report: an error; or else changes (`ops`); or else findings (--probe, --show, --check); or else a
+ * confirmation. Parts that an action does not have are NULL. */
 typedef struct {
     IbhAction action;
     const IbhRails *rails;
@@ -63,9 +63,9 @@ typedef struct {
     const GPtrArray *shown; /* const IbhNic *: the NICs to report: the rails, then the others */
     const GPtrArray *shown_rails, *shown_others;
     const GPtrArray *shown_missed; /* const IbhKnownRail * */
-    gboolean failed; /* there is a message, or an operation failed */
-    GString *out;    /* the report */
-    GPtrArray *rows; /* char **: the lines for people, in cells, before the columns are aligned */
+    gboolean failed;               /* there is a message, or an operation failed */
+    GString *out;                  /* the report */
+    GPtrArray *rows;               /* char **: the lines for people, in cells, before the columns are aligned */
 } IbhReport;
 
 typedef void IbhWriter(const IbhReport *report);

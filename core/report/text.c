@@ -267,7 +267,7 @@ static void add_changes(const IbhReport *report)
 
 /* Reports --show or --check. With --quiet, each error and warning is written in full, for scripts. --show has each
  * NIC's worst problem in its row. */
-static void add_look(const IbhReport *report)
+static void add_show_or_check(const IbhReport *report)
 {
     const IbhStyle *style = report->style;
     const gboolean checks = report->action == IBH_ACTION_CHECK;
@@ -298,7 +298,7 @@ void ibh_report_text(const IbhReport *report)
             ibh_rows_add_pairs(report);
         add_whole_findings(report);
     } else if (report->findings)
-        add_look(report);
+        add_show_or_check(report);
     else
         ibh_rows_add(report, "confirmed: the changes stay");
     ibh_rows_put(report);

@@ -47,8 +47,8 @@ static char *say_problem(const IbhFinding *finding, gboolean whole)
     return g_strdup_printf("%s%s%s", names, names[0] ? ": " : "", finding->message);
 }
 
-/* Adds a line that says what is wrong, and the remedy. Unless `problem` is NULL, adds before it a longer line, with
- * `problem` in the place of `wrong`. */
+/* Adds candidates for the line that add_wrong() prints: what is wrong, then `word` ("fix" or "why") and the remedy.
+ * Unless `problem` is NULL, the first candidate is longer: it says `problem` instead of `wrong`. */
 static void add_remedy(GPtrArray *lines, const char *severity, const char *problem, const char *wrong, const char *word,
                        const char *remedy)
 {

@@ -15,15 +15,17 @@ gboolean ibh_run_look(IbhRun *run, GError **error)
 
 GPtrArray *ibh_run_decide(IbhRun *run, GError **error)
 {
+    /* The way back of --confirm sets run->undo, too, but has a plan of its own. */
+    const gboolean is_undo = run->undo && !run->plan;
     /* --undo respects the holds of an earlier --undo: a held NIC has nothing of ours. */
-    const gboolean undo = run->undo && !run->plan; /* FALSE for the way back of --confirm */
     IbhRequest request = {
-        .only = run->only, .undo = undo, .respects_holds = run->respects_holds || undo, .blind = run->bad_config};
+        .only = run->only, .undo = is_undo, .respects_holds = run->respects_holds || is_undo, .blind = run->bad_config};
     g_autoptr(GError) problem = NULL;
 
     g_clear_pointer(&run->rails, ibh_rails_free);
     run->rails = ibh_rails_find(run->config, run->snapshot, &request, run->undo ? &problem : error);
-    /* If two NICs have the same table=, --undo works nevertheless, because the default configuration sets no table=. */
+    /* If two NICs have the same table=, --undo and the way back work nevertheless: the default configuration sets no
+     * table=. */
     if (problem) {
         ibh_run_forget_config(run, problem);
         request.blind = TRUE;

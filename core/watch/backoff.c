@@ -9,7 +9,7 @@
 /* Seconds. The pause doubles each time, up to LAST_PAUSE. */
 #define FIRST_PAUSE 10
 #define LAST_PAUSE 600
-/* If the last pause ended so long ago, the next pause is FIRST_PAUSE again. */
+/* If the last pause ended at least this long ago, the next pause is FIRST_PAUSE again. */
 #define FORGOTTEN_AFTER (1200 * G_USEC_PER_SEC)
 
 typedef struct {

@@ -171,7 +171,7 @@ void answer_all(World *world)
         pair->route.oif = neighbour.ifindex;
         if (pair->hop)
             pair->hop->is_begun = TRUE;
-        if (pair->on_link && !ibh_probe_family(pair)) { /* which is asked anew, once */
+        if (pair->on_link && !ibh_probe_is_ipv6(pair)) { /* which is asked anew, once */
             claim(world, i, ibh_lladdr_from_bytes(neighbour.lladdr, 6), 1);
             pair->hop->questions = 1;
         }
