@@ -178,7 +178,7 @@ static const Format formats[] = {
      "    up ip -{$family} rule add " IP_RULE " || true\n    down ip -{$family} rule del " IP_RULE " || true\n"},
     {"ifcfg",
      "# For RHEL's network-scripts (RHEL 8 and before) with NM_CONTROLLED=no in ifcfg-NIC, or without NetworkManager.\n"
-     "# NetworkManager ignores these files: use nmcli. ifdown deletes the rules.\n",
+     "# NetworkManager itself ignores these files: use nmcli. ifdown deletes the rules.\n",
      WORDS_OF_IP, FALSE, "\n# /etc/sysconfig/network-scripts/route{$six}-{$nic}\n", IP_ROUTE "\n",
      "\n# /etc/sysconfig/network-scripts/rule{$six}-{$nic}\n", IP_RULE "\n"},
     {"rt_tables",
