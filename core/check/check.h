@@ -21,25 +21,25 @@ typedef enum {
     IBH_ASK_UNBOUND  /* without a source address, to a rail's subnet */
 } IbhQuestionKind;
 
-/* How well a packet goes: the severity of its finding is none, info, warning or error. */
+/* How well a packet goes. IBH_RIGHT needs no finding; the others have findings of severity info, warning and error. */
 typedef enum { IBH_RIGHT, IBH_NOTED, IBH_DOUBTFUL, IBH_WRONG } IbhGrade;
 
 typedef struct IbhQuestion {
     IbhQuestionKind kind;
-    const IbhNic *nic;
-    IbhPrefix piece;
+    const IbhNic *nic;   /* the NIC that has the address or, for IBH_ASK_UNBOUND, the subnet; NULL only in fixes.c */
+    IbhPrefix piece;     /* the piece that has the other host; for IBH_ASK_LOCAL, the destination alone */
     gboolean is_foreign; /* foreign rules route the packet */
     guint on_link; /* if the source address has no subnet and the packet goes to a host on its link: the length of the
                       prefix that ibh_check_find_link() finds for the link; else 0 */
     IbhLookup lookup;
     gboolean asked;       /* the kernel is asked this question; else the answer to `representative` counts */
     guint representative; /* the index of the question that is asked for this class */
-    IbhTrace got; /* the result of the walk; after the answer, with the route that the kernel has chosen. But if the
-                     packet would go wrong even with all our rules and routes in place, the result of the walk with
-                     these */
+    IbhTrace got; /* the result of the walk through `actual`; after the kernel's answer, with the route that the kernel
+                     has chosen. If the packet would go wrong even with all our rules and routes in place: the result
+                     of the walk through `repaired` */
     /* Set when the question has been answered: */
     IbhGrade grade;     /* of `got`; but IBH_RIGHT if `apply_repairs`, and IBH_DOUBTFUL if the kernel's answer fits no
-                           route that was read, or if the kernel does not deliver a packet to this host's address */
+                           route that was read, or if the kernel does not deliver a packet from this host to itself */
     gboolean small_mtu; /* the way is right, but a foreign route has a smaller MTU than the route that should decide
                            or, if that route has no MTU, than the NIC */
     IbhOwner owner;     /* the foreign rule or route that is the cause; empty if none is */
@@ -58,25 +58,25 @@ typedef struct {
 typedef struct IbhCheck {
     const IbhRails *rails;
     const IbhFacts *facts;
-    const char *const *only;
-    GArray *questions; /* IbhQuestion */
+    const char *const *only; /* the interfaces that the user asks about; NULL: all */
+    GArray *questions;       /* IbhQuestion */
 
-    GArray *own; /* IbhRoute: to the host's own addresses */
-    /* IBH_MODEL_ACTUAL, IBH_MODEL_IDEAL, IBH_MODEL_REPAIRED */
-    IbhFib *actual, *ideal, *repaired;
-    GArray *without;     /* IbhOwner: rules and routes that `ideal` and `repaired` ignore */
+    GArray *own;                       /* IbhRoute: to the host's own addresses */
+    IbhFib *actual, *ideal, *repaired; /* the models (IbhModelKind) */
+    GArray *without;     /* IbhOwner: rules and routes that walks through `ideal` and `repaired` ignore, because fixes.c
+                            tries what happens without them */
     GArray *pieces;      /* IbhPiece, in order; without single addresses that no other host can have, and without
                             prefixes that longer prefixes cover completely */
     GHashTable *classes; /* what decides, as text → index of the question that is asked, + 1 */
-    gboolean has_source_routes6;    /* IPv6 has routes for one source: only the kernel knows what they do */
+    gboolean has_source_routes6;    /* IPv6 has routes for one source prefix, which only the kernel can follow */
     gboolean has_rule_before_local; /* the first rule of IPv4 or of IPv6 does not lead to table local */
-    gboolean asks_bound;            /* ask about bound sockets, too: a foreign rule has oif, or IPv4 has error routes */
-    guint8 neutral;                 /* the IP protocol (ICMP, TCP or UDP) that the fewest rules name */
+    gboolean asks_bound; /* ask about bound sockets, too, because a foreign rule has oif, or IPv4 has error routes */
+    guint8 neutral;      /* the IP protocol (ICMP, TCP or UDP) that the fewest rules name, for look-ups */
 
-    const GPtrArray *plan;
-    const GArray *missed; /* IbhKnownRail: known rails that are missing */
-    GPtrArray *findings;
-    guint tried; /* for how many owners we looked for a fix */
+    const GPtrArray *plan; /* IbhOp *: what --apply would do */
+    const GArray *missed;  /* IbhKnownRail: missing rails (check/missing.h) */
+    GPtrArray *findings;   /* IbhFinding * */
+    guint tried;           /* for how many owners we have looked for a fix */
 } IbhCheck;
 
 /* Returns a check with the questions for the kernel. `facts` must have the routes now, and all else when
@@ -85,8 +85,8 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const IbhFacts *facts, const char
 void ibh_check_free(IbhCheck *check);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhCheck, ibh_check_free)
 
-/* Adds findings once the questions are answered. `plan` is what --apply would do. `findings` has those about RDMA ports
- * already: they explain others. */
+/* Adds findings once the questions are answered. `plan` is what --apply would do. `findings` already has those about
+ * RDMA ports, which may explain others. */
 void ibh_check_judge(IbhCheck *check, const GPtrArray *plan, const GArray *missed, GPtrArray *findings);
 
 /* Adds findings about sections of the configuration that match no interface and no missing rail. */
@@ -99,9 +99,9 @@ guint ibh_text_count_slips(const char *word, const char *name);
 gboolean ibh_nic_is_usable(const IbhNic *nic); /* up, with carrier */
 /* TRUE if one of the NIC's served addresses is in exactly this subnet. */
 gboolean ibh_nic_serves_subnet(const IbhNic *nic, const IbhPrefix *subnet);
-/* For an address that has no subnet, sets the shortest prefix that contains the address and that the main table routes
- * on link through the address's NIC. Such a prefix is the network on the NIC's wire. The default route does not count.
- * FALSE if there is no such route, or if the address has a subnet. */
+/* For an address that has no subnet, sets `ret_prefix` to the shortest prefix that contains the address and that the
+ * main table routes on link through the address's NIC. Such a prefix is the network on the NIC's wire. The default
+ * route does not count. FALSE if there is no such route, or if the address has a subnet. */
 gboolean ibh_check_find_link(const IbhCheck *check, const IbhAddress *address, IbhPrefix *ret_prefix);
 /* TRUE if the NIC has an address of this family for which we want rules and routes. */
 gboolean ibh_nic_programs_family(const IbhNic *nic, int family);
@@ -116,7 +116,7 @@ const IbhAddress *ibh_nic_address_near(const IbhNic *nic, const IbhIp *ip);
 /* ---- models.c: the host's routing as it is, as it should be, and as it would be with all our rules and routes ---- */
 
 /* IDEAL and REPAIRED have the rules and routes of main=spread as they stand. In both, a link whose group is our mark
- * counts as one of the default group. */
+ * counts as a link of the default group. */
 typedef enum {
     IBH_MODEL_IDEAL,   /* as it should be: the kernel's own rules, the tables main and default, local routes to this
                           host's addresses, and the rules and routes that we want */
@@ -148,7 +148,7 @@ gboolean ibh_rule_is_expected(const IbhRule *rule);
 /* TRUE if the kernel made the entry without asking: on a link without ARP, or for a multicast or broadcast address. */
 gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neighbour);
 
-/* TRUE if the packet does not go right, and this is the owner. */
+/* TRUE if the packet does not go right, and `owner` is its owner. */
 gboolean ibh_question_is_caused_by(const IbhQuestion *question, const IbhOwner *owner);
 
 /* ---- pieces.c: all addresses, cut by the prefixes that rules and routes name ---- */
@@ -180,14 +180,14 @@ gboolean ibh_question_goes_astray(const IbhQuestion *question);
 
 /* Adds the NIC (NULL: the host) to the finding with this code and owner, or to a new one. A new finding has the
  * severity of its code, and the remedy of its code unless `remedy` has one. If `owner` is NULL, the finding is about
- * this NIC only; if it is "", the host has one finding of this code. */
+ * this NIC only; if `owner` is "", all NICs share one finding of this code. */
 G_GNUC_PRINTF(6, 7)
 IbhFinding *ibh_check_add_finding(const IbhCheck *check, const IbhNic *nic, const char *code, const char *owner,
                                   IbhRemedy remedy, const char *format, ...);
 const char *ibh_check_link_name(const IbhCheck *check, int ifindex);
 
 void ibh_check_judge_packets(IbhCheck *check); /* adds findings from the kernel's answers */
-void ibh_check_judge_ours(IbhSubject *about);
+void ibh_check_judge_ours(IbhSubject *about);  /* adds the finding about our rules, routes and sysctl values */
 void ibh_script_judge(IbhSubject *about, const IbhScript *script);
 void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed); /* a known rail that is missing, or down */
 
@@ -196,8 +196,8 @@ void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed); /* a known 
 guint32 ibh_check_find_table(const IbhCheck *check, const IbhNic *nic);
 /* Sets `ip` to a host for which the NIC might answer ARP as a proxy, and `route` to the route there (NULL: none). FALSE
  * if the NIC does not forward, or if the question is not about unbound traffic to a whole IPv4 subnet of its rail. Also
- * FALSE for a rail that lacks the subnet, and for another NIC unless it has the rail's link type and has to be silent
- * (ibh_nic_must_be_silent()). */
+ * FALSE for a rail that lacks the subnet, and for a NIC that is not a rail, unless the NIC has the rail's link type and
+ * has to be silent (ibh_nic_must_be_silent()). */
 gboolean ibh_subject_find_proxied(IbhSubject *about);
 /* TRUE if the IPv6 MTU is smaller than the link's, and accept_ra_mtu=0 does not say that this is on purpose. */
 gboolean ibh_link_has_lowered_mtu6(const IbhLink *link);
@@ -205,7 +205,8 @@ gboolean ibh_link_has_lladdr(const IbhLink *link, const guint8 *lladdr, guint le
 gboolean ibh_link_is_missed(const GArray *missed, const IbhLink *link);
 /* Advises remote= or gateway= for a rail that drops answers from a network behind another rail's gateway. */
 IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *question);
-const char *ibh_known_manager(const IbhFacts *facts, const IbhKnownRail *known); /* NULL if not known */
+/* Returns the name of the manager that configures the rail; NULL if not known. */
+const char *ibh_known_manager(const IbhFacts *facts, const IbhKnownRail *known);
 char *ibh_known_pci(const IbhKnownRail *known); /* "0000:81:00.1", or NULL if not known; the caller frees it */
 /* Returns an address that a usable rail had, if the rail now has no address of this family, and the family is not
  * switched off; else NULL. */
@@ -224,9 +225,9 @@ gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b);
 /* TRUE for a bridge, dummy or tunnel that is not a candidate and has no NIC as a port: its packets reach no peer of the
  * rails. */
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link);
-/* TRUE if an IPv4 packet leaves through a gateway of another rail, and rp_filter is 1 on the rail that has the packet's
- * source address: if the answer comes in through that rail, the kernel drops the answer. FALSE if foreign rules route
- * the packet, and for a multipath route. */
+/* TRUE if an IPv4 packet leaves through a gateway of another rail, and rp_filter is 1 on the packet's own rail (that
+ * of its source address): if the answer comes in through the packet's own rail, the kernel drops the answer. FALSE if
+ * foreign rules route the packet, and for a multipath route. */
 gboolean ibh_question_loses_answers(const IbhCheck *check, const IbhQuestion *question);
 void ibh_question_grade(const IbhCheck *check, IbhQuestion *question); /* sets `grade` and `small_mtu`, from `got` */
 

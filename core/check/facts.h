@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Facts about a host that are not in its snapshot, because only findings and reports need them. look_io.c and
- * managers_io.c fill them in; judges, reports and --render read them. Pure.
+ * managers_io.c fill them in; judges, reports and --render read them. The "fact" of core/README.md is --probe's. Pure.
  */
 #pragma once
 
 #include "model/model.h"
 
-/* The manager that configures a netdev, as its state files show. */
+/* The manager that configures a netdev, as the manager's state files show. */
 typedef struct {
     int ifindex;
-    const char *name;   /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: none */
-    char *connection;   /* its name for the configuration of this netdev; NULL: unknown, or none */
-    gboolean prunes4;   /* deletes foreign IPv4 routes through this netdev, in all tables */
-    gboolean prunes6;   /* the same for IPv6 */
-    char *inactive;     /* why our hook will not act at the manager's next event; NULL: it will, or this is not known */
-    char *remedy;       /* what to do about `inactive`; NULL: the remedy of the row in rows.c */
-    gboolean by_choice; /* inactive because presets or an administrator have not enabled a service */
-    gboolean will_start; /* inactive, but the service is enabled: perhaps the host is still booting */
+    const char *name; /* "NetworkManager", "systemd-networkd", "netplan", "ifupdown", …; NULL: none (set by nm.so) */
+    char *connection; /* the manager's name for the configuration of this netdev; NULL: unknown, or none */
+    gboolean prunes4; /* deletes foreign IPv4 routes through this netdev, in all tables */
+    gboolean prunes6; /* the same for IPv6 */
+    char *inactive;   /* why our hook will not act at the manager's next event; NULL: it will, or this is not known */
+    char *remedy;     /* what to do about `inactive`; NULL: the remedy of the row in rows.c */
+    gboolean by_choice;  /* `inactive` because presets or an administrator disabled the service that calls our hook */
+    gboolean will_start; /* `inactive` now, but the service is enabled: perhaps the host is still booting */
 } IbhManager;
 
-/* A hand-written file. */
+/* A hand-written file that may add rules or routes, such as a hook or a unit. */
 typedef struct {
     char *path;         /* printable */
     char *text;         /* any bytes */
@@ -33,10 +33,11 @@ typedef struct {
     GArray *routes;     /* IbhRoute: those of main, local and the tables of foreign rules, except candidates' tables and
                            tables with more than 10,000 routes; then cached routes that may lead packets of rails
                            astray */
-    GArray *mute[2];    /* int: rails that never ask for a neighbour's hardware address, with IPv4 and with IPv6 */
-    GArray *no_ipv6;    /* int: rails on which IPv6 is switched off (disable_ipv6) */
+    GArray *mute[2];    /* int: ifindexes of the rails that never ask for a neighbour's hardware address; [0] with
+                           IPv4, [1] with IPv6 */
+    GArray *no_ipv6;    /* int: ifindexes of the rails on which IPv6 is switched off (disable_ipv6) */
     gboolean proxy_arp; /* net.ipv4.conf.all.proxy_arp */
-    int hash_policy;    /* net.ipv4.fib_multipath_hash_policy */
+    int hash_policy;    /* net.ipv4.fib_multipath_hash_policy; 0 also if unknown */
     gboolean watched;   /* --watch runs */
     gboolean will_watch;     /* the service of --watch is enabled */
     const char *start_watch; /* what a person does to start --watch, in the words of a remedy; NULL: not known */
@@ -46,4 +47,4 @@ IbhFacts *ibh_facts_new(void);
 void ibh_facts_free(IbhFacts *facts);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhFacts, ibh_facts_free)
 
-const IbhManager *ibh_facts_manager(const IbhFacts *facts, int ifindex); /* NULL if it has none */
+const IbhManager *ibh_facts_manager(const IbhFacts *facts, int ifindex); /* NULL if none is known */

@@ -15,13 +15,13 @@ typedef struct {
 
 typedef struct {
     gconstpointer object; /* const IbhRule * or const IbhRoute * */
-    guint64 order;        /* of a rule: its priority, then its number; of a route: its metric */
+    guint64 order;        /* of a rule: its priority, then its place among all rules added; of a route: its metric */
 } Entry;
 
 struct IbhFib {
     const IbhSnapshot *snapshot;
-    /* TablePrefix → GArray of Entry, sorted; among equals the older comes first. The rules `from ADDRESS` are in the
-     * list of the address, so that a walk is fast with hundreds of rails; all other rules are in the list of /0. */
+    /* TablePrefix → GArray of Entry, sorted; among equals, the first added comes first. The rules `from ADDRESS` are in
+     * the list of the address, so that a walk is fast with hundreds of rails; all other rules are in the list of /0. */
     GHashTable *lists;
     gboolean has[LENGTHS]; /* TRUE if any list is for a prefix of this length */
     GPtrArray *rules;      /* const IbhRule * */
@@ -156,6 +156,7 @@ gboolean ibh_rule_matches(const IbhSnapshot *snapshot, const IbhRule *rule, cons
 
     if (rule->family != packet->to.family || rule->l3mdev || (selectors & IBH_SELECT_OTHER))
         return FALSE;
+    /* The packet has mark 0, TOS 0, user 0, no IP protocol and no ports. */
     if (selectors & IBH_SELECT_FWMARK)
         matches &= !(by->mark & by->mask);
     if (selectors & IBH_SELECT_TOS)
@@ -256,7 +257,7 @@ gboolean ibh_route_leads_through(const IbhRoute *route, int ifindex)
 }
 
 /* Returns the link of the route if the rule suppresses the group of that link, else NULL. For a multipath route, IPv4
- * looks at the first link only; IPv6 looks at that of the next hop which it picks, and we at the first. */
+ * looks at the first link only, and so do we; IPv6 looks at the link of the next hop that it picks. */
 static const IbhLink *find_suppressed_link(const IbhFib *fib, const IbhRule *rule, const IbhRoute *route)
 {
     const IbhLink *link = rule->suppress_ifgroup >= 0 ? ibh_snapshot_link(fib->snapshot, route->ifindex) : NULL;
@@ -275,10 +276,10 @@ static gboolean is_suppressed(const IbhFib *fib, const IbhRule *rule, const IbhR
            ((gint64)route->dst.length <= rule->suppress_prefixlength || find_suppressed_link(fib, rule, route));
 }
 
-/* Returns a cached route to `to` through a link of the route `by`, from which the kernel can have made it; else NULL.
- * The prefix of a cached route is a single host, so a rule that suppresses `by` because of its length does not suppress
- * the cached route. */
-static const IbhRoute *find_cached(const IbhFib *fib, const IbhRule *rule, const IbhRoute *by, const IbhIp *to)
+/* Returns the cached route to `to` that the kernel finds although the rule suppresses the route `suppressed`; NULL if
+ * there is none. The kernel makes a cached route from an ordinary one, through the same link, but with a prefix of one
+ * host: so a rule that suppresses the ordinary route because of its short prefix does not suppress the cached one. */
+static const IbhRoute *find_cached(const IbhFib *fib, const IbhRule *rule, const IbhRoute *suppressed, const IbhIp *to)
 {
     const IbhPrefix host = ibh_prefix_of_host(to);
     const GArray *routes = find_list(fib, rule->table, &host);
@@ -288,7 +289,7 @@ static const IbhRoute *find_cached(const IbhFib *fib, const IbhRule *rule, const
         const IbhRoute *route = entry->object;
 
         if (route->cached && !is_ignored(fib, NULL, route) && !is_suppressed(fib, rule, route) &&
-            ibh_route_part(by, route->ifindex, &part))
+            ibh_route_part(suppressed, route->ifindex, &part))
             return route;
     }
     return NULL;
@@ -311,13 +312,13 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
     const IbhPrefix world = ibh_prefix_of_world(packet->to.family), source = ibh_prefix_of_host(&packet->from);
     const GArray *const lists[] = {find_list(fib, RULES, &world), find_list(fib, RULES, &source)};
     IbhTrace trace = {.refused = TRUE};
-    guint32 next = 0;
+    guint32 jump_to = 0;
     guint at[2] = {0};
 
     for (const IbhRule *rule = next_rule(lists, at); rule; rule = next_rule(lists, at)) {
         const IbhRoute *route;
 
-        if (rule->priority < next || is_ignored(fib, rule, NULL))
+        if (rule->priority < jump_to || is_ignored(fib, rule, NULL))
             continue;
         /* Note a rule with unknown selectors that may match: its known selectors match, or it has "not". */
         if (rule->selectors & IBH_SELECT_OTHER) {
@@ -332,7 +333,7 @@ IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet)
         if (rule->action == FR_ACT_GOTO) {
             if (has_target(fib, rule)) {
                 trace.jump = trace.jump ? trace.jump : rule;
-                next = rule->target;
+                jump_to = rule->target;
             }
             continue;
         }

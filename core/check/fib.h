@@ -11,7 +11,7 @@
 
 typedef struct IbhFib IbhFib;
 
-/* The rule or route that causes a finding; both are NULL if there is none. */
+/* The rule or route that causes a finding. At most one member is set; if there is no owner, both are NULL. */
 typedef struct {
     const IbhRule *rule;
     const IbhRoute *route;
@@ -24,8 +24,8 @@ typedef struct {
     const IbhRoute *thrower; /* the first throw route that hid another route of its table; NULL: none */
     const IbhRoute *thrown;  /* the route that `thrower` hid */
     const IbhRoute *route;   /* the route of the packet; NULL: the rule refuses, or no rule decides */
-    const IbhLink *passed; /* the first link whose routes a rule of ours suppressed, because of its group; NULL: none */
-    gsize unknown;    /* a number for the set of rules on the way that only the kernel can match; 0: there are none */
+    const IbhLink *passed;   /* the first link whose group made a rule of ours suppress a route; NULL: none */
+    gsize unknown;    /* identifies the set of rules on the way that only the kernel can evaluate; 0: there are none */
     gboolean refused; /* a rule or an error route refuses the packet, or no rule decides */
 } IbhTrace;
 
@@ -35,19 +35,21 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhFib, ibh_fib_free)
 
 /* Among rules of one priority, and among routes with one prefix and metric, the one that was added first wins. */
 void ibh_fib_add_rule(IbhFib *fib, const IbhRule *rule);
-void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route);
+void ibh_fib_add_route(IbhFib *fib, const IbhRoute *route); /* ignores special routes, which a walk cannot follow */
 
 /* `without` (IbhOwner; NULL: none) has rules and routes that the walk ignores. A route equal to one in the list is
  * ignored, too. The list is borrowed: it may change between walks. */
 void ibh_fib_set_without(IbhFib *fib, const GArray *without);
 
-/* From now on, walks treat links whose group is our mark as links of the default group. */
+/* From now on, walks treat links whose group is our mark as links of the default group, so that our rules do not
+ * suppress their routes. */
 void ibh_fib_regroup(IbhFib *fib);
 
-/* Walks a packet as the RDMA stack looks up its route: mark 0, user 0, TOS 0, no protocol, no port. With `iif`, the
- * packet comes in through that link. */
+/* Walks a packet as the RDMA stack looks up its route: mark 0, user 0, TOS 0, no protocol, no port. With packet->iif,
+ * the packet comes in through that link. */
 IbhTrace ibh_fib_walk(const IbhFib *fib, const IbhLookup *packet);
-/* Returns the best route of a table, or NULL; if `bound` is not 0, the best one through this link. */
+/* Returns the best usable route to `to` in a table, or NULL. If `bound` is not 0, routes that lead only through
+ * other links do not count. */
 const IbhRoute *ibh_fib_find(const IbhFib *fib, guint32 table, const IbhIp *to, int bound);
 
 /* TRUE if the rule matches the packet. A rule for VRFs, or with a selector that we do not know, never matches. */

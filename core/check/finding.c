@@ -49,7 +49,7 @@ char *ibh_text_fill_in(const char *text, IbhValueOf *value_of, gconstpointer of)
 {
     g_auto(GStrv) parts = g_strsplit_set(text ? text : "", "{}", -1);
 
-    for (guint i = 1; parts[0] && parts[i]; i += 2) {
+    for (guint i = 1; parts[0] && parts[i]; i += 2) { /* every second part was in braces */
         char *value = value_of(of, parts[i]);
 
         g_free(parts[i]);
@@ -110,9 +110,10 @@ void ibh_finding_add_iface(IbhFinding *finding, const char *iface)
 {
     if (iface[0] && !ibh_finding_is_about(finding, iface))
         g_ptr_array_add(finding->ifaces, g_strdup(iface));
-    g_ptr_array_set_size(finding->says, (gint)finding->ifaces->len);
+    g_ptr_array_set_size(finding->says, (gint)finding->ifaces->len); /* a new interface has no text yet */
 }
 
+/* Returns where the finding keeps the interface's text, or NULL if the finding is not about the interface. */
 static char **find_text_slot(const IbhFinding *finding, const char *iface)
 {
     guint place;

@@ -7,13 +7,13 @@
 
 #include "model/operation.h"
 
-typedef enum { IBH_ERROR, IBH_WARNING, IBH_INFO } IbhSeverity; /* from the worst on */
+typedef enum { IBH_ERROR, IBH_WARNING, IBH_INFO } IbhSeverity; /* the worst first */
 
 const char *ibh_severity_name(IbhSeverity severity);
 
 typedef struct {
     GPtrArray *ifaces;   /* char *: the interfaces that the finding is about; empty: it is about the host */
-    GPtrArray *says;     /* char *: a text for each of `ifaces`, "CONSEQUENCE: CAUSE"; NULL: the message says enough */
+    GPtrArray *says;     /* char *: for each of `ifaces`, "CONSEQUENCE: CAUSE", or NULL if `message` says enough */
     GPtrArray *astray;   /* char *: the interfaces whose packets leave through another NIC */
     GPtrArray *harmless; /* char *: the interfaces whose packets go as they should nevertheless */
     IbhSeverity severity;
@@ -32,7 +32,7 @@ typedef struct {
 G_GNUC_PRINTF(1, 2)
 IbhRemedy ibh_remedy_advice(const char *format, ...);
 
-/* Returns the value of a word, which the caller frees. */
+/* Returns the value of a word; the caller frees the value. */
 typedef char *IbhValueOf(gconstpointer of, const char *word);
 /* Returns a text such as "{port} is {state}" with each word in braces replaced by its value; NULL if `text` is NULL. */
 char *ibh_text_fill_in(const char *text, IbhValueOf *value_of, gconstpointer of);
@@ -42,14 +42,15 @@ char *ibh_command_with_sudo(char *command);
 
 /* Returns an empty list of IbhFinding *. The list owns its findings. */
 GPtrArray *ibh_findings_new(void);
-/* Adds a finding and returns it; the list owns it. Takes over the strings of `remedy`. */
+/* Adds a finding about an interface ("": the host) and returns it; the list owns it. Takes over the strings of
+ * `remedy`. */
 G_GNUC_PRINTF(6, 7)
 IbhFinding *ibh_finding_add(GPtrArray *findings, const char *iface, IbhSeverity severity, const char *code,
                             IbhRemedy remedy, const char *format, ...);
 
 /* Replaces the remedy, unless the new one is empty. Takes over its strings. */
 void ibh_finding_set_remedy(IbhFinding *finding, IbhRemedy remedy);
-void ibh_finding_add_iface(IbhFinding *finding, const char *iface); /* unless the finding has it already */
+void ibh_finding_add_iface(IbhFinding *finding, const char *iface); /* once; ignores "" */
 /* Adds the interface, and the text unless the interface has one already. Takes over the text. */
 void ibh_finding_add_text(IbhFinding *finding, const char *iface, char *text);
 /* Notes one of the finding's interfaces as astray, or as harmless. */

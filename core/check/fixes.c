@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define STEPS_MAX 8 /* commands of one fix */
+#define STEPS_MAX 8 /* how many commands a fix has at most */
 
 /* ---- owners ---- */
 
@@ -26,8 +26,9 @@ gboolean ibh_rails_own_prefix(const IbhRails *rails, const IbhPrefix *prefix)
     return FALSE;
 }
 
-/* TRUE if the rule does not select the rails' subnets, and its table leads to other networks, too: then only the route
- * `wrong` is to blame. FALSE if another rule leads to the table: that rule may need the route. */
+/* TRUE if the rule selects no subnet of a rail, and its table leads to other networks, too. Then the host may need the
+ * rule, and only the route `wrong` is to blame. FALSE if another rule also leads to the table, because that rule may
+ * need the route. */
 static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const IbhRoute *wrong)
 {
     if (rule->action != FR_ACT_TO_TBL || (rule->from.length && ibh_rails_own_prefix(check->rails, &rule->from)) ||
@@ -45,9 +46,9 @@ static gboolean serves_others(const IbhCheck *check, const IbhRule *rule, const 
     return FALSE;
 }
 
-/* Returns the goto or throw route that led a packet past the right route; an empty owner if there is none. Ignores the
- * first goto, then the second as well, and so on, and last the throw route, until the packet goes another way: the last
- * of these is to blame. */
+/* Returns the goto or throw route that led a packet past the right route; an empty owner if there is none. Walks the
+ * packet without the first goto, then also without the second, and so on, and at last also without the throw route.
+ * Once the packet goes another way, the goto or throw route that was left out last is to blame. */
 static IbhOwner find_turn(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhSnapshot *snapshot = check->rails->snapshot;
@@ -112,8 +113,8 @@ static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
         return route->table != IBH_TABLE_LOCAL && route->nexthops <= 1 && !route->special;
     if (rule->priority >= IBH_PRIORITY_MAIN || (rule->selectors & ~(guint)IBH_SELECT_TO) || rule->l3mdev)
         return FALSE;
-    /* In a delete, the kernel treats an absent attribute as a wildcard, and deletes the first rule that matches: it
-     * must be this one, not one of ours. */
+    /* In a delete, the kernel treats an absent attribute as a wildcard, and deletes the first rule that matches. So the
+     * first rule with this family, priority and source must be the owner, not one of ours. */
     IBH_EACH (const IbhRule, other, check->rails->snapshot->rules) {
         if (other->action == FR_ACT_GOTO && other->family == rule->family && other->target == rule->priority)
             return FALSE; /* without its target, the kernel ignores a goto */
@@ -124,19 +125,19 @@ static gboolean may_be_deleted(const IbhCheck *check, const IbhOwner *owner)
     return FALSE;
 }
 
-/* Walks packets again, without the rules and routes that the fix deletes: the packets of this owner, and those that do
- * not go wrong at present. Sets the owner of the first packet that would go wrong after the fix. FALSE if no packet
- * would: the fix is proved. */
-static gboolean find_next(IbhCheck *check, const IbhOwner *owner, IbhOwner *ret_next)
+/* Walks packets again without the rules and routes that the fix deletes: those packets that go wrong because of this
+ * owner, and those that do not go wrong at present. If one would go wrong after the fix, sets `ret_next` to what would
+ * then be its owner. FALSE if none would go wrong: the fix is proved. */
+static gboolean find_next_owner(IbhCheck *check, const IbhOwner *owner, IbhOwner *ret_next)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
-        const gboolean own = ibh_question_is_caused_by(question, owner);
+        const gboolean is_of_owner = ibh_question_is_caused_by(question, owner);
         IbhQuestion now = *question;
 
-        if (question->grade >= IBH_DOUBTFUL && !own)
+        if (question->grade >= IBH_DOUBTFUL && !is_of_owner)
             continue;
         now.got = ibh_fib_walk(check->repaired, &question->lookup);
-        if (!own && ibh_trace_is_same_answer(&now.got, &question->got))
+        if (!is_of_owner && ibh_trace_is_same_answer(&now.got, &question->got))
             continue;
         ibh_question_grade(check, &now);
         if (now.grade >= IBH_DOUBTFUL) {
@@ -163,13 +164,14 @@ static gboolean may_change(const IbhCheck *check, const IbhIp *from, const IbhIp
     return FALSE;
 }
 
+/* What the fix does to one packet. */
 typedef struct {
     IbhQuestion packet; /* with its present trace */
     IbhTrace then;      /* its trace after the fix */
 } Effect;
 
-/* Walks a packet before and after the fix. FALSE if the fix does not change the answer. Most packets meet nothing that
- * the fix deletes, and need no walk. */
+/* Walks a packet without what the fix deletes, then with it. FALSE if the fix does not change the answer. Most packets
+ * meet nothing that the fix deletes, and need no walk. */
 static gboolean find_change(const IbhCheck *check, Effect *effect)
 {
     IbhQuestion *packet = &effect->packet;
@@ -183,9 +185,9 @@ static gboolean find_change(const IbhCheck *check, Effect *effect)
     return !ibh_trace_is_same_answer(&packet->got, &effect->then);
 }
 
-/* TRUE if a question is about this packet. Such a packet is no new harm: find_next() has judged the packet, or has
- * skipped it because another owner leads it astray. */
-static gboolean is_a_question(const IbhCheck *check, const IbhLookup *packet)
+/* TRUE if a question is about this packet. Then the packet is no new harm: find_next_owner() has judged it, or has
+ * skipped it because another owner makes it go wrong already. */
+static gboolean has_question(const IbhCheck *check, const IbhLookup *packet)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
         if (ibh_ip_equal(&question->lookup.from, &packet->from) && ibh_ip_equal(&question->lookup.to, &packet->to))
@@ -195,11 +197,11 @@ static gboolean is_a_question(const IbhCheck *check, const IbhLookup *packet)
 }
 
 /* Finds a packet of this host, from one of its addresses or without a source, that the fix would change, and that no
- * question is about. A packet that changes in the same way as unbound traffic to the piece does not count. FALSE if
- * there is none. */
+ * question is about. A packet that changes in the same way as unbound traffic to the piece does not count: that traffic
+ * has a question. FALSE if the fix changes no such packet. */
 static gboolean find_harm(const IbhCheck *check, Effect *harm)
 {
-    /* A host may have thousands of addresses: for each piece, ask only those that the fix may affect. */
+    /* A host may have thousands of addresses: into each piece, walk packets only from those that the fix may affect. */
     g_autoptr(GPtrArray) senders = g_ptr_array_new();
 
     IBH_EACH (IbhAddress, address, check->rails->snapshot->addresses) {
@@ -214,7 +216,7 @@ static gboolean find_harm(const IbhCheck *check, Effect *harm)
         unbound.packet.lookup = (IbhLookup){.from.family = piece->host.family, .to = piece->host};
         differs = find_change(check, &unbound);
         *harm = unbound;
-        if (differs && !is_a_question(check, &unbound.packet.lookup))
+        if (differs && !has_question(check, &unbound.packet.lookup))
             return TRUE;
         harm->packet.kind = IBH_ASK_LEAVES;
         IBH_EACH_POINTER (const IbhAddress, address, senders) {
@@ -224,15 +226,16 @@ static gboolean find_harm(const IbhCheck *check, Effect *harm)
             if (differs && ibh_trace_is_same_answer(&harm->packet.got, &unbound.packet.got) &&
                 ibh_trace_is_same_answer(&harm->then, &unbound.then))
                 continue;
-            if (!is_a_question(check, &harm->packet.lookup))
+            if (!has_question(check, &harm->packet.lookup))
                 return TRUE;
         }
     }
     return FALSE;
 }
 
-/* Finds a packet of the rails whose route has metrics, and would have other metrics after the fix. The packet may go
- * another way then, but whoever set the metrics may know what the wire carries. FALSE if there is none. */
+/* Finds a packet of the rails whose route has metrics, and that the fix would give a route with other metrics. Whether
+ * the packet also goes another way does not matter: whoever set the metrics may know what the wire carries. FALSE if
+ * there is no such packet. */
 static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
 {
     IBH_EACH (const IbhQuestion, question, check->questions) {
@@ -248,9 +251,9 @@ static gboolean find_lost_metrics(const IbhCheck *check, Effect *harm)
     return FALSE;
 }
 
-/* TRUE if forwarded packets, whose sources we do not know, may meet this rule or route. Without a foreign rule they go
- * like unbound traffic, which find_harm() has examined. */
-static gboolean is_for_forwarded(const IbhSnapshot *snapshot, const IbhOwner *gone)
+/* TRUE if forwarded packets, whose sources we do not know, may meet this rule or route through a foreign rule that is
+ * not for a single source. Other forwarded packets go like unbound traffic, which find_harm() has examined. */
+static gboolean may_route_forwarded(const IbhSnapshot *snapshot, const IbhOwner *gone)
 {
     const IbhRoute *route = gone->route;
 
@@ -273,7 +276,7 @@ static char *say_harm(const IbhCheck *check, const char *what)
 {
     Effect harm;
     const gboolean is_harmed = find_harm(check, &harm);
-    /* A packet that the fix changes, but not its way, gets other metrics. */
+    /* If the fix changes the answer for a packet, but not the way, then it changes the metrics. */
     const gboolean loses_metrics =
         is_harmed ? ibh_trace_is_same_way(&harm.packet.got, &harm.then) : find_lost_metrics(check, &harm);
     g_autofree char *text = NULL;
@@ -286,7 +289,7 @@ static char *say_harm(const IbhCheck *check, const char *what)
         return g_strdup_printf("look for what needs %s before you delete it: %s because of it%s", what, text,
                                loses_metrics ? "" : ", too");
     IBH_EACH (const IbhOwner, gone, check->without) {
-        if (is_for_forwarded(check->rails->snapshot, gone))
+        if (may_route_forwarded(check->rails->snapshot, gone))
             return g_strdup_printf("look for what needs %s before you delete it: this host forwards packets of other "
                                    "hosts, which it may lead, too",
                                    what);
@@ -301,14 +304,15 @@ IbhRemedy ibh_check_find_fix(IbhCheck *check, const IbhOwner *owner)
     gboolean is_proved = FALSE;
     IbhOwner next = *owner;
 
+    /* Delete the owner. If a packet would then go wrong, delete the owner of that packet, too, and so on. */
     for (guint step = 0; !is_proved && step < STEPS_MAX && may_be_deleted(check, &next); step++) {
         g_autofree char *command = ibh_owner_deletion(check->rails->snapshot, &next);
 
         g_string_append_printf(text, "%s%s", text->len ? " && " : "", command);
         g_array_append_val(check->without, next);
-        is_proved = !find_next(check, owner, &next);
+        is_proved = !find_next_owner(check, owner, &next);
     }
-    /* Look for harm from the other deletions only: the kernel learns a cached route again. */
+    /* Deleting a cached route does no harm, because the kernel learns it again: leave it out. */
     IBH_EACH_BACK (const IbhOwner, gone, check->without) {
         if (gone->route && gone->route->cached)
             IBH_REMOVE(IbhOwner, gone, check->without);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Findings about gateway= and remote= that cannot be used, and about rails that need a gateway and have none.
+ * Findings about gateway= and remote= that cannot be used, about rails that need a gateway and have none, and about
+ * rails whose packets to other networks leave through another NIC.
  */
 #include "check/rows.h"
 
@@ -25,17 +26,17 @@ static gboolean leads_further(const IbhCheck *check, const IbhNic *nic, int fami
     return FALSE;
 }
 
-/* Returns why the NIC reaches one peer at most, or NULL. Subnets for two hosts are a reason only with manage=yes and
- * gateway=auto; for other rails they are ordinary cables. */
+/* Returns why the NIC reaches one peer at most, or NULL. That its subnets are for two hosts is a reason only with
+ * manage=yes and gateway=auto; on other rails, such a subnet is an ordinary cable. */
 static const char *why_no_room(const IbhNic *nic, int family)
 {
-    gboolean may_have_gateway = nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO;
+    gboolean expects_gateway = nic->settings.manage == IBH_MANAGE_YES && nic->settings.gateway == IBH_GATEWAY_AUTO;
     const char *why = "none of its addresses has a subnet, and no route leads to other hosts through this NIC";
 
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
         if (address->local.family != family || ibh_address_is_host(address))
             continue;
-        if (!may_have_gateway || !ibh_prefix_has_one_peer(&address->subnet))
+        if (!expects_gateway || !ibh_prefix_has_one_peer(&address->subnet))
             return NULL;
         why = "its subnets have room for one peer at most, and no route leads further through this NIC";
     }
@@ -53,7 +54,7 @@ gboolean ibh_nic_programs_family(const IbhNic *nic, int family)
 
 /* Returns why the rail lacks a gateway that it needs in this family, or NULL. A rail needs a gateway if gateway= names
  * one, if a remote= has no via, or if the rail reaches one peer at most. */
-static const char *why_missing(const IbhSubject *about)
+static const char *why_no_gateway(const IbhSubject *about)
 {
     const IbhCheck *check = about->check;
     const IbhNic *nic = about->nic;
@@ -76,7 +77,7 @@ static const char *why_missing(const IbhSubject *about)
         if (remote->prefix.ip.family == family && remote->via.family == AF_UNSPEC)
             return "remote= without via needs a default route of the rail, and the rail has none";
     }
-    /* If the rail's address has no subnet, the finding address-unusable says so already. */
+    /* The finding address-unusable may already say that the rail's address has no subnet. */
     if (leads_further(check, nic, family) ||
         ibh_findings_find(check->findings, "address-unusable", nic->link->name, NULL))
         return NULL;
@@ -85,13 +86,14 @@ static const char *why_missing(const IbhSubject *about)
 
 gboolean ibh_gateway_is_missing(IbhSubject *about)
 {
-    const char *why = why_missing(about);
+    const char *why = why_no_gateway(about);
 
     ibh_subject_say(about, "why=%s", why ? why : "");
     return why != NULL;
 }
 
-/* The main table's gateway is of use to the rail only if it is in one of the rail's subnets. */
+/* Names the main table's gateway if it is in one of the rail's subnets. Otherwise the rail cannot use that gateway, and
+ * the advice says ROUTER. */
 IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->got.route;
@@ -116,17 +118,18 @@ IbhRemedy ibh_question_advise_gateway(const IbhCheck *check, const IbhQuestion *
 static void judge_way(IbhSubject *about, IbhQuestion *question)
 {
     const IbhCheck *check = about->check;
-    const gboolean in_vain = ibh_question_loses_answers(check, question);
+    const gboolean loses_answers = ibh_question_loses_answers(check, question);
     const IbhNic *through = ibh_rails_nic(check->rails, question->got.route->ifindex);
     g_autofree char *way = NULL, *why = NULL, *exception = NULL;
 
     question->owner.route = question->got.route;
     way = ibh_question_way_text(check, question);
     why = ibh_owner_text(check->rails->snapshot, &question->owner);
+    /* Beside the rail, the report notes only a way through another candidate. */
     exception = through && through->rank ? ibh_question_exception_text(check, question) : g_strdup("");
     ibh_subject_say(about, "way=%s\nwhy=%s\nexception=%s", way, why, exception);
-    about->severity = in_vain ? IBH_WARNING : IBH_INFO;
-    if (in_vain) {
+    about->severity = loses_answers ? IBH_WARNING : IBH_INFO;
+    if (loses_answers) {
         IbhRemedy remedy = ibh_question_advise_gateway(check, question);
         g_autofree char *advice = remedy.advice;
 
@@ -136,8 +139,8 @@ static void judge_way(IbhSubject *about, IbhQuestion *question)
 }
 
 /* TRUE if the rail has no default route of its own, and the main table sends its packets to other networks through
- * another NIC. We walk a packet from the first of its addresses that no foreign rule leads out, to a host that no rule
- * or route names. FALSE if ibh_gateway_is_missing() makes a finding already. */
+ * another NIC. We walk a packet from the first of the rail's addresses that no foreign rule leads to other networks
+ * (ibh_others_lead_out()), to a host that no rule or route names. FALSE if ibh_gateway_is_missing() makes a finding. */
 gboolean ibh_rail_leaves_through_other(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -146,7 +149,7 @@ gboolean ibh_rail_leaves_through_other(IbhSubject *about)
     IbhRoute by_default;
 
     if (!ibh_nic_programs_family(about->nic, about->family) ||
-        ibh_want_default(check->rails, about->nic, about->family, &by_default) || why_missing(about))
+        ibh_want_default(check->rails, about->nic, about->family, &by_default) || why_no_gateway(about))
         return FALSE;
     IBH_EACH_POINTER (const IbhAddress, address, about->nic->programmed) {
         if (address->local.family != about->family || ibh_others_lead_out(check->rails, address))
@@ -160,26 +163,27 @@ gboolean ibh_rail_leaves_through_other(IbhSubject *about)
     return FALSE;
 }
 
-#define GATEWAYS_NAMED 4 /* at most, for one address: a routing protocol may have hundreds */
+#define GATEWAYS_NAMED 4 /* how many we name at most for one address: a routing protocol may have hundreds */
 
 /* TRUE if the main table sends packets of this address to a network behind a gateway of another rail, and no finding
- * about this rail has named the gateway yet. Defaults, multipath and cached routes do not count, nor do networks that
- * the questions are about. */
+ * about this rail has named the gateway yet. Defaults, multipath and cached routes do not count, nor do networks in the
+ * rail's zones, about which --check asks anyway. FALSE once GATEWAYS_NAMED gateways are named. */
 gboolean ibh_route_leads_through_sibling(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
     const IbhRoute *route = about->route;
-    const IbhNic *nic = about->nic, *by = ibh_rails_nic(check->rails, route->ifindex);
+    const IbhNic *nic = about->nic, *through = ibh_rails_nic(check->rails, route->ifindex);
     IbhQuestion question = {.kind = IBH_ASK_LEAVES, .nic = nic};
     g_autofree char *owner = NULL;
     char ip[IBH_IP_STRLEN];
     IbhPiece *end;
 
-    if (!by || by == nic || by->status != IBH_NIC_RAIL || route->hops || !route->dst.length || route->cached)
+    if (!through || through == nic || through->status != IBH_NIC_RAIL || route->hops || !route->dst.length ||
+        route->cached)
         return FALSE;
     if (ibh_nic_address_near(nic, &route->dst.ip) || ibh_nic_find_remote(nic, &route->dst))
         return FALSE;
-    owner = g_strdup_printf("gateway %s of %s", ibh_ip_format(&route->gateway, ip), by->link->name);
+    owner = g_strdup_printf("gateway %s of %s", ibh_ip_format(&route->gateway, ip), through->link->name);
     if (ibh_findings_find(check->findings, "gateway-missing", nic->link->name, owner) || about->named >= GATEWAYS_NAMED)
         return FALSE;
     for (IbhPiece *piece = ibh_check_pieces_inside(check, &route->dst, &end); piece < end; piece++) {

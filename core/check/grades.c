@@ -28,6 +28,8 @@ gboolean ibh_trace_is_same_answer(const IbhTrace *a, const IbhTrace *b)
 
 gboolean ibh_link_has_no_wire(const IbhRails *rails, const IbhLink *link)
 {
+    /* `soft`: kinds of links without a wire; `guests`: kinds of ports that lead to a guest or a tunnel, not to a wire
+     */
     static const char *const soft[] = {"bridge", "dummy", "ifb",    "tun", "vxlan",  "geneve", "wireguard",
                                        "ipip",   "gre",   "gretap", "sit", "ip6tnl", "vti",    NULL},
                              *const guests[] = {"dummy", "tun", "veth", "vxlan", "geneve", "gretap", NULL};
@@ -62,7 +64,8 @@ static IbhGrade grade_through_own_nic(const IbhCheck *check, const IbhQuestion *
         return IBH_WRONG;
     if (!same && !ibh_ip_equal(&route->gateway, &question->lookup.to))
         return IBH_DOUBTFUL;
-    /* A route of ours via a gateway into the NIC's own subnet comes from remote=, or is a copy of the main table's. */
+    /* We note a route of ours via a gateway into the NIC's own subnet: it comes from remote=, or is a copy of the main
+     * table's. */
     return near && ibh_route_is_ours(route) ? IBH_NOTED : IBH_RIGHT;
 }
 
@@ -74,7 +77,7 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     const IbhRoute *route = got->route;
     const guint bits = ibh_ip_bits(&question->lookup.to);
     gboolean is_segment;
-    const IbhNic *by;
+    const IbhNic *through;
 
     /* If the look-up fails, IPv4 sends packets of a socket that is bound to a NIC directly to the NIC's link. */
     if (got->refused && question->lookup.bound && near && question->lookup.to.family == AF_INET)
@@ -104,20 +107,22 @@ static IbhGrade grade_leaving(const IbhCheck *check, const IbhQuestion *question
     /* Somebody set a route through a NIC that is not a rail, or via a gateway, on purpose, so we only note the route.
      * But if a route to a part of the subnet has its gateway inside this part, the route leads onto the other rail's
      * link: judge it like a route without a gateway. */
-    by = ibh_rails_nic(check->rails, route->ifindex);
+    through = ibh_rails_nic(check->rails, route->ifindex);
     is_segment =
         near && ibh_prefix_is_inside(&route->dst, &near->subnet) && ibh_prefix_contains(&route->dst, &route->gateway);
-    if (!by || by->status != IBH_NIC_RAIL || (route->gateway.family && !is_segment))
+    if (!through || through->status != IBH_NIC_RAIL || (route->gateway.family && !is_segment))
         return IBH_NOTED;
-    /* The route may lead to a subnet of the other rail that lies inside this one. The smaller subnet is a cable, or has
-     * a wrong prefix length, which has a finding of its own (prefix-differs). But if the other rail is in this subnet,
-     * too, its route takes away a part of the subnet, unless the part is a cable. */
-    if (ibh_nic_serves_subnet(by, &route->dst) &&
-        (ibh_prefix_has_one_peer(&route->dst) || !near || !ibh_nic_serves_subnet(by, &near->subnet)))
+    /* The route may lead to a smaller subnet of the other rail, inside the subnet of `near`. We note such a route: the
+     * smaller subnet is a cable, or has a wrong prefix length, which has a finding of its own (prefix-differs). But if
+     * the other rail is also in the subnet of `near`, its smaller subnet takes a part of this subnet away from its
+     * neighbour, unless the smaller subnet is a cable. */
+    if (ibh_nic_serves_subnet(through, &route->dst) &&
+        (ibh_prefix_has_one_peer(&route->dst) || !near || !ibh_nic_serves_subnet(through, &near->subnet)))
         return IBH_NOTED;
     return IBH_DOUBTFUL;
 }
 
+/* Grades one next hop of unbound traffic to a rail's subnet. */
 static IbhGrade grade_unbound_hop(const IbhCheck *check, const IbhQuestion *question, const IbhTrace *ideal,
                                   int ifindex, const IbhIp *gateway)
 {
@@ -131,8 +136,8 @@ static IbhGrade grade_unbound_hop(const IbhCheck *check, const IbhQuestion *ques
      * remote=. */
     if (!ibh_nic_address_near(nic, &host.ip) && !(nic->status == IBH_NIC_RAIL && ibh_nic_find_remote(nic, &host)))
         return IBH_DOUBTFUL;
-    /* A rule before the main table that sends a packet for the rails' subnet to a gateway takes a detour at best: few
-     * hosts of a subnet forward for their neighbours. */
+    /* If a rule before the main table sends a packet for the rails' subnet to a gateway, the packet takes a detour at
+     * best: few hosts of a subnet forward for their neighbours. */
     if (gateway->family && !ibh_trace_is_same_way(got, ideal) && !ibh_ip_equal(gateway, &question->lookup.to))
         return IBH_DOUBTFUL;
     return nic->status == IBH_NIC_RAIL ? IBH_RIGHT : IBH_NOTED;
@@ -147,7 +152,7 @@ static IbhGrade grade_unbound(const IbhCheck *check, const IbhQuestion *question
 {
     const IbhTrace *got = &question->got;
     const guint length = ideal->route ? ideal->route->dst.length : 0, own = near->subnet.length;
-    /* An error route counts unless it is the default; so does a route that a throw hides. */
+    /* An error route, or a route that a throw route hides, counts unless it is the default. */
     const gboolean has_route =
         (ideal->route && length >= own) || (ideal->refused && length) || (ideal->thrown && ideal->thrown->dst.length);
     IbhGrade worst = IBH_RIGHT;
@@ -171,11 +176,12 @@ gboolean ibh_question_loses_answers(const IbhCheck *check, const IbhQuestion *qu
 {
     const IbhSysctl key = IBH_SYSCTL_RP_FILTER;
     const IbhTrace *got = &question->got;
-    const IbhNic *by = got->refused ? NULL : ibh_rails_nic(check->rails, got->route->ifindex);
+    const IbhNic *through = got->refused ? NULL : ibh_rails_nic(check->rails, got->route->ifindex);
 
-    if (question->kind != IBH_ASK_LEAVES || question->lookup.to.family != AF_INET || question->is_foreign || !by)
+    if (question->kind != IBH_ASK_LEAVES || question->lookup.to.family != AF_INET || question->is_foreign || !through)
         return FALSE;
-    return by != question->nic && by->status == IBH_NIC_RAIL && got->route->gateway.family && !got->route->hops &&
+    return through != question->nic && through->status == IBH_NIC_RAIL && got->route->gateway.family &&
+           !got->route->hops &&
            ibh_sysctl_effective(check->rails->snapshot, key, question->nic->link->sysctl[key]) == 1;
 }
 

@@ -7,9 +7,10 @@
 
 #include "config/config.h"
 
-/* Parses the text of an IbhConfig. NULL if the text is invalid, or names a table that rt_tables no longer has. */
+/* Parses IbhConfig.text. `is_public`: all users may read its files. Returns NULL if the text is invalid, or names a
+ * table that rt_tables no longer has. */
 IbhConfig *ibh_config_from_text(const char *text, gboolean is_public, IbhTableLookup lookup);
 
-/* Returns the configuration in force if it differs from `files`; NULL if `files` is in force, or if the state has no
- * valid configuration. `files` is NULL if the files are invalid. */
+/* Returns the configuration in force if it differs from `files`, the configuration in the files (NULL: they are
+ * invalid). Returns NULL if `files` is in force, or if the state has no valid configuration. */
 IbhConfig *ibh_config_in_force(const IbhState *state, const IbhConfig *files, IbhTableLookup lookup);

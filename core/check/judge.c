@@ -36,7 +36,8 @@ static void ask_families(IbhSubject *about, int scope)
     }
 }
 
-/* A rail that is down or has no carrier is judged like a missing one, even if its manager leaves the address. */
+/* A rail that is down or has no carrier counts as missing, too. Its status is still IBH_NIC_RAIL if its manager has
+ * left the address there. */
 static void judge_missing(IbhSubject *about)
 {
     const IbhCheck *check = about->check;
@@ -55,6 +56,7 @@ static void judge_missing(IbhSubject *about)
         ask_families(about, IBH_OF_LOST_FAMILY);
         if (nic->status != IBH_NIC_RAIL || ibh_nic_is_usable(nic))
             continue;
+        /* ibh_known_describe() fills in any NIC; the result says only whether the NIC is to be remembered. */
         (void)ibh_known_describe(check->rails, nic, check->missed, FALSE, &down);
         down.link = nic->link;
         down.why = nic->link->flags & IFF_UP ? IBH_LACKS_CARRIER : IBH_ON_PURPOSE;

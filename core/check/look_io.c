@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 
 #define ROUTES_MAX 10000 /* if a table has more, as with a routing protocol, we read none of its routes */
-#define CACHED_MAX 256   /* each adds a question for each rail, and may become a finding */
+#define CACHED_MAX 256   /* cached routes: each adds a question for each rail, and may become a finding */
 
 /* Reads whole tables into the facts: main, local, and those of foreign rules, except candidates' tables, which the
  * snapshot has. Reads the error routes of main into the snapshot, in case main has more than ROUTES_MAX routes. */
@@ -46,9 +46,10 @@ static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, I
     return TRUE;
 }
 
+/* What may_lead_astray() needs. */
 typedef struct {
     const IbhRails *rails;
-    const GArray *kept; /* IbhRoute: the routes that were kept so far */
+    const GArray *kept; /* IbhRoute: the cached routes that the dump has kept so far */
 } Cached;
 
 /* TRUE if a cached route can lead packets of a rail through another NIC: to a host in the rail's subnets or remote=, or

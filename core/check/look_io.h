@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads what --check needs and an event does not: look_io.c from the kernel, managers_io.c from the files of network
- * managers. NetworkManager itself is asked for the names of its connections, through nm.so
+ * Reads what --check needs and an event does not: look_io.c and lookup_io.c from the kernel, managers_io.c from the
+ * files of network managers. NetworkManager itself is asked for the names of its connections, through nm.so
  * (nm-dispatcher/connections.c).
  */
 #pragma once
@@ -15,17 +15,16 @@
 gboolean ibh_check_look(const IbhRails *rails, IbhSnapshot *snapshot, IbhFacts *facts, IbhNetlink *netlink,
                         GError **error);
 
-/* Asks the kernel how it would route a packet. FALSE if the kernel does not answer. A refusal is an answer, too: it
- * sets lookup->error. */
+/* Asks the kernel how it would route a packet. FALSE if the kernel does not answer. If the kernel refuses to route the
+ * packet, that is an answer, too, and sets lookup->error. */
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error);
 
 /* Fills in the managers of all links, why they do not call our hook, hand-written scripts, and whether --watch runs. A
- * manager whose files cannot be read is unknown. `sysfs` replaces /sys; if it is NULL, fills in nothing in a network
- * namespace other than that of process 1. */
+ * manager whose files cannot be read is unknown. `sysfs` replaces /sys (--sysfs); without it, fills in nothing in a
+ * network namespace other than that of process 1. */
 void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts *facts);
 
-/* The function that nm.so exports. For each IbhManager that is NetworkManager, sets the name of the connection, and
- * `prunes4` and `prunes6`; sets the manager's name to NULL if NetworkManager does not configure the link. Returns
- * within `milliseconds`. */
+/* The function that nm.so exports. For each IbhManager that is NetworkManager, sets `connection`, `prunes4` and
+ * `prunes6`; sets `name` to NULL if NetworkManager does not configure the link. Returns within `milliseconds`. */
 #define IBH_NM_FUNCTION "ibh_nm_name_connections"
 typedef void IbhNmFunction(GArray *managers, guint milliseconds);

@@ -21,7 +21,7 @@ static gboolean on_answer(struct nlmsghdr *header, gpointer data)
 
 /* The RDMA stack looks routes up with uid 0 and without an IP protocol. But IPv4 takes a question without a protocol as
  * one about UDP, and would apply rules for UDP. So we ask IPv4 with `neutral`, the protocol that the fewest rules name,
- * and IPv6 without a protocol. A packet that comes in has no uid. */
+ * and IPv6 without a protocol. For a packet that comes in, we ask without a uid, because the packet has none. */
 gboolean ibh_netlink_lookup(IbhNetlink *netlink, IbhLookup *lookup, GError **error)
 {
     const gboolean ipv4 = lookup->to.family == AF_INET;
