@@ -46,25 +46,19 @@ static gboolean look_into_tables(const IbhRails *rails, IbhSnapshot *snapshot, I
     return TRUE;
 }
 
-/* What may_lead_astray() needs. */
-typedef struct {
-    const IbhRails *rails;
-    const GArray *kept; /* IbhRoute: the cached routes that the dump has kept so far */
-} Cached;
-
 /* TRUE if a cached route can lead packets of a rail through another NIC: to a host in the rail's subnets or remote=, or
- * to any host if gateway= is neither none nor auto. FALSE once CACHED_MAX routes are kept. */
+ * to any host if gateway= is neither none nor auto. `of`: the rails (IbhRails) */
 static gboolean may_lead_astray(gconstpointer of, const IbhRoute *route)
 {
-    const Cached *cached = of;
+    const IbhRails *rails = of;
 
-    IBH_EACH_POINTER (const IbhNic, nic, cached->rails->nics) {
+    IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status != IBH_NIC_RAIL || !ibh_nic_serves_family(nic, AF_INET6) ||
             nic->link->ifindex == route->ifindex)
             continue;
         if (nic->settings.gateway > IBH_GATEWAY_AUTO || ibh_nic_address_near(nic, &route->dst.ip) ||
             ibh_nic_find_remote(nic, &route->dst))
-            return cached->kept->len < CACHED_MAX;
+            return TRUE;
     }
     return FALSE;
 }
@@ -73,16 +67,15 @@ static gboolean may_lead_astray(gconstpointer of, const IbhRoute *route)
 static gboolean look_into_cache(const IbhRails *rails, IbhFacts *facts, IbhNetlink *netlink, GError **error)
 {
     g_autoptr(GArray) routes = IBH_NEW_ARRAY(IbhRoute);
-    const Cached cached = {.rails = rails, .kept = routes};
     const IbhRouteFilter filter = {
-        .family = AF_INET6, .table = IBH_TABLE_MAIN, .cached = TRUE, .keep = may_lead_astray, .of = &cached};
+        .family = AF_INET6, .table = IBH_TABLE_MAIN, .cached = TRUE, .keep = may_lead_astray, .of = rails};
     gboolean is_needed = FALSE;
 
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics)
         is_needed |= nic->status == IBH_NIC_RAIL && ibh_nic_serves_family(nic, AF_INET6);
     if (is_needed && !ibh_netlink_read_routes(netlink, &filter, routes, error))
         return FALSE;
-    g_array_append_vals(facts->routes, routes->data, routes->len);
+    g_array_append_vals(facts->routes, routes->data, MIN(routes->len, CACHED_MAX));
     return TRUE;
 }
 
