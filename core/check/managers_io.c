@@ -23,6 +23,8 @@
 #define IFUPDOWN "/etc/network/if-up.d/ib-hook"
 #define SCRIPTS "/etc/sysconfig/network-scripts"
 
+/* Paths in this file begin with a slash. Paths of an IbhTree do not, so functions of the tree get `path + 1`. */
+
 /* TRUE if root, or the user that runs us, owns the file or directory, and no other user can write it. Symbolic links
  * are not trusted. */
 static gboolean is_trusted(const IbhTree *tree, const char *path)
@@ -37,12 +39,12 @@ static gboolean is_trusted(const IbhTree *tree, const char *path)
 
 /* ---- is our hook called? ---- */
 
-/* If SELinux is enforcing, programs with these labels run in the domain of their caller, which may not change rules and
- * routes. */
+/* If SELinux is enforcing, programs with these labels run in the domain of their caller, and this domain may not change
+ * rules and routes. */
 #define CONFINED ":(bin|lib|usr|etc)_t(:|$)"
 
-/* Returns why a hook cannot run, or may not act; else NULL. With --sysfs, SELinux is not judged, nor a link that leads
- * out of the copy, nor a file that not all users may read. */
+/* Returns why a hook cannot run, or may not act; else NULL. In a copy (--sysfs), we do not judge SELinux, a link that
+ * leads out of the copy, or a file that not all users may read. */
 static char *why_unusable(const IbhTree *tree, const char *place)
 {
     g_autofree char *enforce = NULL;
@@ -101,16 +103,17 @@ static Standing look_for_unit(const IbhTree *tree, const char *unit)
     return standing;
 }
 
-/* TRUE if systemd starts the unit at boot, for multi-user.target: no unit that we look for is enabled elsewhere. */
+/* TRUE if systemd starts the unit at boot. We look only at multi-user.target, because the units in this file are
+ * enabled for no other target. */
 static gboolean is_enabled(const IbhTree *tree, const char *unit)
 {
     return look_for_unit(tree, unit) == SOMETHING &&
            look_for(tree, "/etc/systemd/system/multi-user.target.wants/%s", unit);
 }
 
-/* Sets why a service does not call hooks, and the remedy. D-Bus starts NetworkManager's dispatcher through an alias, a
- * link that exists only if the unit is enabled. Other services start at boot, which may not be over yet; while
- * such a service runs, systemd keeps a link with the unit's name. */
+/* If the service `unit` does not call hooks, sets the reason and the remedy. D-Bus starts NetworkManager's dispatcher
+ * by its `alias`, a link that exists only if the unit is enabled. A service without an alias starts at boot, which may
+ * not be over yet; while such a service runs, systemd keeps the link "invocation:UNIT". */
 static void find_why_inactive(const IbhTree *tree, const char *unit, const char *alias, IbhManager *manager)
 {
     const char *masked = look_for_unit(tree, unit) == MASK             ? unit
@@ -136,8 +139,8 @@ static void find_why_inactive(const IbhTree *tree, const char *unit, const char 
     }
 }
 
-/* Sets why our hook is not called. The first of its places that exists counts. Without systemd, we do not know how the
- * service is started. */
+/* If the manager does not call our hook, sets the reason. The first of the hook's places that exists counts. Without
+ * systemd, we do not know how the service is started, so we do not judge the service. */
 static void find_why_not_called(IbhTree *tree, const char *const *places, const char *const *units, IbhManager *manager)
 {
     const char *const *place = places;
@@ -156,16 +159,19 @@ static void find_why_not_called(IbhTree *tree, const char *const *places, const 
 
 /* ---- which manager configures a link ---- */
 
+/* Regular expressions for `says` below. NETWORKD: networkd manages the link, and names its .network file. MANAGED:
+ * NetworkManager manages the link, and may name the UUID of a connection. */
 #define NETWORKD "(?s)\\A(?=.*?^ADMIN_STATE=(?!unmanaged$)[^\n]).*?^NETWORK_FILE="
 #define NETPLAN NETWORKD "/run/systemd/network/10-netplan-([^\n]*)\\.network$"
 #define MANAGED "(?s)\\A(?=.*?^managed=true$)(?:.*?^connection-uuid=([-0-9A-Fa-f]{36})$)?"
-#define PICKLED "(?:\\x8c#|X#\\x00{3})(@)" /* a name pickled by Python, after its length in one byte or in four */
+#define PICKLED "(?:\\x8c#|X#\\x00{3})(@)" /* a name that Python pickled, behind its length in one byte or in four */
 
-/* The first row whose file mentions the link wins. NetworkManager calls a NIC "managed" even if another manager
- * configures the NIC and NetworkManager only watches, so its row is behind the rows of such managers. RHEL's network
- * scripts keep no state: they configure a NIC that has an ifcfg file, unless NetworkManager, which reads these files
- * too, manages it. ifupdown2 keeps its state in a directory that any user could have made. The state also outlives a
- * boot, so it counts only if ifupdown2's lock exists, which is in /run. */
+/* The first row whose file says that the manager configures the link wins. NetworkManager calls a NIC "managed" even if
+ * another manager configures the NIC and NetworkManager only watches, so NetworkManager's row comes after the rows of
+ * such managers. RHEL's network scripts keep no state: they configure a NIC that has an ifcfg file, unless
+ * NetworkManager, which reads these files, too, manages the NIC; so their row is the last. ifupdown2 keeps its state
+ * below /var/tmp, where any user could have made the file, so the file must belong to root. It also outlives a boot, so
+ * it counts only if ifupdown2's lock, which is in /run, exists. */
 static const struct {
     const char *name;
     const char *file;     /* @ stands for the link's name, # for its index */
@@ -173,10 +179,10 @@ static const struct {
                              link's name, # for the length of the name. "": the file need only exist, and its name is
                              the connection */
     const char *hooks[3]; /* the places of our hook; the first that exists counts */
-    const char
-        *units[2];     /* the service that calls hooks (NULL: the manager itself does), its alias for D-Bus (or NULL) */
-    const char *needs; /* "", or another file, without which the manager is not there. If there is such a file, `file`
-                          must belong to root */
+    const char *units[2]; /* the service that calls hooks (NULL: the manager calls them itself), and the alias by which
+                             D-Bus starts the service (NULL: none) */
+    const char *needs;    /* another file, without which the row does not count; "": none is needed. If it is not "",
+                             `file` must belong to root */
 } rows[] = {
     {"netplan", "/run/systemd/netif/links/#", NETPLAN, {CONFIGURED, ROUTABLE}, {NETWORKD_DISPATCHER}, ""},
     {"systemd-networkd",
@@ -197,6 +203,7 @@ static const struct {
     {"network-scripts", SCRIPTS "/ifcfg-@", "", {"/sbin/ifup-local"}, {NULL}, SCRIPTS "/ifup-post"},
 };
 
+/* Returns the text with each # replaced by the number, and each @ by the name. */
 static char *fill_in(const char *text, const char *name, const char *number)
 {
     g_auto(GStrv) parts = g_strsplit(text, "#", -1), rest = NULL;
@@ -206,11 +213,12 @@ static char *fill_in(const char *text, const char *name, const char *number)
     return g_strjoinv(name, rest);
 }
 
-/* TRUE if the text says that the manager configures the link. Sets the connection, or NULL. */
-static gboolean names_link(const char *says, const char *name, const GString *text, char **ret_connection)
+/* TRUE if the text of the manager's file matches `says`: the manager configures the link. Sets the connection; NULL if
+ * the text names none. */
+static gboolean configures_link(const char *says, const char *name, const GString *text, char **ret_connection)
 {
     g_autofree char *length = g_strdup_printf("\\x%02x", (guint)strlen(name)), *pattern = NULL, *found = NULL;
-    g_autoptr(GString) bytes = g_string_new(NULL); /* as hexadecimal: a name may have any bytes */
+    g_autoptr(GString) bytes = g_string_new(NULL); /* the name in hexadecimal: no byte is special in a pattern */
     g_autoptr(GRegex) regex = NULL;
     g_autoptr(GMatchInfo) match = NULL;
 
@@ -227,14 +235,14 @@ static gboolean names_link(const char *says, const char *name, const GString *te
 
 /* Who wrote a file. */
 typedef enum {
-    OF_MANAGER,   /* a manager, in /run */
-    OF_ROOT,      /* root: the file and its directory have to be root's; the file may be a link */
-    OF_HAND,      /* a person: the file must not be a link; our hooks and masks (to /dev/null) are links */
+    OF_MANAGER,   /* a manager, in /run: we check neither owner nor mode */
+    OF_ROOT,      /* root: only root may be able to write the file and its directory; the file may be a link */
+    OF_HAND,      /* a person: the file must not be a link, because our hooks and masks (to /dev/null) are links */
     OF_HAND_HOOK, /* a person, for a manager that runs the file only if it is executable */
 } Source;
 
 /* Returns the text of a regular file; NULL if there is none, if its owner or mode is wrong for its source, or if it
- * cannot be read. */
+ * cannot be read. With a text, sets `ret_public`: every user may read the file. */
 static GString *read_text(const IbhTree *tree, const char *path, Source source, gboolean *ret_public)
 {
     g_autofree char *directory = g_path_get_dirname(path);
@@ -248,7 +256,7 @@ static GString *read_text(const IbhTree *tree, const char *path, Source source, 
     counts = S_ISREG(status.st_mode);
     if (source == OF_ROOT)
         counts = counts && is_trusted(tree, directory) && ibh_file_check_trusted(&status, path, NULL);
-    if (source == OF_HAND || source == OF_HAND_HOOK) /* managers do not run files of other users than root */
+    if (source == OF_HAND || source == OF_HAND_HOOK) /* managers use only root's files; in a copy, we may own these */
         counts = counts && (status.st_uid == 0 || status.st_uid == geteuid());
     if (source == OF_HAND_HOOK)
         counts = counts && (status.st_mode & S_IXUSR);
@@ -274,7 +282,7 @@ static void read_manager(IbhTree *tree, const IbhLink *link, gboolean is_install
 
         if (!needs[0] || ibh_tree_has(tree, "%s", needs + 1))
             text = read_text(tree, path, needs[0] ? OF_ROOT : OF_MANAGER, &is_public);
-        if (!text || (rows[i].says[0] && !names_link(rows[i].says, link->name, text, &manager.connection)))
+        if (!text || (rows[i].says[0] && !configures_link(rows[i].says, link->name, text, &manager.connection)))
             continue;
         if (!rows[i].says[0])
             manager.connection = g_path_get_basename(path);
@@ -285,17 +293,18 @@ static void read_manager(IbhTree *tree, const IbhLink *link, gboolean is_install
     }
 }
 
-/* ---- names of connections ---- */
+/* ---- what NetworkManager itself says ---- */
 
-/* Loads nm.so and calls its function. The code runs in this process, so no other user may have written the file. */
-static void name_connections(const IbhTree *tree, GArray *managers)
+/* Loads nm.so, and calls its function (IBH_NM_FUNCTION). The code runs in this process, so no other user may be able to
+ * write the file. */
+static void ask_network_manager(const IbhTree *tree, GArray *managers)
 {
     IbhNmFunction *function = NULL;
     void *plugin;
 
     if (!is_trusted(tree, IBH_PLUGIN_DIR) || !is_trusted(tree, IBH_PLUGIN_DIR "/nm.so"))
         return;
-    clearenv(); /* the environment tells libnm which bus to ask and which file to write */
+    clearenv(); /* our caller's environment could tell libnm which bus to ask and which file to write */
     /* The plugin stays loaded: GLib's threads and types would not survive dlclose(). */
     plugin = dlopen(IBH_PLUGIN_DIR "/nm.so", RTLD_NOW | RTLD_LOCAL);
     if (plugin)
@@ -304,12 +313,13 @@ static void name_connections(const IbhTree *tree, GArray *managers)
         function(managers, NM_MILLISECONDS);
 }
 
-/* ---- hand-written files: hooks and rules for managers, and scripts that run at boot ---- */
+/* ---- hand-written files: hooks and configuration of managers, and scripts that run at boot ---- */
 
-#define SCRIPT_MAX ((gsize)64 * 1024)
-#define N_SCRIPTS 512 /* we read no more files */
+#define SCRIPT_MAX ((gsize)64 * 1024) /* bytes: we ignore larger files */
+#define N_SCRIPTS 512                 /* we read no more files */
 
-/* `place` is a file or, if there is a pattern, a directory. */
+/* `place` is a file or, if there is a pattern, a directory. Each part of the pattern, between slashes, is for the names
+ * of one level of directories. */
 static const struct {
     const char *place;
     const char *pattern;
@@ -323,7 +333,7 @@ static const struct {
     {"/sbin/ifup-pre-local", NULL, OF_HAND_HOOK},
     {"/etc/network/interfaces", NULL, OF_HAND},
     {"/etc/network/interfaces.d", "*", OF_HAND},
-    {"/etc/sysconfig/network-scripts", "r[ou]*", OF_HAND},
+    {"/etc/sysconfig/network-scripts", "r[ou]*", OF_HAND}, /* route-ib0, rule-ib0 */
     {"/etc/netplan", "*.yaml", OF_HAND},
     {"/etc/systemd/network", "*.network", OF_HAND},
     {"/etc/systemd/network", "*.network.d/*.conf", OF_HAND},
@@ -334,7 +344,7 @@ static const struct {
     {"/etc/rc.d/rc.local", NULL, OF_HAND_HOOK},
 };
 
-/* Reads a file, or the files of a directory that match the pattern. */
+/* Reads a file or, if there is a pattern, the matching files of a directory. */
 static void read_scripts(IbhTree *tree, const char *place, const char *pattern, Source source, IbhFacts *facts)
 {
     const char *rest = pattern ? strchr(pattern, '/') : NULL;
@@ -382,5 +392,5 @@ void ibh_managers_read(const char *sysfs, const IbhSnapshot *snapshot, IbhFacts 
     IBH_EACH (const IbhManager, manager, facts->managers)
         has_nm |= tree.complete && g_str_equal(manager->name, NETWORK_MANAGER);
     if (has_nm)
-        name_connections(&tree, facts->managers);
+        ask_network_manager(&tree, facts->managers);
 }

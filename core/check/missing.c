@@ -16,7 +16,7 @@ static void add_judged(GArray *missed, IbhKnownRail one, const IbhRails *rails, 
         g_array_append_val(missed, one);
 }
 
-/* TRUE if the list has the NIC that has this name now, or, if there is no such NIC, a rail that had the name. */
+/* TRUE if the list has the NIC that has this name now or, if no NIC has the name, a rail that had it. */
 static gboolean has_name(const GArray *missed, const IbhRails *rails, const char *name)
 {
     const IbhLink *link = ibh_snapshot_link_by_name(rails->snapshot, name);
@@ -68,7 +68,7 @@ const IbhKnownRail *ibh_missing_find_same(const GArray *known, const IbhKnownRai
 
 gboolean ibh_missing_is_fault(IbhMissing missing)
 {
-    return missing >= IBH_LACKS_ADDRESS; /* IbhMissing has the faults last */
+    return missing >= IBH_LACKS_ADDRESS; /* in IbhMissing, the faults come last */
 }
 
 /* ---- why, in words ---- */
@@ -89,7 +89,7 @@ const char *ibh_missing_text(IbhMissing missing)
     return texts[missing];
 }
 
-/* ---- which card and cable ---- */
+/* ---- the finding about a missing rail ---- */
 
 const char *ibh_known_manager(const IbhFacts *facts, const IbhKnownRail *known)
 {
@@ -103,9 +103,10 @@ char *ibh_known_pci(const IbhKnownRail *known)
     return strchr(known->slot, ':') ? g_strndup(known->slot, strcspn(known->slot, "/")) : NULL;
 }
 
-#define GUID_TEXT_LEN (8 * 3 - 1)
+#define GUID_TEXT_LEN (8 * 3 - 1) /* eight bytes in hexadecimal, with colons between them */
 
-/* "; PCI 0000:81:00.1, MAC 0c:42:a1:00:00:01, configured by NetworkManager"; "" if nothing is known. */
+/* Returns "; PCI 0000:81:00.1, MAC 0c:42:a1:00:00:01, configured by NetworkManager"; "" if nothing is known. If another
+ * NIC has the rail's name now, begins with the name: "; formerly ib0". */
 static char *say_hardware(const IbhCheck *check, const IbhKnownRail *known, gboolean has_lost_its_name)
 {
     g_autofree char *pci = ibh_known_pci(known);
@@ -124,8 +125,8 @@ static char *say_hardware(const IbhCheck *check, const IbhKnownRail *known, gboo
     return g_string_free(text, FALSE);
 }
 
-/* Sets the word {consequence}: which address of the missing rail is not reachable. Addresses that other NICs have now
- * are reachable. */
+/* Sets the word {consequence}, which names the first address of the missing rail that no other NIC has now: peers
+ * cannot reach this address. */
 static void say_consequence(IbhSubject *about)
 {
     const IbhKnownRail *missed = about->missed;
@@ -144,7 +145,8 @@ static void say_consequence(IbhSubject *about)
                     was_rail ? "a rail is missing" : "it is not a rail, although manage=yes is set");
 }
 
-/* Always TRUE. If the NIC has a manager, the remedy is to look there for why it has no address. */
+/* Always TRUE, because the scope of its row says that the NIC has no address. If the NIC has a manager, the remedy is
+ * to look there for the reason. */
 gboolean ibh_missed_lacks_address(IbhSubject *about)
 {
     const IbhManager *manager =
@@ -158,8 +160,9 @@ gboolean ibh_missed_lacks_address(IbhSubject *about)
     return TRUE;
 }
 
-/* If the rail is gone, another NIC may have its name now. Then the finding is about no NIC. --undo with that name,
- * which forgets the rail, also holds the other NIC; so the remedy goes on with --apply for that NIC. */
+/* If the rail is gone, another NIC may have the rail's name now. Then the finding is about the host, not about a NIC.
+ * The remedy is --undo with the name, which makes ib-hook forget the rail, but also holds the other NIC; so the remedy
+ * goes on with --apply for the other NIC. */
 void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed)
 {
     const IbhCheck *check = about->check;
@@ -172,7 +175,7 @@ void ibh_known_judge(IbhSubject *about, const IbhKnownRail *missed)
         return;
     about->missed = missed;
     about->iface = has_lost_its_name ? "" : iface;
-    /* A finding about the rail's port may say more. */
+    /* If a finding about the rail's port says why, add the rail to that finding instead of making another. */
     if (missed->why == IBH_LACKS_CARRIER || missed->why == IBH_LACKS_ADDRESS) {
         about->finding = ibh_findings_find(about->findings, "port-not-active", iface, NULL);
         if (!about->finding)

@@ -6,13 +6,13 @@
 
 #include "plan/known.h"
 
-/* Returns the NICs (IbhKnownRail) that should be rails, and are gone, down or lack something (if `all`: also those that
- * lack nothing): known rails, and NICs that have a section of their own with manage=yes. If only a section names
- * the NIC, its entry has no slot, hardware and addresses. */
+/* Returns the NICs (IbhKnownRail) that should be rails, but are gone, down or lack something; with `all`, also those
+ * that lack nothing. A NIC should be a rail if it is a known rail, or if it has a section of its own with manage=yes.
+ * An entry that comes from a section alone has no slot, hardware or addresses. */
 GArray *ibh_missing_list(const IbhRails *rails, const IbhConfig *config, gboolean all);
-/* Returns the same list, but looks in sysfs whether hardware that is gone is only out of sight (missing_io.c). In
- * another network namespace than that of process 1, the configuration is for process 1's namespace, so there the list
- * lacks NICs that have a section but do not exist. */
+/* Returns the same list, but looks in sysfs whether hardware that is gone is only out of sight (missing_io.c). The
+ * configuration is for the network namespace of process 1, so in any other namespace the list lacks NICs that have a
+ * section but do not exist. */
 GArray *ibh_missing_find(const IbhRails *rails, const IbhConfig *config, const char *sysfs, gboolean all);
 
 /* FALSE if the rail is there, forgotten, set down on purpose or elsewhere. */

@@ -13,8 +13,8 @@ gboolean ibh_rule_is_expected(const IbhRule *rule)
            (rule->action == FR_ACT_TO_TBL && rule->table == IBH_TABLE_LOCAL);
 }
 
-/* The rules that the kernel makes on every host, and a rule for table default of IPv6. The kernel does not make that
- * rule, but the table is normally empty, so the rule changes nothing. */
+/* The rules that the kernel makes on every host, and a rule for the IPv6 table default (IBH_TABLE_MAIN - 1). The kernel
+ * does not make the latter rule, but the table is normally empty, so the rule changes nothing. */
 /* clang-format off: its versions disagree about the macro */
 #define PLAIN(af, place, number)                                                                                       \
     {                                                                                                                  \
@@ -64,7 +64,8 @@ void ibh_fib_add_snapshot(IbhFib *fib, const IbhSnapshot *snapshot, gboolean our
     add_routes(fib, snapshot->routes, ours);
 }
 
-/* TRUE for routes of main and default, except those that the kernel has cached. */
+/* TRUE if the ideal model has the route: for routes of the tables main and default, except those that the kernel has
+ * cached. */
 static gboolean is_ideal(const IbhRoute *route)
 {
     return !route->cached && (route->table == IBH_TABLE_MAIN || route->table == IBH_TABLE_MAIN - 1);
@@ -85,7 +86,7 @@ IbhFib *ibh_check_model_new(const IbhCheck *check, IbhModelKind kind)
     ibh_fib_regroup(fib);
     for (guint i = 0; kind == IBH_MODEL_IDEAL && i < G_N_ELEMENTS(plain); i++)
         ibh_fib_add_rule(fib, &plain[i]);
-    /* Copy the rules and routes of main=spread as they stand: unbound traffic may use any rail. */
+    /* Copy the rules and routes of main=spread as they stand: whichever rail unbound traffic uses is right. */
     IBH_EACH (const IbhRule, rule, snapshot->rules) {
         if (ibh_rule_is_spread(rule))
             ibh_fib_add_rule(fib, rule);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Findings about a single NIC: why it is not a rail, or which values or table of a rail are wrong.
+ * Findings about a single NIC: why it is not a rail; which sysctl of a rail is wrong; whether a rail's table has moved.
  */
 #include "check/rows.h"
 
 #include <sys/socket.h>
 
-/* The arp_ignore that answers no request. With any other value above 2, a NIC answers for other NICs' addresses, as
- * with 0. */
+/* The value of arp_ignore with which a NIC answers no request. With any other value above 2, a NIC answers for other
+ * NICs' addresses, as with 0. */
 #define ANSWERS_NOTHING 8
 
 gboolean ibh_rail_answers_nothing(IbhSubject *about)
@@ -18,6 +18,8 @@ gboolean ibh_rail_answers_nothing(IbhSubject *about)
     return own == ANSWERS_NOTHING && ibh_nic_serves_family(about->nic, AF_INET);
 }
 
+/* The kernel uses the larger arp_ignore, that of the NIC or that of conf/all. TRUE if that of conf/all decides, and
+ * makes the rail answer no request, or answer for other NICs' addresses. */
 gboolean ibh_rail_has_value_of_all(IbhSubject *about)
 {
     const int all = about->check->rails->snapshot->all[IBH_SYSCTL_ARP_IGNORE];
@@ -51,9 +53,9 @@ gboolean ibh_rail_has_other_table(IbhSubject *about)
 
 /* ---- NICs that are no rails ---- */
 
-/* TRUE if the NIC is held. An --apply that was not confirmed may have cut its user off, so the remedy for a kept NIC is
- * to correct the configuration first. If no rail is left, one command ends all holds, so all held NICs share one
- * finding. */
+/* TRUE if the NIC is held. A NIC is kept since an --apply that nobody confirmed, perhaps because it cut off the person
+ * who ran it; so the remedy for a kept NIC is to correct the configuration first. If no rail is left, one command ends
+ * all holds, so all held NICs share one finding. */
 gboolean ibh_nic_is_held(IbhSubject *about)
 {
     const IbhRails *rails = about->check->rails;
@@ -79,8 +81,8 @@ gboolean ibh_nic_lacks_address(IbhSubject *about)
     return about->nic->status == IBH_NIC_NO_ADDRESS && !ibh_link_is_missed(about->check->missed, about->nic->link);
 }
 
-/* Returns T as our rules name it for this address; 0 if there is no such rule. The rule that leads to D has
- * IBH_PRIORITY_DEFAULTS. */
+/* Returns the T that a rule of ours names for this address; 0 if there is no such rule. Our rules that lead to main,
+ * and to D (with IBH_PRIORITY_DEFAULTS), do not count. */
 static guint32 find_ruled_table(const IbhSnapshot *snapshot, const IbhAddress *address)
 {
     const IbhPrefix own = ibh_prefix_of_host(&address->local);

@@ -8,12 +8,12 @@
 #include "check/missing.h"
 #include "plan/want.h"
 
-/* TRUE if the operation is no fault of its own. Either the plan changes a sysctl only for a moment: the present value
- * is right. Or another finding is about the cause:
- * - the NIC is a rail that is down or has lost its addresses, and the operation removes what the rail left behind;
- * - the NIC is not a rail, because it is blocked or missing, or it has an error;
- * - the operation deletes a rule for an address of a rail that is gone. */
-static gboolean is_left_for_a_reason(const IbhCheck *check, const IbhNic *nic, const IbhOp *op)
+/* TRUE if the finding about our own rules, routes and values should not count this operation. Either the plan changes a
+ * sysctl only for a moment, and the present value is right. Or another finding is about the cause:
+ * - the NIC is a rail that is down or has lost its addresses of this family, and the operation removes what is left;
+ * - the NIC is not a rail, and is blocked or missing or has an error;
+ * - the NIC is gone or no candidate, and the operation deletes a rule for an address of a known rail that is gone. */
+static gboolean is_no_fault(const IbhCheck *check, const IbhNic *nic, const IbhOp *op)
 {
     const IbhFinding *worst = ibh_findings_worst(check->findings, op->iface);
     const IbhKnownRail *missed = op->type == IBH_OP_RULE_DEL ? ibh_known_with(check->missed, &op->rule.from.ip) : NULL;
@@ -50,9 +50,9 @@ gboolean ibh_place_is_taken(IbhSubject *about)
 /* What is wrong with a NIC and its packets. */
 typedef struct {
     const IbhNic *nic;         /* NULL: the host, and packets without a source address */
-    const IbhOp *first;        /* the most important operation on this NIC; if none is on the host itself, the host
-                                  has the first operation of all; NULL: none */
-    const IbhQuestion *packet; /* the first packet of that operation's family; NULL: none was asked about */
+    const IbhOp *first;        /* the most important operation on this NIC; for the host, that on no NIC or, if there is
+                                  none, the first operation of the plan; NULL: none */
+    const IbhQuestion *packet; /* the first question in the family of `first`; NULL: none */
     const IbhQuestion *astray; /* the first packet that goes astray and that --apply repairs; NULL: none */
     gboolean is_right; /* packets were followed, all go right, and those with a source go as they would after --apply */
 } Hit;
@@ -103,8 +103,8 @@ static gboolean has_rule_to(const IbhCheck *check, guint32 table)
 }
 
 /* Returns the first route of the main table that leads to a gateway through this NIC and that the plan copies into the
- * NIC's tables; NULL if there is none. The default is not new if our rules lead to the table of its
- * missing copy (D): then somebody deleted the copy. */
+ * NIC's tables; NULL if there is none. A default route is not new if our rules lead to D already: then D had a copy of
+ * the route, and somebody deleted the copy. */
 static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *wrong, const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhOp, op, wrong) {
@@ -122,6 +122,7 @@ static const IbhRoute *find_new_route(const IbhCheck *check, const GPtrArray *wr
     return NULL;
 }
 
+/* TRUE if the NIC has a rule of ours. */
 static gboolean has_own_rule(const IbhCheck *check, const IbhNic *nic)
 {
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
@@ -152,7 +153,7 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
         [IBH_SYSCTL_ARP_IGNORE] = "answers ARP for other NICs' addresses, too",
     };
     const IbhOp *first = hit->first;
-    const IbhRoute *taken = hit->nic ? find_new_route(check, wrong, hit->nic) : NULL;
+    const IbhRoute *new_route = hit->nic ? find_new_route(check, wrong, hit->nic) : NULL;
     const IbhQuestion *packet = hit->astray ? hit->astray : hit->packet;
     g_autofree char *way = NULL, *text = NULL, *command = ibh_op_command(first);
     g_autoptr(GString) state = g_string_new(NULL);
@@ -175,8 +176,8 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
     }
     if (hit->nic && !has_own_rule(check, hit->nic)) {
         g_string_append(state, "not routed yet");
-    } else if (taken) {
-        text = ibh_owner_describe(check->rails->snapshot, &(IbhOwner){.route = taken});
+    } else if (new_route) {
+        text = ibh_owner_describe(check->rails->snapshot, &(IbhOwner){.route = new_route});
         g_string_append_printf(state, "the main table has a new %s", text);
     } else if (first->type == IBH_OP_RULE_ADD) {
         g_string_append_printf(state, "ib-hook's rule %u", first->rule.priority);
@@ -187,7 +188,7 @@ static char *say_hit(const IbhCheck *check, const Hit *hit, const GPtrArray *wro
         g_string_append_printf(state, "ib-hook's route to %s in table %u %s", ibh_prefix_format(&first->route.dst, dst),
                                first->route.table, first->type == IBH_OP_ROUTE_ADD ? "is missing" : "was altered");
     }
-    if (taken && !taken->dst.length && !hit->astray)
+    if (new_route && !new_route->dst.length && !hit->astray)
         way = say_no_default(hit->nic, first->unit.family);
     else if (packet)
         way = ibh_question_way_text(check, packet);
@@ -213,8 +214,7 @@ void ibh_check_judge_ours(IbhSubject *about)
 
         about->op = op;
         about->iface = nic ? nic->link->name : "";
-        if (ibh_op_what(op) == IBH_PEERS || is_left_for_a_reason(check, nic, op) ||
-            ibh_subject_ask(about, IBH_OF_PLACE))
+        if (ibh_op_what(op) == IBH_PEERS || is_no_fault(check, nic, op) || ibh_subject_ask(about, IBH_OF_PLACE))
             continue;
         g_ptr_array_add(wrong, (gpointer)(guintptr)op);
         type = MIN(type, op->type);

@@ -5,9 +5,9 @@
 #include <sys/socket.h>
 
 typedef struct {
-    GArray *prefixes; /* IbhPrefix */
-    GHashTable *ours; /* IbhIp: addresses that no other host can have: those of this host (but see cut_world()), and the
-                         edges of subnets */
+    GArray *prefixes;     /* IbhPrefix: each becomes a piece, except the single addresses in `peerless` */
+    GHashTable *peerless; /* IbhIp: addresses that no other host can have: those of this host (but see cut_world()), and
+                             the edges of subnets */
 } Cuts;
 
 static void cut(const Cuts *cuts, const IbhPrefix *prefix)
@@ -15,12 +15,13 @@ static void cut(const Cuts *cuts, const IbhPrefix *prefix)
     g_array_append_vals(cuts->prefixes, prefix, 1);
 }
 
-static void cut_own(const Cuts *cuts, const IbhIp *ip)
+/* Cuts out an address that no other host can have: it becomes no piece, and no piece around it has it as its host. */
+static void cut_peerless(const Cuts *cuts, const IbhIp *ip)
 {
-    const IbhPrefix own = ibh_prefix_of_host(ip);
+    const IbhPrefix single = ibh_prefix_of_host(ip);
 
-    g_hash_table_add(cuts->ours, g_memdup(ip, sizeof *ip));
-    cut(cuts, &own);
+    g_hash_table_add(cuts->peerless, g_memdup(ip, sizeof *ip));
+    cut(cuts, &single);
 }
 
 static IbhIp last_address(const IbhPrefix *prefix)
@@ -32,9 +33,9 @@ static IbhIp last_address(const IbhPrefix *prefix)
     return ip;
 }
 
-/* Cuts out the first and the last address of a subnet if no host can have them. In IPv4, table local has a route for
- * such an address; since Linux 5.14 it has none for the first address. In a /30, both are cut out in any case. In IPv6,
- * the first address stands for any router. */
+/* Cuts out the first and the last address of a subnet if no host can have them. In IPv4, table local has a broadcast
+ * route for such an address; since Linux 5.14, a host can have the first address, and the route to it is missing. In a
+ * /30, where one peer is left, cuts out both in any case. In IPv6, the first address stands for any router. */
 static void cut_edges(const Cuts *cuts, const IbhFib *actual, const IbhPrefix *subnet)
 {
     const IbhIp edges[] = {subnet->ip, last_address(subnet)};
@@ -46,11 +47,11 @@ static void cut_edges(const Cuts *cuts, const IbhFib *actual, const IbhPrefix *s
             subnet->ip.family == AF_INET ? ibh_fib_find(actual, IBH_TABLE_LOCAL, edge, 0) != NULL : edge == &edges[0];
 
         if (is_edge || ibh_prefix_has_one_peer(subnet))
-            cut_own(cuts, edge);
+            cut_peerless(cuts, edge);
     }
 }
 
-/* Cuts out the prefixes of routes, except /0 and those in fe80::/10. */
+/* Makes pieces of the prefixes of routes, except /0 and those in fe80::/10. */
 static void cut_routes(const Cuts *cuts, const GArray *routes)
 {
     IBH_EACH (const IbhRoute, route, routes) {
@@ -59,8 +60,8 @@ static void cut_routes(const Cuts *cuts, const GArray *routes)
     }
 }
 
-/* Cuts out this host's addresses, subnets and their edges, remote=, and the prefixes that foreign rules and all routes
- * name. */
+/* Cuts out this host's addresses and the edges of its subnets. Makes pieces of candidates' subnets, of remote=, and of
+ * the prefixes that foreign rules and all routes name. */
 static void cut_world(const Cuts *cuts, const IbhCheck *check)
 {
     /* The two /0 stand for all other networks. 0.0.0.0/8 and ::/3 become pieces of their own, so that --check asks
@@ -77,7 +78,7 @@ static void cut_world(const Cuts *cuts, const IbhCheck *check)
         if (ibh_address_is_host(address) && !(nic && nic->rank))
             cut(cuts, &address->subnet);
         else
-            cut_own(cuts, &address->local);
+            cut_peerless(cuts, &address->local);
         cut_edges(cuts, check->actual, &address->subnet);
     }
     IBH_EACH_POINTER (const IbhNic, nic, check->rails->nics) {
@@ -114,8 +115,8 @@ static gboolean find_next_address(const IbhPrefix *prefix, IbhIp *ret_ip)
     return FALSE;
 }
 
-/* Sets the first address of `prefix` outside of the longer prefixes that `sorted` has from the element `first` on.
- * FALSE if these cover all of `prefix`. */
+/* Sets the first address of `prefix` that no longer prefix inside `prefix` contains; in `sorted`, the longer prefixes
+ * follow the element `first`. FALSE if they cover all of `prefix`. */
 static gboolean find_gap(const GArray *sorted, guint first, const IbhPrefix *prefix, IbhIp *ret_ip)
 {
     *ret_ip = prefix->ip;
@@ -135,17 +136,17 @@ static gboolean find_gap(const GArray *sorted, guint first, const IbhPrefix *pre
 void ibh_check_cut_pieces(IbhCheck *check)
 {
     g_autoptr(GArray) prefixes = g_array_new(FALSE, FALSE, sizeof(IbhPrefix));
-    g_autoptr(GHashTable) ours = g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, g_free, NULL);
+    g_autoptr(GHashTable) peerless = g_hash_table_new_full(ibh_ip_hash, (GEqualFunc)ibh_ip_equal, g_free, NULL);
 
-    cut_world(&(Cuts){prefixes, ours}, check);
+    cut_world(&(Cuts){prefixes, peerless}, check);
     g_array_sort(prefixes, (GCompareFunc)ibh_prefix_compare);
     check->pieces = IBH_NEW_ARRAY(IbhPiece);
     for (guint i = 0; i < prefixes->len; i++) {
         IbhPiece piece = {.prefix = g_array_index(prefixes, IbhPrefix, i)};
-        gboolean single = piece.prefix.length == ibh_ip_bits(&piece.prefix.ip),
-                 again = i && ibh_prefix_equal(&piece.prefix, &g_array_index(prefixes, IbhPrefix, i - 1));
+        gboolean is_single = piece.prefix.length == ibh_ip_bits(&piece.prefix.ip),
+                 is_repeated = i && ibh_prefix_equal(&piece.prefix, &g_array_index(prefixes, IbhPrefix, i - 1));
 
-        if (!again && !(single && g_hash_table_contains(ours, &piece.prefix.ip)) &&
+        if (!is_repeated && !(is_single && g_hash_table_contains(peerless, &piece.prefix.ip)) &&
             find_gap(prefixes, i, &piece.prefix, &piece.host))
             g_array_append_val(check->pieces, piece);
     }

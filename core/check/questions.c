@@ -65,9 +65,9 @@ static void add_zone(GArray *zones, const IbhPrefix *prefix)
     g_array_append_vals(zones, prefix, 1);
 }
 
-/* Returns the zones of a rail's address (IbhPrefix): the networks for which --check asks about it. They are the rail's
- * remote=, which may cover subnets of other rails, and the rail's subnets. A subnet that a router advertised is a zone
- * only of the addresses that have a pair of rules for it. */
+/* Returns the zones (IbhPrefix) of a rail's address: the networks for which --check asks about the address. They are
+ * the rail's remote=, which may cover subnets of other rails, and the rail's subnets. A subnet that a router advertised
+ * is a zone only of the addresses that have a pair of rules for this subnet. */
 static GArray *find_zones(const IbhRails *rails, const IbhNic *nic, const IbhAddress *from)
 {
     GArray *zones = IBH_NEW_ARRAY(IbhPrefix);
@@ -111,18 +111,18 @@ gboolean ibh_check_asks_from(const IbhCheck *check, const IbhNic *nic, const Ibh
 
 /* ---- questions and their classes ---- */
 
-/* Adds a question and returns it. The kernel is asked about the first packet of each class. Questions of one kind, NIC,
- * family and bound socket are in one class if the same rule and route decide, after the same first goto and the same
- * rules that only the kernel can evaluate. All our rules with one priority and table count as one rule. Replies are in
- * one class only if their requests are: `request` is the representative of the request, + 1; 0 for packets that are no
- * replies. If IPv6 has routes for one source, each IPv6 packet is a class of its own. */
+/* Adds a question, with its trace, and returns a copy. The kernel is asked about the first packet of each class.
+ * Questions of one kind, NIC, family and bound socket are in one class if the same rule and route decide, after the
+ * same first goto and the same rules that only the kernel can evaluate. All our rules with one priority and table count
+ * as one rule. Replies are in one class only if their requests are: `request` is the request's representative, + 1;
+ * 0 for a packet that is no reply. If IPv6 has routes for one source, each IPv6 packet is a class of its own. */
 static IbhQuestion add_question(IbhCheck *check, IbhQuestion question, guint request)
 {
     const gboolean is_alone = check->has_source_routes6 && question.lookup.to.family == AF_INET6;
     const IbhRule *rule;
     g_autofree char *class = NULL;
     gboolean is_ours;
-    guint like;
+    guint like; /* the representative of the class, + 1; 0: the class is new */
 
     question.got = ibh_fib_walk(check->actual, &question.lookup);
     rule = question.got.rule;
@@ -172,7 +172,7 @@ static void ask_piece(IbhCheck *check, const IbhNic *nic, const IbhAddress *addr
         add_question(check, question, 0);
 }
 
-/* Asks about each piece of a zone whose addresses are unicast: a zone of length 0 or 1 also contains 127.0.0.0/8.
+/* Asks about each piece of a zone, except pieces that are not unicast, such as 127.0.0.0/8 in a zone of length 0 or 1.
  * Asks about traffic without a source address once for each piece of the rails' subnets. */
 static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPrefix *zone)
 {
@@ -195,7 +195,7 @@ static void ask_zone(IbhCheck *check, const IbhNic *nic, const IbhAddress *addre
 }
 
 /* If gateway= names a gateway, asks about a host that no rule or route names, and about each host outside of the zones
- * whose packets follow a cached route: like all longer routes of the main table, such a route wins over the rail's
+ * to which packets follow a cached route: like all longer routes of the main table, such a route wins over the rail's
  * default. */
 static void ask_beyond(IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const GArray *zones)
 {
@@ -258,7 +258,7 @@ static void ask_about_rail(IbhCheck *check, const IbhNic *nic)
         IbhPiece *end;
 
         if (owner && owner != nic)
-            continue;
+            continue; /* another rail has the same address, and the rules for it */
         IBH_EACH (const IbhPrefix, zone, zones) {
             if (zone->ip.family == address->local.family)
                 ask_zone(check, nic, address, zone);
@@ -274,15 +274,15 @@ static void ask_about_rail(IbhCheck *check, const IbhNic *nic)
 
 /* Sets asks_bound, has_rule_before_local, has_source_routes6 and neutral, as foreign rules and routes require. A packet
  * of a bound socket ignores routes through other NICs, so it may meet an error route that other packets do not. */
-static void note_foreign_objects(IbhCheck *check)
+static void note_foreign_rules_and_routes(IbhCheck *check)
 {
     static const guint8 protocols[] = {IPPROTO_ICMP, IPPROTO_TCP,
                                        IPPROTO_UDP}; /* the kernel accepts no other in a look-up */
-    gboolean local[2] = {FALSE, FALSE};
+    gboolean has_local_rule[2] = {FALSE, FALSE};
     guint named[256] = {0};
 
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
-        gboolean *seen = &local[rule->family == AF_INET6];
+        gboolean *seen = &has_local_rule[rule->family == AF_INET6];
 
         check->asks_bound |= (rule->selectors & IBH_SELECT_OIF) && !ibh_rule_is_ours(rule);
         *seen |= ibh_rule_is_expected(rule) && rule->table == IBH_TABLE_LOCAL;
@@ -316,7 +316,7 @@ IbhCheck *ibh_check_new(const IbhRails *rails, const IbhFacts *facts, const char
     ibh_fib_set_without(check->ideal, check->without);
     ibh_fib_set_without(check->repaired, check->without);
     ibh_check_cut_pieces(check);
-    note_foreign_objects(check);
+    note_foreign_rules_and_routes(check);
     IBH_EACH_POINTER (const IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_RAIL && ibh_nic_is_usable(nic) && ibh_nic_is_selected(nic, only))
             ask_about_rail(check, nic);

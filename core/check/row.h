@@ -10,19 +10,19 @@
 #include "plan/known.h"
 
 /* The rows of a scope are asked once for each NIC, address, port and so on. The comments list the members of the
- * subject that are set then. */
+ * subject that are set when the rows are asked. */
 typedef enum {
     IBH_NOT_ASKED, /* other code adds the finding: the row has its severity and remedy */
     IBH_OF_HOST,
     IBH_OF_NIC,                /* nic */
     IBH_OF_ADDRESS_ASKED_FOR,  /* nic, address, ip */
-    IBH_OF_PROXY,              /* nic (forwards), question, ip (its host), route (to the host, or NULL) */
+    IBH_OF_PROXY,              /* nic (forwards), question, ip (a host), route (to the host, or NULL) */
     IBH_OF_PROXY_ENTRY,        /* the same, and neighbour; ip is that of the neighbour */
     IBH_OF_ADDRESS,            /* nic, address, ip */
     IBH_OF_RAIL,               /* nic */
     IBH_OF_ASKING,             /* nic, family */
     IBH_OF_NEIGHBOUR,          /* nic, neighbour, ip */
-    IBH_OF_WRITTEN_NEIGHBOURS, /* nic */
+    IBH_OF_WRITTEN_NEIGHBOURS, /* nic; asked after IBH_OF_NEIGHBOUR, whose findings the predicate looks for */
     IBH_OF_NO_RAIL,            /* nic */
     IBH_OF_PAIR,               /* nic, other: a rail, and another NIC */
     IBH_OF_PAIR_ADDRESS,       /* nic, other; address, ip: of `nic` */
@@ -46,7 +46,7 @@ typedef enum {
 } IbhRowScope;
 
 typedef struct IbhSubject IbhSubject;
-/* TRUE if the subject has the problem. May set words, `other`, `ip`, and the last members of the subject. */
+/* TRUE if the subject has the problem. May set words, `other`, `ip`, `named`, and the last members of the subject. */
 typedef gboolean IbhPredicate(IbhSubject *about);
 
 typedef struct {
@@ -70,16 +70,16 @@ struct IbhSubject {
     GPtrArray *findings;
     GString *words;    /* lines "WORD=VALUE" */
     const char *iface; /* the interface that a finding is about, and the word {iface}; "": the host */
-    GPtrArray *others; /* const char *: further interfaces that it is about; NULL: none */
+    GPtrArray *others; /* const char *: further interfaces that the finding is about; NULL: none */
 
     const struct IbhCheck *check;
-    const IbhNic *nic, *other; /* `other` is the word {other} */
+    const IbhNic *nic, *other; /* the word {other} is the name of `other` */
     const IbhAddress *address;
     const IbhIp *ip; /* the word {ip} */
-    int family;      /* the word {version} */
+    int family;      /* AF_INET or AF_INET6; the word {version} is 4 or 6 */
     const IbhNeighbour *neighbour;
     const IbhRoute *route;
-    guint named; /* how many gateways findings have named for this address */
+    guint named; /* how many gateways the findings about this address have named so far (gateway.c) */
     const IbhKnownRail *missed;
     const IbhOp *op;
     const struct IbhQuestion *question;
@@ -92,10 +92,10 @@ struct IbhSubject {
     const struct IbhPortNic *netdev;
     const char *const *only; /* the interfaces that the user asks about; NULL: all */
 
-    /* A predicate may set these; severity, remedy and owner replace those of the row. */
-    int severity; /* IbhSeverity; -1: not set */
-    const char *remedy, *owner;
-    gboolean astray; /* the packets of the NIC leave through another one */
+    /* A predicate may set these; severity, remedy and owner replace those of the row. They are reset for each row. */
+    int severity;               /* IbhSeverity; -1: not set */
+    const char *remedy, *owner; /* NULL: not set */
+    gboolean astray;            /* the packets of the NIC leave through another one */
 };
 
 /* Sets words of the row's texts, such as "own=%s\nits=%d". */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check/rows.h"
 
+/* Texts that several rows share. */
 #define PROXY ": it answers ARP for {ip}, another host of the subnet, and takes its traffic"
 #define OURS "{said} ({n} change{s})"
 #define MISSED "{consequence}: {state}{hardware}"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Describes owners (the rule or route that is the cause, and the command that deletes it) and packets (the consequence,
- * then a colon and the cause).
+ * Describes owners (the rule or route that causes a finding, and the command that deletes it), and where packets go.
  */
 #include "check/check.h"
 
@@ -10,18 +9,18 @@
 
 /* ---- causes ---- */
 
-static char *write_route(const IbhSnapshot *snapshot, const IbhRoute *route, gboolean command)
+static char *describe_route(const IbhSnapshot *snapshot, const IbhRoute *route, gboolean as_command)
 {
     const IbhLink *link = ibh_snapshot_link(snapshot, route->ifindex);
     g_autofree char *iface = link ? ibh_text_shell_word(link->name) : NULL;
 
-    return ibh_route_text(route, iface, NULL, command);
+    return ibh_route_text(route, iface, NULL, as_command);
 }
 
 char *ibh_owner_describe(const IbhSnapshot *snapshot, const IbhOwner *owner)
 {
     g_autofree char *text = owner->rule    ? ibh_rule_text(owner->rule, FALSE)
-                            : owner->route ? write_route(snapshot, owner->route, FALSE)
+                            : owner->route ? describe_route(snapshot, owner->route, FALSE)
                                            : NULL;
 
     if (owner->rule)
@@ -41,7 +40,7 @@ char *ibh_owner_deletion(const IbhSnapshot *snapshot, const IbhOwner *owner)
     const IbhRule *rule = owner->rule;
     const IbhRoute *route = owner->route;
     const char version = (rule ? rule->family : route->family) == AF_INET6 ? '6' : '4';
-    g_autofree char *text = rule ? ibh_rule_text(rule, TRUE) : write_route(snapshot, route, TRUE);
+    g_autofree char *text = rule ? ibh_rule_text(rule, TRUE) : describe_route(snapshot, route, TRUE);
     char ip[IBH_IP_STRLEN];
 
     if (rule)
@@ -64,7 +63,8 @@ static void write_destination(const IbhQuestion *question, char text[IBH_PREFIX_
         ibh_prefix_format(&question->piece, text);
 }
 
-/* Names a packet by its source and destination, or by its source alone if the piece is a subnet of the rail. */
+/* Names a packet by its source and destination, or by its source alone if the piece is a subnet of the rail. Packets
+ * that only fixes.c asks about have no NIC. */
 static char *say_packet(const IbhQuestion *question)
 {
     const IbhLookup *lookup = &question->lookup;
@@ -82,8 +82,9 @@ static char *say_packet(const IbhQuestion *question)
     return g_strdup_printf("%s to %s", from, to);
 }
 
-/* Returns where a packet goes: "stays on this host", or, to follow a verb, "through ib0 via 172.16.0.1". */
-static char *write_way(const IbhCheck *check, const IbhQuestion *question)
+/* Returns where a packet goes. For a packet that leaves through NICs, the text lacks its verb: "through ib0 via
+ * 172.16.0.1". For other packets, it has one: "stays on this host". */
+static char *describe_way(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhRoute *route = question->got.route;
     char ip[IBH_IP_STRLEN];
@@ -118,7 +119,7 @@ char *ibh_question_metrics_text(const IbhQuestion *question)
 char *ibh_question_way_text(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhTrace *got = &question->got;
-    g_autofree char *packet = say_packet(question), *way = write_way(check, question);
+    g_autofree char *packet = say_packet(question), *way = describe_way(check, question);
     const char *verb = question->kind == IBH_ASK_ARRIVES ? "is forwarded " : "leaves ";
 
     if (question->small_mtu)
@@ -137,7 +138,7 @@ gboolean ibh_question_goes_astray(const IbhQuestion *question)
 char *ibh_question_exception_text(const IbhCheck *check, const IbhQuestion *question)
 {
     g_autofree char *owner = ibh_owner_text(check->rails->snapshot, &question->owner),
-                    *way = write_way(check, question);
+                    *way = describe_way(check, question);
     char to[IBH_PREFIX_STRLEN];
 
     write_destination(question, to);

@@ -6,8 +6,10 @@
 
 #include <string.h>
 
-#define WORD_MAX 32
+#define WORD_MAX 32 /* letters */
 
+/* Computes the Levenshtein distance. Before step j, row[i] is the distance of the first j - 1 letters of `word` from
+ * the first i letters of `name`. */
 guint ibh_text_count_slips(const char *word, const char *name)
 {
     const gsize length = strlen(name);
@@ -31,9 +33,9 @@ guint ibh_text_count_slips(const char *word, const char *name)
     return row[length];
 }
 
-/* Returns the interface whose name is most similar; among equally similar names, that of a candidate. A similar name
- * has at most two slips (ibh_text_count_slips()), and at most half as many slips as `name` has letters. NULL if no name
- * is similar. */
+/* Returns the interface whose name is most similar; among equally similar names, that of a candidate. NULL if no name
+ * is similar. A similar name has at most two slips (ibh_text_count_slips()), and at most half as many slips as `name`
+ * has letters. */
 static const char *find_meant(const IbhRails *rails, const char *name)
 {
     guint least = MIN(2, (guint)strlen(name) / 2);

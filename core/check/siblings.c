@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Findings about two NICs that seem to be on one wire: they need the same prefix length and IPv6 MTU, and different
- * hardware addresses.
+ * hardware addresses. In this file, a pair is a rail (about->nic) and another NIC (about->other).
  */
 #include "check/rows.h"
 
@@ -19,7 +19,7 @@ static const IbhAddress *find_wider(const IbhNic *nic, const IbhPrefix *subnet)
 }
 
 /* TRUE if packets to the rest of the wider subnet leave through this NIC anyway (because of remote=), if foreign rules
- * route them, or if the subnet has no other host. */
+ * route them, or if the rest has no piece to ask about. */
 static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
 {
     IbhPiece *end, *piece = ibh_check_pieces_inside(about->check, wide, &end);
@@ -33,9 +33,10 @@ static gboolean reaches_rest(const IbhSubject *about, const IbhPrefix *wide)
     return !rest.got.refused && ibh_route_leads_through(rest.got.route, about->nic->link->ifindex);
 }
 
-/* Returns the prefix length of this address if most addresses of rails in the wider subnet have it, else the length of
- * the wider subnet, with which all reach each other. */
-static guint find_length(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address, const IbhPrefix *wide)
+/* Returns the prefix length that the subnet probably has: that of this address if most addresses of rails in the wider
+ * subnet have this length, else that of the wider subnet, with which all reach each other. */
+static guint find_likely_length(const IbhCheck *check, const IbhNic *nic, const IbhAddress *address,
+                                const IbhPrefix *wide)
 {
     guint all = 0, alike = 0;
 
@@ -71,19 +72,20 @@ static gboolean has_other_length(IbhSubject *about)
         return FALSE;
     ibh_subject_say(about, "wide=%s\nlength=%u\nwider=%s\nits=%u\nlikely=%u", ibh_prefix_format(&wider->subnet, wide),
                     address->subnet.length, ibh_ip_format(&wider->local, ip), wider->subnet.length,
-                    find_length(check, about->nic, address, &wider->subnet));
+                    find_likely_length(check, about->nic, address, &wider->subnet));
     return TRUE;
 }
 
-/* If the other rail has the very address, duplicate-address says so. */
+/* TRUE if the address has no subnet, but the other rail has one around it. If the other rail has the same address, the
+ * finding duplicate-address says so. */
 gboolean ibh_pair_lacks_subnet(IbhSubject *about)
 {
     return ibh_address_is_host(about->address) && !ibh_rails_address(about->check->rails, about->other, about->ip) &&
            has_other_length(about);
 }
 
-/* All rails that cannot reach the rest of one subnet share a finding. A cable's subnet is for its two ends only, so it
- * may be smaller. */
+/* TRUE if the address has a subnet, but a smaller one than the other rail has. A cable's subnet is for its two ends
+ * only, so it may be smaller. All rails that cannot reach the rest of one subnet share a finding. */
 gboolean ibh_pair_has_other_length(IbhSubject *about)
 {
     const gboolean is_cable = about->address->subnet.length + 2 >= ibh_ip_bits(about->ip);
@@ -93,7 +95,7 @@ gboolean ibh_pair_has_other_length(IbhSubject *about)
 
 /* TRUE if the link may share its hardware address, as virtual routers, the ports of a bond, and netdevs stacked on one
  * link do on purpose, or if it has no MAC. */
-static gboolean may_be_shared(const IbhLink *link)
+static gboolean may_share_mac(const IbhLink *link)
 {
     static const guint8 vrrp[] = {0x00, 0x00, 0x5e};
 
@@ -105,7 +107,7 @@ gboolean ibh_pair_has_one_mac(IbhSubject *about)
     const IbhLink *link = about->nic->link, *its = about->other->link;
     const guint8 *mac = link->lladdr;
 
-    if (may_be_shared(link) || may_be_shared(its) || !ibh_link_has_lladdr(its, mac, 6))
+    if (may_share_mac(link) || may_share_mac(its) || !ibh_link_has_lladdr(its, mac, 6))
         return FALSE;
     ibh_subject_say(about, "mac=%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
     return !ibh_address_is_host(about->address) && ibh_nic_serves_subnet(about->other, &about->address->subnet);
@@ -123,8 +125,8 @@ static gboolean share_subnet(const IbhNic *nic, const IbhNic *other, int family)
     return FALSE;
 }
 
-/* TRUE if another rail in the subnet has a larger IPv6 MTU, and this NIC's link allows more, too. The larger MTU may be
- * too large for the wire, so the remedy is advice. */
+/* TRUE if the other rail is in the same subnet and has a larger IPv6 MTU, and this NIC's link allows more than the
+ * NIC's IPv6 MTU, too. The larger MTU may be too large for the wire, so the remedy is advice. */
 gboolean ibh_pair_has_other_mtu6(IbhSubject *about)
 {
     const IbhLink *link = about->nic->link, *its = about->other->link;
@@ -137,7 +139,8 @@ gboolean ibh_pair_has_other_mtu6(IbhSubject *about)
     return share_subnet(about->nic, about->other, AF_INET6);
 }
 
-/* TRUE if IPv6 is switched off on this rail, and another rail in its IPv4 subnet uses IPv6. That may be on purpose. */
+/* TRUE if IPv6 is switched off on this rail, but the other rail, in the same IPv4 subnet, uses IPv6. That may be on
+ * purpose. */
 gboolean ibh_pair_lacks_ipv6(IbhSubject *about)
 {
     return ibh_numbers_have(about->check->facts->no_ipv6, about->nic->link->ifindex) &&

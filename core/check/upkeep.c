@@ -57,8 +57,8 @@ gboolean ibh_manager_is_inactive(IbhSubject *about)
 
 /* ---- does the manager delete our routes? ---- */
 
-/* TRUE if the manager deletes our routes, and its connection is known. All other managers leave our routes alone,
- * because these have protocol kernel. */
+/* TRUE if the manager deletes our routes, as NetworkManager before 1.36 may, and its connection is known. All other
+ * managers leave our routes alone, because these have protocol kernel. */
 gboolean ibh_manager_prunes(IbhSubject *about)
 {
     const IbhNic *nic = about->nic;
@@ -89,9 +89,9 @@ static gboolean contains_address_of(const IbhPrefix *prefix, const IbhNic *nic)
     return FALSE;
 }
 
-/* TRUE if a foreign rule in the kernel leads an address of this rail to this table. If the script has a name or
- * a variable for the table, we do not know its number: then any table counts. */
-static gboolean has_rule(const IbhRails *rails, const IbhNic *nic, const char *table)
+/* TRUE if a foreign rule in the kernel leads an address of this rail to this table. `table` is a word of a script: if
+ * it is a name, a variable or "", we do not know the number, and any table counts. */
+static gboolean has_foreign_rule(const IbhRails *rails, const IbhNic *nic, const char *table)
 {
     char *end;
     const guint64 number = g_ascii_strtoull(table, &end, 0);
@@ -110,7 +110,7 @@ static gboolean is_address_of(const char *value, const IbhRails *rails, const Ib
 {
     IbhPrefix prefix = {0};
 
-    if (value[0] == '$' && has_rule(rails, nic, "")) /* in any table */
+    if (value[0] == '$' && has_foreign_rule(rails, nic, "")) /* to any table */
         return TRUE;
     if (ibh_ip_parse(value, &prefix.ip))
         prefix.length = ibh_ip_bits(&prefix.ip);
@@ -123,23 +123,25 @@ static gboolean is_address_of(const char *value, const IbhRails *rails, const Ib
 typedef struct {
     gboolean by_address; /* it names an address of the NIC as a source */
     gboolean by_device;  /* it has "dev" and the NIC's name or a variable */
-    const char *table;   /* the table to which the line adds a rule or route; NULL: none, main or local; "": any */
+    const char *table;   /* the table of the rule or route that the line adds; NULL: it adds none, or the table is main
+                            or local; "": not known, so any */
 } Saying;
 
-/* Returns what the words of a line say about the NIC. In netplan's files the table is on another line, so it is "". */
+/* Returns what the words of a line say about the NIC. A line of netplan's files does not name the table, which is on
+ * another line, so the table is "". */
 static Saying read_words(const IbhRails *rails, char *const *words, gboolean is_netplan, const IbhNic *nic)
 {
     static const char *const sources[] = {"from", "src", "From", "PreferredSource", NULL};
     static const char *const tables[] = {"table", "lookup", "Table", NULL};
     static const char *const kernels[] = {"main", "254", "local", "255", NULL};
-    static const char *const gives[] = {"add", "a", "append", "replace", "change", NULL};
-    static const char *const takes[] = {"del", "delete", "show", "list", "flush", "get", NULL};
+    static const char *const adding[] = {"add", "a", "append", "replace", "change", NULL};
+    static const char *const not_adding[] = {"del", "delete", "show", "list", "flush", "get", NULL};
     Saying saying = {.table = is_netplan ? "" : NULL};
-    gboolean given = FALSE, taken = FALSE;
+    gboolean adds = FALSE, does_other = FALSE;
 
     for (; *words; words++) {
-        given |= g_strv_contains(gives, *words);
-        taken |= g_strv_contains(takes, *words);
+        adds |= g_strv_contains(adding, *words);
+        does_other |= g_strv_contains(not_adding, *words);
         if (!words[1])
             break;
         saying.by_address |= g_strv_contains(sources, *words) && is_address_of(words[1], rails, nic);
@@ -148,7 +150,7 @@ static Saying read_words(const IbhRails *rails, char *const *words, gboolean is_
         if (g_strv_contains(tables, *words) && !g_strv_contains(kernels, words[1]))
             saying.table = words[1];
     }
-    if (taken && !given)
+    if (does_other && !adds)
         saying.table = NULL;
     return saying;
 }
@@ -166,8 +168,8 @@ static gboolean is_file_of(const IbhScript *script, const IbhFacts *facts, const
 }
 
 typedef struct {
-    guint number;
-    char *text;
+    guint number; /* of the first of the joined lines, from 1 */
+    char *text;   /* the joined lines, without line breaks */
     GStrv words;
 } Line;
 
@@ -220,8 +222,9 @@ static GHashTable *find_led_tables(const IbhRails *rails, const GArray *lines, g
     return led;
 }
 
-/* Adds a finding for each line that routes a rail. A route in a table counts only if a foreign rule or another line
- * leads an address of the NIC to the table: rules for marks or ports are not ib-hook's business. */
+/* Asks the rows about each line that routes a rail; all lines of a script share a finding. A route in a table counts
+ * only if a foreign rule or another line leads an address of the NIC to the table: rules for marks or ports are not
+ * ib-hook's business. */
 void ibh_script_judge(IbhSubject *about, const IbhScript *script)
 {
     const IbhCheck *check = about->check;
@@ -241,9 +244,10 @@ void ibh_script_judge(IbhSubject *about, const IbhScript *script)
             if (!saying.table)
                 continue;
             key = g_strdup_printf("%d %s", nic->link->ifindex, saying.table);
+            /* networkd's sections do not name the device: the file does */
             saying.by_device |= g_str_has_prefix(line->text, "[Route]") && is_file_of(script, check->facts, nic);
-            if (!saying.by_address &&
-                !(saying.by_device && (g_hash_table_contains(led, key) || has_rule(check->rails, nic, saying.table))))
+            if (!saying.by_address && !(saying.by_device && (g_hash_table_contains(led, key) ||
+                                                             has_foreign_rule(check->rails, nic, saying.table))))
                 continue;
             about->nic = nic;
             about->iface = nic->link->name;
@@ -255,7 +259,7 @@ void ibh_script_judge(IbhSubject *about, const IbhScript *script)
     }
 }
 
-/* Always TRUE. The finding is a warning if ib-hook routes an address of the NIC, too. */
+/* Always TRUE: the caller has found the line. The finding is a warning if ib-hook routes an address of the NIC, too. */
 gboolean ibh_script_is_in_force(IbhSubject *about)
 {
     if (about->nic->programmed->len)

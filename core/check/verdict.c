@@ -7,12 +7,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define FIXES_MAX 64 /* a fix is proved by walking all packets again, which takes time */
+#define FIXES_MAX 64 /* owners: to prove a fix, we walk all packets again, which takes time */
 
 /* ---- findings by owner ---- */
 
-/* TRUE if the source address has no subnet, so that the rail's table has no route to the link, and the main table's
- * route to it leads through another NIC. */
+/* TRUE if the packet goes astray because its source address has no subnet: then the rail's table has no route to the
+ * link of the address, and the main table's route to this link leads through another NIC. */
 static gboolean has_no_subnet(const IbhQuestion *question)
 {
     const IbhRoute *route = question->owner.route;
@@ -49,6 +49,7 @@ static const char *choose_code(const IbhCheck *check, const IbhQuestion *questio
     return question->kind == IBH_ASK_UNBOUND && ibh_route_is_error(route) ? "unbound" : "foreign-route";
 }
 
+/* Returns an empty remedy if the remedy of the code's row will do. */
 static IbhRemedy choose_remedy(const IbhCheck *check, const IbhQuestion *question)
 {
     const IbhLink *link = find_link_without_wire(check, question);
@@ -131,6 +132,7 @@ static void add_owner_finding(IbhCheck *check, const IbhQuestion *worst)
 
 /* ---- answers of the kernel that differ from the walk ---- */
 
+/* The kernel does not deliver packets to an address of this host. */
 static void report_lacking_address(IbhCheck *check, const IbhQuestion *question)
 {
     const IbhNic *holder = ibh_rails_holder(check->rails, &question->lookup.to);
@@ -170,8 +172,9 @@ static void report_filter(IbhCheck *check, const IbhQuestion *question)
             "peers get no answer: rp_filter of %s or of all drops what comes in through it", link->name);
 }
 
-/* We recognise our rules by their suppress_ifgroup, our mark. The kernel ignores a route that such a rule finds if the
- * route's link is in this group. No link should be in it, but a link that comes back from a container may be in it. */
+/* Our rules have our mark as their suppress_ifgroup, which makes the kernel ignore a route that such a rule finds if
+ * the route's link is in the link group with the number of our mark. No link should be in this group, but a link that
+ * comes back from a container may be. */
 static void report_group(IbhCheck *check, const IbhQuestion *question, const IbhLink *link)
 {
     const char *iface = question->nic->link->name;
@@ -180,23 +183,24 @@ static void report_group(IbhCheck *check, const IbhQuestion *question, const Ibh
                     *text = g_strdup_printf("%s: %s is in link group %u, ib-hook's mark, and ib-hook's rules pass over "
                                             "the routes of that group",
                                             way, link->name, link->group),
-                    *word = ibh_text_shell_word(link->name), *user = NULL;
+                    *word = ibh_text_shell_word(link->name), *foreign_rule = NULL;
     IbhFinding *finding;
 
     /* A foreign rule may suppress the link's group, or the default group, which the link would get. */
     IBH_EACH (const IbhRule, rule, check->rails->snapshot->rules) {
         const IbhOwner other = {.rule = rule};
 
-        if (!user && (rule->suppress_ifgroup == 0 || rule->suppress_ifgroup == IBH_MARK) && !ibh_rule_is_ours(rule))
-            user = ibh_owner_text(check->rails->snapshot, &other);
+        if (!foreign_rule && (rule->suppress_ifgroup == 0 || rule->suppress_ifgroup == IBH_MARK) &&
+            !ibh_rule_is_ours(rule))
+            foreign_rule = ibh_owner_text(check->rails->snapshot, &other);
     }
-    finding =
-        ibh_check_add_finding(check, question->nic, "link-group", owner,
-                              user ? ibh_remedy_advice("%s asks for link groups, too: if it may apply to %s: sudo ip "
-                                                       "link set dev %s group default",
-                                                       user, link->name, word)
-                                   : (IbhRemedy){.fix = g_strdup_printf("ip link set dev %s group default", word)},
-                              "%s", text);
+    finding = ibh_check_add_finding(
+        check, question->nic, "link-group", owner,
+        foreign_rule ? ibh_remedy_advice("%s asks for link groups, too: if it may apply to %s: sudo ip "
+                                         "link set dev %s group default",
+                                         foreign_rule, link->name, word)
+                     : (IbhRemedy){.fix = g_strdup_printf("ip link set dev %s group default", word)},
+        "%s", text);
     ibh_finding_add_text(finding, iface, g_steal_pointer(&text));
     if (ibh_question_goes_astray(question))
         ibh_finding_set_astray(finding, iface);
@@ -234,7 +238,7 @@ static const IbhRoute *find_answer(const IbhCheck *check, const IbhQuestion *que
 }
 
 /* Grades a question, and reports what only the kernel's answer shows. If our own rules or routes are to blame, the
- * question counts as right, and `apply_repairs` is set: ours.c reports that. */
+ * question counts as right, and `apply_repairs` is set: ours.c reports what is wrong with them. */
 static void judge_question(IbhCheck *check, IbhQuestion *question)
 {
     const IbhLookup *answer = &g_array_index(check->questions, IbhQuestion, question->representative).lookup;

@@ -122,6 +122,7 @@ static char *why_old(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
     return g_strdup_printf("%s is no address of %s", ibh_ip_format(&op->rule.from.ip, ip), name);
 }
 
+/* Returns why the plan sets an ARP value. Operations on rp_filter have a reason already (IbhOp.why). */
 static char *why_arp(const IbhRails *rails, const IbhNic *nic, const IbhOp *op)
 {
     static const char *const does[IBH_N_SYSCTLS] = {

@@ -16,9 +16,9 @@ gboolean ibh_neighbour_is_unasked(const IbhLink *link, const IbhNeighbour *neigh
     const guint8 *address = neighbour->lladdr;
     /* In an Ethernet multicast address, the lowest bit of the first byte is set. In an IPoIB multicast address, the
      * three bytes after the first one, the queue pair, are 0xff; the first of the three suffices here. */
-    gboolean group = neighbour->lladdr_len == 6 ? address[0] & 1 : address[1] == 0xff;
+    gboolean is_group = neighbour->lladdr_len == 6 ? address[0] & 1 : address[1] == 0xff;
 
-    return neighbour->no_arp && ((link->flags & IFF_NOARP) || !neighbour->lladdr_len || group);
+    return neighbour->no_arp && ((link->flags & IFF_NOARP) || !neighbour->lladdr_len || is_group);
 }
 
 /* ---- addresses ---- */
@@ -75,8 +75,8 @@ gboolean ibh_link_has_lladdr(const IbhLink *link, const guint8 *lladdr, guint le
     return length && link->lladdr_len == length && memcmp(link->lladdr, lladdr, length) == 0;
 }
 
-/* TRUE for another host's entry that a person or a control plane wrote. Entries that the kernel makes without asking
- * (group addresses, links without ARP) do not count. */
+/* TRUE if this NIC's entry is about another host, and a person or a control plane wrote it. Entries that the kernel
+ * makes without asking (for group addresses, or on links without ARP) do not count. */
 static gboolean is_written(const IbhSubject *about)
 {
     const IbhNeighbour *neighbour = about->neighbour;
@@ -165,7 +165,7 @@ static gboolean leads_through_rails(const IbhCheck *check, const IbhRoute *route
     return is_link_of_rail(check, route->ifindex);
 }
 
-#define GUESTS_NAMED 4
+#define GUESTS_NAMED 4 /* the text names at most this many, and counts the others */
 
 /* Returns a list, in words, of the hosts and prefixes behind NICs that are not rails, such as virtual machines and
  * pods, for which this NIC answers ARP as a proxy; NULL if there are none. Peers ask only for addresses that they take
@@ -177,10 +177,10 @@ static char *find_guests(const IbhCheck *check, const IbhNic *nic)
     guint n = 0;
 
     IBH_EACH (const IbhPiece, piece, check->pieces) {
-        const gboolean single = piece->prefix.length == ibh_ip_bits(&piece->host);
+        const gboolean is_single = piece->prefix.length == ibh_ip_bits(&piece->host);
         const IbhRoute *way;
 
-        if (piece->host.family != AF_INET || (!single && !ibh_rails_own_prefix(check->rails, &piece->prefix)))
+        if (piece->host.family != AF_INET || (!is_single && !ibh_rails_own_prefix(check->rails, &piece->prefix)))
             continue;
         way = find_forwarding(check, nic, &piece->host, FALSE);
         if (!way || leads_through_rails(check, way))
@@ -189,7 +189,8 @@ static char *find_guests(const IbhCheck *check, const IbhNic *nic)
         if (n > GUESTS_NAMED)
             continue;
         g_string_append_printf(text, "%s%s through %s", text->len ? ", " : "",
-                               single ? ibh_ip_format(&piece->host, prefix) : ibh_prefix_format(&piece->prefix, prefix),
+                               is_single ? ibh_ip_format(&piece->host, prefix)
+                                         : ibh_prefix_format(&piece->prefix, prefix),
                                ibh_check_link_name(check, way->ifindex));
     }
     if (n > GUESTS_NAMED)
@@ -362,8 +363,8 @@ static gboolean would_answer(const IbhCheck *check, const IbhNic *nic, const int
            get_effective(check, values, IBH_SYSCTL_RP_FILTER) != 1;
 }
 
-/* TRUE if a NIC would answer ARP for the address with the administrator's sysctl values, and no NIC does with the
- * present values, or would with the values that we want. */
+/* TRUE if a NIC would answer ARP for the address with the administrator's sysctl values, but no NIC answers with the
+ * present values, and none would with those that we want. */
 static gboolean is_silenced(const IbhCheck *check, const IbhAddress *address)
 {
     gboolean was_answered = FALSE;
