@@ -23,11 +23,11 @@
 #define BOTH_WAYS .drops = (IBH_DROPS_OUT | IBH_DROPS_IN)
 #define UNHEARD .drops = IBH_DROPS_UNHEARD
 #define UNHEARD_TOO .drops = (IBH_DROPS_IN | IBH_DROPS_UNHEARD)
-#define LEAVE_OUT "{ip} rule; nft list ruleset; iptables-save -t mangle: exempt the rails from the filter or the rule"
+#define EXEMPT "{ip} rule; nft list ruleset; iptables-save -t mangle: exempt the rails from the filter or the rule"
 #define NAT "exempt the rails from the translation (nft list ruleset, iptables-save -t nat)"
 #define INSTALL "on the peer ({peer}): install ib-hook there, or sudo ib-hook --apply"
 #define LONG "packets of {passed} bytes come through, but not those of {full} bytes, which the rail's MTU allows"
-#define FROM_THERE                                                                                                     \
+#define SEEN_TO_LEAVE                                                                                                  \
     "seen to leave, and nothing came back: the fault is in the wire, in either direction, or in that host"
 #define CHECK "ib-hook --check --iface {if}"
 #define CHECK_DMESG CHECK "; dmesg"
@@ -68,7 +68,7 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
     [IBH_LOSS_MARKED] = {IBH_STAGE_WAY, HOME, NOT_SENT,
                          "a route look-up finds this NIC, but packets are refused ({refused}): a filter of this "
                          "host sets a mark or DSCP that a rule refuses, or a rule depends on the NIC",
-                         LEAVE_OUT},
+                         EXEMPT},
     [IBH_LOSS_NO_WAY] = {IBH_STAGE_WAY, HOME, NOT_SENT, "this host has no way there through this NIC: {refused}",
                          "ask the kernel: ip route get {peer} from {from} oif {if}; ip rule"},
     [IBH_LOSS_DROPPED] = {IBH_STAGE_DELIVERED, HOME, DROPPED,
@@ -105,10 +105,10 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
          "the gateway {via} answers {arp}, and echoes were seen to leave for it; nothing came back: the "
          "fault is in the wire, in the gateway, beyond it, or in that host",
          BETWEEN},
-    [IBH_LOSS_AFTER_ARP] = {IBH_STAGE_REPLY, EITHER, LOST, "{arp} is answered, echoes are not: they were " FROM_THERE,
-                            BETWEEN},
-    [IBH_LOSS_NOTHING] = {IBH_STAGE_ANSWER, EITHER, LOST, "nothing answers, not even {arp}: questions were " FROM_THERE,
-                          BETWEEN},
+    [IBH_LOSS_AFTER_ARP] = {IBH_STAGE_REPLY, EITHER, LOST,
+                            "{arp} is answered, echoes are not: they were " SEEN_TO_LEAVE, BETWEEN},
+    [IBH_LOSS_NOTHING] = {IBH_STAGE_ANSWER, EITHER, LOST,
+                          "nothing answers, not even {arp}: questions were " SEEN_TO_LEAVE, BETWEEN},
     [IBH_LOSS_UNKNOWN] = {IBH_STAGE_REPLY, EITHER, LOST,
                           "no reply: the fault is in the wire, in either direction, in a router, or in that host",
                           BETWEEN},
@@ -123,7 +123,7 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
     [IBH_WAY_FILTERED] = {OTHER_NIC,
                           "a route look-up finds this NIC, but what programs send leaves through {free if}: a filter "
                           "of this host sets a mark or DSCP, and a rule sends such packets elsewhere",
-                          LEAVE_OUT},
+                          EXEMPT},
 
     [IBH_ENTRY_FIXED] = {IBH_STAGE_ENTRY, HOME_WARNING, "neighbour-static",
                          "a permanent entry of this host's neighbour table{for gateway} has another hardware address "
@@ -230,8 +230,8 @@ const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES] = {
 };
 
 /* On the way in, --probe hears a packet after the NIC's XDP program, and before everything else in this table.
- * A packet for a VLAN is also heard on the NIC below the VLAN, before the VLAN's XDP program: so XDP may drop
- * packets that were heard, and packets that were not. */
+ * But if NICs are stacked, such as a bond on its ports, a packet is heard on the lower NIC before the XDP program of
+ * the upper one runs. So XDP may drop packets that were heard, and packets that were not. */
 const IbhFactRow ibh_probe_facts[IBH_N_FACTS] = {
     [IBH_FACT_QUEUE] = {OUT, "the drops of its queue (qdisc) grow", "tc -s qdisc show dev {if}"},
     [IBH_FACT_IPSEC_OUT] =
@@ -296,7 +296,7 @@ GPtrArray *ibh_probe_problems(const IbhProbePair *pair)
 const char *ibh_probe_stage(const IbhProbePair *pair)
 {
     static const char *const names[] = {"way",       "question", "answer", "entry", "sent", "reply",
-                                        "delivered", "sender",   "size",   "rdma",  NULL};
+                                        "delivered", "sender",   "size",   "rdma",  NULL}; /* NULL: no problem */
     guint stage = IBH_N_STAGES;
 
     G_STATIC_ASSERT(G_N_ELEMENTS(names) == IBH_N_STAGES + 1);

@@ -7,7 +7,7 @@
 
 #define FORGERIES_MAX 256 /* more are not kept */
 #define INFINIBAND_LENGTH 20
-#define GUID_LENGTH 8 /* the last bytes of an InfiniBand hardware address, which identify the port */
+#define GUID_LENGTH 8 /* the last bytes of an InfiniBand hardware address: the port's GUID */
 
 /* ---- hardware addresses ---- */
 
@@ -100,6 +100,7 @@ gboolean ibh_hop_has_virtual(IbhProbeHop *hop)
 
 const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr)
 {
+    /* of an InfiniBand hardware address, compare only the GUID: the kernel changes the other bytes */
     const guint skip = lladdr->len == INFINIBAND_LENGTH ? INFINIBAND_LENGTH - GUID_LENGTH : 0;
     const IbhLink *found = NULL;
 
@@ -147,6 +148,7 @@ static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
         .sender = claim->sender, .name = claim->lladdr, .ip = claim->from, .ifindex = ifindex};
     IbhProbeHop *hop = g_hash_table_lookup(probe->hops, &claim->from);
 
+    /* claims of an address of this host count on any wire, claims of another address only on its own wire */
     while (hop && !hop->is_own && hop->link->ifindex != ifindex)
         hop = hop->next;
     if (!hop)
@@ -166,13 +168,14 @@ static void note_forgery(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 /* A claim is no forgery if it names a virtual router, which may send from its own NIC (RFC 5798, 8.1.2), or if the
  * sender is unknown, as with IPoIB.
  *
- * In IPv4, an answer does not say that it comes from a proxy. But a proxy answers only questions that name their
- * sender, and another host with the same address answers all questions.
+ * In IPv4, an answer does not say whether it comes from a proxy. But a proxy answers only questions that name their
+ * sender, and another host with the same address answers all questions. So whoever answers a question without a sender
+ * is no proxy.
  *
  * A NIC of this host may answer for the address of another NIC of this host. The answer matters only if the NIC that
- * answers is not a rail, and the question named no sender: the other questions of --probe name a rail of this host,
- * which no peer does. With arp_filter on the NIC that answers, the answer does not matter either: the kernel does not
- * apply arp_filter to a question without a sender, but does to a peer's. */
+ * answers is not a rail, and the question named no sender: the other questions of --probe name a rail of this host
+ * as the sender, as no peer's question does. With arp_filter on the NIC that answers, the answer does not matter
+ * either: the kernel does not apply arp_filter to a question without a sender, but does to a peer's. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim)
 {
     const IbhSysctl key = IBH_SYSCTL_ARP_FILTER;

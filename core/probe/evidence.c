@@ -27,9 +27,9 @@
 #define SYN 0x02
 #define RST 0x04
 #define ACK 0x10
-#define QUOTE 8          /* bytes of IPv4 payload that each ICMP error quotes (RFC 792) */
+#define QUOTE 8          /* bytes of IPv4 payload that an ICMP error quotes at least (RFC 792) */
 #define COOKIE_END 24    /* offset in an echo; an ICMPv6 error quotes up to 1,280 bytes, so always this far */
-#define DAMAGED 4        /* if more bytes of the cookie are wrong, the packet is not a reply to us */
+#define DAMAGED 4        /* the most wrong cookie bytes of a damaged reply: with more, it is not a reply to us */
 #define ADVERTISEMENT 24 /* bytes of an advertisement or solicitation before its options */
 #define SOLICITED 0x40   /* flag of an advertisement: it answers a solicitation */
 #define OVERRIDES 0x20   /* flag of an advertisement; a proxy clears it, and so does each host of an anycast address */
@@ -77,9 +77,9 @@ static IbhProbePair *find_request(const IbhProbe *probe, const IbhPacket *reply,
     return pair;
 }
 
-/* If NICs are stacked, a packet is heard on each of them, and the pair's own NIC counts. Replies that come after the
- * pair gave up its echoes do not count: the answer to our own question may have repaired the neighbour entry, and the
- * kernel then sends the echoes that waited for it. */
+/* If NICs are stacked, such as a bond on its ports, a packet is heard on each of them, and the pair's own NIC counts.
+ * Replies that come after the pair gave up its echoes do not count: the answer to --probe's own question may have
+ * repaired the neighbour entry, and the kernel then sends the echoes that waited for the entry. */
 gboolean ibh_probe_take_reply(IbhProbe *probe, const IbhPacket *reply, gint64 now)
 {
     guint number, size;
@@ -169,7 +169,7 @@ static void hear_request(IbhProbe *probe, const IbhPacket *packet)
     if (number & IBH_PROBE_SIZED)
         pair->mtu.left = MAX(pair->mtu.left, number & ~IBH_PROBE_SIZED);
     if (pair->step > IBH_STEP_ECHOES)
-        return; /* an echo that leaves only because of our own question does not count */
+        return; /* an echo that leaves only because --probe asked for the hardware address does not count */
     pair->left = TRUE;
     if (number < probe->count)
         pair->echoes[number].left = TRUE;
@@ -184,6 +184,7 @@ static void hear_request(IbhProbe *probe, const IbhPacket *packet)
 /* TRUE if the quote in an ICMP error is the beginning of an echo of this pair, and long enough to prove it. */
 static gboolean is_quote(const IbhProbePair *pair, const guint8 *quote, gsize length)
 {
+    /* the quote may end before the echo's number, but its sequence number tells the low 16 bits */
     const guint low = (ibh_get16(quote + 6) - ibh_get16(pair->cookie + 2)) & 0xffff;
     const guint numbers[] = {low, IBH_PROBE_SIZED | low, IBH_PROBE_FREE};
     const gboolean six = ibh_probe_is_ipv6(pair);
@@ -253,7 +254,7 @@ static void hear_tcp(IbhProbe *probe, const IbhPacket *packet, const guint8 *seg
     if (length < IBH_SYN_LENGTH || !(segment[FLAGS_AT] & ACK) || !(segment[FLAGS_AT] & (RST | SYN)) ||
         segment[FLAGS_AT] & FIN)
         return;
-    IBH_EACH_RAIL (nic, probe) {
+    IBH_EACH_RAIL (nic, probe) { /* the answer may come in through another NIC than the pair's */
         IbhProbePair *pair = ibh_probe_find_pair(probe, nic->link->ifindex, &packet->from);
 
         if (!pair || pair->syn != IBH_SYN_SILENT || !ibh_ip_equal(&packet->to, &pair->route.from))
@@ -390,6 +391,7 @@ void ibh_probe_hear(IbhProbe *probe, const IbhHeard *heard)
     } else if (bytes[6] == IPPROTO_TCP && !heard->outgoing) {
         hear_tcp(probe, &packet, bytes + SIX, heard->length - SIX);
     }
+    /* only the first fragment has the ICMP header */
     if (!is_icmp || offset || packet.total <= at || heard->length <= at)
         return;
     packet.icmp = bytes + at;

@@ -4,8 +4,8 @@
 
 #include <sys/socket.h>
 
-#define LEAST 1280 /* the least MTU of IPv6 links: a rail whose MTU is not larger needs no test */
-/* By default, the kernel repeats a question for a hardware address after a second. */
+#define LEAST 1280 /* the least MTU of IPv6 links; a rail with this MTU or less needs no test of sizes */
+/* By default, the kernel waits a second for the answer to a question for a hardware address; this is a little more. */
 #define ONE_QUESTION (G_USEC_PER_SEC * 11 / 10)
 
 /* MTUs that networks use. The report names the largest size that passes. */
@@ -14,8 +14,8 @@ static const guint usual[] = {576, 1280, 1400, 1450, 1492, 1500, 2044, 4092, 409
 #define FULL_TRIES 2 /* how many large echoes have the full size */
 
 static const struct {
-    guint tries;     /* how often the question is sent */
-    guint burst;     /* after so many tries, the next ones do not wait for an answer */
+    guint tries; /* how often the question is sent at most */
+    guint burst; /* the tries from this index on are sent at once; earlier ones wait for the answer to the try before */
     gint64 patience; /* how long to wait for the answer to a try */
 } asks[IBH_N_ASKS] = {
     [IBH_ASK_SIZE] = {FULL_TRIES + 1 + G_N_ELEMENTS(usual), FULL_TRIES, IBH_PROBE_TIMEOUT},
@@ -93,17 +93,17 @@ static gboolean ask_next(gint64 now, IbhShot *shot, gint64 *ret_due)
 /* Returns TRUE if an echo should be sent now. Returns FALSE if the pair waits until *ret_due, or if all its echoes are
  * answered or given up.
  *
- * If no echo left and the kernel did not even ask for the hardware address, it may have asked before the run
- * began. When the time for an answer is over, the kernel gives up the entry and drops the packets that wait, without
- * another question. So one more echo is sent, which makes the kernel ask, and does not count. */
+ * If no echo left and the kernel did not even ask for the hardware address, the kernel may have asked before the run
+ * began. When the time for an answer is over, it gives up the entry and drops the packets that wait, without asking
+ * again. So one more echo is sent, which does not count: it makes the kernel ask. */
 static gboolean echo_next(IbhFlight *flight, gint64 now, IbhShot *shot, gint64 *ret_due)
 {
     IbhProbePair *pair = shot->pair;
     const IbhProbeHop *hop = pair->hop;
     const guint tries = pair->tries[IBH_ASK_ECHO], count = flight->probe->count;
-    const gboolean is_held = !pair->received && !pair->left && !(hop && hop->asks);
-    const gint64 end = pair->until[IBH_ASK_ECHO] + (is_held ? ONE_QUESTION : IBH_PROBE_TIMEOUT);
-    const gboolean needs_extra = is_held && tries == count && now >= end && hop && hop->in_table;
+    const gboolean is_stuck = !pair->received && !pair->left && !(hop && hop->asks);
+    const gint64 end = pair->until[IBH_ASK_ECHO] + (is_stuck ? ONE_QUESTION : IBH_PROBE_TIMEOUT);
+    const gboolean needs_extra = is_stuck && tries == count && now >= end && hop && hop->in_table;
 
     shot->number = tries;
     if (tries < count || needs_extra)
@@ -189,7 +189,7 @@ void ibh_flight_note_sent(IbhFlight *flight, const IbhShot *shot, gint64 now, gb
     } else if (ask == IBH_ASK_SIZE) {
         /* Packets of full size count as failed, also if they could not be sent, until sum_up() finds an answer. */
         pair->mtu.failed |= tries == FULL_TRIES;
-    } else if (!sent) {
+    } else if (!sent) { /* give up this question */
         pair->tries[ask] = asks[ask].tries;
         pair->until[ask] = now;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds what is wrong with each pair, stage by stage. Of each list, a pair gets the first cause that is proved. A cause
- * accuses a host only if that host was seen to do something; the last causes of lost echoes accuse nobody.
+ * Finds what is wrong with each pair, stage by stage. From each list, a pair gets the first cause that is proved. A
+ * cause accuses a host only if that host was seen to do something; the last causes of lost echoes accuse nobody.
  */
 #include "check/check.h"
 #include "probe/probe.h"
@@ -15,7 +15,7 @@
 
 /* Finds out whether several hardware addresses that claim the next hop's address belong to one host. The NICs of one
  * host claim its other addresses together, too; two hosts claim no other address together. */
-static IbhCause find_two_hosts(const IbhProbePair *pair)
+static IbhCause find_rivals(const IbhProbePair *pair)
 {
     const IbhProbe *probe = pair->probe;
     IbhLladdr mine[IBH_PROBE_HOSTS], theirs[IBH_PROBE_HOSTS];
@@ -40,7 +40,7 @@ static IbhCause find_two_hosts(const IbhProbePair *pair)
         }
         is_compared = TRUE;
         is_mixed |= shared > 1;
-        /* one hardware address claims the other address alone, as with hosts that share virtual addresses */
+        /* one of `mine` is the only claimant of the other address, as with hosts that share virtual addresses */
         is_alone |= shared == 1 && n_theirs == 1;
     }
     if (is_mixed && !is_alone)
@@ -81,7 +81,8 @@ static IbhCause find_entry(const IbhProbePair *pair)
     if (!hop || hop->forged)
         return IBH_CAUSE_NONE;
     has_answer = ibh_hop_has_answer(hop);
-    /* claims prove nothing if some may be missing, or if a virtual router may have replied from its own NIC */
+    /* an entry that no claim confirms is certainly wrong only if a host answered, no claim can be missing, and no
+     * virtual router can have replied from its own NIC */
     is_certain = has_answer && hop->n_claims < IBH_PROBE_CLAIMS && !(has_virtual(hop) && pair->received);
     if (is_certain && hop->fixed && hop->lladdr.len && !ibh_hop_claim(hop, &hop->lladdr))
         return IBH_ENTRY_FIXED;
@@ -105,7 +106,7 @@ static gboolean is_told_elsewhere(const IbhProbePair *pair)
     IbhProbeHop *own = ibh_probe_hop(pair->probe, ibh_probe_link(pair)->ifindex, &pair->route.from);
     const IbhCause entry = find_entry(pair);
 
-    if (entry == IBH_ENTRY_FIXED || entry == IBH_ENTRY_WRONG || (hop && hop->forged) || find_two_hosts(pair))
+    if (entry == IBH_ENTRY_FIXED || entry == IBH_ENTRY_WRONG || (hop && hop->forged) || find_rivals(pair))
         return TRUE;
     IBH_EACH_CLAIM (claim, own) {
         if (!claim->proxy && !ibh_probe_own_link(pair->probe, &claim->lladdr))
@@ -128,10 +129,10 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
     const IbhLink *link = ibh_probe_link(pair);
     const int six = ibh_probe_is_ipv6(pair), error = pair->send_error;
     const guint no_arp = IFF_NOARP | IFF_BROADCAST; /* a link without broadcasts works without ARP */
-    /* the kernel knew the hardware address: something came back, or it did not need to ask */
+    /* the kernel knew the hardware address: a reply or an answer came back, or the kernel did not need to ask */
     const gboolean is_found = hop && (pair->received || hop->is_answered || !hop->asks);
     /* no lost echo left this host */
-    const gboolean is_held = pair->probe->hears && is_found && pair->sent > pair->received && !pair->is_lost;
+    const gboolean is_stuck = pair->probe->hears && is_found && pair->sent > pair->received && !pair->is_lost;
 
     if (!ibh_nic_is_usable(pair->nic))
         return link->flags & IFF_UP ? IBH_LOSS_NO_CARRIER : IBH_LOSS_DOWN;
@@ -141,9 +142,9 @@ static IbhCause find_own_loss(const IbhProbePair *pair)
         return IBH_LOSS_ARP_OFF;
     if (pair->probe->was_full[six] && (error == ENOBUFS || (six && error == EINVAL)))
         return IBH_LOSS_TABLE;
-    if (is_held && hop->asks && !pair->received)
+    if (is_stuck && hop->asks && !pair->received)
         return IBH_LOSS_UNHEARD;
-    if (is_held || error == ENOBUFS || error == EPERM)
+    if (is_stuck || error == ENOBUFS || error == EPERM)
         return IBH_LOSS_HELD;
     if (ibh_probe_route_of_error(error) && !route->error && route->oif == link->ifindex)
         return IBH_LOSS_MARKED;
@@ -171,11 +172,11 @@ static gboolean are_other_hops_silent(const IbhProbePair *pair)
 
 static IbhCause find_loss(const IbhProbePair *pair)
 {
-    const gboolean is_lost = !pair->sent || pair->received < pair->sent || pair->send_error,
+    const gboolean has_loss = !pair->sent || pair->received < pair->sent || pair->send_error,
                    is_answered = pair->hop && ibh_hop_has_answer(pair->hop), is_direct = ibh_probe_is_direct(pair);
     const IbhCause own = find_own_loss(pair);
 
-    if (!is_lost)
+    if (!has_loss)
         return IBH_CAUSE_NONE;
     if (own)
         return own;
@@ -195,7 +196,7 @@ static IbhCause find_loss(const IbhProbePair *pair)
         return is_direct ? IBH_LOSS_AFTER_ARP : IBH_LOSS_BEYOND;
     if (is_answered || !pair->hop || !pair->probe->hears)
         return IBH_LOSS_UNKNOWN;
-    /* IBH_LOSS_NOTHING accuses nobody, IBH_LOSS_GATEWAY accuses the gateway */
+    /* IBH_LOSS_NOTHING accuses nobody; IBH_LOSS_GATEWAY accuses the gateway */
     return is_direct || are_other_hops_silent(pair) ? IBH_LOSS_NOTHING : IBH_LOSS_GATEWAY;
 }
 
@@ -253,7 +254,7 @@ static IbhCause find_back(const IbhProbePair *pair)
     if (pair->is_translated)
         return pair->received ? IBH_BACK_TRANSLATED : IBH_CAUSE_NONE;
     if (pair->reply_ifindex && pair->reply_ifindex != ibh_probe_link(pair)->ifindex && !pair->dropped) {
-        /* IPoIB does not tell the sender. Then we assume that a peer in our subnet replied itself, and a distant peer
+        /* IPoIB does not tell the sender: then assume that a peer in our subnet replied itself, and a distant peer
          * through a router. */
         const gboolean is_from_neighbour = pair->strayed.len ? hop && ibh_hop_has(hop, &pair->strayed) : pair->on_link;
 
@@ -315,11 +316,11 @@ void ibh_probe_judge(IbhProbe *probe)
     IBH_EACH_PAIR (pair, probe)
         sum_up(pair);
     IBH_EACH_PAIR (pair, probe) {
-        const IbhCause loss = find_loss(pair), two = find_two_hosts(pair);
+        const IbhCause loss = find_loss(pair), rivals = find_rivals(pair);
         const IbhCause causes[IBH_PROBE_LISTS] = {loss,
                                                   find_way(pair, loss),
                                                   find_entry(pair),
-                                                  two ? two : find_twin(pair),
+                                                  rivals ? rivals : find_twin(pair),
                                                   find_back(pair),
                                                   find_size(pair),
                                                   pair->rdma};
@@ -339,8 +340,8 @@ gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair)
     return pair->probe->rdma && (pair->rdma == IBH_RDMA_UNASKED || pair->rdma >= IBH_RDMA_NO_WAY);
 }
 
-/* Each new request begins with the first step again. A step below the one that the last request reached says nothing
- * new, so it is ignored, unless it failed. */
+/* Each new request begins with the first step again. A step that an earlier request passed says nothing new, so it is
+ * ignored, unless it failed. */
 gboolean ibh_probe_take_rdma(IbhProbe *probe, guint i, IbhCause cause, int error)
 {
     IbhProbePair *pair = ibh_probe_pair(probe, i);

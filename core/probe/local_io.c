@@ -23,9 +23,9 @@ typedef struct {
 
 /* ---- what is attached to links ---- */
 
-/* TRUE if the link is a macvlan that takes packets away from the NIC below it. In mode passthru, a macvlan takes
- * all unicast packets that come in; in mode source with "nodst", everything that comes from the hosts on its list. */
-static gboolean takes_all(struct nlattr *info)
+/* TRUE if the link is a macvlan that takes packets away from the NIC below it. In mode passthru, a macvlan takes all
+ * unicast packets that come in; in mode source with "nodst", all packets from the hosts on its list. */
+static gboolean takes_packets(struct nlattr *info)
 {
     struct nlattr *data = find_in(info, IFLA_INFO_DATA), *flags = find_in(data, IFLA_MACVLAN_FLAGS);
     const guint mode = get_u32(find_in(data, IFLA_MACVLAN_MODE), 0);
@@ -49,7 +49,7 @@ static gboolean on_link(struct nlmsghdr *header, gpointer data)
     if (get_u8(find_in(attributes[IFLA_XDP], IFLA_XDP_ATTACHED)))
         *ibh_probe_fact(reader->probe, info->ifi_index, IBH_FACT_XDP) = 1;
     /* If the parent is in another network namespace, IFLA_LINK is an index of that namespace. */
-    if (takes_all(attributes[IFLA_LINKINFO]) && !attributes[IFLA_LINK_NETNSID])
+    if (takes_packets(attributes[IFLA_LINKINFO]) && !attributes[IFLA_LINK_NETNSID])
         *ibh_probe_fact(reader->probe, (int)get_u32(attributes[IFLA_LINK], 0), IBH_FACT_MACVLAN) = 1;
     return TRUE;
 }

@@ -10,9 +10,9 @@
 
 /* ---- who is asked, from where ---- */
 
-/* Returns the NIC's address whose subnet contains the peer. If the NIC has no such address, returns NULL without `any`;
- * with `any`, returns an address of the peer's family, preferably one with a subnet, or NULL if there is none.
- * Addresses for which another NIC has the rules do not count. */
+/* Returns the NIC's address whose subnet contains the peer. If the NIC has no such address, returns NULL, or with `any`
+ * an address of the peer's family, preferably one with a subnet (NULL if there is none). Addresses for which another
+ * NIC has the rules do not count. */
 static const IbhIp *find_source(const IbhProbe *probe, const IbhNic *nic, const IbhIp *peer, gboolean any)
 {
     const IbhAddress *fallback = NULL;
@@ -94,9 +94,9 @@ static void make_pairs(IbhProbe *probe, guint peer)
 }
 
 /* Returns why a rail does not ask a peer; NULL if it asks. If a rail has no gateway of its own, the main table decides
- * about peers beyond the rail's subnets, and rightly chooses another NIC. If main's route leads to another rail's
- * gateway, and its prefix is longer than that of this rail's remote= (without remote=, if it is no default route), an
- * administrator wants that route. */
+ * about peers beyond the rail's subnets, and rightly chooses another NIC. The main table also decides if its route
+ * leads to another rail's gateway, and has a longer prefix than this rail's remote= (without remote=, if it is no
+ * default route): an administrator wants that route. */
 static char *why_left_to_main(const IbhProbePair *pair)
 {
     const IbhRails *rails = pair->probe->rails;
@@ -124,9 +124,9 @@ static char *why_left_to_main(const IbhProbePair *pair)
     return g_strdup_printf("no gateway of its own: main sends it through %s", name);
 }
 
-/* If the kernel accepted an ICMP redirect, it keeps the new gateway beside the route, for this destination only, so the
- * matching route has another gateway than the one used. For a multipath route, the kernel always tells the first hop of
- * the matching route, so a difference means nothing. */
+/* If the kernel accepted an ICMP redirect, it keeps the new gateway beside the route, for this destination only. So the
+ * gateway of the matching route differs from the gateway used. For a multipath route, the kernel always tells the first
+ * hop of the matching route, so a difference means nothing. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used)
 {
     IbhLookup *route = &pair->route;
@@ -172,12 +172,12 @@ void ibh_probe_find_hops(IbhProbe *probe)
     IBH_EACH_PAIR (pair, probe) {
         const IbhLookup *route = &pair->route;
         const IbhLink *link = ibh_probe_link(pair);
-        const gboolean is_way = !route->error && route->oif == link->ifindex;
+        const gboolean is_by_rail = !route->error && route->oif == link->ifindex;
         const IbhIp *ip = NULL;
 
-        if (is_way && route->gateway.family)
+        if (is_by_rail && route->gateway.family)
             ip = &route->gateway;
-        else if (pair->on_link || (is_way && route->type == RTN_UNICAST))
+        else if (pair->on_link || (is_by_rail && route->type == RTN_UNICAST))
             ip = &route->to;
         pair->hop = ip ? intern_hop(probe, link, ip, FALSE) : NULL;
     }
@@ -225,9 +225,9 @@ void ibh_probe_take_out_unfinished(IbhProbe *probe)
 
 /* ---- a probe ---- */
 
-/* Adds each address once. A list of all hosts of a fabric contains this host. --probe sends no echoes to this host's
- * own addresses (for example a VIP on lo). But a rail that has the subnet of such an address asks for the address,
- * because another host may have it, too. */
+/* Adds each address once. The list may name this host, too, if it names all hosts of a fabric. --probe sends no echoes
+ * to this host's own addresses (for example a VIP on lo). But a rail that has the subnet of such an address asks for
+ * the address, because another host may have it, too. */
 static void add_peers(IbhProbe *probe, const GArray *peers)
 {
     IBH_EACH (const IbhIp, ip, peers) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --probe sends packets from every rail to every peer, and says who is at fault if something is wrong. Begin to read in
- * run_io.c. The files *_io.c send and receive; all other files do no input or output:
+ * --probe sends packets from the rails to peers, and says who is at fault if something is wrong. Start reading in
+ * run_io.c. The files *_io.c do input and output; the other files do none:
  *
  *   pairs.c, flight.c         choose which rail asks which peer, through which next hop, and which packet is sent next
  *   packets.c                 builds the packets
@@ -24,10 +24,10 @@
 #define IBH_PROBE_ERROR (g_quark_from_static_string("ibh-probe-error"))
 
 #define IBH_PROBE_INTERVAL (G_USEC_PER_SEC / 5)        /* time between two echoes of a pair */
-#define IBH_PROBE_TIMEOUT G_USEC_PER_SEC               /* how long the reply to the last echo may take */
+#define IBH_PROBE_TIMEOUT G_USEC_PER_SEC               /* how long the answer to an echo or an RDMA request may take */
 #define IBH_PROBE_SPACING 250                          /* µs between two packets of the run */
 #define IBH_PROBE_PROXY_WAIT (G_USEC_PER_SEC * 9 / 10) /* a proxy answers up to 0.8 s late (proxy_delay) */
-#define IBH_PROBE_PACKETS_MAX 1000000                  /* small echoes of a run at most; so many take 4 minutes */
+#define IBH_PROBE_PACKETS_MAX 1000000                  /* the most small echoes of a run, which take 4 minutes */
 #define IBH_PROBE_PACKET 40         /* bytes of a small echo: ICMP header, tag, cookie, pair, number, zeros */
 #define IBH_PROBE_SIZE_MAX 65535    /* bytes of the largest echo, with its IP header */
 #define IBH_PROBE_SIZED 0x80000000u /* flag in an echo's number: the low bits are the size of the packet */
@@ -46,19 +46,19 @@ typedef struct {
     guint len; /* 0: unknown */
 } IbhLladdr;
 
-#define IBH_PROBE_LISTS 7  /* lists of causes: a pair has at most one cause of each */
-#define IBH_PROBE_HOSTS 32 /* how many hosts that claim one address are listed at most */
-#define IBH_PROBE_CLAIMS 8 /* how many claims of one address on one wire are kept at most */
+#define IBH_PROBE_LISTS 7  /* lists of causes (judge.c); a pair has at most one cause from each list */
+#define IBH_PROBE_HOSTS 32 /* the most claimants of an address that ibh_probe_list_hosts() lists */
+#define IBH_PROBE_CLAIMS 8 /* the most hardware addresses that IbhProbeHop keeps as claimants */
 
-/* An ARP packet or a neighbour advertisement, which says that a hardware address has an IP address; also a solicitation
+/* An ARP packet or a neighbour advertisement, which says that a hardware address has an IP address. Also a solicitation
  * that this host sends, which only asks. */
 typedef struct {
-    IbhIp from;         /* the IP address that is claimed */
-    IbhIp to;           /* the target of ARP or of our solicitation; all zeros in a neighbour advertisement */
-    IbhLladdr lladdr;   /* the hardware address that has `from` */
-    IbhLladdr sender;   /* the hardware address that the frame comes from; length 0: unknown */
+    IbhIp from;       /* the IP address that is claimed */
+    IbhIp to;         /* the target of the ARP packet or of our solicitation; all zeros in a neighbour advertisement */
+    IbhLladdr lladdr; /* the hardware address that has `from` */
+    IbhLladdr sender; /* the hardware address that the frame comes from; length 0: unknown */
     gboolean is_answer; /* it answers a question of this host */
-    gboolean proxy;     /* IPv6: the sender may answer for another host */
+    gboolean proxy;     /* IPv6: the Override flag is off, so the sender may answer for another host */
 } IbhArpClaim;
 
 /* All claims of one hardware address to one IP address. */
@@ -69,33 +69,34 @@ typedef struct {
     gboolean replied; /* replies to our echoes came from the hardware address */
 } IbhProbeClaim;
 
-/* The IP address of a peer, of a gateway or of this host, on the wire of one NIC. `claims` has the claims of the
- * address that ibh_probe_take_claim() believes, also claims for which nobody asked. Claims of a peer's or gateway's
- * address were heard on this wire; claims of this host's address were heard on the wire of any NIC that probes. */
+/* The IP address of a peer, of a gateway or of this host, on the wire of one NIC. `claims` has the claims that
+ * ibh_probe_take_claim() believes, also those for which nobody asked: for the address of a peer or gateway, claims
+ * heard on this wire; for an address of this host, claims heard on the wire of any NIC that probes. */
 typedef struct IbhProbeHop IbhProbeHop;
 struct IbhProbeHop {
     const IbhLink *link;
     IbhIp ip;
     gboolean is_own;   /* the address belongs to this host */
-    IbhProbeHop *next; /* the same address on the wire of another NIC; NULL: the last one */
+    IbhProbeHop *next; /* the same address on the wire of another NIC; NULL: no more */
     gboolean is_begun; /* a pair has begun to send packets to the address */
     gboolean in_table; /* the neighbour table had an entry for the address before a pair began */
-    IbhLladdr entry;   /* the hardware address in that entry; length 0: unknown */
+    IbhLladdr entry;   /* the hardware address in that earlier entry; length 0: unknown */
     IbhLladdr lladdr;  /* the hardware address that the entry had after a pair began; length 0: unknown */
     gboolean fixed;    /* `lladdr` comes from a fixed entry; see IbhNeighbour */
-    /* The next two tell only what happened before --probe asked: its question may repair the kernel's entry. */
+    /* `asks` and `is_answered` tell only what happened before --probe asked, because the answer to --probe may repair
+     * the kernel's entry. */
     gboolean asks;             /* the kernel asked for the hardware address */
-    gboolean is_answered;      /* a host answered */
+    gboolean is_answered;      /* a host answered the kernel */
     guint questions;           /* IPv4: how often the kernel or --probe asked */
     const IbhProbePair *asker; /* the pair for which --probe asked; NULL: it has not asked yet */
-    gboolean forged;           /* a host answers in the name of others, so the kernel may believe anything */
+    gboolean forged;           /* a host claims the address in the name of others, so the kernel may believe anything */
     guint n_claims;
-    IbhProbeClaim claims[IBH_PROBE_CLAIMS]; /* one for each hardware address; later ones are not kept */
+    IbhProbeClaim claims[IBH_PROBE_CLAIMS]; /* one for each hardware address; when all are used, others are not kept */
 };
 
-/* An address of this host that echoes are sent from, or that --probe asks for. */
+/* An address of this host. Pairs send from it, or it is in IbhProbe.own; either way, --probe asks who else has it. */
 typedef struct {
-    const IbhNic *nic;
+    const IbhNic *nic; /* the NIC that sends or asks; an address of IbhProbe.own may be on another NIC */
     IbhIp ip;
 } IbhProbeSource;
 
@@ -115,7 +116,7 @@ typedef struct {
     int seen; /* the NIC where a reply came in, delivered or not; if several, preferably the pair's own; 0: none */
 } IbhProbeEcho;
 
-/* How long packets may be: sizes include the IP header; 0: unknown. */
+/* What is known about how long a pair's packets may be. Sizes are in bytes, with the IP header; 0: unknown. */
 typedef struct {
     guint passed;     /* the longest packet that was answered */
     gboolean failed;  /* two packets of full size were not answered */
@@ -124,7 +125,7 @@ typedef struct {
     guint limit;      /* the size that the host `limited_by` accepts */
     guint seen;       /* the longest packet whose reply came in, delivered or not */
     guint left;       /* the longest packet that was seen to leave */
-    gboolean held;    /* the kernel refused to send a long packet with EPERM, as it does if a filter drops it */
+    gboolean held;    /* a long packet could not be sent (EPERM): a filter of this host drops it */
     gboolean mangled; /* a reply to a long packet came in with a wrong checksum */
 } IbhProbeSize;
 
@@ -144,14 +145,14 @@ typedef enum {
     IBH_ASK_SIZE, /* a large echo */
     IBH_ASK_SYN,  /* a TCP SYN */
     IBH_ASK_RDMA, /* an RDMA request */
-    IBH_ASK_WHO,  /* the question who has the next hop's address: by ARP or neighbour discovery */
+    IBH_ASK_WHO,  /* a question by ARP or neighbour discovery: who has the next hop's address? */
     IBH_ASK_FREE, /* an echo that is tied to no NIC */
     IBH_N_ASKS
 } IbhProbeAsk;
 
 /* A rail and a peer that it asks, and what was sent and seen at each stage. --probe hears a packet after this host's
- * filters when it leaves, and before the filters when it comes in. That tells this host's faults from those of the wire
- * and of the peer. */
+ * filters when it leaves, and before the filters when it comes in. So --probe can tell the faults of this host from
+ * those of the wire and of the peer. */
 struct IbhProbePair {
     const IbhProbe *probe;
     const IbhNic *nic;
@@ -162,23 +163,23 @@ struct IbhProbePair {
     guint8 cookie[16]; /* random; a host that knows the cookie received a packet of this pair */
     /* what the pair sends, and when (flight.c) */
     IbhProbeStep step;
-    guint refusals;           /* how often a queue or the neighbour table was full */
+    guint refusals;           /* how often an echo was put off because a queue or the neighbour table was full */
     guint tries[IBH_N_ASKS];  /* how many tries are used up */
     gint64 until[IBH_N_ASKS]; /* when to stop waiting for the answer to the last try; for echoes, when the last try was
                                  sent */
     gint64 at;                /* send nothing before this time */
     /* stage: way */
-    IbhLookup route;     /* the look-up from our address to the peer, which names no NIC, and its answer; `gateway` and
-                            `oif` are those that the kernel uses, even if an ICMP redirect overrides the route */
+    IbhLookup route; /* the look-up from our address to the peer, tied to no NIC, and its answer; `gateway` and `oif`
+                        are those that the kernel uses, even if an ICMP redirect overrides the route */
     gboolean redirected; /* the gateway comes from an ICMP redirect, not from the route */
     int free_ifindex;    /* the NIC through which the echo IBH_PROBE_FREE left; 0: it was not seen to leave */
     /* stages: question, answer, entry */
-    IbhProbeHop *hop; /* the next hop of its packets: the peer or a gateway; NULL: unknown */
+    IbhProbeHop *hop; /* the next hop of the pair's packets: the peer or a gateway; NULL: unknown */
     /* stage: sent */
     IbhProbeEcho *echoes; /* array of probe->count elements */
     int sent, received;
-    int send_error;         /* errno; 0: none */
-    gboolean left;          /* an echo was seen to leave */
+    int send_error;         /* the errno of the last echo that could not be sent; 0: none */
+    gboolean left;          /* an echo was seen to leave through the pair's NIC */
     gboolean is_translated; /* the last echo left with other addresses than the pair's */
     IbhIp leaves_from;      /* the source of the echo that left last */
     IbhIp leaves_to;        /* the destination of that echo */
@@ -200,17 +201,17 @@ struct IbhProbePair {
     IbhCause rdma;  /* how far the request came; IBH_CAUSE_NONE: it was answered, or none was wanted */
     int rdma_error; /* errno of that step; 0: none */
     /* the verdict */
-    IbhCause causes[IBH_PROBE_LISTS]; /* one from each list (judge.c); the first tells why echoes were lost */
+    IbhCause causes[IBH_PROBE_LISTS]; /* at most one from each list (judge.c); the first tells why echoes were lost */
 };
 
-/* A rail that does not ask a peer, or did not finish. */
+/* A rail and a peer that it does not ask, or did not finish asking. */
 typedef struct {
     const IbhNic *nic;
     guint peer;
     const char *why; /* the reason in words; equal reasons are the same pointer */
 } IbhProbeUnasked;
 
-/* A host that claims an address in the name of another hardware address. */
+/* A host whose frames claim an IP address for another hardware address than its own. */
 typedef struct {
     IbhLladdr sender;  /* the hardware address that the frames come from */
     IbhIp ip;          /* the IP address that they claim */
@@ -232,22 +233,22 @@ struct IbhProbe {
     GArray *peers;        /* IbhIp: the peers that are asked */
     GArray *own;          /* IbhIp: requested peers that are this host's own addresses */
     GArray *sources;      /* IbhProbeSource */
-    GArray *pairs;        /* IbhProbePair, by peer */
-    GArray *unasked;      /* IbhProbeUnasked */
+    GArray *pairs;        /* IbhProbePair, ordered by peer */
+    GArray *unasked;      /* IbhProbeUnasked: which rails do not ask which peers */
     GArray *unfinished;   /* IbhProbeUnasked: the pairs that had no result when a signal came */
     GHashTable *hops;     /* IbhIp → the first IbhProbeHop with that address */
     GArray *forgeries;    /* IbhProbeForgery */
     GArray *children;     /* IbhLladdr: hardware addresses in our NICs' forwarding tables; macvlans in other network
                              namespaces have some of them */
-    GHashTable *numbers;  /* IbhIp → the index of the peer's first pair, if it has pairs */
+    GHashTable *numbers;  /* IbhIp → the index of the peer's first pair, or of another pair if the peer has none */
     IbhProbeEcho *echoes; /* `count` for each pair */
     guint count;          /* echoes of each pair */
-    gboolean rdma;
+    gboolean rdma;        /* send RDMA requests, too */
     gboolean hears;       /* the packet socket missed no packet that passed the NICs */
     guint32 tag;          /* in each echo of this run, so that the filter in the kernel recognises it */
     gboolean interrupted; /* a signal ended the run */
     gboolean was_full[2]; /* the neighbour table of IPv4 and IPv6 was full during the run */
-    GHashTable *facts;    /* (ifindex, fact) → gint64 */
+    GHashTable *facts;    /* (ifindex, fact) → gint64; see ibh_probe_fact() */
     GPtrArray *findings;  /* IbhFinding *; NULL before ibh_probe_judge() */
 };
 
@@ -269,9 +270,10 @@ const IbhProbeSource *ibh_probe_source(const IbhProbePair *pair);
 const IbhIp *ibh_probe_peer(const IbhProbePair *pair);
 IbhProbePair *ibh_probe_pair(const IbhProbe *probe, guint i); /* NULL if there is no such pair */
 gboolean ibh_probe_is_direct(const IbhProbePair *pair);       /* TRUE if the next hop is the peer */
-const IbhLink *ibh_probe_link(const IbhProbePair *pair);      /* the NIC that its echoes are sent through */
-IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip); /* NULL if there is none */
-int ibh_probe_is_ipv6(const IbhProbePair *pair);                                        /* 0 or 1 */
+const IbhLink *ibh_probe_link(const IbhProbePair *pair);      /* the NIC that the pair's echoes are sent through */
+/* Returns the pair of this NIC and this peer; NULL if there is none. */
+IbhProbePair *ibh_probe_find_pair(const IbhProbe *probe, int ifindex, const IbhIp *ip);
+int ibh_probe_is_ipv6(const IbhProbePair *pair); /* 0 or 1, to be used as an index */
 /* Returns the size of the largest packet that the NIC sends in the pair's family, with its IP header. */
 guint ibh_probe_full_size(const IbhProbePair *pair);
 
@@ -280,7 +282,7 @@ gboolean ibh_lladdr_equal(const IbhLladdr *one, const IbhLladdr *other);
 char *ibh_lladdr_format(const IbhLladdr *lladdr);        /* NULL if its length is 0 */
 gboolean ibh_lladdr_is_virtual(const IbhLladdr *lladdr); /* TRUE if the address is reserved for virtual routers */
 /* Sets each pair's next hop from its route. Makes an IbhProbeHop for each next hop and each source address of this
- * host, so that claims of them are noted. */
+ * host, so that claims of these addresses are noted. */
 void ibh_probe_find_hops(IbhProbe *probe);
 IbhProbeHop *ibh_probe_hop(const IbhProbe *probe, int ifindex, const IbhIp *ip); /* NULL if none was made */
 /* Returns the claim of this hardware address; NULL if there is none. */
@@ -288,24 +290,26 @@ IbhProbeClaim *ibh_hop_claim(IbhProbeHop *hop, const IbhLladdr *lladdr);
 /* TRUE if this hardware address claims the hop's address, or is in the kernel's neighbour entry for it. FALSE if the
  * length of the hardware address is 0. */
 gboolean ibh_hop_has(IbhProbeHop *hop, const IbhLladdr *lladdr);
-gboolean ibh_hop_has_answer(IbhProbeHop *hop);  /* TRUE if a host answered this host */
+gboolean ibh_hop_has_answer(IbhProbeHop *hop);  /* TRUE if a host answered a question of this host */
 gboolean ibh_hop_has_virtual(IbhProbeHop *hop); /* TRUE if a virtual router claims the address */
 /* Returns the NIC of this host that has this hardware address; NULL if none has it. */
 const IbhLink *ibh_probe_own_link(const IbhProbe *probe, const IbhLladdr *lladdr);
 
-/* Replaces the gateway and NIC of the matching route by those that the kernel uses, and notes whether an ICMP redirect
- * made the gateways differ. `pair->route` is the answer with IbhLookup.match; `used` is the answer to the same question
- * without it. Changes nothing if a look-up failed, or if `used` is not a unicast route. */
+/* Replaces the gateway and NIC of the matching route with those that the kernel uses, and notes whether an ICMP
+ * redirect made the gateways differ. `pair->route` is the answer with IbhLookup.match; `used` is the answer to the same
+ * question without it. Changes nothing if a look-up failed, or if `used` is not a unicast route. */
 void ibh_probe_take_hop(IbhProbePair *pair, const IbhLookup *used);
-/* Takes out pairs that the main table decides about. Either the peer is beyond the rail's subnets and remote=, the rail
- * has no gateway of its own, and the kernel finds no route or another NIC; or main's route to the peer leads to another
- * rail's gateway, and its prefix is longer than the rail's remote=. Call it when the routes of all pairs are known. */
+/* Takes out the pairs that the main table decides about. There are two cases. In the first, the peer is beyond the
+ * rail's subnets and remote=, the rail has no gateway of its own, and the kernel finds no route, or a route through
+ * another NIC. In the second, main's route to the peer leads to another rail's gateway, and its prefix is longer than
+ * the rail's remote=. Call it when the routes of all pairs are known. */
 void ibh_probe_leave_to_main(IbhProbe *probe);
 /* After a signal, takes out the pairs that have no result. */
 void ibh_probe_take_out_unfinished(IbhProbe *probe);
 
-/* Takes the content of the neighbour table (IbhNeighbour). An entry that was there before its pair began is not ours,
- * and is not deleted. Settled pairs get the hardware addresses of their next hops, and go on with their questions. */
+/* Takes the content of the neighbour table (IbhNeighbour). An entry that was there before a pair began to send to its
+ * address is not ours, and is not deleted. Settled pairs get the hardware addresses of their next hops, and go on with
+ * their questions. */
 void ibh_probe_learn(IbhProbe *probe, const GArray *neighbours);
 /* TRUE if this pair adds the entry for its peer to the neighbour table. */
 gboolean ibh_probe_takes_entry(const IbhProbePair *pair);
@@ -313,8 +317,8 @@ gboolean ibh_probe_takes_entry(const IbhProbePair *pair);
 /* ---- which packet is sent next ---- */
 
 /* All pairs that have begun take turns: each has something to send, waits, or is finished. A pair that adds an entry to
- * the neighbour table begins when there is room for the entry, or when no other pair has one; deleting a finished
- * pair's entry makes room. */
+ * the neighbour table begins when there is room for the entry, or, if there is never room, when no other pair has such
+ * an entry; deleting a finished pair's entry makes room. */
 typedef struct {
     IbhProbe *probe;
     guint gone;       /* all pairs before this index have reached IBH_STEP_GONE */
@@ -371,7 +375,7 @@ static inline guint32 ibh_get32(const guint8 *at)
     return (guint32)ibh_get16(at) << 16 | ibh_get16(at + 2);
 }
 
-/* Adds bytes to a checksum of IP. The sum of an intact packet is 0xffff. */
+/* Adds bytes to the checksum of IP and ICMP. The sum of an intact packet is 0xffff. */
 guint ibh_probe_sum(guint32 sum, const guint8 *bytes, gsize length);
 /* Returns the length of the echo with this number, without its IP header; 0 if there is no such echo. */
 gsize ibh_probe_length(guint number, gboolean six);
@@ -386,14 +390,14 @@ gsize ibh_probe_write_syn(const IbhProbePair *pair, guint8 segment[IBH_SYN_LENGT
 
 /* An ICMP packet that was delivered to this host, or heard when it passed a NIC. */
 typedef struct {
-    int ifindex; /* the NIC of the socket that it was delivered to, or the NIC that it passed */
-    IbhLladdr sender;
+    int ifindex;      /* the NIC of the socket that it was delivered to, or the NIC that it passed */
+    IbhLladdr sender; /* the hardware address that the frame came from; length 0: unknown, as for a delivered packet */
     IbhIp from, to;
-    const guint8 *icmp; /* header and payload */
-    gsize length;       /* bytes of `icmp` that were read */
-    gsize cut;          /* bytes of `icmp` that were cut off */
-    gsize total;        /* bytes of the packet or fragment, with its IP header */
-    gboolean is_fragment;
+    const guint8 *icmp;   /* header and payload */
+    gsize length;         /* bytes of `icmp` that were read */
+    gsize cut;            /* bytes of `icmp` that were cut off */
+    gsize total;          /* bytes of the packet or fragment, with its IP header; 0 for a delivered packet */
+    gboolean is_fragment; /* the first fragment of a packet that was heard; the others are ignored */
 } IbhPacket;
 
 /* Returns the offset of ICMP in an IPv4 packet; 0 if the packet is not ICMP. */
@@ -420,12 +424,12 @@ guint ibh_arp_parse(const guint8 *frame, gsize length, IbhArpClaim *ret_arp);
 /* Takes a claim that came in through this NIC. Notes a forgery if the claim names another hardware address than the one
  * that the frame comes from, unless the claim names a virtual router. */
 void ibh_probe_take_claim(IbhProbe *probe, int ifindex, const IbhArpClaim *claim);
-/* A proxy answers only a question that names its sender, so a NIC that asks for its own address without a sender does
- * not find proxies. Returns a source of another NIC, in the same IPv4 subnet, that can ask for the address of `source`
- * and name itself; NULL if there is none, and always in IPv6. */
+/* Returns a source of another NIC, in the same IPv4 subnet, that can ask for the address of `source` and name itself as
+ * the sender; NULL if there is none, and always in IPv6. A proxy answers this question, but not the question that the
+ * NIC of `source` asks, because that question names no sender. */
 const IbhProbeSource *ibh_probe_witness(const IbhProbe *probe, const IbhProbeSource *source);
 
-/* Returns why it is unknown which NIC of the peer replies; NULL if it is known, or was not asked. */
+/* Returns why it is unknown which NIC of the peer replies; NULL if that is known, or no SYN was sent. */
 const char *ibh_probe_syn_why(const IbhProbePair *pair);
 /* Notes how far a pair's RDMA request came, as another process tells. Returns FALSE if there is no such pair or cause,
  * or if the pair has its result already. */
@@ -440,9 +444,9 @@ gboolean ibh_probe_awaits_rdma(const IbhProbePair *pair);
  * or more if it is there. With ifindex 0, the fact is about the whole network namespace. */
 gint64 *ibh_probe_fact(const IbhProbe *probe, int ifindex, IbhProbeFact fact);
 
-/* Sets causes and findings, at the end of a run. */
+/* Sets the causes of all pairs, and the findings, at the end of a run. */
 void ibh_probe_judge(IbhProbe *probe);
-gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause); /* TRUE if it has this cause */
+gboolean ibh_probe_has(const IbhProbePair *pair, IbhCause cause); /* TRUE if the pair has it */
 /* Lists the hardware addresses that claim an IP address on any rail. Leaves out the hardware address of a virtual
  * router, unless replies to echoes came from it, and in IPv6 that of a proxy: neither proves that one more host has the
  * IP address. Returns how many are listed. */
@@ -452,7 +456,8 @@ GPtrArray *ibh_probe_problems(const IbhProbePair *pair); /* const char *: each c
 /* Returns "172.16.34.1-.8, 172.16.35.1 and 3 more" for an array of IbhIp. Consecutive addresses are one range. Names at
  * most `most` ranges. */
 char *ibh_probe_name_peers(const GArray *peers, guint most);
-/* Returns the first `most` names, and how many others there are: `more` plus those that are left in the array. */
+/* Returns "NAME, NAME and N more" with the first `most` names. N is `more` plus the number of names left in the array.
+ */
 char *ibh_probe_join_names(const GPtrArray *names, guint most, guint more);
 
 /* Returns in words which kind of route makes the kernel return this errno; NULL if none does. */

@@ -23,14 +23,14 @@ typedef struct {
     IbhProbe *probe;
     IbhFlight flight;
     IbhNetlink *netlink;
-    const char *sysfs;       /* read instead of /sys */
+    const char *sysfs;       /* "/sys", or the directory from --sysfs */
     gboolean shows_progress; /* on standard error */
-    gint64 shown;            /* when progress was last shown */
+    gint64 shown;            /* when progress was last shown; at the start, a time in the future */
     struct pollfd *fds;
     guint n_fds;
     int tcp, solicit; /* raw sockets of IPv6 that only send; -1 without IPv6 */
     guint8 *bytes;    /* room for one packet */
-    gint64 next;      /* when the next packet may leave */
+    gint64 next;      /* the earliest time for the next packet */
 } IbhProber;
 
 typedef union {
@@ -49,8 +49,8 @@ gboolean ibh_probe_run(IbhProbe *probe, IbhNetlink *netlink, const char *sysfs, 
 
 /* ---- sockets_io.c ---- */
 
-/* Opens all sockets. Fails only if the packet socket cannot be opened, as without CAP_NET_RAW; others may be missing.
- */
+/* Opens all sockets. Fails only if the packet socket cannot be opened, as without CAP_NET_RAW; other sockets may be
+ * missing. */
 gboolean ibh_prober_open(IbhProber *prober, GError **error);
 void ibh_prober_close(IbhProber *prober);
 /* Returns the address without a port. */
@@ -67,14 +67,14 @@ gboolean ibh_socket_tie(int fd, const IbhProbeSource *source, gboolean is_tied);
 int ibh_prober_send(IbhProber *prober, const IbhShot *shot);
 /* Asks through this link for the hardware address of `whom`. In IPv4, the question names `from` as its sender. */
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom);
-/* Waits until something comes in, or until this time, and takes what came in. Returns FALSE if nothing did. */
+/* Waits until something comes in, or until this time, and takes what came in. Returns FALSE if nothing came in. */
 gboolean ibh_prober_wait(IbhProber *prober, gint64 until);
 /* Reads what has come in. Returns TRUE if the packet socket missed no packet of the run. */
 gboolean ibh_prober_read_rest(IbhProber *prober);
 
 /* ---- local_io.c, rdma_io.c ---- */
 
-/* Call it before and after the run: reads the kernel's counters, and after the run also what is attached to NICs. */
+/* Reads the kernel's counters, and after the run also what is attached to NICs. Call it before and after the run. */
 void ibh_prober_read_local(IbhProber *prober, gboolean after);
 /* Reads the limits and use of the neighbour tables of IPv4 and IPv6. */
 gboolean ibh_prober_read_tables(IbhProber *prober, IbhNeighbourTable ret_tables[2], GError **error);

@@ -5,8 +5,8 @@
  * even "no such service", proves that RDMA works.
  *
  * With Soft-RoCE, a process that ends a request can block for ever in the kernel if the host's firewall drops the
- * packets. So child processes send the requests, and --probe does not wait for their end. For each request, the parent
- * sends the index of a pair to a child, and the child tells how far the request came.
+ * packets. So child processes send the requests, and --probe does not wait for them to end. For each request, the
+ * parent sends the index of a pair to a child, and the child tells how far the request came.
  */
 #include "host/tree.h"
 #include "probe/prober_io.h"
@@ -60,8 +60,8 @@ static void tell_parent(const Asker *asker, guint32 pair, IbhCause cause, int er
         _exit(1);
 }
 
-/* Gives the kernel a command with one write of a header and `in`, which says where the kernel puts the answer. Returns
- * 0 or an errno. The commands used here do not wait for the network. */
+/* Gives the kernel a command with one write of a header and `in`, which also says where the kernel puts an answer.
+ * Returns 0 or an errno. The commands used here do not wait for the network. */
 static int command(const Asker *asker, guint32 number, const void *in, gsize size, gsize answer_size)
 {
     guint8 bytes[sizeof(struct rdma_ucm_cmd_hdr) + sizeof(struct rdma_ucm_connect)]; /* "connect" is the longest */
@@ -82,8 +82,8 @@ static guint16 put_address(struct __kernel_sockaddr_storage *to, const IbhIp *ip
     return (guint16)size;
 }
 
-/* Begins the request of the pair with the index `i`; take_event() goes on. `uid` must not be 0, because the kernel
- * reports no events of such requests. */
+/* Begins the request of the pair with the index `i`; take_event() goes on. `uid` is not 0, because the kernel reports
+ * no events of a request whose uid is 0. */
 static void begin_request(const Asker *asker, guint32 i)
 {
     const IbhProbePair *pair = ibh_probe_pair(asker->probe, i);
@@ -114,8 +114,8 @@ static void begin_request(const Asker *asker, guint32 i)
 
 /* Does the next step of the request that the event is about. A positive status comes from the peer, a negative errno
  * from the kernel. Requests go to port 0, where no program can listen. This process does not end finished requests,
- * because that may block. Kernels before 5.8 have a shorter struct rdma_ucm_connect, so the write has no more than they
- * know. */
+ * because that may block. Kernels before 5.8 have a shorter struct rdma_ucm_connect, so the command ends with the last
+ * field that they know. */
 static void take_event(const Asker *asker, const struct rdma_ucm_event_resp *event)
 {
     const struct rdma_ucm_resolve_route route = {.id = event->id, .timeout_ms = ROUTE_MS};
@@ -151,10 +151,10 @@ static void take_event(const Asker *asker, const struct rdma_ucm_event_resp *eve
     tell_parent(asker, (guint32)(event->uid - 1), cause, cause ? error : 0);
 }
 
-/* Runs the child. It ends when the parent closes the socket, but the kernel may block this end for ever. So it first
+/* Runs the child. It exits when the parent closes the socket, but the kernel may block the exit for ever. So it first
  * closes all other descriptors that it inherited: a program that reads the parent's output waits until no process has
- * it open. It opens the channel itself, because the kernel accepts commands only from the process that
- * opened the channel. */
+ * the output open. It opens the channel itself, because the kernel accepts commands only from the process that opened
+ * the channel. */
 G_GNUC_NORETURN static void run_child(const IbhProbe *probe, int parent)
 {
     Asker asker = {.probe = probe, .parent = parent};
@@ -210,7 +210,7 @@ static int start_asker(const IbhProbe *probe)
  * adapters, sends through both. To find out, sends an empty datagram to RoCE's UDP port: if the datagram is dropped in
  * an output hook of the firewall, the kernel returns EPERM; in the egress hook or a full queue, ENOBUFS. Only Soft-RoCE
  * has the attribute "parent". */
-static gboolean test_firewall(const IbhProbePair *pair, const char *sysfs)
+static gboolean drops_requests(const IbhProbePair *pair, const char *sysfs)
 {
     const IbhProbeSource *source = ibh_probe_source(pair);
     const char *rdma = source->nic->link->rdma;
@@ -218,7 +218,7 @@ static gboolean test_firewall(const IbhProbePair *pair, const char *sysfs)
     g_auto(IbhTree) tree = ibh_tree_of(sysfs);
     socklen_t size;
     IbhSockAddress to = ibh_socket_address(ibh_probe_peer(pair), &size);
-    gboolean filtered;
+    gboolean is_dropped;
     int fd;
 
     if (!length || !ibh_tree_has(&tree, "sys/class/infiniband/%.*s/parent", length, rdma))
@@ -227,10 +227,10 @@ static gboolean test_firewall(const IbhProbePair *pair, const char *sysfs)
     if (fd < 0)
         return FALSE;
     to.four.sin_port = g_htons(ROCE_PORT); /* struct sockaddr_in6 has the port at the same offset */
-    filtered = ibh_socket_bind(fd, source) == 0 && sendto(fd, "", 0, 0, &to.generic, size) < 0 &&
-               (errno == EPERM || errno == ENOBUFS);
+    is_dropped = ibh_socket_bind(fd, source) == 0 && sendto(fd, "", 0, 0, &to.generic, size) < 0 &&
+                 (errno == EPERM || errno == ENOBUFS);
     close(fd);
-    return filtered;
+    return is_dropped;
 }
 
 int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair)
@@ -238,7 +238,7 @@ int ibh_prober_send_rdma(IbhProber *prober, IbhProbePair *pair)
     const guint32 i = (guint32)(pair - ibh_probe_pair(prober->probe, 0));
     int *asker = &prober->fds[IBH_ASKER + 2 * pair->source].fd;
 
-    if (test_firewall(pair, prober->sysfs)) {
+    if (drops_requests(pair, prober->sysfs)) {
         pair->rdma = IBH_RDMA_FILTERED;
         return EPERM;
     }

@@ -13,9 +13,9 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
-#define COLLECT_EVERY (G_USEC_PER_SEC / 50) /* between two looks for settled and finished pairs */
-#define SHOW_EVERY (G_USEC_PER_SEC / 4)     /* between two lines of progress */
-/* How long a pair waits if the neighbour table or a queue is full, and how often it then sends again. The tries are
+#define COLLECT_EVERY (G_USEC_PER_SEC / 50) /* how often settled and finished pairs are looked for */
+#define SHOW_EVERY (G_USEC_PER_SEC / 4)     /* how often progress is shown */
+/* How long a pair waits if the neighbour table or a queue is full, and how often it waits in all. The number is
  * limited, because a queue that is too small refuses every packet. */
 #define FULL_WAIT (G_USEC_PER_SEC / 10)
 #define REFUSALS 10
@@ -43,7 +43,7 @@ static void send_shot(IbhProber *prober, const IbhShot *shot)
         pair->at = g_get_monotonic_time() + FULL_WAIT;
         return;
     }
-    /* An extra echo, which makes the kernel ask for the peer again, has the number `count`, and does not count. */
+    /* The extra echo of flight.c (number `count`) only makes the kernel ask for the peer again, so it is not noted. */
     if (shot->ask == IBH_ASK_ECHO && shot->number < pair->probe->count) {
         if (problem)
             pair->send_error = problem;
@@ -56,7 +56,7 @@ static void send_shot(IbhProber *prober, const IbhShot *shot)
     ibh_flight_note_sent(&prober->flight, shot, g_get_monotonic_time(), !problem);
 }
 
-/* Reads the neighbour tables of both families. */
+/* Reads the neighbour tables of both families; settled pairs then go on with their questions. */
 static gboolean read_neighbours(IbhProber *prober, GError **error)
 {
     g_autoptr(GArray) neighbours = IBH_NEW_ARRAY(IbhNeighbour);
@@ -120,7 +120,7 @@ static void wait_until(IbhProber *prober, gint64 until)
 /* Asks which other hosts have our own addresses, or answer for them. Each rail asks for its own address. In IPv4, this
  * question names no sender (RFC 5227), so only another host with the same address answers. Then another rail, if one
  * has the subnet, asks for the same address and names itself as the sender: a proxy answers this question, too, up to
- * 0.8 s late. Returns until when answers may come. */
+ * 0.8 s late. Returns the time until which answers may come. */
 static gint64 ask_own(IbhProber *prober)
 {
     const IbhProbe *probe = prober->probe;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Opens and closes the sockets of --probe, and attaches their filters. */
 #include "model/arp.h"
 #include "probe/prober_io.h"
 
@@ -23,7 +24,7 @@
 #define FLAGS (SOCK_CLOEXEC | SOCK_NONBLOCK)
 #define RECEIVE_BUFFER (32 * 1024 * 1024) /* bytes: 200 replies of 9,000 bytes overflow the default */
 
-/* ---- filters: the kernel drops foreign packets before they fill a socket's buffer ---- */
+/* ---- filters: the kernel drops unneeded packets before they fill a socket's buffer ---- */
 
 #define LOAD(size, mode, at) BPF_STMT(BPF_LD | (size) | (mode), (guint32)(at))
 /* The instruction with the index `at`. It goes to instruction `yes` if what was loaded is `value`, or else to `no`. */
@@ -35,7 +36,7 @@ static void attach_filter(int fd, struct sock_filter *steps, gsize count)
     struct sock_fprog program = {.len = (unsigned short)count, .filter = steps};
 
     (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
-                     sizeof program); /* if this fails, evidence.c ignores foreign packets */
+                     sizeof program); /* if this fails, evidence.c ignores the unneeded packets */
 }
 
 /* Attaches a filter that lets only ARP, ICMP of both families, fragments of IPv6 and answers to SYNs pass; evidence.c
@@ -156,8 +157,8 @@ static int open_sender(int protocol, int option, int value)
     return fd;
 }
 
-/* A packet socket of protocol 0 hears nothing before it is bound. Its filter is attached before that, so that no
- * foreign packet gets into its buffer. */
+/* A packet socket of protocol 0 hears nothing before it is bound. The filter is attached first, so that no unneeded
+ * packet gets into the buffer. */
 gboolean ibh_prober_open(IbhProber *prober, GError **error)
 {
     const IbhProbe *probe = prober->probe;

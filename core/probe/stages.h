@@ -9,7 +9,7 @@
 
 /* The stages of a packet's way. A report names the first stage at which a pair has a problem. */
 typedef enum {
-    IBH_STAGE_WAY,       /* the rail's own traffic leaves through the rail */
+    IBH_STAGE_WAY,       /* the rail's own traffic, sent from its address and tied to no NIC, leaves through the rail */
     IBH_STAGE_QUESTION,  /* this host asks which hardware address the next hop has */
     IBH_STAGE_ANSWER,    /* one host answers, once */
     IBH_STAGE_ENTRY,     /* the kernel uses that answer */
@@ -40,7 +40,7 @@ typedef enum {
     IBH_LOSS_TOLD,       /* another finding explains the loss */
     IBH_LOSS_REDIRECT,   /* an ICMP redirect overrides the route */
     IBH_LOSS_REFUSED,    /* the peer or a router sent an ICMP error */
-    IBH_LOSS_SOME,       /* other echoes came back */
+    IBH_LOSS_SOME,       /* some echoes came back, others did not */
     IBH_LOSS_TRANSLATED, /* this host's address translation changed the echoes */
     IBH_LOSS_DETOUR,     /* the peer is a neighbour, but the route has a gateway */
     IBH_LOSS_GATEWAY,    /* the gateway does not answer ARP */
@@ -49,7 +49,7 @@ typedef enum {
     IBH_LOSS_NOTHING,    /* not even ARP was answered; accuses nobody */
     IBH_LOSS_UNKNOWN,    /* it is not known whether echoes left, or which way they took */
     /* which NIC the rail's own traffic leaves through */
-    IBH_WAY_NONE, /* this traffic has no route */
+    IBH_WAY_NONE, /* the rail's own traffic has no route, or an error route */
     IBH_WAY_OTHER_NIC,
     IBH_WAY_FILTERED, /* the route look-up finds the rail, but an echo left through another NIC */
     /* what is wrong with the entry in this host's neighbour table */
@@ -63,12 +63,12 @@ typedef enum {
     IBH_PEER_TWICE,   /* two hosts with one hardware address */
     IBH_PEER_DOUBLED, /* one host, whose frames the wire doubles */
     /* which way replies come */
-    IBH_BACK_TRANSLATED, /* echoes left with other addresses than the pair's, and came back */
+    IBH_BACK_TRANSLATED, /* echoes left with other addresses than the pair's, and were answered */
     IBH_BACK_ENTRY,      /* the next hop sent the replies to another NIC of this host */
     IBH_BACK_OTHER,      /* another host sent the replies to another NIC of this host */
     IBH_BACK_SENDER,     /* a NIC that has another peer's address sent the replies, or the answer to the SYN */
     IBH_BACK_STRANGER,   /* a NIC that has no peer's address sent them */
-    IBH_WAY_NOT_KNOWN,   /* no hardware address of the peer is known */
+    IBH_WAY_NOT_KNOWN,   /* no hardware address of the peer is known, so the sender cannot be judged */
     /* what happens to packets of full size */
     IBH_SIZE_LOWERED, /* on this host, IPv6 has a smaller MTU than the link, and accept_ra_mtu is on */
     IBH_SIZE_PIECES,  /* replies come in fragments */
@@ -93,7 +93,7 @@ typedef enum {
 } IbhCause;
 
 typedef enum {
-    IBH_AT_HOME,  /* this host is at fault, on these rails */
+    IBH_AT_HOME,  /* this host is at fault, on the rails that have the cause */
     IBH_AT_PEER,  /* the peer is at fault, whichever rails have the cause */
     IBH_AT_EITHER /* which pairs have the cause tells who is at fault */
 } IbhProbePlace;
@@ -131,20 +131,20 @@ typedef struct {
     guint drops; /* IBH_DROPS_* */
     const char *why, *advice;
     const char *file; /* in /proc/net, for a counter of the network namespace; NULL for other facts */
-    const char *key;  /* how the counter's name begins */
+    const char *key;  /* how the counter's name begins; NULL for other facts */
 } IbhFactRow;
 
 /* What is reported about a cause. Words in braces stand for values of the pair (words.c). judge.c decides which causes
  * a pair has. */
 typedef struct {
     IbhProbeStage stage;
-    const char *problem; /* the code that the pairs get; NULL: `code`; "": no code */
+    const char *problem; /* the code that pairs with this cause get; NULL: the same as `code`; "": none */
     IbhProbePlace place;
     IbhSeverity severity;
-    const char *code; /* NULL: no finding */
-    const char *why, *advice, *fix;
-    guint drops;           /* IBH_DROPS_*: the finding lists the facts that drop packets there */
-    const char *peer_code; /* the finding's code if a peer is to blame; NULL: `code` */
+    const char *code;               /* the finding's code; NULL: no finding */
+    const char *why, *advice, *fix; /* texts of the finding; NULL: none */
+    guint drops;                    /* IBH_DROPS_*: the finding lists the facts that drop packets there */
+    const char *peer_code;          /* the finding's code if a peer is to blame; NULL: `code` */
 } IbhCauseRow;
 
 extern const IbhCauseRow ibh_probe_causes[IBH_N_CAUSES];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decides who is at fault. Pairs share findings if they have the same cause in the same words; these words name neither
- * the pair's own rail nor its peer. Whether a peer, a rail or single pairs are to blame depends on which pairs have
- * the cause, and which do not.
+ * Decides who is at fault. Pairs share findings if they have the same cause in the same words, which is possible
+ * because these words name neither the pair's own rail nor its peer. Whether a peer, a rail or single pairs are to
+ * blame depends on which pairs have the cause, and which do not.
  */
 #include "probe/probe.h"
 
@@ -25,7 +25,7 @@ typedef enum { OF_PEERS, OF_RAILS, OF_PAIRS } Share;
 typedef struct {
     guint has;   /* how many have the cause */
     guint could; /* how many could have the cause; see could_have() */
-    guint both;  /* how many have the cause, and could have it */
+    guint both;  /* how many of those that could have the cause have it */
 } Count;
 
 /* A cause, and the pairs that have it. */
@@ -51,8 +51,8 @@ static Count *find_count(const Charge *charge, const IbhProbePair *pair, Share s
 }
 
 /* Decides who is to blame for the cause that this pair has. If the cause itself does not tell, the peer is to blame if
- * at least two of its pairs have the cause, and no pair that could have the cause lacks it; if not, the rail by the
- * same rule; or else the pair. */
+ * at least two of its pairs have the cause, and none of its pairs that could have the cause lacks it; if not, the rail
+ * is to blame by the same rule; if not, the pair itself. */
 static Share share_of(const Charge *charge, const IbhProbePair *pair)
 {
     if (charge->row->place != IBH_AT_EITHER)
@@ -110,13 +110,13 @@ static void add_facts(const IbhCauseRow *row, const IbhProbePair *pair, gboolean
                       GPtrArray *advice)
 {
     for (IbhProbeFact fact = 0; fact < IBH_N_FACTS; fact++) {
-        const IbhFactRow *of = &ibh_probe_facts[fact];
+        const IbhFactRow *fact_row = &ibh_probe_facts[fact];
         const gboolean is_filter = fact == IBH_FACT_FILTER_OUT || fact == IBH_FACT_FILTER_IN;
 
-        if (!(of->drops & row->drops) || (is_filter && !is_first) || !could_drop(pair, fact))
+        if (!(fact_row->drops & row->drops) || (is_filter && !is_first) || !could_drop(pair, fact))
             continue;
-        add_once(whys, ibh_probe_fill_in(pair, of->why));
-        add_once(advice, ibh_probe_fill_in(pair, of->advice));
+        add_once(whys, ibh_probe_fill_in(pair, fact_row->why));
+        add_once(advice, ibh_probe_fill_in(pair, fact_row->advice));
     }
 }
 
@@ -177,6 +177,7 @@ static void report_share(const Charge *charge, Share share)
 void ibh_probe_report_causes(IbhProbe *probe)
 {
     const guint n = probe->pairs->len, n_counts = probe->peers->len + probe->nics->len;
+    /* for each pair, what the cause says; NULL: the pair does not have the cause, or is already in a charge */
     g_autofree const char **whys = g_new0(const char *, n);
     g_autofree Count *counts = g_new0(Count, n_counts);
     g_autoptr(GPtrArray) pairs = g_ptr_array_new();
@@ -200,7 +201,7 @@ void ibh_probe_report_causes(IbhProbe *probe)
             for (guint i = 0; i < n_counts; i++)
                 counts[i].has = counts[i].both = 0;
             for (guint i = first; i < n; i++) {
-                if (whys[i] != charge.why)
+                if (whys[i] != charge.why) /* equal texts are the same pointer */
                     continue;
                 whys[i] = NULL;
                 g_ptr_array_add(pairs, ibh_probe_pair(probe, i));

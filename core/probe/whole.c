@@ -93,7 +93,7 @@ static void report_separate_wires(IbhProbe *probe)
 
 #define FIND "find %s (the switches' tables of hardware addresses)"
 
-/* What kind of claimant has our address. */
+/* What kind of claimant claims our address. */
 typedef enum {
     AS_HOST,    /* another host */
     AS_POD,     /* a macvlan on one of our NICs, in another network namespace */
@@ -144,7 +144,7 @@ static gboolean is_private_vlan(const IbhProbe *probe, const IbhProbeHop *own)
     return any;
 }
 
-/* Makes a finding that `who` claims the addresses `ips` of this host. `hop` is that of the first address. */
+/* Makes a finding that `who` claims the addresses `ips` of this host. `hop` is the hop of the first address. */
 static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind kind, const char *who, const char *ips)
 {
     const gboolean six = hop->ip.family == AF_INET6;
@@ -181,8 +181,8 @@ static IbhFinding *report_stranger(IbhProbe *probe, const IbhProbeHop *hop, Kind
                            who, arp);
 }
 
-/* Makes one finding for the same claimants of one kind and protocol, even if they claim several addresses. The router
- * of a private VLAN on one rail may be a proxy on another. */
+/* Makes one finding for all addresses of one family that the same claimants of one kind claim. The router of a private
+ * VLAN on one rail may be a proxy on another rail, so the addresses of such rails are reported apart. */
 void ibh_probe_report_strangers(IbhProbe *probe)
 {
     g_autoptr(GPtrArray) hops = g_ptr_array_new();

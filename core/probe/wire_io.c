@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #define TRIES 3                          /* how often sendto() is tried */
-#define LATE_MAX (8 * IBH_PROBE_SPACING) /* how much delay the next packets may make up for */
+#define LATE_MAX (8 * IBH_PROBE_SPACING) /* how much delay the next packets may make up for at most */
 #define LEFT_MAX 256                     /* how often all sockets are read at the end, at most */
 /* How many packets are read from one socket at a time: a flood must not keep us from sending or ending. */
 #define READ_MAX 64
@@ -24,8 +24,8 @@ static void pace(IbhProber *prober)
 
 /* An ARP request goes to the link's broadcast address. On InfiniBand this address has 20 bytes, for which
  * IbhSockAddress has room. A solicitation goes to the solicited-node multicast group of the address (RFC 4291, 2.7.1);
- * the kernel adds sender and checksum. A packet socket does not hear the ARP requests that it sends itself, so those
- * that it hears are not --probe's. */
+ * the kernel adds sender and checksum. A packet socket does not hear the ARP requests that it sends itself, so
+ * evidence.c hears only the requests of the kernel and of other programs. */
 int ibh_prober_send_who(IbhProber *prober, const IbhLink *link, const IbhIp *from, const IbhIp *whom)
 {
     const gboolean six = whom->family == AF_INET6;
@@ -126,7 +126,8 @@ static gboolean take_reply(IbhProber *prober, guint i)
     return TRUE;
 }
 
-/* Reads and takes one packet of the packet socket. Returns FALSE if nothing is left. */
+/* Reads one packet from the packet socket, and takes it if it leaves, or if it is addressed to this host or to a
+ * multicast group; of broadcasts, takes only ARP. Returns FALSE if nothing is left. */
 static gboolean take_heard(IbhProber *prober)
 {
     IbhSockAddress from = {.room = {0}};

@@ -176,7 +176,7 @@ static char *value_of_word(gconstpointer of, const char *word)
     return g_strdup(words->value);
 }
 
-/* Makes all values for each text: a report has few texts. */
+/* Makes the values of all words, whichever of them the text has: a report has few texts. */
 const char *ibh_probe_fill_in(const IbhProbePair *pair, const char *text)
 {
     static const char *const types[] = {
