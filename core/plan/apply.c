@@ -11,7 +11,7 @@ static char *fail_unit(GPtrArray *done, IbhOp *failed, const GError *error, IbhE
 
     g_string_printf(message, "%s: %s failed: %s (%s)", failed->iface[0] ? failed->iface : "-",
                     ibh_op_name(failed->type), error->message, command);
-    if (error->domain == IBH_ANSWER_LOST)
+    if (error->domain == IBH_ANSWER_LOST) /* the kernel may have done it: take it back, too */
         g_ptr_array_add(done, failed);
     for (guint i = done->len; i-- > 0;) {
         const IbhOp *op = g_ptr_array_index(done, i);

@@ -8,11 +8,11 @@
 gboolean ibh_nic_is_programmed(const IbhRails *rails, const IbhNic *nic)
 {
     const gboolean is_rail = nic->status == IBH_NIC_RAIL;
-    const gboolean others_route = nic->programmed->len < nic->served->len; /* foreign rules route an address */
+    const gboolean others_route_some = nic->programmed->len < nic->served->len; /* foreign rules route an address */
 
     if (!is_rail && !nic->kept)
         return FALSE;
-    if (is_rail && (rails->undo || ibh_nic_is_selected(nic, rails->only) || others_route))
+    if (is_rail && (rails->undo || ibh_nic_is_selected(nic, rails->only) || others_route_some))
         return TRUE;
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
         if (ibh_rule_is_ours(rule) && ibh_rule_owner(rails, rule) == nic)
@@ -49,13 +49,14 @@ static gboolean must_answer_for_others(const IbhRails *rails, const IbhNic *nic)
         }
         IBH_EACH_POINTER (const IbhNic, other, rails->nics) {
             gboolean depends;
-            int filter;
+            int rp_filter;
 
+            /* If all rails change, each of them answers for its own addresses. */
             if (other == nic || (other->status == IBH_NIC_RAIL && all_rails_change))
                 continue;
-            filter = ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_RP_FILTER, other->base[IBH_SYSCTL_RP_FILTER]);
+            rp_filter = ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_RP_FILTER, other->base[IBH_SYSCTL_RP_FILTER]);
             depends = ibh_link_is_of_the_host(other->link) || g_str_equal(other->link->kind, "bridge") ||
-                      (filter == 1 && !ibh_nic_is_programmed(rails, other));
+                      (rp_filter == 1 && !ibh_nic_is_programmed(rails, other));
             if (!depends)
                 continue;
             IBH_EACH_POINTER (const IbhAddress, theirs, other->addresses) {
@@ -86,8 +87,9 @@ gboolean ibh_nic_must_be_silent(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* TRUE if a NIC that must be silent has to answer peers that main reaches through this NIC: main has an IPv4 route
- * through the NIC, or lo or a dummy has an address that no rail serves. */
+/* TRUE if a NIC that must be silent still has to answer the peers to which packets leave through the NIC: main has an
+ * IPv4 route through the NIC, or lo, a dummy or a tunnel has an address that no rail serves. Then the NIC gets
+ * arp_filter, which allows these answers, instead of arp_ignore. */
 static gboolean must_answer_for_main(const IbhRails *rails, const IbhNic *nic)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
@@ -112,13 +114,13 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
 {
     /* Start from the administrator's value, not from an earlier run's: the result must not depend on history. */
     const int base = nic->base[key];
-    const gboolean filters =
+    const gboolean filters_already =
         ibh_sysctl_effective(rails->snapshot, IBH_SYSCTL_ARP_FILTER, nic->base[IBH_SYSCTL_ARP_FILTER]) != 0;
 
     if ((key == IBH_SYSCTL_ARP_IGNORE || key == IBH_SYSCTL_ARP_FILTER) && ibh_nic_must_be_silent(rails, nic)) {
-        const IbhSysctl silences = must_answer_for_main(rails, nic) ? IBH_SYSCTL_ARP_FILTER : IBH_SYSCTL_ARP_IGNORE;
+        const IbhSysctl silencer = must_answer_for_main(rails, nic) ? IBH_SYSCTL_ARP_FILTER : IBH_SYSCTL_ARP_IGNORE;
 
-        return key == silences ? 1 : base;
+        return key == silencer ? 1 : base;
     }
     if (nic->status != IBH_NIC_RAIL || nic->settings.arp == IBH_ARP_KEEP)
         return base;
@@ -128,13 +130,13 @@ int ibh_want_sysctl(const IbhRails *rails, const IbhNic *nic, IbhSysctl key)
     switch (key) {
     case IBH_SYSCTL_RP_FILTER: /* strict mode drops multicast, VIPs, and packets that still arrive on the wrong NIC */
         return ibh_sysctl_effective(rails->snapshot, key, base) == 1 ? 2 : base;
-    case IBH_SYSCTL_ARP_FILTER: /* 1: answer for an address if packets from it leave through the NIC */
-        return !filters && must_answer_for_others(rails, nic) ? 1 : base;
+    case IBH_SYSCTL_ARP_FILTER: /* 1: answer for an address if packets from the address leave through the NIC */
+        return !filters_already && must_answer_for_others(rails, nic) ? 1 : base;
     case IBH_SYSCTL_ARP_ANNOUNCE:
         return 2;
     default: /* arp_ignore: 2 and 8 are stricter than 1 */
         if (ibh_arp_ignore_silences(base))
             return base;
-        return filters || must_answer_for_others(rails, nic) ? base : 1;
+        return filters_already || must_answer_for_others(rails, nic) ? base : 1;
     }
 }

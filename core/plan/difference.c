@@ -125,7 +125,7 @@ static void subtract_rules(IbhDifference *difference)
         const IbhNic *owner = ibh_rails_owner(difference->rails, &rule->from.ip);
         IbhItem item = make_item(difference, rule, NULL);
 
-        if (owner && !item.spread) /* for a "lookup main" rule, `item` may have the owner of an old rule */
+        if (owner && !item.spread) /* for a "lookup main" rule, make_item() may have found the owner of an old rule */
             item.nic = owner;
         note_led(difference->rails, difference->led_after, &item);
         if (g_hash_table_contains(missing, rule))
@@ -138,6 +138,7 @@ static void subtract_rules(IbhDifference *difference)
 static void subtract_routes(IbhDifference *difference)
 {
     g_autoptr(GHashTable) missing = g_hash_table_new(route_hash, route_equal);
+    /* Routes of ours that stand and are not wanted. */
     g_autoptr(GHashTable) places = g_hash_table_new(route_hash, (GEqualFunc)ibh_route_same_place);
 
     IBH_EACH (IbhRoute, route, difference->wanted->routes)
@@ -159,7 +160,7 @@ static void subtract_routes(IbhDifference *difference)
     IBH_EACH (const IbhRoute, route, difference->rails->snapshot->routes) {
         IbhItem item = make_item(difference, NULL, route);
 
-        /* `places` lacks the routes that are wanted or replaced. */
+        /* `places` lacks the routes that are wanted, and now also those that a new route replaces. */
         item.is_old = g_hash_table_lookup(places, route) == route && may_delete(difference, &item);
         if (item.is_old)
             g_array_append_val(difference->items, item);
@@ -215,8 +216,8 @@ static void find_effects(IbhDifference *difference)
         for (IbhSysctl key = IBH_SYSCTL_ARP_FILTER; key <= IBH_SYSCTL_ARP_IGNORE; key++)
             one->arp |= one->value[key] != one->nic->link->sysctl[key];
         one->changes |= one->arp;
-        /* A strict rp_filter drops packets that still arrive on the wrong NIC, so loosen it on each NIC that changes.
-         * With arp=keep, never touch it. */
+        /* A strict rp_filter drops packets that still arrive on the wrong NIC, so loosen rp_filter on each NIC that
+         * changes. With arp=keep, never touch rp_filter. */
         loosens = was_strict && one->changes && one->selected && one->nic->settings.arp != IBH_ARP_KEEP;
         /* While the plan runs, rp_filter gets no stricter: order.c sets a strict value at the end. */
         one->rp_filter = want;

@@ -14,9 +14,9 @@ typedef struct {
     const IbhRoute *route; /* NULL if the item is a rule */
     /* Our old route with the same table, prefix and metric, or NULL. The kernel refuses to add a second such route. */
     const IbhRoute *replaced;
-    guint32 table;
+    guint32 table;   /* of the route, or to which the rule leads */
     gboolean is_old; /* to be deleted, not added */
-    gboolean spread;
+    gboolean spread; /* of main=spread */
 } IbhItem;
 
 typedef struct {
@@ -24,7 +24,7 @@ typedef struct {
     const IbhRails *rails;
     GArray *items;                      /* IbhItem */
     GHashTable *led_before, *led_after; /* IbhIp → the table that our rule leads it to */
-    gboolean gets_strict;               /* the rp_filter of a NIC becomes strict */
+    gboolean gets_strict;               /* the rp_filter of at least one NIC becomes strict */
     /* order.c: */
     GArray *taken;   /* int: tables that a NIC takes from another NIC */
     GPtrArray *plan; /* IbhOp * */
@@ -35,7 +35,8 @@ gboolean ibh_difference_init(IbhDifference *difference, IbhWanted *wanted);
 void ibh_difference_clear(IbhDifference *difference);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhDifference, ibh_difference_clear)
 
-/* Returns the NIC that answers ARP for this IPv4 address, before or after the plan: the address's own NIC if rules
- * lead the address, or if arp_ignore silences the NIC of main's route to the address; else the NIC of that route. A
- * default route of main does not count. NULL if neither rules nor such a route lead the address. */
+/* Returns the NIC that answers ARP for this IPv4 address, before or after the plan. That is the address's own NIC if
+ * our rules or foreign rules route packets from the address, or if arp_ignore silences the NIC of main's route to the
+ * address; else the NIC of main's route. A default route of main does not count. NULL if there are neither such rules
+ * nor such a route. */
 const IbhNic *ibh_difference_answering(const IbhDifference *difference, const IbhAddress *address, gboolean after);

@@ -32,7 +32,8 @@ IbhWhy ibh_link_why(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage 
     return has_rdma ? IBH_WHY_NOT_SHARED : IBH_WHY_NOT_RDMA;
 }
 
-/* The rank depends only on which candidates are present: not on their state, their order of arrival or manage=no. */
+/* Candidates come first. Their ranks depend only on which candidates are present, not on their state, their order of
+ * arrival or manage=no. */
 static gint compare_ranks(gconstpointer left, gconstpointer right)
 {
     const IbhNic *a = *(const IbhNic *const *)left, *b = *(const IbhNic *const *)right;
@@ -48,11 +49,11 @@ static gint compare_ranks(gconstpointer left, gconstpointer right)
 
 /* ---- shared subnets ---- */
 
-/* TRUE if the subnet of this address makes its NIC a rail when another candidate shares it; with `advertised`, also
- * TRUE if a router on the wire made the address. A prefix length of 0 is a mistake: every NIC would share the subnet. A
- * link-local IPv4 address counts only if the NIC has no other IPv4 address: two ports with only such addresses are a
- * small cluster, but beside other addresses, 169.254/16 is where a cloud has its metadata service, reached through one
- * NIC. */
+/* TRUE if the subnet of this address makes the NIC a rail when another candidate shares the subnet. FALSE for an
+ * advertised address, unless `advertised`. A prefix length of 0 is a mistake: every NIC would share the subnet. A
+ * link-local IPv4 address counts only if all IPv4 addresses of the NIC are link-local: two such NICs are a small
+ * cluster. On a NIC with other addresses, 169.254/16 is where a cloud has its metadata service, which is reached
+ * through one NIC. */
 static gboolean can_be_shared(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, gboolean advertised)
 {
     if (!ibh_address_counts(address) || !address->subnet.length ||
@@ -78,8 +79,9 @@ static gboolean is_stacked_on(const IbhSnapshot *snapshot, const IbhLink *link, 
     return FALSE;
 }
 
-/* Finds another candidate with an overlapping subnet; neither NIC is stacked on the other. Returns FALSE if there is
- * none. */
+/* Finds another candidate whose subnet overlaps a subnet of this NIC. Skips candidates that are stacked on this NIC, or
+ * on which this NIC is stacked. With `advertised`, advertised addresses count, too. Returns FALSE if there is no such
+ * candidate. */
 static gboolean find_partner(const IbhRails *rails, const IbhNic *nic, gboolean advertised, IbhReason *ret_reason)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
@@ -113,8 +115,8 @@ static gboolean has_configured_address(const IbhRails *rails, const IbhNic *nic)
     return FALSE;
 }
 
-/* TRUE if there are other candidates, each has a configured address, and no known rail is away. Then a NIC without
- * partners has lost them for good: they are not flapping. */
+/* TRUE if there are other candidates, each of them has a configured address, and no known rail is away. Then a NIC
+ * without a partner has lost its partners for good: they are not flapping. */
 static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhKnownRail, known, rails->snapshot->state->known) {
@@ -129,8 +131,8 @@ static gboolean are_partners_all_there(const IbhRails *rails, const IbhNic *nic)
 }
 
 /* TRUE if an earlier run left a rule of ours for a configured address that has a subnet and that no engaged NIC serves,
- * or left our arp_announce on a NIC with a configured address. If foreign rules route all addresses, only
- * arp_announce is left. Such remains keep the NIC a rail while its partner flaps. */
+ * or left our arp_announce on a NIC with a configured address: a rail whose addresses are all routed by foreign rules
+ * has no rules of ours, but has our arp_announce. Such remains keep the NIC a rail while its partner flaps. */
 static gboolean has_remains(const IbhRails *rails, const IbhNic *nic)
 {
     IBH_EACH (const IbhRule, rule, rails->snapshot->rules) {
@@ -141,6 +143,8 @@ static gboolean has_remains(const IbhRails *rails, const IbhNic *nic)
         if (ibh_address_is_host(address) || ibh_rails_is_advertised(rails, address) ||
             ibh_rails_is_claimed(rails, &rule->from.ip))
             continue;
+        /* For an address that does not count, such as a tentative one, only a rule to T proves that this NIC was a
+         * rail. */
         if (rule->table == nic->table || ibh_address_counts(address))
             return TRUE;
     }
@@ -150,8 +154,8 @@ static gboolean has_remains(const IbhRails *rails, const IbhNic *nic)
 
 /* ---- the verdict ---- */
 
-/* Returns the priority of the rule that looks everything up in the local table; G_MAXUINT32 if there is none; 0 if the
- * NIC has no address of the family, so it needs no such rule. */
+/* Returns the priority of the first rule that looks everything up in the local table; G_MAXUINT32 if there is none; 0
+ * if the NIC serves no address of the family, and so needs no such rule. */
 static guint32 find_local_priority(const IbhRails *rails, const IbhNic *nic, int family)
 {
     guint32 priority = ibh_nic_serves_family(nic, family) ? G_MAXUINT32 : 0;
@@ -164,7 +168,7 @@ static guint32 find_local_priority(const IbhRails *rails, const IbhNic *nic, int
     return priority;
 }
 
-/* TRUE if the NIC has an address that counts, or will once it is checked for duplicates. */
+/* TRUE if the NIC has an address that counts, or that would count if it were not tentative. */
 static gboolean has_any_address(const IbhNic *nic)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
@@ -235,7 +239,7 @@ static gboolean is_advertised(const IbhSnapshot *snapshot, const IbhAddress *add
     return has_route && !has_configured;
 }
 
-/* Gives each NIC its addresses, served ones first, and each address its NICs. */
+/* Gives each NIC its addresses, served ones first, and each IP address its holders. Notes the advertised addresses. */
 static void index_addresses(const IbhRails *rails)
 {
     IBH_EACH (IbhAddress, address, rails->snapshot->addresses) {
@@ -367,7 +371,7 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, c
         if (nic->rank)
             find_status(rails, nic);
         if (nic->status == IBH_NIC_RAIL)
-            nic->is_engaged = TRUE; /* ibh_rails_is_claimed() must know when the NICs after this one are looked at */
+            nic->is_engaged = TRUE; /* the NICs after this one ask ibh_rails_is_claimed(), which reads this */
     }
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         if (nic->status == IBH_NIC_RAIL)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Routes of a rail via gateways: remote= in T, the default in D. Their gateways depend on this NIC alone: on its
- * addresses, its default in main and its settings. Of main's other gateway routes, we copy only those to the NIC's own
- * subnets (want.c): our rules look main up first.
+ * Routes of a rail via gateways: remote= in T, the default in D. Their gateways depend on the rail alone: on its
+ * addresses, its default in main and its settings. Of main's other gateway routes, we copy only those to the rail's own
+ * subnets (want.c): packets find the others in main, because our rules look main up first.
  */
 #include "plan/want.h"
 
@@ -68,8 +68,8 @@ gboolean ibh_route_is_simple(const IbhRoute *route)
 
 /* Sets the gateway of a route, and the metrics of main's best default through this NIC via the same gateway. If
  * `gateway` is NULL, copies main's default through the NIC, on link or via a gateway. There must be exactly one such
- * default: with two routers or preferences, only main knows which of them works. Returns FALSE if the default to copy
- * is missing, not the only one or not simple, or if the gateway is this host. */
+ * default: of several, only main knows which one works. Returns FALSE if the default to copy is missing, not the only
+ * one or not simple, or if the gateway is this host. */
 static gboolean set_gateway_and_metrics(const IbhRails *rails, const IbhNic *nic, const IbhIp *gateway, IbhRoute *route)
 {
     const IbhRoute *best = NULL;
@@ -171,7 +171,7 @@ gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, 
 
 /* ---- remote= ---- */
 
-/* Adds a route to `dst` via the gateway of this remote=, or else via the rail's own gateway. */
+/* Adds a route to `dst` via the gateway that this remote= names, or, if it names none, by the rail's default route. */
 static void add_remote(const IbhRails *rails, const IbhNic *nic, const IbhRemote *remote, const IbhPrefix *dst,
                        GArray *routes)
 {
@@ -221,7 +221,7 @@ gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error)
         IBH_EACH (const IbhRemote, remote, nic->settings.remote) {
             char prefix[IBH_PREFIX_STRLEN], via[IBH_IP_STRLEN];
 
-            /* A NIC without an address of that family may still get an address. */
+            /* A rail without an address of the prefix's family may still get one. */
             if (nic->status != IBH_NIC_RAIL || !ibh_nic_serves_family(nic, remote->prefix.ip.family))
                 continue;
             ibh_prefix_format(&remote->prefix, prefix);

@@ -82,6 +82,7 @@ const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *k
 
 /* ---- why a known rail is missing ---- */
 
+/* TRUE if a subnet of the NIC contains an address that the known rail had. */
 static gboolean shares_a_subnet(const IbhNic *nic, const IbhKnownRail *known)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
@@ -93,8 +94,8 @@ static gboolean shares_a_subnet(const IbhNic *nic, const IbhKnownRail *known)
     return FALSE;
 }
 
-/* TRUE if the NIC has its address still, but with the prefix length of a single host, while another candidate on the
- * same kind of link has the subnet: a mistake, not a move to another subnet. */
+/* TRUE if the NIC still has an address of the known rail, but only with the prefix length of a single host, while
+ * another candidate of the same link type has the subnet: a mistake, not a move to another subnet. */
 static gboolean has_lost_subnet(const IbhRails *rails, const IbhNic *nic, const IbhKnownRail *known)
 {
     IBH_EACH_POINTER (const IbhAddress, address, nic->served) {
@@ -163,31 +164,31 @@ const IbhKnownRail *ibh_known_with(const GArray *known, const IbhIp *ip)
 
 void ibh_known_put(GArray *known, const IbhKnownRail *now)
 {
-    gboolean stands = FALSE;
+    gboolean is_listed = FALSE;
 
     IBH_EACH_BACK (IbhKnownRail, one, known) {
         if (!g_str_equal(one->hardware, now->hardware) && !g_str_equal(one->slot, now->slot))
             continue;
-        if (stands)
+        if (is_listed)
             IBH_REMOVE(IbhKnownRail, one, known);
         else
             *one = *now;
-        stands = TRUE;
+        is_listed = TRUE;
     }
-    if (!stands)
+    if (!is_listed)
         g_array_append_vals(known, now, 1);
 }
 
 gboolean ibh_known_differ(const GArray *before, const GArray *after)
 {
     IBH_EACH (const IbhKnownRail, one, after) {
-        gboolean has = FALSE;
+        gboolean was_there = FALSE;
 
         IBH_EACH (const IbhKnownRail, other, before)
-            has |= g_str_equal(other->hardware, one->hardware) && g_str_equal(other->slot, one->slot) &&
-                   was_in_family(other, AF_INET) == was_in_family(one, AF_INET) &&
-                   was_in_family(other, AF_INET6) == was_in_family(one, AF_INET6);
-        if (!has)
+            was_there |= g_str_equal(other->hardware, one->hardware) && g_str_equal(other->slot, one->slot) &&
+                         was_in_family(other, AF_INET) == was_in_family(one, AF_INET) &&
+                         was_in_family(other, AF_INET6) == was_in_family(one, AF_INET6);
+        if (!was_there)
             return TRUE;
     }
     return before->len != after->len;

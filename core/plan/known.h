@@ -21,9 +21,9 @@ gboolean ibh_known_differ(const GArray *before, const GArray *after);
 void ibh_known_put(GArray *known, const IbhKnownRail *now);
 
 const IbhLink *ibh_known_link(const IbhSnapshot *snapshot, const IbhKnownRail *known); /* NULL if it is gone */
-/* Returns the name of the rail's NIC now, or its last name if it is gone. */
+/* After ibh_known_look(): returns the present name of the rail's NIC, or its last name if it is gone. */
 const char *ibh_known_name(const IbhKnownRail *known);
-/* Sets `link` and `why`. The caller finds out whether missing hardware is in another namespace. */
+/* Sets `link` and `why`. Never sets IBH_ELSEWHERE: only sysfs tells whether hardware that is gone is elsewhere. */
 void ibh_known_look(IbhKnownRail *known, const IbhRails *rails, const IbhConfig *config);
 IbhMissing ibh_nic_lack(const IbhNic *nic); /* what a known rail lacks; IBH_IS_THERE if nothing */
 

@@ -19,8 +19,8 @@ static const IbhRule *find_partner_rule(const GPtrArray *ops, const IbhOp *op)
     return NULL;
 }
 
-/* If a NIC is gone, down or without carrier, and its operations only remove rules and routes or set values, says so in
- * words: the removals then need only be counted. Otherwise, and for main=spread, returns NULL. */
+/* Returns words for a NIC that is gone, down or without carrier, if its operations only remove rules and routes or set
+ * values: then the line only counts the removals. Otherwise, and for main=spread, returns NULL. */
 static const char *describe_loss(const IbhSnapshot *snapshot, const char *iface, const GPtrArray *ops)
 {
     const IbhLink *link = ibh_snapshot_link_by_name(snapshot, iface);
@@ -70,7 +70,7 @@ static void put_line(GString *out, const char *iface, const GPtrArray *ops, cons
 
 /* Returns the name with which a line begins: that of the NIC, or "main=spread". If the NIC is gone, the saved state may
  * have its table, and the known rails its address; else the name is "a NIC". */
-static const char *find_iface(const GPtrArray *done, const IbhOp *op, const IbhSnapshot *snapshot)
+static const char *find_line_name(const GPtrArray *done, const IbhOp *op, const IbhSnapshot *snapshot)
 {
     const IbhRule *partner = op->type == IBH_OP_RULE_DEL ? find_partner_rule(done, op) : NULL;
     const IbhRule *rule = partner ? partner : &op->rule;
@@ -97,7 +97,7 @@ char *ibh_ops_log_text(const GPtrArray *done, const IbhSnapshot *snapshot, const
     GString *out = g_string_new(NULL);
 
     IBH_EACH_POINTER (IbhOp, op, done) {
-        gpointer name = (gpointer)(guintptr)find_iface(done, op, snapshot);
+        gpointer name = (gpointer)(guintptr)find_line_name(done, op, snapshot);
         GPtrArray *ops = g_hash_table_lookup(ops_of, name);
 
         if (!ops) {

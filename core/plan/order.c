@@ -31,18 +31,20 @@ enum {
     ANSWER_MORE,
     OLD_RULES,
     OLD_ROUTES,
-    /* From here on, packets from each address leave through its final NIC: NICs that peers must not learn fall silent,
-     * and a NIC whose rp_filter gets strict answers only the peers that it will answer with the strict rp_filter. */
+    /* From here on, packets from each address leave through its final NIC. So a NIC whose hardware address peers must
+     * not learn falls silent, and a NIC whose rp_filter gets strict answers only the peers that it will answer with the
+     * strict rp_filter. */
     ANSWER_LESS,
     FORGET_NEIGHBOURS,
-    /* Peers switch immediately. */
+    /* Peers that hear an announcement switch at once. */
     ANNOUNCE,
     /* Now no peer sends to the wrong NIC, where a strict rp_filter would drop the packet. */
     TIGHTEN_RP_FILTER,
-    /* A NIC that has to answer for no address may still get looser ARP sysctls. The NIC gets them last, because peers
-     * know the final NICs by now. */
+    /* A NIC that has to answer for no address may still get looser ARP sysctls. The looser values come late, when
+     * peers know the final NICs. */
     ANSWER_AS_ALLOWED,
-    /* The strict rp_filter drops the packets that arp_filter kept away until now. */
+    /* The guard is arp_filter=1, see emit_sysctls(). From now on, the strict rp_filter drops the packets that the guard
+     * kept away. */
     END_GUARD,
 };
 
@@ -103,9 +105,9 @@ static char *name_devices(const IbhSnapshot *snapshot, const IbhRoute *route)
 
 /* Finds tables that table= takes from one NIC and gives to another. A new route there would catch the packets of the
  * former holder's rules, and a new rule would lead to the former holder's routes. Two rules do not disturb each
- * other, and do not show that table= changed: if an address has moved to another NIC, its old rule counts as a rule of
- * that NIC, but still leads to the table of the first NIC. Nor does an old rule without an owner disturb a new route:
- * this host sends no packets that the rule matches. */
+ * other, and do not show that table= changed: if an address has moved from one NIC to another, its old rule counts as a
+ * rule of the new NIC, but still leads to the old NIC's table. Nor does an old rule without an owner disturb a new
+ * route: this host sends no packets that the rule matches. */
 static void find_taken_tables(const IbhDifference *difference)
 {
     IBH_EACH (const IbhItem, item, difference->items) {
@@ -126,7 +128,7 @@ static void find_taken_tables(const IbhDifference *difference)
     }
 }
 
-/* TRUE for a rule that looks main up or has a route to lead to, and for a route to whose table a rule leads. */
+/* TRUE for a rule that looks main up or finds a route in its table, and for a route whose table a rule looks up. */
 static gboolean is_in_use(const IbhSnapshot *snapshot, const IbhItem *item)
 {
     if (item->rule) {
@@ -159,9 +161,9 @@ static guint find_step(const IbhDifference *difference, const IbhItem *item)
     return item->rule ? OLD_RULES : OLD_ROUTES;
 }
 
-/* Adds the operation for an item. Within a step, rules are deleted from the last to the first, and added from the first
- * to the last. A route via a gateway is deleted before the subnet's route, and added after it: the kernel refuses a
- * gateway that no route reaches. */
+/* Adds the operation for an item. Within a step, rules are deleted from the last priority to the first, and added from
+ * the first to the last. A route via a gateway is deleted before the subnet's route, and added after it: the kernel
+ * refuses a gateway that no route reaches. */
 static void emit_item(const IbhDifference *difference, const IbhItem *item)
 {
     const IbhOpType add = item->rule ? IBH_OP_RULE_ADD : item->replaced ? IBH_OP_ROUTE_REPLACE : IBH_OP_ROUTE_ADD;
@@ -208,7 +210,7 @@ static void emit_sysctl(const IbhDifference *difference, guint step, const IbhWa
  * NIC either: arp_filter=1, the guard, checks the way back until then.
  *
  * If arp_ignore and arp_filter replace each other, set the new sysctl before the old one is cleared: with neither,
- * every NIC would answer for all addresses. */
+ * the NIC would answer for all addresses of this host. */
 static void emit_sysctls(const IbhDifference *difference, const IbhWantedNic *one)
 {
     static const IbhSysctl keys[] = {IBH_SYSCTL_ARP_IGNORE, IBH_SYSCTL_ARP_FILTER};
@@ -261,7 +263,7 @@ static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNi
     gpointer before = g_hash_table_lookup(difference->led_before, &address->local);
     gpointer after = g_hash_table_lookup(difference->led_after, &address->local);
     const IbhNic *answering;
-    gboolean arp_changes, filter_changes;
+    gboolean arp_changes, rp_filter_tightens;
 
     if (address->local.family == AF_INET6)
         return after && after != before ? nic : NULL;
@@ -271,8 +273,8 @@ static const IbhNic *find_announcer(const IbhDifference *difference, const IbhNi
     if (before != after || answering != ibh_difference_answering(difference, address, FALSE))
         return answering;
     arp_changes = after && ibh_wanted_nic(difference->wanted, nic)->arp;
-    filter_changes = difference->gets_strict && (before || after);
-    return arp_changes || filter_changes ? answering : NULL;
+    rp_filter_tightens = difference->gets_strict && (before || after);
+    return arp_changes || rp_filter_tightens ? answering : NULL;
 }
 
 static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *one)
@@ -296,7 +298,7 @@ static void emit_for_peers(const IbhDifference *difference, const IbhWantedNic *
         if (!from || !from->link->carrier || !(from->link->flags & IFF_UP) || from->link->flags & IFF_NOARP)
             continue;
         op = emit(difference, ANNOUNCE, IBH_OP_ANNOUNCE, from, address->local.family);
-        op->unit.ifindex = link->ifindex;
+        op->unit.ifindex = link->ifindex; /* if the unit of the address's NIC fails, announce nothing */
         op->ip = address->local;
         op->by_kernel = address->local.family == AF_INET && is_kernels_choice(from, &address->local);
     }

@@ -15,14 +15,14 @@
  * but those that it selects. */
 static gboolean can_match(const IbhRule *rule, const IbhIp *source, const IbhPrefix *to)
 {
-    const gboolean from = !rule->from.length || ibh_prefix_contains(&rule->from, source);
+    const gboolean from_matches = !rule->from.length || ibh_prefix_contains(&rule->from, source);
 
     if (ibh_rule_is_ours(rule) || rule->family != source->family || rule->l3mdev || rule->table == IBH_TABLE_LOCAL)
         return FALSE;
     if (rule->selectors & IBH_SELECT_NOT)
-        return !from || (rule->selectors & ~(guint)(IBH_SELECT_NOT | IBH_SELECT_TO)) != 0 ||
+        return !from_matches || (rule->selectors & ~(guint)(IBH_SELECT_NOT | IBH_SELECT_TO)) != 0 ||
                (rule->to.length && !ibh_prefix_covers(&rule->to, to));
-    return from && !(rule->by.mark & rule->by.mask) && (!rule->to.length || ibh_prefix_overlaps(&rule->to, to));
+    return from_matches && !(rule->by.mark & rule->by.mask) && (!rule->to.length || ibh_prefix_overlaps(&rule->to, to));
 }
 
 /* TRUE for a foreign route in the rule's table that is not a throw route, and that is longer than the rule's
@@ -42,8 +42,8 @@ static gboolean is_another_rail(const IbhRails *rails, const IbhNic *nic, int if
 }
 
 /* TRUE if the table's best route to the prefix leaves through this NIC alone, or is an error route, which is
- * deliberate. FALSE in any case if a more specific route, inside the prefix, leaves through another rail. A route
- * via a gateway that is shorter than the prefix, such as a default route, does not count: on InfiniBand, the kernel
+ * deliberate. FALSE in any case if a more specific route, inside the prefix, leaves through another rail. FALSE, too,
+ * if the best route is shorter than the prefix and has a gateway, such as a default route: on InfiniBand, the kernel
  * cannot resolve the RDMA address of a peer on the NIC's own link if the route has a gateway. */
 static gboolean routes_correctly(const IbhRails *rails, const IbhNic *nic, const IbhRule *rule, const IbhPrefix *to)
 {

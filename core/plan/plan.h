@@ -11,14 +11,14 @@
 typedef struct {
     const IbhNic *nic;
     gboolean selected;        /* the plan may change its rules and routes */
-    int value[IBH_N_SYSCTLS]; /* the present value, if the plan may not change it */
+    int value[IBH_N_SYSCTLS]; /* the wanted values; the present value if the plan may not change the sysctl */
     /* What the plan does to the NIC (difference.c): */
     gboolean takes;       /* a new rule or route of the NIC uses a table that another NIC leaves (order.c) */
     gboolean changes;     /* a rule, a route or an ARP value changes */
     gboolean arp;         /* an ARP value changes */
     gboolean led;         /* rules of ours led an IPv4 address of the NIC to its T or D before */
     gboolean answers;     /* afterwards, the NIC answers ARP for an IPv4 address: its own, or that of another NIC */
-    int rp_filter;        /* the value while the plan runs */
+    int rp_filter;        /* the value of the sysctl while the plan runs */
     gboolean gets_strict; /* the plan makes rp_filter strict, or strict again after it loosened rp_filter */
 } IbhWantedNic;
 
@@ -51,8 +51,9 @@ GPtrArray *ibh_plan(const IbhRails *rails); /* the plan for what the configurati
 typedef gboolean (*IbhExecute)(gpointer kernel, const IbhOp *op, GError **error);
 
 typedef struct {
-    /* const IbhOp *, in order: operations done, or perhaps done (IBH_ANSWER_LOST), and not rolled back. Nothing takes
-     * back an announcement or a forgotten neighbour (IBH_PEERS), but the list lacks those of a rolled-back unit. */
+    /* const IbhOp *, in order: operations done, or perhaps done (IBH_ANSWER_LOST), and not rolled back. Nothing can
+     * take back an announcement or a forgotten neighbour (IBH_PEERS); but if its unit is rolled back, the list lacks
+     * it. */
     GPtrArray *done;
     GPtrArray *errors; /* char *: a message for each unit, or operation without a unit, that failed */
 } IbhOutcome;
@@ -68,8 +69,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOutcome, ibh_outcome_free)
 typedef struct {
     const char *const *down; /* interfaces taken down on purpose, NULL-terminated; NULL for none */
     const GArray *given_up;  /* int: NICs whose addresses have been away for long enough; NULL for none */
-    gboolean (*leaves)(gconstpointer data, const IbhUnit *unit); /* --watch leaves this unit alone; NULL for none */
-    gconstpointer data;
+    gboolean (*leaves)(gconstpointer data, const IbhUnit *unit); /* TRUE if --watch leaves the unit alone; or NULL */
+    gconstpointer data;                                          /* for leaves() */
 } IbhRestraint;
 
 /* Removes operations that should not run now. Returns the ifindexes of the spared NICs, whose addresses may come back

@@ -22,7 +22,7 @@ typedef enum {
     /* no candidate: up to IBH_WHY_NOT_RDMA */
     IBH_WHY_LOOPBACK,
     IBH_WHY_NAME, /* "all" or "default" */
-    IBH_WHY_PORT, /* a port of `other`, which is NULL if that link is in another namespace */
+    IBH_WHY_PORT, /* a port of `other`, a bond, bridge or VRF; NULL if that link is in another namespace */
     IBH_WHY_REPRESENTOR,
     IBH_WHY_NOT_RDMA,
     /* no rail */
@@ -40,6 +40,7 @@ typedef enum {
     IBH_WHY_STAYS
 } IbhWhy;
 
+/* Each other member is valid only for the values of `why` whose comments name the member. */
 typedef struct {
     IbhWhy why;
     const IbhLink *other;
@@ -58,12 +59,13 @@ typedef struct {
 typedef struct {
     const IbhLink *link; /* owned by the snapshot */
     IbhSettings settings;
-    guint position;          /* among all NICs */
-    guint rank;              /* from 1 among the candidates; 0 for other NICs */
-    guint32 table;           /* T; 0 if the NIC is not a candidate */
-    gboolean shares_nothing; /* if IBH_NIC_ALONE: shares no configured subnet with another candidate, although there are
-                                other candidates, each has a configured address, and no known rail is away */
-    gboolean is_engaged;     /* it is a rail, or would be one because of its subnets or settings */
+    guint position; /* the index in IbhRails.nics */
+    guint rank;     /* from 1 among the candidates; 0 for other NICs */
+    guint32 table;  /* T; 0 if the NIC is not a candidate */
+    /* if IBH_NIC_ALONE: shares no configured subnet, and no partner is about to come back: there are other candidates,
+     * each of them has a configured address, and no known rail is away */
+    gboolean shares_nothing;
+    gboolean is_engaged;     /* the NIC is a rail, or would be one because of its subnets or settings */
     gboolean held;           /* this run is --undo of the NIC, or respects the hold of an earlier --undo */
     gboolean kept;           /* left as it is, with our rules, routes and values */
     int base[IBH_N_SYSCTLS]; /* the administrator's values: the present value, or, if that is ours, the saved value */
@@ -74,18 +76,18 @@ typedef struct {
     /* What a rail should have (want.c); empty for other NICs: */
     GArray *pairs;  /* IbhPair */
     GArray *routes; /* IbhRoute, in the order to add them; empty while the link is down */
-    GArray *rules;  /* IbhRule, ascending for each address */
+    GArray *rules;  /* IbhRule, by ascending priority for each address */
     IbhNicStatus status;
     IbhReason reason;
 } IbhNic;
 
 typedef struct {
-    GPtrArray *nics; /* IbhNic *: candidates by rank, then the other links by name */
-    guint candidates;
+    GPtrArray *nics;  /* IbhNic *: candidates by rank, then the other links by name */
+    guint candidates; /* how many NICs are candidates */
     const IbhSnapshot *snapshot;
     IbhMain main;
     gboolean undo;           /* hold the NICs of `only` from now on, and want nothing there */
-    gboolean blind;          /* the configuration could not be used: leave other interfaces as they are */
+    gboolean blind;          /* the configuration could not be used: leave NICs outside `only` as they are */
     const char *const *only; /* the interfaces of this run; NULL for all */
     GHashTable *pool;        /* holds the next hops of wanted routes */
     struct {                 /* indexes, for hosts with hundreds of rails and dozens of addresses each */
@@ -111,8 +113,8 @@ IbhRails *ibh_rails_find(const IbhConfig *config, const IbhSnapshot *snapshot, c
 void ibh_rails_free(IbhRails *rails);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhRails, ibh_rails_free)
 
-/* Returns why the link is not a candidate, up to IBH_WHY_NOT_RDMA; for a candidate, the reason that holds until we look
- * at its addresses. */
+/* Returns why the link is not a candidate: a value up to IBH_WHY_NOT_RDMA. For a candidate, returns the reason that
+ * holds until we look at its addresses. */
 IbhWhy ibh_link_why(const IbhSnapshot *snapshot, const IbhLink *link, IbhManage manage);
 
 guint32 ibh_nic_defaults(const IbhNic *nic);                                /* D, the table of its default route */
@@ -121,8 +123,8 @@ const IbhNic *ibh_rails_nic(const IbhRails *rails, int ifindex);            /* N
 const IbhNic *ibh_rails_nic_by_table(const IbhRails *rails, guint32 table); /* by T or D */
 /* Returns the rail that serves this address; if two rails do, the rail of lower rank; NULL if no rail does. */
 const IbhNic *ibh_rails_owner(const IbhRails *rails, const IbhIp *address);
-/* TRUE if an engaged NIC serves this address: then a rule for the address proves nothing for another NIC that has it.
- */
+/* TRUE if an engaged NIC serves this address: then a rule for the address proves nothing about another NIC that has the
+ * address. */
 gboolean ibh_rails_is_claimed(const IbhRails *rails, const IbhIp *ip);
 gboolean ibh_rails_is_advertised(const IbhRails *rails, const IbhAddress *address);
 /* Returns the NIC that has this address, served or not; if several have it, the first; NULL if none has it. */
@@ -145,8 +147,8 @@ const GPtrArray *ibh_rails_holders(const IbhRails *rails, const IbhIp *ip); /* I
 
 /* Returns the owner of a rule of ours: the NIC that has the address. If no NIC has the address, the NIC of the table is
  * the owner. If several NICs have the address, the owner is the table's NIC if it is one of them, else a rail among
- * them, else the first of them. A "lookup main" rule has the owner of the rule to T or D beside it. NULL if there is no
- * owner. */
+ * them, else the first of them. A "lookup main" rule has the owner of the rule to T or D that has the same source and
+ * destination. NULL if there is no owner. */
 const IbhNic *ibh_rule_owner(const IbhRails *rails, const IbhRule *rule);
 /* Returns the owner of a route of ours: its NIC, or the NIC of the table if the device is gone, or NULL. */
 const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route);
@@ -155,8 +157,9 @@ const IbhNic *ibh_route_owner(const IbhRails *rails, const IbhRoute *route);
  * names no gateway although the rail has gateway=none. */
 gboolean ibh_rails_check_remote(const IbhRails *rails, GError **error);
 
-/* tables.c. Gives each candidate its table. Fails if table= gives two candidates numbers N that are equal or 2000
- * apart: each needs N and N + 2000. With manage=no, or for a kept NIC, table= gives nothing. */
+/* tables.c. Gives each candidate its table. Fails if the numbers that table= gives to two candidates are equal or 2000
+ * apart, because a candidate with the number N needs N and N + 2000. Ignores table= of a NIC that is kept or has
+ * manage=no. */
 gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error);
 /* Returns the tables (IbhSavedRail) of rails, of kept NICs, and of NICs that an event spared (`spared`: ifindexes). */
 GArray *ibh_rails_to_remember(const IbhRails *rails, const GArray *spared);
@@ -165,7 +168,8 @@ GArray *ibh_rails_to_remember(const IbhRails *rails, const GArray *spared);
  * up a table other than local, main and default. */
 gboolean ibh_rule_is_of_a_source(const IbhRule *rule);
 /* others.c: returns the foreign rule that correctly routes packets from this address to this prefix; NULL if there is
- * none. Depends on foreign rules and routes, and on which NICs are rails, but not on our rules and routes. */
+ * none. The answer depends on foreign rules and routes, and on which NICs are rails, but not on our rules and routes,
+ * so a plan does not change the answer. */
 const IbhRule *ibh_others_route(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address,
                                 const IbhPrefix *to);
 /* TRUE if a foreign source rule without a destination leads the address to a table in which the rule finds a foreign

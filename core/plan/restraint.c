@@ -13,7 +13,7 @@ static gboolean is_spared(const IbhRails *rails, const IbhRestraint *restraint, 
     if (!nic || nic->status == IBH_NIC_UNMANAGED || op->unit.kind == IBH_UNIT_MOVES) /* another NIC waits for T */
         return FALSE;
     IBH_EACH_POINTER (const IbhAddress, address, nic->addresses) {
-        /* ARP settings serve addresses of any family. */
+        /* For a sysctl, an address of either family counts: a rail with only IPv6 addresses gets the sysctls, too. */
         if ((is_sysctl || address->local.family == op->unit.family) && !address->tentative &&
             !ibh_ip_is_fe80(&address->local))
             return FALSE;
@@ -36,17 +36,17 @@ GArray *ibh_plan_restrain(GPtrArray *plan, const IbhRails *rails, const IbhRestr
 
     for (guint i = plan->len; i-- > 0;) {
         const IbhOp *op = g_ptr_array_index(plan, i);
-        const gboolean is_left = restraint->leaves && restraint->leaves(restraint->data, &op->unit);
+        const gboolean is_left_alone = restraint->leaves && restraint->leaves(restraint->data, &op->unit);
 
-        if (!is_left && !is_spared(rails, restraint, op))
+        if (!is_left_alone && !is_spared(rails, restraint, op))
             continue;
-        if (!is_left && !ibh_numbers_have(spared, op->ifindex))
+        if (!is_left_alone && !ibh_numbers_have(spared, op->ifindex))
             g_array_append_val(spared, op->ifindex);
         g_ptr_array_remove_index(plan, i);
     }
     IBH_EACH_POINTER (const IbhOp, op, plan)
         changes |= ibh_op_what(op) != IBH_PEERS;
-    if (!changes) /* peers need to hear of changes only */
+    if (!changes) /* then there is nothing to tell peers either */
         g_ptr_array_set_size(plan, 0);
     return spared;
 }

@@ -21,9 +21,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhScope, ibh_scope_clear)
 /* TRUE if we need this route of main through a candidate: on-link routes, defaults, and routes to candidates' subnets.
  */
 gboolean ibh_scope_needs_route(gconstpointer scope, const IbhRoute *route);
-/* Returns the subnets (IbhPrefix) of candidates that are up, if main lacks a route to the subnet through the candidate.
- * We need main's routes to these subnets through other NICs, too. */
+/* Returns the candidates' subnets (IbhPrefix) to which main has no route through the candidate itself, although the
+ * candidate is up. We need main's routes to these subnets through other NICs. */
 GArray *ibh_scope_unreached_subnets(const IbhScope *scope, const IbhSnapshot *snapshot);
 /* Returns the tables (guint32) whose routes we need: a candidate has, had or may get the table, or a foreign rule leads
- * an address of a candidate to it. */
+ * an address of a candidate to the table. */
 GArray *ibh_scope_tables(const IbhScope *scope, const IbhSnapshot *snapshot, const IbhConfig *config);

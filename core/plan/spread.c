@@ -19,8 +19,8 @@ static const IbhAddress *first_primary(const IbhNic *nic)
     return NULL;
 }
 
-/* TRUE if spreading would take traffic from others: a NIC that is not a rail has the subnet, or a later foreign rule
- * is for a part of the subnet. */
+/* TRUE if spreading would take traffic from others: a NIC that is not a rail has the subnet, too, or a foreign rule
+ * behind ours is for a part of the subnet. */
 static gboolean is_used_by_others(const IbhRails *rails, const IbhPrefix *subnet)
 {
     IBH_EACH (const IbhAddress, address, rails->snapshot->addresses) {
@@ -66,8 +66,8 @@ static void add_spread_route(const IbhRails *rails, const IbhPrefix *subnet, GAr
     g_array_append_val(routes, route);
 }
 
-/* Adds the routes and rules. Packets without a source address follow main's longer prefixes inside a subnet (bridges,
- * hosts, other networks), then the rails. */
+/* Adds the routes and rules. Packets without a source address follow main's routes to longer prefixes inside a subnet
+ * (bridges, hosts, other networks) if there are any, else the rails. */
 void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules)
 {
     g_autoptr(GArray) spread = IBH_NEW_ARRAY(IbhRoute);

@@ -3,8 +3,8 @@
  * Gives each candidate its table.
  *
  * A NIC keeps the table that it is programmed with, so a change of one rail touches no other rail. Only table= promises
- * a number. An automatic number is 940 + the rank when a NIC is first programmed, if that number is free: ib0 and ib1
- * get 941 and 942.
+ * a number. An automatic number is 940 + the rank that the NIC has when it is first programmed, if that number is free:
+ * ib0 and ib1 get 941 and 942.
  */
 #include "plan/rails.h"
 
@@ -12,7 +12,7 @@
 
 /* ---- giving ---- */
 
-/* Returns the NIC that has this table as T or D, or the D of this table; NULL if none has. */
+/* Returns the NIC that has this number, or this number + 2000, as its T or D; NULL if no NIC has. */
 static const IbhNic *find_table_owner(const IbhRails *rails, guint32 table)
 {
     const IbhNic *same = ibh_rails_nic_by_table(rails, table);
@@ -31,8 +31,8 @@ static gboolean give_table(const IbhRails *rails, IbhNic *nic, guint32 table)
     return TRUE;
 }
 
-/* Gives NICs the tables of table=. Fails if table= gave a NIC of lower rank the table or its D. If a kept NIC has one
- * of them, the NIC with table= gets an automatic number as long as the other NIC is kept. */
+/* Gives NICs the tables of table=. Fails if table= gave a NIC of lower rank the same table or its D. If a kept NIC has
+ * the table or its D, the NIC with table= gets an automatic number as long as the other NIC is kept. */
 static gboolean give_explicit(const IbhRails *rails, GError **error)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
@@ -84,9 +84,10 @@ static void give_again(const IbhRails *rails, IbhNic *nic, guint32 table)
     (void)give_table(rails, nic, table);
 }
 
-/* Gives kept NICs or, without `kept`, the other NICs the tables to which our rules lead their addresses. A rule to T
- * names a destination; a rule to D does not. With `shared`, looks only at addresses that several NICs have: if one of
- * these NICs is engaged, only engaged ones get the table. Without, looks only at addresses that a single NIC has. */
+/* Gives kept NICs or, without `kept`, the other NICs the tables to which our rules lead their addresses. Only rules
+ * with a destination count: a rule to T names a destination, a rule to D does not. With `shared`, looks only at
+ * addresses that several NICs have: if one of these NICs is engaged, only engaged ones get the table. Without `shared`,
+ * looks only at addresses that a single NIC has. */
 static void give_by_rules(const IbhRails *rails, gboolean kept, gboolean shared)
 {
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
@@ -107,7 +108,8 @@ static void give_by_rules(const IbhRails *rails, gboolean kept, gboolean shared)
     }
 }
 
-/* Returns the NIC that was saved; NULL if it is gone or renamed, because another NIC may have its index. */
+/* Returns the NIC with the saved index and name; NULL if there is none. The index alone proves nothing, because the
+ * kernel may have given it to another NIC. */
 static IbhNic *find_saved_nic(const IbhRails *rails, const IbhSavedRail *saved)
 {
     IbhNic *nic = g_hash_table_lookup(rails->by.nics, GINT_TO_POINTER(saved->ifindex));
@@ -115,6 +117,8 @@ static IbhNic *find_saved_nic(const IbhRails *rails, const IbhSavedRail *saved)
     return nic && g_str_equal(nic->link->name, saved->iface) ? nic : NULL;
 }
 
+/* Gives kept NICs or, without `kept`, the other NICs the tables that they had. The best evidence comes first: our
+ * routes, our rules, the state. */
 static void give_by_evidence(const IbhRails *rails, gboolean kept)
 {
     /* D holds a default, and perhaps the host route to an IPv6 gateway: neither is evidence of T. If two NICs have
@@ -140,8 +144,8 @@ static void give_by_evidence(const IbhRails *rails, gboolean kept)
 
 /* ---- new numbers ---- */
 
-/* TRUE if no route, rule or VRF uses this table (as T) or its D. Our own routes and rules of this NIC in D do not
- * count. T needs no such exception: ours in T would have been evidence, and the NIC would have the table already. */
+/* TRUE if no route, rule or VRF uses this table (as T) or its D. In D, our own routes and rules of this NIC do not
+ * count. In T, they do: they were evidence, and the NIC would have the table already if the number stuck. */
 static gboolean is_free(const IbhRails *rails, const IbhNic *nic, guint32 table)
 {
     const guint32 defaults = table + IBH_TABLE_DEFAULTS;
@@ -171,7 +175,7 @@ gboolean ibh_rails_assign_tables(IbhRails *rails, GError **error)
     if (!give_explicit(rails, error))
         return FALSE;
     give_by_evidence(rails, FALSE);
-    /* Take 940 + the rank, or, if that number is taken, the lowest free one above all ranks. */
+    /* Take 940 + the rank, or, if that number is taken, the lowest free number above those of all ranks. */
     IBH_EACH_POINTER (IbhNic, nic, rails->nics) {
         guint32 table = IBH_TABLE_BASE + nic->rank, next = IBH_TABLE_BASE + rails->candidates + 1;
 

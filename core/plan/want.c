@@ -12,10 +12,10 @@
 
 /* ---- on-link routes of T ---- */
 
-/* Copies gateway and metrics of main's route to this subnet through this NIC: isolated ports reach their own subnet via
- * a gateway. Returns FALSE if packets that leave through this NIC would not arrive, or if our route cannot express
- * main's: then T must not have the subnet. */
-static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, IbhRoute *route)
+/* Copies gateway and metrics from main's route to this subnet through this NIC. (Ports that a switch isolates reach
+ * even their own subnet via a gateway.) Returns FALSE if packets that leave through this NIC would not arrive, or if
+ * our route cannot express main's: then T must not have the subnet. */
+static gboolean copy_from_main(const IbhRails *rails, const IbhNic *nic, const IbhAddress *address, IbhRoute *route)
 {
     const IbhSnapshot *snapshot = rails->snapshot;
     const IbhRoute *own = ibh_routes_find_best(snapshot->main_by_nic, nic->link->ifindex, &address->subnet);
@@ -23,6 +23,7 @@ static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAdd
 
     if (!(nic->link->flags & IFF_UP)) /* then main has no route through the NIC */
         return TRUE;
+    /* Main's best route to the subnet leads through another NIC, via a gateway. */
     if (!own && others && (others->hops ? others->hops->gateway : others->gateway).family != AF_UNSPEC)
         return FALSE;
     if (!own) /* the prefix of a dynamic or noprefixroute IPv6 address is on link only if a route of main says so */
@@ -34,8 +35,8 @@ static gboolean take_over(const IbhRails *rails, const IbhNic *nic, const IbhAdd
     return TRUE;
 }
 
-/* Adds routes to the subnets of the NIC's addresses, until T has `most` routes. With `advertised`, adds only those of
- * advertised addresses; without, only those of other addresses. IPv4 routes name the kernel's preferred source, the
+/* Adds routes to the subnets of the NIC's addresses, until T has `most` routes. With `advertised`, adds only subnets of
+ * advertised addresses; without, only subnets of other addresses. IPv4 routes name the kernel's preferred source, the
  * first primary address; for IPv6 the kernel picks a source that is not deprecated. */
 static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gboolean advertised, guint most,
                         GArray *routes)
@@ -55,13 +56,13 @@ static void add_subnets(const IbhRails *rails, const IbhNic *nic, int family, gb
             continue;
         if (family == AF_INET)
             route.src = address->local;
-        if (take_over(rails, nic, address, &route))
+        if (copy_from_main(rails, nic, address, &route))
             ibh_routes_add_via(&route, routes);
     }
 }
 
-/* TRUE if main's route lies inside a subnet of the NIC, or contains an address of the NIC that has no subnet. FALSE for
- * routes to the subnets themselves, which take_over() handles. */
+/* TRUE if main's route lies inside a subnet of the NIC, or contains one of the NIC's addresses that have no subnet.
+ * FALSE for routes to the subnets themselves, which add_subnets() decides about. */
 static gboolean is_near_address(const IbhNic *nic, const IbhRoute *route)
 {
     gboolean is_near = FALSE;
@@ -77,9 +78,10 @@ static gboolean is_near_address(const IbhNic *nic, const IbhRoute *route)
     return is_near;
 }
 
-/* Adds main's on-link routes through this NIC that are near its addresses: a router's /64 beside a DHCPv6 lease of
- * /128, a /32 to a DNS server, a prefix that a router announces inside the rails' subnet. With `learned`, adds only
- * routes that DHCP or a router made, but no router's prefix that is shorter than /64; without, only other routes. */
+/* Adds main's on-link routes that are near the NIC's addresses, until T has `most` routes: a router's /64 beside a
+ * DHCPv6 lease of /128, a /32 to a DNS server, a prefix that a router announces inside the rails' subnet. With
+ * `learned`, adds only routes that DHCP or a router made, but no router's prefix that is shorter than /64; without,
+ * only other routes. */
 static void add_main_on_link(const IbhRails *rails, const IbhNic *nic, int family, gboolean learned, guint most,
                              GArray *routes)
 {
@@ -167,7 +169,8 @@ static void add_address_rules(const IbhNic *nic, const IbhAddress *address, gboo
 {
     const IbhIp *from = &address->local;
 
-    /* Each level has two priorities, first that of the rules that look main up. Level 0 has the last two. */
+    /* Each level has two priorities: one for the rules that look main up, and the next for those that look T up. Level
+     * 0 has the last two. */
     for (guint before = 2 * LEVELS_MAX; before-- > 0;) {
         const guint level = before / 2;
         const gboolean asks_main = before % 2 != 0;
@@ -199,9 +202,9 @@ static void add_address_rules(const IbhNic *nic, const IbhAddress *address, gboo
 static void want_family(const IbhRails *rails, IbhNic *nic, int family)
 {
     const gboolean is_up = (nic->link->flags & IFF_UP) != 0; /* the kernel refuses routes through a link that is down */
-    g_autoptr(GArray) table = IBH_NEW_ARRAY(IbhRoute);
-    IbhRoute by_default;
-    gboolean can_default, has_programmed = FALSE;
+    g_autoptr(GArray) table = IBH_NEW_ARRAY(IbhRoute);       /* the routes that T could have */
+    IbhRoute default_route;
+    gboolean has_default, has_programmed = FALSE;
     guint learned, learned_end;
 
     add_subnets(rails, nic, family, FALSE, G_MAXUINT, table);
@@ -211,7 +214,7 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
     add_main_on_link(rails, nic, family, TRUE, learned + LEARNED_MAX, table);
     learned_end = table->len;
     ibh_want_remote(rails, nic, family, table);
-    can_default = ibh_want_default(rails, nic, family, &by_default);
+    has_default = ibh_want_default(rails, nic, family, &default_route);
     IBH_EACH_POINTER (IbhAddress, address, nic->served) {
         if (address->local.family != family)
             continue;
@@ -223,7 +226,7 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
         /* If two rails have the address, the rail of lower rank gets the rules. */
         if (ibh_rails_owner(rails, &address->local) != nic || !ibh_nic_has_first(nic, address))
             continue;
-        add_address_rules(nic, address, can_default && !ibh_others_lead_out(rails, address), nic->rules);
+        add_address_rules(nic, address, has_default && !ibh_others_lead_out(rails, address), nic->rules);
     }
     /* T gets each prefix that a pair of ours leads to, or that lies inside such a prefix. A foreign rule may lead to T
      * as well, and then the route to the outer prefix must not take the packets of the inner one. */
@@ -235,8 +238,8 @@ static void want_family(const IbhRails *rails, IbhNic *nic, int family)
         if (is_up && is_led_to)
             g_array_append_vals(nic->routes, route, 1);
     }
-    if (is_up && can_default && has_programmed)
-        ibh_routes_add_via(&by_default, nic->routes);
+    if (is_up && has_default && has_programmed)
+        ibh_routes_add_via(&default_route, nic->routes);
 }
 
 void ibh_want(const IbhRails *rails, IbhNic *nic)

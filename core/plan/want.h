@@ -28,7 +28,7 @@ void ibh_want_spread(const IbhRails *rails, GArray *routes, GArray *rules);
 
 /* ---- gateways.c: routes via gateways ---- */
 
-/* Adds the routes of remote= to T's on-link routes (IbhRoute). */
+/* Adds the routes of remote= to `routes` (IbhRoute), which has T's on-link routes. */
 void ibh_want_remote(const IbhRails *rails, const IbhNic *nic, int family, GArray *routes);
 /* Finds the default route of D. Returns FALSE if D stays empty, so main decides. */
 gboolean ibh_want_default(const IbhRails *rails, const IbhNic *nic, int family, IbhRoute *ret_route);

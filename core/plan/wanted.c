@@ -34,8 +34,8 @@ void ibh_wanted_free(IbhWanted *wanted)
     g_free(wanted);
 }
 
-/* Selects `holder`, which has a rule or route in this table, if the table belongs to a selected rail. Never selects a
- * kept NIC. Returns TRUE if `holder` was not selected before and is now. */
+/* Selects `holder`, which has a route in this table or a rule to it, if the table belongs to a selected rail. Never
+ * selects a kept NIC. Returns TRUE if `holder` was not selected before and is now. */
 static gboolean select_holder(const IbhWanted *wanted, const IbhNic *holder, guint32 table)
 {
     const IbhNic *nic = ibh_rails_nic_by_table(wanted->rails, table);
@@ -55,8 +55,9 @@ IbhWanted *ibh_wanted_new(const IbhRails *rails)
 
     wanted->orphans = !rails->only;
     wanted->waits = TRUE;
-    /* A route of main=spread serves all rails of a subnet, so a run for some of them leaves it alone. But --undo takes
-     * the undone rails out of the route, if the configuration says which rails remain. */
+    /* A route of main=spread serves all rails of a subnet, so a run for some rails leaves the route alone, and so does
+     * any run while a NIC is kept. But --undo takes the undone rails out of the route, unless the configuration could
+     * not be used: then we do not know which rails remain. */
     wanted->spread = !rails->only || (rails->undo && !rails->blind);
     IBH_EACH (IbhWantedNic, one, wanted->nics) {
         one->selected = !one->nic->kept && ibh_nic_is_selected(one->nic, rails->only);

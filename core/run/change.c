@@ -37,7 +37,8 @@ static gboolean execute_op(gpointer data, const IbhOp *op, GError **error)
 
     switch (op->type) {
     case IBH_OP_SYSCTL_SET:
-        /* Packets that peers sent before the announcement are still on their way, and a strict rp_filter drops them. */
+        /* Packets that peers sent before the announcement are still on their way, and a strict rp_filter would drop
+         * them: wait. */
         if (run->announced && op->key == IBH_SYSCTL_RP_FILTER &&
             ibh_sysctl_effective(run->snapshot, op->key, op->to) == 1) {
             g_usleep(PEERS_SWITCH_WITHIN);
@@ -95,9 +96,9 @@ static void drop_lost_values(IbhRun *run, IbhState *state)
 }
 
 /* Updates the holds after a command. --apply lifts them. --undo by name holds the NICs that are here, even without
- * address or carrier; for a NIC that is gone, it only forgets the known rail. --undo of all holds the candidates
- * without manage=no, the known rails, which may be away while a driver restarts, and every NIC with an operation:
- * without RDMA modules, a NIC with our rules is not a candidate. */
+ * address or carrier; for a NIC that is gone, update_known() only forgets the known rail. --undo of all holds the
+ * candidates without manage=no, the known rails, which may be away while a driver restarts, and every NIC with an
+ * operation: without RDMA modules, a NIC with our rules is not a candidate. */
 static void update_holds(const IbhRun *run, const GPtrArray *plan, IbhState *state)
 {
     if (!run->only && !run->undo)

@@ -10,8 +10,8 @@
 #define REPORTED_FILE IBH_RUN_DIR "/confined" /* in /run: one report for each boot */
 
 typedef struct {
-    const char *what;
-    int flags; /* for open(); 0 for a socket */
+    const char *what; /* a path; in words for a socket */
+    int flags;        /* for open(); 0 for a socket */
 } Needed;
 
 static const Needed NEEDED[] = {{"/sys/class/net", O_RDONLY | O_DIRECTORY},
@@ -19,7 +19,7 @@ static const Needed NEEDED[] = {{"/sys/class/net", O_RDONLY | O_DIRECTORY},
                                 {"/proc/sys/net/ipv4/conf/all/arp_ignore", O_RDWR},
                                 {"a netlink socket", 0}};
 
-/* Returns what the process may not open, or NULL. Missing files don't count. */
+/* Returns the first thing that the process may not open; NULL if there is none. Missing files don't count. */
 static const char *find_forbidden(void)
 {
     IBH_EACH_ROW (const Needed, one, NEEDED) {

@@ -4,11 +4,11 @@
  */
 #include "run/run.h"
 
-#define LOCK_SECONDS 8 /* the caller waits for us */
+#define LOCK_SECONDS 8 /* less than a hook's time limit (hook.c), because the hook's caller waits */
 
-/* Returns FALSE if something failed. `out` gets the lines for the journal. `ret_changed` is TRUE if the run got as far
- * as the change. `ret_may_be_confined` is TRUE if the run warned or has no candidate: a security module may be why. */
-static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings, gboolean *ret_changed,
+/* Returns FALSE if something failed. `out` gets the lines for the journal. `ret_tried` is TRUE if the run got as far as
+ * the change. `ret_may_be_confined` is TRUE if the run warned or found no candidate: a security module may be why. */
+static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings, gboolean *ret_tried,
                          gboolean *ret_may_be_confined)
 {
     g_autoptr(GPtrArray) plan = NULL;
@@ -51,7 +51,7 @@ static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings,
     if (event->after)
         event->after(event->data, &run, outcome);
     ibh_run_close(&run);
-    *ret_changed = outcome != NULL;
+    *ret_tried = outcome != NULL;
     return outcome && !outcome->errors->len;
 }
 
@@ -60,11 +60,11 @@ static gboolean run_once(const IbhEvent *event, GString *out, GString *warnings,
 gboolean ibh_event_run(const IbhEvent *event, GString *complained)
 {
     g_autoptr(GString) out = g_string_new(NULL), warnings = g_string_new(NULL);
-    gboolean changed, may_be_confined, ok = run_once(event, out, warnings, &changed, &may_be_confined);
+    gboolean tried, may_be_confined, ok = run_once(event, out, warnings, &tried, &may_be_confined);
 
-    if (!ok && changed) {
+    if (!ok && tried) {
         g_string_truncate(warnings, 0);
-        ok = run_once(event, out, warnings, &changed, &may_be_confined);
+        ok = run_once(event, out, warnings, &tried, &may_be_confined);
     }
     if (may_be_confined)
         ibh_confined_explain(warnings);

@@ -9,11 +9,12 @@
 #include <unistd.h>
 
 #define SECONDS 10          /* the time limit of a hook */
-#define LATE G_USEC_PER_SEC /* after an early call, a hook sees changes for this long; only --watch sees later ones */
+#define STAY G_USEC_PER_SEC /* how long a hook stays after an early call; only --watch sees what changes later */
 #define PAUSE (20 * 1000)   /* microseconds after an address changes: more addresses, and routes, follow */
 
 /* ---- an early call ---- */
 
+/* If the run failed before it found the rails, there may be candidates. */
 static void note_candidates(gpointer data, IbhRun *run, const IbhOutcome *outcome G_GNUC_UNUSED)
 {
     gboolean *may_have_rails = data;
@@ -27,7 +28,7 @@ static void run_for_a_second(const IbhEvent *first, GString *complained)
 {
     const struct sockaddr_nl groups = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
     IbhEvent event = *first;
-    const gint64 end = g_get_monotonic_time() + LATE;
+    const gint64 end = g_get_monotonic_time() + STAY;
     struct pollfd addresses = {.fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE),
                                .events = POLLIN};
     gboolean may_have_rails = TRUE, again;

@@ -17,31 +17,31 @@
 typedef struct IbhRun {
     /* The request. */
     const char *config_path; /* NULL for the system's */
-    const char *sysfs;
+    const char *sysfs;       /* /sys or a copy */
     const char *const *only; /* interfaces; NULL for all */
     gboolean is_event;       /* the run is for an event: keep holds, and let the time limit interrupt a change */
-    gboolean writes;
-    gboolean undo; /* the run is --undo, or, if it has a plan(), the way back of --confirm */
+    gboolean writes;         /* the run changes the kernel or our files, so it takes the lock */
+    gboolean undo;           /* the run is --undo, or, if it has a plan(), the way back of --confirm */
     /* Makes the plan; NULL for the plan of --apply or --undo. */
     GPtrArray *(*plan)(const struct IbhRun *run);
     /* Updates the state; NULL to remember rails and holds. */
     void (*remember)(const struct IbhRun *run, IbhState *state);
     gconstpointer data;      /* for these functions */
     gboolean respects_holds; /* leave held and kept NICs alone */
-    GString *warnings;
+    GString *warnings;       /* lines that ibh_run_warn() adds; owned by the caller */
 
     /* The results so far. */
     IbhConfig *config;
     gboolean bad_config; /* --undo: the files are bad or give two NICs the same table, and `config` is the default */
     IbhNetlink *netlink;
-    IbhStore *store;     /* NULL if it could not be opened: then old sysctl values and holds are lost */
+    IbhStore *store;     /* NULL if it could not be opened: then old sysctl values and holds are not remembered */
     gboolean is_unsaved; /* the state could not be saved */
     gboolean has_holds;  /* the saved state has holds */
     IbhState *state;     /* as read; the snapshot has a copy that matches its links */
     IbhSnapshot *snapshot;
     IbhRails *rails;
     GArray *spared;     /* int: NICs that an event left alone; NULL before ibh_plan_restrain(), and for commands */
-    gboolean announced; /* a moment ago, an announcement was sent: peers may still send to another NIC */
+    gboolean announced; /* an announcement was sent, and no pause followed: peers may still send to another NIC */
     int packet_socket;  /* for announcements; -1 if not open */
 } IbhRun;
 
@@ -50,14 +50,15 @@ void ibh_run_warn(IbhRun *run, const char *message);
 /* Drops capabilities, opens netlink, takes the lock if the run writes, reads the saved state. */
 gboolean ibh_run_open(IbhRun *run, int lock_seconds, GError **error);
 void ibh_run_close(IbhRun *run);
+/* Reads the configuration. If it is bad and the run is --undo, warns and goes on with the default one. */
 gboolean ibh_run_configure(IbhRun *run, GError **error);
-
+/* Warns of the problem, and replaces the configuration with the default one. */
 void ibh_run_forget_config(IbhRun *run, const GError *problem);
 
-gboolean ibh_run_look(IbhRun *run, GError **error);
+gboolean ibh_run_look(IbhRun *run, GError **error); /* takes a new snapshot */
 /* Finds the rails, and plans. */
 GPtrArray *ibh_run_decide(IbhRun *run, GError **error);
-/* Runs the plan. Saves old sysctl values before the first change, so that a crash loses none. */
+/* Runs the plan, and saves the state. Saves old sysctl values before the first change, so that a crash loses none. */
 IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan);
 
 /* ---- the run for an event: like --apply, but with holds and restraint ---- */
@@ -65,7 +66,7 @@ IbhOutcome *ibh_run_change(IbhRun *run, const GPtrArray *plan);
 typedef struct {
     const char *cause;  /* for the journal */
     const char *config; /* NULL for the system's */
-    const char *sysfs;
+    const char *sysfs;  /* /sys or a copy */
     IbhRestraint restraint;
     /* Each may be NULL. configure() may replace run->config, which is NULL if the files are bad. after() is called at
      * the end; its `outcome` is NULL if nothing was tried. */
@@ -74,8 +75,9 @@ typedef struct {
     gpointer data;
 } IbhEvent;
 
-/* Writes a line to the journal for each changed interface and each problem. Problems are left out if they equal those
- * of the last run, in `complained`: a lasting problem is reported once. Returns FALSE if something failed. */
+/* Runs for an event. Writes a line to the journal for each changed interface and each problem. Problems are left out if
+ * they equal those of the last event, in `complained`: a lasting problem is reported once. Returns FALSE if something
+ * failed. */
 gboolean ibh_event_run(const IbhEvent *event, GString *complained);
 
 /* ---- a hook: one or more runs over all interfaces, in a process that never harms its caller ---- */
@@ -97,6 +99,6 @@ void ibh_process_start(void);
 
 /* ---- a hook that SELinux or a container forbids to act ---- */
 
-/* Tests the accesses that every run needs. If an access is forbidden to root, replaces the warnings with a line that
- * says so, or with none if that line was reported since the last boot. */
+/* Tests the accesses that every run needs. If root is refused one of them, replaces the warnings with a line that says
+ * so, or with nothing if such a line was reported since the last boot. */
 void ibh_confined_explain(GString *warnings);
