@@ -64,7 +64,7 @@ static gboolean G_GNUC_PRINTF(2, 3) reject_line(Reader *reader, const char *form
     return FALSE;
 }
 
-/* ---- keys and values: a reader of values returns the reason why it rejects the text, or NULL ------------------ */
+/* ---- keys and values: each read_*() here returns the reason why it rejects the text, or NULL ------------------- */
 
 #define NOT_ALLOWED "not allowed"
 #define LEADING_ZERO "a leading zero, with which ip takes a number for octal; write it without"
@@ -81,7 +81,7 @@ typedef struct {
     const char *allowed;
 } KeyForm;
 
-/* ip(8) reads such a number as octal, but as decimal in rt_tables. */
+/* ip(8) reads such a number as octal, but in rt_tables as decimal: an administrator may mean either. */
 static gboolean has_leading_zero(const char *text)
 {
     return text[0] == '0' && text[1] && !text[strspn(text, "0123456789")];
@@ -238,6 +238,7 @@ static gboolean read_setting(Reader *reader)
     }
     if (KEYS[key].defaults_only && !in_defaults)
         return reject_line(reader, "the same for all interfaces; %s is allowed in [defaults] only", name);
+    /* If the value is rejected, ibh_config_add() removes the setting again. */
     setting = add_setting(reader->config, key, reader->pattern);
     setting->rank = reader->rank;
     setting->line = reader->line;

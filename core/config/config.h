@@ -2,8 +2,8 @@
 /*
  * The configuration: the keys that an administrator can set, and the settings of one interface.
  *
- * Pure: host/files.c opens the files. Errors name file:line, quote the line if all users may read the
- * file, and list the allowed values.
+ * Pure: host/files.c opens the files. Errors name file:line, quote the line if all users may read the file, and list
+ * the allowed values.
  */
 #pragma once
 
@@ -13,6 +13,7 @@ typedef enum { IBH_MANAGE_AUTO, IBH_MANAGE_YES, IBH_MANAGE_NO } IbhManage;
 typedef enum { IBH_ARP_AUTO, IBH_ARP_STRICT, IBH_ARP_KEEP } IbhArp;
 
 typedef enum { IBH_MAIN_KEEP, IBH_MAIN_SPREAD } IbhMain;
+/* With a value after IBH_GATEWAY_AUTO, the administrator names the gateway. */
 typedef enum {
     IBH_GATEWAY_NONE,
     IBH_GATEWAY_AUTO, /* the gateway of main's default route through the NIC, if there is exactly one */
@@ -22,19 +23,19 @@ typedef enum {
     IBH_GATEWAY_LAST
 } IbhGateway;
 
-#define IBH_TABLE_BASE 940u       /* automatic tables: this number plus the rank */
-#define IBH_PRIORITY_BASE 1941u   /* the "lookup T" of the last pair of rules; its "lookup main" has 1940 */
+#define IBH_TABLE_BASE 940u       /* automatic tables: this number plus the NIC's rank (IbhNic.rank) */
+#define IBH_PRIORITY_BASE 1941u   /* of the "lookup T" of the last pair of rules; its "lookup main" has 1940 */
 #define IBH_PRIORITY_SPAN 16u     /* pairs of rules have the 16 priorities that end with IBH_PRIORITY_BASE */
-#define IBH_PRIORITY_SPREAD 4941u /* the "lookup 940" of main=spread; its "lookup main" has 4940 */
+#define IBH_PRIORITY_SPREAD 4941u /* of the "lookup 940" of main=spread; its "lookup main" has 4940 */
 #define IBH_TABLE_AUTO 0u
 
-/* An element of remote=: the rail reaches the prefix via the gateway, and our rule comes before the main table. */
+/* An element of remote=: packets from the rail to the prefix go via the gateway, unless main has a longer prefix. */
 typedef struct {
     IbhPrefix prefix;
     IbhIp via; /* AF_UNSPEC for the gateway= of the rail */
 } IbhRemote;
 
-/* The settings of one interface. `main` and `rails` are the same for all. The config owns the pointers. */
+/* The settings of one interface; `main` and `rails` are the same for all. The pointers lead into the IbhConfig. */
 typedef struct {
     IbhMain main;
     guint rails; /* how many RDMA ports should have a rail; 0 if not configured */
@@ -59,7 +60,8 @@ typedef enum {
     IBH_N_KEYS
 } IbhKey;
 
-/* The rank of a section; the highest wins: [defaults], then a glob (more literal characters win), then a name. */
+/* The ranks of sections, from low to high: [defaults]; globs, higher with more literal characters; names. The section
+ * with the highest rank wins. */
 #define IBH_RANK_DEFAULTS 0u
 #define IBH_RANK_GLOB 1u
 #define IBH_RANK_EXACT G_MAXUINT
@@ -67,9 +69,9 @@ typedef enum {
 /* One key=value of one section of one file, or the default of a key. */
 typedef struct {
     IbhKey key;
-    gint64 value;
-    IbhIp ip;      /* gateway=ADDRESS */
-    GArray *list;  /* IbhRemote, for IBH_KEY_REMOTE */
+    gint64 value; /* an enumerator such as IBH_ARP_KEEP, a table's number, or the number of rails; unused for remote= */
+    IbhIp ip;     /* gateway=ADDRESS */
+    GArray *list; /* IbhRemote, for IBH_KEY_REMOTE */
     char *pattern; /* the section; "" for [defaults] */
     guint rank;
     guint line;
@@ -99,6 +101,7 @@ gboolean ibh_config_add(IbhConfig *config, const char *file, const char *text, g
                         gboolean is_public, GError **error);
 
 IbhSettings ibh_config_settings(const IbhConfig *config, const char *iface);
+/* TRUE if the section of the setting is for this interface. */
 gboolean ibh_setting_matches(const IbhSetting *setting, const char *iface);
 
 #define IBH_CONFIG_ERROR (g_quark_from_static_string("ibh-config-error"))

@@ -40,7 +40,7 @@ IbhTrigger ibh_trigger_networkd(char **envp)
                        g_environ_getenv(envp, "OperationalState"), "off");
 }
 
-/* The three ifupdowns have different values of PHASE, but the same values of MODE. */
+/* ifupdown, ifupdown-ng and ifupdown2 set different values of PHASE, but the same values of MODE. */
 IbhTrigger ibh_trigger_ifupdown(char **envp)
 {
     return new_trigger("ifupdown", g_environ_getenv(envp, "IFACE"), g_environ_getenv(envp, "MODE"), "stop");

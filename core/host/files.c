@@ -76,7 +76,7 @@ static gboolean search_tables(const char *path, const char *name, guint32 *ret_t
     return TRUE;
 }
 
-/* Runs only if the configuration names a table, which is rare. */
+/* Runs only if the configuration names a table, which is rare, so it need not be fast. */
 gboolean ibh_table_look_up(const char *name, guint32 *ret_table, GError **error)
 {
     IBH_EACH_ROW (const char *const, dir, TABLE_DIRS) {
@@ -107,13 +107,13 @@ static gboolean add_file(IbhConfig *config, const char *path, GError **error)
     return text && ibh_config_add(config, shown, text->str, text->len, ibh_table_look_up, is_public, error);
 }
 
-/* Each file of the list must be readable; even ENOENT is an error, because the file may be a dangling link. `named`
- * means that the caller of the command chose the directory: if not all users may list the directory, show no names in
- * it. */
-static gboolean add_files(IbhConfig *config, const char *directory, const char *only, gboolean named, GError **error)
+/* Each file of the list must be readable; even ENOENT is an error, because the file may be a dangling link. `is_named`
+ * means that the caller of the command named the directory: then, if not all users may list the directory, an error
+ * must not show the names of its files. */
+static gboolean add_files(IbhConfig *config, const char *directory, const char *only, gboolean is_named, GError **error)
 {
-    gboolean shows = TRUE;
-    g_autoptr(GPtrArray) paths = list_trusted(directory, only, named && !only ? &shows : NULL, error);
+    gboolean shows_names = TRUE;
+    g_autoptr(GPtrArray) paths = list_trusted(directory, only, is_named && !only ? &shows_names : NULL, error);
     g_autoptr(GError) local = NULL;
 
     if (!paths)
@@ -121,7 +121,7 @@ static gboolean add_files(IbhConfig *config, const char *directory, const char *
     IBH_EACH_POINTER (const char, path, paths) {
         if (add_file(config, path, &local))
             continue;
-        if (shows)
+        if (shows_names)
             g_propagate_error(error, g_steal_pointer(&local));
         else
             g_set_error(error, IBH_CONFIG_ERROR, 0,

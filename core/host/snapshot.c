@@ -26,7 +26,7 @@ static gboolean is_any_ip(gconstpointer of G_GNUC_UNUSED, const IbhRoute *route)
 
 static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSnapshot *snapshot, GError **error)
 {
-    const IbhRouteFilter kernels = {.protocol = RTPROT_KERNEL, .type = RTN_UNICAST};
+    const IbhRouteFilter protocol_kernel = {.protocol = RTPROT_KERNEL, .type = RTN_UNICAST};
     const IbhRouteFilter local = {.family = AF_INET, .table = IBH_TABLE_LOCAL, .type = RTN_LOCAL, .keep = is_any_ip};
     IbhRouteFilter main = {.table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = leads_to_subnet};
     IbhRouteFilter foreign = {.keep = is_new};
@@ -36,7 +36,7 @@ static gboolean read_routes(IbhNetlink *netlink, const IbhConfig *config, IbhSna
     ibh_scope_init(&scope, snapshot, config);
     /* A kernel with strict dumps filters by protocol before it sends. Our routes and all connected routes have protocol
      * kernel, so we ask for this protocol alone: then the kernel does not send a full BGP table. */
-    if (!ibh_netlink_read_routes(netlink, &kernels, snapshot->routes, error))
+    if (!ibh_netlink_read_routes(netlink, &protocol_kernel, snapshot->routes, error))
         return FALSE;
     /* To read main, the kernel may walk through its routes once for each NIC: skip IPv6 if no candidate has a global
      * IPv6 address. */

@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 struct IbhStore {
-    int lock;
-    char *path;      /* the path of each file without its ending */
-    char *state;     /* the text of the state as we loaded or wrote it last */
-    GString *rails;  /* the text of the rails file; NULL if the state has these rails already, or if read_rails()
-                        returned NULL */
-    GArray *known;   /* IbhKnownRail: the rails in the rails file; NULL if unknown */
-    gboolean is_new; /* the rails file lacks what the state has: ibh_store_close() writes the file */
+    int lock;              /* the descriptor of the lock file; -1 if it is not open */
+    char *path;            /* the path of each file without its ending */
+    char *state;           /* the text of the state as we loaded or wrote it last */
+    GString *rails;        /* the text of the rails file; NULL if the state has these rails already, or if read_rails()
+                              returned NULL */
+    GArray *known;         /* IbhKnownRail: the rails in the rails file; NULL if unknown */
+    gboolean writes_rails; /* the rails file lacks what the state has: ibh_store_close() writes the file */
 };
 
 /* Before Linux 5.14, a process cannot read the cookie of its namespace. Then use the inode: the kernel does not reuse
@@ -58,8 +58,8 @@ char *ibh_store_file(const IbhStore *store, const char *end)
 
 #define RAILS_FILE IBH_LIB_DIR "/rails"
 
-/* A command in another network namespace sees the files of process 1's namespace: a rail there must not become a known
- * rail here. A container with a process 1 of its own is at home. */
+/* A command in another network namespace (ip netns exec) has the same /var/lib as the host, but its rails must not
+ * become known rails of the host. A container with a process 1 of its own is at home. */
 gboolean ibh_store_is_home(void)
 {
     const guint64 number = ibh_netns_number("1");
@@ -159,6 +159,7 @@ IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error)
         return NULL;
     path = ibh_store_file(store, ".state");
     state = ibh_file_read(path, NULL, NULL);
+    /* Read the rails file now, before the caller takes the lock: a disk that hangs must not delay other hooks. */
     if (!state || !strstr(state->str, "\n" IBH_STATE_RECALLED "\n"))
         store->rails = read_rails();
     return g_steal_pointer(&store);
@@ -170,7 +171,7 @@ void ibh_store_close(IbhStore *store)
         return;
     if (store->lock >= 0)
         close(store->lock);
-    if (store->is_new)
+    if (store->writes_rails)
         write_rails(store);
     g_free(store->path);
     g_free(store->state);
@@ -264,7 +265,7 @@ gboolean ibh_store_lock(IbhStore *store, int seconds, GError **error)
             return FALSE;
         }
     } while (fstat(store->lock, &info) == 0 && info.st_nlink == 0);
-    if (is_new)
+    if (is_new) /* the first run in this namespace, which may have the number of one that has gone */
         take_number(store);
     return TRUE;
 }
@@ -299,6 +300,7 @@ IbhState *ibh_store_load(IbhStore *store, GError **error)
         state->known = g_array_ref(earlier->known);
         state->recalled = TRUE;
     }
+    /* If there is no file, the state that we start with need not be saved as long as nothing changes it. */
     store->state = text ? g_strdup(before) : ibh_state_format(state);
     return state;
 }
@@ -311,7 +313,7 @@ gboolean ibh_store_save(IbhStore *store, const IbhState *state, GError **error)
         return TRUE;
     if (!ibh_file_write(path, text, state->is_private ? IBH_FOR_ROOT : IBH_FOR_ALL, error))
         return FALSE;
-    store->is_new |= store->known && ibh_known_differ(store->known, state->known);
+    store->writes_rails |= store->known && ibh_known_differ(store->known, state->known);
     g_free(store->state);
     store->state = g_steal_pointer(&text);
     return TRUE;

@@ -16,7 +16,7 @@ typedef struct IbhStore IbhStore;
 /* `cookie` identifies the namespace; 0 if the kernel has no cookies. With `create`, makes the directory, and fails if
  * other users could write there. Without `create`, a missing directory is an empty store. */
 IbhStore *ibh_store_open(guint64 cookie, gboolean create, GError **error);
-void ibh_store_close(IbhStore *store); /* releases the lock, then writes the known rails if they differ */
+void ibh_store_close(IbhStore *store); /* releases the lock, then writes the rails file if rails are new or gone */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhStore, ibh_store_close)
 
 /* Takes the lock; waits at most `seconds`. */

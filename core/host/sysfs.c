@@ -74,7 +74,7 @@ static gboolean has_mac(const IbhIp *gid, const IbhLink *link)
            (memcmp(gid->bytes + 8, eui64, 8) == 0 || memcmp(gid->bytes, mac, 6) == 0);
 }
 
-/* Looks behind the first GID, because after a failover of a bond, the port's default GID has another index. */
+/* Looks at the GIDs after the first, because after a failover of a bond, the port's default GID has another index. */
 static gboolean later_gid_has_mac(const Port *port, const IbhLink *link)
 {
     for (int i = 1; i < N_NDEVS; i++) {
@@ -89,6 +89,7 @@ static gboolean later_gid_has_mac(const Port *port, const IbhLink *link)
     return FALSE;
 }
 
+/* TRUE if a netdev of the device is a port of this bond. */
 static gboolean is_above_device(const Port *port, const GArray *links, const IbhLink *master)
 {
     IBH_EACH (const IbhLink, link, links) {
@@ -183,13 +184,13 @@ gboolean ibh_sysfs_find_rdma(IbhTree *tree, GArray *links, GError **error)
 gboolean ibh_sysfs_find_slot(IbhTree *tree, const char *port, char slot[IBH_SLOT_LEN])
 {
     const int length = (int)strcspn(port, "/"); /* of "mlx5_1" in "mlx5_1/1" */
-    g_autofree char *bus = ibh_tree_real(tree, DEVICE "/device", length, port), *address = NULL;
+    g_autofree char *path = ibh_tree_real(tree, DEVICE "/device", length, port), *address = NULL;
 
-    if (!bus || g_str_has_prefix(bus, "devices/virtual/") || ibh_tree_has(tree, DEVICE "/parent", length, port))
+    if (!path || g_str_has_prefix(path, "devices/virtual/") || ibh_tree_has(tree, DEVICE "/parent", length, port))
         return FALSE;
-    address = g_path_get_basename(bus);
+    address = g_path_get_basename(path);
     g_strlcpy(slot, port, IBH_SLOT_LEN);
-    if (strchr(address, ':'))
+    if (strchr(address, ':')) /* on PCI */
         g_snprintf(slot, IBH_SLOT_LEN, "%s%s", address, port + length);
     return TRUE;
 }

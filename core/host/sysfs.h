@@ -16,7 +16,8 @@ gboolean ibh_sysfs_read_gid(IbhTree *tree, const char *port, int index, IbhIp *r
 gboolean ibh_sysfs_parse_gid(const char *text, IbhIp *ret_gid);
 gboolean ibh_sysfs_gid_is_empty(const IbhIp *gid);
 #define IBH_NDEV_LEN 64
-void ibh_sysfs_read_ndev(IbhTree *tree, const char *port, int index, char name[IBH_NDEV_LEN]); /* "" if there is none */
+/* Reads the netdev of an entry of the GID table; "" if there is none. */
+void ibh_sysfs_read_ndev(IbhTree *tree, const char *port, int index, char name[IBH_NDEV_LEN]);
 
 /* Sets the slot of a port: PCI address and port number ("0000:81:00.0/1"), or the name of the RDMA port ("mlx5_1/1") if
  * the device is not on PCI. Returns FALSE if the device is software (rxe, siw), which has no slot, or has gone. */

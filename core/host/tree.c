@@ -63,7 +63,8 @@ static int reopen(int looked)
     return open(name, READING);
 }
 
-/* Returns the present path without links, with " (deleted)" behind it if the file was deleted; NULL without /proc. */
+/* Returns the file's present path with all links resolved, and " (deleted)" behind it if the file was deleted; NULL
+ * without /proc. */
 static char *descriptor_path(int fd)
 {
     g_autofree char *name = g_strdup_printf("/proc/self/fd/%d", fd);
@@ -127,8 +128,8 @@ gboolean ibh_file_check_trusted(const struct stat *status, const char *path, GEr
     return TRUE;
 }
 
-/* Walk up through "..": a user who may rename a directory of the path could put another directory in its place. The
- * path only says how many directories there are. */
+/* Walk up from the file through "..", not down along the path: a user who may rename a directory of the path could put
+ * another directory in its place. The path only says how many directories there are. */
 gboolean ibh_file_is_public(int fd)
 {
     g_autofree char *path = descriptor_path(fd);

@@ -38,7 +38,7 @@ gboolean ibh_file_cannot(const char *doing, const char *path, GError **error);
 /* A directory of a copy, below which we find its files. */
 typedef struct {
     int fd;           /* opened with O_PATH; -errno if that failed */
-    char *path;       /* without links, "" for "/"; NULL if unknown */
+    char *path;       /* with all links resolved, "" for "/"; NULL if unknown */
     gboolean trusted; /* only root could write there, or we are not root: files need not be public */
 } IbhTreeRoot;
 
@@ -46,9 +46,9 @@ typedef struct {
  * "run/" and so on are beside that directory. A link that leads out of the copy counts as absent, as does a file that
  * not all users may read, unless `trusted`. */
 typedef struct {
-    char *sys;         /* the directory from --sysfs */
-    gboolean complete; /* TRUE for /sys itself: a device whose file is missing does not exist (a copy may lack files),
-                          and only the kernel and root make links */
+    char *sys;            /* the directory from --sysfs */
+    gboolean complete;    /* TRUE for /sys itself, the live tree: a device whose file is missing does not exist (a copy
+                             may lack files), and only the kernel and root make links */
     IbhTreeRoot roots[2]; /* of a copy: the parent of sys, then sys */
     int problem;          /* the errno of a file that may exist but could not be read; 0 if there is none */
 } IbhTree;
@@ -61,7 +61,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(IbhTree, ibh_tree_clear)
 G_GNUC_PRINTF(4, 5) void ibh_tree_line(IbhTree *tree, char *line, gsize size, const char *format, ...);
 /* Reads at most `limit` bytes of a file; with `line`, stops when the text ends with a newline. Returns the length, or
  * -1 if the file is missing or cannot be read, or if a read would block. Stores errors that may pass (no memory, too
- * many open files) in tree->problem: if we took a device that cannot be read for a moment as absent, its NIC would no
+ * many open files) in tree->problem: if a device that cannot be read for a moment counted as absent, its NIC would no
  * longer be a rail. */
 gssize ibh_tree_read(IbhTree *tree, const char *path, char *text, gsize limit, gboolean line);
 G_GNUC_PRINTF(2, 3) gboolean ibh_tree_has(IbhTree *tree, const char *format, ...);
@@ -75,5 +75,6 @@ G_GNUC_PRINTF(2, 3) GPtrArray *ibh_tree_list(IbhTree *tree, const char *format, 
 /* Looks at a file without opening it. `flags` is 0, or O_NOFOLLOW for a link itself. Returns a descriptor, which the
  * caller closes, or -1 and errno (EXDEV: outside of this copy, or not public). */
 int ibh_tree_look(const IbhTree *tree, const char *path, int flags, struct stat *ret_status);
-/* Reads a regular file that the caller has looked at; NULL if the file cannot be read or is larger than 1 MiB. */
+/* Reads a regular file that the caller has looked at (`looked`: the descriptor); NULL if the file cannot be read or is
+ * larger than 1 MiB. */
 GString *ibh_file_take(int looked, const char *path, GError **error);

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* sockaddr_ll has room for 8 bytes of hardware address. The kernel accepts a longer one: InfiniBand has 20. */
+/* sockaddr_ll has room for a hardware address of 8 bytes, but the kernel accepts a longer one: InfiniBand has 20. */
 typedef union {
     struct sockaddr generic;
     struct sockaddr_ll link;

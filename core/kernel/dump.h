@@ -17,7 +17,7 @@
 typedef struct IbhNetlink {
     struct nl_sock *socket;
     char *received;   /* a buffer of IBH_RECEIVE_SIZE */
-    gboolean strict;  /* the kernel checks and applies the filters of dumps (4.20); older kernels send everything */
+    gboolean strict;  /* the kernel applies the filters of dumps (since 4.20); older kernels send everything */
     guint datagrams;  /* how many datagrams with objects the last answer had */
     GHashTable *pool; /* the nexthops and metrics of routes */
 } IbhNetlink;
@@ -34,20 +34,21 @@ typedef gboolean (*IbhMessageFunc)(struct nlmsghdr *header, gpointer data);
 gboolean ibh_netlink_talk(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GError **error);
 
-/* Runs `each` with `data` for each object of a dump; `each` appends to `array`. Repeats an interrupted dump, and a dump
- * of several datagrams until two dumps are equal by `compare`, unless `compare` is NULL. On failure, removes what was
- * appended. Frees `message`. The dump of a missing link or table is empty. `what` is for the error: "cannot read WHAT".
- */
+/* Runs `each` with `data` for each object of a dump; `each` appends to `array`. Repeats a dump that was interrupted.
+ * With `compare` (or NULL), also repeats a dump of several datagrams until two dumps in a row are equal. On failure,
+ * removes what was appended. Frees `message`. The dump of a missing link or table is empty. `what` is for the error:
+ * "cannot read WHAT". */
 gboolean ibh_netlink_dump(IbhNetlink *netlink, struct nl_msg *message, IbhMessageFunc each, gpointer data,
                           GArray *array, GCompareFunc compare, const char *what, GError **error);
+/* `fixed` is the message's own header, such as a struct rtmsg; attributes follow it. */
 struct nl_msg *ibh_message_new(int type, int flags, gconstpointer fixed, gsize size);
 
 /* Reads a message about a route, whose nexthops and metrics the pool keeps. Returns FALSE if the message is malformed.
  */
 gboolean ibh_route_read(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret_route);
 void ibh_route_set_hops(IbhRoute *route, const GArray *hops, GHashTable *pool);
-/* If a unicast route names a nexthop object and no device, reads the object and fills in the route's nexthops. Reads no
- * object that is in `objects`, from an earlier route; NULL: there was none. */
+/* If a unicast route names a nexthop object and no device, reads the object and fills in the route's nexthops.
+ * `objects` (or NULL) keeps what was read, by the object's id, so each object is read once for many routes. */
 void ibh_route_resolve_nexthop(IbhNetlink *netlink, GHashTable *objects, IbhRoute *route);
 
 /* ---- attributes: an absent or short attribute reads as `otherwise`, 0, AF_UNSPEC, a prefix of zeros or "" ---- */

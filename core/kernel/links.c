@@ -54,7 +54,7 @@ static void get_sysctls(struct nlattr *af_spec, IbhLink *link)
 
 static gboolean on_link_message(struct nlmsghdr *header, gpointer data)
 {
-    /* Of these kinds, IFLA_LINK is the link below. Of some others (veth, tunnels), it means something else. */
+    /* For links of these kinds, IFLA_LINK is the link below; for some others (veth, tunnels), it is another link. */
     static const char *const stacked[] = {"vlan", "macvlan", "macvtap", "ipvlan", "ipoib", NULL};
     struct nlattr *attributes[IFLA_MAX + 1], *own, *broadcast, *info_data;
     const struct ifinfomsg *info = nlmsg_data(header);
@@ -79,7 +79,7 @@ static gboolean on_link_message(struct nlmsghdr *header, gpointer data)
         link.parent = (int)get_u32(attributes[IFLA_LINK], 0);
     if (link.parent == link.ifindex)
         link.parent = 0;
-    /* A representor is the port of another function, "pf0vf3" or "c1pf0sf8". The uplink's own port is "p0". */
+    /* A representor's port has the name of another function, "pf0vf3" or "c1pf0sf8"; the uplink's own port is "p0". */
     get_string(attributes[IFLA_PHYS_PORT_NAME], port, sizeof port);
     link.representor = attributes[IFLA_PHYS_SWITCH_ID] &&
                        (g_str_has_prefix(port, "pf") || (port[0] == 'c' && g_ascii_isdigit(port[1])));

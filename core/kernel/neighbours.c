@@ -21,7 +21,7 @@ static gboolean on_neighbour(struct nlmsghdr *header, gpointer data)
         .ip = get_ip(attributes[NDA_DST], info->ndm_family),
         .no_arp = (info->ndm_state & NUD_NOARP) != 0,
         .fixed = info->ndm_state & (NUD_PERMANENT | NUD_NOARP) || info->ndm_flags & NTF_EXT_LEARNED ||
-                 nlmsg_find_attr(header, sizeof *info, FLAGS_EXT), /* NTF_EXT_MANAGED */
+                 nlmsg_find_attr(header, sizeof *info, FLAGS_EXT), /* sent only with a flag such as NTF_EXT_MANAGED */
         .proxied = (info->ndm_flags & NTF_PROXY) != 0,
     };
     lladdr = attributes[NDA_LLADDR];

@@ -55,7 +55,7 @@ static gboolean connect_socket(IbhNetlink *netlink, GError **error)
         return set_nl_error(error, "cannot open a socket", result);
     nl_socket_disable_auto_ack(netlink->socket); /* only changes need an acknowledgement: they set NLM_F_ACK */
     fd = nl_socket_get_fd(netlink->socket);
-    /* The kernel answers before sendmsg() returns, so an answer that is missing then will never come. */
+    /* The kernel answers before sendmsg() returns, so do not wait long: an answer that is missing will never come. */
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     /* A kernel before 4.20 lacks the first option: it sends unfiltered dumps, and the readers filter them. */
     netlink->strict = setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on) == 0;

@@ -29,7 +29,7 @@ guint64 ibh_netns_number(const char *process);
 
 /* ---- reading: functions append to an array, for both families unless an argument names the family ---- */
 
-/* Returns FALSE if the route is to be skipped. */
+/* Returns FALSE if the route is to be skipped. `of` is IbhRouteFilter.of. */
 typedef gboolean (*IbhRouteMatters)(gconstpointer of, const IbhRoute *route);
 
 typedef struct {
@@ -73,9 +73,9 @@ gboolean ibh_netlink_change_neighbour(IbhNetlink *netlink, gboolean add, int ifi
 /* ---- announcements: tell peers the hardware address of an IP address ---- */
 
 /* Sends a gratuitous ARP or an unsolicited neighbour advertisement for any address through any link; succeeds without
- * sending if the link has no hardware address. To close a packet socket, the kernel waits for an RCU grace period of
- * some milliseconds; so the caller keeps the socket, which is -1 at first, and uses ibh_netlink_execute() if the
- * kernel's own ARP will do. */
+ * sending if the link has no hardware address. Closing a packet socket takes some milliseconds (an RCU grace period),
+ * so the caller keeps `packet_socket`, -1 at first, until the end of the run, and calls ibh_netlink_execute() instead
+ * where the kernel's own ARP will do. */
 gboolean ibh_announce(int *packet_socket, const IbhLink *link, const IbhIp *ip, GError **error);
 
 /* ---- capabilities ---- */

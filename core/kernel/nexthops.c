@@ -53,19 +53,19 @@ void ibh_route_resolve_nexthop(IbhNetlink *netlink, GHashTable *objects, IbhRout
 {
     g_autoptr(GArray) members = IBH_NEW_ARRAY(struct nexthop_grp), hops = IBH_NEW_ARRAY(IbhHop);
     const gpointer id = GUINT_TO_POINTER(route->object);
-    const IbhRoute *known;
+    const IbhRoute *earlier; /* a route with the same object */
     Object object = {.members = members};
     guint n;
 
     if (!route->object || route->ifindex || route->type != RTN_UNICAST)
         return;
-    known = objects ? g_hash_table_lookup(objects, id) : NULL;
-    if (known) {
-        route->ifindex = known->ifindex;
-        route->gateway = known->gateway;
-        route->encapsulated = known->encapsulated;
-        route->nexthops = known->nexthops;
-        route->hops = known->hops;
+    earlier = objects ? g_hash_table_lookup(objects, id) : NULL;
+    if (earlier) {
+        route->ifindex = earlier->ifindex;
+        route->gateway = earlier->gateway;
+        route->encapsulated = earlier->encapsulated;
+        route->nexthops = earlier->nexthops;
+        route->hops = earlier->hops;
         return;
     }
     if (!read_object(netlink, route->object, &object))

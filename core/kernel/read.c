@@ -76,8 +76,8 @@ gboolean ibh_route_read(struct nlmsghdr *header, GHashTable *pool, IbhRoute *ret
         route.metrics_size = (guint)nla_len(attributes[RTA_METRICS]);
         route.metrics = ibh_pool_keep(pool, nla_data(attributes[RTA_METRICS]), route.metrics_size);
     }
-    /* Only unicast and broadcast routes keep their device. The kernel reports lo as the device of an IPv6 throw route.
-     * A socket that is bound to a NIC finds a broadcast route only if the route has this NIC. */
+    /* Drop the device of routes that lead through none: the kernel reports lo for an IPv6 throw route. Broadcast routes
+     * keep theirs: a socket that is bound to a NIC finds only the broadcast routes of this NIC. */
     if (route.type != RTN_UNICAST && route.type != RTN_BROADCAST) {
         route.ifindex = 0;
         route.nexthops = 0;
@@ -96,8 +96,8 @@ typedef struct {
 } RouteDump;
 
 /* Filter again: kernels without strict dumps send everything, including routes of MPLS and multicast. Two members need
- * no check: `ifindex`, which ibh_netlink_read_main() sets for strict kernels only, and `family`, because all kernels
- * apply it if they have the family. */
+ * no check: `ifindex`, which ibh_netlink_read_main() sets for strict kernels only, and `family`, which every kernel
+ * with this family applies. (IPv6 alone is asked for only if a rail has an IPv6 address.) */
 static gboolean on_route(struct nlmsghdr *header, gpointer data)
 {
     RouteDump *dump = data;
@@ -146,6 +146,7 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
         IbhRoute *route = &g_array_index(routes, IbhRoute, i);
 
         ibh_route_resolve_nexthop(netlink, objects, route);
+        /* Ask again: on_route() asked before the nexthops of an object were known. */
         if (!filter->keep || filter->keep(filter->of, route))
             g_array_index(routes, IbhRoute, n++) = *route;
     }
@@ -156,6 +157,7 @@ gboolean ibh_netlink_read_routes(IbhNetlink *netlink, const IbhRouteFilter *filt
 gboolean ibh_netlink_read_main(IbhNetlink *netlink, const GArray *ifindexes, int family, IbhRouteMatters keep,
                                gconstpointer of, GArray *parts, GError **error)
 {
+    /* Only a strict kernel sends the routes of one NIC. They fit into one datagram, so they need no second dump. */
     const gboolean one_by_one = netlink->strict;
     IbhRouteFilter filter = {.family = family, .table = IBH_TABLE_MAIN, .type = RTN_UNICAST, .keep = keep, .of = of};
     g_autoptr(GArray) whole = IBH_NEW_ARRAY(IbhRoute);

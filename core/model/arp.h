@@ -18,10 +18,11 @@ gsize ibh_arp_request(const IbhLink *link, const IbhIp *from, const IbhIp *whom,
 /* Writes an unsolicited neighbour advertisement with the override flag, and the router flag if the link forwards IPv6.
  * The kernel fills in the checksum. */
 gsize ibh_na_announcement(const IbhLink *link, const IbhIp *ip, guint8 packet[IBH_NA_MAX]);
-/* Writes a neighbour discovery packet about `ip` with the link's hardware address in `option`. Both functions return
- * the length; 0 if the link has no hardware address, or if `ip` is not IPv6. */
+/* Writes a neighbour discovery packet of an ICMPv6 type about `ip`, with the link's hardware address in an option of
+ * type `option`. This function and ibh_na_announcement() return the length; 0 if the link has no hardware address, or
+ * if `ip` is not IPv6. */
 gsize ibh_nd_packet(const IbhLink *link, const IbhIp *ip, guint8 type, guint8 option, guint8 packet[IBH_NA_MAX]);
-gsize ibh_nd_pad(const IbhLink *link); /* padding before the hardware address in an option */
+gsize ibh_nd_pad(const IbhLink *link); /* bytes of padding before the hardware address in an option */
 
 /* Writes a number in network byte order; `at` may be unaligned. */
 static inline void ibh_put16(guint8 *at, guint value)

@@ -52,7 +52,7 @@ static inline gboolean ibh_names_have(GPtrArray *names, const char *name)
 /* Loops over a C array. */
 #define IBH_EACH_ROW(Type, x, rows) for (Type *x = (rows); x < (rows) + G_N_ELEMENTS(rows); x++)
 
-/* For comparison functions: returns if a and b differ. */
+/* For comparison functions: if a and b differ, returns -1 or 1 from the function. */
 #define IBH_COMPARE(a, b)                                                                                              \
     do {                                                                                                               \
         if ((a) != (b))                                                                                                \

@@ -16,13 +16,13 @@
 /* The mark, "ibhk": our routes have it as their metric, our rules as their suppress_ifgroup. */
 #define IBH_MARK 0x6962686bu
 
-#define IBH_TABLE_SPREAD 940u        /* the table of main=spread */
+#define IBH_TABLE_SPREAD 940u        /* the table of main=spread (plan/spread.c) */
 #define IBH_TABLE_DEFAULTS 2000u     /* D = T + 2000, the table of a rail's default route */
 #define IBH_PRIORITY_DEFAULTS 32765u /* our rule that leads to D: after the rules of VPNs, before main */
 #define IBH_PRIORITY_MAIN 32766u     /* the kernel's rule that leads to main */
 #define IBH_TABLE_MAIN 254u
 #define IBH_TABLE_LOCAL 255u
-#define IBH_LLADDR_MAX 32
+#define IBH_LLADDR_MAX 32 /* bytes of a hardware address: the kernel's MAX_ADDR_LEN */
 
 /* ---- addresses and prefixes ------------------------------------------------------------------ */
 
@@ -49,7 +49,7 @@ gboolean ibh_ip_equal(const IbhIp *a, const IbhIp *b);
 guint ibh_ip_hash(gconstpointer ip);            /* a GHashFunc for IbhIp */
 gboolean ibh_ip_is_unicast(const IbhIp *ip);    /* not multicast, loopback, 0/8, 240/4 or ::/120 */
 gboolean ibh_ip_is_link_local(const IbhIp *ip); /* 169.254/16, fe80::/10 */
-gboolean ibh_ip_is_fe80(const IbhIp *ip);       /* fe80::/10: nearly every link that is up has such an address */
+gboolean ibh_ip_is_fe80(const IbhIp *ip);       /* fe80::/10: nearly every link has one, so it makes no rail */
 
 IbhPrefix ibh_prefix_of(const IbhIp *ip, guint length); /* clears the host bits */
 IbhPrefix ibh_prefix_of_host(const IbhIp *ip);
@@ -79,13 +79,14 @@ gboolean ibh_sysctl_parse(const char *name, IbhSysctl *ret_key);
 
 /* ---- links and addresses ----------------------------------------------------------------------- */
 
-gboolean ibh_iface_name_is_valid(const char *name); /* the kernel accepts it for a netdev */
+gboolean ibh_iface_name_is_valid(const char *name); /* TRUE if the kernel accepts it for a netdev */
 /* FALSE for "all" and "default". A netdev may have such a name, but /proc/sys/net/ipv4/conf/all and conf/default belong
  * to no netdev, so a netdev with such a name has no sysctls. */
 gboolean ibh_iface_name_has_sysctls(const char *name);
 
 #define IBH_SLOT_LEN 40
 
+/* host/sysfs.c sets vf, rdma and slot; kernel/links.c sets the other members. */
 typedef struct {
     int ifindex;
     char name[IFNAMSIZ];
@@ -94,28 +95,28 @@ typedef struct {
     gboolean carrier;
     int master;          /* ifindex; 0 if there is none */
     guint32 group;       /* the link group, which a rule can suppress (suppress_ifgroup); 0 is the default */
-    int mtu;             /* 0 if unknown */
-    int mtu6;            /* the largest packet that IPv6 sends; 0 if unknown */
+    int mtu;             /* bytes; 0 if unknown */
+    int mtu6;            /* the largest packet that IPv6 sends, in bytes; 0 if unknown */
     gboolean keeps_mtu6; /* IPv6 ignores the MTU of router advertisements */
     int parent;          /* ifindex of the link below (VLAN, macvlan, ipvlan, IPoIB child) in this namespace; else 0 */
     char kind[16];       /* "ipoib", "vlan", "veth", …; "" for Ethernet hardware */
     guint32 vrf;         /* the table of a VRF; 0 if the link is not a VRF */
     gboolean representor;
-    gboolean vf;             /* a virtual function: its table comes after those of physical NICs */
+    gboolean vf;             /* a virtual function, which ranks behind the physical NICs (IbhNic.rank) */
     char rdma[72];           /* "mlx5_1/1"; "" without an RDMA port */
     char slot[IBH_SLOT_LEN]; /* see IbhKnownRail; "" unless ibh_known_link() may have to compare it */
     guint8 lladdr[IBH_LLADDR_MAX];
     guint lladdr_len;
-    guint8 broadcast[IBH_LLADDR_MAX]; /* lladdr_len bytes */
-    int sysctl[IBH_N_SYSCTLS];
+    guint8 broadcast[IBH_LLADDR_MAX];                /* lladdr_len bytes */
+    int sysctl[IBH_N_SYSCTLS];                       /* the NIC's own values, without those of conf/all */
     gboolean proxy_arp, proxy_arp_pvlan, forwarding; /* IPv4 sysctls of the NIC that ib-hook only reads */
     /* the kernel skips the link's IPv4 or IPv6 routes while the link has no carrier */
     gboolean ignores_linkdown, ignores_linkdown6;
-    gboolean forwarding6;
+    gboolean forwarding6; /* the IPv6 sysctl, which ib-hook only reads */
 } IbhLink;
 
-/* The part of a hardware address that names the hardware: the port GUID for InfiniBand (the kernel changes the other
- * bytes), the whole MAC otherwise, "-" for a link without an address. */
+/* Writes the part of the hardware address that identifies the hardware: the port GUID for InfiniBand (the kernel
+ * changes the other bytes), the whole MAC otherwise, "-" for a link without a hardware address. */
 #define IBH_HARDWARE_LEN (3 * IBH_LLADDR_MAX)
 void ibh_link_name_hardware(const IbhLink *link, char text[IBH_HARDWARE_LEN]);
 gboolean ibh_link_has_hardware(const IbhLink *link, const char *hardware); /* FALSE for "-" */
@@ -125,21 +126,21 @@ gboolean ibh_link_is_of_the_host(const IbhLink *link); /* lo, a dummy or a tunne
 typedef struct {
     int ifindex;
     IbhIp local;
-    IbhPrefix subnet; /* IFA_ADDRESS/length; IFA_ADDRESS of a point-to-point address is the peer's address */
-    guint8 scope;     /* RT_SCOPE_* */
-    gboolean secondary;
-    gboolean noprefixroute;
-    gboolean dynamic;   /* has a finite lifetime, or the kernel made it from a router's prefix */
-    gboolean tentative; /* IPv6: DAD has failed, or still runs and the address is not optimistic; we neither add nor
-                           remove anything for this address */
-    gboolean failed;    /* IPv6: DAD found another host with this address */
-    gboolean deprecated;
+    IbhPrefix subnet;       /* IFA_ADDRESS/length; IFA_ADDRESS of a point-to-point address is the peer's address */
+    guint8 scope;           /* RT_SCOPE_* */
+    gboolean secondary;     /* IPv4: an earlier address of the NIC has the same subnet; IPv6: a temporary address */
+    gboolean noprefixroute; /* the kernel adds no route to the subnet */
+    gboolean dynamic;       /* has a finite lifetime, or the kernel made it from a router's prefix */
+    gboolean tentative;     /* IPv6: DAD has failed, or still runs and the address is not optimistic; we neither add nor
+                               remove anything for this address */
+    gboolean failed;        /* IPv6: DAD found another host with this address */
+    gboolean deprecated;    /* IPv6: new connections should not use the address */
 } IbhAddress;
 
-/* TRUE if a rail can have rules for this address: unicast, and for IPv4 not of scope host, for IPv6 global and not
- * tentative. */
+/* TRUE if a rail can have rules for this address: it is not multicast, and an IPv4 address is not of scope host, an
+ * IPv6 address is global and not tentative. */
 gboolean ibh_address_counts(const IbhAddress *address);
-gboolean ibh_address_is_host(const IbhAddress *address); /* a /32 or /128 without a peer (a VIP): no subnet */
+gboolean ibh_address_is_host(const IbhAddress *address); /* a /32 or /128 without a peer (a VIP): it has no subnet */
 
 /* ---- rules ------------------------------------------------------------------------------------- */
 
@@ -158,13 +159,14 @@ typedef enum {
 
 #define IBH_DSCP_ALL 0x3fu /* a mask of all bits of a DSCP */
 
-/* The values of the selectors; a value is valid if `selectors` has its bit. IBH_SELECT_PORT is the bit of three values,
- * ip_protocol, sport and dport: each of these matches anything if it is 0. */
+/* The values of the selectors; a value is valid if IbhRule.selectors has its bit. Three values have the bit
+ * IBH_SELECT_PORT: ip_protocol, sport and dport. Each of the three matches anything if it is 0. */
 typedef struct {
     guint32 mark, mask;
-    guint32 uid[2]; /* from, to */
-    guint16 sport[2], dport[2];
-    guint8 tos, dscp_mask; /* with a mask, the rule matches the DSCP, which is the upper six bits of tos */
+    guint32 uid[2];             /* from, to */
+    guint16 sport[2], dport[2]; /* from, to */
+    /* If dscp_mask is 0, the rule matches all of tos; else it matches these bits of the DSCP, which is tos >> 2. */
+    guint8 tos, dscp_mask;
     guint8 ip_protocol;
     char iif[IFNAMSIZ], oif[IFNAMSIZ];
 } IbhSelection;
@@ -182,8 +184,8 @@ typedef struct {
     gint64 suppress_ifgroup;      /* -1 if absent */
     guint selectors;              /* IbhSelector */
     IbhSelection by;
-    gboolean l3mdev;
-    guint32 realms; /* IPv4: routing realms, for accounting; 0 if there are none */
+    gboolean l3mdev; /* the table is that of the packet's VRF, not `table` */
+    guint32 realms;  /* IPv4: routing realms, for accounting; 0 if there are none */
 } IbhRule;
 
 int ibh_rule_compare(const IbhRule *a, const IbhRule *b); /* ignores `target` and `by`, which our rules lack */
@@ -195,10 +197,10 @@ gboolean ibh_rule_asks_main(const IbhRule *rule); /* "lookup main suppress_prefi
 
 typedef struct {
     int ifindex;
-    guint16 weight; /* rtnh_hops: the weight minus 1; 0 for members of a group of objects */
-    guint8 dead;    /* RTNH_F_DEAD: the link is down or has lost its last address */
-    guint8 encapsulated;
-    IbhIp gateway; /* AF_UNSPEC if on link */
+    guint16 weight;      /* rtnh_hops: the weight minus 1; 0 for members of a group of objects */
+    guint8 dead;         /* RTNH_F_DEAD: the link is down or has lost its last address */
+    guint8 encapsulated; /* RTA_ENCAP: the packet goes into a tunnel or gets an MPLS label */
+    IbhIp gateway;       /* AF_UNSPEC if on link */
 } IbhHop;
 
 /* A pool stores the lists of nexthops and metrics of routes, and equal lists only once. So an IbhRoute is a plain
@@ -220,11 +222,11 @@ typedef struct {
     IbhIp gateway;         /* AF_UNSPEC if on link */
     gboolean onlink;       /* the kernel does not check that the gateway is on link */
     IbhIp src;             /* AF_UNSPEC if there is none */
-    guint nexthops;        /* more than 1: multipath; see also ibh_route_part() */
+    guint nexthops;        /* how many; more than 1: multipath; see also ibh_route_part() */
     const IbhHop *hops;    /* `nexthops` elements in a pool for a multipath route or a group of objects; else NULL */
     guint32 object;        /* the id of a nexthop object (ip nexthop); 0 if there is none */
     gboolean special;      /* for one TOS or one source prefix only; our routes never are */
-    gboolean encapsulated; /* a multipath route has this flag in its hops */
+    gboolean encapsulated; /* as in IbhHop; a multipath route has this flag in its hops */
     gboolean cached;       /* IPv6: a path MTU or redirect that the kernel has learned for one host */
     gboolean expires;      /* IPv6: the route has a lifetime */
     const guint8 *metrics; /* RTA_METRICS (mtu, advmss, locks, …) as the kernel sent them, in a pool */
@@ -273,9 +275,9 @@ typedef struct {
 
 #define IBH_KNOWN_ADDRESSES 8
 
-/* What has become of a known rail. */
+/* What has become of a known rail. The faults come last, from IBH_LACKS_ADDRESS (ibh_missing_is_fault()). */
 typedef enum {
-    IBH_IS_THERE,   /* the NIC is a rail, or could be one as soon as a second NIC has its subnet */
+    IBH_IS_THERE,   /* the NIC is a rail, or is none although it lacks nothing: it is held, or alone in its subnet */
     IBH_FORGOTTEN,  /* nobody expects a rail any more: manage=no, a port of a bond or bridge, other subnets */
     IBH_ON_PURPOSE, /* the administrator took the link down */
     IBH_ELSEWHERE,  /* no netdev here, but a driver has the hardware: a pod or VM has it, or ib_ipoib is missing */
@@ -289,17 +291,18 @@ typedef enum {
 
 /* A known rail: hardware that was a rail in this boot or an earlier one (plan/known.h). */
 typedef struct {
-    char iface[IFNAMSIZ];            /* the last name */
-    char port[72];                   /* "mlx5_1/1" */
-    char slot[IBH_SLOT_LEN];         /* PCI address and port, "0000:81:00.0/1"; `port` if not on PCI */
-    char hardware[IBH_HARDWARE_LEN]; /* port GUID or MAC; "" if the entry is only a name with manage=yes */
-    IbhIp addresses[IBH_KNOWN_ADDRESSES];
+    char iface[IFNAMSIZ];                 /* the last name */
+    char port[72];                        /* "mlx5_1/1" */
+    char slot[IBH_SLOT_LEN];              /* PCI address and port, "0000:81:00.0/1"; `port` if not on PCI */
+    char hardware[IBH_HARDWARE_LEN];      /* port GUID or MAC; "" if the entry is only a name with manage=yes */
+    IbhIp addresses[IBH_KNOWN_ADDRESSES]; /* those that it had as a rail, without advertised ones */
     guint n_addresses;
     gint64 since; /* when the rail went missing, in seconds since 1970; 0 if it is not missing */
     /* The members below are not saved. */
     const IbhLink *link; /* owned by the snapshot; NULL if there is none */
     IbhMissing why;
-    gint64 due; /* when --watch writes to the journal that the rail is missing; 0 once that was written */
+    gint64 due; /* when --watch writes to the journal that the rail is missing, in monotonic microseconds; 0 once
+                   written */
 } IbhKnownRail;
 
 typedef struct {
@@ -345,7 +348,7 @@ typedef struct {
     GArray *main_to_subnets; /* IbhRoute, in the kernel's order: routes of the main table to candidates' subnets, if
                                 the main table lacks a route to the subnet through the candidate itself */
     GArray *local;           /* IbhPrefix: IPv4 prefixes that the administrator made local (AnyIP) */
-    GArray *neighbours;      /* IbhNeighbour: only --check reads them */
+    GArray *neighbours;      /* IbhNeighbour; empty unless ibh_check_look() has read them */
     int all[IBH_N_SYSCTLS];  /* net.ipv4.conf.all */
     IbhState *state;
 } IbhSnapshot;
@@ -355,15 +358,15 @@ typedef struct {
     IbhIp from, to;
     int iif;        /* the NIC through which the packet comes in; 0 if this host sends it */
     int bound;      /* the NIC that the socket is bound to; 0 if there is none */
-    guint8 neutral; /* IPv4: ask with this IP protocol, because the fewest rules name it; 0 for ICMP */
+    guint8 neutral; /* IPv4: the IP protocol to ask with, one that the fewest rules name; 0 for ICMP */
     gboolean match; /* also ask for `table` and `length` */
 
     int error;   /* an errno if the kernel refuses to route the packet; else 0 */
     guint8 type; /* RTN_* */
     int oif;
     const IbhHop *hops; /* for a multipath route, as in IbhRoute; oif is the first hop's */
-    guint32 table;      /* the table of the matching route */
-    guint length;       /* its prefix length */
+    guint32 table;      /* with `match`: the table of the matching route */
+    guint length;       /* with `match`: the prefix length of the matching route */
     IbhIp src;          /* the src of the route; AF_UNSPEC if there is none */
     IbhIp gateway;      /* AF_UNSPEC if on link */
     gboolean encapsulated;
@@ -371,10 +374,11 @@ typedef struct {
 
 IbhSnapshot *ibh_snapshot_new(void);
 void ibh_snapshot_free(IbhSnapshot *snapshot);
-/* The kernel combines a NIC's value with that of conf/all: the maximum, or an OR for arp_filter. */
+/* Returns the value that the kernel uses for a NIC whose own value is `own`: the maximum of `own` and conf/all; for
+ * arp_filter, the OR of both. */
 int ibh_sysctl_effective(const IbhSnapshot *snapshot, IbhSysctl key, int own);
-/* TRUE if a NIC with this arp_ignore does not answer for other NICs' addresses. With 3, the kernel refuses addresses of
- * scope host only; 4 to 7 and values above 8 have no effect. */
+/* TRUE if a NIC with this arp_ignore does not answer for other NICs' addresses. With 3, the NIC is silent only about
+ * addresses of scope host; 4 to 7 and values above 8 have no effect. */
 gboolean ibh_arp_ignore_silences(int value);
 const IbhLink *ibh_snapshot_link(const IbhSnapshot *snapshot, int ifindex);
 const IbhLink *ibh_snapshot_link_by_name(const IbhSnapshot *snapshot, const char *name);
@@ -385,7 +389,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhSnapshot, ibh_snapshot_free)
 char *ibh_text_shell_word(const char *word); /* quoted for a shell if necessary; the caller frees it */
 /* strerror(), with advice for EMFILE, ENFILE and EROFS. (g_strerror() would load the tables of iconv.) */
 const char *ibh_errno_text(int number);
-/* Replaces a line of a file that not all users may read. */
+/* Messages have this text instead of a line of a file that not all users may read. */
 #define IBH_NOT_PUBLIC "(not shown: not all users may read this file)"
 
 /* FALSE for unassigned and control characters, line and paragraph separators, and format characters, such as marks for

@@ -111,12 +111,12 @@ char *ibh_rule_text(const IbhRule *rule, gboolean command)
 {
     static const char *const refusals[] = {
         [FR_ACT_BLACKHOLE] = "blackhole", [FR_ACT_UNREACHABLE] = "unreachable", [FR_ACT_PROHIBIT] = "prohibit"};
-    const gboolean single = command && rule->from.length == ibh_ip_bits(&rule->from.ip);
+    const gboolean without_length = command && rule->from.length == ibh_ip_bits(&rule->from.ip);
     GString *text = g_string_new(rule->selectors & IBH_SELECT_NOT ? "not from " : "from ");
     char ip[IBH_IP_STRLEN], prefix[IBH_PREFIX_STRLEN], protocol[8];
 
     g_string_append(text, !rule->from.length ? "all"
-                          : single           ? ibh_ip_format(&rule->from.ip, ip)
+                          : without_length   ? ibh_ip_format(&rule->from.ip, ip)
                                              : ibh_prefix_format(&rule->from, prefix));
     if (rule->to.length)
         g_string_append_printf(text, " to %s", ibh_prefix_format(&rule->to, prefix));
@@ -148,6 +148,7 @@ char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops,
         [RTN_LOCAL] = "local ",         [RTN_BROADCAST] = "broadcast ", [RTN_ANYCAST] = "anycast ",
         [RTN_MULTICAST] = "multicast ", [RTN_BLACKHOLE] = "blackhole ", [RTN_UNREACHABLE] = "unreachable ",
         [RTN_PROHIBIT] = "prohibit ",   [RTN_THROW] = "throw "};
+    /* The kernel reports the type of a nexthop object, but refuses a command that has both. */
     const char *type = route->object || route->type >= G_N_ELEMENTS(types) ? NULL : types[route->type];
     GString *text = g_string_new(type);
     char dst[IBH_PREFIX_STRLEN], ip[IBH_IP_STRLEN], protocol[8];

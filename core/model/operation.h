@@ -7,7 +7,7 @@
 
 #include "model/model.h"
 
-/* Reports name the types in this order. */
+/* The most important type first: --check reports a plan by the first of its types (check/ours.c). */
 typedef enum {
     IBH_OP_RULE_ADD,
     IBH_OP_ROUTE_ADD,
@@ -46,7 +46,7 @@ typedef struct {
     gboolean for_good;  /* route-replace, route-del: the kernel would refuse the old route now, because its source
                            address or a next hop has gone, or because its gateway has become our own address */
     IbhSysctl key;      /* sysctl-set */
-    int from, to;       /* sysctl-set */
+    int from, to;       /* sysctl-set: the present value, the new value */
     IbhIp ip;           /* announce */
     gboolean by_kernel; /* announce: the kernel's own ARP would choose this address as its source */
     char *hops;         /* the devices of a route of main=spread in ip's words: "nexthop dev ib0 nexthop dev ib1", or
@@ -68,8 +68,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(IbhOp, ibh_op_free)
  * planes.) The caller frees the command. */
 char *ibh_op_command(const IbhOp *op);
 /* Returns a rule without its priority, or a route, in the words that follow the verb of ip(8): as ip accepts them if
- * `command`, else for people. `iface` is the NIC's name, quoted, or NULL; `hops` is IbhOp.hops. The caller frees the
- * text. */
+ * `command`, else for people. `iface` is the NIC's name, quoted for a shell, or NULL; `hops` is IbhOp.hops. The caller
+ * frees the text. */
 char *ibh_rule_text(const IbhRule *rule, gboolean command);
 char *ibh_route_text(const IbhRoute *route, const char *iface, const char *hops, gboolean command);
 

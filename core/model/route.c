@@ -139,7 +139,8 @@ gboolean ibh_route_is_advertised(const IbhRoute *route)
     return route->protocol == RTPROT_RA || (route->protocol == RTPROT_KERNEL && route->expires);
 }
 
-/* For IPv6, old kernels list their null entry as an unreachable route with metric 0xffffffff. */
+/* For IPv6, old kernels list their null entry as an unreachable route with metric 0xffffffff. The entry only says that
+ * a table has no other route: the kernel goes on to the next rule. */
 gboolean ibh_route_is_error(const IbhRoute *route)
 {
     const gboolean is_null_entry = route->family == AF_INET6 && route->metric == G_MAXUINT32;

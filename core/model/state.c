@@ -14,7 +14,7 @@
 #define PRIVATE "private"
 
 #define KNOWN_MAX 1024 /* more hardware than a host has */
-#define GUID_LEN 8     /* the last bytes of an IPoIB address; those before them can change: flags, QPN, subnet prefix */
+#define GUID_LEN 8 /* an IPoIB address ends with the port GUID; the bytes before it (flags, QPN, prefix) can change */
 
 /* ---- the hardware of a link ---- */
 
@@ -137,7 +137,7 @@ char *ibh_state_format(const IbhState *state)
                                known->hardware, known->since);
         for (guint i = 0; i < known->n_addresses; i++)
             g_string_append_printf(text, "%s%s", i ? "," : "", ibh_ip_format(&known->addresses[i], ip));
-        g_string_append(text, known->n_addresses ? "\n" : "-\n");
+        g_string_append(text, known->n_addresses ? "\n" : "-\n"); /* parse_entry() needs a word */
     }
     return g_string_free(text, FALSE);
 }
